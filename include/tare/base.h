@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/base.h: what every other header of tare stands on: version, status, error, strings,
+ * allocator, limits, reports, progress, CPU levels.
+ *
+ * Conventions of all headers
+ *   - Argument order is always: out, inputs, options, error.
+ *   - `options` and `err` may be NULL. On failure `*out` is NULL and the caller owns nothing.
+ *   - Options structs begin with `size_t size` (use the _INIT macro). A smaller size than the
+ *     library's is accepted, the rest takes its default; a larger one only if its tail is zero.
+ *   - Handles are opaque; every `tare_*_free(NULL)` does nothing.
+ *   - The library never prints, exits, aborts, or reads the environment.
+ */
+#ifndef TARE_BASE_H
+#define TARE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define TARE_API
+#else
+#define TARE_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TARE_VERSION_MAJOR 0
+#define TARE_VERSION_MINOR 1
+#define TARE_VERSION_PATCH 0
+
+/* The version of the library that runs, "major.minor.patch". Static. */
+TARE_API const char *tare_version(void);
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+/* Whose fault it is decides the code. Numbers never change; the list only grows at its end. */
+#define TARE_STATUS_LIST(X)                                                                        \
+    X(OK, 0, "ok")                                                                                 \
+    X(ERR_ARG, 1, "wrong argument")                                                                \
+    X(ERR_IO, 2, "input/output error")                                                             \
+    X(ERR_NOMEM, 3, "out of memory")                                                               \
+    X(ERR_NOSPACE, 4, "no space left")                                                             \
+    X(ERR_UNSUPPORTED, 5, "unsupported")                                                           \
+    X(ERR_TRUNCATED, 6, "truncated")                                                               \
+    X(ERR_CORRUPT, 7, "corrupt")                                                                   \
+    X(ERR_LIMIT, 8, "limit exceeded")                                                              \
+    X(ERR_CHECKSUM, 9, "checksum mismatch")                                                        \
+    X(ERR_CANCELLED, 10, "cancelled")
+
+typedef enum tare_status {
+#define TARE_STATUS_ENUM(name, number, text) TARE_##name = number,
+    TARE_STATUS_LIST(TARE_STATUS_ENUM)
+#undef TARE_STATUS_ENUM
+} tare_status;
+
+/* The short text of a status ("corrupt"). Static; "unknown status" for a number not in the list. */
+TARE_API const char *tare_status_text(tare_status status);
+
+/* ---- strings --------------------------------------------------------------------------------- */
+
+/* Bytes from a file: not NUL-terminated, may hold any byte. Lives as long as its owner. */
+typedef struct tare_str {
+    const char *ptr;
+    size_t len;
+} tare_str;
+
+/* ---- byte order ------------------------------------------------------------------------------ */
+
+typedef enum tare_byte_order {
+    TARE_ORDER_KEEP = 0, /* the source's where it has one, else little */
+    TARE_ORDER_LITTLE = 1,
+    TARE_ORDER_BIG = 2,
+} tare_byte_order;
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+typedef enum tare_item_kind {
+    TARE_ITEM_NONE = 0,
+    TARE_ITEM_TENSOR = 1,
+    TARE_ITEM_KEY = 2,
+    TARE_ITEM_RESOURCE = 3,
+} tare_item_kind;
+
+#define TARE_NO_OFFSET UINT64_MAX
+
+/* Where and why something failed. A plain value: copy it freely, nothing to free. */
+typedef struct tare_error {
+    tare_status status;
+    tare_item_kind item_kind;
+    int64_t item;        /* index of the tensor, key or resource in its list; -1: none */
+    uint64_t offset;     /* byte in `file`; TARE_NO_OFFSET: none */
+    int os_error;        /* errno of a failed system call, else 0 */
+    const char *what;    /* static: the field and what was expected; never NULL after a failure */
+    char item_name[112]; /* name of the item, escaped, cut with "..."; empty: none */
+    char file[112];      /* name of the file the offset is in; empty: the only or main input */
+} tare_error;
+
+/* Writes one line without newline, "model.gguf: byte 1832: tensor 7 "blk.0.attn_q.weight":
+ * dimensions overflow", at most size - 1 bytes and a NUL. `path` names the input where err->file
+ * is empty; may be NULL. Control characters are escaped. Returns the length the whole text has. */
+TARE_API size_t tare_error_format(char *buf, size_t size, const tare_error *err, const char *path);
+
+/* Escapes bytes for a terminal: printable UTF-8 stays, control characters, bad UTF-8, backslash
+ * and (if `quote`) the double quote become \n, \t, \", \\, \xNN. Writes at most size - 1 bytes and
+ * a NUL; never cuts an escape in two. Returns the length the whole text has. */
+TARE_API size_t tare_str_escape(char *buf, size_t size, tare_str text, bool quote);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* An allocator of the caller. `resize` gets the old size and may move; all three must be thread
+ * safe. alloc(0) is never asked for. The struct must live as long as anything made with it. */
+typedef struct tare_allocator {
+    void *ctx;
+    void *(*alloc)(void *ctx, size_t size);
+    void *(*resize)(void *ctx, void *ptr, size_t old_size, size_t new_size);
+    void (*free)(void *ctx, void *ptr, size_t size);
+} tare_allocator;
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+/* What a reader believes at most; beyond it: TARE_ERR_LIMIT. */
+typedef struct tare_limits {
+    size_t size;
+    uint64_t tensors;             /* 2^24 */
+    uint64_t keys;                /* 2^20 */
+    uint64_t array_elements;      /* 2^30 in one array */
+    uint64_t name_bytes;          /* 65,535: tensor names and keys */
+    uint64_t metadata_bytes;      /* 1 GiB: the directory of one file, tensor infos included */
+    uint64_t safetensors_header;  /* 100,000,000 */
+    uint64_t resource_bytes;      /* 64 MiB: larger side files are not part of the model */
+    uint32_t dims;                /* 8; a larger number here is taken as 8 */
+    uint32_t nesting;             /* 8 levels of arrays or JSON containers */
+    uint32_t shards;              /* 65,535 */
+} tare_limits;
+
+#define TARE_LIMITS_INIT                                                                           \
+    {                                                                                              \
+        sizeof(tare_limits), UINT64_C(1) << 24, UINT64_C(1) << 20, UINT64_C(1) << 30, 65535,       \
+            UINT64_C(1) << 30, 100000000, UINT64_C(1) << 26, 8, 8, 65535                           \
+    }
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+typedef enum tare_level {
+    TARE_LEVEL_INFO = 0,
+    TARE_LEVEL_WARNING = 1,
+    TARE_LEVEL_ERROR = 2,
+} tare_level;
+
+/* One finding. `code` is a static identifier that scripts may match ("gguf.padding-nonzero");
+ * `text` says it in words. Strings live until tare_report_free. */
+typedef struct tare_finding {
+    tare_level level;
+    tare_status status;  /* the status it would be, were it fatal */
+    tare_item_kind item_kind;
+    int64_t item;        /* -1: none */
+    uint64_t offset;     /* TARE_NO_OFFSET: none */
+    const char *code;
+    tare_str file;       /* empty: the only input */
+    tare_str item_name;  /* raw bytes; empty: none */
+    tare_str text;
+} tare_finding;
+
+/* A growing list of findings; adding is thread safe, reading while others add is not. */
+typedef struct tare_report tare_report;
+
+/* A new empty report; NULL when memory is out. Free with tare_report_free. */
+TARE_API tare_report *tare_report_new(void);
+TARE_API void tare_report_free(tare_report *report);
+TARE_API size_t tare_report_count(const tare_report *report);
+/* How many findings have at least this level. */
+TARE_API size_t tare_report_count_level(const tare_report *report, tare_level level);
+/* The i-th finding, NULL beyond the end. Borrowed; valid until the next add or free. */
+TARE_API const tare_finding *tare_report_at(const tare_report *report, size_t i);
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/* Called from the thread that called the library, now and then, with work done and total in bytes
+ * (total 0: unknown). Return true to stop: the call cleans up and returns TARE_ERR_CANCELLED. */
+typedef bool (*tare_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
+/* ---- CPU ------------------------------------------------------------------------------------- */
+
+/* Instruction sets the kernels may use; a mask. Levels contain the ones below them. */
+typedef enum tare_cpu {
+    TARE_CPU_NONE = 0,
+    TARE_CPU_AVX2 = 1 << 0,   /* AVX2, FMA, F16C, BMI2 */
+    TARE_CPU_AVX512 = 1 << 1, /* AVX-512 F, BW, DQ, VL */
+    TARE_CPU_VBMI2 = 1 << 2,  /* AVX-512 VBMI and VBMI2 */
+} tare_cpu;
+
+/* What this machine has. */
+TARE_API unsigned tare_cpu_detect(void);
+/* Holds all kernels to `mask` (cut to what the machine has) and returns the mask now in force.
+ * For tests and doubt; call it before other threads use the library. Results never depend on it. */
+TARE_API unsigned tare_cpu_limit(unsigned mask);
+/* The mask in force. */
+TARE_API unsigned tare_cpu_active(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

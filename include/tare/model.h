@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/model.h: an opened model is a catalog: metadata, tensors, resources. Opening reads the
+ * directory and nothing else. A model is immutable: any number of threads may read it. Everything
+ * a getter returns is borrowed and lives until tare_model_free.
+ */
+#ifndef TARE_MODEL_H
+#define TARE_MODEL_H
+
+#include <tare/base.h>
+#include <tare/encoding.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tare_model tare_model;
+
+/* ---- sources --------------------------------------------------------------------------------- */
+
+typedef enum tare_source_kind {
+    TARE_SOURCE_PATH = 0,   /* name: a file or directory */
+    TARE_SOURCE_MEMORY = 1, /* memory, size: borrowed until tare_model_free */
+    TARE_SOURCE_FD = 2,     /* fd: borrowed, read with pread, its position is left alone */
+    TARE_SOURCE_CALLBACK = 3,
+    TARE_SOURCE_SHARDS = 4, /* shards, n_shards: the files of one model, in order */
+} tare_source_kind;
+
+/* Fills buf with exactly n bytes from byte `offset`, or fails. Called from many threads. */
+typedef tare_status (*tare_read_fn)(void *ctx, uint64_t offset, void *buf, size_t n);
+
+/* Where a model comes from. Zero the rest. */
+typedef struct tare_source {
+    tare_source_kind kind;
+    const char *name; /* PATH: the path; else what messages call it, may be NULL */
+    const void *memory;
+    uint64_t size; /* MEMORY and CALLBACK: bytes */
+    int fd;
+    tare_read_fn read;
+    void *read_ctx;
+    const struct tare_source *shards;
+    size_t n_shards;
+} tare_source;
+
+typedef struct tare_open_options {
+    size_t size;
+    const tare_allocator *allocator; /* NULL: malloc */
+    const tare_limits *limits;       /* NULL: the defaults */
+    tare_report *report;             /* findings that do not stop the opening; may be NULL */
+    const char *format;              /* take the input for this format, do not probe; may be NULL */
+    bool map;       /* map files, so that planes can be borrowed. A file that is cut short while it
+                       is mapped raises SIGBUS in whoever touches it */
+    bool one_shard; /* open a member of a shard set alone */
+} tare_open_options;
+
+#define TARE_OPEN_OPTIONS_INIT { sizeof(tare_open_options), NULL, NULL, NULL, NULL, false, false }
+
+/* Opens a model. The format is found by content. Any member of a shard set opens the whole set.
+ * Errors: any status; err->offset and err->item say where. Time is linear in the directory. */
+TARE_API tare_status tare_model_open(tare_model **out, const tare_source *source,
+                                     const tare_open_options *options, tare_error *err);
+/* The short form for a path. */
+TARE_API tare_status tare_open_path(tare_model **out, const char *path,
+                                    const tare_open_options *options, tare_error *err);
+TARE_API void tare_model_free(tare_model *model);
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+typedef struct tare_model_summary {
+    const char *format;    /* "gguf", "safetensors", "hf" */
+    uint32_t version;      /* of the format; 0 where it has none */
+    bool is_big_endian;    /* how the tensors lie in the files */
+    bool is_truncated;     /* data of some tensor lies beyond the end of its file */
+    uint32_t alignment;    /* of tensor data; 1 where the format asks for none */
+    size_t n_tensors, n_metadata, n_resources, n_files;
+    uint64_t n_parameters; /* elements of all tensors */
+    uint64_t file_bytes;   /* all files together */
+    uint64_t tensor_bytes; /* all planes of all tensors */
+    uint64_t directory_bytes; /* what opening had to read and parse */
+} tare_model_summary;
+
+TARE_API void tare_model_summarize(const tare_model *model, tare_model_summary *out);
+
+/* One file of the model. The name is the path it was opened by, or the source's name. */
+typedef struct tare_file_info {
+    const char *name;
+    uint64_t size;
+} tare_file_info;
+
+/* File i, i < n_files; false beyond. */
+TARE_API bool tare_model_file(const tare_model *model, size_t i, tare_file_info *out);
+
+/* ---- metadata -------------------------------------------------------------------------------- */
+
+/* Numbers are those of GGUF. */
+typedef enum tare_value_type {
+    TARE_VALUE_U8 = 0,
+    TARE_VALUE_I8 = 1,
+    TARE_VALUE_U16 = 2,
+    TARE_VALUE_I16 = 3,
+    TARE_VALUE_U32 = 4,
+    TARE_VALUE_I32 = 5,
+    TARE_VALUE_F32 = 6,
+    TARE_VALUE_BOOL = 7,
+    TARE_VALUE_STRING = 8,
+    TARE_VALUE_ARRAY = 9,
+    TARE_VALUE_U64 = 10,
+    TARE_VALUE_I64 = 11,
+    TARE_VALUE_F64 = 12,
+} tare_value_type;
+
+/* An array in its stored form, checked when the model was opened; nothing is allocated for its
+ * elements. Walk it with tare_array_begin / tare_array_next. */
+typedef struct tare_array {
+    tare_value_type type; /* of the elements; ARRAY: nested */
+    uint64_t count;
+    const uint8_t *bytes;
+    uint64_t size_bytes;
+    bool is_big_endian;
+    bool has_short_lengths; /* lengths and counts are u32 (GGUF v1) */
+} tare_array;
+
+typedef struct tare_value {
+    tare_value_type type;
+    union {
+        uint64_t u; /* U8 U16 U32 U64, BOOL (raw byte: 0 and 1 are legal) */
+        int64_t i;  /* I8 I16 I32 I64 */
+        double f;   /* F32 F64 */
+        tare_str s; /* STRING */
+        tare_array a;
+    } as;
+} tare_value;
+
+/* Which list of keys a key belongs to where a container has more than one kind. */
+typedef enum tare_key_space {
+    TARE_KEYS_MODEL = 0,       /* typed keys of the model: GGUF's */
+    TARE_KEYS_SAFETENSORS = 1, /* string pairs of a safetensors __metadata__ */
+} tare_key_space;
+
+typedef struct tare_metadata {
+    tare_str key;
+    tare_value value;
+    tare_key_space space;
+    uint64_t offset; /* of the key's record in its file; TARE_NO_OFFSET: none */
+} tare_metadata;
+
+/* Entry i in the file's order; NULL beyond the end. */
+TARE_API const tare_metadata *tare_model_metadata(const tare_model *model, size_t i);
+/* The index of a key, -1 if there is none. Any space; MODEL keys first. O(1). */
+TARE_API int64_t tare_model_find_key(const tare_model *model, tare_str key);
+
+typedef struct tare_array_walk {
+    tare_array array;
+    uint64_t index;
+    uint64_t position; /* bytes into the array */
+} tare_array_walk;
+
+TARE_API void tare_array_begin(tare_array_walk *walk, const tare_array *array);
+/* The next element; false at the end. */
+TARE_API bool tare_array_next(tare_array_walk *walk, tare_value *out);
+
+/* A number as u64: any unsigned type, a signed one that is not negative, or a BOOL. */
+TARE_API bool tare_value_u64(const tare_value *value, uint64_t *out);
+/* A number as double: any numeric type. */
+TARE_API bool tare_value_f64(const tare_value *value, double *out);
+
+/* Hyperparameters that every language model has, whatever its keys are called. */
+typedef enum tare_param {
+    TARE_PARAM_VOCAB_SIZE = 0,
+    TARE_PARAM_CONTEXT_LENGTH = 1,
+    TARE_PARAM_EMBEDDING_LENGTH = 2,
+    TARE_PARAM_HEAD_COUNT = 3,
+    TARE_PARAM_HEAD_COUNT_KV = 4,
+    TARE_PARAM_LAYER_COUNT = 5,
+    TARE_PARAM_FEED_FORWARD_LENGTH = 6,
+    TARE_PARAM_COUNT = 7,
+} tare_param;
+
+/* Looks, in this order: "ARCH.key" with ARCH from general.architecture, the literal "llm.key",
+ * a length (vocabulary: tokenizer.ggml.tokens), config.json of a Hugging Face directory. Where a
+ * key holds an array (one number a layer) the largest is taken. False: not known. */
+TARE_API bool tare_model_param(const tare_model *model, tare_param param, uint64_t *out);
+/* general.architecture, or model_type of config.json; empty: not known. */
+TARE_API tare_str tare_model_architecture(const tare_model *model);
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+typedef struct tare_plane {
+    uint32_t file;   /* index of the file it lies in */
+    uint64_t offset; /* absolute */
+    uint64_t size;   /* bytes */
+} tare_plane;
+
+typedef struct tare_tensor {
+    tare_str name;
+    const tare_encoding *encoding; /* never NULL; id UNKNOWN: see foreign_type */
+    uint32_t foreign_type;         /* the file's own number of the type */
+    uint32_t n_dims;
+    const uint64_t *dims; /* outermost first: the last one is the row, the fastest */
+    uint64_t n_elements;
+    uint64_t n_rows; /* product of all dims but the last; a scalar has 1 row of 1 */
+    uint64_t cols;
+    uint64_t size_bytes;      /* all planes */
+    const tare_plane *planes; /* encoding->n_planes of them; UNKNOWN has one */
+    uint64_t offset;          /* of the tensor's record in the directory; TARE_NO_OFFSET: none */
+} tare_tensor;
+
+/* Tensor i in the directory's order; NULL beyond the end. */
+TARE_API const tare_tensor *tare_model_tensor(const tare_model *model, size_t i);
+/* The index of a tensor by its whole name, -1 if there is none. O(1). */
+TARE_API int64_t tare_model_find_tensor(const tare_model *model, tare_str name);
+
+/* Reads n stored bytes of one plane from byte `offset` of it, in little-endian order whatever the
+ * file's. On a big-endian file offset and n must be whole units of the plane. */
+TARE_API tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
+                                      uint64_t offset, void *buf, size_t n, tare_error *err);
+/* Points at the stored bytes of one plane. Needs a MEMORY source or options.map, a little-endian
+ * file and all bytes there; else TARE_ERR_UNSUPPORTED or TARE_ERR_TRUNCATED. */
+TARE_API tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model,
+                                        size_t tensor, uint32_t plane, tare_error *err);
+/* Decodes rows [first, first + n) to n * cols floats. FP8 weights with a "NAME_scale_inv"
+ * companion are decoded with its block scales. Allocates a bounded scratch buffer. */
+TARE_API tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor,
+                                          uint64_t first, uint64_t n, tare_error *err);
+/* Whether rows_f32 can work: the encoding decodes, and the tensor is no packed codes of a scheme
+ * (GPTQ, AWQ, NVFP4 pairs) whose scales lie elsewhere. */
+TARE_API bool tare_tensor_can_decode(const tare_model *model, size_t tensor);
+/* The name of the packed scheme or companion role a tensor is part of ("gptq codes", "fp8 block
+ * scales"), NULL for an ordinary tensor. Static. */
+TARE_API const char *tare_tensor_scheme(const tare_model *model, size_t tensor);
+
+/* ---- resources ------------------------------------------------------------------------------- */
+
+/* A small file that belongs to the model: config.json, tokenizer.json, ... */
+typedef struct tare_resource {
+    tare_str name;
+    uint64_t size;
+} tare_resource;
+
+TARE_API const tare_resource *tare_model_resource(const tare_model *model, size_t i);
+TARE_API int64_t tare_model_find_resource(const tare_model *model, tare_str name);
+/* Reads n bytes from byte `offset`. */
+TARE_API tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_t offset,
+                                        void *buf, size_t n, tare_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Checked arithmetic: sizes from files are added and multiplied only through these. */
+#ifndef TARE_BASE_ARITH_H
+#define TARE_BASE_ARITH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool tare_add_u64(uint64_t a, uint64_t b, uint64_t *out) {
+    return !__builtin_add_overflow(a, b, out);
+}
+
+static inline bool tare_mul_u64(uint64_t a, uint64_t b, uint64_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+/* The smallest multiple of `unit` that is >= a. */
+static inline bool tare_align_u64(uint64_t a, uint64_t unit, uint64_t *out) {
+    uint64_t rest = a % unit;
+    return tare_add_u64(a, rest ? unit - rest : 0, out);
+}
+
+/* The one crossing from file quantities to memory sizes. */
+static inline bool tare_size_of_u64(uint64_t a, size_t *out) {
+    *out = (size_t)a;
+    return a <= SIZE_MAX;
+}
+
+static inline uint64_t tare_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t tare_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static inline uint64_t tare_ceil_div_u64(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A pull reader for JSON that comes from a stranger: byte positions, raw spans, bounded depth, no
+ * allocation. RFC 8259 to the letter; duplicate keys are the caller's to judge. */
+#ifndef TARE_BASE_JSON_H
+#define TARE_BASE_JSON_H
+
+#include "base/alloc.h"
+
+typedef enum tare_json_type {
+    TARE_JSON_END = 0, /* the document, object or array is over; or a failure is latched */
+    TARE_JSON_OBJECT = 1,
+    TARE_JSON_ARRAY = 2,
+    TARE_JSON_STRING = 3,
+    TARE_JSON_NUMBER = 4,
+    TARE_JSON_TRUE = 5,
+    TARE_JSON_FALSE = 6,
+    TARE_JSON_NULL = 7,
+} tare_json_type;
+
+typedef struct tare_json {
+    const char *base, *pos, *end;
+    uint64_t base_offset; /* of base[0] in its file */
+    uint32_t depth, max_depth;
+    uint8_t state;
+    tare_error err;
+} tare_json;
+
+/* One value. raw: its text, from the first to the last character (containers: only the opening
+ * bracket). offset: of raw in the file. */
+typedef struct tare_json_value {
+    tare_json_type type;
+    tare_str raw;
+    uint64_t offset;
+} tare_json_value;
+
+void tare_json_init(tare_json *j, tare_str text, uint64_t base_offset, uint32_t max_depth);
+/* The document's value; call once, first. */
+tare_json_type tare_json_begin(tare_json *j, tare_json_value *v);
+/* The next key (a STRING value) of the object that is open; END after its brace is consumed. */
+tare_json_type tare_json_key(tare_json *j, tare_json_value *key);
+/* The value of the key just read, or the next element of the array that is open (END: its bracket
+ * is consumed). OBJECT and ARRAY are open afterwards: walk them or tare_json_skip. */
+tare_json_type tare_json_next(tare_json *j, tare_json_value *v);
+/* Walks over the rest of the container that `v` opened; *raw (may be NULL) is its whole text. */
+bool tare_json_skip(tare_json *j, const tare_json_value *v, tare_str *raw);
+/* After the document's value: only white space follows, else CORRUPT. */
+bool tare_json_finish(tare_json *j);
+bool tare_json_fail(tare_json *j, tare_status status, uint64_t offset, const char *what);
+tare_status tare_json_status(const tare_json *j, tare_error *err);
+
+/* The text of a STRING value without quotes and escapes: borrowed from raw where it has no escape,
+ * else in the arena. ptr NULL: memory is out. (Lone surrogates are refused while scanning.) */
+tare_str tare_json_text(const tare_json_value *v, tare_arena *arena);
+/* A NUMBER that is a whole number 0..2^64-1, written without sign, fraction or exponent. */
+bool tare_json_u64(const tare_json_value *v, uint64_t *out);
+bool tare_json_i64(const tare_json_value *v, int64_t *out);
+bool tare_json_f64(const tare_json_value *v, double *out);
+
+#endif

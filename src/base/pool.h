@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Work in parallel: tasks 0..n-1, taken in order by a few threads. */
+#ifndef TARE_BASE_POOL_H
+#define TARE_BASE_POOL_H
+
+#include "base/status.h"
+
+/* Runs one task; `worker` is 0..n_workers-1, for per-thread scratch. A failure stops the rest. */
+typedef tare_status (*tare_task_fn)(void *ctx, uint64_t task, unsigned worker, tare_error *err);
+
+typedef struct tare_run {
+    unsigned threads; /* 0: tare_default_threads() */
+    uint64_t n_tasks;
+    tare_task_fn task;
+    void *ctx;
+    tare_progress_fn progress; /* called from the calling thread, about ten times a second */
+    void *progress_ctx;
+    uint64_t total;            /* what progress is told */
+    _Atomic uint64_t *done;    /* counted up by the tasks; may be NULL */
+} tare_run;
+
+/* Returns when all tasks have run, one has failed (the failure of the lowest task that failed is
+ * reported) or progress asked to stop (CANCELLED). With one thread everything runs in the caller. */
+tare_status tare_run_parallel(const tare_run *run, tare_error *err);
+/* What affinity and the cgroup's CPU quota allow; at least 1. */
+unsigned tare_default_threads(void);
+
+#endif

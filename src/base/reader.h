@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random access reading of one input: a file, memory, a callback. Immutable after opening; any
+ * number of threads may read. */
+#ifndef TARE_BASE_READER_H
+#define TARE_BASE_READER_H
+
+#include "base/alloc.h"
+
+typedef struct tare_reader {
+    const char *name; /* for messages; owned by whoever made the reader, lives as long as it */
+    uint64_t size;
+    int fd;             /* -1: none */
+    bool owns_fd;
+    const uint8_t *map; /* whole content where it is in memory, else NULL */
+    bool owns_map;
+    tare_status (*read)(void *ctx, uint64_t offset, void *buf, size_t n);
+    void *read_ctx;
+    void (*close)(void *ctx); /* of a callback reader, may be NULL */
+} tare_reader;
+
+/* A regular file. NOT a directory: ERR_ARG. `name` is kept. */
+tare_status tare_reader_open(tare_reader *r, const char *name, bool map, tare_error *err);
+/* A borrowed descriptor of a regular file or block device; a pipe is ERR_ARG. */
+tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, bool map, tare_error *err);
+void tare_reader_memory(tare_reader *r, const void *bytes, uint64_t size, const char *name);
+void tare_reader_callback(tare_reader *r,
+                          tare_status (*read)(void *ctx, uint64_t offset, void *buf, size_t n),
+                          void *ctx, uint64_t size, const char *name);
+void tare_reader_close(tare_reader *r);
+
+/* Exactly n bytes from `offset`. Past the end: TRUNCATED with the offset and r->name. */
+tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, size_t n,
+                             tare_error *err);
+/* Tells the system that a range will be read soon / was read and is not needed again. Hints. */
+void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n);
+
+#endif

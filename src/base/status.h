@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How functions fail. The place that finds a fault fills the tare_error once; everything above
+ * passes the status on with TARE_TRY. */
+#ifndef TARE_BASE_STATUS_H
+#define TARE_BASE_STATUS_H
+
+#include <tare/base.h>
+
+/* Returns a failing status to the caller. TARE_TRACE builds tell where. */
+#ifdef TARE_TRACE
+void tare_trace(const char *file, int line, tare_status status);
+#define TARE_TRY(expr)                                                                             \
+    do {                                                                                           \
+        tare_status tare_try_status_ = (expr);                                                     \
+        if (tare_try_status_ != TARE_OK) {                                                         \
+            tare_trace(__FILE__, __LINE__, tare_try_status_);                                      \
+            return tare_try_status_;                                                               \
+        }                                                                                          \
+    } while (0)
+#else
+#define TARE_TRY(expr)                                                                             \
+    do {                                                                                           \
+        tare_status tare_try_status_ = (expr);                                                     \
+        if (tare_try_status_ != TARE_OK) return tare_try_status_;                                  \
+    } while (0)
+#endif
+
+/* Public entry points check their arguments with it. */
+#define TARE_REQUIRE(cond, err)                                                                    \
+    do {                                                                                           \
+        if (!(cond)) return tare_fail(err, TARE_ERR_ARG, "wrong argument: " #cond);                \
+    } while (0)
+
+/* Sets *err (which may be NULL) to a fault without a place; returns status. */
+tare_status tare_fail(tare_error *err, tare_status status, const char *what);
+/* A fault at a byte of the (current) file. */
+tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, const char *what);
+/* A failed system call: errno decides between IO, NOMEM and NOSPACE. */
+tare_status tare_fail_errno(tare_error *err, int os_error, const char *what);
+/* Adds what a lower floor could not know. Each returns err->status (OK when err is NULL is never
+ * asked for: pass the status along yourself). A name or file that is set already stays. */
+void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name);
+void tare_error_file(tare_error *err, const char *file);
+
+#define TARE_ERROR_NONE ((tare_error){TARE_OK, TARE_ITEM_NONE, -1, TARE_NO_OFFSET, 0, "", {0}, {0}})
+
+/* Reads a caller's options struct of any known size into ours, which holds the defaults. Fails
+ * with ERR_ARG where a larger struct has a tail that is not zero. Both begin with size_t size. */
+tare_status tare_options_read(void *ours, size_t our_size, const void *theirs, tare_error *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small helpers on tare_str. */
+#ifndef TARE_BASE_STR_H
+#define TARE_BASE_STR_H
+
+#include <string.h>
+
+#include <tare/base.h>
+
+#define TARE_STR(literal) ((tare_str){literal, sizeof(literal) - 1})
+
+static inline tare_str tare_str_of(const char *s) { return (tare_str){s, s ? strlen(s) : 0}; }
+static inline bool tare_str_equal(tare_str a, tare_str b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+static inline bool tare_str_is(tare_str a, const char *b) { return tare_str_equal(a, tare_str_of(b)); }
+static inline bool tare_str_starts(tare_str a, tare_str prefix) {
+    return a.len >= prefix.len && memcmp(a.ptr, prefix.ptr, prefix.len) == 0;
+}
+static inline bool tare_str_ends(tare_str a, tare_str suffix) {
+    return a.len >= suffix.len && memcmp(a.ptr + a.len - suffix.len, suffix.ptr, suffix.len) == 0;
+}
+static inline tare_str tare_str_cut(tare_str a, size_t from) {
+    return from >= a.len ? (tare_str){a.ptr + a.len, 0} : (tare_str){a.ptr + from, a.len - from};
+}
+/* Byte order: <0, 0, >0 as memcmp, a prefix first. */
+int tare_str_compare(tare_str a, tare_str b);
+/* FNV-1a, 64 bit, finished by a mixer; `seed` makes collisions hard to plan. */
+uint64_t tare_str_hash(tare_str a, uint64_t seed);
+/* Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
+bool tare_str_is_utf8(tare_str a);
+
+#endif

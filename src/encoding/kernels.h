@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The row functions of all encodings, and the kernels they share. One struct of function pointers,
+ * filled from the scalar reference and then overridden upwards by CPU level (x86/init.c). Every
+ * override is bit-identical to the scalar function it replaces. */
+#ifndef TARE_ENCODING_KERNELS_H
+#define TARE_ENCODING_KERNELS_H
+
+#include <tare/encoding.h>
+
+/* Sizes are checked before; exactly the rows given are read and written; nothing fails. */
+typedef void (*tare_decode_fn)(float *dst, const tare_rows *src);
+typedef void (*tare_encode_fn)(const tare_rows_mut *dst, const float *src,
+                               const tare_encode_params *params);
+
+typedef struct tare_kernels {
+    tare_decode_fn decode[TARE_ENCODING_COUNT]; /* NULL: cannot */
+    tare_encode_fn encode[TARE_ENCODING_COUNT];
+    tare_encode_fn encode_best[TARE_ENCODING_COUNT];
+    void (*count_oddities)(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
+    void (*swap_u16)(uint8_t *bytes, uint64_t n);
+    void (*swap_u32)(uint8_t *bytes, uint64_t n);
+    void (*swap_u64)(uint8_t *bytes, uint64_t n);
+} tare_kernels;
+
+/* Fills *k for a CPU mask, so that a test can ask for less than the host has. */
+void tare_kernels_init(tare_kernels *k, unsigned cpu);
+void tare_kernels_init_x86(tare_kernels *k, unsigned cpu);
+/* The library's own table, for the mask in force. */
+const tare_kernels *tare_kernels_get(void);
+
+/* Each family sets its rows of the table (plain.c, fp8.c, legacy.c, ...). */
+void tare_kernels_init_plain(tare_kernels *k);
+void tare_kernels_init_fp8(tare_kernels *k);
+void tare_kernels_init_legacy(tare_kernels *k);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A format driver: probe, open, plan. Adding a container is one driver and one row in registry.c.
+ * Moving the bytes of a plan is not its business (ops/execute.c). */
+#ifndef TARE_FORMAT_FORMAT_H
+#define TARE_FORMAT_FORMAT_H
+
+#include "model/carry.h"
+#include "model/catalog.h"
+#include "model/write_plan.h"
+
+#define TARE_PROBE_BYTES 4096
+
+/* What a probe looks at. */
+typedef struct tare_probe {
+    const char *path;    /* PATH sources, else NULL */
+    bool is_directory;   /* then head is empty */
+    const uint8_t *head; /* the first bytes of the file */
+    size_t head_size;    /* min(TARE_PROBE_BYTES, file size) */
+    uint64_t file_size;
+} tare_probe;
+
+typedef struct tare_open_context {
+    const tare_source *source;
+    const tare_open_options *options; /* complete, never NULL */
+    const tare_probe *probe;
+    tare_reader *first; /* the open reader of the source (not for directories and SHARDS): a driver
+                           that takes it over passes it to tare_model_add_file and sets its fd -1 */
+} tare_open_context;
+
+typedef struct tare_format {
+    const char *name;        /* "gguf" */
+    const char *description;
+    const char *suffix;      /* ".gguf", "" for directories */
+    bool is_directory;
+    const tare_holding *holding;
+    /* Whether the input is of this format, by content. */
+    bool (*probe)(const tare_probe *probe);
+    /* Fills m (files, catalog, layout, directory_bytes) and ends with tare_model_finish. Findings
+     * that do not stop go to options->report. */
+    tare_status (*open)(tare_model *m, const tare_open_context *ctx, tare_error *err);
+    /* Lays out `catalog` (target tensors: encoding, shape, sizes; planes of the source layout only
+     * when is_identity). NULL: this format is not written. */
+    tare_status (*plan)(tare_write_plan *out, const tare_catalog *catalog,
+                        const tare_write_options *options, tare_error *err);
+} tare_format;
+
+extern const tare_format tare_format_gguf;
+extern const tare_format tare_format_safetensors;
+extern const tare_format tare_format_hf;
+
+const tare_format *tare_format_row(size_t i); /* NULL beyond the end */
+const tare_format *tare_format_find(const char *name);
+
+/* What a file is that is none of ours ("a PyTorch pickle"), and what to do about it; NULL: no
+ * idea. Static text for tare_error.what. */
+const char *tare_foreign_file(const tare_probe *probe);
+
+/* The shared layout check, for drivers. Ranges are absolute in their file. It sorts them and
+ * proves: aligned to `alignment` from `base`, inside [base, end), not overlapping (unless
+ * aliases are allowed: equal ranges); collects fillers (the rest of [base, end)). Data beyond
+ * `end` is a finding (and file->is_truncated) when may_be_truncated, else TRUNCATED. */
+typedef struct tare_layout_rules {
+    uint32_t file;
+    uint64_t base, end;
+    uint32_t alignment;
+    bool allows_gaps;
+    bool allows_aliases;
+    bool may_be_truncated;
+    const char *code_prefix; /* "gguf": findings are "gguf.truncated-data", ... */
+} tare_layout_rules;
+
+tare_status tare_layout_check(tare_model *m, const tare_layout_rules *rules, tare_filler **fillers,
+                              size_t *n_fillers, tare_report *report, tare_error *err);
+
+#endif

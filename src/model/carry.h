@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stand-ins: a tensor whose type, shape or name the target container lacks crosses under others,
+ * and a record says what it was. The record is the metadata key "tare.carried" (MODEL space), a
+ * JSON text; it is written last, and taken out of the visible metadata while opening. */
+#ifndef TARE_MODEL_CARRY_H
+#define TARE_MODEL_CARRY_H
+
+#include "model/catalog.h"
+
+#define TARE_CARRIED_KEY "tare.carried"
+
+/* What a container can hold; each format driver states it once. */
+typedef struct tare_holding {
+    bool (*has_encoding)(const tare_encoding *encoding);
+    uint32_t max_dims;
+    uint32_t max_name;                  /* bytes */
+    const tare_encoding *bytes_type;    /* what opaque bytes stand under (U8, or I8 for GGUF) */
+} tare_holding;
+
+/* Whether the container holds the tensor as it is. */
+bool tare_holding_fits(const tare_holding *h, const tare_tensor *t);
+/* The type of the same width that a plain type stands under, or bytes_type for whole opaque
+ * tensors; NULL: a block type, to be decoded unless `opaque`. */
+const tare_encoding *tare_carry_encoding(const tare_holding *h, const tare_encoding *encoding,
+                                         bool opaque);
+/* Makes *out the stand-in of *t for a container: encoding, dims (flattened where rank or bytes ask
+ * for it), name (unique: cut and numbered), sizes; planes are left to the writer. */
+tare_status tare_carry_tensor(tare_tensor *out, const tare_tensor *t, const tare_holding *h,
+                              const tare_encoding *stand_in, size_t number, tare_arena *arena,
+                              tare_error *err);
+/* The record for some tensors: pairs of what they are and how they stand. */
+tare_status tare_carry_record(tare_metadata *out, const tare_tensor *const *true_tensors,
+                              const tare_tensor *const *stored, size_t n, tare_arena *arena,
+                              tare_error *err);
+/* Reads the record of an opened model, checks each entry against the stored tensor (same number of
+ * bytes, else the entry is reported and ignored) and restores. */
+tare_status tare_carry_restore(tare_model *m, tare_report *report, tare_error *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The catalog and the model behind the public handle. A format driver fills a catalog while
+ * opening; an operation derives a new one for its output. */
+#ifndef TARE_MODEL_CATALOG_H
+#define TARE_MODEL_CATALOG_H
+
+#include <tare/model.h>
+
+#include "base/alloc.h"
+#include "base/reader.h"
+
+struct tare_format;
+
+/* ---- catalog --------------------------------------------------------------------------------- */
+
+/* Where a resource's bytes lie: in memory (bytes != NULL) or in a file of the model. */
+typedef struct tare_resource_entry {
+    tare_resource info;
+    const uint8_t *bytes;
+    uint32_t file;
+    uint64_t offset;
+} tare_resource_entry;
+
+/* Bytes of a file that belong to no tensor and no header: gaps, padding, what follows the end. */
+typedef struct tare_filler {
+    uint32_t file;
+    uint64_t offset; /* absolute */
+    uint64_t size;
+} tare_filler;
+
+/* How the source lay on disk, so that an unchanged model is written back byte for byte. NULL for
+ * models that were computed. `detail` is the driver's own (JSON text and spans, ...). */
+typedef struct tare_layout {
+    const struct tare_format *format;
+    uint32_t version;
+    bool is_big_endian;
+    uint32_t alignment;
+    uint64_t data_offset; /* of the first file's data section */
+    const tare_filler *fillers; /* sorted by file and offset */
+    size_t n_fillers;
+    const void *detail;
+} tare_layout;
+
+typedef struct tare_catalog {
+    tare_metadata *metadata;
+    size_t n_metadata;
+    tare_tensor *tensors;
+    size_t n_tensors;
+    tare_resource_entry *resources;
+    size_t n_resources;
+    const tare_layout *layout;
+} tare_catalog;
+
+/* A tensor that stands in the file under another type, shape or name than its own, because its
+ * container lacks them; restored from the tare.carried record while opening. `stored` is what the
+ * file says. */
+typedef struct tare_stand_in {
+    size_t tensor;
+    tare_tensor stored;
+} tare_stand_in;
+
+/* Open-addressing index from names to positions; built once, read by all. */
+typedef struct tare_name_index {
+    uint32_t *slots; /* position + 1; 0: empty */
+    uint64_t mask, seed;
+} tare_name_index;
+
+typedef struct tare_open_file {
+    const char *name;
+    tare_reader reader;
+    bool is_truncated; /* some tensor's data lies beyond the end */
+} tare_open_file;
+
+/* What only some models have: companions and schemes, found while opening (model/scheme.c). */
+typedef struct tare_tensor_note {
+    const char *scheme;    /* NULL: none */
+    int64_t companion;     /* index of the tensor of its block scales; -1: none */
+    bool is_packed;        /* codes that must not be decoded as numbers */
+} tare_tensor_note;
+
+struct tare_model {
+    const tare_allocator *allocator;
+    tare_limits limits;
+    tare_arena arena;
+    tare_catalog catalog;
+    tare_open_file *files;
+    size_t n_files;
+    uint64_t directory_bytes;
+    tare_name_index tensor_index, key_index, resource_index;
+    tare_stand_in *stand_ins; /* sorted by tensor */
+    size_t n_stand_ins;
+    tare_tensor_note *notes; /* n_tensors, or NULL: no tensor has one */
+    tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
+    tare_str architecture;
+    struct tare_kept *kept; /* allocations that are freed with the model */
+    void (*free_private)(void *);
+    void *private_data; /* of a computed model */
+};
+
+/* ---- building, for drivers ------------------------------------------------------------------- */
+
+tare_status tare_model_new(tare_model **out, const tare_open_options *options, tare_error *err);
+/* Takes over the reader; its name is copied. *index: the file's number. */
+tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
+                                uint32_t *index, tare_error *err);
+/* Hands an allocation made with m->allocator over to the model, which frees it at its end. */
+tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err);
+/* Fills n_dims, dims (copied), n_elements, n_rows, cols, size_bytes and planes from an encoding and
+ * a shape, planes back to back from `offset` of `file`. Errors carry no item: the caller adds it. */
+tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *encoding,
+                            const uint64_t *dims, uint32_t n_dims, uint32_t file, uint64_t offset,
+                            tare_error *err);
+/* The last step of every driver: builds the indexes (duplicate or empty names fail with the
+ * record's offset), restores stand-ins, finds schemes and companions, reads config.json. */
+tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err);
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Builds an index over n names, the i-th at (char *)names + i * stride as a tare_str. On a
+ * duplicate: CORRUPT, err->item = the later one. */
+tare_status tare_name_index_build(tare_name_index *index, tare_arena *arena, const void *names,
+                                  size_t n, size_t stride, const char *duplicate, tare_error *err);
+int64_t tare_name_index_find(const tare_name_index *index, const void *names, size_t stride,
+                             tare_str name);
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Bytes of a fixed-size value type, 0 for STRING and ARRAY and numbers beyond the list. */
+size_t tare_value_type_size(uint32_t type);
+const char *tare_value_type_name(tare_value_type type);
+bool tare_value_equal(const tare_value *a, const tare_value *b); /* whatever the byte order */
+/* A value in packed form (GGUF's: strings and arrays with u64 lengths). */
+struct tare_buffer;
+void tare_value_pack(struct tare_buffer *out, const tare_value *value, bool is_big_endian);
+/* A string value, or an empty string. */
+tare_str tare_catalog_get_str(const tare_catalog *c, const char *key);
+
+/* ---- metadata and resources as text: for containers without typed keys ------------------------ */
+
+/* All entries of one space as JSON with types: [{"key":...,"type":"u32","value":...}, ...]; 64-bit
+ * integers and floats keep every bit, strings that are no UTF-8 go as {"hex":"..."}. */
+void tare_metadata_to_json(struct tare_buffer *out, const tare_metadata *entries, size_t n,
+                           tare_key_space space);
+/* The reverse: appends to *entries (arena memory). A text that is not of that form: CORRUPT. */
+tare_status tare_metadata_from_json(tare_metadata **entries, size_t *n, tare_str text,
+                                    tare_arena *arena, const tare_limits *limits, tare_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a format writer hands to whoever moves the bytes: files with sizes, and extents that say
+ * where each byte comes from. Bytes no extent covers are zero. */
+#ifndef TARE_MODEL_WRITE_PLAN_H
+#define TARE_MODEL_WRITE_PLAN_H
+
+#include "model/catalog.h"
+
+typedef enum tare_extent_kind {
+    TARE_EXTENT_BYTES = 0,    /* `bytes`, in the plan's arena or the model's */
+    TARE_EXTENT_TENSOR = 1,   /* plane `plane` of target tensor `item` */
+    TARE_EXTENT_RESOURCE = 2, /* resource `item` of the source catalog, verbatim */
+    TARE_EXTENT_COPY = 3,     /* a range of the source model's file `item` (fillers) */
+} tare_extent_kind;
+
+typedef struct tare_extent {
+    tare_extent_kind kind;
+    uint32_t file;   /* of the plan */
+    uint64_t offset; /* in it */
+    uint64_t size;
+    const uint8_t *bytes;
+    size_t item;
+    uint32_t plane;
+    uint64_t source_offset; /* COPY */
+} tare_extent;
+
+typedef struct tare_write_file {
+    const char *name; /* within the output directory; NULL: the output is this one file */
+    uint64_t size;
+} tare_write_file;
+
+typedef struct tare_write_plan {
+    tare_arena *arena; /* of whoever asked for the plan */
+    tare_write_file *files;
+    size_t n_files, files_capacity;
+    tare_extent *extents;
+    size_t n_extents, extents_capacity;
+    bool is_directory;
+    bool is_big_endian; /* byte order tensors are to be written in */
+} tare_write_plan;
+
+/* What the caller of a writer wants. */
+typedef struct tare_write_options {
+    bool is_identity;    /* catalog->layout is of this format and no tensor changed its size or
+                            place: keep offsets, gaps, fillers, texts */
+    tare_byte_order order;
+    uint32_t alignment;  /* 0: the layout's, else the format's */
+    uint64_t shard_size; /* 0: one file */
+    const char *stem;    /* base name of the output without suffix, for shard names */
+    tare_report *report;
+    const tare_limits *limits;
+} tare_write_options;
+
+tare_status tare_write_plan_add_file(tare_write_plan *p, const char *name, uint32_t *index,
+                                     tare_error *err);
+tare_status tare_write_plan_add(tare_write_plan *p, const tare_extent *extent, tare_error *err);
+
+#endif
