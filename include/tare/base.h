@@ -125,16 +125,16 @@ typedef struct tare_allocator {
 /* What a reader believes at most; beyond it: TARE_ERR_LIMIT. */
 typedef struct tare_limits {
     size_t size;
-    uint64_t tensors;             /* 2^24 */
-    uint64_t keys;                /* 2^20 */
-    uint64_t array_elements;      /* 2^30 in one array */
-    uint64_t name_bytes;          /* 65,535: tensor names and keys */
-    uint64_t metadata_bytes;      /* 1 GiB: the directory of one file, tensor infos included */
-    uint64_t safetensors_header;  /* 100,000,000 */
-    uint64_t resource_bytes;      /* 64 MiB: larger side files are not part of the model */
-    uint32_t dims;                /* 8; a larger number here is taken as 8 */
-    uint32_t nesting;             /* 8 levels of arrays or JSON containers */
-    uint32_t shards;              /* 65,535 */
+    uint64_t tensors;            /* 2^24 */
+    uint64_t keys;               /* 2^20 */
+    uint64_t array_elements;     /* 2^30 in one array */
+    uint64_t name_bytes;         /* 65,535: tensor names and keys */
+    uint64_t metadata_bytes;     /* 1 GiB: the directory of one file, tensor infos included */
+    uint64_t safetensors_header; /* 100,000,000 */
+    uint64_t resource_bytes;     /* 64 MiB: larger side files are not part of the model */
+    uint32_t dims;               /* 8; a larger number here is taken as 8 */
+    uint32_t nesting;            /* 8 levels of arrays or JSON containers */
+    uint32_t shards;             /* 65,535 */
 } tare_limits;
 
 #define TARE_LIMITS_INIT                                                                           \
@@ -155,13 +155,13 @@ typedef enum tare_level {
  * `text` says it in words. Strings live until tare_report_free. */
 typedef struct tare_finding {
     tare_level level;
-    tare_status status;  /* the status it would be, were it fatal */
+    tare_status status; /* the status it would be, were it fatal */
     tare_item_kind item_kind;
-    int64_t item;        /* -1: none */
-    uint64_t offset;     /* TARE_NO_OFFSET: none */
+    int64_t item;    /* -1: none */
+    uint64_t offset; /* TARE_NO_OFFSET: none */
     const char *code;
-    tare_str file;       /* empty: the only input */
-    tare_str item_name;  /* raw bytes; empty: none */
+    tare_str file;      /* empty: the only input */
+    tare_str item_name; /* raw bytes; empty: none */
     tare_str text;
 } tare_finding;
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TARE_MAX_DIMS 8
+#define TARE_MAX_DIMS   8
 #define TARE_MAX_PLANES 4
 
 /* Every number format, X(ID, number, "canonical name"). The canonical name is what digests hash
@@ -74,7 +74,7 @@ typedef enum tare_encoding_id {
 #define TARE_ENCODING_ENUM(id, number, name) TARE_ENCODING_##id = number,
     TARE_ENCODING_LIST(TARE_ENCODING_ENUM)
 #undef TARE_ENCODING_ENUM
-    TARE_ENCODING_COUNT
+        TARE_ENCODING_COUNT
 } tare_encoding_id;
 
 typedef enum tare_encoding_kind {
@@ -90,22 +90,22 @@ typedef enum tare_plane_scope {
     TARE_PLANE_ELEMENTS = 0, /* ceil(cols / unit) * unit_bytes a row */
     TARE_PLANE_ROW = 1,      /* unit_bytes a row (per-row scales) */
     TARE_PLANE_TENSOR = 2,   /* unit_bytes once (per-tensor scales) */
-    TARE_PLANE_LIST = 3,     /* records of unit_bytes, their number is the tensor's own (outliers) */
+    TARE_PLANE_LIST = 3, /* records of unit_bytes, their number is the tensor's own (outliers) */
 } tare_plane_scope;
 
 typedef struct tare_plane_info {
     const char *name; /* "blocks", "scales", "codes", ... */
     tare_plane_scope scope;
-    uint32_t unit;       /* elements along the fastest dimension */
+    uint32_t unit; /* elements along the fastest dimension */
     uint32_t unit_bytes;
 } tare_plane_info;
 
 typedef enum tare_field_role {
-    TARE_FIELD_VALUE = 0,  /* a plain number */
-    TARE_FIELD_CODE = 1,   /* quantized codes, whole or their low part */
-    TARE_FIELD_HIGH = 2,   /* further bits of codes kept apart */
-    TARE_FIELD_SCALE = 3,  /* a factor of the block */
-    TARE_FIELD_MIN = 4,    /* an offset of the block */
+    TARE_FIELD_VALUE = 0,    /* a plain number */
+    TARE_FIELD_CODE = 1,     /* quantized codes, whole or their low part */
+    TARE_FIELD_HIGH = 2,     /* further bits of codes kept apart */
+    TARE_FIELD_SCALE = 3,    /* a factor of the block */
+    TARE_FIELD_MIN = 4,      /* an offset of the block */
     TARE_FIELD_SUBSCALE = 5, /* packed integer factors of sub-blocks */
     TARE_FIELD_SIGN = 6,
     TARE_FIELD_SUM = 7, /* derived: a sum of codes */
@@ -144,9 +144,9 @@ typedef struct tare_encoding {
     const char *name; /* canonical */
     tare_encoding_id id;
     tare_encoding_kind kind;
-    uint32_t block;        /* a row is a whole number of blocks unless is_edge_padded */
-    bool is_edge_padded;   /* the last block of a row may be partly filled */
-    bool is_bit_packed;    /* units run on across rows (F4, F6): only the whole tensor fills bytes */
+    uint32_t block;      /* a row is a whole number of blocks unless is_edge_padded */
+    bool is_edge_padded; /* the last block of a row may be partly filled */
+    bool is_bit_packed;  /* units run on across rows (F4, F6): only the whole tensor fills bytes */
     uint8_t n_planes;
     uint8_t n_fields;
     tare_plane_info planes[TARE_MAX_PLANES];
@@ -213,7 +213,8 @@ typedef struct tare_oddities {
     uint64_t first_nan, first_inf, first_overflow;
 } tare_oddities;
 
-#define TARE_ODDITIES_INIT { 0, 0, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX }
+#define TARE_ODDITIES_INIT                                                                         \
+    { 0, 0, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX }
 
 /* Counts NaN and Inf in n floats whose first one is element `position` of its tensor, and adds
  * them to *sum. */

@@ -53,7 +53,8 @@ typedef struct tare_open_options {
     bool one_shard; /* open a member of a shard set alone */
 } tare_open_options;
 
-#define TARE_OPEN_OPTIONS_INIT { sizeof(tare_open_options), NULL, NULL, NULL, NULL, false, false }
+#define TARE_OPEN_OPTIONS_INIT                                                                     \
+    { sizeof(tare_open_options), NULL, NULL, NULL, NULL, false, false }
 
 /* Opens a model. The format is found by content. Any member of a shard set opens the whole set.
  * Errors: any status; err->offset and err->item say where. Time is linear in the directory. */
@@ -67,15 +68,15 @@ TARE_API void tare_model_free(tare_model *model);
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 typedef struct tare_model_summary {
-    const char *format;    /* "gguf", "safetensors", "hf" */
-    uint32_t version;      /* of the format; 0 where it has none */
-    bool is_big_endian;    /* how the tensors lie in the files */
-    bool is_truncated;     /* data of some tensor lies beyond the end of its file */
-    uint32_t alignment;    /* of tensor data; 1 where the format asks for none */
+    const char *format; /* "gguf", "safetensors", "hf" */
+    uint32_t version;   /* of the format; 0 where it has none */
+    bool is_big_endian; /* how the tensors lie in the files */
+    bool is_truncated;  /* data of some tensor lies beyond the end of its file */
+    uint32_t alignment; /* of tensor data; 1 where the format asks for none */
     size_t n_tensors, n_metadata, n_resources, n_files;
-    uint64_t n_parameters; /* elements of all tensors */
-    uint64_t file_bytes;   /* all files together */
-    uint64_t tensor_bytes; /* all planes of all tensors */
+    uint64_t n_parameters;    /* elements of all tensors */
+    uint64_t file_bytes;      /* all files together */
+    uint64_t tensor_bytes;    /* all planes of all tensors */
     uint64_t directory_bytes; /* what opening had to read and parse */
 } tare_model_summary;
 
@@ -216,8 +217,8 @@ TARE_API tare_status tare_tensor_read(const tare_model *model, size_t tensor, ui
                                       uint64_t offset, void *buf, size_t n, tare_error *err);
 /* Points at the stored bytes of one plane. Needs a MEMORY source or options.map, a little-endian
  * file and all bytes there; else TARE_ERR_UNSUPPORTED or TARE_ERR_TRUNCATED. */
-TARE_API tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model,
-                                        size_t tensor, uint32_t plane, tare_error *err);
+TARE_API tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, size_t tensor,
+                                        uint32_t plane, tare_error *err);
 /* Decodes rows [first, first + n) to n * cols floats. FP8 weights with a "NAME_scale_inv"
  * companion are decoded with its block scales. Allocates a bounded scratch buffer. */
 TARE_API tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor,

@@ -60,7 +60,8 @@ typedef struct tare_convert_options {
     void *progress_ctx;
 } tare_convert_options;
 
-#define TARE_CONVERT_OPTIONS_INIT { .size = sizeof(tare_convert_options) }
+#define TARE_CONVERT_OPTIONS_INIT                                                                  \
+    { .size = sizeof(tare_convert_options) }
 
 /* What a conversion will do, before a byte is written. */
 typedef struct tare_plan tare_plan;
@@ -124,7 +125,8 @@ typedef struct tare_run_options {
     void *progress_ctx;
 } tare_run_options;
 
-#define TARE_RUN_OPTIONS_INIT { sizeof(tare_run_options), 0, NULL, NULL, NULL, NULL }
+#define TARE_RUN_OPTIONS_INIT                                                                      \
+    { sizeof(tare_run_options), 0, NULL, NULL, NULL, NULL }
 
 /* SHA-256 over the encoding's canonical name, a NUL, rank and dimensions outermost first (u64
  * LE), then the planes in table order, little-endian, without padding. The same in every
@@ -162,8 +164,8 @@ typedef enum tare_diff_kind {
     TARE_DIFF_TENSOR_ONLY_A = 3,
     TARE_DIFF_TENSOR_ONLY_B = 4,
     TARE_DIFF_SHAPE = 5,
-    TARE_DIFF_ENCODING = 6,   /* types differ; values compared as decoded */
-    TARE_DIFF_VALUE = 7,      /* same type, other bytes */
+    TARE_DIFF_ENCODING = 6, /* types differ; values compared as decoded */
+    TARE_DIFF_VALUE = 7,    /* same type, other bytes */
     TARE_DIFF_RESOURCE_ONLY_A = 8,
     TARE_DIFF_RESOURCE_ONLY_B = 9,
     TARE_DIFF_RESOURCE = 10,
@@ -172,7 +174,7 @@ typedef enum tare_diff_kind {
 typedef struct tare_diff_item {
     tare_diff_kind kind;
     tare_str name;
-    int64_t a, b; /* indexes in the models' lists; -1: not there */
+    int64_t a, b;         /* indexes in the models' lists; -1: not there */
     bool is_decoded;      /* the numbers below hold */
     bool is_tolerated;    /* within the tolerance: does not make the models differ */
     double relative_rmse; /* ||a - b|| / ||a|| over decoded values */
@@ -190,7 +192,8 @@ typedef struct tare_diff_options {
     void *progress_ctx;
 } tare_diff_options;
 
-#define TARE_DIFF_OPTIONS_INIT { sizeof(tare_diff_options), 0, false, 0, NULL, NULL, NULL }
+#define TARE_DIFF_OPTIONS_INIT                                                                     \
+    { sizeof(tare_diff_options), 0, false, 0, NULL, NULL, NULL }
 
 typedef struct tare_diff tare_diff;
 
@@ -220,7 +223,8 @@ typedef struct tare_extract_options {
     void *progress_ctx;
 } tare_extract_options;
 
-#define TARE_EXTRACT_OPTIONS_INIT { sizeof(tare_extract_options), 0, 0, false, false, NULL, NULL }
+#define TARE_EXTRACT_OPTIONS_INIT                                                                  \
+    { sizeof(tare_extract_options), 0, 0, false, false, NULL, NULL }
 
 /* Writes one tensor to a file, atomically; path "-" writes to `fd` instead. */
 TARE_API tare_status tare_extract(const char *path, int fd, const tare_model *model, size_t tensor,
@@ -257,7 +261,8 @@ typedef struct tare_gguf_name {
 /* Parses a file name (no directory). The parts point into `name` (or at static text). False: it
  * does not follow the convention. */
 TARE_API bool tare_gguf_name_parse(tare_gguf_name *out, tare_str name);
-/* Writes the name for the parts, NUL-terminated, at most size - 1 bytes; returns the whole length. */
+/* Writes the name for the parts, NUL-terminated, at most size - 1 bytes; returns the whole length.
+ */
 TARE_API size_t tare_gguf_name_format(char *buf, size_t size, const tare_gguf_name *name);
 /* The parts as a model's metadata and tensors tell them; strings live as long as the model, or in
  * buf (at least 64 bytes) for those that are computed. */

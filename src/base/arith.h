@@ -28,8 +28,14 @@ static inline bool tare_size_of_u64(uint64_t a, size_t *out) {
     return a <= SIZE_MAX;
 }
 
-static inline uint64_t tare_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static inline uint64_t tare_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
-static inline uint64_t tare_ceil_div_u64(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+static inline uint64_t tare_min_u64(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+static inline uint64_t tare_max_u64(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+static inline uint64_t tare_ceil_div_u64(uint64_t a, uint64_t b) {
+    return a / b + (a % b != 0);
+}
 
 #endif

@@ -29,12 +29,24 @@ TARE_DEFINE_LOAD_STORE(32)
 TARE_DEFINE_LOAD_STORE(64)
 #undef TARE_DEFINE_LOAD_STORE
 
-static inline uint16_t tare_load_le16(const void *p) { return tare_load_u16(p, false); }
-static inline uint32_t tare_load_le32(const void *p) { return tare_load_u32(p, false); }
-static inline uint64_t tare_load_le64(const void *p) { return tare_load_u64(p, false); }
-static inline void tare_store_le16(void *p, uint16_t v) { tare_store_u16(p, v, false); }
-static inline void tare_store_le32(void *p, uint32_t v) { tare_store_u32(p, v, false); }
-static inline void tare_store_le64(void *p, uint64_t v) { tare_store_u64(p, v, false); }
+static inline uint16_t tare_load_le16(const void *p) {
+    return tare_load_u16(p, false);
+}
+static inline uint32_t tare_load_le32(const void *p) {
+    return tare_load_u32(p, false);
+}
+static inline uint64_t tare_load_le64(const void *p) {
+    return tare_load_u64(p, false);
+}
+static inline void tare_store_le16(void *p, uint16_t v) {
+    tare_store_u16(p, v, false);
+}
+static inline void tare_store_le32(void *p, uint32_t v) {
+    tare_store_u32(p, v, false);
+}
+static inline void tare_store_le64(void *p, uint64_t v) {
+    tare_store_u64(p, v, false);
+}
 
 static inline uint32_t tare_f32_bits(float f) {
     uint32_t v;

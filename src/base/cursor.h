@@ -12,16 +12,21 @@ typedef struct tare_cursor {
     const uint8_t *base, *pos, *end;
     uint64_t base_offset; /* of base[0] in the file */
     bool is_big_endian;
-    bool more_follows; /* end is only the end of what has been read: running out is no verdict yet */
-    bool ran_out;      /* a read went past end */
+    bool
+        more_follows; /* end is only the end of what has been read: running out is no verdict yet */
+    bool ran_out;     /* a read went past end */
     tare_error err;
 } tare_cursor;
 
 void tare_cursor_init(tare_cursor *c, const void *bytes, uint64_t size, uint64_t base_offset);
-static inline bool tare_cursor_ok(const tare_cursor *c) { return c->err.status == TARE_OK; }
+static inline bool tare_cursor_ok(const tare_cursor *c) {
+    return c->err.status == TARE_OK;
+}
 /* Offset in the file of the next byte. */
 uint64_t tare_cursor_offset(const tare_cursor *c);
-static inline uint64_t tare_cursor_left(const tare_cursor *c) { return (uint64_t)(c->end - c->pos); }
+static inline uint64_t tare_cursor_left(const tare_cursor *c) {
+    return (uint64_t)(c->end - c->pos);
+}
 /* The only pointer move. NULL after a failure (TRUNCATED if fewer than n bytes are left). */
 const uint8_t *tare_cursor_take(tare_cursor *c, uint64_t n, const char *what);
 uint8_t tare_cursor_u8(tare_cursor *c, const char *what);

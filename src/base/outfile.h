@@ -14,7 +14,7 @@ typedef struct tare_outset tare_outset;
 
 typedef struct tare_out_options {
     bool is_directory;
-    bool force;   /* an existing OUT is replaced; without it, ERR_ARG */
+    bool force; /* an existing OUT is replaced; without it, ERR_ARG */
     bool no_sync;
     uint64_t total_size; /* checked against free space first (0: unknown) */
 } tare_out_options;

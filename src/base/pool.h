@@ -16,12 +16,13 @@ typedef struct tare_run {
     void *ctx;
     tare_progress_fn progress; /* called from the calling thread, about ten times a second */
     void *progress_ctx;
-    uint64_t total;            /* what progress is told */
-    _Atomic uint64_t *done;    /* counted up by the tasks; may be NULL */
+    uint64_t total;         /* what progress is told */
+    _Atomic uint64_t *done; /* counted up by the tasks; may be NULL */
 } tare_run;
 
 /* Returns when all tasks have run, one has failed (the failure of the lowest task that failed is
- * reported) or progress asked to stop (CANCELLED). With one thread everything runs in the caller. */
+ * reported) or progress asked to stop (CANCELLED). With one thread everything runs in the caller.
+ */
 tare_status tare_run_parallel(const tare_run *run, tare_error *err);
 /* What affinity and the cgroup's CPU quota allow; at least 1. */
 unsigned tare_default_threads(void);

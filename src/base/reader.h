@@ -10,7 +10,7 @@
 typedef struct tare_reader {
     const char *name; /* for messages; owned by whoever made the reader, lives as long as it */
     uint64_t size;
-    int fd;             /* -1: none */
+    int fd; /* -1: none */
     bool owns_fd;
     const uint8_t *map; /* whole content where it is in memory, else NULL */
     bool owns_map;

@@ -10,11 +10,15 @@
 
 #define TARE_STR(literal) ((tare_str){literal, sizeof(literal) - 1})
 
-static inline tare_str tare_str_of(const char *s) { return (tare_str){s, s ? strlen(s) : 0}; }
+static inline tare_str tare_str_of(const char *s) {
+    return (tare_str){s, s ? strlen(s) : 0};
+}
 static inline bool tare_str_equal(tare_str a, tare_str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
-static inline bool tare_str_is(tare_str a, const char *b) { return tare_str_equal(a, tare_str_of(b)); }
+static inline bool tare_str_is(tare_str a, const char *b) {
+    return tare_str_equal(a, tare_str_of(b));
+}
 static inline bool tare_str_starts(tare_str a, tare_str prefix) {
     return a.len >= prefix.len && memcmp(a.ptr, prefix.ptr, prefix.len) == 0;
 }

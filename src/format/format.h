@@ -29,9 +29,9 @@ typedef struct tare_open_context {
 } tare_open_context;
 
 typedef struct tare_format {
-    const char *name;        /* "gguf" */
+    const char *name; /* "gguf" */
     const char *description;
-    const char *suffix;      /* ".gguf", "" for directories */
+    const char *suffix; /* ".gguf", "" for directories */
     bool is_directory;
     const tare_holding *holding;
     /* Whether the input is of this format, by content. */

@@ -14,8 +14,8 @@
 typedef struct tare_holding {
     bool (*has_encoding)(const tare_encoding *encoding);
     uint32_t max_dims;
-    uint32_t max_name;                  /* bytes */
-    const tare_encoding *bytes_type;    /* what opaque bytes stand under (U8, or I8 for GGUF) */
+    uint32_t max_name;               /* bytes */
+    const tare_encoding *bytes_type; /* what opaque bytes stand under (U8, or I8 for GGUF) */
 } tare_holding;
 
 /* Whether the container holds the tensor as it is. */

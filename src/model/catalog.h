@@ -36,7 +36,7 @@ typedef struct tare_layout {
     uint32_t version;
     bool is_big_endian;
     uint32_t alignment;
-    uint64_t data_offset; /* of the first file's data section */
+    uint64_t data_offset;       /* of the first file's data section */
     const tare_filler *fillers; /* sorted by file and offset */
     size_t n_fillers;
     const void *detail;
@@ -74,9 +74,9 @@ typedef struct tare_open_file {
 
 /* What only some models have: companions and schemes, found while opening (model/scheme.c). */
 typedef struct tare_tensor_note {
-    const char *scheme;    /* NULL: none */
-    int64_t companion;     /* index of the tensor of its block scales; -1: none */
-    bool is_packed;        /* codes that must not be decoded as numbers */
+    const char *scheme; /* NULL: none */
+    int64_t companion;  /* index of the tensor of its block scales; -1: none */
+    bool is_packed;     /* codes that must not be decoded as numbers */
 } tare_tensor_note;
 
 struct tare_model {
@@ -90,7 +90,7 @@ struct tare_model {
     tare_name_index tensor_index, key_index, resource_index;
     tare_stand_in *stand_ins; /* sorted by tensor */
     size_t n_stand_ins;
-    tare_tensor_note *notes; /* n_tensors, or NULL: no tensor has one */
+    tare_tensor_note *notes;             /* n_tensors, or NULL: no tensor has one */
     tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
     tare_str architecture;
     struct tare_kept *kept; /* allocations that are freed with the model */
@@ -107,7 +107,8 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
 /* Hands an allocation made with m->allocator over to the model, which frees it at its end. */
 tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err);
 /* Fills n_dims, dims (copied), n_elements, n_rows, cols, size_bytes and planes from an encoding and
- * a shape, planes back to back from `offset` of `file`. Errors carry no item: the caller adds it. */
+ * a shape, planes back to back from `offset` of `file`. Errors carry no item: the caller adds it.
+ */
 tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *encoding,
                             const uint64_t *dims, uint32_t n_dims, uint32_t file, uint64_t offset,
                             tare_error *err);
@@ -136,7 +137,8 @@ void tare_value_pack(struct tare_buffer *out, const tare_value *value, bool is_b
 /* A string value, or an empty string. */
 tare_str tare_catalog_get_str(const tare_catalog *c, const char *key);
 
-/* ---- metadata and resources as text: for containers without typed keys ------------------------ */
+/* ---- metadata and resources as text: for containers without typed keys ------------------------
+ */
 
 /* All entries of one space as JSON with types: [{"key":...,"type":"u32","value":...}, ...]; 64-bit
  * integers and floats keep every bit, strings that are no UTF-8 go as {"hex":"..."}. */

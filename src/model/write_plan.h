@@ -42,8 +42,8 @@ typedef struct tare_write_plan {
 
 /* What the caller of a writer wants. */
 typedef struct tare_write_options {
-    bool is_identity;    /* catalog->layout is of this format and no tensor changed its size or
-                            place: keep offsets, gaps, fillers, texts */
+    bool is_identity; /* catalog->layout is of this format and no tensor changed its size or
+                         place: keep offsets, gaps, fillers, texts */
     tare_byte_order order;
     uint32_t alignment;  /* 0: the layout's, else the format's */
     uint64_t shard_size; /* 0: one file */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A growing run of bytes with a latched failure. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "base/str.h"
+
+void tare_buffer_init(tare_buffer *b, const tare_allocator *allocator) {
+    *b = (tare_buffer){.allocator = allocator};
+}
+
+void tare_buffer_free(tare_buffer *b) {
+    tare_free(b->allocator, b->data, b->capacity);
+    tare_buffer_init(b, b->allocator);
+}
+
+uint8_t *tare_buffer_extend(tare_buffer *b, size_t n) {
+    void *data = b->data;
+    if (b->failed || n > SIZE_MAX - b->size ||
+        !tare_grow(b->allocator, &data, &b->capacity, b->size + n, 1)) {
+        b->failed = true;
+        return NULL;
+    }
+    b->data = data;
+    uint8_t *p = b->data + b->size;
+    b->size += n;
+    return p;
+}
+
+void tare_buffer_put(tare_buffer *b, const void *bytes, size_t n) {
+    if (n == 0) return;
+    uint8_t *p = tare_buffer_extend(b, n);
+    if (p) memcpy(p, bytes, n);
+}
+
+void tare_buffer_put_str(tare_buffer *b, tare_str text) {
+    tare_buffer_put(b, text.ptr, text.len);
+}
+
+void tare_buffer_put_text(tare_buffer *b, const char *text) {
+    tare_buffer_put(b, text, strlen(text));
+}
+
+void tare_buffer_put_u8(tare_buffer *b, uint8_t v) {
+    tare_buffer_put(b, &v, 1);
+}
+
+void tare_buffer_put_u32(tare_buffer *b, uint32_t v, bool is_big_endian) {
+    uint8_t *p = tare_buffer_extend(b, 4);
+    if (p) tare_store_u32(p, v, is_big_endian);
+}
+
+void tare_buffer_put_u64(tare_buffer *b, uint64_t v, bool is_big_endian) {
+    uint8_t *p = tare_buffer_extend(b, 8);
+    if (p) tare_store_u64(p, v, is_big_endian);
+}
+
+void tare_buffer_put_zeros(tare_buffer *b, size_t n) {
+    uint8_t *p = tare_buffer_extend(b, n);
+    if (p && n) memset(p, 0, n);
+}
+
+void tare_buffer_printf(tare_buffer *b, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    /* vsnprintf wants room for the NUL, which is then given back. */
+    char *p = n < 0 ? NULL : (char *)tare_buffer_extend(b, (size_t)n + 1);
+    if (p) {
+        vsnprintf(p, (size_t)n + 1, format, again);
+        b->size--;
+    } else {
+        b->failed = true;
+    }
+    va_end(again);
+}
+
+/* One character of a JSON string that cannot stand for itself. */
+static void put_json_escape(tare_buffer *b, uint8_t c) {
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    const char *at = c ? strchr(from, c) : NULL;
+    if (at)
+        tare_buffer_printf(b, "\\%c", to[at - from]);
+    else
+        tare_buffer_printf(b, "\\u%04x", c);
+}
+
+void tare_buffer_put_json(tare_buffer *b, tare_str text) {
+    bool is_utf8 = tare_str_is_utf8(text);
+    tare_buffer_put_u8(b, '"');
+    size_t run = 0; /* start of what can be copied as it is */
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = (uint8_t)text.ptr[i];
+        bool is_bad = !is_utf8 && c >= 0x80;
+        if (c >= 0x20 && c != '"' && c != '\\' && !is_bad) continue;
+        tare_buffer_put(b, text.ptr + run, i - run);
+        run = i + 1;
+        if (is_bad)
+            tare_buffer_put_text(b, "\xef\xbf\xbd");
+        else
+            put_json_escape(b, c);
+    }
+    tare_buffer_put(b, text.ptr + run, text.len - run);
+    tare_buffer_put_u8(b, '"');
+}
+
+tare_status tare_buffer_status(const tare_buffer *b, tare_error *err) {
+    return b->failed ? tare_fail(err, TARE_ERR_NOMEM, "buffer") : TARE_OK;
+}

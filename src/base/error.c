@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Statuses and errors: filled once where a fault is found, put into words at the top. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/str.h"
+
+#define TARE_STRINGIFY_(x) #x
+#define TARE_STRINGIFY(x)  TARE_STRINGIFY_(x)
+
+const char *tare_version(void) {
+    return TARE_STRINGIFY(TARE_VERSION_MAJOR) "." TARE_STRINGIFY(
+        TARE_VERSION_MINOR) "." TARE_STRINGIFY(TARE_VERSION_PATCH);
+}
+
+const char *tare_status_text(tare_status status) {
+    switch (status) {
+#define TARE_STATUS_CASE(name, number, text)                                                       \
+    case TARE_##name:                                                                              \
+        return text;
+        TARE_STATUS_LIST(TARE_STATUS_CASE)
+#undef TARE_STATUS_CASE
+    }
+    return "unknown status";
+}
+
+#ifdef TARE_TRACE
+void tare_trace(const char *file, int line, tare_status status) {
+    fprintf(stderr, "%s:%d: %s\n", file, line, tare_status_text(status));
+}
+#endif
+
+tare_status tare_fail(tare_error *err, tare_status status, const char *what) {
+    if (err) {
+        *err = TARE_ERROR_NONE;
+        err->status = status;
+        err->what = what;
+    }
+    return status;
+}
+
+tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, const char *what) {
+    tare_fail(err, status, what);
+    if (err) err->offset = offset;
+    return status;
+}
+
+tare_status tare_fail_errno(tare_error *err, int os_error, const char *what) {
+    tare_status status = TARE_ERR_IO;
+    if (os_error == ENOMEM) status = TARE_ERR_NOMEM;
+    if (os_error == ENOSPC || os_error == EDQUOT || os_error == EFBIG) status = TARE_ERR_NOSPACE;
+    tare_fail(err, status, what);
+    if (err) err->os_error = os_error;
+    return status;
+}
+
+/* Escapes `text` into a fixed field; what does not fit ends in "...". */
+static void put_name(char *field, size_t size, tare_str text) {
+    if (tare_str_escape(field, size, text, true) < size) return;
+    tare_str_escape(field, size - 3, text, true);
+    memcpy(field + strlen(field), "...", 4);
+}
+
+void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name) {
+    if (!err || err->item_kind != TARE_ITEM_NONE) return;
+    err->item_kind = kind;
+    err->item = item;
+    put_name(err->item_name, sizeof err->item_name, name);
+}
+
+void tare_error_file(tare_error *err, const char *file) {
+    if (!err || err->file[0] || !file) return;
+    put_name(err->file, sizeof err->file, tare_str_of(file));
+}
+
+static const char *item_word(tare_item_kind kind) {
+    switch (kind) {
+    case TARE_ITEM_TENSOR:
+        return "tensor";
+    case TARE_ITEM_KEY:
+        return "key";
+    case TARE_ITEM_RESOURCE:
+        return "resource";
+    case TARE_ITEM_NONE:
+        break;
+    }
+    return "item";
+}
+
+size_t tare_error_format(char *buf, size_t size, const tare_error *err, const char *path) {
+    char line[1024], escaped[512];
+    size_t n = 0;
+#define PUT(...)                                                                                   \
+    do {                                                                                           \
+        int put_ = snprintf(line + n, sizeof line - n, __VA_ARGS__);                               \
+        if (put_ > 0) n = n + (size_t)put_ < sizeof line ? n + (size_t)put_ : sizeof line - 1;     \
+    } while (0)
+    if (err->file[0]) {
+        PUT("%s: ", err->file);
+    } else if (path) {
+        tare_str_escape(escaped, sizeof escaped, tare_str_of(path), false);
+        PUT("%s: ", escaped);
+    }
+    if (err->offset != TARE_NO_OFFSET) PUT("byte %" PRIu64 ": ", err->offset);
+    if (err->item_kind != TARE_ITEM_NONE) {
+        PUT("%s", item_word(err->item_kind));
+        if (err->item >= 0) PUT(" %" PRId64, err->item);
+        if (err->item_name[0]) PUT(" \"%s\"", err->item_name);
+        PUT(": ");
+    }
+    PUT("%s", err->what && err->what[0] ? err->what : tare_status_text(err->status));
+    if (err->os_error) PUT(": %s", strerror(err->os_error));
+#undef PUT
+    if (size > 0) {
+        size_t keep = n < size ? n : size - 1;
+        memcpy(buf, line, keep);
+        buf[keep] = 0;
+    }
+    return n;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SHA-256 from libcrypto, CRC-32 from libdeflate. */
+#include <string.h>
+
+#include <libdeflate.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include "base/hash.h"
+
+tare_status tare_sha256_init(tare_sha256 *h, tare_error *err) {
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    if (!ctx || EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1) {
+        EVP_MD_CTX_free(ctx);
+        h->ctx = NULL;
+        return tare_fail(err, TARE_ERR_NOMEM, "SHA-256");
+    }
+    h->ctx = ctx;
+    return TARE_OK;
+}
+
+void tare_sha256_update(tare_sha256 *h, const void *bytes, size_t n) {
+    if (n) EVP_DigestUpdate(h->ctx, bytes, n);
+}
+
+void tare_sha256_final(tare_sha256 *h, uint8_t digest[32]) {
+    EVP_DigestFinal_ex(h->ctx, digest, NULL);
+    tare_sha256_free(h);
+}
+
+void tare_sha256_free(tare_sha256 *h) {
+    EVP_MD_CTX_free(h->ctx);
+    h->ctx = NULL;
+}
+
+uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n) {
+    return libdeflate_crc32(crc, bytes, n);
+}
+
+void tare_hex(char *out, const uint8_t *bytes, size_t n) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < n; i++) {
+        *out++ = digits[bytes[i] >> 4];
+        *out++ = digits[bytes[i] & 15];
+    }
+    *out = 0;
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+bool tare_unhex(uint8_t *out, const char *hex, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        int high = hex_digit(hex[2 * i]);
+        int low = high < 0 ? -1 : hex_digit(hex[2 * i + 1]);
+        if (low < 0) return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+bool tare_dependency_at(size_t i, const char **name, const char **version) {
+    if (i > 1) return false;
+    *name = i == 0 ? "libcrypto" : "libdeflate";
+    *version = i == 0 ? OpenSSL_version(OPENSSL_VERSION_STRING) : LIBDEFLATE_VERSION_STRING;
+    return true;
+}

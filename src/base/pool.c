@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A short-lived crew of threads that take numbered tasks in order. Tasks are large (megabytes), so
+ * starting the threads anew for each run costs nothing worth a standing pool. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/pool.h"
+
+#define MOST_THREADS 256
+
+typedef struct crew {
+    const tare_run *run;
+    _Atomic uint64_t next;
+    _Atomic bool stop;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t ended;
+    unsigned n_running;
+    uint64_t failed_task; /* UINT64_MAX: none */
+    tare_error err;
+} crew;
+
+typedef struct member {
+    crew *crew;
+    unsigned worker;
+} member;
+
+/* The failure of the lowest task wins, so that the report does not depend on timing where the
+ * tasks before it have run. */
+static void note_failure(crew *c, uint64_t task, tare_status status, const tare_error *err) {
+    pthread_mutex_lock(&c->mutex);
+    if (task < c->failed_task) {
+        c->failed_task = task;
+        c->err = *err;
+        c->err.status = status;
+    }
+    pthread_mutex_unlock(&c->mutex);
+    atomic_store(&c->stop, true);
+}
+
+static bool run_one(crew *c, unsigned worker) {
+    if (atomic_load(&c->stop)) return false;
+    uint64_t task = atomic_fetch_add(&c->next, 1);
+    if (task >= c->run->n_tasks) return false;
+    tare_error err = TARE_ERROR_NONE;
+    tare_status s = c->run->task(c->run->ctx, task, worker, &err);
+    if (s != TARE_OK) note_failure(c, task, s, &err);
+    return s == TARE_OK;
+}
+
+static void *work(void *arg) {
+    member *m = arg;
+    crew *c = m->crew;
+    while (run_one(c, m->worker)) continue;
+    pthread_mutex_lock(&c->mutex);
+    c->n_running--;
+    pthread_cond_signal(&c->ended);
+    pthread_mutex_unlock(&c->mutex);
+    return NULL;
+}
+
+static void tell_progress(crew *c) {
+    const tare_run *run = c->run;
+    if (!run->progress || atomic_load(&c->stop)) return;
+    uint64_t done = run->done ? atomic_load(run->done) : 0;
+    if (!run->progress(run->progress_ctx, done, run->total)) return;
+    tare_error err = TARE_ERROR_NONE;
+    tare_fail(&err, TARE_ERR_CANCELLED, "cancelled");
+    note_failure(c, 0, TARE_ERR_CANCELLED, &err);
+}
+
+static void wait_for_crew(crew *c) {
+    pthread_mutex_lock(&c->mutex);
+    while (c->n_running > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 100000000;
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+        pthread_cond_timedwait(&c->ended, &c->mutex, &until);
+        pthread_mutex_unlock(&c->mutex);
+        tell_progress(c);
+        pthread_mutex_lock(&c->mutex);
+    }
+    pthread_mutex_unlock(&c->mutex);
+}
+
+static void run_alone(crew *c) {
+    struct timespec last, now;
+    clock_gettime(CLOCK_MONOTONIC, &last);
+    while (run_one(c, 0)) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if ((now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000 < 100)
+            continue;
+        last = now;
+        tell_progress(c);
+    }
+}
+
+tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
+    unsigned threads = run->threads ? run->threads : tare_default_threads();
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (threads > run->n_tasks) threads = (unsigned)run->n_tasks;
+    crew c = {.run = run, .failed_task = UINT64_MAX, .err = TARE_ERROR_NONE};
+    if (pthread_mutex_init(&c.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
+    if (pthread_cond_init(&c.ended, NULL)) {
+        pthread_mutex_destroy(&c.mutex);
+        return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
+    }
+    pthread_t ids[MOST_THREADS];
+    member members[MOST_THREADS];
+    unsigned started = 0;
+    for (unsigned i = 0; threads > 1 && i < threads; i++) {
+        members[i] = (member){&c, i};
+        pthread_mutex_lock(&c.mutex);
+        c.n_running++;
+        pthread_mutex_unlock(&c.mutex);
+        if (pthread_create(&ids[i], NULL, work, &members[i])) {
+            pthread_mutex_lock(&c.mutex);
+            c.n_running--;
+            pthread_mutex_unlock(&c.mutex);
+            break;
+        }
+        started++;
+    }
+    if (started == 0)
+        run_alone(&c);
+    else
+        wait_for_crew(&c);
+    for (unsigned i = 0; i < started; i++) pthread_join(ids[i], NULL);
+    tell_progress(&c);
+    pthread_cond_destroy(&c.ended);
+    pthread_mutex_destroy(&c.mutex);
+    if (c.failed_task == UINT64_MAX) return TARE_OK;
+    if (err) *err = c.err;
+    return c.err.status;
+}
+
+/* ---- how many threads --------------------------------------------------------------------------
+ */
+
+/* CPUs that a cgroup's quota pays for, rounded up; 0: no quota or no such file. */
+static unsigned quota_v2(const char *path) {
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    unsigned long long quota, period;
+    int n = fscanf(f, "%llu %llu", &quota, &period);
+    fclose(f);
+    return n == 2 && period ? (unsigned)((quota + period - 1) / period) : 0;
+}
+
+static unsigned quota_v1(void) {
+    long long quota = 0, period = 0;
+    FILE *f = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re");
+    if (!f) return 0;
+    int n = fscanf(f, "%lld", &quota);
+    fclose(f);
+    f = n == 1 && quota > 0 ? fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re") : NULL;
+    if (!f) return 0;
+    n = fscanf(f, "%lld", &period);
+    fclose(f);
+    return n == 1 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
+}
+
+/* The quota of this process's own cgroup (v2), or of the root of the mount. */
+static unsigned cgroup_cpus(void) {
+    char line[512], path[640];
+    unsigned cpus = 0;
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, "0::", 3)) continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", line + 3);
+        cpus = quota_v2(path);
+    }
+    if (f) fclose(f);
+    if (!cpus) cpus = quota_v2("/sys/fs/cgroup/cpu.max");
+    return cpus ? cpus : quota_v1();
+}
+
+unsigned tare_default_threads(void) {
+    long n = 0;
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) n = CPU_COUNT(&set);
+#endif
+    if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n <= 0) n = 1;
+    unsigned cpus = cgroup_cpus();
+    if (cpus && (unsigned)n > cpus) n = (long)cpus;
+    return n > MOST_THREADS ? MOST_THREADS : (unsigned)n;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A thread-safe growing list of findings. */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/report.h"
+#include "base/str.h"
+
+struct tare_report {
+    pthread_mutex_t mutex;
+    tare_arena arena; /* of the strings */
+    tare_finding *findings;
+    size_t n, capacity;
+    size_t n_of_level[3];
+};
+
+tare_report *tare_report_new(void) {
+    tare_report *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    if (pthread_mutex_init(&r->mutex, NULL)) {
+        free(r);
+        return NULL;
+    }
+    tare_arena_init(&r->arena, NULL);
+    return r;
+}
+
+void tare_report_free(tare_report *report) {
+    if (!report) return;
+    pthread_mutex_destroy(&report->mutex);
+    tare_arena_free(&report->arena);
+    free(report->findings);
+    free(report);
+}
+
+size_t tare_report_count(const tare_report *report) {
+    return report ? report->n : 0;
+}
+
+size_t tare_report_count_level(const tare_report *report, tare_level level) {
+    size_t n = 0;
+    for (int l = (int)level; report && l <= TARE_LEVEL_ERROR; l++) n += report->n_of_level[l];
+    return n;
+}
+
+const tare_finding *tare_report_at(const tare_report *report, size_t i) {
+    return report && i < report->n ? &report->findings[i] : NULL;
+}
+
+void tare_report_add(tare_report *report, const tare_finding *finding) {
+    if (!report) return;
+    pthread_mutex_lock(&report->mutex);
+    report->n_of_level[finding->level]++;
+    void *list = report->findings;
+    if (tare_grow(NULL, &list, &report->capacity, report->n + 1, sizeof *finding)) {
+        report->findings = list;
+        tare_finding *mine = &report->findings[report->n++];
+        *mine = *finding;
+        mine->file = tare_arena_str(&report->arena, finding->file);
+        mine->item_name = tare_arena_str(&report->arena, finding->item_name);
+        mine->text = tare_arena_str(&report->arena, finding->text);
+    }
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void tare_report_addf(tare_report *report, const tare_finding *finding, const char *format, ...) {
+    if (!report) return;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tare_finding f = *finding;
+    f.text = tare_str_of(text);
+    tare_report_add(report, &f);
+}

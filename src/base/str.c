@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strings that come from files: comparing, hashing, UTF-8, escaping for a terminal. */
+#include "base/str.h"
+
+int tare_str_compare(tare_str a, tare_str b) {
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+    if (order) return order;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+uint64_t tare_str_hash(tare_str a, uint64_t seed) {
+    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (size_t i = 0; i < a.len; i++) h = (h ^ (uint8_t)a.ptr[i]) * UINT64_C(0x100000001b3);
+    /* splitmix64's finisher: FNV alone leaves the low bits, which index tables, poorly mixed. */
+    h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return h ^ (h >> 31);
+}
+
+/* Length of the well-formed UTF-8 sequence at p (Unicode 15, table 3-7), 0 if there is none. */
+static size_t utf8_sequence(const uint8_t *p, size_t left) {
+    uint8_t a = p[0];
+    if (a < 0x80) return 1;
+    if (a < 0xc2 || a > 0xf4) return 0;
+    size_t n = a < 0xe0 ? 2 : a < 0xf0 ? 3 : 4;
+    if (left < n) return 0;
+    uint8_t low = a == 0xe0 ? 0xa0 : a == 0xf0 ? 0x90 : 0x80;
+    uint8_t high = a == 0xed ? 0x9f : a == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < low || p[1] > high) return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    return n;
+}
+
+bool tare_str_is_utf8(tare_str a) {
+    const uint8_t *p = (const uint8_t *)a.ptr, *end = p + a.len;
+    while (p < end) {
+        /* Runs of ASCII, eight bytes at a time. */
+        uint64_t word;
+        while (end - p >= 8 && (memcpy(&word, p, 8), (word & UINT64_C(0x8080808080808080)) == 0))
+            p += 8;
+        if (p == end) break;
+        size_t n = utf8_sequence(p, (size_t)(end - p));
+        if (n == 0) return false;
+        p += n;
+    }
+    return true;
+}
+
+/* The escape of the character at p, written to e (at most 4 bytes); *used bytes of input. */
+static size_t escape_one(char e[4], const uint8_t *p, size_t left, bool quote, size_t *used) {
+    static const char hex[] = "0123456789abcdef";
+    uint8_t c = p[0];
+    size_t n = utf8_sequence(p, left);
+    *used = n ? n : 1;
+    const char *short_form = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
+    if (c == '\\' || (c == '"' && quote)) short_form = c == '"' ? "\\\"" : "\\\\";
+    if (short_form) {
+        memcpy(e, short_form, 2);
+        return 2;
+    }
+    /* C0, DEL, and the C1 controls U+0080..U+009F; the latter as their first byte, then on. */
+    bool is_c1 = n == 2 && c == 0xc2 && p[1] < 0xa0;
+    if (n == 0 || c < 0x20 || c == 0x7f || is_c1) {
+        *used = 1;
+        e[0] = '\\', e[1] = 'x', e[2] = hex[c >> 4], e[3] = hex[c & 15];
+        return 4;
+    }
+    memcpy(e, p, n);
+    return n;
+}
+
+size_t tare_str_escape(char *buf, size_t size, tare_str text, bool quote) {
+    const uint8_t *p = (const uint8_t *)text.ptr;
+    size_t whole = 0, written = 0, used;
+    bool is_full = false;
+    for (size_t i = 0; i < text.len; i += used) {
+        char e[4];
+        size_t n = escape_one(e, p + i, text.len - i, quote, &used);
+        whole += n;
+        is_full = is_full || written + n >= size;
+        if (is_full) continue;
+        memcpy(buf + written, e, n);
+        written += n;
+    }
+    if (size > 0) buf[written] = 0;
+    return whole;
+}
