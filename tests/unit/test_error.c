@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: an error line that loses the place, terminal escapes that get through, names
+ * that overflow their field, options of other versions that are misread. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "base/str.h"
+
+static void line_says_file_offset_item_and_field(void **state) {
+    (void)state;
+    tare_error err;
+    char line[256];
+    tare_fail_at(&err, TARE_ERR_CORRUPT, 1832, "dimensions overflow");
+    tare_error_item(&err, TARE_ITEM_TENSOR, 7, TARE_STR("blk.0.attn_q.weight"));
+    tare_error_format(line, sizeof line, &err, "model.gguf");
+    assert_string_equal(
+        line, "model.gguf: byte 1832: tensor 7 \"blk.0.attn_q.weight\": dimensions overflow");
+    tare_error_file(&err, "shard-2.gguf");
+    tare_error_format(line, sizeof line, &err, "model.gguf");
+    assert_non_null(strstr(line, "shard-2.gguf: byte 1832"));
+    assert_int_equal(tare_error_format(line, 6, &err, NULL), 82);
+    assert_string_equal(line, "shard");
+}
+
+static void long_names_are_cut_between_characters(void **state) {
+    (void)state;
+    char name[300];
+    for (size_t i = 0; i + 2 <= sizeof name; i += 2) memcpy(name + i, "\xc3\xa9", 2);
+    for (size_t len = 80; len < 200; len++) {
+        tare_error err;
+        tare_fail(&err, TARE_ERR_CORRUPT, "x");
+        tare_error_item(&err, TARE_ITEM_KEY, 0, (tare_str){name, len & ~(size_t)1});
+        size_t n = strlen(err.item_name);
+        assert_true(n < sizeof err.item_name);
+        if ((len & ~(size_t)1) < sizeof err.item_name) {
+            assert_int_equal(n, len & ~(size_t)1);
+            continue;
+        }
+        assert_string_equal(err.item_name + n - 3, "...");
+        assert_true(tare_str_is_utf8(tare_str_of(err.item_name)));
+    }
+}
+
+static void control_characters_are_escaped(void **state) {
+    (void)state;
+    char out[64];
+    tare_str_escape(out, sizeof out, TARE_STR("a\x1b]8;;x\x07\n\t\"\\\x7f\xc2\x9b\xff\xc3\xa9"),
+                    true);
+    assert_string_equal(out, "a\\x1b]8;;x\\x07\\n\\t\\\"\\\\\\x7f\\xc2\\x9b\\xff\xc3\xa9");
+    assert_int_equal(tare_str_escape(out, 4, TARE_STR("ab\x01zz"), false), 8);
+    assert_string_equal(out, "ab");
+}
+
+static void utf8_is_judged_to_the_letter(void **state) {
+    (void)state;
+    assert_true(tare_str_is_utf8(TARE_STR("abcdefghij \xc2\x80 \xe0\xa0\x80 \xf4\x8f\xbf\xbf")));
+    static const char *const bad[] = {
+        "\x80",     "\xc1\x81",         "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+        "\xe2\x82", "\xf5\x80\x80\x80", "abcdefgh\xc3"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(tare_str_is_utf8(tare_str_of(bad[i])));
+}
+
+static void system_errors_find_their_status(void **state) {
+    (void)state;
+    assert_int_equal(tare_fail_errno(NULL, ENOSPC, "x"), TARE_ERR_NOSPACE);
+    assert_int_equal(tare_fail_errno(NULL, ENOMEM, "x"), TARE_ERR_NOMEM);
+    assert_int_equal(tare_fail_errno(NULL, EACCES, "x"), TARE_ERR_IO);
+}
+
+typedef struct options {
+    size_t size;
+    int a, b;
+} options;
+
+static void options_of_other_versions(void **state) {
+    (void)state;
+    struct {
+        options known;
+        int unknown;
+    } newer = {{sizeof newer, 1, 2}, 0};
+    options mine = {sizeof mine, 7, 8};
+    tare_error err;
+    assert_int_equal(tare_options_read(&mine, sizeof mine, &newer, &err), TARE_OK);
+    assert_int_equal(mine.b, 2);
+    assert_int_equal(mine.size, sizeof mine);
+    newer.unknown = 1;
+    assert_int_equal(tare_options_read(&mine, sizeof mine, &newer, &err), TARE_ERR_ARG);
+    struct {
+        size_t size;
+        int a;
+    } older = {offsetof(options, b), 5};
+    mine.b = 8;
+    assert_int_equal(tare_options_read(&mine, sizeof mine, &older, &err), TARE_OK);
+    assert_int_equal(mine.a, 5);
+    assert_int_equal(mine.b, 8);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line_says_file_offset_item_and_field),
+        cmocka_unit_test(long_names_are_cut_between_characters),
+        cmocka_unit_test(control_characters_are_escaped),
+        cmocka_unit_test(utf8_is_judged_to_the_letter),
+        cmocka_unit_test(system_errors_find_their_status),
+        cmocka_unit_test(options_of_other_versions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
