@@ -25,8 +25,9 @@ static void line_says_file_offset_item_and_field(void **state) {
     tare_error_file(&err, "shard-2.gguf");
     tare_error_format(line, sizeof line, &err, "model.gguf");
     assert_non_null(strstr(line, "shard-2.gguf: byte 1832"));
-    assert_int_equal(tare_error_format(line, 6, &err, NULL), 82);
-    assert_string_equal(line, "shard");
+    char cut[6];
+    assert_int_equal(tare_error_format(cut, sizeof cut, &err, NULL), strlen(line));
+    assert_string_equal(cut, "shard");
 }
 
 static void long_names_are_cut_between_characters(void **state) {
