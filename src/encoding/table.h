@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table behind tare_encoding_get. */
+#ifndef TARE_ENCODING_TABLE_H
+#define TARE_ENCODING_TABLE_H
+
+#include <tare/encoding.h>
+
+extern const tare_encoding tare_encoding_table[TARE_ENCODING_COUNT];
+
+#endif
