@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# Short names for what people do here; CMake (CMakePresets.json) does the work.
+#
+#   make demo         install what is missing, build, show the command at work
+#   make check        install what is missing, build with sanitizers, run all tests
+#   make check-more   foreign architectures, 32 bits, thread sanitizer, long fuzzing
+#   make bench        build optimised and run the benchmarks
+#   make              build optimised
+#   make install      install the optimised build under PREFIX (DESTDIR is honoured)
+#   make format       let clang-format lay out all sources
+#   make clean        remove build/ but for the Python environment
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+all: build-release
+
+demo: setup-build
+	@$(MAKE) --no-print-directory build-release
+	@scripts/demo build/release/cli/tare
+
+check: setup-check
+	@scripts/venv
+	@$(MAKE) --no-print-directory build-dev
+	cd build/dev && ctest -j $(JOBS) --output-on-failure </dev/null
+
+check-more: setup-more
+	@scripts/check-more
+
+bench: setup-build
+	@$(MAKE) --no-print-directory build-release
+	bench/run build/release
+
+install: build-release
+	cmake --install build/release --prefix $(PREFIX)
+
+format:
+	scripts/check-format.py --fix
+
+clean:
+	find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+
+setup-build:
+	@scripts/setup build
+setup-check:
+	@scripts/setup build check
+setup-more:
+	@scripts/setup build check more
+
+build-%:
+	@[ -f build/$*/build.ninja ] || cmake --preset $*
+	cmake --build build/$* -j $(JOBS)
+
+.PHONY: all demo check check-more bench install format clean setup-build setup-check setup-more

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check-symbols.py LIBTARE.A LIBTARE.SO: names a linker sees.
+
+Every external symbol of the static library begins with tare_. The shared library exports the
+functions that the public headers declare with TARE_API, all of them and nothing else.
+"""
+import re
+import subprocess
+import sys
+
+import tree
+
+# What sanitizers add beside each global.
+INSTRUMENTATION = re.compile(r"^(__odr_asan|__asan_|__ubsan_|__sancov|__tsan_|asan\.|_GLOBAL_)")
+
+
+def symbols(*arguments):
+    out = subprocess.run(["nm", "--defined-only", "--format=posix", *arguments], check=True,
+                         capture_output=True, text=True).stdout
+    rows = (line.split() for line in out.splitlines())
+    return {row[0] for row in rows if len(row) >= 2 and not INSTRUMENTATION.match(row[0])}
+
+
+static, shared = sys.argv[1:]
+inside = symbols("--extern-only", static)
+outside = symbols("--extern-only", "--dynamic", shared)
+declared = set()
+for header in tree.files(".h"):
+    if header.startswith("include/"):
+        text = re.sub(r"/\*.*?\*/", "", tree.read(header), flags=re.S)
+        declared |= set(re.findall(r"^TARE_API[^;(]*?\b(tare_\w+)\s*[(;]", text, re.M))
+
+findings = [f"{s}: external, but does not begin with tare_"
+            for s in sorted(inside) if not s.startswith("tare_")]
+findings += [f"{s}: exported, but no public header declares it"
+             for s in sorted(outside - declared)]
+findings += [f"{s}: declared with TARE_API, but not exported" for s in sorted(declared - outside)]
+tree.finish(findings, len(inside) + len(declared))

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What can be seen in the text of the sources alone.
+
+No cast to a wider pointer type (numbers in bytes go through base/bytes.h), a licence line in each
+source, no unfinished business left as a comment, no file over 600 lines, file names unique.
+"""
+import os
+import re
+
+import tree
+
+WIDE = r"u?int(?:16|32|64)_t|(?:unsigned\s+)?(?:short|int|long)|float|double|size_t"
+CAST = re.compile(r"\*\s*\(\s*(?:const\s+)?(?:%s)\s*(?:const\s*)?\*\s*\)" % WIDE)
+UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!-)")
+MAX_LINES = 600
+SCRIPTS = (".py", ".sh", ".cmake")
+# Named alike on purpose: one a folder.
+SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "init.c", "requirements.txt", "run"}
+# Data, named after cases rather than after what is unique.
+DATA = ("tests/golden/", "tests/fuzz/", "tests/cli/")
+
+
+def is_source(path):
+    if path.endswith(tree.C_SOURCES + SCRIPTS) or os.path.basename(path) == "CMakeLists.txt":
+        return True
+    return "." not in os.path.basename(path) and tree.read(path).startswith("#!")
+
+
+findings, checked = [], 0
+seen = {}
+for path in tree.files():
+    name = os.path.basename(path)
+    is_data = path.startswith(DATA) and not path.endswith(tree.C_SOURCES)
+    if name in seen and name not in SHARED_NAMES and not is_data:
+        findings.append(f"{path}: the name is taken by {seen[name]}")
+    seen.setdefault(name, path)
+    if not is_source(path):
+        continue
+    checked += 1
+    lines = tree.read(path).splitlines()
+    if not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):
+        findings.append(f"{path}:1: no licence line")
+    if len(lines) > MAX_LINES:
+        findings.append(f"{path}: {len(lines)} lines, at most {MAX_LINES} are allowed")
+    for number, line in enumerate(lines, 1):
+        if UNFINISHED.search(line) and name != os.path.basename(__file__):
+            findings.append(f"{path}:{number}: unfinished: {line.strip()}")
+        if path.endswith(tree.C_SOURCES) and CAST.search(line):
+            findings.append(f"{path}:{number}: a cast to a wider pointer: {line.strip()}")
+tree.finish(findings, checked)
