@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` puts where: libraries, headers, a CMake package and a pkg-config file that
+# both keep working when the whole prefix is moved.
+include(CMakePackageConfigHelpers)
+
+set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tare)
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(DIRECTORY include/tare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(TARGETS tare_shared EXPORT tare-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tare_static EXPORT tare-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# The static library names the libraries it needs, the shared one needs nothing of its user: two
+# export sets, so that find_package(tare) asks for the former only with COMPONENTS static.
+install(EXPORT tare-shared NAMESPACE tare:: DESTINATION ${cmake_dir} FILE tareShared.cmake)
+install(EXPORT tare-static NAMESPACE tare:: DESTINATION ${cmake_dir} FILE tareStatic.cmake)
+configure_package_config_file(cmake/tareConfig.cmake.in tareConfig.cmake
+                              INSTALL_DESTINATION ${cmake_dir})
+write_basic_package_version_file(tareConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tareConfig.cmake ${PROJECT_BINARY_DIR}/tareConfigVersion.cmake
+        DESTINATION ${cmake_dir})
+
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH up /prefix/${pkgconfig_dir} /prefix)
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(pc_prefix "\${pcfiledir}/${up}")
+endif()
+foreach(kind LIB INCLUDE)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${kind}DIR}")
+    set(pc_${kind}DIR "${CMAKE_INSTALL_${kind}DIR}")
+  else()
+    set(pc_${kind}DIR "\${prefix}/${CMAKE_INSTALL_${kind}DIR}")
+  endif()
+endforeach()
+configure_file(cmake/tare.pc.in tare.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tare.pc DESTINATION ${pkgconfig_dir})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The command, with the man pages and completions that it writes about itself.
+if(TARGET tare)
+  install(TARGETS tare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+    set(self_dir ${PROJECT_BINARY_DIR}/self)
+    add_custom_command(OUTPUT ${self_dir}/stamp VERBATIM DEPENDS tare
+      COMMENT "Writing man pages and completions"
+      COMMAND ${PROJECT_SOURCE_DIR}/scripts/self-document ${self_dir}
+              ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tare>)
+    add_custom_target(tare_self ALL DEPENDS ${self_dir}/stamp)
+    install(DIRECTORY ${self_dir}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+    install(FILES ${self_dir}/bash/tare
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${self_dir}/zsh/_tare DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${self_dir}/fish/tare.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
+endif()
