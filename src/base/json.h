@@ -18,10 +18,13 @@ typedef enum tare_json_type {
     TARE_JSON_NULL = 7,
 } tare_json_type;
 
+#define TARE_JSON_MAX_DEPTH 64 /* one bit of tare_json.objects a level */
+
 typedef struct tare_json {
     const char *base, *pos, *end;
     uint64_t base_offset; /* of base[0] in its file */
     uint32_t depth, max_depth;
+    uint64_t objects; /* bit d: the container open at depth d + 1 is an object */
     uint8_t state;
     tare_error err;
 } tare_json;
@@ -34,6 +37,8 @@ typedef struct tare_json_value {
     uint64_t offset;
 } tare_json_value;
 
+/* max_depth: how many containers may be open at once, at most TARE_JSON_MAX_DEPTH; a deeper one is
+ * a LIMIT failure. All other faults are CORRUPT. */
 void tare_json_init(tare_json *j, tare_str text, uint64_t base_offset, uint32_t max_depth);
 /* The document's value; call once, first. */
 tare_json_type tare_json_begin(tare_json *j, tare_json_value *v);
@@ -42,10 +47,12 @@ tare_json_type tare_json_key(tare_json *j, tare_json_value *key);
 /* The value of the key just read, or the next element of the array that is open (END: its bracket
  * is consumed). OBJECT and ARRAY are open afterwards: walk them or tare_json_skip. */
 tare_json_type tare_json_next(tare_json *j, tare_json_value *v);
-/* Walks over the rest of the container that `v` opened; *raw (may be NULL) is its whole text. */
+/* Walks over the rest of the container that `v` opened, which must be the innermost one that is
+ * open; *raw (may be NULL) is its whole text. Other values are over already: only *raw is set. */
 bool tare_json_skip(tare_json *j, const tare_json_value *v, tare_str *raw);
 /* After the document's value: only white space follows, else CORRUPT. */
 bool tare_json_finish(tare_json *j);
+/* Latches a failure at byte `offset` of the file (unless one is latched already); returns false. */
 bool tare_json_fail(tare_json *j, tare_status status, uint64_t offset, const char *what);
 tare_status tare_json_status(const tare_json *j, tare_error *err);
 
@@ -55,6 +62,7 @@ tare_str tare_json_text(const tare_json_value *v, tare_arena *arena);
 /* A NUMBER that is a whole number 0..2^64-1, written without sign, fraction or exponent. */
 bool tare_json_u64(const tare_json_value *v, uint64_t *out);
 bool tare_json_i64(const tare_json_value *v, int64_t *out);
+/* Any NUMBER of at most 1,024 digits that is finite as a double, rounded correctly. */
 bool tare_json_f64(const tare_json_value *v, double *out);
 
 #endif
