@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+
 enum json_state {
     STATE_BEGIN, /* before the document's value */
     STATE_FIRST, /* a container was just opened */
@@ -65,32 +67,6 @@ static char skip_space(tare_json *j) {
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */
-
-/* Bytes of the well-formed UTF-8 sequence at p (first byte >= 0x80), 0 if there is none. The second
- * byte's range keeps out overlong forms, surrogates and numbers beyond U+10FFFF. */
-static size_t utf8_sequence(const char *p, const char *end) {
-    const uint8_t *s = (const uint8_t *)p;
-    uint8_t low = 0x80, high = 0xBF;
-    size_t n;
-    if (s[0] >= 0xC2 && s[0] <= 0xDF) {
-        n = 2;
-    } else if ((s[0] & 0xF0) == 0xE0) {
-        n = 3;
-        if (s[0] == 0xE0) low = 0xA0;
-        if (s[0] == 0xED) high = 0x9F;
-    } else if (s[0] >= 0xF0 && s[0] <= 0xF4) {
-        n = 4;
-        if (s[0] == 0xF0) low = 0x90;
-        if (s[0] == 0xF4) high = 0x8F;
-    } else {
-        return 0;
-    }
-    if ((size_t)(end - p) < n || s[1] < low || s[1] > high) return 0;
-    for (size_t i = 2; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    }
-    return n;
-}
 
 static int hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -158,7 +134,7 @@ static bool scan_string(tare_json *j) {
         } else if (c < 0x20) {
             return fail_here(j, p, "control character in a string");
         } else if (c >= 0x80) {
-            n = utf8_sequence(p, j->end);
+            n = tare_utf8_sequence(p, (size_t)(j->end - p));
             if (n == 0) return fail_here(j, p, "string is not valid UTF-8");
         }
         p += n;

@@ -19,8 +19,8 @@ uint64_t tare_str_hash(tare_str a, uint64_t seed) {
     return h ^ (h >> 31);
 }
 
-/* Length of the well-formed UTF-8 sequence at p (Unicode 15, table 3-7), 0 if there is none. */
-static size_t utf8_sequence(const uint8_t *p, size_t left) {
+size_t tare_utf8_sequence(const void *text, size_t left) {
+    const uint8_t *p = text;
     uint8_t a = p[0];
     if (a < 0x80) return 1;
     if (a < 0xc2 || a > 0xf4) return 0;
@@ -42,7 +42,7 @@ bool tare_str_is_utf8(tare_str a) {
         while (end - p >= 8 && (memcpy(&word, p, 8), (word & UINT64_C(0x8080808080808080)) == 0))
             p += 8;
         if (p == end) break;
-        size_t n = utf8_sequence(p, (size_t)(end - p));
+        size_t n = tare_utf8_sequence(p, (size_t)(end - p));
         if (n == 0) return false;
         p += n;
     }
@@ -53,7 +53,7 @@ bool tare_str_is_utf8(tare_str a) {
 static size_t escape_one(char e[4], const uint8_t *p, size_t left, bool quote, size_t *used) {
     static const char hex[] = "0123456789abcdef";
     uint8_t c = p[0];
-    size_t n = utf8_sequence(p, left);
+    size_t n = tare_utf8_sequence(p, left);
     *used = n ? n : 1;
     const char *short_form = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
     if (c == '\\' || (c == '"' && quote)) short_form = c == '"' ? "\\\"" : "\\\\";
