@@ -42,8 +42,12 @@ typedef struct tare_write_plan {
 
 /* What the caller of a writer wants. */
 typedef struct tare_write_options {
-    bool is_identity; /* catalog->layout is of this format and no tensor changed its size or
-                         place: keep offsets, gaps, fillers, texts */
+    bool is_identity; /* catalog->layout is of this format and the tensors are the source's, in its
+                         order, none changed in size or place (names and metadata may be): keep
+                         offsets, gaps, fillers, texts */
+    const tare_model *source; /* whose layout and resources the catalog names; a writer that puts
+                                 resources into its header reads them from here. NULL: computed,
+                                 resources have bytes */
     tare_byte_order order;
     uint32_t alignment;  /* 0: the layout's, else the format's */
     uint64_t shard_size; /* 0: one file */
