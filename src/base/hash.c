@@ -64,7 +64,7 @@ bool tare_unhex(uint8_t *out, const char *hex, size_t n) {
     return true;
 }
 
-bool tare_dependency_at(size_t i, const char **name, const char **version) {
+bool tare_dependency(size_t i, const char **name, const char **version) {
     if (i > 1) return false;
     *name = i == 0 ? "libcrypto" : "libdeflate";
     *version = i == 0 ? OpenSSL_version(OPENSSL_VERSION_STRING) : LIBDEFLATE_VERSION_STRING;

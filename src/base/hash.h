@@ -20,7 +20,4 @@ uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n);
 void tare_hex(char *out, const uint8_t *bytes, size_t n); /* 2n characters and a NUL */
 bool tare_unhex(uint8_t *out, const char *hex, size_t n); /* n bytes from 2n characters */
 
-/* Names and versions of the libraries behind tare, for --version. Entry i: false beyond the end. */
-bool tare_dependency_at(size_t i, const char **name, const char **version);
-
 #endif
