@@ -123,10 +123,12 @@ typedef struct tare_run_options {
     tare_report *report;
     tare_progress_fn progress;
     void *progress_ctx;
+    bool force;   /* tare_manifest_write: replace an existing file */
+    bool no_sync; /* tare_manifest_write: do not wait for the disk */
 } tare_run_options;
 
 #define TARE_RUN_OPTIONS_INIT                                                                      \
-    { sizeof(tare_run_options), 0, NULL, NULL, NULL, NULL }
+    { sizeof(tare_run_options), 0, NULL, NULL, NULL, NULL, false, false }
 
 /* SHA-256 over the encoding's canonical name, a NUL, rank and dimensions outermost first (u64
  * LE), then the planes in table order, little-endian, without padding. The same in every
@@ -139,7 +141,7 @@ TARE_API tare_status tare_model_digest(tare_digest *digests, tare_digest *whole,
                                        const tare_model *model, const tare_run_options *options,
                                        tare_error *err);
 /* Writes the manifest: lines "<hex>  <name>\n" sorted by name bytes, in sha256sum's form and with
- * its escapes. Atomic like every file. */
+ * its escapes. Atomic like every file; ERR_ARG: it exists and `force` is off. */
 TARE_API tare_status tare_manifest_write(const char *path, const tare_model *model,
                                          const tare_run_options *options, tare_error *err);
 /* Checks a model against a manifest; differences become findings of level error in
