@@ -11,7 +11,9 @@ import re
 import tree
 
 WIDE = r"u?int(?:16|32|64)_t|(?:unsigned\s+)?(?:short|int|long)|float|double|size_t"
-CAST = re.compile(r"\*\s*\(\s*(?:const\s+)?(?:%s)\s*(?:const\s*)?\*\s*\)" % WIDE)
+POINTER = r"\(\s*(?:const\s+)?(?:%s)\s*(?:const\s*)?\*\s*\)" % WIDE
+# Read through at once, or indexed; a callback's context is what its owner made it.
+CAST = re.compile(r"\*\s*%s\s*(?!ctx\b)|\(%s\s*[^()]+\)\[" % (POINTER, POINTER))
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!-)")
 MAX_LINES = 600
 SCRIPTS = (".py", ".sh", ".cmake")
