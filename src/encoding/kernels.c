@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of row functions: filled from the scalar reference, then overridden by CPU level. */
+#include "encoding/kernels.h"
+
+#include "base/cpu.h"
+#include "encoding/scalar.h"
+
+void tare_kernels_init(tare_kernels *k, unsigned cpu) {
+    *k = (tare_kernels){
+        .count_oddities = tare_count_oddities_c,
+        .swap_u16 = tare_swap_u16_c,
+        .swap_u32 = tare_swap_u32_c,
+        .swap_u64 = tare_swap_u64_c,
+    };
+    tare_kernels_init_plain(k);
+    tare_kernels_init_fp8(k);
+    tare_kernels_init_legacy(k);
+    (void)cpu;
+}
+
+static tare_kernels kernels;
+
+static void refill(unsigned mask) {
+    tare_kernels_init(&kernels, mask);
+}
+
+static tare_cpu_domain domain = {.refill = refill};
+
+const tare_kernels *tare_kernels_get(void) {
+    tare_cpu_ready(&domain);
+    return &kernels;
+}

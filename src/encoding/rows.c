@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows to f32 and back: what callers may ask for is checked here, once, so that the row functions
+ * need not. */
+#include "base/arith.h"
+#include "base/status.h"
+#include "encoding/kernels.h"
+
+bool tare_encoding_can_decode(const tare_encoding *encoding) {
+    return tare_kernels_get()->decode[encoding->id] != NULL;
+}
+
+bool tare_encoding_can_encode(const tare_encoding *encoding) {
+    return tare_kernels_get()->encode[encoding->id] != NULL;
+}
+
+/* Whole blocks, and a number of floats that memory can hold. */
+static tare_status check_shape(const tare_encoding *encoding, uint64_t n_rows, uint64_t cols,
+                               tare_error *err) {
+    uint64_t n, bytes;
+    if (!encoding->is_edge_padded && cols % encoding->block != 0)
+        return tare_fail(err, TARE_ERR_ARG, "row is no whole number of blocks");
+    if (!tare_mul_u64(n_rows, cols, &n) || !tare_mul_u64(n, sizeof(double), &bytes) ||
+        bytes > SIZE_MAX)
+        return tare_fail(err, TARE_ERR_ARG, "more rows than memory can hold");
+    return TARE_OK;
+}
+
+tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const tare_rows *src,
+                             tare_error *err) {
+    TARE_REQUIRE(encoding && src, err);
+    tare_decode_fn decode = tare_kernels_get()->decode[encoding->id];
+    if (!decode) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be decoded");
+    TARE_TRY(check_shape(encoding, src->n_rows, src->cols, err));
+    if (src->n_rows == 0 || src->cols == 0) return TARE_OK;
+    TARE_REQUIRE(dst && src->planes[0], err);
+    decode(dst, src);
+    return TARE_OK;
+}
+
+tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
+                             const float *src, const tare_encode_params *params, tare_error *err) {
+    static const tare_encode_params plain = {NULL, TARE_QUALITY_DEFAULT};
+    TARE_REQUIRE(encoding && dst, err);
+    if (!params) params = &plain;
+    const tare_kernels *k = tare_kernels_get();
+    tare_encode_fn encode = k->encode[encoding->id];
+    if (!encode) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be encoded");
+    /* A plain number has one best value, whatever is asked for. */
+    if (params->quality == TARE_QUALITY_BEST && encoding->kind == TARE_KIND_BLOCK) {
+        encode = k->encode_best[encoding->id];
+        if (!encode) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type has no better encoder");
+    }
+    if (params->importance && encoding->kind == TARE_KIND_BLOCK)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "type has no encoder that weighs columns");
+    TARE_TRY(check_shape(encoding, dst->n_rows, dst->cols, err));
+    if (dst->n_rows == 0 || dst->cols == 0) return TARE_OK;
+    TARE_REQUIRE(src && dst->planes[0], err);
+    if (encoding->is_bit_packed && dst->n_rows * dst->cols % encoding->planes[0].unit != 0)
+        return tare_fail(err, TARE_ERR_ARG, "packed elements do not fill whole bytes");
+    encode(dst, src, params);
+    return TARE_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The scalar reference of the encodings that also have faster kernels. Those kernels hand it what
+ * does not fill a vector and the rare blocks they cannot do alike. */
+#ifndef TARE_ENCODING_SCALAR_H
+#define TARE_ENCODING_SCALAR_H
+
+#include "encoding/kernels.h"
+
+void tare_decode_f16_c(float *dst, const tare_rows *src);
+void tare_decode_bf16_c(float *dst, const tare_rows *src);
+void tare_decode_q4_0_c(float *dst, const tare_rows *src);
+void tare_decode_q4_1_c(float *dst, const tare_rows *src);
+void tare_decode_q5_0_c(float *dst, const tare_rows *src);
+void tare_decode_q5_1_c(float *dst, const tare_rows *src);
+void tare_decode_q8_0_c(float *dst, const tare_rows *src);
+
+void tare_encode_f16_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_bf16_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_q4_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_q4_1_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_q5_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_q5_1_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_q8_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+
+void tare_count_oddities_c(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
+void tare_swap_u16_c(uint8_t *bytes, uint64_t n);
+void tare_swap_u32_c(uint8_t *bytes, uint64_t n);
+void tare_swap_u64_c(uint8_t *bytes, uint64_t n);
+
+/* Elements of some rows. Callers of kernels have shown that they fit in memory. */
+static inline size_t tare_rows_count(const tare_rows *rows) {
+    return (size_t)(rows->n_rows * rows->cols);
+}
+static inline size_t tare_rows_mut_count(const tare_rows_mut *rows) {
+    return (size_t)(rows->n_rows * rows->cols);
+}
+
+/* One run of n elements through a function that takes rows. */
+static inline void tare_decode_run(tare_decode_fn decode, float *dst, const uint8_t *src,
+                                   size_t n) {
+    tare_rows rows = {{src}, 1, n};
+    decode(dst, &rows);
+}
+static inline void tare_encode_run(tare_encode_fn encode, uint8_t *dst, const float *src,
+                                   size_t n) {
+    tare_rows_mut rows = {{dst}, 1, n};
+    encode(&rows, src, NULL);
+}
+
+#endif
