@@ -354,28 +354,46 @@ static char *put_utf8(char *out, uint32_t point) {
     return out;
 }
 
+/* The next character of a string's inside at *p, unescaped; its bytes go to out. */
+static size_t take_character(const char **p, const char *end, char out[4]) {
+    size_t n = 2;
+    if (**p != '\\') {
+        out[0] = *(*p)++;
+        return 1;
+    }
+    char *last = out + 1;
+    if ((*p)[1] == 'u') {
+        last = put_utf8(out, (uint32_t)unicode_escape(*p, end, &n));
+    } else {
+        out[0] = short_escape((*p)[1]);
+    }
+    *p += n;
+    return (size_t)(last - out);
+}
+
 tare_str tare_json_text(const tare_json_value *v, tare_arena *arena) {
     assert(v->type == TARE_JSON_STRING);
     const char *p = v->raw.ptr + 1, *end = v->raw.ptr + v->raw.len - 1;
-    size_t size = (size_t)(end - p);
+    size_t size = (size_t)(end - p), n = 0;
     if (!memchr(p, '\\', size)) return (tare_str){p, size};
-
-    /* no escape is shorter than what it stands for */
-    char *text = tare_arena_take(arena, size), *out = text;
+    char *text = tare_arena_take(arena, size); /* no escape is shorter than what it stands for */
     if (!text) return (tare_str){NULL, 0};
+    while (p < end) n += take_character(&p, end, text + n);
+    return (tare_str){text, n};
+}
+
+bool tare_json_is(const tare_json_value *v, const char *text) {
+    if (v->type != TARE_JSON_STRING) return false;
+    const char *p = v->raw.ptr + 1, *end = v->raw.ptr + v->raw.len - 1;
+    size_t left = strlen(text);
     while (p < end) {
-        if (*p != '\\') {
-            *out++ = *p++;
-        } else if (p[1] != 'u') {
-            *out++ = short_escape(p[1]);
-            p += 2;
-        } else {
-            size_t n;
-            out = put_utf8(out, (uint32_t)unicode_escape(p, end, &n));
-            p += n;
-        }
+        char character[4];
+        size_t n = take_character(&p, end, character);
+        if (n > left || memcmp(character, text, n) != 0) return false;
+        text += n;
+        left -= n;
     }
-    return (tare_str){text, (size_t)(out - text)};
+    return left == 0;
 }
 
 bool tare_json_u64(const tare_json_value *v, uint64_t *out) {

@@ -59,6 +59,8 @@ tare_status tare_json_status(const tare_json *j, tare_error *err);
 /* The text of a STRING value without quotes and escapes: borrowed from raw where it has no escape,
  * else in the arena. ptr NULL: memory is out. (Lone surrogates are refused while scanning.) */
 tare_str tare_json_text(const tare_json_value *v, tare_arena *arena);
+/* Whether a value is a STRING of this text, however it is escaped. */
+bool tare_json_is(const tare_json_value *v, const char *text);
 /* A NUMBER that is a whole number 0..2^64-1, written without sign, fraction or exponent. */
 bool tare_json_u64(const tare_json_value *v, uint64_t *out);
 bool tare_json_i64(const tare_json_value *v, int64_t *out);

@@ -113,6 +113,7 @@ static void faults_have_their_byte(void **state) {
         BAD("\"ab\\uDC00\"", 3),
         BAD("\"\\uD800\\u0041\"", 1),
         BAD("\"\\uD800x\"", 1),
+        BAD("\"\\uDC00\\uDC00\"", 1),
         BAD("\"\\uD800\\n\\uDC00\"", 1),
         BAD("\"\xFF\"", 1),
         BAD("\"a\xC0\x80\"", 2),
@@ -264,6 +265,16 @@ static void texts_lose_their_escapes(void **state) {
     assert_non_null(text.ptr);
     assert_int_equal(text.len, 0);
     tare_arena_free(&arena);
+
+    v = value_of("\"d\\u0074y\\u20ac\"");
+    assert_true(tare_json_is(&v, "dty\xE2\x82\xAC"));
+    assert_false(tare_json_is(&v, "dty"));
+    assert_false(tare_json_is(&v, "dty\xE2\x82\xAC."));
+    assert_false(tare_json_is(&v, ""));
+    v = value_of("\"a\\u0000b\""); /* no C string is this one */
+    assert_false(tare_json_is(&v, "a"));
+    v = value_of("1");
+    assert_false(tare_json_is(&v, "1"));
 }
 
 static void whole_numbers_keep_64_bits(void **state) {
