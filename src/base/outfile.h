@@ -16,14 +16,18 @@ typedef struct tare_out_options {
     bool is_directory;
     bool force; /* an existing OUT is replaced; without it, ERR_ARG */
     bool no_sync;
+    bool is_named; /* the temporary has a name from the start, as where O_TMPFILE is missing */
     uint64_t total_size; /* checked against free space first (0: unknown) */
 } tare_out_options;
 
-/* Begins an output at `path`: checks it, removes stale temporaries of dead runs. */
+/* Begins an output at `path`: checks it, removes stale temporaries of dead runs. A symbolic link
+ * is followed. OUT must be absent or, with force, a regular file (is_directory: a directory
+ * without subdirectories); everything else is ERR_ARG. */
 tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_options *options,
                             const tare_allocator *allocator, tare_error *err);
-/* Opens member file `name` (NULL for a single file) with its final size, sparse, ready for pwrite.
- * *index counts from 0. Names are plain: no slash, no "..". */
+/* Adds member file `name` (NULL for a single file) with its final size, sparse, ready to be
+ * written. *index counts from 0. Names are plain: no slash, no "..". Add all members before
+ * threads write. */
 tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,
                             tare_error *err);
 /* Writes bytes of member `index`. Thread safe for disjoint ranges. */
@@ -36,14 +40,27 @@ tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, 
                              tare_error *err);
 /* Starts write-back of a range that is complete; a hint. */
 void tare_outset_flush_hint(tare_outset *set, uint32_t index, uint64_t offset, uint64_t n);
-/* The descriptor of a member, for reading back. Borrowed. */
-int tare_outset_fd(const tare_outset *set, uint32_t index);
-/* Syncs and gives the final name. After an error nothing of the output is left. */
+/* Reads exactly n bytes of a member back. Thread safe. */
+tare_status tare_outset_read(tare_outset *set, uint32_t index, uint64_t offset, void *buf, size_t n,
+                             tare_error *err);
+/* A member of a directory is complete: it is synced and its descriptor closed (the number of
+ * shards may be larger than that of descriptors). Reading or writing opens it again. */
+tare_status tare_outset_member_done(tare_outset *set, uint32_t index, tare_error *err);
+/* The descriptor of the single file, for reading back. Borrowed. */
+int tare_outset_fd(const tare_outset *set);
+/* The path of the directory that is being built, NULL for a single file. Borrowed. */
+const char *tare_outset_directory(const tare_outset *set);
+/* Syncs everything written so far; the data may leave the page cache. */
+tare_status tare_outset_sync(tare_outset *set, tare_error *err);
+/* Syncs and gives the final name. After an error nothing of the output is left; the one exception
+ * is a failed sync of the parent directory: then OUT is complete but may not survive a crash. */
 tare_status tare_outset_commit(tare_outset *set, tare_error *err);
 /* Frees; without a commit before, removes everything. NULL is fine. */
 void tare_outset_free(tare_outset *set);
 
-/* Whether the two paths, or a path and a descriptor, are one and the same file. */
+/* Whether the path and the descriptor are one and the same file. */
 bool tare_same_file(const char *path, int fd);
+/* Whether the two paths are one and the same file or directory. */
+bool tare_same_path(const char *a, const char *b);
 
 #endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The system calls behind atomic output that not every system has. All differences between
+ * systems live in outfile_os.c; everything here may say "cannot" and the caller goes another way.
+ */
+#ifndef TARE_BASE_OUTFILE_OS_H
+#define TARE_BASE_OUTFILE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A new file without a name in a directory, for reading and writing, that tare_os_link can name
+ * later; -1 where the system or the file system has no such thing. */
+int tare_os_open_unnamed(int dir_fd);
+/* Names an unnamed file. 0, or an errno. */
+int tare_os_link(int fd, int dir_fd, const char *name);
+/* Renames without replacing: EEXIST when `to` exists. 0, or an errno. */
+int tare_os_rename_new(int dir_fd, const char *from, const char *to);
+/* Swaps two names. 0, or an errno; EINVAL, ENOSYS or ENOTSUP where that cannot be done. */
+int tare_os_exchange(int dir_fd, const char *a, const char *b);
+/* Copies inside the kernel, at most n bytes: bytes copied, 0 at the input's end or where this
+ * pair of files cannot be copied so, -1 with errno for a failure that is one. */
+int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
+                           uint64_t n);
+/* Starts writing a range of the page cache back; a hint. */
+void tare_os_start_write_back(int fd, uint64_t offset, uint64_t n);
+/* Drops the clean pages of a file from the page cache; a hint. */
+void tare_os_forget(int fd);
+/* Makes a file's content (a directory's entries) durable. 0, or an errno; a file system that
+ * cannot sync such a file counts as done. */
+int tare_os_sync(int fd);
+/* n characters [0-9A-Za-z] and a NUL that another process does not draw too. */
+void tare_os_random_name(char *out, size_t n);
+
+#endif

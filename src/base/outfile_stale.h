@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The names of temporaries, and the removal of those whose run is dead. */
+#ifndef TARE_BASE_OUTFILE_STALE_H
+#define TARE_BASE_OUTFILE_STALE_H
+
+#include <stdbool.h>
+
+#define TARE_TEMP_NAME_SIZE 256 /* NAME_MAX of every system we know, and a NUL */
+
+/* Writes a fresh .OUT.tare-XXXXXX; a long OUT is cut so that the whole fits. */
+void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name);
+/* Removes the temporaries of `final_name` in a directory whose lock is free. What cannot be looked
+ * at or removed stays: it is not in anybody's way. */
+void tare_remove_stale(int parent_fd, const char *final_name);
+/* Removes a file, or a directory with the files in it (subdirectories stay, and it with them). */
+void tare_remove_flat(int parent_fd, const char *name);
+/* Whether a directory has subdirectories. 0, or an errno. */
+int tare_directory_is_flat(int parent_fd, const char *name, bool *has_subdirectory);
+
+#endif
