@@ -15,17 +15,27 @@ typedef struct tare_holding {
     bool (*has_encoding)(const tare_encoding *encoding);
     uint32_t max_dims;
     uint32_t max_name;               /* bytes */
+    bool (*has_name)(tare_str name); /* further rules for names; NULL: none */
     const tare_encoding *bytes_type; /* what opaque bytes stand under (U8, or I8 for GGUF) */
 } tare_holding;
 
 /* Whether the container holds the tensor as it is. */
 bool tare_holding_fits(const tare_holding *h, const tare_tensor *t);
+/* Whether a tensor may have this name there. */
+bool tare_holding_has_name(const tare_holding *h, tare_str name);
+/* Gives a tensor that is being derived an encoding and a shape: counts, sizes, planes (sizes only;
+ * where they lie is the writer's to say). `dims` are copied. */
+tare_status tare_tensor_derive(tare_tensor *t, const tare_encoding *encoding, const uint64_t *dims,
+                               uint32_t n_dims, tare_arena *arena, tare_error *err);
 /* The type of the same width that a plain type stands under, or bytes_type for whole opaque
  * tensors; NULL: a block type, to be decoded unless `opaque`. */
 const tare_encoding *tare_carry_encoding(const tare_holding *h, const tare_encoding *encoding,
                                          bool opaque);
-/* Makes *out the stand-in of *t for a container: encoding, dims (flattened where rank or bytes ask
- * for it), name (unique: cut and numbered), sizes; planes are left to the writer. */
+/* Makes *out the stand-in of *t for a container: encoding (t's own where only shape or name do not
+ * fit), dims (the outer ones flattened into one where there are too many; a single one where the
+ * bytes are), name (where it must change: cut and "~number" behind it), sizes; where the planes lie
+ * is left to the writer. Names of different numbers differ from each other; that none is the name
+ * of another tensor is for the caller to see to, by another number. */
 tare_status tare_carry_tensor(tare_tensor *out, const tare_tensor *t, const tare_holding *h,
                               const tare_encoding *stand_in, size_t number, tare_arena *arena,
                               tare_error *err);
@@ -34,7 +44,8 @@ tare_status tare_carry_record(tare_metadata *out, const tare_tensor *const *true
                               const tare_tensor *const *stored, size_t n, tare_arena *arena,
                               tare_error *err);
 /* Reads the record of an opened model, checks each entry against the stored tensor (same number of
- * bytes, else the entry is reported and ignored) and restores. */
+ * bytes, a type that may stand for the other, else the entry is reported and ignored) and restores;
+ * the record's key leaves the metadata. Call it before names are indexed. */
 tare_status tare_carry_restore(tare_model *m, tare_report *report, tare_error *err);
 
 #endif
