@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzz target: conversion loses nothing. What opens goes to the other format and back, carried
+ * where a format lacks something: content and digest are the same. To its own format it goes byte
+ * for byte. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "open_input.h"
+
+typedef struct file {
+    uint8_t *bytes;
+    size_t size;
+} file;
+
+/* Writes m as `format` into memory. False: the format cannot hold it, or the options forbid it. */
+static bool write_as(file *out, const tare_model *m, const char *format, bool *is_identity) {
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    options.to = format;
+    options.threads = 1;
+    options.opaque = true;
+    tare_plan *plan;
+    tare_error err;
+    tare_plan_summary summary;
+    tare_status status = tare_plan_new(&plan, "-", m, &options, &err);
+    if (status != TARE_OK) {
+        fuzz_check_error(status, &err);
+        FUZZ_CHECK(status == TARE_ERR_UNSUPPORTED || status == TARE_ERR_LIMIT);
+        return false;
+    }
+    tare_plan_summarize(plan, &summary);
+    *is_identity = summary.is_identity;
+    bool ok = summary.write_bytes <= (1 << 26);
+    if (ok) {
+        int fd = memfd_create("tare-convert", 0);
+        FUZZ_CHECK(fd >= 0);
+        FUZZ_CHECK(tare_plan_run_fd(plan, fd, &err) == TARE_OK);
+        out->size = (size_t)lseek(fd, 0, SEEK_END);
+        out->bytes = malloc(out->size ? out->size : 1);
+        FUZZ_CHECK(out->bytes != NULL);
+        FUZZ_CHECK(pread(fd, out->bytes, out->size, 0) == (ssize_t)out->size);
+        close(fd);
+    }
+    tare_plan_free(plan);
+    return ok;
+}
+
+static tare_model *open_again(const file *f) {
+    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = f->bytes, .size = f->size};
+    tare_model *m;
+    tare_error err;
+    FUZZ_CHECK(tare_model_open(&m, &source, NULL, &err) == TARE_OK);
+    return m;
+}
+
+static void check_same(const tare_model *a, const tare_model *b) {
+    tare_digest da, db;
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_diff_options options = TARE_DIFF_OPTIONS_INIT;
+    run.threads = options.threads = 1;
+    FUZZ_CHECK(tare_model_digest(NULL, &da, a, &run, NULL) == TARE_OK);
+    FUZZ_CHECK(tare_model_digest(NULL, &db, b, &run, NULL) == TARE_OK);
+    FUZZ_CHECK(memcmp(&da, &db, sizeof da) == 0);
+    tare_diff *diff;
+    FUZZ_CHECK(tare_diff_new(&diff, a, b, &options, NULL) == TARE_OK);
+    FUZZ_CHECK(tare_diff_is_same(diff));
+    tare_diff_free(diff);
+}
+
+static void there_and_back(const tare_model *a, const char *there, const char *back) {
+    file f = {NULL, 0}, g = {NULL, 0};
+    bool is_identity;
+    if (write_as(&f, a, there, &is_identity)) {
+        tare_model *b = open_again(&f);
+        check_same(a, b);
+        FUZZ_CHECK(write_as(&g, b, back, &is_identity));
+        tare_model *c = open_again(&g);
+        check_same(a, c);
+        tare_model_free(c);
+        tare_model_free(b);
+    }
+    free(f.bytes);
+    free(g.bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    tare_model *m = fuzz_open(data, size, NULL);
+    if (m == NULL) return 0;
+    tare_model_summary summary;
+    tare_model_summarize(m, &summary);
+    bool is_gguf = strcmp(summary.format, "gguf") == 0;
+    file same = {NULL, 0};
+    bool is_identity;
+    if (!summary.is_truncated) {
+        there_and_back(m, is_gguf ? "safetensors" : "gguf", summary.format);
+        if (write_as(&same, m, summary.format, &is_identity) && is_identity &&
+            !(is_gguf && (summary.version != 3 || data[0] != 'G'))) {
+            FUZZ_CHECK(same.size == size && memcmp(same.bytes, data, size) == 0);
+        }
+    }
+    free(same.bytes);
+    tare_model_free(m);
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening an input of a fuzzer; see open_input.h. */
+#include "open_input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/walk.h"
+
+tare_limits fuzz_limits(void) {
+    tare_limits limits = TARE_LIMITS_INIT;
+    limits.tensors = 1 << 12;
+    limits.keys = 1 << 12;
+    limits.array_elements = 1 << 16;
+    limits.metadata_bytes = 1 << 20;
+    limits.safetensors_header = 1 << 20;
+    limits.resource_bytes = 1 << 16;
+    limits.shards = 16;
+    return limits;
+}
+
+void fuzz_check_error(tare_status status, const tare_error *err) {
+    char line[512];
+    FUZZ_CHECK(err->status == status);
+    FUZZ_CHECK(err->what != NULL && err->what[0] != 0);
+    FUZZ_CHECK(tare_error_format(line, sizeof line, err, "input") > 0);
+}
+
+typedef struct content {
+    const uint8_t *bytes;
+    size_t size;
+} content;
+
+static tare_status read_content(void *ctx, uint64_t offset, void *buf, size_t n) {
+    const content *c = ctx;
+    FUZZ_CHECK(offset <= c->size && n <= c->size - offset); /* nobody asks beyond the end */
+    if (n > 0) memcpy(buf, c->bytes + offset, n);
+    return TARE_OK;
+}
+
+static bool same_error(const tare_error *a, const tare_error *b) {
+    return a->status == b->status && a->offset == b->offset && a->item_kind == b->item_kind &&
+           a->item == b->item && strcmp(a->what, b->what) == 0;
+}
+
+static tare_report *new_report(void) {
+    tare_report *report = tare_report_new();
+    FUZZ_CHECK(report != NULL);
+    return report;
+}
+
+tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format) {
+    content c = {data, size};
+    const tare_limits limits = fuzz_limits();
+    const tare_source memory = {.kind = TARE_SOURCE_MEMORY, .memory = data, .size = size};
+    const tare_source callback = {
+        .kind = TARE_SOURCE_CALLBACK, .size = size, .read = read_content, .read_ctx = &c};
+    tare_report *reports[2] = {new_report(), new_report()};
+    tare_model *models[2] = {NULL, NULL};
+    tare_error errors[2];
+    tare_status status[2];
+    for (int i = 0; i < 2; i++) {
+        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        options.limits = &limits;
+        options.report = reports[i];
+        options.format = format;
+        status[i] = tare_model_open(&models[i], i ? &callback : &memory, &options, &errors[i]);
+        FUZZ_CHECK((status[i] == TARE_OK) == (models[i] != NULL));
+        if (status[i] != TARE_OK) fuzz_check_error(status[i], &errors[i]);
+    }
+    FUZZ_CHECK(status[0] == status[1]);
+    if (status[0] != TARE_OK) FUZZ_CHECK(same_error(&errors[0], &errors[1]));
+    if (status[0] == TARE_OK) {
+        FUZZ_CHECK(tare_report_count(reports[0]) == tare_report_count(reports[1]));
+    }
+    tare_report_free(reports[0]);
+    tare_report_free(reports[1]);
+    tare_model_free(models[1]);
+    return models[0];
+}
+
+void fuzz_read(const uint8_t *data, size_t size, const char *format) {
+    tare_model *m = fuzz_open(data, size, format);
+    if (m == NULL) return;
+    tare_model_summary summary;
+    tare_model_summarize(m, &summary);
+    tare_status status = walk_model(m);
+    FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && summary.is_truncated));
+    if (!summary.is_truncated) {
+        tare_report *report = new_report();
+        tare_run_options options = TARE_RUN_OPTIONS_INIT;
+        options.report = report;
+        options.threads = 1;
+        FUZZ_CHECK(tare_verify_data(m, &options, NULL) == TARE_OK);
+        tare_report_free(report);
+    }
+    tare_model_free(m);
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the seeds of the fuzz targets: seeds.py FOLDER. They are the cases of the malformed
+corpus (tests/golden), each below 64 KiB, in the form each target takes, and a few texts."""
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
+import casebook  # noqa: E402
+import gguf_cases  # noqa: E402, F401  (the modules fill casebook.CASES)
+import gguf_odd_cases  # noqa: E402, F401
+import safetensors_cases  # noqa: E402, F401
+import directory_cases  # noqa: E402, F401
+import foreign_cases  # noqa: E402, F401
+
+LARGEST = 1 << 16
+NAMES = ("Mixtral-8x7B-v0.1-KQ2.gguf", "Grok-100B-v1.0-Q4_0-00003-of-00009.gguf",
+         "Hermes-2-Pro-Llama-3-8B-v1.0-F16.gguf", "not-a-known-arrangement.gguf",
+         "Phi-3-mini-3.8B-ContextLength4k-instruct-v1.0.gguf", "mmproj-a-7B-v1.0-LoRA.gguf")
+METADATA = (
+    '[{"key":"a.u8","type":"u8","value":1},{"key":"b","type":"string","value":"x"}]',
+    '[{"key":"c","type":"array","value":{"type":"f32","values":[1,2.5]}}]',
+    '[{"key":"d","type":"string","value":{"hex":"ff00"}},{"key":"e","type":"bool","value":true}]')
+CARRIED = ('[{"name":"a","type":"u8","shape":[64],"as":"a"}]',
+           '[{"name":"b","type":"u16","shape":[4,8],"as":"b"}]')
+
+
+def archive(case, opened):
+    """The files of a case in the form of read_index.c; None where it has folders."""
+    names = [path.split("/", 1)[1] for path in case.files]
+    if any("/" in name for name in names) or case.links:
+        return None
+    chosen = names.index(opened) + 1 if opened else 0
+    out = struct.pack("B", chosen | (0x80 if "one-shard" in case.lines else 0))
+    for name, content in zip(names, case.files.values()):
+        content = casebook.content_of(content)
+        out += struct.pack("B", len(name)) + name.encode() + struct.pack("<H", len(content)) + content
+    return out
+
+
+def write(folder, target, name, content):
+    if content is not None and len(content) <= LARGEST:
+        path = os.path.join(folder, target)
+        os.makedirs(path, exist_ok=True)
+        with open(os.path.join(path, name), "wb") as f:
+            f.write(content)
+
+
+def main():
+    folder = sys.argv[1]
+    for case in casebook.CASES:
+        if any("/" in path for path in case.files):
+            opened = case.lines[0].split(" ", 1)[1].partition("/")[2]
+            write(folder, "read_index", case.name, archive(case, opened))
+            continue
+        (path, content), = case.files.items()
+        if path.endswith(".safetensors"):
+            write(folder, "read_safetensors", case.name, content)
+            write(folder, "read_json", case.name, content[8:])
+        elif path.endswith(".gguf"):
+            write(folder, "read_gguf", case.name, content)
+        for target in ("read_any", "convert", "oom"):
+            write(folder, target, case.name, content)
+    for i, name in enumerate(NAMES):
+        write(folder, "gguf_name", "name-%d" % i, name.encode())
+    for kind, texts in ((b"\0", CARRIED), (b"\1", METADATA)):
+        for i, text in enumerate(texts):
+            write(folder, "carry", "text-%d-%d" % (kind[0], i), kind + text.encode())
+    with open(os.path.join(folder, "written"), "w"):
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""Models of several files: safetensors shards with an index, Hugging Face directories, GGUF splits."""
+import json
+
+from casebook import bad, good
+from ggufbuilder import *
+from safetensors_cases import A, St, obj, t
+
+INDEX = "model.safetensors.index.json"
+ONE, TWO = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
+SHARD_A = St(obj(A), bytes(8))
+SHARD_B = St(obj(t("b", "F32", [2], 0, 8)), bytes(8))
+CONFIG = b'{"model_type":"llama","vocab_size":32}'
+
+
+class Text(St):
+    """A file of text whose pieces can be looked up, as in St."""
+
+    def __init__(self, content):
+        self.content = content.encode()
+        self.at = type(St("{}").at)(self.content)
+
+
+def index_of(weight_map, total=16):
+    return Text(json.dumps({"metadata": {"total_size": total}, "weight_map": weight_map}, indent=1))
+
+
+MAP = {"a": ONE, "b": TWO}
+BOTH = {ONE: SHARD_A, TWO: SHARD_B}
+
+
+def no(name, note, source, status, at, what, item="none", opened=None, file=INDEX, **files):
+    bad(name, note, source, status, at, what, item, opened=opened, file=file, files=files["files"],
+        links=files.get("links"))
+
+
+def shards(index, **more):
+    return {INDEX: index, **BOTH, **more}
+
+
+# ---- the index ------------------------------------------------------------------------------------
+
+index = index_of(MAP)
+good("index-fine", "two shards, opened by the directory", index, files=shards(index),
+     has={"format": "hf", "tensors": 2})
+good("index-fine-by-index", "the same, opened by its index", index, files=shards(index),
+     opened=INDEX, has={"tensors": 2})
+good("index-fine-by-shard", "the same, opened by its second shard", index, files=shards(index),
+     opened=TWO, has={"tensors": 2})
+good("index-one-shard", "one member alone", index, files={INDEX: index, TWO: SHARD_B},
+     opened=TWO, one_shard=True, has={"format": "safetensors", "tensors": 1})
+no("index-shard-missing", "the second shard is not there", index, "IO", '"' + TWO, "shard",
+   files={INDEX: index, ONE: SHARD_A})
+no("index-shard-missing-by-shard", "opened by a member, the other one is not there", index, "IO",
+   '"' + TWO, "shard", files={INDEX: index, ONE: SHARD_A}, opened=ONE)
+index = index_of({"a": TWO, "b": ONE})
+no("index-wrong-shard", "both tensors are in the other shard", index, "CORRUPT", '"' + TWO, "shard",
+   files=shards(index))
+index = index_of({**MAP, "c": TWO})
+no("index-tensor-missing", "a tensor that no shard has", index, "CORRUPT", '1#"' + TWO, "shard",
+   files=shards(index))
+index = index_of({"a": ONE})
+shard = St(obj(A, t("b", "F32", [2], 8, 16)), bytes(16))
+no("index-tensor-unlisted", "a shard holds a tensor that the index does not know", shard, "CORRUPT",
+   '"b"', "index", item="tensor 1", files={INDEX: index, ONE: shard}, file=ONE)
+for name, path in (("parent", "../model-00002-of-00002.safetensors"), ("absolute", "/etc/passwd"),
+                   ("inside", "a/../../x.safetensors"), ("dots", ".."), ("empty", "")):
+    index = index_of({"a": ONE, "b": path})
+    no("index-escape-" + name, "a shard name that leaves the directory", index, "CORRUPT",
+       '"%s"' % path, "shard", files=shards(index))
+index = index_of({"a": ONE, "b": "model\0.safetensors"})
+no("index-shard-nul", "a NUL that cuts the name for the system", index, "CORRUPT",
+   '"model\\u0000', "shard", files=shards(index))
+index = Text('{"weight_map":{"a":"%s","b":"%s","a":"%s"}}' % (ONE, TWO, ONE))
+no("index-duplicate", "one tensor twice in the map", index, "CORRUPT", '1#"a"', "duplicate",
+   files=shards(index))
+index = Text('{"weight_map":{"a":"%s"},"weight_map":{"b":"%s"}}' % (ONE, TWO))
+no("index-duplicate-map", "two maps", index, "CORRUPT", '1#"weight_map"', "duplicate",
+   files=shards(index))
+index = index_of(MAP)
+shard = St(obj(t("a", "F32", [2], 0, 8), t("b", "F32", [2], 8, 16)), bytes(16))
+no("index-tensor-in-both", "both shards hold a tensor of one name", shard, "CORRUPT", '"a"',
+   "duplicate", item="tensor 1", file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: shard})
+index = index_of(MAP, total=17)
+good("index-total-size", "a total_size that is not what the tensors take", index,
+     ("warning", "hf.total-size", "17", "none"), files=shards(index))
+index = index_of(MAP, total="16")
+good("index-total-string", "a total_size that is a string", index,
+     ("warning", "hf.total-size", '"16"', "none"), files=shards(index))
+index = Text('{"weight_map":{"a":"%s","b":"%s"}}' % (ONE, TWO))
+good("index-no-metadata", "an index without total_size", index, files=shards(index))
+index = Text('{"metadata":{}}')
+no("index-no-map", "no weight_map", index, "CORRUPT", "{", "weight_map", files=shards(index))
+index = Text('{"weight_map":["%s"]}' % ONE)
+no("index-map-list", "a map that is a list", index, "CORRUPT", "[", "weight_map",
+   files=shards(index))
+index = Text('{"weight_map":{"a":1}}')
+no("index-map-number", "a shard name that is a number", index, "CORRUPT", "1}", "weight_map",
+   files=shards(index))
+index = Text('{"weight_map":{"a":"%s"' % ONE)
+no("index-cut", "an index cut short", index, "CORRUPT", None, "json", files=shards(index))
+index = Text('["%s"]' % ONE)
+no("index-list", "an index that is a list", index, "CORRUPT", "[", "object", files=shards(index))
+index = index_of(MAP)
+shard = St(obj(t("b", "F32", [2], 8, 16)), bytes(16))
+no("index-shard-corrupt", "a shard with a hole", shard, "CORRUPT", "[8,16]", "hole",
+   item="tensor 0", file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: shard})
+no("index-shard-cut", "a shard cut short", SHARD_B, "TRUNCATED", "[0,8]", "end", item="tensor 0",
+   file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: SHARD_B.content[:-1]})
+LFS = (b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64
+       + b"\nsize 4976698672\n")
+no("index-shard-lfs", "a shard that was not fetched", index, "UNSUPPORTED", None, "LFS", file=TWO,
+   files={INDEX: index, ONE: SHARD_A, TWO: LFS})
+
+# ---- Hugging Face directories ---------------------------------------------------------------------
+
+
+def folder(name, note, files, *findings, **more):
+    good("hf-" + name, note, SHARD_A, *findings, files=files, **more)
+
+
+folder("fine", "weights, config and tokenizer",
+       {"model.safetensors": SHARD_A, "config.json": CONFIG, "tokenizer.json": b"{}",
+        "merges.txt": b"#version: 0.2\n"},
+       has={"format": "hf", "tensors": 1, "resources": 3})
+folder("links", "a directory whose files are links, as the caches are",
+       {"blobs/1": SHARD_A, "blobs/2": CONFIG}, opened="snapshot",
+       links={"snapshot/model.safetensors": "../blobs/1", "snapshot/config.json": "../blobs/2"},
+       has={"format": "hf", "tensors": 1, "resources": 1})
+folder("config-broken", "a config.json that is no JSON is kept and said",
+       {"model.safetensors": SHARD_A, "config.json": b"{"},
+       ("warning", "hf.config", None, "none"), has={"resources": 1})
+folder("config-not-utf8", "a resource of any bytes",
+       {"model.safetensors": SHARD_A, "notes.bin": b"\xff\x00\xfe"}, has={"resources": 1})
+
+
+def no_folder(name, note, files, what, status="UNSUPPORTED", **more):
+    bad("hf-" + name, note, SHARD_A, status, None, what, files=files, **more)
+
+
+no_folder("no-weights", "a directory with a config and nothing else", {"config.json": CONFIG},
+          "safetensors")
+no_folder("pickle", "a directory of PyTorch pickles",
+          {"config.json": CONFIG, "pytorch_model.bin": b"\x80\x02}q\x00."}, "pickle")
+no_folder("lfs", "a clone without its large files", {"config.json": CONFIG,
+                                                      "model.safetensors": LFS}, "LFS",
+          file="model.safetensors")
+
+# ---- GGUF splits ----------------------------------------------------------------------------------
+
+
+def split(number, count, tensors, name, kind=U16, total_kind=I32):
+    g = Gguf()
+    if number == 0:
+        g.kv("general.name", STRING, "x")
+    return (g.kv("split.no", kind, number).kv("split.count", kind, count)
+            .kv("split.tensors.count", total_kind, tensors).tensor(name, [8], F32))
+
+
+def split_files(one, two):
+    return {"m-00001-of-00002.gguf": one, "m-00002-of-00002.gguf": two}
+
+
+FIRST, SECOND = "m-00001-of-00002.gguf", "m-00002-of-00002.gguf"
+one, two = split(0, 2, 2, "a"), split(1, 2, 2, "b")
+good("split-fine", "two parts, opened by the first", one, files=split_files(one, two), opened=FIRST,
+     has={"format": "gguf", "tensors": 2, "files": 2})
+good("split-fine-second", "the same, opened by the second", one,
+     files=split_files(split(0, 2, 2, "a"), split(1, 2, 2, "b")), opened=SECOND,
+     has={"tensors": 2, "files": 2})
+good("split-one-shard", "the second part alone", one, files={SECOND: split(1, 2, 2, "b")},
+     opened=SECOND, one_shard=True, has={"tensors": 1, "files": 1})
+bad("split-missing", "the second part is not there", one, "IO", None, "shard",
+    files={FIRST: split(0, 2, 2, "a")}, opened=FIRST)
+one, two = split(0, 2, 2, "a"), split(0, 2, 2, "b")
+bad("split-number", "both parts say that they are the first", two, "CORRUPT", "key 1 value",
+    "split.no", "key 1", files=split_files(one, two), opened=FIRST, file=SECOND)
+one, two = split(0, 2, 2, "a"), split(1, 3, 2, "b")
+bad("split-count", "the parts do not agree how many they are", two, "CORRUPT", "key 1 value",
+    "split.count", "key 1", files=split_files(one, two), opened=FIRST, file=SECOND)
+one, two = split(0, 2, 3, "a"), split(1, 2, 3, "b")
+bad("split-tensors-count", "a tensor less than the parts say", one, "CORRUPT", "key 3 value",
+    "split.tensors.count", "key 3", files=split_files(one, two), opened=FIRST, file=FIRST)
+one, two = split(0, 2, 2, "a"), split(1, 2, 2, "a")
+bad("split-duplicate", "both parts hold a tensor of one name", two, "CORRUPT", "tensor 0",
+    "duplicate", "tensor 1", files=split_files(one, two), opened=FIRST, file=SECOND)
+one, two = split(0, 2, 2, "a"), Gguf(n_kv=1).key("a", 99).raw(bytes(64))
+bad("split-corrupt", "the second part has a fault of its own", two, "CORRUPT", "key 0 type",
+    "value type", "key 0", files=split_files(one, two), opened=FIRST, file=SECOND)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Files that are something else. They are told by content, whatever they are called, and the
+message says what they are."""
+import gzip
+import io
+import struct
+import zipfile
+
+from casebook import bad
+
+
+def foreign(name, note, content, what, suffix=".bin"):
+    bad("foreign-" + name, note, content, "UNSUPPORTED", None, what, suffix=suffix)
+
+
+def zip_of(name, content):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr(zipfile.ZipInfo(name), content)
+    return out.getvalue()
+
+
+PICKLE = b"\x80\x02}q\x00X\x01\x00\x00\x00aq\x01K\x01s."
+foreign("pickle", "a bare pickle, protocol 2", PICKLE, "pickle")
+foreign("pickle-4", "a bare pickle, protocol 4", b"\x80\x04\x95\x02\0\0\0\0\0\0\0}\x94.", "pickle")
+foreign("torch-zip", "what torch.save writes", zip_of("archive/data.pkl", PICKLE), "PyTorch")
+foreign("torch-zip-named-gguf", "the same under a wrong name",
+        zip_of("archive/data.pkl", PICKLE), "PyTorch", ".gguf")
+foreign("npz", "NumPy arrays in a zip", zip_of("arr_0.npy", b"\x93NUMPY\x01\0"), "npz")
+foreign("npy", "one NumPy array", b"\x93NUMPY\x01\0v\0{'descr': '<f4'}".ljust(128), "npy")
+foreign("zip", "a zip of something else", zip_of("readme.txt", b"x"), "zip")
+foreign("ggml", "GGML without version", struct.pack("<8I", 0x67676D6C, *range(7)), "GGML")
+foreign("ggmf", "GGMF", struct.pack("<8I", 0x67676D66, 1, *range(6)), "GG")
+foreign("ggjt", "GGJT version 3", struct.pack("<8I", 0x67676A74, 3, *range(6)), "GGJT")
+foreign("lfs", "a Git LFS pointer",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64
+        + b"\nsize 123456\n", "LFS", ".safetensors")
+foreign("html", "an error page", b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "HTML",
+        ".gguf")
+foreign("html-spaces", "an error page that begins with white space",
+        b"\n  <html>\n<head><title>Login</title>", "HTML", ".gguf")
+foreign("onnx", "an ONNX model: ir_version, producer_name",
+        b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x10" + bytes(64), "ONNX")
+foreign("gzip", "gzip", gzip.compress(b"GGUF" + bytes(64), mtime=0), "gzip", ".gguf")
+foreign("zstd", "zstd", b"\x28\xb5\x2f\xfd\x24\x04\x21\0\0abcd" + bytes(4), "zstd", ".gguf")
+foreign("empty", "a file of no bytes", b"", "empty", ".gguf")
+foreign("zeros", "a file of zeros, what a failed download preallocates", bytes(4096), "format",
+        ".gguf")
+foreign("text", "a text", b"hello, world, this is no model\n", "format", ".gguf")

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the malformed corpus: make.py FOLDER.
+
+Each case is a file (or a folder of files) and NAME.expect, whose form stands in casebook.py;
+FOLDER/cases.txt lists the names. Nothing is drawn by chance: the same bytes every time.
+"""
+import os
+import sys
+
+import casebook
+import gguf_cases
+import gguf_odd_cases
+import safetensors_cases
+import directory_cases
+import foreign_cases
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    names = [case.name for case in casebook.CASES]
+    twice = sorted(name for name in set(names) if names.count(name) > 1)
+    if twice:
+        sys.exit("cases with one name: " + ", ".join(twice))
+    for case in casebook.CASES:
+        case.write(folder)
+    with open(os.path.join(folder, "cases.txt"), "w", encoding="utf-8") as f:
+        f.write("".join(name + "\n" for name in names))
+
+
+if __name__ == "__main__":
+    main()
