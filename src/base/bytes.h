@@ -4,6 +4,7 @@
 #ifndef TARE_BASE_BYTES_H
 #define TARE_BASE_BYTES_H
 
+#include <float.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -47,6 +48,9 @@ static inline void tare_store_le32(void *p, uint32_t v) {
 static inline void tare_store_le64(void *p, uint64_t v) {
     tare_store_u64(p, v, false);
 }
+
+/* With float kept in wider registers, results would depend on the machine. */
+_Static_assert(FLT_EVAL_METHOD == 0, "build with -msse2 -mfpmath=sse or -fexcess-precision=fast");
 
 static inline uint32_t tare_f32_bits(float f) {
     uint32_t v;
