@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against an encoder or decoder whose output changes: the digests below were taken when the
+ * output had been compared with ggml's, byte for byte, over many million elements (the small floats:
+ * with slow arithmetic, in test_encoding_floats), and hold the
+ * identity where ggml is not at hand. The input comes from integers only, so that it is the same
+ * on every system. A digest that differs is a broken promise, not a number to be updated. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "encoding/kernels.h"
+
+enum { COUNT = 1 << 15 };
+
+static uint64_t random_state;
+
+static uint64_t next_random(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* One number of several kinds: any pattern (NaN and Inf among them), subnormals, zeros of both
+ * signs with a few ones, small integers with many ties, wide exponents, nearly normal. All are
+ * exact products of integers and powers of two. */
+static uint32_t next_value(uint64_t kind, int32_t scale) {
+    uint64_t r = next_random();
+    int32_t sum = (int32_t)(r & 0xffff) + (int32_t)(r >> 16 & 0xffff) +
+                  (int32_t)(r >> 32 & 0xffff) + (int32_t)(r >> 48) - 131070;
+    switch (kind) {
+    case 0:
+        return (uint32_t)(r >> 32);
+    case 1:
+        return (uint32_t)(r >> 41) | (uint32_t)(r & 1) << 31;
+    case 2:
+        return r & 12 ? (uint32_t)(r >> 8 & 1) << 31 : UINT32_C(0x3f800000);
+    case 3:
+        return tare_f32_bits((float)(((int32_t)(r >> 32 & 15) - 8) * scale) * 0x1p-10f);
+    case 4:
+        return tare_f32_bits((float)sum * tare_f32_of_bits(((uint32_t)(r & 63) + 80) << 23));
+    default:
+        return tare_f32_bits((float)sum * 0x1p-20f);
+    }
+}
+
+static void fill_floats(float *values) {
+    random_state = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t b = 0; b < COUNT; b += 32) {
+        uint64_t kind = next_random() >> 20 & 15;
+        int32_t scale = (int32_t)(next_random() >> 50) + 1;
+        for (size_t i = b; i < b + 32; i++) {
+            uint32_t bits = next_value(kind, scale);
+            memcpy(values + i, &bits, 4);
+        }
+    }
+}
+
+static void fill_bytes(uint8_t *bytes, size_t n) {
+    random_state = UINT64_C(0xd1b54a32d192ed03);
+    for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)(next_random() >> 32);
+}
+
+static uint64_t fnv(uint64_t h, const uint8_t *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++) h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+#define FNV_START UINT64_C(0xcbf29ce484222325)
+
+static size_t size_of(const tare_encoding *e) {
+    return COUNT / e->planes[0].unit * e->planes[0].unit_bytes;
+}
+
+static uint64_t digest_of_encoded(const tare_kernels *k, const tare_encoding *e) {
+    if (!k->encode[e->id]) return 0;
+    float *values = malloc(sizeof(float) * COUNT);
+    uint8_t *bytes = malloc(size_of(e));
+    assert_non_null(values);
+    assert_non_null(bytes);
+    fill_floats(values);
+    tare_rows_mut rows = {{bytes}, 1, COUNT};
+    k->encode[e->id](&rows, values, NULL);
+    uint64_t digest = fnv(FNV_START, bytes, size_of(e));
+    free(values);
+    free(bytes);
+    return digest;
+}
+
+/* Any NaN counts as the same NaN. */
+static uint64_t digest_of_decoded(const tare_kernels *k, const tare_encoding *e) {
+    if (!k->decode[e->id]) return 0;
+    float *values = malloc(sizeof(float) * COUNT);
+    uint8_t *bytes = malloc(size_of(e));
+    uint64_t digest = FNV_START;
+    assert_non_null(values);
+    assert_non_null(bytes);
+    fill_bytes(bytes, size_of(e));
+    tare_rows rows = {{bytes}, 1, COUNT};
+    k->decode[e->id](values, &rows);
+    for (size_t i = 0; i < COUNT; i++) {
+        uint32_t bits = tare_f32_bits(values[i]);
+        uint8_t little[4];
+        tare_store_le32(little, (bits & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : bits);
+        digest = fnv(digest, little, 4);
+    }
+    free(values);
+    free(bytes);
+    return digest;
+}
+
+typedef struct golden {
+    tare_encoding_id id;
+    uint64_t encoded, decoded; /* 0: not to be had */
+} golden;
+
+static const golden goldens[] = {
+    {TARE_ENCODING_F16, UINT64_C(0x2e218aa460bfec3b), UINT64_C(0xe71ebd95baf0d056)},
+    {TARE_ENCODING_BF16, UINT64_C(0xb980251fe8c8d4f5), UINT64_C(0x657ff45eaca37a2a)},
+    {TARE_ENCODING_F8_E4M3, UINT64_C(0x30aed78fecb0f6a2), UINT64_C(0xdd1d0ad1965ed420)},
+    {TARE_ENCODING_F8_E5M2, UINT64_C(0x8089c6f2a77b3a83), UINT64_C(0x75802408bd83fb15)},
+    {TARE_ENCODING_F8_E4M3FNUZ, UINT64_C(0x121e3a327e68864c), UINT64_C(0x8006a7d18d849d70)},
+    {TARE_ENCODING_F8_E5M2FNUZ, UINT64_C(0x499e50838b2c95ac), UINT64_C(0x3f878696597be6da)},
+    {TARE_ENCODING_F8_E8M0, 0, UINT64_C(0xac8e0218d67ad455)},
+    {TARE_ENCODING_F4, UINT64_C(0x50c9d0b50a889149), UINT64_C(0x0f8d5ed341cfb898)},
+    {TARE_ENCODING_Q4_0, UINT64_C(0x5b75106f8fb2cfff), UINT64_C(0xe422447034e209c3)},
+    {TARE_ENCODING_Q4_1, UINT64_C(0xe75d044f9e7a098c), UINT64_C(0x8dfeda2a5a525598)},
+    {TARE_ENCODING_Q5_0, UINT64_C(0x7d438fa6c5a538d7), UINT64_C(0xc290eaef38a5c580)},
+    {TARE_ENCODING_Q5_1, UINT64_C(0x1f0bcdcb69112fc8), UINT64_C(0xa2fb29b5956ec841)},
+    {TARE_ENCODING_Q8_0, UINT64_C(0xe5707189f75963dd), UINT64_C(0x49f2936668e4e2d5)},
+    {TARE_ENCODING_Q8_1, 0, UINT64_C(0x646b1c9a5da21fbe)},
+};
+
+static void check_level(unsigned mask) {
+    tare_kernels kernels;
+    bool is_same = true;
+    tare_kernels_init(&kernels, mask);
+    for (size_t i = 0; i < sizeof goldens / sizeof goldens[0]; i++) {
+        const tare_encoding *e = tare_encoding_get(goldens[i].id);
+        uint64_t encoded = digest_of_encoded(&kernels, e), decoded = digest_of_decoded(&kernels, e);
+        if (encoded == goldens[i].encoded && decoded == goldens[i].decoded) continue;
+        print_error("%s: encoded 0x%016" PRIx64 ", decoded 0x%016" PRIx64 "\n", e->name, encoded,
+                    decoded);
+        is_same = false;
+    }
+    assert_true(is_same);
+}
+
+static void test_scalar(void **state) {
+    (void)state;
+    check_level(TARE_CPU_NONE);
+}
+
+static void test_kernels_of_this_machine(void **state) {
+    (void)state;
+    check_level(tare_cpu_detect());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scalar),
+        cmocka_unit_test(test_kernels_of_this_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
