@@ -136,7 +136,7 @@ typedef struct tare_limits {
     uint64_t safetensors_header; /* 100,000,000 */
     uint64_t resource_bytes;     /* 64 MiB: larger side files are not part of the model */
     uint32_t dims;               /* 8; a larger number here is taken as 8 */
-    uint32_t nesting;            /* 8 levels of arrays or JSON containers */
+    uint32_t nesting;            /* 8 levels of arrays; more than 30 is taken as 30 */
     uint32_t shards;             /* 65,535 */
 } tare_limits;
 

@@ -179,7 +179,8 @@ typedef enum tare_param {
 
 /* Looks, in this order: "ARCH.key" with ARCH from general.architecture, the literal "llm.key",
  * a length (vocabulary: tokenizer.ggml.tokens), config.json of a Hugging Face directory. Where a
- * key holds an array (one number a layer) the largest is taken. False: not known. */
+ * key holds an array (one number a layer) the largest is taken. HEAD_COUNT_KV is HEAD_COUNT where
+ * nothing is said of it. False: not known. */
 TARE_API bool tare_model_param(const tare_model *model, tare_param param, uint64_t *out);
 /* general.architecture, or model_type of config.json; empty: not known. */
 TARE_API tare_str tare_model_architecture(const tare_model *model);

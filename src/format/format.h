@@ -49,6 +49,10 @@ extern const tare_format tare_format_gguf;
 extern const tare_format tare_format_safetensors;
 extern const tare_format tare_format_hf;
 
+/* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
+tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
+                             tare_error *err);
+
 const tare_format *tare_format_row(size_t i); /* NULL beyond the end */
 const tare_format *tare_format_find(const char *name);
 
@@ -62,12 +66,13 @@ const char *tare_foreign_file(const tare_probe *probe);
  * `end` is a finding (and file->is_truncated) when may_be_truncated, else TRUNCATED. */
 typedef struct tare_layout_rules {
     uint32_t file;
+    size_t first_tensor; /* the tensors of the file begin here: checking a set stays linear */
     uint64_t base, end;
     uint32_t alignment;
     bool allows_gaps;
     bool allows_aliases;
     bool may_be_truncated;
-    const char *code_prefix; /* "gguf": findings are "gguf.truncated-data", ... */
+    const char *truncated_code; /* of the finding: "gguf.truncated-data" */
 } tare_layout_rules;
 
 tare_status tare_layout_check(tare_model *m, const tare_layout_rules *rules, tare_filler **fillers,

@@ -80,6 +80,7 @@ typedef struct tare_tensor_note {
 } tare_tensor_note;
 
 struct tare_model {
+    const char *format; /* name of the driver, or of what computed it; static */
     const tare_allocator *allocator;
     tare_limits limits;
     tare_arena arena;
@@ -104,7 +105,8 @@ tare_status tare_model_new(tare_model **out, const tare_open_options *options, t
 /* Takes over the reader; its name is copied. *index: the file's number. */
 tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
                                 uint32_t *index, tare_error *err);
-/* Hands an allocation made with m->allocator over to the model, which frees it at its end. */
+/* Hands an allocation made with m->allocator over to the model, which frees it at its end. After a
+ * failure it still is the caller's. */
 tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err);
 /* Fills n_dims, dims (copied), n_elements, n_rows, cols, size_bytes and planes from an encoding and
  * a shape, planes back to back from `offset` of `file`. Errors carry no item: the caller adds it.
@@ -115,6 +117,9 @@ tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *
 /* The last step of every driver: builds the indexes (duplicate or empty names fail with the
  * record's offset), restores stand-ins, finds schemes and companions, reads config.json. */
 tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err);
+
+/* What the file itself says of a tensor: the stand-in's record, or the tensor as it is. */
+const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

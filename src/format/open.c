@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening: from a source of any kind to a reader, from its first bytes to a driver. The suffix of a
+ * name decides nothing. */
+#include <sys/stat.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "format/format.h"
+
+static const char *display_name(const tare_source *s) {
+    return s->name ? s->name : "";
+}
+
+tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
+                             tare_error *err) {
+    *out = (tare_reader){.fd = -1};
+    switch (source->kind) {
+    case TARE_SOURCE_PATH:
+        TARE_REQUIRE(source->name, err);
+        return tare_reader_open(out, source->name, map, err);
+    case TARE_SOURCE_MEMORY:
+        TARE_REQUIRE(source->memory || source->size == 0, err);
+        tare_reader_memory(out, source->memory, source->size, display_name(source));
+        return TARE_OK;
+    case TARE_SOURCE_FD:
+        return tare_reader_fd(out, source->fd, display_name(source), map, err);
+    case TARE_SOURCE_CALLBACK:
+        TARE_REQUIRE(source->read, err);
+        tare_reader_callback(out, source->read, source->read_ctx, source->size,
+                             display_name(source));
+        return TARE_OK;
+    case TARE_SOURCE_SHARDS:
+        break;
+    }
+    return tare_fail(err, TARE_ERR_ARG, "source: not a single file");
+}
+
+static bool is_directory(const tare_source *s) {
+    struct stat st;
+    return s->kind == TARE_SOURCE_PATH && s->name && stat(s->name, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Opens what the probes are to look at: the source, or the first of its shards. */
+static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
+                        const tare_source *source, bool map, tare_error *err) {
+    const tare_source *s = source->kind == TARE_SOURCE_SHARDS ? &source->shards[0] : source;
+    *probe = (tare_probe){.path = s->kind == TARE_SOURCE_PATH ? s->name : NULL, .head = head};
+    if (is_directory(s)) {
+        if (s != source) return tare_fail(err, TARE_ERR_ARG, "source: a shard is a directory");
+        probe->is_directory = true;
+        return TARE_OK;
+    }
+    TARE_TRY(tare_source_open(first, s, map, err));
+    probe->file_size = first->size;
+    probe->head_size = (size_t)tare_min_u64(first->size, TARE_PROBE_BYTES);
+    return tare_reader_read(first, 0, head, probe->head_size, err);
+}
+
+static tare_status choose(const tare_format **out, const tare_probe *probe,
+                          const tare_open_options *options, tare_error *err) {
+    if (options->format) {
+        *out = tare_format_find(options->format);
+        return *out ? TARE_OK : tare_fail(err, TARE_ERR_ARG, "format: there is none of this name");
+    }
+    for (size_t i = 0; (*out = tare_format_row(i)) != NULL; i++)
+        if ((*out)->probe(probe)) return TARE_OK;
+    const char *what = tare_foreign_file(probe);
+    if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
+    if (probe->file_size == 0) return tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
+    return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "not a model file of any known format");
+}
+
+static tare_status open_source(tare_model **out, const tare_source *source,
+                               const tare_open_options *options, tare_reader *first,
+                               tare_error *err) {
+    uint8_t head[TARE_PROBE_BYTES];
+    tare_probe probe;
+    const tare_format *format;
+    TARE_TRY(look(&probe, first, head, source, options->map, err));
+    TARE_TRY(choose(&format, &probe, options, err));
+    TARE_TRY(tare_model_new(out, options, err));
+    if (source->kind == TARE_SOURCE_SHARDS) tare_reader_close(first);
+    (*out)->format = format->name;
+    tare_open_context ctx = {source, options, &probe, first};
+    return format->open(*out, &ctx, err);
+}
+
+tare_status tare_model_open(tare_model **out, const tare_source *source,
+                            const tare_open_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(source, err);
+    TARE_REQUIRE(source->kind != TARE_SOURCE_SHARDS || (source->shards && source->n_shards), err);
+    tare_open_options complete = TARE_OPEN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&complete, sizeof complete, options, err));
+    tare_reader first = {.fd = -1};
+    tare_status s = open_source(out, source, &complete, &first, err);
+    tare_reader_close(&first);
+    if (s != TARE_OK) {
+        tare_model_free(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+tare_status tare_open_path(tare_model **out, const char *path, const tare_open_options *options,
+                           tare_error *err) {
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    return tare_model_open(out, &source, options, err);
+}

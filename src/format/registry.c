@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of containers. Probes are asked in this order. */
+#include <tare/ops.h>
+
+#include "base/str.h"
+#include "format/format.h"
+
+static const tare_format *const formats[] = {
+    NULL, /* the end */
+};
+
+const tare_format *tare_format_row(size_t i) {
+    for (size_t k = 0; formats[k]; k++)
+        if (k == i) return formats[k];
+    return NULL;
+}
+
+const tare_format *tare_format_find(const char *name) {
+    for (size_t i = 0; formats[i]; i++)
+        if (strcmp(formats[i]->name, name) == 0) return formats[i];
+    return NULL;
+}
+
+bool tare_format_at(size_t i, tare_format_info *out) {
+    const tare_format *f = tare_format_row(i);
+    if (!f) return false;
+    *out = (tare_format_info){f->name, f->description, f->suffix, f->plan != NULL, f->is_directory};
+    return true;
+}
+
+const char *tare_format_of_path(const char *path) {
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->suffix[0] &&
+            tare_str_ends(tare_str_of(path), tare_str_of(formats[i]->suffix)))
+            return formats[i]->name;
+    return NULL;
+}

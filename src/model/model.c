@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The model behind the handle: made and filled by format drivers, finished once, then only read. */
+#include "base/arith.h"
+#include "base/str.h"
+#include "model/carry.h"
+#include "model/finish.h"
+#include "model/names.h"
+
+struct tare_kept {
+    struct tare_kept *next;
+    void *ptr;
+    size_t size;
+};
+
+/* Deeper nesting than this is refused whatever the limits say: reading nested arrays recurses, and
+ * their JSON form, two containers a level, must stay within TARE_JSON_MAX_DEPTH. */
+#define NESTING_MOST 30
+
+tare_status tare_model_new(tare_model **out, const tare_open_options *options, tare_error *err) {
+    tare_open_options opt = TARE_OPEN_OPTIONS_INIT;
+    tare_limits limits = TARE_LIMITS_INIT;
+    *out = NULL;
+    TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
+    TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
+    tare_model *m = tare_alloc(opt.allocator, sizeof *m);
+    if (!m) return tare_fail(err, TARE_ERR_NOMEM, "model");
+    *m = (tare_model){.allocator = opt.allocator, .limits = limits};
+    m->limits.dims = (uint32_t)tare_min_u64(limits.dims, TARE_MAX_DIMS);
+    m->limits.nesting = (uint32_t)tare_min_u64(limits.nesting, NESTING_MOST);
+    for (size_t i = 0; i < TARE_PARAM_COUNT; i++) m->config[i].type = TARE_VALUE_STRING;
+    tare_arena_init(&m->arena, m->allocator);
+    *out = m;
+    return TARE_OK;
+}
+
+void tare_model_free(tare_model *model) {
+    if (!model) return;
+    for (size_t i = 0; i < model->n_files; i++) tare_reader_close(&model->files[i].reader);
+    if (model->free_private) model->free_private(model->private_data);
+    for (struct tare_kept *k = model->kept; k; k = k->next)
+        tare_free(model->allocator, k->ptr, k->size);
+    tare_arena_free(&model->arena);
+    tare_free(model->allocator, model, sizeof *model);
+}
+
+/* The list doubles whenever its length is a power of two, so that length is its capacity too. */
+static bool grow_files(tare_model *m) {
+    size_t n = m->n_files;
+    if (n & (n - 1)) return true;
+    tare_open_file *files = TARE_NEW_ARRAY(&m->arena, tare_open_file, n ? n * 2 : 1);
+    if (!files) return false;
+    if (n) memcpy(files, m->files, n * sizeof *files);
+    m->files = files;
+    return true;
+}
+
+tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
+                                uint32_t *index, tare_error *err) {
+    tare_str copy = tare_arena_str(&m->arena, tare_str_of(name ? name : ""));
+    if (!copy.ptr || !grow_files(m)) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
+    *index = (uint32_t)m->n_files;
+    tare_open_file *file = &m->files[m->n_files++];
+    *file = (tare_open_file){.name = copy.ptr, .reader = *reader};
+    file->reader.name = copy.ptr;
+    *reader = (tare_reader){.fd = -1};
+    return TARE_OK;
+}
+
+tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err) {
+    struct tare_kept *k = TARE_NEW(&m->arena, struct tare_kept);
+    if (!k) return tare_fail(err, TARE_ERR_NOMEM, "list of buffers");
+    *k = (struct tare_kept){m->kept, ptr, size};
+    m->kept = k;
+    return TARE_OK;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+/* Element counts. A dimension of 0 does not excuse the others: what they make must fit 64 bits, so
+ * that every product of some of them does. */
+static bool count_elements(tare_tensor *t, const uint64_t *dims, uint32_t n_dims) {
+    uint64_t product = 1;
+    t->n_elements = t->n_rows = t->cols = 1;
+    for (uint32_t d = 0; d < n_dims; d++) {
+        if (!tare_mul_u64(product, tare_max_u64(dims[d], 1), &product)) return false;
+        t->n_elements *= dims[d];
+        if (d + 1 < n_dims) t->n_rows *= dims[d];
+    }
+    if (n_dims) t->cols = dims[n_dims - 1];
+    return true;
+}
+
+tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *encoding,
+                            const uint64_t *dims, uint32_t n_dims, uint32_t file, uint64_t offset,
+                            tare_error *err) {
+    uint64_t sizes[TARE_MAX_PLANES] = {0};
+    uint32_t n_planes = encoding->kind == TARE_KIND_UNKNOWN ? 1 : encoding->n_planes;
+    if (n_dims > m->limits.dims)
+        return tare_fail(err, TARE_ERR_LIMIT, "number of dimensions beyond the limit");
+    if (!count_elements(t, dims, n_dims))
+        return tare_fail(err, TARE_ERR_LIMIT, "dimensions overflow");
+    if (encoding->kind != TARE_KIND_UNKNOWN)
+        TARE_TRY(tare_encoding_sizes(sizes, encoding, dims, n_dims, err));
+
+    /* One piece of memory for both lists; both hold 8-byte numbers. */
+    tare_plane *planes =
+        tare_arena_take(&m->arena, n_planes * sizeof *planes + n_dims * sizeof *dims);
+    if (!planes) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    uint64_t *own_dims = (uint64_t *)(void *)(planes + n_planes);
+    if (n_dims) memcpy(own_dims, dims, n_dims * sizeof *dims);
+
+    t->encoding = encoding;
+    t->n_dims = n_dims;
+    t->dims = own_dims;
+    t->planes = planes;
+    t->size_bytes = 0;
+    for (uint32_t p = 0; p < n_planes; p++) {
+        planes[p] = (tare_plane){file, offset, sizes[p]};
+        if (!tare_add_u64(offset, sizes[p], &offset) ||
+            !tare_add_u64(t->size_bytes, sizes[p], &t->size_bytes))
+            return tare_fail(err, TARE_ERR_CORRUPT, "offset and size of the data overflow");
+    }
+    return TARE_OK;
+}
+
+const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
+    size_t low = 0, high = m->n_stand_ins;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->stand_ins[middle].tensor < tensor)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < m->n_stand_ins && m->stand_ins[low].tensor == tensor)
+        return &m->stand_ins[low].stored;
+    return &m->catalog.tensors[tensor];
+}
+
+/* ---- finishing ------------------------------------------------------------------------------- */
+
+static tare_status name_fault(tare_model *m, tare_error *err, const char *what, size_t i) {
+    const tare_tensor *t = &m->catalog.tensors[i];
+    tare_fail_at(err, TARE_ERR_CORRUPT, t->offset, what);
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+    if (m->n_files > 1) tare_error_file(err, m->files[t->planes[0].file].name);
+    return TARE_ERR_CORRUPT;
+}
+
+static tare_status index_tensors(tare_model *m, tare_error *err) {
+    tare_catalog *c = &m->catalog;
+    TARE_TRY(tare_name_index_init(&m->tensor_index, &m->arena, c->n_tensors, err));
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (c->tensors[i].name.len == 0) return name_fault(m, err, "empty tensor name", i);
+        if (tare_name_index_add(&m->tensor_index, c->tensors, sizeof *c->tensors, i, NULL) >= 0)
+            return name_fault(m, err, "duplicate tensor name", i);
+    }
+    return TARE_OK;
+}
+
+static bool same_space(const void *a, const void *b) {
+    return ((const tare_metadata *)a)->space == ((const tare_metadata *)b)->space;
+}
+
+static tare_status key_fault(const tare_metadata *e, tare_error *err, const char *what, size_t i) {
+    tare_fail_at(err, TARE_ERR_CORRUPT, e->offset, what);
+    tare_error_item(err, TARE_ITEM_KEY, (int64_t)i, e->key);
+    return TARE_ERR_CORRUPT;
+}
+
+/* One key may stand once in each space. MODEL keys are entered first, so lookups find them first.
+ * An empty key is a fault among MODEL keys only: in the other spaces it is a string like any. */
+static tare_status index_keys(tare_model *m, tare_error *err) {
+    tare_catalog *c = &m->catalog;
+    TARE_TRY(tare_name_index_init(&m->key_index, &m->arena, c->n_metadata, err));
+    for (int others = 0; others < 2; others++) {
+        for (size_t i = 0; i < c->n_metadata; i++) {
+            const tare_metadata *e = &c->metadata[i];
+            if ((e->space != TARE_KEYS_MODEL) != others) continue;
+            if (e->key.len == 0 && !others) return key_fault(e, err, "empty key", i);
+            if (tare_name_index_add(&m->key_index, c->metadata, sizeof *e, i, same_space) >= 0)
+                return key_fault(e, err, "duplicate key", i);
+        }
+    }
+    return TARE_OK;
+}
+
+static tare_status index_resources(tare_model *m, tare_error *err) {
+    tare_catalog *c = &m->catalog;
+    tare_status s =
+        tare_name_index_build(&m->resource_index, &m->arena, c->resources, c->n_resources,
+                              sizeof *c->resources, "duplicate resource name", err);
+    if (s == TARE_ERR_CORRUPT && err)
+        tare_error_item(err, TARE_ITEM_RESOURCE, err->item,
+                        c->resources[(size_t)err->item].info.name);
+    return s;
+}
+
+tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err) {
+    /* The record of stand-ins changes names, so it is read before they are indexed. */
+    TARE_TRY(tare_carry_restore(m, report, err));
+    TARE_TRY(index_tensors(m, err));
+    TARE_TRY(index_keys(m, err));
+    TARE_TRY(index_resources(m, err));
+    TARE_TRY(tare_model_find_schemes(m, err));
+    return tare_model_read_config(m, report, err);
+}
+
+/* ---- getters --------------------------------------------------------------------------------- */
+
+void tare_model_summarize(const tare_model *model, tare_model_summary *out) {
+    const tare_catalog *c = &model->catalog;
+    const tare_layout *l = c->layout;
+    *out = (tare_model_summary){
+        .format = model->format ? model->format : "",
+        .version = l ? l->version : 0,
+        .is_big_endian = l && l->is_big_endian,
+        .alignment = l && l->alignment ? l->alignment : 1,
+        .n_tensors = c->n_tensors,
+        .n_metadata = c->n_metadata,
+        .n_resources = c->n_resources,
+        .n_files = model->n_files,
+        .directory_bytes = model->directory_bytes,
+    };
+    for (size_t i = 0; i < model->n_files; i++) {
+        out->file_bytes += model->files[i].reader.size;
+        out->is_truncated = out->is_truncated || model->files[i].is_truncated;
+    }
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        out->n_parameters += c->tensors[i].n_elements;
+        out->tensor_bytes += c->tensors[i].size_bytes;
+    }
+}
+
+bool tare_model_file(const tare_model *model, size_t i, tare_file_info *out) {
+    if (i >= model->n_files) return false;
+    *out = (tare_file_info){model->files[i].name, model->files[i].reader.size};
+    return true;
+}
+
+const tare_metadata *tare_model_metadata(const tare_model *model, size_t i) {
+    return i < model->catalog.n_metadata ? &model->catalog.metadata[i] : NULL;
+}
+
+int64_t tare_model_find_key(const tare_model *model, tare_str key) {
+    return tare_name_index_find(&model->key_index, model->catalog.metadata, sizeof(tare_metadata),
+                                key);
+}
+
+const tare_tensor *tare_model_tensor(const tare_model *model, size_t i) {
+    return i < model->catalog.n_tensors ? &model->catalog.tensors[i] : NULL;
+}
+
+int64_t tare_model_find_tensor(const tare_model *model, tare_str name) {
+    return tare_name_index_find(&model->tensor_index, model->catalog.tensors, sizeof(tare_tensor),
+                                name);
+}
+
+const tare_resource *tare_model_resource(const tare_model *model, size_t i) {
+    return i < model->catalog.n_resources ? &model->catalog.resources[i].info : NULL;
+}
+
+int64_t tare_model_find_resource(const tare_model *model, tare_str name) {
+    return tare_name_index_find(&model->resource_index, model->catalog.resources,
+                                sizeof(tare_resource_entry), name);
+}
+
+const char *tare_tensor_scheme(const tare_model *model, size_t tensor) {
+    return model->notes && tensor < model->catalog.n_tensors ? model->notes[tensor].scheme : NULL;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packed schemes and companions, by the names tensors have in published checkpoints: codes whose
+ * scales lie in tensors of their own. They are named and copied; codes are never taken for plain
+ * integers. FP8 weights are the one case that is decoded with its companion: a tensor of factors,
+ * one for each block of the weight. */
+#include "base/arith.h"
+#include "base/str.h"
+#include "model/finish.h"
+
+#define MOST_PARTS 7
+
+typedef struct scheme_part {
+    const char *suffix; /* instead of the anchor's */
+    const char *label;
+    bool is_packed;
+    bool is_required;
+} scheme_part;
+
+/* A scheme is there where a tensor's name ends in the anchor and all required parts exist under
+ * the same stem; the first part holds the codes. */
+typedef struct scheme {
+    const char *anchor;
+    bool (*accepts)(const tare_tensor *codes, const tare_tensor *anchor);
+    scheme_part parts[MOST_PARTS];
+} scheme;
+
+static bool codes_are_integers(const tare_tensor *codes, const tare_tensor *anchor) {
+    (void)anchor;
+    return codes->encoding->kind == TARE_KIND_INTEGER;
+}
+
+/* GPTQ packs along the input dimension, so codes and scales have the same columns; AWQ along the
+ * output dimension. */
+static bool is_gptq(const tare_tensor *codes, const tare_tensor *scales) {
+    return codes->encoding->kind == TARE_KIND_INTEGER && codes->cols == scales->cols;
+}
+
+static bool is_awq(const tare_tensor *codes, const tare_tensor *scales) {
+    return codes->encoding->kind == TARE_KIND_INTEGER && codes->cols < scales->cols;
+}
+
+static bool both_are_u8(const tare_tensor *codes, const tare_tensor *anchor) {
+    return codes->encoding->id == TARE_ENCODING_U8 && anchor->encoding->id == TARE_ENCODING_U8;
+}
+
+static bool codes_are_u32(const tare_tensor *codes, const tare_tensor *anchor) {
+    (void)anchor;
+    return codes->encoding->id == TARE_ENCODING_U32;
+}
+
+static const scheme schemes[] = {
+    {".scales",
+     is_gptq,
+     {{".qweight", "gptq codes", true, true},
+      {".qzeros", "gptq zero points", true, true},
+      {".scales", "gptq scales", false, true},
+      {".g_idx", "gptq group index", false, false}}},
+    {".scales",
+     is_awq,
+     {{".qweight", "awq codes", true, true},
+      {".qzeros", "awq zero points", true, true},
+      {".scales", "awq scales", false, true}}},
+    {".weight_scale_2",
+     codes_are_integers,
+     {{".weight", "nvfp4 codes", true, true},
+      {".weight_scale", "nvfp4 block scales", false, true},
+      {".weight_scale_2", "nvfp4 tensor scale", false, true},
+      {".input_scale", "nvfp4 input scale", false, false}}},
+    {".weight_global_scale",
+     codes_are_integers,
+     {{".weight_packed", "nvfp4 codes", true, true},
+      {".weight_scale", "nvfp4 block scales", false, true},
+      {".weight_global_scale", "nvfp4 tensor scale", false, true},
+      {".input_global_scale", "nvfp4 input scale", false, false}}},
+    {".weight_shape",
+     codes_are_integers,
+     {{".weight_packed", "packed integer codes", true, true},
+      {".weight_scale", "packed integer scales", false, true},
+      {".weight_shape", "packed integer shape", false, true},
+      {".weight_zero_point", "packed integer zero points", true, false},
+      {".weight_g_idx", "packed integer group index", false, false}}},
+    {"_scales",
+     both_are_u8,
+     {{"_blocks", "mxfp4 codes", true, true}, {"_scales", "mxfp4 block scales", true, true}}},
+    {".absmax",
+     codes_are_integers,
+     {{"", "bitsandbytes codes", true, true},
+      {".absmax", "bitsandbytes scales", true, true},
+      {".quant_map", "bitsandbytes code table", false, false},
+      {".nested_absmax", "bitsandbytes scales of scales", false, false},
+      {".nested_quant_map", "bitsandbytes scale table", false, false},
+      {".quant_state.bitsandbytes__nf4", "bitsandbytes state", true, false},
+      {".quant_state.bitsandbytes__fp4", "bitsandbytes state", true, false}}},
+    {".SCB",
+     codes_are_integers,
+     {{".weight", "bitsandbytes codes", true, true},
+      {".SCB", "bitsandbytes scales", false, true},
+      {".weight_format", "bitsandbytes state", true, false}}},
+    {".biases",
+     codes_are_u32,
+     {{".weight", "mlx codes", true, true},
+      {".scales", "mlx scales", false, true},
+      {".biases", "mlx biases", false, true}}},
+};
+
+/* ---- lookup ---------------------------------------------------------------------------------- */
+
+/* The tensor named stem + suffix, -1 if there is none. Names longer than the buffer have no
+ * scheme: published ones are far shorter. */
+static int64_t find_part(const tare_model *m, tare_str stem, const char *suffix) {
+    char name[1024];
+    size_t n = strlen(suffix);
+    if (stem.len + n > sizeof name) return -1;
+    memcpy(name, stem.ptr, stem.len);
+    memcpy(name + stem.len, suffix, n);
+    return tare_model_find_tensor(m, (tare_str){name, stem.len + n});
+}
+
+/* The list of notes is made when the first one is needed. */
+static tare_status note(tare_model *m, int64_t tensor, tare_tensor_note n, tare_error *err) {
+    size_t count = m->catalog.n_tensors;
+    if (!m->notes) {
+        m->notes = TARE_NEW_ARRAY(&m->arena, tare_tensor_note, count);
+        if (!m->notes) return tare_fail(err, TARE_ERR_NOMEM, "tensor notes");
+        for (size_t i = 0; i < count; i++) m->notes[i].companion = -1;
+    }
+    if (!m->notes[tensor].scheme) m->notes[tensor] = n;
+    return TARE_OK;
+}
+
+static tare_status try_scheme(tare_model *m, const scheme *s, size_t anchor, tare_error *err) {
+    const tare_tensor *tensors = m->catalog.tensors;
+    tare_str name = tensors[anchor].name;
+    tare_str stem = {name.ptr, name.len - strlen(s->anchor)};
+    int64_t found[MOST_PARTS];
+    for (size_t p = 0; p < MOST_PARTS && s->parts[p].suffix; p++) {
+        found[p] = find_part(m, stem, s->parts[p].suffix);
+        if (found[p] < 0 && s->parts[p].is_required) return TARE_OK;
+    }
+    if (!s->accepts(&tensors[found[0]], &tensors[anchor])) return TARE_OK;
+    for (size_t p = 0; p < MOST_PARTS && s->parts[p].suffix; p++) {
+        if (found[p] < 0) continue;
+        /* Scales that are integers are codes themselves (nested quantization). */
+        bool is_integer = tensors[found[p]].encoding->kind == TARE_KIND_INTEGER;
+        tare_tensor_note n = {s->parts[p].label, -1, s->parts[p].is_packed && is_integer};
+        TARE_TRY(note(m, found[p], n, err));
+    }
+    return TARE_OK;
+}
+
+/* ---- FP8 with block scales ------------------------------------------------------------------- */
+
+/* Numbers of a dimension that one factor stands for. Published block sizes are powers of two,
+ * nearly always 128; a factor a row or for all of them also occurs. */
+static uint64_t block_length(uint64_t n, uint64_t n_scales) {
+    if (n_scales == 0 || n_scales > n) return 0;
+    if (n_scales == 1) return n;
+    if (tare_ceil_div_u64(n, 128) == n_scales) return 128;
+    for (uint64_t b = 1; b < n; b *= 2)
+        if (tare_ceil_div_u64(n, b) == n_scales) return b;
+    uint64_t b = tare_ceil_div_u64(n, n_scales);
+    return tare_ceil_div_u64(n, b) == n_scales ? b : 0;
+}
+
+bool tare_block_scales_fit(tare_block_scales *out, const tare_tensor *weights,
+                           const tare_tensor *scales) {
+    uint32_t n = weights->n_dims, leading = n > 2 ? n - 2 : 0;
+    *out = (tare_block_scales){.rows = n > 1 ? weights->dims[n - 2] : 1, .n_rows = 1, .n_cols = 1};
+    if (scales->n_elements != 1) {
+        if (scales->n_dims < leading || scales->n_dims > n) return false;
+        for (uint32_t d = 0; d < leading; d++)
+            if (scales->dims[d] != weights->dims[d]) return false;
+        uint32_t rest = scales->n_dims - leading;
+        if (rest > 1) out->n_rows = scales->dims[leading];
+        if (rest > 0) out->n_cols = scales->dims[scales->n_dims - 1];
+        /* One list of factors belongs to the rows of the matrix. */
+        if (rest == 1 && n > 1) {
+            if (leading) return false;
+            out->n_rows = out->n_cols;
+            out->n_cols = 1;
+        }
+    } else if (leading) {
+        return false;
+    }
+    out->block_rows = block_length(out->rows, out->n_rows);
+    out->block_cols = block_length(weights->cols, out->n_cols);
+    return out->block_rows && out->block_cols && scales->n_elements;
+}
+
+static bool is_fp8(const tare_tensor *t) {
+    tare_encoding_id id = t->encoding->id;
+    return id == TARE_ENCODING_F8_E4M3 || id == TARE_ENCODING_F8_E5M2 ||
+           id == TARE_ENCODING_F8_E4M3FNUZ || id == TARE_ENCODING_F8_E5M2FNUZ;
+}
+
+static tare_status try_fp8(tare_model *m, const char *suffix, size_t i, tare_error *err) {
+    const tare_tensor *tensors = m->catalog.tensors;
+    tare_str name = tensors[i].name;
+    int64_t weight = find_part(m, (tare_str){name.ptr, name.len - strlen(suffix)}, "");
+    tare_block_scales shape;
+    if (weight < 0 || !is_fp8(&tensors[weight]) || tensors[i].encoding->kind != TARE_KIND_FLOAT ||
+        !tare_block_scales_fit(&shape, &tensors[weight], &tensors[i]))
+        return TARE_OK;
+    TARE_TRY(note(m, (int64_t)i, (tare_tensor_note){"fp8 block scales", -1, false}, err));
+    return note(m, weight, (tare_tensor_note){"fp8 with block scales", (int64_t)i, false}, err);
+}
+
+tare_status tare_model_find_schemes(tare_model *m, tare_error *err) {
+    static const char *const fp8_suffixes[] = {"_scale_inv", "_scale"};
+    for (size_t i = 0; i < m->catalog.n_tensors; i++) {
+        tare_str name = m->catalog.tensors[i].name;
+        for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
+            if (tare_str_ends(name, tare_str_of(schemes[k].anchor)))
+                TARE_TRY(try_scheme(m, &schemes[k], i, err));
+        for (size_t k = 0; k < sizeof fp8_suffixes / sizeof *fp8_suffixes; k++)
+            if (tare_str_ends(name, tare_str_of(fp8_suffixes[k])))
+                TARE_TRY(try_fp8(m, fp8_suffixes[k], i, err));
+    }
+    return TARE_OK;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bytes behind the catalog: planes of tensors, in little-endian order whatever the file's; rows
+ * as floats; resources. */
+#include "base/arith.h"
+#include "base/str.h"
+#include "model/finish.h"
+
+/* Encoded bytes that are decoded in one step. */
+#define SCRATCH_BYTES ((size_t)1 << 20)
+
+static tare_status with_item(const tare_model *m, size_t tensor, tare_status s, tare_error *err) {
+    if (s != TARE_OK)
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, m->catalog.tensors[tensor].name);
+    return s;
+}
+
+static bool is_big_endian(const tare_model *m) {
+    return m->catalog.layout && m->catalog.layout->is_big_endian;
+}
+
+/* Turns bytes read from a big-endian file. The unit is that of the stored type: a stand-in was
+ * written as what it stands under. Types of unknown structure stay as they are. */
+static tare_status to_little(const tare_model *m, size_t tensor, uint32_t plane, uint64_t offset,
+                             uint8_t *buf, size_t n, tare_error *err) {
+    const tare_tensor *t = &m->catalog.tensors[tensor], *stored = tare_model_stored(m, tensor);
+    const tare_encoding *encoding = stored->encoding;
+    uint32_t p = stored == t ? plane : 0;
+    if (encoding->kind == TARE_KIND_UNKNOWN) return TARE_OK;
+    const tare_plane_info *info = &encoding->planes[p];
+    uint64_t within = t->planes[plane].offset - stored->planes[p].offset + offset;
+    if (within % info->unit_bytes || n % info->unit_bytes)
+        return tare_fail(err, TARE_ERR_ARG, "offset and size must be whole units of the plane");
+    tare_rows_mut rows = {.n_rows = 1, .cols = (uint64_t)n / info->unit_bytes * info->unit};
+    rows.planes[p] = buf;
+    tare_swap_rows(&rows, encoding);
+    return TARE_OK;
+}
+
+tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
+                             uint64_t offset, void *buf, size_t n, tare_error *err) {
+    TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (buf || n == 0), err);
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    TARE_REQUIRE(plane < t->encoding->n_planes, err);
+    const tare_plane *p = &t->planes[plane];
+    TARE_REQUIRE(offset <= p->size && n <= p->size - offset, err);
+    tare_status s =
+        tare_reader_read(&model->files[p->file].reader, p->offset + offset, buf, n, err);
+    if (s == TARE_OK && is_big_endian(model))
+        s = to_little(model, tensor, plane, offset, buf, n, err);
+    return with_item(model, tensor, s, err);
+}
+
+tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, size_t tensor,
+                               uint32_t plane, tare_error *err) {
+    TARE_REQUIRE(out && model && tensor < model->catalog.n_tensors, err);
+    *out = NULL;
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    TARE_REQUIRE(plane < t->encoding->n_planes, err);
+    const tare_plane *p = &t->planes[plane];
+    const tare_reader *r = &model->files[p->file].reader;
+    tare_status s = TARE_OK;
+    if (is_big_endian(model))
+        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "bytes of a big-endian file cannot be borrowed");
+    else if (!r->map)
+        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");
+    else if (p->offset > r->size || p->size > r->size - p->offset)
+        s = tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "tensor data beyond the end of file");
+    else
+        *out = r->map + p->offset;
+    return with_item(model, tensor, s, err);
+}
+
+/* ---- rows as floats -------------------------------------------------------------------------- */
+
+bool tare_tensor_can_decode(const tare_model *model, size_t tensor) {
+    if (!model || tensor >= model->catalog.n_tensors) return false;
+    return !(model->notes && model->notes[tensor].is_packed) &&
+           tare_encoding_can_decode(model->catalog.tensors[tensor].encoding);
+}
+
+/* Bytes of a plane that n elements take, n being a whole number of units. Every encoding that can
+ * be decoded is linear: rows follow each other without padding, so rows need not be told apart. */
+static uint64_t plane_bytes(const tare_encoding *e, uint32_t plane, uint64_t n) {
+    return n / e->planes[plane].unit * e->planes[plane].unit_bytes;
+}
+
+/* The elements that decoding steps by. */
+static uint64_t step_of(const tare_encoding *e) {
+    uint64_t step = e->block;
+    for (uint32_t p = 0; p < e->n_planes; p++) step = tare_max_u64(step, e->planes[p].unit);
+    return step;
+}
+
+/* Memory for decoding: one step of floats aside, encoded bytes, one row of scales. */
+typedef struct workspace {
+    float *aside;
+    uint8_t *bytes; /* SCRATCH_BYTES */
+    float *scales;
+} workspace;
+
+/* Elements [at, at + n), at a whole step, to n floats. */
+static tare_status decode_run(float *out, const tare_model *m, size_t tensor, uint64_t at,
+                              uint64_t n, uint8_t *bytes, tare_error *err) {
+    const tare_tensor *t = &m->catalog.tensors[tensor];
+    tare_rows rows = {.n_rows = 1, .cols = n};
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+        uint64_t from = plane_bytes(t->encoding, p, at), size = plane_bytes(t->encoding, p, n);
+        TARE_TRY(tare_tensor_read(m, tensor, p, from, bytes, (size_t)size, err));
+        rows.planes[p] = bytes;
+        bytes += size;
+    }
+    return tare_decode_rows(out, t->encoding, &rows, err);
+}
+
+/* Elements [begin, end). Where packed codes of one step belong to two rows, the step is decoded
+ * aside and its part taken over. */
+static tare_status decode_range(float *out, const tare_model *m, size_t tensor, uint64_t begin,
+                                uint64_t end, const workspace *w, tare_error *err) {
+    const tare_tensor *t = &m->catalog.tensors[tensor];
+    uint64_t step = step_of(t->encoding), step_bytes = 0;
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++)
+        step_bytes += plane_bytes(t->encoding, p, step);
+    uint64_t most = SCRATCH_BYTES / step_bytes * step;
+    while (begin < end) {
+        uint64_t skip = begin % step, n = tare_min_u64(end - begin, most) / step * step;
+        if (skip || n == 0) {
+            TARE_TRY(decode_run(w->aside, m, tensor, begin - skip, step, w->bytes, err));
+            n = tare_min_u64(step - skip, end - begin);
+            memcpy(out, w->aside + skip, (size_t)n * sizeof *out);
+        } else {
+            TARE_TRY(decode_run(out, m, tensor, begin, n, w->bytes, err));
+        }
+        out += n;
+        begin += n;
+    }
+    return TARE_OK;
+}
+
+/* Multiplies rows by the block scales of a companion. */
+static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, size_t companion,
+                                uint64_t first, uint64_t n, const workspace *w, tare_error *err) {
+    const tare_tensor *t = &m->catalog.tensors[tensor];
+    tare_block_scales b;
+    tare_block_scales_fit(&b, t, &m->catalog.tensors[companion]);
+    uint64_t loaded = UINT64_MAX;
+    for (uint64_t r = first; r < first + n; r++, out += t->cols) {
+        uint64_t row = r / b.rows * b.n_rows + r % b.rows / b.block_rows;
+        if (row != loaded)
+            TARE_TRY(decode_range(w->scales, m, companion, row * b.n_cols, (row + 1) * b.n_cols, w,
+                                  err));
+        loaded = row;
+        for (uint64_t c = 0; c < t->cols; c++) out[c] *= w->scales[c / b.block_cols];
+    }
+    return TARE_OK;
+}
+
+static tare_status rows_f32(float *out, const tare_model *m, size_t tensor, int64_t companion,
+                            uint64_t first, uint64_t n, tare_error *err) {
+    const tare_tensor *t = &m->catalog.tensors[tensor];
+    uint64_t step = step_of(t->encoding), floats = step;
+    if (companion >= 0) {
+        const tare_tensor *s = &m->catalog.tensors[companion];
+        step = tare_max_u64(step, step_of(s->encoding));
+        floats = step + t->cols; /* a row of scales is no longer than a row of weights */
+    }
+    uint64_t bytes;
+    size_t size;
+    if (!tare_mul_u64(floats, sizeof(float), &bytes) ||
+        !tare_add_u64(bytes, SCRATCH_BYTES, &bytes) || !tare_size_of_u64(bytes, &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "row too long to decode");
+    float *memory = tare_alloc(m->allocator, size);
+    if (!memory) return tare_fail(err, TARE_ERR_NOMEM, "scratch buffer");
+    workspace w = {memory, (uint8_t *)(memory + floats), memory + step};
+    tare_status s = decode_range(out, m, tensor, first * t->cols, (first + n) * t->cols, &w, err);
+    if (s == TARE_OK && companion >= 0)
+        s = apply_scales(out, m, tensor, (size_t)companion, first, n, &w, err);
+    tare_free(m->allocator, memory, size);
+    return s;
+}
+
+tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor, uint64_t first,
+                                 uint64_t n, tare_error *err) {
+    TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (out || n == 0), err);
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    TARE_REQUIRE(first <= t->n_rows && n <= t->n_rows - first, err);
+    const tare_tensor_note *note = model->notes ? &model->notes[tensor] : NULL;
+    tare_status s;
+    if (tare_tensor_can_decode(model, tensor))
+        s = rows_f32(out, model, tensor, note ? note->companion : -1, first, n, err);
+    else
+        s = tare_fail(err, TARE_ERR_UNSUPPORTED,
+                      note && note->is_packed ? "codes of a packed scheme are not decoded"
+                                              : "this type cannot be decoded");
+    return with_item(model, tensor, s, err);
+}
+
+/* ---- resources ------------------------------------------------------------------------------- */
+
+tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_t offset, void *buf,
+                               size_t n, tare_error *err) {
+    TARE_REQUIRE(model && resource < model->catalog.n_resources && (buf || n == 0), err);
+    const tare_resource_entry *r = &model->catalog.resources[resource];
+    TARE_REQUIRE(offset <= r->info.size && n <= r->info.size - offset, err);
+    if (r->bytes) {
+        if (n) memcpy(buf, r->bytes + offset, n);
+        return TARE_OK;
+    }
+    tare_status s =
+        tare_reader_read(&model->files[r->file].reader, r->offset + offset, buf, n, err);
+    if (s != TARE_OK) tare_error_item(err, TARE_ITEM_RESOURCE, (int64_t)resource, r->info.name);
+    return s;
+}
