@@ -40,6 +40,8 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The command, with the man pages and completions that it writes about itself.
 if(TARGET tare)
+  file(RELATIVE_PATH to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(tare PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib}")
   install(TARGETS tare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     set(self_dir ${PROJECT_BINARY_DIR}/self)
