@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Command lines, read by the options tables: a command's own options, then the common ones it
+ * takes. Long options with "--name value" or "--name=value", short ones with "-o value", "-ovalue"
+ * or bundled flags; options and arguments mix; "--" ends the options; "-" is an argument. */
+#include <regex.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+cli_common cli;
+
+typedef struct common_row {
+    unsigned takes; /* 0: every command */
+    cli_option option;
+} common_row;
+
+static const common_row common_rows[] = {
+    {CLI_TAKES_JSON,
+     {.name = "json", .help = "print one JSON document instead of text", .flag = &cli.json}},
+    {CLI_TAKES_OUTPUT,
+     {.name = "force", .letter = 'f', .help = "replace an existing output", .flag = &cli.force}},
+    {CLI_TAKES_PLAN,
+     {.name = "dry-run",
+      .letter = 'n',
+      .help = "say what would be written, with sizes, and stop",
+      .flag = &cli.dry_run}},
+    {CLI_TAKES_STRICT,
+     {.name = "strict", .help = "treat losses and oddities as errors", .flag = &cli.strict}},
+    {CLI_TAKES_OUTPUT,
+     {.name = "no-sync",
+      .help = "do not wait until the disk has the output",
+      .flag = &cli.no_sync}},
+    {CLI_TAKES_INPUT,
+     {.name = "one-shard", .help = "open a member of a shard set alone", .flag = &cli.one_shard}},
+    {0,
+     {.name = "threads",
+      .letter = 'j',
+      .arg = "N",
+      .help = "worker threads (default: what this process may use)",
+      .number = &cli.threads}},
+    {0,
+     {.name = "cpu",
+      .arg = "LEVEL",
+      .choices = CLI_CPU_LEVELS,
+      .help = "hold the kernels to a lower CPU level",
+      .text = &cli.cpu}},
+    {0,
+     {.name = "quiet",
+      .letter = 'q',
+      .help = "print errors only, no progress",
+      .flag = &cli.quiet}},
+    {0, {.name = "no-color", .help = "no colours (also: NO_COLOR)", .flag = &cli.no_color}},
+    {0, {.name = "help", .letter = 'h', .help = "show examples and options", .flag = &cli.help}},
+};
+
+const cli_option *cli_common_option(const cli_command *command, size_t i) {
+    for (size_t k = 0; k < sizeof common_rows / sizeof *common_rows; k++) {
+        unsigned takes = common_rows[k].takes;
+        if (takes != 0 && !(command->takes & takes)) continue;
+        if (i-- == 0) return &common_rows[k].option;
+    }
+    return NULL;
+}
+
+const cli_option *cli_option_at(const cli_command *command, size_t i) {
+    size_t n_own = 0;
+    for (const cli_option *o = command->options; o && o->name; o++) n_own++;
+    return i < n_own ? &command->options[i] : cli_common_option(command, i - n_own);
+}
+
+static const char *option_name_at(void *ctx, size_t i) {
+    const cli_option *option = cli_option_at(ctx, i);
+    return option ? option->name : NULL;
+}
+
+static bool is_word_of(const char *words, const char *word) {
+    size_t n = strlen(word);
+    for (const char *at = words; n > 0 && (at = strstr(at, word)) != NULL; at++) {
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
+    }
+    return false;
+}
+
+/* "--name: 'value' is not what": the one way to refuse a value. */
+static bool refuse(const cli_command *command, const cli_option *option, const char *value,
+                   const char *wanted) {
+    char *safe = cli_escape_path(value);
+    cli_usage(command, "--%s: \"%s\" is not %s", option->name, safe, wanted);
+    free(safe);
+    return false;
+}
+
+static bool store_encoding(const cli_command *command, const cli_option *option,
+                           const char *value) {
+    const tare_encoding *encoding = tare_encoding_find((tare_str){value, strlen(value)});
+    if (!encoding || encoding->id == TARE_ENCODING_UNKNOWN) {
+        return refuse(command, option, value, "a type (f32, f16, bf16, q8_0, q4_0, ...)");
+    }
+    *option->encoding = encoding;
+    return true;
+}
+
+static bool store_real(double *out, const char *value) {
+    char *end;
+    *out = strtod(value, &end);
+    return end != value && *end == '\0' && *out >= 0;
+}
+
+static bool store(const cli_command *command, const cli_option *option, const char *value) {
+    if (option->choices && !is_word_of(option->choices, value)) {
+        char wanted[160];
+        snprintf(wanted, sizeof wanted, "one of: %s", option->choices);
+        return refuse(command, option, value, wanted);
+    }
+    if (option->text) {
+        *option->text = value;
+    } else if (option->number) {
+        if (!cli_number_parse(option->number, value)) {
+            return refuse(command, option, value, "a whole number");
+        }
+    } else if (option->size) {
+        if (!cli_size_parse(option->size, value)) {
+            return refuse(command, option, value, "a size (2G, 500M, 64Ki, ...)");
+        }
+    } else if (option->real) {
+        if (!store_real(option->real, value)) {
+            return refuse(command, option, value, "a number, 0 or more");
+        }
+    } else if (option->encoding) {
+        return store_encoding(command, option, value);
+    } else {
+        cli_list *list = option->list;
+        list->items = cli_grow(list->items, list->n + 1, sizeof *list->items);
+        list->items[list->n++] = value;
+    }
+    return true;
+}
+
+static bool unknown_option(const cli_command *command, const char *name) {
+    const char *nearest = cli_nearest(name, option_name_at, (void *)(uintptr_t)command);
+    char *safe = cli_escape_path(name);
+    if (nearest) {
+        cli_usage(command, "no option --%s; did you mean --%s?", safe, nearest);
+    } else {
+        cli_usage(command, "no option --%s", safe);
+    }
+    free(safe);
+    return false;
+}
+
+/* "--name" or "--name=value"; may take the next word. */
+static bool parse_long(const cli_command *command, char ***next) {
+    char *word = *(*next)++ + 2;
+    char *equals = strchr(word, '=');
+    if (equals) *equals = '\0';
+    const cli_option *option;
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+        if (strcmp(option->name, word) == 0) break;
+    }
+    if (!option) return unknown_option(command, word);
+    if (option->flag) {
+        if (equals) {
+            cli_usage(command, "--%s takes no value", word);
+            return false;
+        }
+        *option->flag = true;
+        return true;
+    }
+    const char *value = equals ? equals + 1 : *(*next)++;
+    if (!value) {
+        cli_usage(command, "--%s needs a value: %s", word, option->arg);
+        return false;
+    }
+    return store(command, option, value);
+}
+
+/* "-tm", "-o value", "-ovalue". */
+static bool parse_short(const cli_command *command, char ***next) {
+    for (const char *c = *(*next)++ + 1; *c; c++) {
+        const cli_option *option;
+        for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+            if (option->letter == *c) break;
+        }
+        if (!option) {
+            char letter[2] = {*c, '\0'};
+            char *safe = cli_escape_path(letter);
+            cli_usage(command, "no option -%s", safe);
+            free(safe);
+            return false;
+        }
+        if (option->flag) {
+            *option->flag = true;
+            continue;
+        }
+        const char *value = c[1] ? c + 1 : *(*next)++;
+        if (value) return store(command, option, value);
+        cli_usage(command, "-%c needs a value: %s", *c, option->arg);
+        return false;
+    }
+    return true;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, const char **args) {
+    int n_args = 0;
+    bool is_options = true;
+    for (char **next = argv; next < argv + argc;) {
+        const char *word = *next;
+        if (!is_options || word[0] != '-' || word[1] == '\0') {
+            if (n_args < argc) args[n_args++] = word;
+            next++;
+        } else if (strcmp(word, "--") == 0) {
+            is_options = false;
+            next++;
+        } else if (word[1] == '-' ? !parse_long(command, &next) : !parse_short(command, &next)) {
+            return -1;
+        }
+    }
+    if (cli.threads > 65536) {
+        cli_usage(command, "--threads: at most 65536");
+        return -1;
+    }
+    return n_args;
+}
+
+static const struct cpu_level {
+    const char *name;
+    unsigned mask;
+} cpu_levels[] = {
+    {"c", TARE_CPU_NONE},
+    {"avx2", TARE_CPU_AVX2},
+    {"avx512", TARE_CPU_AVX2 | TARE_CPU_AVX512},
+    {"vbmi2", TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2},
+};
+#define N_CPU_LEVELS (sizeof cpu_levels / sizeof *cpu_levels)
+
+const char *cli_cpu_name(unsigned mask) {
+    size_t best = 0;
+    for (size_t i = 0; i < N_CPU_LEVELS; i++) {
+        if ((cpu_levels[i].mask & ~mask) == 0) best = i;
+    }
+    return cpu_levels[best].name;
+}
+
+bool cli_apply_cpu(const cli_command *command) {
+    if (!cli.cpu) return true;
+    for (size_t i = 0; i < N_CPU_LEVELS; i++) {
+        if (strcmp(cpu_levels[i].name, cli.cpu) != 0) continue;
+        if (tare_cpu_limit(cpu_levels[i].mask) == cpu_levels[i].mask) return true;
+    }
+    cli_fail_text(CLI_UNSUPPORTED, "%s%s--cpu %s: this machine has %s only", command->name,
+                  *command->name ? ": " : "", cli.cpu, cli_cpu_name(tare_cpu_detect()));
+    return false;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the command share: the table of commands and options, the common options, and
+ * the ways to speak to the user. The command sees the public headers of the library only. */
+#ifndef TARE_CLI_H
+#define TARE_CLI_H
+
+#include <stdio.h>
+
+#include <tare/tare.h>
+
+/* ---- exit codes ------------------------------------------------------------------------------ */
+
+enum {
+    CLI_YES = 0,
+    CLI_NO = 1,    /* a negative answer: differs, has errors */
+    CLI_USAGE = 2, /* wrong use */
+    CLI_INPUT = 3, /* the input cannot be read */
+    CLI_IO = 4,
+    CLI_UNSUPPORTED = 5,
+    CLI_MEMORY = 6, /* no memory or no space */
+    CLI_CANCELLED = 130,
+};
+
+/* ---- the table of commands ------------------------------------------------------------------- */
+
+typedef struct cli_list {
+    const char **items;
+    size_t n;
+} cli_list;
+
+/* What a shell offers for a value. */
+typedef enum cli_complete {
+    CLI_COMPLETE_NOTHING = 0,
+    CLI_COMPLETE_FILE,
+    CLI_COMPLETE_TYPE,   /* encodings that can be written */
+    CLI_COMPLETE_FORMAT, /* formats that can be written */
+    CLI_COMPLETE_SYNTH,  /* shapes of synthetic models */
+    CLI_COMPLETE_SHELL,
+    CLI_COMPLETE_COMMAND,
+} cli_complete;
+
+/* One option. Exactly one of the targets is set; it says what the value is and where it goes. */
+typedef struct cli_option {
+    const char *name; /* long form without dashes; NULL ends a table */
+    char letter;      /* short form; 0: none */
+    const char *arg;  /* what the value is called in help; NULL: a flag */
+    const char *help;
+    const char *choices; /* the words the value may be, between spaces; NULL: free */
+    cli_complete complete;
+    bool *flag;
+    const char **text;
+    uint64_t *number;
+    uint64_t *size; /* K, M, G and Ki, Mi, Gi understood */
+    double *real;
+    cli_list *list; /* may be given again and again */
+    const tare_encoding **encoding;
+} cli_option;
+
+/* Common options a command takes beside those that every command takes. */
+enum {
+    CLI_TAKES_JSON = 1 << 0,
+    CLI_TAKES_INPUT = 1 << 1, /* --one-shard */
+    CLI_TAKES_STRICT = 1 << 2,
+    CLI_TAKES_OUTPUT = 1 << 3, /* --force --no-sync */
+    CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
+};
+
+typedef struct cli_example {
+    const char *line;
+    const char *what;
+} cli_example;
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;       /* one line */
+    const char *usage;         /* what follows the name, one form a line */
+    const char *description;   /* paragraphs for help and manual; lines are wrapped */
+    cli_example examples[6];   /* ends at line NULL */
+    const cli_option *options; /* ends at name NULL */
+    unsigned takes;
+    cli_complete complete;  /* what a shell offers for arguments */
+    int min_args, max_args; /* max -1: any number */
+    int (*run)(int argc, const char **argv);
+} cli_command;
+
+/* The one table: entry i, NULL beyond the end. */
+const cli_command *cli_command_at(size_t i);
+const cli_command *cli_command_find(const char *name);
+/* The name of a list of `n` that a mistyped word is closest to; NULL: none is close. */
+const char *cli_nearest(const char *word, const char *(*name_at)(void *ctx, size_t i), void *ctx);
+/* The same over commands. */
+const char *cli_command_nearest(const char *word);
+
+/* ---- common options -------------------------------------------------------------------------- */
+
+typedef struct cli_common {
+    bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
+    uint64_t threads;
+    const char *cpu;
+} cli_common;
+
+extern cli_common cli;
+
+/* The rows of common options that `command` takes: entry i, NULL beyond the end. */
+const cli_option *cli_common_option(const cli_command *command, size_t i);
+
+/* The command's own options, then its common ones: entry i, NULL beyond the end. */
+const cli_option *cli_option_at(const cli_command *command, size_t i);
+
+/* Reads a command line: options go to their targets, the rest to args (argc entries at most).
+ * Returns the number of arguments, or -1 after saying what is wrong. */
+int cli_parse(const cli_command *command, int argc, char **argv, const char **args);
+/* Holds the kernels to --cpu; false after saying that there is no such level here. */
+bool cli_apply_cpu(const cli_command *command);
+/* "c", "avx2", "avx512", "vbmi2": the highest level in a mask. */
+const char *cli_cpu_name(unsigned mask);
+#define CLI_CPU_LEVELS "c avx2 avx512 vbmi2"
+
+/* ---- help, manual, completion ---------------------------------------------------------------- */
+
+void cli_help_all(FILE *out);
+void cli_help_command(FILE *out, const cli_command *command);
+void cli_man_all(FILE *out);
+void cli_man_command(FILE *out, const cli_command *command);
+/* False: no such shell. */
+bool cli_completion(FILE *out, const char *shell);
+/* The words of a completion, i from 0; NULL beyond the end. */
+const char *cli_complete_word(cli_complete kind, size_t i);
+/* What help calls the value of an option: "FILE", "big|little"; empty for a flag. */
+void cli_option_value(char *buf, size_t size, const cli_option *option);
+/* Prints text broken at spaces into lines of at most `width` columns, all but the first behind
+ * `indent` spaces; newlines stay. */
+void cli_wrap(FILE *out, const char *text, size_t indent, size_t width);
+
+/* ---- memory: never NULL, the command ends with 6 ----------------------------------------------
+ */
+
+void *cli_alloc(size_t n, size_t size);
+void *cli_grow(void *ptr, size_t n, size_t size);
+char *cli_copy(const char *text, size_t n);
+
+/* ---- sizes and numbers ----------------------------------------------------------------------- */
+
+/* "512", "64K", "5G", "1.5Gi", a B at the end allowed. */
+bool cli_size_parse(uint64_t *out, const char *text);
+bool cli_number_parse(uint64_t *out, const char *text);
+/* "A:B" with either side missing; end UINT64_MAX: to the end. */
+bool cli_range_parse(uint64_t *first, uint64_t *end, const char *text);
+#define CLI_NUMBER_MAX 32
+typedef struct cli_number {
+    char text[CLI_NUMBER_MAX];
+} cli_number;
+cli_number cli_size_text(uint64_t bytes); /* "4.92 GB" */
+cli_number cli_count_text(uint64_t n);    /* "8.03 B" */
+cli_number cli_exact_text(uint64_t n);    /* "8,030,261,248" */
+cli_number cli_real_text(double x);       /* shortest that reads back as the same double */
+cli_number cli_real32_text(double x);     /* the same for a number that was a float */
+const char *cli_plural(uint64_t n);       /* "" for 1, else "s" */
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Foreign bytes made safe for a terminal, cut to `limit` columns with "..." (0: not cut); owned by
+ * the caller. */
+char *cli_escape(tare_str text, bool quote, size_t limit);
+char *cli_escape_path(const char *path);
+/* Columns that escaped UTF-8 takes on a terminal. */
+size_t cli_width(const char *text);
+/* Cuts escaped UTF-8, in place, to at most `limit` columns; "..." shows it. */
+void cli_cut(char *text, size_t limit);
+/* "[2, 3, 4]", outermost first. */
+char *cli_shape_text(const tare_tensor *tensor);
+/* "q4_k"; "unknown(99)" with the file's own number where the type is not known. */
+cli_number cli_type_text(const tare_tensor *tensor);
+/* A metadata value as text; arrays and strings shortened to about `limit` columns, 0: whole. */
+char *cli_value_text(const tare_value *value, size_t limit);
+/* "string", "u32", "string[32000]". */
+char *cli_value_type_text(const tare_value *value);
+const char *cli_value_type_name(tare_value_type type);
+
+/* ---- tables and terminal --------------------------------------------------------------------- */
+
+typedef enum cli_style {
+    CLI_PLAIN = 0,
+    CLI_BOLD,
+    CLI_DIM,
+    CLI_RED,
+    CLI_YELLOW,
+    CLI_GREEN,
+} cli_style;
+
+/* The escape sequence of a style for a stream, "" where it shall have none. */
+const char *cli_style_on(FILE *out, cli_style style);
+const char *cli_style_off(FILE *out);
+/* Columns of the terminal behind a stream; 0: none. */
+size_t cli_columns(FILE *out);
+
+/* A table whose columns are as wide as they must be. Headings: names between '|'; '>' before a
+ * name: right-aligned; '~': the column that is cut where the terminal is too narrow. */
+typedef struct cli_table cli_table;
+cli_table *cli_table_new(const char *headings);
+/* Cells fill rows from left to right; text is copied and must be escaped already. */
+void cli_table_add(cli_table *table, const char *cell);
+void cli_table_print(const cli_table *table, FILE *out, size_t indent);
+void cli_table_free(cli_table *table);
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+int cli_exit_code(tare_status status);
+/* One line on stderr, then the hint; returns CLI_USAGE. `command` NULL: tare itself. */
+int cli_usage(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* One line for a failure of the library; returns the exit code. `path` names the input. */
+int cli_fail(const tare_error *err, const char *path);
+/* A failure that the command found itself. */
+int cli_fail_text(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The findings of a report from `level` up, one a line. */
+void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level);
+/* What a path is called in messages: "-" is standard input. */
+const char *cli_input_name(const char *path);
+/* Flushes stdout; the exit code, changed to 4 where writing failed. */
+int cli_finish(int code);
+
+/* ---- input ----------------------------------------------------------------------------------- */
+
+/* Opens a model; "-" is standard input. Returns 0 or, after saying why, an exit code. The report
+ * may be NULL. */
+int cli_open(tare_model **out, const char *path, tare_report *report);
+/* The same without a word about failures. */
+tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
+                             tare_error *err);
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/* Shows rate and time left on stderr where that is a terminal, and turns SIGINT and SIGTERM into
+ * a stop. Give cli_progress to the library, and the verb to start. */
+void cli_progress_start(const char *verb);
+bool cli_progress(void *ctx, uint64_t done, uint64_t total);
+void cli_progress_end(void);
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+struct json_t;
+struct json_t *cli_json_new(const char *schema);
+void cli_json_u64(struct json_t *object, const char *key, uint64_t n);
+void cli_json_real(struct json_t *object, const char *key, double x);
+void cli_json_bool(struct json_t *object, const char *key, bool x);
+void cli_json_text(struct json_t *object, const char *key, const char *text); /* NULL: null */
+/* Foreign bytes; bad UTF-8 is escaped and the raw bytes follow as "KEY_hex". */
+void cli_json_str(struct json_t *object, const char *key, tare_str text);
+void cli_json_add(struct json_t *object, const char *key, struct json_t *value); /* steals */
+struct json_t *cli_json_object(void);
+struct json_t *cli_json_array(void);
+void cli_json_append(struct json_t *array, struct json_t *value); /* steals */
+struct json_t *cli_json_value(const tare_value *value, uint64_t max_elements);
+struct json_t *cli_json_shape(const tare_tensor *tensor);
+struct json_t *cli_json_findings(const tare_report *report);
+struct json_t *cli_json_error(const tare_error *err, const char *path);
+/* Writes the document to stdout and frees it. */
+void cli_json_print(struct json_t *document);
+
+/* ---- writing, for convert and synth ---------------------------------------------------------- */
+
+/* The options of a conversion, filled by the options tables of the commands that write models. */
+typedef struct cli_write {
+    const char *to, *endian, *quality;
+    const tare_encoding *type;
+    cli_list type_rules;
+    uint64_t shard_size, align;
+    bool opaque, verify;
+} cli_write;
+
+/* Plans and writes `in` to `path` ("-": standard output), says what was done; an exit code. */
+int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
+                    const char *out_path, const cli_write *write, tare_report *report);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare convert: a model in another container, byte order, number format. */
+#include "commands.h"
+
+static cli_write args;
+
+static const cli_option options[] = {
+    {.name = "to",
+     .arg = "FORMAT",
+     .complete = CLI_COMPLETE_FORMAT,
+     .help = "the output's format: gguf, safetensors, hf (default: by OUT's suffix)",
+     .text = &args.to},
+    {.name = "type",
+     .arg = "TYPE",
+     .complete = CLI_COMPLETE_TYPE,
+     .help = "number format of every float tensor with two or more dimensions that is no norm",
+     .encoding = &args.type},
+    {.name = "tensor-type",
+     .arg = "REGEX=TYPE",
+     .help = "number format of the tensors whose name matches; may be given again, the first "
+             "match wins, before --type",
+     .list = &args.type_rules},
+    {.name = "quality",
+     .arg = "LEVEL",
+     .choices = "default best",
+     .help = "smaller error within the format",
+     .text = &args.quality},
+    {.name = "endian",
+     .arg = "ORDER",
+     .choices = "big little",
+     .help = "byte order (default: the input's)",
+     .text = &args.endian},
+    {.name = "align",
+     .arg = "N",
+     .help = "alignment of tensor data (default: the input's)",
+     .size = &args.align},
+    {.name = "shard-size",
+     .arg = "SIZE",
+     .help = "split into files of at most this size",
+     .size = &args.shard_size},
+    {.name = "opaque",
+     .help = "carry tensors whose type the target lacks as stored bytes, to be restored on the "
+             "way back",
+     .flag = &args.opaque},
+    {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
+    {0},
+};
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    tare_report *report = tare_report_new();
+    tare_model *model;
+    int code = cli_open(&model, argv[0], report);
+    if (code == 0) code = cli_write_model(&cmd_convert, model, argv[0], argv[1], &args, report);
+    tare_model_free(model);
+    tare_report_free(report);
+    return code;
+}
+
+const cli_command cmd_convert = {
+    .name = "convert",
+    .summary = "write a model in another format or with other number types",
+    .usage = "IN OUT [--to FORMAT] [--type TYPE] [--tensor-type REGEX=TYPE]...",
+    .description =
+        "Keeps every tensor, name, metadata key and side file; what the target cannot hold is "
+        "carried on record and restored on the way back, and whatever is lost is said. OUT "
+        "appears under its name only when it is complete. IN may be - (standard input), OUT may "
+        "be - (standard output) with --to.",
+    .examples = {{"tare convert model.safetensors model.gguf", "another container, same numbers"},
+                 {"tare convert model.gguf small.gguf --type q8_0 --tensor-type 'output=f16'",
+                  "8 bits a weight, the output layer in f16"},
+                 {"tare convert big.gguf out --to hf --shard-size 5G",
+                  "a Hugging Face directory with shards of at most 5 GB"},
+                 {"tare convert in.gguf out.safetensors --dry-run", "what would happen"},
+                 {"tare convert in.gguf - --to safetensors | ssh host 'cat > m.safetensors'",
+                  "through a pipe"}},
+    .options = options,
+    .takes =
+        CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_PLAN,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

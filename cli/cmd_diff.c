@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare diff: what differs between two models of any formats: metadata, the set of tensors, their
+ * shapes and types, then values, worst first. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+static struct {
+    double tolerance;
+    bool is_brief;
+} args;
+
+static const cli_option options[] = {
+    {.name = "tolerance",
+     .arg = "X",
+     .help = "tensors count as the same up to this relative RMSE of their values",
+     .real = &args.tolerance},
+    {.name = "brief",
+     .help = "only whether they differ; stops at the first difference",
+     .flag = &args.is_brief},
+    {0},
+};
+
+#define VALUE_COLUMNS 40
+
+static const struct kind {
+    const char *json_name;
+    const char *section;
+    char mark; /* as in diff: '-' only in A, '+' only in B, '~' in both */
+} kinds[] = {
+    [TARE_DIFF_KEY_ONLY_A] = {"key-only-a", "Metadata", '-'},
+    [TARE_DIFF_KEY_ONLY_B] = {"key-only-b", "Metadata", '+'},
+    [TARE_DIFF_KEY_VALUE] = {"key-value", "Metadata", '~'},
+    [TARE_DIFF_TENSOR_ONLY_A] = {"tensor-only-a", "Tensors", '-'},
+    [TARE_DIFF_TENSOR_ONLY_B] = {"tensor-only-b", "Tensors", '+'},
+    [TARE_DIFF_SHAPE] = {"shape", "Tensors", '~'},
+    [TARE_DIFF_ENCODING] = {"type", "Values, worst first", '~'},
+    [TARE_DIFF_VALUE] = {"value", "Values, worst first", '~'},
+    [TARE_DIFF_RESOURCE_ONLY_A] = {"resource-only-a", "Side files", '-'},
+    [TARE_DIFF_RESOURCE_ONLY_B] = {"resource-only-b", "Side files", '+'},
+    [TARE_DIFF_RESOURCE] = {"resource", "Side files", '~'},
+};
+
+static bool is_value_kind(tare_diff_kind kind) {
+    return kind == TARE_DIFF_ENCODING || kind == TARE_DIFF_VALUE;
+}
+
+typedef struct pair {
+    const tare_model *a, *b;
+    const char *a_path, *b_path;
+} pair;
+
+/* ---- one item in words ----------------------------------------------------------------------- */
+
+static char *key_text(const tare_model *model, int64_t i) {
+    const tare_metadata *entry = i >= 0 ? tare_model_metadata(model, (size_t)i) : NULL;
+    return entry ? cli_value_text(&entry->value, VALUE_COLUMNS) : NULL;
+}
+
+static char *tensor_text(const tare_model *model, int64_t i) {
+    const tare_tensor *tensor = i >= 0 ? tare_model_tensor(model, (size_t)i) : NULL;
+    if (!tensor) return NULL;
+    char *shape = cli_shape_text(tensor), text[256];
+    snprintf(text, sizeof text, "%s %s", cli_type_text(tensor).text, shape);
+    free(shape);
+    return cli_copy(text, strlen(text));
+}
+
+static char *resource_text(const tare_model *model, int64_t i) {
+    const tare_resource *resource = i >= 0 ? tare_model_resource(model, (size_t)i) : NULL;
+    if (!resource) return NULL;
+    cli_number size = cli_size_text(resource->size);
+    return cli_copy(size.text, strlen(size.text));
+}
+
+/* "x", "x -> y" or "" for the sides that are there. */
+static char *item_text(const pair *models, const tare_diff_item *item) {
+    char *(*text_of)(const tare_model *, int64_t) = tensor_text;
+    if (item->kind <= TARE_DIFF_KEY_VALUE) text_of = key_text;
+    if (item->kind >= TARE_DIFF_RESOURCE_ONLY_A) text_of = resource_text;
+    char *a = text_of(models->a, item->a), *b = text_of(models->b, item->b);
+    size_t size = (a ? strlen(a) : 0) + (b ? strlen(b) : 0) + 8;
+    char *text = cli_alloc(size, 1);
+    snprintf(text, size, "%s%s%s", a ? a : "", a && b ? " -> " : "", b ? b : "");
+    free(a);
+    free(b);
+    return text;
+}
+
+static void add_item(cli_table *table, const pair *models, const tare_diff_item *item) {
+    char mark[2] = {kinds[item->kind].mark, '\0'};
+    char *name = cli_escape(item->name, false, 0), *text = item_text(models, item);
+    cli_table_add(table, mark);
+    cli_table_add(table, name);
+    cli_table_add(table, text);
+    free(name);
+    free(text);
+}
+
+static void add_value_item(cli_table *table, const pair *models, const tare_diff_item *item) {
+    const tare_tensor *a = tare_model_tensor(models->a, (size_t)item->a);
+    const tare_tensor *b = tare_model_tensor(models->b, (size_t)item->b);
+    char *name = cli_escape(item->name, false, 0), text[80];
+    cli_table_add(table, name);
+    snprintf(text, sizeof text, "%s%s%s", cli_type_text(a).text,
+             a->encoding != b->encoding ? " -> " : "",
+             a->encoding != b->encoding ? cli_type_text(b).text : "");
+    cli_table_add(table, text);
+    snprintf(text, sizeof text, "%.3g", item->relative_rmse);
+    cli_table_add(table, item->is_decoded ? text : "not decoded");
+    snprintf(text, sizeof text, "%.3g", item->max_abs);
+    cli_table_add(table, item->is_decoded ? text : "");
+    snprintf(text, sizeof text, "%.3g %%",
+             a->n_elements ? (double)item->n_different * 100 / (double)a->n_elements : 0.0);
+    cli_table_add(table, item->is_decoded ? text : "");
+    free(name);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Prints the items from *i on that belong to one section, and moves *i behind them. */
+static void print_section(const pair *models, const tare_diff *diff, size_t *i) {
+    const tare_diff_item *item = tare_diff_at(diff, *i);
+    const char *section = kinds[item->kind].section;
+    bool is_values = is_value_kind(item->kind);
+    cli_table *table =
+        cli_table_new(is_values ? "~NAME|TYPE|>RMSE/RMS|>MAX |A-B|>DIFFERENT" : "|~|~");
+    size_t n = 0;
+    for (; (item = tare_diff_at(diff, *i)) && kinds[item->kind].section == section; ++*i) {
+        if (item->is_tolerated) continue;
+        (is_values ? add_value_item : add_item)(table, models, item);
+        n++;
+    }
+    if (n) {
+        printf("%s%s%s\n", cli_style_on(stdout, CLI_BOLD), section, cli_style_off(stdout));
+        cli_table_print(table, stdout, 2);
+    }
+    cli_table_free(table);
+}
+
+static void print_text(const pair *models, const tare_diff *diff) {
+    char *a = cli_escape_path(cli_input_name(models->a_path));
+    char *b = cli_escape_path(cli_input_name(models->b_path));
+    size_t n_different = 0, n_tolerated = 0;
+    const tare_diff_item *item;
+    for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
+        *(item->is_tolerated ? &n_tolerated : &n_different) += 1;
+    }
+    if (!args.is_brief) {
+        for (size_t i = 0; tare_diff_at(diff, i);) print_section(models, diff, &i);
+    }
+    bool is_same = tare_diff_is_same(diff);
+    printf("%s and %s %s", a, b, is_same ? "hold the same model" : "differ");
+    if (!is_same && !args.is_brief) {
+        printf(" in %zu place%s", n_different, cli_plural(n_different));
+    }
+    if (n_tolerated) {
+        printf("; %zu tensor%s within the tolerance", n_tolerated, cli_plural(n_tolerated));
+    }
+    fputc('\n', stdout);
+    free(a);
+    free(b);
+}
+
+static struct json_t *json_item(const pair *models, const tare_diff_item *item) {
+    struct json_t *entry = cli_json_object();
+    cli_json_text(entry, "kind", kinds[item->kind].json_name);
+    cli_json_str(entry, "name", item->name);
+    if (is_value_kind(item->kind) || item->kind == TARE_DIFF_SHAPE) {
+        const tare_tensor *a = tare_model_tensor(models->a, (size_t)item->a);
+        const tare_tensor *b = tare_model_tensor(models->b, (size_t)item->b);
+        cli_json_text(entry, "a_type", cli_type_text(a).text);
+        cli_json_text(entry, "b_type", cli_type_text(b).text);
+        cli_json_add(entry, "a_shape", cli_json_shape(a));
+        cli_json_add(entry, "b_shape", cli_json_shape(b));
+        cli_json_bool(entry, "is_tolerated", item->is_tolerated);
+    }
+    if (item->is_decoded) {
+        cli_json_real(entry, "relative_rmse", item->relative_rmse);
+        cli_json_real(entry, "max_abs", item->max_abs);
+        cli_json_u64(entry, "different_elements", item->n_different);
+    }
+    return entry;
+}
+
+static void print_json(const pair *models, const tare_diff *diff) {
+    struct json_t *document = cli_json_new("tare.diff/1");
+    cli_json_text(document, "a", models->a_path);
+    cli_json_text(document, "b", models->b_path);
+    cli_json_bool(document, "is_same", tare_diff_is_same(diff));
+    struct json_t *items = cli_json_array();
+    const tare_diff_item *item;
+    for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
+        cli_json_append(items, json_item(models, item));
+    }
+    cli_json_add(document, "items", items);
+    cli_json_print(document);
+}
+
+static int compare(const pair *models) {
+    tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
+    diff_options.tolerance = args.tolerance;
+    diff_options.brief = args.is_brief;
+    diff_options.threads = (unsigned)cli.threads;
+    diff_options.progress = cli_progress;
+    tare_diff *diff;
+    tare_error err;
+    cli_progress_start("comparing");
+    tare_status status = tare_diff_new(&diff, models->a, models->b, &diff_options, &err);
+    cli_progress_end();
+    if (status != TARE_OK) return cli_fail(&err, models->a_path);
+    if (cli.json) {
+        print_json(models, diff);
+    } else if (!cli.quiet) {
+        print_text(models, diff);
+    }
+    int code = tare_diff_is_same(diff) ? CLI_YES : CLI_NO;
+    tare_diff_free(diff);
+    return code;
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    if (strcmp(argv[0], "-") == 0 && strcmp(argv[1], "-") == 0) {
+        return cli_usage(&cmd_diff, "standard input can be one of the two only");
+    }
+    tare_model *a, *b = NULL;
+    int code = cli_open(&a, argv[0], NULL);
+    if (code == 0) code = cli_open(&b, argv[1], NULL);
+    if (code == 0) code = compare(&(pair){a, b, argv[0], argv[1]});
+    tare_model_free(a);
+    tare_model_free(b);
+    return code;
+}
+
+const cli_command cmd_diff = {
+    .name = "diff",
+    .summary = "compare two models, across formats and number types",
+    .usage = "A B [--tolerance X] [--brief]",
+    .description =
+        "Metadata first, then the set of tensors, shapes, types, then values: exactly where the "
+        "types are the same, else by what both decode to. RMSE/RMS is the root of the mean squared "
+        "difference over that of A's values. Exit code 0: the same, 1: different.",
+    .examples = {{"tare diff model.gguf copy.safetensors", "are they the same model?"},
+                 {"tare diff model.safetensors q8.gguf --tolerance 0.01",
+                  "is every tensor within 1 % of the original?"},
+                 {"tare diff --brief a.gguf b.gguf && echo same", "in a script"}},
+    .options = options,
+    .takes = CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare extract: one tensor, or some of its rows, as a file of its own. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+
+static struct { const char *output, *form, *rows; } args;
+
+static const cli_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "x.npy: decoded (integers as they are, else f32); x.bin: the stored bytes; "
+             "- (the default): standard output",
+     .text = &args.output},
+    {.name = "form",
+     .arg = "FORM",
+     .choices = "npy bin",
+     .help = "what to write where the name of the output does not say it",
+     .text = &args.form},
+    {.name = "rows",
+     .arg = "A:B",
+     .help = "rows A up to, not including, B; rows run over all dimensions but the fastest",
+     .text = &args.rows},
+    {0},
+};
+
+static bool has_suffix(const char *path, const char *suffix) {
+    size_t n = strlen(path), n_suffix = strlen(suffix);
+    return n >= n_suffix && strcmp(path + n - n_suffix, suffix) == 0;
+}
+
+/* The form by --form or by the name; false after saying that neither tells. */
+static bool choose_form(tare_extract_form *form, const char *output) {
+    bool is_bin = has_suffix(output, ".bin");
+    if (args.form) {
+        is_bin = strcmp(args.form, "bin") == 0;
+    } else if (!is_bin && !has_suffix(output, ".npy") && strcmp(output, "-") != 0) {
+        char *name = cli_escape_path(output);
+        cli_usage(&cmd_extract, "%s: neither .npy nor .bin; say --form", name);
+        free(name);
+        return false;
+    }
+    *form = is_bin ? TARE_EXTRACT_BIN : TARE_EXTRACT_NPY;
+    return true;
+}
+
+/* Names to guess from, as C strings; one is kept at a time per turn of the search. */
+typedef struct names {
+    const tare_model *model;
+    char **texts;
+    size_t n;
+} names;
+
+#define NAMES_MAX 4096 /* a guess is a courtesy: larger models are searched in part */
+
+static const char *tensor_name_at(void *ctx, size_t i) {
+    names *list = ctx;
+    const tare_tensor *tensor = i < NAMES_MAX ? tare_model_tensor(list->model, i) : NULL;
+    if (!tensor) return NULL;
+    if (i == list->n) {
+        list->texts = cli_grow(list->texts, ++list->n, sizeof *list->texts);
+        list->texts[i] = cli_copy(tensor->name.ptr, tensor->name.len);
+    }
+    return list->texts[i];
+}
+
+static int no_tensor(const tare_model *model, const char *path, const char *name) {
+    names list = {.model = model};
+    const char *nearest = cli_nearest(name, tensor_name_at, &list);
+    char *safe = cli_escape((tare_str){name, strlen(name)}, true, 0);
+    char *safe_path = cli_escape_path(cli_input_name(path));
+    if (nearest) {
+        char *guess = cli_escape((tare_str){nearest, strlen(nearest)}, true, 0);
+        cli_fail_text(CLI_USAGE, "%s: no tensor \"%s\"; did you mean \"%s\"?", safe_path, safe,
+                      guess);
+        free(guess);
+    } else {
+        cli_fail_text(CLI_USAGE, "%s: no tensor \"%s\"; tare info -t lists them", safe_path, safe);
+    }
+    for (size_t i = 0; i < list.n; i++) free(list.texts[i]);
+    free(list.texts);
+    free(safe);
+    free(safe_path);
+    return CLI_USAGE;
+}
+
+static bool choose_rows(tare_extract_options *extract_options, const tare_tensor *tensor) {
+    uint64_t first, end;
+    if (!args.rows) return true;
+    if (!cli_range_parse(&first, &end, args.rows)) {
+        char *safe = cli_escape_path(args.rows);
+        cli_usage(&cmd_extract, "--rows: \"%s\" is not A:B with A < B", safe);
+        free(safe);
+        return false;
+    }
+    if (end == UINT64_MAX) end = tensor->n_rows;
+    if (first >= end || end > tensor->n_rows) {
+        cli_usage(&cmd_extract, "--rows: the tensor has %" PRIu64 " row%s", tensor->n_rows,
+                  cli_plural(tensor->n_rows));
+        return false;
+    }
+    extract_options->first_row = first;
+    extract_options->n_rows = end - first;
+    return true;
+}
+
+static int extract(const tare_model *model, const char *path, const char *name,
+                   const char *output) {
+    tare_extract_options extract_options = TARE_EXTRACT_OPTIONS_INIT;
+    tare_extract_form form;
+    tare_error err;
+    if (!choose_form(&form, output)) return CLI_USAGE;
+    int64_t i = tare_model_find_tensor(model, (tare_str){name, strlen(name)});
+    if (i < 0) return no_tensor(model, path, name);
+    const tare_tensor *tensor = tare_model_tensor(model, (size_t)i);
+    if (!choose_rows(&extract_options, tensor)) return CLI_USAGE;
+    extract_options.force = cli.force;
+    extract_options.no_sync = cli.no_sync;
+    extract_options.progress = cli_progress;
+    cli_progress_start("extracting");
+    tare_status status =
+        tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
+    cli_progress_end();
+    if (status != TARE_OK) return cli_fail(&err, path);
+    if (cli.quiet || strcmp(output, "-") == 0) return CLI_YES;
+    char *shape = cli_shape_text(tensor), *out_name = cli_escape_path(output);
+    printf("%s: %s %s", out_name, cli_type_text(tensor).text, shape);
+    if (args.rows) {
+        printf(", rows %" PRIu64 " to %" PRIu64, extract_options.first_row,
+               extract_options.first_row + extract_options.n_rows - 1);
+    }
+    fputc('\n', stdout);
+    free(shape);
+    free(out_name);
+    return CLI_YES;
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    const char *output = args.output ? args.output : "-";
+    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
+        return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
+    }
+    tare_model *model;
+    int code = cli_open(&model, argv[0], NULL);
+    if (code == 0) code = extract(model, argv[0], argv[1], output);
+    tare_model_free(model);
+    return code;
+}
+
+const cli_command cmd_extract = {
+    .name = "extract",
+    .summary = "write one tensor to a file",
+    .usage = "FILE|DIR TENSOR [-o x.npy|x.bin] [--rows A:B]",
+    .description = "As .npy the numbers are decoded; as .bin the bytes are those stored, "
+                   "little-endian.",
+    .examples = {{"tare extract model.gguf output.weight -o out.npy", "for numpy.load"},
+                 {"tare extract model.gguf token_embd.weight --rows 0:10 -o head.npy",
+                  "the first ten rows"},
+                 {"tare extract model.gguf output.weight --form bin | sha256sum",
+                  "the stored bytes, through a pipe"}},
+    .options = options,
+    .takes = CLI_TAKES_INPUT | CLI_TAKES_OUTPUT,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

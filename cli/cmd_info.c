@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare info: what is in a model, on one screen; its tensors and its metadata as tables. */
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "info.h"
+
+static struct {
+    bool is_tensors, is_metadata, is_all;
+    const char *filter, *sort;
+} args;
+
+static const cli_option options[] = {
+    {.name = "tensors", .letter = 't', .help = "list the tensors", .flag = &args.is_tensors},
+    {.name = "metadata", .letter = 'm', .help = "list the metadata", .flag = &args.is_metadata},
+    {.name = "filter",
+     .arg = "REGEX",
+     .help = "only tensors and keys whose name it matches",
+     .text = &args.filter},
+    {.name = "sort",
+     .arg = "BY",
+     .choices = "name size type",
+     .help = "order of the tensors; else that of the file",
+     .text = &args.sort},
+    {.name = "all", .help = "whole arrays and strings, however long", .flag = &args.is_all},
+    {0},
+};
+
+/* Metadata values longer than this are shortened. */
+#define VALUE_COLUMNS 72
+#define JSON_ELEMENTS 8
+/* ---- which tensors, in which order ----------------------------------------------------------- */
+
+/* The pattern of --filter; names are matched as C strings. */
+static regex_t pattern;
+
+static bool is_wanted(tare_str name) {
+    if (!args.filter) return true;
+    char *text = cli_copy(name.ptr, name.len);
+    bool is_match = regexec(&pattern, text, 0, NULL, 0) == 0;
+    free(text);
+    return is_match;
+}
+
+/* qsort knows no context. */
+static const tare_model *sorted_model;
+
+static int compare_names(const tare_tensor *a, const tare_tensor *b) {
+    size_t n = a->name.len < b->name.len ? a->name.len : b->name.len;
+    int order = n ? memcmp(a->name.ptr, b->name.ptr, n) : 0;
+    if (order != 0) return order;
+    return a->name.len < b->name.len ? -1 : a->name.len > b->name.len;
+}
+
+static int compare_tensors(const void *left, const void *right) {
+    const size_t *i = left, *k = right;
+    const tare_tensor *a = tare_model_tensor(sorted_model, *i);
+    const tare_tensor *b = tare_model_tensor(sorted_model, *k);
+    int order = 0;
+    if (strcmp(args.sort, "name") == 0) {
+        order = compare_names(a, b);
+    } else if (strcmp(args.sort, "type") == 0) {
+        order = (int)a->encoding->id - (int)b->encoding->id;
+    } else if (a->size_bytes != b->size_bytes) {
+        order = a->size_bytes < b->size_bytes ? 1 : -1;
+    }
+    return order != 0 ? order : *i < *k ? -1 : 1;
+}
+
+/* The indexes of the tensors to show; owned by the caller. */
+static size_t *choose_tensors(const tare_model *model, size_t *n) {
+    tare_model_summary sum;
+    tare_model_summarize(model, &sum);
+    size_t *chosen = cli_alloc(sum.n_tensors, sizeof *chosen);
+    *n = 0;
+    for (size_t i = 0; i < sum.n_tensors; i++) {
+        if (is_wanted(tare_model_tensor(model, i)->name)) chosen[(*n)++] = i;
+    }
+    sorted_model = model;
+    if (args.sort) qsort(chosen, *n, sizeof *chosen, compare_tensors);
+    return chosen;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const char *note_of(const tare_model *model, size_t i, const tare_tensor *tensor) {
+    if (info_is_cut_short(model, tensor)) return "cut short";
+    const char *scheme = tare_tensor_scheme(model, i);
+    return scheme ? scheme : "";
+}
+
+static void print_tensors(const tare_model *model) {
+    size_t n;
+    size_t *chosen = choose_tensors(model, &n);
+    cli_table *table = cli_table_new("~NAME|TYPE|SHAPE|>SIZE|");
+    for (size_t i = 0; i < n; i++) {
+        const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
+        char *name = cli_escape(tensor->name, false, 0), *shape = cli_shape_text(tensor);
+        cli_table_add(table, name);
+        cli_table_add(table, cli_type_text(tensor).text);
+        cli_table_add(table, shape);
+        cli_table_add(table, cli_size_text(tensor->size_bytes).text);
+        cli_table_add(table, note_of(model, chosen[i], tensor));
+        free(name);
+        free(shape);
+    }
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    free(chosen);
+}
+
+static void print_metadata(const tare_model *model) {
+    cli_table *table = cli_table_new(args.is_all ? "KEY|TYPE|VALUE" : "KEY|TYPE|~VALUE");
+    const tare_metadata *entry;
+    for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
+        if (!is_wanted(entry->key)) continue;
+        char *key = cli_escape(entry->key, false, 0);
+        char *type = cli_value_type_text(&entry->value);
+        char *value = cli_value_text(&entry->value, args.is_all ? 0 : VALUE_COLUMNS);
+        cli_table_add(table, key);
+        cli_table_add(table, type);
+        cli_table_add(table, value);
+        free(key);
+        free(type);
+        free(value);
+    }
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static struct json_t *json_tensors(const tare_model *model) {
+    struct json_t *list = cli_json_array();
+    size_t n;
+    size_t *chosen = choose_tensors(model, &n);
+    for (size_t i = 0; i < n; i++) {
+        const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
+        const char *scheme = tare_tensor_scheme(model, chosen[i]);
+        struct json_t *entry = cli_json_object();
+        cli_json_u64(entry, "index", chosen[i]);
+        cli_json_str(entry, "name", tensor->name);
+        cli_json_text(entry, "type", cli_type_text(tensor).text);
+        cli_json_add(entry, "shape", cli_json_shape(tensor));
+        cli_json_u64(entry, "bytes", tensor->size_bytes);
+        cli_json_u64(entry, "file", tensor->planes[0].file);
+        cli_json_u64(entry, "offset", tensor->planes[0].offset);
+        if (scheme) cli_json_text(entry, "scheme", scheme);
+        if (info_is_cut_short(model, tensor)) cli_json_bool(entry, "cut_short", true);
+        cli_json_append(list, entry);
+    }
+    free(chosen);
+    return list;
+}
+
+static struct json_t *json_metadata(const tare_model *model) {
+    uint64_t most = args.is_all ? UINT64_MAX : JSON_ELEMENTS;
+    struct json_t *list = cli_json_array();
+    const tare_metadata *entry;
+    for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
+        if (!is_wanted(entry->key)) continue;
+        const tare_value *value = &entry->value;
+        struct json_t *out = cli_json_object();
+        cli_json_str(out, "key", entry->key);
+        cli_json_text(out, "type", cli_value_type_name(value->type));
+        if (value->type == TARE_VALUE_ARRAY) {
+            cli_json_text(out, "element_type", cli_value_type_name(value->as.a.type));
+            cli_json_u64(out, "count", value->as.a.count);
+            cli_json_bool(out, "is_shortened", value->as.a.count > most);
+        }
+        if (value->type == TARE_VALUE_STRING) {
+            cli_json_str(out, "value", value->as.s);
+        } else {
+            cli_json_add(out, "value", cli_json_value(value, most));
+        }
+        cli_json_append(list, out);
+    }
+    return list;
+}
+
+static void print_json(const tare_model *model, const tare_report *report) {
+    struct json_t *document = cli_json_new("tare.info/1");
+    info_json_screen(document, model, report);
+    if (args.is_tensors) cli_json_add(document, "tensors", json_tensors(model));
+    if (args.is_metadata) cli_json_add(document, "metadata", json_metadata(model));
+    cli_json_print(document);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void print_text(const tare_model *model, const char *path, const tare_report *report) {
+    if (!args.is_tensors && !args.is_metadata) info_print_screen(model, path, report);
+    if (args.is_metadata) print_metadata(model);
+    if (args.is_metadata && args.is_tensors) fputc('\n', stdout);
+    if (args.is_tensors) print_tensors(model);
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    if (args.filter && regcomp(&pattern, args.filter, REG_EXTENDED | REG_NOSUB) != 0) {
+        return cli_usage(&cmd_info, "--filter: no regular expression");
+    }
+    if (args.sort && !args.is_metadata) args.is_tensors = true;
+    if (args.filter && !args.is_metadata) args.is_tensors = true;
+    tare_report *report = tare_report_new();
+    tare_model *model;
+    int code = cli_open(&model, argv[0], report);
+    if (code == 0 && cli.json) {
+        print_json(model, report);
+    } else if (code == 0) {
+        print_text(model, argv[0], report);
+    }
+    tare_model_free(model);
+    tare_report_free(report);
+    if (args.filter) regfree(&pattern);
+    return code;
+}
+
+const cli_command cmd_info = {
+    .name = "info",
+    .summary = "show what is in a model",
+    .usage = "FILE|DIR [-t] [-m] [--filter REGEX]",
+    .description =
+        "Reads the directory of a file and no data, so that it is quick whatever the size. Without "
+        "options: format, parameters, types and sizes on one screen. FILE may be any member of a "
+        "shard set, DIR a Hugging Face directory, - standard input.",
+    .examples = {{"tare info model.gguf", "one screen about a model"},
+                 {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
+                 {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},
+                 {"tare info -m --all --filter chat_template model.gguf",
+                  "one metadata value, whole"},
+                 {"tare info --json -t model.gguf | jq '.tensors[].name'", "for scripts"}},
+    .options = options,
+    .takes = CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare verify: every rule of the format, and with --deep every value; all findings are listed. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "commands.h"
+
+static struct {
+    bool is_deep;
+    const char *manifest, *write_manifest;
+} args;
+
+static const cli_option options[] = {
+    {.name = "deep",
+     .help = "read all data too: NaN, Inf, impossible scales, padding",
+     .flag = &args.is_deep},
+    {.name = "manifest",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "check every tensor's SHA-256 against FILE",
+     .text = &args.manifest},
+    {.name = "write-manifest",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "write the SHA-256 of every tensor to FILE",
+     .text = &args.write_manifest},
+    {0},
+};
+
+/* What goes beyond the directory. A manifest that differs leaves findings and is no failure. */
+static tare_status check_more(const tare_model *model, tare_report *report, tare_error *err,
+                              const char **path) {
+    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    run_options.threads = (unsigned)cli.threads;
+    run_options.report = report;
+    run_options.progress = cli_progress;
+    run_options.force = cli.force;
+    run_options.no_sync = cli.no_sync;
+    tare_status status = TARE_OK;
+    if (args.is_deep) status = tare_verify_data(model, &run_options, err);
+    if (status == TARE_OK && args.manifest) {
+        status = tare_manifest_check(args.manifest, model, &run_options, err);
+        if (status == TARE_ERR_CHECKSUM) {
+            status = TARE_OK;
+        } else if (status != TARE_OK) {
+            *path = args.manifest;
+        }
+    }
+    if (status == TARE_OK && args.write_manifest) {
+        status = tare_manifest_write(args.write_manifest, model, &run_options, err);
+        if (status != TARE_OK) *path = args.write_manifest;
+    }
+    return status;
+}
+
+static void print_json(const tare_model *model, const char *path, const tare_report *report,
+                       const tare_error *err, bool is_good) {
+    size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
+    size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
+    struct json_t *document = cli_json_new("tare.verify/1");
+    cli_json_text(document, "file", path);
+    cli_json_bool(document, "opens", model != NULL);
+    cli_json_bool(document, "is_good", is_good);
+    cli_json_bool(document, "is_deep", args.is_deep);
+    if (model) {
+        tare_model_summary sum;
+        tare_model_summarize(model, &sum);
+        cli_json_text(document, "format", sum.format);
+        cli_json_u64(document, "version", sum.version);
+        cli_json_u64(document, "tensor_count", sum.n_tensors);
+    }
+    if (err) cli_json_add(document, "error", cli_json_error(err, path));
+    cli_json_u64(document, "errors", n_errors);
+    cli_json_u64(document, "warnings", n_warnings);
+    cli_json_add(document, "findings", cli_json_findings(report));
+    cli_json_print(document);
+}
+
+/* "model.gguf: good: gguf v3, 291 tensors, 4.92 GB; 2 warnings" */
+static void print_verdict(const tare_model *model, const char *path, const tare_report *report,
+                          bool is_good) {
+    size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
+    size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
+    tare_model_summary sum;
+    tare_model_summarize(model, &sum);
+    char *name = cli_escape_path(cli_input_name(path));
+    printf("%s: %s%s%s: %s", name, cli_style_on(stdout, is_good ? CLI_GREEN : CLI_RED),
+           is_good ? "good" : "bad", cli_style_off(stdout), sum.format);
+    if (sum.version) printf(" v%" PRIu32, sum.version);
+    printf(", %s tensor%s, %s", cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
+           cli_size_text(sum.file_bytes).text);
+    if (args.is_deep) fputs(", all data read", stdout);
+    if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
+    if (n_warnings) printf("; %zu warning%s", n_warnings, cli_plural(n_warnings));
+    fputc('\n', stdout);
+    free(name);
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    const char *path = argv[0], *failed_path = path;
+    tare_report *report = tare_report_new();
+    tare_model *model;
+    tare_error err;
+    tare_status status = cli_open_quietly(&model, path, report, &err);
+    if (status == TARE_OK) {
+        cli_progress_start("verifying");
+        status = check_more(model, report, &err, &failed_path);
+        cli_progress_end();
+    }
+    tare_level fatal = cli.strict ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
+    bool is_good = status == TARE_OK && tare_report_count_level(report, fatal) == 0;
+    int code = is_good ? CLI_YES : CLI_NO;
+    if (cli.json) {
+        print_json(model, path, report, status == TARE_OK ? NULL : &err, is_good);
+        cli.json = false; /* a failure is in the document already */
+    } else {
+        tare_level least = cli.quiet ? fatal : TARE_LEVEL_INFO;
+        cli_print_findings(stdout, report, path, least);
+        if (status == TARE_OK && !cli.quiet) print_verdict(model, path, report, is_good);
+    }
+    if (status != TARE_OK) code = cli_fail(&err, failed_path);
+    tare_model_free(model);
+    tare_report_free(report);
+    return code;
+}
+
+const cli_command cmd_verify = {
+    .name = "verify",
+    .summary = "check a model against every rule of its format",
+    .usage = "FILE|DIR [--deep] [--manifest FILE | --write-manifest FILE]",
+    .description =
+        "Lists all findings with their byte offset and tensor. Exit code 0: good (there may be "
+        "warnings; --strict makes them errors); 1: it opens and has errors; 3 or 5: it cannot be "
+        "opened. A manifest has one line a tensor, in the form of sha256sum, and is the same for "
+        "every container that holds the same numbers.",
+    .examples = {{"tare verify model.gguf", "the directory: quick, whatever the size"},
+                 {"tare verify --deep model.gguf", "and all values"},
+                 {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
+                 {"tare verify --manifest model.sha256 copy.safetensors",
+                  "does another file hold the same tensors?"}},
+    .options = options,
+    .takes = CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT | CLI_TAKES_OUTPUT,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of tare info: the one screen as text and as JSON. */
+#ifndef TARE_CLI_INFO_H
+#define TARE_CLI_INFO_H
+
+#include "cli.h"
+
+typedef struct info_share {
+    const tare_encoding *encoding;
+    uint64_t n_tensors, n_elements, n_bytes;
+} info_share;
+
+typedef struct info_param {
+    tare_param param;
+    const char *name, *json_name;
+} info_param;
+
+extern const info_param info_params[];
+extern const size_t info_n_params;
+
+/* The types of the tensors, most bytes first, into shares[TARE_ENCODING_COUNT]; returns how many.
+ */
+size_t info_count_types(info_share *shares, const tare_model *model);
+/* Whether data of the tensor lies beyond the end of its file. */
+bool info_is_cut_short(const tare_model *model, const tare_tensor *tensor);
+
+void info_print_screen(const tare_model *model, const char *path, const tare_report *report);
+/* Adds the same facts to a document. */
+void info_json_screen(struct json_t *document, const tare_model *model, const tare_report *report);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare info --json: the facts of the one screen. */
+#include "info.h"
+
+static struct json_t *json_types(const tare_model *model) {
+    info_share shares[TARE_ENCODING_COUNT];
+    size_t n = info_count_types(shares, model);
+    struct json_t *list = cli_json_array();
+    for (size_t i = 0; i < n; i++) {
+        struct json_t *entry = cli_json_object();
+        cli_json_text(entry, "type", shares[i].encoding->name);
+        cli_json_u64(entry, "tensors", shares[i].n_tensors);
+        cli_json_u64(entry, "elements", shares[i].n_elements);
+        cli_json_u64(entry, "bytes", shares[i].n_bytes);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
+static struct json_t *json_params(const tare_model *model) {
+    struct json_t *object = cli_json_object();
+    uint64_t value;
+    for (size_t i = 0; i < info_n_params; i++) {
+        if (tare_model_param(model, info_params[i].param, &value)) {
+            cli_json_u64(object, info_params[i].json_name, value);
+        }
+    }
+    return object;
+}
+
+static struct json_t *json_files(const tare_model *model) {
+    struct json_t *list = cli_json_array();
+    tare_file_info file;
+    for (size_t i = 0; tare_model_file(model, i, &file); i++) {
+        struct json_t *entry = cli_json_object();
+        cli_json_text(entry, "name", file.name);
+        cli_json_u64(entry, "bytes", file.size);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
+static struct json_t *json_resources(const tare_model *model) {
+    struct json_t *list = cli_json_array();
+    const tare_resource *resource;
+    for (size_t i = 0; (resource = tare_model_resource(model, i)) != NULL; i++) {
+        struct json_t *entry = cli_json_object();
+        cli_json_str(entry, "name", resource->name);
+        cli_json_u64(entry, "bytes", resource->size);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
+void info_json_screen(struct json_t *document, const tare_model *model, const tare_report *report) {
+    tare_model_summary sum;
+    tare_model_summarize(model, &sum);
+    tare_str architecture = tare_model_architecture(model);
+    cli_json_text(document, "format", sum.format);
+    cli_json_u64(document, "version", sum.version);
+    cli_json_text(document, "byte_order", sum.is_big_endian ? "big" : "little");
+    cli_json_u64(document, "alignment", sum.alignment);
+    if (architecture.len) cli_json_str(document, "architecture", architecture);
+    cli_json_add(document, "hyperparameters", json_params(model));
+    cli_json_u64(document, "parameters", sum.n_parameters);
+    cli_json_u64(document, "file_bytes", sum.file_bytes);
+    cli_json_u64(document, "tensor_bytes", sum.tensor_bytes);
+    cli_json_u64(document, "directory_bytes", sum.directory_bytes);
+    if (sum.n_parameters) {
+        cli_json_real(document, "bits_per_weight",
+                      (double)sum.tensor_bytes * 8 / (double)sum.n_parameters);
+    }
+    cli_json_u64(document, "tensor_count", sum.n_tensors);
+    cli_json_u64(document, "metadata_count", sum.n_metadata);
+    cli_json_bool(document, "is_truncated", sum.is_truncated);
+    cli_json_add(document, "types", json_types(model));
+    cli_json_add(document, "files", json_files(model));
+    cli_json_add(document, "resources", json_resources(model));
+    cli_json_add(document, "findings", cli_json_findings(report));
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare info: the one screen. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+
+#define LABEL_COLUMN   16
+#define TYPE_LINES_MAX 9 /* the rest is summed up, to stay on one screen */
+
+/* ---- what is counted ------------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b) {
+    const info_share *x = a, *y = b;
+    if (x->n_bytes != y->n_bytes) return x->n_bytes < y->n_bytes ? 1 : -1;
+    return (int)x->encoding->id - (int)y->encoding->id;
+}
+
+size_t info_count_types(info_share *shares, const tare_model *model) {
+    info_share by_id[TARE_ENCODING_COUNT] = {{0}};
+    const tare_tensor *t;
+    for (size_t i = 0; (t = tare_model_tensor(model, i)) != NULL; i++) {
+        info_share *share = &by_id[t->encoding->id];
+        share->encoding = t->encoding;
+        share->n_tensors++;
+        share->n_elements += t->n_elements;
+        share->n_bytes += t->size_bytes;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < TARE_ENCODING_COUNT; i++) {
+        if (by_id[i].n_tensors) shares[n++] = by_id[i];
+    }
+    qsort(shares, n, sizeof *shares, by_bytes);
+    return n;
+}
+
+bool info_is_cut_short(const tare_model *model, const tare_tensor *t) {
+    uint32_t n_planes = t->encoding->n_planes ? t->encoding->n_planes : 1;
+    for (uint32_t p = 0; p < n_planes; p++) {
+        tare_file_info file;
+        if (!tare_model_file(model, t->planes[p].file, &file)) continue;
+        if (t->planes[p].offset > file.size ||
+            t->planes[p].size > file.size - t->planes[p].offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the one screen -------------------------------------------------------------------------- */
+
+static void label(const char *name) {
+    printf("  %-*s", LABEL_COLUMN - 2, name);
+}
+
+static void print_format(const tare_model_summary *sum) {
+    label("format");
+    fputs(sum->format, stdout);
+    if (sum->version) printf(" v%" PRIu32, sum->version);
+    printf(", %s-endian", sum->is_big_endian ? "big" : "little");
+    if (sum->alignment > 1) printf(", alignment %" PRIu32, sum->alignment);
+    fputc('\n', stdout);
+}
+
+static void print_text_key(const tare_model *model, const char *name, const char *key) {
+    int64_t i = tare_model_find_key(model, (tare_str){key, strlen(key)});
+    const tare_metadata *entry = i >= 0 ? tare_model_metadata(model, (size_t)i) : NULL;
+    if (!entry || entry->value.type != TARE_VALUE_STRING) return;
+    char *text = cli_escape(entry->value.as.s, false, 60);
+    label(name);
+    puts(text);
+    free(text);
+}
+
+const info_param info_params[] = {
+    {TARE_PARAM_LAYER_COUNT, "layers", "layer_count"},
+    {TARE_PARAM_EMBEDDING_LENGTH, "embedding", "embedding_length"},
+    {TARE_PARAM_HEAD_COUNT, "heads", "head_count"},
+    {TARE_PARAM_HEAD_COUNT_KV, "KV heads", "head_count_kv"},
+    {TARE_PARAM_FEED_FORWARD_LENGTH, "feed-forward", "feed_forward_length"},
+    {TARE_PARAM_CONTEXT_LENGTH, "context", "context_length"},
+    {TARE_PARAM_VOCAB_SIZE, "vocabulary", "vocab_size"},
+};
+const size_t info_n_params = sizeof info_params / sizeof *info_params;
+
+static void print_params(const tare_model *model) {
+    char text[400] = "";
+    size_t n = 0;
+    uint64_t value;
+    for (size_t i = 0; i < info_n_params; i++) {
+        if (!tare_model_param(model, info_params[i].param, &value)) continue;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %" PRIu64, n ? ", " : "",
+                              info_params[i].name, value);
+    }
+    if (n == 0) return;
+    label("model");
+    cli_wrap(stdout, text, LABEL_COLUMN, 80);
+}
+
+static void print_sizes(const tare_model_summary *sum) {
+    if (sum->n_tensors) {
+        label("parameters");
+        printf("%s (%s)\n", cli_count_text(sum->n_parameters).text,
+               cli_exact_text(sum->n_parameters).text);
+    }
+    label("size");
+    printf("%s (%s bytes)\n", cli_size_text(sum->file_bytes).text,
+           cli_exact_text(sum->file_bytes).text);
+    if (sum->n_parameters) {
+        label("bits/weight");
+        printf("%.2f\n", (double)sum->tensor_bytes * 8 / (double)sum->n_parameters);
+    }
+    label("contents");
+    printf("%s tensor%s, %s metadata key%s\n", cli_exact_text(sum->n_tensors).text,
+           cli_plural(sum->n_tensors), cli_exact_text(sum->n_metadata).text,
+           cli_plural(sum->n_metadata));
+}
+
+static void print_type_line(const char *name, const info_share *share, uint64_t all_bytes) {
+    printf("%-9s %9s tensor%-1s %9s %5.1f %%\n", name, cli_exact_text(share->n_tensors).text,
+           cli_plural(share->n_tensors), cli_size_text(share->n_bytes).text,
+           all_bytes ? (double)share->n_bytes * 100 / (double)all_bytes : 0.0);
+}
+
+static void print_types(const tare_model *model, uint64_t all_bytes) {
+    info_share shares[TARE_ENCODING_COUNT], rest = {0};
+    size_t n = info_count_types(shares, model);
+    size_t n_shown = n > TYPE_LINES_MAX + 1 ? TYPE_LINES_MAX : n;
+    for (size_t i = 0; i < n; i++) {
+        if (i < n_shown) {
+            label(i ? "" : "types");
+            print_type_line(shares[i].encoding->name, &shares[i], all_bytes);
+        } else {
+            rest.n_tensors += shares[i].n_tensors;
+            rest.n_bytes += shares[i].n_bytes;
+        }
+    }
+    if (n == n_shown) return;
+    char name[32];
+    snprintf(name, sizeof name, "%zu more", n - n_shown);
+    label("");
+    print_type_line(name, &rest, all_bytes);
+}
+
+static void print_schemes(const tare_model *model) {
+    /* Few models hold more than two schemes; the first few names are enough to know. */
+    const char *names[8];
+    uint64_t counts[8];
+    size_t n = 0;
+    for (size_t i = 0; tare_model_tensor(model, i); i++) {
+        const char *scheme = tare_tensor_scheme(model, i);
+        if (!scheme) continue;
+        size_t k = 0;
+        while (k < n && strcmp(names[k], scheme) != 0) k++;
+        if (k == 8) continue;
+        if (k == n) {
+            names[n] = scheme;
+            counts[n++] = 0;
+        }
+        counts[k]++;
+    }
+    for (size_t k = 0; k < n; k++) {
+        label(k ? "" : "schemes");
+        printf("%s: %s tensor%s\n", names[k], cli_exact_text(counts[k]).text,
+               cli_plural(counts[k]));
+    }
+}
+
+static void print_files(const tare_model *model, const tare_model_summary *sum) {
+    if (sum->n_files < 2) return;
+    tare_file_info first, last;
+    if (!tare_model_file(model, 0, &first) || !tare_model_file(model, sum->n_files - 1, &last)) {
+        return;
+    }
+    char *first_name =
+        cli_escape_path(strrchr(first.name, '/') ? strrchr(first.name, '/') + 1 : first.name);
+    char *last_name =
+        cli_escape_path(strrchr(last.name, '/') ? strrchr(last.name, '/') + 1 : last.name);
+    label("files");
+    printf("%zu, %s to %s\n", sum->n_files, first_name, last_name);
+    free(first_name);
+    free(last_name);
+}
+
+static void print_resources(const tare_model *model) {
+    char text[1024] = "";
+    size_t n = 0;
+    const tare_resource *r;
+    for (size_t i = 0; (r = tare_model_resource(model, i)) != NULL && n < sizeof text / 2; i++) {
+        char *name = cli_escape(r->name, false, 60);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s", n ? ", " : "", name,
+                              cli_size_text(r->size).text);
+        free(name);
+    }
+    if (r) snprintf(text + n, sizeof text - n, ", ...");
+    if (n == 0) return;
+    label("resources");
+    cli_wrap(stdout, text, LABEL_COLUMN, 80);
+}
+
+static void print_doubts(const tare_model_summary *sum, const tare_report *report,
+                         const char *path) {
+    size_t n = tare_report_count_level(report, TARE_LEVEL_WARNING);
+    if (!sum->is_truncated && n == 0) return;
+    char *name = cli_escape_path(path);
+    const char *on = cli_style_on(stdout, CLI_YELLOW), *off = cli_style_off(stdout);
+    if (sum->is_truncated) {
+        label("warning");
+        printf("%sthe data is cut short: tensors lie beyond the end of the file%s\n", on, off);
+    }
+    if (n) {
+        label("findings");
+        printf("%s%zu; see tare verify %s%s\n", on, n, name, off);
+    }
+    free(name);
+}
+
+void info_print_screen(const tare_model *model, const char *path, const tare_report *report) {
+    tare_model_summary sum;
+    tare_model_summarize(model, &sum);
+    char *name = cli_escape_path(cli_input_name(path));
+    printf("%s%s%s\n", cli_style_on(stdout, CLI_BOLD), name, cli_style_off(stdout));
+    free(name);
+    print_format(&sum);
+    tare_str architecture = tare_model_architecture(model);
+    if (architecture.len) {
+        char *text = cli_escape(architecture, false, 60);
+        label("architecture");
+        puts(text);
+        free(text);
+    }
+    print_text_key(model, "name", "general.name");
+    print_params(model);
+    print_sizes(&sum);
+    print_types(model, sum.tensor_bytes);
+    print_schemes(model);
+    print_files(model, &sum);
+    print_resources(model);
+    print_doubts(&sum, report, path);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * JSON documents of --json, by jansson. Every document names its schema, "tare.info/1"; fields may
+ * be added within a version, none changes its meaning. Numbers beyond 2^63 - 1 and NaN or Inf,
+ * which JSON lacks, are strings. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "cli.h"
+
+static json_t *checked(json_t *value) {
+    if (!value) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
+    return value;
+}
+
+void cli_json_add(json_t *object, const char *key, json_t *value) {
+    if (json_object_set_new_nocheck(object, key, checked(value)) != 0) checked(NULL);
+}
+
+void cli_json_append(json_t *array, json_t *value) {
+    if (json_array_append_new(array, checked(value)) != 0) checked(NULL);
+}
+
+json_t *cli_json_object(void) {
+    return checked(json_object());
+}
+json_t *cli_json_array(void) {
+    return checked(json_array());
+}
+
+json_t *cli_json_new(const char *schema) {
+    json_t *document = cli_json_object();
+    cli_json_text(document, "schema", schema);
+    return document;
+}
+
+static json_t *json_of_u64(uint64_t n) {
+    if (n <= INT64_MAX) return checked(json_integer((json_int_t)n));
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, n);
+    return checked(json_string_nocheck(text));
+}
+
+static json_t *json_of_real(double x) {
+    if (isfinite(x)) return checked(json_real(x));
+    return checked(json_string_nocheck(isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity"));
+}
+
+/* The text where it is UTF-8, else its escaped form; *is_raw tells. */
+static json_t *json_of_str(tare_str text, bool *is_raw) {
+    json_t *value = json_stringn(text.ptr ? text.ptr : "", text.len);
+    *is_raw = value != NULL;
+    if (value) return value;
+    char *safe = cli_escape(text, false, 0);
+    value = checked(json_string_nocheck(safe));
+    free(safe);
+    return value;
+}
+
+void cli_json_u64(json_t *object, const char *key, uint64_t n) {
+    cli_json_add(object, key, json_of_u64(n));
+}
+
+void cli_json_real(json_t *object, const char *key, double x) {
+    cli_json_add(object, key, json_of_real(x));
+}
+
+void cli_json_bool(json_t *object, const char *key, bool x) {
+    cli_json_add(object, key, json_boolean(x));
+}
+
+void cli_json_text(json_t *object, const char *key, const char *text) {
+    if (!text) {
+        cli_json_add(object, key, json_null());
+    } else {
+        cli_json_str(object, key, (tare_str){text, strlen(text)});
+    }
+}
+
+void cli_json_str(json_t *object, const char *key, tare_str text) {
+    bool is_raw;
+    cli_json_add(object, key, json_of_str(text, &is_raw));
+    if (is_raw) return;
+    char *hex = cli_alloc(text.len * 2 + 1, 1), hex_key[64];
+    for (size_t i = 0; i < text.len; i++) {
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned)(unsigned char)text.ptr[i]);
+    }
+    snprintf(hex_key, sizeof hex_key, "%s_hex", key);
+    cli_json_add(object, hex_key, json_string_nocheck(hex));
+    free(hex);
+}
+
+static json_t *json_of_array(const tare_array *array, uint64_t max_elements) {
+    json_t *out = cli_json_array();
+    tare_array_walk walk;
+    tare_value element;
+    tare_array_begin(&walk, array);
+    for (uint64_t i = 0; i < max_elements && tare_array_next(&walk, &element); i++) {
+        cli_json_append(out, cli_json_value(&element, max_elements));
+    }
+    return out;
+}
+
+json_t *cli_json_value(const tare_value *value, uint64_t max_elements) {
+    bool is_raw;
+    switch (value->type) {
+    case TARE_VALUE_I8:
+    case TARE_VALUE_I16:
+    case TARE_VALUE_I32:
+    case TARE_VALUE_I64:
+        return checked(json_integer(value->as.i));
+    case TARE_VALUE_F32:
+    case TARE_VALUE_F64:
+        return json_of_real(value->as.f);
+    case TARE_VALUE_STRING:
+        return json_of_str(value->as.s, &is_raw);
+    case TARE_VALUE_ARRAY:
+        return json_of_array(&value->as.a, max_elements);
+    case TARE_VALUE_BOOL:
+        if (value->as.u <= 1) return json_boolean(value->as.u);
+        break;
+    case TARE_VALUE_U8:
+    case TARE_VALUE_U16:
+    case TARE_VALUE_U32:
+    case TARE_VALUE_U64:
+        break;
+    }
+    return json_of_u64(value->as.u);
+}
+
+json_t *cli_json_shape(const tare_tensor *tensor) {
+    json_t *shape = cli_json_array();
+    for (uint32_t i = 0; i < tensor->n_dims; i++) {
+        cli_json_append(shape, json_of_u64(tensor->dims[i]));
+    }
+    return shape;
+}
+
+static const char *item_kind_name(tare_item_kind kind) {
+    static const char *const names[] = {NULL, "tensor", "key", "resource"};
+    return names[kind];
+}
+
+/* Where something is: only what is known is said. */
+static void add_place(json_t *object, uint64_t offset, tare_item_kind kind, int64_t item) {
+    if (offset != TARE_NO_OFFSET) cli_json_u64(object, "offset", offset);
+    if (kind == TARE_ITEM_NONE) return;
+    cli_json_text(object, "item_kind", item_kind_name(kind));
+    if (item >= 0) cli_json_u64(object, "item", (uint64_t)item);
+}
+
+json_t *cli_json_findings(const tare_report *report) {
+    static const char *const levels[] = {"note", "warning", "error"};
+    json_t *list = cli_json_array();
+    const tare_finding *f;
+    for (size_t i = 0; (f = tare_report_at(report, i)) != NULL; i++) {
+        json_t *entry = cli_json_object();
+        cli_json_text(entry, "level", levels[f->level]);
+        cli_json_text(entry, "code", f->code);
+        cli_json_text(entry, "status", tare_status_text(f->status));
+        if (f->file.len) cli_json_str(entry, "file", f->file);
+        add_place(entry, f->offset, f->item_kind, f->item);
+        if (f->item_name.len) cli_json_str(entry, "item_name", f->item_name);
+        cli_json_str(entry, "text", f->text);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
+json_t *cli_json_error(const tare_error *err, const char *path) {
+    json_t *document = cli_json_new("tare.error/1");
+    cli_json_text(document, "status", tare_status_text(err->status));
+    cli_json_u64(document, "exit_code", (uint64_t)cli_exit_code(err->status));
+    cli_json_text(document, "file", err->file[0] ? err->file : path);
+    add_place(document, err->offset, err->item_kind, err->item);
+    if (err->item_name[0]) cli_json_text(document, "item_name", err->item_name);
+    cli_json_text(document, "text", err->what);
+    return document;
+}
+
+void cli_json_print(json_t *document) {
+    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    fputc('\n', stdout);
+    json_decref(document);
+}

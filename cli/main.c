@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command `tare`: finds the subcommand in the table, reads its options, runs it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "cli.h"
+
+static void version_text(void) {
+    printf("tare %s\n", tare_version());
+    printf("cpu: %s in use, %s available\n", cli_cpu_name(tare_cpu_active()),
+           cli_cpu_name(tare_cpu_detect()));
+    const char *name, *version;
+    fputs("with: ", stdout);
+    for (size_t i = 0; tare_dependency(i, &name, &version); i++) printf("%s %s, ", name, version);
+    printf("jansson %s\n", jansson_version_str());
+}
+
+static void version_json(void) {
+    json_t *document = cli_json_new("tare.version/1");
+    cli_json_text(document, "version", tare_version());
+    json_t *cpu = cli_json_object();
+    cli_json_text(cpu, "active", cli_cpu_name(tare_cpu_active()));
+    cli_json_text(cpu, "detected", cli_cpu_name(tare_cpu_detect()));
+    cli_json_add(document, "cpu", cpu);
+    json_t *dependencies = cli_json_object();
+    const char *name, *version;
+    for (size_t i = 0; tare_dependency(i, &name, &version); i++) {
+        cli_json_text(dependencies, name, version);
+    }
+    cli_json_text(dependencies, "jansson", jansson_version_str());
+    cli_json_add(document, "dependencies", dependencies);
+    cli_json_print(document);
+}
+
+/* `tare --version`, `tare --help`: the program itself as a command without a name. */
+static bool wants_version;
+static const cli_option own_options[] = {
+    {.name = "version",
+     .letter = 'V',
+     .help = "print the version and what tare runs on",
+     .flag = &wants_version},
+    {0},
+};
+static const cli_command own_command = {
+    .name = "", .options = own_options, .takes = CLI_TAKES_JSON, .max_args = 0};
+
+static int run_own_options(int argc, char **argv) {
+    const char **args = cli_alloc((size_t)argc, sizeof *args);
+    int n_args = cli_parse(&own_command, argc, argv, args);
+    free(args);
+    if (n_args < 0) return CLI_USAGE;
+    if (n_args > 0) return cli_usage(NULL, "the command comes first, its options after it");
+    if (!cli_apply_cpu(&own_command)) return CLI_UNSUPPORTED;
+    if (cli.help) {
+        cli_help_all(stdout);
+    } else if (!wants_version) {
+        return cli_usage(NULL, "a command is missing");
+    } else if (cli.json) {
+        version_json();
+    } else {
+        version_text();
+    }
+    return CLI_YES;
+}
+
+static int run_command(const cli_command *command, int argc, char **argv) {
+    const char **args = cli_alloc((size_t)argc + 1, sizeof *args);
+    int n_args = cli_parse(command, argc, argv, args);
+    int code = CLI_USAGE;
+    if (n_args < 0) goto out;
+    if (cli.help) {
+        cli_help_command(stdout, command);
+        code = CLI_YES;
+        goto out;
+    }
+    if (n_args < command->min_args) {
+        cli_usage(command, "missing: %.*s", (int)strcspn(command->usage, "["), command->usage);
+        goto out;
+    }
+    if (command->max_args >= 0 && n_args > command->max_args) {
+        char *extra = cli_escape_path(args[command->max_args]);
+        cli_usage(command, "one argument too many: %s", extra);
+        free(extra);
+        goto out;
+    }
+    code = cli_apply_cpu(command) ? command->run(n_args, args) : CLI_UNSUPPORTED;
+out:
+    free(args);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        cli_help_all(stderr);
+        return CLI_USAGE;
+    }
+    if (argv[1][0] == '-' && argv[1][1] != '\0') {
+        return cli_finish(run_own_options(argc - 1, argv + 1));
+    }
+    const cli_command *command = cli_command_find(argv[1]);
+    if (!command) {
+        const char *nearest = cli_command_nearest(argv[1]);
+        char *word = cli_escape_path(argv[1]);
+        int code = nearest ? cli_usage(NULL, "no command \"%s\"; did you mean %s?", word, nearest)
+                           : cli_usage(NULL, "no command \"%s\"", word);
+        free(word);
+        return code;
+    }
+    return cli_finish(run_command(command, argc - 2, argv + 2));
+}

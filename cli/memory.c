@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory of the command's own. What it keeps is small; where even that is not to be had, the
+ * command says so and ends. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static void *checked(void *ptr) {
+    if (!ptr) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
+    return ptr;
+}
+
+void *cli_alloc(size_t n, size_t size) {
+    return checked(calloc(n ? n : 1, size));
+}
+
+void *cli_grow(void *ptr, size_t n, size_t size) {
+    return checked(n > SIZE_MAX / size ? NULL : realloc(ptr, n * size));
+}
+
+char *cli_copy(const char *text, size_t n) {
+    char *copy = checked(malloc(n + 1));
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    return copy;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the command says: one clear line for a failure, findings one a line, and the exit code that
+ * belongs to each status. Foreign text is always escaped. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+int cli_exit_code(tare_status status) {
+    switch (status) {
+    case TARE_OK:
+        return CLI_YES;
+    case TARE_ERR_ARG:
+        return CLI_USAGE;
+    case TARE_ERR_IO:
+        return CLI_IO;
+    case TARE_ERR_NOMEM:
+    case TARE_ERR_NOSPACE:
+        return CLI_MEMORY;
+    case TARE_ERR_UNSUPPORTED:
+        return CLI_UNSUPPORTED;
+    case TARE_ERR_TRUNCATED:
+    case TARE_ERR_CORRUPT:
+    case TARE_ERR_LIMIT:
+    case TARE_ERR_CHECKSUM:
+        return CLI_INPUT;
+    case TARE_ERR_CANCELLED:
+        return CLI_CANCELLED;
+    }
+    return CLI_INPUT;
+}
+
+int cli_usage(const cli_command *command, const char *format, ...) {
+    const char *name = command ? command->name : "";
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "tare: %s%s", name, *name ? ": " : "");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\ntry: tare %s%s--help\n", name, *name ? " " : "");
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+int cli_fail_text(int code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("tare: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return code;
+}
+
+int cli_fail(const tare_error *err, const char *path) {
+    /* The reader of a pipe that went away knows; it needs no message. */
+    if (err->os_error == EPIPE) return 128 + SIGPIPE;
+    char text[1200];
+    tare_error_format(text, sizeof text, err, path ? cli_input_name(path) : NULL);
+    fprintf(stderr, "tare: %s\n", text);
+    if (cli.json) cli_json_print(cli_json_error(err, path));
+    return cli_exit_code(err->status);
+}
+
+const char *cli_input_name(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static const char *level_name(tare_level level) {
+    return level == TARE_LEVEL_ERROR ? "error" : level == TARE_LEVEL_WARNING ? "warning" : "note";
+}
+
+static void print_finding(FILE *out, const tare_finding *f, const char *path) {
+    static const cli_style styles[] = {[TARE_LEVEL_INFO] = CLI_PLAIN,
+                                       [TARE_LEVEL_WARNING] = CLI_YELLOW,
+                                       [TARE_LEVEL_ERROR] = CLI_RED};
+    static const char *const kinds[] = {"", "tensor", "key", "resource"};
+    char *file =
+        f->file.len ? cli_escape(f->file, false, 0) : cli_escape_path(cli_input_name(path));
+    char *text = cli_escape(f->text, false, 0);
+    fprintf(out, "%s: %s%s%s: ", file, cli_style_on(out, styles[f->level]), level_name(f->level),
+            cli_style_off(out));
+    if (f->offset != TARE_NO_OFFSET) fprintf(out, "byte %" PRIu64 ": ", f->offset);
+    if (f->item_kind != TARE_ITEM_NONE) {
+        fputs(kinds[f->item_kind], out);
+        if (f->item >= 0) fprintf(out, " %" PRId64, f->item);
+        if (f->item_name.len) {
+            char *name = cli_escape(f->item_name, true, 200);
+            fprintf(out, " \"%s\"", name);
+            free(name);
+        }
+        fputs(": ", out);
+    }
+    fputs(text[0] ? text : tare_status_text(f->status), out);
+    if (f->code) {
+        fprintf(out, " %s[%s]%s", cli_style_on(out, CLI_DIM), f->code, cli_style_off(out));
+    }
+    fputc('\n', out);
+    free(text);
+    free(file);
+}
+
+void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level) {
+    const tare_finding *finding;
+    for (size_t i = 0; (finding = tare_report_at(report, i)) != NULL; i++) {
+        if (finding->level >= level) print_finding(out, finding, path);
+    }
+}
+
+int cli_finish(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (errno == EPIPE) return 128 + SIGPIPE;
+    return cli_fail_text(errno == ENOSPC ? CLI_MEMORY : CLI_IO, "standard output: %s",
+                         strerror(errno));
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Progress of long work: one line on stderr where that is a terminal, with rate and time left, and
+ * the signals that ask to stop. A second signal ends the process at once. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define FIRST_SHOW 0.5 /* seconds: shorter work shows nothing */
+#define SHOW_EVERY 0.1
+
+static volatile sig_atomic_t is_stopped;
+
+static struct {
+    const char *verb;
+    double start, last_show;
+    size_t columns; /* 0: nothing is shown */
+    bool is_shown;
+    struct sigaction old_actions[3];
+} state;
+
+static const int stop_signals[3] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_signal(int number) {
+    (void)number;
+    is_stopped = 1;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void cli_progress_start(const char *verb) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < 3; i++) {
+        sigaction(stop_signals[i], NULL, &state.old_actions[i]);
+        /* A caller that ignores a signal (nohup) goes on ignoring it. */
+        if (state.old_actions[i].sa_handler == SIG_IGN) continue;
+        sigaction(stop_signals[i], &action, NULL);
+    }
+    state.verb = verb;
+    state.start = now();
+    state.last_show = state.start + FIRST_SHOW - SHOW_EVERY;
+    state.columns = cli.quiet ? 0 : cli_columns(stderr);
+    state.is_shown = false;
+}
+
+/* "1:02:03" or "2:03". */
+static void put_time(char *buf, size_t size, double seconds) {
+    uint64_t s = (uint64_t)(seconds + 0.5);
+    if (s >= 3600) {
+        snprintf(buf, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60, s % 60);
+    } else {
+        snprintf(buf, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+    }
+}
+
+static void show(uint64_t done, uint64_t total, double elapsed) {
+    char line[200], left[32];
+    double rate = elapsed > 0 ? (double)done / elapsed : 0;
+    cli_number done_text = cli_size_text(done), rate_text = cli_size_text((uint64_t)rate);
+    if (total > 0 && done <= total && rate > 0) {
+        put_time(left, sizeof left, (double)(total - done) / rate);
+        snprintf(line, sizeof line, "%s  %3.0f %%  %s of %s  %s/s  %s left", state.verb,
+                 (double)done / (double)total * 100, done_text.text, cli_size_text(total).text,
+                 rate_text.text, left);
+    } else {
+        snprintf(line, sizeof line, "%s  %s  %s/s", state.verb, done_text.text, rate_text.text);
+    }
+    cli_cut(line, state.columns - 1);
+    fprintf(stderr, "\r%s\033[K", line);
+    fflush(stderr);
+    state.is_shown = true;
+}
+
+bool cli_progress(void *ctx, uint64_t done, uint64_t total) {
+    (void)ctx;
+    double time = now();
+    if (state.columns > 1 && time - state.last_show >= SHOW_EVERY) {
+        state.last_show = time;
+        show(done, total, time - state.start);
+    }
+    return is_stopped != 0;
+}
+
+void cli_progress_end(void) {
+    if (state.is_shown) fputs("\r\033[K", stderr);
+    state.is_shown = false;
+    for (size_t i = 0; i < 3; i++) sigaction(stop_signals[i], &state.old_actions[i], NULL);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sizes and numbers, read and written: K, M, G, T are decimal, Ki, Mi, Gi, Ti binary. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+bool cli_number_parse(uint64_t *out, const char *text) {
+    uint64_t n = 0;
+    if (!*text) return false;
+    for (; *text; text++) {
+        if (!isdigit((unsigned char)*text)) return false;
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (n > (UINT64_MAX - digit) / 10) return false;
+        n = n * 10 + digit;
+    }
+    *out = n;
+    return true;
+}
+
+/* The factor of a suffix: "", "K", "Ki", "GB", "GiB", ...; 0: none of them. */
+static uint64_t suffix_factor(const char *suffix) {
+    static const char letters[] = "KMGT";
+    uint64_t power = 0, base = 1000, factor = 1;
+    if (*suffix) {
+        const char *letter = strchr(letters, toupper((unsigned char)*suffix));
+        if (letter) {
+            power = (uint64_t)(letter - letters) + 1;
+            suffix++;
+            if (*suffix == 'i') {
+                base = 1024;
+                suffix++;
+            }
+        }
+    }
+    if (*suffix == 'B') suffix++;
+    if (*suffix) return 0;
+    for (; power > 0; power--) factor *= base;
+    return factor;
+}
+
+/* Up to six digits after the point: 999,999 * 1024^4 fits 64 bits. */
+bool cli_size_parse(uint64_t *out, const char *text) {
+    char digits[24];
+    size_t n_digits = strspn(text, "0123456789");
+    if (n_digits == 0 || n_digits >= sizeof digits) return false;
+    memcpy(digits, text, n_digits);
+    digits[n_digits] = '\0';
+    text += n_digits;
+    uint64_t fraction = 0, divisor = 1;
+    if (*text == '.') {
+        for (text++; isdigit((unsigned char)*text) && divisor < 1000000; text++, divisor *= 10) {
+            fraction = fraction * 10 + (uint64_t)(*text - '0');
+        }
+        if (divisor == 1) return false;
+    }
+    uint64_t factor = suffix_factor(text), n;
+    if (factor == 0 || (factor == 1 && divisor > 1)) return false;
+    if (!cli_number_parse(&n, digits) || n >= UINT64_MAX / factor) return false;
+    *out = n * factor + fraction * factor / divisor;
+    return true;
+}
+
+bool cli_range_parse(uint64_t *first, uint64_t *end, const char *text) {
+    const char *colon = strchr(text, ':');
+    char left[24] = "";
+    if (!colon || (size_t)(colon - text) >= sizeof left) return false;
+    memcpy(left, text, (size_t)(colon - text));
+    *first = 0;
+    *end = UINT64_MAX;
+    if (*left && !cli_number_parse(first, left)) return false;
+    if (colon[1] && !cli_number_parse(end, colon + 1)) return false;
+    return *first < *end;
+}
+
+/* n with three significant digits and the suffix of its power of a thousand. */
+static cli_number scaled(uint64_t n, const char *const suffixes[], const char *unit) {
+    cli_number out;
+    double x = (double)n;
+    size_t power = 0;
+    while (x >= 999.5 && suffixes[power + 1]) {
+        x /= 1000;
+        power++;
+    }
+    if (power == 0) {
+        snprintf(out.text, sizeof out.text, "%" PRIu64 "%s", n, unit);
+    } else {
+        int digits = x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
+        snprintf(out.text, sizeof out.text, "%.*f %s", digits, x, suffixes[power]);
+    }
+    return out;
+}
+
+cli_number cli_size_text(uint64_t bytes) {
+    static const char *const suffixes[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB", NULL};
+    return scaled(bytes, suffixes, " B");
+}
+
+cli_number cli_count_text(uint64_t n) {
+    static const char *const suffixes[] = {"", "K", "M", "B", "T", "Q", NULL};
+    return scaled(n, suffixes, "");
+}
+
+cli_number cli_exact_text(uint64_t n) {
+    char digits[24];
+    int n_digits = snprintf(digits, sizeof digits, "%" PRIu64, n);
+    cli_number out;
+    size_t k = 0;
+    for (int i = 0; i < n_digits; i++) {
+        if (i > 0 && (n_digits - i) % 3 == 0) out.text[k++] = ',';
+        out.text[k++] = digits[i];
+    }
+    out.text[k] = '\0';
+    return out;
+}
+
+cli_number cli_real_text(double x) {
+    cli_number out;
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out.text, sizeof out.text, "%.*g", digits, x);
+        if (strtod(out.text, NULL) == x) break;
+    }
+    return out;
+}
+
+cli_number cli_real32_text(double x) {
+    cli_number out;
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(out.text, sizeof out.text, "%.*g", digits, x);
+        if (strtof(out.text, NULL) == (float)x) break;
+    }
+    return out;
+}
+
+const char *cli_plural(uint64_t n) {
+    return n == 1 ? "" : "s";
+}

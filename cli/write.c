@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What convert and synth share: a plan is made, shown or run, and told about. */
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const char *const action_names[] = {
+    [TARE_ACTION_COPY] = "copied",
+    [TARE_ACTION_CARRY] = "carried",
+    [TARE_ACTION_ENCODE] = "encoded",
+    [TARE_ACTION_LOSSY] = "lossy",
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Splits "REGEX=TYPE" at its last '='; an expression may hold others. */
+static bool parse_rule(const cli_command *command, tare_type_rule *rule, const char *text) {
+    char *safe = cli_escape_path(text);
+    const char *equals = strrchr(text, '=');
+    regex_t regex;
+    bool is_good = false;
+    *rule = (tare_type_rule){NULL, NULL};
+    if (!equals || equals == text) {
+        cli_usage(command, "--tensor-type: \"%s\" is not REGEX=TYPE", safe);
+        goto out;
+    }
+    rule->encoding = tare_encoding_find((tare_str){equals + 1, strlen(equals + 1)});
+    if (!rule->encoding) {
+        cli_usage(command, "--tensor-type: no type \"%s\"", safe + (strrchr(safe, '=') + 1 - safe));
+        goto out;
+    }
+    rule->pattern = cli_copy(text, (size_t)(equals - text));
+    if (regcomp(&regex, rule->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
+        cli_usage(command, "--tensor-type: \"%s\": no regular expression", safe);
+        goto out;
+    }
+    regfree(&regex);
+    is_good = true;
+out:
+    free(safe);
+    return is_good;
+}
+
+static bool fill_options(const cli_command *command, tare_convert_options *options,
+                         const cli_write *write, tare_report *report, tare_type_rule *rules) {
+    for (size_t i = 0; i < write->type_rules.n; i++) {
+        if (!parse_rule(command, &rules[i], write->type_rules.items[i])) return false;
+    }
+    if (write->align > UINT32_MAX) {
+        cli_usage(command, "--align: at most %u", UINT32_MAX);
+        return false;
+    }
+    options->to = write->to;
+    options->type = write->type;
+    options->rules = rules;
+    options->n_rules = write->type_rules.n;
+    if (write->endian) {
+        options->order = *write->endian == 'b' ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
+    }
+    if (write->quality && strcmp(write->quality, "best") == 0) options->quality = TARE_QUALITY_BEST;
+    options->shard_size = write->shard_size;
+    options->alignment = (uint32_t)write->align;
+    options->threads = (unsigned)cli.threads;
+    options->opaque = write->opaque;
+    options->verify = write->verify;
+    options->force = cli.force;
+    options->strict = cli.strict;
+    options->no_sync = cli.no_sync;
+    options->report = report;
+    options->progress = cli_progress;
+    return true;
+}
+
+/* ---- groups of tensors that fare alike ------------------------------------------------------- */
+
+typedef struct group {
+    tare_tensor_action action;
+    const tare_encoding *from, *to;
+    uint64_t n_tensors, from_bytes, to_bytes;
+} group;
+
+/* Groups in the order in which they first appear; owned by the caller. */
+static group *group_tensors(const tare_plan *plan, size_t *n_groups) {
+    group *groups = NULL;
+    tare_plan_tensor t;
+    size_t n = 0;
+    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
+        size_t k = 0;
+        while (k < n &&
+               (groups[k].action != t.action || groups[k].from != t.from || groups[k].to != t.to)) {
+            k++;
+        }
+        if (k == n) {
+            groups = cli_grow(groups, ++n, sizeof *groups);
+            groups[k] = (group){.action = t.action, .from = t.from, .to = t.to};
+        }
+        groups[k].n_tensors++;
+        groups[k].from_bytes += t.from_bytes;
+        groups[k].to_bytes += t.to_bytes;
+    }
+    *n_groups = n;
+    return groups;
+}
+
+static void types_text(char *buf, size_t size, const tare_encoding *from, const tare_encoding *to) {
+    if (from == to) {
+        snprintf(buf, size, "%s", from->name);
+    } else {
+        snprintf(buf, size, "%s -> %s", from->name, to->name);
+    }
+}
+
+static void print_groups(const tare_plan *plan) {
+    size_t n;
+    group *groups = group_tensors(plan, &n);
+    cli_table *table = cli_table_new("|>||>");
+    for (size_t i = 0; i < n; i++) {
+        char text[80];
+        cli_table_add(table, action_names[groups[i].action]);
+        snprintf(text, sizeof text, "%s tensor%s", cli_exact_text(groups[i].n_tensors).text,
+                 groups[i].n_tensors == 1 ? " " : "s");
+        cli_table_add(table, text);
+        types_text(text, sizeof text, groups[i].from, groups[i].to);
+        cli_table_add(table, text);
+        if (groups[i].from_bytes == groups[i].to_bytes) {
+            snprintf(text, sizeof text, "%s", cli_size_text(groups[i].to_bytes).text);
+        } else {
+            snprintf(text, sizeof text, "%s -> %s", cli_size_text(groups[i].from_bytes).text,
+                     cli_size_text(groups[i].to_bytes).text);
+        }
+        cli_table_add(table, text);
+    }
+    cli_table_print(table, stdout, 2);
+    cli_table_free(table);
+    free(groups);
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static void print_summary(const tare_plan *plan, const char *out_path) {
+    tare_plan_summary sum;
+    tare_plan_summarize(plan, &sum);
+    char *name = cli_escape_path(out_path);
+    printf("%s%s%s%s: %s, %s tensor%s, %s", cli.dry_run ? "would write " : "",
+           cli_style_on(stdout, CLI_BOLD), name, cli_style_off(stdout), sum.format,
+           cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
+           cli_size_text(sum.write_bytes).text);
+    if (sum.n_files > 1) printf(" in %zu files", sum.n_files);
+    fputs(sum.is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
+    if (!sum.is_identity) print_groups(plan);
+    free(name);
+}
+
+static void print_plan(const tare_plan *plan) {
+    cli_table *table = cli_table_new("~TENSOR|ACTION|TYPE|>FROM|>TO|>FILE");
+    tare_plan_tensor t;
+    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
+        char *name = cli_escape(t.name, false, 0), text[80];
+        cli_table_add(table, name);
+        cli_table_add(table, action_names[t.action]);
+        types_text(text, sizeof text, t.from, t.to);
+        cli_table_add(table, text);
+        cli_table_add(table, cli_size_text(t.from_bytes).text);
+        cli_table_add(table, cli_size_text(t.to_bytes).text);
+        snprintf(text, sizeof text, "%u", (unsigned)t.file + 1);
+        cli_table_add(table, text);
+        free(name);
+    }
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    fputc('\n', stdout);
+    tare_file_info file;
+    table = cli_table_new(">FILE|~NAME|>SIZE");
+    for (size_t i = 0; tare_plan_file_at(plan, i, &file); i++) {
+        char number[24], *name = cli_escape_path(file.name);
+        snprintf(number, sizeof number, "%zu", i + 1);
+        cli_table_add(table, number);
+        cli_table_add(table, name);
+        cli_table_add(table, cli_size_text(file.size).text);
+        free(name);
+    }
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    fputc('\n', stdout);
+}
+
+static struct json_t *json_plan_tensors(const tare_plan *plan) {
+    struct json_t *list = cli_json_array();
+    tare_plan_tensor t;
+    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
+        struct json_t *entry = cli_json_object();
+        cli_json_str(entry, "name", t.name);
+        cli_json_text(entry, "action", action_names[t.action]);
+        cli_json_text(entry, "from", t.from->name);
+        cli_json_text(entry, "to", t.to->name);
+        cli_json_u64(entry, "from_bytes", t.from_bytes);
+        cli_json_u64(entry, "to_bytes", t.to_bytes);
+        cli_json_u64(entry, "file", t.file);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
+static void print_json(const tare_plan *plan, const char *out_path, const tare_report *report) {
+    tare_plan_summary sum;
+    tare_plan_summarize(plan, &sum);
+    struct json_t *document = cli_json_new("tare.convert/1");
+    cli_json_text(document, "output", out_path);
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
+    cli_json_text(document, "format", sum.format);
+    cli_json_bool(document, "is_identity", sum.is_identity);
+    cli_json_u64(document, "read_bytes", sum.read_bytes);
+    cli_json_u64(document, "write_bytes", sum.write_bytes);
+    struct json_t *files = cli_json_array();
+    tare_file_info file;
+    for (size_t i = 0; tare_plan_file_at(plan, i, &file); i++) {
+        struct json_t *entry = cli_json_object();
+        cli_json_text(entry, "name", file.name);
+        cli_json_u64(entry, "bytes", file.size);
+        cli_json_append(files, entry);
+    }
+    cli_json_add(document, "files", files);
+    cli_json_add(document, "tensors", json_plan_tensors(plan));
+    cli_json_add(document, "findings", cli_json_findings(report));
+    cli_json_print(document);
+}
+
+static void tell(const tare_plan *plan, const char *out_path, const tare_report *report) {
+    bool is_stdout = strcmp(out_path, "-") == 0;
+    if (cli.json) {
+        print_json(plan, out_path, report);
+        return;
+    }
+    if (cli.quiet || (is_stdout && !cli.dry_run)) return;
+    if (cli.dry_run) print_plan(plan);
+    print_summary(plan, is_stdout ? "standard output" : out_path);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* What standard output cannot be: watched, described in JSON, read back. */
+static int check_stdout(const cli_command *command, const cli_write *write) {
+    if (cli.dry_run) return 0;
+    if (cli.json) return cli_usage(command, "--json and the output both want standard output");
+    if (write->verify) return cli_usage(command, "--verify: standard output cannot be read back");
+    if (isatty(STDOUT_FILENO)) {
+        return cli_usage(command, "standard output is a terminal; name a file or a pipe");
+    }
+    return 0;
+}
+
+static tare_status run_plan(const tare_plan *plan, const char *out_path, tare_error *err) {
+    if (cli.dry_run) return TARE_OK;
+    cli_progress_start("writing");
+    tare_status status = strcmp(out_path, "-") == 0 ? tare_plan_run_fd(plan, STDOUT_FILENO, err)
+                                                    : tare_plan_run(plan, err);
+    cli_progress_end();
+    return status;
+}
+
+int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
+                    const char *out_path, const cli_write *write, tare_report *report) {
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_type_rule *rules = cli_alloc(write->type_rules.n, sizeof *rules);
+    tare_plan *plan = NULL;
+    tare_error err;
+    int code = CLI_USAGE;
+    if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) goto out;
+    if (!fill_options(command, &options, write, report, rules)) goto out;
+    tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
+    if (status == TARE_OK) status = run_plan(plan, out_path, &err);
+    if (!cli.json) {
+        tare_level level = cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO;
+        cli_print_findings(stderr, report, in_path, level);
+    }
+    code = CLI_YES;
+    if (status == TARE_OK) {
+        tell(plan, out_path, report);
+    } else {
+        code = cli_fail(&err, in_path);
+    }
+out:
+    tare_plan_free(plan);
+    for (size_t i = 0; i < write->type_rules.n; i++) free((char *)(uintptr_t)rules[i].pattern);
+    free(rules);
+    return code;
+}
