@@ -35,7 +35,7 @@ static const uint8_t *find(const char *name) {
     }
     for (uint64_t i = 0; i < n_tensors; i++) {
         uint64_t length = tare_load_le64(p);
-        bool is_it = length == strlen(name) && memcmp(p + 8, name, length) == 0;
+        bool is_it = length == strlen(name) && memcmp(p + 8, name, strlen(name)) == 0;
         p = skip_string(p);
         p += 4 + 8 * (size_t)tare_load_le32(p) + 4;
         if (is_it) found = tare_load_le64(p);
