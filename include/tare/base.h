@@ -107,9 +107,10 @@ typedef struct tare_error {
  * is empty; may be NULL. Control characters are escaped. Returns the length the whole text has. */
 TARE_API size_t tare_error_format(char *buf, size_t size, const tare_error *err, const char *path);
 
-/* Escapes bytes for a terminal: printable UTF-8 stays, control characters, bad UTF-8, backslash
- * and (if `quote`) the double quote become \n, \t, \", \\, \xNN. Writes at most size - 1 bytes and
- * a NUL; never cuts an escape in two. Returns the length the whole text has. */
+/* Escapes bytes for a terminal: printable UTF-8 stays, control characters (those that turn the
+ * direction of writing among them), bad UTF-8, backslash and (if `quote`) the double quote become
+ * \n, \t, \", \\, \xNN. Writes at most size - 1 bytes and a NUL; never cuts an escape in two.
+ * Returns the length the whole text has. */
 TARE_API size_t tare_str_escape(char *buf, size_t size, tare_str text, bool quote);
 
 /* ---- memory ---------------------------------------------------------------------------------- */

@@ -55,6 +55,9 @@ static void control_characters_are_escaped(void **state) {
     tare_str_escape(out, sizeof out, TARE_STR("a\x1b]8;;x\x07\n\t\"\\\x7f\xc2\x9b\xff\xc3\xa9"),
                     true);
     assert_string_equal(out, "a\\x1b]8;;x\\x07\\n\\t\\\"\\\\\\x7f\\xc2\\x9b\\xff\xc3\xa9");
+    tare_str_escape(out, sizeof out, TARE_STR("\xe2\x80\xae|\xe2\x81\xa6|\xd8\x9c|\xe2\x80\xa6"),
+                    true);
+    assert_string_equal(out, "\\xe2\\x80\\xae|\\xe2\\x81\\xa6|\\xd8\\x9c|\xe2\x80\xa6");
     assert_int_equal(tare_str_escape(out, 4, TARE_STR("ab\x01zz"), false), 8);
     assert_string_equal(out, "ab");
 }
