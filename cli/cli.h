@@ -64,6 +64,7 @@ enum {
     CLI_TAKES_STRICT = 1 << 2,
     CLI_TAKES_OUTPUT = 1 << 3, /* --force --no-sync */
     CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
+    CLI_TAKES_WORK = 1 << 5,   /* --threads --cpu --quiet */
 };
 
 typedef struct cli_example {

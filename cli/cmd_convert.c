@@ -76,8 +76,8 @@ const cli_command cmd_convert = {
                  {"tare convert in.gguf - --to safetensors | ssh host 'cat > m.safetensors'",
                   "through a pipe"}},
     .options = options,
-    .takes =
-        CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_PLAN,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
+             CLI_TAKES_STRICT | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
     .max_args = 2,

@@ -166,7 +166,7 @@ const cli_command cmd_extract = {
                  {"tare extract model.gguf output.weight --form bin | sha256sum",
                   "the stored bytes, through a pipe"}},
     .options = options,
-    .takes = CLI_TAKES_INPUT | CLI_TAKES_OUTPUT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
     .max_args = 2,

@@ -234,7 +234,7 @@ const cli_command cmd_info = {
                   "one metadata value, whole"},
                  {"tare info --json -t model.gguf | jq '.tensors[].name'", "for scripts"}},
     .options = options,
-    .takes = CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,

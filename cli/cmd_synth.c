@@ -62,7 +62,7 @@ const cli_command cmd_synth = {
                  {"tare synth llama-300m:outliers:7 m.gguf --type q8_0",
                   "with outlier channels, seed 7, quantized"}},
     .options = options,
-    .takes = CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_SYNTH,
     .min_args = 2,
     .max_args = 2,

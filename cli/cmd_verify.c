@@ -141,7 +141,8 @@ const cli_command cmd_verify = {
                  {"tare verify --manifest model.sha256 copy.safetensors",
                   "does another file hold the same tensors?"}},
     .options = options,
-    .takes = CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT | CLI_TAKES_OUTPUT,
+    .takes =
+        CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT | CLI_TAKES_OUTPUT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,

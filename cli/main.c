@@ -45,7 +45,7 @@ static const cli_option own_options[] = {
     {0},
 };
 static const cli_command own_command = {
-    .name = "", .options = own_options, .takes = CLI_TAKES_JSON, .max_args = 0};
+    .name = "", .options = own_options, .takes = CLI_TAKES_WORK | CLI_TAKES_JSON, .max_args = 0};
 
 static int run_own_options(int argc, char **argv) {
     const char **args = cli_alloc((size_t)argc, sizeof *args);
@@ -77,7 +77,10 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         goto out;
     }
     if (n_args < command->min_args) {
-        cli_usage(command, "missing: %.*s", (int)strcspn(command->usage, "["), command->usage);
+        /* The arguments are what stands before the first option of the usage. */
+        size_t n = strcspn(command->usage, "[");
+        while (n > 0 && command->usage[n - 1] == ' ') n--;
+        cli_usage(command, "needs %.*s", (int)n, command->usage);
         goto out;
     }
     if (command->max_args >= 0 && n_args > command->max_args) {

@@ -59,6 +59,7 @@ int cli_fail_text(int code, const char *format, ...) {
 int cli_fail(const tare_error *err, const char *path) {
     /* The reader of a pipe that went away knows; it needs no message. */
     if (err->os_error == EPIPE) return 128 + SIGPIPE;
+    if (err->status == TARE_ERR_CANCELLED) return cli_fail_text(CLI_CANCELLED, "cancelled");
     char text[1200];
     tare_error_format(text, sizeof text, err, path ? cli_input_name(path) : NULL);
     fprintf(stderr, "tare: %s\n", text);
