@@ -16,7 +16,11 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     tare_kernels_init_plain(k);
     tare_kernels_init_fp8(k);
     tare_kernels_init_legacy(k);
+#if defined(__x86_64__) && !defined(TARE_NO_SIMD)
+    tare_kernels_init_x86(k, cpu);
+#else
     (void)cpu;
+#endif
 }
 
 static tare_kernels kernels;

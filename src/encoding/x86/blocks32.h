@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 in vectors, written on the names of lanes_avx2.h or
+ * lanes_avx512.h, which the including file chooses.
+ *
+ * Encoding takes LANES blocks at once: the extremes of each block are gathered across vectors until
+ * lane b holds those of block b, so that two divisions and one conversion to f16 serve all of them.
+ * What is done to an element is what the scalar reference does, in its order. Three things need
+ * care to give its bytes:
+ *   - A NaN is passed over by the reference, but not by a tree of maxima: such a group is handed to
+ *     the reference as a whole.
+ *   - Of two extremes of the same size and other sign (also of -0 and 0) the first one counts:
+ * where both occur, the block is searched for it.
+ *   - The reference takes the low byte of what x86 converts to int, which is 0 for what does not
+ *     fit. Truncating packs do the same. */
+#ifndef TARE_ENCODING_X86_BLOCKS32_H
+#define TARE_ENCODING_X86_BLOCKS32_H
+
+#include <float.h>
+#include <string.h>
+
+#include "encoding/numbers.h"
+#include "encoding/scalar.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { BLOCK = 32, GROUP = LANES * BLOCK };
+
+INLINE vec max_as_signed(vec a, vec b) {
+    return of_bits(max_signed(bits_of(a), bits_of(b)));
+}
+INLINE vec max_as_unsigned(vec a, vec b) {
+    return of_bits(max_unsigned(bits_of(a), bits_of(b)));
+}
+
+DEFINE_ACROSS(across_max_signed, max_as_signed)
+DEFINE_ACROSS(across_max_unsigned, max_as_unsigned)
+DEFINE_ACROSS(across_min, min_of)
+DEFINE_ACROSS(across_max, max_of)
+
+INLINE block32 load_block(const float *src) {
+    block32 b;
+    for (int i = 0; i < VECTORS; i++) b.v[i] = load(src + i * LANES);
+    return b;
+}
+
+/* ---- encode ---------------------------------------------------------------------------------- */
+
+/* The bits of the first element of a block whose magnitude has these bits; there is one. */
+INLINE uint32_t first_of_size(const float *src, uint32_t size) {
+    uint64_t found = 0;
+    for (int i = 0; i < VECTORS; i++) {
+        ivec sizes = and_i(bits_of(load(src + i * LANES)), all_i(~TARE_F32_SIGN));
+        found |= (uint64_t)equal_mask(sizes, all_i(size)) << i * LANES;
+    }
+    return tare_get_f32_bits(src, (size_t)__builtin_ctzll(found));
+}
+
+/* Lane b: the value of largest magnitude in block b. False: there is a NaN. As bits, the largest
+ * positive float is the largest signed integer, and the largest negative one the largest unsigned
+ * integer; NaN lies beyond infinity in both. */
+INLINE bool extremes_of_group(vec *extremes, const float *src) {
+    vec above[LANES], below[LANES];
+    for (int b = 0; b < LANES; b++) {
+        block32 x = load_block(src + b * BLOCK);
+        above[b] = below[b] = x.v[0];
+        for (int i = 1; i < VECTORS; i++) {
+            above[b] = max_as_signed(above[b], x.v[i]);
+            below[b] = max_as_unsigned(below[b], x.v[i]);
+        }
+    }
+    ivec positive = max_signed(bits_of(across_max_signed(above)), all_i(0));
+    ivec negative = bits_of(across_max_unsigned(below));
+    negative = and_i(and_i(negative, all_i(~TARE_F32_SIGN)), sign_fill(negative));
+    if (greater_mask(max_signed(positive, negative), all_i(TARE_F32_INF))) return false;
+    ivec with_sign = or_i(negative, all_i(TARE_F32_SIGN));
+    *extremes = of_bits(if_greater(negative, positive, with_sign, positive));
+    uint32_t ties = equal_mask(positive, negative) & ~equal_mask(positive, all_i(0));
+    if (__builtin_expect(ties != 0, 0)) {
+        uint32_t bits[LANES];
+        store_i(bits, bits_of(*extremes));
+        for (; ties; ties &= ties - 1) {
+            int b = __builtin_ctz(ties);
+            bits[b] = first_of_size(src + b * BLOCK, bits[b]);
+        }
+        float first[LANES];
+        memcpy(first, bits, sizeof first);
+        *extremes = load(first);
+    }
+    return true;
+}
+
+/* Lane b: smallest and largest value of block b. False: there is a NaN. A smallest value that is
+ * zero has the sign of the block's first zero; the sign of a largest one that is zero is open. */
+INLINE bool ranges_of_group(vec *min, vec *max, const float *src) {
+    vec low[LANES], high[LANES];
+    uint32_t nan = 0;
+    for (int b = 0; b < LANES; b++) {
+        block32 x = load_block(src + b * BLOCK);
+        low[b] = high[b] = x.v[0];
+        for (int i = 1; i < VECTORS; i++) {
+            low[b] = min_of(low[b], x.v[i]);
+            high[b] = max_of(high[b], x.v[i]);
+        }
+        for (int i = 0; i < VECTORS; i += 2) nan |= unordered_mask(x.v[i], x.v[i + 1]);
+    }
+    if (nan) return false;
+    *min = min_of(across_min(low), all(FLT_MAX));
+    *max = max_of(across_max(high), all(-FLT_MAX));
+    uint32_t zeros = equal_mask_f(*min, all(0));
+    if (__builtin_expect(zeros != 0, 0)) {
+        float first[LANES];
+        store(first, *min);
+        for (; zeros; zeros &= zeros - 1) {
+            int b = __builtin_ctz(zeros);
+            first[b] = tare_f32_of_bits(first_of_size(src + b * BLOCK, 0));
+        }
+        *min = load(first);
+    }
+    return true;
+}
+
+/* Lane b: the largest magnitude of block b. False: there is a NaN. */
+INLINE bool sizes_of_group(vec *sizes, const float *src) {
+    vec size[LANES];
+    for (int b = 0; b < LANES; b++) {
+        block32 x = load_block(src + b * BLOCK);
+        ivec largest = all_i(0);
+        for (int i = 0; i < VECTORS; i++)
+            largest = max_signed(largest, and_i(bits_of(x.v[i]), all_i(~TARE_F32_SIGN)));
+        size[b] = of_bits(largest);
+    }
+    *sizes = across_max_signed(size);
+    return greater_mask(bits_of(*sizes), all_i(TARE_F32_INF)) == 0;
+}
+
+/* The factors of a group, as stored and inverted. */
+typedef struct factors {
+    uint16_t d[LANES];
+    float id[LANES];
+} factors;
+
+INLINE void factors_of(factors *f, vec d) {
+    store_halves(f->d, d);
+    store(f->id, inverse(d));
+}
+
+/* (x - min) * id + bias, towards zero. */
+INLINE __m256i codes_of(const float *src, float min, float id, float bias) {
+    block32 t = load_block(src);
+    for (int i = 0; i < VECTORS; i++) t.v[i] = add(mul(sub(t.v[i], all(min)), all(id)), all(bias));
+    return low_bytes(&t);
+}
+/* x * id + bias, towards zero. */
+INLINE __m256i signed_codes_of(const float *src, float id, float bias) {
+    block32 t = load_block(src);
+    for (int i = 0; i < VECTORS; i++) t.v[i] = add(mul(t.v[i], all(id)), all(bias));
+    return low_bytes(&t);
+}
+
+/* Element j in the low nibble, j + 16 in the high one. */
+INLINE void store_nibbles(uint8_t *dst, __m256i codes) {
+    __m128i low = _mm256_castsi256_si128(codes), high = _mm256_extracti128_si256(codes, 1);
+    __m128i nibble = _mm_set1_epi8(15);
+    high = _mm_slli_epi16(_mm_and_si128(high, nibble), 4);
+    _mm_storeu_si128((void *)dst, _mm_or_si128(_mm_and_si128(low, nibble), high));
+}
+/* The fifth bit of each code. */
+INLINE uint32_t fifth_bits(__m256i codes) {
+    return (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(codes, 3));
+}
+INLINE __m256i at_most(uint8_t limit, __m256i codes) {
+    return _mm256_min_epu8(codes, _mm256_set1_epi8((char)limit));
+}
+
+INLINE bool group_q4_0(uint8_t *dst, const float *src) {
+    vec extremes;
+    factors f;
+    if (!extremes_of_group(&extremes, src)) return false;
+    factors_of(&f, divide(extremes, all(-8)));
+    for (int b = 0; b < LANES; b++, dst += 18, src += BLOCK) {
+        memcpy(dst, &f.d[b], 2);
+        store_nibbles(dst + 2, at_most(15, signed_codes_of(src, f.id[b], 8.5f)));
+    }
+    return true;
+}
+
+INLINE bool group_q5_0(uint8_t *dst, const float *src) {
+    vec extremes;
+    factors f;
+    if (!extremes_of_group(&extremes, src)) return false;
+    factors_of(&f, divide(extremes, all(-16)));
+    for (int b = 0; b < LANES; b++, dst += 22, src += BLOCK) {
+        __m256i codes = at_most(31, signed_codes_of(src, f.id[b], 16.5f));
+        uint32_t high = fifth_bits(codes);
+        memcpy(dst, &f.d[b], 2);
+        memcpy(dst + 2, &high, 4);
+        store_nibbles(dst + 6, codes);
+    }
+    return true;
+}
+
+/* A difference of zeros is +0 in the reference, which subtracts one zero from itself; here they
+ * may have two signs, which adding 0 settles. */
+INLINE vec width_of(vec min, vec max) {
+    return add(sub(max, min), all(0));
+}
+
+INLINE bool group_q4_1(uint8_t *dst, const float *src) {
+    vec min, max;
+    factors f;
+    float mins[LANES];
+    uint16_t stored[LANES];
+    if (!ranges_of_group(&min, &max, src)) return false;
+    factors_of(&f, divide(width_of(min, max), all(15)));
+    store(mins, min);
+    store_halves(stored, min);
+    for (int b = 0; b < LANES; b++, dst += 20, src += BLOCK) {
+        memcpy(dst, &f.d[b], 2);
+        memcpy(dst + 2, &stored[b], 2);
+        store_nibbles(dst + 4, at_most(15, codes_of(src, mins[b], f.id[b], 0.5f)));
+    }
+    return true;
+}
+
+INLINE bool group_q5_1(uint8_t *dst, const float *src) {
+    vec min, max;
+    factors f;
+    float mins[LANES];
+    uint16_t stored[LANES];
+    if (!ranges_of_group(&min, &max, src)) return false;
+    factors_of(&f, divide(width_of(min, max), all(31)));
+    store(mins, min);
+    store_halves(stored, min);
+    for (int b = 0; b < LANES; b++, dst += 24, src += BLOCK) {
+        __m256i codes = codes_of(src, mins[b], f.id[b], 0.5f);
+        uint32_t high = fifth_bits(codes);
+        memcpy(dst, &f.d[b], 2);
+        memcpy(dst + 2, &stored[b], 2);
+        memcpy(dst + 4, &high, 4);
+        store_nibbles(dst + 8, codes);
+    }
+    return true;
+}
+
+/* Half away from zero, then a whole number: the float below 0.5, with the sign of t, is added and
+ * the sum cut off. (0.5 itself would carry the float below 0.5 up to 1.) */
+INLINE bool group_q8_0(uint8_t *dst, const float *src) {
+    const ivec sign = all_i(TARE_F32_SIGN), below_half = all_i(UINT32_C(0x3effffff));
+    vec sizes;
+    factors f;
+    if (!sizes_of_group(&sizes, src)) return false;
+    factors_of(&f, divide(sizes, all(127)));
+    for (int b = 0; b < LANES; b++, dst += 34, src += BLOCK) {
+        block32 t = load_block(src);
+        for (int i = 0; i < VECTORS; i++) {
+            t.v[i] = mul(t.v[i], all(f.id[b]));
+            t.v[i] = add(t.v[i], of_bits(or_i(and_i(bits_of(t.v[i]), sign), below_half)));
+        }
+        memcpy(dst, &f.d[b], 2);
+        _mm256_storeu_si256((void *)(dst + 2), low_bytes(&t));
+    }
+    return true;
+}
+
+INLINE void encode_groups(const tare_rows_mut *rows, const float *src, size_t block_bytes,
+                          bool (*group)(uint8_t *dst, const float *src), tare_encode_fn scalar) {
+    size_t n = tare_rows_mut_count(rows), at = 0;
+    uint8_t *dst = rows->planes[0];
+    for (; n - at >= GROUP; at += GROUP, dst += LANES * block_bytes) {
+        if (__builtin_expect(!group(dst, src + at), 0))
+            tare_encode_run(scalar, dst, src + at, GROUP);
+    }
+    if (at < n) tare_encode_run(scalar, dst, src + at, n - at);
+}
+
+static void encode_q4_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
+    (void)p;
+    encode_groups(dst, src, 18, group_q4_0, tare_encode_q4_0_c);
+}
+static void encode_q4_1(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
+    (void)p;
+    encode_groups(dst, src, 20, group_q4_1, tare_encode_q4_1_c);
+}
+static void encode_q5_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
+    (void)p;
+    encode_groups(dst, src, 22, group_q5_0, tare_encode_q5_0_c);
+}
+static void encode_q5_1(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
+    (void)p;
+    encode_groups(dst, src, 24, group_q5_1, tare_encode_q5_1_c);
+}
+static void encode_q8_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
+    (void)p;
+    encode_groups(dst, src, 34, group_q8_0, tare_encode_q8_0_c);
+}
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+INLINE vec load_half(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return all(_mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(h))));
+}
+
+/* 32 codes of four bits as bytes. */
+INLINE __m256i load_nibbles(const uint8_t *p) {
+    __m128i qs = _mm_loadu_si128((const void *)p);
+    return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(qs, 4), qs), _mm256_set1_epi8(15));
+}
+
+/* 16 in each byte whose bit is set. */
+INLINE __m256i load_fifth_bits(const uint8_t *p) {
+    uint32_t qh;
+    memcpy(&qh, p, 4);
+    const __m256i spread =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i bit = _mm256_set1_epi64x((int64_t)0x8040201008040201);
+    __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32((int32_t)qh), spread);
+    __m256i is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+    return _mm256_and_si256(is_set, _mm256_set1_epi8(16));
+}
+
+INLINE void store_scaled(float *dst, __m256i codes, vec d) {
+    block32 x = floats_of(codes);
+    for (int i = 0; i < VECTORS; i++) store(dst + i * LANES, mul(x.v[i], d));
+}
+INLINE void store_scaled_above(float *dst, __m256i codes, vec d, vec m) {
+    block32 x = floats_of(codes);
+    for (int i = 0; i < VECTORS; i++) store(dst + i * LANES, add(mul(x.v[i], d), m));
+}
+
+static void decode_q4_0(float *dst, const tare_rows *src) {
+    const uint8_t *p = src->planes[0];
+    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 18, dst += BLOCK) {
+        __m256i codes = _mm256_sub_epi8(load_nibbles(p + 2), _mm256_set1_epi8(8));
+        store_scaled(dst, codes, load_half(p));
+    }
+}
+static void decode_q4_1(float *dst, const tare_rows *src) {
+    const uint8_t *p = src->planes[0];
+    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 20, dst += BLOCK)
+        store_scaled_above(dst, load_nibbles(p + 4), load_half(p), load_half(p + 2));
+}
+static void decode_q5_0(float *dst, const tare_rows *src) {
+    const uint8_t *p = src->planes[0];
+    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 22, dst += BLOCK) {
+        __m256i codes = _mm256_or_si256(load_nibbles(p + 6), load_fifth_bits(p + 2));
+        store_scaled(dst, _mm256_sub_epi8(codes, _mm256_set1_epi8(16)), load_half(p));
+    }
+}
+static void decode_q5_1(float *dst, const tare_rows *src) {
+    const uint8_t *p = src->planes[0];
+    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 24, dst += BLOCK) {
+        __m256i codes = _mm256_or_si256(load_nibbles(p + 8), load_fifth_bits(p + 4));
+        store_scaled_above(dst, codes, load_half(p), load_half(p + 2));
+    }
+}
+static void decode_q8_0(float *dst, const tare_rows *src) {
+    const uint8_t *p = src->planes[0];
+    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 34, dst += BLOCK)
+        store_scaled(dst, _mm256_loadu_si256((const void *)(p + 2)), load_half(p));
+}
+
+INLINE void use_blocks32(tare_kernels *k) {
+    k->decode[TARE_ENCODING_Q4_0] = decode_q4_0;
+    k->decode[TARE_ENCODING_Q4_1] = decode_q4_1;
+    k->decode[TARE_ENCODING_Q5_0] = decode_q5_0;
+    k->decode[TARE_ENCODING_Q5_1] = decode_q5_1;
+    k->decode[TARE_ENCODING_Q8_0] = decode_q8_0;
+    k->encode[TARE_ENCODING_Q4_0] = encode_q4_0;
+    k->encode[TARE_ENCODING_Q4_1] = encode_q4_1;
+    k->encode[TARE_ENCODING_Q5_0] = encode_q5_0;
+    k->encode[TARE_ENCODING_Q5_1] = encode_q5_1;
+    k->encode[TARE_ENCODING_Q8_0] = encode_q8_0;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A block of 32 floats in vectors of 8 (AVX2), and what kernels do with it. lanes_avx512.h has the
+ * same names for vectors of 16; kernels are written once, on these names. */
+#ifndef TARE_ENCODING_X86_LANES_AVX2_H
+#define TARE_ENCODING_X86_LANES_AVX2_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LANES = 8, VECTORS = 4 }; /* VECTORS of LANES make a block */
+
+typedef __m256 vec;   /* LANES floats */
+typedef __m256i ivec; /* LANES integers of 32 bits */
+
+typedef struct block32 {
+    vec v[VECTORS];
+} block32;
+
+static inline vec all(float f) {
+    return _mm256_set1_ps(f);
+}
+static inline ivec all_i(uint32_t i) {
+    return _mm256_set1_epi32((int32_t)i);
+}
+static inline vec load(const float *p) {
+    return _mm256_loadu_ps(p);
+}
+static inline void store(float *p, vec a) {
+    _mm256_storeu_ps(p, a);
+}
+static inline void store_i(uint32_t *p, ivec a) {
+    _mm256_storeu_si256((void *)p, a);
+}
+static inline ivec bits_of(vec a) {
+    return _mm256_castps_si256(a);
+}
+static inline vec of_bits(ivec a) {
+    return _mm256_castsi256_ps(a);
+}
+static inline vec add(vec a, vec b) {
+    return _mm256_add_ps(a, b);
+}
+static inline vec sub(vec a, vec b) {
+    return _mm256_sub_ps(a, b);
+}
+static inline vec mul(vec a, vec b) {
+    return _mm256_mul_ps(a, b);
+}
+static inline vec divide(vec a, vec b) {
+    return _mm256_div_ps(a, b);
+}
+static inline vec min_of(vec a, vec b) {
+    return _mm256_min_ps(a, b);
+}
+static inline vec max_of(vec a, vec b) {
+    return _mm256_max_ps(a, b);
+}
+static inline ivec max_signed(ivec a, ivec b) {
+    return _mm256_max_epi32(a, b);
+}
+static inline ivec max_unsigned(ivec a, ivec b) {
+    return _mm256_max_epu32(a, b);
+}
+static inline ivec and_i(ivec a, ivec b) {
+    return _mm256_and_si256(a, b);
+}
+static inline ivec or_i(ivec a, ivec b) {
+    return _mm256_or_si256(a, b);
+}
+/* -1 where negative, else 0 */
+static inline ivec sign_fill(ivec a) {
+    return _mm256_srai_epi32(a, 31);
+}
+/* a > b ? yes : no, signed */
+static inline ivec if_greater(ivec a, ivec b, ivec yes, ivec no) {
+    return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi32(a, b));
+}
+/* One bit a lane, lane 0 lowest. */
+static inline uint32_t greater_mask(ivec a, ivec b) {
+    return (uint32_t)_mm256_movemask_ps(of_bits(_mm256_cmpgt_epi32(a, b)));
+}
+static inline uint32_t equal_mask(ivec a, ivec b) {
+    return (uint32_t)_mm256_movemask_ps(of_bits(_mm256_cmpeq_epi32(a, b)));
+}
+static inline uint32_t equal_mask_f(vec a, vec b) {
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ));
+}
+static inline uint32_t unordered_mask(vec a, vec b) {
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+}
+/* 1 / a, 0 where a is 0 */
+static inline vec inverse(vec a) {
+    return _mm256_and_ps(_mm256_div_ps(all(1), a), _mm256_cmp_ps(a, all(0), _CMP_NEQ_UQ));
+}
+static inline void store_halves(uint16_t *p, vec a) {
+    _mm_storeu_si128((void *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+
+/* The result in lane b is the largest (smallest) element of r[b]. */
+#define DEFINE_ACROSS(name, op)                                                                    \
+    static inline vec name(vec r[LANES]) {                                                         \
+        for (int i = 0; i < 4; i++)                                                                \
+            r[i] = op(_mm256_permute2f128_ps(r[i], r[i + 4], 0x20),                                \
+                      _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));                               \
+        for (int step = 2; step > 0; step--)                                                       \
+            for (int i = 0; i < step; i++)                                                         \
+                r[i] = op(_mm256_unpacklo_ps(r[i], r[i + step]),                                   \
+                          _mm256_unpackhi_ps(r[i], r[i + step]));                                  \
+        return r[0];                                                                               \
+    }
+
+/* Rounded towards zero; the low byte of each integer, in order. */
+static inline __m256i low_bytes(const block32 *b) {
+    ivec i[VECTORS], byte = all_i(0xff);
+    for (int k = 0; k < VECTORS; k++) i[k] = and_i(_mm256_cvttps_epi32(b->v[k]), byte);
+    __m256i first = _mm256_packus_epi32(i[0], i[1]), second = _mm256_packus_epi32(i[2], i[3]);
+    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(first, second),
+                                       _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+/* 32 signed bytes as floats. */
+static inline block32 floats_of(__m256i bytes) {
+    block32 b;
+    __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
+    b.v[0] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(low));
+    b.v[1] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(low, low)));
+    b.v[2] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(high));
+    b.v[3] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(high, high)));
+    return b;
+}
+
+#endif

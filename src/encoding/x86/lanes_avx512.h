@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A block of 32 floats in vectors of 16 (AVX-512 F, BW, DQ, VL), under the names of lanes_avx2.h.
+ */
+#ifndef TARE_ENCODING_X86_LANES_AVX512_H
+#define TARE_ENCODING_X86_LANES_AVX512_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LANES = 16, VECTORS = 2 };
+
+typedef __m512 vec;
+typedef __m512i ivec;
+
+typedef struct block32 {
+    vec v[VECTORS];
+} block32;
+
+static inline vec all(float f) {
+    return _mm512_set1_ps(f);
+}
+static inline ivec all_i(uint32_t i) {
+    return _mm512_set1_epi32((int32_t)i);
+}
+static inline vec load(const float *p) {
+    return _mm512_loadu_ps(p);
+}
+static inline void store(float *p, vec a) {
+    _mm512_storeu_ps(p, a);
+}
+static inline void store_i(uint32_t *p, ivec a) {
+    _mm512_storeu_si512(p, a);
+}
+static inline ivec bits_of(vec a) {
+    return _mm512_castps_si512(a);
+}
+static inline vec of_bits(ivec a) {
+    return _mm512_castsi512_ps(a);
+}
+static inline vec add(vec a, vec b) {
+    return _mm512_add_ps(a, b);
+}
+static inline vec sub(vec a, vec b) {
+    return _mm512_sub_ps(a, b);
+}
+static inline vec mul(vec a, vec b) {
+    return _mm512_mul_ps(a, b);
+}
+static inline vec divide(vec a, vec b) {
+    return _mm512_div_ps(a, b);
+}
+static inline vec min_of(vec a, vec b) {
+    return _mm512_min_ps(a, b);
+}
+static inline vec max_of(vec a, vec b) {
+    return _mm512_max_ps(a, b);
+}
+static inline ivec max_signed(ivec a, ivec b) {
+    return _mm512_max_epi32(a, b);
+}
+static inline ivec max_unsigned(ivec a, ivec b) {
+    return _mm512_max_epu32(a, b);
+}
+static inline ivec and_i(ivec a, ivec b) {
+    return _mm512_and_si512(a, b);
+}
+static inline ivec or_i(ivec a, ivec b) {
+    return _mm512_or_si512(a, b);
+}
+static inline ivec sign_fill(ivec a) {
+    return _mm512_srai_epi32(a, 31);
+}
+static inline ivec if_greater(ivec a, ivec b, ivec yes, ivec no) {
+    return _mm512_mask_blend_epi32(_mm512_cmpgt_epi32_mask(a, b), no, yes);
+}
+static inline uint32_t greater_mask(ivec a, ivec b) {
+    return _mm512_cmpgt_epi32_mask(a, b);
+}
+static inline uint32_t equal_mask(ivec a, ivec b) {
+    return _mm512_cmpeq_epi32_mask(a, b);
+}
+static inline uint32_t equal_mask_f(vec a, vec b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
+}
+static inline uint32_t unordered_mask(vec a, vec b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
+}
+static inline vec inverse(vec a) {
+    return _mm512_maskz_div_ps(_mm512_cmp_ps_mask(a, all(0), _CMP_NEQ_UQ), all(1), a);
+}
+static inline void store_halves(uint16_t *p, vec a) {
+    _mm256_storeu_si256((void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+
+/* Quarters of the vectors first: they come out as blocks 0-3, 8-11, 4-7, 12-15. */
+#define DEFINE_ACROSS(name, op)                                                                    \
+    static inline vec name(vec r[LANES]) {                                                         \
+        for (int i = 0; i < 8; i++)                                                                \
+            r[i] = op(_mm512_shuffle_f32x4(r[i], r[i + 8], 0x44),                                  \
+                      _mm512_shuffle_f32x4(r[i], r[i + 8], 0xee));                                 \
+        for (int i = 0; i < 4; i++)                                                                \
+            r[i] = op(_mm512_shuffle_f32x4(r[i], r[i + 4], 0x88),                                  \
+                      _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd));                                 \
+        for (int step = 2; step > 0; step--)                                                       \
+            for (int i = 0; i < step; i++)                                                         \
+                r[i] = op(_mm512_unpacklo_ps(r[i], r[i + step]),                                   \
+                          _mm512_unpackhi_ps(r[i], r[i + step]));                                  \
+        return _mm512_shuffle_f32x4(r[0], r[0], 0xd8);                                             \
+    }
+
+static inline __m256i low_bytes(const block32 *b) {
+    return _mm256_set_m128i(_mm512_cvtepi32_epi8(_mm512_cvttps_epi32(b->v[1])),
+                            _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(b->v[0])));
+}
+
+static inline block32 floats_of(__m256i bytes) {
+    block32 b;
+    b.v[0] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
+    b.v[1] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));
+    return b;
+}
+
+#endif

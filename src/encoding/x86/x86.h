@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What each file of kernels puts into the table. */
+#ifndef TARE_ENCODING_X86_X86_H
+#define TARE_ENCODING_X86_X86_H
+
+#include "encoding/kernels.h"
+
+void tare_kernels_use_blocks32_avx2(tare_kernels *k);
+void tare_kernels_use_halves_avx2(tare_kernels *k);
+void tare_kernels_use_words_avx2(tare_kernels *k);
+void tare_kernels_use_blocks32_avx512(tare_kernels *k);
+void tare_kernels_use_halves_avx512(tare_kernels *k);
+
+#endif
