@@ -66,13 +66,17 @@ const char *tare_foreign_file(const tare_probe *probe);
  * `end` is a finding (and file->is_truncated) when may_be_truncated, else TRUNCATED. */
 typedef struct tare_layout_rules {
     uint32_t file;
-    size_t first_tensor; /* the tensors of the file begin here: checking a set stays linear */
+    size_t first_tensor;   /* the tensors of the file begin here: checking a set stays linear */
+    uint64_t padding_from; /* padding from here to base is the first filler; 0: there is none */
     uint64_t base, end;
     uint32_t alignment;
     bool allows_gaps;
     bool allows_aliases;
     bool may_be_truncated;
     const char *truncated_code; /* of the finding: "gguf.truncated-data" */
+    /* Where the directory states the place of a tensor, for faults; NULL: at its record. */
+    uint64_t (*place)(const void *ctx, size_t tensor);
+    const void *place_ctx;
 } tare_layout_rules;
 
 tare_status tare_layout_check(tare_model *m, const tare_layout_rules *rules, tare_filler **fillers,

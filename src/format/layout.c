@@ -22,12 +22,16 @@ static int compare(const void *a, const void *b) {
     return (x->tensor > y->tensor) - (x->tensor < y->tensor);
 }
 
-static tare_status fault(const tare_model *m, size_t tensor, uint32_t file, tare_status status,
-                         const char *what, tare_error *err) {
-    const tare_tensor *t = &m->catalog.tensors[tensor];
-    tare_fail_at(err, status, t->offset, what);
-    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, t->name);
-    if (m->n_files > 1) tare_error_file(err, m->files[file].name);
+static uint64_t place_of(const tare_model *m, const tare_layout_rules *rules, size_t tensor) {
+    return rules->place ? rules->place(rules->place_ctx, tensor)
+                        : m->catalog.tensors[tensor].offset;
+}
+
+static tare_status fault(const tare_model *m, const tare_layout_rules *rules, size_t tensor,
+                         tare_status status, const char *what, tare_error *err) {
+    tare_fail_at(err, status, place_of(m, rules, tensor), what);
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, m->catalog.tensors[tensor].name);
+    if (m->n_files > 1) tare_error_file(err, m->files[rules->file].name);
     return status;
 }
 
@@ -35,13 +39,12 @@ static tare_status fault(const tare_model *m, size_t tensor, uint32_t file, tare
 static tare_status beyond_end(tare_model *m, const tare_layout_rules *rules, size_t tensor,
                               tare_report *report, tare_error *err) {
     static const char what[] = "tensor data beyond the end of the file";
-    if (!rules->may_be_truncated)
-        return fault(m, tensor, rules->file, TARE_ERR_TRUNCATED, what, err);
+    if (!rules->may_be_truncated) return fault(m, rules, tensor, TARE_ERR_TRUNCATED, what, err);
     const tare_tensor *t = &m->catalog.tensors[tensor];
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_TRUNCATED, rules->truncated_code);
     f.item_kind = TARE_ITEM_TENSOR;
     f.item = (int64_t)tensor;
-    f.offset = t->offset;
+    f.offset = place_of(m, rules, tensor);
     if (m->n_files > 1) f.file = tare_str_of(m->files[rules->file].name);
     f.item_name = t->name;
     f.text = tare_str_of(what);
@@ -62,10 +65,10 @@ static tare_status collect(tare_model *m, const tare_layout_rules *rules, range 
             uint64_t end;
             if (plane->file != rules->file) continue;
             if (plane->offset < rules->base || !tare_add_u64(plane->offset, plane->size, &end))
-                return fault(m, i, rules->file, TARE_ERR_CORRUPT,
-                             "tensor data outside the data section", err);
+                return fault(m, rules, i, TARE_ERR_CORRUPT, "tensor data outside the data section",
+                             err);
             if (rules->alignment > 1 && (plane->offset - rules->base) % rules->alignment)
-                return fault(m, i, rules->file, TARE_ERR_CORRUPT, "tensor data is misaligned", err);
+                return fault(m, rules, i, TARE_ERR_CORRUPT, "tensor data is misaligned", err);
             /* Nothing of an empty tensor can be missing; a writer that pads before it but not
              * behind puts it beyond the end. */
             if (plane->offset > rules->end ? plane->size || !rules->may_be_truncated
@@ -94,16 +97,20 @@ static tare_status walk(tare_model *m, const tare_layout_rules *rules, const ran
                         size_t n, tare_filler **fillers, size_t *n_fillers, size_t *capacity,
                         tare_error *err) {
     uint64_t begin = rules->base, end = rules->base;
+    uint64_t padded = tare_min_u64(rules->base, m->files[rules->file].reader.size);
+    if (rules->padding_from && rules->padding_from < padded &&
+        !put_filler(m, rules, fillers, n_fillers, capacity, rules->padding_from, padded))
+        return tare_fail(err, TARE_ERR_NOMEM, "list of gaps");
     for (size_t i = 0; i < n; i++) {
         const range *r = &ranges[i];
         if (r->offset == r->end) continue;
         if (r->offset < end) {
             if (rules->allows_aliases && r->offset == begin && r->end == end) continue;
-            return fault(m, r->tensor, rules->file, TARE_ERR_CORRUPT,
+            return fault(m, rules, r->tensor, TARE_ERR_CORRUPT,
                          "tensor data overlaps that of another tensor", err);
         }
         if (r->offset > end && !rules->allows_gaps)
-            return fault(m, r->tensor, rules->file, TARE_ERR_CORRUPT,
+            return fault(m, rules, r->tensor, TARE_ERR_CORRUPT,
                          "tensor data leaves a hole before it", err);
         uint64_t to = tare_min_u64(r->offset, rules->end);
         if (to > end && !put_filler(m, rules, fillers, n_fillers, capacity, end, to))

@@ -7,7 +7,7 @@
 #include "format/format.h"
 
 static const tare_format *const formats[] = {
-    NULL, /* the end */
+    &tare_format_gguf, NULL, /* the end */
 };
 
 const tare_format *tare_format_row(size_t i) {

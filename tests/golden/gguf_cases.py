@@ -26,7 +26,7 @@ bad("counts-missing", "the file ends after the version", b"GGUF\x03\0\0\0",
 bad("kv-count-cut", "the file ends in the key count", Gguf().file()[:20],
     "TRUNCATED", 16, "key count")
 bad("magic-wrong-case", "gguf in small letters is not the magic", b"gguf" + Gguf().file()[4:],
-    "UNSUPPORTED", 0, "format")
+    "CORRUPT", 0, "format")
 bad("version-0", "version 0 never existed", Gguf(version=0), "CORRUPT", "version", "version")
 bad("version-4", "a version that does not exist yet", Gguf(version=4),
     "CORRUPT", "version", "version")

@@ -61,7 +61,7 @@ def yes(name, note, source, *findings, **more):
 
 # ---- the eight bytes and the brace ----------------------------------------------------------------
 
-no("length-cut", "seven bytes, not even a length", b"\x08\0\0\0\0\0\0", "UNSUPPORTED", None, "format")
+no("length-cut", "seven bytes, not even a length", b"\x08\0\0\0\0\0\0", "CORRUPT", 0, "format")
 no("length-over-limit", "a header one byte over 100,000,000",
    St(obj(A), bytes(8), length=100000001), "LIMIT", 0, "header")
 no("length-2-64", "openasr#73: a header length of 2^64-1 that sizes an allocation",
@@ -75,9 +75,9 @@ no("length-two", "a length of 2 that leaves only the brace and a quote",
 no("leading-space", "a space before the brace, which the reference reader lets pass",
    St(" " + obj(A), bytes(8)), "CORRUPT", 8, "{")
 no("leading-bom", "a byte order mark before the brace",
-   St(b"\xef\xbb\xbf" + obj(A).encode(), bytes(8)), "UNSUPPORTED", None, "format")
+   St(b"\xef\xbb\xbf" + obj(A).encode(), bytes(8)), "CORRUPT", 0, "format")
 no("leading-bracket", "a list instead of an object", St("[" + obj(A) + "]", bytes(8)),
-   "UNSUPPORTED", None, "format")
+   "CORRUPT", 0, "format")
 
 # ---- JSON -----------------------------------------------------------------------------------------
 
