@@ -103,7 +103,7 @@ static tare_status walk(tare_model *m, const tare_layout_rules *rules, const ran
         return tare_fail(err, TARE_ERR_NOMEM, "list of gaps");
     for (size_t i = 0; i < n; i++) {
         const range *r = &ranges[i];
-        if (r->offset == r->end) continue;
+        if (r->offset == r->end && rules->allows_gaps) continue;
         if (r->offset < end) {
             if (rules->allows_aliases && r->offset == begin && r->end == end) continue;
             return fault(m, rules, r->tensor, TARE_ERR_CORRUPT,

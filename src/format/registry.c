@@ -7,7 +7,9 @@
 #include "format/format.h"
 
 static const tare_format *const formats[] = {
-    &tare_format_gguf, NULL, /* the end */
+    &tare_format_gguf,
+    &tare_format_safetensors,
+    NULL, /* the end */
 };
 
 const tare_format *tare_format_row(size_t i) {
