@@ -33,5 +33,6 @@ const tare_kernels *tare_kernels_get(void);
 void tare_kernels_init_plain(tare_kernels *k);
 void tare_kernels_init_fp8(tare_kernels *k);
 void tare_kernels_init_legacy(tare_kernels *k);
+void tare_kernels_init_kquant_encode(tare_kernels *k);
 
 #endif
