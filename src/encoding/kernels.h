@@ -34,5 +34,8 @@ void tare_kernels_init_plain(tare_kernels *k);
 void tare_kernels_init_fp8(tare_kernels *k);
 void tare_kernels_init_legacy(tare_kernels *k);
 void tare_kernels_init_kquant_encode(tare_kernels *k);
+void tare_kernels_init_iq4_encode(tare_kernels *k);
+void tare_kernels_init_fp4_encode(tare_kernels *k);
+void tare_kernels_init_lowbit_encode(tare_kernels *k);
 
 #endif

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "encoding/numbers.h"
-#include "encoding/kernels.h"
+#include "encoding/blocks.h"
 #include "encoding/kquant.h"
+#include "encoding/numbers.h"
 #include "encoding/search.h"
 
 /* A super-block on its way: one scale and minimum a sub-block, one code an element. */
@@ -19,16 +19,19 @@ typedef struct super_block {
 
 /* How an affine format (q2_K, q4_K, q5_K) differs from its siblings. */
 typedef struct affine_form {
-    int sub;                       /* elements in a sub-block */
-    float sigma_factor;            /* of the mean square, in the weights with importance */
-    bool weighs_by_mean;           /* without importance: sqrt(mean square) + |x|, else |x| */
-    bool clamps_weighted;          /* sub-scales of the weighted search are held to 63 */
+    int sub;              /* elements in a sub-block */
+    float sigma_factor;   /* of the mean square, in the weights with importance */
+    bool weighs_by_mean;  /* without importance: sqrt(mean square) + |x|, else |x| */
+    bool clamps_weighted; /* sub-scales of the weighted search are held to 63 */
     tare_affine_walk plain, weighted;
 } affine_form;
 
-static const affine_form form_q2 = {16, 1, false, false, {-0.5f, 0.1f, 15, 3, 1}, {-0.9f, 0.05f, 36, 3, 0}};
-static const affine_form form_q4 = {32, 2, true, false, {-1.0f, 0.1f, 20, 15, 0}, {-0.9f, 0.05f, 36, 15, 0}};
-static const affine_form form_q5 = {32, 2, true, true, {-0.5f, 0.1f, 15, 31, 0}, {-0.9f, 0.05f, 36, 31, 0}};
+static const affine_form form_q2 = {
+    16, 1, false, false, {-0.5f, 0.1f, 15, 3, 1}, {-0.9f, 0.05f, 36, 3, 0}};
+static const affine_form form_q4 = {
+    32, 2, true, false, {-1.0f, 0.1f, 20, 15, 0}, {-0.9f, 0.05f, 36, 15, 0}};
+static const affine_form form_q5 = {
+    32, 2, true, true, {-0.5f, 0.1f, 15, 31, 0}, {-0.9f, 0.05f, 36, 31, 0}};
 
 static float sum_of_squares(const float *x, int n) {
     float sum = 0;
@@ -63,9 +66,8 @@ static void search_affine(super_block *b, float *sub_weights, const float *x,
                 importance_weights(weights, sub, importance + j * form->sub, form->sub, sigma2);
         else
             plain_weights(weights, sub, form);
-        b->scales[j] =
-            tare_search_affine(b->codes + j * form->sub, &b->minus_mins[j], sub, weights, form->sub,
-                               importance ? &form->weighted : &form->plain);
+        b->scales[j] = tare_search_affine(b->codes + j * form->sub, &b->minus_mins[j], sub, weights,
+                                          form->sub, importance ? &form->weighted : &form->plain);
     }
 }
 
@@ -204,7 +206,8 @@ static void encode_block_q3_k(uint8_t *y, const float *x, const float *importanc
     pack_2bit(y + Q3_K_QS, b.codes);
 }
 
-/* ---- q4_K and q5_K ---------------------------------------------------------------------------- */
+/* ---- q4_K and q5_K ----------------------------------------------------------------------------
+ */
 
 /* Eight pairs of 6-bit values in 12 bytes; values above 63 (which the weighted search can give)
  * spill as they do in the reference. */
@@ -286,8 +289,8 @@ static void pack_q6(uint8_t *y, const uint8_t *codes) {
             uint8_t *ql = y + Q6_K_QL + 64 * h + l;
             ql[0] = (uint8_t)((c[0] & 15) | (c[64] & 15) << 4);
             ql[32] = (uint8_t)((c[32] & 15) | (c[96] & 15) << 4);
-            y[Q6_K_QH + 32 * h + l] = (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 | c[64] >> 4 << 4 |
-                                                c[96] >> 4 << 6);
+            y[Q6_K_QH + 32 * h + l] =
+                (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 | c[64] >> 4 << 4 | c[96] >> 4 << 6);
         }
 }
 
@@ -315,25 +318,10 @@ static void encode_block_q6_k(uint8_t *y, const float *x, const float *importanc
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-typedef void (*encode_block_fn)(uint8_t *y, const float *x, const float *importance);
-
-static void encode_rows(const tare_rows_mut *dst, const float *src,
-                        const tare_encode_params *params, size_t block_bytes,
-                        encode_block_fn encode_block) {
-    const float *importance = params ? params->importance : NULL;
-    uint8_t *y = dst->planes[0];
-    for (uint64_t row = 0; row < dst->n_rows; row++)
-        for (uint64_t i = 0; i < dst->cols; i += 256, src += 256, y += block_bytes) {
-            float x[256]; /* src may lie at any address */
-            memcpy(x, src, sizeof x);
-            encode_block(y, x, importance ? importance + i : NULL);
-        }
-}
-
 #define DEFINE_ENCODE(name, NAME)                                                                  \
     static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
                               const tare_encode_params *params) {                                  \
-        encode_rows(dst, src, params, NAME##_BYTES, encode_block_##name);                          \
+        tare_encode_blocks(dst, src, params, 256, NAME##_BYTES, encode_block_##name);              \
     }
 DEFINE_ENCODE(q2_k, Q2_K)
 DEFINE_ENCODE(q3_k, Q3_K)

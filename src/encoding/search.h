@@ -35,12 +35,12 @@ float tare_search_signed_moves(uint8_t *codes, const float *x, int n, int top);
 typedef struct tare_affine_walk {
     float first, step;
     int n_steps;
-    int top; /* largest code */
+    int top;      /* largest code */
     int uses_abs; /* error |diff| in place of diff^2 */
 } tare_affine_walk;
 
-/* x ~ scale * code - *minus_min, codes 0..top, *minus_min >= 0: least weighted error along the walk.
- * A constant block gives scale 0 and codes 0. n <= 32. */
+/* x ~ scale * code - *minus_min, codes 0..top, *minus_min >= 0: least weighted error along the
+ * walk. A constant block gives scale 0 and codes 0. n <= 32. */
 float tare_search_affine(uint8_t *codes, float *minus_min, const float *x, const float *weights,
                          int n, const tare_affine_walk *walk);
 
