@@ -37,5 +37,7 @@ void tare_kernels_init_kquant_encode(tare_kernels *k);
 void tare_kernels_init_iq4_encode(tare_kernels *k);
 void tare_kernels_init_fp4_encode(tare_kernels *k);
 void tare_kernels_init_lowbit_encode(tare_kernels *k);
+void tare_kernels_init_iq_encode(tare_kernels *k);
+void tare_kernels_init_iq1_encode(tare_kernels *k);
 
 #endif

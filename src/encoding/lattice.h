@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From any combination of levels to a point of a codebook: the point itself where it is one, else
+ * the list of points nearest to it. The tables are computed once, at first use. */
+#ifndef TARE_ENCODING_LATTICE_H
+#define TARE_ENCODING_LATTICE_H
+
+#include <stdint.h>
+
+typedef struct tare_lattice {
+    const uint16_t *points; /* packed as in codebooks.h */
+    uint16_t n_points;
+    uint8_t lanes;  /* elements of a point */
+    uint8_t bits;   /* of an element in a packed point */
+    uint8_t levels; /* an element is 0..levels-1 */
+    uint8_t rings;  /* how many different distances a list covers */
+    int32_t *at;    /* by place: index of the point, or -1 - start of the list in `near` */
+    uint16_t *near; /* lists: their length, then indexes of points, nearest first, then ascending */
+} tare_lattice;
+
+typedef enum tare_lattice_id {
+    TARE_LATTICE_IQ2_XXS,
+    TARE_LATTICE_IQ2_XS,
+    TARE_LATTICE_IQ2_S,
+    TARE_LATTICE_IQ1,
+    TARE_LATTICE_IQ3_XXS,
+    TARE_LATTICE_IQ3_S,
+    TARE_LATTICE_COUNT
+} tare_lattice_id;
+
+const tare_lattice *tare_lattice_get(tare_lattice_id id);
+
+/* Where a combination of levels stands in `at`. */
+static inline uint32_t tare_lattice_place(const tare_lattice *l, const uint8_t *levels) {
+    uint32_t place = 0;
+    for (int i = l->lanes - 1; i >= 0; i--) place = place * l->levels + levels[i];
+    return place;
+}
+
+static inline uint8_t tare_lattice_level(const tare_lattice *l, uint32_t index, int lane) {
+    return (uint8_t)(l->points[index] >> l->bits * lane & ((1 << l->bits) - 1));
+}
+
+#endif
