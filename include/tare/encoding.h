@@ -161,6 +161,8 @@ TARE_API const tare_encoding *tare_encoding_find(tare_str name);
 /* Whether rows can be turned into f32, and made from it. */
 TARE_API bool tare_encoding_can_decode(const tare_encoding *encoding);
 TARE_API bool tare_encoding_can_encode(const tare_encoding *encoding);
+/* Whether rows can be made from f32 only with an importance vector. */
+TARE_API bool tare_encoding_needs_importance(const tare_encoding *encoding);
 /* Bits an element takes, scales included; 0 for UNKNOWN and list planes not counted. */
 TARE_API double tare_encoding_bits(const tare_encoding *encoding);
 

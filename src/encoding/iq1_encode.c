@@ -278,6 +278,6 @@ static void encode_iq1_m(const tare_rows_mut *dst, const float *src,
 }
 
 void tare_kernels_init_iq1_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_IQ1_S] = encode_iq1_s;
-    k->encode[TARE_ENCODING_IQ1_M] = encode_iq1_m;
+    k->encode_weighted[TARE_ENCODING_IQ1_S] = encode_iq1_s;
+    k->encode[TARE_ENCODING_IQ1_M] = k->encode_weighted[TARE_ENCODING_IQ1_M] = encode_iq1_m;
 }

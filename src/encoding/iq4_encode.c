@@ -126,6 +126,6 @@ static void encode_iq4_xs(const tare_rows_mut *dst, const float *src,
 }
 
 void tare_kernels_init_iq4_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_IQ4_NL] = encode_iq4_nl;
-    k->encode[TARE_ENCODING_IQ4_XS] = encode_iq4_xs;
+    k->encode[TARE_ENCODING_IQ4_NL] = k->encode_weighted[TARE_ENCODING_IQ4_NL] = encode_iq4_nl;
+    k->encode[TARE_ENCODING_IQ4_XS] = k->encode_weighted[TARE_ENCODING_IQ4_XS] = encode_iq4_xs;
 }

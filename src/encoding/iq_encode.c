@@ -361,9 +361,9 @@ DEFINE_ENCODE(iq3_xxs, IQ3_XXS)
 DEFINE_ENCODE(iq3_s, IQ3_S)
 
 void tare_kernels_init_iq_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_IQ2_XXS] = encode_iq2_xxs;
-    k->encode[TARE_ENCODING_IQ2_XS] = encode_iq2_xs;
-    k->encode[TARE_ENCODING_IQ2_S] = encode_iq2_s;
-    k->encode[TARE_ENCODING_IQ3_XXS] = encode_iq3_xxs;
-    k->encode[TARE_ENCODING_IQ3_S] = encode_iq3_s;
+    k->encode_weighted[TARE_ENCODING_IQ2_XXS] = encode_iq2_xxs;
+    k->encode_weighted[TARE_ENCODING_IQ2_XS] = encode_iq2_xs;
+    k->encode[TARE_ENCODING_IQ2_S] = k->encode_weighted[TARE_ENCODING_IQ2_S] = encode_iq2_s;
+    k->encode[TARE_ENCODING_IQ3_XXS] = k->encode_weighted[TARE_ENCODING_IQ3_XXS] = encode_iq3_xxs;
+    k->encode[TARE_ENCODING_IQ3_S] = k->encode_weighted[TARE_ENCODING_IQ3_S] = encode_iq3_s;
 }

@@ -16,6 +16,13 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     tare_kernels_init_plain(k);
     tare_kernels_init_fp8(k);
     tare_kernels_init_legacy(k);
+    tare_kernels_init_legacy_weighted(k);
+    tare_kernels_init_kquant_encode(k);
+    tare_kernels_init_iq4_encode(k);
+    tare_kernels_init_fp4_encode(k);
+    tare_kernels_init_lowbit_encode(k);
+    tare_kernels_init_iq_encode(k);
+    tare_kernels_init_iq1_encode(k);
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
     tare_kernels_init_x86(k, cpu);
 #else

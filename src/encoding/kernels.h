@@ -16,6 +16,8 @@ typedef void (*tare_encode_fn)(const tare_rows_mut *dst, const float *src,
 typedef struct tare_kernels {
     tare_decode_fn decode[TARE_ENCODING_COUNT]; /* NULL: cannot */
     tare_encode_fn encode[TARE_ENCODING_COUNT];
+    tare_encode_fn encode_weighted[TARE_ENCODING_COUNT]; /* with params->importance; NULL: weights
+                                                            make no difference to the format */
     tare_encode_fn encode_best[TARE_ENCODING_COUNT];
     void (*count_oddities)(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
@@ -33,6 +35,7 @@ const tare_kernels *tare_kernels_get(void);
 void tare_kernels_init_plain(tare_kernels *k);
 void tare_kernels_init_fp8(tare_kernels *k);
 void tare_kernels_init_legacy(tare_kernels *k);
+void tare_kernels_init_legacy_weighted(tare_kernels *k);
 void tare_kernels_init_kquant_encode(tare_kernels *k);
 void tare_kernels_init_iq4_encode(tare_kernels *k);
 void tare_kernels_init_fp4_encode(tare_kernels *k);

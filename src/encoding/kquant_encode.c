@@ -330,9 +330,9 @@ DEFINE_ENCODE(q5_k, Q5_K)
 DEFINE_ENCODE(q6_k, Q6_K)
 
 void tare_kernels_init_kquant_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_Q2_K] = encode_q2_k;
-    k->encode[TARE_ENCODING_Q3_K] = encode_q3_k;
-    k->encode[TARE_ENCODING_Q4_K] = encode_q4_k;
-    k->encode[TARE_ENCODING_Q5_K] = encode_q5_k;
-    k->encode[TARE_ENCODING_Q6_K] = encode_q6_k;
+    k->encode[TARE_ENCODING_Q2_K] = k->encode_weighted[TARE_ENCODING_Q2_K] = encode_q2_k;
+    k->encode[TARE_ENCODING_Q3_K] = k->encode_weighted[TARE_ENCODING_Q3_K] = encode_q3_k;
+    k->encode[TARE_ENCODING_Q4_K] = k->encode_weighted[TARE_ENCODING_Q4_K] = encode_q4_k;
+    k->encode[TARE_ENCODING_Q5_K] = k->encode_weighted[TARE_ENCODING_Q5_K] = encode_q5_k;
+    k->encode[TARE_ENCODING_Q6_K] = k->encode_weighted[TARE_ENCODING_Q6_K] = encode_q6_k;
 }

@@ -11,7 +11,13 @@ bool tare_encoding_can_decode(const tare_encoding *encoding) {
 }
 
 bool tare_encoding_can_encode(const tare_encoding *encoding) {
-    return tare_kernels_get()->encode[encoding->id] != NULL;
+    const tare_kernels *k = tare_kernels_get();
+    return k->encode[encoding->id] || k->encode_weighted[encoding->id];
+}
+
+bool tare_encoding_needs_importance(const tare_encoding *encoding) {
+    const tare_kernels *k = tare_kernels_get();
+    return !k->encode[encoding->id] && k->encode_weighted[encoding->id];
 }
 
 /* Whole blocks, and a number of floats that memory can hold. */
@@ -38,21 +44,30 @@ tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const ta
     return TARE_OK;
 }
 
+static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *encoding,
+                                  const tare_encode_params *params, tare_error *err) {
+    const tare_kernels *k = tare_kernels_get();
+    *out = k->encode[encoding->id];
+    if (params->importance && k->encode_weighted[encoding->id])
+        *out = k->encode_weighted[encoding->id];
+    if (!*out && k->encode_weighted[encoding->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "type needs an importance matrix");
+    if (!*out) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be encoded");
+    /* A plain number has one best value, whatever is asked for. */
+    if (params->quality == TARE_QUALITY_BEST && encoding->kind == TARE_KIND_BLOCK) {
+        *out = k->encode_best[encoding->id];
+        if (!*out) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type has no better encoder");
+    }
+    return TARE_OK;
+}
+
 tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                              const float *src, const tare_encode_params *params, tare_error *err) {
     static const tare_encode_params plain = {NULL, TARE_QUALITY_DEFAULT};
     TARE_REQUIRE(encoding && dst, err);
     if (!params) params = &plain;
-    const tare_kernels *k = tare_kernels_get();
-    tare_encode_fn encode = k->encode[encoding->id];
-    if (!encode) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be encoded");
-    /* A plain number has one best value, whatever is asked for. */
-    if (params->quality == TARE_QUALITY_BEST && encoding->kind == TARE_KIND_BLOCK) {
-        encode = k->encode_best[encoding->id];
-        if (!encode) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type has no better encoder");
-    }
-    if (params->importance && encoding->kind == TARE_KIND_BLOCK)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "type has no encoder that weighs columns");
+    tare_encode_fn encode;
+    TARE_TRY(choose_encoder(&encode, encoding, params, err));
     TARE_TRY(check_shape(encoding, dst->n_rows, dst->cols, err));
     if (dst->n_rows == 0 || dst->cols == 0) return TARE_OK;
     TARE_REQUIRE(src && dst->planes[0], err);

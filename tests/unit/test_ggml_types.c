@@ -74,6 +74,18 @@ static void check_type(const tare_kernels *k, const tare_encoding *e, const char
         assert_memory_equal(bytes, plain, size);
         free(bytes);
     }
+    if (k->encode_weighted[e->id] && find_of("weighted", type)) {
+        size_t size = COUNT / e->planes[0].unit * e->planes[0].unit_bytes;
+        uint8_t *bytes = malloc(size);
+        float importance[COLS];
+        assert_non_null(bytes);
+        memcpy(importance, find("imatrix"), sizeof importance);
+        tare_rows_mut rows = {{bytes}, ROWS, COLS};
+        tare_encode_params params = {.importance = importance};
+        k->encode_weighted[e->id](&rows, source, &params);
+        assert_memory_equal(bytes, find_of("weighted", type), size);
+        free(bytes);
+    }
     if (k->decode[e->id]) {
         tare_rows rows = {{stored}, ROWS, COLS};
         k->decode[e->id](floats, &rows);
