@@ -342,7 +342,7 @@ static tare_status write_fillers(writer *w, uint64_t header, uint64_t data_offse
 }
 
 static tare_status write_part(writer *w, const part *p, const char *name, tare_error *err) {
-    uint64_t header, data_offset, end;
+    uint64_t header, data_offset, end = 0;
     TARE_TRY(tare_write_plan_add_file(w->plan, name, &w->file, err));
     TARE_TRY(header_size(w, p, &header, err));
     TARE_TRY(align(w, header, &data_offset, err));
