@@ -22,10 +22,9 @@ if not found or not re.search(rf"version {VERSION}\.", found):
 sources = tree.files(tree.C_SOURCES)
 if "--fix" in sys.argv:
     sys.exit(subprocess.run([program, "-i", *sources], cwd=tree.ROOT).returncode)
-findings = []
-for source in sources:
-    run = subprocess.run([program, "--dry-run", "-Werror", source], cwd=tree.ROOT, text=True,
-                         capture_output=True)
-    if run.returncode:
-        findings.append(run.stderr.splitlines()[0] if run.stderr else source)
+run = subprocess.run([program, "--dry-run", "-Werror", *sources], cwd=tree.ROOT, text=True,
+                     capture_output=True)
+findings = [line for line in run.stderr.splitlines() if ": error: " in line]
+if run.returncode and not findings:
+    findings = [run.stderr]
 tree.finish(findings, len(sources))
