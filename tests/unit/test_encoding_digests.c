@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against an encoder or decoder whose output changes: the digests below were taken when the
- * output had been compared with ggml's, byte for byte, over many million elements (the small floats:
- * with slow arithmetic, in test_encoding_floats), and hold the
- * identity where ggml is not at hand. The input comes from integers only, so that it is the same
- * on every system. A digest that differs is a broken promise, not a number to be updated. */
+ * output had been compared with ggml's, byte for byte, over many million elements (the small
+ * floats: with slow arithmetic, in test_encoding_floats), and hold the identity where ggml is not
+ * at hand. The input comes from integers only, so that it is the same on every system. A digest
+ * that differs is a broken promise, not a number to be updated. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
