@@ -33,6 +33,7 @@ typedef struct tare_format {
     const char *description;
     const char *suffix; /* ".gguf", "" for directories */
     bool is_directory;
+    uint32_t version; /* that is written; 0: the format has none */
     const tare_holding *holding;
     /* Whether the input is of this format, by content. */
     bool (*probe)(const tare_probe *probe);

@@ -287,7 +287,12 @@ static tare_status restore_from(restore *r, size_t key, tare_error *err) {
     if (status == TARE_OK) status = check_entries(r, &why);
     if (status == TARE_ERR_NOMEM) return tare_fail(err, status, why.what);
     if (status != TARE_OK) return report_unreadable(r, &c->metadata[key], &why);
+    tare_metadata *record = TARE_NEW(&r->m->arena, tare_metadata);
+    if (!record) return tare_fail(err, TARE_ERR_NOMEM, "carried tensors");
     TARE_TRY(apply_all(r, err));
+    *record = c->metadata[key];
+    r->m->carried = record;
+    r->m->carried_at = key;
     c->n_metadata--;
     memmove(&c->metadata[key], &c->metadata[key + 1], (c->n_metadata - key) * sizeof *c->metadata);
     return TARE_OK;
