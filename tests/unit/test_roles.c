@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: norms that are quantized because their name was not known, rows of the table that
+ * never fit because an earlier one takes their names, layers and experts taken for each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "ops/roles.h"
+
+static const struct {
+    const char *name;
+    tare_role role;
+    int layer, expert;
+    const char *marks; /* g: GGUF, e: expert, s: shared expert, b: bias */
+} cases[] = {
+    {"token_embd.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, "g"},
+    {"output.weight", TARE_ROLE_OUTPUT, -1, -1, "g"},
+    {"output_norm.weight", TARE_ROLE_NORM, -1, -1, "g"},
+    {"blk.12.attn_q.weight", TARE_ROLE_ATTN_Q, 12, -1, "g"},
+    {"blk.12.attn_q_norm.weight", TARE_ROLE_NORM, 12, -1, "g"},
+    {"blk.0.attn_v.bias", TARE_ROLE_ATTN_V, 0, -1, "gb"},
+    {"blk.0.attn_output.weight", TARE_ROLE_ATTN_OUTPUT, 0, -1, "g"},
+    {"blk.3.ffn_gate_inp.weight", TARE_ROLE_ROUTER, 3, -1, "g"},
+    {"blk.3.ffn_down_exps.weight", TARE_ROLE_FFN_DOWN, 3, -1, "ge"},
+    {"blk.3.ffn_down.7.weight", TARE_ROLE_FFN_DOWN, 3, 7, "ge"},
+    {"blk.3.ffn_up_shexp.weight", TARE_ROLE_FFN_UP, 3, -1, "gs"},
+    {"blk.5.ssm_conv1d.weight", TARE_ROLE_SSM, 5, -1, "g"},
+    {"rope_freqs.weight", TARE_ROLE_ROPE, -1, -1, "g"},
+    {"model.embed_tokens.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, ""},
+    {"lm_head.weight", TARE_ROLE_OUTPUT, -1, -1, ""},
+    {"model.norm.weight", TARE_ROLE_NORM, -1, -1, ""},
+    {"model.layers.31.input_layernorm.weight", TARE_ROLE_NORM, 31, -1, ""},
+    {"model.layers.31.self_attn.q_proj.weight", TARE_ROLE_ATTN_Q, 31, -1, ""},
+    {"model.layers.31.self_attn.o_proj.weight", TARE_ROLE_ATTN_OUTPUT, 31, -1, ""},
+    {"model.layers.31.self_attn.k_norm.weight", TARE_ROLE_NORM, 31, -1, ""},
+    {"model.layers.2.mlp.gate_proj.weight", TARE_ROLE_FFN_GATE, 2, -1, ""},
+    {"model.layers.2.mlp.experts.63.down_proj.weight", TARE_ROLE_FFN_DOWN, 2, 63, "e"},
+    {"model.layers.2.mlp.shared_experts.up_proj.weight", TARE_ROLE_FFN_UP, 2, -1, "s"},
+    {"model.layers.2.mlp.gate.weight", TARE_ROLE_ROUTER, 2, -1, ""},
+    {"model.layers.2.block_sparse_moe.experts.5.w2.weight", TARE_ROLE_FFN_DOWN, 2, 5, "e"},
+    {"transformer.h.4.attn.c_attn.weight", TARE_ROLE_ATTN_QKV, 4, -1, ""},
+    {"transformer.h.4.attn.c_proj.weight", TARE_ROLE_ATTN_OUTPUT, 4, -1, ""},
+    {"transformer.h.4.mlp.c_proj.weight", TARE_ROLE_FFN_DOWN, 4, -1, ""},
+    {"transformer.h.4.ln_1.weight", TARE_ROLE_NORM, 4, -1, ""},
+    {"transformer.wte.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, ""},
+    {"transformer.wpe.weight", TARE_ROLE_POSITION_EMBEDDING, -1, -1, ""},
+    {"bert.encoder.layer.1.attention.self.value.weight", TARE_ROLE_ATTN_V, 1, -1, ""},
+    {"bert.encoder.layer.1.attention.output.dense.weight", TARE_ROLE_ATTN_OUTPUT, 1, -1, ""},
+    {"bert.encoder.layer.1.attention.output.LayerNorm.weight", TARE_ROLE_NORM, 1, -1, ""},
+    {"bert.encoder.layer.1.output.dense.weight", TARE_ROLE_FFN_DOWN, 1, -1, ""},
+    {"bert.embeddings.token_type_embeddings.weight", TARE_ROLE_TYPE_EMBEDDING, -1, -1, ""},
+    {"encoder.block.0.layer.0.SelfAttention.q.weight", TARE_ROLE_ATTN_Q, 0, -1, ""},
+    {"gpt_neox.layers.9.mlp.dense_4h_to_h.bias", TARE_ROLE_FFN_DOWN, 9, -1, "b"},
+    {"conv1.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
+    {"layers.3.linear.weight", TARE_ROLE_UNKNOWN, 3, -1, ""},
+    {"plnx.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
+    {"lnx.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
+    {"ln.weight", TARE_ROLE_NORM, -1, -1, ""},
+    {"", TARE_ROLE_UNKNOWN, -1, -1, ""},
+    {".", TARE_ROLE_UNKNOWN, -1, -1, ""},
+    {".weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
+    {"99999999999.lm_head", TARE_ROLE_OUTPUT, -1, -1, ""},
+};
+
+static void names_tell_roles(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tare_role_info info = tare_role_of_name(tare_str_of(cases[i].name));
+        print_message("%s\n", cases[i].name);
+        assert_int_equal(info.role, cases[i].role);
+        assert_int_equal(info.layer, cases[i].layer);
+        assert_int_equal(info.expert, cases[i].expert);
+        assert_int_equal(info.is_gguf, strchr(cases[i].marks, 'g') != NULL);
+        assert_int_equal(info.is_expert, strchr(cases[i].marks, 'e') != NULL);
+        assert_int_equal(info.is_shared, strchr(cases[i].marks, 's') != NULL);
+        assert_int_equal(info.is_bias, strchr(cases[i].marks, 'b') != NULL);
+    }
+}
+
+/* Longer than the form can hold: an answer, whatever it is, and no byte beyond. */
+static void long_names_are_safe(void **state) {
+    (void)state;
+    static char name[70000];
+    memset(name, 'n', sizeof name);
+    for (size_t n = 200; n < 600; n++) tare_role_of_name((tare_str){name, n});
+    for (size_t i = 0; i < sizeof name; i += 3) name[i] = '.';
+    tare_role_of_name((tare_str){name, sizeof name});
+    memcpy(name + 1000, ".lm_head.weight", 15);
+    assert_int_equal(tare_role_of_name((tare_str){name, 1015}).role, TARE_ROLE_OUTPUT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_tell_roles),
+        cmocka_unit_test(long_names_are_safe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
