@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running a plan: write, tell what was odd about the numbers, read back where that is asked for,
+ * and only then let the output appear. docs/behaviour.md, "Conversion" and "Writing". */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/outfile.h"
+#include "base/report.h"
+#include "ops/convert.h"
+#include "ops/sinks.h"
+
+/* What one run needs. */
+typedef struct conversion {
+    const tare_plan *plan;
+    tare_execution *execution;
+    tare_oddities *oddities; /* for each tensor of the plan; NULL: none is encoded */
+    tare_outset *set;
+    _Atomic uint64_t *hinted;
+    _Atomic uint64_t done;
+} conversion;
+
+/* ---- odd numbers ----------------------------------------------------------------------------- */
+
+static tare_status begin_counting(conversion *c, tare_error *err) {
+    const tare_plan *p = c->plan;
+    bool encodes = false;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++)
+        encodes |=
+            p->tensors[i].action == TARE_ACTION_ENCODE || p->tensors[i].action == TARE_ACTION_LOSSY;
+    if (!encodes) return TARE_OK;
+    c->oddities = tare_alloc(p->options.allocator, p->catalog.n_tensors * sizeof *c->oddities);
+    if (!c->oddities) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
+    for (size_t i = 0; i < p->catalog.n_tensors; i++)
+        c->oddities[i] = (tare_oddities)TARE_ODDITIES_INIT;
+    return TARE_OK;
+}
+
+static void report_count(const tare_plan *p, size_t tensor, const char *code, const char *what,
+                         uint64_t count, uint64_t first) {
+    if (count == 0) return;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, code);
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)p->tensors[tensor].source;
+    f.item_name = p->tensors[tensor].becomes->name;
+    tare_report_addf(p->options.report, &f, "%" PRIu64 " %s, first at element %" PRIu64, count,
+                     what, first);
+}
+
+static tare_status report_oddities(const conversion *c, tare_error *err) {
+    const tare_plan *p = c->plan;
+    int64_t odd = -1;
+    for (size_t i = 0; c->oddities && i < p->catalog.n_tensors; i++) {
+        const tare_oddities *o = &c->oddities[i];
+        report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
+        report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
+        report_count(p, i, "convert.overflow", "beyond the range of the type", o->n_overflow,
+                     o->first_overflow);
+        if (odd < 0 && o->n_nan + o->n_inf + o->n_overflow > 0) odd = (int64_t)i;
+    }
+    if (odd < 0 || !p->options.strict) return TARE_OK;
+    const tare_planned *planned = &p->tensors[odd];
+    tare_fail(err, TARE_ERR_UNSUPPORTED, "NaN, Inf or overflow among the numbers to encode");
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source, planned->becomes->name);
+    return TARE_ERR_UNSUPPORTED;
+}
+
+/* ---- into files ------------------------------------------------------------------------------ */
+
+static tare_status begin_files(conversion *c, tare_error *err) {
+    const tare_plan *p = c->plan;
+    tare_out_options options = {.is_directory = p->files.is_directory,
+                                .force = p->options.force,
+                                .no_sync = p->options.no_sync};
+    for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
+    TARE_TRY(tare_outset_new(&c->set, p->out_path, &options, p->options.allocator, err));
+    for (size_t i = 0; i < p->files.n_files; i++) {
+        uint32_t index;
+        const tare_write_file *file = &p->files.files[i];
+        TARE_TRY(tare_outset_add(c->set, file->name, file->size, &index, err));
+    }
+    c->hinted = tare_alloc(p->options.allocator, p->files.n_files * sizeof *c->hinted);
+    if (!c->hinted) return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    for (size_t i = 0; i < p->files.n_files; i++) atomic_init(&c->hinted[i], 0);
+    return TARE_OK;
+}
+
+static tare_status write_files(conversion *c, tare_error *err) {
+    const tare_convert_options *o = &c->plan->options;
+    uint64_t work = tare_execution_bytes(c->execution);
+    uint64_t total = o->verify ? work * 2 : work;
+    tare_file_sink files = {c->set, c->hinted};
+    tare_compare_sink comparison = {c->set};
+    tare_sink sink = tare_sink_of_files(&files);
+    TARE_TRY(tare_execution_run(c->execution, &sink, c->oddities, &c->done, total, err));
+    TARE_TRY(report_oddities(c, err));
+    if (o->verify) {
+        TARE_TRY(tare_outset_sync(c->set, err));
+        sink = tare_sink_of_comparison(&comparison);
+        TARE_TRY(tare_execution_run(c->execution, &sink, NULL, &c->done, total, err));
+        TARE_TRY(tare_convert_check(c->plan, c->set, err));
+    }
+    return tare_outset_commit(c->set, err);
+}
+
+static void end(conversion *c) {
+    const tare_plan *p = c->plan;
+    tare_outset_free(c->set);
+    tare_execution_free(c->execution);
+    tare_free(p->options.allocator, c->oddities, p->catalog.n_tensors * sizeof *c->oddities);
+    tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
+}
+
+static tare_status run(conversion *c, tare_error *err) {
+    TARE_TRY(begin_counting(c, err));
+    TARE_TRY(tare_execution_new(&c->execution, c->plan, err));
+    TARE_TRY(begin_files(c, err));
+    return write_files(c, err);
+}
+
+tare_status tare_plan_run(const tare_plan *plan, tare_error *err) {
+    TARE_REQUIRE(plan && plan->out_path, err);
+    conversion c = {.plan = plan};
+    tare_status status = run(&c, err);
+    end(&c);
+    return status;
+}
+
+/* ---- through a descriptor -------------------------------------------------------------------- */
+
+static tare_status run_stream(conversion *c, int fd, tare_error *err) {
+    tare_stream_sink stream = {.fd = fd};
+    tare_sink sink = tare_sink_of_stream(&stream);
+    TARE_TRY(begin_counting(c, err));
+    TARE_TRY(tare_execution_new(&c->execution, c->plan, err));
+    TARE_TRY(tare_execution_run(c->execution, &sink, c->oddities, &c->done,
+                                tare_execution_bytes(c->execution), err));
+    TARE_TRY(tare_stream_sink_finish(&stream, c->plan->files.files[0].size, err));
+    return report_oddities(c, err);
+}
+
+tare_status tare_plan_run_fd(const tare_plan *plan, int fd, tare_error *err) {
+    TARE_REQUIRE(plan && fd >= 0, err);
+    if (plan->files.is_directory || plan->files.n_files != 1)
+        return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
+    if (plan->options.verify)
+        return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
+    conversion c = {.plan = plan};
+    tare_status status = run_stream(&c, fd, err);
+    end(&c);
+    return status;
+}
+
+tare_status tare_convert(const char *out_path, const tare_model *in,
+                         const tare_convert_options *options, tare_error *err) {
+    tare_plan *plan;
+    TARE_TRY(tare_plan_new(&plan, out_path, in, options, err));
+    tare_status status = tare_plan_run(plan, err);
+    tare_plan_free(plan);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The check of a conversion's result, beside that of its bytes. */
+#ifndef TARE_OPS_CONVERT_H
+#define TARE_OPS_CONVERT_H
+
+#include "base/outfile.h"
+#include "ops/plan.h"
+
+/* Opens what was written as any reader would and compares it with the plan: tensors (name, type,
+ * shape, place), metadata, resources. CHECKSUM: they differ. */
+tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_error *err);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An Inf or NaN that was there before is no overflow: where a run of numbers has both kinds, it is
+ * looked at block by block. docs/behaviour.md, "Reports". */
+#include "ops/count.h"
+
+#include <math.h>
+
+#include "base/arith.h"
+
+static bool is_finite(const float *values, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+/* Rows one after the other, each block by block: rare, and for one span at most. */
+static void count_blocks(tare_oddities *sum, const tare_encoding *to, const float *values,
+                         const tare_rows *rows, uint64_t position) {
+    for (uint64_t r = 0; r < rows->n_rows; r++) {
+        for (uint64_t c = 0; c < rows->cols; c += to->block) {
+            uint64_t at = r * rows->cols + c;
+            uint64_t n = tare_min_u64(to->block, rows->cols - c);
+            if (!is_finite(values + at, n)) continue;
+            tare_rows block = {.n_rows = 1, .cols = n};
+            for (uint32_t p = 0; p < to->n_planes; p++) {
+                const tare_plane_info *info = &to->planes[p];
+                uint64_t row = tare_ceil_div_u64(rows->cols, info->unit) * info->unit_bytes;
+                block.planes[p] =
+                    info->scope == TARE_PLANE_ELEMENTS
+                        ? rows->planes[p] + r * row + c / info->unit * info->unit_bytes
+                        : rows->planes[p] + r * info->unit_bytes;
+            }
+            tare_count_overflow(sum, to, &block, position + at);
+        }
+    }
+}
+
+void tare_count_recoded(tare_oddities *sum, const tare_encoding *to, const float *values,
+                        const tare_rows_mut *rows, uint64_t position) {
+    tare_oddities odd = TARE_ODDITIES_INIT, overflow = TARE_ODDITIES_INIT;
+    tare_rows encoded = {.n_rows = rows->n_rows, .cols = rows->cols};
+    for (uint32_t p = 0; p < to->n_planes; p++) encoded.planes[p] = rows->planes[p];
+    tare_count_oddities(&odd, values, rows->n_rows * rows->cols, position);
+    tare_count_overflow(&overflow, to, &encoded, position);
+    if (overflow.n_overflow > 0 && odd.n_nan + odd.n_inf > 0) {
+        overflow = (tare_oddities)TARE_ODDITIES_INIT;
+        count_blocks(&overflow, to, values, &encoded, position);
+    }
+    sum->n_nan += odd.n_nan;
+    sum->n_inf += odd.n_inf;
+    sum->n_overflow += overflow.n_overflow;
+    sum->first_nan = tare_min_u64(sum->first_nan, odd.first_nan);
+    sum->first_inf = tare_min_u64(sum->first_inf, odd.first_inf);
+    sum->first_overflow = tare_min_u64(sum->first_overflow, overflow.first_overflow);
+}

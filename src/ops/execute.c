@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A plan's extents become jobs, each a run of tasks: ranges of a few MiB, or spans of a tensor that
+ * is decoded and encoded. Every task knows its bytes and their place, so that the result does not
+ * depend on who runs it when. Memory is what the tasks in flight need: docs/behaviour.md, "Memory
+ * and threads". */
+#include "ops/execute.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/pool.h"
+#include "ops/count.h"
+
+#define PIECE ((uint64_t)4 << 20) /* of a range; the scratch that a copy may need is as large */
+
+typedef enum job_kind {
+    JOB_BYTES,    /* from memory */
+    JOB_RANGE,    /* from a file of the input, as it is */
+    JOB_RESOURCE, /* a resource */
+    JOB_PLANE,    /* stored bytes of a plane, from one byte order to another */
+    JOB_SPANS,    /* a tensor, decoded and encoded */
+} job_kind;
+
+typedef struct job {
+    job_kind kind;
+    uint32_t file; /* of the output */
+    uint64_t offset, size;
+    uint64_t step;       /* bytes a task, but for SPANS */
+    uint64_t first_task; /* of all tasks */
+    const uint8_t *bytes;
+    uint64_t in_offset;
+    uint32_t in_file;
+    uint32_t plane;
+    size_t item; /* resource of the input, or tensor of the plan */
+} job;
+
+struct tare_execution {
+    const tare_plan *plan;
+    job *jobs;
+    size_t n_jobs, jobs_capacity;
+    uint64_t n_tasks, total_bytes;
+    uint64_t *file_tasks; /* for each output file */
+    bool is_big_endian_in;
+    /* of the current run */
+    const tare_sink *sink;
+    _Atomic uint64_t *file_left;
+    _Atomic uint64_t *done;
+    tare_scratch *scratch; /* one a worker */
+    tare_oddities *oddities;
+    pthread_mutex_t mutex; /* guards oddities */
+};
+
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+static tare_status add_job(tare_execution *x, job j, uint64_t n_tasks, tare_error *err) {
+    if (n_tasks == 0) return TARE_OK;
+    if (!tare_grow(x->plan->options.allocator, (void **)&x->jobs, &x->jobs_capacity, x->n_jobs + 1,
+                   sizeof *x->jobs))
+        return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    j.first_task = x->n_tasks;
+    x->jobs[x->n_jobs++] = j;
+    x->n_tasks += n_tasks;
+    x->total_bytes += j.size;
+    x->file_tasks[j.file] += n_tasks;
+    return TARE_OK;
+}
+
+static tare_status add_range(tare_execution *x, job j, uint64_t unit, tare_error *err) {
+    j.step = PIECE / unit * unit;
+    return add_job(x, j, tare_ceil_div_u64(j.size, j.step), err);
+}
+
+/* One plane of a tensor whose bytes cross. Where they stand under a type of bytes, its only plane
+ * holds all planes of the tensor, one after the other. */
+static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_error *err) {
+    const tare_tensor *stored = &x->plan->catalog.tensors[e->item];
+    size_t source = x->plan->tensors[e->item].source;
+    const tare_tensor *t = &x->plan->in->catalog.tensors[source];
+    bool is_whole = stored->encoding->n_planes != t->encoding->n_planes;
+    bool is_raw = x->is_big_endian_in
+                      ? x->plan->files.is_big_endian &&
+                            tare_model_stored(x->plan->in, source)->encoding == stored->encoding
+                      : !x->plan->files.is_big_endian;
+    if (t->encoding->kind == TARE_KIND_UNKNOWN) is_raw = true;
+    uint64_t offset = e->offset;
+    uint32_t first = is_whole ? 0 : e->plane, n = is_whole ? t->encoding->n_planes : 1;
+    for (uint32_t p = first; p < first + n; p++) {
+        const tare_plane *plane = &t->planes[p];
+        job j = {.kind = is_raw ? JOB_RANGE : JOB_PLANE,
+                 .file = e->file,
+                 .offset = offset,
+                 .size = plane->size,
+                 .in_file = plane->file,
+                 .in_offset = plane->offset,
+                 .plane = p,
+                 .item = e->item};
+        TARE_TRY(add_range(x, j, is_raw ? 1 : t->encoding->planes[p].unit_bytes, err));
+        offset += plane->size;
+    }
+    return TARE_OK;
+}
+
+static tare_status add_encoded(tare_execution *x, const tare_extent *e, tare_error *err) {
+    const tare_planned *planned = &x->plan->tensors[e->item];
+    tare_spans spans;
+    TARE_TRY(
+        tare_spans_init(&spans, x->plan->in, planned->source, planned->becomes->encoding, err));
+    job j = {.kind = JOB_SPANS,
+             .file = e->file,
+             .offset = e->offset,
+             .size = e->size,
+             .plane = e->plane,
+             .item = e->item};
+    return add_job(x, j, spans.n_spans, err);
+}
+
+static tare_status add_extent(tare_execution *x, const tare_extent *e, tare_error *err) {
+    job j = {.file = e->file, .offset = e->offset, .size = e->size, .item = e->item};
+    switch (e->kind) {
+    case TARE_EXTENT_TENSOR: {
+        tare_tensor_action action = x->plan->tensors[e->item].action;
+        bool crosses = action == TARE_ACTION_COPY || action == TARE_ACTION_CARRY;
+        return crosses ? add_copied(x, e, err) : add_encoded(x, e, err);
+    }
+    case TARE_EXTENT_RESOURCE:
+        j.kind = JOB_RESOURCE;
+        break;
+    case TARE_EXTENT_COPY:
+        j.kind = JOB_RANGE;
+        j.in_file = (uint32_t)e->item;
+        j.in_offset = e->source_offset;
+        break;
+    case TARE_EXTENT_BYTES:
+    default:
+        j.kind = JOB_BYTES;
+        j.bytes = e->bytes;
+        break;
+    }
+    return add_range(x, j, 1, err);
+}
+
+static int by_place(const void *a, const void *b) {
+    const tare_extent *x = *(const tare_extent *const *)a, *y = *(const tare_extent *const *)b;
+    if (x->file != y->file) return x->file < y->file ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* In the order of the output: files are finished one after the other, and a pipe can be fed. */
+static tare_status cut(tare_execution *x, tare_error *err) {
+    const tare_write_plan *w = &x->plan->files;
+    const tare_allocator *a = x->plan->options.allocator;
+    const tare_extent **sorted = tare_alloc(a, w->n_extents * sizeof *sorted);
+    if (!sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    for (size_t i = 0; i < w->n_extents; i++) sorted[i] = &w->extents[i];
+    qsort(sorted, w->n_extents, sizeof *sorted, by_place);
+    tare_status status = TARE_OK;
+    for (size_t i = 0; status == TARE_OK && i < w->n_extents; i++)
+        status = add_extent(x, sorted[i], err);
+    tare_free(a, sorted, w->n_extents * sizeof *sorted);
+    return status;
+}
+
+tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, tare_error *err) {
+    const tare_allocator *a = plan->options.allocator;
+    size_t n = plan->files.n_files;
+    *out = NULL;
+    tare_execution *x = tare_alloc(a, sizeof *x);
+    if (!x) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    *x = (tare_execution){.plan = plan};
+    if (pthread_mutex_init(&x->mutex, NULL) != 0) {
+        tare_free(a, x, sizeof *x);
+        return tare_fail(err, TARE_ERR_NOMEM, "lock");
+    }
+    x->is_big_endian_in = plan->in->catalog.layout && plan->in->catalog.layout->is_big_endian;
+    x->file_tasks = tare_alloc(a, n * sizeof *x->file_tasks);
+    x->file_left = tare_alloc(a, n * sizeof *x->file_left);
+    tare_status status = TARE_OK;
+    if (!x->file_tasks || !x->file_left) status = tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    for (size_t i = 0; status == TARE_OK && i < n; i++) x->file_tasks[i] = 0;
+    if (status == TARE_OK) status = cut(x, err);
+    if (status == TARE_OK)
+        *out = x;
+    else
+        tare_execution_free(x);
+    return status;
+}
+
+void tare_execution_free(tare_execution *x) {
+    if (!x) return;
+    const tare_allocator *a = x->plan->options.allocator;
+    size_t n = x->plan->files.n_files;
+    pthread_mutex_destroy(&x->mutex);
+    tare_free(a, x->jobs, x->jobs_capacity * sizeof *x->jobs);
+    tare_free(a, x->file_tasks, n * sizeof *x->file_tasks);
+    tare_free(a, x->file_left, n * sizeof *x->file_left);
+    tare_free(a, x, sizeof *x);
+}
+
+uint64_t tare_execution_bytes(const tare_execution *x) {
+    return x->total_bytes;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Bytes of one task of a range. */
+typedef struct piece {
+    const job *j;
+    uint64_t at; /* in the job */
+    size_t size;
+    tare_scratch *scratch;
+} piece;
+
+static tare_status put(tare_execution *x, const piece *p, const void *bytes, tare_error *err) {
+    return x->sink->put(x->sink->ctx, p->j->file, p->j->offset + p->at, bytes, p->size, p->scratch,
+                        err);
+}
+
+static tare_status run_range(tare_execution *x, const piece *p, tare_error *err) {
+    const tare_reader *r = &x->plan->in->files[p->j->in_file].reader;
+    uint64_t in_offset = p->j->in_offset + p->at;
+    if (r->map && !r->owns_map) return put(x, p, r->map + in_offset, err);
+    if (r->fd >= 0 && x->sink->copy)
+        return x->sink->copy(x->sink->ctx, p->j->file, p->j->offset + p->at, r->fd, in_offset,
+                             p->size, p->scratch, err);
+    uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
+    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(tare_reader_read(r, in_offset, buf, p->size, err));
+    return put(x, p, buf, err);
+}
+
+static tare_status run_resource(tare_execution *x, const piece *p, tare_error *err) {
+    uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
+    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(tare_resource_read(x->plan->in, p->j->item, p->at, buf, p->size, err));
+    return put(x, p, buf, err);
+}
+
+/* To the byte order of the output, by the type that the bytes will stand under. */
+static void to_output_order(const tare_execution *x, size_t tensor, uint8_t *bytes, size_t n) {
+    const tare_encoding *stored = x->plan->catalog.tensors[tensor].encoding;
+    if (!x->plan->files.is_big_endian) return;
+    const tare_plane_info *info = &stored->planes[0];
+    tare_rows_mut rows = {
+        .planes = {bytes}, .n_rows = 1, .cols = n / info->unit_bytes * info->unit};
+    tare_swap_rows(&rows, stored);
+}
+
+static tare_status run_plane(tare_execution *x, const piece *p, tare_error *err) {
+    size_t source = x->plan->tensors[p->j->item].source;
+    uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
+    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(tare_tensor_read(x->plan->in, source, p->j->plane, p->at, buf, p->size, err));
+    to_output_order(x, p->j->item, buf, p->size);
+    return put(x, p, buf, err);
+}
+
+static void add_oddities(tare_execution *x, size_t tensor, const tare_oddities *found) {
+    if (found->n_nan + found->n_inf + found->n_overflow == 0) return;
+    tare_oddities *sum = &x->oddities[tensor];
+    pthread_mutex_lock(&x->mutex);
+    sum->n_nan += found->n_nan;
+    sum->n_inf += found->n_inf;
+    sum->n_overflow += found->n_overflow;
+    sum->first_nan = tare_min_u64(sum->first_nan, found->first_nan);
+    sum->first_inf = tare_min_u64(sum->first_inf, found->first_inf);
+    sum->first_overflow = tare_min_u64(sum->first_overflow, found->first_overflow);
+    pthread_mutex_unlock(&x->mutex);
+}
+
+/* One span: decoded, encoded, its plane put. The work done is counted in bytes of the output. */
+static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tare_scratch *scratch,
+                            uint64_t *n_bytes, tare_error *err) {
+    const tare_plan *plan = x->plan;
+    const tare_planned *planned = &plan->tensors[j->item];
+    tare_encode_params params = {.quality = plan->options.quality};
+    tare_spans spans;
+    tare_span span;
+    tare_rows_mut rows;
+    uint64_t offset;
+    TARE_TRY(tare_spans_init(&spans, plan->in, planned->source, planned->becomes->encoding, err));
+    TARE_TRY(tare_spans_decode(&span, &spans, index, scratch, err));
+    TARE_TRY(tare_spans_encode(&rows, &spans, &span, &params, scratch, err));
+    tare_spans_place(&spans, &span, j->plane, &offset, n_bytes);
+    if (x->oddities && j->plane == 0) {
+        tare_oddities found = TARE_ODDITIES_INIT;
+        tare_count_recoded(&found, spans.to, span.values, &rows, span.first);
+        add_oddities(x, j->item, &found);
+    }
+    /* In place: what is counted has been counted. */
+    to_output_order(x, j->item, rows.planes[j->plane], (size_t)*n_bytes);
+    return x->sink->put(x->sink->ctx, j->file, j->offset + offset, rows.planes[j->plane],
+                        (size_t)*n_bytes, scratch, err);
+}
+
+static const job *job_of(const tare_execution *x, uint64_t task) {
+    size_t low = 0, high = x->n_jobs;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (x->jobs[middle].first_task <= task)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &x->jobs[low];
+}
+
+static tare_status run_job(tare_execution *x, const job *j, uint64_t index, tare_scratch *scratch,
+                           uint64_t *n_bytes, tare_error *err) {
+    if (j->kind == JOB_SPANS) return run_span(x, j, index, scratch, n_bytes, err);
+    piece p = {.j = j, .at = index * j->step, .scratch = scratch};
+    p.size = (size_t)tare_min_u64(j->step, j->size - p.at);
+    *n_bytes = p.size;
+    switch (j->kind) {
+    case JOB_RANGE:
+        return run_range(x, &p, err);
+    case JOB_RESOURCE:
+        return run_resource(x, &p, err);
+    case JOB_PLANE:
+        return run_plane(x, &p, err);
+    case JOB_BYTES:
+    default:
+        return put(x, &p, j->bytes + p.at, err);
+    }
+}
+
+static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    tare_execution *x = ctx;
+    const job *j = job_of(x, task);
+    uint64_t n_bytes = 0;
+    tare_status status = run_job(x, j, task - j->first_task, &x->scratch[worker], &n_bytes, err);
+    if (status == TARE_OK) {
+        atomic_fetch_add_explicit(x->done, n_bytes, memory_order_relaxed);
+        if (atomic_fetch_sub(&x->file_left[j->file], 1) == 1 && x->sink->file_done)
+            status = x->sink->file_done(x->sink->ctx, j->file, err);
+    } else if (j->kind == JOB_PLANE || j->kind == JOB_SPANS) {
+        size_t source = x->plan->tensors[j->item].source;
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)source,
+                        x->plan->in->catalog.tensors[source].name);
+    }
+    return status;
+}
+
+tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, tare_oddities *oddities,
+                               _Atomic uint64_t *done, uint64_t total, tare_error *err) {
+    const tare_convert_options *o = &x->plan->options;
+    unsigned threads = sink->is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
+    x->sink = sink;
+    x->oddities = oddities;
+    x->done = done;
+    for (size_t i = 0; i < x->plan->files.n_files; i++)
+        atomic_store(&x->file_left[i], x->file_tasks[i]);
+    x->scratch = tare_scratch_new(threads, o->allocator);
+    if (!x->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
+    tare_run run = {.threads = threads,
+                    .n_tasks = x->n_tasks,
+                    .task = run_task,
+                    .ctx = x,
+                    .progress = o->progress,
+                    .progress_ctx = o->progress_ctx,
+                    .total = total,
+                    .done = done};
+    tare_status status = tare_run_parallel(&run, err);
+    tare_scratch_delete(x->scratch, threads, o->allocator);
+    x->scratch = NULL;
+    return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plan of a conversion: what becomes of each tensor, the catalog that the target format lays
+ * out, and the layout. Made once (plan.c, plan_tensors.c, plan_metadata.c), run by convert.c. */
+#ifndef TARE_OPS_PLAN_H
+#define TARE_OPS_PLAN_H
+
+#include <tare/ops.h>
+
+#include "format/format.h"
+#include "model/write_plan.h"
+
+/* What becomes of one tensor. The catalog of the plan holds it as it will be stored; `becomes` is
+ * what it means: another name, shape or encoding where it is carried under a stand-in. */
+typedef struct tare_planned {
+    size_t source; /* index in the source model */
+    tare_tensor_action action;
+    bool is_carried; /* stored under a stand-in: goes on record */
+    uint32_t file;   /* of the output */
+    const tare_tensor *becomes;
+} tare_planned;
+
+struct tare_plan {
+    const tare_model *in;
+    tare_convert_options options;
+    tare_arena arena;
+    const tare_format *format;
+    const char *out_path; /* NULL: a descriptor */
+    tare_catalog catalog;
+    tare_planned *tensors; /* catalog.n_tensors of them */
+    tare_write_plan files;
+    bool is_identity;
+};
+
+/* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds
+ * what is lost or left alone to the report; fails with UNSUPPORTED where that is an error. */
+tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);
+/* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
+tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
+/* Whether a value of the tensor is finite and beyond F16; reads and decodes all of it. */
+tare_status tare_plan_overflows_f16(bool *out, const tare_plan *plan, size_t tensor,
+                                    tare_error *err);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What becomes of each tensor: docs/behaviour.md, "Conversion". In this order: the encoding that
+ * the user asks for, where the tensor can take it; whether the target holds that; a stand-in;
+ * decoding to F16 or F32. Whatever is lost or left alone is reported, and an error under `strict`.
+ */
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "encoding/kernels.h"
+#include "ops/plan.h"
+#include "ops/roles.h"
+
+typedef struct decider {
+    tare_plan *plan;
+    regex_t *regexes; /* one a rule */
+    size_t n_regexes;
+    char *name; /* NUL-terminated copy, for the regexes */
+    size_t name_capacity;
+    const tare_encoding **wanted; /* for each source tensor; its own: stays as it is */
+    bool *is_dropped;
+    const char *loss; /* of the first tensor that loses something; NULL: none does */
+    size_t loss_tensor;
+} decider;
+
+static const tare_tensor *source_tensor(const decider *d, size_t i) {
+    return &d->plan->in->catalog.tensors[i];
+}
+
+static tare_finding finding(const decider *d, size_t i, tare_level level, const char *code) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
+    f.level = level;
+    f.status = level == TARE_LEVEL_INFO ? TARE_OK : TARE_ERR_UNSUPPORTED;
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)i;
+    f.item_name = source_tensor(d, i)->name;
+    return f;
+}
+
+static tare_status fail_tensor(const decider *d, size_t i, tare_status status, const char *what,
+                               tare_error *err) {
+    tare_fail(err, status, what);
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, source_tensor(d, i)->name);
+    return status;
+}
+
+static void note_loss(decider *d, size_t i, const char *what) {
+    if (d->loss) return;
+    d->loss = what;
+    d->loss_tensor = i;
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static tare_status compile_rules(decider *d, tare_error *err) {
+    const tare_convert_options *o = &d->plan->options;
+    if (o->n_rules == 0) return TARE_OK;
+    d->regexes = tare_arena_array(&d->plan->arena, o->n_rules, sizeof *d->regexes);
+    if (!d->regexes) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+    for (size_t i = 0; i < o->n_rules; i++) {
+        int failed = regcomp(&d->regexes[i], o->rules[i].pattern, REG_EXTENDED | REG_NOSUB);
+        if (failed == REG_ESPACE) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+        if (failed)
+            return tare_fail(err, TARE_ERR_ARG, "tensor type rule: not a regular expression");
+        d->n_regexes++;
+    }
+    return TARE_OK;
+}
+
+/* The first rule that matches a name; -1: none. Names end at their first NUL for this. */
+static tare_status find_rule(decider *d, tare_str name, int64_t *rule, tare_error *err) {
+    *rule = -1;
+    if (d->n_regexes == 0) return TARE_OK;
+    if (!tare_grow(d->plan->options.allocator, (void **)&d->name, &d->name_capacity, name.len + 1,
+                   1))
+        return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    memcpy(d->name, name.ptr, name.len);
+    d->name[name.len] = '\0';
+    for (size_t i = 0; i < d->n_regexes && *rule < 0; i++)
+        if (regexec(&d->regexes[i], d->name, 0, NULL, 0) == 0) *rule = (int64_t)i;
+    return TARE_OK;
+}
+
+/* Numbers that stand for real ones: plain floats and quantized blocks. */
+static bool is_float(const tare_tensor *t) {
+    return t->encoding->kind == TARE_KIND_FLOAT || t->encoding->kind == TARE_KIND_BLOCK;
+}
+
+/* Block scales and packed codes mean something only beside their partners; an FP8 weight with its
+ * scales is an ordinary weight once it is decoded. */
+static bool is_part_of_scheme(const tare_model *m, size_t i) {
+    const tare_tensor_note *note = m->notes ? &m->notes[i] : NULL;
+    return note && note->companion < 0 && (note->scheme || note->is_packed);
+}
+
+/* Why a tensor cannot take an encoding that is asked for; NULL: it can. */
+static const char *obstacle(const decider *d, size_t i, const tare_encoding *to) {
+    const tare_tensor *t = source_tensor(d, i);
+    if (is_part_of_scheme(d->plan->in, i)) return "it is part of a packed scheme";
+    if (!is_float(t)) return "its numbers are no floats";
+    if (!tare_tensor_can_decode(d->plan->in, i)) return "its type cannot be decoded";
+    if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)
+        return "its rows are no whole number of blocks";
+    if (to->is_bit_packed && t->n_elements % to->planes[0].unit != 0)
+        return "its numbers fill no whole bytes";
+    return NULL;
+}
+
+static tare_status decide_wanted(decider *d, size_t i, tare_error *err) {
+    const tare_convert_options *o = &d->plan->options;
+    const tare_tensor *t = source_tensor(d, i);
+    const tare_encoding *to = t->encoding;
+    int64_t rule;
+    TARE_TRY(find_rule(d, t->name, &rule, err));
+    if (rule >= 0) {
+        to = o->rules[rule].encoding;
+    } else if (o->type && t->n_dims >= 2 && is_float(t) && !is_part_of_scheme(d->plan->in, i) &&
+               tare_role_of_name(t->name).role != TARE_ROLE_NORM) {
+        to = o->type;
+    }
+    d->wanted[i] = t->encoding;
+    if (to == t->encoding) return TARE_OK;
+    const char *why = obstacle(d, i, to);
+    if (!why) {
+        d->wanted[i] = to;
+        return TARE_OK;
+    }
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.kept");
+    tare_report_addf(o->report, &f, "stays %s, not %s: %s", t->encoding->name, to->name, why);
+    note_loss(d, i, "the tensor cannot take the type that was asked for");
+    return TARE_OK;
+}
+
+/* Scales that were multiplied into the decoded weights have no use any more. */
+static void drop_companion(decider *d, size_t i) {
+    const tare_model *in = d->plan->in;
+    int64_t companion = in->notes ? in->notes[i].companion : -1;
+    if (companion < 0 || d->wanted[i] == source_tensor(d, i)->encoding) return;
+    if (d->is_dropped[companion]) return;
+    d->is_dropped[companion] = true;
+    tare_finding f = finding(d, (size_t)companion, TARE_LEVEL_INFO, "convert.companion-dropped");
+    tare_report_addf(d->plan->options.report, &f,
+                     "left out: its scales are in the decoded weights now");
+}
+
+/* ---- what the target takes ------------------------------------------------------------------- */
+
+/* The encoding that a tensor is decoded to because the target lacks its own. */
+static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **out,
+                                  tare_error *err) {
+    const tare_plan *p = d->plan;
+    const tare_encoding *f16 = tare_encoding_get(TARE_ENCODING_F16);
+    const tare_tensor *t = source_tensor(d, i);
+    if (!tare_tensor_can_decode(p->in, i) || is_part_of_scheme(p->in, i))
+        return fail_tensor(d, i, TARE_ERR_UNSUPPORTED,
+                           "the target lacks the type, and it cannot be decoded; --opaque carries "
+                           "the stored bytes",
+                           err);
+    bool overflows = !p->format->holding->has_encoding(f16);
+    if (!overflows) {
+        tare_status status = tare_plan_overflows_f16(&overflows, p, i, err);
+        if (status != TARE_OK) {
+            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+            return status;
+        }
+    }
+    *out = overflows ? tare_encoding_get(TARE_ENCODING_F32) : f16;
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
+    tare_report_addf(p->options.report, &f, "%s decoded to %s: %s cannot hold it",
+                     t->encoding->name, (*out)->name, p->format->name);
+    note_loss(d, i,
+              "the target lacks the type: decoding it loses the stored numbers; --opaque "
+              "carries them");
+    return TARE_OK;
+}
+
+/* Puts a tensor that the target does not hold as it is under a stand-in. */
+static tare_status carry(decider *d, const tare_planned *planned, tare_tensor *stored,
+                         const tare_encoding *stand_in, tare_error *err) {
+    tare_plan *p = d->plan;
+    const tare_model *in = p->in;
+    size_t number = planned->source;
+    int64_t taken;
+    do { /* until no tensor has that name already */
+        TARE_TRY(tare_carry_tensor(stored, planned->becomes, p->format->holding, stand_in, number,
+                                   &p->arena, err));
+        taken = tare_name_index_find(&in->tensor_index, in->catalog.tensors,
+                                     sizeof *in->catalog.tensors, stored->name);
+        number += in->catalog.n_tensors;
+    } while (taken >= 0 && (size_t)taken != planned->source);
+    return TARE_OK;
+}
+
+static tare_status derive(tare_plan *p, const tare_tensor **out, const tare_tensor *from,
+                          const tare_encoding *encoding, tare_error *err) {
+    tare_tensor *t = TARE_NEW(&p->arena, tare_tensor);
+    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    *t = *from;
+    *out = t;
+    return tare_tensor_derive(t, encoding, from->dims, from->n_dims, &p->arena, err);
+}
+
+static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tensor *stored,
+                          tare_error *err) {
+    tare_plan *p = d->plan;
+    const tare_holding *h = p->format->holding;
+    const tare_tensor *t = source_tensor(d, i);
+    const tare_encoding *to = d->wanted[i], *stand_in = to;
+    *planned = (tare_planned){.source = i, .becomes = t};
+    if (!h->has_encoding(to)) {
+        bool is_opaque =
+            p->options.opaque && (to->kind == TARE_KIND_BLOCK || to->kind == TARE_KIND_UNKNOWN);
+        stand_in = tare_carry_encoding(h, to, is_opaque);
+        if (!stand_in && to != t->encoding)
+            return fail_tensor(d, i, TARE_ERR_UNSUPPORTED,
+                               "the target cannot hold the type that is asked for; --opaque "
+                               "carries it",
+                               err);
+        if (!stand_in) {
+            planned->action = TARE_ACTION_LOSSY;
+            TARE_TRY(choose_decoded(d, i, &to, err));
+            stand_in = to;
+        }
+    }
+    if (to != t->encoding) {
+        if (planned->action != TARE_ACTION_LOSSY) planned->action = TARE_ACTION_ENCODE;
+        TARE_TRY(derive(p, &planned->becomes, t, to, err));
+    }
+    *stored = *planned->becomes;
+    if (stand_in == to && tare_holding_fits(h, planned->becomes)) return TARE_OK;
+    if (planned->action == TARE_ACTION_COPY) planned->action = TARE_ACTION_CARRY;
+    planned->is_carried = true;
+    tare_status status = carry(d, planned, stored, stand_in, err);
+    if (status != TARE_OK) tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tare_status check_type(const tare_encoding *e, tare_quality quality, tare_error *err) {
+    if (!tare_encoding_can_encode(e))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type that is asked for cannot be encoded");
+    if (quality == TARE_QUALITY_BEST && e->kind == TARE_KIND_BLOCK &&
+        !tare_kernels_get()->encode_best[e->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for has no best quality");
+    return TARE_OK;
+}
+
+static tare_status check_types(const tare_convert_options *o, tare_error *err) {
+    if (o->type) TARE_TRY(check_type(o->type, o->quality, err));
+    for (size_t i = 0; i < o->n_rules; i++) {
+        if (!o->rules[i].pattern || !o->rules[i].encoding)
+            return tare_fail(err, TARE_ERR_ARG, "tensor type rule: expected a pattern and a type");
+        TARE_TRY(check_type(o->rules[i].encoding, o->quality, err));
+    }
+    return TARE_OK;
+}
+
+/* Data that is not there is found now, not after hours of writing. */
+static tare_status check_data(const decider *d, size_t i, tare_error *err) {
+    const tare_tensor *t = source_tensor(d, i);
+    uint32_t n_planes = t->encoding->kind == TARE_KIND_UNKNOWN ? 1 : t->encoding->n_planes;
+    for (uint32_t p = 0; p < n_planes; p++) {
+        const tare_plane *plane = &t->planes[p];
+        const tare_open_file *file = &d->plan->in->files[plane->file];
+        if (plane->size == 0 || (plane->offset <= file->reader.size &&
+                                 plane->size <= file->reader.size - plane->offset))
+            continue;
+        tare_fail_at(err, TARE_ERR_TRUNCATED, plane->offset, "data beyond the end of the file");
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+        tare_error_file(err, file->name);
+        return TARE_ERR_TRUNCATED;
+    }
+    return TARE_OK;
+}
+
+/* Whether the output is to be the input again, byte for byte: nothing is asked for that the input
+ * is not already. Shards go together unless the format is a directory of them. */
+static bool is_identity(const decider *d) {
+    const tare_plan *p = d->plan;
+    const tare_convert_options *o = &p->options;
+    const tare_layout *layout = p->catalog.layout; /* NULL: of another format */
+    if (!layout || layout->version != p->format->version) return false;
+    tare_byte_order order = layout->is_big_endian ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
+    if (o->order != TARE_ORDER_KEEP && o->order != order) return false;
+    if (o->alignment != 0 && o->alignment != layout->alignment) return false;
+    if (o->shard_size != 0 || (p->in->n_files > 1 && !p->format->is_directory)) return false;
+    for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
+        if (d->wanted[i] != source_tensor(d, i)->encoding) return false;
+    return true;
+}
+
+/* Every tensor as its file has it, stand-ins too: their record goes back where it was. */
+static void keep_all(tare_plan *p) {
+    p->catalog.n_tensors = p->in->catalog.n_tensors;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) {
+        const tare_tensor *t = &p->in->catalog.tensors[i], *stored = tare_model_stored(p->in, i);
+        p->catalog.tensors[i] = *stored;
+        p->tensors[i] = (tare_planned){
+            .source = i,
+            .action = stored == t ? TARE_ACTION_COPY : TARE_ACTION_CARRY,
+            .is_carried = stored != t,
+            .becomes = t,
+        };
+    }
+}
+
+static tare_status decide_all(decider *d, tare_error *err) {
+    tare_plan *p = d->plan;
+    size_t n = p->in->catalog.n_tensors;
+    d->wanted = TARE_NEW_ARRAY(&p->arena, const tare_encoding *, n);
+    d->is_dropped = TARE_NEW_ARRAY(&p->arena, bool, n);
+    p->tensors = TARE_NEW_ARRAY(&p->arena, tare_planned, n);
+    p->catalog.tensors = TARE_NEW_ARRAY(&p->arena, tare_tensor, n);
+    if (!d->wanted || !d->is_dropped || !p->tensors || !p->catalog.tensors)
+        return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    TARE_TRY(compile_rules(d, err));
+    for (size_t i = 0; i < n; i++) {
+        TARE_TRY(check_data(d, i, err));
+        TARE_TRY(decide_wanted(d, i, err));
+        drop_companion(d, i);
+    }
+    p->is_identity = is_identity(d);
+    if (p->is_identity) {
+        keep_all(p);
+        return TARE_OK;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (d->is_dropped[i]) continue;
+        size_t at = p->catalog.n_tensors++;
+        TARE_TRY(decide(d, i, &p->tensors[at], &p->catalog.tensors[at], err));
+    }
+    if (p->options.strict && d->loss)
+        return fail_tensor(d, d->loss_tensor, TARE_ERR_UNSUPPORTED, d->loss, err);
+    return TARE_OK;
+}
+
+tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {
+    decider d = {.plan = plan};
+    TARE_TRY(check_types(&plan->options, err));
+    tare_status status = decide_all(&d, err);
+    for (size_t i = 0; i < d.n_regexes; i++) regfree(&d.regexes[i]);
+    tare_free(plan->options.allocator, d.name, d.name_capacity);
+    return status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A tensor cut into spans of bounded size, each decoded by itself: what conversion, scanning and
+ * comparing share. */
+#ifndef TARE_OPS_SPANS_H
+#define TARE_OPS_SPANS_H
+
+#include "model/catalog.h"
+
+/* 256 Ki elements: 1 MiB of floats stays in the second-level cache from decoding to encoding, and
+ * is large enough that a system call a span costs nothing. */
+#define TARE_SPAN_ELEMENTS (UINT64_C(1) << 18)
+
+typedef struct tare_spans {
+    const tare_model *model;
+    size_t tensor;
+    const tare_encoding *from, *to; /* to NULL: only decoded */
+    bool is_flat; /* a tensor of whole blocks back to back: rows need not be kept together */
+    uint64_t n_spans;
+    uint64_t step; /* elements (flat) or rows a span */
+} tare_spans;
+
+enum {
+    TARE_SCRATCH_STORED = 0,
+    TARE_SCRATCH_VALUES = 1,
+    TARE_SCRATCH_ENCODED = 2,
+    TARE_SCRATCH_READ_BACK = 3,
+    TARE_SCRATCH_SLOTS
+};
+
+/* Memory of one thread; each slot grows as needed. */
+typedef struct tare_scratch {
+    const tare_allocator *allocator;
+    uint8_t *bytes[TARE_SCRATCH_SLOTS];
+    size_t size[TARE_SCRATCH_SLOTS];
+} tare_scratch;
+
+/* At least `size` bytes, the slot's own; what was in it is lost. NULL when memory is out. */
+uint8_t *tare_scratch_get(tare_scratch *s, int slot, uint64_t size);
+/* One for each thread of a run, empty; NULL when memory is out. */
+tare_scratch *tare_scratch_new(unsigned threads, const tare_allocator *allocator);
+void tare_scratch_delete(tare_scratch *scratch, unsigned threads, const tare_allocator *allocator);
+
+/* One decoded span. */
+typedef struct tare_span {
+    float *values;         /* in the scratch */
+    uint64_t first;        /* element of the tensor */
+    uint64_t n_rows, cols; /* flat: one row */
+} tare_span;
+
+/* UNSUPPORTED: the tensor cannot be decoded, or `to` not be encoded span by span. */
+tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tensor,
+                            const tare_encoding *to, tare_error *err);
+/* Reads and decodes span i. */
+tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
+                              tare_scratch *scratch, tare_error *err);
+/* Where plane p of a decoded span lies in the encoded tensor, and how many bytes it takes. */
+void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane, uint64_t *offset,
+                      uint64_t *size);
+/* Encodes a decoded span into the scratch: planes[p] for each plane of s->to. */
+tare_status tare_spans_encode(tare_rows_mut *out, const tare_spans *s, const tare_span *span,
+                              const tare_encode_params *params, tare_scratch *scratch,
+                              tare_error *err);
+
+#endif
