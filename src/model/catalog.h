@@ -123,6 +123,15 @@ tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *er
 /* What the file itself says of a tensor: the stand-in's record, or the tensor as it is. */
 const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
 
+/* ---- values, for operations ------------------------------------------------------------------ */
+
+/* Elements [first, first + n) as floats, wherever rows begin, so that a row of any length is read
+ * in bounded memory; errors as of tare_tensor_rows_f32. Whole rows where tare_tensor_needs_rows. */
+tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t tensor,
+                                   uint64_t first, uint64_t n, tare_error *err);
+/* Whether only whole rows can be decoded: they have block scales. */
+bool tare_tensor_needs_rows(const tare_model *model, size_t tensor);
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Builds an index over n names, the i-th at (char *)names + i * stride as a tare_str. On a

@@ -155,8 +155,10 @@ static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, 
     return TARE_OK;
 }
 
-static tare_status rows_f32(float *out, const tare_model *m, size_t tensor, int64_t companion,
-                            uint64_t first, uint64_t n, tare_error *err) {
+/* Elements [begin, end); whole rows where a companion's scales are to be applied. */
+static tare_status decode_elements(float *out, const tare_model *m, size_t tensor,
+                                   int64_t companion, uint64_t begin, uint64_t end,
+                                   tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
     uint64_t step = step_of(t->encoding), floats = step;
     if (companion >= 0) {
@@ -172,11 +174,25 @@ static tare_status rows_f32(float *out, const tare_model *m, size_t tensor, int6
     float *memory = tare_alloc(m->allocator, size);
     if (!memory) return tare_fail(err, TARE_ERR_NOMEM, "scratch buffer");
     workspace w = {memory, (uint8_t *)(memory + floats), memory + step};
-    tare_status s = decode_range(out, m, tensor, first * t->cols, (first + n) * t->cols, &w, err);
-    if (s == TARE_OK && companion >= 0)
-        s = apply_scales(out, m, tensor, (size_t)companion, first, n, &w, err);
+    tare_status s = decode_range(out, m, tensor, begin, end, &w, err);
+    if (s == TARE_OK && companion >= 0 && begin < end)
+        s = apply_scales(out, m, tensor, (size_t)companion, begin / t->cols,
+                         (end - begin) / t->cols, &w, err);
     tare_free(m->allocator, memory, size);
     return s;
+}
+
+static tare_status values_f32(float *out, const tare_model *m, size_t tensor, uint64_t begin,
+                              uint64_t end, tare_error *err) {
+    const tare_tensor_note *note = m->notes ? &m->notes[tensor] : NULL;
+    tare_status s;
+    if (tare_tensor_can_decode(m, tensor))
+        s = decode_elements(out, m, tensor, note ? note->companion : -1, begin, end, err);
+    else
+        s = tare_fail(err, TARE_ERR_UNSUPPORTED,
+                      note && note->is_packed ? "codes of a packed scheme are not decoded"
+                                              : "this type cannot be decoded");
+    return with_item(m, tensor, s, err);
 }
 
 tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor, uint64_t first,
@@ -184,15 +200,20 @@ tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t ten
     TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (out || n == 0), err);
     const tare_tensor *t = &model->catalog.tensors[tensor];
     TARE_REQUIRE(first <= t->n_rows && n <= t->n_rows - first, err);
-    const tare_tensor_note *note = model->notes ? &model->notes[tensor] : NULL;
-    tare_status s;
-    if (tare_tensor_can_decode(model, tensor))
-        s = rows_f32(out, model, tensor, note ? note->companion : -1, first, n, err);
-    else
-        s = tare_fail(err, TARE_ERR_UNSUPPORTED,
-                      note && note->is_packed ? "codes of a packed scheme are not decoded"
-                                              : "this type cannot be decoded");
-    return with_item(model, tensor, s, err);
+    return values_f32(out, model, tensor, first * t->cols, (first + n) * t->cols, err);
+}
+
+bool tare_tensor_needs_rows(const tare_model *model, size_t tensor) {
+    return model->notes && model->notes[tensor].companion >= 0;
+}
+
+tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t tensor,
+                                   uint64_t first, uint64_t n, tare_error *err) {
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    TARE_REQUIRE(first <= t->n_elements && n <= t->n_elements - first, err);
+    if (tare_tensor_needs_rows(model, tensor))
+        TARE_REQUIRE(t->cols && first % t->cols == 0 && n % t->cols == 0, err);
+    return values_f32(out, model, tensor, first, first + n, err);
 }
 
 /* ---- resources ------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ typedef struct tare_quantiles {
     int32_t tail[TARE_LAW_CELLS + 1];
 } tare_quantiles;
 
-/* Computes the table; under 10 ms. */
+/* Computes the table; some milliseconds. */
 void tare_quantiles_init(tare_quantiles *q, tare_synth_law law);
 
 /* A 64-bit generator by counter: word n of the stream `key`. */

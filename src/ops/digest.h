@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Digests and the lines of a manifest. */
+#ifndef TARE_OPS_DIGEST_H
+#define TARE_OPS_DIGEST_H
+
+#include <tare/ops.h>
+
+#include "base/buffer.h"
+
+/* Calls `take` with each line of the model's manifest, in its order. */
+typedef void (*tare_line_fn)(void *ctx, const tare_buffer *line);
+tare_status tare_manifest_lines(const tare_model *model, const tare_digest *digests,
+                                const tare_allocator *allocator, tare_line_fn take, void *ctx,
+                                tare_error *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Probes from fields. Types of fields tell most of it: an IEEE member with all exponent bits set is
+ * no number. What fields cannot tell (8-bit floats and BOOL are bytes to them, IQ1_M's scale is
+ * spread over four words) stands in one small table. */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "ops/probe.h"
+
+#define U64(x) UINT64_C(x)
+
+/* By tare_field_type; width 0: every pattern is a number. */
+static const tare_probe_rule type_rules[] = {
+    [TARE_FIELD_F16] = {2, false, TARE_ODD_NAN, 0x7c00, 0x7c00, 0x03ff},
+    [TARE_FIELD_BF16] = {2, false, TARE_ODD_NAN, 0x7f80, 0x7f80, 0x007f},
+    [TARE_FIELD_F32] = {4, false, TARE_ODD_NAN, 0x7f800000, 0x7f800000, 0x007fffff},
+    [TARE_FIELD_F64] = {8, false, TARE_ODD_NAN, U64(0x7ff0000000000000), U64(0x7ff0000000000000),
+                        U64(0x000fffffffffffff)},
+    [TARE_FIELD_E8M0] = {1, false, TARE_ODD_NAN, 0xff, 0xff, 0},
+    [TARE_FIELD_UE4M3] = {1, false, TARE_ODD_NAN, 0x7f, 0x7f, 0},
+};
+
+/* By encoding, each in plane 0. */
+static const struct {
+    tare_encoding_id id;
+    uint16_t offset;
+    tare_probe_rule rule;
+} encoding_rules[] = {
+    {TARE_ENCODING_F8_E4M3, 0, {1, false, TARE_ODD_NAN, 0x7f, 0x7f, 0}},
+    {TARE_ENCODING_F8_E5M2, 0, {1, false, TARE_ODD_NAN, 0x7c, 0x7c, 0x03}},
+    {TARE_ENCODING_F8_E4M3FNUZ, 0, {1, false, TARE_ODD_NAN, 0xff, 0x80, 0}},
+    {TARE_ENCODING_F8_E5M2FNUZ, 0, {1, false, TARE_ODD_NAN, 0xff, 0x80, 0}},
+    {TARE_ENCODING_BOOL, 0, {1, true, TARE_ODD_CODE, 0xfe, 0, 0}},
+    /* The top nibbles of the four words are an f16 from its low end up: its exponent, bits 10 to
+     * 14, is bits 46, 47, 60, 61, 62 of the eight bytes. */
+    {TARE_ENCODING_IQ1_M,
+     48,
+     {8, false, TARE_ODD_SCALE, U64(0x7000c00000000000), U64(0x7000c00000000000), 0}},
+};
+
+static bool is_of_scale(const tare_field *f) {
+    return f->role == TARE_FIELD_SCALE || f->role == TARE_FIELD_MIN || f->role == TARE_FIELD_SUM;
+}
+
+size_t tare_probes_of(tare_probe_site *out, const tare_encoding *encoding) {
+    size_t n = 0;
+    for (size_t i = 0; i < encoding->n_fields; i++) {
+        const tare_field *f = &encoding->fields[i];
+        if (f->type >= sizeof type_rules / sizeof *type_rules) continue;
+        tare_probe_rule rule = type_rules[f->type];
+        if (is_of_scale(f)) rule.kind = TARE_ODD_SCALE;
+        for (uint16_t k = 0; rule.width && k < f->count && n < TARE_MAX_PROBES; k++)
+            out[n++] = (tare_probe_site){rule, f->plane, (uint16_t)(f->offset + k * rule.width)};
+    }
+    for (size_t i = 0; i < sizeof encoding_rules / sizeof *encoding_rules; i++)
+        if (encoding_rules[i].id == encoding->id && n < TARE_MAX_PROBES)
+            out[n++] = (tare_probe_site){encoding_rules[i].rule, 0, encoding_rules[i].offset};
+    return n;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static inline uint64_t load(const uint8_t *p, uint32_t width) {
+    switch (width) {
+    case 1:
+        return *p;
+    case 2:
+        return tare_load_le16(p);
+    case 4:
+        return tare_load_le32(p);
+    default:
+        return tare_load_le64(p);
+    }
+}
+
+/* Whether any of n members, `stride` apart, is odd. Inlined with constant widths (and strides, for
+ * plain numbers), so that the loop is one of vectors. */
+static inline bool any_odd(const uint8_t *p, uint64_t n, uint32_t stride, uint32_t width,
+                           const tare_probe_rule *rule) {
+    const uint64_t mask = rule->mask, match = rule->match;
+    uint64_t odd = 0;
+    for (uint64_t i = 0; i < n; i++) odd |= ((load(p + i * stride, width) & mask) == match);
+    return odd != 0;
+}
+
+static bool any_odd_of(const uint8_t *p, uint64_t n, uint32_t stride, const tare_probe_rule *rule) {
+    switch (rule->width) {
+    case 1:
+        return stride == 1 ? any_odd(p, n, 1, 1, rule) : any_odd(p, n, stride, 1, rule);
+    case 2:
+        return stride == 2 ? any_odd(p, n, 2, 2, rule) : any_odd(p, n, stride, 2, rule);
+    case 4:
+        return stride == 4 ? any_odd(p, n, 4, 4, rule) : any_odd(p, n, stride, 4, rule);
+    default:
+        return any_odd(p, n, stride, 8, rule);
+    }
+}
+
+static void note(tare_oddity_count *sum, tare_oddity_kind kind, uint64_t position) {
+    if (sum->n[kind]++ == 0) sum->first[kind] = position;
+}
+
+/* Units are looked at in groups, and one by one only where a group has an odd one. */
+#define GROUP 4096
+
+void tare_probe_units(tare_oddity_count *sum, const tare_probe_site *site, const uint8_t *bytes,
+                      uint64_t n, uint32_t unit_bytes, uint64_t position) {
+    const tare_probe_rule *rule = &site->rule;
+    for (uint64_t from = 0; from < n; from += GROUP) {
+        const uint64_t count = n - from < GROUP ? n - from : GROUP;
+        const uint64_t at = from * unit_bytes + site->offset;
+        if (!rule->is_inverted && !any_odd_of(bytes + at, count, unit_bytes, rule)) continue;
+        for (uint64_t i = 0; i < count; i++) {
+            const uint64_t here = at + i * unit_bytes;
+            const uint64_t bits = load(bytes + here, rule->width);
+            if (((bits & rule->mask) == rule->match) == rule->is_inverted) continue;
+            bool is_inf = rule->kind == TARE_ODD_NAN && rule->fraction && !(bits & rule->fraction);
+            note(sum, is_inf ? TARE_ODD_INF : (tare_oddity_kind)rule->kind, position + here);
+        }
+    }
+}

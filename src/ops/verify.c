@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare_verify_data: what can only be seen by reading all of a model. Each kind of oddity is one
+ * finding a tensor, at the first place, with how many there are: a broken tensor may hold millions.
+ * The rules of the directory are checked while opening. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tare/ops.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "base/str.h"
+#include "ops/probe.h"
+#include "ops/walk.h"
+
+typedef struct verify_walk {
+    const tare_model *model;
+    tare_report *report;
+    const tare_filler *fillers;
+    size_t n_fillers;
+} verify_walk;
+
+/* Items are the tensors and then the fillers. */
+static uint64_t item_size(const void *ctx, size_t item) {
+    const verify_walk *w = ctx;
+    const size_t n = w->model->catalog.n_tensors;
+    return item < n ? w->model->catalog.tensors[item].size_bytes : w->fillers[item - n].size;
+}
+
+static tare_str file_name(const verify_walk *w, uint32_t file) {
+    return tare_str_of(w->model->n_files > 1 ? w->model->files[file].name : NULL);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *code, *one, *many;
+} oddity_texts[TARE_ODD_COUNT] = {
+    [TARE_ODD_NAN] = {"data.nan", "value is not a number", "values are not numbers"},
+    [TARE_ODD_INF] = {"data.inf", "value is infinite", "values are infinite"},
+    [TARE_ODD_SCALE] = {"data.scale", "scale is no finite number", "scales are no finite numbers"},
+    [TARE_ODD_CODE] = {"data.code", "value is neither 0 nor 1", "values are neither 0 nor 1"},
+};
+
+static void report_oddities(const verify_walk *w, size_t tensor, uint32_t plane,
+                            const tare_oddity_count *sum) {
+    const tare_tensor *t = &w->model->catalog.tensors[tensor];
+    for (size_t kind = 0; kind < TARE_ODD_COUNT; kind++) {
+        if (sum->n[kind] == 0) continue;
+        tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, oddity_texts[kind].code);
+        f.item_kind = TARE_ITEM_TENSOR;
+        f.item = (int64_t)tensor;
+        f.item_name = t->name;
+        f.offset = t->planes[plane].offset + sum->first[kind];
+        f.file = file_name(w, t->planes[plane].file);
+        const bool is_one = sum->n[kind] == 1;
+        tare_report_addf(w->report, &f, "%" PRIu64 " %s", sum->n[kind],
+                         is_one ? oddity_texts[kind].one : oddity_texts[kind].many);
+    }
+}
+
+/* Bytes of a plane that are there: a model may be cut short, which opening has reported. */
+static uint64_t bytes_there(const tare_model *m, const tare_plane *plane) {
+    uint64_t size = m->files[plane->file].reader.size;
+    return plane->offset >= size ? 0 : tare_min_u64(plane->size, size - plane->offset);
+}
+
+static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
+                                const tare_walk_job *job, tare_error *err) {
+    const tare_tensor *t = &w->model->catalog.tensors[tensor];
+    const uint32_t unit = t->encoding->planes[p].unit_bytes;
+    const size_t piece = tare_walk_piece(t, p);
+    tare_probe_site sites[TARE_MAX_PROBES];
+    const size_t n_sites = tare_probes_of(sites, t->encoding);
+    if (n_sites == 0) return tare_walk_tick(job, t->planes[p].size, err);
+
+    uint64_t there = bytes_there(w->model, &t->planes[p]);
+    tare_oddity_count sum = {{0}, {0}};
+    for (uint64_t at = 0; at < there; at += piece) {
+        /* only whole units have members to look at */
+        size_t n = (size_t)tare_min_u64(there - at, piece) / unit * unit;
+        TARE_TRY(tare_tensor_read(w->model, tensor, p, at, job->scratch, n, err));
+        for (size_t i = 0; i < n_sites; i++)
+            if (sites[i].plane == p)
+                tare_probe_units(&sum, &sites[i], job->scratch, n / unit, unit, at);
+        TARE_TRY(tare_walk_tick(job, n, err));
+    }
+    report_oddities(w, tensor, p, &sum);
+    return TARE_OK;
+}
+
+/* ---- fillers --------------------------------------------------------------------------------- */
+
+static uint64_t count_nonzero(const uint8_t *bytes, size_t n, uint64_t position, uint64_t *first) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++) count += bytes[i] != 0;
+    for (size_t i = 0; count && *first == TARE_NO_OFFSET && i < n; i++)
+        if (bytes[i]) *first = position + i;
+    return count;
+}
+
+static tare_status verify_filler(const verify_walk *w, const tare_filler *filler,
+                                 const tare_walk_job *job, tare_error *err) {
+    const tare_reader *reader = &w->model->files[filler->file].reader;
+    uint64_t count = 0, first = TARE_NO_OFFSET;
+    for (uint64_t at = 0; at < filler->size; at += TARE_PIECE) {
+        size_t n = (size_t)tare_min_u64(filler->size - at, TARE_PIECE);
+        TARE_TRY(tare_reader_read(reader, filler->offset + at, job->scratch, n, err));
+        count += count_nonzero(job->scratch, n, filler->offset + at, &first);
+        TARE_TRY(tare_walk_tick(job, n, err));
+    }
+    if (count == 0) return TARE_OK;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "data.padding");
+    f.offset = first;
+    f.file = file_name(w, filler->file);
+    tare_report_addf(w->report, &f, "%" PRIu64 " of %" PRIu64 " bytes outside all tensors %s",
+                     count, filler->size, count == 1 ? "is not zero" : "are not zero");
+    return TARE_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
+    verify_walk *w = ctx;
+    const size_t n = w->model->catalog.n_tensors;
+    if (item >= n) return verify_filler(w, &w->fillers[item - n], job, err);
+    const tare_tensor *t = &w->model->catalog.tensors[item];
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+        tare_status s = verify_plane(w, item, p, job, err);
+        if (s != TARE_OK) return tare_walk_blame(s, w->model, item, err);
+    }
+    return TARE_OK;
+}
+
+/* ---- in order -------------------------------------------------------------------------------- */
+
+/* Tensors in their order, then fillers; within one of them by offset. */
+static int in_order(const void *a, const void *b) {
+    const tare_finding *x = *(const tare_finding *const *)a;
+    const tare_finding *y = *(const tare_finding *const *)b;
+    if ((x->item < 0) != (y->item < 0)) return x->item < 0 ? 1 : -1;
+    if (x->item != y->item) return x->item < y->item ? -1 : 1;
+    int c = tare_str_compare(x->file, y->file);
+    if (c) return c;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return strcmp(x->code, y->code);
+}
+
+/* Threads find in any order; the caller gets one that is always the same. */
+static tare_status hand_over(tare_report *to, const tare_report *from, const tare_allocator *a,
+                             tare_error *err) {
+    const size_t n = tare_report_count(from);
+    if (n == 0) return TARE_OK;
+    const tare_finding **order = tare_alloc(a, n * sizeof *order);
+    if (!order) return tare_fail(err, TARE_ERR_NOMEM, "findings");
+    for (size_t i = 0; i < n; i++) order[i] = tare_report_at(from, i);
+    qsort(order, n, sizeof *order, in_order);
+    for (size_t i = 0; i < n; i++) tare_report_add(to, order[i]);
+    tare_free(a, order, n * sizeof *order);
+    return TARE_OK;
+}
+
+tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
+                             tare_error *err) {
+    TARE_REQUIRE(model, err);
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    verify_walk w = {.model = model, .report = tare_report_new()};
+    if (!w.report) return tare_fail(err, TARE_ERR_NOMEM, "findings");
+    if (model->catalog.layout) {
+        w.fillers = model->catalog.layout->fillers;
+        w.n_fillers = model->catalog.layout->n_fillers;
+    }
+    tare_status s = tare_walk_run(&(tare_walk){.n_items = model->catalog.n_tensors + w.n_fillers,
+                                               .size_of = item_size,
+                                               .visit = verify_item,
+                                               .ctx = &w,
+                                               .scratch_size = TARE_PIECE,
+                                               .threads = o.threads,
+                                               .allocator = o.allocator,
+                                               .progress = o.progress,
+                                               .progress_ctx = o.progress_ctx},
+                                  err);
+    if (o.report) {
+        tare_status handed = hand_over(o.report, w.report, o.allocator, s == TARE_OK ? err : NULL);
+        if (s == TARE_OK) s = handed;
+    }
+    tare_report_free(w.report);
+    return s;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The order, the scratch memory and the progress of a walk over items; see walk.h. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/arith.h"
+#include "base/outfile.h"
+#include "base/pool.h"
+#include "ops/walk.h"
+
+/* More threads than this share no memory bus that would feed them. */
+#define MOST_THREADS 256
+
+typedef struct sized_item {
+    uint64_t size;
+    size_t item;
+} sized_item;
+
+typedef struct tare_walk_state {
+    const tare_walk *walk;
+    const sized_item *order;
+    uint8_t *scratch;
+    uint64_t total;
+    _Atomic uint64_t done;
+    _Atomic bool stop;
+    bool is_alone;        /* visits run in the caller's thread: they tell progress themselves */
+    struct timespec told; /* when they last did */
+} tare_walk_state;
+
+static int largest_first(const void *a, const void *b) {
+    const sized_item *x = a, *y = b;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+static tare_status visit_one(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    tare_walk_state *state = ctx;
+    const tare_walk *walk = state->walk;
+    uint8_t *scratch = state->scratch ? state->scratch + worker * walk->scratch_size : NULL;
+    tare_walk_job job = {scratch, state};
+    return walk->visit(walk->ctx, state->order[task].item, &job, err);
+}
+
+/* What the pool calls; the answer is kept for the visits. */
+static bool tell(void *ctx, uint64_t done, uint64_t total) {
+    tare_walk_state *state = ctx;
+    if (state->walk->progress(state->walk->progress_ctx, done, total))
+        atomic_store(&state->stop, true);
+    return atomic_load(&state->stop);
+}
+
+tare_status tare_walk_tick(const tare_walk_job *job, uint64_t n, tare_error *err) {
+    tare_walk_state *state = job->state;
+    uint64_t done = atomic_fetch_add(&state->done, n) + n;
+    if (state->is_alone && state->walk->progress) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        int64_t ms = (int64_t)(now.tv_sec - state->told.tv_sec) * 1000 +
+                     (now.tv_nsec - state->told.tv_nsec) / 1000000;
+        if (ms >= 100) {
+            state->told = now;
+            tell(state, done, state->total);
+        }
+    }
+    return atomic_load(&state->stop) ? tare_fail(err, TARE_ERR_CANCELLED, "cancelled") : TARE_OK;
+}
+
+tare_status tare_walk_run(const tare_walk *walk, tare_error *err) {
+    tare_status s = TARE_OK;
+    tare_walk_state state = {.walk = walk};
+    size_t threads = walk->threads ? walk->threads : tare_default_threads();
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (threads > walk->n_items) threads = walk->n_items;
+    if (threads == 0) return TARE_OK;
+
+    const size_t order_size = walk->n_items * sizeof(sized_item);
+    const size_t scratch_size = threads * walk->scratch_size;
+    sized_item *order = tare_alloc(walk->allocator, order_size);
+    if (scratch_size) state.scratch = tare_alloc(walk->allocator, scratch_size);
+    if (!order || (scratch_size && !state.scratch)) {
+        s = tare_fail(err, TARE_ERR_NOMEM, "work memory");
+        goto out;
+    }
+    for (size_t i = 0; i < walk->n_items; i++) {
+        order[i] = (sized_item){walk->size_of(walk->ctx, i), i};
+        state.total += order[i].size;
+    }
+    qsort(order, walk->n_items, sizeof *order, largest_first);
+    state.order = order;
+    state.is_alone = threads == 1;
+    clock_gettime(CLOCK_MONOTONIC, &state.told);
+    s = tare_run_parallel(&(tare_run){.threads = (unsigned)threads,
+                                      .n_tasks = walk->n_items,
+                                      .task = visit_one,
+                                      .ctx = &state,
+                                      .progress = walk->progress ? tell : NULL,
+                                      .progress_ctx = &state,
+                                      .total = state.total,
+                                      .done = &state.done},
+                          err);
+out:
+    if (state.scratch) tare_free(walk->allocator, state.scratch, scratch_size);
+    if (order) tare_free(walk->allocator, order, order_size);
+    return s;
+}
+
+size_t tare_walk_piece(const tare_tensor *t, uint32_t plane) {
+    uint32_t unit = t->encoding->planes[plane].unit_bytes;
+    return unit > 1 ? TARE_PIECE - TARE_PIECE % unit : TARE_PIECE;
+}
+
+tare_status tare_walk_guard(const tare_model *model, const char *path, tare_error *err) {
+    for (size_t i = 0; i < model->n_files; i++) {
+        int fd = model->files[i].reader.fd;
+        if (fd >= 0 && tare_same_file(path, fd))
+            return tare_fail(err, TARE_ERR_ARG, "the output is the input");
+    }
+    return TARE_OK;
+}
+
+tare_status tare_walk_blame(tare_status status, const tare_model *model, size_t tensor,
+                            tare_error *err) {
+    if (status != TARE_OK && status != TARE_ERR_CANCELLED)
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor,
+                        model->catalog.tensors[tensor].name);
+    return status;
+}
