@@ -31,6 +31,7 @@ const tare_format tare_format_gguf = {
     .name = "gguf",
     .description = "GGUF, the format of llama.cpp",
     .suffix = ".gguf",
+    .version = 3,
     .holding = &holding,
     .probe = probe,
     .open = tare_gguf_open,
