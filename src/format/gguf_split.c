@@ -174,9 +174,10 @@ static tare_status read_set(tare_gguf_reader *r, const shard_list *list, bool ma
             layout->alignment = r->alignment;
             layout->data_offset = r->data_offset;
         } else if (layout->is_big_endian != r->is_big_endian) {
+            tare_fail_at(err, TARE_ERR_CORRUPT, 4,
+                         "version: byte order other than that of the first shard");
             tare_error_file(err, r->m->files[i].name);
-            return tare_fail_at(err, TARE_ERR_CORRUPT, 4,
-                                "version: byte order other than that of the first shard");
+            return TARE_ERR_CORRUPT;
         }
         drop_keys(r, i == 0);
         totals[i] = r->split_tensors;

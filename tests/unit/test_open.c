@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against kinds of sources that give other models than the file, formats told by anything
+ * but content, wrong arguments that crash, and failures that leave something behind. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <tare/ops.h>
+
+#include "unit/gguf_build.h"
+
+static char path[] = "/tmp/tare-open-XXXXXX";
+static gguf_build sample;
+
+static int make_sample(void **state) {
+    (void)state;
+    build_begin(&sample, 3, false);
+    build_key_str(&sample, "general.name", "sample");
+    build_tensor(&sample, "w", 2, (uint64_t[]){4, 2}, 0, 32);
+    build_end(&sample);
+    int fd = mkstemp(path);
+    if (fd < 0) return -1;
+    ssize_t n = write(fd, sample.b.data, sample.b.size);
+    close(fd);
+    return n == (ssize_t)sample.b.size ? 0 : -1;
+}
+
+static int remove_sample(void **state) {
+    (void)state;
+    tare_buffer_free(&sample.b);
+    return unlink(path);
+}
+
+static tare_status read_sample(void *ctx, uint64_t offset, void *buf, size_t n) {
+    (void)ctx;
+    memcpy(buf, sample.b.data + offset, n);
+    return TARE_OK;
+}
+
+static tare_status read_nothing(void *ctx, uint64_t offset, void *buf, size_t n) {
+    (void)ctx, (void)offset, (void)buf, (void)n;
+    return TARE_ERR_IO;
+}
+
+static void check_source(tare_source source, bool map, bool can_borrow) {
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    options.map = map;
+    tare_model *m;
+    assert_int_equal(tare_model_open(&m, &source, &options, NULL), TARE_OK);
+    assert_true(tare_str_is(tare_model_metadata(m, 0)->key, "general.name"));
+    uint8_t bytes[32];
+    assert_int_equal(tare_tensor_read(m, 0, 0, 0, bytes, 32, NULL), TARE_OK);
+    assert_memory_equal(bytes, sample.b.data + sample.b.size - 32, 32);
+    float rows[4];
+    assert_int_equal(tare_tensor_rows_f32(rows, m, 0, 1, 1, NULL), TARE_OK);
+    assert_memory_equal(rows, bytes + 16, 16);
+    const uint8_t *p;
+    tare_status s = tare_tensor_borrow(&p, m, 0, 0, NULL);
+    assert_int_equal(s, can_borrow ? TARE_OK : TARE_ERR_UNSUPPORTED);
+    if (can_borrow) assert_memory_equal(p, bytes, 32);
+    tare_model_free(m);
+}
+
+static void test_kinds(void **state) {
+    (void)state;
+    check_source((tare_source){.kind = TARE_SOURCE_PATH, .name = path}, false, false);
+    check_source((tare_source){.kind = TARE_SOURCE_PATH, .name = path}, true, true);
+    check_source(
+        (tare_source){.kind = TARE_SOURCE_MEMORY, .memory = sample.b.data, .size = sample.b.size},
+        false, true);
+    check_source(
+        (tare_source){.kind = TARE_SOURCE_CALLBACK, .read = read_sample, .size = sample.b.size},
+        false, false);
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    check_source((tare_source){.kind = TARE_SOURCE_FD, .fd = fd}, false, false);
+    check_source((tare_source){.kind = TARE_SOURCE_FD, .fd = fd}, true, true);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 0); /* borrowed: neither moved nor closed */
+    close(fd);
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    tare_error err;
+    tare_model *m = (tare_model *)path;
+    assert_int_equal(tare_open_path(&m, "/tmp/tare-no-such-file", NULL, &err), TARE_ERR_IO);
+    assert_null(m);
+    assert_int_equal(tare_open_path(NULL, path, NULL, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_open_path(&m, NULL, NULL, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_model_open(&m, NULL, NULL, &err), TARE_ERR_ARG);
+    tare_source none = {.kind = TARE_SOURCE_CALLBACK};
+    assert_int_equal(tare_model_open(&m, &none, NULL, &err), TARE_ERR_ARG);
+    tare_source broken = {.kind = TARE_SOURCE_CALLBACK, .read = read_nothing, .size = 100};
+    assert_int_equal(tare_model_open(&m, &broken, NULL, &err), TARE_ERR_IO);
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    options.format = "gguf";
+    assert_int_equal(tare_open_path(&m, path, &options, &err), TARE_OK);
+    assert_int_equal(tare_tensor_read(m, 0, 0, 30, path, 4, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_tensor_read(m, 0, 1, 0, path, 0, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_tensor_read(m, 1, 0, 0, path, 0, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_tensor_rows_f32(NULL, m, 0, 0, 3, &err), TARE_ERR_ARG);
+    assert_int_equal(tare_resource_read(m, 0, 0, path, 0, &err), TARE_ERR_ARG);
+    assert_null(tare_model_tensor(m, 1));
+    assert_null(tare_model_metadata(m, 1));
+    assert_null(tare_model_resource(m, 0));
+    assert_false(tare_tensor_can_decode(m, 1));
+    tare_model_free(m);
+    tare_model_free(NULL);
+    options.format = "none";
+    assert_int_equal(tare_open_path(&m, path, &options, &err), TARE_ERR_ARG);
+}
+
+static void check_content(const char *bytes, size_t size, tare_status status, const char *what) {
+    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size};
+    tare_model *m;
+    tare_error err;
+    assert_int_equal(tare_model_open(&m, &source, NULL, &err), status);
+    if (!strstr(err.what, what)) fail_msg("\"%s\" does not say %s", err.what, what);
+}
+
+#define CHECK_CONTENT(bytes, status, what) check_content(bytes, sizeof(bytes) - 1, status, what)
+
+static void test_other_content(void **state) {
+    (void)state;
+    CHECK_CONTENT("", TARE_ERR_TRUNCATED, "empty");
+    CHECK_CONTENT("GG", TARE_ERR_TRUNCATED, "magic");
+    CHECK_CONTENT("gguf\3\0\0\0", TARE_ERR_CORRUPT, "format");
+    CHECK_CONTENT("\x80\x02}q\1.", TARE_ERR_UNSUPPORTED, "pickle");
+    CHECK_CONTENT("PK\3\4................archive/data.pkl", TARE_ERR_UNSUPPORTED, "PyTorch");
+    CHECK_CONTENT("PK\3\4................arr_0.npy", TARE_ERR_UNSUPPORTED, "npz");
+    CHECK_CONTENT("PK\3\4................other", TARE_ERR_UNSUPPORTED, "zip");
+    CHECK_CONTENT("tjgg\3\0\0\0", TARE_ERR_UNSUPPORTED, "GGJT");
+    CHECK_CONTENT("version https://git-lfs.github.com/spec/v1\n", TARE_ERR_UNSUPPORTED, "LFS");
+    CHECK_CONTENT("\xef\xbb\xbf \n<!DocType html>", TARE_ERR_UNSUPPORTED, "HTML");
+    CHECK_CONTENT("\x08\x07\x12\x07pytorch", TARE_ERR_UNSUPPORTED, "ONNX");
+    CHECK_CONTENT("\x1f\x8b\x08\x00", TARE_ERR_UNSUPPORTED, "gzip");
+    CHECK_CONTENT("\x28\xb5\x2f\xfd\x04", TARE_ERR_UNSUPPORTED, "zstd");
+}
+
+static void test_formats(void **state) {
+    (void)state;
+    tare_format_info info;
+    assert_true(tare_format_at(0, &info));
+    size_t n = 0;
+    while (tare_format_at(n, &info)) n++;
+    assert_false(tare_format_at(n + 1, &info));
+    assert_string_equal(tare_format_of_path("a/b.gguf"), "gguf");
+    assert_null(tare_format_of_path("a/b.gguf.tmp"));
+    assert_null(tare_format_of_path(""));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_other_content),
+        cmocka_unit_test(test_formats),
+    };
+    return cmocka_run_group_tests(tests, make_sample, remove_sample);
+}
