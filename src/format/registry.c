@@ -9,6 +9,7 @@
 static const tare_format *const formats[] = {
     &tare_format_gguf,
     &tare_format_safetensors,
+    &tare_format_hf,
     NULL, /* the end */
 };
 

@@ -135,6 +135,8 @@ typedef struct tare_safetensors_writer {
 
 tare_status tare_safetensors_plan(tare_write_plan *out, const tare_catalog *catalog,
                                   const tare_write_options *options, tare_error *err);
+tare_status tare_hf_plan(tare_write_plan *out, const tare_catalog *catalog,
+                         const tare_write_options *options, tare_error *err);
 /* Plans the file or files of a catalog; a directory of "model..." files where out->is_directory is
  * set or the options ask for shards. */
 tare_status tare_safetensors_plan_files(tare_write_plan *out, const tare_catalog *catalog,

@@ -222,17 +222,17 @@ static tare_status splice_members(splice *s, tare_error *err) {
     return tare_json_status(&s->j, err);
 }
 
-/* The size of a header whose text now has `size` bytes without padding. What was padded to a
- * multiple of eight stays so, what had no padding gets none, and wider padding gives way: each so
- * that undoing a change undoes its effect here. */
+/* The size of a header whose text now has `size` bytes without padding. A header that is a multiple
+ * of eight stays one, with as many spaces beyond that as it had; any other keeps their number. So
+ * undoing a change undoes its effect here, but where a header of the second kind looks like one of
+ * the first by chance in between. */
 static uint64_t padded_size(tare_str old, size_t size) {
     size_t padding = 0;
     uint64_t aligned = size;
     while (old.ptr[old.len - 1 - padding] == ' ') padding++;
+    if (old.len % 8 != 0) return size + padding;
     tare_align_u64(size, 8, &aligned);
-    if (old.len % 8 == 0 && padding < 8) return aligned;
-    if (padding == 0) return size;
-    return size <= old.len ? old.len : aligned;
+    return aligned + padding / 8 * 8;
 }
 
 static tare_status splice_header(splice *s, uint32_t file, tare_error *err) {
