@@ -35,8 +35,11 @@ static tare_status read_size(const tare_model *m, const tare_reader *r, size_t *
 
 tare_status tare_safetensors_read_text(tare_model *m, const tare_reader *reader, uint64_t offset,
                                        size_t size, tare_str *text, tare_error *err) {
-    *text = (tare_str){(const char *)reader->map + offset, size};
-    if (reader->map) return TARE_OK;
+    *text = (tare_str){NULL, size};
+    if (reader->map) {
+        text->ptr = (const char *)reader->map + offset;
+        return TARE_OK;
+    }
     char *copy = tare_alloc(m->allocator, size);
     if (!copy) return tare_fail(err, TARE_ERR_NOMEM, "header");
     tare_status status = tare_reader_read(reader, offset, copy, size, err);
@@ -48,7 +51,7 @@ tare_status tare_safetensors_read_text(tare_model *m, const tare_reader *reader,
 
 static tare_status read_text(tare_model *m, tare_safetensors_shard *shard, tare_error *err) {
     const tare_reader *r = &m->files[shard->file].reader;
-    size_t size;
+    size_t size = 0;
     TARE_TRY(read_size(m, r, &size, err));
     TARE_TRY(tare_safetensors_read_text(m, r, SIZE_BYTES, size, &shard->header, err));
     if (shard->header.ptr[0] != '{') {
