@@ -252,7 +252,7 @@ static bool encode_sub(sub_block *b, float *out_scale, const float *x, const flo
 static uint16_t encode_super(iq_codes *c, const float *x, const float *importance,
                              const iq_form *form) {
     const tare_lattice *l = tare_lattice_get(form->lattice);
-    int n_subs = 256 / form->sub, n_groups = form->sub / l->lanes;
+    int n_subs = form->sub == 16 ? 16 : 8, n_groups = form->sub / l->lanes;
     float scales[16], max = 0, sum = 0;
     for (int i = 0; i < 256; i++) sum += x[i] * x[i];
     float sigma2 = form->sigma_factor * sum / 256;
