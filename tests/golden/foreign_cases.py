@@ -43,9 +43,8 @@ foreign("onnx", "an ONNX model: ir_version, producer_name",
         b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x10" + bytes(64), "ONNX")
 foreign("gzip", "gzip", gzip.compress(b"GGUF" + bytes(64), mtime=0), "gzip", ".gguf")
 foreign("zstd", "zstd", b"\x28\xb5\x2f\xfd\x24\x04\x21\0\0abcd" + bytes(4), "zstd", ".gguf")
-
-# Nothing that can be named: the magic is unknown, which is the file's fault.
-bad("foreign-empty", "a file of no bytes", b"", "TRUNCATED", 0, "empty")
+bad("foreign-empty", "a file of no bytes", b"", "TRUNCATED", 0, "empty", suffix=".gguf")
 bad("foreign-zeros", "a file of zeros, what a failed download preallocates", bytes(4096), "CORRUPT",
-    0, "format")
-bad("foreign-text", "a text", b"hello, world, this is no model\n", "CORRUPT", 0, "format")
+    0, "format", suffix=".gguf")
+bad("foreign-text", "a text", b"hello, world, this is no model\n", "CORRUPT", 0, "format",
+    suffix=".gguf")

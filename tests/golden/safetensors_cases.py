@@ -224,6 +224,10 @@ no("overlap", "lattice#752, h3.c#48: two tensors over the same bytes",
    St(obj(A, t("b", "F32", [2], 4, 12)), bytes(12)), "CORRUPT", "[4,12]", "overlap", "tensor 1")
 no("overlap-same", "two names for the same bytes", St(obj(A, t("b", "F32", [2], 0, 8)), bytes(8)),
    "CORRUPT", "1#[0,8]", "overlap", "tensor 1")
+no("overlap-empty", "an empty range inside another tensor, which the reference reader refuses",
+   St(obj(A, t("b", "F32", [0], 4, 4)), bytes(8)), "CORRUPT", "[4,4]", "overlap", "tensor 1")
+no("empty-behind-end", "an empty range behind the end of the data",
+   St(obj(A, t("b", "F32", [0], 16, 16)), bytes(8)), "TRUNCATED", "[16,16]", "end", "tensor 1")
 no("overlap-many", "attack 2 and 3 of the upstream project: 20,000 entries over the same bytes",
    St(obj(*(t("t%d" % i, "F32", [2], 0, 8) for i in range(20000))), bytes(8)),
    "CORRUPT", None, "overlap")
