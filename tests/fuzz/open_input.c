@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/walk.h"
+#include "support/visit.h"
 
 tare_limits fuzz_limits(void) {
     tare_limits limits = TARE_LIMITS_INIT;
@@ -85,7 +85,7 @@ void fuzz_read(const uint8_t *data, size_t size, const char *format) {
     if (m == NULL) return;
     tare_model_summary summary;
     tare_model_summarize(m, &summary);
-    tare_status status = walk_model(m);
+    tare_status status = visit_model(m);
     FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && summary.is_truncated));
     if (!summary.is_truncated) {
         tare_report *report = new_report();

@@ -9,7 +9,7 @@
 
 #include "open_input.h"
 #include "scratch.h"
-#include "support/walk.h"
+#include "support/visit.h"
 
 #define MAX_FILES 16
 
@@ -52,7 +52,7 @@ static void open_path(const char *path, bool one_shard) {
     if (status == TARE_OK) {
         tare_model_summary summary;
         tare_model_summarize(m, &summary);
-        status = walk_model(m);
+        status = visit_model(m);
         FUZZ_CHECK(status == TARE_OK || summary.is_truncated);
         tare_model_free(m);
     } else {

@@ -69,40 +69,46 @@ no("length-2-64", "openasr#73: a header length of 2^64-1 that sizes an allocatio
 no("length-past-end", "attack 1 of the upstream project: a header longer than the file",
    St(obj(A), bytes(8), length=5000), "TRUNCATED", 0, "header")
 no("length-cuts-json", "the header ends inside its last object",
-   St(obj(A), bytes(8), length=len(obj(A)) - 2), "CORRUPT", None, "json")
+   St(obj(A), bytes(8), length=len(obj(A)) - 2), "CORRUPT", "]}}+1", "ends too early")
 no("length-two", "a length of 2 that leaves only the brace and a quote",
-   St(obj(A), bytes(8), length=2), "CORRUPT", None, "json")
+   St(obj(A), bytes(8), length=2), "CORRUPT", 10, "ends too early")
 no("leading-space", "a space before the brace, which the reference reader lets pass",
    St(" " + obj(A), bytes(8)), "CORRUPT", 8, "{")
 no("leading-bom", "a byte order mark before the brace",
    St(b"\xef\xbb\xbf" + obj(A).encode(), bytes(8)), "CORRUPT", 0, "format")
 no("leading-bracket", "a list instead of an object", St("[" + obj(A) + "]", bytes(8)),
-   "CORRUPT", 0, "format")
+   "CORRUPT", 8, "{")
 
 # ---- JSON -----------------------------------------------------------------------------------------
 
 
-def json(name, note, header, at, what="json"):
+def json(name, note, header, at, what):
     no("json-" + name, note, St(header, bytes(8)), "CORRUPT", at, what)
 
 
-json("trailing-comma", "a comma behind the last member", "{" + A + ",}", ",}+1")
-json("no-colon", "a key without a colon", '{"a"{"dtype":"F32"}}', '{"dtype"')
-json("no-comma", "two members without a comma", "{" + A + " " + B + "}", '"b"')
-json("single-quotes", "single quotes", "{'a':1}", "'a'")
-json("comment", "a comment", "{/* x */" + A + "}", "/*")
-json("two-documents", "a second object behind the first", obj(A) + "{}", "{}")
-json("trailing-nul", "NUL bytes as padding instead of spaces", obj(A) + "\0\0", "\0\0")
-json("control-character", "a raw newline inside a string", '{"a\nb":' + A[4:] + "}", "\nb")
-json("bad-escape", "an escape that JSON does not have", '{"a\\qb":' + A[4:] + "}", "\\q")
-json("lone-surrogate", "half of a surrogate pair", '{"\\ud800":' + A[4:] + "}", "\\ud800")
-json("bad-utf8", "a byte that is no UTF-8", b'{"\xff":' + A[4:].encode() + b"}", 10)
-json("nan", "NaN is no JSON number", obj(A.replace("[2]", "[NaN]")), "NaN")
-json("leading-zero", "a number with a leading zero", obj(A.replace("[2]", "[02]")), "02")
-json("plus", "a number with a plus sign", obj(A.replace("[2]", "[+2]")), "+2]")
-json("unterminated", "the document ends in an open object", "{" + A, None)
+json("trailing-comma", "a comma behind the last member", "{" + A + ",}", ",}+1", "key expected")
+json("no-colon", "a key without a colon", '{"a"{"dtype":"F32"}}', '{"dtype"', "colon")
+json("no-comma", "two members without a comma", "{" + A + " " + B + "}", '"b"', "comma")
+json("single-quotes", "single quotes: not JSON from the second byte on", "{'a':1}", 0, "format")
+json("comment", "a comment: not JSON from the second byte on", "{/* x */" + A + "}", 0, "format")
+json("comment-inside", "a comment further on", "{" + A + "/* x */}", "/*", "comma")
+json("two-documents", "a second object behind the first", obj(A) + "{}", "{}", "follows")
+json("trailing-nul", "NUL bytes as padding instead of spaces", obj(A) + "\0\0", 8 + len(obj(A)),
+     "follows")
+json("control-character", "a raw newline inside a string", '{"a\nb":' + A[4:] + "}", "\nb",
+     "control character")
+json("bad-escape", "an escape that JSON does not have", '{"a\\qb":' + A[4:] + "}", "\\q", "escape")
+json("lone-surrogate", "half of a surrogate pair", '{"\\ud800":' + A[4:] + "}", "\\ud800",
+     "surrogate")
+json("bad-utf8", "a byte that is no UTF-8", b'{"\xff":' + A[4:].encode() + b"}", 10, "UTF-8")
+json("nan", "NaN is no JSON number", obj(A.replace("[2]", "[NaN]")), "NaN", "value")
+json("leading-zero", "a number with a leading zero", obj(A.replace("[2]", "[02]")), "02+1",
+     "leading zero")
+json("plus", "a number with a plus sign", obj(A.replace("[2]", "[+2]")), "+2]", "value")
+json("unterminated", "the document ends in an open object", "{" + A, 8 + 1 + len(A),
+     "ends too early")
 no("json-depth", "a bomb of 100,000 brackets", St('{"a":' + "[" * 100000, b""),
-   "LIMIT", None, "nest")
+   "LIMIT", 20, "nested")
 
 # ---- duplicates -----------------------------------------------------------------------------------
 
@@ -110,25 +116,25 @@ no("duplicate-tensor", "safetensors#401: one name twice, which collapses silentl
    St(obj(A, t("a", "F32", [2], 8, 16)), bytes(16)), "CORRUPT", '1#"a"', "duplicate", "tensor 1")
 no("duplicate-tiling", "a duplicate whose survivors tile the data completely",
    St(obj(t("a", "F32", [2], 0, 8), t("a", "F32", [2], 0, 8)), bytes(8)),
-   "CORRUPT", '1#"a"', "duplicate", "tensor 1")
+   "CORRUPT", '1#"a"', "overlaps", "tensor 1")
 no("duplicate-escaped", "one name in two spellings",
    St(obj(A, t("\\u0061", "F32", [2], 8, 16)), bytes(16)), "CORRUPT", '"\\u0061"', "duplicate",
    "tensor 1")
 no("duplicate-metadata", "two __metadata__ objects",
    St(obj('"__metadata__":{"a":"b"}', '"__metadata__":{"c":"d"}', A), bytes(8)),
-   "CORRUPT", '1#"__metadata__"', "duplicate")
+   "CORRUPT", '1#"__metadata__"', "given twice")
 no("duplicate-metadata-key", "one key twice in __metadata__",
    St(obj('"__metadata__":{"x":"b","x":"d"}', A), bytes(8)), "CORRUPT", '1#"x"', "duplicate",
    "key 1")
 no("duplicate-dtype", "two dtypes for one tensor",
    St('{"a":{"dtype":"F32","dtype":"F16","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
-   "CORRUPT", '1#"dtype"', "duplicate", "tensor 0")
+   "CORRUPT", '1#"dtype"', "given twice", "tensor 0")
 no("duplicate-shape", "two shapes for one tensor",
    St('{"a":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,8]}}', bytes(8)),
-   "CORRUPT", '1#"shape"', "duplicate", "tensor 0")
+   "CORRUPT", '1#"shape"', "given twice", "tensor 0")
 no("duplicate-offsets", "two ranges for one tensor",
    St('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4],"data_offsets":[0,8]}}', bytes(8)),
-   "CORRUPT", '1#"data_offsets"', "duplicate", "tensor 0")
+   "CORRUPT", '1#"data_offsets"', "given twice", "tensor 0")
 
 # ---- metadata -------------------------------------------------------------------------------------
 
@@ -156,9 +162,9 @@ def entry(name, note, body, at, what, status="CORRUPT"):
 
 entry("string", "a tensor that is a string", '"F32"', '"F32"', "object")
 entry("list", "a tensor that is a list", '["F32",[2],[0,8]]', '["F32"', "object")
-entry("no-dtype", "no dtype", '{"shape":[2],"data_offsets":[0,8]}', '"a"', "dtype")
-entry("no-shape", "no shape", '{"dtype":"F32","data_offsets":[0,8]}', '"a"', "shape")
-entry("no-offsets", "no data_offsets", '{"dtype":"F32","shape":[2]}', '"a"', "data_offsets")
+entry("no-dtype", "no dtype", '{"shape":[2],"data_offsets":[0,8]}', '1#{"', "dtype")
+entry("no-shape", "no shape", '{"dtype":"F32","data_offsets":[0,8]}', '1#{"', "shape")
+entry("no-offsets", "no data_offsets", '{"dtype":"F32","shape":[2]}', '1#{"', "data_offsets")
 entry("dtype-number", "a dtype that is a number", '{"dtype":11,"shape":[2],"data_offsets":[0,8]}',
       "11", "dtype")
 entry("dtype-unknown", "imp#1603: an unknown dtype skips all checks elsewhere",
@@ -174,21 +180,21 @@ for name, number in (("negative", "-2"), ("fraction", "2.0"), ("exponent", "2e0"
 entry("shape-nested", "a shape inside a shape", '{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}',
       "[2]", "shape")
 entry("dims-9", "more dimensions than the limit",
-      '{"dtype":"F32","shape":[2,1,1,1,1,1,1,1,1],"data_offsets":[0,8]}', None, "dimension",
+      '{"dtype":"F32","shape":[2,1,1,1,1,1,1,1,1],"data_offsets":[0,8]}', 53, "dimension",
       "LIMIT")
 entry("shape-product", "elements beyond 64 bits",
       '{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}',
-      "[4294967296", "shape", "CORRUPT")
+      "[4294967296", "overflow", "LIMIT")
 entry("shape-bytes", "bytes beyond 64 bits",
       '{"dtype":"F64","shape":[4611686018427387904],"data_offsets":[0,8]}',
-      "[4611686018427387904", "shape", "CORRUPT")
+      "[4611686018427387904", "overflow", "LIMIT")
 entry("shape-bits", "safetensors#749: bits beyond 64 bits, which a doubled F4 dimension hides",
       '{"dtype":"F4","shape":[18446744073709551615,2],"data_offsets":[0,8]}',
-      "[18446744073709551615", "shape", "CORRUPT")
+      "[18446744073709551615", "overflow", "LIMIT")
 entry("offsets-one", "one offset", '{"dtype":"F32","shape":[2],"data_offsets":[8]}', "[8]",
       "data_offsets")
 entry("offsets-three", "three offsets", '{"dtype":"F32","shape":[2],"data_offsets":[0,8,8]}',
-      "[0,8", "data_offsets")
+      "8]}", "data_offsets")
 entry("offsets-negative", "a negative begin", '{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}',
       "-8", "data_offsets")
 entry("offsets-fraction", "a fractional end", '{"dtype":"F32","shape":[2],"data_offsets":[0,8.0]}',
@@ -206,9 +212,9 @@ entry("size-too-large", "mlx#3363: a shape of fewer bytes than its range",
 entry("size-megabytes", "mlx#3363: a shape of 4 MB with 8 bytes of data",
       '{"dtype":"F32","shape":[1024,1024],"data_offsets":[0,8]}', "[0,8]", "data_offsets")
 entry("f4-odd", "three F4 elements fill no whole byte",
-      '{"dtype":"F4","shape":[3],"data_offsets":[0,2]}', "[3]", "shape")
+      '{"dtype":"F4","shape":[3],"data_offsets":[0,2]}', "[3]", "whole bytes")
 entry("f6-odd", "three F6 elements fill no whole byte",
-      '{"dtype":"F6_E2M3","shape":[3],"data_offsets":[0,3]}', "[3]", "shape")
+      '{"dtype":"F6_E2M3","shape":[3],"data_offsets":[0,3]}', "[3]", "whole bytes")
 no("name-empty", "a tensor without a name", St(obj(t("", "F32", [2], 0, 8)), bytes(8)),
    "CORRUPT", '""', "empty", "tensor 0")
 no("name-65536", "a name over the limit", St(obj(t("n" * 65536, "F32", [2], 0, 8)), bytes(8)),
@@ -217,28 +223,42 @@ no("name-65536", "a name over the limit", St(obj(t("n" * 65536, "F32", [2], 0, 8
 # ---- the data -------------------------------------------------------------------------------------
 
 no("hole-front", "data that begins behind a hole", St(obj(t("a", "F32", [2], 8, 16)), bytes(16)),
-   "CORRUPT", "[8,16]", "hole", "tensor 0")
+   "CORRUPT", '"a"', "hole", "tensor 0")
 no("hole-middle", "a hole between two tensors",
-   St(obj(A, t("b", "F32", [2], 16, 24)), bytes(24)), "CORRUPT", "[16,24]", "hole", "tensor 1")
+   St(obj(A, t("b", "F32", [2], 16, 24)), bytes(24)), "CORRUPT", '"b"', "hole", "tensor 1")
 no("overlap", "lattice#752, h3.c#48: two tensors over the same bytes",
-   St(obj(A, t("b", "F32", [2], 4, 12)), bytes(12)), "CORRUPT", "[4,12]", "overlap", "tensor 1")
+   St(obj(A, t("b", "F32", [2], 4, 12)), bytes(12)), "CORRUPT", '"b"', "overlap", "tensor 1")
 no("overlap-same", "two names for the same bytes", St(obj(A, t("b", "F32", [2], 0, 8)), bytes(8)),
-   "CORRUPT", "1#[0,8]", "overlap", "tensor 1")
+   "CORRUPT", '"b"', "overlap", "tensor 1")
 no("overlap-empty", "an empty range inside another tensor, which the reference reader refuses",
-   St(obj(A, t("b", "F32", [0], 4, 4)), bytes(8)), "CORRUPT", "[4,4]", "overlap", "tensor 1")
+   St(obj(A, t("b", "F32", [0], 4, 4)), bytes(8)), "CORRUPT", '"b"', "overlap", "tensor 1")
 no("empty-behind-end", "an empty range behind the end of the data",
-   St(obj(A, t("b", "F32", [0], 16, 16)), bytes(8)), "TRUNCATED", "[16,16]", "end", "tensor 1")
+   St(obj(A, t("b", "F32", [0], 16, 16)), bytes(8)), "CORRUPT", '"b"', "hole", "tensor 1")
 no("overlap-many", "attack 2 and 3 of the upstream project: 20,000 entries over the same bytes",
    St(obj(*(t("t%d" % i, "F32", [2], 0, 8) for i in range(20000))), bytes(8)),
-   "CORRUPT", None, "overlap")
+   "CORRUPT", '"t1"', "overlap", "tensor 1")
 no("tail", "bytes after the last tensor: what makes polyglot files",
-   St(obj(A), bytes(8), tail=b"PK\x05\x06" + bytes(18)), "CORRUPT", 8 + len(obj(A)) + 8, "after")
-no("tail-empty-model", "data that no tensor is over", St("{}", bytes(8)), "CORRUPT", 10, "after")
-no("data-cut", "the last tensor ends behind the file", St(obj(A, B), bytes(15)),
-   "TRUNCATED", "[8,16]", "end", "tensor 1")
-no("data-missing", "a header and nothing else", St(obj(A)), "TRUNCATED", "[0,8]", "end", "tensor 0")
-no("data-exabytes", "an end of 2^63 in a file of a few bytes",
-   St(obj(t("a", "U8", [1 << 63], 0, 1 << 63)), bytes(8)), "TRUNCATED", "[0,9", "end", "tensor 0")
+   St(obj(A), bytes(8), tail=b"PK\x05\x06" + bytes(18)), "CORRUPT", 8 + len(obj(A)) + 8,
+   "no tensor")
+no("tail-empty-model", "data that no tensor is over", St("{}", bytes(8)), "CORRUPT", 10,
+   "no tensor")
+
+
+# ---- what opens with a finding --------------------------------------------------------------------
+
+yes("data-cut", "a download cut short: the last tensor ends behind the file", St(obj(A, B), bytes(15)),
+    ("error", "safetensors.truncated-data", '"b"', "tensor 1"), has={"truncated": 1},
+    reads=((0, "OK"), (1, "TRUNCATED")))
+yes("data-missing", "a header and nothing else", St(obj(A)),
+    ("error", "safetensors.truncated-data", '"a"', "tensor 0"), has={"truncated": 1},
+    reads=((0, "TRUNCATED"),))
+yes("data-exabytes", "an end of 2^63 in a file of a few bytes",
+    St(obj(t("a", "U8", [1 << 63], 0, 1 << 63)), bytes(8)),
+    ("error", "safetensors.truncated-data", '"a"', "tensor 0"), has={"truncated": 1},
+    reads=((0, "TRUNCATED"),))
+yes("unknown-field", "a member that the format does not have",
+    St('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"stride":[1]}}', bytes(8)),
+    ("warning", "safetensors.unknown-field", '"stride"', "tensor 0"))
 
 # ---- allowed --------------------------------------------------------------------------------------
 

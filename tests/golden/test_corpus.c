@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "support/walk.h"
+#include "support/visit.h"
 
 #define TIME_LIMIT  2.0                /* seconds of processor time a case may take, all sources */
 #define MEMORY_BASE ((size_t)64 << 20) /* behaviour.md: 64 MiB + 3 times the directory */
@@ -200,12 +200,12 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
     }
     tare_model_summary s;
     tare_model_summarize(m, &s);
-    tare_status status = walk_model(m);
+    tare_status status = visit_model(m);
     if (status != TARE_OK && !s.is_truncated) {
         fail(r, "reading what was opened: %s", tare_status_text(status));
     }
     for (size_t i = 0; i < want->n_reads; i++) {
-        status = walk_tensor(m, want->reads[i].tensor);
+        status = visit_tensor(m, want->reads[i].tensor);
         if (status != want->reads[i].status) {
             fail(r, "reading tensor %zu: %s", want->reads[i].tensor, tare_status_text(status));
         }

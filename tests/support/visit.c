@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Touches everything an opened model has; see walk.h. Results are folded into a volatile sum, so
+ * Touches everything an opened model has; see visit.h. Results are folded into a volatile sum, so
  * that no read can be left out by the compiler. */
-#include "walk.h"
+#include "visit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void keep(tare_status *first, tare_status status) {
     if (*first == TARE_OK) *first = status;
 }
 
-static void walk_value(const tare_value *v, int depth) {
+static void visit_value(const tare_value *v, int depth) {
     uint64_t u;
     double f;
     sink += tare_value_u64(v, &u) + tare_value_f64(v, &f);
@@ -34,7 +34,7 @@ static void walk_value(const tare_value *v, int depth) {
     tare_value element;
     tare_array_begin(&walk, &v->as.a);
     for (int i = 0; i < ARRAY_STEPS && tare_array_next(&walk, &element); i++) {
-        walk_value(&element, depth + 1);
+        visit_value(&element, depth + 1);
     }
 }
 
@@ -53,7 +53,7 @@ static tare_status read_part(const tare_model *m, size_t tensor, uint32_t plane,
     return s;
 }
 
-tare_status walk_tensor(const tare_model *m, size_t tensor) {
+tare_status visit_tensor(const tare_model *m, size_t tensor) {
     const tare_tensor *t = tare_model_tensor(m, tensor);
     tare_status first = TARE_OK;
     if (t == NULL) return TARE_ERR_ARG;
@@ -73,7 +73,7 @@ tare_status walk_tensor(const tare_model *m, size_t tensor) {
     return first;
 }
 
-static tare_status walk_resource(const tare_model *m, size_t i) {
+static tare_status visit_resource(const tare_model *m, size_t i) {
     const tare_resource *r = tare_model_resource(m, i);
     size_t n = r->size < HEAD ? (size_t)r->size : HEAD;
     uint8_t buf[HEAD];
@@ -82,13 +82,13 @@ static tare_status walk_resource(const tare_model *m, size_t i) {
     return tare_model_find_resource(m, r->name) < 0 ? TARE_ERR_ARG : s;
 }
 
-tare_status walk_model(const tare_model *m) {
+tare_status visit_model(const tare_model *m) {
     tare_status first = TARE_OK;
     uint64_t number;
     const tare_metadata *k;
     for (size_t i = 0; (k = tare_model_metadata(m, i)) != NULL; i++) {
         touch(k->key.ptr, k->key.len);
-        walk_value(&k->value, 0);
+        visit_value(&k->value, 0);
         if (tare_model_find_key(m, k->key) < 0) keep(&first, TARE_ERR_ARG);
     }
     for (int p = 0; p < TARE_PARAM_COUNT; p++) sink += tare_model_param(m, (tare_param)p, &number);
@@ -100,9 +100,9 @@ tare_status walk_model(const tare_model *m) {
         touch(t->dims, t->n_dims * sizeof *t->dims);
         const char *scheme = tare_tensor_scheme(m, i);
         if (scheme != NULL) touch(scheme, strlen(scheme));
-        keep(&first, walk_tensor(m, i));
+        keep(&first, visit_tensor(m, i));
     }
-    for (size_t i = 0; tare_model_resource(m, i) != NULL; i++) keep(&first, walk_resource(m, i));
+    for (size_t i = 0; tare_model_resource(m, i) != NULL; i++) keep(&first, visit_resource(m, i));
     tare_file_info file;
     for (size_t i = 0; tare_model_file(m, i, &file); i++) touch(file.name, strlen(file.name));
     return first;
