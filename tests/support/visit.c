@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DECODED     64 /* tensors of a model of which a row is decoded: each takes a scratch buffer */
 #define HEAD        4096   /* bytes read from either end of a plane */
 #define ROW_COLS    65536  /* longer rows are not decoded: memory stays small */
 #define ARRAY_STEPS 100000 /* elements visited in one array */
@@ -62,7 +63,8 @@ tare_status visit_tensor(const tare_model *m, size_t tensor) {
         keep(&first, read_part(m, tensor, p, false));
         keep(&first, read_part(m, tensor, p, true));
     }
-    if (t->n_rows > 0 && t->cols > 0 && t->cols <= ROW_COLS && tare_tensor_can_decode(m, tensor)) {
+    if (tensor < DECODED && t->n_rows > 0 && t->cols > 0 && t->cols <= ROW_COLS &&
+        tare_tensor_can_decode(m, tensor)) {
         float *row = malloc((size_t)t->cols * sizeof *row);
         if (row == NULL) return TARE_ERR_NOMEM;
         tare_status s = tare_tensor_rows_f32(row, m, tensor, t->n_rows - 1, 1, NULL);
