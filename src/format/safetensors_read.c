@@ -128,7 +128,6 @@ static tare_status read_headers(tare_model *m, tare_safetensors_layout *layout, 
             return status;
         }
     }
-    m->catalog.n_tensors = n;
     m->catalog.tensors = TARE_NEW_ARRAY(&m->arena, tare_tensor, n);
     return m->catalog.tensors ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
 }
@@ -156,6 +155,7 @@ tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout
     for (size_t i = 0; i < layout->n_shards; i++) {
         const tare_safetensors_shard *shard = &layout->shards[i];
         tare_status status = tare_safetensors_read_tensors(m, shard, report, err);
+        m->catalog.n_tensors = shard->first_tensor + shard->n_tensors; /* as far as they are read */
         if (status == TARE_OK) status = check_layout(m, shard, report, err);
         if (status != TARE_OK) {
             if (layout->n_shards > 1) tare_error_file(err, m->files[shard->file].name);

@@ -321,6 +321,7 @@ int main(int argc, char **argv) {
     bool verbose = argc > 2 && strcmp(argv[2], "-v") == 0;
     int first = verbose ? 3 : 2, n_cases = 0, n_failed = 0;
     char path[1024], name[256];
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what was said before a crash is seen */
     if (argc < 2) return printf("usage: test_corpus FOLDER [-v] [NAME...]\n"), 2;
     for (int i = first; i < argc; i++, n_cases++) {
         n_failed += run_case(argv[1], argv[i], verbose) != 0;
