@@ -190,7 +190,7 @@ bad("dims-cut", "four dimensions promised, two there",
 
 def product(name, note, dims, kind=F32):
     bad(name, note, weights().tensor("a", dims, kind, data=bytes(64)),
-        "LIMIT", "tensor 0 n_dims", "overflow", "tensor 0")
+        "CORRUPT", "tensor 0 dim 0", "product", "tensor 0")
 
 
 product("product-2-64", "2^32 x 2^32 F32: the product is 0 for ggml, which opens the file",
@@ -223,19 +223,19 @@ bad("offset-base-wraps", "offset + size fits 64 bits, the place in the file does
     "CORRUPT", "tensor 0 offset", "offset", "tensor 0")
 bad("offset-misaligned", "an offset that is no multiple of 32",
     weights().tensor("a", [8], F32).tensor("b", [8], F32, offset=36),
-    "CORRUPT", "tensor 1", "align", "tensor 1")
+    "CORRUPT", "tensor 1 offset", "align", "tensor 1")
 bad("offset-misaligned-64", "a multiple of 32 where the file asks for 64",
     Gguf().kv("general.alignment", U32, 64).tensor("a", [8], F32)
-    .tensor("b", [8], F32, offset=32), "CORRUPT", "tensor 1", "align", "tensor 1")
+    .tensor("b", [8], F32, offset=32), "CORRUPT", "tensor 1 offset", "align", "tensor 1")
 bad("overlap", "two tensors over the same bytes",
     weights().tensor("a", [16], F32).tensor("b", [16], F32, offset=32),
-    "CORRUPT", "tensor 1", "overlap", "tensor 1")
+    "CORRUPT", "tensor 1 offset", "overlap", "tensor 1")
 bad("overlap-same-place", "two tensors in one place are no alias in GGUF",
     weights().tensor("a", [16], F32).tensor("b", [16], F32, offset=0),
-    "CORRUPT", "tensor 1", "overlap", "tensor 1")
+    "CORRUPT", "tensor 1 offset", "overlap", "tensor 1")
 bad("overlap-inside-out-of-order", "a later record that lies inside an earlier one",
     weights().tensor("b", [8], F32, offset=64, data=b"").tensor("a", [64], F32, offset=0),
-    "CORRUPT", "tensor 0", "overlap", "tensor 0")
+    "CORRUPT", "tensor 0 offset", "overlap", "tensor 0")
 bad("row-not-divisible", "33 columns of Q4_0, whose block has 32",
     weights().tensor("a", [33, 2], Q4_0, data=bytes(64)),
     "CORRUPT", "tensor 0 dim 0", "block", "tensor 0")
@@ -247,7 +247,7 @@ bad("row-k-quant", "ne0 128 with Q4_K, whose block has 256",
     "CORRUPT", "tensor 0 dim 0", "block", "tensor 0")
 bad("big-endian-overlap", "the layout is checked in big-endian files too",
     Gguf(big=True).tensor("a", [16], F32).tensor("b", [16], F32, offset=32),
-    "CORRUPT", "tensor 1", "overlap", "tensor 1")
+    "CORRUPT", "tensor 1 offset", "overlap", "tensor 1")
 bad("big-endian-string", "a little-endian length in a big-endian file",
     Gguf(big=True).key("general.name", STRING).raw(b"\1\0\0\0\0\0\0\0a" + SPARE),
     "TRUNCATED", "key 0 value", "string", "key 0")
