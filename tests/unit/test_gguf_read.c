@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "support/walk.h"
+#include "support/visit.h"
 #include "unit/gguf_build.h"
 
 static tare_model *open_built(const gguf_build *g) {
@@ -153,7 +153,7 @@ static void test_versions_and_orders(void **state) {
         t = tare_model_tensor(m, 2);
         assert_int_equal(t->n_dims, 3);
         assert_int_equal(t->cols, 8);
-        assert_int_equal(walk_model(m), TARE_OK);
+        assert_int_equal(visit_model(m), TARE_OK);
         tare_model_free(m);
         tare_buffer_free(&g.b);
     }
@@ -237,7 +237,7 @@ static void open_anything(const uint8_t *bytes, size_t size) {
     tare_error err;
     tare_status s = tare_model_open(&m, &source, &options, &err);
     if (s == TARE_OK) {
-        walk_model(m);
+        visit_model(m);
         tare_model_free(m);
     } else {
         assert_null(m);
