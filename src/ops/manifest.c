@@ -111,7 +111,8 @@ tare_status tare_manifest_write(const char *path, const tare_model *model,
     if (!digests) return tare_fail(err, TARE_ERR_NOMEM, "the manifest");
     tare_buffer text;
     tare_buffer_init(&text, o.allocator);
-    tare_status s = tare_model_digest(digests, NULL, model, &o, err);
+    tare_status s = tare_walk_guard(model, path, err);
+    if (s == TARE_OK) s = tare_model_digest(digests, NULL, model, &o, err);
     if (s == TARE_OK) s = tare_manifest_lines(model, digests, o.allocator, append_line, &text, err);
     if (s == TARE_OK) s = tare_buffer_status(&text, err);
     if (s == TARE_OK) s = write_file(path, &text, &o, err);
