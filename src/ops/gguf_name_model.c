@@ -78,7 +78,8 @@ static tare_str size_label(const tare_model *model, scratch *s) {
     double count = shared + (experts ? in_experts / (double)experts : 0);
     size_t i = 0;
     if (count <= 0) return (tare_str){"", 0};
-    while (i + 1 < sizeof scales / sizeof *scales && count < scales[i].unit) i++;
+    while (i + 1 < sizeof scales / sizeof *scales && count < scales[i].unit * 0.9995)
+        i++; /* what rounds to 1000 of a unit is 1 of the next */
     uint64_t tenths = (uint64_t)(count / scales[i].unit * 10 + 0.5);
     int length = tenths < 100 && tenths % 10
                      ? snprintf(text, sizeof text, "%u.%u%c", (unsigned)(tenths / 10),

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 #include <tare/ops.h>
 
+#include "support/made_model.h"
+
 typedef struct name_case {
     const char *name;
     /* sidecar, base, size, fine tuning, version, encoding, type; base NULL: no such name */
@@ -173,11 +175,101 @@ static void any_bytes_are_harmless(void **state) {
     assert_false(tare_gguf_name_parse(&n, (tare_str){name, sizeof name}));
 }
 
+/* ---- from models ----------------------------------------------------------------------------- */
+
+typedef struct key_value {
+    const char *key, *text; /* text NULL: the number */
+    uint64_t number;
+} key_value;
+
+static void name_of(char name[200], made_model *made, const key_value *keys, size_t n) {
+    char buf[64];
+    tare_gguf_name parts;
+    tare_catalog *c = &made->model->catalog;
+    c->metadata = TARE_NEW_ARRAY(&made->model->arena, tare_metadata, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        tare_metadata *m = &c->metadata[c->n_metadata++];
+        m->key = text(keys[i].key);
+        m->value.type = keys[i].text ? TARE_VALUE_STRING : TARE_VALUE_U32;
+        if (keys[i].text)
+            m->value.as.s = text(keys[i].text);
+        else
+            m->value.as.u = keys[i].number;
+    }
+    tare_gguf_name_of_model(&parts, buf, sizeof buf, made_finish(made, false, NULL, 0));
+    tare_gguf_name_format(name, 200, &parts);
+    made_free(made);
+}
+
+static void metadata_names_a_model(void **state) {
+    (void)state;
+    static const key_value keys[] = {
+        {"general.architecture", "llama", 0},     {"general.basename", "Hermes 2 Pro", 0},
+        {"general.name", "ignored", 0},           {"general.size_label", "8B", 0},
+        {"general.finetune", "Chat Instruct", 0}, {"general.version", "1.2", 0},
+        {"general.file_type", NULL, 15}};
+    static const key_value adapter[] = {{"general.type", "adapter", 0},
+                                        {"general.name", "A", 0},
+                                        {"general.size_label", "7B", 0},
+                                        {"general.version", "v3", 0}};
+    static const key_value projector[] = {{"general.architecture", "clip", 0},
+                                          {"general.size_label", "7B", 0}};
+    made_model made;
+    char name[200];
+    made_begin(&made, 0, 0, 0);
+    name_of(name, &made, keys, 7);
+    assert_string_equal(name, "Hermes-2-Pro-8B-Chat-Instruct-v1.2-Q4_K_M.gguf");
+    made_begin(&made, 0, 0, 0);
+    name_of(name, &made, adapter, 4);
+    assert_string_equal(name, "A-7B-v3-LoRA.gguf");
+    made_begin(&made, 0, 0, 0);
+    name_of(name, &made, projector, 2);
+    assert_string_equal(name, "mmproj-clip-7B-v1.0.gguf");
+}
+
+/* What metadata does not say is counted: parameters (those of one expert), the main type. */
+static void tensors_name_a_model(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t shared, experts, n_experts;
+        const char *expected;
+    } models[] = {
+        {1100, 0, 0, "m-1.1K-v1.0-F16.gguf"},     {32 * 1000, 0, 0, "m-32K-v1.0-F16.gguf"},
+        {6738, 0, 0, "m-6.7K-v1.0-F16.gguf"},     {9940, 0, 0, "m-9.9K-v1.0-F16.gguf"},
+        {9950, 0, 0, "m-10K-v1.0-F16.gguf"},      {2049, 0, 0, "m-2K-v1.0-F16.gguf"},
+        {999999, 0, 0, "m-1M-v1.0-F16.gguf"},     {1000000, 0, 0, "m-1M-v1.0-F16.gguf"},
+        {1000, 48000, 8, "m-8x7K-v1.0-F16.gguf"},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char name[200];
+        made_model made;
+        const key_value keys[] = {{"general.architecture", "m", 0},
+                                  {"m.expert_count", NULL, models[i].n_experts}};
+        made_begin(&made, 1 << 22, 3, 0);
+        made_add(&made, TARE_STR("a"), TARE_ENCODING_F16, &models[i].shared, 1);
+        if (models[i].experts)
+            made_add(&made, TARE_STR("blk.0.ffn_up_exps.weight"), TARE_ENCODING_F16,
+                     &models[i].experts, 1);
+        name_of(name, &made, keys, models[i].n_experts ? 2 : 1);
+        assert_string_equal(name, models[i].expected);
+    }
+    tare_model *m;
+    tare_gguf_name parts;
+    char name[200], buf[64];
+    assert_int_equal(tare_synth_open(&m, "llama-1b:bf16", NULL, NULL), TARE_OK);
+    tare_gguf_name_of_model(&parts, buf, sizeof buf, m);
+    tare_gguf_name_format(name, sizeof name, &parts);
+    assert_string_equal(name, "llama-1.1B-v1.0-BF16.gguf");
+    assert_true(parts.is_version_assumed);
+    tare_model_free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parses_each_case),           cmocka_unit_test(formats_each_case),
         cmocka_unit_test(format_keeps_to_its_buffer), cmocka_unit_test(format_makes_a_plain_name),
-        cmocka_unit_test(any_bytes_are_harmless),
+        cmocka_unit_test(any_bytes_are_harmless),     cmocka_unit_test(metadata_names_a_model),
+        cmocka_unit_test(tensors_name_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
