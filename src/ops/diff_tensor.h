@@ -6,7 +6,7 @@
 
 #include <tare/ops.h>
 
-#include "ops/walk.h"
+#include "ops/item_walk.h"
 
 /* Two tensors of the same name and shape. */
 typedef struct tare_tensor_pair {

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "ops/digest.h"
-#include "ops/walk.h"
+#include "ops/item_walk.h"
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
 

@@ -13,8 +13,8 @@
 #include "base/bytes.h"
 #include "base/outfile.h"
 #include "base/str.h"
+#include "ops/item_walk.h"
 #include "ops/values.h"
-#include "ops/walk.h"
 
 /* ---- where the bytes go ---------------------------------------------------------------------- */
 

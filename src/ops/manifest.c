@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "model/catalog.h"
 #include "ops/digest.h"
-#include "ops/walk.h"
+#include "ops/item_walk.h"
 
 #define HEX 64 /* characters of a SHA-256 */
 

@@ -12,8 +12,8 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "ops/item_walk.h"
 #include "ops/probe.h"
-#include "ops/walk.h"
 
 typedef struct verify_walk {
     const tare_model *model;

@@ -13,7 +13,7 @@
 #include <tare/ops.h>
 
 #include "base/bytes.h"
-#include "support/made_model.h"
+#include "made_model.h"
 
 /* ---- what is compared ------------------------------------------------------------------------ */
 

@@ -17,7 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "support/made_model.h"
+#include "made_model.h"
 
 static char directory[] = "/tmp/tare-digest-XXXXXX";
 static char path[64];

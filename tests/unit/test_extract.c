@@ -14,7 +14,7 @@
 #include <tare/ops.h>
 
 #include "base/bytes.h"
-#include "support/made_model.h"
+#include "made_model.h"
 
 static char directory[] = "/tmp/tare-extract-XXXXXX";
 static char path[64];

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <tare/ops.h>
 
-#include "support/made_model.h"
+#include "made_model.h"
 
 typedef struct name_case {
     const char *name;

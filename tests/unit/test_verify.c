@@ -13,8 +13,8 @@
 #include <tare/ops.h>
 
 #include "base/bytes.h"
+#include "made_model.h"
 #include "ops/probe.h"
-#include "support/made_model.h"
 
 #define ROWS 5
 

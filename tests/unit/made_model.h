@@ -2,8 +2,8 @@
  *
  * Models made in a test, without any container: tensors over bytes in memory. For cmocka tests,
  * which include cmocka.h before this. */
-#ifndef TESTS_SUPPORT_MADE_MODEL_H
-#define TESTS_SUPPORT_MADE_MODEL_H
+#ifndef TESTS_MADE_MODEL_H
+#define TESTS_MADE_MODEL_H
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order, the scratch memory and the progress of a walk over items; see walk.h. */
+ * The order, the scratch memory and the progress of a walk over items; see item_walk.h. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "base/outfile.h"
 #include "base/pool.h"
-#include "ops/walk.h"
+#include "ops/item_walk.h"
 
 /* More threads than this share no memory bus that would feed them. */
 #define MOST_THREADS 256

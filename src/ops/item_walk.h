@@ -3,8 +3,8 @@
  * Going over all items of a model (tensors, fillers) in parallel: the largest first, so that no
  * thread is left with a large one at the end; each thread with its own scratch memory; progress
  * and cancelling inside an item too, as one tensor may be gigabytes. */
-#ifndef TARE_OPS_WALK_H
-#define TARE_OPS_WALK_H
+#ifndef TARE_OPS_ITEM_WALK_H
+#define TARE_OPS_ITEM_WALK_H
 
 #include "base/alloc.h"
 #include "model/catalog.h"
