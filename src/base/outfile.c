@@ -135,7 +135,8 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
         if (errno == ENOENT) return TARE_OK;
         return fail_path_errno(err, errno, "the output cannot be looked at", set->path);
     }
-    if (!set->options.force) return fail_path(err, TARE_ERR_ARG, "the output exists", set->path);
+    if (!set->options.force)
+        return fail_path(err, TARE_ERR_ARG, "the output exists, and force is off", set->path);
     if (set->options.is_directory) {
         if (!S_ISDIR(st.st_mode))
             return fail_path(err, TARE_ERR_ARG, "the output exists and is no directory", set->path);
@@ -430,7 +431,7 @@ static int give_name(tare_outset *set) {
 static tare_status rename_to_final(tare_outset *set, tare_error *err) {
     int failed = tare_os_rename_new(set->parent_fd, set->temp_name, set->final_name);
     if (failed == EEXIST && !set->options.force)
-        return fail_path(err, TARE_ERR_ARG, "the output exists", set->path);
+        return fail_path(err, TARE_ERR_ARG, "the output exists, and force is off", set->path);
     bool was_exchanged = false;
     if (failed == EEXIST && set->options.is_directory) {
         failed = tare_os_exchange(set->parent_fd, set->temp_name, set->final_name);

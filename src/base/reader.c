@@ -60,7 +60,7 @@ tare_status tare_reader_open(tare_reader *r, const char *name, bool map, tare_er
         fd = open(name, O_RDONLY | O_CLOEXEC);
     } while (fd < 0 && errno == EINTR);
     *r = (tare_reader){.name = name, .fd = -1};
-    if (fd < 0) return fail_in(r, tare_fail_errno(err, errno, "opening"), err);
+    if (fd < 0) return fail_in(r, tare_fail_errno(err, errno, "cannot be opened"), err);
     tare_status s = tare_reader_fd(r, fd, name, map, err);
     r->owns_fd = true;
     if (s != TARE_OK) tare_reader_close(r);

@@ -484,6 +484,8 @@ tare_status tare_gguf_plan(tare_write_plan *out, const tare_catalog *catalog,
                            const tare_write_options *options, tare_error *err) {
     const tare_layout *l = catalog->layout;
     writer w = {.plan = out, .c = catalog, .options = options};
+    if (options->alignment % 8 != 0)
+        return tare_fail(err, TARE_ERR_ARG, "alignment: GGUF asks for a multiple of 8");
     w.is_big_endian = options->order == TARE_ORDER_BIG ||
                       (options->order == TARE_ORDER_KEEP && l && l->is_big_endian);
     w.alignment = choose_alignment(catalog, options);
