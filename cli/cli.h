@@ -215,8 +215,12 @@ int cli_usage(const cli_command *command, const char *format, ...)
 int cli_fail(const tare_error *err, const char *path);
 /* A failure that the command found itself. */
 int cli_fail_text(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The findings of a report from `level` up, one a line. */
-void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level);
+/* The line of an error, without "tare: ". */
+void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path);
+/* The findings of a report from `level` up, one a line; of each code at most `most`, the rest is
+ * counted. */
+void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level,
+                        size_t most);
 /* What a path is called in messages: "-" is standard input. */
 const char *cli_input_name(const char *path);
 /* Flushes stdout; the exit code, changed to 4 where writing failed. */

@@ -127,7 +127,7 @@ static void print_section(const pair *models, const tare_diff *diff, size_t *i) 
     const char *section = kinds[item->kind].section;
     bool is_values = is_value_kind(item->kind);
     cli_table *table =
-        cli_table_new(is_values ? "~NAME|TYPE|>RMSE/RMS|>MAX |A-B|>DIFFERENT" : "|~|~");
+        cli_table_new(is_values ? "~NAME|TYPE|>RMSE/RMS|>MAX DIFF|>DIFFERENT" : "|~|~");
     size_t n = 0;
     for (; (item = tare_diff_at(diff, *i)) && kinds[item->kind].section == section; ++*i) {
         if (item->is_tolerated) continue;

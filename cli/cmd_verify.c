@@ -117,7 +117,7 @@ static int run(int argc, const char **argv) {
         cli.json = false; /* a failure is in the document already */
     } else {
         tare_level least = cli.quiet ? fatal : TARE_LEVEL_INFO;
-        cli_print_findings(stdout, report, path, least);
+        cli_print_findings(stdout, report, path, least, SIZE_MAX);
         if (status == TARE_OK && !cli.quiet) print_verdict(model, path, report, is_good);
     }
     if (status != TARE_OK) code = cli_fail(&err, failed_path);

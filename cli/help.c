@@ -68,9 +68,8 @@ static void print_option(FILE *out, const cli_option *option) {
 
 static void print_examples(FILE *out, const cli_example *examples) {
     for (; examples->line; examples++) {
-        fprintf(out, "  %s\n      %s", examples->line, cli_style_on(out, CLI_DIM));
+        fprintf(out, "  %s\n      ", examples->line);
         cli_wrap(out, examples->what, 6, width_of(out));
-        fputs(cli_style_off(out), out);
     }
 }
 
@@ -109,8 +108,7 @@ void cli_help_all(FILE *out) {
     fputs("tare: open, inspect, verify and convert model files\n", out);
     heading(out, "Examples");
     for (const cli_example *e = first_examples; e->line; e++) {
-        fprintf(out, "  %-48s %s%s%s\n", e->line, cli_style_on(out, CLI_DIM), e->what,
-                cli_style_off(out));
+        fprintf(out, "  %-48s %s\n", e->line, e->what);
     }
     heading(out, "Commands");
     const cli_command *command;

@@ -8,7 +8,9 @@
 #include "info.h"
 
 #define LABEL_COLUMN   16
+#define SCREEN_COLUMNS 80
 #define TYPE_LINES_MAX 9 /* the rest is summed up, to stay on one screen */
+#define RESOURCES_MAX  12
 
 /* ---- what is counted ------------------------------------------------------------------------- */
 
@@ -85,18 +87,34 @@ const info_param info_params[] = {
 };
 const size_t info_n_params = sizeof info_params / sizeof *info_params;
 
+/* One entry of a list that goes over several lines, each with whole entries; *column is where the
+ * line stands, 0 before the first entry. */
+static void put_entry(size_t *column, const char *name, const char *entry) {
+    size_t width = cli_width(entry);
+    if (*column == 0) {
+        label(name);
+        *column = LABEL_COLUMN;
+    } else if (*column + 2 + width > SCREEN_COLUMNS) {
+        printf(",\n%*s", LABEL_COLUMN, "");
+        *column = LABEL_COLUMN;
+    } else {
+        fputs(", ", stdout);
+        *column += 2;
+    }
+    fputs(entry, stdout);
+    *column += width;
+}
+
 static void print_params(const tare_model *model) {
-    char text[400] = "";
-    size_t n = 0;
+    size_t column = 0;
     uint64_t value;
     for (size_t i = 0; i < info_n_params; i++) {
         if (!tare_model_param(model, info_params[i].param, &value)) continue;
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %" PRIu64, n ? ", " : "",
-                              info_params[i].name, value);
+        char entry[64];
+        snprintf(entry, sizeof entry, "%s %" PRIu64, info_params[i].name, value);
+        put_entry(&column, "model", entry);
     }
-    if (n == 0) return;
-    label("model");
-    cli_wrap(stdout, text, LABEL_COLUMN, 80);
+    if (column) fputc('\n', stdout);
 }
 
 static void print_sizes(const tare_model_summary *sum) {
@@ -185,19 +203,16 @@ static void print_files(const tare_model *model, const tare_model_summary *sum) 
 }
 
 static void print_resources(const tare_model *model) {
-    char text[1024] = "";
-    size_t n = 0;
+    size_t column = 0, i = 0;
     const tare_resource *r;
-    for (size_t i = 0; (r = tare_model_resource(model, i)) != NULL && n < sizeof text / 2; i++) {
-        char *name = cli_escape(r->name, false, 60);
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s", n ? ", " : "", name,
-                              cli_size_text(r->size).text);
+    for (; i < RESOURCES_MAX && (r = tare_model_resource(model, i)) != NULL; i++) {
+        char *name = cli_escape(r->name, false, 60), entry[320];
+        snprintf(entry, sizeof entry, "%s %s", name, cli_size_text(r->size).text);
         free(name);
+        put_entry(&column, "resources", entry);
     }
-    if (r) snprintf(text + n, sizeof text - n, ", ...");
-    if (n == 0) return;
-    label("resources");
-    cli_wrap(stdout, text, LABEL_COLUMN, 80);
+    if (tare_model_resource(model, i)) put_entry(&column, "resources", "...");
+    if (column) fputc('\n', stdout);
 }
 
 static void print_doubts(const tare_model_summary *sum, const tare_report *report,

@@ -179,6 +179,9 @@ json_t *cli_json_error(const tare_error *err, const char *path) {
     add_place(document, err->offset, err->item_kind, err->item);
     if (err->item_name[0]) cli_json_text(document, "item_name", err->item_name);
     cli_json_text(document, "text", err->what);
+    char line[1200];
+    cli_error_text(line, sizeof line, err, path);
+    cli_json_text(document, "line", line);
     return document;
 }
 

@@ -61,10 +61,14 @@ int cli_fail(const tare_error *err, const char *path) {
     if (err->os_error == EPIPE) return 128 + SIGPIPE;
     if (err->status == TARE_ERR_CANCELLED) return cli_fail_text(CLI_CANCELLED, "cancelled");
     char text[1200];
-    tare_error_format(text, sizeof text, err, path ? cli_input_name(path) : NULL);
+    cli_error_text(text, sizeof text, err, path);
     fprintf(stderr, "tare: %s\n", text);
     if (cli.json) cli_json_print(cli_json_error(err, path));
     return cli_exit_code(err->status);
+}
+
+void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path) {
+    tare_error_format(buf, size, err, path ? cli_input_name(path) : NULL);
 }
 
 const char *cli_input_name(const char *path) {
@@ -105,10 +109,38 @@ static void print_finding(FILE *out, const tare_finding *f, const char *path) {
     free(file);
 }
 
-void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level) {
+/* How many findings of one code were seen; codes are static, and few. */
+typedef struct code_count {
+    const char *code;
+    size_t n;
+} code_count;
+
+#define CODES_MAX 64
+
+/* Counts a finding under its code and returns how many there are now. */
+static size_t count_code(code_count *counts, const char *code) {
+    size_t k = 0;
+    while (k < CODES_MAX - 1 && counts[k].code && strcmp(counts[k].code, code) != 0) k++;
+    counts[k].code = code;
+    return ++counts[k].n;
+}
+
+void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level,
+                        size_t most) {
+    code_count counts[CODES_MAX] = {{NULL, 0}};
     const tare_finding *finding;
     for (size_t i = 0; (finding = tare_report_at(report, i)) != NULL; i++) {
-        if (finding->level >= level) print_finding(out, finding, path);
+        if (finding->level < level) continue;
+        size_t n = count_code(counts, finding->code ? finding->code : "");
+        if (n <= most) print_finding(out, finding, path);
+    }
+    for (size_t k = 0; k < CODES_MAX && counts[k].code; k++) {
+        if (counts[k].n <= most) continue;
+        char *name = cli_escape_path(cli_input_name(path));
+        fprintf(out, "%s: %s more %s[%s]%s; --json lists all\n", name,
+                cli_exact_text(counts[k].n - most).text, cli_style_on(out, CLI_DIM), counts[k].code,
+                cli_style_off(out));
+        free(name);
     }
 }
 

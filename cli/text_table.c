@@ -87,8 +87,8 @@ void cli_table_add(cli_table *table, const char *cell) {
 
 /* One row of cells; a last column that is left-aligned gets no spaces behind it. */
 static void print_row(const cli_table *table, const size_t *widths, char *const *cells, FILE *out,
-                      size_t indent) {
-    fprintf(out, "%*s", (int)indent, "");
+                      size_t indent, cli_style style) {
+    fprintf(out, "%*s%s", (int)indent, "", cli_style_on(out, style));
     size_t n_last = table->n_columns;
     while (n_last > 1 && cells[n_last - 1][0] == '\0') n_last--;
     for (size_t i = 0; i < n_last; i++) {
@@ -109,7 +109,7 @@ static void print_row(const cli_table *table, const size_t *widths, char *const 
         }
         free(cut);
     }
-    fputc('\n', out);
+    fprintf(out, "%s\n", style ? cli_style_off(out) : "");
 }
 
 /* Takes from the flexible column what the terminal is too narrow for; it keeps some columns. */
@@ -136,12 +136,8 @@ void cli_table_print(const cli_table *table, FILE *out, size_t indent) {
     }
     size_t columns = cli_columns(out);
     if (columns) fit(table, widths, columns, indent);
-    if (has_headings) {
-        fputs(cli_style_on(out, CLI_BOLD), out);
-        print_row(table, widths, headings, out, indent);
-        fputs(cli_style_off(out), out);
-    }
+    if (has_headings) print_row(table, widths, headings, out, indent, CLI_BOLD);
     for (size_t i = 0; i + table->n_columns <= table->n_cells; i += table->n_columns) {
-        print_row(table, widths, table->cells + i, out, indent);
+        print_row(table, widths, table->cells + i, out, indent, CLI_PLAIN);
     }
 }

@@ -8,6 +8,8 @@
 
 #include "cli.h"
 
+#define FINDINGS_MAX 4 /* of one kind; a model may lose something in hundreds of tensors */
+
 static const char *const action_names[] = {
     [TARE_ACTION_COPY] = "copied",
     [TARE_ACTION_CARRY] = "carried",
@@ -244,6 +246,7 @@ static void tell(const tare_plan *plan, const char *out_path, const tare_report 
 
 /* What standard output cannot be: watched, described in JSON, read back. */
 static int check_stdout(const cli_command *command, const cli_write *write) {
+    if (!write->to) return cli_usage(command, "standard output needs --to FORMAT");
     if (cli.dry_run) return 0;
     if (cli.json) return cli_usage(command, "--json and the output both want standard output");
     if (write->verify) return cli_usage(command, "--verify: standard output cannot be read back");
@@ -262,6 +265,14 @@ static tare_status run_plan(const tare_plan *plan, const char *out_path, tare_er
     return status;
 }
 
+/* A wrong argument that lies in no file is one of the command line. */
+static int failed(const cli_command *command, const tare_error *err, const char *in_path) {
+    if (err->status == TARE_ERR_ARG && !err->file[0] && err->item_kind == TARE_ITEM_NONE) {
+        return cli_usage(command, "%s", err->what);
+    }
+    return cli_fail(err, in_path);
+}
+
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
                     const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
@@ -274,15 +285,13 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(plan, out_path, &err);
     if (!cli.json) {
-        tare_level level = cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO;
-        cli_print_findings(stderr, report, in_path, level);
+        /* When nothing comes of it, only what may have been the reason is worth a line. */
+        tare_level level = status == TARE_OK ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING;
+        cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level,
+                           FINDINGS_MAX);
     }
-    code = CLI_YES;
-    if (status == TARE_OK) {
-        tell(plan, out_path, report);
-    } else {
-        code = cli_fail(&err, in_path);
-    }
+    if (status == TARE_OK) tell(plan, out_path, report);
+    code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path);
 out:
     tare_plan_free(plan);
     for (size_t i = 0; i < write->type_rules.n; i++) free((char *)(uintptr_t)rules[i].pattern);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against progress in logs, against lines that are wider than the terminal or stay behind
+ * when the work is done, and against a ^C that is lost or that kills before cleaning up. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/cli.h"
+
+static int open_terminal(unsigned short columns, int *slave) {
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    *slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(*slave >= 0);
+    struct winsize size = {.ws_row = 24, .ws_col = columns};
+    assert_int_equal(ioctl(*slave, TIOCSWINSZ, &size), 0);
+    return master;
+}
+
+/* What half a second of work writes to a stderr that is `fd`. */
+static void work_with_stderr(int fd) {
+    int saved = dup(STDERR_FILENO);
+    dup2(fd, STDERR_FILENO);
+    cli_progress_start("writing");
+    assert_false(cli_progress(NULL, 0, 1000));
+    nanosleep(&(struct timespec){0, 600 * 1000 * 1000}, NULL);
+    assert_false(cli_progress(NULL, UINT64_C(1) << 30, UINT64_C(4) << 30));
+    cli_progress_end();
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+}
+
+static void read_all(int fd, char *text, size_t size) {
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    ssize_t n = read(fd, text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+}
+
+static void a_terminal_sees_rate_and_time(void **state) {
+    (void)state;
+    int slave, master = open_terminal(100, &slave);
+    char text[1000];
+    work_with_stderr(slave);
+    read_all(master, text, sizeof text);
+    assert_non_null(strstr(text, "\rwriting   25 %  1.07 GB of 4.29 GB  "));
+    assert_non_null(strstr(text, "B/s  0:0"));
+    assert_string_equal(text + strlen(text) - 4, "\r\033[K");
+    close(slave);
+    close(master);
+}
+
+static void a_narrow_terminal_is_not_overrun(void **state) {
+    (void)state;
+    int slave, master = open_terminal(20, &slave);
+    char text[1000];
+    work_with_stderr(slave);
+    read_all(master, text, sizeof text);
+    assert_string_equal(text, "\rwriting   25 %  ...\033[K\r\033[K");
+    close(slave);
+    close(master);
+}
+
+static void a_pipe_sees_nothing(void **state) {
+    (void)state;
+    int ends[2];
+    char text[1000];
+    assert_int_equal(pipe(ends), 0);
+    work_with_stderr(ends[1]);
+    read_all(ends[0], text, sizeof text);
+    assert_string_equal(text, "");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void quiet_is_quiet(void **state) {
+    (void)state;
+    int slave, master = open_terminal(100, &slave);
+    char text[1000];
+    cli.quiet = true;
+    work_with_stderr(slave);
+    cli.quiet = false;
+    read_all(master, text, sizeof text);
+    assert_string_equal(text, "");
+    close(slave);
+    close(master);
+}
+
+/* Runs last: the stop stays asked for. */
+static void a_signal_asks_to_stop(void **state) {
+    (void)state;
+    struct sigaction action;
+    cli_progress_start("writing");
+    assert_false(cli_progress(NULL, 0, 1));
+    raise(SIGINT);
+    assert_true(cli_progress(NULL, 0, 1));
+    sigaction(SIGINT, NULL, &action);
+    assert_true(action.sa_handler == SIG_DFL); /* a second one ends the process */
+    cli_progress_end();
+    signal(SIGHUP, SIG_IGN);
+    cli_progress_start("writing");
+    sigaction(SIGHUP, NULL, &action);
+    assert_true(action.sa_handler == SIG_IGN);
+    cli_progress_end();
+    sigaction(SIGTERM, NULL, &action);
+    assert_true(action.sa_handler == SIG_DFL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_terminal_sees_rate_and_time),
+        cmocka_unit_test(a_narrow_terminal_is_not_overrun),
+        cmocka_unit_test(a_pipe_sees_nothing),
+        cmocka_unit_test(quiet_is_quiet),
+        cmocka_unit_test(a_signal_asks_to_stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
