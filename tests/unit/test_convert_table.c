@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of docs/behaviour.md, walked: for every pair of formats that can be written, A to B to
+ * A gives A's content for what is copied, carried, and with `opaque` for everything. Guards
+ * against: types, shapes, names, metadata or resources that some pair of formats loses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "convert_help.h"
+
+/* The name of a file or directory of that format. */
+static const char *path_for(const char *name, const tare_format_info *format) {
+    char full[64];
+    snprintf(full, sizeof full, "%s%s", name, format->suffix);
+    return help_path(full);
+}
+
+/* There and back between two formats, through files. */
+static void walk_pair(const tare_format_info *a, const tare_format_info *b, unsigned content,
+                      bool opaque) {
+    made_model made;
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const char *first = path_for("first", a), *there = path_for("there", b),
+               *back = path_for("back", a);
+    print_message("%s -> %s -> %s%s\n", a->name, b->name, a->name, opaque ? " --opaque" : "");
+    options.opaque = opaque;
+    options.strict = true; /* nothing may be lost */
+    options.verify = true;
+    options.to = a->name;
+    help_convert(first, help_make(&made, content), &options);
+    tare_model *model_a = help_open(first);
+    help_check_same(made.model, model_a);
+    options.to = b->name;
+    help_convert(there, model_a, &options);
+    tare_model *model_b = help_open(there);
+    help_check_same(model_a, model_b);
+    options.to = a->name;
+    help_convert(back, model_b, &options);
+    tare_model *model_c = help_open(back);
+    help_check_same(model_a, model_c);
+    tare_digest digest_a, digest_c;
+    assert_int_equal(tare_model_digest(NULL, &digest_a, model_a, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_model_digest(NULL, &digest_c, model_c, NULL, NULL), TARE_OK);
+    assert_memory_equal(&digest_a, &digest_c, sizeof digest_a);
+    tare_model_free(model_c);
+    tare_model_free(model_b);
+    tare_model_free(model_a);
+    made_free(&made);
+    help_remove(first);
+    help_remove(there);
+    help_remove(back);
+}
+
+static void walk_all(unsigned content, bool opaque) {
+    tare_format_info a, b;
+    size_t n = 0;
+    for (size_t i = 0; tare_format_at(i, &a); i++)
+        for (size_t k = 0; tare_format_at(k, &b); k++, n++)
+            if (a.can_write && b.can_write) walk_pair(&a, &b, content, opaque);
+    assert_true(n >= 4);
+}
+
+static void what_all_formats_have_is_copied(void **state) {
+    (void)state;
+    walk_all(HELP_COMMON, false);
+}
+
+static void what_some_format_lacks_is_carried(void **state) {
+    (void)state;
+    walk_all(HELP_COMMON | HELP_CARRIED | HELP_METADATA, false);
+}
+
+static void opaque_carries_everything(void **state) {
+    (void)state;
+    walk_all(HELP_COMMON | HELP_CARRIED | HELP_ALL_BLOCKS | HELP_METADATA, true);
+}
+
+/* Within a format that has both byte orders: there and back is the same, field by field. */
+static void byte_orders_hold_the_same(void **state) {
+    (void)state;
+    made_model made;
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const char *little = help_path("little.gguf"), *big = help_path("big.gguf"),
+               *again = help_path("again.gguf"), *middle = help_path("middle.safetensors"),
+               *from_big = help_path("from_big.gguf");
+    unsigned all = HELP_COMMON | HELP_CARRIED | HELP_ALL_BLOCKS | HELP_METADATA;
+    options.strict = true;
+    help_convert(little, help_make(&made, all), &options);
+    tare_model *a = help_open(little);
+    options.order = TARE_ORDER_BIG;
+    help_convert(big, a, &options);
+    tare_model *b = help_open(big);
+    tare_model_summary summary;
+    tare_model_summarize(b, &summary);
+    assert_true(summary.is_big_endian);
+    help_check_same(a, b);
+    options.order = TARE_ORDER_LITTLE;
+    help_convert(again, b, &options);
+    help_check_same_file(little, again);
+    options.order = TARE_ORDER_KEEP; /* big-endian through a format that has no such order */
+    options.opaque = true;
+    help_convert(middle, b, &options);
+    tare_model *c = help_open(middle);
+    help_check_same(a, c);
+    options.order = TARE_ORDER_BIG;
+    help_convert(from_big, c, &options);
+    tare_model *d = help_open(from_big);
+    help_check_same(b, d);
+    tare_model_free(d);
+    tare_model_free(c);
+    tare_model_free(b);
+    tare_model_free(a);
+    made_free(&made);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, help_set_up, help_tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(what_all_formats_have_is_copied),
+        T(what_some_format_lacks_is_carried),
+        T(opaque_carries_everything),
+        T(byte_orders_hold_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
