@@ -14,9 +14,10 @@ static bool probe(const tare_probe *p) {
     return n && (memcmp(p->head, "GGUF", n) == 0 || memcmp(p->head, "FUGG", n) == 0);
 }
 
+/* A type that only its file's number names keeps that number. */
 static bool has_encoding(const tare_encoding *encoding) {
     uint32_t type;
-    return tare_gguf_type_of(encoding, &type);
+    return encoding->kind == TARE_KIND_UNKNOWN || tare_gguf_type_of(encoding, &type);
 }
 
 /* 63 bytes and 4 dimensions are what ggml reads, though the format's text allows 64. */

@@ -56,11 +56,12 @@ static bool is_gguf(const tare_layout *l) {
     return l && l->format == &tare_format_gguf;
 }
 
-/* The type number of a tensor; false: GGUF has none. Unknown types only come from GGUF. */
-static bool type_of(const writer *w, const tare_tensor *t, uint32_t *type) {
+/* The type number of a tensor; false: GGUF has none. Unknown types come from GGUF, perhaps carried
+ * through another format on a record; one that claims a number which is known is none. */
+static bool type_of(const tare_tensor *t, uint32_t *type) {
     if (t->encoding->kind != TARE_KIND_UNKNOWN) return tare_gguf_type_of(t->encoding, type);
     *type = t->foreign_type;
-    return is_gguf(w->c->layout);
+    return tare_gguf_type_encoding(t->foreign_type) == NULL;
 }
 
 static tare_status check_tensors(const writer *w, tare_error *err) {
@@ -69,7 +70,7 @@ static tare_status check_tensors(const writer *w, tare_error *err) {
     bool turns = w->is_big_endian != (l && l->is_big_endian);
     for (size_t i = 0; i < w->c->n_tensors; i++) {
         const tare_tensor *t = &w->c->tensors[i];
-        if (!type_of(w, t, &type)) return tensor_fault(w, i, "GGUF has no such type", err);
+        if (!type_of(t, &type)) return tensor_fault(w, i, "GGUF has no such type", err);
         if (t->encoding->kind == TARE_KIND_UNKNOWN && turns)
             return tensor_fault(w, i, "the byte order of an unknown type cannot be changed", err);
     }
@@ -236,7 +237,7 @@ static tare_status write_key(writer *w, const key_out *k, tare_error *err) {
 
 static void write_info(writer *w, const tare_tensor *t, uint64_t relative) {
     uint32_t type = 0;
-    type_of(w, t, &type);
+    type_of(t, &type);
     tare_buffer_put_u64(&w->run, t->name.len, w->is_big_endian);
     tare_buffer_put_str(&w->run, t->name);
     tare_buffer_put_u32(&w->run, t->n_dims, w->is_big_endian);
