@@ -13,7 +13,7 @@
 
 #include <tare/ops.h>
 
-#include "support/made_model.h"
+#include "made_model.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
