@@ -11,7 +11,7 @@
 
 #include <time.h>
 
-#include "safetensors_sample.h"
+#include "unit/safetensors_sample.h"
 
 #define ONE "\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}"
 

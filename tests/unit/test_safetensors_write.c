@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "safetensors_sample.h"
-
-#include "plan_runner.h"
+#include "format/format.h"
+#include "unit/plan_bytes.h"
+#include "unit/safetensors_sample.h"
 
 typedef struct written {
     tare_arena arena;
@@ -42,7 +42,8 @@ static sample write_one(const tare_catalog *c, const tare_model *source, bool is
     assert_int_equal(w.plan.n_files, 1);
     assert_false(w.plan.is_directory);
     assert_null(w.plan.files[0].name);
-    sample s = {run_plan_file(&w.plan, 0, source), (size_t)w.plan.files[0].size};
+    sample s = {plan_bytes(&w.plan, source, 0), (size_t)w.plan.files[0].size};
+    assert_non_null(s.bytes);
     tare_arena_free(&w.arena);
     return s;
 }
