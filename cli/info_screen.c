@@ -186,20 +186,34 @@ static void print_schemes(const tare_model *model) {
     }
 }
 
-static void print_files(const tare_model *model, const tare_model_summary *sum) {
-    if (sum->n_files < 2) return;
-    tare_file_info first, last;
-    if (!tare_model_file(model, 0, &first) || !tare_model_file(model, sum->n_files - 1, &last)) {
-        return;
+/* The file name of a path, without its directory; escaped, owned by the caller. */
+static char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return cli_escape_path(slash ? slash + 1 : path);
+}
+
+/* The files that hold tensors, where these are more than one. */
+static void print_shards(const tare_model *model, const tare_model_summary *sum) {
+    bool *is_shard = cli_alloc(sum->n_files, sizeof *is_shard);
+    const tare_tensor *t;
+    for (size_t i = 0; (t = tare_model_tensor(model, i)) != NULL; i++) {
+        if (t->planes[0].file < sum->n_files) is_shard[t->planes[0].file] = true;
     }
-    char *first_name =
-        cli_escape_path(strrchr(first.name, '/') ? strrchr(first.name, '/') + 1 : first.name);
-    char *last_name =
-        cli_escape_path(strrchr(last.name, '/') ? strrchr(last.name, '/') + 1 : last.name);
-    label("files");
-    printf("%zu, %s to %s\n", sum->n_files, first_name, last_name);
-    free(first_name);
-    free(last_name);
+    tare_file_info file, first = {"", 0}, last = {"", 0};
+    size_t n = 0;
+    for (size_t i = 0; tare_model_file(model, i, &file); i++) {
+        if (!is_shard[i]) continue;
+        if (n++ == 0) first = file;
+        last = file;
+    }
+    if (n > 1) {
+        char *first_name = base_name(first.name), *last_name = base_name(last.name);
+        label("shards");
+        printf("%s, %s to %s\n", cli_exact_text(n).text, first_name, last_name);
+        free(first_name);
+        free(last_name);
+    }
+    free(is_shard);
 }
 
 static void print_resources(const tare_model *model) {
@@ -251,7 +265,7 @@ void info_print_screen(const tare_model *model, const char *path, const tare_rep
     print_sizes(&sum);
     print_types(model, sum.tensor_bytes);
     print_schemes(model);
-    print_files(model, &sum);
+    print_shards(model, &sum);
     print_resources(model);
     print_doubts(&sum, report, path);
 }

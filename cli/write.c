@@ -147,9 +147,9 @@ static void print_summary(const tare_plan *plan, const char *out_path) {
     tare_plan_summary sum;
     tare_plan_summarize(plan, &sum);
     char *name = cli_escape_path(out_path);
-    printf("%s%s%s%s: %s, %s tensor%s, %s", cli.dry_run ? "would write " : "",
-           cli_style_on(stdout, CLI_BOLD), name, cli_style_off(stdout), sum.format,
-           cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
+    printf("%s%s%s%s%s: %s, %s tensor%s, %s", cli.dry_run ? "would write " : "",
+           cli_style_on(stdout, CLI_BOLD), name, sum.is_directory ? "/" : "", cli_style_off(stdout),
+           sum.format, cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.write_bytes).text);
     if (sum.n_files > 1) printf(" in %zu files", sum.n_files);
     fputs(sum.is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);

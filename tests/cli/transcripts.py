@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Run transcripts of the command line and compare what it says.
 
-    run.py TARE CASE.test...            run, exit 1 where a case differs, 77 where all are skipped
-    run.py TARE --update CASE.test...   write what it says into the cases
+    transcripts.py TARE CASE.test...            run, exit 1 where a case differs, 77 where all are skipped
+    transcripts.py TARE --update CASE.test...   write what it says into the cases
 
 A case is a text file:
 
