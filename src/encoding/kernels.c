@@ -16,6 +16,10 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     tare_kernels_init_plain(k);
     tare_kernels_init_fp8(k);
     tare_kernels_init_legacy(k);
+    tare_kernels_init_kquants(k);
+    tare_kernels_init_iquants(k);
+    tare_kernels_init_microscale(k);
+    tare_kernels_init_ternary(k);
     tare_kernels_init_legacy_weighted(k);
     tare_kernels_init_kquant_encode(k);
     tare_kernels_init_iq4_encode(k);

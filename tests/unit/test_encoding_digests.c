@@ -51,10 +51,18 @@ static uint32_t next_value(uint64_t kind, int32_t scale) {
     }
 }
 
-static void fill_floats(float *values) {
+/* Encoders that search for a scale do arithmetic on what they are given, and which of two NaN
+ * payloads a sum keeps is the compiler's choice: they get numbers only. */
+static bool takes_any_pattern(tare_encoding_id id) {
+    return tare_encoding_get(id)->kind != TARE_KIND_BLOCK ||
+           (id >= TARE_ENCODING_Q4_0 && id <= TARE_ENCODING_Q8_0);
+}
+
+static void fill_floats(float *values, tare_encoding_id id) {
     random_state = UINT64_C(0x9e3779b97f4a7c15);
     for (size_t b = 0; b < COUNT; b += 32) {
         uint64_t kind = next_random() >> 20 & 15;
+        if (kind == 0 && !takes_any_pattern(id)) kind = 5;
         int32_t scale = (int32_t)(next_random() >> 50) + 1;
         for (size_t i = b; i < b + 32; i++) {
             uint32_t bits = next_value(kind, scale);
@@ -74,20 +82,21 @@ static uint64_t fnv(uint64_t h, const uint8_t *bytes, size_t n) {
 }
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 
-static size_t size_of(const tare_encoding *e) {
-    return COUNT / e->planes[0].unit * e->planes[0].unit_bytes;
+static size_t size_of(const tare_encoding *e, size_t count) {
+    return count / e->planes[0].unit * e->planes[0].unit_bytes;
 }
 
 static uint64_t digest_of_encoded(const tare_kernels *k, const tare_encoding *e) {
     if (!k->encode[e->id]) return 0;
+    size_t count = takes_any_pattern(e->id) ? COUNT : COUNT / 8; /* searching takes time */
     float *values = malloc(sizeof(float) * COUNT);
-    uint8_t *bytes = malloc(size_of(e));
+    uint8_t *bytes = malloc(size_of(e, count));
     assert_non_null(values);
     assert_non_null(bytes);
-    fill_floats(values);
-    tare_rows_mut rows = {{bytes}, 1, COUNT};
+    fill_floats(values, e->id);
+    tare_rows_mut rows = {{bytes}, 1, count};
     k->encode[e->id](&rows, values, NULL);
-    uint64_t digest = fnv(FNV_START, bytes, size_of(e));
+    uint64_t digest = fnv(FNV_START, bytes, size_of(e, count));
     free(values);
     free(bytes);
     return digest;
@@ -97,11 +106,11 @@ static uint64_t digest_of_encoded(const tare_kernels *k, const tare_encoding *e)
 static uint64_t digest_of_decoded(const tare_kernels *k, const tare_encoding *e) {
     if (!k->decode[e->id]) return 0;
     float *values = malloc(sizeof(float) * COUNT);
-    uint8_t *bytes = malloc(size_of(e));
+    uint8_t *bytes = malloc(size_of(e, COUNT));
     uint64_t digest = FNV_START;
     assert_non_null(values);
     assert_non_null(bytes);
-    fill_bytes(bytes, size_of(e));
+    fill_bytes(bytes, size_of(e, COUNT));
     tare_rows rows = {{bytes}, 1, COUNT};
     k->decode[e->id](values, &rows);
     for (size_t i = 0; i < COUNT; i++) {
@@ -135,6 +144,27 @@ static const golden goldens[] = {
     {TARE_ENCODING_Q5_1, UINT64_C(0x1f0bcdcb69112fc8), UINT64_C(0xa2fb29b5956ec841)},
     {TARE_ENCODING_Q8_0, UINT64_C(0xe5707189f75963dd), UINT64_C(0x49f2936668e4e2d5)},
     {TARE_ENCODING_Q8_1, 0, UINT64_C(0x646b1c9a5da21fbe)},
+    {TARE_ENCODING_Q2_K, UINT64_C(0x60931be8cd5f52b7), UINT64_C(0xe317d0615ef2eed0)},
+    {TARE_ENCODING_Q3_K, UINT64_C(0x95b665729dc75164), UINT64_C(0xa19054265e53e215)},
+    {TARE_ENCODING_Q4_K, UINT64_C(0x659dbd1b754112c6), UINT64_C(0xffff03e0c2db629c)},
+    {TARE_ENCODING_Q5_K, UINT64_C(0xda3e1c5663c7d4d8), UINT64_C(0x27b7027f4c24a5e7)},
+    {TARE_ENCODING_Q6_K, UINT64_C(0x8160363fa0841ad9), UINT64_C(0x3b1b264f0738ebfb)},
+    {TARE_ENCODING_Q8_K, 0, UINT64_C(0xa7a0f8bf91a5d39b)},
+    {TARE_ENCODING_IQ2_XXS, 0, UINT64_C(0x32c2c1b4b248191a)},
+    {TARE_ENCODING_IQ2_XS, 0, UINT64_C(0xb8b2455274e17590)},
+    {TARE_ENCODING_IQ2_S, UINT64_C(0x816ee488d7f4fa94), UINT64_C(0xc6c422ebb61f245e)},
+    {TARE_ENCODING_IQ3_XXS, UINT64_C(0x17c170443bcb80f8), UINT64_C(0xefd351dc4436645d)},
+    {TARE_ENCODING_IQ3_S, UINT64_C(0x99ada96b96a7d7ed), UINT64_C(0x19afaef7b475c6eb)},
+    {TARE_ENCODING_IQ1_S, 0, UINT64_C(0x67890f8ce3986299)},
+    {TARE_ENCODING_IQ1_M, UINT64_C(0x2f2e490219a5587d), UINT64_C(0x6e4cef9532d47f39)},
+    {TARE_ENCODING_IQ4_NL, UINT64_C(0x9bab6a6304f1f25a), UINT64_C(0x33b106e484dde44a)},
+    {TARE_ENCODING_IQ4_XS, UINT64_C(0x7613aa80ddcac509), UINT64_C(0xc6d197c29e1d0215)},
+    {TARE_ENCODING_TQ1_0, UINT64_C(0x61016ab80eba2b6e), UINT64_C(0xf68a7e72c91b857a)},
+    {TARE_ENCODING_TQ2_0, UINT64_C(0xeea4e143f7b62f22), UINT64_C(0x5688a88351417554)},
+    {TARE_ENCODING_MXFP4, UINT64_C(0x52b5e235d7e1d2d2), UINT64_C(0xbf9fbfb26ea9ac54)},
+    {TARE_ENCODING_NVFP4, UINT64_C(0x38252d6656b75a3a), UINT64_C(0x181b425d21f37e51)},
+    {TARE_ENCODING_Q1_0, UINT64_C(0xa1c10d1d6a330eb4), UINT64_C(0x008f1a21fd5680a5)},
+    {TARE_ENCODING_Q2_0, UINT64_C(0x8b51f502feed2795), UINT64_C(0x682c19157c48d94b)},
 };
 
 static void check_level(unsigned mask) {
