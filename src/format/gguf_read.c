@@ -298,6 +298,7 @@ static uint64_t next_above(const uint64_t *sorted, size_t n, uint64_t x, uint64_
 static tare_status size_unknown(tare_gguf_reader *r, tare_error *err) {
     tare_catalog *c = &r->m->catalog;
     size_t n = c->n_tensors - r->first_tensor, n_unknown = 0, size = n * sizeof(uint64_t);
+    if (n == 0) return TARE_OK;
     tare_tensor *tensors = c->tensors + r->first_tensor;
     for (size_t i = 0; i < n; i++) n_unknown += tensors[i].encoding->kind == TARE_KIND_UNKNOWN;
     if (n_unknown == 0) return TARE_OK;

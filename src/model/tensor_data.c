@@ -95,9 +95,17 @@ static uint64_t step_of(const tare_encoding *e) {
 /* Memory for decoding: one step of floats aside, encoded bytes, one row of scales. */
 typedef struct workspace {
     float *aside;
-    uint8_t *bytes; /* SCRATCH_BYTES */
+    uint8_t *bytes;
+    size_t n_bytes;
     float *scales;
 } workspace;
+
+/* Encoded bytes of one step. */
+static uint64_t step_bytes(const tare_encoding *e) {
+    uint64_t sum = 0;
+    for (uint32_t p = 0; p < e->n_planes; p++) sum += plane_bytes(e, p, step_of(e));
+    return sum;
+}
 
 /* Elements [at, at + n), at a whole step, to n floats. */
 static tare_status decode_run(float *out, const tare_model *m, size_t tensor, uint64_t at,
@@ -118,10 +126,7 @@ static tare_status decode_run(float *out, const tare_model *m, size_t tensor, ui
 static tare_status decode_range(float *out, const tare_model *m, size_t tensor, uint64_t begin,
                                 uint64_t end, const workspace *w, tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
-    uint64_t step = step_of(t->encoding), step_bytes = 0;
-    for (uint32_t p = 0; p < t->encoding->n_planes; p++)
-        step_bytes += plane_bytes(t->encoding, p, step);
-    uint64_t most = SCRATCH_BYTES / step_bytes * step;
+    uint64_t step = step_of(t->encoding), most = w->n_bytes / step_bytes(t->encoding) * step;
     while (begin < end) {
         uint64_t skip = begin % step, n = tare_min_u64(end - begin, most) / step * step;
         if (skip || n == 0) {
@@ -160,25 +165,29 @@ static tare_status decode_elements(float *out, const tare_model *m, size_t tenso
                                    int64_t companion, uint64_t begin, uint64_t end,
                                    tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
-    uint64_t step = step_of(t->encoding), floats = step;
+    uint64_t step = step_of(t->encoding), floats = step, bytes;
+    uint64_t encoded =
+        (tare_min_u64((end - begin) / step, SCRATCH_BYTES) + 1) * step_bytes(t->encoding);
     if (companion >= 0) {
         const tare_tensor *s = &m->catalog.tensors[companion];
         step = tare_max_u64(step, step_of(s->encoding));
         floats = step + t->cols; /* a row of scales is no longer than a row of weights */
+        encoded = SCRATCH_BYTES;
     }
-    uint64_t bytes;
+    workspace w = {.n_bytes = (size_t)tare_min_u64(encoded, SCRATCH_BYTES)};
     size_t size;
-    if (!tare_mul_u64(floats, sizeof(float), &bytes) ||
-        !tare_add_u64(bytes, SCRATCH_BYTES, &bytes) || !tare_size_of_u64(bytes, &size))
+    if (!tare_mul_u64(floats, sizeof(float), &bytes) || !tare_add_u64(bytes, w.n_bytes, &bytes) ||
+        !tare_size_of_u64(bytes, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "row too long to decode");
-    float *memory = tare_alloc(m->allocator, size);
-    if (!memory) return tare_fail(err, TARE_ERR_NOMEM, "scratch buffer");
-    workspace w = {memory, (uint8_t *)(memory + floats), memory + step};
+    w.aside = tare_alloc(m->allocator, size);
+    if (!w.aside) return tare_fail(err, TARE_ERR_NOMEM, "scratch buffer");
+    w.scales = w.aside + step;
+    w.bytes = (uint8_t *)(w.aside + floats);
     tare_status s = decode_range(out, m, tensor, begin, end, &w, err);
     if (s == TARE_OK && companion >= 0 && begin < end)
         s = apply_scales(out, m, tensor, (size_t)companion, begin / t->cols,
                          (end - begin) / t->cols, &w, err);
-    tare_free(m->allocator, memory, size);
+    tare_free(m->allocator, w.aside, size);
     return s;
 }
 
