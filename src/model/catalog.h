@@ -91,8 +91,8 @@ struct tare_model {
     tare_name_index tensor_index, key_index, resource_index;
     tare_stand_in *stand_ins; /* sorted by tensor */
     size_t n_stand_ins;
-    const tare_metadata *carried; /* the record they were restored from; NULL: none */
-    size_t carried_at;            /* where it stood among the metadata */
+    const tare_metadata *carried;        /* the record they were restored from; NULL: none */
+    size_t carried_at;                   /* where it stood among the metadata */
     tare_tensor_note *notes;             /* n_tensors, or NULL: no tensor has one */
     tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
     tare_str architecture;

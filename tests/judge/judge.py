@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run.py PYTHON SCRIPT TARE: runs a judge under PYTHON, which has the packages it needs.
+"""judge.py PYTHON SCRIPT TARE: runs a judge under PYTHON, which has the packages it needs.
 
 Where there is no such Python the test is skipped (exit 77): `make check` makes it (scripts/venv).
 """
