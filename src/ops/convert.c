@@ -2,11 +2,13 @@
  *
  * Running a plan: write, tell what was odd about the numbers, read back where that is asked for,
  * and only then let the output appear. docs/behaviour.md, "Conversion" and "Writing". */
+#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/outfile.h"
 #include "base/report.h"
+#include "base/str.h"
 #include "ops/convert.h"
 #include "ops/sinks.h"
 
@@ -67,12 +69,40 @@ static tare_status report_oddities(const conversion *c, tare_error *err) {
 
 /* ---- into files ------------------------------------------------------------------------------ */
 
+/* Whether a name ends like the files of some format. */
+static bool is_model_name(const char *name) {
+    for (size_t i = 0; tare_format_row(i); i++) {
+        tare_str suffix = tare_str_of(tare_format_row(i)->suffix);
+        if (suffix.len && tare_str_ends(tare_str_of(name), suffix)) return true;
+    }
+    return false;
+}
+
+/* With `force` a directory is replaced with all that is in it: one that holds no model is somebody
+ * else's and stays. An empty one is nobody's. */
+static tare_status check_replaced(const tare_plan *p, tare_error *err) {
+    DIR *dir = p->files.is_directory && p->options.force ? opendir(p->out_path) : NULL;
+    if (!dir) return TARE_OK;
+    bool is_empty = true, has_model = false;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        is_empty = false;
+        has_model |= is_model_name(entry->d_name);
+    }
+    closedir(dir);
+    if (is_empty || has_model) return TARE_OK;
+    tare_fail(err, TARE_ERR_ARG, "the old output holds no model: not replaced, remove it yourself");
+    tare_error_file(err, p->out_path);
+    return TARE_ERR_ARG;
+}
+
 static tare_status begin_files(conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     tare_out_options options = {.is_directory = p->files.is_directory,
                                 .force = p->options.force,
                                 .no_sync = p->options.no_sync};
     for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
+    TARE_TRY(check_replaced(p, err));
     TARE_TRY(tare_outset_new(&c->set, p->out_path, &options, p->options.allocator, err));
     for (size_t i = 0; i < p->files.n_files; i++) {
         uint32_t index;

@@ -374,6 +374,29 @@ static void outputs_that_cannot_be(void **state) {
     made_free(&made);
 }
 
+/* With force a directory goes with all that is in it: it must be a model's. */
+static void only_directories_of_models_are_replaced(void **state) {
+    (void)state;
+    made_model made;
+    tare_error err;
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const tare_model *m = help_make(&made, HELP_COMMON);
+    options.to = "hf";
+    options.force = true;
+    mkdir(help_path("out"), 0700);
+    help_convert(help_path("out"), m, &options); /* empty */
+    help_convert(help_path("out"), m, &options); /* a model */
+    mkdir(help_path("letters"), 0700);
+    FILE *f = fopen(help_path("letters/to-grandmother.txt"), "w");
+    assert_non_null(f);
+    fclose(f);
+    assert_int_equal(help_try(help_path("letters"), m, &options, &err), TARE_ERR_ARG);
+    assert_int_equal(access(help_path("letters/to-grandmother.txt"), F_OK), 0);
+    mkdir(help_path("out/inner"), 0700); /* a model and more */
+    assert_int_equal(help_try(help_path("out"), m, &options, &err), TARE_ERR_ARG);
+    made_free(&made);
+}
+
 static void data_that_is_not_there_is_found_first(void **state) {
     (void)state;
     made_model made;
@@ -404,6 +427,7 @@ int main(void) {
         T(keys_say_what_the_types_are),
         T(only_the_unchanged_is_identical),
         T(outputs_that_cannot_be),
+        T(only_directories_of_models_are_replaced),
         T(data_that_is_not_there_is_found_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
