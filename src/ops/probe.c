@@ -79,9 +79,13 @@ static inline uint64_t load(const uint8_t *p, uint32_t width) {
 static inline bool any_odd(const uint8_t *p, uint64_t n, uint32_t stride, uint32_t width,
                            const tare_probe_rule *rule) {
     const uint64_t mask = rule->mask, match = rule->match;
-    uint64_t odd = 0;
-    for (uint64_t i = 0; i < n; i++) odd |= ((load(p + i * stride, width) & mask) == match);
-    return odd != 0;
+    uint64_t hits = 0, misses = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const bool is_hit = (load(p + i * stride, width) & mask) == match;
+        hits |= is_hit;
+        misses |= !is_hit;
+    }
+    return rule->is_inverted ? misses : hits;
 }
 
 static bool any_odd_of(const uint8_t *p, uint64_t n, uint32_t stride, const tare_probe_rule *rule) {
@@ -110,7 +114,7 @@ void tare_probe_units(tare_oddity_count *sum, const tare_probe_site *site, const
     for (uint64_t from = 0; from < n; from += GROUP) {
         const uint64_t count = n - from < GROUP ? n - from : GROUP;
         const uint64_t at = from * unit_bytes + site->offset;
-        if (!rule->is_inverted && !any_odd_of(bytes + at, count, unit_bytes, rule)) continue;
+        if (!any_odd_of(bytes + at, count, unit_bytes, rule)) continue;
         for (uint64_t i = 0; i < count; i++) {
             const uint64_t here = at + i * unit_bytes;
             const uint64_t bits = load(bytes + here, rule->width);

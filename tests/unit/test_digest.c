@@ -90,6 +90,35 @@ static void digest_is_what_the_definition_says(void **state) {
     made_free(&made);
 }
 
+/* More than is read at a time, in units that do not divide it. */
+static void long_tensors_are_hashed_whole(void **state) {
+    (void)state;
+    static const struct {
+        tare_encoding_id id;
+        uint64_t dims[2];
+    } tensors[] = {{TARE_ENCODING_U8, {3, (1 << 20) + 1}}, {TARE_ENCODING_Q8_0, {1 << 10, 3200}}};
+    for (size_t i = 0; i < 2; i++) {
+        made_model made;
+        tare_sha256 h;
+        tare_digest expected;
+        made_begin(&made, 4 << 20, 1, 0);
+        uint8_t *bytes = made_add(&made, TARE_STR("t"), tensors[i].id, tensors[i].dims, 2);
+        const tare_tensor *t = &made.model->catalog.tensors[0];
+        uint8_t head[32], *at = head;
+        for (size_t k = 0; k < t->size_bytes; k++) bytes[k] = (uint8_t)(k * k >> 7);
+        put(&at, t->encoding->name, strlen(t->encoding->name) + 1);
+        put_u64(&at, 2);
+        put_u64(&at, t->dims[0]);
+        put_u64(&at, t->dims[1]);
+        assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+        tare_sha256_update(&h, head, (size_t)(at - head));
+        tare_sha256_update(&h, bytes, (size_t)t->size_bytes);
+        tare_sha256_final(&h, expected.bytes);
+        assert_true(same(digest_of(made_finish(&made, false, NULL, 0), 0), expected));
+        made_free(&made);
+    }
+}
+
 static tare_digest digest_of_shape(tare_encoding_id id, const uint64_t *dims, uint32_t n_dims) {
     made_model made;
     made_begin(&made, 64, 1, 0);
@@ -460,6 +489,7 @@ static void a_second_line_for_a_tensor_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digest_is_what_the_definition_says),
+        cmocka_unit_test(long_tensors_are_hashed_whole),
         cmocka_unit_test(type_and_shape_are_hashed),
         cmocka_unit_test(byte_order_does_not_matter),
         cmocka_unit_test(order_and_threads_do_not_matter),

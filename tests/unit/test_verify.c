@@ -197,6 +197,28 @@ static void oddities_are_counted(void **state) {
     made_free(&made);
 }
 
+/* Also where nothing but oddities is to be seen, and in every piece of a tensor that is read in
+ * several. */
+static void all_of_a_long_tensor_is_looked_at(void **state) {
+    (void)state;
+    enum { N = (5 << 20) / 2 };
+    const uint64_t dims[2] = {1, N};
+    made_model made;
+    made_begin(&made, N, 1, 0);
+    uint8_t *bytes = made_add(&made, TARE_STR("t"), TARE_ENCODING_BOOL, dims, 2);
+    memset(bytes, 2, N);
+    tare_report *r = verify(made_finish(&made, false, NULL, 0), 1);
+    assert_int_equal(tare_report_count(r), 1);
+    expect(r, 0, "data.code", 0, 0, "2621440 values are neither 0 nor 1");
+    tare_report_free(r);
+    memset(bytes, 1, N);
+    bytes[N - 1] = 3;
+    r = verify(made.model, 1);
+    expect(r, 0, "data.code", 0, N - 1, "1 value is neither 0 nor 1");
+    tare_report_free(r);
+    made_free(&made);
+}
+
 /* Findings come in the order of the tensors whatever thread finds them; padding comes last. */
 static void order_does_not_depend_on_threads(void **state) {
     (void)state;
@@ -281,6 +303,7 @@ int main(void) {
         cmocka_unit_test(each_bad_pattern_is_found_at_its_byte),
         cmocka_unit_test(no_encoding_is_forgotten),
         cmocka_unit_test(oddities_are_counted),
+        cmocka_unit_test(all_of_a_long_tensor_is_looked_at),
         cmocka_unit_test(order_does_not_depend_on_threads),
         cmocka_unit_test(a_cut_file_is_read_as_far_as_it_goes),
         cmocka_unit_test(it_can_be_stopped),
