@@ -74,30 +74,37 @@ static inline uint64_t load(const uint8_t *p, uint32_t width) {
     }
 }
 
-/* Whether any of n members, `stride` apart, is odd. Inlined with constant widths (and strides, for
- * plain numbers), so that the loop is one of vectors. */
-static inline bool any_odd(const uint8_t *p, uint64_t n, uint32_t stride, uint32_t width,
-                           const tare_probe_rule *rule) {
-    const uint64_t mask = rule->mask, match = rule->match;
-    uint64_t hits = 0, misses = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        const bool is_hit = (load(p + i * stride, width) & mask) == match;
-        hits |= is_hit;
-        misses |= !is_hit;
+/* Whether any of n members, `stride` apart, is odd. One function a width, inlined with constant
+ * strides for plain numbers, so that the loop is one of vectors. */
+#define DEFINE_ANY_ODD(bits, load_member)                                                          \
+    static inline bool any_odd_##bits(const uint8_t *p, uint64_t n, uint32_t stride,               \
+                                      const tare_probe_rule *rule) {                               \
+        const uint##bits##_t mask = (uint##bits##_t)rule->mask;                                    \
+        const uint##bits##_t match = (uint##bits##_t)rule->match;                                  \
+        const uint##bits##_t inverted = rule->is_inverted;                                         \
+        uint##bits##_t odd = 0;                                                                    \
+        for (uint64_t i = 0; i < n; i++)                                                           \
+            odd |= (uint##bits##_t)((load_member(p + i * stride) & mask) == match) ^ inverted;     \
+        return odd != 0;                                                                           \
     }
-    return rule->is_inverted ? misses : hits;
+static inline uint8_t load_u8(const uint8_t *p) {
+    return *p;
 }
+DEFINE_ANY_ODD(8, load_u8)
+DEFINE_ANY_ODD(16, tare_load_le16)
+DEFINE_ANY_ODD(32, tare_load_le32)
+DEFINE_ANY_ODD(64, tare_load_le64)
 
-static bool any_odd_of(const uint8_t *p, uint64_t n, uint32_t stride, const tare_probe_rule *rule) {
+static bool any_odd(const uint8_t *p, uint64_t n, uint32_t stride, const tare_probe_rule *rule) {
     switch (rule->width) {
     case 1:
-        return stride == 1 ? any_odd(p, n, 1, 1, rule) : any_odd(p, n, stride, 1, rule);
+        return stride == 1 ? any_odd_8(p, n, 1, rule) : any_odd_8(p, n, stride, rule);
     case 2:
-        return stride == 2 ? any_odd(p, n, 2, 2, rule) : any_odd(p, n, stride, 2, rule);
+        return stride == 2 ? any_odd_16(p, n, 2, rule) : any_odd_16(p, n, stride, rule);
     case 4:
-        return stride == 4 ? any_odd(p, n, 4, 4, rule) : any_odd(p, n, stride, 4, rule);
+        return stride == 4 ? any_odd_32(p, n, 4, rule) : any_odd_32(p, n, stride, rule);
     default:
-        return any_odd(p, n, stride, 8, rule);
+        return any_odd_64(p, n, stride, rule);
     }
 }
 
@@ -114,7 +121,7 @@ void tare_probe_units(tare_oddity_count *sum, const tare_probe_site *site, const
     for (uint64_t from = 0; from < n; from += GROUP) {
         const uint64_t count = n - from < GROUP ? n - from : GROUP;
         const uint64_t at = from * unit_bytes + site->offset;
-        if (!any_odd_of(bytes + at, count, unit_bytes, rule)) continue;
+        if (!any_odd(bytes + at, count, unit_bytes, rule)) continue;
         for (uint64_t i = 0; i < count; i++) {
             const uint64_t here = at + i * unit_bytes;
             const uint64_t bits = load(bytes + here, rule->width);

@@ -254,6 +254,27 @@ static void order_does_not_depend_on_threads(void **state) {
     made_free(&made);
 }
 
+/* What follows the padding of the last tensor is reported while opening, as what it is. */
+static void the_tail_is_no_padding(void **state) {
+    (void)state;
+    const uint64_t dims[1] = {5};
+    const tare_filler tail = {0, 40, 60};
+    for (uint64_t at = 40; at < 100; at++) {
+        made_model made;
+        made_begin(&made, 100, 1, 20);
+        made_add(&made, TARE_STR("t"), TARE_ENCODING_F32, dims, 1);
+        made.bytes[at] = 1;
+        tare_model *m = made_finish(&made, false, &tail, 1);
+        made.layout.alignment = 32;
+        tare_report *r = verify(m, 1);
+        assert_int_equal(tare_report_count(r), at < 64);
+        if (at < 64)
+            expect(r, 0, "data.padding", -1, at, "1 of 24 bytes outside all tensors is not zero");
+        tare_report_free(r);
+        made_free(&made);
+    }
+}
+
 /* What is there of a tensor that was cut short is looked at; what is not is no failure here. */
 static void a_cut_file_is_read_as_far_as_it_goes(void **state) {
     (void)state;
@@ -305,6 +326,7 @@ int main(void) {
         cmocka_unit_test(oddities_are_counted),
         cmocka_unit_test(all_of_a_long_tensor_is_looked_at),
         cmocka_unit_test(order_does_not_depend_on_threads),
+        cmocka_unit_test(the_tail_is_no_padding),
         cmocka_unit_test(a_cut_file_is_read_as_far_as_it_goes),
         cmocka_unit_test(it_can_be_stopped),
     };
