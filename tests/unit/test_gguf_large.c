@@ -152,6 +152,24 @@ static void test_long_array(void **state) {
     close_counted(&c, m, &g);
 }
 
+/* One record that is longer than the size up to which windows double: they go on doubling. */
+static void test_huge_record(void **state) {
+    (void)state;
+    const uint64_t size = 40u << 20;
+    gguf_build g;
+    build_begin(&g, 3, false);
+    build_key(&g, "a", 9);
+    build_array(&g, 0, size);
+    memset(tare_buffer_extend(&g.b, size), 'x', size);
+    build_key_str(&g, "general.name", "behind");
+    build_end(&g);
+    counted c;
+    tare_model *m = open_counted(&c, &g, 8);
+    assert_int_equal(tare_model_metadata(m, 0)->value.as.a.bytes[size - 1], 'x');
+    assert_true(tare_str_is(tare_model_metadata(m, 1)->value.as.s, "behind"));
+    close_counted(&c, m, &g);
+}
+
 /* A resource is not read while opening, however large it is. */
 static void test_large_resource(void **state) {
     (void)state;
@@ -204,9 +222,9 @@ static void test_lies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_tensors), cmocka_unit_test(test_many_keys),
-        cmocka_unit_test(test_long_array),   cmocka_unit_test(test_large_resource),
-        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_many_tensors),   cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_long_array),     cmocka_unit_test(test_huge_record),
+        cmocka_unit_test(test_large_resource), cmocka_unit_test(test_lies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

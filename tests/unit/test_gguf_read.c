@@ -299,6 +299,9 @@ static void test_refusals(void **state) {
     build_key_u32(&g, "a", 1), build_key_u32(&g, "a", 2);
     check_refusal(&g, TARE_ERR_CORRUPT, 24 + 17, "a", "duplicate key");
     build_begin(&g, 3, false);
+    build_key(&g, "s", 8), build_u64(&g, 1000);
+    check_refusal(&g, TARE_ERR_TRUNCATED, 24 + 13, "s", "string");
+    build_begin(&g, 3, false);
     build_tensor(&g, "w", 2, (uint64_t[]){33, 2}, 2, 64);
     check_refusal(&g, TARE_ERR_CORRUPT, 24 + 13, "w", "block");
     build_begin(&g, 3, false);

@@ -115,6 +115,10 @@ static void test_identity(void **state) {
     for (int k = 0; k < 8; k++) {
         gguf_build g;
         build_odd(&g, k & 1);
+        size_t data = g.b.size - (size_t)g.running;
+        assert_int_equal(g.b.data[data - 1],
+                         0); /* padding before the data: not zero from here on */
+        g.b.data[data - 1] = 0xaa;
         if (k & 2) tare_buffer_put_text(&g.b, "and a tail");
         if (k & 4) g.b.size -= 58; /* the last tensor is not padded */
         check_identity(g.b.data, g.b.size);
@@ -247,7 +251,8 @@ static void test_old_version(void **state) {
     (void)state;
     gguf_build g;
     build_begin(&g, 1, false);
-    build_key(&g, "a", 9), build_array(&g, 8, 2);
+    build_length(&g, 2), tare_buffer_put(&g.b, "a", 2), build_u32(&g, 9), g.n_keys++;
+    build_array(&g, 8, 2);
     build_length(&g, 3), tare_buffer_put(&g.b, "xy", 3);
     build_length(&g, 1), tare_buffer_put(&g.b, "z", 1);
     build_tensor(&g, "t", 2, (uint64_t[]){4, 2}, 0, 32);
@@ -258,6 +263,7 @@ static void test_old_version(void **state) {
     assert_int_equal(write_catalog(&w, m, &m->catalog, &options, NULL), TARE_OK);
     tare_model *out = open_bytes(w.files[0], w.plan.files[0].size);
     assert_int_equal(out->catalog.layout->version, 3);
+    assert_int_equal(out->catalog.metadata[0].key.len, 1);
     const tare_array *a = &out->catalog.metadata[0].value.as.a;
     assert_int_equal(a->size_bytes, 8 + 2 + 8 + 1);
     assert_true(tare_value_equal(&m->catalog.metadata[0].value, &out->catalog.metadata[0].value));
