@@ -122,9 +122,24 @@ static size_t scan_escape(tare_json *j, const char *p) {
     return n;
 }
 
+/* Moves over whole words of characters that need no look: ASCII but for controls, quote, backslash.
+ * Each test sets the high bit of a byte that is special; a borrow can set others too, but only in a
+ * word that has one. */
+static const char *skip_plain_words(const char *p, const char *end) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t word;
+    for (; end - p >= 8; p += 8) {
+        memcpy(&word, p, 8);
+        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+        uint64_t special = word | (word - ones * 0x20) | (quote - ones) | (backslash - ones);
+        if (special & ones * 0x80) break;
+    }
+    return p;
+}
+
 /* Moves over the string at j->pos, which is at its opening quote. */
 static bool scan_string(tare_json *j) {
-    const char *p = j->pos + 1;
+    const char *p = skip_plain_words(j->pos + 1, j->end);
     while (p < j->end && *p != '"') {
         uint8_t c = (uint8_t)*p;
         size_t n = 1;
@@ -385,7 +400,9 @@ tare_str tare_json_text(const tare_json_value *v, tare_arena *arena) {
 bool tare_json_is(const tare_json_value *v, const char *text) {
     if (v->type != TARE_JSON_STRING) return false;
     const char *p = v->raw.ptr + 1, *end = v->raw.ptr + v->raw.len - 1;
-    size_t left = strlen(text);
+    size_t left = strlen(text), size = (size_t)(end - p);
+    if (size < left) return false; /* escapes only make it longer */
+    if (!memchr(p, '\\', size)) return size == left && memcmp(p, text, size) == 0;
     while (p < end) {
         char character[4];
         size_t n = take_character(&p, end, character);

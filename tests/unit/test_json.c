@@ -135,6 +135,28 @@ static void faults_have_their_byte(void **state) {
     }
 }
 
+/* Plain characters are skipped in words of eight: what is special is found at each place of one. */
+static void every_byte_of_a_string_is_seen(void **state) {
+    (void)state;
+    tare_error err;
+    for (size_t at = 1; at < 23; at++) {
+        for (int c = 0; c < 256; c++) {
+            char text[25];
+            memset(text, at % 2 ? '!' : '~', sizeof text);
+            text[0] = text[23] = '"';
+            text[at] = (char)c;
+            int64_t fault = fault_of((tare_str){text, 24}, 8, &err);
+            if (c < 0x20 || c >= 0x80 || (c == '\\' && at < 22)) {
+                assert_int_equal(fault, at);
+            } else if (c == '"') {
+                assert_int_equal(fault, at + 1);
+            } else {
+                assert_int_equal(fault, c == '\\' ? 24 : -1);
+            }
+        }
+    }
+}
+
 /* Any cut of a text whose last byte closes it is a fault at its end or at a broken escape. */
 static void every_cut_is_told(void **state) {
     (void)state;
@@ -347,6 +369,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legal_texts_are_taken),
         cmocka_unit_test(faults_have_their_byte),
+        cmocka_unit_test(every_byte_of_a_string_is_seen),
         cmocka_unit_test(every_cut_is_told),
         cmocka_unit_test(every_flip_is_survived),
         cmocka_unit_test(depth_is_bounded),
