@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against an operation that crashes, leaks or lies when memory runs out: each allocation
+ * fails once, and what comes back is NOMEM or the right result. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <tare/ops.h>
+
+#include "base/bytes.h"
+#include "made_model.h"
+
+static char directory[] = "/tmp/tare-memory-XXXXXX";
+static char path[64], manifest[64];
+
+static int make_directory(void **state) {
+    (void)state;
+    if (!mkdtemp(directory)) return -1;
+    snprintf(path, sizeof path, "%s/out", directory);
+    snprintf(manifest, sizeof manifest, "%s/manifest", directory);
+    return 0;
+}
+
+static int remove_directory(void **state) {
+    (void)state;
+    remove(path);
+    remove(manifest);
+    return rmdir(directory);
+}
+
+/* ---- an allocator that fails once ------------------------------------------------------------ */
+
+typedef struct failing {
+    size_t left; /* allocations until the one that fails */
+} failing;
+
+static bool fails(failing *f) {
+    return f->left-- == 0;
+}
+
+static void *alloc(void *ctx, size_t size) {
+    return fails(ctx) ? NULL : malloc(size);
+}
+static void *resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
+    (void)old_size;
+    return fails(ctx) ? NULL : realloc(ptr, new_size);
+}
+static void release(void *ctx, void *ptr, size_t size) {
+    (void)ctx;
+    (void)size;
+    free(ptr);
+}
+
+/* Two small models: B has another value, another type and another key. */
+static void make(made_model *made, bool is_b) {
+    const uint64_t dims[2] = {3, 64};
+    made_begin(made, 4096, 3, 0);
+    uint8_t *a = made_add(made, TARE_STR("a\\"), TARE_ENCODING_F32, dims, 2);
+    uint8_t *b =
+        made_add(made, TARE_STR("b"), is_b ? TARE_ENCODING_F16 : TARE_ENCODING_F32, dims, 2);
+    tare_store_le32(a, is_b ? 0x7fc00000 : 0x3f800000);
+    b[1] = 0x3c;
+    tare_metadata *key = TARE_NEW(&made->model->arena, tare_metadata);
+    key->key = is_b ? TARE_STR("key b") : TARE_STR("key a");
+    made->model->catalog.metadata = key;
+    made->model->catalog.n_metadata = 1;
+    made_finish(made, false, NULL, 0);
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+typedef struct bench {
+    made_model a, b;
+    tare_allocator allocator;
+    tare_run_options run;
+} bench;
+
+static tare_status run_digest(bench *x) {
+    tare_digest whole;
+    return tare_model_digest(NULL, &whole, x->a.model, &x->run, NULL);
+}
+
+static tare_status run_verify(bench *x) {
+    x->run.report = tare_report_new();
+    tare_status s = tare_verify_data(x->b.model, &x->run, NULL);
+    if (s == TARE_OK) assert_int_equal(tare_report_count(x->run.report), 1);
+    tare_report_free(x->run.report);
+    x->run.report = NULL;
+    return s;
+}
+
+static tare_status run_manifest_write(bench *x) {
+    return tare_manifest_write(manifest, x->a.model, &x->run, NULL);
+}
+
+static tare_status run_manifest_check(bench *x) {
+    return tare_manifest_check(manifest, x->a.model, &x->run, NULL);
+}
+
+static tare_status run_diff(bench *x) {
+    tare_diff_options o = TARE_DIFF_OPTIONS_INIT;
+    tare_diff *d;
+    o.allocator = &x->allocator;
+    o.threads = 1;
+    tare_status s = tare_diff_new(&d, x->a.model, x->b.model, &o, NULL);
+    if (s == TARE_OK) {
+        size_t n = 0;
+        while (tare_diff_at(d, n)) n++;
+        assert_int_equal(n, 4);
+    } else {
+        assert_null(d);
+    }
+    tare_diff_free(d);
+    return s;
+}
+
+static tare_status run_extract(bench *x) {
+    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    o.force = o.no_sync = true;
+    return tare_extract(path, -1, x->b.model, 1, TARE_EXTRACT_NPY, &o, NULL);
+}
+
+/* Runs it with the first allocation failing, then the second, ... until none does. */
+static void run_out(tare_status (*operation)(bench *)) {
+    bench x;
+    failing f = {SIZE_MAX};
+    x.allocator = (tare_allocator){&f, alloc, resize, release};
+    x.run = (tare_run_options)TARE_RUN_OPTIONS_INIT;
+    x.run.threads = 1;
+    x.run.allocator = &x.allocator;
+    x.run.force = x.run.no_sync = true;
+    make(&x.a, false);
+    make(&x.b, true);
+    const tare_allocator *own = x.a.model->allocator;
+    tare_status s = TARE_ERR_NOMEM;
+    size_t k = 0;
+    for (; s != TARE_OK; k++) {
+        assert_true(k < 200);
+        f.left = k;
+        /* what an operation allocates for itself from the model's allocator fails too */
+        x.a.model->allocator = x.b.model->allocator = &x.allocator;
+        s = operation(&x);
+        x.a.model->allocator = x.b.model->allocator = own;
+        assert_true(s == TARE_OK || s == TARE_ERR_NOMEM);
+    }
+    assert_true(k > 1); /* it did allocate */
+    made_free(&x.a);
+    made_free(&x.b);
+}
+
+static void digest(void **state) {
+    (void)state;
+    run_out(run_digest);
+}
+static void verify(void **state) {
+    (void)state;
+    run_out(run_verify);
+}
+static void manifest_write(void **state) {
+    (void)state;
+    run_out(run_manifest_write);
+}
+static void manifest_check(void **state) {
+    (void)state;
+    run_out(run_manifest_check);
+}
+static void diff(void **state) {
+    (void)state;
+    run_out(run_diff);
+}
+static void extract(void **state) {
+    (void)state;
+    run_out(run_extract);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digest),         cmocka_unit_test(verify),
+        cmocka_unit_test(manifest_write), cmocka_unit_test(manifest_check),
+        cmocka_unit_test(diff),           cmocka_unit_test(extract),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
