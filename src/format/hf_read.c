@@ -227,7 +227,9 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout, 
         TARE_TRY(tare_safetensors_make_shards(m, layout, 1, err));
         TARE_TRY(
             tare_safetensors_open_shard(m, layout, 0, f->path, main_file->name, options->map, err));
-        return tare_safetensors_load(m, layout, &tare_format_hf, options->report, err);
+        tare_status s = tare_safetensors_load(m, layout, &tare_format_hf, options->report, err);
+        if (s != TARE_OK) tare_error_file(err, m->files[layout->shards[0].file].name);
+        return s;
     }
     layout->index_name = tare_arena_str(&m->arena, main_file->name).ptr;
     const char *path = tare_join_path(&m->arena, f->path, main_file->name);
@@ -245,15 +247,24 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout, 
     return tare_safetensors_open_index(m, layout, f->path, &tare_format_hf, options, err);
 }
 
+/* Why there are no weights to open, and what to do about it. */
+static const char *missing_weights(const folder *f, bool is_ambiguous) {
+    if (is_ambiguous) return "a directory with several safetensors models: name a file";
+    for (size_t i = 0; i < f->n; i++) {
+        const entry *e = &f->entries[i];
+        if (has_suffix(e, ".bin") || has_suffix(e, ".pt") || has_suffix(e, ".pth")) {
+            return "a directory without safetensors weights; PyTorch pickles can run code when "
+                   "loaded: get the safetensors version";
+        }
+    }
+    return "a directory without safetensors weights";
+}
+
 static tare_status open_folder(tare_model *m, folder *f, const tare_open_options *options,
                                tare_error *err) {
     bool is_ambiguous;
     entry *main_file = choose(f, &is_ambiguous);
-    if (!main_file) {
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         is_ambiguous ? "a directory with several safetensors models: name a file"
-                                      : "a directory without safetensors weights");
-    }
+    if (!main_file) return tare_fail(err, TARE_ERR_UNSUPPORTED, missing_weights(f, is_ambiguous));
     tare_safetensors_layout *layout = TARE_NEW(&m->arena, tare_safetensors_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     TARE_TRY(open_weights(m, layout, f, main_file, options, err));
@@ -282,7 +293,7 @@ static bool probe(const tare_probe *p) {
     if (!p->is_directory) return false;
     if (list(&f, p->path, NULL, NULL) == TARE_OK) {
         bool is_ambiguous;
-        is_ours = choose(&f, &is_ambiguous) || is_ambiguous;
+        is_ours = choose(&f, &is_ambiguous) || is_ambiguous || find(&f, TARE_STR("config.json"));
     }
     folder_free(&f);
     return is_ours;

@@ -49,10 +49,23 @@ tare_status tare_safetensors_read_text(tare_model *m, const tare_reader *reader,
     return status;
 }
 
+/* A member of a set is not probed before it is opened: where its header makes no sense it may be
+ * something that has a name, a Git LFS pointer above all. */
+static tare_status name_foreign(const tare_reader *r, tare_status status, tare_error *err) {
+    uint8_t head[SIZE_BYTES + 64];
+    tare_probe probe = {.head = head, .file_size = r->size};
+    probe.head_size = (size_t)tare_min_u64(sizeof head, r->size);
+    bool is_read = tare_reader_read(r, 0, head, probe.head_size, NULL) == TARE_OK;
+    if (!is_read || (probe.head_size > SIZE_BYTES && head[SIZE_BYTES] == '{')) return status;
+    const char *what = tare_foreign_file(&probe);
+    return what ? tare_fail(err, TARE_ERR_UNSUPPORTED, what) : status;
+}
+
 static tare_status read_text(tare_model *m, tare_safetensors_shard *shard, tare_error *err) {
     const tare_reader *r = &m->files[shard->file].reader;
     size_t size = 0;
-    TARE_TRY(read_size(m, r, &size, err));
+    tare_status status = read_size(m, r, &size, err);
+    if (status != TARE_OK) return name_foreign(r, status, err);
     TARE_TRY(tare_safetensors_read_text(m, r, SIZE_BYTES, size, &shard->header, err));
     if (shard->header.ptr[0] != '{') {
         return tare_fail_at(err, TARE_ERR_CORRUPT, SIZE_BYTES, "header: must begin with {");

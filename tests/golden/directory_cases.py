@@ -49,33 +49,33 @@ good("index-fine-by-shard", "the same, opened by its second shard", index, files
      opened=TWO, has={"tensors": 2})
 good("index-one-shard", "one member alone", index, files={INDEX: index, TWO: SHARD_B},
      opened=TWO, one_shard=True, has={"format": "safetensors", "tensors": 1})
-no("index-shard-missing", "the second shard is not there", index, "IO", '"' + TWO, "shard",
-   files={INDEX: index, ONE: SHARD_A})
+no("index-shard-missing", "the second shard is not there: its name is said", index, "IO", None,
+   "shard", file=TWO, files={INDEX: index, ONE: SHARD_A})
 no("index-shard-missing-by-shard", "opened by a member, the other one is not there", index, "IO",
-   '"' + TWO, "shard", files={INDEX: index, ONE: SHARD_A}, opened=ONE)
+   None, "shard", file=TWO, files={INDEX: index, ONE: SHARD_A}, opened=ONE)
 index = index_of({"a": TWO, "b": ONE})
-no("index-wrong-shard", "both tensors are in the other shard", index, "CORRUPT", '"' + TWO, "shard",
-   files=shards(index))
+no("index-wrong-shard", "both tensors are in the other shard", index, "CORRUPT", '"a"',
+   "another shard", item="tensor 0", files=shards(index))
 index = index_of({**MAP, "c": TWO})
-no("index-tensor-missing", "a tensor that no shard has", index, "CORRUPT", '1#"' + TWO, "shard",
-   files=shards(index))
+no("index-tensor-missing", "a tensor that no shard has", index, "CORRUPT", '"c"', "no shard",
+   item="tensor -1", files=shards(index))
 index = index_of({"a": ONE})
 shard = St(obj(A, t("b", "F32", [2], 8, 16)), bytes(16))
-no("index-tensor-unlisted", "a shard holds a tensor that the index does not know", shard, "CORRUPT",
-   '"b"', "index", item="tensor 1", files={INDEX: index, ONE: shard}, file=ONE)
+good("index-tensor-unlisted", "a shard holds a tensor that the index does not know", shard,
+     ("warning", "safetensors.not-in-index", '"b"', "tensor 1"), files={INDEX: index, ONE: shard})
 for name, path in (("parent", "../model-00002-of-00002.safetensors"), ("absolute", "/etc/passwd"),
                    ("inside", "a/../../x.safetensors"), ("dots", ".."), ("empty", "")):
     index = index_of({"a": ONE, "b": path})
     no("index-escape-" + name, "a shard name that leaves the directory", index, "CORRUPT",
-       '"%s"' % path, "shard", files=shards(index))
+       '"%s"' % path, "leaves the directory", files=shards(index))
 index = index_of({"a": ONE, "b": "model\0.safetensors"})
 no("index-shard-nul", "a NUL that cuts the name for the system", index, "CORRUPT",
-   '"model\\u0000', "shard", files=shards(index))
+   '"model\\u0000', "leaves the directory", files=shards(index))
 index = Text('{"weight_map":{"a":"%s","b":"%s","a":"%s"}}' % (ONE, TWO, ONE))
-no("index-duplicate", "one tensor twice in the map", index, "CORRUPT", '1#"a"', "duplicate",
-   files=shards(index))
+no("index-duplicate", "one tensor twice in the map", index, "CORRUPT", '1#"a"', "given twice",
+   item="tensor 0", files=shards(index))
 index = Text('{"weight_map":{"a":"%s"},"weight_map":{"b":"%s"}}' % (ONE, TWO))
-no("index-duplicate-map", "two maps", index, "CORRUPT", '1#"weight_map"', "duplicate",
+no("index-duplicate-map", "two maps", index, "CORRUPT", '1#"weight_map"', "given twice",
    files=shards(index))
 index = index_of(MAP)
 shard = St(obj(t("a", "F32", [2], 0, 8), t("b", "F32", [2], 8, 16)), bytes(16))
@@ -83,10 +83,10 @@ no("index-tensor-in-both", "both shards hold a tensor of one name", shard, "CORR
    "duplicate", item="tensor 1", file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: shard})
 index = index_of(MAP, total=17)
 good("index-total-size", "a total_size that is not what the tensors take", index,
-     ("warning", "hf.total-size", "17", "none"), files=shards(index))
+     ("warning", "safetensors.total-size", "17", "none"), files=shards(index))
 index = index_of(MAP, total="16")
 good("index-total-string", "a total_size that is a string", index,
-     ("warning", "hf.total-size", '"16"', "none"), files=shards(index))
+     ("warning", "safetensors.total-size", '"16"', "none"), files=shards(index))
 index = Text('{"weight_map":{"a":"%s","b":"%s"}}' % (ONE, TWO))
 good("index-no-metadata", "an index without total_size", index, files=shards(index))
 index = Text('{"metadata":{}}')
@@ -98,15 +98,17 @@ index = Text('{"weight_map":{"a":1}}')
 no("index-map-number", "a shard name that is a number", index, "CORRUPT", "1}", "weight_map",
    files=shards(index))
 index = Text('{"weight_map":{"a":"%s"' % ONE)
-no("index-cut", "an index cut short", index, "CORRUPT", None, "json", files=shards(index))
+no("index-cut", "an index cut short", index, "CORRUPT", len(index.content), "ends too early", files=shards(index))
 index = Text('["%s"]' % ONE)
 no("index-list", "an index that is a list", index, "CORRUPT", "[", "object", files=shards(index))
 index = index_of(MAP)
 shard = St(obj(t("b", "F32", [2], 8, 16)), bytes(16))
-no("index-shard-corrupt", "a shard with a hole", shard, "CORRUPT", "[8,16]", "hole",
-   item="tensor 0", file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: shard})
-no("index-shard-cut", "a shard cut short", SHARD_B, "TRUNCATED", "[0,8]", "end", item="tensor 0",
-   file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: SHARD_B.content[:-1]})
+no("index-shard-corrupt", "a shard with a hole", shard, "CORRUPT", '"b"', "hole",
+   item="tensor 1", file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: shard})
+good("index-shard-cut", "a shard cut short", SHARD_B,
+     ("error", "safetensors.truncated-data", '"b"', "tensor 1"), has={"truncated": 1},
+     reads=((0, "OK"), (1, "TRUNCATED")),
+     files={INDEX: index, ONE: SHARD_A, TWO: SHARD_B.content[:-1]})
 LFS = (b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64
        + b"\nsize 4976698672\n")
 no("index-shard-lfs", "a shard that was not fetched", index, "UNSUPPORTED", None, "LFS", file=TWO,
@@ -129,9 +131,9 @@ folder("links", "a directory whose files are links, as the caches are",
        has={"format": "hf", "tensors": 1, "resources": 1})
 folder("config-broken", "a config.json that is no JSON is kept and said",
        {"model.safetensors": SHARD_A, "config.json": b"{"},
-       ("warning", "hf.config", None, "none"), has={"resources": 1})
+       ("warning", "model.config-json", 1, "resource 0"), has={"resources": 1})
 folder("config-not-utf8", "a resource of any bytes",
-       {"model.safetensors": SHARD_A, "notes.bin": b"\xff\x00\xfe"}, has={"resources": 1})
+       {"model.safetensors": SHARD_A, "notes.txt": b"\xff\x00\xfe"}, has={"resources": 1})
 
 
 def no_folder(name, note, files, what, status="UNSUPPORTED", **more):

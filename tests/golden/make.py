@@ -12,6 +12,7 @@ import casebook
 import gguf_cases
 import gguf_odd_cases
 import safetensors_cases
+import directory_cases
 import foreign_cases
 
 
