@@ -134,31 +134,38 @@ INLINE bool sizes_of_group(vec *sizes, const float *src) {
     return greater_mask(bits_of(*sizes), all_i(TARE_F32_INF)) == 0;
 }
 
-/* The factors of a group, as stored and inverted. */
-typedef struct factors {
+/* What is known of a group when its codes are to be written: the factors as stored and inverted,
+ * and the offsets where the format has them. */
+typedef struct group {
     uint16_t d[LANES];
     float id[LANES];
-} factors;
+    uint16_t m[LANES];
+    float min[LANES];
+} group;
 
-INLINE void factors_of(factors *f, vec d) {
-    store_halves(f->d, d);
-    store(f->id, inverse(d));
+INLINE void set_factors(group *g, vec d) {
+    store_halves(g->d, d);
+    store(g->id, inverse(d));
+}
+INLINE void set_mins(group *g, vec min) {
+    store_halves(g->m, min);
+    store(g->min, min);
 }
 
-/* (x - min) * id + bias, towards zero. */
-INLINE __m256i codes_of(const float *src, float min, float id, float bias) {
+/* (x - min) * id + bias */
+INLINE block32 scaled_above(const float *src, float min, float id, float bias) {
     block32 t = load_block(src);
     for (int i = 0; i < VECTORS; i++) t.v[i] = add(mul(sub(t.v[i], all(min)), all(id)), all(bias));
-    return low_bytes(&t);
+    return t;
 }
-/* x * id + bias, towards zero. */
-INLINE __m256i signed_codes_of(const float *src, float id, float bias) {
+/* x * id + bias */
+INLINE block32 scaled(const float *src, float id, float bias) {
     block32 t = load_block(src);
     for (int i = 0; i < VECTORS; i++) t.v[i] = add(mul(t.v[i], all(id)), all(bias));
-    return low_bytes(&t);
+    return t;
 }
 
-/* Element j in the low nibble, j + 16 in the high one. */
+/* The low four bits of each code: element j in the low nibble, j + 16 in the high one. */
 INLINE void store_nibbles(uint8_t *dst, __m256i codes) {
     __m128i low = _mm256_castsi256_si128(codes), high = _mm256_extracti128_si256(codes, 1);
     __m128i nibble = _mm_set1_epi8(15);
@@ -169,130 +176,140 @@ INLINE void store_nibbles(uint8_t *dst, __m256i codes) {
 INLINE uint32_t fifth_bits(__m256i codes) {
     return (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(codes, 3));
 }
-INLINE __m256i at_most(uint8_t limit, __m256i codes) {
-    return _mm256_min_epu8(codes, _mm256_set1_epi8((char)limit));
-}
+/* scan_FORMAT: what must be known of a group; false: it holds a NaN.
+ * write_FORMAT: its blocks. */
 
-INLINE bool group_q4_0(uint8_t *dst, const float *src) {
+INLINE bool scan_q4_0(group *g, const float *src) {
     vec extremes;
-    factors f;
     if (!extremes_of_group(&extremes, src)) return false;
-    factors_of(&f, divide(extremes, all(-8)));
-    for (int b = 0; b < LANES; b++, dst += 18, src += BLOCK) {
-        memcpy(dst, &f.d[b], 2);
-        store_nibbles(dst + 2, at_most(15, signed_codes_of(src, f.id[b], 8.5f)));
-    }
+    set_factors(g, divide(extremes, all(-8)));
     return true;
 }
+INLINE void write_q4_0(uint8_t *dst, const float *src, const group *g) {
+    for (int b = 0; b < LANES; b++, dst += 18, src += BLOCK) {
+        memcpy(dst, &g->d[b], 2);
+        block32 t = scaled(src, g->id[b], 8.5f);
+        _mm_storeu_si128((void *)(dst + 2), nibbles(&t));
+    }
+}
 
-INLINE bool group_q5_0(uint8_t *dst, const float *src) {
+INLINE bool scan_q5_0(group *g, const float *src) {
     vec extremes;
-    factors f;
     if (!extremes_of_group(&extremes, src)) return false;
-    factors_of(&f, divide(extremes, all(-16)));
+    set_factors(g, divide(extremes, all(-16)));
+    return true;
+}
+INLINE void write_q5_0(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b++, dst += 22, src += BLOCK) {
-        __m256i codes = at_most(31, signed_codes_of(src, f.id[b], 16.5f));
+        block32 t = scaled(src, g->id[b], 16.5f);
+        __m256i codes = _mm256_min_epu8(low_bytes(&t), _mm256_set1_epi8(31));
         uint32_t high = fifth_bits(codes);
-        memcpy(dst, &f.d[b], 2);
+        memcpy(dst, &g->d[b], 2);
         memcpy(dst + 2, &high, 4);
         store_nibbles(dst + 6, codes);
     }
-    return true;
 }
 
 /* A difference of zeros is +0 in the reference, which subtracts one zero from itself; here they
  * may have two signs, which adding 0 settles. */
-INLINE vec width_of(vec min, vec max) {
-    return add(sub(max, min), all(0));
-}
-
-INLINE bool group_q4_1(uint8_t *dst, const float *src) {
+INLINE bool scan_range(group *g, const float *src, float steps) {
     vec min, max;
-    factors f;
-    float mins[LANES];
-    uint16_t stored[LANES];
     if (!ranges_of_group(&min, &max, src)) return false;
-    factors_of(&f, divide(width_of(min, max), all(15)));
-    store(mins, min);
-    store_halves(stored, min);
-    for (int b = 0; b < LANES; b++, dst += 20, src += BLOCK) {
-        memcpy(dst, &f.d[b], 2);
-        memcpy(dst + 2, &stored[b], 2);
-        store_nibbles(dst + 4, at_most(15, codes_of(src, mins[b], f.id[b], 0.5f)));
-    }
+    set_factors(g, divide(add(sub(max, min), all(0)), all(steps)));
+    set_mins(g, min);
     return true;
 }
 
-INLINE bool group_q5_1(uint8_t *dst, const float *src) {
-    vec min, max;
-    factors f;
-    float mins[LANES];
-    uint16_t stored[LANES];
-    if (!ranges_of_group(&min, &max, src)) return false;
-    factors_of(&f, divide(width_of(min, max), all(31)));
-    store(mins, min);
-    store_halves(stored, min);
+INLINE bool scan_q4_1(group *g, const float *src) {
+    return scan_range(g, src, 15);
+}
+INLINE void write_q4_1(uint8_t *dst, const float *src, const group *g) {
+    for (int b = 0; b < LANES; b++, dst += 20, src += BLOCK) {
+        memcpy(dst, &g->d[b], 2);
+        memcpy(dst + 2, &g->m[b], 2);
+        block32 t = scaled_above(src, g->min[b], g->id[b], 0.5f);
+        _mm_storeu_si128((void *)(dst + 4), nibbles(&t));
+    }
+}
+
+INLINE bool scan_q5_1(group *g, const float *src) {
+    return scan_range(g, src, 31);
+}
+INLINE void write_q5_1(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b++, dst += 24, src += BLOCK) {
-        __m256i codes = codes_of(src, mins[b], f.id[b], 0.5f);
+        block32 t = scaled_above(src, g->min[b], g->id[b], 0.5f);
+        __m256i codes = low_bytes(&t);
         uint32_t high = fifth_bits(codes);
-        memcpy(dst, &f.d[b], 2);
-        memcpy(dst + 2, &stored[b], 2);
+        memcpy(dst, &g->d[b], 2);
+        memcpy(dst + 2, &g->m[b], 2);
         memcpy(dst + 4, &high, 4);
         store_nibbles(dst + 8, codes);
     }
-    return true;
 }
 
+INLINE bool scan_q8_0(group *g, const float *src) {
+    vec sizes;
+    if (!sizes_of_group(&sizes, src)) return false;
+    set_factors(g, divide(sizes, all(127)));
+    return true;
+}
 /* Half away from zero, then a whole number: the float below 0.5, with the sign of t, is added and
  * the sum cut off. (0.5 itself would carry the float below 0.5 up to 1.) */
-INLINE bool group_q8_0(uint8_t *dst, const float *src) {
+INLINE void write_q8_0(uint8_t *dst, const float *src, const group *g) {
     const ivec sign = all_i(TARE_F32_SIGN), below_half = all_i(UINT32_C(0x3effffff));
-    vec sizes;
-    factors f;
-    if (!sizes_of_group(&sizes, src)) return false;
-    factors_of(&f, divide(sizes, all(127)));
     for (int b = 0; b < LANES; b++, dst += 34, src += BLOCK) {
         block32 t = load_block(src);
         for (int i = 0; i < VECTORS; i++) {
-            t.v[i] = mul(t.v[i], all(f.id[b]));
+            t.v[i] = mul(t.v[i], all(g->id[b]));
             t.v[i] = add(t.v[i], of_bits(or_i(and_i(bits_of(t.v[i]), sign), below_half)));
         }
-        memcpy(dst, &f.d[b], 2);
+        memcpy(dst, &g->d[b], 2);
         _mm256_storeu_si256((void *)(dst + 2), low_bytes(&t));
     }
-    return true;
 }
 
+typedef bool (*scan_fn)(group *g, const float *src);
+typedef void (*write_fn)(uint8_t *dst, const float *src, const group *g);
+
+/* A group is scanned before the one ahead of it is written: the long way from a scan's last maximum
+ * through two divisions runs beside the writing, which does not depend on it. */
 INLINE void encode_groups(const tare_rows_mut *rows, const float *src, size_t block_bytes,
-                          bool (*group)(uint8_t *dst, const float *src), tare_encode_fn scalar) {
+                          scan_fn scan, write_fn write, tare_encode_fn scalar) {
     size_t n = tare_rows_mut_count(rows), at = 0;
     uint8_t *dst = rows->planes[0];
+    group now, next;
+    bool is_plain = n >= GROUP && scan(&now, src);
     for (; n - at >= GROUP; at += GROUP, dst += LANES * block_bytes) {
-        if (__builtin_expect(!group(dst, src + at), 0))
+        bool is_next_plain = n - at >= 2 * GROUP && scan(&next, src + at + GROUP);
+        if (__builtin_expect(is_plain, 1))
+            write(dst, src + at, &now);
+        else
             tare_encode_run(scalar, dst, src + at, GROUP);
+        now = next;
+        is_plain = is_next_plain;
     }
     if (at < n) tare_encode_run(scalar, dst, src + at, n - at);
 }
 
 static void encode_q4_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 18, group_q4_0, tare_encode_q4_0_c);
+    encode_groups(dst, src, 18, scan_q4_0, write_q4_0, tare_encode_q4_0_c);
 }
 static void encode_q4_1(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 20, group_q4_1, tare_encode_q4_1_c);
+    encode_groups(dst, src, 20, scan_q4_1, write_q4_1, tare_encode_q4_1_c);
 }
 static void encode_q5_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 22, group_q5_0, tare_encode_q5_0_c);
+    encode_groups(dst, src, 22, scan_q5_0, write_q5_0, tare_encode_q5_0_c);
 }
 static void encode_q5_1(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 24, group_q5_1, tare_encode_q5_1_c);
+    encode_groups(dst, src, 24, scan_q5_1, write_q5_1, tare_encode_q5_1_c);
 }
 static void encode_q8_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 34, group_q8_0, tare_encode_q8_0_c);
+    encode_groups(dst, src, 34, scan_q8_0, write_q8_0, tare_encode_q8_0_c);
 }
 
 /* ---- decode ---------------------------------------------------------------------------------- */

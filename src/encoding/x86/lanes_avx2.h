@@ -120,6 +120,13 @@ static inline __m256i low_bytes(const block32 *b) {
                                        _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
+/* The low bytes, but 15 at most, as nibbles: element j low, element j + 16 high. */
+static inline __m128i nibbles(const block32 *b) {
+    __m256i codes = _mm256_min_epu8(low_bytes(b), _mm256_set1_epi8(15));
+    __m128i high = _mm256_extracti128_si256(codes, 1);
+    return _mm_or_si128(_mm256_castsi256_si128(codes), _mm_slli_epi16(high, 4));
+}
+
 /* 32 signed bytes as floats. */
 static inline block32 floats_of(__m256i bytes) {
     block32 b;

@@ -115,6 +115,13 @@ static inline __m256i low_bytes(const block32 *b) {
                             _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(b->v[0])));
 }
 
+static inline __m128i nibbles(const block32 *b) {
+    ivec byte = all_i(0xff), most = all_i(15);
+    ivec low = _mm512_min_epi32(and_i(_mm512_cvttps_epi32(b->v[0]), byte), most);
+    ivec high = _mm512_min_epi32(and_i(_mm512_cvttps_epi32(b->v[1]), byte), most);
+    return _mm512_cvtepi32_epi8(or_i(low, _mm512_slli_epi32(high, 4)));
+}
+
 static inline block32 floats_of(__m256i bytes) {
     block32 b;
     b.v[0] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
