@@ -80,11 +80,10 @@ static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_erro
     size_t source = x->plan->tensors[e->item].source;
     const tare_tensor *t = &x->plan->in->catalog.tensors[source];
     bool is_whole = stored->encoding->n_planes != t->encoding->n_planes;
-    bool is_raw = x->is_big_endian_in
-                      ? x->plan->files.is_big_endian &&
-                            tare_model_stored(x->plan->in, source)->encoding == stored->encoding
-                      : !x->plan->files.is_big_endian;
-    if (t->encoding->kind == TARE_KIND_UNKNOWN) is_raw = true;
+    /* Bytes that are turned on either side pass through memory; a type of unknown structure is
+     * never turned. */
+    bool is_raw = t->encoding->kind == TARE_KIND_UNKNOWN ||
+                  !(x->is_big_endian_in || x->plan->files.is_big_endian);
     uint64_t offset = e->offset;
     uint32_t first = is_whole ? 0 : e->plane, n = is_whole ? t->encoding->n_planes : 1;
     for (uint32_t p = first; p < first + n; p++) {

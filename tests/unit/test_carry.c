@@ -256,18 +256,18 @@ static const char good[] =
     "{\"stored\":\"a\",\"name\":\"x\",\"type\":\"u8\",\"shape\":[2,3],\"more\":[{}]},"
     "{\"stored\":\"b\",\"name\":{\"hex\":\"ff00\"},\"type\":\"q8_0\",\"shape\":[32]}]}";
 
-/* Restores `text` over a: I8 [6], b: I8 [34], c: F32 [4]. Memory is exactly the text, so that
- * reading on shows under the sanitizer. */
+/* Restores `text` over a: I8 [6], b: I8 [34], c: F32 [4], d: I16 [9]. Memory is exactly the text,
+ * so that reading on shows under the sanitizer. */
 static tare_model *restore_text(const char *text, size_t n, tare_report *report) {
-    static const uint64_t six[] = {6}, block[] = {34}, four[] = {4};
-    tare_tensor stored[] = {make("a", TARE_ENCODING_I8, six, 1),
-                            make("b", TARE_ENCODING_I8, block, 1),
-                            make("c", TARE_ENCODING_F32, four, 1)};
+    static const uint64_t six[] = {6}, block[] = {34}, four[] = {4}, nine[] = {9};
+    tare_tensor stored[] = {
+        make("a", TARE_ENCODING_I8, six, 1), make("b", TARE_ENCODING_I8, block, 1),
+        make("c", TARE_ENCODING_F32, four, 1), make("d", TARE_ENCODING_I16, nine, 1)};
     char *exact = malloc(n + 1);
     if (n) memcpy(exact, text, n);
     tare_metadata record = {.key = TARE_STR(TARE_CARRIED_KEY),
                             .value = {.type = TARE_VALUE_STRING, .as.s = {exact, n}}};
-    tare_model *m = model_of(stored, 3, &record);
+    tare_model *m = model_of(stored, 4, &record);
     assert_int_equal(tare_carry_restore(m, report, NULL), TARE_OK);
     free(exact);
     return m;
@@ -340,6 +340,7 @@ static void entries_that_ask_for_more_are_ignored(void **state) {
         ENTRY("c", "x", "q8_0", "[4]"),                    /* not over floats */
         ENTRY("c", "x", "i32", "[4]"),                     /* likewise */
         ENTRY("c", "x", "unknown", "[4]"),                 /* likewise */
+        ENTRY("d", "x", "q4_0", "[32]"),                   /* its units cross those of i16 */
         ENTRY("b", "x", "q8_0", "[17]"),                   /* half a block */
     };
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {

@@ -206,6 +206,12 @@ static void what_cannot_be_decoded_is_refused(void **state) {
     options.order = TARE_ORDER_BIG; /* whose units nobody knows */
     assert_null(plan(m, &options, "gguf", TARE_ERR_UNSUPPORTED, &err));
     assert_string_equal(err.item_name, "strange");
+    options.order = TARE_ORDER_KEEP; /* a record would not tell in which order its bytes are */
+    options.opaque = true;
+    made.layout.is_big_endian = true;
+    m->catalog.layout = &made.layout;
+    assert_null(plan(m, &options, "safetensors", TARE_ERR_UNSUPPORTED, &err));
+    assert_string_equal(err.item_name, "strange");
     made_free(&made);
 }
 

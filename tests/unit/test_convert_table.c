@@ -116,14 +116,59 @@ static void byte_orders_hold_the_same(void **state) {
     made_free(&made);
 }
 
+/* What is encoded on the way is turned like what is copied. */
+static void byte_orders_encode_the_same(void **state) {
+    (void)state;
+    static const tare_encoding_id types[] = {TARE_ENCODING_Q8_0, TARE_ENCODING_F16,
+                                             TARE_ENCODING_F64};
+    made_model made;
+    const tare_model *m = help_make(&made, HELP_COMMON);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        options.type = tare_encoding_get(types[i]);
+        options.force = options.verify = true;
+        help_convert(help_path("little.gguf"), m, &options);
+        options.order = TARE_ORDER_BIG;
+        help_convert(help_path("big.gguf"), m, &options);
+        tare_model *a = help_open(help_path("little.gguf"));
+        tare_model *b = help_open(help_path("big.gguf"));
+        help_check_same(a, b);
+        tare_model_free(b);
+        tare_model_free(a);
+    }
+    made_free(&made);
+}
+
+/* The name that a stand-in would get is another tensor's. */
+static void stand_ins_take_no_names(void **state) {
+    (void)state;
+    static const uint64_t dims[] = {32};
+    made_model made;
+    char name[101], taken[64];
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    memset(name, 'n', 100);
+    name[100] = '\0';
+    memset(taken, 'n', 61);
+    strcpy(taken + 61, "~0");
+    made_begin(&made, 4096, 2, 8);
+    help_add(&made, name, TARE_ENCODING_F32, dims, 1);
+    help_add(&made, taken, TARE_ENCODING_F32, dims, 1);
+    tare_model *m = made_finish(&made, false, NULL, 0);
+    m->catalog.layout = NULL;
+    help_convert(help_path("a.gguf"), m, &options);
+    tare_model *a = help_open(help_path("a.gguf"));
+    help_check_same(m, a);
+    tare_model_free(a);
+    made_free(&made);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, help_set_up, help_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(what_all_formats_have_is_copied),
-        T(what_some_format_lacks_is_carried),
-        T(opaque_carries_everything),
-        T(byte_orders_hold_the_same),
+        T(what_all_formats_have_is_copied), T(what_some_format_lacks_is_carried),
+        T(opaque_carries_everything),       T(byte_orders_hold_the_same),
+        T(byte_orders_encode_the_same),     T(stand_ins_take_no_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
