@@ -100,6 +100,16 @@ static void add_item(cli_table *table, const pair *models, const tare_diff_item 
     free(text);
 }
 
+/* "12.5 %", and no "0.0 %" for what is more than nothing. */
+static void share_text(char *buf, size_t size, uint64_t n, uint64_t all) {
+    double share = all ? (double)n * 100 / (double)all : 0;
+    if (n > 0 && share < 0.1) {
+        snprintf(buf, size, "< 0.1 %%");
+    } else {
+        snprintf(buf, size, "%.1f %%", share);
+    }
+}
+
 static void add_value_item(cli_table *table, const pair *models, const tare_diff_item *item) {
     const tare_tensor *a = tare_model_tensor(models->a, (size_t)item->a);
     const tare_tensor *b = tare_model_tensor(models->b, (size_t)item->b);
@@ -109,12 +119,11 @@ static void add_value_item(cli_table *table, const pair *models, const tare_diff
              a->encoding != b->encoding ? " -> " : "",
              a->encoding != b->encoding ? cli_type_text(b).text : "");
     cli_table_add(table, text);
-    snprintf(text, sizeof text, "%.3g", item->relative_rmse);
+    snprintf(text, sizeof text, "%#.3g", item->relative_rmse);
     cli_table_add(table, item->is_decoded ? text : "not decoded");
-    snprintf(text, sizeof text, "%.3g", item->max_abs);
+    snprintf(text, sizeof text, "%#.3g", item->max_abs);
     cli_table_add(table, item->is_decoded ? text : "");
-    snprintf(text, sizeof text, "%.3g %%",
-             a->n_elements ? (double)item->n_different * 100 / (double)a->n_elements : 0.0);
+    share_text(text, sizeof text, item->n_different, a->n_elements);
     cli_table_add(table, item->is_decoded ? text : "");
     free(name);
 }
