@@ -90,7 +90,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     if (sum.version) printf(" v%" PRIu32, sum.version);
     printf(", %s tensor%s, %s", cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.file_bytes).text);
-    if (args.is_deep) fputs(", all data read", stdout);
+    if (args.is_deep && !sum.is_truncated) fputs(", all data read", stdout);
     if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
     if (n_warnings) printf("; %zu warning%s", n_warnings, cli_plural(n_warnings));
     fputc('\n', stdout);

@@ -266,7 +266,14 @@ static tare_status run_plan(const tare_plan *plan, const char *out_path, tare_er
 }
 
 /* A wrong argument that lies in no file is one of the command line. */
-static int failed(const cli_command *command, const tare_error *err, const char *in_path) {
+static int failed(const cli_command *command, const tare_error *err, const char *in_path,
+                  const tare_report *report) {
+    if (cli.json) {
+        struct json_t *document = cli_json_error(err, in_path);
+        cli_json_add(document, "findings", cli_json_findings(report));
+        cli_json_print(document);
+        cli.json = false;
+    }
     if (err->status == TARE_ERR_ARG && !err->file[0] && err->item_kind == TARE_ITEM_NONE) {
         return cli_usage(command, "%s", err->what);
     }
@@ -284,14 +291,14 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     if (!fill_options(command, &options, write, report, rules)) goto out;
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(plan, out_path, &err);
-    if (!cli.json) {
-        /* When nothing comes of it, only what may have been the reason is worth a line. */
+    /* A failure is one line; what a target cannot hold is the reason of some, and named. */
+    if (!cli.json && (status == TARE_OK || status == TARE_ERR_UNSUPPORTED)) {
         tare_level level = status == TARE_OK ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING;
         cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level,
                            FINDINGS_MAX);
     }
     if (status == TARE_OK) tell(plan, out_path, report);
-    code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path);
+    code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
 out:
     tare_plan_free(plan);
     for (size_t i = 0; i < write->type_rules.n; i++) free((char *)(uintptr_t)rules[i].pattern);
