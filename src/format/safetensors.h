@@ -10,6 +10,8 @@
 
 #define TARE_SAFETENSORS_SUFFIX        ".safetensors"
 #define TARE_SAFETENSORS_INDEX_SUFFIX  ".safetensors.index.json"
+#define TARE_SAFETENSORS_SIZE_BYTES    8         /* of the header's size, which stands before it */
+#define TARE_SAFETENSORS_MAX_HEADER    100000000 /* what the format allows */
 #define TARE_SAFETENSORS_METADATA      "__metadata__"
 #define TARE_SAFETENSORS_TYPED_KEY     "tare.metadata"  /* MODEL keys, as typed JSON */
 #define TARE_SAFETENSORS_RESOURCES_KEY "tare.resources" /* resources, as JSON */
@@ -146,9 +148,10 @@ tare_status tare_safetensors_plan_files(tare_write_plan *out, const tare_catalog
 void tare_safetensors_put_metadata(tare_buffer *out, const tare_safetensors_pairs *pairs,
                                    bool with_ours);
 /* Pads a header (whose first 8 bytes are room for its size) to `size` bytes of text, writes the
- * size and adds it as the first extent of the file. */
+ * size and adds it to the file; *data_offset is where its data begins. */
 tare_status tare_safetensors_add_header(tare_safetensors_writer *w, uint32_t file,
-                                        tare_buffer *header, uint64_t size, tare_error *err);
+                                        tare_buffer *header, uint64_t size, uint64_t *data_offset,
+                                        tare_error *err);
 
 /* Adds an index of that name. */
 tare_status tare_safetensors_plan_index(tare_safetensors_writer *w, const char *name,

@@ -10,7 +10,7 @@
 #include "base/report.h"
 #include "format/safetensors.h"
 
-#define SIZE_BYTES 8 /* of the header's size, which stands before it */
+#define SIZE_BYTES TARE_SAFETENSORS_SIZE_BYTES
 
 /* ---- text ------------------------------------------------------------------------------------ */
 

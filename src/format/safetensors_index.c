@@ -101,8 +101,9 @@ static bool scan(index_walk *w) {
         }
     }
     if (!tare_json_finish(&w->j)) return false;
-    return w->text.ptr ||
-           tare_json_fail(&w->j, TARE_ERR_CORRUPT, 0, "index: weight_map is missing");
+    return w->n_map > 0 ||
+           tare_json_fail(&w->j, TARE_ERR_CORRUPT, w->text_offset,
+                          w->text.ptr ? "weight_map: empty" : "index: weight_map is missing");
 }
 
 /* ---- second pass: the map -------------------------------------------------------------------- */

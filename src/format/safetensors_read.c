@@ -188,7 +188,7 @@ static bool is_index(const tare_probe *p) {
 static tare_status open_single(tare_model *m, tare_safetensors_layout *layout, tare_reader *reader,
                                const tare_open_options *options, tare_error *err) {
     TARE_TRY(tare_safetensors_make_shards(m, layout, 1, err));
-    TARE_TRY(tare_model_add_file(m, reader, reader->name, &layout->shards[0].file, err));
+    TARE_TRY(add_reader(m, &layout->shards[0], reader, err));
     return tare_safetensors_load(m, layout, &tare_format_safetensors, options->report, err);
 }
 
@@ -310,12 +310,15 @@ static tare_status open_safetensors(tare_model *m, const tare_open_context *ctx,
 static bool probe(const tare_probe *p) {
     if (p->is_directory) return false;
     if (is_index(p)) return true;
-    if (p->head_size < 9) return false;
+    if (p->head_size <= TARE_SAFETENSORS_SIZE_BYTES) return false;
     uint64_t size = tare_load_le64(p->head);
-    const char *first = (const char *)p->head + 8;
-    if (first[0] == '{') return p->head_size == 9 || strchr("\"} \t\r\n", first[1]) != NULL;
-    return size >= 2 && size <= p->file_size - 8 && size <= 100000000 &&
-           strchr("[\" \t\r\n", first[0]) && first[0];
+    const char *first = (const char *)p->head + TARE_SAFETENSORS_SIZE_BYTES;
+    if (first[0] == '{') {
+        bool is_all = p->head_size == TARE_SAFETENSORS_SIZE_BYTES + 1;
+        return is_all || strchr("\"} \t\r\n", first[1]) != NULL;
+    }
+    return size >= 2 && size <= p->file_size - TARE_SAFETENSORS_SIZE_BYTES &&
+           size <= TARE_SAFETENSORS_MAX_HEADER && first[0] && strchr("[\" \t\r\n", first[0]);
 }
 
 const tare_format tare_format_safetensors = {

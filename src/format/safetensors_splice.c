@@ -10,7 +10,7 @@
 #include "format/safetensors.h"
 #include "model/names.h"
 
-#define SIZE_BYTES 8
+#define SIZE_BYTES TARE_SAFETENSORS_SIZE_BYTES
 
 /* The text of one file's header, copied but for replacements. */
 typedef struct splice {
@@ -44,10 +44,8 @@ bool tare_safetensors_can_splice(const tare_safetensors_writer *w) {
         return false;
     }
     const tare_safetensors_layout *layout = w->catalog->layout->detail;
-    bool is_set = layout->n_shards > 1;
-    if (layout->n_shards == 0 || (is_set && (!w->out->is_directory || !layout->index_name))) {
-        return false;
-    }
+    bool has_names = layout->shards[0].name && (layout->n_shards == 1 || layout->index_name);
+    if (w->out->is_directory ? !has_names : layout->n_shards > 1) return false;
     if (w->catalog->n_tensors != source->catalog.n_tensors) return false;
     for (size_t i = 0; i < w->catalog->n_tensors; i++) {
         if (!is_same_tensor(&w->catalog->tensors[i], tare_model_stored(source, i))) return false;
@@ -235,7 +233,7 @@ static uint64_t padded_size(tare_str old, size_t size) {
     return aligned + padding / 8 * 8;
 }
 
-static tare_status splice_header(splice *s, uint32_t file, tare_error *err) {
+static tare_status splice_header(splice *s, uint32_t file, uint64_t *data_offset, tare_error *err) {
     tare_json_value object;
     tare_str old = s->shard->header;
     s->copied = old.ptr;
@@ -248,8 +246,8 @@ static tare_status splice_header(splice *s, uint32_t file, tare_error *err) {
     while (end[-1] == ' ') end--;
     cut_out(s, end, end);
     TARE_TRY(tare_buffer_status(&s->out, err));
-    return tare_safetensors_add_header(s->w, file, &s->out,
-                                       padded_size(old, s->out.size - SIZE_BYTES), err);
+    return tare_safetensors_add_header(
+        s->w, file, &s->out, padded_size(old, s->out.size - SIZE_BYTES), data_offset, err);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -258,10 +256,11 @@ static tare_status splice_file(splice *s, tare_error *err) {
     tare_write_plan *out = s->w->out;
     const tare_model *source = s->w->options->source;
     uint32_t file;
+    uint64_t data_offset = 0;
     TARE_TRY(tare_write_plan_add_file(out, out->is_directory ? s->shard->name : NULL, &file, err));
     s->out.size = 0;
-    TARE_TRY(splice_header(s, file, err));
-    uint64_t data_offset = out->extents[out->n_extents - 1].size, end = data_offset;
+    TARE_TRY(splice_header(s, file, &data_offset, err));
+    uint64_t end = data_offset;
     for (size_t i = s->shard->first_tensor; i < s->shard->first_tensor + s->shard->n_tensors; i++) {
         const tare_plane *plane = &tare_model_stored(source, i)->planes[0];
         tare_extent extent = {.kind = TARE_EXTENT_TENSOR,

@@ -8,11 +8,11 @@
 
 #include "base/arith.h"
 #include "base/bytes.h"
+#include "base/report.h"
 #include "base/str.h"
 #include "format/safetensors.h"
 
-#define SIZE_BYTES 8
-#define MAX_HEADER UINT64_C(100000000) /* what readers accept */
+#define SIZE_BYTES TARE_SAFETENSORS_SIZE_BYTES
 
 /* Bits of an element, in the order in which data is laid out. */
 static const uint32_t widths[] = {64, 32, 16, 8, 6, 4};
@@ -47,6 +47,21 @@ static tare_status add_plain(tare_safetensors_writer *w, const tare_metadata *m,
     return TARE_OK;
 }
 
+/* A stranger's text under a name of ours gives way where the name is needed now. */
+static bool gives_way(const tare_safetensors_writer *w, const tare_metadata *m, bool has_typed,
+                      bool has_resources) {
+    if (!(has_typed && tare_str_is(m->key, TARE_SAFETENSORS_TYPED_KEY)) &&
+        !(has_resources && tare_str_is(m->key, TARE_SAFETENSORS_RESOURCES_KEY))) {
+        return false;
+    }
+    tare_finding finding = TARE_FINDING(WARNING, TARE_OK, "safetensors.pair-replaced");
+    finding.item_kind = TARE_ITEM_KEY;
+    finding.item_name = m->key;
+    finding.text = TARE_STR("left out: the name is taken for typed keys or resources");
+    tare_report_add(w->options->report, &finding);
+    return true;
+}
+
 static tare_status make_pairs(tare_safetensors_writer *w, tare_error *err) {
     const tare_catalog *c = w->catalog;
     size_t n_typed = 0, n_resources = w->with_resources ? c->n_resources : 0;
@@ -55,12 +70,8 @@ static tare_status make_pairs(tare_safetensors_writer *w, tare_error *err) {
     for (size_t i = 0; i < c->n_metadata; i++) n_typed += c->metadata[i].space == TARE_KEYS_MODEL;
     for (size_t i = 0; i < c->n_metadata; i++) {
         const tare_metadata *m = &c->metadata[i];
-        /* a stranger's text under a name of ours, which is needed now */
-        bool is_replaced = (n_typed && tare_str_is(m->key, TARE_SAFETENSORS_TYPED_KEY)) ||
-                           (n_resources && tare_str_is(m->key, TARE_SAFETENSORS_RESOURCES_KEY));
-        if (m->space == TARE_KEYS_SAFETENSORS && !is_replaced) {
-            TARE_TRY(add_plain(w, m, i, err));
-        }
+        if (m->space != TARE_KEYS_SAFETENSORS) continue;
+        if (!gives_way(w, m, n_typed > 0, n_resources > 0)) TARE_TRY(add_plain(w, m, i, err));
     }
     tare_status status = TARE_OK;
     tare_buffer text;
@@ -121,9 +132,22 @@ static void put_tensor(tare_buffer *out, const tare_tensor *t, uint64_t begin) {
     tare_buffer_put_text(out, "]}");
 }
 
+/* Adds bytes at the start of a file. */
+static tare_status add_bytes(tare_safetensors_writer *w, uint32_t file, tare_str bytes,
+                             tare_error *err) {
+    bytes = tare_arena_str(w->out->arena, bytes);
+    if (!bytes.ptr) return tare_fail(err, TARE_ERR_NOMEM, "safetensors header");
+    tare_extent extent = {.kind = TARE_EXTENT_BYTES,
+                          .file = file,
+                          .size = bytes.len,
+                          .bytes = (const uint8_t *)bytes.ptr};
+    return tare_write_plan_add(w->out, &extent, err);
+}
+
 tare_status tare_safetensors_add_header(tare_safetensors_writer *w, uint32_t file,
-                                        tare_buffer *header, uint64_t size, tare_error *err) {
-    if (size > MAX_HEADER) {
+                                        tare_buffer *header, uint64_t size, uint64_t *data_offset,
+                                        tare_error *err) {
+    if (size > TARE_SAFETENSORS_MAX_HEADER) {
         return tare_fail(err, TARE_ERR_LIMIT,
                          "safetensors header: more than the 100,000,000 bytes readers accept");
     }
@@ -132,14 +156,8 @@ tare_status tare_safetensors_add_header(tare_safetensors_writer *w, uint32_t fil
     TARE_TRY(tare_buffer_status(header, err));
     memset(spaces, ' ', padding);
     tare_store_le64(header->data, size);
-    tare_str text = {(const char *)header->data, header->size};
-    text = tare_arena_str(w->out->arena, text);
-    if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "safetensors header");
-    tare_extent extent = {.kind = TARE_EXTENT_BYTES,
-                          .file = file,
-                          .size = text.len,
-                          .bytes = (const uint8_t *)text.ptr};
-    return tare_write_plan_add(w->out, &extent, err);
+    *data_offset = header->size;
+    return add_bytes(w, file, (tare_str){(const char *)header->data, header->size}, err);
 }
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -167,7 +185,7 @@ static const tare_tensor *next_in_data(data_walk *d, size_t *index) {
 }
 
 static tare_status put_header(tare_safetensors_writer *w, const tare_safetensors_part *part,
-                              uint32_t file, tare_error *err) {
+                              uint32_t file, uint64_t *data_offset, tare_error *err) {
     uint64_t *begins = tare_alloc(w->out->arena->allocator, part->n * sizeof *begins);
     if (!begins) return tare_fail(err, TARE_ERR_NOMEM, "safetensors header");
     data_walk d = {.catalog = w->catalog, .part = part};
@@ -189,7 +207,7 @@ static tare_status put_header(tare_safetensors_writer *w, const tare_safetensors
     tare_status status = tare_buffer_status(&header, err);
     if (status == TARE_OK) {
         tare_align_u64(header.size - SIZE_BYTES, 8, &size);
-        status = tare_safetensors_add_header(w, file, &header, size, err);
+        status = tare_safetensors_add_header(w, file, &header, size, data_offset, err);
     }
     tare_buffer_free(&header);
     return status;
@@ -198,9 +216,9 @@ static tare_status put_header(tare_safetensors_writer *w, const tare_safetensors
 static tare_status plan_part(tare_safetensors_writer *w, const tare_safetensors_part *part,
                              tare_error *err) {
     uint32_t file;
+    uint64_t data_offset = 0;
     TARE_TRY(tare_write_plan_add_file(w->out, part->name, &file, err));
-    TARE_TRY(put_header(w, part, file, err));
-    uint64_t data_offset = w->out->extents[w->out->n_extents - 1].size;
+    TARE_TRY(put_header(w, part, file, &data_offset, err));
     data_walk d = {.catalog = w->catalog, .part = part};
     for (size_t i; next_in_data(&d, &i);) {
         tare_extent extent = {.kind = TARE_EXTENT_TENSOR,
@@ -216,7 +234,7 @@ static tare_status plan_part(tare_safetensors_writer *w, const tare_safetensors_
 
 /* ---- shards ---------------------------------------------------------------------------------- */
 
-/* At least what a tensor's entry takes in the header. */
+/* What a tensor's entry takes in the header at most: each number has up to 20 digits. */
 static uint64_t entry_bound(const tare_tensor *t) {
     uint64_t n =
         sizeof ",\"\":{\"dtype\":\"F8_E4M3FNUZ\",\"shape\":[],\"data_offsets\":[,]}" + 2 * 20;
@@ -227,7 +245,7 @@ static uint64_t entry_bound(const tare_tensor *t) {
     return n + t->n_dims * UINT64_C(21);
 }
 
-/* Bytes of a file before any tensor, but for alignment at most too many. */
+/* What a file takes at most before it has a tensor: header size, braces, metadata, padding. */
 static tare_status base_size(tare_safetensors_writer *w, bool with_ours, uint64_t *size,
                              tare_error *err) {
     tare_buffer text;
@@ -265,14 +283,8 @@ tare_status tare_safetensors_plan_text(tare_safetensors_writer *w, const char *n
                                        tare_error *err) {
     uint32_t file;
     TARE_TRY(tare_write_plan_add_file(w->out, name, &file, err));
-    text = tare_arena_str(w->out->arena, text);
-    if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "index");
     w->out->files[file].size = text.len;
-    tare_extent extent = {.kind = TARE_EXTENT_BYTES,
-                          .file = file,
-                          .size = text.len,
-                          .bytes = (const uint8_t *)text.ptr};
-    return tare_write_plan_add(w->out, &extent, err);
+    return add_bytes(w, file, text, err);
 }
 
 tare_status tare_safetensors_plan_index(tare_safetensors_writer *w, const char *name,
@@ -355,6 +367,9 @@ static tare_status check(const tare_catalog *c, const tare_write_options *option
     uint64_t total = 0;
     if (options->order == TARE_ORDER_BIG) {
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "safetensors is always little-endian");
+    }
+    if (options->alignment > 1) {
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "safetensors has no alignment to choose");
     }
     for (size_t i = 0; i < c->n_tensors; i++) {
         tare_status status = check_tensor(&c->tensors[i], &total, err);

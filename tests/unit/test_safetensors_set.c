@@ -124,6 +124,8 @@ typedef struct index_case {
 
 static const index_case cases[] = {
     {"{\"weight_map\":[]}", TARE_ERR_CORRUPT, "[]", ""},
+    {"{\"weight_map\":{}}", TARE_ERR_CORRUPT, "{}", ""},
+    {"{\"x\":{\"weight_map\":{}}}", TARE_ERR_CORRUPT, "{\"x", ""},
     {"{\"weight_map\":{},\"metadata\":{}", TARE_ERR_CORRUPT, "", ""},
     {MAP("\"a\":1"), TARE_ERR_CORRUPT, "1}", ""},
     {MAP("\"a\":\"" FIRST "\"},\"weight_map\":{"), TARE_ERR_CORRUPT, "\"weight_map\":{}", ""},
