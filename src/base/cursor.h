@@ -38,6 +38,10 @@ uint64_t tare_cursor_count(tare_cursor *c, size_t min_item, const char *what);
 /* The same for a count that was read already, at offset `at`. */
 bool tare_cursor_fits(tare_cursor *c, uint64_t count, size_t min_item, uint64_t at,
                       const char *what);
+/* Moves over strings that stand one behind the other, each a u64 length and its bytes, as long as
+ * they lie whole in what is left, but at most n; returns how many. Never fails: what stops it is
+ * the next string's to tell. */
+uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n);
 /* A cursor over the next n bytes, which this one skips: a section cannot see its neighbour. */
 tare_cursor tare_cursor_sub(tare_cursor *c, uint64_t n, const char *what);
 /* Latches a failure at byte `offset` (unless one is latched already); returns false. */

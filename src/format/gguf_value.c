@@ -82,7 +82,11 @@ static bool take_elements(tare_gguf_reader *r, uint32_t depth, tare_array *a) {
     } else {
         tare_str s;
         tare_array inner;
-        for (uint64_t i = 0; i < a->count; i++) {
+        uint64_t i = 0;
+        /* A vocabulary is hundreds of thousands of strings: the sound ones go by fast. */
+        if (a->type == TARE_VALUE_STRING && r->version > 1)
+            i = tare_cursor_skip_strings(c, a->count);
+        for (; i < a->count; i++) {
             bool ok = a->type == TARE_VALUE_STRING ? take_str(r, UINT64_MAX, &string_value, &s)
                                                    : take_array_head(r, depth + 1, &inner) &&
                                                          take_elements(r, depth + 1, &inner);

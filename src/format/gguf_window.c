@@ -6,9 +6,10 @@
 #include "base/arith.h"
 #include "format/gguf_window.h"
 
-/* The first read, which is the whole directory of most files, and the size up to which windows
- * double; beyond, only a single record that is longer makes them grow. What the last window reads
- * in vain is tensor data, at most LARGE bytes of it. */
+/* The first read, which is the whole directory of most files without a vocabulary; the next is long
+ * enough for one of 256 thousand tokens, since a record that is cut is parsed again. From LARGE on
+ * only a single record that is longer makes windows grow. What the last window reads in vain is
+ * tensor data, at most LARGE bytes of it. */
 #define FIRST ((uint64_t)1 << 20)
 #define LARGE ((uint64_t)16 << 20)
 
@@ -76,8 +77,8 @@ static tare_status leave(tare_gguf_window *w, uint8_t *memory, size_t size, bool
 
 tare_status tare_gguf_window_extend(tare_gguf_window *w, uint64_t start, tare_error *err) {
     uint64_t begin = w->c.base_offset, now = begin + (uint64_t)(w->c.end - w->c.base), end;
-    uint64_t size =
-        start == begin ? (uint64_t)w->size * 2 : tare_min_u64((uint64_t)w->size * 2, LARGE);
+    uint64_t size = (uint64_t)w->size * ((uint64_t)w->size < LARGE / 2 ? 8 : 2);
+    if (start != begin) size = tare_min_u64(size, LARGE);
     if (!tare_add_u64(tare_max_u64(start + size, now), FIRST, &end)) end = UINT64_MAX;
     end = tare_min_u64(end, last_byte(w));
     if (is_in_memory(w) || end <= now)

@@ -75,11 +75,36 @@ static void section_cannot_see_its_neighbour(void **state) {
     assert_false(tare_cursor_ok(&c));
 }
 
+static void strings_go_by_while_they_are_whole(void **state) {
+    (void)state;
+    static const uint8_t three[] = {1, 0, 0, 0, 0, 0, 0, 0, 'a', 0, 0, 0,   0,   0,
+                                    0, 0, 0, 3, 0, 0, 0, 0, 0,   0, 0, 'x', 'y', 'z'};
+    tare_cursor c;
+    tare_cursor_init(&c, three, sizeof three, 0);
+    assert_int_equal(tare_cursor_skip_strings(&c, 2), 2);
+    assert_int_equal(tare_cursor_offset(&c), 17);
+    assert_int_equal(tare_cursor_skip_strings(&c, 9), 1);
+    assert_int_equal(tare_cursor_left(&c), 0);
+    /* Cut at every byte, it stops before the string that is cut. */
+    for (size_t n = 0; n < sizeof three; n++) {
+        tare_cursor_init(&c, three, n, 0);
+        assert_int_equal(tare_cursor_skip_strings(&c, 3), n < 9 ? 0 : n < 17 ? 1 : 2);
+        assert_int_equal(tare_cursor_offset(&c), n < 9 ? 0 : n < 17 ? 9 : 17);
+        assert_true(tare_cursor_ok(&c));
+    }
+    static const uint8_t huge[] = {255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0};
+    tare_cursor_init(&c, huge, sizeof huge, 0);
+    assert_int_equal(tare_cursor_skip_strings(&c, 3), 0);
+    tare_cursor_fail(&c, TARE_ERR_CORRUPT, 0, "before");
+    assert_int_equal(tare_cursor_skip_strings(&c, 3), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_follow_the_byte_order),
         cmocka_unit_test(first_failure_latches),
         cmocka_unit_test(counts_need_their_bytes),
+        cmocka_unit_test(strings_go_by_while_they_are_whole),
         cmocka_unit_test(section_cannot_see_its_neighbour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
