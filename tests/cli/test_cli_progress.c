@@ -3,6 +3,7 @@
  * Guards against progress in logs, against lines that are wider than the terminal or stay behind
  * when the work is done, and against a ^C that is lost or that kills before cleaning up. */
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -41,10 +42,16 @@ static void work_with_stderr(int fd) {
     close(saved);
 }
 
+/* All that was written; a terminal may hand it over in pieces. */
 static void read_all(int fd, char *text, size_t size) {
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    ssize_t n = read(fd, text, size - 1);
-    text[n > 0 ? n : 0] = '\0';
+    size_t n = 0;
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    while (n + 1 < size && poll(&wait, 1, 300) > 0) {
+        ssize_t got = read(fd, text + n, size - 1 - n);
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    text[n] = '\0';
 }
 
 static void a_terminal_sees_rate_and_time(void **state) {
