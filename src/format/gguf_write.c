@@ -278,7 +278,7 @@ static tare_status place_next(const writer *w, size_t i, uint64_t *relative, uin
     if (!tare_add_u64(*relative, t->size_bytes, &end))
         return tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
     if (!w->kept) return align(w, end, running, err);
-    *running = tare_max_u64(*running, end);
+    if (t->size_bytes) *running = tare_max_u64(*running, end); /* an empty one may lie anywhere */
     return TARE_OK;
 }
 

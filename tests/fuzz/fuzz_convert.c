@@ -73,6 +73,16 @@ static void check_same(const tare_model *a, const tare_model *b) {
     tare_diff_free(diff);
 }
 
+/* A tensor of unknown type reaches to the next one: written before others, or padded, it is longer.
+ * Only those that end on the alignment keep their size. */
+static bool has_loose_end(const tare_model *m, uint32_t alignment) {
+    const tare_tensor *t;
+    for (size_t i = 0; (t = tare_model_tensor(m, i)) != NULL; i++) {
+        if (t->encoding->kind == TARE_KIND_UNKNOWN && t->size_bytes % alignment != 0) return true;
+    }
+    return false;
+}
+
 static void there_and_back(const tare_model *a, const char *there, const char *back) {
     file f = {NULL, 0}, g = {NULL, 0};
     bool is_identity;
@@ -101,7 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file same = {NULL, 0};
     bool is_identity;
     if (!summary.is_truncated) {
-        there_and_back(m, is_gguf ? "safetensors" : "gguf", summary.format);
+        if (!has_loose_end(m, summary.alignment))
+            there_and_back(m, is_gguf ? "safetensors" : "gguf", summary.format);
         if (write_as(&same, m, summary.format, &is_identity) == WRITTEN && is_identity &&
             !(is_gguf && (summary.version != 3 || data[0] != 'G'))) {
             FUZZ_CHECK(same.size == size && memcmp(same.bytes, data, size) == 0);
