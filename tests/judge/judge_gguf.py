@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The official `gguf` package against tare: each reads what the other writes, in both byte orders;
 each decodes and encodes to the same bits."""
+import os
+import subprocess
 import unittest
 
 import gguf
 import numpy as np
 from gguf import GGMLQuantizationType as Type
-from gguf.quants import QuantError, dequantize, quantize
+from gguf.quants import dequantize, quantize
 from gguf.scripts.gguf_convert_endian import byteswap_tensors
 
-from command import TareTest
+from command import COMMAND, TareTest
 
 ORDERS = {"little": gguf.GGUFEndian.LITTLE, "big": gguf.GGUFEndian.BIG}
 PLAIN = {"f32": np.float32, "f16": np.float16, "f64": np.float64, "i8": np.int8, "i16": np.int16,
@@ -23,7 +25,8 @@ VALUES = (("u8", "add_uint8", 255), ("i8", "add_int8", -128), ("u16", "add_uint1
           ("string", "add_string", "d\u00e9j\u00e0 \U0001f600 \"quoted\"\n"))
 ARRAYS = (("i32", [1, -2, 3]), ("f32", [0.5, -0.25]), ("bool", [True, False, True]),
           ("string", ["a", "", "\u4e2d"]))
-BLOCK_TYPES = [t for t in Type if gguf.GGML_QUANT_SIZES[t][0] > 1]
+# The package takes a Q8_1 block for 40 bytes; ggml writes 36.
+BLOCK_TYPES = [t for t in Type if gguf.GGML_QUANT_SIZES[t][0] > 1 and t != Type.Q8_1]
 # What tare must decode and encode at this stage (issue point 5), as far as the package does.
 LEGACY = (Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q8_0)
 
@@ -77,6 +80,8 @@ class PackageWritesTareReads(TareTest):
                          ("gguf", 3, order, []))
         for name, _, value in VALUES:
             got = info["metadata"]["judge." + name]
+            if name in ("u64", "i64"):  # as text where JSON readers would round it
+                got["value"] = int(got["value"])
             self.assertEqual((got["type"], got["value"]), (name, value))
         for name, values in ARRAYS:
             got = info["metadata"]["judge.array_" + name]
@@ -163,19 +168,19 @@ class TareWritesPackageReads(TareTest):
 
     def test_shards(self):
         tensors = write_model(self.path("package.gguf"), "little")
-        self.tare("convert", "package.gguf", "split.gguf", "--shard-size", "4K")
-        seen, parts = [], 0
-        while True:
-            found = [n for n in __import__("os").listdir(self.folder)
-                     if n.startswith("split-%05d-of-" % (parts + 1))]
-            if not found:
-                break
-            reader = gguf.GGUFReader(self.path(found[0]))
-            self.assertEqual(reader.get_field("split.no").contents(), parts)
-            seen += [t.name for t in reader.tensors]
-            parts += 1
-        self.assertGreater(parts, 1)
-        self.assertEqual(sorted(seen), sorted(tensors))
+        self.tare("convert", "package.gguf", "split", "--to", "gguf", "--shard-size", "4K")
+        names, seen = sorted(os.listdir(self.path("split"))), []
+        self.assertGreater(len(names), 1)
+        for i, name in enumerate(names):
+            self.assertEqual(name, "split-%05d-of-%05d.gguf" % (i + 1, len(names)))
+            reader = gguf.GGUFReader(self.path("split/" + name))
+            self.assertEqual(reader.get_field("split.no").contents(), i)
+            self.assertEqual(reader.get_field("split.count").contents(), len(names))
+            self.assertEqual(reader.get_field("split.tensors.count").contents(), len(tensors))
+            for t in reader.tensors:
+                self.assertEqual(np.array(t.data).tobytes(), tensors[t.name].tobytes(), t.name)
+                seen.append(t.name)
+        self.assertEqual(seen, list(tensors))
 
 
 class SameNumbers(TareTest):
@@ -205,8 +210,6 @@ class SameNumbers(TareTest):
         print("decoded by both: %d types" % n_compared)
 
     def can_extract(self, name):
-        import subprocess
-        from command import COMMAND
         return subprocess.run([COMMAND, "extract", "--form", "npy", "blocks.gguf", name],
                               cwd=self.folder, capture_output=True).returncode == 0
 
