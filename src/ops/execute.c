@@ -68,7 +68,25 @@ static tare_status add_job(tare_execution *x, job j, uint64_t n_tasks, tare_erro
     return TARE_OK;
 }
 
+/* A range that goes on where the last one ended, in the input and in the output, becomes part of
+ * it: a hundred thousand small tensors are a few large copies. */
+static bool joins_last(tare_execution *x, const job *j) {
+    job *last = x->n_jobs ? &x->jobs[x->n_jobs - 1] : NULL;
+    if (!last || last->kind != JOB_RANGE || j->kind != JOB_RANGE || last->file != j->file ||
+        last->in_file != j->in_file || last->offset + last->size != j->offset ||
+        last->in_offset + last->size != j->in_offset)
+        return false;
+    uint64_t before = tare_ceil_div_u64(last->size, last->step);
+    last->size += j->size;
+    uint64_t added = tare_ceil_div_u64(last->size, last->step) - before;
+    x->n_tasks += added;
+    x->file_tasks[j->file] += added;
+    x->total_bytes += j->size;
+    return true;
+}
+
 static tare_status add_range(tare_execution *x, job j, uint64_t unit, tare_error *err) {
+    if (joins_last(x, &j)) return TARE_OK;
     j.step = PIECE / unit * unit;
     return add_job(x, j, tare_ceil_div_u64(j.size, j.step), err);
 }
