@@ -177,6 +177,19 @@ static void expect_size_fault(uint64_t header_size, size_t n, tare_status status
     assert_int_equal(err.offset, at);
 }
 
+/* The difference would wrap to the size of the shape. */
+static void offsets_do_not_wrap(void **state) {
+    (void)state;
+    sample s = sample_of("{\"a\":{\"dtype\":\"U8\",\"shape\":[18446744073709551614],"
+                         "\"data_offsets\":[2,0]}}",
+                         2);
+    tare_error err;
+    tare_model *m;
+    assert_int_equal(open_bytes(&m, s.bytes, s.size, NULL, &err), TARE_ERR_CORRUPT);
+    assert_string_equal(err.what, "data_offsets: begin is beyond end");
+    free(s.bytes);
+}
+
 static void the_header_size_is_checked(void **state) {
     (void)state;
     expect_size_fault(2, 7, TARE_ERR_TRUNCATED, 7);
@@ -521,6 +534,7 @@ static void real_files_open(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_name_byte_and_tensor),
+        cmocka_unit_test(offsets_do_not_wrap),
         cmocka_unit_test(the_header_size_is_checked),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(a_file_is_read_as_it_is),

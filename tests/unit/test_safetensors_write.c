@@ -69,6 +69,7 @@ static const char *const texts[] = {
     "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}",
     "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}    ",
     "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}                       ",
+    "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}                   ",
     "{\"b\" : {\"shape\": [2, 1], \"data_offsets\": [4, 8], \"dtype\": "
     "\"F16\"},\n\t\"__metadata__\""
     ": {\"format\" : \"pt\", \"\\u00e9\\/\": \"\\u0041\"}, \"\\u0061\": {\"dtype\":\"I32\","
@@ -226,7 +227,7 @@ static void pairs_come_to_a_file_without(void **state) {
 
 static void the_canonical_form_is_pinned(void **state) {
     (void)state;
-    sample s = text_sample(7);
+    sample s = text_sample(8);
     tare_model *m = open_ok(&s);
     sample out = write_one(&m->catalog, m, false);
     static const char expected[] =
