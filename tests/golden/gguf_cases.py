@@ -223,10 +223,10 @@ bad("offset-base-wraps", "offset + size fits 64 bits, the place in the file does
     "CORRUPT", "tensor 0 offset", "offset", "tensor 0")
 bad("offset-misaligned", "an offset that is no multiple of 32",
     weights().tensor("a", [8], F32).tensor("b", [8], F32, offset=36),
-    "CORRUPT", "tensor 1 offset", "align", "tensor 1")
+    "CORRUPT", "tensor 1 offset", "multiple", "tensor 1")
 bad("offset-misaligned-64", "a multiple of 32 where the file asks for 64",
     Gguf().kv("general.alignment", U32, 64).tensor("a", [8], F32)
-    .tensor("b", [8], F32, offset=32), "CORRUPT", "tensor 1 offset", "align", "tensor 1")
+    .tensor("b", [8], F32, offset=32), "CORRUPT", "tensor 1 offset", "multiple", "tensor 1")
 bad("overlap", "two tensors over the same bytes",
     weights().tensor("a", [16], F32).tensor("b", [16], F32, offset=32),
     "CORRUPT", "tensor 1 offset", "overlap", "tensor 1")

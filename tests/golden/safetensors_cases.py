@@ -204,7 +204,7 @@ entry("offsets-object", "an object", '{"dtype":"F32","shape":[2],"data_offsets":
 entry("offsets-2-64", "an end of 2^64", '{"dtype":"F32","shape":[2],"data_offsets":'
       '[0,18446744073709551616]}', "18446744073709551616", "data_offsets")
 entry("begin-after-end", "begin > end", '{"dtype":"F32","shape":[2],"data_offsets":[8,0]}',
-      "[8,0]", "data_offsets")
+      "[8,0]", "begin is beyond")
 entry("size-too-small", "four bytes for two F32", '{"dtype":"F32","shape":[2],"data_offsets":[0,4]}',
       "[0,4]", "data_offsets")
 entry("size-too-large", "mlx#3363: a shape of fewer bytes than its range",

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""mutate.py FOLDER: shows that the corpus can fail. In a copy of the sources under FOLDER checks
+are taken out one at a time, and the cases that guard each must then fail.
+
+A row names a source file, how the condition of the check begins (the text after "if ("; it must
+stand there once), and cases of which at least one must fail without it. The condition is made
+false; it is still compiled. What is checked twice has a row for both, joined by " & ".
+"""
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+CHECKS = (
+    # The header of a GGUF and what its counts promise.
+    ("format/gguf_read.c", "r->version < 1 ||", "version-0 version-4"),
+    ("format/gguf_read.c", "r->is_big_endian && (r->version == 1", "big-endian-v1 big-endian-v2"),
+    ("format/gguf_read.c", "n > limit", "tensor-count-2-63 kv-count-2-63"),
+    ("format/gguf_read.c", "!tare_mul_u64(n, least", "tensor-count-at-limit kv-count-at-limit"),
+    # Keys and values.
+    ("format/gguf_value.c", "n > most", "key-length-max key-65536 tensor-name-65536"),
+    ("format/gguf_value.c", "n > file_left(r)", "key-length-past-end string-1-gib"),
+    ("format/gguf_value.c", "type > TARE_VALUE_F64", "key-type-13 array-type-13"),
+    ("format/gguf_value.c", "out->type == TARE_VALUE_ARRAY && depth", "array-nesting-9"),
+    ("format/gguf_value.c", "out->count > r->m->limits.array", "array-strings-overflow"),
+    ("format/gguf_value.c", "!tare_mul_u64(out->count", "array-count-at-limit array-short-by-one"),
+    ("format/gguf_value.c", "e->key.len == 0", "key-empty key-empty-v1"),
+    ("format/gguf_read.c", "key->entry.value.type != TARE_VALUE_U32", "alignment-i32"),
+    ("format/gguf_read.c", "key->entry.value.as.u == 0", "alignment-0"),
+    ("model/model.c", "tare_name_index_add(&m->key_index", "key-duplicate"),
+    # Tensor records.
+    ("format/gguf_value.c & model/model.c", "out->name.len == 0 & c->tensors[i].name.len == 0",
+     "tensor-name-empty"),
+    ("format/gguf_value.c", "out->n_dims > TARE_MAX_DIMS", "dims-9 dims-max"),
+    ("format/gguf_read.c", "s == TARE_OK && info->relative %", "offset-misaligned"),
+    ("model/model.c", "tare_name_index_add(&m->tensor_index", "tensor-name-duplicate"),
+    ("model/model.c", "!count_elements(t, dims", "product-2-64 product-dim-0-hides"),
+    ("model/model.c", "!tare_mul_u64(product", "product-2-64 product-dim-0-hides"),
+    ("encoding/encoding.c", "!encoding->is_edge_padded &&", "row-not-divisible row-half-block"),
+    ("encoding/encoding.c", "encoding->is_bit_packed && elements", "st-entry-f4-odd"),
+    ("encoding/encoding.c", "!plane_size(&plane_bytes", "product-bytes st-entry-shape-bytes"),
+    # Where data lies.
+    ("format/layout.c", "r->offset < end", "overlap overlap-same-place st-overlap"),
+    ("format/layout.c", "r->offset > end && !rules", "st-hole-front st-hole-middle"),
+    ("format/layout.c", "!rules->allows_gaps", "st-tail st-tail-empty-model"),
+    ("format/layout.c", "plane->offset > rules->end ?", "data-cut st-data-cut"),
+    # What is odd and opens.
+    ("format/gguf_findings.c", "!tare_str_is_utf8(e->key)", "utf8-key"),
+    ("format/gguf_findings.c", "value > 1 &&", "bool-7 bool-in-array"),
+    ("format/gguf_findings.c", "has_control(info->name)", "tensor-name-control"),
+    ("format/gguf_findings.c", "info->name.len > SPEC_NAME", "tensor-name-65"),
+    ("format/gguf_findings.c", "info->n_dims == 0 ||", "dims-0 dims-5"),
+    ("format/gguf_findings.c", "info->dims[d] == 0", "dim-zero"),
+    ("format/gguf_findings.c", "!tare_gguf_type_encoding(info->type)", "type-unknown"),
+    ("format/gguf_findings.c", "!follows_key_rule(e->key)", "key-spaces key-osc-8"),
+    ("format/gguf_read.c", "is_fugg)", "magic-fugg"),
+    # safetensors.
+    ("format/safetensors_header.c", "n > m->limits.safetensors_header", "st-length-over-limit"),
+    ("format/safetensors_header.c", "n > r->size - SIZE_BYTES", "st-length-past-end"),
+    ("format/safetensors_header.c", "shard->header.ptr[0] != '{'", "st-leading-space"),
+    ("format/safetensors_header.c", "shard->has_metadata)", "st-duplicate-metadata"),
+    ("format/safetensors_header.c", "type != TARE_JSON_STRING && type", "st-metadata-number"),
+    ("format/safetensors_header.c", "slots[i]->type != TARE_JSON_END", "st-duplicate-dtype"),
+    ("format/safetensors_header.c", "!tare_json_u64(&v, &e->dims", "st-entry-shape-negative"),
+    ("format/safetensors_header.c", "e->n_dims == max_dims", "st-entry-dims-9"),
+    ("format/safetensors_header.c", "!tare_json_u64(&v, &numbers", "st-entry-offsets-fraction"),
+    ("format/safetensors_header.c", "n == 2)", "st-entry-offsets-three"),
+    ("format/safetensors_header.c", "e->begin > e->end", "st-entry-begin-after-end"),
+    ("format/safetensors_header.c", "t->size_bytes != end - begin", "st-entry-size-too-large"),
+    ("format/safetensors_header.c", "t->name.len > w->m->limits", "st-name-65536"),
+    ("base/json.c", "j->depth == j->max_depth", "st-json-depth"),
+    ("base/json.c", "point == -2", "st-json-lone-surrogate"),
+    # Sets of files.
+    ("format/safetensors_index.c", "!tare_is_plain_name(name)",
+     "index-escape-parent index-shard-nul"),
+    ("format/safetensors_index.c", "at < 0)", "index-tensor-missing"),
+    ("format/safetensors_index.c", "c->tensors[at].planes[0].file !=", "index-wrong-shard"),
+    ("format/safetensors_index.c", "is_mapped[at])", "index-duplicate"),
+    ("format/safetensors_header.c", "status != TARE_OK) return name_foreign", "index-shard-lfs"),
+)
+
+
+def condition_end(text, at):
+    """The place behind the closing parenthesis of a condition whose inside begins at `at`."""
+    depth = 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def without(text, begins):
+    """The source with the check gone; None where it does not stand there exactly once."""
+    marker = "if (" + begins
+    if text.count(marker) != 1:
+        return None
+    start = text.index(marker) + len("if (")
+    end = condition_end(text, start)
+    return text[:start] + "0 && (" + text[start:end - 1] + "))" + text[end:]
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+
+class Copy:
+    """The copied tree, its build, and the corpus run in it."""
+
+    def __init__(self, folder):
+        self.tree, self.build = os.path.join(folder, "tree"), os.path.join(folder, "build")
+        shutil.rmtree(self.tree, ignore_errors=True)
+        os.makedirs(self.tree)
+        for name in ("CMakeLists.txt", "cmake", "include", "src", "tests"):
+            source = os.path.join(ROOT, name)
+            if os.path.isdir(source):
+                shutil.copytree(source, os.path.join(self.tree, name))
+            else:
+                shutil.copy(source, self.tree)
+        self.run("cmake", "-G", "Ninja", "-S", self.tree, "-B", self.build,
+                 "-DCMAKE_BUILD_TYPE=Release", "-DTARE_BUILD_CLI=OFF", "-DTARE_INSTALL=OFF")
+
+    def run(self, *command):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    def make(self):
+        self.run("ninja", "-C", self.build, "test_corpus")
+
+    def fails(self, cases):
+        """Whether the corpus fails (or crashes, or does not end) on these cases."""
+        golden = os.path.join(self.build, "tests", "golden")
+        try:
+            return subprocess.run([os.path.join(golden, "test_corpus"),
+                                   os.path.join(golden, "corpus"), *cases], timeout=30,
+                                  preexec_fn=limit_memory, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL).returncode != 0
+        except subprocess.TimeoutExpired:
+            return True
+
+    def try_without(self, path, begins, cases):
+        """One word on what became of the cases once a check was gone."""
+        if begins is None:
+            self.make()
+            return "seen" if self.fails(cases) else "NOT SEEN"
+        (path, _, more_paths), (begins, _, more) = path.partition(" & "), begins.partition(" & ")
+        full = os.path.join(self.tree, "src", path)
+        with open(full, encoding="utf-8") as f:
+            text = f.read()
+        changed = without(text, begins)
+        if changed is None:
+            return "no such check"
+        try:
+            with open(full, "w", encoding="utf-8") as f:
+                f.write(changed)
+            return self.try_without(more_paths, more or None, cases)
+        finally:
+            with open(full, "w", encoding="utf-8") as f:
+                f.write(text)
+
+
+def main():
+    copy = Copy(sys.argv[1])
+    copy.make()
+    every = sorted({case for _, _, cases in CHECKS for case in cases.split()})
+    if copy.fails(every):
+        sys.exit("the cases fail before a check is taken out")
+    n_seen = 0
+    for path, begins, cases in CHECKS:
+        result = copy.try_without(path, begins, cases.split())
+        n_seen += result == "seen"
+        print("%-9s %s: if (%s... -> %s" % (result, path, begins, cases), flush=True)
+    print("the corpus fails without %d of %d checks" % (n_seen, len(CHECKS)))
+    sys.exit(n_seen != len(CHECKS))
+
+
+if __name__ == "__main__":
+    main()
