@@ -27,7 +27,7 @@ CARRIED = ('[{"name":"a","type":"u8","shape":[64],"as":"a"}]',
 
 
 def archive(case, opened):
-    """The files of a case in the form of read_index.c; None where it has folders."""
+    """The files of a case in the form of fuzz_read_index.c; None where it has folders."""
     names = [path.split("/", 1)[1] for path in case.files]
     if any("/" in name for name in names) or case.links:
         return None
