@@ -19,7 +19,7 @@ const char *expect_level_text(tare_level level) {
 
 static bool parse_status(const char *word, tare_status *out) {
 #define EXPECT_STATUS(name, number, text)                                                          \
-    if (strcmp(#name + (number == 0 ? 0 : 4), word) == 0) return *out = TARE_##name, true;
+    if (strcmp(&#name[number == 0 ? 0 : 4], word) == 0) return *out = TARE_##name, true;
     TARE_STATUS_LIST(EXPECT_STATUS)
 #undef EXPECT_STATUS
     return false;
