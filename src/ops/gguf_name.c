@@ -188,6 +188,7 @@ static bool take_versioned(tare_gguf_name *out, const parts *p, size_t from, siz
 }
 
 static bool take_unversioned(tare_gguf_name *out, const parts *p, size_t from, size_t end) {
+    if (p->n == MAX_PARTS) return false; /* no room for the version it will be written with */
     for (size_t i = from; i < end; i++)
         if (is_version(p->at[i])) return false;
     if (end > from && is_known_encoding(p->at[end - 1])) out->encoding = p->at[--end];
