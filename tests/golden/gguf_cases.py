@@ -200,6 +200,8 @@ product("product-wraps-small", "CVE-2026-33298: 2^42+1 columns whose byte size w
 product("product-wraps-to-4", "test_gguf_reader_validation.py: a product that wraps to 4",
         [4194305, 4194305, 211106198978564])
 product("product-2-80", "candle#3714: 2^40 x 2^40", [1 << 40, 1 << 40])
+product("product-negative", "I8 2^33 x 3 * 2^30: a product that is negative as a signed number",
+        [8589934592, 3221225472], TI8)
 product("product-bytes", "elements fit 64 bits, their bytes do not", [1 << 62], TF64)
 product("product-dim-0-hides", "a dimension of 0 must not hide that the others overflow",
         [1 << 40, 1 << 40, 0])

@@ -65,6 +65,8 @@ good("fine-architecture-quote", "an architecture that would escape from a script
      Gguf().kv("general.architecture", STRING, "llama\" & calc.exe & rem \""))
 good("fine-block-count", "llama.cpp#25821: block_count far over what a program has room for",
      weights().kv("llama.block_count", U32, 0xFFFFFFFF))
+good("fine-no-architecture", "CVE-2025-0312: what a program asks for without looking is not there",
+     Gguf().tensor("token_embd.weight", [8], F32))
 good("fine-block-count-0", "CVE-2025-0317: a block_count of 0 that somebody divides by",
      weights().kv("llama.block_count", U32, 0))
 good("fine-scores-u8", "llama.cpp#26690: scores as u8, read by others as f32",
@@ -78,6 +80,26 @@ good("fine-all-types", "a tensor of each type used here",
      .tensor("q8_1", [32], Q8_1).tensor("q4_k", [256], Q4_K).tensor("i8", [3], TI8)
      .tensor("i16", [3], TI16).tensor("i32", [3], TI32).tensor("i64", [3], TI64)
      .tensor("f64", [3], TF64).tensor("bf16", [3], BF16).tensor("mxfp4", [32], MXFP4))
+
+
+def many_tensors(n):
+    g = Gguf()
+    for i in range(n):
+        g.tensor("t%d" % i, [1], TI8, offset=32 * i, data=b"")
+    g.data.append((32 * (n - 1), b"\0"))
+    return g
+
+
+def many_keys(n):
+    g = Gguf()
+    for i in range(n):
+        g.kv("k%d" % i, U8, 1)
+    return g
+
+
+# A reader that compares each name with all others takes half a minute for these.
+good("fine-100k-tensors", "100,000 tensors", many_tensors(100000), has={"tensors": 100000})
+good("fine-100k-keys", "100,000 keys", many_keys(100000), has={"keys": 100000})
 
 # ---- warnings -------------------------------------------------------------------------------------
 
