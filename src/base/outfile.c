@@ -6,15 +6,12 @@
  * is called .OUT.tare-XXXXXX, and its lock is free: a live run holds a flock on its temporary from
  * before others can see it (unnamed file), or finds out that it lost it (named ones) and takes
  * another name. (3) The rename is the last step that can fail, and it is one step. */
-#include "base/outfile.h"
+#include "base/outfile_set.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
+#include <stdio.h> /* renameat */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,54 +21,25 @@
 
 #include "base/arith.h"
 #include "base/outfile_os.h"
-#include "base/outfile_stale.h"
 #include "base/str.h"
 
 #define NAME_TRIES 64 /* of 62^6 names; more failures in a row have another cause */
 
-typedef struct member {
-    char *name; /* NULL: the single file */
-    size_t name_size;
-    uint64_t size;
-    bool is_made; /* the file exists in the directory */
-    int fd;       /* -1: not open now */
-} member;
-
-struct tare_outset {
-    const tare_allocator *allocator;
-    tare_out_options options;
-    char *path; /* of OUT, links followed */
-    size_t path_size;
-    const char *final_name; /* last part of path */
-    int parent_fd;
-    int temp_fd;                         /* of the temporary file or directory; holds the lock */
-    char temp_name[TARE_TEMP_NAME_SIZE]; /* in the parent; empty: nothing has that name now */
-    char *temp_path;                     /* directories: the path of what is being built */
-    size_t temp_path_size;
-    member *members;
-    size_t n_members, members_capacity;
-    pthread_mutex_t mutex; /* guards fd and is_made of members in a directory */
-    bool has_mutex;
-    bool is_committed;
-};
-
-/* ---- beginning ------------------------------------------------------------------------------- */
-
-static tare_status fail_path(tare_error *err, tare_status status, const char *what,
+tare_status tare_outset_fail(tare_error *err, tare_status status, const char *what,
                              const char *path) {
     tare_fail(err, status, what);
     tare_error_file(err, path);
     return status;
 }
 
-static tare_status fail_path_errno(tare_error *err, int os_error, const char *what,
+tare_status tare_outset_fail_errno(tare_error *err, int os_error, const char *what,
                                    const char *path) {
     tare_status status = tare_fail_errno(err, os_error, what);
     tare_error_file(err, path);
     return status;
 }
 
-static char *copy_text(const tare_allocator *a, const char *text, size_t n, size_t *size) {
+char *tare_outset_text(const tare_allocator *a, const char *text, size_t n, size_t *size) {
     char *copy = tare_alloc(a, n + 1);
     if (!copy) return NULL;
     memcpy(copy, text, n);
@@ -80,27 +48,29 @@ static char *copy_text(const tare_allocator *a, const char *text, size_t n, size
     return copy;
 }
 
+/* ---- beginning ------------------------------------------------------------------------------- */
+
 /* Keeps OUT's path without trailing slashes; a link to something that exists is followed, so that
  * the file it names is replaced and not the link. */
 static tare_status keep_path(tare_outset *set, const char *path, tare_error *err) {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;
-    set->path = copy_text(set->allocator, path, n, &set->path_size);
+    set->path = tare_outset_text(set->allocator, path, n, &set->path_size);
     if (!set->path) return tare_fail(err, TARE_ERR_NOMEM, "output path");
     struct stat st;
     char resolved[PATH_MAX];
     if (lstat(set->path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(set->path, resolved)) {
         tare_free(set->allocator, set->path, set->path_size);
-        set->path = copy_text(set->allocator, resolved, strlen(resolved), &set->path_size);
+        set->path = tare_outset_text(set->allocator, resolved, strlen(resolved), &set->path_size);
         if (!set->path) return tare_fail(err, TARE_ERR_NOMEM, "output path");
     }
     const char *slash = strrchr(set->path, '/');
     set->final_name = slash ? slash + 1 : set->path;
     if (!*set->final_name || strcmp(set->final_name, ".") == 0 ||
         strcmp(set->final_name, "..") == 0)
-        return fail_path(err, TARE_ERR_ARG, "output path: expected a name to create", path);
+        return tare_outset_fail(err, TARE_ERR_ARG, "output path: expected a name to create", path);
     if (strlen(set->final_name) > NAME_MAX)
-        return fail_path(err, TARE_ERR_ARG, "output path: the name is too long", path);
+        return tare_outset_fail(err, TARE_ERR_ARG, "output path: the name is too long", path);
     return TARE_OK;
 }
 
@@ -113,7 +83,8 @@ static tare_status open_parent(tare_outset *set, tare_error *err) {
     int failed = errno;
     parent[n] = kept;
     if (set->parent_fd < 0)
-        return fail_path_errno(err, failed, "the output's directory cannot be opened", set->path);
+        return tare_outset_fail_errno(err, failed, "the output's directory cannot be opened",
+                                      set->path);
     return TARE_OK;
 }
 
@@ -121,11 +92,12 @@ static tare_status open_parent(tare_outset *set, tare_error *err) {
 static tare_status check_old_directory(const tare_outset *set, tare_error *err) {
     bool has_subdirectory;
     int failed = tare_directory_is_flat(set->parent_fd, set->final_name, &has_subdirectory);
-    if (failed) return fail_path_errno(err, failed, "the old output cannot be read", set->path);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the old output cannot be read", set->path);
     if (has_subdirectory)
-        return fail_path(err, TARE_ERR_ARG,
-                         "the old output has subdirectories: not replaced, remove it yourself",
-                         set->path);
+        return tare_outset_fail(
+            err, TARE_ERR_ARG,
+            "the old output has subdirectories: not replaced, remove it yourself", set->path);
     return TARE_OK;
 }
 
@@ -133,17 +105,20 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
     struct stat st;
     if (fstatat(set->parent_fd, set->final_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) return TARE_OK;
-        return fail_path_errno(err, errno, "the output cannot be looked at", set->path);
+        return tare_outset_fail_errno(err, errno, "the output cannot be looked at", set->path);
     }
     if (!set->options.force)
-        return fail_path(err, TARE_ERR_ARG, "the output exists, and force is off", set->path);
+        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists, and force is off",
+                                set->path);
     if (set->options.is_directory) {
         if (!S_ISDIR(st.st_mode))
-            return fail_path(err, TARE_ERR_ARG, "the output exists and is no directory", set->path);
+            return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no directory",
+                                    set->path);
         return check_old_directory(set, err);
     }
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-        return fail_path(err, TARE_ERR_ARG, "the output exists and is no regular file", set->path);
+        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no regular file",
+                                set->path);
     return TARE_OK;
 }
 
@@ -153,7 +128,8 @@ static tare_status check_space(const tare_outset *set, tare_error *err) {
     if (set->options.total_size == 0 || fstatvfs(set->parent_fd, &fs) != 0) return TARE_OK;
     if (!tare_mul_u64(fs.f_bavail, fs.f_frsize, &available)) return TARE_OK;
     if (fs.f_blocks == 0 || available >= set->options.total_size) return TARE_OK;
-    return fail_path(err, TARE_ERR_NOSPACE, "the output is larger than the free space", set->path);
+    return tare_outset_fail(err, TARE_ERR_NOSPACE, "the output is larger than the free space",
+                            set->path);
 }
 
 /* Takes the lock of a temporary that others can see already. False: another run, cleaning up,
@@ -199,7 +175,8 @@ static tare_status make_temporary(tare_outset *set, tare_error *err) {
         }
     }
     int failed = make_named(set);
-    if (failed) return fail_path_errno(err, failed, "the output cannot be created", set->path);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the output cannot be created", set->path);
     if (!set->options.is_directory) return TARE_OK;
     size_t parent = (size_t)(set->final_name - set->path), name = strlen(set->temp_name);
     set->temp_path_size = parent + name + 1;
@@ -237,179 +214,17 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
     return status;
 }
 
-/* ---- members --------------------------------------------------------------------------------- */
-
-static bool is_plain_name(const char *name) {
-    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-           strlen(name) <= NAME_MAX;
-}
-
-static tare_status open_member(tare_outset *set, member *m, tare_error *err) {
-    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (m->is_made ? 0 : O_CREAT | O_EXCL);
-    int fd = openat(set->temp_fd, m->name, flags, 0666);
-    if (fd < 0) return fail_path_errno(err, errno, "an output file cannot be created", m->name);
-    if (!m->is_made && ftruncate(fd, (off_t)m->size) != 0) {
-        int failed = errno;
-        close(fd);
-        return fail_path_errno(err, failed, "an output file cannot be given its size", m->name);
-    }
-    m->is_made = true;
-    m->fd = fd;
-    return TARE_OK;
-}
-
-static tare_status member_fd(tare_outset *set, uint32_t index, int *fd, tare_error *err) {
-    member *m = &set->members[index];
-    tare_status status = TARE_OK;
-    if (m->name) {
-        pthread_mutex_lock(&set->mutex);
-        if (m->fd < 0) status = open_member(set, m, err);
-        *fd = m->fd;
-        pthread_mutex_unlock(&set->mutex);
-    } else {
-        *fd = m->fd;
-    }
-    return status;
-}
-
-tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,
-                            tare_error *err) {
-    bool is_wrong = set->options.is_directory ? !name || !is_plain_name(name)
-                                              : name != NULL || set->n_members > 0;
-    if (is_wrong) return tare_fail(err, TARE_ERR_ARG, "output file: expected one plain name");
-    if (size > INT64_MAX) return tare_fail(err, TARE_ERR_LIMIT, "output file: size");
-    if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,
-                   set->n_members + 1, sizeof *set->members))
-        return tare_fail(err, TARE_ERR_NOMEM, "output files");
-    member m = {.size = size, .fd = -1};
-    if (name) {
-        m.name = copy_text(set->allocator, name, strlen(name), &m.name_size);
-        if (!m.name) return tare_fail(err, TARE_ERR_NOMEM, "output files");
-    } else {
-        if (ftruncate(set->temp_fd, (off_t)size) != 0)
-            return fail_path_errno(err, errno, "the output cannot be given its size", set->path);
-        m.fd = set->temp_fd;
-        m.is_made = true;
-    }
-    *index = (uint32_t)set->n_members;
-    set->members[set->n_members++] = m;
-    return TARE_OK;
-}
-
-static const char *member_path(const tare_outset *set, uint32_t index) {
-    const char *name = set->members[index].name;
-    return name ? name : set->path;
-}
-
-static tare_status write_all(const tare_outset *set, uint32_t index, int fd, uint64_t offset,
-                             const uint8_t *bytes, size_t n, tare_error *err) {
-    while (n > 0) {
-        ssize_t put = pwrite(fd, bytes, n, (off_t)offset);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0)
-            return fail_path_errno(err, put < 0 ? errno : ENOSPC, "the output cannot be written",
-                                   member_path(set, index));
-        bytes += put;
-        offset += (uint64_t)put;
-        n -= (size_t)put;
-    }
-    return TARE_OK;
-}
-
-tare_status tare_outset_write(tare_outset *set, uint32_t index, uint64_t offset, const void *bytes,
-                              size_t n, tare_error *err) {
-    int fd;
-    TARE_TRY(member_fd(set, index, &fd, err));
-    return write_all(set, index, fd, offset, bytes, n, err);
-}
-
-/* Exactly n bytes of a descriptor. */
-static tare_status read_all(int fd, uint64_t offset, void *buf, size_t n, tare_error *err) {
-    uint8_t *to = buf;
-    while (n > 0) {
-        ssize_t got = pread(fd, to, n, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return tare_fail_errno(err, errno, "read");
-        if (got == 0)
-            return tare_fail_at(err, TARE_ERR_TRUNCATED, offset, "the file ends too early");
-        to += got;
-        offset += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return TARE_OK;
-}
-
-tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, int in_fd,
-                             uint64_t in_offset, uint64_t n, void *scratch, size_t scratch_size,
-                             tare_error *err) {
-    int fd;
-    TARE_TRY(member_fd(set, index, &fd, err));
-    while (n > 0) {
-        int64_t done = tare_os_copy_range(in_fd, in_offset, fd, offset, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0)
-            return fail_path_errno(err, errno, "the output cannot be written",
-                                   member_path(set, index));
-        if (done == 0) {
-            size_t part = (size_t)tare_min_u64(n, scratch_size);
-            TARE_TRY(read_all(in_fd, in_offset, scratch, part, err));
-            TARE_TRY(write_all(set, index, fd, offset, scratch, part, err));
-            done = (int64_t)part;
-        }
-        in_offset += (uint64_t)done;
-        offset += (uint64_t)done;
-        n -= (uint64_t)done;
-    }
-    return TARE_OK;
-}
-
-void tare_outset_flush_hint(tare_outset *set, uint32_t index, uint64_t offset, uint64_t n) {
-    int fd;
-    if (!set->options.no_sync && member_fd(set, index, &fd, NULL) == TARE_OK)
-        tare_os_start_write_back(fd, offset, n);
-}
-
-tare_status tare_outset_read(tare_outset *set, uint32_t index, uint64_t offset, void *buf, size_t n,
-                             tare_error *err) {
-    int fd;
-    TARE_TRY(member_fd(set, index, &fd, err));
-    tare_status status = read_all(fd, offset, buf, n, err);
-    if (status != TARE_OK) tare_error_file(err, member_path(set, index));
-    return status;
-}
-
-tare_status tare_outset_member_done(tare_outset *set, uint32_t index, tare_error *err) {
-    member *m = &set->members[index];
-    if (!m->name) return TARE_OK;
-    int fd;
-    TARE_TRY(member_fd(set, index, &fd, err));
-    int failed = set->options.no_sync ? 0 : tare_os_sync(fd);
-    pthread_mutex_lock(&set->mutex);
-    m->fd = -1;
-    pthread_mutex_unlock(&set->mutex);
-    if (close(fd) != 0 && !failed && errno != EINTR) failed = errno;
-    if (failed) return fail_path_errno(err, failed, "the output cannot be written", m->name);
-    return TARE_OK;
-}
-
-int tare_outset_fd(const tare_outset *set) {
-    return set->temp_fd;
-}
-
-const char *tare_outset_directory(const tare_outset *set) {
-    return set->temp_path;
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
 
 tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
     for (size_t i = 0; i < set->n_members; i++) {
-        const member *m = &set->members[i];
+        const tare_out_member *m = &set->members[i];
         if (m->name && (!m->is_made || m->fd >= 0))
             TARE_TRY(tare_outset_member_done(set, (uint32_t)i, err));
     }
     int failed = set->options.no_sync ? 0 : tare_os_sync(set->temp_fd);
-    if (failed) return fail_path_errno(err, failed, "the output cannot be synced", set->path);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the output cannot be synced", set->path);
     if (!set->options.no_sync && !set->options.is_directory) tare_os_forget(set->temp_fd);
     return TARE_OK;
 }
@@ -431,14 +246,15 @@ static int give_name(tare_outset *set) {
 static tare_status rename_to_final(tare_outset *set, tare_error *err) {
     int failed = tare_os_rename_new(set->parent_fd, set->temp_name, set->final_name);
     if (failed == EEXIST && !set->options.force)
-        return fail_path(err, TARE_ERR_ARG, "the output exists, and force is off", set->path);
+        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists, and force is off",
+                                set->path);
     bool was_exchanged = false;
     if (failed == EEXIST && set->options.is_directory) {
         failed = tare_os_exchange(set->parent_fd, set->temp_name, set->final_name);
         if (failed == EINVAL || failed == ENOSYS || failed == ENOTSUP)
-            return fail_path(err, TARE_ERR_UNSUPPORTED,
-                             "this file system cannot exchange directories: remove the old output",
-                             set->path);
+            return tare_outset_fail(
+                err, TARE_ERR_UNSUPPORTED,
+                "this file system cannot exchange directories: remove the old output", set->path);
         was_exchanged = !failed;
     } else if (failed == EEXIST) {
         failed = renameat(set->parent_fd, set->temp_name, set->parent_fd, set->final_name) == 0
@@ -446,7 +262,8 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
                      : errno;
     }
     if (failed)
-        return fail_path_errno(err, failed, "the output cannot be given its name", set->path);
+        return tare_outset_fail_errno(err, failed, "the output cannot be given its name",
+                                      set->path);
     set->is_committed = true;
     /* What has the temporary name now is the old directory; the next run would remove it too. */
     if (was_exchanged) tare_remove_flat(set->parent_fd, set->temp_name);
@@ -459,18 +276,20 @@ tare_status tare_outset_commit(tare_outset *set, tare_error *err) {
     if (!set->temp_name[0]) {
         int failed = give_name(set);
         if (failed)
-            return fail_path_errno(err, failed, "the output cannot be given a name", set->path);
+            return tare_outset_fail_errno(err, failed, "the output cannot be given a name",
+                                          set->path);
     }
     TARE_TRY(rename_to_final(set, err));
     int failed = set->options.no_sync ? 0 : tare_os_sync(set->parent_fd);
-    if (failed) return fail_path_errno(err, failed, "the output's directory: sync", set->path);
+    if (failed)
+        return tare_outset_fail_errno(err, failed, "the output's directory: sync", set->path);
     return TARE_OK;
 }
 
 void tare_outset_free(tare_outset *set) {
     if (!set) return;
     for (size_t i = 0; i < set->n_members; i++) {
-        member *m = &set->members[i];
+        tare_out_member *m = &set->members[i];
         if (!m->name) continue;
         if (m->fd >= 0) close(m->fd);
         tare_free(set->allocator, m->name, m->name_size);

@@ -134,7 +134,7 @@ tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_err
         .kind = TARE_SOURCE_FD, .name = plan->out_path, .fd = tare_outset_fd(set)};
     tare_model *m;
     options.allocator = plan->options.allocator;
-    options.limits = &plan->in->limits;
+    options.limits = &plan->limits;
     options.format = plan->format->name;
     if (plan->files.is_directory)
         TARE_TRY(open_directory(&m, plan, set, &options, err));

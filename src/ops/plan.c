@@ -117,7 +117,7 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
                                   .shard_size = p->options.shard_size,
                                   .stem = stem_of(p),
                                   .report = p->options.report,
-                                  .limits = &p->in->limits};
+                                  .limits = &p->limits};
     if (!options.stem) return tare_fail(err, TARE_ERR_NOMEM, "output name");
     p->files.arena = &p->arena;
     TARE_TRY(p->format->plan(&p->files, &p->catalog, &options, err));
@@ -153,9 +153,11 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     tare_convert_options opt = TARE_CONVERT_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
     TARE_REQUIRE(opt.n_rules == 0 || opt.rules, err);
+    tare_limits limits = in->limits;
+    TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
     tare_plan *p = tare_alloc(opt.allocator, sizeof *p);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "plan");
-    *p = (tare_plan){.in = in, .options = opt};
+    *p = (tare_plan){.in = in, .options = opt, .limits = limits};
     tare_arena_init(&p->arena, opt.allocator);
     tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);
     /* The rules were the caller's for this call only. */

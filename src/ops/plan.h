@@ -23,6 +23,7 @@ typedef struct tare_planned {
 struct tare_plan {
     const tare_model *in;
     tare_convert_options options;
+    tare_limits limits; /* those of the options, else those that the input was opened with */
     tare_arena arena;
     const tare_format *format;
     const char *out_path; /* NULL: a descriptor */

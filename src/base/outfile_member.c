@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The files of an output set: opened when they are first needed, written and read back at offsets,
+ * closed when they are complete. docs/behaviour.md, "Writing". */
+#include "base/outfile_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arith.h"
+#include "base/outfile_os.h"
+
+static bool is_plain_name(const char *name) {
+    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+           strlen(name) <= NAME_MAX;
+}
+
+static tare_status open_member(tare_outset *set, tare_out_member *m, tare_error *err) {
+    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (m->is_made ? 0 : O_CREAT | O_EXCL);
+    int fd = openat(set->temp_fd, m->name, flags, 0666);
+    if (fd < 0)
+        return tare_outset_fail_errno(err, errno, "an output file cannot be created", m->name);
+    if (!m->is_made && ftruncate(fd, (off_t)m->size) != 0) {
+        int failed = errno;
+        close(fd);
+        return tare_outset_fail_errno(err, failed, "an output file cannot be given its size",
+                                      m->name);
+    }
+    m->is_made = true;
+    m->fd = fd;
+    return TARE_OK;
+}
+
+static tare_status member_fd(tare_outset *set, uint32_t index, int *fd, tare_error *err) {
+    tare_out_member *m = &set->members[index];
+    tare_status status = TARE_OK;
+    if (m->name) {
+        pthread_mutex_lock(&set->mutex);
+        if (m->fd < 0) status = open_member(set, m, err);
+        *fd = m->fd;
+        pthread_mutex_unlock(&set->mutex);
+    } else {
+        *fd = m->fd;
+    }
+    return status;
+}
+
+tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,
+                            tare_error *err) {
+    bool is_wrong = set->options.is_directory ? !name || !is_plain_name(name)
+                                              : name != NULL || set->n_members > 0;
+    if (is_wrong) return tare_fail(err, TARE_ERR_ARG, "output file: expected one plain name");
+    if (size > INT64_MAX) return tare_fail(err, TARE_ERR_LIMIT, "output file: size");
+    if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,
+                   set->n_members + 1, sizeof *set->members))
+        return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    tare_out_member m = {.size = size, .fd = -1};
+    if (name) {
+        m.name = tare_outset_text(set->allocator, name, strlen(name), &m.name_size);
+        if (!m.name) return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    } else {
+        if (ftruncate(set->temp_fd, (off_t)size) != 0)
+            return tare_outset_fail_errno(err, errno, "the output cannot be given its size",
+                                          set->path);
+        m.fd = set->temp_fd;
+        m.is_made = true;
+    }
+    *index = (uint32_t)set->n_members;
+    set->members[set->n_members++] = m;
+    return TARE_OK;
+}
+
+static const char *member_path(const tare_outset *set, uint32_t index) {
+    const char *name = set->members[index].name;
+    return name ? name : set->path;
+}
+
+static tare_status write_all(const tare_outset *set, uint32_t index, int fd, uint64_t offset,
+                             const uint8_t *bytes, size_t n, tare_error *err) {
+    while (n > 0) {
+        ssize_t put = pwrite(fd, bytes, n, (off_t)offset);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0)
+            return tare_outset_fail_errno(err, put < 0 ? errno : ENOSPC,
+                                          "the output cannot be written", member_path(set, index));
+        bytes += put;
+        offset += (uint64_t)put;
+        n -= (size_t)put;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_outset_write(tare_outset *set, uint32_t index, uint64_t offset, const void *bytes,
+                              size_t n, tare_error *err) {
+    int fd;
+    TARE_TRY(member_fd(set, index, &fd, err));
+    return write_all(set, index, fd, offset, bytes, n, err);
+}
+
+/* Exactly n bytes of a descriptor. */
+static tare_status read_all(int fd, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    uint8_t *to = buf;
+    while (n > 0) {
+        ssize_t got = pread(fd, to, n, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return tare_fail_errno(err, errno, "read");
+        if (got == 0)
+            return tare_fail_at(err, TARE_ERR_TRUNCATED, offset, "the file ends too early");
+        to += got;
+        offset += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, int in_fd,
+                             uint64_t in_offset, uint64_t n, void *scratch, size_t scratch_size,
+                             tare_error *err) {
+    int fd;
+    TARE_TRY(member_fd(set, index, &fd, err));
+    while (n > 0) {
+        int64_t done = tare_os_copy_range(in_fd, in_offset, fd, offset, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0)
+            return tare_outset_fail_errno(err, errno, "the output cannot be written",
+                                          member_path(set, index));
+        if (done == 0) {
+            size_t part = (size_t)tare_min_u64(n, scratch_size);
+            TARE_TRY(read_all(in_fd, in_offset, scratch, part, err));
+            TARE_TRY(write_all(set, index, fd, offset, scratch, part, err));
+            done = (int64_t)part;
+        }
+        in_offset += (uint64_t)done;
+        offset += (uint64_t)done;
+        n -= (uint64_t)done;
+    }
+    return TARE_OK;
+}
+
+void tare_outset_flush_hint(tare_outset *set, uint32_t index, uint64_t offset, uint64_t n) {
+    int fd;
+    if (!set->options.no_sync && member_fd(set, index, &fd, NULL) == TARE_OK)
+        tare_os_start_write_back(fd, offset, n);
+}
+
+tare_status tare_outset_read(tare_outset *set, uint32_t index, uint64_t offset, void *buf, size_t n,
+                             tare_error *err) {
+    int fd;
+    TARE_TRY(member_fd(set, index, &fd, err));
+    tare_status status = read_all(fd, offset, buf, n, err);
+    if (status != TARE_OK) tare_error_file(err, member_path(set, index));
+    return status;
+}
+
+tare_status tare_outset_member_done(tare_outset *set, uint32_t index, tare_error *err) {
+    tare_out_member *m = &set->members[index];
+    if (!m->name) return TARE_OK;
+    int fd;
+    TARE_TRY(member_fd(set, index, &fd, err));
+    int failed = set->options.no_sync ? 0 : tare_os_sync(fd);
+    pthread_mutex_lock(&set->mutex);
+    m->fd = -1;
+    pthread_mutex_unlock(&set->mutex);
+    if (close(fd) != 0 && !failed && errno != EINTR) failed = errno;
+    if (failed) return tare_outset_fail_errno(err, failed, "the output cannot be written", m->name);
+    return TARE_OK;
+}
+
+int tare_outset_fd(const tare_outset *set) {
+    return set->temp_fd;
+}
+
+const char *tare_outset_directory(const tare_outset *set) {
+    return set->temp_path;
+}

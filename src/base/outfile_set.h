@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An output set from inside, for the two files that implement it: outfile.c begins and ends it,
+ * outfile_member.c writes into it. */
+#ifndef TARE_BASE_OUTFILE_SET_H
+#define TARE_BASE_OUTFILE_SET_H
+
+#include <pthread.h>
+
+#include "base/outfile.h"
+#include "base/outfile_stale.h"
+
+typedef struct tare_out_member {
+    char *name; /* NULL: the single file */
+    size_t name_size;
+    uint64_t size;
+    bool is_made; /* the file exists in the directory */
+    int fd;       /* -1: not open now */
+} tare_out_member;
+
+struct tare_outset {
+    const tare_allocator *allocator;
+    tare_out_options options;
+    char *path; /* of OUT, links followed */
+    size_t path_size;
+    const char *final_name; /* last part of path */
+    int parent_fd;
+    int temp_fd;                         /* of the temporary file or directory; holds the lock */
+    char temp_name[TARE_TEMP_NAME_SIZE]; /* in the parent; empty: nothing has that name now */
+    char *temp_path;                     /* directories: the path of what is being built */
+    size_t temp_path_size;
+    tare_out_member *members;
+    size_t n_members, members_capacity;
+    pthread_mutex_t mutex; /* guards fd and is_made of members in a directory */
+    bool has_mutex;
+    bool is_committed;
+};
+
+/* Failures that name an output file. */
+tare_status tare_outset_fail(tare_error *err, tare_status status, const char *what,
+                             const char *path);
+tare_status tare_outset_fail_errno(tare_error *err, int os_error, const char *what,
+                                   const char *path);
+/* A NUL-terminated copy; *size is what tare_free has to be told. NULL when memory is out. */
+char *tare_outset_text(const tare_allocator *a, const char *text, size_t n, size_t *size);
+
+#endif
