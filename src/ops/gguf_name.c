@@ -217,7 +217,7 @@ static bool parse_stem(tare_gguf_name *out, tare_str stem) {
     if (take_versioned(out, &p, from, end)) return true;
 
     out->version = out->encoding = (tare_str){"", 0};
-    if (has_attribute && is_known_encoding(p.at[size + 1])) from--; /* "7B-Q4K" */
+    if (has_attribute && from == end && is_known_encoding(p.at[size + 1])) from--; /* "7B-Q4K" */
     out->size_label = join(&p, size, from);
     return take_unversioned(out, &p, from, end);
 }

@@ -62,6 +62,7 @@ static const name_case cases[] = {
     {"A-7B-v1.0", .base = NULL},
     {"A-7B-v1.0.bin", .base = NULL},
     {"A-v1.0.gguf", .base = NULL},
+    {"A-8B-BF688B-.gguf", .base = NULL}, /* the attribute is no encoding with parts behind it */
     {"A--v1.0.gguf", .base = NULL},
     {"-7B-v1.0.gguf", .base = NULL},
     {"A_B-7B-v1.0.gguf", .base = NULL},

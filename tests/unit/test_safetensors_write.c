@@ -70,16 +70,16 @@ static const char *const texts[] = {
     "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}    ",
     "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}                       ",
     "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}                   ",
-    "{\"b\" : {\"shape\": [2, 1], \"data_offsets\": [4, 8], \"dtype\": "
-    "\"F16\"},\n\t\"__metadata__\""
-    ": {\"format\" : \"pt\", \"\\u00e9\\/\": \"\\u0041\"}, \"\\u0061\": {\"dtype\":\"I32\","
-    "\"shape\":[],\"data_offsets\":[0,4],\"extra\":[1,{}]}}   ",
-    "{\"__metadata__\":{\"tare.metadata\":\"[ {\\\"key\\\":\\\"k\\\", \\\"type\\\":\\\"u8\\\","
-    "\\\"value\\\":1 } ]\",\"x\":\"y\",\"tare.resources\":\"{ "
-    "\\\"r\\\":{\\\"text\\\":\\\"t\\\"}}\"},"
-    "\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}",
-    "{\"__metadata__\":{\"tare.metadata\":\"no record\"},"
-    "\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}",
+    ("{\"b\" : {\"shape\": [2, 1], \"data_offsets\": [4, 8], \"dtype\": "
+     "\"F16\"},\n\t\"__metadata__\""
+     ": {\"format\" : \"pt\", \"\\u00e9\\/\": \"\\u0041\"}, \"\\u0061\": {\"dtype\":\"I32\","
+     "\"shape\":[],\"data_offsets\":[0,4],\"extra\":[1,{}]}}   "),
+    ("{\"__metadata__\":{\"tare.metadata\":\"[ {\\\"key\\\":\\\"k\\\", \\\"type\\\":\\\"u8\\\","
+     "\\\"value\\\":1 } ]\",\"x\":\"y\",\"tare.resources\":\"{ "
+     "\\\"r\\\":{\\\"text\\\":\\\"t\\\"}}\"},"
+     "\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}"),
+    ("{\"__metadata__\":{\"tare.metadata\":\"no record\"},"
+     "\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}"),
 };
 
 #define N_TEXTS (sizeof texts / sizeof *texts)
