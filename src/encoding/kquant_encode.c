@@ -9,66 +9,58 @@
 #include "encoding/blocks.h"
 #include "encoding/kquant.h"
 #include "encoding/numbers.h"
-#include "encoding/search.h"
+#include "encoding/searches.h"
 
-/* A super-block on its way: one scale and minimum a sub-block, one code an element. */
-typedef struct super_block {
-    float scales[16], minus_mins[16];
-    uint8_t codes[256];
-} super_block;
+/* Super-blocks on their way: enough of them that each has a lane of its own in a vector. One scale,
+ * minimum and sum of weights a sub-block, one code an element. */
+enum { BATCH = TARE_SEARCH_ROOM };
+typedef struct batch {
+    const tare_searches *by;
+    bool is_weighted;
+    size_t n;
+    float x[BATCH * 256], importance[BATCH * 256];
+    float sigma2[BATCH * 16], scales[BATCH * 16], minus_mins[BATCH * 16], sums[BATCH * 16];
+    uint8_t codes[BATCH * 256];
+} batch;
 
 /* How an affine format (q2_K, q4_K, q5_K) differs from its siblings. */
 typedef struct affine_form {
-    int sub;              /* elements in a sub-block */
-    float sigma_factor;   /* of the mean square, in the weights with importance */
-    bool weighs_by_mean;  /* without importance: sqrt(mean square) + |x|, else |x| */
-    bool clamps_weighted; /* sub-scales of the weighted search are held to 63 */
+    int sub;                /* elements in a sub-block */
+    int top;                /* of the integers that stand for scales and minimums */
+    float sigma_factor;     /* of the mean square, in the weights with importance */
+    tare_weighing weighing; /* without importance */
+    bool clamps_weighted;   /* integers of the weighted search are held to top */
     tare_affine_walk plain, weighted;
 } affine_form;
 
 static const affine_form form_q2 = {
-    16, 1, false, false, {-0.5f, 0.1f, 15, 3, 1}, {-0.9f, 0.05f, 36, 3, 0}};
+    16, 15, 1, TARE_WEIGH_MAGNITUDE, false, {-0.5f, 0.1f, 15, 3, 1}, {-0.9f, 0.05f, 36, 3, 0}};
 static const affine_form form_q4 = {
-    32, 2, true, false, {-1.0f, 0.1f, 20, 15, 0}, {-0.9f, 0.05f, 36, 15, 0}};
+    32, 63, 2, TARE_WEIGH_MEAN, false, {-1.0f, 0.1f, 20, 15, 0}, {-0.9f, 0.05f, 36, 15, 0}};
 static const affine_form form_q5 = {
-    32, 2, true, true, {-0.5f, 0.1f, 15, 31, 0}, {-0.9f, 0.05f, 36, 31, 0}};
+    32, 63, 2, TARE_WEIGH_MEAN, true, {-0.5f, 0.1f, 15, 31, 0}, {-0.9f, 0.05f, 36, 31, 0}};
 
-static float sum_of_squares(const float *x, int n) {
-    float sum = 0;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i];
-    return sum;
+/* The sub-blocks of a batch, to be searched. */
+static tare_blocks sub_blocks(batch *b, int size, tare_weighing weighing) {
+    return (tare_blocks){.n = b->n * 256 / (size_t)size,
+                         .size = size,
+                         .weighing = weighing,
+                         .x = b->x,
+                         .importance = b->importance,
+                         .sigma2 = b->sigma2,
+                         .codes = b->codes,
+                         .scales = b->scales,
+                         .minus_mins = b->minus_mins,
+                         .sums = b->sums};
 }
 
-/* weights = importance * sqrt(sigma2 + x^2); returns their sum. */
-static float importance_weights(float *weights, const float *x, const float *importance, int n,
-                                float sigma2) {
-    float sum = 0;
-    for (int i = 0; i < n; i++) weights[i] = importance[i] * sqrtf(sigma2 + x[i] * x[i]);
-    for (int i = 0; i < n; i++) sum += weights[i];
-    return sum;
-}
-
-static void plain_weights(float *weights, const float *x, const affine_form *form) {
-    float mean = form->weighs_by_mean ? sqrtf(sum_of_squares(x, form->sub) / (float)form->sub) : 0;
-    for (int i = 0; i < form->sub; i++)
-        weights[i] = form->weighs_by_mean ? mean + fabsf(x[i]) : fabsf(x[i]);
-}
-
-/* Searches every sub-block; sub_weights (16 or 8 sums) are filled with an importance vector. */
-static void search_affine(super_block *b, float *sub_weights, const float *x,
-                          const float *importance, const affine_form *form) {
-    float weights[32];
-    float sigma2 = importance ? form->sigma_factor * sum_of_squares(x, 256) / 256 : 0;
-    for (int j = 0; j < 256 / form->sub; j++) {
-        const float *sub = x + j * form->sub;
-        if (importance)
-            sub_weights[j] =
-                importance_weights(weights, sub, importance + j * form->sub, form->sub, sigma2);
-        else
-            plain_weights(weights, sub, form);
-        b->scales[j] = tare_search_affine(b->codes + j * form->sub, &b->minus_mins[j], sub, weights,
-                                          form->sub, importance ? &form->weighted : &form->plain);
-    }
+/* sigma2 of every sub-block: its super-block's mean square times `factor`. */
+static void set_sigma2(batch *b, int size, float factor) {
+    float squares[BATCH];
+    size_t n_sub = 256 / (size_t)size;
+    b->by->squares(squares, b->x, b->n);
+    for (size_t k = 0; k < b->n; k++)
+        for (size_t j = 0; j < n_sub; j++) b->sigma2[k * n_sub + j] = factor * squares[k] / 256;
 }
 
 static float largest(const float *v, int n) {
@@ -78,18 +70,56 @@ static float largest(const float *v, int n) {
     return max;
 }
 
-/* Codes again, for the scale and minimum as they are stored. A stored scale of 0 leaves the codes
- * of the search. */
-static void recode_affine(uint8_t *codes, const float *x, int n, int top, float scale, float min) {
-    if (scale == 0) return;
-    for (int i = 0; i < n; i++)
-        codes[i] = (uint8_t)tare_clamp_i32(tare_round_even((x[i] + min) / scale), 0, top);
+/* Integers up to `top` for positive values under one factor, which is returned. */
+static float quantize_sub_scales(uint8_t *out, const float *values, int n, int top) {
+    float max = largest(values, n);
+    float inverse = max > 0 ? (float)top / max : 0;
+    for (int j = 0; j < n; j++) out[j] = (uint8_t)tare_round_even(inverse * values[j]);
+    return max / (float)top;
 }
 
-static void recode_signed(uint8_t *codes, const float *x, int n, int top, float scale) {
-    if (scale == 0) return;
-    for (int i = 0; i < n; i++)
-        codes[i] = (uint8_t)(tare_clamp_i32(tare_round_even(x[i] / scale), -top, top - 1) + top);
+/* Integers in place of the scales and minimums of the sub-blocks, and their factors. */
+typedef struct integers {
+    float d[BATCH], dmin[BATCH];
+    uint8_t scales[BATCH * 16], mins[BATCH * 16];
+} integers;
+
+static void search_integers(float *factors, uint8_t *out, batch *b, const float *values, int n,
+                            int top) {
+    b->by->without_sign(&(tare_blocks){.n = b->n,
+                                       .size = n,
+                                       .weighing = TARE_WEIGH_GIVEN,
+                                       .x = values,
+                                       .importance = b->sums,
+                                       .codes = out,
+                                       .scales = factors},
+                        top);
+}
+
+/* Searches every sub-block, then for integers in place of what was found. */
+static void search_affine(integers *found, batch *b, const affine_form *form) {
+    int n = 256 / form->sub;
+    if (b->is_weighted) {
+        set_sigma2(b, form->sub, form->sigma_factor);
+        tare_blocks blocks = sub_blocks(b, form->sub, TARE_WEIGH_SPREAD);
+        b->by->affine(&blocks, &form->weighted);
+        search_integers(found->d, found->scales, b, b->scales, n, form->top);
+        search_integers(found->dmin, found->mins, b, b->minus_mins, n, form->top);
+        return;
+    }
+    tare_blocks blocks = sub_blocks(b, form->sub, form->weighing);
+    b->by->affine(&blocks, &form->plain);
+    for (size_t k = 0; k < b->n; k++) {
+        size_t at = k * (size_t)n;
+        found->d[k] = quantize_sub_scales(found->scales + at, b->scales + at, n, form->top);
+        found->dmin[k] = quantize_sub_scales(found->mins + at, b->minus_mins + at, n, form->top);
+    }
+}
+
+/* Stores a factor; returns it as it will be read. */
+static float store_factor(uint8_t *y, float factor) {
+    tare_store_le16(y, tare_f16_of_f32(factor));
+    return tare_load_f16(y);
 }
 
 /* Four 2-bit codes a byte: elements l, l + 32, l + 64, l + 96 of each half. */
@@ -101,41 +131,44 @@ static void pack_2bit(uint8_t *qs, const uint8_t *codes) {
         }
 }
 
-/* ---- q2_K ------------------------------------------------------------------------------------ */
-
-/* Integers up to `top` for positive values under one factor, which is returned. */
-static float quantize_sub_scales(uint8_t *out, const float *values, int n, float top) {
-    float max = largest(values, n);
-    float inverse = max > 0 ? top / max : 0;
-    for (int j = 0; j < n; j++) out[j] = (uint8_t)tare_round_even(inverse * values[j]);
-    return max / top;
+/* Bit `at` of eight codes a byte: elements l, l + 32, ..., l + 224. */
+static void pack_bits(uint8_t *bits, const uint8_t *codes, int at) {
+    uint8_t sum[32] = {0};
+    for (int g = 7; g >= 0; g--)
+        for (int l = 0; l < 32; l++)
+            sum[l] = (uint8_t)((sum[l] + sum[l]) | (codes[32 * g + l] >> at & 1));
+    memcpy(bits, sum, 32);
 }
 
-static void encode_block_q2_k(uint8_t *y, const float *x, const float *importance) {
-    super_block b;
-    float sub_weights[16], d, dmin;
-    uint8_t ls[16], lm[16];
-    search_affine(&b, sub_weights, x, importance, &form_q2);
-    if (importance) {
-        d = tare_search_unsigned(ls, b.scales, sub_weights, 16, 15);
-        dmin = tare_search_unsigned(lm, b.minus_mins, sub_weights, 16, 15);
-    } else {
-        d = quantize_sub_scales(ls, b.scales, 16, 15);
-        dmin = quantize_sub_scales(lm, b.minus_mins, 16, 15);
-        /* Not 0 * value here: the two differ for NaN. */
-        if (!(largest(b.scales, 16) > 0)) memset(ls, 0, 16);
-        if (!(largest(b.minus_mins, 16) > 0)) memset(lm, 0, 16);
-    }
-    tare_store_le16(y + Q2_K_D, tare_f16_of_f32(d));
-    tare_store_le16(y + Q2_K_DMIN, tare_f16_of_f32(dmin));
-    d = tare_f32_of_f16(tare_load_le16(y + Q2_K_D));
-    dmin = tare_f32_of_f16(tare_load_le16(y + Q2_K_DMIN));
+static const float no_mins[16] = {0};
+
+/* ---- q2_K ------------------------------------------------------------------------------------ */
+
+static void encode_block_q2_k(uint8_t *y, batch *b, size_t k, integers *found) {
+    const uint8_t *ls = found->scales + 16 * k, *lm = found->mins + 16 * k;
+    float scales[16], mins[16];
+    float d = store_factor(y + Q2_K_D, found->d[k]);
+    float dmin = store_factor(y + Q2_K_DMIN, found->dmin[k]);
     for (int j = 0; j < 16; j++) {
         uint8_t s = y[Q2_K_SCALES + j] = (uint8_t)(ls[j] | lm[j] << 4);
-        recode_affine(b.codes + 16 * j, x + 16 * j, 16, 3, d * (float)(s & 15),
-                      dmin * (float)(s >> 4));
+        scales[j] = d * (float)(s & 15);
+        mins[j] = dmin * (float)(s >> 4);
     }
-    pack_2bit(y + Q2_K_QS, b.codes);
+    b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, mins, 16, 0, 3);
+    pack_2bit(y + Q2_K_QS, b->codes + 256 * k);
+}
+
+static void encode_batch_q2_k(uint8_t *y, batch *b) {
+    integers found;
+    search_affine(&found, b, &form_q2);
+    for (size_t k = 0; k < b->n; k++, y += Q2_K_BYTES) {
+        /* Not 0 * value here: the two differ for NaN. */
+        if (!b->is_weighted && !(largest(b->scales + 16 * k, 16) > 0))
+            memset(found.scales + 16 * k, 0, 16);
+        if (!b->is_weighted && !(largest(b->minus_mins + 16 * k, 16) > 0))
+            memset(found.mins + 16 * k, 0, 16);
+        encode_block_q2_k(y, b, k, &found);
+    }
 }
 
 /* ---- q3_K ------------------------------------------------------------------------------------ */
@@ -160,10 +193,9 @@ static float signed_peak_of(const float *v, int n) {
     return peak;
 }
 
-static float search_q3_plain(super_block *b, uint8_t *ls, const float *x) {
-    for (int j = 0; j < 16; j++)
-        b->scales[j] = tare_search_signed_moves(b->codes + 16 * j, x + 16 * j, 16, 4);
-    float peak = signed_peak_of(b->scales, 16);
+/* Integers for the scales of the plain search; returns their factor. */
+static float integers_q3(uint8_t *ls, const float *scales) {
+    float peak = signed_peak_of(scales, 16);
     if (peak == 0) {
         memset(ls, 0, 16);
         return 0;
@@ -171,39 +203,51 @@ static float search_q3_plain(super_block *b, uint8_t *ls, const float *x) {
     float inverse = -32.0f / peak;
     for (int j = 0; j < 16; j++) {
         /* Through a byte, as in the reference, before the clamp. */
-        int8_t l = (int8_t)tare_round_even(inverse * b->scales[j]);
+        int8_t l = (int8_t)tare_round_even(inverse * scales[j]);
         ls[j] = (uint8_t)(tare_clamp_i32(l, -32, 31) + 32);
     }
     return 1 / inverse;
 }
 
-static float search_q3_weighted(super_block *b, uint8_t *ls, const float *x,
-                                const float *importance) {
-    float weights[16], sub_weights[16];
-    float sigma2 = 2 * sum_of_squares(x, 256) / 256;
-    for (int j = 0; j < 16; j++) {
-        sub_weights[j] = importance_weights(weights, x + 16 * j, importance + 16 * j, 16, sigma2);
-        b->scales[j] = tare_search_signed(b->codes + 16 * j, x + 16 * j, weights, 16, 4);
+static void search_q3(float *factors, uint8_t *ls, batch *b) {
+    if (!b->is_weighted) {
+        tare_blocks blocks = sub_blocks(b, 16, TARE_WEIGH_SQUARE);
+        b->by->moves(&blocks, 4);
+        for (size_t k = 0; k < b->n; k++) factors[k] = integers_q3(ls + 16 * k, b->scales + 16 * k);
+        return;
     }
-    return tare_search_signed(ls, b->scales, sub_weights, 16, 32);
+    set_sigma2(b, 16, 2);
+    tare_blocks blocks = sub_blocks(b, 16, TARE_WEIGH_SPREAD);
+    b->by->with_sign(&blocks, 4);
+    b->by->with_sign(&(tare_blocks){.n = b->n,
+                                    .size = 16,
+                                    .weighing = TARE_WEIGH_GIVEN,
+                                    .x = b->scales,
+                                    .importance = b->sums,
+                                    .codes = ls,
+                                    .scales = factors},
+                     32);
 }
 
-static void encode_block_q3_k(uint8_t *y, const float *x, const float *importance) {
-    super_block b;
-    uint8_t ls[16];
-    float d = importance ? search_q3_weighted(&b, ls, x, importance) : search_q3_plain(&b, ls, x);
+static void encode_block_q3_k(uint8_t *y, batch *b, size_t k, float factor, const uint8_t *ls) {
+    uint8_t *codes = b->codes + 256 * k;
+    float scales[16];
     /* Without any scale the reference leaves the scale bytes zero, which read as -32. */
     pack_q3_scales(y + Q3_K_SCALES, ls);
-    tare_store_le16(y + Q3_K_D, tare_f16_of_f32(d));
-    d = tare_f32_of_f16(tare_load_le16(y + Q3_K_D));
-    for (int j = 0; j < 16; j++)
-        recode_signed(b.codes + 16 * j, x + 16 * j, 16, 4, d * (float)(ls[j] - 32));
-    memset(y + Q3_K_HMASK, 0, 32);
-    for (int i = 0; i < 256; i++) {
-        y[Q3_K_HMASK + i % 32] |= (uint8_t)((b.codes[i] >> 2 & 1) << i / 32);
-        b.codes[i] &= 3;
-    }
-    pack_2bit(y + Q3_K_QS, b.codes);
+    float d = store_factor(y + Q3_K_D, factor);
+    for (int j = 0; j < 16; j++) scales[j] = d * (float)(ls[j] - 32);
+    b->by->recode(codes, b->x + 256 * k, scales, no_mins, 16, -4, 3);
+    pack_bits(y + Q3_K_HMASK, codes, 2);
+    for (int i = 0; i < 256; i++) codes[i] &= 3;
+    pack_2bit(y + Q3_K_QS, codes);
+}
+
+static void encode_batch_q3_k(uint8_t *y, batch *b) {
+    float factors[BATCH];
+    uint8_t ls[BATCH * 16];
+    search_q3(factors, ls, b);
+    for (size_t k = 0; k < b->n; k++, y += Q3_K_BYTES)
+        encode_block_q3_k(y, b, k, factors[k], ls + 16 * k);
 }
 
 /* ---- q4_K and q5_K ----------------------------------------------------------------------------
@@ -229,33 +273,24 @@ static void clamp_63(uint8_t *v) {
 }
 
 /* Scales, minimums and codes of a block: d, dmin and the 12 scale bytes go to y. */
-static void encode_affine_8(uint8_t *y, super_block *b, const float *x, const float *importance,
+static void encode_affine_8(uint8_t *y, batch *b, size_t k, integers *found,
                             const affine_form *form) {
-    float sub_weights[8], d, dmin;
-    uint8_t ls[8], lm[8];
-    search_affine(b, sub_weights, x, importance, form);
-    if (importance) {
-        d = tare_search_unsigned(ls, b->scales, sub_weights, 8, 63);
-        dmin = tare_search_unsigned(lm, b->minus_mins, sub_weights, 8, 63);
-    } else {
-        d = quantize_sub_scales(ls, b->scales, 8, 63);
-        dmin = quantize_sub_scales(lm, b->minus_mins, 8, 63);
-    }
-    if (!importance || form->clamps_weighted) {
+    uint8_t *ls = found->scales + 8 * k, *lm = found->mins + 8 * k;
+    float scales[8], mins[8];
+    if (!b->is_weighted || form->clamps_weighted) {
         clamp_63(ls);
         clamp_63(lm);
     }
     pack_k4_scales(y + Q4_K_SCALES, ls, lm);
-    tare_store_le16(y + Q4_K_D, tare_f16_of_f32(d));
-    tare_store_le16(y + Q4_K_DMIN, tare_f16_of_f32(dmin));
-    d = tare_f32_of_f16(tare_load_le16(y + Q4_K_D));
-    dmin = tare_f32_of_f16(tare_load_le16(y + Q4_K_DMIN));
+    float d = store_factor(y + Q4_K_D, found->d[k]);
+    float dmin = store_factor(y + Q4_K_DMIN, found->dmin[k]);
     for (int j = 0; j < 8; j++) {
         uint8_t scale, min;
         tare_k4_scale_min(y + Q4_K_SCALES, j, &scale, &min);
-        recode_affine(b->codes + 32 * j, x + 32 * j, 32, form->plain.top, d * (float)scale,
-                      dmin * (float)min);
+        scales[j] = d * (float)scale;
+        mins[j] = dmin * (float)min;
     }
+    b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, mins, 32, 0, form->plain.top);
 }
 
 /* Nibbles: elements l and l + 32 of each 64. */
@@ -266,18 +301,24 @@ static void pack_nibbles(uint8_t *qs, const uint8_t *codes) {
                 (uint8_t)((codes[64 * g + l] & 15) | (codes[64 * g + 32 + l] & 15) << 4);
 }
 
-static void encode_block_q4_k(uint8_t *y, const float *x, const float *importance) {
-    super_block b;
-    encode_affine_8(y, &b, x, importance, &form_q4);
-    pack_nibbles(y + Q4_K_QS, b.codes);
+static void encode_batch_q4_k(uint8_t *y, batch *b) {
+    integers found;
+    search_affine(&found, b, &form_q4);
+    for (size_t k = 0; k < b->n; k++, y += Q4_K_BYTES) {
+        encode_affine_8(y, b, k, &found, &form_q4);
+        pack_nibbles(y + Q4_K_QS, b->codes + 256 * k);
+    }
 }
 
-static void encode_block_q5_k(uint8_t *y, const float *x, const float *importance) {
-    super_block b;
-    encode_affine_8(y, &b, x, importance, &form_q5);
-    memset(y + Q5_K_QH, 0, 32);
-    for (int i = 0; i < 256; i++) y[Q5_K_QH + i % 32] |= (uint8_t)(b.codes[i] >> 4 << i / 32);
-    pack_nibbles(y + Q5_K_QS, b.codes);
+static void encode_batch_q5_k(uint8_t *y, batch *b) {
+    integers found;
+    search_affine(&found, b, &form_q5);
+    for (size_t k = 0; k < b->n; k++, y += Q5_K_BYTES) {
+        const uint8_t *codes = b->codes + 256 * k;
+        encode_affine_8(y, b, k, &found, &form_q5);
+        pack_bits(y + Q5_K_QH, codes, 4);
+        pack_nibbles(y + Q5_K_QS, codes);
+    }
 }
 
 /* ---- q6_K ------------------------------------------------------------------------------------ */
@@ -294,34 +335,74 @@ static void pack_q6(uint8_t *y, const uint8_t *codes) {
         }
 }
 
-static void encode_block_q6_k(uint8_t *y, const float *x, const float *importance) {
-    super_block b;
-    for (int j = 0; j < 16; j++)
-        b.scales[j] = tare_search_signed(b.codes + 16 * j, x + 16 * j,
-                                         importance ? importance + 16 * j : NULL, 16, 32);
-    float peak = signed_peak_of(b.scales, 16);
+static void encode_block_q6_k(uint8_t *y, batch *b, size_t k) {
+    const float *found = b->scales + 16 * k;
+    float scales[16], peak = signed_peak_of(found, 16);
     if (fabsf(peak) < TARE_SEARCH_ZERO) {
         memset(y, 0, Q6_K_BYTES);
         return;
     }
     float inverse = -128.0f / peak;
-    tare_store_le16(y + Q6_K_D, tare_f16_of_f32(1 / inverse));
-    float d = tare_f32_of_f16(tare_load_le16(y + Q6_K_D));
+    float d = store_factor(y + Q6_K_D, 1 / inverse);
     for (int j = 0; j < 16; j++) {
-        int32_t l = tare_round_even(inverse * b.scales[j]);
+        int32_t l = tare_round_even(inverse * found[j]);
         int8_t scale = (int8_t)(l < 127 ? l : 127);
         y[Q6_K_SCALES + j] = (uint8_t)scale;
-        recode_signed(b.codes + 16 * j, x + 16 * j, 16, 32, d * (float)scale);
+        scales[j] = d * (float)scale;
     }
-    pack_q6(y, b.codes);
+    b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, no_mins, 16, -32, 31);
+    pack_q6(y, b->codes + 256 * k);
+}
+
+static void encode_batch_q6_k(uint8_t *y, batch *b) {
+    tare_blocks blocks = sub_blocks(b, 16, b->is_weighted ? TARE_WEIGH_GIVEN : TARE_WEIGH_SQUARE);
+    b->by->with_sign(&blocks, 32);
+    for (size_t k = 0; k < b->n; k++, y += Q6_K_BYTES) encode_block_q6_k(y, b, k);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+typedef void (*encode_batch_fn)(uint8_t *y, batch *b);
+
+/* Takes the next super-blocks; they may run over the ends of rows. Vectors of blocks may reach
+ * behind the last one, where there are zeros then. */
+static void fill_batch(batch *b, size_t n, const float *src, size_t at, size_t row,
+                       const float *importance) {
+    const uint8_t *from = (const uint8_t *)src + at * 256 * sizeof *src;
+    b->n = n;
+    memcpy(b->x, from, n * 256 * sizeof *src);
+    if (n < BATCH) {
+        memset(b->x + n * 256, 0, (BATCH - n) * 256 * sizeof *b->x);
+        memset(b->importance, 0, sizeof b->importance);
+        memset(b->sigma2, 0, sizeof b->sigma2);
+        memset(b->scales, 0, sizeof b->scales);
+        memset(b->minus_mins, 0, sizeof b->minus_mins);
+        memset(b->sums, 0, sizeof b->sums);
+    }
+    for (size_t k = 0; importance && k < n; k++)
+        memcpy(b->importance + 256 * k,
+               (const uint8_t *)importance + (at + k) % row * 256 * sizeof *importance,
+               256 * sizeof *importance);
+}
+
+static void encode_rows(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_searches *by,
+                        size_t block_bytes, encode_batch_fn encode) {
+    const float *importance = params ? params->importance : NULL;
+    size_t n = tare_rows_mut_count(dst) / 256, row = (size_t)(dst->cols / 256);
+    batch b;
+    b.by = by;
+    b.is_weighted = importance != NULL;
+    for (size_t at = 0; at < n; at += b.n) {
+        fill_batch(&b, n - at < BATCH ? n - at : BATCH, src, at, row, importance);
+        encode(dst->planes[0] + at * block_bytes, &b);
+    }
+}
+
 #define DEFINE_ENCODE(name, NAME)                                                                  \
-    static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
-                              const tare_encode_params *params) {                                  \
-        tare_encode_blocks(dst, src, params, 256, NAME##_BYTES, encode_block_##name);              \
+    void tare_encode_##name(const tare_rows_mut *dst, const float *src,                            \
+                            const tare_encode_params *params, const tare_searches *by) {           \
+        encode_rows(dst, src, params, by, NAME##_BYTES, encode_batch_##name);                      \
     }
 DEFINE_ENCODE(q2_k, Q2_K)
 DEFINE_ENCODE(q3_k, Q3_K)
@@ -329,10 +410,8 @@ DEFINE_ENCODE(q4_k, Q4_K)
 DEFINE_ENCODE(q5_k, Q5_K)
 DEFINE_ENCODE(q6_k, Q6_K)
 
+TARE_DEFINE_K_ENCODERS(&tare_searches_c)
+
 void tare_kernels_init_kquant_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_Q2_K] = k->encode_weighted[TARE_ENCODING_Q2_K] = encode_q2_k;
-    k->encode[TARE_ENCODING_Q3_K] = k->encode_weighted[TARE_ENCODING_Q3_K] = encode_q3_k;
-    k->encode[TARE_ENCODING_Q4_K] = k->encode_weighted[TARE_ENCODING_Q4_K] = encode_q4_k;
-    k->encode[TARE_ENCODING_Q5_K] = k->encode_weighted[TARE_ENCODING_Q5_K] = encode_q5_k;
-    k->encode[TARE_ENCODING_Q6_K] = k->encode_weighted[TARE_ENCODING_Q6_K] = encode_q6_k;
+    use_k_encoders(k);
 }

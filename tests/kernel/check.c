@@ -278,6 +278,7 @@ int main(int argc, char **argv) {
     printf("seed %llu\n", (unsigned long long)s.seed);
     catch_crashes();
     region_open(&s.in);
+    region_open(&s.importance);
     region_open(&s.out);
     region_open(&s.expected);
     tare_kernels_init(&s.c, TARE_CPU_NONE);

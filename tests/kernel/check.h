@@ -32,7 +32,7 @@ typedef struct check {
     bool has_failed;
     const char *crash; /* what the last call died of */
     unsigned n_checked, n_failed;
-    check_region in, out, expected;
+    check_region in, importance, out, expected;
 } check;
 
 /* Begins a function, if the level has one of its own (is_new) and the pattern wants it: sets the
@@ -58,7 +58,8 @@ bool check_call(check *s, void (*call)(void *arg), void *arg);
 void check_bench(check *s, void (*call)(void *arg), void *reference, void *kernel);
 
 /* Inputs for encoders. */
-const char *check_float_fill_name(int fill); /* NULL: no such fill */
+enum { CHECK_ORDINARY = 6, CHECK_POSITIVE = 10 }; /* fills */
+const char *check_float_fill_name(int fill);      /* NULL: no such fill */
 void check_fill_floats(check *s, float *p, size_t n, int fill);
 
 void check_decode(check *s);

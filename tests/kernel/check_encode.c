@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoders: the bytes are the reference's, for any floats. */
+ * Encoders: the bytes are the reference's, for any floats, with and without importance. */
 #include <string.h>
 
 #include "kernel/check.h"
@@ -9,21 +9,37 @@ typedef struct encode_call {
     tare_encode_fn encode;
     tare_rows_mut rows;
     const float *src;
+    const float *importance;
 } encode_call;
 
 static void call_encode(void *arg) {
     encode_call *c = arg;
-    c->encode(&c->rows, c->src, NULL);
+    tare_encode_params params = {.importance = c->importance};
+    c->encode(&c->rows, c->src, c->importance ? &params : NULL);
 }
 
-static void compare(check *s, const tare_encoding *e, size_t n, int fill, int offset) {
-    size_t size = n / e->planes[0].unit * e->planes[0].unit_bytes;
+/* What is swept: one encoder, with importance or without. */
+typedef struct subject {
+    const tare_encoding *e;
+    tare_encode_fn reference, kernel;
+    bool is_weighted;
+} subject;
+
+/* n elements in one row, or with importance in rows of a block, which then share it. */
+static void compare(check *s, const subject *of, size_t n, int fill, int offset) {
+    size_t size = n / of->e->planes[0].unit * of->e->planes[0].unit_bytes;
+    size_t cols = of->is_weighted && offset % 2 && n > 0 ? of->e->block : n;
     float *src = (void *)check_place(&s->in, n * sizeof(float), offset);
+    float *importance = (void *)check_place(&s->importance, cols * sizeof(float), offset);
     uint8_t *expected = check_place_output(&s->expected, size, 0, 0xaa);
     uint8_t *dst = check_place_output(&s->out, size, offset, 0x55);
     check_fill_floats(s, src, n, fill);
-    encode_call reference = {s->c.encode[e->id], {{expected}, 1, n}, src};
-    encode_call kernel = {s->level.encode[e->id], {{dst}, 1, n}, src};
+    if (of->is_weighted)
+        check_fill_floats(s, importance, cols, fill % 3 ? CHECK_POSITIVE : CHECK_ORDINARY);
+    const float *weights = of->is_weighted ? importance : NULL;
+    uint64_t n_rows = n > 0 ? n / cols : 1;
+    encode_call reference = {of->reference, {{expected}, n_rows, cols}, src, weights};
+    encode_call kernel = {of->kernel, {{dst}, n_rows, cols}, src, weights};
     call_encode(&reference);
     if (!check_call(s, call_encode, &kernel)) {
         check_fail(s, "n=%zu fill=%s offset=%d", n, check_float_fill_name(fill), offset);
@@ -38,34 +54,45 @@ static void compare(check *s, const tare_encoding *e, size_t n, int fill, int of
     }
 }
 
-static void sweep(check *s, const tare_encoding *e) {
-    size_t block = e->block;
+/* Super-blocks are searched slowly by the reference, and are taken in batches of 16: less of them.
+ */
+static void sweep(check *s, const subject *of) {
+    size_t block = of->e->block, most = block == 1 ? 300 : block < 256 ? 40 : 18;
+    int step = block < 256 ? 1 : 9;
     for (int fill = 0; check_float_fill_name(fill); fill++) {
-        for (size_t n = 0; n <= 300; n++) {
-            if (block > 1 && n > 40) break;
-            compare(s, e, n * block, fill, CHECK_AT_PAGE_END);
-            compare(s, e, n * block, fill, (int)(n * 5 % 64));
+        for (size_t n = 0; n <= most; n += n < 8 || block < 256 ? 1 : 2) {
+            compare(s, of, n * block, fill, CHECK_AT_PAGE_END);
+            compare(s, of, n * block, fill, (int)(n * 5 % 64));
         }
-        for (int offset = 0; offset < 64; offset++) compare(s, e, 17 * block, fill, offset);
+        for (int offset = 0; offset < 64; offset += step) compare(s, of, 17 * block, fill, offset);
     }
 }
 
-static void bench(check *s, const tare_encoding *e) {
+static void bench(check *s, const subject *of) {
     float *src = (void *)check_place(&s->in, CHECK_BENCH_COUNT * sizeof(float), 0);
-    check_fill_floats(s, src, CHECK_BENCH_COUNT, 6);
+    float *importance = (void *)check_place(&s->importance, CHECK_BENCH_COUNT * sizeof(float), 0);
+    check_fill_floats(s, src, CHECK_BENCH_COUNT, CHECK_ORDINARY);
+    check_fill_floats(s, importance, CHECK_BENCH_COUNT, CHECK_POSITIVE);
+    const float *weights = of->is_weighted ? importance : NULL;
     tare_rows_mut rows = {{check_place(&s->out, 0, 0)}, 1, CHECK_BENCH_COUNT};
-    encode_call reference = {s->c.encode[e->id], rows, src};
-    encode_call kernel = {s->level.encode[e->id], rows, src};
+    encode_call reference = {of->reference, rows, src, weights};
+    encode_call kernel = {of->kernel, rows, src, weights};
     check_bench(s, call_encode, &reference, &kernel);
+}
+
+static void check_one(check *s, const char *op, const subject *of, bool is_new) {
+    if (!check_begin(s, op, of->e->name, is_new)) return;
+    sweep(s, of);
+    if (s->is_bench) bench(s, of);
+    check_end(s);
 }
 
 void check_encode(check *s) {
     for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
         const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
-        if (!check_begin(s, "encode", e->name, s->level.encode[id] != s->below.encode[id]))
-            continue;
-        sweep(s, e);
-        if (s->is_bench) bench(s, e);
-        check_end(s);
+        subject plain = {e, s->c.encode[id], s->level.encode[id], false};
+        subject weighted = {e, s->c.encode_weighted[id], s->level.encode_weighted[id], true};
+        check_one(s, "encode", &plain, plain.kernel != s->below.encode[id]);
+        check_one(s, "encode_weighted", &weighted, weighted.kernel != s->below.encode_weighted[id]);
     }
 }

@@ -138,4 +138,80 @@ static inline block32 floats_of(__m256i bytes) {
     return b;
 }
 
+/* ---- what searches with a block a lane need ---------------------------------------------------
+ */
+
+typedef __m256 mask; /* true or false in each lane */
+
+/* Groups of LANES blocks searched side by side, to fill the waits of one with work of another. */
+enum { SIDE_BY_SIDE = 2, MOST_SIDES = 2 };
+
+static inline vec root(vec a) {
+    return _mm256_sqrt_ps(a);
+}
+static inline vec size_of(vec a) {
+    return _mm256_andnot_ps(all(-0.0f), a);
+}
+static inline vec negative(vec a) {
+    return _mm256_xor_ps(all(-0.0f), a);
+}
+static inline ivec sub_i(ivec a, ivec b) {
+    return _mm256_sub_epi32(a, b);
+}
+static inline ivec min_signed(ivec a, ivec b) {
+    return _mm256_min_epi32(a, b);
+}
+static inline vec to_floats(ivec a) {
+    return _mm256_cvtepi32_ps(a);
+}
+static inline mask is_below(vec a, vec b) {
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+static inline mask is_at_most(vec a, vec b) {
+    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
+}
+static inline mask differs(vec a, vec b) {
+    return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ);
+}
+static inline mask none(void) {
+    return _mm256_setzero_ps();
+}
+static inline mask both(mask a, mask b) {
+    return _mm256_and_ps(a, b);
+}
+static inline mask either(mask a, mask b) {
+    return _mm256_or_ps(a, b);
+}
+/* a, and not b */
+static inline mask without(mask a, mask b) {
+    return _mm256_andnot_ps(b, a);
+}
+static inline mask opposite(mask a) {
+    return _mm256_xor_ps(a, of_bits(all_i(UINT32_MAX)));
+}
+static inline uint32_t lanes_of(mask a) {
+    return (uint32_t)_mm256_movemask_ps(a);
+}
+static inline vec choose(mask m, vec yes, vec no) {
+    return _mm256_blendv_ps(no, yes, m);
+}
+
+/* Element j of vector i becomes element i of vector j. */
+static inline void transpose(vec r[LANES]) {
+    vec t[8], u[8];
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) {
+            u[i + 2 * k] = _mm256_shuffle_ps(t[i + k], t[i + k + 2], 0x44);
+            u[i + 2 * k + 1] = _mm256_shuffle_ps(t[i + k], t[i + k + 2], 0xee);
+        }
+    for (int i = 0; i < 4; i++) {
+        r[i] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
+        r[i + 4] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
+    }
+}
+
 #endif

@@ -129,4 +129,83 @@ static inline block32 floats_of(__m256i bytes) {
     return b;
 }
 
+/* ---- what searches with a block a lane need ---------------------------------------------------
+ */
+
+typedef __mmask16 mask;
+
+enum { SIDE_BY_SIDE = 2, MOST_SIDES = 4 };
+
+static inline vec root(vec a) {
+    return _mm512_sqrt_ps(a);
+}
+static inline vec size_of(vec a) {
+    return _mm512_andnot_ps(all(-0.0f), a);
+}
+static inline vec negative(vec a) {
+    return _mm512_xor_ps(all(-0.0f), a);
+}
+static inline ivec sub_i(ivec a, ivec b) {
+    return _mm512_sub_epi32(a, b);
+}
+static inline ivec min_signed(ivec a, ivec b) {
+    return _mm512_min_epi32(a, b);
+}
+static inline vec to_floats(ivec a) {
+    return _mm512_cvtepi32_ps(a);
+}
+static inline mask is_below(vec a, vec b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+static inline mask is_at_most(vec a, vec b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
+}
+static inline mask differs(vec a, vec b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ);
+}
+static inline mask none(void) {
+    return 0;
+}
+static inline mask both(mask a, mask b) {
+    return a & b;
+}
+static inline mask either(mask a, mask b) {
+    return a | b;
+}
+static inline mask without(mask a, mask b) {
+    return (mask)(a & ~b);
+}
+static inline mask opposite(mask a) {
+    return (mask)~a;
+}
+static inline uint32_t lanes_of(mask a) {
+    return a;
+}
+static inline vec choose(mask m, vec yes, vec no) {
+    return _mm512_mask_blend_ps(m, no, yes);
+}
+
+static inline void transpose(vec r[LANES]) {
+    vec t[16], u[16];
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4)
+        for (int k = 0; k < 2; k++) {
+            u[i + 2 * k] = _mm512_shuffle_ps(t[i + k], t[i + k + 2], 0x44);
+            u[i + 2 * k + 1] = _mm512_shuffle_ps(t[i + k], t[i + k + 2], 0xee);
+        }
+    for (int i = 0; i < 4; i++) {
+        vec a = _mm512_shuffle_f32x4(u[i], u[i + 4], 0x88);
+        vec b = _mm512_shuffle_f32x4(u[i + 8], u[i + 12], 0x88);
+        vec c = _mm512_shuffle_f32x4(u[i], u[i + 4], 0xdd);
+        vec d = _mm512_shuffle_f32x4(u[i + 8], u[i + 12], 0xdd);
+        r[i] = _mm512_shuffle_f32x4(a, b, 0x88);
+        r[i + 8] = _mm512_shuffle_f32x4(a, b, 0xdd);
+        r[i + 4] = _mm512_shuffle_f32x4(c, d, 0x88);
+        r[i + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
+    }
+}
+
 #endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The searches of search.h over many blocks at once, which is where the encoders of the K formats
+ * spend their time. One table for each instruction set; those of vectors give a lane to a block,
+ * because the order of a block's sums is fixed, and promise the bytes of the scalar table. */
+#ifndef TARE_ENCODING_SEARCHES_H
+#define TARE_ENCODING_SEARCHES_H
+
+#include "encoding/kernels.h"
+#include "encoding/search.h"
+
+typedef enum tare_weighing {
+    TARE_WEIGH_MAGNITUDE, /* |x| */
+    TARE_WEIGH_MEAN,      /* |x| + the root of the block's mean square */
+    TARE_WEIGH_SQUARE,    /* x^2 */
+    TARE_WEIGH_GIVEN,     /* importance */
+    TARE_WEIGH_SPREAD     /* importance * sqrt(sigma2 + x^2) */
+} tare_weighing;
+
+/* n blocks of `size` (8, 16 or 32) elements one after the other. All arrays have room for n rounded
+ * up to TARE_SEARCH_ROOM blocks and hold numbers there: whole vectors of blocks are searched. */
+enum { TARE_SEARCH_ROOM = 16 };
+typedef struct tare_blocks {
+    size_t n;
+    int size;
+    tare_weighing weighing;
+    const float *x;
+    const float *importance; /* one an element; GIVEN and SPREAD */
+    const float *sigma2;     /* one a block; SPREAD */
+    /* What is found: */
+    uint8_t *codes;    /* one an element */
+    float *scales;     /* one a block */
+    float *minus_mins; /* affine only */
+    float *sums;       /* of a block's weights; SPREAD */
+} tare_blocks;
+
+typedef struct tare_searches {
+    void (*affine)(const tare_blocks *b, const tare_affine_walk *walk); /* sizes 16, 32 */
+    void (*with_sign)(const tare_blocks *b, int top);                   /* sizes 16, 32 */
+    void (*moves)(const tare_blocks *b, int top);                       /* size 16, SQUARE */
+    void (*without_sign)(const tare_blocks *b, int top);                /* sizes 8, 16, GIVEN */
+    /* Sums of squares of n blocks of 256, each in order. */
+    void (*squares)(float *sums, const float *x, size_t n);
+    /* Codes of 256 elements for given scales and minimums: (x + min) / scale between low and high,
+     * stored above low. A scale of 0 leaves the codes that are there. */
+    void (*recode)(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,
+                   int low, int high);
+} tare_searches;
+
+extern const tare_searches tare_searches_c;
+/* The scalar search of block j. */
+void tare_search_affine_of(const tare_blocks *b, size_t j, const tare_affine_walk *walk);
+void tare_search_signed_of(const tare_blocks *b, size_t j, int top);
+void tare_search_moves_of(const tare_blocks *b, size_t j, int top);
+void tare_search_unsigned_of(const tare_blocks *b, size_t j, int top);
+
+/* The K formats' encoders on a table of searches. */
+void tare_encode_q2_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                      const tare_searches *by);
+void tare_encode_q3_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                      const tare_searches *by);
+void tare_encode_q4_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                      const tare_searches *by);
+void tare_encode_q5_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                      const tare_searches *by);
+void tare_encode_q6_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                      const tare_searches *by);
+
+/* encode_NAME and use_NAME for the table of kernels, on one table of searches. */
+#define TARE_DEFINE_K_ENCODER(name, id, by)                                                        \
+    static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
+                              const tare_encode_params *params) {                                  \
+        tare_encode_##name(dst, src, params, by);                                                  \
+    }                                                                                              \
+    static void use_##name(tare_kernels *k) {                                                      \
+        k->encode[id] = k->encode_weighted[id] = encode_##name;                                    \
+    }
+#define TARE_DEFINE_K_ENCODERS(by)                                                                 \
+    TARE_DEFINE_K_ENCODER(q2_k, TARE_ENCODING_Q2_K, by)                                            \
+    TARE_DEFINE_K_ENCODER(q3_k, TARE_ENCODING_Q3_K, by)                                            \
+    TARE_DEFINE_K_ENCODER(q4_k, TARE_ENCODING_Q4_K, by)                                            \
+    TARE_DEFINE_K_ENCODER(q5_k, TARE_ENCODING_Q5_K, by)                                            \
+    TARE_DEFINE_K_ENCODER(q6_k, TARE_ENCODING_Q6_K, by)                                            \
+    static void use_k_encoders(tare_kernels *k) {                                                  \
+        use_q2_k(k);                                                                               \
+        use_q3_k(k);                                                                               \
+        use_q4_k(k);                                                                               \
+        use_q5_k(k);                                                                               \
+        use_q6_k(k);                                                                               \
+    }
+
+#endif

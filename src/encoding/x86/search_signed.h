@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare_search_signed and tare_search_signed_moves with one block a lane. */
+#ifndef TARE_ENCODING_X86_SEARCH_SIGNED_H
+#define TARE_ENCODING_X86_SEARCH_SIGNED_H
+
+#include "encoding/x86/search_lanes.h"
+
+typedef struct signed_data {
+    vec x[LARGEST], w[LARGEST], wx[LARGEST];
+} signed_data;
+
+typedef struct signed_lanes {
+    vec peak; /* of largest magnitude, 1 where that is no block to search */
+    vec scale, best;
+    vec inverse; /* of the codes found best */
+    vec next;    /* the inverse of the step to come */
+    mask is_zero, is_odd;
+} signed_lanes;
+
+/* Sums of weighted products with codes. */
+typedef struct signed_sums {
+    vec xl, ll;
+} signed_sums;
+
+/* Lanes that are not searched get zeros: their small numbers would be slow. */
+INLINE void signed_start(signed_lanes *s, signed_data *d, const tare_blocks *b, size_t first,
+                         int size, tare_weighing weighing) {
+    vec most = all(0), sum = all(0);
+    s->peak = s->scale = s->best = s->inverse = all(0);
+    load_blocks(d->x, b->x + first * (size_t)size, size);
+    if (weighing != TARE_WEIGH_SQUARE) load_weights(d->w, d->x, b, first, size, weighing);
+    for (int i = 0; i < size; i++) {
+        vec magnitude = size_of(d->x[i]);
+        mask is_more = is_below(most, magnitude);
+        most = choose(is_more, magnitude, most);
+        s->peak = choose(is_more, d->x[i], s->peak);
+        if (weighing == TARE_WEIGH_SQUARE) d->w[i] = mul(d->x[i], d->x[i]);
+        d->wx[i] = mul(d->w[i], d->x[i]);
+        sum = add(sum, d->wx[i]);
+    }
+    s->is_odd = opposite(is_finite(sum));
+    s->is_zero = either(is_below(most, all(TARE_SEARCH_ZERO)), s->is_odd);
+    s->peak = choose(s->is_zero, all(1), s->peak);
+    if (lanes_of(s->is_zero))
+        for (int i = 0; i < size; i++) {
+            d->x[i] = choose(s->is_zero, all(0), d->x[i]);
+            d->w[i] = choose(s->is_zero, all(0), d->w[i]);
+            d->wx[i] = choose(s->is_zero, all(0), d->wx[i]);
+        }
+}
+
+/* No |inverse * x| is above `steps`, but for the last bit: the clamp from below can wait until
+ * steps come near to the code below -top. All are far from the end of exact rounding. */
+INLINE void signed_tally(signed_sums *sums, const signed_lanes *s, const signed_data *d, int sides,
+                         int size, int top, bool clamps_below) {
+    vec low = all((float)-top), high = all((float)(top - 1));
+    for (int g = 0; g < sides; g++) sums[g].xl = sums[g].ll = all(0);
+    for (int i = 0; i < size; i++)
+        for (int g = 0; g < sides; g++) {
+            vec l = min_of(mul(s[g].next, d[g].x[i]), high);
+            if (clamps_below) l = max_of(l, low);
+            l = round_small(l);
+            sums[g].xl = add(sums[g].xl, mul(d[g].wx[i], l));
+            sums[g].ll = add(sums[g].ll, mul(mul(d[g].w[i], l), l));
+        }
+}
+
+INLINE void signed_keep_first(signed_lanes *s, const signed_sums *t, vec tried) {
+    s->inverse = tried;
+    s->scale = choose(differs(t->ll, all(0)), divide(t->xl, t->ll), all(0));
+    s->best = mul(s->scale, t->xl);
+}
+
+INLINE void signed_keep(signed_lanes *s, const signed_sums *t, vec tried) {
+    mask is_better =
+        both(is_below(all(0), t->ll), is_below(mul(s->best, t->ll), mul(t->xl, t->xl)));
+    vec scale = divide(t->xl, t->ll);
+    s->inverse = choose(is_better, tried, s->inverse);
+    s->scale = choose(is_better, scale, s->scale);
+    s->best = choose(is_better, mul(scale, t->xl), s->best);
+}
+
+INLINE void signed_store(const signed_lanes *s, const tare_blocks *b, size_t first, int size,
+                         int top) {
+    static const float origin[LANES] = {0};
+    float inverse[LANES], offset[LANES];
+    store(b->scales + first, choose(s->is_zero, all(0), s->scale));
+    store(inverse, choose(s->is_zero, all(0), s->inverse));
+    store(offset, choose(s->is_zero, all(0), all((float)top)));
+    store_codes(b, first, size, inverse, origin, offset, (float)-top, (float)(top - 1));
+    for (uint32_t odd = lanes_of(s->is_odd); odd; odd &= odd - 1) {
+        size_t j = first + (size_t)__builtin_ctz(odd);
+        if (j < b->n) tare_search_signed_of(b, j, top);
+    }
+}
+
+INLINE void signed_group(const tare_blocks *b, size_t first, int sides, int top, int size,
+                         tare_weighing weighing) {
+    signed_data data[MOST_SIDES];
+    signed_lanes lanes[MOST_SIDES];
+    signed_sums sums[MOST_SIDES];
+    vec tried[MOST_SIDES];
+    for (int g = 0; g < sides; g++) {
+        signed_start(&lanes[g], &data[g], b, first + (size_t)g * LANES, size, weighing);
+        lanes[g].next = divide(all((float)-top), lanes[g].peak);
+    }
+    for (int step = -10; step <= 9; step++) { /* -10: the first candidate, which is that of 0 */
+        if (step == 0) continue;
+        bool clamps_below = step > 4;
+        if (clamps_below)
+            signed_tally(sums, lanes, data, sides, size, top, true);
+        else
+            signed_tally(sums, lanes, data, sides, size, top, false);
+        int next = step == -1 ? 1 : step + 1;
+        for (int g = 0; g < sides; g++) {
+            tried[g] = lanes[g].next;
+            lanes[g].next = divide(all(-((float)top + 0.1f * (float)next)), lanes[g].peak);
+            if (step == -10)
+                signed_keep_first(&lanes[g], &sums[g], tried[g]);
+            else
+                signed_keep(&lanes[g], &sums[g], tried[g]);
+        }
+    }
+    for (int g = 0; g < sides; g++)
+        signed_store(&lanes[g], b, first + (size_t)g * LANES, size, top);
+}
+
+INLINE void signed_groups(const tare_blocks *b, int top, int size, tare_weighing weighing) {
+    size_t first = 0;
+    for (; b->n >= first + MOST_SIDES * LANES; first += MOST_SIDES * LANES)
+        signed_group(b, first, MOST_SIDES, top, size, weighing);
+    for (; first < b->n; first += LANES) signed_group(b, first, 1, top, size, weighing);
+}
+
+static void search_signed(const tare_blocks *b, int top) {
+    if (b->size == 16 && b->weighing == TARE_WEIGH_SQUARE)
+        signed_groups(b, top, 16, TARE_WEIGH_SQUARE);
+    else if (b->size == 16 && b->weighing == TARE_WEIGH_GIVEN)
+        signed_groups(b, top, 16, TARE_WEIGH_GIVEN);
+    else if (b->size == 16 && b->weighing == TARE_WEIGH_SPREAD)
+        signed_groups(b, top, 16, TARE_WEIGH_SPREAD);
+    else
+        tare_searches_c.with_sign(b, top);
+}
+
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+typedef struct move_data {
+    signed_data in;
+    vec codes[16];
+} move_data;
+
+INLINE void moves_start(signed_sums *sum, signed_lanes *s, move_data *d, const tare_blocks *b,
+                        size_t first, int top) {
+    signed_start(s, &d->in, b, first, 16, TARE_WEIGH_SQUARE);
+    vec inverse = divide(all((float)-top), s->peak);
+    sum->xl = sum->ll = all(0);
+    for (int i = 0; i < 16; i++) {
+        vec l = round_small(clamp(mul(inverse, d->in.x[i]), (float)-top, (float)(top - 1)));
+        d->codes[i] = l;
+        sum->xl = add(sum->xl, mul(d->in.wx[i], l));
+        sum->ll = add(sum->ll, mul(mul(d->in.w[i], l), l));
+    }
+}
+
+/* move_signed of the scalar search; where the code moved. */
+INLINE mask move_code(vec *code, signed_sums *sum, vec x, vec w, vec wx, int top) {
+    vec l = *code;
+    vec xl = sub(sum->xl, mul(wx, l)), ll = sub(sum->ll, mul(mul(w, l), l));
+    mask moves = is_below(all(0), xl);
+    vec moved = to_floats(clamp_i(round_even(divide(mul(x, ll), xl)), -top, top - 1));
+    moves = both(moves, differs(moved, l));
+    xl = add(xl, mul(wx, moved));
+    ll = add(ll, mul(mul(w, moved), moved));
+    moves = both(moves, is_below(all(0), ll));
+    moves = both(moves, is_below(mul(mul(sum->xl, sum->xl), ll), mul(mul(xl, xl), sum->ll)));
+    *code = choose(moves, moved, l);
+    sum->xl = choose(moves, xl, sum->xl);
+    sum->ll = choose(moves, ll, sum->ll);
+    return moves;
+}
+
+/* The codes of 16 elements a lane in rows. */
+INLINE void store_lane_codes(uint8_t *codes, vec *lanes) {
+    float rows[LANES * 16];
+    for (int part = 0; part < 16; part += LANES) {
+        transpose(lanes + part);
+        for (int lane = 0; lane < LANES; lane++) store(rows + 16 * lane + part, lanes[part + lane]);
+    }
+    for (int i = 0; i < LANES * 16; i += 32) {
+        block32 row;
+        for (int v = 0; v < VECTORS; v++) row.v[v] = load(rows + i + v * LANES);
+        _mm256_storeu_si256((void *)(codes + i), low_bytes(&row));
+    }
+}
+
+INLINE void moves_store(const signed_sums *sum, const signed_lanes *s, move_data *d,
+                        const tare_blocks *b, size_t first, int top) {
+    mask is_solved = without(is_below(all(0), sum->ll), s->is_zero);
+    store(b->scales + first, choose(is_solved, divide(sum->xl, sum->ll), all(0)));
+    vec offset = choose(s->is_zero, all(0), all((float)top));
+    for (int i = 0; i < 16; i++) d->codes[i] = add(d->codes[i], offset);
+    store_lane_codes(b->codes + first * 16, d->codes);
+    for (uint32_t odd = lanes_of(s->is_odd); odd; odd &= odd - 1) {
+        size_t j = first + (size_t)__builtin_ctz(odd);
+        if (j < b->n) tare_search_moves_of(b, j, top);
+    }
+}
+
+/* A lane in which nothing moves stays as it is, however often it is asked again. */
+INLINE void moves_group(const tare_blocks *b, size_t first, int sides, int top) {
+    move_data data[MOST_SIDES];
+    signed_lanes lanes[MOST_SIDES];
+    signed_sums sums[MOST_SIDES];
+    for (int g = 0; g < sides; g++)
+        moves_start(&sums[g], &lanes[g], &data[g], b, first + (size_t)g * LANES, top);
+    for (int round = 0; round < 5; round++) {
+        mask has_moved = none();
+        for (int i = 0; i < 16; i++)
+            for (int g = 0; g < sides; g++) {
+                const signed_data *in = &data[g].in;
+                has_moved = either(has_moved, move_code(&data[g].codes[i], &sums[g], in->x[i],
+                                                        in->w[i], in->wx[i], top));
+            }
+        if (!lanes_of(has_moved)) break;
+    }
+    for (int g = 0; g < sides; g++)
+        moves_store(&sums[g], &lanes[g], &data[g], b, first + (size_t)g * LANES, top);
+}
+
+static void search_moves(const tare_blocks *b, int top) {
+    size_t first = 0;
+    for (; b->n >= first + MOST_SIDES * LANES; first += MOST_SIDES * LANES)
+        moves_group(b, first, MOST_SIDES, top);
+    for (; first < b->n; first += LANES) moves_group(b, first, 1, top);
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The searches of many blocks at once for AVX-512. */
+#include "encoding/x86/lanes_avx512.h"
+
+#include "encoding/x86/search_affine.h"
+#include "encoding/x86/search_signed.h"
+#include "encoding/x86/search_unsigned.h"
+#include "encoding/x86/x86.h"
+
+static const tare_searches searches = {
+    search_affine, search_signed, search_moves, search_unsigned, squares, recode,
+};
+
+TARE_DEFINE_K_ENCODERS(&searches)
+
+void tare_kernels_use_searches_avx512(tare_kernels *k) {
+    use_k_encoders(k);
+}
