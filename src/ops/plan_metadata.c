@@ -24,15 +24,23 @@ static bool is_split_key(const tare_metadata *m) {
             tare_str_is(m->key, "split.tensors.count"));
 }
 
-/* llama.cpp's number for "mostly this type"; -1: it has none. */
+/* llama.cpp's number for "mostly this type"; -1: it has none. Of the mixes Q3_K to Q5_K it is the S
+ * one, which strays least from a single type. */
 static int file_type_of(const tare_encoding *e) {
     static const struct {
         tare_encoding_id id;
         int number;
     } numbers[] = {
-        {TARE_ENCODING_F32, 0},  {TARE_ENCODING_F16, 1},   {TARE_ENCODING_Q4_0, 2},
-        {TARE_ENCODING_Q4_1, 3}, {TARE_ENCODING_Q8_0, 7},  {TARE_ENCODING_Q5_0, 8},
-        {TARE_ENCODING_Q5_1, 9}, {TARE_ENCODING_BF16, 32},
+        {TARE_ENCODING_F32, 0},      {TARE_ENCODING_F16, 1},     {TARE_ENCODING_Q4_0, 2},
+        {TARE_ENCODING_Q4_1, 3},     {TARE_ENCODING_Q8_0, 7},    {TARE_ENCODING_Q5_0, 8},
+        {TARE_ENCODING_Q5_1, 9},     {TARE_ENCODING_Q2_K, 10},   {TARE_ENCODING_Q3_K, 11},
+        {TARE_ENCODING_Q4_K, 14},    {TARE_ENCODING_Q5_K, 16},   {TARE_ENCODING_Q6_K, 18},
+        {TARE_ENCODING_IQ2_XXS, 19}, {TARE_ENCODING_IQ2_XS, 20}, {TARE_ENCODING_IQ3_XXS, 23},
+        {TARE_ENCODING_IQ1_S, 24},   {TARE_ENCODING_IQ4_NL, 25}, {TARE_ENCODING_IQ3_S, 26},
+        {TARE_ENCODING_IQ2_S, 28},   {TARE_ENCODING_IQ4_XS, 30}, {TARE_ENCODING_IQ1_M, 31},
+        {TARE_ENCODING_BF16, 32},    {TARE_ENCODING_TQ1_0, 36},  {TARE_ENCODING_TQ2_0, 37},
+        {TARE_ENCODING_MXFP4, 38},   {TARE_ENCODING_NVFP4, 39},  {TARE_ENCODING_Q1_0, 40},
+        {TARE_ENCODING_Q2_0, 41},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].id == e->id) return numbers[i].number;

@@ -314,6 +314,40 @@ static void keys_say_what_the_types_are(void **state) {
     made_free(&made);
 }
 
+/* The numbers of llama.cpp's list, for a model that is all of one type. */
+static void every_type_has_its_number(void **state) {
+    (void)state;
+    static const struct {
+        tare_encoding_id id;
+        uint64_t number;
+    } cases[] = {
+        {TARE_ENCODING_F16, 1},     {TARE_ENCODING_BF16, 32},    {TARE_ENCODING_Q4_0, 2},
+        {TARE_ENCODING_Q4_1, 3},    {TARE_ENCODING_Q5_0, 8},     {TARE_ENCODING_Q5_1, 9},
+        {TARE_ENCODING_Q8_0, 7},    {TARE_ENCODING_Q2_K, 10},    {TARE_ENCODING_Q3_K, 11},
+        {TARE_ENCODING_Q4_K, 14},   {TARE_ENCODING_Q5_K, 16},    {TARE_ENCODING_Q6_K, 18},
+        {TARE_ENCODING_IQ2_S, 28},  {TARE_ENCODING_IQ3_XXS, 23}, {TARE_ENCODING_IQ3_S, 26},
+        {TARE_ENCODING_IQ4_NL, 25}, {TARE_ENCODING_IQ4_XS, 30},  {TARE_ENCODING_TQ1_0, 36},
+        {TARE_ENCODING_TQ2_0, 37},  {TARE_ENCODING_MXFP4, 38},   {TARE_ENCODING_NVFP4, 39},
+        {TARE_ENCODING_Q1_0, 40},   {TARE_ENCODING_Q2_0, 41},
+    };
+    static const uint64_t dims[] = {2, 256};
+    made_model made;
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    made_begin(&made, 1 << 16, 4, 8);
+    help_add(&made, "a.weight", TARE_ENCODING_F32, dims, 2);
+    add_key(&made, "general.file_type", 0);
+    tare_model *m = finish(&made);
+    options.force = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        options.type = enc(cases[i].id);
+        help_convert(help_path("a.gguf"), m, &options);
+        tare_model *out = help_open(help_path("a.gguf"));
+        assert_int_equal(key_of(out, "general.file_type"), cases[i].number);
+        tare_model_free(out);
+    }
+    made_free(&made);
+}
+
 /* ---- what counts as unchanged ---------------------------------------------------------------- */
 
 static bool is_identity(const tare_model *m, const char *to, tare_convert_options options) {
@@ -431,6 +465,7 @@ int main(void) {
         T(what_cannot_be_decoded_is_refused),
         T(parts_of_schemes_stay_together),
         T(keys_say_what_the_types_are),
+        T(every_type_has_its_number),
         T(only_the_unchanged_is_identical),
         T(outputs_that_cannot_be),
         T(only_directories_of_models_are_replaced),
