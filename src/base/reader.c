@@ -41,7 +41,8 @@ static tare_status measure(tare_reader *r, tare_error *err) {
         size = lseek(r->fd, 0, SEEK_END);
         if (size < 0) return tare_fail_errno(err, errno, "measuring the device");
     } else if (!S_ISREG(st.st_mode)) {
-        return tare_fail(err, TARE_ERR_ARG, "is no regular file: it cannot be read at offsets");
+        return tare_fail(err, TARE_ERR_ARG,
+                         "is no regular file; read it through standard input: -");
     }
     r->size = (uint64_t)size;
     return TARE_OK;
@@ -54,10 +55,12 @@ tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, bool map, t
     return s == TARE_OK ? TARE_OK : fail_in(r, s, err);
 }
 
+/* A pipe that nobody writes to yet must be refused, not waited for; what is not refused is read the
+ * same with O_NONBLOCK. */
 tare_status tare_reader_open(tare_reader *r, const char *name, bool map, tare_error *err) {
     int fd;
     do {
-        fd = open(name, O_RDONLY | O_CLOEXEC);
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (fd < 0 && errno == EINTR);
     *r = (tare_reader){.name = name, .fd = -1};
     if (fd < 0) return fail_in(r, tare_fail_errno(err, errno, "cannot be opened"), err);

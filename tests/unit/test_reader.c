@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -75,6 +76,24 @@ static void what_is_no_file_is_refused(void **state) {
     assert_int_equal(tare_reader_fd(&r, ends[0], "pipe", false, &err), TARE_ERR_ARG);
     close(ends[0]);
     close(ends[1]);
+    assert_int_equal(tare_reader_open(&r, "/dev/null", false, &err), TARE_ERR_ARG);
+}
+
+/* A pipe with a name that nobody writes to: refused at once, with what to do about it. */
+static void a_named_pipe_is_not_waited_for(void **state) {
+    (void)state;
+    char folder[] = "/tmp/tare-reader-XXXXXX", path[64];
+    tare_reader r;
+    tare_error err;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(20); /* kills a test that waits */
+    assert_int_equal(tare_reader_open(&r, path, false, &err), TARE_ERR_ARG);
+    alarm(0);
+    assert_string_equal(err.what, "is no regular file; read it through standard input: -");
+    unlink(path);
+    rmdir(folder);
 }
 
 static void hashes_match_their_published_vectors(void **state) {
@@ -118,6 +137,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_reads_the_same),
         cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(a_named_pipe_is_not_waited_for),
         cmocka_unit_test(hashes_match_their_published_vectors),
         cmocka_unit_test(report_keeps_copies),
     };
