@@ -144,6 +144,7 @@ static bool hold(const tare_outset *set, int fd) {
 
 /* Makes the named temporary; 0 or an errno. */
 static int make_named(tare_outset *set) {
+    int failed = 0;
     for (int i = 0; i < NAME_TRIES; i++) {
         tare_temp_name(set->temp_name, set->final_name);
         int fd = -1;
@@ -154,16 +155,16 @@ static int make_named(tare_outset *set) {
             fd = openat(set->parent_fd, set->temp_name,
                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         }
-        int failed = errno;
+        failed = fd < 0 ? errno : EEXIST;
         if (fd >= 0 && hold(set, fd)) {
             set->temp_fd = fd;
             return 0;
         }
         if (fd >= 0) close(fd);
         set->temp_name[0] = '\0';
-        if (fd < 0 && failed != EEXIST && failed != ENOENT) return failed;
+        if (failed != EEXIST && failed != ENOENT) break;
     }
-    return EEXIST;
+    return failed;
 }
 
 static tare_status make_temporary(tare_outset *set, tare_error *err) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -210,6 +211,24 @@ static void paths_that_name_nothing_are_refused(void **state) {
     snprintf(missing, sizeof missing, "%s/missing/out", dir);
     assert_int_equal(tare_outset_new(&set, missing, &(tare_out_options){0}, NULL, NULL),
                      TARE_ERR_IO);
+}
+
+/* Whatever the tries to find a free name end with, the cause is told. */
+static void a_directory_that_is_gone_is_the_cause(void **state) {
+    (void)state;
+    char before[512];
+    tare_outset *set;
+    tare_error err;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(mkdir(out, 0777), 0);
+    assert_int_equal(chdir(out), 0);
+    assert_int_equal(rmdir(out), 0);
+    for (int kind = 0; kind < 2; kind++) {
+        tare_out_options options = {.is_named = true, .is_directory = kind};
+        assert_int_equal(tare_outset_new(&set, "x", &options, NULL, &err), TARE_ERR_IO);
+        assert_int_equal(err.os_error, ENOENT);
+    }
+    assert_int_equal(chdir(before), 0);
 }
 
 static void a_link_is_followed(void **state) {
@@ -457,6 +476,7 @@ int main(void) {
         T(an_output_that_appears_meanwhile_stays),
         T(only_files_and_flat_directories_are_replaced),
         T(paths_that_name_nothing_are_refused),
+        T(a_directory_that_is_gone_is_the_cause),
         T(a_link_is_followed),
         T(a_directory_is_exchanged),
         T(member_names_are_plain),
