@@ -177,12 +177,15 @@ static const char *entry_fault(const restore *r, const entry *e) {
     const tare_tensor *stored = &r->m->catalog.tensors[e->tensor];
     const tare_encoding *encoding;
     uint64_t size;
-    if (e->name.len == 0 || e->name.len > r->m->limits.name_bytes) return "the name";
-    if (build(e, r->m, &encoding, &size) != TARE_OK) return "the type or shape";
+    if (e->name.len == 0 || e->name.len > r->m->limits.name_bytes)
+        return "its name is empty or too long";
+    if (build(e, r->m, &encoding, &size) != TARE_OK) return "its type or shape is not possible";
     bool is_unknown = encoding->kind == TARE_KIND_UNKNOWN;
-    if (is_unknown ? e->number > UINT32_MAX : size != stored->size_bytes)
-        return "the number of bytes";
-    if (!may_stand_for(stored->encoding, encoding)) return "the stored type";
+    if (is_unknown && e->number > UINT32_MAX) return "its type has an impossible number";
+    if (!is_unknown && size != stored->size_bytes)
+        return "its size is not that of the stored tensor";
+    if (!may_stand_for(stored->encoding, encoding))
+        return "the stored type cannot stand for its type";
     return NULL;
 }
 
@@ -206,12 +209,14 @@ static tare_status check_entries(restore *r, tare_error *err) {
         int64_t other =
             tare_name_index_find(&stored, m->catalog.tensors, sizeof(tare_tensor), e->name);
         if (at < 0 || is_taken[at]) {
-            e->fault = "no stored tensor of its own";
+            e->fault =
+                at < 0 ? "no tensor is stored under its name" : "an earlier entry has its tensor";
             continue;
         }
         e->tensor = (size_t)at;
         is_taken[at] = true;
-        e->fault = other >= 0 && other != at ? "another tensor has the name" : entry_fault(r, e);
+        e->fault =
+            other >= 0 && other != at ? "another tensor has its name already" : entry_fault(r, e);
     }
     return TARE_OK;
 }
@@ -222,8 +227,7 @@ static void report_entry(const restore *r, const entry *e) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "carry.entry-ignored");
     f.item_kind = TARE_ITEM_TENSOR;
     f.item_name = e->stored;
-    tare_report_addf(r->report, &f, "an entry of " TARE_CARRIED_KEY " is ignored: %s does not fit",
-                     e->fault);
+    tare_report_addf(r->report, &f, "an entry of " TARE_CARRIED_KEY " is ignored: %s", e->fault);
 }
 
 static tare_status apply(restore *r, const entry *e, tare_stand_in *stand_in, tare_error *err) {

@@ -354,6 +354,31 @@ static void entries_that_ask_for_more_are_ignored(void **state) {
     }
 }
 
+/* The reason is told as it is, and not as its opposite. */
+static void the_reason_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } cases[] = {
+        {ENTRY("z", "x", "u8", "[6]"), "no tensor is stored under its name"},
+        {ENTRY("a", "", "u8", "[6]"), "its name is empty or too long"},
+        {ENTRY("a", "b", "u8", "[6]"), "another tensor has its name already"},
+        {ENTRY("a", "x", "u9", "[6]"), "its type or shape is not possible"},
+        {ENTRY("a", "x", "u8", "[7]"), "its size is not that of the stored tensor"},
+        {ENTRY("c", "x", "i32", "[4]"), "the stored type cannot stand for its type"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tare_report *report = tare_report_new();
+        tare_model *m = restore_text(cases[i].text, strlen(cases[i].text), report);
+        char line[128];
+        snprintf(line, sizeof line, "an entry of " TARE_CARRIED_KEY " is ignored: %s",
+                 cases[i].reason);
+        assert_true(tare_str_is(tare_report_at(report, 0)->text, line));
+        tare_model_free(m);
+        tare_report_free(report);
+    }
+}
+
 static void records_that_contradict_themselves_are_ignored(void **state) {
     (void)state;
     static const struct {
@@ -401,6 +426,7 @@ int main(void) {
         T(a_truncated_record_is_left_alone),
         T(flipped_bytes_never_move_data),
         T(entries_that_ask_for_more_are_ignored),
+        T(the_reason_is_told),
         T(records_that_contradict_themselves_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
