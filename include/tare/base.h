@@ -99,7 +99,8 @@ typedef struct tare_error {
     int os_error;        /* errno of a failed system call, else 0 */
     const char *what;    /* static: the field and what was expected; never NULL after a failure */
     char item_name[112]; /* name of the item, escaped, cut with "..."; empty: none */
-    char file[112];      /* name of the file the offset is in; empty: the only or main input */
+    char file[112];      /* the file the offset is in, a long path cut in front; empty: the only or
+                            main input */
 } tare_error;
 
 /* Writes one line without newline, "model.gguf: byte 1832: tensor 7 "blk.0.attn_q.weight":

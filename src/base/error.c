@@ -65,6 +65,18 @@ static void put_name(char *field, size_t size, tare_str text) {
     memcpy(field + strlen(field), "...", 4);
 }
 
+/* The same for a path, whose end tells more than its beginning: "..." stands in front. */
+static void put_path(char *field, size_t size, tare_str path) {
+    if (tare_str_escape(field, size, path, true) < size) return;
+    memcpy(field, "...", 3);
+    tare_str rest = tare_str_cut(path, path.len > size ? path.len - size : 0);
+    do {
+        do {
+            rest = tare_str_cut(rest, 1);
+        } while (rest.len && ((unsigned char)rest.ptr[0] & 0xc0) == 0x80); /* inside a character */
+    } while (tare_str_escape(field + 3, size - 3, rest, true) >= size - 3);
+}
+
 void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name) {
     if (!err || err->item_kind != TARE_ITEM_NONE) return;
     err->item_kind = kind;
@@ -74,7 +86,7 @@ void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_st
 
 void tare_error_file(tare_error *err, const char *file) {
     if (!err || err->file[0] || !file) return;
-    put_name(err->file, sizeof err->file, tare_str_of(file));
+    put_path(err->file, sizeof err->file, tare_str_of(file));
 }
 
 static const char *item_word(tare_item_kind kind) {

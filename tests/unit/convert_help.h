@@ -146,10 +146,11 @@ static inline void help_check_resource(const tare_model *a, const tare_model *b,
     int64_t at = tare_model_find_resource(b, r->name);
     assert_true(at >= 0);
     assert_int_equal(tare_model_resource(b, (size_t)at)->size, r->size);
-    uint8_t *bytes = malloc(2 * r->size + 1);
-    assert_int_equal(tare_resource_read(a, i, 0, bytes, r->size, NULL), TARE_OK);
-    assert_int_equal(tare_resource_read(b, (size_t)at, 0, bytes + r->size, r->size, NULL), TARE_OK);
-    assert_memory_equal(bytes, bytes + r->size, r->size);
+    size_t n = (size_t)r->size;
+    uint8_t *bytes = malloc(2 * n + 1);
+    assert_int_equal(tare_resource_read(a, i, 0, bytes, n, NULL), TARE_OK);
+    assert_int_equal(tare_resource_read(b, (size_t)at, 0, bytes + n, n, NULL), TARE_OK);
+    assert_memory_equal(bytes, bytes + n, n);
     free(bytes);
 }
 

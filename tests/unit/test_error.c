@@ -49,6 +49,27 @@ static void long_names_are_cut_between_characters(void **state) {
     }
 }
 
+static void long_paths_keep_their_end(void **state) {
+    (void)state;
+    char path[4096];
+    for (size_t i = 0; i + 2 <= sizeof path; i += 2) memcpy(path + i, "\xc3\xa9", 2);
+    for (size_t len = 21; len < sizeof path - 1; len += len < 300 ? 2 : 500) {
+        tare_error err;
+        tare_fail(&err, TARE_ERR_CORRUPT, "x");
+        char saved[20];
+        memcpy(saved, path + len - 19, sizeof saved);
+        memcpy(path + len - 19, "/\n2-of-2.safetensor", 20);
+        tare_error_file(&err, path);
+        memcpy(path + len - 19, saved, sizeof saved);
+        size_t n = strlen(err.file);
+        assert_true(n < sizeof err.file && n > 19);
+        assert_string_equal(err.file + n - 20, "/\\n2-of-2.safetensor");
+        bool is_whole = len + 1 < sizeof err.file;
+        assert_int_equal(strncmp(err.file, "...", 3) == 0, !is_whole);
+        assert_true(tare_str_is_utf8(tare_str_of(err.file)));
+    }
+}
+
 static void control_characters_are_escaped(void **state) {
     (void)state;
     char out[64];
@@ -111,6 +132,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line_says_file_offset_item_and_field),
         cmocka_unit_test(long_names_are_cut_between_characters),
+        cmocka_unit_test(long_paths_keep_their_end),
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(utf8_is_judged_to_the_letter),
         cmocka_unit_test(system_errors_find_their_status),
