@@ -16,7 +16,8 @@ static struct {
 static const cli_option options[] = {
     {.name = "tolerance",
      .arg = "X",
-     .help = "tensors count as the same up to this relative RMSE of their values",
+     .help = "tensors count as the same up to this relative RMSE of their values, and keys that "
+             "follow from the types do not count",
      .real = &args.tolerance},
     {.name = "brief",
      .help = "only whether they differ; stops at the first difference",
@@ -153,10 +154,12 @@ static void print_section(const pair *models, const tare_diff *diff, size_t *i) 
 static void print_text(const pair *models, const tare_diff *diff) {
     char *a = cli_escape_path(cli_input_name(models->a_path));
     char *b = cli_escape_path(cli_input_name(models->b_path));
-    size_t n_different = 0, n_tolerated = 0;
+    size_t n_different = 0, n_tensors = 0, n_keys = 0; /* the latter two are tolerated */
     const tare_diff_item *item;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {
-        *(item->is_tolerated ? &n_tolerated : &n_different) += 1;
+        *(!item->is_tolerated         ? &n_different
+          : is_value_kind(item->kind) ? &n_tensors
+                                      : &n_keys) += 1;
     }
     if (!args.is_brief) {
         for (size_t i = 0; tare_diff_at(diff, i);) print_section(models, diff, &i);
@@ -166,9 +169,8 @@ static void print_text(const pair *models, const tare_diff *diff) {
     if (!is_same && !args.is_brief) {
         printf(" in %zu place%s", n_different, cli_plural(n_different));
     }
-    if (n_tolerated) {
-        printf("; %zu tensor%s within the tolerance", n_tolerated, cli_plural(n_tolerated));
-    }
+    if (n_tensors) printf("; %zu tensor%s within the tolerance", n_tensors, cli_plural(n_tensors));
+    if (n_keys) printf("; %zu key%s about the types tolerated", n_keys, cli_plural(n_keys));
     fputc('\n', stdout);
     free(a);
     free(b);
@@ -185,8 +187,8 @@ static struct json_t *json_item(const pair *models, const tare_diff_item *item) 
         cli_json_text(entry, "b_type", cli_type_text(b).text);
         cli_json_add(entry, "a_shape", cli_json_shape(a));
         cli_json_add(entry, "b_shape", cli_json_shape(b));
-        cli_json_bool(entry, "is_tolerated", item->is_tolerated);
     }
+    cli_json_bool(entry, "is_tolerated", item->is_tolerated);
     if (item->is_decoded) {
         cli_json_real(entry, "relative_rmse", item->relative_rmse);
         cli_json_real(entry, "max_abs", item->max_abs);

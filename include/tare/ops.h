@@ -186,7 +186,9 @@ typedef struct tare_diff_item {
 
 typedef struct tare_diff_options {
     size_t size;
-    double tolerance; /* relative RMSE up to which tensors count as the same */
+    double tolerance; /* relative RMSE up to which tensors count as the same; beyond 0 the keys that
+                         follow from the types (general.file_type, general.quantization_version)
+                         may differ too */
     bool brief;       /* stop at the first difference */
     unsigned threads;
     const tare_allocator *allocator;

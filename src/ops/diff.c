@@ -58,6 +58,24 @@ static void sort_keys(const tare_metadata **out, const tare_catalog *c) {
     if (c->n_metadata) qsort(out, c->n_metadata, sizeof *out, by_key);
 }
 
+/* Keys that follow from the types of tensors: where types may differ, so may these. */
+static bool follows_from_types(const tare_metadata *m) {
+    return m->space == TARE_KEYS_MODEL && (tare_str_is(m->key, "general.file_type") ||
+                                           tare_str_is(m->key, "general.quantization_version"));
+}
+
+static tare_status add_key(differ *d, tare_diff_kind kind, const tare_metadata *m, int64_t a,
+                           int64_t b, tare_error *err) {
+    return add(
+        d,
+        &(tare_diff_item){.kind = kind,
+                          .name = m->key,
+                          .a = a,
+                          .b = b,
+                          .is_tolerated = d->options->tolerance > 0 && follows_from_types(m)},
+        err);
+}
+
 /* Two sorted lists side by side. */
 static tare_status merge_keys(differ *d, const tare_metadata **a, const tare_metadata **b,
                               tare_error *err) {
@@ -66,13 +84,13 @@ static tare_status merge_keys(differ *d, const tare_metadata **a, const tare_met
         int c = i == ca->n_metadata ? 1 : j == cb->n_metadata ? -1 : by_key(&a[i], &b[j]);
         int64_t at_a = c <= 0 ? a[i] - ca->metadata : -1;
         int64_t at_b = c >= 0 ? b[j] - cb->metadata : -1;
-        tare_str key = c <= 0 ? a[i]->key : b[j]->key;
+        const tare_metadata *key = c <= 0 ? a[i] : b[j];
         if (c < 0)
-            TARE_TRY(add_plain(d, TARE_DIFF_KEY_ONLY_A, key, at_a, at_b, err));
+            TARE_TRY(add_key(d, TARE_DIFF_KEY_ONLY_A, key, at_a, at_b, err));
         else if (c > 0)
-            TARE_TRY(add_plain(d, TARE_DIFF_KEY_ONLY_B, key, at_a, at_b, err));
+            TARE_TRY(add_key(d, TARE_DIFF_KEY_ONLY_B, key, at_a, at_b, err));
         else if (!tare_value_equal(&a[i]->value, &b[j]->value))
-            TARE_TRY(add_plain(d, TARE_DIFF_KEY_VALUE, key, at_a, at_b, err));
+            TARE_TRY(add_key(d, TARE_DIFF_KEY_VALUE, key, at_a, at_b, err));
         i += c <= 0;
         j += c >= 0;
     }

@@ -355,6 +355,37 @@ static void tolerated_items_leave_models_the_same(void **state) {
     made_free(&b);
 }
 
+/* A quantized copy has other types, and the keys that say so; without a tolerance both count. */
+static void keys_about_types_are_tolerated_with_them(void **state) {
+    (void)state;
+    static const entry in_a[] = {{"general.file_type", TARE_KEYS_MODEL, 0, NULL},
+                                 {"general.file_type", TARE_KEYS_SAFETENSORS, 0, "0"}};
+    static const entry in_b[] = {{"general.file_type", TARE_KEYS_MODEL, 7, NULL},
+                                 {"general.quantization_version", TARE_KEYS_MODEL, 2, NULL},
+                                 {"general.file_type", TARE_KEYS_SAFETENSORS, 0, "7"}};
+    made_model a, b;
+    for (size_t pairs = 1; pairs <= 2; pairs++) { /* a pair that is no key of ours counts */
+        made_begin(&a, 0, 0, 0);
+        made_begin(&b, 0, 0, 0);
+        add_metadata(&a, in_a, pairs);
+        add_metadata(&b, in_b, pairs + 1);
+        made_finish(&a, false, NULL, 0);
+        made_finish(&b, false, NULL, 0);
+        tare_diff *d = diff_with(&a, &b, 0.1, false, 1);
+        assert_true(expect(d, 0, TARE_DIFF_KEY_VALUE, "general.file_type", 0, 0)->is_tolerated);
+        assert_true(expect(d, 1, TARE_DIFF_KEY_ONLY_B, "general.quantization_version", -1, 1)
+                        ->is_tolerated);
+        assert_int_equal(tare_diff_is_same(d), pairs == 1);
+        tare_diff_free(d);
+        d = diff_with(&a, &b, 0, false, 1);
+        assert_false(tare_diff_is_same(d));
+        assert_false(tare_diff_at(d, 0)->is_tolerated);
+        tare_diff_free(d);
+        made_free(&a);
+        made_free(&b);
+    }
+}
+
 /* A quantized tensor against its source: the error that Q8_0 has, pieces beyond one. */
 static void encoded_values_are_compared_as_decoded(void **state) {
     (void)state;
@@ -394,6 +425,7 @@ int main(void) {
         cmocka_unit_test(not_numbers_are_infinitely_wrong_unless_both_are),
         cmocka_unit_test(items_come_worst_first),
         cmocka_unit_test(tolerance_forgives_values_and_types),
+        cmocka_unit_test(keys_about_types_are_tolerated_with_them),
         cmocka_unit_test(tolerated_items_leave_models_the_same),
         cmocka_unit_test(encoded_values_are_compared_as_decoded),
     };
