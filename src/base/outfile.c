@@ -50,20 +50,60 @@ char *tare_outset_text(const tare_allocator *a, const char *text, size_t n, size
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Keeps OUT's path without trailing slashes; a link to something that exists is followed, so that
- * the file it names is replaced and not the link. */
-static tare_status keep_path(tare_outset *set, const char *path, tare_error *err) {
-    size_t n = strlen(path);
+/* Keeps a path, `n` bytes of which count, without its trailing slashes. */
+static tare_status set_path(tare_outset *set, const char *path, size_t n, tare_error *err) {
+    size_t size;
     while (n > 1 && path[n - 1] == '/') n--;
-    set->path = tare_outset_text(set->allocator, path, n, &set->path_size);
-    if (!set->path) return tare_fail(err, TARE_ERR_NOMEM, "output path");
+    char *copy = tare_outset_text(set->allocator, path, n, &size);
+    if (!copy) return tare_fail(err, TARE_ERR_NOMEM, "output path");
+    tare_free(set->allocator, set->path, set->path_size);
+    set->path = copy;
+    set->path_size = size;
+    return TARE_OK;
+}
+
+/* Puts what the link set->path names in its place, be it there or not. */
+static tare_status follow_link(tare_outset *set, tare_error *err) {
+    char target[PATH_MAX];
+    const char *slash = strrchr(set->path, '/');
+    size_t from = slash ? (size_t)(slash - set->path) + 1 : 0;
+    ssize_t got = from < sizeof target ? readlink(set->path, target, sizeof target - from) : -1;
+    if (got < 0)
+        return tare_outset_fail_errno(err, errno, "the output's link cannot be read", set->path);
+    size_t n = (size_t)got;
+    if (n == sizeof target - from)
+        return tare_outset_fail(err, TARE_ERR_ARG, "output path: the link's is too long",
+                                set->path);
+    if (n > 0 && target[0] != '/') {
+        memmove(target + from, target, n);
+        memcpy(target, set->path, from);
+        n += from;
+    }
+    return set_path(set, target, n, err);
+}
+
+/* Follows links, so that the file they lead to is replaced or made, and not they. What the system
+ * opens but no path leads to, like a pipe under /dev/fd, is no output. */
+static tare_status follow_links(tare_outset *set, tare_error *err) {
     struct stat st;
     char resolved[PATH_MAX];
-    if (lstat(set->path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(set->path, resolved)) {
-        tare_free(set->allocator, set->path, set->path_size);
-        set->path = tare_outset_text(set->allocator, resolved, strlen(resolved), &set->path_size);
-        if (!set->path) return tare_fail(err, TARE_ERR_NOMEM, "output path");
+    while (lstat(set->path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        if (realpath(set->path, resolved)) return set_path(set, resolved, strlen(resolved), err);
+        if (errno != ENOENT)
+            return tare_outset_fail_errno(err, errno, "the output's link cannot be followed",
+                                          set->path);
+        if (stat(set->path, &st) == 0)
+            return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no regular file",
+                                    set->path);
+        TARE_TRY(follow_link(set, err));
     }
+    return TARE_OK;
+}
+
+/* Keeps OUT's path, links followed, and finds its last part. */
+static tare_status keep_path(tare_outset *set, const char *path, tare_error *err) {
+    TARE_TRY(set_path(set, path, strlen(path), err));
+    TARE_TRY(follow_links(set, err));
     const char *slash = strrchr(set->path, '/');
     set->final_name = slash ? slash + 1 : set->path;
     if (!*set->final_name || strcmp(set->final_name, ".") == 0 ||

@@ -246,6 +246,44 @@ static void a_link_is_followed(void **state) {
     check_file(real, "new");
 }
 
+/* What a link names may be made by way of it; relative names are those of the link's directory. */
+static void a_dangling_link_is_followed(void **state) {
+    (void)state;
+    char real[80], other[80];
+    struct stat st;
+    snprintf(real, sizeof real, "%s/real", dir);
+    snprintf(other, sizeof other, "%s/other", dir);
+    for (int is_absolute = 0; is_absolute < 2; is_absolute++) {
+        assert_int_equal(symlink("other", out), 0);
+        assert_int_equal(symlink(is_absolute ? real : "real", other), 0);
+        tare_outset *set = begin_file(&(tare_out_options){0});
+        assert_int_equal(tare_outset_commit(set, NULL), TARE_OK);
+        tare_outset_free(set);
+        assert_int_equal(lstat(out, &st), 0);
+        assert_true(S_ISLNK(st.st_mode));
+        assert_int_equal(lstat(other, &st), 0);
+        assert_true(S_ISLNK(st.st_mode));
+        check_file(real, "new");
+        unlink(real);
+        unlink(other);
+        unlink(out);
+    }
+}
+
+static void links_in_a_circle_are_an_error(void **state) {
+    (void)state;
+    char other[80];
+    tare_outset *set;
+    tare_error err;
+    const tare_out_options options = {.force = true};
+    snprintf(other, sizeof other, "%s/other", dir);
+    assert_int_equal(symlink("other", out), 0);
+    assert_int_equal(symlink("out", other), 0);
+    assert_int_equal(tare_outset_new(&set, out, &options, NULL, &err), TARE_ERR_IO);
+    assert_int_equal(err.os_error, ELOOP);
+    assert_int_equal(n_entries(dir), 2);
+}
+
 static void a_directory_is_exchanged(void **state) {
     (void)state;
     char path[96];
@@ -478,6 +516,8 @@ int main(void) {
         T(paths_that_name_nothing_are_refused),
         T(a_directory_that_is_gone_is_the_cause),
         T(a_link_is_followed),
+        T(a_dangling_link_is_followed),
+        T(links_in_a_circle_are_an_error),
         T(a_directory_is_exchanged),
         T(member_names_are_plain),
         T(more_members_than_descriptors),
