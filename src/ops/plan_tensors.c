@@ -18,7 +18,8 @@ typedef struct decider {
     tare_plan *plan;
     regex_t *regexes; /* one a rule */
     size_t n_regexes;
-    char *name; /* NUL-terminated copy, for the regexes */
+    bool *is_used; /* for each rule */
+    char *name;    /* NUL-terminated copy, for the regexes */
     size_t name_capacity;
     const tare_encoding **wanted; /* for each source tensor; its own: stays as it is */
     bool *is_dropped;
@@ -59,7 +60,8 @@ static tare_status compile_rules(decider *d, tare_error *err) {
     const tare_convert_options *o = &d->plan->options;
     if (o->n_rules == 0) return TARE_OK;
     d->regexes = tare_arena_array(&d->plan->arena, o->n_rules, sizeof *d->regexes);
-    if (!d->regexes) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+    d->is_used = TARE_NEW_ARRAY(&d->plan->arena, bool, o->n_rules);
+    if (!d->regexes || !d->is_used) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
     for (size_t i = 0; i < o->n_rules; i++) {
         int failed = regcomp(&d->regexes[i], o->rules[i].pattern, REG_EXTENDED | REG_NOSUB);
         if (failed == REG_ESPACE) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
@@ -117,6 +119,7 @@ static tare_status decide_wanted(decider *d, size_t i, tare_error *err) {
     TARE_TRY(find_rule(d, t->name, &rule, err));
     if (rule >= 0) {
         to = o->rules[rule].encoding;
+        d->is_used[rule] = true;
     } else if (o->type && t->n_dims >= 2 && is_float(t) && !is_part_of_scheme(d->plan->in, i) &&
                tare_role_of_name(t->name).role != TARE_ROLE_NORM) {
         to = o->type;
@@ -309,6 +312,29 @@ static void keep_all(tare_plan *p) {
     }
 }
 
+/* A rule that decides nothing is mostly a name that was mistyped. */
+static tare_status check_rules(const decider *d, tare_error *err) {
+    const tare_convert_options *o = &d->plan->options;
+    bool all_used = true;
+    for (size_t i = 0; i < d->n_regexes; i++) {
+        if (d->is_used[i]) continue;
+        all_used = false;
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.rule-unused");
+        tare_report_addf(o->report, &f,
+                         "the rule \"%s\" decides for no tensor: none that an earlier "
+                         "rule leaves has such a name",
+                         o->rules[i].pattern);
+    }
+    if (all_used || !o->strict) return TARE_OK;
+    return tare_fail(err, TARE_ERR_UNSUPPORTED, "a tensor type rule decides for no tensor");
+}
+
+/* Under `strict` the first loss is an error. */
+static tare_status check_loss(const decider *d, tare_error *err) {
+    if (!d->plan->options.strict || !d->loss) return TARE_OK;
+    return fail_tensor(d, d->loss_tensor, TARE_ERR_UNSUPPORTED, d->loss, err);
+}
+
 static tare_status decide_all(decider *d, tare_error *err) {
     tare_plan *p = d->plan;
     size_t n = p->in->catalog.n_tensors;
@@ -324,19 +350,18 @@ static tare_status decide_all(decider *d, tare_error *err) {
         TARE_TRY(decide_wanted(d, i, err));
         drop_companion(d, i);
     }
+    TARE_TRY(check_rules(d, err));
     p->is_identity = is_identity(d);
     if (p->is_identity) {
         keep_all(p);
-        return TARE_OK;
+        return check_loss(d, err);
     }
     for (size_t i = 0; i < n; i++) {
         if (d->is_dropped[i]) continue;
         size_t at = p->catalog.n_tensors++;
         TARE_TRY(decide(d, i, &p->tensors[at], &p->catalog.tensors[at], err));
     }
-    if (p->options.strict && d->loss)
-        return fail_tensor(d, d->loss_tensor, TARE_ERR_UNSUPPORTED, d->loss, err);
-    return TARE_OK;
+    return check_loss(d, err);
 }
 
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {
