@@ -257,10 +257,11 @@ static int check_stdout(const cli_command *command, const cli_write *write) {
 }
 
 static tare_status run_plan(const tare_plan *plan, const char *out_path, tare_error *err) {
-    if (cli.dry_run) return TARE_OK;
+    bool is_stdout = strcmp(out_path, "-") == 0;
+    if (cli.dry_run) return is_stdout ? TARE_OK : tare_plan_check(plan, err);
     cli_progress_start("writing");
-    tare_status status = strcmp(out_path, "-") == 0 ? tare_plan_run_fd(plan, STDOUT_FILENO, err)
-                                                    : tare_plan_run(plan, err);
+    tare_status status =
+        is_stdout ? tare_plan_run_fd(plan, STDOUT_FILENO, err) : tare_plan_run(plan, err);
     cli_progress_end();
     return status;
 }

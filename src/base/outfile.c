@@ -228,13 +228,35 @@ static tare_status make_temporary(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
+/* Where the output is to be, and whether it may be there. Changes nothing on disk. */
+static tare_status look(tare_outset *set, const char *path, tare_error *err) {
+    TARE_TRY(keep_path(set, path, err));
+    TARE_TRY(open_parent(set, err));
+    return check_existing(set, err);
+}
+
+/* Whether a file can be made in the directory: for the one who will not try. */
+static tare_status check_writable(const tare_outset *set, tare_error *err) {
+    if (faccessat(set->parent_fd, ".", W_OK | X_OK, AT_EACCESS) == 0) return TARE_OK;
+    return tare_outset_fail_errno(err, errno, "the output cannot be created", set->path);
+}
+
+tare_status tare_outset_check(const char *path, const tare_out_options *options,
+                              const tare_allocator *allocator, tare_error *err) {
+    tare_outset set = {.allocator = allocator, .options = *options, .parent_fd = -1, .temp_fd = -1};
+    tare_status status = look(&set, path, err);
+    if (status == TARE_OK) status = check_writable(&set, err);
+    if (status == TARE_OK) status = check_space(&set, err);
+    if (set.parent_fd >= 0) close(set.parent_fd);
+    tare_free(allocator, set.path, set.path_size);
+    return status;
+}
+
 static tare_status begin(tare_outset *set, const char *path, tare_error *err) {
     if (pthread_mutex_init(&set->mutex, NULL) != 0)
         return tare_fail(err, TARE_ERR_NOMEM, "output lock");
     set->has_mutex = true;
-    TARE_TRY(keep_path(set, path, err));
-    TARE_TRY(open_parent(set, err));
-    TARE_TRY(check_existing(set, err));
+    TARE_TRY(look(set, path, err));
     tare_remove_stale(set->parent_fd, set->final_name);
     TARE_TRY(check_space(set, err));
     return make_temporary(set, err);

@@ -25,6 +25,9 @@ typedef struct tare_out_options {
  * without subdirectories); everything else is ERR_ARG. */
 tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_options *options,
                             const tare_allocator *allocator, tare_error *err);
+/* What would make tare_outset_new fail; changes nothing on disk. */
+tare_status tare_outset_check(const char *path, const tare_out_options *options,
+                              const tare_allocator *allocator, tare_error *err);
 /* Adds member file `name` (NULL for a single file) with its final size, sparse, ready to be
  * written. *index counts from 0. Names are plain: no slash, no "..". Add all members before
  * threads write. */

@@ -96,12 +96,24 @@ static tare_status check_replaced(const tare_plan *p, tare_error *err) {
     return TARE_ERR_ARG;
 }
 
-static tare_status begin_files(conversion *c, tare_error *err) {
-    const tare_plan *p = c->plan;
+static tare_out_options out_options(const tare_plan *p) {
     tare_out_options options = {.is_directory = p->files.is_directory,
                                 .force = p->options.force,
                                 .no_sync = p->options.no_sync};
     for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
+    return options;
+}
+
+tare_status tare_plan_check(const tare_plan *plan, tare_error *err) {
+    TARE_REQUIRE(plan && plan->out_path, err);
+    const tare_out_options options = out_options(plan);
+    TARE_TRY(check_replaced(plan, err));
+    return tare_outset_check(plan->out_path, &options, plan->options.allocator, err);
+}
+
+static tare_status begin_files(conversion *c, tare_error *err) {
+    const tare_plan *p = c->plan;
+    const tare_out_options options = out_options(p);
     TARE_TRY(check_replaced(p, err));
     TARE_TRY(tare_outset_new(&c->set, p->out_path, &options, p->options.allocator, err));
     for (size_t i = 0; i < p->files.n_files; i++) {
