@@ -19,11 +19,17 @@ NAMES = ("Mixtral-8x7B-v0.1-KQ2.gguf", "Grok-100B-v1.0-Q4_0-00003-of-00009.gguf"
          "Hermes-2-Pro-Llama-3-8B-v1.0-F16.gguf", "not-a-known-arrangement.gguf",
          "Phi-3-mini-3.8B-ContextLength4k-instruct-v1.0.gguf", "mmproj-a-7B-v1.0-LoRA.gguf")
 METADATA = (
-    '[{"key":"a.u8","type":"u8","value":1},{"key":"b","type":"string","value":"x"}]',
-    '[{"key":"c","type":"array","value":{"type":"f32","values":[1,2.5]}}]',
-    '[{"key":"d","type":"string","value":{"hex":"ff00"}},{"key":"e","type":"bool","value":true}]')
-CARRIED = ('[{"name":"a","type":"u8","shape":[64],"as":"a"}]',
-           '[{"name":"b","type":"u16","shape":[4,8],"as":"b"}]')
+    '[{"key":"v.u8","type":"u8","value":255},{"key":"v.i64","type":"i64",'
+    '"value":-9223372036854775808},{"key":"v.f64","type":"f64","value":1.5e+300}]',
+    '[{"key":"v.bool","type":"bool","value":true},{"key":"v.string","type":"string",'
+    '"value":"\\u00e9"},{"key":"v.bytes","type":"string","value":{"hex":"ff00"}}]',
+    '[{"key":"a","type":"array","value":{"of":"array","items":[{"of":"string","items":["x","yz"]},'
+    '{"of":"u16","items":[7]},{"of":"f64","items":[]}]}}]')
+CARRIED = (
+    '{"version":1,"tensors":[{"stored":"a","name":"true name","type":"u8","shape":[8,8]},'
+    '{"stored":"b","name":"b","type":"u16","shape":[4,8]}]}',
+    '{"version":1,"tensors":[{"stored":"c","name":"c","type":"f4","shape":[2,1,1,1,8,8]},'
+    '{"stored":"a","name":"a","type":"c64","shape":[8]}]}')
 
 
 def archive(case, opened):
