@@ -279,7 +279,7 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
+static tare_status sync_all(tare_outset *set, tare_error *err) {
     for (size_t i = 0; i < set->n_members; i++) {
         const tare_out_member *m = &set->members[i];
         if (m->name && (!m->is_made || m->fd >= 0))
@@ -288,6 +288,11 @@ tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
     int failed = set->options.no_sync ? 0 : tare_os_sync(set->temp_fd);
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output cannot be synced", set->path);
+    return TARE_OK;
+}
+
+tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
+    TARE_TRY(sync_all(set, err));
     if (!set->options.no_sync && !set->options.is_directory) tare_os_forget(set->temp_fd);
     return TARE_OK;
 }
@@ -335,7 +340,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
 }
 
 tare_status tare_outset_commit(tare_outset *set, tare_error *err) {
-    TARE_TRY(tare_outset_sync(set, err));
+    TARE_TRY(sync_all(set, err));
     if (!set->temp_name[0]) {
         int failed = give_name(set);
         if (failed)

@@ -53,7 +53,8 @@ tare_status tare_outset_member_done(tare_outset *set, uint32_t index, tare_error
 int tare_outset_fd(const tare_outset *set);
 /* The path of the directory that is being built, NULL for a single file. Borrowed. */
 const char *tare_outset_directory(const tare_outset *set);
-/* Syncs everything written so far; the data may leave the page cache. */
+/* Syncs everything written so far and lets a single file go from the page cache, so that reading
+ * back reads the disk. */
 tare_status tare_outset_sync(tare_outset *set, tare_error *err);
 /* Syncs and gives the final name. After an error nothing of the output is left; the one exception
  * is a failed sync of the parent directory: then OUT is complete but may not survive a crash. */
