@@ -92,9 +92,15 @@ static const char *note_of(const tare_model *model, size_t i, const tare_tensor 
     return scheme ? scheme : "";
 }
 
+/* An empty table does not tell a pattern that matches nothing from a model without tensors. */
+static void note_no_match(const char *what) {
+    if (args.filter) cli_fail_text(CLI_YES, "--filter: no %s matches", what);
+}
+
 static void print_tensors(const tare_model *model) {
     size_t n;
     size_t *chosen = choose_tensors(model, &n);
+    if (n == 0) note_no_match("tensor");
     cli_table *table = cli_table_new("~NAME|TYPE|SHAPE|>SIZE|");
     for (size_t i = 0; i < n; i++) {
         const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
@@ -115,8 +121,10 @@ static void print_tensors(const tare_model *model) {
 static void print_metadata(const tare_model *model) {
     cli_table *table = cli_table_new(args.is_all ? "KEY|TYPE|VALUE" : "KEY|TYPE|~VALUE");
     const tare_metadata *entry;
+    size_t n = 0;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
         if (!is_wanted(entry->key)) continue;
+        n++;
         char *key = cli_escape(entry->key, false, 0);
         char *type = cli_value_type_text(&entry->value);
         char *value = cli_value_text(&entry->value, args.is_all ? 0 : VALUE_COLUMNS);
@@ -127,6 +135,7 @@ static void print_metadata(const tare_model *model) {
         free(type);
         free(value);
     }
+    if (n == 0) note_no_match("key");
     cli_table_print(table, stdout, 0);
     cli_table_free(table);
 }

@@ -27,7 +27,8 @@ static const cli_option options[] = {
      .text = &args.endian},
     {.name = "shard-size",
      .arg = "SIZE",
-     .help = "split into files of at most this size",
+     .help = "make OUT a directory of files of at most this size, with an index: "
+             "model-00001-of-00003.safetensors; for GGUF STEM-00001-of-00003.gguf",
      .size = &args.shard_size},
     {0},
 };

@@ -3,6 +3,7 @@
  * tare verify: every rule of the format, and with --deep every value; all findings are listed. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 
@@ -100,6 +101,11 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
 static int run(int argc, const char **argv) {
     (void)argc;
     const char *path = argv[0], *failed_path = path;
+    const char *const manifests[] = {args.manifest, args.write_manifest};
+    for (size_t i = 0; i < 2; i++) {
+        if (!manifests[i] || strcmp(manifests[i], "-") != 0) continue;
+        return cli_usage(&cmd_verify, "a manifest has a file of its own; write ./- for the name -");
+    }
     tare_report *report = tare_report_new();
     tare_model *model;
     tare_error err;

@@ -56,7 +56,7 @@ static size_t distance(const char *a, const char *b) {
 
 const char *cli_nearest(const char *word, const char *(*name_at)(void *ctx, size_t i), void *ctx) {
     const char *best = NULL;
-    size_t limit = strlen(word) / 3 + 1; /* more than a third wrong is another word */
+    size_t limit = least(strlen(word) / 3, 2); /* more than a third wrong is another word */
     size_t best_distance = limit + 1;
     const char *name;
     for (size_t i = 0; (name = name_at(ctx, i)) != NULL; i++) {

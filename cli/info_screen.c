@@ -124,8 +124,9 @@ static void print_sizes(const tare_model_summary *sum) {
                cli_exact_text(sum->n_parameters).text);
     }
     label("size");
-    printf("%s (%s bytes)\n", cli_size_text(sum->file_bytes).text,
-           cli_exact_text(sum->file_bytes).text);
+    printf("%s", cli_size_text(sum->file_bytes).text);
+    if (sum->file_bytes >= 1000) printf(" (%s bytes)", cli_exact_text(sum->file_bytes).text);
+    fputc('\n', stdout);
     if (sum->n_parameters) {
         label("bits/weight");
         printf("%.2f\n", (double)sum->tensor_bytes * 8 / (double)sum->n_parameters);

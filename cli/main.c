@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The command `tare`: finds the subcommand in the table, reads its options, runs it. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,7 @@ out:
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error that is told */
     if (argc < 2) {
         cli_help_all(stderr);
         return CLI_USAGE;

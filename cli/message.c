@@ -35,11 +35,24 @@ int cli_exit_code(tare_status status) {
     return CLI_INPUT;
 }
 
+/* The first failure to write to standard output: 0, or its errno. */
+static int output_errno;
+
+static void flush_output(void) {
+    if (fflush(stdout) != 0 && output_errno == 0) output_errno = errno;
+}
+
+/* Standard error, once what was printed before is out: both may go to one place. */
+static FILE *error_stream(void) {
+    flush_output();
+    return stderr;
+}
+
 int cli_usage(const cli_command *command, const char *format, ...) {
     const char *name = command ? command->name : "";
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "tare: %s%s", name, *name ? ": " : "");
+    fprintf(error_stream(), "tare: %s%s", name, *name ? ": " : "");
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\ntry: tare %s%s--help\n", name, *name ? " " : "");
     va_end(arguments);
@@ -49,7 +62,7 @@ int cli_usage(const cli_command *command, const char *format, ...) {
 int cli_fail_text(int code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("tare: ", stderr);
+    fputs("tare: ", error_stream());
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
@@ -62,13 +75,30 @@ int cli_fail(const tare_error *err, const char *path) {
     if (err->status == TARE_ERR_CANCELLED) return cli_fail_text(CLI_CANCELLED, "cancelled");
     char text[1200];
     cli_error_text(text, sizeof text, err, path);
-    fprintf(stderr, "tare: %s\n", text);
+    fprintf(error_stream(), "tare: %s\n", text);
     if (cli.json) cli_json_print(cli_json_error(err, path));
     return cli_exit_code(err->status);
 }
 
+/* The library knows no options; where one is the way out, the command names it. */
+static const char *own_words(const char *what) {
+    static const char *const words[][2] = {
+        {"the output exists, and force is off", "the output exists; --force replaces it"},
+    };
+    for (size_t i = 0; what && i < sizeof words / sizeof *words; i++) {
+        if (strcmp(what, words[i][0]) == 0) return words[i][1];
+    }
+    return what;
+}
+
 void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path) {
-    tare_error_format(buf, size, err, path ? cli_input_name(path) : NULL);
+    tare_error said = *err;
+    said.what = own_words(err->what);
+    /* An output without a name is standard output. */
+    if (!err->file[0] && strcmp(err->what, "the output cannot be written") == 0) {
+        path = "standard output";
+    }
+    tare_error_format(buf, size, &said, path ? cli_input_name(path) : NULL);
 }
 
 const char *cli_input_name(const char *path) {
@@ -127,6 +157,7 @@ static size_t count_code(code_count *counts, const char *code) {
 
 void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level,
                         size_t most) {
+    if (out == stderr) flush_output();
     code_count counts[CODES_MAX] = {{NULL, 0}};
     const tare_finding *finding;
     for (size_t i = 0; (finding = tare_report_at(report, i)) != NULL; i++) {
@@ -145,8 +176,10 @@ void cli_print_findings(FILE *out, const tare_report *report, const char *path, 
 }
 
 int cli_finish(int code) {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    if (errno == EPIPE) return 128 + SIGPIPE;
-    return cli_fail_text(errno == ENOSPC ? CLI_MEMORY : CLI_IO, "standard output: %s",
-                         strerror(errno));
+    flush_output();
+    if (output_errno == 0 && !ferror(stdout)) return code;
+    if (output_errno == EPIPE) return 128 + SIGPIPE;
+    bool is_full = output_errno == ENOSPC || output_errno == EDQUOT || output_errno == EFBIG;
+    return cli_fail_text(is_full ? CLI_MEMORY : CLI_IO, "standard output: %s",
+                         output_errno ? strerror(output_errno) : "cannot be written");
 }

@@ -32,7 +32,7 @@ static bool parse_rule(const cli_command *command, tare_type_rule *rule, const c
     }
     rule->encoding = tare_encoding_find((tare_str){equals + 1, strlen(equals + 1)});
     if (!rule->encoding) {
-        cli_usage(command, "--tensor-type: no type \"%s\"", safe + (strrchr(safe, '=') + 1 - safe));
+        cli_usage(command, "--tensor-type: no type \"%s\"", strrchr(safe, '=') + 1);
         goto out;
     }
     rule->pattern = cli_copy(text, (size_t)(equals - text));
@@ -45,6 +45,41 @@ static bool parse_rule(const cli_command *command, tare_type_rule *rule, const c
 out:
     free(safe);
     return is_good;
+}
+
+/* The library's words for a type that cannot be written, with its name; `buf` keeps them. */
+static void name_type(tare_error *err, char *buf, size_t size, const tare_convert_options *o) {
+    bool is_weighted = strcmp(err->what, "type needs an importance matrix") == 0;
+    if (!is_weighted && strcmp(err->what, "the type that is asked for cannot be encoded") != 0) {
+        return;
+    }
+    const tare_encoding *type = NULL;
+    for (size_t i = 0; i <= o->n_rules; i++) {
+        const tare_encoding *asked = i < o->n_rules ? o->rules[i].encoding : o->type;
+        if (!type && asked &&
+            (is_weighted ? tare_encoding_needs_importance(asked)
+                         : !tare_encoding_can_encode(asked))) {
+            type = asked;
+        }
+    }
+    if (!type) return;
+    snprintf(buf, size, "type %s %s", type->name,
+             is_weighted ? "needs an importance matrix, which cannot be given yet"
+                         : "cannot be written from other numbers");
+    err->what = buf;
+}
+
+/* The formats that can be written, for --to. */
+static int no_format(const cli_command *command) {
+    char names[160] = "";
+    tare_format_info format;
+    for (size_t i = 0; tare_format_at(i, &format); i++) {
+        size_t n = strlen(names);
+        if (format.can_write) {
+            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", format.name);
+        }
+    }
+    return cli_usage(command, "the output's name tells no format; say --to, one of: %s", names);
 }
 
 static bool fill_options(const cli_command *command, tare_convert_options *options,
@@ -131,7 +166,8 @@ static void print_groups(const tare_plan *plan) {
         if (groups[i].from_bytes == groups[i].to_bytes) {
             snprintf(text, sizeof text, "%s", cli_size_text(groups[i].to_bytes).text);
         } else {
-            snprintf(text, sizeof text, "%s -> %s", cli_size_text(groups[i].from_bytes).text,
+            /* Sizes take at most 7 columns: so the arrows stand below each other. */
+            snprintf(text, sizeof text, "%s -> %7s", cli_size_text(groups[i].from_bytes).text,
                      cli_size_text(groups[i].to_bytes).text);
         }
         cli_table_add(table, text);
@@ -287,8 +323,13 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     tare_type_rule *rules = cli_alloc(write->type_rules.n, sizeof *rules);
     tare_plan *plan = NULL;
     tare_error err;
+    char words[120];
     int code = CLI_USAGE;
     if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) goto out;
+    if (!write->to && !tare_format_of_path(out_path)) {
+        no_format(command);
+        goto out;
+    }
     if (!fill_options(command, &options, write, report, rules)) goto out;
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(plan, out_path, &err);
@@ -299,6 +340,7 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
                            FINDINGS_MAX);
     }
     if (status == TARE_OK) tell(plan, out_path, report);
+    if (status != TARE_OK) name_type(&err, words, sizeof words, &options);
     code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
 out:
     tare_plan_free(plan);

@@ -233,6 +233,7 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout, 
     }
     layout->index_name = tare_arena_str(&m->arena, main_file->name).ptr;
     const char *path = tare_join_path(&m->arena, f->path, main_file->name);
+    layout->index_path = path;
     if (!layout->index_name || !path) return tare_fail(err, TARE_ERR_NOMEM, "index");
     tare_reader reader;
     tare_status status = tare_reader_open(&reader, path, false, err);
@@ -241,7 +242,7 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout, 
         tare_reader_close(&reader);
     }
     if (status != TARE_OK) {
-        tare_error_file(err, layout->index_name);
+        tare_error_file(err, path);
         return status;
     }
     return tare_safetensors_open_index(m, layout, f->path, &tare_format_hf, options, err);

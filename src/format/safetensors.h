@@ -47,6 +47,7 @@ typedef struct tare_safetensors_layout {
     tare_safetensors_shard *shards;
     size_t n_shards;
     const char *index_name; /* NULL: there is no index */
+    const char *index_path; /* what messages call it */
     tare_str index_text;
     size_t typed_shard, resources_shard; /* where tare.metadata and tare.resources were found and
                                             taken; n_shards: nowhere */

@@ -175,7 +175,7 @@ static tare_status fail_mapping(const index_walk *w, const mapping *entry, int64
                                 const char *what, tare_error *err) {
     tare_fail_at(err, TARE_ERR_CORRUPT, entry->offset, what);
     tare_error_item(err, TARE_ITEM_TENSOR, tensor, entry->tensor);
-    tare_error_file(err, w->layout->index_name);
+    tare_error_file(err, w->layout->index_path);
     return TARE_ERR_CORRUPT;
 }
 
@@ -221,7 +221,7 @@ static void check_total(const index_walk *w) {
     if (tare_json_f64(&w->total_size, &total) && total == (double)sum) return;
     tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "safetensors.total-size");
     finding.offset = w->total_size.offset;
-    finding.file = tare_str_of(w->layout->index_name);
+    finding.file = tare_str_of(w->layout->index_path);
     finding.text = TARE_STR("total_size is not the size of all tensors");
     tare_report_add(w->options->report, &finding);
 }
@@ -248,7 +248,7 @@ static tare_status open_set(index_walk *w, const char *directory, const tare_for
                             tare_error *err) {
     if (!scan(w) || !read_map(w)) {
         tare_json_status(&w->j, err);
-        tare_error_file(err, w->layout->index_name);
+        tare_error_file(err, w->layout->index_path);
         return w->j.err.status;
     }
     TARE_TRY(open_files(w, directory, err));

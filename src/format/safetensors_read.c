@@ -217,7 +217,9 @@ static tare_status open_index(tare_model *m, tare_safetensors_layout *layout,
     if (!directory) return tare_fail(err, TARE_ERR_NOMEM, "path of the index");
     layout->index_name =
         tare_arena_str(&m->arena, tare_str_of(reader->name + strlen(directory))).ptr;
-    if (!layout->index_name) return tare_fail(err, TARE_ERR_NOMEM, "name of the index");
+    layout->index_path = tare_arena_str(&m->arena, tare_str_of(reader->name)).ptr;
+    if (!layout->index_name || !layout->index_path)
+        return tare_fail(err, TARE_ERR_NOMEM, "name of the index");
     TARE_TRY(tare_safetensors_read_index(m, layout, reader, err));
     return tare_safetensors_open_index(m, layout, directory, &tare_format_safetensors, options,
                                        err);
