@@ -6,7 +6,8 @@
 #   make check-more   foreign architectures, 32 bits, thread sanitizer, long fuzzing
 #   make bench        build optimised and run the benchmarks
 #   make              build optimised
-#   make install      install the optimised build under PREFIX (DESTDIR is honoured)
+#   make install      install the optimised build under PREFIX (DESTDIR is honoured); as root into
+#                     /usr or /usr/local the linker's cache is brought up to date, too
 #   make format       let clang-format lay out all sources
 #   make clean        remove build/ but for the Python environment
 
@@ -33,6 +34,7 @@ bench: setup-build
 
 install: build-release
 	cmake --install build/release --prefix $(PREFIX)
+	@case "$(DESTDIR):$(PREFIX):$$(id -u)" in :/usr:0|:/usr/local:0) ldconfig ;; esac
 
 format:
 	scripts/check-format.py --fix
