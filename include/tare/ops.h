@@ -100,8 +100,9 @@ TARE_API void tare_plan_summarize(const tare_plan *plan, tare_plan_summary *out)
 TARE_API bool tare_plan_tensor_at(const tare_plan *plan, size_t i, tare_plan_tensor *out);
 /* Output file i: its name relative to the output directory (or the path itself) and its size. */
 TARE_API bool tare_plan_file_at(const tare_plan *plan, size_t i, tare_file_info *out);
-/* Whether the output can be written where it is to be: what tare_plan_run finds out before it writes
- * (it exists and `force` is off, its directory is missing, there is no space). Changes nothing. */
+/* Whether the output can be written where it is to be: what tare_plan_run finds out before it
+ * writes (it exists and `force` is off, its directory is missing, there is no space). Changes
+ * nothing. */
 TARE_API tare_status tare_plan_check(const tare_plan *plan, tare_error *err);
 /* Writes it. On failure nothing new stands under the final name and an old file is whole.
  * Memory: at most 64 MiB + 16 MiB a thread, beside the directories. */
