@@ -6,6 +6,7 @@
 #include "encoding/blocks.h"
 #include "encoding/levels.h"
 #include "encoding/numbers.h"
+#include "encoding/pack.h"
 
 enum { MXFP4_BYTES = 17, NVFP4_BYTES = 36 };
 
@@ -31,8 +32,9 @@ static float largest_magnitude(const float *x, int n) {
 }
 
 static void put_codes(uint8_t *qs, const float *x, int half, float scale) {
-    for (int i = 0; i < half; i++)
-        qs[i] = (uint8_t)(nearest_level(x[i], scale) | nearest_level(x[i + half], scale) << 4);
+    uint8_t codes[32];
+    for (int i = 0; i < 2 * half; i++) codes[i] = nearest_level(x[i], scale);
+    tare_pack_halves(qs, codes, half);
 }
 
 /* floor(log2(a)) as the C library's log2f and floorf give it: log2f rounds to f32, so that just
@@ -47,18 +49,13 @@ static int floor_log2(float a) {
     return 1 - fraction < ldexp(ln2, gap - 1) ? k : k - 1;
 }
 
-/* 2^(e - 128), with subnormals for e = 0 and 1. */
-static float half_e8m0(uint8_t e) {
-    return tare_f32_of_bits(e < 2 ? UINT32_C(0x00200000) << e : (uint32_t)(e - 1) << 23);
-}
-
 static void encode_block_mxfp4(uint8_t *y, const float *x, const float *importance) {
     (void)importance;
     float most = largest_magnitude(x, 32);
     uint8_t e = 0;
     if (most > 0) e = isinf(most) ? 0 : (uint8_t)(floor_log2(most) - 2 + 127);
     y[0] = e;
-    put_codes(y + 1, x, 16, half_e8m0(e));
+    put_codes(y + 1, x, 16, tare_half_of_e8m0(e));
 }
 
 /* x > 0 to unsigned E4M3, halves up; never its NaN: at most 448. */
@@ -76,20 +73,11 @@ static uint8_t ue4m3_of_f32(float x) {
     return exponent >= 15 || code >= 15 << 3 ? 0x7e : (uint8_t)code;
 }
 
-/* Half its value, since the levels are doubled. */
-static float half_ue4m3(uint8_t code) {
-    int exponent = code >> 3 & 15, mantissa = code & 7;
-    if (code == 0 || code == 0x7f) return 0;
-    float value =
-        exponent ? ldexpf(1 + (float)mantissa / 8, exponent - 7) : ldexpf((float)mantissa, -9);
-    return value * 0.5f;
-}
-
 static void encode_block_nvfp4(uint8_t *y, const float *x, const float *importance) {
     (void)importance;
     for (int s = 0; s < 4; s++) {
         y[s] = ue4m3_of_f32(largest_magnitude(x + 16 * s, 16) / 6);
-        put_codes(y + 4 + 8 * s, x + 16 * s, 8, half_ue4m3(y[s]));
+        put_codes(y + 4 + 8 * s, x + 16 * s, 8, tare_half_of_ue4m3(y[s]));
     }
 }
 

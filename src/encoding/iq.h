@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Byte layouts of the IQ formats' super-blocks of 256 elements; d is an f16 at byte 0 but for
- * iq1_m, whose f16 is spread over its scales. */
+ * Byte layouts of the IQ formats' super-blocks of 256 elements (iq4_nl: 32); d is an f16 at byte 0
+ * but for iq1_m, whose f16 is spread over its scales. */
 #ifndef TARE_ENCODING_IQ_H
 #define TARE_ENCODING_IQ_H
 
@@ -36,7 +36,15 @@ enum {
     IQ1_M_QS = 0,
     IQ1_M_QH = 32,     /* nibbles: 3 index bits, sign of the shift */
     IQ1_M_SCALES = 48, /* 4 u16: 4 x 3 scale bits, a nibble of d on top */
-    IQ1_M_BYTES = 56
+    IQ1_M_BYTES = 56,
+
+    IQ4_NL_QS = 2,
+    IQ4_NL_BYTES = 18,
+
+    IQ4_XS_HIGH = 2, /* u16: upper pairs of eight 6-bit scales, stored + 32 */
+    IQ4_XS_LOW = 4,
+    IQ4_XS_QS = 8,
+    IQ4_XS_BYTES = 136
 };
 
 /* Elements of iq1 are -1, 0, 1, all shifted by this up or down. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "encoding/blocks.h"
-#include "encoding/iq.h"
+#include "encoding/iq_pack.h"
 #include "encoding/lattice.h"
 #include "encoding/numbers.h"
 #include "encoding/search.h"
@@ -177,15 +177,13 @@ static void place(iq1_sub *b, const float *x, int n, int groups_per_half) {
 }
 
 /* 3-bit scale. */
-static uint32_t stored_scale(float inverse, float scale) {
-    return (uint32_t)tare_clamp_i32(tare_round_even(0.5f * (inverse * scale - 1)), 0, 7);
+static uint8_t stored_scale(float inverse, float scale) {
+    return (uint8_t)tare_clamp_i32(tare_round_even(0.5f * (inverse * scale - 1)), 0, 7);
 }
 
 static void encode_block_iq1_s(uint8_t *y, const float *x, const float *importance) {
     float sigma2 = sigma2_of(x), scales[8] = {0}, max = 0;
-    uint16_t qh[8] = {0};
-    bool is_down[8] = {0};
-    memset(y, 0, IQ1_S_BYTES);
+    tare_iq_codes c = {0};
     for (int j = 0; j < 8; j++) {
         iq1_sub b;
         const float *xj = x + 32 * j;
@@ -196,24 +194,20 @@ static void encode_block_iq1_s(uint8_t *y, const float *x, const float *importan
         if (s.first < 0) continue;
         take_split(&b, &s, 32);
         place(&b, xj, 32, 4);
-        for (int k = 0; k < 4; k++) {
-            y[IQ1_S_QS + 4 * j + k] = (uint8_t)b.points[k];
-            qh[j] |= (uint16_t)(b.points[k] >> 8 << 3 * k);
-        }
+        memcpy(c.points + 4 * j, b.points, sizeof b.points);
+        c.signs[j] = b.shift & 1;
         scales[j] = b.scale;
-        is_down[j] = b.shift & 1;
         max = max > b.scale ? max : b.scale;
     }
+    c.is_empty = max == 0;
     float d = max / 15;
-    if (max != 0) tare_store_le16(y, tare_f16_of_f32(d * 1.125f));
-    for (int j = 0; j < 8; j++) {
-        uint32_t top = max != 0 ? stored_scale(1 / d, scales[j]) | (uint32_t)is_down[j] << 3 : 0;
-        tare_store_le16(y + IQ1_S_QH + 2 * j, (uint16_t)(qh[j] | top << 12));
-    }
+    if (!c.is_empty) c.d = tare_f16_of_f32(d * 1.125f);
+    for (int j = 0; j < 8 && !c.is_empty; j++) c.scales[j] = stored_scale(1 / d, scales[j]);
+    tare_pack_iq1_s(y, &c);
 }
 
 /* The scale of an iq1_m super-block that fits its codes best. */
-static float fit_m(const iq1_sub *subs, const uint32_t *stored, const float *x,
+static float fit_m(const iq1_sub *subs, const uint8_t *stored, const float *x,
                    const float *importance, float sigma2, float otherwise) {
     const tare_lattice *l = tare_lattice_get(TARE_LATTICE_IQ1);
     float qx = 0, qq = 0;
@@ -234,8 +228,8 @@ static float fit_m(const iq1_sub *subs, const uint32_t *stored, const float *x,
 
 static void encode_block_iq1_m(uint8_t *y, const float *x, const float *importance) {
     iq1_sub subs[16];
+    tare_iq_codes c = {0};
     float sigma2 = sigma2_of(x), max = 0;
-    memset(y, 0, IQ1_M_BYTES);
     for (int j = 0; j < 16; j++) {
         iq1_sub *b = &subs[j];
         const float *xj = x + 16 * j;
@@ -247,24 +241,18 @@ static void encode_block_iq1_m(uint8_t *y, const float *x, const float *importan
         if (s.first < 0) continue;
         take_split(b, &s, 16);
         place(b, xj, 16, 1);
-        y[IQ1_M_QS + 2 * j] = (uint8_t)b->points[0];
-        y[IQ1_M_QS + 2 * j + 1] = (uint8_t)b->points[1];
-        y[IQ1_M_QH + j] = (uint8_t)(b->points[0] >> 8 | b->points[1] >> 8 << 4);
+        memcpy(c.points + 2 * j, b->points, 2 * sizeof b->points[0]);
+        c.signs[2 * j] = b->shift & 1;
+        c.signs[2 * j + 1] = (uint8_t)(b->shift >> 1);
         max = max > b->scale ? max : b->scale;
     }
-    if (max == 0) return;
-    float d = max / 15;
-    uint32_t stored[16], packed[4] = {0};
-    for (int j = 0; j < 16; j++) {
-        stored[j] = stored_scale(1 / d, subs[j].scale);
-        packed[j / 4] |= stored[j] << 3 * (j % 4);
-        y[IQ1_M_QH + j] |= (uint8_t)((subs[j].shift & 1) << 3 | (subs[j].shift >> 1) << 7);
+    c.is_empty = max == 0;
+    if (!c.is_empty) {
+        float d = max / 15;
+        for (int j = 0; j < 16; j++) c.scales[j] = stored_scale(1 / d, subs[j].scale);
+        c.d = tare_f16_of_f32(fit_m(subs, c.scales, x, importance, sigma2, d) * 1.1125f);
     }
-    d = fit_m(subs, stored, x, importance, sigma2, d);
-    uint32_t half = tare_f16_of_f32(d * 1.1125f);
-    for (int j = 0; j < 4; j++)
-        tare_store_le16(y + IQ1_M_SCALES + 2 * j,
-                        (uint16_t)(packed[j] | (half >> 4 * j & 15) << 12));
+    tare_pack_iq1_m(y, &c);
 }
 
 static void encode_iq1_s(const tare_rows_mut *dst, const float *src,

@@ -2,14 +2,12 @@
  *
  * Encoders of iq4_nl and iq4_xs: 4-bit codes for sixteen uneven levels, one scale for 32 elements
  * (nl), or eight 6-bit scales under one f16 (xs). Byte for byte what ggml's encoders write. */
-#include <string.h>
-
 #include "encoding/blocks.h"
+#include "encoding/iq.h"
 #include "encoding/levels.h"
 #include "encoding/numbers.h"
+#include "encoding/pack.h"
 #include "encoding/search.h"
-
-enum { IQ4_NL_BYTES = 18, IQ4_XS_BYTES = 136, IQ4_XS_HIGH = 2, IQ4_XS_LOW = 4, IQ4_XS_QS = 8 };
 
 /* The nearest level; of two equally near the upper one. */
 static uint8_t nearest_level(float x) {
@@ -77,8 +75,9 @@ static float twice_mean_square(const float *x, int n) {
 }
 
 static void put_codes(uint8_t *qs, const float *x, float inverse) {
-    for (int i = 0; i < 16; i++)
-        qs[i] = (uint8_t)(nearest_level(inverse * x[i]) | nearest_level(inverse * x[i + 16]) << 4);
+    uint8_t codes[32];
+    for (int i = 0; i < 32; i++) codes[i] = nearest_level(inverse * x[i]);
+    tare_pack_halves(qs, codes, 16);
 }
 
 static void encode_block_nl(uint8_t *y, const float *x, const float *importance) {
@@ -86,7 +85,7 @@ static void encode_block_nl(uint8_t *y, const float *x, const float *importance)
     weigh(weights, x, importance, twice_mean_square(x, 32));
     float scale = search_scale(x, weights);
     tare_store_le16(y, tare_f16_of_f32(scale));
-    put_codes(y + 2, x, scale != 0 ? 1 / scale : 0);
+    put_codes(y + IQ4_NL_QS, x, scale != 0 ? 1 / scale : 0);
 }
 
 static void encode_block_xs(uint8_t *y, const float *x, const float *importance) {
@@ -101,18 +100,15 @@ static void encode_block_xs(uint8_t *y, const float *x, const float *importance)
     }
     float d = -peak / 32;
     float inverse = d != 0 ? 1 / d : 0;
-    uint32_t high = 0;
-    memset(y + IQ4_XS_LOW, 0, 4);
+    uint8_t stored[8];
     for (int j = 0; j < 8; j++) {
         int32_t l = tare_clamp_i32(tare_round_even(inverse * scales[j]), -32, 31);
         float sub = d * (float)l;
         put_codes(y + IQ4_XS_QS + 16 * j, x + 32 * j, sub != 0 ? 1 / sub : 0);
-        uint32_t stored = (uint32_t)(l + 32);
-        y[IQ4_XS_LOW + j / 2] |= (uint8_t)((stored & 15) << 4 * (j % 2));
-        high |= stored >> 4 << 2 * j;
+        stored[j] = (uint8_t)(l + 32);
     }
     tare_store_le16(y, tare_f16_of_f32(d));
-    tare_store_le16(y + IQ4_XS_HIGH, (uint16_t)high);
+    tare_pack_iq4_scales(y + IQ4_XS_LOW, y + IQ4_XS_HIGH, stored);
 }
 
 static void encode_iq4_nl(const tare_rows_mut *dst, const float *src,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "encoding/blocks.h"
-#include "encoding/iq.h"
+#include "encoding/iq_pack.h"
 #include "encoding/lattice.h"
 #include "encoding/numbers.h"
 #include "encoding/search.h"
@@ -78,14 +78,6 @@ typedef struct sub_block {
     uint8_t levels[32];
     uint16_t points[8];
 } sub_block;
-
-/* A super-block's codes, for the packers. */
-typedef struct iq_codes {
-    uint16_t points[64]; /* of each group of lanes */
-    uint8_t signs[32];   /* of each eight elements */
-    uint8_t scales[16];
-    bool is_empty; /* all scales are 0 */
-} iq_codes;
 
 static void weigh(sub_block *b, const float *x, const float *importance, const iq_form *form,
                   float sigma2) {
@@ -248,9 +240,8 @@ static bool encode_sub(sub_block *b, float *out_scale, const float *x, const flo
     return true;
 }
 
-/* Codes of a super-block; returns the f16 of its scale. */
-static uint16_t encode_super(iq_codes *c, const float *x, const float *importance,
-                             const iq_form *form) {
+static void encode_super(tare_iq_codes *c, const float *x, const float *importance,
+                         const iq_form *form) {
     const tare_lattice *l = tare_lattice_get(form->lattice);
     int n_subs = form->sub == 16 ? 16 : 8, n_groups = form->sub / l->lanes;
     float scales[16], max = 0, sum = 0;
@@ -268,88 +259,21 @@ static uint16_t encode_super(iq_codes *c, const float *x, const float *importanc
         memcpy(c->signs + j * form->sub / 8, b.signs, (size_t)form->sub / 8);
     }
     c->is_empty = max == 0;
-    if (c->is_empty) return 0;
+    if (c->is_empty) return;
     float d = max / 31;
     float inverse = 1 / d;
     for (int j = 0; j < n_subs; j++)
         c->scales[j] =
             (uint8_t)tare_clamp_i32(tare_round_even(0.5f * (inverse * scales[j] - 1)), 0, 15);
-    return tare_f16_of_f32(d * form->stored_factor);
-}
-
-/* ---- packing --------------------------------------------------------------------------------- */
-
-static void encode_block_iq2_xxs(uint8_t *y, const float *x, const float *importance) {
-    iq_codes c;
-    uint16_t d = encode_super(&c, x, importance, &form_iq2_xxs);
-    memset(y, 0, IQ2_XXS_BYTES);
-    tare_store_le16(y, d);
-    if (c.is_empty) return;
-    for (int j = 0; j < 8; j++) {
-        uint32_t points = 0, signs = (uint32_t)c.scales[j] << 28;
-        for (int k = 0; k < 4; k++) {
-            points |= (uint32_t)c.points[4 * j + k] << 8 * k;
-            signs |= (uint32_t)c.signs[4 * j + k] << 7 * k;
-        }
-        tare_store_le32(y + IQ2_XXS_QS + 8 * j, points);
-        tare_store_le32(y + IQ2_XXS_QS + 8 * j + 4, signs);
-    }
-}
-
-static void pack_nibbles(uint8_t *out, const uint8_t *values, int n) {
-    for (int i = 0; i < n; i += 2) out[i / 2] = (uint8_t)(values[i] | values[i + 1] << 4);
-}
-
-static void encode_block_iq2_xs(uint8_t *y, const float *x, const float *importance) {
-    iq_codes c;
-    uint16_t d = encode_super(&c, x, importance, &form_iq2_xs);
-    memset(y, 0, IQ2_XS_BYTES);
-    tare_store_le16(y, d);
-    if (c.is_empty) return;
-    for (int k = 0; k < 32; k++)
-        tare_store_le16(y + IQ2_XS_QS + 2 * k, (uint16_t)(c.points[k] | c.signs[k] << 9));
-    pack_nibbles(y + IQ2_XS_SCALES, c.scales, 16);
-}
-
-static void encode_block_iq2_s(uint8_t *y, const float *x, const float *importance) {
-    iq_codes c;
-    tare_store_le16(y, encode_super(&c, x, importance, &form_iq2_s));
-    memset(y + IQ2_S_QH, 0, 8);
-    for (int k = 0; k < 32; k++) {
-        y[IQ2_S_QS + k] = (uint8_t)c.points[k];
-        y[IQ2_S_SIGNS + k] = c.signs[k];
-        y[IQ2_S_QH + k / 4] |= (uint8_t)(c.points[k] >> 8 << 2 * (k % 4));
-    }
-    pack_nibbles(y + IQ2_S_SCALES, c.scales, 16);
-}
-
-static void encode_block_iq3_xxs(uint8_t *y, const float *x, const float *importance) {
-    iq_codes c;
-    uint16_t d = encode_super(&c, x, importance, &form_iq3_xxs);
-    memset(y, 0, IQ3_XXS_BYTES);
-    tare_store_le16(y, d);
-    if (c.is_empty) return;
-    for (int k = 0; k < 64; k++) y[IQ3_XXS_QS + k] = (uint8_t)c.points[k];
-    for (int j = 0; j < 8; j++) {
-        uint32_t signs = (uint32_t)c.scales[j] << 28;
-        for (int k = 0; k < 4; k++) signs |= (uint32_t)c.signs[4 * j + k] << 7 * k;
-        tare_store_le32(y + IQ3_XXS_SIGNS + 4 * j, signs);
-    }
-}
-
-static void encode_block_iq3_s(uint8_t *y, const float *x, const float *importance) {
-    iq_codes c;
-    tare_store_le16(y, encode_super(&c, x, importance, &form_iq3_s));
-    memset(y + IQ3_S_QH, 0, 8);
-    for (int k = 0; k < 64; k++) {
-        y[IQ3_S_QS + k] = (uint8_t)c.points[k];
-        y[IQ3_S_QH + k / 8] |= (uint8_t)(c.points[k] >> 8 << k % 8);
-    }
-    memcpy(y + IQ3_S_SIGNS, c.signs, 32);
-    pack_nibbles(y + IQ3_S_SCALES, c.scales, 8);
+    c->d = tare_f16_of_f32(d * form->stored_factor);
 }
 
 #define DEFINE_ENCODE(name, NAME)                                                                  \
+    static void encode_block_##name(uint8_t *y, const float *x, const float *importance) {         \
+        tare_iq_codes c;                                                                           \
+        encode_super(&c, x, importance, &form_##name);                                             \
+        tare_pack_##name(y, &c);                                                                   \
+    }                                                                                              \
     static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
                               const tare_encode_params *params) {                                  \
         tare_encode_blocks(dst, src, params, 256, NAME##_BYTES, encode_block_##name);              \

@@ -9,6 +9,7 @@
 #include "encoding/blocks.h"
 #include "encoding/kquant.h"
 #include "encoding/numbers.h"
+#include "encoding/pack.h"
 #include "encoding/searches.h"
 
 /* Super-blocks on their way: enough of them that each has a lane of its own in a vector. One scale,
@@ -122,24 +123,6 @@ static float store_factor(uint8_t *y, float factor) {
     return tare_load_f16(y);
 }
 
-/* Four 2-bit codes a byte: elements l, l + 32, l + 64, l + 96 of each half. */
-static void pack_2bit(uint8_t *qs, const uint8_t *codes) {
-    for (int h = 0; h < 2; h++)
-        for (int l = 0; l < 32; l++) {
-            const uint8_t *c = codes + 128 * h + l;
-            qs[32 * h + l] = (uint8_t)(c[0] | c[32] << 2 | c[64] << 4 | c[96] << 6);
-        }
-}
-
-/* Bit `at` of eight codes a byte: elements l, l + 32, ..., l + 224. */
-static void pack_bits(uint8_t *bits, const uint8_t *codes, int at) {
-    uint8_t sum[32] = {0};
-    for (int g = 7; g >= 0; g--)
-        for (int l = 0; l < 32; l++)
-            sum[l] = (uint8_t)((sum[l] + sum[l]) | (codes[32 * g + l] >> at & 1));
-    memcpy(bits, sum, 32);
-}
-
 static const float no_mins[16] = {0};
 
 /* ---- q2_K ------------------------------------------------------------------------------------ */
@@ -155,7 +138,7 @@ static void encode_block_q2_k(uint8_t *y, batch *b, size_t k, integers *found) {
         mins[j] = dmin * (float)(s >> 4);
     }
     b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, mins, 16, 0, 3);
-    pack_2bit(y + Q2_K_QS, b->codes + 256 * k);
+    tare_pack_2bit(y + Q2_K_QS, b->codes + 256 * k);
 }
 
 static void encode_batch_q2_k(uint8_t *y, batch *b) {
@@ -172,15 +155,6 @@ static void encode_batch_q2_k(uint8_t *y, batch *b) {
 }
 
 /* ---- q3_K ------------------------------------------------------------------------------------ */
-
-/* Sixteen 6-bit values: low nibbles in 8 bytes, high pairs in 4. */
-static void pack_q3_scales(uint8_t *s, const uint8_t *values) {
-    memset(s, 0, 12);
-    for (int j = 0; j < 16; j++) {
-        s[j % 8] |= (uint8_t)((values[j] & 15) << (j < 8 ? 0 : 4));
-        s[8 + j % 4] |= (uint8_t)(values[j] >> 4 << 2 * (j / 4));
-    }
-}
 
 /* The value of largest magnitude among signed scales. */
 static float signed_peak_of(const float *v, int n) {
@@ -233,13 +207,13 @@ static void encode_block_q3_k(uint8_t *y, batch *b, size_t k, float factor, cons
     uint8_t *codes = b->codes + 256 * k;
     float scales[16];
     /* Without any scale the reference leaves the scale bytes zero, which read as -32. */
-    pack_q3_scales(y + Q3_K_SCALES, ls);
+    tare_pack_q3_scales(y + Q3_K_SCALES, ls);
     float d = store_factor(y + Q3_K_D, factor);
     for (int j = 0; j < 16; j++) scales[j] = d * (float)(ls[j] - 32);
     b->by->recode(codes, b->x + 256 * k, scales, no_mins, 16, -4, 3);
-    pack_bits(y + Q3_K_HMASK, codes, 2);
+    tare_pack_bits(y + Q3_K_HMASK, codes, 2);
     for (int i = 0; i < 256; i++) codes[i] &= 3;
-    pack_2bit(y + Q3_K_QS, codes);
+    tare_pack_2bit(y + Q3_K_QS, codes);
 }
 
 static void encode_batch_q3_k(uint8_t *y, batch *b) {
@@ -252,20 +226,6 @@ static void encode_batch_q3_k(uint8_t *y, batch *b) {
 
 /* ---- q4_K and q5_K ----------------------------------------------------------------------------
  */
-
-/* Eight pairs of 6-bit values in 12 bytes; values above 63 (which the weighted search can give)
- * spill as they do in the reference. */
-static void pack_k4_scales(uint8_t *s, const uint8_t *ls, const uint8_t *lm) {
-    for (int j = 0; j < 4; j++) {
-        s[j] = ls[j];
-        s[j + 4] = lm[j];
-    }
-    for (int j = 4; j < 8; j++) {
-        s[j + 4] = (uint8_t)((ls[j] & 15) | (lm[j] & 15) << 4);
-        s[j - 4] |= (uint8_t)(ls[j] >> 4 << 6);
-        s[j] |= (uint8_t)(lm[j] >> 4 << 6);
-    }
-}
 
 static void clamp_63(uint8_t *v) {
     for (int j = 0; j < 8; j++)
@@ -281,7 +241,7 @@ static void encode_affine_8(uint8_t *y, batch *b, size_t k, integers *found,
         clamp_63(ls);
         clamp_63(lm);
     }
-    pack_k4_scales(y + Q4_K_SCALES, ls, lm);
+    tare_pack_k4_scales(y + Q4_K_SCALES, ls, lm);
     float d = store_factor(y + Q4_K_D, found->d[k]);
     float dmin = store_factor(y + Q4_K_DMIN, found->dmin[k]);
     for (int j = 0; j < 8; j++) {
@@ -293,20 +253,12 @@ static void encode_affine_8(uint8_t *y, batch *b, size_t k, integers *found,
     b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, mins, 32, 0, form->plain.top);
 }
 
-/* Nibbles: elements l and l + 32 of each 64. */
-static void pack_nibbles(uint8_t *qs, const uint8_t *codes) {
-    for (int g = 0; g < 4; g++)
-        for (int l = 0; l < 32; l++)
-            qs[32 * g + l] =
-                (uint8_t)((codes[64 * g + l] & 15) | (codes[64 * g + 32 + l] & 15) << 4);
-}
-
 static void encode_batch_q4_k(uint8_t *y, batch *b) {
     integers found;
     search_affine(&found, b, &form_q4);
     for (size_t k = 0; k < b->n; k++, y += Q4_K_BYTES) {
         encode_affine_8(y, b, k, &found, &form_q4);
-        pack_nibbles(y + Q4_K_QS, b->codes + 256 * k);
+        tare_pack_quarters(y + Q4_K_QS, b->codes + 256 * k);
     }
 }
 
@@ -316,24 +268,12 @@ static void encode_batch_q5_k(uint8_t *y, batch *b) {
     for (size_t k = 0; k < b->n; k++, y += Q5_K_BYTES) {
         const uint8_t *codes = b->codes + 256 * k;
         encode_affine_8(y, b, k, &found, &form_q5);
-        pack_bits(y + Q5_K_QH, codes, 4);
-        pack_nibbles(y + Q5_K_QS, codes);
+        tare_pack_bits(y + Q5_K_QH, codes, 4);
+        tare_pack_quarters(y + Q5_K_QS, codes);
     }
 }
 
 /* ---- q6_K ------------------------------------------------------------------------------------ */
-
-static void pack_q6(uint8_t *y, const uint8_t *codes) {
-    for (int h = 0; h < 2; h++)
-        for (int l = 0; l < 32; l++) {
-            const uint8_t *c = codes + 128 * h + l;
-            uint8_t *ql = y + Q6_K_QL + 64 * h + l;
-            ql[0] = (uint8_t)((c[0] & 15) | (c[64] & 15) << 4);
-            ql[32] = (uint8_t)((c[32] & 15) | (c[96] & 15) << 4);
-            y[Q6_K_QH + 32 * h + l] =
-                (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 | c[64] >> 4 << 4 | c[96] >> 4 << 6);
-        }
-}
 
 static void encode_block_q6_k(uint8_t *y, batch *b, size_t k) {
     const float *found = b->scales + 16 * k;
@@ -351,7 +291,7 @@ static void encode_block_q6_k(uint8_t *y, batch *b, size_t k) {
         scales[j] = d * (float)scale;
     }
     b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, no_mins, 16, -32, 31);
-    pack_q6(y, b->codes + 256 * k);
+    tare_pack_q6_k(y + Q6_K_QL, y + Q6_K_QH, b->codes + 256 * k);
 }
 
 static void encode_batch_q6_k(uint8_t *y, batch *b) {

@@ -2,33 +2,25 @@
  *
  * Encoders of q4_0, q4_1, q5_0 and q5_1 with an importance vector: a search for each block in place
  * of one pass. Byte for byte what ggml's encoders write. */
-#include <string.h>
-
 #include "encoding/kernels.h"
 #include "encoding/numbers.h"
+#include "encoding/pack.h"
 #include "encoding/search.h"
 
 static const tare_affine_walk walk_q4_1 = {-0.9f, 0.05f, 36, 15, 0};
 static const tare_affine_walk walk_q5_1 = {-0.9f, 0.05f, 36, 31, 0};
 
-/* Codes 0..31 of 32 elements: nibbles, and the fifth bits apart where the format has them. */
-static void put_codes(uint8_t *qs, uint8_t *fifth_bits, const uint8_t *codes) {
-    uint32_t high = 0;
-    for (int i = 0; i < 16; i++) qs[i] = (uint8_t)((codes[i] & 15) | (codes[i + 16] & 15) << 4);
-    for (int i = 0; i < 32; i++) high |= (uint32_t)(codes[i] >> 4) << i;
-    if (fifth_bits) tare_store_le32(fifth_bits, high);
-}
-
 static void encode_block_q4_0(uint8_t *y, const float *x, const float *weights) {
     uint8_t codes[32];
     tare_store_le16(y, tare_f16_of_f32(tare_search_signed(codes, x, weights, 32, 8)));
-    put_codes(y + 2, NULL, codes);
+    tare_pack_halves(y + 2, codes, 16);
 }
 
 static void encode_block_q5_0(uint8_t *y, const float *x, const float *weights) {
     uint8_t codes[32];
     tare_store_le16(y, tare_f16_of_f32(tare_search_signed(codes, x, weights, 32, 16)));
-    put_codes(y + 6, y + 2, codes);
+    tare_pack_halves(y + 6, codes, 16);
+    tare_pack_fifth_bits(y + 2, codes);
 }
 
 static void encode_affine(uint8_t *y, uint8_t *codes, const float *x, const float *weights,
@@ -42,13 +34,14 @@ static void encode_affine(uint8_t *y, uint8_t *codes, const float *x, const floa
 static void encode_block_q4_1(uint8_t *y, const float *x, const float *weights) {
     uint8_t codes[32];
     encode_affine(y, codes, x, weights, &walk_q4_1);
-    put_codes(y + 4, NULL, codes);
+    tare_pack_halves(y + 4, codes, 16);
 }
 
 static void encode_block_q5_1(uint8_t *y, const float *x, const float *weights) {
     uint8_t codes[32];
     encode_affine(y, codes, x, weights, &walk_q5_1);
-    put_codes(y + 8, y + 4, codes);
+    tare_pack_halves(y + 8, codes, 16);
+    tare_pack_fifth_bits(y + 4, codes);
 }
 
 /* Each row's own mean square takes part in its weights. */
