@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 in vectors, written on the names of lanes_avx2.h or
+ * Encoders of Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 in vectors, written on the names of lanes_avx2.h or
  * lanes_avx512.h, which the including file chooses.
  *
  * Encoding takes LANES blocks at once: the extremes of each block are gathered across vectors until
@@ -43,8 +43,6 @@ INLINE block32 load_block(const float *src) {
     for (int i = 0; i < VECTORS; i++) b.v[i] = load(src + i * LANES);
     return b;
 }
-
-/* ---- encode ---------------------------------------------------------------------------------- */
 
 /* The bits of the first element of a block whose magnitude has these bits; there is one. */
 INLINE uint32_t first_of_size(const float *src, uint32_t size) {
@@ -312,79 +310,7 @@ static void encode_q8_0(const tare_rows_mut *dst, const float *src, const tare_e
     encode_groups(dst, src, 34, scan_q8_0, write_q8_0, tare_encode_q8_0_c);
 }
 
-/* ---- decode ---------------------------------------------------------------------------------- */
-
-INLINE vec load_half(const uint8_t *p) {
-    uint16_t h;
-    memcpy(&h, p, 2);
-    return all(_mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(h))));
-}
-
-/* 32 codes of four bits as bytes. */
-INLINE __m256i load_nibbles(const uint8_t *p) {
-    __m128i qs = _mm_loadu_si128((const void *)p);
-    return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(qs, 4), qs), _mm256_set1_epi8(15));
-}
-
-/* 16 in each byte whose bit is set. */
-INLINE __m256i load_fifth_bits(const uint8_t *p) {
-    uint32_t qh;
-    memcpy(&qh, p, 4);
-    const __m256i spread =
-        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
-    const __m256i bit = _mm256_set1_epi64x((int64_t)0x8040201008040201);
-    __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32((int32_t)qh), spread);
-    __m256i is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
-    return _mm256_and_si256(is_set, _mm256_set1_epi8(16));
-}
-
-INLINE void store_scaled(float *dst, __m256i codes, vec d) {
-    block32 x = floats_of(codes);
-    for (int i = 0; i < VECTORS; i++) store(dst + i * LANES, mul(x.v[i], d));
-}
-INLINE void store_scaled_above(float *dst, __m256i codes, vec d, vec m) {
-    block32 x = floats_of(codes);
-    for (int i = 0; i < VECTORS; i++) store(dst + i * LANES, add(mul(x.v[i], d), m));
-}
-
-static void decode_q4_0(float *dst, const tare_rows *src) {
-    const uint8_t *p = src->planes[0];
-    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 18, dst += BLOCK) {
-        __m256i codes = _mm256_sub_epi8(load_nibbles(p + 2), _mm256_set1_epi8(8));
-        store_scaled(dst, codes, load_half(p));
-    }
-}
-static void decode_q4_1(float *dst, const tare_rows *src) {
-    const uint8_t *p = src->planes[0];
-    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 20, dst += BLOCK)
-        store_scaled_above(dst, load_nibbles(p + 4), load_half(p), load_half(p + 2));
-}
-static void decode_q5_0(float *dst, const tare_rows *src) {
-    const uint8_t *p = src->planes[0];
-    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 22, dst += BLOCK) {
-        __m256i codes = _mm256_or_si256(load_nibbles(p + 6), load_fifth_bits(p + 2));
-        store_scaled(dst, _mm256_sub_epi8(codes, _mm256_set1_epi8(16)), load_half(p));
-    }
-}
-static void decode_q5_1(float *dst, const tare_rows *src) {
-    const uint8_t *p = src->planes[0];
-    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 24, dst += BLOCK) {
-        __m256i codes = _mm256_or_si256(load_nibbles(p + 8), load_fifth_bits(p + 4));
-        store_scaled_above(dst, codes, load_half(p), load_half(p + 2));
-    }
-}
-static void decode_q8_0(float *dst, const tare_rows *src) {
-    const uint8_t *p = src->planes[0];
-    for (size_t n = tare_rows_count(src) / BLOCK; n > 0; n--, p += 34, dst += BLOCK)
-        store_scaled(dst, _mm256_loadu_si256((const void *)(p + 2)), load_half(p));
-}
-
 INLINE void use_blocks32(tare_kernels *k) {
-    k->decode[TARE_ENCODING_Q4_0] = decode_q4_0;
-    k->decode[TARE_ENCODING_Q4_1] = decode_q4_1;
-    k->decode[TARE_ENCODING_Q5_0] = decode_q5_0;
-    k->decode[TARE_ENCODING_Q5_1] = decode_q5_1;
-    k->decode[TARE_ENCODING_Q8_0] = decode_q8_0;
     k->encode[TARE_ENCODING_Q4_0] = encode_q4_0;
     k->encode[TARE_ENCODING_Q4_1] = encode_q4_1;
     k->encode[TARE_ENCODING_Q5_0] = encode_q5_0;

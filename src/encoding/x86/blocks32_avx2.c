@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The formats with blocks of 32 elements for AVX2. */
+ * Encoders of the formats with blocks of 32 elements for AVX2. */
 #include "encoding/x86/lanes_avx2.h"
 
 #include "encoding/x86/blocks32.h"

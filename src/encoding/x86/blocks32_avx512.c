@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The formats with blocks of 32 elements for AVX-512. */
+ * Encoders of the formats with blocks of 32 elements for AVX-512. */
 #include "encoding/x86/lanes_avx512.h"
 
 #include "encoding/x86/blocks32.h"

@@ -98,6 +98,25 @@ static inline void store_halves(uint16_t *p, vec a) {
     _mm_storeu_si128((void *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
+/* What a half is, in every lane. */
+static inline vec all_half(uint16_t half) {
+    return _mm256_cvtph_ps(_mm_set1_epi16((int16_t)half));
+}
+/* `byte` where the bit of a byte is set, bit 0 first, else 0. */
+static inline __m256i where_set(uint32_t bits, uint8_t byte) {
+    const __m256i spread =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i bit = _mm256_set1_epi64x((int64_t)0x8040201008040201);
+    __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32((int32_t)bits), spread);
+    __m256i is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+    return _mm256_and_si256(is_set, _mm256_set1_epi8((char)byte));
+}
+/* Bytes, negated where their bit is set. */
+static inline __m256i negate_where(uint32_t bits, __m256i bytes) {
+    __m256i minus = where_set(bits, 0xff);
+    return _mm256_sub_epi8(_mm256_xor_si256(bytes, minus), minus);
+}
+
 /* The result in lane b is the largest (smallest) element of r[b]. */
 #define DEFINE_ACROSS(name, op)                                                                    \
     static inline vec name(vec r[LANES]) {                                                         \

@@ -94,6 +94,16 @@ static inline void store_halves(uint16_t *p, vec a) {
     _mm256_storeu_si256((void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
+static inline vec all_half(uint16_t half) {
+    return _mm512_cvtph_ps(_mm256_set1_epi16((int16_t)half));
+}
+static inline __m256i where_set(uint32_t bits, uint8_t byte) {
+    return _mm256_maskz_mov_epi8(bits, _mm256_set1_epi8((char)byte));
+}
+static inline __m256i negate_where(uint32_t bits, __m256i bytes) {
+    return _mm256_mask_sub_epi8(bytes, bits, _mm256_setzero_si256(), bytes);
+}
+
 /* Quarters of the vectors first: they come out as blocks 0-3, 8-11, 4-7, 12-15. */
 #define DEFINE_ACROSS(name, op)                                                                    \
     static inline vec name(vec r[LANES]) {                                                         \

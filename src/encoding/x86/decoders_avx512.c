@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Decoders of the block formats for AVX-512. */
+#include "encoding/x86/lanes_avx512.h"
+
+#include "encoding/x86/decode_blocks32.h"
+#include "encoding/x86/decode_kquants.h"
+#include "encoding/x86/x86.h"
+
+void tare_kernels_use_decoders_avx512(tare_kernels *k) {
+    use_decode_blocks32(k);
+    use_decode_kquants(k);
+}
