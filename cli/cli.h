@@ -77,7 +77,7 @@ typedef struct cli_command {
     const char *summary;       /* one line */
     const char *usage;         /* what follows the name, one form a line */
     const char *description;   /* paragraphs for help and manual; lines are wrapped */
-    cli_example examples[6];   /* ends at line NULL */
+    cli_example examples[8];   /* ends at line NULL */
     const cli_option *options; /* ends at name NULL */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
@@ -269,6 +269,7 @@ void cli_json_print(struct json_t *document);
 /* The options of a conversion, filled by the options tables of the commands that write models. */
 typedef struct cli_write {
     const char *to, *endian, *quality;
+    const char *imatrix; /* path of an importance matrix */
     const tare_encoding *type;
     cli_list type_rules;
     uint64_t shard_size, align;

@@ -64,7 +64,7 @@ static void name_type(tare_error *err, char *buf, size_t size, const tare_conver
     }
     if (!type) return;
     snprintf(buf, size, "type %s %s", type->name,
-             is_weighted ? "needs an importance matrix, which cannot be given yet"
+             is_weighted ? "needs an importance matrix: give one with --imatrix FILE"
                          : "cannot be written from other numbers");
     err->what = buf;
 }
@@ -317,10 +317,20 @@ static int failed(const cli_command *command, const tare_error *err, const char 
     return cli_fail(err, in_path);
 }
 
+static int open_importance(tare_importance **out, const char *path, tare_report *report) {
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_error err;
+    options.report = report;
+    *out = NULL;
+    if (!path || tare_importance_open_path(out, path, &options, &err) == TARE_OK) return 0;
+    return failed(NULL, &err, path, report);
+}
+
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
                     const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
     tare_type_rule *rules = cli_alloc(write->type_rules.n, sizeof *rules);
+    tare_importance *importance = NULL;
     tare_plan *plan = NULL;
     tare_error err;
     char words[120];
@@ -331,6 +341,12 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
         goto out;
     }
     if (!fill_options(command, &options, write, report, rules)) goto out;
+    int opened = open_importance(&importance, write->imatrix, report);
+    if (opened != 0) {
+        code = opened;
+        goto out;
+    }
+    options.importance = importance;
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(plan, out_path, &err);
     /* A failure is one line; what a target cannot hold is the reason of some, and named. */
@@ -344,6 +360,7 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
 out:
     tare_plan_free(plan);
+    tare_importance_free(importance);
     for (size_t i = 0; i < write->type_rules.n; i++) free((char *)(uintptr_t)rules[i].pattern);
     free(rules);
     return code;

@@ -7,6 +7,7 @@
 
 #include <tare/base.h>
 #include <tare/encoding.h>
+#include <tare/importance.h>
 #include <tare/model.h>
 
 #ifdef __cplusplus
@@ -58,6 +59,7 @@ typedef struct tare_convert_options {
     tare_report *report;
     tare_progress_fn progress;
     void *progress_ctx;
+    const tare_importance *importance; /* weighs the errors of encoders; must outlive the plan */
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \

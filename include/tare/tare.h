@@ -12,6 +12,7 @@
 
 #include <tare/base.h>
 #include <tare/encoding.h>
+#include <tare/importance.h>
 #include <tare/model.h>
 #include <tare/ops.h>
 

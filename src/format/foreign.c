@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "format/format.h"
 
 typedef struct magic {
@@ -90,11 +91,27 @@ static const char *onnx(const tare_probe *p) {
                : NULL;
 }
 
+bool tare_is_importance_dat(const tare_probe *p) {
+    if (p->is_directory || p->head_size < 8) return false;
+    uint64_t n_entries = tare_load_le32(p->head), length = tare_load_le32(p->head + 4);
+    if (n_entries == 0 || n_entries > 1 << 24 || length == 0 || length > 1024) return false;
+    if (p->head_size < 8 + length + 8) return false;
+    for (uint64_t i = 0; i < length; i++)
+        if (p->head[8 + i] < ' ' || p->head[8 + i] == 0x7f) return false;
+    uint32_t n_calls = tare_load_le32(p->head + 8 + length);
+    uint32_t n_values = tare_load_le32(p->head + 8 + length + 4);
+    return n_calls <= INT32_MAX && n_values > 0 && n_values <= 1 << 30;
+}
+
 const char *tare_foreign_file(const tare_probe *probe) {
     if (probe->is_directory)
         return "a directory that is no model: neither a Hugging Face directory nor exactly one "
                "GGUF "
                "model; name the file";
+    /* Before the magics: a count of entries may look like a pickle's. */
+    if (tare_is_importance_dat(probe))
+        return "an importance matrix of llama.cpp in its older form, not a model: give it to "
+               "--imatrix when quantizing";
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         const magic *m = &magics[i];
         if (probe->head_size >= m->offset + m->size &&

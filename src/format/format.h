@@ -61,6 +61,10 @@ const tare_format *tare_format_find(const char *name);
  * idea. Static text for tare_error.what. */
 const char *tare_foreign_file(const tare_probe *probe);
 
+/* Whether the first bytes are those of a .dat importance matrix of llama.cpp, which has no magic:
+ * the numbers of its first entry make sense. */
+bool tare_is_importance_dat(const tare_probe *probe);
+
 /* The shared layout check, for drivers. Ranges are absolute in their file. It sorts them and
  * proves: aligned to `alignment` from `base`, inside [base, end), not overlapping (unless
  * aliases are allowed: equal ranges); collects fillers (the rest of [base, end)). Data beyond

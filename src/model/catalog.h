@@ -131,6 +131,8 @@ tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t t
                                    uint64_t first, uint64_t n, tare_error *err);
 /* Whether only whole rows can be decoded: they have block scales. */
 bool tare_tensor_needs_rows(const tare_model *model, size_t tensor);
+/* TRUNCATED where some of the tensor's stored bytes lie beyond the end of their file. */
+tare_status tare_tensor_check_data(const tare_model *model, size_t tensor, tare_error *err);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

@@ -37,6 +37,22 @@ static tare_status to_little(const tare_model *m, size_t tensor, uint32_t plane,
     return TARE_OK;
 }
 
+tare_status tare_tensor_check_data(const tare_model *model, size_t tensor, tare_error *err) {
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    uint32_t n_planes = t->encoding->kind == TARE_KIND_UNKNOWN ? 1 : t->encoding->n_planes;
+    for (uint32_t p = 0; p < n_planes; p++) {
+        const tare_plane *plane = &t->planes[p];
+        const tare_open_file *file = &model->files[plane->file];
+        if (plane->size == 0 || (plane->offset <= file->reader.size &&
+                                 plane->size <= file->reader.size - plane->offset))
+            continue;
+        tare_fail_at(err, TARE_ERR_TRUNCATED, plane->offset, "data beyond the end of the file");
+        tare_error_file(err, file->name);
+        return with_item(model, tensor, TARE_ERR_TRUNCATED, err);
+    }
+    return TARE_OK;
+}
+
 tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
                              uint64_t offset, void *buf, size_t n, tare_error *err) {
     TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (buf || n == 0), err);

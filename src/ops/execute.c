@@ -13,6 +13,7 @@
 #include "base/arith.h"
 #include "base/pool.h"
 #include "ops/count.h"
+#include "ops/importance_matrix.h"
 
 #define PIECE ((uint64_t)4 << 20) /* of a range; the scratch that a copy may need is as large */
 
@@ -120,11 +121,19 @@ static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_erro
     return TARE_OK;
 }
 
+/* The spans of a tensor that is encoded: each within a slice, where columns are weighed. */
+static tare_status init_spans(tare_spans *spans, const tare_plan *plan, const tare_planned *planned,
+                              tare_error *err) {
+    const tare_tensor *t = planned->becomes;
+    TARE_TRY(tare_spans_init(spans, plan->in, planned->source, t->encoding, err));
+    if (planned->importance) tare_spans_keep_slices(spans, t->n_rows / tare_importance_slices(t));
+    return TARE_OK;
+}
+
 static tare_status add_encoded(tare_execution *x, const tare_extent *e, tare_error *err) {
     const tare_planned *planned = &x->plan->tensors[e->item];
     tare_spans spans;
-    TARE_TRY(
-        tare_spans_init(&spans, x->plan->in, planned->source, planned->becomes->encoding, err));
+    TARE_TRY(init_spans(&spans, x->plan, planned, err));
     job j = {.kind = JOB_SPANS,
              .file = e->file,
              .offset = e->offset,
@@ -297,7 +306,10 @@ static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tar
     tare_span span;
     tare_rows_mut rows;
     uint64_t offset;
-    TARE_TRY(tare_spans_init(&spans, plan->in, planned->source, planned->becomes->encoding, err));
+    TARE_TRY(init_spans(&spans, plan, planned, err));
+    if (planned->importance)
+        params.importance =
+            planned->importance + tare_spans_slice(&spans, index) * planned->becomes->cols;
     TARE_TRY(tare_spans_decode(&span, &spans, index, scratch, err));
     TARE_TRY(tare_spans_encode(&rows, &spans, &span, &params, scratch, err));
     tare_spans_place(&spans, &span, j->plane, &offset, n_bytes);

@@ -18,6 +18,7 @@ typedef struct tare_planned {
     bool is_carried; /* stored under a stand-in: goes on record */
     uint32_t file;   /* of the output */
     const tare_tensor *becomes;
+    const float *importance; /* a row for each slice; NULL: none */
 } tare_planned;
 
 struct tare_plan {
@@ -36,6 +37,9 @@ struct tare_plan {
 /* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds
  * what is lost or left alone to the report; fails with UNSUPPORTED where that is an error. */
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);
+/* Fills `importance` of the tensors that are encoded, from that of the options. ARG: it has another
+ * size, or there is none for a type that needs it. */
+tare_status tare_plan_importance(tare_plan *plan, tare_error *err);
 /* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
 /* Whether a value of the tensor is finite and beyond F16; reads and decodes all of it. */

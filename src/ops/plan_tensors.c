@@ -263,24 +263,6 @@ static tare_status check_types(const tare_convert_options *o, tare_error *err) {
     return TARE_OK;
 }
 
-/* Data that is not there is found now, not after hours of writing. */
-static tare_status check_data(const decider *d, size_t i, tare_error *err) {
-    const tare_tensor *t = source_tensor(d, i);
-    uint32_t n_planes = t->encoding->kind == TARE_KIND_UNKNOWN ? 1 : t->encoding->n_planes;
-    for (uint32_t p = 0; p < n_planes; p++) {
-        const tare_plane *plane = &t->planes[p];
-        const tare_open_file *file = &d->plan->in->files[plane->file];
-        if (plane->size == 0 || (plane->offset <= file->reader.size &&
-                                 plane->size <= file->reader.size - plane->offset))
-            continue;
-        tare_fail_at(err, TARE_ERR_TRUNCATED, plane->offset, "data beyond the end of the file");
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
-        tare_error_file(err, file->name);
-        return TARE_ERR_TRUNCATED;
-    }
-    return TARE_OK;
-}
-
 /* Whether the output is to be the input again, byte for byte: nothing is asked for that the input
  * is not already. Shards go together unless the format is a directory of them. */
 static bool is_identity(const decider *d) {
@@ -346,7 +328,8 @@ static tare_status decide_all(decider *d, tare_error *err) {
         return tare_fail(err, TARE_ERR_NOMEM, "plan");
     TARE_TRY(compile_rules(d, err));
     for (size_t i = 0; i < n; i++) {
-        TARE_TRY(check_data(d, i, err));
+        /* Data that is not there is found now, not after hours of writing. */
+        TARE_TRY(tare_tensor_check_data(p->in, i, err));
         TARE_TRY(decide_wanted(d, i, err));
         drop_companion(d, i);
     }

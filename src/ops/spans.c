@@ -90,6 +90,32 @@ tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tenso
     return TARE_OK;
 }
 
+static uint64_t spans_of_slice(const tare_spans *s) {
+    return tare_ceil_div_u64(s->slice_rows, s->step);
+}
+
+void tare_spans_keep_slices(tare_spans *s, uint64_t rows) {
+    const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
+    if (t->n_elements == 0) return;
+    uint64_t fit = tare_max_u64(TARE_SPAN_ELEMENTS / t->cols, 1);
+    s->slice_rows = rows;
+    s->step = tare_min_u64(fit, rows);
+    s->n_spans = t->n_rows / rows * spans_of_slice(s);
+}
+
+uint64_t tare_spans_slice(const tare_spans *s, uint64_t i) {
+    return s->slice_rows ? i / spans_of_slice(s) : 0;
+}
+
+/* Rows [*first, *first + *n) are those of span i. */
+static void rows_of(const tare_spans *s, uint64_t i, uint64_t *first, uint64_t *n) {
+    const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
+    uint64_t slice = tare_spans_slice(s, i), rows = s->slice_rows ? s->slice_rows : t->n_rows;
+    uint64_t within = (s->slice_rows ? i % spans_of_slice(s) : i) * s->step;
+    *first = slice * rows + within;
+    *n = tare_min_u64(s->step, rows - within);
+}
+
 static tare_status fail_memory(tare_error *err) {
     return tare_fail(err, TARE_ERR_NOMEM, "buffer of rows");
 }
@@ -102,7 +128,7 @@ static void plane_range(const tare_encoding *e, uint32_t plane, bool is_flat, ui
         *size = n_rows * info->unit_bytes;
     } else if (is_flat) {
         *offset = first / info->unit * info->unit_bytes;
-        *size = tare_ceil_div_u64(cols, info->unit) * info->unit_bytes;
+        *size = tare_ceil_div_u64(n_rows * cols, info->unit) * info->unit_bytes;
     } else {
         uint64_t row = tare_ceil_div_u64(cols, info->unit) * info->unit_bytes;
         *offset = first / cols * row;
@@ -112,10 +138,10 @@ static void plane_range(const tare_encoding *e, uint32_t plane, bool is_flat, ui
 
 static tare_status decode_flat(tare_span *out, const tare_spans *s, tare_scratch *scratch,
                                tare_error *err) {
-    tare_rows rows = {.n_rows = 1, .cols = out->cols};
+    tare_rows rows = {.n_rows = 1, .cols = out->n_rows * out->cols};
     uint64_t offset[TARE_MAX_PLANES], size[TARE_MAX_PLANES], total = 0;
     for (uint32_t p = 0; p < s->from->n_planes; p++) {
-        plane_range(s->from, p, true, out->first, 1, out->cols, &offset[p], &size[p]);
+        plane_range(s->from, p, true, out->first, 1, rows.cols, &offset[p], &size[p]);
         total += size[p];
     }
     uint8_t *at = tare_scratch_get(scratch, TARE_SCRATCH_STORED, total);
@@ -131,22 +157,21 @@ static tare_status decode_flat(tare_span *out, const tare_spans *s, tare_scratch
 tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
                               tare_scratch *scratch, tare_error *err) {
     const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
-    if (s->is_flat) {
+    uint64_t row = 0, n_rows;
+    if (s->is_flat && !s->slice_rows) {
         uint64_t first = i * s->step;
         *out = (tare_span){
             .first = first, .n_rows = 1, .cols = tare_min_u64(s->step, t->n_elements - first)};
     } else {
-        uint64_t row = i * s->step;
-        *out = (tare_span){.first = row * t->cols,
-                           .n_rows = tare_min_u64(s->step, t->n_rows - row),
-                           .cols = t->cols};
+        rows_of(s, i, &row, &n_rows);
+        *out = (tare_span){.first = row * t->cols, .n_rows = n_rows, .cols = t->cols};
     }
     uint64_t bytes;
     if (!tare_mul_u64(out->n_rows * out->cols, sizeof(float), &bytes)) return fail_memory(err);
     out->values = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_VALUES, bytes);
     if (!out->values) return fail_memory(err);
     if (s->is_flat) return decode_flat(out, s, scratch, err);
-    return tare_tensor_rows_f32(out->values, s->model, s->tensor, i * s->step, out->n_rows, err);
+    return tare_tensor_rows_f32(out->values, s->model, s->tensor, row, out->n_rows, err);
 }
 
 void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane, uint64_t *offset,

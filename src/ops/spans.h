@@ -17,7 +17,9 @@ typedef struct tare_spans {
     const tare_encoding *from, *to; /* to NULL: only decoded */
     bool is_flat; /* a tensor of whole blocks back to back: rows need not be kept together */
     uint64_t n_spans;
-    uint64_t step; /* elements (flat) or rows a span */
+    uint64_t step;       /* elements (flat) or rows a span */
+    uint64_t slice_rows; /* rows that share an importance: a span is whole rows of one slice; 0: it
+                            need not be */
 } tare_spans;
 
 enum {
@@ -51,6 +53,11 @@ typedef struct tare_span {
 /* UNSUPPORTED: the tensor cannot be decoded, or `to` not be encoded span by span. */
 tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tensor,
                             const tare_encoding *to, tare_error *err);
+/* Cuts the spans so that each is whole rows of one slice of `rows` > 0 rows, for encoders that
+ * weigh columns. */
+void tare_spans_keep_slices(tare_spans *s, uint64_t rows);
+/* The slice that span i lies in. */
+uint64_t tare_spans_slice(const tare_spans *s, uint64_t i);
 /* Reads and decodes span i. */
 tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
                               tare_scratch *scratch, tare_error *err);

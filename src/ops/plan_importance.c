@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which planned tensors are encoded by an importance matrix: docs/behaviour.md, "Importance
+ * matrices". What does not fit is told now, before a byte is written. */
+#include "base/report.h"
+#include "base/str.h"
+#include "encoding/kernels.h"
+#include "ops/importance_matrix.h"
+#include "ops/plan.h"
+#include "ops/roles.h"
+
+/* Whether an encoder looks at the importance it is given. */
+static bool is_weighted(const tare_encoding *to, tare_quality quality) {
+    if (to->kind != TARE_KIND_BLOCK) return false;
+    return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
+}
+
+static tare_status fail_tensor(const tare_tensor *t, size_t i, const char *what, tare_error *err) {
+    tare_fail(err, TARE_ERR_ARG, what);
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+    return TARE_ERR_ARG;
+}
+
+static void report(const tare_plan *p, size_t i, tare_level level, const char *code,
+                   const char *text) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
+    f.level = level;
+    f.status = level == TARE_LEVEL_INFO ? TARE_OK : TARE_ERR_ARG;
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)i;
+    f.item_name = p->in->catalog.tensors[i].name;
+    f.text = tare_str_of(text);
+    tare_report_add(p->options.report, &f);
+}
+
+/* The matrix of a tensor that is to be encoded. llama-imatrix measures no token embedding, which is
+ * looked up, not multiplied; an entry of the output matrix, which it may share a name with, can be
+ * of another size. */
+static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *err) {
+    const tare_tensor *t = planned->becomes;
+    const tare_importance *m = p->options.importance;
+    size_t i = planned->source;
+    bool is_embedding = tare_role_of_name(t->name).role == TARE_ROLE_TOKEN_EMBEDDING;
+    tare_importance_fit fit =
+        m ? tare_importance_of_tensor(&planned->importance, m, t) : TARE_IMPORTANCE_NONE;
+    if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
+    if (fit == TARE_IMPORTANCE_WRONG && !is_embedding)
+        return fail_tensor(t, i, "its importance matrix has another size: is it of this model?",
+                           err);
+    if (tare_encoding_needs_importance(t->encoding))
+        return fail_tensor(t, i,
+                           m ? "its type needs an importance matrix, and the one given has no "
+                               "entry for it"
+                             : "type needs an importance matrix",
+                           err);
+    if (m)
+        report(p, i, is_embedding ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING,
+               "convert.importance-missing", "encoded without importance: the matrix has no entry");
+    return TARE_OK;
+}
+
+/* A matrix none of whose names is in the model is of another one. */
+static tare_status check_related(const tare_plan *p, tare_error *err) {
+    const tare_catalog *c = &p->in->catalog;
+    const float *values;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (tare_importance_of_tensor(&values, p->options.importance, &c->tensors[i]) !=
+            TARE_IMPORTANCE_NONE)
+            return TARE_OK;
+    return tare_fail(err, TARE_ERR_ARG,
+                     "the importance matrix is of another model: it has an entry for no tensor of "
+                     "this one");
+}
+
+tare_status tare_plan_importance(tare_plan *plan, tare_error *err) {
+    bool is_related = false;
+    for (size_t i = 0; i < plan->catalog.n_tensors; i++) {
+        tare_planned *planned = &plan->tensors[i];
+        if (planned->action != TARE_ACTION_ENCODE ||
+            !is_weighted(planned->becomes->encoding, plan->options.quality))
+            continue;
+        if (plan->options.importance && !is_related) TARE_TRY(check_related(plan, err));
+        is_related = true;
+        TARE_TRY(weigh(plan, planned, err));
+    }
+    return TARE_OK;
+}
