@@ -38,6 +38,13 @@ INLINE void decode_blocks(float *dst, const tare_rows *src, size_t block, size_t
 INLINE vec load_half(const uint8_t *p) {
     return all_half(tare_load_le16(p));
 }
+/* The same in vectors of 8, which factors of sub-blocks are computed in under both names. */
+INLINE __m256 all_half_8(uint16_t half) {
+    return _mm256_cvtph_ps(_mm_set1_epi16((int16_t)half));
+}
+INLINE __m256 load_half_8(const uint8_t *p) {
+    return all_half_8(tare_load_le16(p));
+}
 INLINE __m128i load_16(const uint8_t *p) {
     return _mm_loadu_si128((const void *)p);
 }
@@ -66,6 +73,11 @@ INLINE __m256i fields_of_word(uint32_t word, int width) {
     __m256i shifts = _mm256_mullo_epi32(lane, _mm256_set1_epi32(width));
     __m256i fields = _mm256_srlv_epi32(_mm256_set1_epi32((int32_t)word), shifts);
     return _mm256_and_si256(fields, _mm256_set1_epi32((1 << width) - 1));
+}
+
+/* levels[code], where each 16 bytes of `levels` hold all of them. */
+INLINE __m256i levels_at(__m256i levels, __m256i codes) {
+    return _mm256_shuffle_epi8(levels, codes);
 }
 
 /* ---- from bytes to floats -------------------------------------------------------------------- */

@@ -4,10 +4,16 @@
 #include "encoding/x86/lanes_avx2.h"
 
 #include "encoding/x86/decode_blocks32.h"
+#include "encoding/x86/decode_iquants.h"
 #include "encoding/x86/decode_kquants.h"
+#include "encoding/x86/decode_levels.h"
+#include "encoding/x86/decode_ternary.h"
 #include "encoding/x86/x86.h"
 
 void tare_kernels_use_decoders_avx2(tare_kernels *k) {
     use_decode_blocks32(k);
+    use_decode_iquants(k);
     use_decode_kquants(k);
+    use_decode_levels(k);
+    use_decode_ternary(k);
 }
