@@ -81,17 +81,17 @@ static void encode_block_nvfp4(uint8_t *y, const float *x, const float *importan
     }
 }
 
-static void encode_mxfp4(const tare_rows_mut *dst, const float *src,
+void tare_encode_mxfp4_c(const tare_rows_mut *dst, const float *src,
                          const tare_encode_params *params) {
     tare_encode_blocks(dst, src, params, 32, MXFP4_BYTES, encode_block_mxfp4);
 }
 
-static void encode_nvfp4(const tare_rows_mut *dst, const float *src,
+void tare_encode_nvfp4_c(const tare_rows_mut *dst, const float *src,
                          const tare_encode_params *params) {
     tare_encode_blocks(dst, src, params, 64, NVFP4_BYTES, encode_block_nvfp4);
 }
 
 void tare_kernels_init_fp4_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_MXFP4] = encode_mxfp4;
-    k->encode[TARE_ENCODING_NVFP4] = encode_nvfp4;
+    k->encode[TARE_ENCODING_MXFP4] = tare_encode_mxfp4_c;
+    k->encode[TARE_ENCODING_NVFP4] = tare_encode_nvfp4_c;
 }

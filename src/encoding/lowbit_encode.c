@@ -68,8 +68,8 @@ static void encode_block_tq2_0(uint8_t *y, const float *x, const float *importan
 }
 
 #define DEFINE_ENCODE(name, NAME, block)                                                           \
-    static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
-                              const tare_encode_params *params) {                                  \
+    void tare_encode_##name##_c(const tare_rows_mut *dst, const float *src,                        \
+                                const tare_encode_params *params) {                                \
         tare_encode_blocks(dst, src, params, block, NAME##_BYTES, encode_block_##name);            \
     }
 DEFINE_ENCODE(q1_0, Q1_0, 128)
@@ -78,8 +78,8 @@ DEFINE_ENCODE(tq1_0, TQ1_0, 256)
 DEFINE_ENCODE(tq2_0, TQ2_0, 256)
 
 void tare_kernels_init_lowbit_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_Q1_0] = encode_q1_0;
-    k->encode[TARE_ENCODING_Q2_0] = encode_q2_0;
-    k->encode[TARE_ENCODING_TQ1_0] = encode_tq1_0;
-    k->encode[TARE_ENCODING_TQ2_0] = encode_tq2_0;
+    k->encode[TARE_ENCODING_Q1_0] = tare_encode_q1_0_c;
+    k->encode[TARE_ENCODING_Q2_0] = tare_encode_q2_0_c;
+    k->encode[TARE_ENCODING_TQ1_0] = tare_encode_tq1_0_c;
+    k->encode[TARE_ENCODING_TQ2_0] = tare_encode_tq2_0_c;
 }

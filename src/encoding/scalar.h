@@ -22,6 +22,12 @@ void tare_encode_q4_1_c(const tare_rows_mut *dst, const float *src, const tare_e
 void tare_encode_q5_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
 void tare_encode_q5_1_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
 void tare_encode_q8_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_mxfp4_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_nvfp4_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_q1_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_q2_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_tq1_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
+void tare_encode_tq2_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
 
 void tare_count_oddities_c(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
 void tare_swap_u16_c(uint8_t *bytes, uint64_t n);

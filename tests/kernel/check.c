@@ -84,9 +84,9 @@ void check_random_bytes(check *s, uint8_t *p, size_t n) {
     }
 }
 
-static const char *const float_fills[] = {"0x00",      "0xff",   "extremes", "nan",
-                                          "denormals", "random", "ordinary", "ties",
-                                          "zeros",     "inf",    "positive"};
+static const char *const float_fills[] = {"0x00",     "0xff",      "extremes", "nan",   "denormals",
+                                          "random",   "ordinary",  "ties",     "zeros", "inf",
+                                          "positive", "below 2^k", "levels"};
 
 const char *check_float_fill_name(int fill) {
     return (size_t)fill < sizeof float_fills / sizeof float_fills[0] ? float_fills[fill] : NULL;
@@ -97,6 +97,12 @@ static uint32_t ordinary(uint64_t r) {
     int32_t sum = (int32_t)(r & 0xffff) + (int32_t)(r >> 16 & 0xffff) +
                   (int32_t)(r >> 32 & 0xffff) + (int32_t)(r >> 48) - 131070;
     return tare_f32_bits((float)sum * 0x1p-18f);
+}
+
+/* The levels of E2M1 and what lies half way between two of them. */
+static uint32_t level_bits(uint64_t r) {
+    static const float steps[] = {0.5f, 1, 1.5f, 2, 2.5f, 3, 3.5f, 4, 5, 6, 7, 8, 10, 12, 12, 12};
+    return tare_f32_bits(steps[r % 16] * 0x1p-6f);
 }
 
 static uint32_t float_bits(check *s, int fill) {
@@ -125,6 +131,10 @@ static uint32_t float_bits(check *s, int fill) {
         return r % 5 ? sign : ordinary(check_random(s));
     case 9:
         return r % 41 ? ordinary(check_random(s)) : sign | 0x7f800000;
+    case 11:
+        return sign | (((uint32_t)(110 + r % 32) << 23) - (uint32_t)(r >> 8) % 201);
+    case 12:
+        return sign | (level_bits(r) + (uint32_t)(r >> 32) % 3 - 1);
     default:
         return r % 3 ? ordinary(r) & 0x7fffffff : sign;
     }

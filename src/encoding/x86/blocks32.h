@@ -3,46 +3,30 @@
  * Encoders of Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 in vectors, written on the names of lanes_avx2.h or
  * lanes_avx512.h, which the including file chooses.
  *
- * Encoding takes LANES blocks at once: the extremes of each block are gathered across vectors until
- * lane b holds those of block b, so that two divisions and one conversion to f16 serve all of them.
  * What is done to an element is what the scalar reference does, in its order. Three things need
  * care to give its bytes:
- *   - A NaN is passed over by the reference, but not by a tree of maxima: such a group is handed to
- *     the reference as a whole.
+ *   - A NaN is passed over by the reference: such a group is handed to it.
  *   - Of two extremes of the same size and other sign (also of -0 and 0) the first one counts:
  * where both occur, the block is searched for it.
  *   - The reference takes the low byte of what x86 converts to int, which is 0 for what does not
- *     fit. Truncating packs do the same. */
+ * fit. Truncating packs do the same. */
 #ifndef TARE_ENCODING_X86_BLOCKS32_H
 #define TARE_ENCODING_X86_BLOCKS32_H
 
 #include <float.h>
 #include <string.h>
 
-#include "encoding/numbers.h"
-#include "encoding/scalar.h"
+#include "encoding/x86/groups.h"
 
-#define INLINE static inline __attribute__((always_inline))
+enum { BLOCK = 32 };
 
-enum { BLOCK = 32, GROUP = LANES * BLOCK };
-
-INLINE vec max_as_signed(vec a, vec b) {
-    return of_bits(max_signed(bits_of(a), bits_of(b)));
-}
 INLINE vec max_as_unsigned(vec a, vec b) {
     return of_bits(max_unsigned(bits_of(a), bits_of(b)));
 }
 
-DEFINE_ACROSS(across_max_signed, max_as_signed)
 DEFINE_ACROSS(across_max_unsigned, max_as_unsigned)
 DEFINE_ACROSS(across_min, min_of)
 DEFINE_ACROSS(across_max, max_of)
-
-INLINE block32 load_block(const float *src) {
-    block32 b;
-    for (int i = 0; i < VECTORS; i++) b.v[i] = load(src + i * LANES);
-    return b;
-}
 
 /* The bits of the first element of a block whose magnitude has these bits; there is one. */
 INLINE uint32_t first_of_size(const float *src, uint32_t size) {
@@ -118,38 +102,6 @@ INLINE bool ranges_of_group(vec *min, vec *max, const float *src) {
     return true;
 }
 
-/* Lane b: the largest magnitude of block b. False: there is a NaN. */
-INLINE bool sizes_of_group(vec *sizes, const float *src) {
-    vec size[LANES];
-    for (int b = 0; b < LANES; b++) {
-        block32 x = load_block(src + b * BLOCK);
-        ivec largest = all_i(0);
-        for (int i = 0; i < VECTORS; i++)
-            largest = max_signed(largest, and_i(bits_of(x.v[i]), all_i(~TARE_F32_SIGN)));
-        size[b] = of_bits(largest);
-    }
-    *sizes = across_max_signed(size);
-    return greater_mask(bits_of(*sizes), all_i(TARE_F32_INF)) == 0;
-}
-
-/* What is known of a group when its codes are to be written: the factors as stored and inverted,
- * and the offsets where the format has them. */
-typedef struct group {
-    uint16_t d[LANES];
-    float id[LANES];
-    uint16_t m[LANES];
-    float min[LANES];
-} group;
-
-INLINE void set_factors(group *g, vec d) {
-    store_halves(g->d, d);
-    store(g->id, inverse(d));
-}
-INLINE void set_mins(group *g, vec min) {
-    store_halves(g->m, min);
-    store(g->min, min);
-}
-
 /* (x - min) * id + bias */
 INLINE block32 scaled_above(const float *src, float min, float id, float bias) {
     block32 t = load_block(src);
@@ -163,13 +115,6 @@ INLINE block32 scaled(const float *src, float id, float bias) {
     return t;
 }
 
-/* The low four bits of each code: element j in the low nibble, j + 16 in the high one. */
-INLINE void store_nibbles(uint8_t *dst, __m256i codes) {
-    __m128i low = _mm256_castsi256_si128(codes), high = _mm256_extracti128_si256(codes, 1);
-    __m128i nibble = _mm_set1_epi8(15);
-    high = _mm_slli_epi16(_mm_and_si128(high, nibble), 4);
-    _mm_storeu_si128((void *)dst, _mm_or_si128(_mm_and_si128(low, nibble), high));
-}
 /* The fifth bit of each code. */
 INLINE uint32_t fifth_bits(__m256i codes) {
     return (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(codes, 3));
@@ -247,7 +192,7 @@ INLINE void write_q5_1(uint8_t *dst, const float *src, const group *g) {
 
 INLINE bool scan_q8_0(group *g, const float *src) {
     vec sizes;
-    if (!sizes_of_group(&sizes, src)) return false;
+    if (!sizes_of_group(&sizes, src, BLOCK)) return false;
     set_factors(g, divide(sizes, all(127)));
     return true;
 }
@@ -266,48 +211,25 @@ INLINE void write_q8_0(uint8_t *dst, const float *src, const group *g) {
     }
 }
 
-typedef bool (*scan_fn)(group *g, const float *src);
-typedef void (*write_fn)(uint8_t *dst, const float *src, const group *g);
-
-/* A group is scanned before the one ahead of it is written: the long way from a scan's last maximum
- * through two divisions runs beside the writing, which does not depend on it. */
-INLINE void encode_groups(const tare_rows_mut *rows, const float *src, size_t block_bytes,
-                          scan_fn scan, write_fn write, tare_encode_fn scalar) {
-    size_t n = tare_rows_mut_count(rows), at = 0;
-    uint8_t *dst = rows->planes[0];
-    group now, next;
-    bool is_plain = n >= GROUP && scan(&now, src);
-    for (; n - at >= GROUP; at += GROUP, dst += LANES * block_bytes) {
-        bool is_next_plain = n - at >= 2 * GROUP && scan(&next, src + at + GROUP);
-        if (__builtin_expect(is_plain, 1))
-            write(dst, src + at, &now);
-        else
-            tare_encode_run(scalar, dst, src + at, GROUP);
-        now = next;
-        is_plain = is_next_plain;
-    }
-    if (at < n) tare_encode_run(scalar, dst, src + at, n - at);
-}
-
 static void encode_q4_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 18, scan_q4_0, write_q4_0, tare_encode_q4_0_c);
+    encode_groups(dst, src, BLOCK, 18, scan_q4_0, write_q4_0, tare_encode_q4_0_c);
 }
 static void encode_q4_1(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 20, scan_q4_1, write_q4_1, tare_encode_q4_1_c);
+    encode_groups(dst, src, BLOCK, 20, scan_q4_1, write_q4_1, tare_encode_q4_1_c);
 }
 static void encode_q5_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 22, scan_q5_0, write_q5_0, tare_encode_q5_0_c);
+    encode_groups(dst, src, BLOCK, 22, scan_q5_0, write_q5_0, tare_encode_q5_0_c);
 }
 static void encode_q5_1(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 24, scan_q5_1, write_q5_1, tare_encode_q5_1_c);
+    encode_groups(dst, src, BLOCK, 24, scan_q5_1, write_q5_1, tare_encode_q5_1_c);
 }
 static void encode_q8_0(const tare_rows_mut *dst, const float *src, const tare_encode_params *p) {
     (void)p;
-    encode_groups(dst, src, 34, scan_q8_0, write_q8_0, tare_encode_q8_0_c);
+    encode_groups(dst, src, BLOCK, 34, scan_q8_0, write_q8_0, tare_encode_q8_0_c);
 }
 
 INLINE void use_blocks32(tare_kernels *k) {

@@ -130,13 +130,18 @@ static inline __m256i negate_where(uint32_t bits, __m256i bytes) {
         return r[0];                                                                               \
     }
 
+/* A block of integers from 0 to 255 as bytes, in order. */
+static inline __m256i bytes_of(const ivec i[VECTORS]) {
+    __m256i first = _mm256_packus_epi32(i[0], i[1]), second = _mm256_packus_epi32(i[2], i[3]);
+    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(first, second),
+                                       _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
 /* Rounded towards zero; the low byte of each integer, in order. */
 static inline __m256i low_bytes(const block32 *b) {
     ivec i[VECTORS], byte = all_i(0xff);
     for (int k = 0; k < VECTORS; k++) i[k] = and_i(_mm256_cvttps_epi32(b->v[k]), byte);
-    __m256i first = _mm256_packus_epi32(i[0], i[1]), second = _mm256_packus_epi32(i[2], i[3]);
-    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(first, second),
-                                       _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    return bytes_of(i);
 }
 
 /* The low bytes, but 15 at most, as nibbles: element j low, element j + 16 high. */
@@ -157,7 +162,7 @@ static inline block32 floats_of(__m256i bytes) {
     return b;
 }
 
-/* ---- what searches with a block a lane need ---------------------------------------------------
+/* ---- true and false in each lane, blocks across lanes ------------------------------------------
  */
 
 typedef __m256 mask; /* true or false in each lane */
@@ -176,6 +181,19 @@ static inline vec negative(vec a) {
 }
 static inline ivec sub_i(ivec a, ivec b) {
     return _mm256_sub_epi32(a, b);
+}
+static inline ivec add_i(ivec a, ivec b) {
+    return _mm256_add_epi32(a, b);
+}
+static inline ivec shift_left(ivec a, int n) {
+    return _mm256_slli_epi32(a, n);
+}
+static inline ivec shift_right(ivec a, int n) {
+    return _mm256_srli_epi32(a, n);
+}
+/* Rounded towards zero. */
+static inline ivec whole_of(vec a) {
+    return _mm256_cvttps_epi32(a);
 }
 static inline ivec min_signed(ivec a, ivec b) {
     return _mm256_min_epi32(a, b);
@@ -210,6 +228,14 @@ static inline mask opposite(mask a) {
 }
 static inline uint32_t lanes_of(mask a) {
     return (uint32_t)_mm256_movemask_ps(a);
+}
+/* One more in the lanes of m. */
+static inline ivec count_where(mask m, ivec n) {
+    return _mm256_sub_epi32(n, bits_of(m));
+}
+/* 0 in all other lanes. */
+static inline ivec where(mask m, ivec a) {
+    return and_i(bits_of(m), a);
 }
 static inline vec choose(mask m, vec yes, vec no) {
     return _mm256_blendv_ps(no, yes, m);

@@ -120,9 +120,13 @@ static inline __m256i negate_where(uint32_t bits, __m256i bytes) {
         return _mm512_shuffle_f32x4(r[0], r[0], 0xd8);                                             \
     }
 
+static inline __m256i bytes_of(const ivec i[VECTORS]) {
+    return _mm256_set_m128i(_mm512_cvtepi32_epi8(i[1]), _mm512_cvtepi32_epi8(i[0]));
+}
+
 static inline __m256i low_bytes(const block32 *b) {
-    return _mm256_set_m128i(_mm512_cvtepi32_epi8(_mm512_cvttps_epi32(b->v[1])),
-                            _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(b->v[0])));
+    ivec i[VECTORS] = {_mm512_cvttps_epi32(b->v[0]), _mm512_cvttps_epi32(b->v[1])};
+    return bytes_of(i);
 }
 
 static inline __m128i nibbles(const block32 *b) {
@@ -139,7 +143,7 @@ static inline block32 floats_of(__m256i bytes) {
     return b;
 }
 
-/* ---- what searches with a block a lane need ---------------------------------------------------
+/* ---- true and false in each lane, blocks across lanes ------------------------------------------
  */
 
 typedef __mmask16 mask;
@@ -157,6 +161,18 @@ static inline vec negative(vec a) {
 }
 static inline ivec sub_i(ivec a, ivec b) {
     return _mm512_sub_epi32(a, b);
+}
+static inline ivec add_i(ivec a, ivec b) {
+    return _mm512_add_epi32(a, b);
+}
+static inline ivec shift_left(ivec a, int n) {
+    return _mm512_slli_epi32(a, (unsigned)n);
+}
+static inline ivec shift_right(ivec a, int n) {
+    return _mm512_srli_epi32(a, (unsigned)n);
+}
+static inline ivec whole_of(vec a) {
+    return _mm512_cvttps_epi32(a);
 }
 static inline ivec min_signed(ivec a, ivec b) {
     return _mm512_min_epi32(a, b);
@@ -190,6 +206,12 @@ static inline mask opposite(mask a) {
 }
 static inline uint32_t lanes_of(mask a) {
     return a;
+}
+static inline ivec count_where(mask m, ivec n) {
+    return _mm512_mask_add_epi32(n, m, n, all_i(1));
+}
+static inline ivec where(mask m, ivec a) {
+    return _mm512_maskz_mov_epi32(m, a);
 }
 static inline vec choose(mask m, vec yes, vec no) {
     return _mm512_mask_blend_ps(m, no, yes);

@@ -8,12 +8,16 @@
 
 void tare_kernels_use_blocks32_avx2(tare_kernels *k);
 void tare_kernels_use_decoders_avx2(tare_kernels *k);
+void tare_kernels_use_fp4_encode_avx2(tare_kernels *k);
 void tare_kernels_use_halves_avx2(tare_kernels *k);
+void tare_kernels_use_lowbit_encode_avx2(tare_kernels *k);
 void tare_kernels_use_searches_avx2(tare_kernels *k);
 void tare_kernels_use_words_avx2(tare_kernels *k);
 void tare_kernels_use_blocks32_avx512(tare_kernels *k);
 void tare_kernels_use_decoders_avx512(tare_kernels *k);
+void tare_kernels_use_fp4_encode_avx512(tare_kernels *k);
 void tare_kernels_use_halves_avx512(tare_kernels *k);
+void tare_kernels_use_lowbit_encode_avx512(tare_kernels *k);
 void tare_kernels_use_searches_avx512(tare_kernels *k);
 
 #endif
