@@ -2,126 +2,124 @@
  *
  * Encoders of iq4_nl and iq4_xs: 4-bit codes for sixteen uneven levels, one scale for 32 elements
  * (nl), or eight 6-bit scales under one f16 (xs). Byte for byte what ggml's encoders write. */
+#include <string.h>
+
 #include "encoding/blocks.h"
 #include "encoding/iq.h"
-#include "encoding/levels.h"
 #include "encoding/numbers.h"
 #include "encoding/pack.h"
-#include "encoding/search.h"
+#include "encoding/searches.h"
 
-/* The nearest level; of two equally near the upper one. */
-static uint8_t nearest_level(float x) {
-    const int8_t *v = tare_levels_iq4;
-    if (x <= v[0]) return 0;
-    if (x >= v[15]) return 15;
-    int low = 0, high = 15;
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (x < v[middle])
-            high = middle;
-        else
-            low = middle;
+/* Blocks of 32 on their way: 16 super-blocks of iq4_xs. */
+enum { BATCH = 128 };
+typedef struct batch {
+    const tare_searches *by;
+    size_t n;
+    float x[BATCH * 32], importance[BATCH * 32];
+    float sigma2[BATCH], scales[BATCH], sums[BATCH];
+} batch;
+
+/* The scales of all blocks. Importance counts times the root of x^2 plus twice the mean square of
+ * `unit` elements, a block or a super-block. */
+static void search_scales(batch *b, int unit, bool is_weighted) {
+    tare_blocks blocks = {.n = b->n,
+                          .size = 32,
+                          .weighing = is_weighted ? TARE_WEIGH_SPREAD : TARE_WEIGH_SQUARE,
+                          .x = b->x,
+                          .importance = b->importance,
+                          .sigma2 = b->sigma2,
+                          .scales = b->scales,
+                          .sums = b->sums};
+    size_t per_unit = (size_t)unit / 32;
+    if (is_weighted) {
+        float squares[BATCH];
+        b->by->squares(squares, b->x, b->n / per_unit, unit);
+        for (size_t j = 0; j < b->n; j++)
+            b->sigma2[j] = squares[j / per_unit] * (2.0f / (float)unit);
     }
-    return (uint8_t)(x - v[low] < v[high] - x ? low : high);
+    b->by->levels(&blocks);
 }
 
-typedef struct level_products {
-    float qx, qq;
-} level_products;
-
-static level_products products_of(const float *x, const float *weights, float inverse) {
-    level_products p = {0, 0};
-    for (int i = 0; i < 32; i++) {
-        float q = tare_levels_iq4[nearest_level(inverse * x[i])];
-        p.qx += weights[i] * q * x[i];
-        p.qq += weights[i] * q * q;
-    }
-    return p;
+static float inverse_of(float scale) {
+    return scale != 0 ? 1 / scale : 0;
 }
 
-/* The scale of least weighted error among 16; 0 for a zero block. */
-static float search_scale(const float *x, const float *weights) {
+static void encode_blocks_nl(uint8_t *y, const batch *b) {
+    float inverses[BATCH];
+    for (size_t j = 0; j < b->n; j++) {
+        tare_store_le16(y + IQ4_NL_BYTES * j, tare_f16_of_f32(b->scales[j]));
+        inverses[j] = inverse_of(b->scales[j]);
+    }
+    b->by->level_codes(y + IQ4_NL_QS, IQ4_NL_BYTES, b->x, inverses, b->n);
+}
+
+static void encode_super_xs(uint8_t *y, const batch *b, const float *x, const float *scales) {
     float peak = 0, most = 0;
-    for (int i = 0; i < 32; i++)
-        if (fabsf(x[i]) > most) {
-            most = fabsf(x[i]);
-            peak = x[i];
-        }
-    if (most < TARE_SEARCH_ZERO) return 0;
-    float scale = -peak / tare_levels_iq4[0];
-    level_products p = products_of(x, weights, 1 / scale);
-    scale = p.qq > 0 ? p.qx / p.qq : 0;
-    float best = scale * p.qx;
-    for (int step = -7; step <= 7; step++) {
-        p = products_of(x, weights, (float)(step + tare_levels_iq4[0]) / peak);
-        if (p.qq > 0 && p.qx * p.qx > best * p.qq) {
-            scale = p.qx / p.qq;
-            best = scale * p.qx;
-        }
-    }
-    return scale;
-}
-
-/* Weights of 32 elements; sigma2 is twice the mean square of the whole (super-)block. */
-static void weigh(float *weights, const float *x, const float *importance, float sigma2) {
-    for (int i = 0; i < 32; i++)
-        weights[i] = importance ? importance[i] * sqrtf(sigma2 + x[i] * x[i]) : x[i] * x[i];
-}
-
-static float twice_mean_square(const float *x, int n) {
-    float sum = 0;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i];
-    return sum * (2.0f / (float)n);
-}
-
-static void put_codes(uint8_t *qs, const float *x, float inverse) {
-    uint8_t codes[32];
-    for (int i = 0; i < 32; i++) codes[i] = nearest_level(inverse * x[i]);
-    tare_pack_halves(qs, codes, 16);
-}
-
-static void encode_block_nl(uint8_t *y, const float *x, const float *importance) {
-    float weights[32];
-    weigh(weights, x, importance, twice_mean_square(x, 32));
-    float scale = search_scale(x, weights);
-    tare_store_le16(y, tare_f16_of_f32(scale));
-    put_codes(y + IQ4_NL_QS, x, scale != 0 ? 1 / scale : 0);
-}
-
-static void encode_block_xs(uint8_t *y, const float *x, const float *importance) {
-    float weights[32], scales[8], peak = 0, most = 0, sigma2 = twice_mean_square(x, 256);
-    for (int j = 0; j < 8; j++) {
-        weigh(weights, x + 32 * j, importance ? importance + 32 * j : NULL, sigma2);
-        scales[j] = search_scale(x + 32 * j, weights);
+    for (int j = 0; j < 8; j++)
         if (fabsf(scales[j]) > most) {
             most = fabsf(scales[j]);
             peak = scales[j];
         }
-    }
-    float d = -peak / 32;
-    float inverse = d != 0 ? 1 / d : 0;
+    float d = -peak / 32, inverse = inverse_of(d), inverses[8];
     uint8_t stored[8];
     for (int j = 0; j < 8; j++) {
         int32_t l = tare_clamp_i32(tare_round_even(inverse * scales[j]), -32, 31);
-        float sub = d * (float)l;
-        put_codes(y + IQ4_XS_QS + 16 * j, x + 32 * j, sub != 0 ? 1 / sub : 0);
+        inverses[j] = inverse_of(d * (float)l);
         stored[j] = (uint8_t)(l + 32);
     }
+    b->by->level_codes(y + IQ4_XS_QS, 16, x, inverses, 8);
     tare_store_le16(y, tare_f16_of_f32(d));
     tare_pack_iq4_scales(y + IQ4_XS_LOW, y + IQ4_XS_HIGH, stored);
 }
 
-static void encode_iq4_nl(const tare_rows_mut *dst, const float *src,
-                          const tare_encode_params *params) {
-    tare_encode_blocks(dst, src, params, 32, IQ4_NL_BYTES, encode_block_nl);
+static void encode_blocks_xs(uint8_t *y, const batch *b) {
+    for (size_t j = 0; j < b->n; j += 8, y += IQ4_XS_BYTES)
+        encode_super_xs(y, b, b->x + 32 * j, b->scales + j);
 }
 
-static void encode_iq4_xs(const tare_rows_mut *dst, const float *src,
-                          const tare_encode_params *params) {
-    tare_encode_blocks(dst, src, params, 256, IQ4_XS_BYTES, encode_block_xs);
+/* Takes the next blocks; they may run over the ends of rows of `row` blocks. Vectors of blocks may
+ * reach behind the last one, where there are zeros then. */
+static void fill_batch(batch *b, size_t n, const float *src, size_t at, size_t row,
+                       const float *importance) {
+    enum { BLOCK_BYTES = 32 * sizeof(float) };
+    b->n = n;
+    memcpy(b->x, (const uint8_t *)src + at * BLOCK_BYTES, n * BLOCK_BYTES);
+    if (n < BATCH) {
+        memset(b->x + n * 32, 0, (BATCH - n) * BLOCK_BYTES);
+        memset(b->importance, 0, sizeof b->importance);
+        memset(b->sigma2, 0, sizeof b->sigma2);
+    }
+    for (size_t j = 0; importance && j < n; j++)
+        memcpy(b->importance + 32 * j, (const uint8_t *)importance + (at + j) % row * BLOCK_BYTES,
+               BLOCK_BYTES);
 }
+
+static void encode_rows(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_searches *by, int unit,
+                        size_t unit_bytes, void (*encode)(uint8_t *y, const batch *b)) {
+    const float *importance = params ? params->importance : NULL;
+    size_t n = tare_rows_mut_count(dst) / 32, row = (size_t)(dst->cols / 32);
+    batch b;
+    b.by = by;
+    for (size_t at = 0; at < n; at += b.n) {
+        fill_batch(&b, n - at < BATCH ? n - at : BATCH, src, at, row, importance);
+        search_scales(&b, unit, importance != NULL);
+        encode(dst->planes[0] + at * 32 / (size_t)unit * unit_bytes, &b);
+    }
+}
+
+void tare_encode_iq4_nl(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_searches *by) {
+    encode_rows(dst, src, params, by, 32, IQ4_NL_BYTES, encode_blocks_nl);
+}
+
+void tare_encode_iq4_xs(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_searches *by) {
+    encode_rows(dst, src, params, by, 256, IQ4_XS_BYTES, encode_blocks_xs);
+}
+
+TARE_DEFINE_IQ4_ENCODERS(&tare_searches_c)
 
 void tare_kernels_init_iq4_encode(tare_kernels *k) {
-    k->encode[TARE_ENCODING_IQ4_NL] = k->encode_weighted[TARE_ENCODING_IQ4_NL] = encode_iq4_nl;
-    k->encode[TARE_ENCODING_IQ4_XS] = k->encode_weighted[TARE_ENCODING_IQ4_XS] = encode_iq4_xs;
+    use_iq4_encoders(k);
 }

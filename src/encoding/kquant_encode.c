@@ -59,7 +59,7 @@ static tare_blocks sub_blocks(batch *b, int size, tare_weighing weighing) {
 static void set_sigma2(batch *b, int size, float factor) {
     float squares[BATCH];
     size_t n_sub = 256 / (size_t)size;
-    b->by->squares(squares, b->x, b->n);
+    b->by->squares(squares, b->x, b->n, 256);
     for (size_t k = 0; k < b->n; k++)
         for (size_t j = 0; j < n_sub; j++) b->sigma2[k * n_sub + j] = factor * squares[k] / 256;
 }

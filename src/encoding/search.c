@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "encoding/levels.h"
 #include "encoding/search.h"
 
 #define MOST 32
@@ -244,4 +245,49 @@ float tare_search_unsigned(uint8_t *codes, const float *x, const float *weights,
         if (!has_moved) break;
     }
     return sum.ll > 0 ? sum.xl / sum.ll : 0;
+}
+
+/* ---- uneven levels --------------------------------------------------------------------------- */
+
+uint8_t tare_nearest_level(float x) {
+    const int8_t *v = tare_levels_iq4;
+    if (x <= v[0]) return 0;
+    if (x >= v[15]) return 15;
+    int low = 0, high = 15;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (x < v[middle])
+            high = middle;
+        else
+            low = middle;
+    }
+    return (uint8_t)(x - v[low] < v[high] - x ? low : high);
+}
+
+static products level_products(const float *x, const float *weights, float inverse) {
+    products p = {0, 0};
+    for (int i = 0; i < 32; i++) {
+        float l = tare_levels_iq4[tare_nearest_level(inverse * x[i])];
+        p.xl += weights[i] * l * x[i];
+        p.ll += weights[i] * l * l;
+    }
+    return p;
+}
+
+float tare_search_levels(const float *x, const float *weights) {
+    float magnitude;
+    float peak = signed_peak(x, 32, &magnitude);
+    if (magnitude < TARE_SEARCH_ZERO) return 0;
+    float scale = -peak / tare_levels_iq4[0];
+    products p = level_products(x, weights, 1 / scale);
+    scale = p.ll > 0 ? p.xl / p.ll : 0;
+    float best = scale * p.xl;
+    for (int step = -7; step <= 7; step++) {
+        p = level_products(x, weights, (float)(step + tare_levels_iq4[0]) / peak);
+        if (p.ll > 0 && p.xl * p.xl > best * p.ll) {
+            scale = p.xl / p.ll;
+            best = scale * p.xl;
+        }
+    }
+    return scale;
 }

@@ -47,4 +47,11 @@ float tare_search_affine(uint8_t *codes, float *minus_min, const float *x, const
 /* x ~ scale * code with x >= 0, codes 0..top: for the scales of sub-blocks. */
 float tare_search_unsigned(uint8_t *codes, const float *x, const float *weights, int n, int top);
 
+/* x ~ scale * one of tare_levels_iq4, 32 elements: the scale of least weighted error among 16, 0
+ * for a zero block. */
+float tare_search_levels(const float *x, const float *weights);
+
+/* The nearest of tare_levels_iq4; of two equally near the upper one. */
+uint8_t tare_nearest_level(float x);
+
 #endif

@@ -67,6 +67,14 @@ void tare_search_unsigned_of(const tare_blocks *b, size_t j, int top) {
     b->scales[j] = tare_search_unsigned(b->codes + at, b->x + at, b->importance + at, b->size, top);
 }
 
+void tare_search_levels_of(const tare_blocks *b, size_t j) {
+    const float *x = b->x + j * (size_t)b->size;
+    float weights[LARGEST];
+    if (!weigh(weights, b, j))
+        for (int i = 0; i < b->size; i++) weights[i] = x[i] * x[i];
+    b->scales[j] = tare_search_levels(x, weights);
+}
+
 static void search_affine(const tare_blocks *b, const tare_affine_walk *walk) {
     for (size_t j = 0; j < b->n; j++) tare_search_affine_of(b, j, walk);
 }
@@ -79,8 +87,11 @@ static void search_moves(const tare_blocks *b, int top) {
 static void search_unsigned(const tare_blocks *b, int top) {
     for (size_t j = 0; j < b->n; j++) tare_search_unsigned_of(b, j, top);
 }
-static void squares(float *sums, const float *x, size_t n) {
-    for (size_t j = 0; j < n; j++) sums[j] = sum_of_squares(x + 256 * j, 256);
+static void search_levels(const tare_blocks *b) {
+    for (size_t j = 0; j < b->n; j++) tare_search_levels_of(b, j);
+}
+static void squares(float *sums, const float *x, size_t n, int size) {
+    for (size_t j = 0; j < n; j++) sums[j] = sum_of_squares(x + (size_t)size * j, size);
 }
 
 static void recode(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,
@@ -94,6 +105,15 @@ static void recode(uint8_t *codes, const float *x, const float *scales, const fl
     }
 }
 
+static void level_codes(uint8_t *nibbles, size_t stride, const float *x, const float *inverses,
+                        size_t n) {
+    for (size_t j = 0; j < n; j++, nibbles += stride, x += 32)
+        for (int i = 0; i < 16; i++)
+            nibbles[i] = (uint8_t)(tare_nearest_level(inverses[j] * x[i]) |
+                                   tare_nearest_level(inverses[j] * x[i + 16]) << 4);
+}
+
 const tare_searches tare_searches_c = {
-    search_affine, search_signed, search_moves, search_unsigned, squares, recode,
+    search_affine, search_signed, search_moves, search_unsigned,
+    search_levels, squares,       recode,       level_codes,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The searches of search.h over many blocks at once, which is where the encoders of the K formats
- * spend their time. One table for each instruction set; those of vectors give a lane to a block,
- * because the order of a block's sums is fixed, and promise the bytes of the scalar table. */
+ * and of iq4 spend their time. One table for each instruction set; those of vectors give a lane to
+ * a block, because the order of a block's sums is fixed, and promise the bytes of the scalar table.
+ */
 #ifndef TARE_ENCODING_SEARCHES_H
 #define TARE_ENCODING_SEARCHES_H
 
@@ -39,12 +40,17 @@ typedef struct tare_searches {
     void (*with_sign)(const tare_blocks *b, int top);                   /* sizes 16, 32 */
     void (*moves)(const tare_blocks *b, int top);                       /* size 16, SQUARE */
     void (*without_sign)(const tare_blocks *b, int top);                /* sizes 8, 16, GIVEN */
-    /* Sums of squares of n blocks of 256, each in order. */
-    void (*squares)(float *sums, const float *x, size_t n);
+    void (*levels)(const tare_blocks *b); /* size 32, SQUARE, SPREAD */
+    /* Sums of squares of n blocks of `size` (32 or 256), each in order. */
+    void (*squares)(float *sums, const float *x, size_t n, int size);
     /* Codes of 256 elements for given scales and minimums: (x + min) / scale between low and high,
      * stored above low. A scale of 0 leaves the codes that are there. */
     void (*recode)(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,
                    int low, int high);
+    /* Nibbles of the levels nearest to inverse * x, n blocks of 32: elements l low, l + 16 high. An
+     * inverse a block; `stride` bytes from the 16 of a block to those of the next. */
+    void (*level_codes)(uint8_t *nibbles, size_t stride, const float *x, const float *inverses,
+                        size_t n);
 } tare_searches;
 
 extern const tare_searches tare_searches_c;
@@ -53,6 +59,7 @@ void tare_search_affine_of(const tare_blocks *b, size_t j, const tare_affine_wal
 void tare_search_signed_of(const tare_blocks *b, size_t j, int top);
 void tare_search_moves_of(const tare_blocks *b, size_t j, int top);
 void tare_search_unsigned_of(const tare_blocks *b, size_t j, int top);
+void tare_search_levels_of(const tare_blocks *b, size_t j);
 
 /* The K formats' encoders on a table of searches. */
 void tare_encode_q2_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
@@ -66,8 +73,14 @@ void tare_encode_q5_k(const tare_rows_mut *dst, const float *src, const tare_enc
 void tare_encode_q6_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
                       const tare_searches *by);
 
+/* And those of iq4. */
+void tare_encode_iq4_nl(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_searches *by);
+void tare_encode_iq4_xs(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_searches *by);
+
 /* encode_NAME and use_NAME for the table of kernels, on one table of searches. */
-#define TARE_DEFINE_K_ENCODER(name, id, by)                                                        \
+#define TARE_DEFINE_SEARCHING_ENCODER(name, id, by)                                                \
     static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
                               const tare_encode_params *params) {                                  \
         tare_encode_##name(dst, src, params, by);                                                  \
@@ -76,17 +89,24 @@ void tare_encode_q6_k(const tare_rows_mut *dst, const float *src, const tare_enc
         k->encode[id] = k->encode_weighted[id] = encode_##name;                                    \
     }
 #define TARE_DEFINE_K_ENCODERS(by)                                                                 \
-    TARE_DEFINE_K_ENCODER(q2_k, TARE_ENCODING_Q2_K, by)                                            \
-    TARE_DEFINE_K_ENCODER(q3_k, TARE_ENCODING_Q3_K, by)                                            \
-    TARE_DEFINE_K_ENCODER(q4_k, TARE_ENCODING_Q4_K, by)                                            \
-    TARE_DEFINE_K_ENCODER(q5_k, TARE_ENCODING_Q5_K, by)                                            \
-    TARE_DEFINE_K_ENCODER(q6_k, TARE_ENCODING_Q6_K, by)                                            \
+    TARE_DEFINE_SEARCHING_ENCODER(q2_k, TARE_ENCODING_Q2_K, by)                                    \
+    TARE_DEFINE_SEARCHING_ENCODER(q3_k, TARE_ENCODING_Q3_K, by)                                    \
+    TARE_DEFINE_SEARCHING_ENCODER(q4_k, TARE_ENCODING_Q4_K, by)                                    \
+    TARE_DEFINE_SEARCHING_ENCODER(q5_k, TARE_ENCODING_Q5_K, by)                                    \
+    TARE_DEFINE_SEARCHING_ENCODER(q6_k, TARE_ENCODING_Q6_K, by)                                    \
     static void use_k_encoders(tare_kernels *k) {                                                  \
         use_q2_k(k);                                                                               \
         use_q3_k(k);                                                                               \
         use_q4_k(k);                                                                               \
         use_q5_k(k);                                                                               \
         use_q6_k(k);                                                                               \
+    }
+#define TARE_DEFINE_IQ4_ENCODERS(by)                                                               \
+    TARE_DEFINE_SEARCHING_ENCODER(iq4_nl, TARE_ENCODING_IQ4_NL, by)                                \
+    TARE_DEFINE_SEARCHING_ENCODER(iq4_xs, TARE_ENCODING_IQ4_XS, by)                                \
+    static void use_iq4_encoders(tare_kernels *k) {                                                \
+        use_iq4_nl(k);                                                                             \
+        use_iq4_xs(k);                                                                             \
     }
 
 #endif

@@ -95,21 +95,20 @@ INLINE void store_codes(const tare_blocks *b, size_t first, int size, const floa
     }
 }
 
-/* Sums of squares of blocks of 256. */
-static void squares(float *sums, const float *x, size_t n) {
-    size_t at = 0;
+static void squares(float *sums, const float *x, size_t n, int size) {
+    size_t at = 0, row = (size_t)size;
     for (; n - at >= LANES; at += LANES) {
         vec sum = all(0);
-        for (int part = 0; part < 256; part += LANES) {
+        for (size_t part = 0; part < row; part += LANES) {
             vec e[LANES];
-            for (int lane = 0; lane < LANES; lane++)
-                e[lane] = load(x + (at + (size_t)lane) * 256 + part);
+            for (size_t lane = 0; lane < LANES; lane++)
+                e[lane] = load(x + (at + lane) * row + part);
             transpose(e);
             for (int i = 0; i < LANES; i++) sum = add(sum, mul(e[i], e[i]));
         }
         store(sums + at, sum);
     }
-    tare_searches_c.squares(sums + at, x + 256 * at, n - at);
+    tare_searches_c.squares(sums + at, x + row * at, n - at, size);
 }
 
 INLINE void recode_rows(uint8_t *codes, const float *x, const float *scales, const float *mins,

@@ -2,18 +2,23 @@
  *
  * The searches of many blocks at once for AVX2. */
 #include "encoding/x86/lanes_avx2.h"
+#include "encoding/x86/levels_avx2.h"
 
 #include "encoding/x86/search_affine.h"
+#include "encoding/x86/search_levels.h"
 #include "encoding/x86/search_signed.h"
 #include "encoding/x86/search_unsigned.h"
 #include "encoding/x86/x86.h"
 
 static const tare_searches searches = {
-    search_affine, search_signed, search_moves, search_unsigned, squares, recode,
+    search_affine, search_signed, search_moves, search_unsigned,
+    search_levels, squares,       recode,       level_codes,
 };
 
 TARE_DEFINE_K_ENCODERS(&searches)
+TARE_DEFINE_IQ4_ENCODERS(&searches)
 
 void tare_kernels_use_searches_avx2(tare_kernels *k) {
     use_k_encoders(k);
+    use_iq4_encoders(k);
 }
