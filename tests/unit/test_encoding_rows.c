@@ -76,7 +76,7 @@ static void test_what_cannot_be_done(void **state) {
     assert_string_equal(err.what, "type needs an importance matrix");
     params = (tare_encode_params){NULL, TARE_QUALITY_BEST};
     assert_int_equal(tare_encode_rows(&out, get(TARE_ENCODING_Q4_0), values, &params, &err),
-                     TARE_ERR_UNSUPPORTED);
+                     TARE_OK);
     assert_int_equal(tare_encode_rows(&out, get(TARE_ENCODING_F16), values, &params, &err),
                      TARE_OK);
 }

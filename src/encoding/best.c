@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Searches for scales; see best.h. Every comparison is strict, the first of equal candidates
+ * stays. */
+#include "encoding/best.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "encoding/levels.h"
+#include "encoding/numbers.h"
+
+/* ---- fits ------------------------------------------------------------------------------------ */
+
+enum { LANES = TARE_FIT_LANES };
+
+/* Adding and taking away 1.5 * 2^23 rounds to a whole number, halves to even. */
+#define ROUNDER 12582912.0f
+
+static inline float clamped(float t, float low, float high) {
+    t = t > low ? t : low;
+    return t < high ? t : high;
+}
+
+static inline void whole_levels(float *q, const float *x, float inverse, const tare_levels *l) {
+    for (int k = 0; k < LANES; k++)
+        q[k] = (clamped(x[k] * inverse, l->low, l->high) + ROUNDER) - ROUNDER;
+}
+
+static inline void uneven_levels(float *q, const float *x, float inverse, const tare_levels *l) {
+    for (int k = 0; k < LANES; k++) q[k] = l->low;
+    for (int m = 0; m < l->n_limits; m++)
+        for (int k = 0; k < LANES; k++) q[k] += x[k] * inverse > l->limits[m] ? l->gaps[m] : 0;
+}
+
+static inline float sum_of(const float *lanes) {
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+typedef struct sums {
+    float error[LANES], rq[LANES], qq[LANES];
+} sums;
+
+static inline void add(sums *s, const float *q, const float *x, const float *w, float scale) {
+    for (int k = 0; k < LANES; k++) {
+        float r = x[k] - scale * q[k];
+        s->error[k] += w[k] * r * r;
+        s->rq[k] += w[k] * r * q[k];
+        s->qq[k] += w[k] * q[k] * q[k];
+    }
+}
+
+tare_fit tare_fit_levels(const tare_part *p, float scale) {
+    const tare_levels *levels = p->form;
+    float inverse = scale != 0 ? 1 / scale : 0, q[LANES];
+    sums s = {0};
+    if (levels->n_limits == 0) {
+        for (size_t i = 0; i < p->n; i += LANES) {
+            whole_levels(q, p->x + i, inverse, levels);
+            add(&s, q, p->x + i, p->weights + i, scale);
+        }
+    } else {
+        for (size_t i = 0; i < p->n; i += LANES) {
+            uneven_levels(q, p->x + i, inverse, levels);
+            add(&s, q, p->x + i, p->weights + i, scale);
+        }
+    }
+    return (tare_fit){sum_of(s.error), sum_of(s.rq), sum_of(s.qq)};
+}
+
+void tare_levels_codes(uint8_t *codes, const float *x, size_t n, float scale,
+                       const tare_levels *levels) {
+    float inverse = scale != 0 ? 1 / scale : 0;
+    for (size_t i = 0; i < n; i++) {
+        float t = x[i] * inverse;
+        if (levels->n_limits == 0) {
+            float q = (clamped(t, levels->low, levels->high) + ROUNDER) - ROUNDER;
+            codes[i] = (uint8_t)(int)(q - levels->low);
+        } else {
+            codes[i] = 0;
+            for (int m = 0; m < levels->n_limits; m++)
+                codes[i] = (uint8_t)(codes[i] + (t > levels->limits[m]));
+        }
+    }
+}
+
+/* ---- one scale ------------------------------------------------------------------------------- */
+
+/* Takes the lowest point of the parabola on which the scale stands, if it lies lower. */
+static bool take_lower(tare_ideal *best, const tare_fit *fit, float scale) {
+    if (!(fit->qq > 0)) return false;
+    float shift = fit->rq / fit->qq, error = fit->error - shift * fit->rq;
+    if (!(error < best->error)) return false;
+    *best = (tare_ideal){scale + shift, error, fit->qq};
+    return true;
+}
+
+/* Scales downwards from one that reaches the largest number, until what is cut off of it weighs
+ * more than all the error of the best. */
+static void walk_down(tare_ideal *best, const tare_part *p, float most, float weight, float sign) {
+    enum { MOST_STEPS = 96 };
+    float scale = 1.06f * most / p->reach;
+    for (int i = 0; i < MOST_STEPS; i++, scale /= p->ratio) {
+        tare_fit fit = p->fit(p, sign * scale);
+        take_lower(best, &fit, sign * scale);
+        float cut = most - p->reach * scale;
+        if (cut > 0 && weight * cut * cut > best->error) break;
+    }
+}
+
+tare_ideal tare_search_ideal(const tare_part *p) {
+    float most = 0, weight = 0;
+    tare_ideal best = {0, 0, 0};
+    for (size_t i = 0; i < p->n; i++) {
+        float size = fabsf(p->x[i]);
+        best.error += p->weights[i] * size * size;
+        if (size > most) {
+            most = size;
+            weight = p->weights[i];
+        }
+    }
+    if (most == 0) return best;
+    walk_down(&best, p, most, weight, 1);
+    if (p->has_sign) walk_down(&best, p, most, weight, -1);
+    for (int i = 0; i < 4; i++) {
+        float scale = best.scale;
+        tare_fit fit = p->fit(p, scale);
+        if (!take_lower(&best, &fit, scale)) break;
+    }
+    return best;
+}
+
+static float value_f16(uint32_t code) {
+    return tare_f32_of_f16((uint16_t)code);
+}
+static uint32_t nearest_f16(float scale) {
+    return tare_f16_of_f32(scale);
+}
+static float value_e8m0(uint32_t code) {
+    return tare_half_of_e8m0((uint8_t)code);
+}
+static uint32_t nearest_e8m0(float scale) {
+    int exponent = scale > 0 ? ilogbf(scale) + 128 : 0;
+    return exponent < 0 ? 0 : (uint32_t)exponent;
+}
+static float value_ue4m3(uint32_t code) {
+    return tare_half_of_ue4m3((uint8_t)code);
+}
+static uint32_t nearest_ue4m3(float scale) {
+    uint32_t low = 0, high = 126;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (value_ue4m3(middle) <= scale)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const tare_scale_kind tare_scale_f16 = {value_f16, nearest_f16, 0x7bff, 1};
+const tare_scale_kind tare_scale_half_e8m0 = {value_e8m0, nearest_e8m0, 254, 2};
+const tare_scale_kind tare_scale_half_ue4m3 = {value_ue4m3, nearest_ue4m3, 126, 6};
+
+tare_stored tare_search_stored(const tare_part *p, const tare_scale_kind *kind) {
+    tare_ideal ideal = tare_search_ideal(p);
+    float sign = ideal.scale < 0 ? -1 : 1;
+    uint32_t at = kind->nearest(fabsf(ideal.scale)), window = kind->window;
+    uint32_t low = at > window ? at - window : 0;
+    uint32_t high = at < kind->last - window ? at + window : kind->last;
+    tare_stored best = {0, 0, INFINITY};
+    for (uint32_t code = low; code <= high; code++) {
+        float scale = sign * kind->value(code);
+        tare_fit fit = p->fit(p, scale);
+        if (fit.error < best.error) best = (tare_stored){code, scale, fit.error};
+    }
+    return best;
+}
+
+/* ---- scales that are whole numbers times an f16 ------------------------------------------------
+ */
+
+static float factor_of(const tare_super *s, int index) {
+    return s->unit * (float)(s->first + s->step * index);
+}
+
+/* The index whose number is nearest to `number`, in units of the f16. */
+static int index_near(const tare_super *s, float number) {
+    float i = (number / s->unit - (float)s->first) / (float)s->step;
+    return (int)((clamped(i, 0, (float)(s->count - 1)) + ROUNDER) - ROUNDER);
+}
+
+/* The error to come if the parts keep their codes and only scales are rounded. */
+static float guess_error(const tare_ideal *ideal, const tare_super *s, float d) {
+    float sum = 0, inverse = 1 / d;
+    for (int j = 0; j < s->n_parts; j++) {
+        float off = d * factor_of(s, index_near(s, inverse * ideal[j].scale)) - ideal[j].scale;
+        sum += ideal[j].qq * off * off;
+    }
+    return sum;
+}
+
+enum { WALK = 48, STARTS = 3 };
+
+/* The f16s that look best: the lowest of the local minima of the guess. */
+static int find_starts(float *starts, const tare_ideal *ideal, const tare_super *s) {
+    float guess[2 * WALK + 2], at[2 * WALK + 2], most = 0;
+    int n = 0, n_starts = 0;
+    for (int j = 0; j < s->n_parts; j++) most = fmaxf(most, fabsf(ideal[j].scale));
+    if (most == 0) return 0;
+    float reach = fmaxf(fabsf(factor_of(s, 0)), fabsf(factor_of(s, s->count - 1)));
+    for (int side = 0; side < (s->has_sign ? 2 : 1); side++) {
+        float d = 1.05f * most / reach * (side ? -1 : 1);
+        for (int i = 0; i < WALK; i++, d /= 1.02f) {
+            at[n] = d;
+            guess[n++] = guess_error(ideal, s, d);
+        }
+    }
+    while (n_starts < STARTS) {
+        int best = -1;
+        for (int i = 0; i < n; i++) {
+            if (i > 0 && guess[i - 1] < guess[i]) continue;
+            if (i + 1 < n && guess[i + 1] < guess[i]) continue;
+            if (at[i] != 0 && (best < 0 || guess[i] < guess[best])) best = i;
+        }
+        if (best < 0) break;
+        starts[n_starts++] = at[best];
+        at[best] = 0;
+    }
+    return n_starts;
+}
+
+/* The best of three numbers around `index` for a part. */
+static tare_fit choose_index(uint8_t *index, const tare_part *p, const tare_super *s, float d,
+                             int near) {
+    tare_fit best = {INFINITY, 0, 0};
+    int low = near > 0 ? near - 1 : 0, high = near + 1 < s->count ? near + 1 : s->count - 1;
+    for (int i = low; i <= high; i++) {
+        tare_fit fit = p->fit(p, d * factor_of(s, i));
+        if (fit.error < best.error) {
+            best = fit;
+            *index = (uint8_t)i;
+        }
+    }
+    return best;
+}
+
+/* From one f16: numbers for all parts, then the f16 that fits them best, for as long as it helps.
+ */
+static void refine(tare_super_found *best, const tare_part *parts, const tare_ideal *ideal,
+                   const tare_super *s, float d) {
+    for (int round = 0; round < 3; round++) {
+        tare_super_found found = {.d = tare_f16_of_f32(d)};
+        float rq = 0, qq = 0;
+        d = tare_f32_of_f16(found.d);
+        if (d == 0 || isinf(d)) break;
+        for (int j = 0; j < s->n_parts; j++) {
+            tare_fit fit =
+                choose_index(&found.index[j], &parts[j], s, d, index_near(s, ideal[j].scale / d));
+            float factor = factor_of(s, found.index[j]);
+            found.error += fit.error;
+            found.scales[j] = d * factor;
+            rq += factor * fit.rq;
+            qq += factor * factor * fit.qq;
+        }
+        if (found.error < best->error) *best = found;
+        if (!(qq > 0)) break;
+        d += rq / qq;
+        if (tare_f16_of_f32(d) == found.d) break;
+    }
+}
+
+tare_super_found tare_search_super(const tare_part *parts, const tare_super *super) {
+    tare_ideal ideal[TARE_MOST_PARTS];
+    tare_super_found best = {.error = INFINITY};
+    float starts[STARTS];
+    for (int j = 0; j < super->n_parts; j++) ideal[j] = tare_search_ideal(&parts[j]);
+    int n = find_starts(starts, ideal, super);
+    for (int i = 0; i < n; i++) refine(&best, parts, ideal, super, starts[i]);
+    return best;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* The error of what a block decodes to. */
+static double error_of(const tare_encoding *e, tare_decode_fn decode, const uint8_t *y,
+                       const float *x, const float *importance) {
+    float values[256];
+    tare_rows rows = {{y}, 1, e->block};
+    double sum = 0;
+    decode(values, &rows);
+    for (uint32_t i = 0; i < e->block; i++) {
+        double r = (double)values[i] - (double)x[i];
+        sum += (importance ? (double)tare_get_f32(importance, i) : 1) * (r * r);
+    }
+    return sum;
+}
+
+/* Numbers and weights for the search; false: not for a search. Weights are scaled to at most 1; a
+ * little is added, so that numbers without weight get sound codes too. */
+static bool take_block(tare_best_block *b, uint32_t n, const float *x, const float *importance) {
+    float most = 0, heaviest = 0;
+    memcpy(b->x, x, n * sizeof *x);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(fabsf(b->x[i]) < 0x1p60f)) return false;
+        most = fmaxf(most, fabsf(b->x[i]));
+        b->weights[i] = importance ? tare_get_f32(importance, i) : 1;
+        if (!(b->weights[i] >= 0 && b->weights[i] < INFINITY)) return false;
+        heaviest = fmaxf(heaviest, b->weights[i]);
+    }
+    for (uint32_t i = 0; importance && i < n; i++)
+        b->weights[i] = b->weights[i] / heaviest + 0x1p-20f;
+    return most > 0x1p-40f && heaviest > 0;
+}
+
+void tare_encode_best(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                      const tare_best_format *format) {
+    const tare_kernels *k = tare_kernels_get();
+    const tare_encoding *e = tare_encoding_get(format->id);
+    const float *importance = params ? params->importance : NULL;
+    tare_decode_fn decode = k->decode[format->id];
+    tare_encode_fn reference = k->encode[format->id];
+    if (importance && k->encode_weighted[format->id]) reference = k->encode_weighted[format->id];
+    size_t block_bytes = e->planes[0].unit_bytes, x_bytes = e->block * sizeof(float);
+    const uint8_t *from = (const uint8_t *)src;
+    uint8_t *y = dst->planes[0];
+    reference(dst, src, params);
+    for (uint64_t row = 0; row < dst->n_rows; row++)
+        for (uint64_t i = 0; i < dst->cols; i += e->block, from += x_bytes, y += block_bytes) {
+            tare_best_block b;
+            uint8_t candidate[256 + 64];
+            const float *w = importance ? importance + i : NULL;
+            float x[256];
+            memcpy(x, from, x_bytes);
+            if (!take_block(&b, e->block, x, w)) continue;
+            double error = error_of(e, decode, y, x, w);
+            if (error == 0) continue;
+            format->improve(candidate, &b);
+            if (error_of(e, decode, candidate, x, w) < error) memcpy(y, candidate, block_bytes);
+        }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tools of the better encoders: they look for the scales of least (weighted) squared error
+ * among those that a format can store, codes chosen anew for every scale that is tried. A format is
+ * described by parts (numbers under one scale, with whatever codes they have) and by how scales are
+ * stored. Scalar and in one fixed order: the result is the same on every machine.
+ *
+ * Least squares: with codes q fixed, sum w (x - s q)^2 is a parabola in s. A fit tells where on it
+ * the scale stands, so that the lowest point of the parabola costs no further pass. */
+#ifndef TARE_ENCODING_BEST_H
+#define TARE_ENCODING_BEST_H
+
+#include "encoding/kernels.h"
+
+/* Sums run in this many lanes: arrays of numbers have a multiple of it, filled up with weights 0.
+ */
+enum { TARE_FIT_LANES = 8 };
+
+/* What codes can say under a scale: all whole numbers low..high, or (n_limits > 0) uneven levels
+ * from low to high, ascending: the next one, `gaps` higher, begins above each limit. */
+typedef struct tare_levels {
+    float low, high;
+    int n_limits;
+    float limits[15], gaps[15];
+} tare_levels;
+
+/* x ~ scale * q for the q that are best under this scale; r = x - scale * q. */
+typedef struct tare_fit {
+    float error;  /* sum w r^2 */
+    float rq, qq; /* sum w r q, sum w q^2 */
+} tare_fit;
+
+/* Numbers under one scale. `weights` are not NULL, not negative and at most 1 or so; numbers lie
+ * well inside the range of f32 squared. */
+typedef struct tare_part {
+    const float *x, *weights;
+    size_t n;
+    tare_fit (*fit)(const struct tare_part *p, float scale);
+    const void *form; /* for fit: a tare_levels if it is tare_fit_levels */
+    float reach;      /* what the largest code stands for under scale 1 */
+    float ratio;      /* of one scale that is tried to the next: nearer to 1 for finer codes */
+    bool has_sign;    /* negative scales can be stored and say something else */
+} tare_part;
+
+tare_fit tare_fit_levels(const tare_part *p, float scale);
+/* Codes of the numbers under a scale: 0 for the lowest level. */
+void tare_levels_codes(uint8_t *codes, const float *x, size_t n, float scale,
+                       const tare_levels *levels);
+
+/* The best scale there is if any number can be stored. */
+typedef struct tare_ideal {
+    float scale, error, qq;
+} tare_ideal;
+tare_ideal tare_search_ideal(const tare_part *p);
+
+/* How a scale is stored: codes 0..last stand for ascending numbers from 0 up; the sign, where there
+ * is one, is stored beside. */
+typedef struct tare_scale_kind {
+    float (*value)(uint32_t code);
+    uint32_t (*nearest)(float scale); /* scale >= 0; a code near it */
+    uint32_t last;
+    uint32_t window; /* so many codes around the ideal one are tried */
+} tare_scale_kind;
+
+extern const tare_scale_kind tare_scale_f16, tare_scale_half_e8m0, tare_scale_half_ue4m3;
+
+typedef struct tare_stored {
+    uint32_t code;
+    float scale; /* its value, with its sign */
+    float error;
+} tare_stored;
+/* The best scale of those that can be stored. */
+tare_stored tare_search_stored(const tare_part *p, const tare_scale_kind *kind);
+
+/* Several parts whose scales are whole numbers first + step * i, i = 0..count-1, times `unit` times
+ * one f16. */
+enum { TARE_MOST_PARTS = 16 };
+typedef struct tare_super {
+    int n_parts;
+    int first, step, count;
+    float unit;
+    bool has_sign; /* the f16 may be negative and this says something else */
+} tare_super;
+
+typedef struct tare_super_found {
+    uint16_t d; /* f16 */
+    uint8_t index[TARE_MOST_PARTS];
+    float scales[TARE_MOST_PARTS];
+    float error;
+} tare_super_found;
+tare_super_found tare_search_super(const tare_part *parts, const tare_super *super);
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* One block on its way: numbers and weights for the search, and a place to write it. */
+typedef struct tare_best_block {
+    float x[256], weights[256];
+} tare_best_block;
+
+/* A format's better encoder: whole blocks of one plane. `improve` writes a candidate; what is kept
+ * is the better one of it and the reference encoder's block, by the error of what they decode to.
+ * It is not called for blocks with NaN, Inf or numbers out of f16's range, nor where the reference
+ * has no error. */
+typedef struct tare_best_format {
+    tare_encoding_id id;
+    void (*improve)(uint8_t *y, const tare_best_block *b);
+} tare_best_format;
+
+void tare_encode_best(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                      const tare_best_format *format);
+
+/* encode_best_NAME for the table of kernels, from improve_NAME. */
+#define TARE_DEFINE_BEST(name, NAME)                                                               \
+    static void encode_best_##name(const tare_rows_mut *dst, const float *src,                     \
+                                   const tare_encode_params *params) {                             \
+        static const tare_best_format format = {TARE_ENCODING_##NAME, improve_##name};             \
+        tare_encode_best(dst, src, params, &format);                                               \
+    }
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against a better encoder that is worse: of every type, on many kinds of numbers, with and
+ * without importance, no block may have a larger error than the reference encoder's; the bytes may
+ * not depend on the CPU level nor on how rows are cut; odd numbers get the reference's bytes; and
+ * on ordinary numbers there must be a gain. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cpu.h"
+#include "encoding/kernels.h"
+
+enum { COLS = 512, ROWS = 2, COUNT = COLS * ROWS, KINDS = 12, ORDINARY = 2 };
+
+static uint64_t random_state;
+
+static uint64_t next_random(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* A sum of four even numbers, nearly normal, within -2..2. */
+static float nearly_normal(void) {
+    uint64_t r = next_random();
+    int32_t sum = (int32_t)(r & 0xffff) + (int32_t)(r >> 16 & 0xffff) +
+                  (int32_t)(r >> 32 & 0xffff) + (int32_t)(r >> 48) - 131070;
+    return (float)sum * 0x1p-16f;
+}
+
+static float number_of(int kind, size_t i) {
+    float v = nearly_normal();
+    switch (kind) {
+    case 0:
+        return v;
+    case 1: /* heavy tails */
+        return v * v * v * 0.02f;
+    case 2:
+        return 0.25f;
+    case 3: /* few are not zero */
+        return next_random() % 16 ? 0 : v;
+    case 4:
+        return i % 97 == 3 ? v * 1000 : v * 0.01f;
+    case 5:
+        return v * 0x1p-22f;
+    case 6: /* scales overflow f16 */
+        return v * 4e6f;
+    case 7:
+        return (float)((int)(next_random() % 7) - 3);
+    case 8:
+        return 1 + 0.1f * v;
+    case 9:
+        return -1 - 0.1f * v;
+    case 10: /* blocks of zeros, and scales that differ widely */
+        return v * (float)(i / 16 % 5) * (i / 64 % 2 ? 1 : 0x1p-12f);
+    default:
+        return v * 0x1p-50f;
+    }
+}
+
+typedef struct sample {
+    float values[COUNT], weights[COLS];
+} sample;
+
+static void fill(sample *s, int kind) {
+    random_state = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)kind;
+    for (size_t i = 0; i < COUNT; i++) s->values[i] = number_of(kind, i);
+    /* Some columns weigh nothing, some a lot. */
+    for (size_t i = 0; i < COLS; i++) {
+        float v = nearly_normal();
+        s->weights[i] = i % 41 == 0 ? 0 : v * v * v * v * 100 + 1e-3f;
+    }
+}
+
+static double error_of(const float *decoded, const float *x, const float *weights, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double r = (double)decoded[i] - (double)x[i];
+        sum += (weights ? (double)weights[i] : 1) * r * r;
+    }
+    return sum;
+}
+
+static void encode(uint8_t *bytes, const tare_encoding *e, const sample *s, bool is_weighted,
+                   tare_quality quality) {
+    tare_encode_params params = {is_weighted ? s->weights : NULL, quality};
+    assert_int_equal(
+        tare_encode_rows(&(tare_rows_mut){{bytes}, ROWS, COLS}, e, s->values, &params, NULL),
+        TARE_OK);
+}
+
+/* Returns the error of best over that of the reference, of all blocks together. */
+static double check_blocks(const tare_encoding *e, int kind, bool is_weighted) {
+    static sample s;
+    static uint8_t plain[COUNT * 4], best[COUNT * 4];
+    static float of_plain[COUNT], of_best[COUNT];
+    double sums[2] = {0};
+    fill(&s, kind);
+    encode(plain, e, &s, is_weighted, TARE_QUALITY_DEFAULT);
+    encode(best, e, &s, is_weighted, TARE_QUALITY_BEST);
+    assert_int_equal(tare_decode_rows(of_plain, e, &(tare_rows){{plain}, ROWS, COLS}, NULL), 0);
+    assert_int_equal(tare_decode_rows(of_best, e, &(tare_rows){{best}, ROWS, COLS}, NULL), 0);
+    for (size_t i = 0; i < COUNT; i += e->block) {
+        const float *weights = is_weighted ? s.weights + i % COLS : NULL;
+        double was = error_of(of_plain + i, s.values + i, weights, e->block);
+        double is = error_of(of_best + i, s.values + i, weights, e->block);
+        if (is > was * (1 + 1e-12))
+            fail_msg("%s, numbers of kind %d, %s: block at %zu has error %g, reference %g", e->name,
+                     kind, is_weighted ? "weighted" : "plain", i, is, was);
+        sums[0] += is;
+        sums[1] += was;
+    }
+    return sums[1] > 0 ? sums[0] / sums[1] : 1;
+}
+
+static const tare_encoding *with_best(int id) {
+    return tare_kernels_get()->encode_best[id] ? tare_encoding_get((tare_encoding_id)id) : NULL;
+}
+
+static void test_is_never_worse(void **state) {
+    (void)state;
+    for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *e = with_best(id);
+        if (!e) continue;
+        for (int kind = 0; kind < KINDS; kind++) {
+            for (int is_weighted = 0; is_weighted < 2; is_weighted++) {
+                if (!is_weighted && tare_encoding_needs_importance(e)) continue;
+                double ratio = check_blocks(e, kind, is_weighted);
+                /* The reference encoder of q1_0 takes the mean magnitude, which is the best. */
+                if (id == TARE_ENCODING_Q1_0 && !is_weighted) continue;
+                if (kind < ORDINARY && ratio > 0.99)
+                    fail_msg("%s, numbers of kind %d: no gain, %g", e->name, kind, ratio);
+            }
+        }
+    }
+}
+
+static void test_bytes_do_not_depend_on_the_machine(void **state) {
+    (void)state;
+    static sample s;
+    static uint8_t bytes[COUNT * 4], again[COUNT * 4];
+    fill(&s, 1);
+    for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *e = with_best(id);
+        if (!e) continue;
+        size_t size = COUNT / e->block * e->planes[0].unit_bytes;
+        encode(bytes, e, &s, true, TARE_QUALITY_BEST);
+        tare_cpu_limit(0);
+        encode(again, e, &s, true, TARE_QUALITY_BEST);
+        tare_cpu_limit(UINT32_MAX);
+        assert_memory_equal(bytes, again, size);
+        for (size_t row = 0; row < ROWS; row++) {
+            tare_rows_mut one = {{again + row * (size / ROWS)}, 1, COLS};
+            tare_encode_params params = {s.weights, TARE_QUALITY_BEST};
+            assert_int_equal(tare_encode_rows(&one, e, s.values + row * COLS, &params, NULL), 0);
+        }
+        assert_memory_equal(bytes, again, size);
+    }
+}
+
+/* Where a block has numbers that no scale fits, or weights that are none, the reference decides. */
+static void test_odd_numbers_get_the_reference(void **state) {
+    (void)state;
+    static sample s;
+    static uint8_t plain[COUNT * 4], best[COUNT * 4];
+    static const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f};
+    for (size_t k = 0; k < 5; k++) {
+        fill(&s, 0);
+        for (size_t i = 5; k < 4 && i < COUNT; i += 16) s.values[i] = odd[k];
+        for (size_t i = 5; k == 4 && i < COLS; i += 16) s.weights[i] = NAN;
+        for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
+            const tare_encoding *e = with_best(id);
+            if (!e) continue;
+            encode(plain, e, &s, true, TARE_QUALITY_DEFAULT);
+            encode(best, e, &s, true, TARE_QUALITY_BEST);
+            assert_memory_equal(plain, best, COUNT / e->block * e->planes[0].unit_bytes);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_is_never_worse),
+        cmocka_unit_test(test_bytes_do_not_depend_on_the_machine),
+        cmocka_unit_test(test_odd_numbers_get_the_reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
