@@ -15,8 +15,6 @@
 
 #include <tare/tare.h>
 
-#include "ops/synth_values.h"
-
 enum { COLS = 4096, LAWS = 3 };
 
 typedef struct samples {
@@ -29,8 +27,33 @@ typedef struct outcome {
     double error, seconds;
 } outcome;
 
-static double uniform(uint64_t key, uint64_t n) {
-    return ((double)(tare_synth_word(key, n) >> 11) + 0.5) * 0x1p-53;
+static uint64_t random_state = UINT64_C(0x9e3779b97f4a7c15);
+
+/* Inside (0, 1). */
+static double uniform(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return ((double)(random_state >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void) {
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static double laplace(void) {
+    double u = uniform() * 2 - 1;
+    return copysign(-log(1 - fabs(u)), u) / sqrt(2);
+}
+
+/* Student's t with 5 degrees of freedom, of unit variance. */
+static double t5(void) {
+    double z = normal(), sum = 0;
+    for (int i = 0; i < 5; i++) {
+        double v = normal();
+        sum += v * v;
+    }
+    return z / sqrt(sum / 5) * sqrt(3.0 / 5);
 }
 
 static void *room(size_t n) {
@@ -41,22 +64,16 @@ static void *room(size_t n) {
 
 /* Weights as an importance matrix has them: mean squares of activations, spread widely. */
 static void fill(samples *s, size_t n) {
-    static tare_quantiles normal, t5;
-    tare_quantiles_init(&normal, TARE_LAW_NORMAL);
-    tare_quantiles_init(&t5, TARE_LAW_T5);
+    static double (*const laws[LAWS])(void) = {normal, laplace, t5};
     s->n = n;
-    for (int law = 0; law < LAWS; law++) s->values[law] = room(n * sizeof(float));
     s->weights = room(COLS * sizeof(float));
     s->decoded = room(n * sizeof(float));
     s->bytes = room(n * sizeof(float));
-    tare_synth_fill(s->values[0], &normal, 1, 0, n, 0.02f, 0);
-    for (size_t i = 0; i < n; i++) {
-        double u = uniform(2, i) * 2 - 1;
-        s->values[1][i] = (float)(copysign(-log(1 - fabs(u)), u) * 0.02 / sqrt(2));
+    for (size_t i = 0; i < COLS; i++) s->weights[i] = (float)exp(1.5 * normal());
+    for (int law = 0; law < LAWS; law++) {
+        s->values[law] = room(n * sizeof(float));
+        for (size_t i = 0; i < n; i++) s->values[law][i] = (float)(0.02 * laws[law]());
     }
-    tare_synth_fill(s->values[2], &t5, 3, 0, n, 0.02f, 0);
-    tare_synth_fill(s->weights, &normal, 4, 0, COLS, 1, 0);
-    for (size_t i = 0; i < COLS; i++) s->weights[i] = expf(1.5f * s->weights[i]);
 }
 
 static double now(void) {
