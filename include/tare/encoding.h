@@ -145,7 +145,8 @@ typedef struct tare_encoding {
     tare_encoding_id id;
     tare_encoding_kind kind;
     uint32_t block;      /* a row is a whole number of blocks unless is_edge_padded */
-    bool is_edge_padded; /* the last block of a row may be partly filled */
+    bool is_edge_padded; /* the last block of a row may be partly filled (if bit packed: the last
+                            unit of the tensor) */
     bool is_bit_packed;  /* units run on across rows (F4, F6): only the whole tensor fills bytes */
     uint8_t n_planes;
     uint8_t n_fields;

@@ -37,5 +37,15 @@ static inline uint64_t tare_max_u64(uint64_t a, uint64_t b) {
 static inline uint64_t tare_ceil_div_u64(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
 }
+/* The least common multiple of two small numbers, neither 0. */
+static inline uint64_t tare_common_multiple(uint64_t a, uint64_t b) {
+    uint64_t x = a, y = b;
+    while (y) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
 
 #endif

@@ -3,6 +3,7 @@
  * Questions about an encoding as such: by id, by name, how large. */
 #include "base/arith.h"
 #include "base/status.h"
+#include "encoding/patch.h"
 #include "encoding/table.h"
 
 typedef struct alias {
@@ -85,14 +86,19 @@ double tare_encoding_bits(const tare_encoding *encoding) {
     return bits;
 }
 
+bool tare_encoding_fills_bytes(const tare_encoding *encoding, uint64_t n_elements) {
+    return !encoding->is_bit_packed || encoding->is_edge_padded ||
+           n_elements % tare_encoding_step(encoding) == 0;
+}
+
 static bool plane_size(uint64_t *out, const tare_encoding *encoding, const tare_plane_info *plane,
                        uint64_t rows, uint64_t cols) {
     switch (plane->scope) {
     case TARE_PLANE_ELEMENTS:
         if (encoding->is_bit_packed) {
-            /* Units run on across rows, and the caller has shown that they come out even. */
+            /* Units run on across rows; only the last may be partly filled. */
             return tare_mul_u64(rows, cols, out) &&
-                   tare_mul_u64(*out / plane->unit, plane->unit_bytes, out);
+                   tare_mul_u64(tare_ceil_div_u64(*out, plane->unit), plane->unit_bytes, out);
         }
         return tare_mul_u64(rows, tare_ceil_div_u64(cols, plane->unit), out) &&
                tare_mul_u64(*out, plane->unit_bytes, out);
@@ -122,7 +128,7 @@ tare_status tare_encoding_sizes(uint64_t *plane_bytes, const tare_encoding *enco
         return tare_fail(err, TARE_ERR_LIMIT, "dimensions overflow");
     if (!encoding->is_edge_padded && cols % encoding->block != 0)
         return tare_fail(err, TARE_ERR_CORRUPT, "row is no whole number of blocks");
-    if (encoding->is_bit_packed && elements % encoding->planes[0].unit != 0)
+    if (!tare_encoding_fills_bytes(encoding, elements))
         return tare_fail(err, TARE_ERR_CORRUPT, "packed elements do not fill whole bytes");
     for (uint32_t p = 0; p < encoding->n_planes; p++) {
         if (!plane_size(&plane_bytes[p], encoding, &encoding->planes[p], rows, cols))

@@ -5,6 +5,7 @@
 #include "base/arith.h"
 #include "base/status.h"
 #include "encoding/kernels.h"
+#include "encoding/patch.h"
 
 bool tare_encoding_can_decode(const tare_encoding *encoding) {
     return tare_kernels_get()->decode[encoding->id] != NULL;
@@ -63,7 +64,7 @@ static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *enco
 
 tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                              const float *src, const tare_encode_params *params, tare_error *err) {
-    static const tare_encode_params plain = {NULL, TARE_QUALITY_DEFAULT};
+    static const tare_encode_params plain = {.quality = TARE_QUALITY_DEFAULT};
     TARE_REQUIRE(encoding && dst, err);
     if (!params) params = &plain;
     tare_encode_fn encode;
@@ -71,7 +72,7 @@ tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *enco
     TARE_TRY(check_shape(encoding, dst->n_rows, dst->cols, err));
     if (dst->n_rows == 0 || dst->cols == 0) return TARE_OK;
     TARE_REQUIRE(src && dst->planes[0], err);
-    if (encoding->is_bit_packed && dst->n_rows * dst->cols % encoding->planes[0].unit != 0)
+    if (!tare_encoding_fills_bytes(encoding, dst->n_rows * dst->cols))
         return tare_fail(err, TARE_ERR_ARG, "packed elements do not fill whole bytes");
     encode(dst, src, params);
     return TARE_OK;

@@ -161,8 +161,7 @@ static bool may_stand_for(const tare_encoding *stored, const tare_encoding *true
 }
 
 static tare_status build(const entry *e, const tare_model *m, const tare_encoding **encoding,
-                         uint64_t *size) {
-    uint64_t planes[TARE_MAX_PLANES] = {0};
+                         uint64_t *planes, uint64_t *size) {
     *encoding = tare_encoding_find(e->type);
     if (!*encoding || e->n_dims > m->limits.dims) return TARE_ERR_UNSUPPORTED;
     *size = 0;
@@ -176,16 +175,20 @@ static tare_status build(const entry *e, const tare_model *m, const tare_encodin
 static const char *entry_fault(const restore *r, const entry *e) {
     const tare_tensor *stored = &r->m->catalog.tensors[e->tensor];
     const tare_encoding *encoding;
-    uint64_t size;
+    uint64_t planes[TARE_MAX_PLANES], size;
     if (e->name.len == 0 || e->name.len > r->m->limits.name_bytes)
         return "its name is empty or too long";
-    if (build(e, r->m, &encoding, &size) != TARE_OK) return "its type or shape is not possible";
+    if (build(e, r->m, &encoding, planes, &size) != TARE_OK)
+        return "its type or shape is not possible";
     bool is_unknown = encoding->kind == TARE_KIND_UNKNOWN;
     if (is_unknown && e->number > UINT32_MAX) return "its type has an impossible number";
     if (!is_unknown && size != stored->size_bytes)
         return "its size is not that of the stored tensor";
     if (!may_stand_for(stored->encoding, encoding))
         return "the stored type cannot stand for its type";
+    for (uint32_t p = 0; encoding == stored->encoding && p < encoding->n_planes; p++)
+        if (!is_unknown && planes[p] != stored->planes[p].size)
+            return "its size is not that of the stored tensor";
     return NULL;
 }
 
@@ -234,11 +237,13 @@ static tare_status apply(restore *r, const entry *e, tare_stand_in *stand_in, ta
     tare_model *m = r->m;
     tare_tensor *t = &m->catalog.tensors[e->tensor];
     const tare_encoding *encoding;
-    uint64_t size;
+    uint64_t sizes[TARE_MAX_PLANES], size;
     *stand_in = (tare_stand_in){.tensor = e->tensor, .stored = *t};
     const tare_plane *at = &stand_in->stored.planes[0];
-    TARE_TRY(build(e, m, &encoding, &size));
+    TARE_TRY(build(e, m, &encoding, sizes, &size));
     TARE_TRY(tare_tensor_set(m, t, encoding, e->dims, e->n_dims, at->file, at->offset, err));
+    /* Where only name or shape stand for others the planes lie apart, perhaps, as they did. */
+    if (encoding == stand_in->stored.encoding) t->planes = at;
     if (encoding->kind == TARE_KIND_UNKNOWN) {
         tare_plane *plane = TARE_NEW(&m->arena, tare_plane);
         if (!plane) return tare_fail(err, TARE_ERR_NOMEM, "tensor");

@@ -4,6 +4,7 @@
  * as floats; resources. */
 #include "base/arith.h"
 #include "base/str.h"
+#include "encoding/patch.h"
 #include "model/finish.h"
 
 /* Encoded bytes that are decoded in one step. */
@@ -95,19 +96,6 @@ bool tare_tensor_can_decode(const tare_model *model, size_t tensor) {
            tare_encoding_can_decode(model->catalog.tensors[tensor].encoding);
 }
 
-/* Bytes of a plane that n elements take, n being a whole number of units. Every encoding that can
- * be decoded is linear: rows follow each other without padding, so rows need not be told apart. */
-static uint64_t plane_bytes(const tare_encoding *e, uint32_t plane, uint64_t n) {
-    return n / e->planes[plane].unit * e->planes[plane].unit_bytes;
-}
-
-/* The elements that decoding steps by. */
-static uint64_t step_of(const tare_encoding *e) {
-    uint64_t step = e->block;
-    for (uint32_t p = 0; p < e->n_planes; p++) step = tare_max_u64(step, e->planes[p].unit);
-    return step;
-}
-
 /* Memory for decoding: one step of floats aside, encoded bytes, one row of scales. */
 typedef struct workspace {
     float *aside;
@@ -116,20 +104,25 @@ typedef struct workspace {
     float *scales;
 } workspace;
 
-/* Encoded bytes of one step. */
+/* Encoded bytes of one step, which is all that must fit a workspace. */
 static uint64_t step_bytes(const tare_encoding *e) {
-    uint64_t sum = 0;
-    for (uint32_t p = 0; p < e->n_planes; p++) sum += plane_bytes(e, p, step_of(e));
-    return sum;
+    uint64_t step = tare_encoding_step(e);
+    tare_patch patch = {.n_rows = 1, .n_cols = step, .row_length = step};
+    return tare_patch_bytes(&patch, e);
 }
 
-/* Elements [at, at + n), at a whole step, to n floats. */
-static tare_status decode_run(float *out, const tare_model *m, size_t tensor, uint64_t at,
-                              uint64_t n, uint8_t *bytes, tare_error *err) {
+/* A linear tensor is decoded as one long row. */
+static uint64_t row_length(const tare_tensor *t) {
+    return tare_encoding_is_linear(t->encoding, t->cols) ? t->n_elements : t->cols;
+}
+
+static tare_status decode_patch(float *out, const tare_model *m, size_t tensor,
+                                const tare_patch *patch, uint8_t *bytes, tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
-    tare_rows rows = {.n_rows = 1, .cols = n};
+    tare_rows rows = {.n_rows = patch->n_rows, .cols = patch->n_cols};
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
-        uint64_t from = plane_bytes(t->encoding, p, at), size = plane_bytes(t->encoding, p, n);
+        uint64_t from, size;
+        tare_patch_range(patch, t->encoding, p, &from, &size);
         TARE_TRY(tare_tensor_read(m, tensor, p, from, bytes, (size_t)size, err));
         rows.planes[p] = bytes;
         bytes += size;
@@ -137,20 +130,42 @@ static tare_status decode_run(float *out, const tare_model *m, size_t tensor, ui
     return tare_decode_rows(out, t->encoding, &rows, err);
 }
 
-/* Elements [begin, end). Where packed codes of one step belong to two rows, the step is decoded
- * aside and its part taken over. */
+/* The most that can be decoded at once from element `begin` on, at most n of them: whole rows, or a
+ * piece of one. n_cols 0: not even a step of the row. */
+static tare_patch next_patch(const tare_encoding *e, uint64_t length, uint64_t begin, uint64_t n,
+                             size_t n_bytes) {
+    uint64_t step = tare_encoding_step(e), col = begin % length;
+    tare_patch patch = {.row = begin / length, .n_rows = 1, .n_cols = length, .row_length = length};
+    uint64_t row_bytes = tare_patch_bytes(&patch, e);
+    if (col == 0 && n >= length && row_bytes <= n_bytes) {
+        patch.n_rows = tare_min_u64(n / length, n_bytes / tare_max_u64(row_bytes, 1));
+        return patch;
+    }
+    uint64_t left = length - col, most = n_bytes / step_bytes(e) * step;
+    patch.col = col;
+    patch.n_cols = tare_min_u64(tare_min_u64(n, left), most);
+    if (patch.n_cols < left) patch.n_cols = patch.n_cols / step * step;
+    return patch;
+}
+
+/* Elements [begin, end). Where a step is not asked for from its beginning or to its end, it is
+ * decoded aside and its part taken over. */
 static tare_status decode_range(float *out, const tare_model *m, size_t tensor, uint64_t begin,
                                 uint64_t end, const workspace *w, tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
-    uint64_t step = step_of(t->encoding), most = w->n_bytes / step_bytes(t->encoding) * step;
+    uint64_t step = tare_encoding_step(t->encoding), length = row_length(t);
     while (begin < end) {
-        uint64_t skip = begin % step, n = tare_min_u64(end - begin, most) / step * step;
-        if (skip || n == 0) {
-            TARE_TRY(decode_run(w->aside, m, tensor, begin - skip, step, w->bytes, err));
-            n = tare_min_u64(step - skip, end - begin);
+        uint64_t skip = begin % length % step, n = end - begin;
+        tare_patch patch = next_patch(t->encoding, length, begin, n, w->n_bytes);
+        if (skip || patch.n_cols == 0) {
+            patch.col -= skip;
+            patch.n_cols = tare_min_u64(step, length - patch.col);
+            TARE_TRY(decode_patch(w->aside, m, tensor, &patch, w->bytes, err));
+            n = tare_min_u64(patch.n_cols - skip, n);
             memcpy(out, w->aside + skip, (size_t)n * sizeof *out);
         } else {
-            TARE_TRY(decode_run(out, m, tensor, begin, n, w->bytes, err));
+            n = patch.n_rows * patch.n_cols;
+            TARE_TRY(decode_patch(out, m, tensor, &patch, w->bytes, err));
         }
         out += n;
         begin += n;
@@ -181,12 +196,12 @@ static tare_status decode_elements(float *out, const tare_model *m, size_t tenso
                                    int64_t companion, uint64_t begin, uint64_t end,
                                    tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
-    uint64_t step = step_of(t->encoding), floats = step, bytes;
-    uint64_t encoded =
-        (tare_min_u64((end - begin) / step, SCRATCH_BYTES) + 1) * step_bytes(t->encoding);
+    uint64_t step = tare_encoding_step(t->encoding), floats = step, bytes;
+    uint64_t n_steps = (end - begin) / step + (end - begin) / tare_max_u64(row_length(t), 1) + 1;
+    uint64_t encoded = (tare_min_u64(n_steps, SCRATCH_BYTES) + 1) * step_bytes(t->encoding);
     if (companion >= 0) {
         const tare_tensor *s = &m->catalog.tensors[companion];
-        step = tare_max_u64(step, step_of(s->encoding));
+        step = tare_max_u64(step, tare_encoding_step(s->encoding));
         floats = step + t->cols; /* a row of scales is no longer than a row of weights */
         encoded = SCRATCH_BYTES;
     }

@@ -155,7 +155,7 @@ static void end(conversion *c) {
 
 static tare_status run(conversion *c, tare_error *err) {
     TARE_TRY(begin_counting(c, err));
-    TARE_TRY(tare_execution_new(&c->execution, c->plan, err));
+    TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(begin_files(c, err));
     return write_files(c, err);
 }
@@ -174,7 +174,7 @@ static tare_status run_stream(conversion *c, int fd, tare_error *err) {
     tare_stream_sink stream = {.fd = fd};
     tare_sink sink = tare_sink_of_stream(&stream);
     TARE_TRY(begin_counting(c, err));
-    TARE_TRY(tare_execution_new(&c->execution, c->plan, err));
+    TARE_TRY(tare_execution_new(&c->execution, c->plan, true, err));
     TARE_TRY(tare_execution_run(c->execution, &sink, c->oddities, &c->done,
                                 tare_execution_bytes(c->execution), err));
     TARE_TRY(tare_stream_sink_finish(&stream, c->plan->files.files[0].size, err));

@@ -25,6 +25,8 @@ typedef enum job_kind {
     JOB_SPANS,    /* a tensor, decoded and encoded */
 } job_kind;
 
+#define ALL_PLANES UINT32_MAX
+
 typedef struct job {
     job_kind kind;
     uint32_t file; /* of the output */
@@ -34,8 +36,9 @@ typedef struct job {
     const uint8_t *bytes;
     uint64_t in_offset;
     uint32_t in_file;
-    uint32_t plane;
-    size_t item; /* resource of the input, or tensor of the plan */
+    uint32_t plane;                   /* SPANS: or ALL_PLANES */
+    size_t item;                      /* resource of the input, or tensor of the plan */
+    uint64_t planes[TARE_MAX_PLANES]; /* SPANS: where each begins */
 } job;
 
 struct tare_execution {
@@ -45,6 +48,8 @@ struct tare_execution {
     uint64_t n_tasks, total_bytes;
     uint64_t *file_tasks; /* for each output file */
     bool is_big_endian_in;
+    bool is_sequential;                  /* tasks put one range after the other */
+    uint64_t (*planes)[TARE_MAX_PLANES]; /* of the tensors that are encoded: where they begin */
     /* of the current run */
     const tare_sink *sink;
     _Atomic uint64_t *file_left;
@@ -130,27 +135,52 @@ static tare_status init_spans(tare_spans *spans, const tare_plan *plan, const ta
     return TARE_OK;
 }
 
+static bool is_encoded(const tare_plan *plan, size_t tensor) {
+    tare_tensor_action action = plan->tensors[tensor].action;
+    return action != TARE_ACTION_COPY && action != TARE_ACTION_CARRY;
+}
+
+/* Where the planes of tensors begin that have several. */
+static tare_status place_planes(tare_execution *x, tare_error *err) {
+    const tare_plan *p = x->plan;
+    bool has_any = false;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++)
+        has_any |= is_encoded(p, i) && p->tensors[i].becomes->encoding->n_planes > 1;
+    if (!has_any) return TARE_OK;
+    x->planes = tare_alloc(p->options.allocator, p->catalog.n_tensors * sizeof *x->planes);
+    if (!x->planes) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    for (size_t i = 0; i < p->files.n_extents; i++) {
+        const tare_extent *e = &p->files.extents[i];
+        if (e->kind == TARE_EXTENT_TENSOR) x->planes[e->item][e->plane] = e->offset;
+    }
+    return TARE_OK;
+}
+
+/* A span is encoded once and all its planes are put, wherever they lie; but in order, one plane has
+ * to be complete before the next begins, so that each plane encodes for itself. */
 static tare_status add_encoded(tare_execution *x, const tare_extent *e, tare_error *err) {
     const tare_planned *planned = &x->plan->tensors[e->item];
+    const tare_tensor *t = planned->becomes;
+    bool takes_all = t->encoding->n_planes > 1 && !x->is_sequential;
+    if (takes_all && e->plane > 0) return TARE_OK;
     tare_spans spans;
     TARE_TRY(init_spans(&spans, x->plan, planned, err));
     job j = {.kind = JOB_SPANS,
              .file = e->file,
              .offset = e->offset,
-             .size = e->size,
-             .plane = e->plane,
+             .size = takes_all ? t->size_bytes : e->size,
+             .plane = takes_all ? ALL_PLANES : e->plane,
              .item = e->item};
+    j.planes[e->plane] = e->offset;
+    if (takes_all) memcpy(j.planes, x->planes[e->item], sizeof j.planes);
     return add_job(x, j, spans.n_spans, err);
 }
 
 static tare_status add_extent(tare_execution *x, const tare_extent *e, tare_error *err) {
     job j = {.file = e->file, .offset = e->offset, .size = e->size, .item = e->item};
     switch (e->kind) {
-    case TARE_EXTENT_TENSOR: {
-        tare_tensor_action action = x->plan->tensors[e->item].action;
-        bool crosses = action == TARE_ACTION_COPY || action == TARE_ACTION_CARRY;
-        return crosses ? add_copied(x, e, err) : add_encoded(x, e, err);
-    }
+    case TARE_EXTENT_TENSOR:
+        return is_encoded(x->plan, e->item) ? add_encoded(x, e, err) : add_copied(x, e, err);
     case TARE_EXTENT_RESOURCE:
         j.kind = JOB_RESOURCE;
         break;
@@ -189,13 +219,14 @@ static tare_status cut(tare_execution *x, tare_error *err) {
     return status;
 }
 
-tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, tare_error *err) {
+tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool is_sequential,
+                               tare_error *err) {
     const tare_allocator *a = plan->options.allocator;
     size_t n = plan->files.n_files;
     *out = NULL;
     tare_execution *x = tare_alloc(a, sizeof *x);
     if (!x) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
-    *x = (tare_execution){.plan = plan};
+    *x = (tare_execution){.plan = plan, .is_sequential = is_sequential};
     if (pthread_mutex_init(&x->mutex, NULL) != 0) {
         tare_free(a, x, sizeof *x);
         return tare_fail(err, TARE_ERR_NOMEM, "lock");
@@ -206,6 +237,7 @@ tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, tare
     tare_status status = TARE_OK;
     if (!x->file_tasks || !x->file_left) status = tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     for (size_t i = 0; status == TARE_OK && i < n; i++) x->file_tasks[i] = 0;
+    if (status == TARE_OK) status = place_planes(x, err);
     if (status == TARE_OK) status = cut(x, err);
     if (status == TARE_OK)
         *out = x;
@@ -220,6 +252,7 @@ void tare_execution_free(tare_execution *x) {
     size_t n = x->plan->files.n_files;
     pthread_mutex_destroy(&x->mutex);
     tare_free(a, x->jobs, x->jobs_capacity * sizeof *x->jobs);
+    if (x->planes) tare_free(a, x->planes, x->plan->catalog.n_tensors * sizeof *x->planes);
     tare_free(a, x->file_tasks, n * sizeof *x->file_tasks);
     tare_free(a, x->file_left, n * sizeof *x->file_left);
     tare_free(a, x, sizeof *x);
@@ -264,7 +297,8 @@ static tare_status run_resource(tare_execution *x, const piece *p, tare_error *e
     return put(x, p, buf, err);
 }
 
-/* To the byte order of the output, by the type that the bytes will stand under. */
+/* To the byte order of the output, by the type that the bytes will stand under. A type with several
+ * planes never stands in a format that turns bytes. */
 static void to_output_order(const tare_execution *x, size_t tensor, uint8_t *bytes, size_t n) {
     const tare_encoding *stored = x->plan->catalog.tensors[tensor].encoding;
     if (!x->plan->files.is_big_endian) return;
@@ -296,7 +330,19 @@ static void add_oddities(tare_execution *x, size_t tensor, const tare_oddities *
     pthread_mutex_unlock(&x->mutex);
 }
 
-/* One span: decoded, encoded, its plane put. The work done is counted in bytes of the output. */
+static tare_status put_plane(tare_execution *x, const job *j, const tare_spans *spans,
+                             const tare_span *span, const tare_rows_mut *rows, uint32_t plane,
+                             tare_scratch *scratch, uint64_t *n_bytes, tare_error *err) {
+    uint64_t offset, size;
+    tare_spans_place(spans, span, plane, &offset, &size);
+    *n_bytes += size;
+    if (size == 0) return TARE_OK;
+    to_output_order(x, j->item, rows->planes[plane], (size_t)size);
+    return x->sink->put(x->sink->ctx, j->file, j->planes[plane] + offset, rows->planes[plane],
+                        (size_t)size, scratch, err);
+}
+
+/* One span: decoded, encoded, put. The work done is counted in bytes of the output. */
 static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tare_scratch *scratch,
                             uint64_t *n_bytes, tare_error *err) {
     const tare_plan *plan = x->plan;
@@ -305,23 +351,23 @@ static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tar
     tare_spans spans;
     tare_span span;
     tare_rows_mut rows;
-    uint64_t offset;
+    bool takes_all = j->plane == ALL_PLANES;
     TARE_TRY(init_spans(&spans, plan, planned, err));
     if (planned->importance)
         params.importance =
             planned->importance + tare_spans_slice(&spans, index) * planned->becomes->cols;
     TARE_TRY(tare_spans_decode(&span, &spans, index, scratch, err));
     TARE_TRY(tare_spans_encode(&rows, &spans, &span, &params, scratch, err));
-    tare_spans_place(&spans, &span, j->plane, &offset, n_bytes);
-    if (x->oddities && j->plane == 0) {
+    if (x->oddities && (takes_all || j->plane == 0)) {
         tare_oddities found = TARE_ODDITIES_INIT;
         tare_count_recoded(&found, spans.to, span.values, &rows, span.first);
         add_oddities(x, j->item, &found);
     }
-    /* In place: what is counted has been counted. */
-    to_output_order(x, j->item, rows.planes[j->plane], (size_t)*n_bytes);
-    return x->sink->put(x->sink->ctx, j->file, j->offset + offset, rows.planes[j->plane],
-                        (size_t)*n_bytes, scratch, err);
+    /* Bytes are turned in place: what is counted has been counted. */
+    uint32_t first = takes_all ? 0 : j->plane, n = takes_all ? spans.to->n_planes : 1;
+    for (uint32_t p = first; p < first + n; p++)
+        TARE_TRY(put_plane(x, j, &spans, &span, &rows, p, scratch, n_bytes, err));
+    return TARE_OK;
 }
 
 static const job *job_of(const tare_execution *x, uint64_t task) {

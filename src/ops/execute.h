@@ -26,8 +26,9 @@ typedef struct tare_sink {
 
 typedef struct tare_execution tare_execution;
 
-/* Cuts a plan into tasks. The plan must outlive it. */
-tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, tare_error *err);
+/* Cuts a plan into tasks, for sinks that are sequential or for others. The plan must outlive it. */
+tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool is_sequential,
+                               tare_error *err);
 void tare_execution_free(tare_execution *x);
 /* Bytes that one run counts into `done`. */
 uint64_t tare_execution_bytes(const tare_execution *x);

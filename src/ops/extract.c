@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/outfile.h"
 #include "base/str.h"
+#include "encoding/patch.h"
 #include "ops/item_walk.h"
 #include "ops/values.h"
 
@@ -67,11 +68,6 @@ static tare_status plane_range(uint64_t *offset, uint64_t *size, const extractio
     if (is_whole || info->scope == TARE_PLANE_TENSOR) return TARE_OK;
     if (x->t->encoding->kind == TARE_KIND_UNKNOWN || info->scope == TARE_PLANE_LIST)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "rows of this type cannot be told apart");
-    if (info->scope == TARE_PLANE_ROW) {
-        *offset = x->first * info->unit_bytes;
-        *size = x->n * info->unit_bytes;
-        return TARE_OK;
-    }
     if (x->t->encoding->is_bit_packed) {
         uint64_t begin = x->first * x->t->cols, count = x->n * x->t->cols;
         if (begin % info->unit || count % info->unit)
@@ -80,9 +76,9 @@ static tare_status plane_range(uint64_t *offset, uint64_t *size, const extractio
         *size = count / info->unit * info->unit_bytes;
         return TARE_OK;
     }
-    const uint64_t row_bytes = *size / x->t->n_rows;
-    *offset = x->first * row_bytes;
-    *size = x->n * row_bytes;
+    tare_patch rows = {
+        .row = x->first, .n_rows = x->n, .n_cols = x->t->cols, .row_length = x->t->cols};
+    tare_patch_range(&rows, x->t->encoding, plane, offset, size);
     return TARE_OK;
 }
 

@@ -24,7 +24,7 @@ static tare_status scan_span(void *ctx, uint64_t task, unsigned worker, tare_err
     if (atomic_load_explicit(&s->overflows, memory_order_relaxed)) return TARE_OK;
     TARE_TRY(tare_spans_decode(&span, &s->spans, task, &s->scratch[worker], err));
     bool overflows = false;
-    for (uint64_t i = 0; i < span.n_rows * span.cols; i++) {
+    for (uint64_t i = 0; i < tare_span_count(&span); i++) {
         float size = fabsf(span.values[i]);
         overflows |= size >= F16_OVERFLOW && size < INFINITY;
     }

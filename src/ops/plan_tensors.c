@@ -11,6 +11,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "encoding/kernels.h"
+#include "encoding/patch.h"
 #include "ops/plan.h"
 #include "ops/roles.h"
 
@@ -106,8 +107,7 @@ static const char *obstacle(const decider *d, size_t i, const tare_encoding *to)
     if (!tare_tensor_can_decode(d->plan->in, i)) return "its type cannot be decoded";
     if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)
         return "its rows are no whole number of blocks";
-    if (to->is_bit_packed && t->n_elements % to->planes[0].unit != 0)
-        return "its numbers fill no whole bytes";
+    if (!tare_encoding_fills_bytes(to, t->n_elements)) return "its numbers fill no whole bytes";
     return NULL;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Almost every tensor is one run of whole blocks, whatever its shape: such a tensor is flat and is
- * cut anywhere between blocks, so that memory does not depend on the length of a row. Rows are kept
- * whole where they mean something: partly filled last blocks, scales of rows, block scales of a
- * companion. docs/behaviour.md, "Memory and threads". */
+ * Almost every tensor is one run of whole blocks, whatever its shape: such a tensor is taken as one
+ * row, and rows are cut anywhere between blocks, so that memory does not depend on their length.
+ * They are kept whole only where that means something: scales of rows, block scales of a companion.
+ * docs/behaviour.md, "Memory and threads". */
 #include "ops/spans.h"
 
 #include "base/arith.h"
@@ -32,61 +32,39 @@ void tare_scratch_delete(tare_scratch *scratch, unsigned threads, const tare_all
     tare_free(allocator, scratch, threads * sizeof *scratch);
 }
 
-/* Whether the rows of an encoding follow each other as whole units. */
-static bool has_flat_rows(const tare_encoding *e, uint64_t cols) {
+static bool has_scope(const tare_encoding *e, tare_plane_scope scope) {
     for (uint32_t p = 0; p < e->n_planes; p++)
-        if (e->planes[p].scope != TARE_PLANE_ELEMENTS) return false;
-    return e->is_bit_packed || cols % e->block == 0;
+        if (e->planes[p].scope == scope) return true;
+    return false;
 }
 
-static bool is_streamed(const tare_encoding *e) {
-    for (uint32_t p = 0; p < e->n_planes; p++)
-        if (e->planes[p].scope != TARE_PLANE_ELEMENTS && e->planes[p].scope != TARE_PLANE_ROW)
-            return false;
-    return true;
-}
-
-static uint64_t common_multiple(uint64_t a, uint64_t b) {
-    uint64_t x = a, y = b;
-    while (y) {
-        uint64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
-/* Elements after which all planes of an encoding stand between two units. */
-static uint64_t unit_of(const tare_encoding *e) {
-    uint64_t unit = e->block;
-    for (uint32_t p = 0; p < e->n_planes; p++)
-        if (e->planes[p].scope == TARE_PLANE_ELEMENTS)
-            unit = common_multiple(unit, e->planes[p].unit);
-    return unit;
+/* Pieces of rows, or of the whole tensor where it is taken as one row. */
+static void cut_rows(tare_spans *s, uint64_t unit) {
+    s->step = tare_max_u64(TARE_SPAN_ELEMENTS / unit, 1) * unit;
+    s->spans_per_row = tare_ceil_div_u64(s->row_length, s->step);
+    s->n_spans = s->n_rows * s->spans_per_row;
 }
 
 tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tensor,
                             const tare_encoding *to, tare_error *err) {
     const tare_tensor *t = &model->catalog.tensors[tensor];
-    const tare_tensor_note *note = model->notes ? &model->notes[tensor] : NULL;
     *s = (tare_spans){.model = model, .tensor = tensor, .from = t->encoding, .to = to};
     if (!tare_tensor_can_decode(model, tensor))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type cannot be decoded");
-    if (to && (!tare_encoding_can_encode(to) || !is_streamed(to)))
+    if (to && (!tare_encoding_can_encode(to) || has_scope(to, TARE_PLANE_LIST)))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type cannot be encoded");
-    bool has_companion = note && note->companion >= 0;
-    s->is_flat =
-        !has_companion && has_flat_rows(s->from, t->cols) && (!to || has_flat_rows(to, t->cols));
-    if (s->is_flat) {
-        uint64_t unit = unit_of(s->from);
-        if (to) unit = common_multiple(unit, unit_of(to));
-        s->step = tare_max_u64(TARE_SPAN_ELEMENTS / unit, 1) * unit;
-        s->n_spans = tare_ceil_div_u64(t->n_elements, s->step);
-    } else {
-        uint64_t fit = TARE_SPAN_ELEMENTS / tare_max_u64(t->cols, 1);
-        s->step = tare_max_u64(fit, 1);
-        s->n_spans = t->n_elements ? tare_ceil_div_u64(t->n_rows, s->step) : 0;
+    if (t->n_elements == 0) return TARE_OK;
+    bool needs_rows = tare_tensor_needs_rows(model, tensor);
+    bool is_one_row = !needs_rows && (!to || tare_encoding_is_linear(to, t->cols));
+    s->row_length = is_one_row ? t->n_elements : t->cols;
+    s->n_rows = is_one_row ? 1 : t->n_rows;
+    if (needs_rows || (to && has_scope(to, TARE_PLANE_ROW)) || s->row_length < TARE_SPAN_ELEMENTS) {
+        s->step = tare_max_u64(TARE_SPAN_ELEMENTS / s->row_length, 1);
+        s->n_spans = tare_ceil_div_u64(s->n_rows, s->step);
+        return TARE_OK;
     }
+    uint64_t unit = tare_encoding_step(s->from);
+    cut_rows(s, to ? tare_common_multiple(unit, tare_encoding_step(to)) : unit);
     return TARE_OK;
 }
 
@@ -98,6 +76,9 @@ void tare_spans_keep_slices(tare_spans *s, uint64_t rows) {
     const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
     if (t->n_elements == 0) return;
     uint64_t fit = tare_max_u64(TARE_SPAN_ELEMENTS / t->cols, 1);
+    s->row_length = t->cols;
+    s->n_rows = t->n_rows;
+    s->spans_per_row = 0;
     s->slice_rows = rows;
     s->step = tare_min_u64(fit, rows);
     s->n_spans = t->n_rows / rows * spans_of_slice(s);
@@ -107,92 +88,82 @@ uint64_t tare_spans_slice(const tare_spans *s, uint64_t i) {
     return s->slice_rows ? i / spans_of_slice(s) : 0;
 }
 
-/* Rows [*first, *first + *n) are those of span i. */
-static void rows_of(const tare_spans *s, uint64_t i, uint64_t *first, uint64_t *n) {
-    const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
-    uint64_t slice = tare_spans_slice(s, i), rows = s->slice_rows ? s->slice_rows : t->n_rows;
-    uint64_t within = (s->slice_rows ? i % spans_of_slice(s) : i) * s->step;
-    *first = slice * rows + within;
-    *n = tare_min_u64(s->step, rows - within);
+static tare_patch patch_of(const tare_spans *s, uint64_t i) {
+    tare_patch at = {.n_rows = 1, .n_cols = s->row_length, .row_length = s->row_length};
+    if (s->spans_per_row == 0) {
+        uint64_t rows = s->slice_rows ? s->slice_rows : s->n_rows;
+        uint64_t within = (s->slice_rows ? i % spans_of_slice(s) : i) * s->step;
+        at.row = tare_spans_slice(s, i) * rows + within;
+        at.n_rows = tare_min_u64(s->step, rows - within);
+    } else {
+        at.row = i / s->spans_per_row;
+        at.col = i % s->spans_per_row * s->step;
+        at.n_cols = tare_min_u64(s->step, s->row_length - at.col);
+    }
+    return at;
 }
 
 static tare_status fail_memory(tare_error *err) {
     return tare_fail(err, TARE_ERR_NOMEM, "buffer of rows");
 }
 
-static void plane_range(const tare_encoding *e, uint32_t plane, bool is_flat, uint64_t first,
-                        uint64_t n_rows, uint64_t cols, uint64_t *offset, uint64_t *size) {
-    const tare_plane_info *info = &e->planes[plane];
-    if (info->scope == TARE_PLANE_ROW) {
-        *offset = first / cols * info->unit_bytes;
-        *size = n_rows * info->unit_bytes;
-    } else if (is_flat) {
-        *offset = first / info->unit * info->unit_bytes;
-        *size = tare_ceil_div_u64(n_rows * cols, info->unit) * info->unit_bytes;
-    } else {
-        uint64_t row = tare_ceil_div_u64(cols, info->unit) * info->unit_bytes;
-        *offset = first / cols * row;
-        *size = n_rows * row;
-    }
-}
-
-static tare_status decode_flat(tare_span *out, const tare_spans *s, tare_scratch *scratch,
-                               tare_error *err) {
-    tare_rows rows = {.n_rows = 1, .cols = out->n_rows * out->cols};
-    uint64_t offset[TARE_MAX_PLANES], size[TARE_MAX_PLANES], total = 0;
+/* The planes of a span as they are stored, in the scratch. */
+static tare_status read_stored(tare_rows *out, const tare_spans *s, const tare_patch *at,
+                               tare_scratch *scratch, tare_error *err) {
+    uint64_t offset, size;
+    uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_STORED, tare_patch_bytes(at, s->from));
+    if (!bytes) return fail_memory(err);
+    *out = (tare_rows){.n_rows = at->n_rows, .cols = at->n_cols};
     for (uint32_t p = 0; p < s->from->n_planes; p++) {
-        plane_range(s->from, p, true, out->first, 1, rows.cols, &offset[p], &size[p]);
-        total += size[p];
+        tare_patch_range(at, s->from, p, &offset, &size);
+        TARE_TRY(tare_tensor_read(s->model, s->tensor, p, offset, bytes, (size_t)size, err));
+        out->planes[p] = bytes;
+        bytes += size;
     }
-    uint8_t *at = tare_scratch_get(scratch, TARE_SCRATCH_STORED, total);
-    if (!at) return fail_memory(err);
-    for (uint32_t p = 0; p < s->from->n_planes; p++) {
-        TARE_TRY(tare_tensor_read(s->model, s->tensor, p, offset[p], at, (size_t)size[p], err));
-        rows.planes[p] = at;
-        at += size[p];
-    }
-    return tare_decode_rows(out->values, s->from, &rows, err);
+    return TARE_OK;
 }
 
 tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
                               tare_scratch *scratch, tare_error *err) {
     const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
-    uint64_t row = 0, n_rows;
-    if (s->is_flat && !s->slice_rows) {
-        uint64_t first = i * s->step;
-        *out = (tare_span){
-            .first = first, .n_rows = 1, .cols = tare_min_u64(s->step, t->n_elements - first)};
-    } else {
-        rows_of(s, i, &row, &n_rows);
-        *out = (tare_span){.first = row * t->cols, .n_rows = n_rows, .cols = t->cols};
-    }
     uint64_t bytes;
-    if (!tare_mul_u64(out->n_rows * out->cols, sizeof(float), &bytes)) return fail_memory(err);
+    tare_rows rows;
+    *out = (tare_span){.at = patch_of(s, i)};
+    out->first = out->at.row * s->row_length + out->at.col;
+    if (!tare_mul_u64(tare_span_count(out), sizeof(float), &bytes)) return fail_memory(err);
     out->values = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_VALUES, bytes);
     if (!out->values) return fail_memory(err);
-    if (s->is_flat) return decode_flat(out, s, scratch, err);
-    return tare_tensor_rows_f32(out->values, s->model, s->tensor, row, out->n_rows, err);
+    /* Rows that the source pads are not one long row to it, packed ones may begin within a byte,
+     * and factors of a companion go with rows. */
+    bool is_one_row = s->row_length == t->n_elements;
+    bool is_direct =
+        !tare_tensor_needs_rows(s->model, s->tensor) &&
+        (is_one_row ? tare_encoding_is_linear(s->from, t->cols) : !s->from->is_bit_packed);
+    if (!is_direct)
+        return tare_tensor_values_f32(out->values, s->model, s->tensor, out->first,
+                                      tare_span_count(out), err);
+    TARE_TRY(read_stored(&rows, s, &out->at, scratch, err));
+    return tare_decode_rows(out->values, s->from, &rows, err);
 }
 
 void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane, uint64_t *offset,
                       uint64_t *size) {
-    plane_range(s->to, plane, s->is_flat, span->first, span->n_rows, span->cols, offset, size);
+    tare_patch_range(&span->at, s->to, plane, offset, size);
+    if (s->to->planes[plane].scope == TARE_PLANE_TENSOR && span->first > 0) *size = 0;
 }
 
 tare_status tare_spans_encode(tare_rows_mut *out, const tare_spans *s, const tare_span *span,
                               const tare_encode_params *params, tare_scratch *scratch,
                               tare_error *err) {
-    uint64_t offset, size[TARE_MAX_PLANES], total = 0;
+    uint64_t offset, size;
+    uint8_t *bytes =
+        tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, tare_patch_bytes(&span->at, s->to));
+    if (!bytes) return fail_memory(err);
+    *out = (tare_rows_mut){.n_rows = span->at.n_rows, .cols = span->at.n_cols};
     for (uint32_t p = 0; p < s->to->n_planes; p++) {
-        tare_spans_place(s, span, p, &offset, &size[p]);
-        total += size[p];
-    }
-    uint8_t *at = tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, total);
-    if (!at) return fail_memory(err);
-    *out = (tare_rows_mut){.n_rows = span->n_rows, .cols = span->cols};
-    for (uint32_t p = 0; p < s->to->n_planes; p++) {
-        out->planes[p] = at;
-        at += size[p];
+        tare_patch_range(&span->at, s->to, p, &offset, &size);
+        out->planes[p] = bytes;
+        bytes += size;
     }
     return tare_encode_rows(out, s->to, span->values, params, err);
 }

@@ -5,6 +5,7 @@
 #ifndef TARE_OPS_SPANS_H
 #define TARE_OPS_SPANS_H
 
+#include "encoding/patch.h"
 #include "model/catalog.h"
 
 /* 256 Ki elements: 1 MiB of floats stays in the second-level cache from decoding to encoding, and
@@ -15,9 +16,11 @@ typedef struct tare_spans {
     const tare_model *model;
     size_t tensor;
     const tare_encoding *from, *to; /* to NULL: only decoded */
-    bool is_flat; /* a tensor of whole blocks back to back: rows need not be kept together */
+    uint64_t row_length;            /* a tensor whose rows need not be told apart is one row */
+    uint64_t n_rows;
+    uint64_t step;          /* rows a span or, where pieces are cut from rows, elements */
+    uint64_t spans_per_row; /* 0: a span is whole rows */
     uint64_t n_spans;
-    uint64_t step;       /* elements (flat) or rows a span */
     uint64_t slice_rows; /* rows that share an importance: a span is whole rows of one slice; 0: it
                             need not be */
 } tare_spans;
@@ -45,10 +48,15 @@ void tare_scratch_delete(tare_scratch *scratch, unsigned threads, const tare_all
 
 /* One decoded span. */
 typedef struct tare_span {
-    float *values;         /* in the scratch */
-    uint64_t first;        /* element of the tensor */
-    uint64_t n_rows, cols; /* flat: one row */
+    float *values;  /* in the scratch */
+    uint64_t first; /* element of the tensor */
+    tare_patch at;
 } tare_span;
+
+/* Elements of a span. */
+static inline uint64_t tare_span_count(const tare_span *span) {
+    return span->at.n_rows * span->at.n_cols;
+}
 
 /* UNSUPPORTED: the tensor cannot be decoded, or `to` not be encoded span by span. */
 tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tensor,
@@ -61,7 +69,8 @@ uint64_t tare_spans_slice(const tare_spans *s, uint64_t i);
 /* Reads and decodes span i. */
 tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
                               tare_scratch *scratch, tare_error *err);
-/* Where plane p of a decoded span lies in the encoded tensor, and how many bytes it takes. */
+/* Where plane p of a decoded span lies in the encoded tensor, and how many bytes it takes: what is
+ * there once for the whole tensor belongs to the first span. */
 void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane, uint64_t *offset,
                       uint64_t *size);
 /* Encodes a decoded span into the scratch: planes[p] for each plane of s->to. */

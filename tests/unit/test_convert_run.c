@@ -344,7 +344,7 @@ static void the_check_sees_changed_bytes(void **state) {
     uint64_t size = plan->files.files[0].size;
     assert_int_equal(tare_outset_new(&out, path, &options, NULL, NULL), TARE_OK);
     assert_int_equal(tare_outset_add(out, NULL, size, &index, NULL), TARE_OK);
-    assert_int_equal(tare_execution_new(&x, plan, NULL), TARE_OK);
+    assert_int_equal(tare_execution_new(&x, plan, false, NULL), TARE_OK);
     tare_file_sink files = {out, &hinted};
     tare_compare_sink comparison = {out};
     tare_sink write = tare_sink_of_files(&files), compare = tare_sink_of_comparison(&comparison);

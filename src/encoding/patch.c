@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parts of tensors in bytes. Sizes of whole tensors were checked when their shape was, so nothing
+ * here overflows. */
+#include "encoding/patch.h"
+
+#include "base/arith.h"
+
+uint64_t tare_encoding_step(const tare_encoding *encoding) {
+    uint64_t step = encoding->block;
+    for (uint32_t p = 0; p < encoding->n_planes; p++)
+        if (encoding->planes[p].scope == TARE_PLANE_ELEMENTS)
+            step = tare_common_multiple(step, encoding->planes[p].unit);
+    return step;
+}
+
+bool tare_encoding_is_linear(const tare_encoding *encoding, uint64_t cols) {
+    for (uint32_t p = 0; p < encoding->n_planes; p++)
+        if (encoding->planes[p].scope != TARE_PLANE_ELEMENTS &&
+            encoding->planes[p].scope != TARE_PLANE_TENSOR)
+            return false;
+    return encoding->is_bit_packed || cols % tare_encoding_step(encoding) == 0;
+}
+
+void tare_patch_range(const tare_patch *patch, const tare_encoding *encoding, uint32_t plane,
+                      uint64_t *offset, uint64_t *size) {
+    const tare_plane_info *info = &encoding->planes[plane];
+    uint64_t row_bytes;
+    switch (info->scope) {
+    case TARE_PLANE_ELEMENTS:
+        row_bytes = tare_ceil_div_u64(patch->row_length, info->unit) * info->unit_bytes;
+        *offset = patch->row * row_bytes + patch->col / info->unit * info->unit_bytes;
+        *size = (patch->n_rows - 1) * row_bytes +
+                tare_ceil_div_u64(patch->n_cols, info->unit) * info->unit_bytes;
+        return;
+    case TARE_PLANE_ROW:
+        *offset = patch->row * info->unit_bytes;
+        *size = patch->n_rows * info->unit_bytes;
+        return;
+    case TARE_PLANE_TENSOR:
+        *offset = 0;
+        *size = info->unit_bytes;
+        return;
+    case TARE_PLANE_LIST:
+        break;
+    }
+    *offset = *size = 0;
+}
+
+uint64_t tare_patch_bytes(const tare_patch *patch, const tare_encoding *encoding) {
+    uint64_t offset, size, sum = 0;
+    for (uint32_t p = 0; p < encoding->n_planes; p++) {
+        tare_patch_range(patch, encoding, p, &offset, &size);
+        sum += size;
+    }
+    return sum;
+}

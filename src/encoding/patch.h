@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a part of a tensor lies in its planes. What conversion, decoding and extraction step by. */
+#ifndef TARE_ENCODING_PATCH_H
+#define TARE_ENCODING_PATCH_H
+
+#include <tare/encoding.h>
+
+/* A part of a tensor that every plane holds as one run of bytes: whole rows, or a piece of one row
+ * that begins at a whole step. A linear tensor is one row, whatever its shape. */
+typedef struct tare_patch {
+    uint64_t row, col; /* of the first element */
+    uint64_t n_rows, n_cols;
+    uint64_t row_length;
+} tare_patch;
+
+/* Elements after which all planes of an encoding stand between two units. */
+uint64_t tare_encoding_step(const tare_encoding *encoding);
+/* Whether rows of this length follow each other as whole steps: nothing is padded, nothing belongs
+ * to a row. */
+bool tare_encoding_is_linear(const tare_encoding *encoding, uint64_t cols);
+/* Whether so many elements fill whole bytes, where units run on across rows. */
+bool tare_encoding_fills_bytes(const tare_encoding *encoding, uint64_t n_elements);
+/* Bytes of plane `plane` before the patch, and of the patch. A plane of the whole tensor lies at
+ * its beginning whatever the patch; a list has no rows and gives no bytes. */
+void tare_patch_range(const tare_patch *patch, const tare_encoding *encoding, uint32_t plane,
+                      uint64_t *offset, uint64_t *size);
+/* Bytes of all planes of the patch. */
+uint64_t tare_patch_bytes(const tare_patch *patch, const tare_encoding *encoding);
+
+#endif
