@@ -19,11 +19,13 @@
 INLINE void store_half_steps(float factors[8], __m256i s, __m256 d, float unit) {
     __m256 steps = _mm256_add_ps(_mm256_set1_ps(0.5f), _mm256_cvtepi32_ps(s));
     _mm256_storeu_ps(factors, _mm256_mul_ps(_mm256_mul_ps(d, steps), _mm256_set1_ps(unit)));
+    leave_in_memory(factors);
 }
 /* d * (2 s + 1) */
 INLINE void store_odd_steps(float factors[8], __m256i s, __m256 d) {
     s = _mm256_add_epi32(_mm256_add_epi32(s, s), _mm256_set1_epi32(1));
     _mm256_storeu_ps(factors, _mm256_mul_ps(d, _mm256_cvtepi32_ps(s)));
+    leave_in_memory(factors);
 }
 /* Of 16 nibbles. */
 INLINE void store_iq2_factors(float factors[16], const uint8_t *scales, __m256 d) {
@@ -42,6 +44,7 @@ INLINE void store_completed(uint32_t signs[8], __m256i sevens) {
     __m256i high = _mm256_shuffle_epi8(top_if_odd, field(sevens, 4, 4, 0));
     __m256i completed = _mm256_xor_si256(sevens, _mm256_xor_si256(low, high));
     _mm256_storeu_si256((void *)signs, completed);
+    leave_in_memory(signs);
 }
 
 /* Eight words of four times seven signs under a factor of four bits. */
@@ -74,6 +77,7 @@ INLINE void store_places(places *p, __m256i low, __m256i high, int step, int mos
             _mm256_and_si256(_mm256_srli_epi32(high, step * i), _mm256_set1_epi32(most << 8));
         _mm256_storeu_si256((void *)p->of[i], _mm256_or_si256(byte, bits));
     }
+    leave_in_memory(p);
 }
 
 INLINE __m256i four_points(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
@@ -196,29 +200,37 @@ INLINE void block_iq3_s(float *dst, const uint8_t *block) {
 
 /* ---- IQ1 ------------------------------------------------------------------------------------- */
 
-/* Four points of codes 0, 1, 2 for -1, 0, 1, moved by an eighth: down where bit 3 of a point's
- * nibble is set, else up. In eighths all of them are whole, and small enough that the factor can
- * be divided by 8 in their place without being rounded. */
-INLINE __m256i moved_eighths(__m256i codes, uint32_t nibbles) {
-    __m256i tops =
-        _mm256_sllv_epi64(_mm256_set1_epi64x(nibbles), _mm256_setr_epi64x(60, 56, 52, 48));
-    __m256i is_down = _mm256_cmpgt_epi64(_mm256_setzero_si256(), tops);
-    __m256i moves = _mm256_add_epi8(all_bytes(-8 + 1), _mm256_and_si256(is_down, all_bytes(-2)));
-    return _mm256_add_epi8(_mm256_slli_epi16(codes, 3), moves);
+/* The codes 0, 1, 2 stand for -1, 0, 1, moved by an eighth: down where bit 3 of a point's nibble is
+ * set, else up. In eighths all of that is whole, and small enough that the factor can be divided by
+ * 8 in its place without being rounded. Each byte is what to add to the codes of one point. */
+INLINE void store_moves(uint32_t moves[8], __m256i nibbles) {
+    __m256i down = _mm256_and_si256(nibbles, _mm256_set1_epi32(8));
+    for (int i = 1; i < 4; i++) {
+        __m256i bit = _mm256_and_si256(_mm256_slli_epi32(nibbles, 4 * i),
+                                       _mm256_set1_epi32((int32_t)(UINT32_C(8) << 8 * i)));
+        down = _mm256_or_si256(down, bit);
+    }
+    down = _mm256_sub_epi8(all_bytes(-8 + 1), _mm256_srli_epi16(down, 2));
+    _mm256_storeu_si256((void *)moves, down);
+    leave_in_memory(moves);
 }
 
 /* nibbles: for each group, of each point the upper three bits of its place and how it is moved.
  * A group has n_factors, one or two. */
 INLINE void iq1_groups(float *dst, __m256i low, __m256i nibbles, const float *factors,
                        int n_factors) {
+    const __m256i of_point =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
     places p;
-    uint32_t of_group[8];
+    uint32_t moves[8];
     store_places(&p, low, nibbles, 4, 7);
-    _mm256_storeu_si256((void *)of_group, nibbles);
+    store_moves(moves, nibbles);
     for (int g = 0; g < 8; g++) {
         const float *f = factors + n_factors * g;
-        __m256i codes = moved_eighths(points_at(tare_iq1_spread, &p, g), of_group[g]);
-        store_scaled_halves(dst + 32 * g, codes, all(f[0]), all(f[n_factors - 1]));
+        __m256i eighths = _mm256_slli_epi16(points_at(tare_iq1_spread, &p, g), 3);
+        __m256i move = _mm256_shuffle_epi8(_mm256_set1_epi32((int32_t)moves[g]), of_point);
+        store_scaled_halves(dst + 32 * g, _mm256_add_epi8(eighths, move), all(f[0]),
+                            all(f[n_factors - 1]));
     }
 }
 

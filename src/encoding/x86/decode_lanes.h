@@ -80,6 +80,12 @@ INLINE __m256i levels_at(__m256i levels, __m256i codes) {
     return _mm256_shuffle_epi8(levels, codes);
 }
 
+/* What waits in memory is to be read from there: compilers that keep it in vectors take these apart
+ * element by element, which is slower. */
+INLINE void leave_in_memory(const void *p) {
+    __asm__ volatile("" : : "r"(p) : "memory");
+}
+
 /* ---- from bytes to floats -------------------------------------------------------------------- */
 
 /* The first 16 elements under one scale, the others under another. */

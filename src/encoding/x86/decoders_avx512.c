@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoders of the block formats for AVX-512. */
+ * Decoders of the block formats and the floats of 8 and 4 bits for AVX-512. */
 #include "encoding/x86/lanes_avx512.h"
 
 #include "encoding/x86/decode_blocks32.h"
 #include "encoding/x86/decode_iquants.h"
 #include "encoding/x86/decode_kquants.h"
 #include "encoding/x86/decode_levels.h"
+#include "encoding/x86/decode_small.h"
 #include "encoding/x86/decode_ternary.h"
 #include "encoding/x86/x86.h"
 
@@ -15,5 +16,6 @@ void tare_kernels_use_decoders_avx512(tare_kernels *k) {
     use_decode_iquants(k);
     use_decode_kquants(k);
     use_decode_levels(k);
+    use_decode_small(k);
     use_decode_ternary(k);
 }

@@ -77,6 +77,9 @@ static inline ivec sign_fill(ivec a) {
 static inline ivec if_greater(ivec a, ivec b, ivec yes, ivec no) {
     return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi32(a, b));
 }
+static inline ivec if_equal(ivec a, ivec b, ivec yes, ivec no) {
+    return _mm256_blendv_epi8(no, yes, _mm256_cmpeq_epi32(a, b));
+}
 /* One bit a lane, lane 0 lowest. */
 static inline uint32_t greater_mask(ivec a, ivec b) {
     return (uint32_t)_mm256_movemask_ps(of_bits(_mm256_cmpgt_epi32(a, b)));
@@ -159,6 +162,21 @@ static inline block32 floats_of(__m256i bytes) {
     b.v[1] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(low, low)));
     b.v[2] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(high));
     b.v[3] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(high, high)));
+    return b;
+}
+
+/* 32 bytes as integers. */
+typedef struct ints32 {
+    ivec v[VECTORS];
+} ints32;
+
+static inline ints32 ints_of(__m256i bytes) {
+    ints32 b;
+    __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
+    b.v[0] = _mm256_cvtepu8_epi32(low);
+    b.v[1] = _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(low, low));
+    b.v[2] = _mm256_cvtepu8_epi32(high);
+    b.v[3] = _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(high, high));
     return b;
 }
 

@@ -75,6 +75,9 @@ static inline ivec sign_fill(ivec a) {
 static inline ivec if_greater(ivec a, ivec b, ivec yes, ivec no) {
     return _mm512_mask_blend_epi32(_mm512_cmpgt_epi32_mask(a, b), no, yes);
 }
+static inline ivec if_equal(ivec a, ivec b, ivec yes, ivec no) {
+    return _mm512_mask_blend_epi32(_mm512_cmpeq_epi32_mask(a, b), no, yes);
+}
 static inline uint32_t greater_mask(ivec a, ivec b) {
     return _mm512_cmpgt_epi32_mask(a, b);
 }
@@ -140,6 +143,17 @@ static inline block32 floats_of(__m256i bytes) {
     block32 b;
     b.v[0] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
     b.v[1] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));
+    return b;
+}
+
+typedef struct ints32 {
+    ivec v[VECTORS];
+} ints32;
+
+static inline ints32 ints_of(__m256i bytes) {
+    ints32 b;
+    b.v[0] = _mm512_cvtepu8_epi32(_mm256_castsi256_si128(bytes));
+    b.v[1] = _mm512_cvtepu8_epi32(_mm256_extracti128_si256(bytes, 1));
     return b;
 }
 
