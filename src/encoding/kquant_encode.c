@@ -275,6 +275,26 @@ static void encode_batch_q5_k(uint8_t *y, batch *b) {
 
 /* ---- q6_K ------------------------------------------------------------------------------------ */
 
+/* Super-blocks k to k + n. Their codes follow from the scales as stored; those of the search are
+ * needed only where a scale is stored as 0. */
+static void search_q6(batch *b, size_t k, size_t n, uint8_t *codes) {
+    b->by->with_sign(
+        &(tare_blocks){.n = 16 * n,
+                       .size = 16,
+                       .weighing = b->is_weighted ? TARE_WEIGH_GIVEN : TARE_WEIGH_SQUARE,
+                       .x = b->x + 256 * k,
+                       .importance = b->importance + 256 * k,
+                       .codes = codes,
+                       .scales = b->scales + 16 * k},
+        32);
+}
+
+static bool has_zero(const float *v, int n) {
+    for (int i = 0; i < n; i++)
+        if (v[i] == 0) return true;
+    return false;
+}
+
 static void encode_block_q6_k(uint8_t *y, batch *b, size_t k) {
     const float *found = b->scales + 16 * k;
     float scales[16], peak = signed_peak_of(found, 16);
@@ -290,13 +310,13 @@ static void encode_block_q6_k(uint8_t *y, batch *b, size_t k) {
         y[Q6_K_SCALES + j] = (uint8_t)scale;
         scales[j] = d * (float)scale;
     }
+    if (has_zero(scales, 16)) search_q6(b, k, 1, b->codes + 256 * k);
     b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, no_mins, 16, -32, 31);
     tare_pack_q6_k(y + Q6_K_QL, y + Q6_K_QH, b->codes + 256 * k);
 }
 
 static void encode_batch_q6_k(uint8_t *y, batch *b) {
-    tare_blocks blocks = sub_blocks(b, 16, b->is_weighted ? TARE_WEIGH_GIVEN : TARE_WEIGH_SQUARE);
-    b->by->with_sign(&blocks, 32);
+    search_q6(b, 0, b->n, NULL);
     for (size_t k = 0; k < b->n; k++, y += Q6_K_BYTES) encode_block_q6_k(y, b, k);
 }
 

@@ -45,7 +45,7 @@ float tare_search_signed(uint8_t *codes, const float *x, const float *weights, i
     float magnitude;
     float peak = signed_peak(x, n, &magnitude);
     if (magnitude < TARE_SEARCH_ZERO) {
-        memset(codes, 0, (size_t)n);
+        if (codes) memset(codes, 0, (size_t)n);
         return 0;
     }
     float best_inverse = (float)-top / peak;
@@ -62,7 +62,7 @@ float tare_search_signed(uint8_t *codes, const float *x, const float *weights, i
             best = scale * p.xl;
         }
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; codes && i < n; i++)
         codes[i] =
             (uint8_t)(top + tare_clamp_i32(tare_round_even(best_inverse * x[i]), -top, top - 1));
     return scale;

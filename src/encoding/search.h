@@ -25,7 +25,7 @@ static inline int32_t tare_clamp_i32(int32_t v, int32_t low, int32_t high) {
 
 /* x ~ scale * (code - top), codes 0..2*top-1: the scale of least weighted error among 19 around
  * -top / (value of largest magnitude). weights NULL: x^2. Returns the scale; a zero block gives
- * scale 0 and codes 0. n <= 32. */
+ * scale 0 and codes 0. n <= 32; codes may be NULL. */
 float tare_search_signed(uint8_t *codes, const float *x, const float *weights, int n, int top);
 
 /* The same form, one start and then up to five rounds of moving single codes; weights x^2. */

@@ -53,8 +53,8 @@ void tare_search_signed_of(const tare_blocks *b, size_t j, int top) {
     float weights[LARGEST];
     size_t at = j * (size_t)b->size;
     bool is_weighed = weigh(weights, b, j);
-    b->scales[j] =
-        tare_search_signed(b->codes + at, b->x + at, is_weighed ? weights : NULL, b->size, top);
+    b->scales[j] = tare_search_signed(b->codes ? b->codes + at : NULL, b->x + at,
+                                      is_weighed ? weights : NULL, b->size, top);
 }
 
 void tare_search_moves_of(const tare_blocks *b, size_t j, int top) {

@@ -29,7 +29,7 @@ typedef struct tare_blocks {
     const float *importance; /* one an element; GIVEN and SPREAD */
     const float *sigma2;     /* one a block; SPREAD */
     /* What is found: */
-    uint8_t *codes;    /* one an element */
+    uint8_t *codes;    /* one an element; of with_sign may be NULL */
     float *scales;     /* one a block */
     float *minus_mins; /* affine only */
     float *sums;       /* of a block's weights; SPREAD */

@@ -23,42 +23,66 @@ typedef struct signed_sums {
     vec xl, ll;
 } signed_sums;
 
+/* The value of largest magnitude; of equal ones the first, which only matters where they differ in
+ * sign. */
+INLINE vec signed_peak(const vec *x, int size) {
+    vec high = all(0), low = all(0), most = all(0), peak = all(0);
+    for (int i = 0; i < size; i++) {
+        high = max_of(x[i], high);
+        low = min_of(x[i], low);
+    }
+    mask is_tie = without(is_at_most(high, negative(low)), is_below(high, negative(low)));
+    if (!lanes_of(both(is_tie, is_below(all(0), high))))
+        return choose(is_below(high, negative(low)), low, high);
+    for (int i = 0; i < size; i++) {
+        mask is_more = is_below(most, size_of(x[i]));
+        most = choose(is_more, size_of(x[i]), most);
+        peak = choose(is_more, x[i], peak);
+    }
+    return peak;
+}
+
 /* Lanes that are not searched get zeros: their small numbers would be slow. */
 INLINE void signed_start(signed_lanes *s, signed_data *d, const tare_blocks *b, size_t first,
                          int size, tare_weighing weighing) {
-    vec most = all(0), sum = all(0);
-    s->peak = s->scale = s->best = s->inverse = all(0);
     load_blocks(d->x, b->x + first * (size_t)size, size);
     if (weighing != TARE_WEIGH_SQUARE) load_weights(d->w, d->x, b, first, size, weighing);
+    s->scale = s->best = s->inverse = all(0);
+    s->peak = signed_peak(d->x, size);
+    s->is_zero = is_below(size_of(s->peak), all(TARE_SEARCH_ZERO));
+    s->peak = choose(s->is_zero, all(1), s->peak);
     for (int i = 0; i < size; i++) {
-        vec magnitude = size_of(d->x[i]);
-        mask is_more = is_below(most, magnitude);
-        most = choose(is_more, magnitude, most);
-        s->peak = choose(is_more, d->x[i], s->peak);
         if (weighing == TARE_WEIGH_SQUARE) d->w[i] = mul(d->x[i], d->x[i]);
         d->wx[i] = mul(d->w[i], d->x[i]);
-        sum = add(sum, d->wx[i]);
     }
-    s->is_odd = opposite(is_finite(sum));
-    s->is_zero = either(is_below(most, all(TARE_SEARCH_ZERO)), s->is_odd);
-    s->peak = choose(s->is_zero, all(1), s->peak);
-    if (lanes_of(s->is_zero))
+    s->is_odd = none();
+    if (lanes_of(s->is_zero)) {
+        vec sum = all(0); /* finite, unless there is a NaN among the zeros */
         for (int i = 0; i < size; i++) {
+            sum = add(sum, d->wx[i]);
             d->x[i] = choose(s->is_zero, all(0), d->x[i]);
             d->w[i] = choose(s->is_zero, all(0), d->w[i]);
             d->wx[i] = choose(s->is_zero, all(0), d->wx[i]);
         }
+        s->is_odd = both(s->is_zero, opposite(is_finite(sum)));
+    }
 }
 
-/* No |inverse * x| is above `steps`, but for the last bit: the clamp from below can wait until
- * steps come near to the code below -top. All are far from the end of exact rounding. */
+/* What is not finite, or overflows, makes the first sum so. */
+INLINE void signed_find_odd(signed_lanes *s, const signed_sums *t) {
+    s->is_odd = either(s->is_odd, opposite(is_finite(t->xl)));
+}
+
+/* No |inverse * x| is above top + 0.1 * step, but for the last bit: steps below -5 reach no code
+ * above top - 1, and steps up to 4 none below -top. All are far from the end of exact rounding. */
 INLINE void signed_tally(signed_sums *sums, const signed_lanes *s, const signed_data *d, int sides,
-                         int size, int top, bool clamps_below) {
+                         int size, int top, bool clamps_above, bool clamps_below) {
     vec low = all((float)-top), high = all((float)(top - 1));
     for (int g = 0; g < sides; g++) sums[g].xl = sums[g].ll = all(0);
     for (int i = 0; i < size; i++)
         for (int g = 0; g < sides; g++) {
-            vec l = min_of(mul(s[g].next, d[g].x[i]), high);
+            vec l = mul(s[g].next, d[g].x[i]);
+            if (clamps_above) l = min_of(l, high);
             if (clamps_below) l = max_of(l, low);
             l = round_small(l);
             sums[g].xl = add(sums[g].xl, mul(d[g].wx[i], l));
@@ -72,74 +96,85 @@ INLINE void signed_keep_first(signed_lanes *s, const signed_sums *t, vec tried) 
     s->best = mul(s->scale, t->xl);
 }
 
-INLINE void signed_keep(signed_lanes *s, const signed_sums *t, vec tried) {
-    mask is_better =
-        both(is_below(all(0), t->ll), is_below(mul(s->best, t->ll), mul(t->xl, t->xl)));
+/* Weights x^2 are above 0 at the peak, whose code is not 0. */
+INLINE void signed_keep(signed_lanes *s, const signed_sums *t, vec tried, bool is_positive) {
+    mask is_better = is_below(mul(s->best, t->ll), mul(t->xl, t->xl));
+    if (!is_positive) is_better = both(is_better, is_below(all(0), t->ll));
     vec scale = divide(t->xl, t->ll);
     s->inverse = choose(is_better, tried, s->inverse);
     s->scale = choose(is_better, scale, s->scale);
     s->best = choose(is_better, mul(scale, t->xl), s->best);
 }
 
-INLINE void signed_store(const signed_lanes *s, const tare_blocks *b, size_t first, int size,
-                         int top) {
+INLINE void signed_store_codes(const signed_lanes *s, const tare_blocks *b, size_t first, int size,
+                               int top) {
     static const float origin[LANES] = {0};
     float inverse[LANES], offset[LANES];
-    store(b->scales + first, choose(s->is_zero, all(0), s->scale));
     store(inverse, choose(s->is_zero, all(0), s->inverse));
     store(offset, choose(s->is_zero, all(0), all((float)top)));
     store_codes(b, first, size, inverse, origin, offset, (float)-top, (float)(top - 1));
+}
+
+INLINE void signed_store(const signed_lanes *s, const tare_blocks *b, size_t first, int size,
+                         int top, bool keeps_codes) {
+    store(b->scales + first, choose(s->is_zero, all(0), s->scale));
+    if (keeps_codes) signed_store_codes(s, b, first, size, top);
     for (uint32_t odd = lanes_of(s->is_odd); odd; odd &= odd - 1) {
         size_t j = first + (size_t)__builtin_ctz(odd);
         if (j < b->n) tare_search_signed_of(b, j, top);
     }
 }
 
+/* Step -10 stands for the first candidate, which is that of 0. */
 INLINE void signed_group(const tare_blocks *b, size_t first, int sides, int top, int size,
-                         tare_weighing weighing) {
+                         tare_weighing weighing, bool keeps_codes) {
     signed_data data[MOST_SIDES];
     signed_lanes lanes[MOST_SIDES];
     signed_sums sums[MOST_SIDES];
-    vec tried[MOST_SIDES];
     for (int g = 0; g < sides; g++) {
         signed_start(&lanes[g], &data[g], b, first + (size_t)g * LANES, size, weighing);
         lanes[g].next = divide(all((float)-top), lanes[g].peak);
     }
-    for (int step = -10; step <= 9; step++) { /* -10: the first candidate, which is that of 0 */
+    for (int step = -10; step <= 9; step++) {
         if (step == 0) continue;
-        bool clamps_below = step > 4;
-        if (clamps_below)
-            signed_tally(sums, lanes, data, sides, size, top, true);
+        if (step > 4)
+            signed_tally(sums, lanes, data, sides, size, top, true, true);
+        else if (step > -6 || step == -10)
+            signed_tally(sums, lanes, data, sides, size, top, true, false);
         else
-            signed_tally(sums, lanes, data, sides, size, top, false);
+            signed_tally(sums, lanes, data, sides, size, top, false, false);
         int next = step == -1 ? 1 : step + 1;
         for (int g = 0; g < sides; g++) {
-            tried[g] = lanes[g].next;
+            vec tried = lanes[g].next;
             lanes[g].next = divide(all(-((float)top + 0.1f * (float)next)), lanes[g].peak);
-            if (step == -10)
-                signed_keep_first(&lanes[g], &sums[g], tried[g]);
-            else
-                signed_keep(&lanes[g], &sums[g], tried[g]);
+            if (step == -10) {
+                signed_find_odd(&lanes[g], &sums[g]);
+                signed_keep_first(&lanes[g], &sums[g], tried);
+            } else {
+                signed_keep(&lanes[g], &sums[g], tried, weighing == TARE_WEIGH_SQUARE);
+            }
         }
     }
     for (int g = 0; g < sides; g++)
-        signed_store(&lanes[g], b, first + (size_t)g * LANES, size, top);
+        signed_store(&lanes[g], b, first + (size_t)g * LANES, size, top, keeps_codes);
 }
 
-INLINE void signed_groups(const tare_blocks *b, int top, int size, tare_weighing weighing) {
+INLINE void signed_groups(const tare_blocks *b, int top, int size, tare_weighing weighing,
+                          bool keeps_codes) {
     size_t first = 0;
     for (; b->n >= first + MOST_SIDES * LANES; first += MOST_SIDES * LANES)
-        signed_group(b, first, MOST_SIDES, top, size, weighing);
-    for (; first < b->n; first += LANES) signed_group(b, first, 1, top, size, weighing);
+        signed_group(b, first, MOST_SIDES, top, size, weighing, keeps_codes);
+    for (; first < b->n; first += LANES)
+        signed_group(b, first, 1, top, size, weighing, keeps_codes);
 }
 
 static void search_signed(const tare_blocks *b, int top) {
     if (b->size == 16 && b->weighing == TARE_WEIGH_SQUARE)
-        signed_groups(b, top, 16, TARE_WEIGH_SQUARE);
+        signed_groups(b, top, 16, TARE_WEIGH_SQUARE, b->codes != NULL);
     else if (b->size == 16 && b->weighing == TARE_WEIGH_GIVEN)
-        signed_groups(b, top, 16, TARE_WEIGH_GIVEN);
+        signed_groups(b, top, 16, TARE_WEIGH_GIVEN, b->codes != NULL);
     else if (b->size == 16 && b->weighing == TARE_WEIGH_SPREAD)
-        signed_groups(b, top, 16, TARE_WEIGH_SPREAD);
+        signed_groups(b, top, 16, TARE_WEIGH_SPREAD, b->codes != NULL);
     else
         tare_searches_c.with_sign(b, top);
 }
@@ -162,6 +197,7 @@ INLINE void moves_start(signed_sums *sum, signed_lanes *s, move_data *d, const t
         sum->xl = add(sum->xl, mul(d->in.wx[i], l));
         sum->ll = add(sum->ll, mul(mul(d->in.w[i], l), l));
     }
+    signed_find_odd(s, sum);
 }
 
 /* move_signed of the scalar search; where the code moved. */
