@@ -5,6 +5,7 @@
 #define TARE_ENCODING_IQ_PACK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "encoding/iq.h"
 

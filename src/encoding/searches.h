@@ -39,7 +39,7 @@ typedef struct tare_searches {
     void (*affine)(const tare_blocks *b, const tare_affine_walk *walk); /* sizes 16, 32 */
     void (*with_sign)(const tare_blocks *b, int top);                   /* sizes 16, 32 */
     void (*moves)(const tare_blocks *b, int top);                       /* size 16, SQUARE */
-    void (*without_sign)(const tare_blocks *b, int top);                /* sizes 8, 16, GIVEN */
+    void (*without_sign)(const tare_blocks *b, int top);                /* sizes 8, 16, 32, GIVEN */
     void (*levels)(const tare_blocks *b); /* size 32, SQUARE, SPREAD */
     /* Sums of squares of n blocks of `size` (32 or 256), each in order. */
     void (*squares)(float *sums, const float *x, size_t n, int size);

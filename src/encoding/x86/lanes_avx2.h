@@ -277,4 +277,35 @@ static inline void transpose(vec r[LANES]) {
     }
 }
 
+/* ---- what searches for points need ------------------------------------------------------------
+ */
+
+static const float counting[LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+/* Runs of 4 and of 8 odd numbers, as long as a vector. */
+static const float odd_numbers_4[LANES] = {1, 3, 5, 7, 1, 3, 5, 7};
+static const float odd_numbers_8[LANES] = {1, 3, 5, 7, 9, 11, 13, 15};
+
+static inline ivec load_i(const uint32_t *p) {
+    return _mm256_loadu_si256((const void *)p);
+}
+static inline ivec load_u16(const uint16_t *p) {
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p));
+}
+/* One of 4 (8) floats in each lane, by the lowest 2 (3) bits of `at`. */
+static inline vec lookup4(const float *values, ivec at) {
+    return _mm256_permutevar_ps(_mm256_broadcast_ps((const void *)values), at);
+}
+static inline vec lookup8(const float *values, ivec at) {
+    return _mm256_permutevar8x32_ps(load(values), at);
+}
+/* The least of all lanes, in each. */
+static inline vec least_across(vec a) {
+    a = min_of(a, _mm256_permute2f128_ps(a, a, 1));
+    a = min_of(a, _mm256_permute_ps(a, 0x4e));
+    return min_of(a, _mm256_permute_ps(a, 0xb1));
+}
+static inline float first_of(vec a) {
+    return _mm256_cvtss_f32(a);
+}
+
 #endif

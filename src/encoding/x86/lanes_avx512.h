@@ -254,4 +254,33 @@ static inline void transpose(vec r[LANES]) {
     }
 }
 
+/* ---- what searches for points need ------------------------------------------------------------
+ */
+
+static const float counting[LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const float odd_numbers_4[LANES] = {1, 3, 5, 7, 1, 3, 5, 7, 1, 3, 5, 7, 1, 3, 5, 7};
+static const float odd_numbers_8[LANES] = {1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15};
+
+static inline ivec load_i(const uint32_t *p) {
+    return _mm512_loadu_si512(p);
+}
+static inline ivec load_u16(const uint16_t *p) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p));
+}
+static inline vec lookup4(const float *values, ivec at) {
+    return _mm512_permutevar_ps(_mm512_broadcast_f32x4(_mm_loadu_ps(values)), at);
+}
+static inline vec lookup8(const float *values, ivec at) {
+    return _mm512_permutexvar_ps(at, _mm512_broadcast_f32x8(_mm256_loadu_ps(values)));
+}
+static inline vec least_across(vec a) {
+    a = min_of(a, _mm512_shuffle_f32x4(a, a, 0x4e));
+    a = min_of(a, _mm512_shuffle_f32x4(a, a, 0xb1));
+    a = min_of(a, _mm512_permute_ps(a, 0x4e));
+    return min_of(a, _mm512_permute_ps(a, 0xb1));
+}
+static inline float first_of(vec a) {
+    return _mm512_cvtss_f32(a);
+}
+
 #endif

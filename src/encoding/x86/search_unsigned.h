@@ -10,8 +10,8 @@
 #include "encoding/x86/search_lanes.h"
 
 typedef struct unsigned_data {
-    vec x[16], w[16];
-    ivec codes[16];
+    vec x[LARGEST], w[LARGEST];
+    ivec codes[LARGEST];
 } unsigned_data;
 
 typedef struct unsigned_sums {
@@ -20,7 +20,7 @@ typedef struct unsigned_sums {
 
 /* As load_blocks, for blocks shorter than a vector too. */
 INLINE void load_short(vec *x, const float *from, int size) {
-    float rows[16 * LANES];
+    float rows[LARGEST * LANES];
     for (int i = 0; i < size; i++) {
         for (int lane = 0; lane < LANES; lane++) rows[i * LANES + lane] = from[lane * size + i];
         x[i] = load(rows + i * LANES);
@@ -123,8 +123,10 @@ static void search_unsigned(const tare_blocks *b, int top) {
     for (size_t first = 0; first < b->n; first += LANES)
         if (b->size == 8)
             unsigned_group(b, first, 8, top);
-        else
+        else if (b->size == 16)
             unsigned_group(b, first, 16, top);
+        else
+            unsigned_group(b, first, 32, top);
 }
 
 #endif

@@ -6,17 +6,18 @@
 
 #include "encoding/x86/search_affine.h"
 #include "encoding/x86/search_levels.h"
+#include "encoding/x86/search_rows.h"
 #include "encoding/x86/search_signed.h"
 #include "encoding/x86/search_unsigned.h"
 #include "encoding/x86/x86.h"
 
-static const tare_searches searches = {
+const tare_searches tare_searches_avx512 = {
     search_affine, search_signed, search_moves, search_unsigned,
     search_levels, squares,       recode,       level_codes,
 };
 
-TARE_DEFINE_K_ENCODERS(&searches)
-TARE_DEFINE_IQ4_ENCODERS(&searches)
+TARE_DEFINE_K_ENCODERS(&tare_searches_avx512)
+TARE_DEFINE_IQ4_ENCODERS(&tare_searches_avx512)
 
 void tare_kernels_use_searches_avx512(tare_kernels *k) {
     use_k_encoders(k);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The searches of the IQ2 and IQ3 encoders for AVX2. */
+#include "encoding/x86/lanes_avx2.h"
+
+#include "encoding/x86/search_points.h"
+#include "encoding/x86/x86.h"
+
+static const tare_iq_searches searches = {&tare_searches_avx2, split_points, search_points,
+                                          &tare_iq_searches_c};
+
+TARE_DEFINE_IQ_ENCODERS(&searches)
+
+void tare_kernels_use_points_avx2(tare_kernels *k) {
+    use_iq_encoders(k);
+}
