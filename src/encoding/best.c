@@ -14,28 +14,14 @@
 
 enum { LANES = TARE_FIT_LANES };
 
-/* Adding and taking away 1.5 * 2^23 rounds to a whole number, halves to even. */
-#define ROUNDER 12582912.0f
-
-static inline float clamped(float t, float low, float high) {
-    t = t > low ? t : low;
-    return t < high ? t : high;
-}
-
 static inline void whole_levels(float *q, const float *x, float inverse, const tare_levels *l) {
-    for (int k = 0; k < LANES; k++)
-        q[k] = (clamped(x[k] * inverse, l->low, l->high) + ROUNDER) - ROUNDER;
+    for (int k = 0; k < LANES; k++) q[k] = tare_round_clamped(x[k] * inverse, l->low, l->high);
 }
 
 static inline void uneven_levels(float *q, const float *x, float inverse, const tare_levels *l) {
     for (int k = 0; k < LANES; k++) q[k] = l->low;
     for (int m = 0; m < l->n_limits; m++)
         for (int k = 0; k < LANES; k++) q[k] += x[k] * inverse > l->limits[m] ? l->gaps[m] : 0;
-}
-
-static inline float sum_of(const float *lanes) {
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
 typedef struct sums {
@@ -66,7 +52,7 @@ tare_fit tare_fit_levels(const tare_part *p, float scale) {
             add(&s, q, p->x + i, p->weights + i, scale);
         }
     }
-    return (tare_fit){sum_of(s.error), sum_of(s.rq), sum_of(s.qq)};
+    return (tare_fit){tare_sum_lanes(s.error), tare_sum_lanes(s.rq), tare_sum_lanes(s.qq)};
 }
 
 void tare_levels_codes(uint8_t *codes, const float *x, size_t n, float scale,
@@ -75,7 +61,7 @@ void tare_levels_codes(uint8_t *codes, const float *x, size_t n, float scale,
     for (size_t i = 0; i < n; i++) {
         float t = x[i] * inverse;
         if (levels->n_limits == 0) {
-            float q = (clamped(t, levels->low, levels->high) + ROUNDER) - ROUNDER;
+            float q = tare_round_clamped(t, levels->low, levels->high);
             codes[i] = (uint8_t)(int)(q - levels->low);
         } else {
             codes[i] = 0;
@@ -83,6 +69,19 @@ void tare_levels_codes(uint8_t *codes, const float *x, size_t n, float scale,
                 codes[i] = (uint8_t)(codes[i] + (t > levels->limits[m]));
         }
     }
+}
+
+int tare_lowest_minima(int *at, int most, const float *values, int n) {
+    int found = 0;
+    for (int i = 0; i < n; i++) {
+        if ((i > 0 && values[i - 1] < values[i]) || (i + 1 < n && values[i + 1] < values[i]))
+            continue;
+        int place = found < most ? found++ : most;
+        for (; place > 0 && values[i] < values[at[place - 1]]; place--)
+            if (place < most) at[place] = at[place - 1];
+        if (place < most) at[place] = i;
+    }
+    return found;
 }
 
 /* ---- one scale ------------------------------------------------------------------------------- */
@@ -188,7 +187,7 @@ static float factor_of(const tare_super *s, int index) {
 /* The index whose number is nearest to `number`, in units of the f16. */
 static int index_near(const tare_super *s, float number) {
     float i = (number / s->unit - (float)s->first) / (float)s->step;
-    return (int)((clamped(i, 0, (float)(s->count - 1)) + ROUNDER) - ROUNDER);
+    return (int)tare_round_clamped(i, 0, (float)(s->count - 1));
 }
 
 /* The error to come if the parts keep their codes and only scales are rounded. */
@@ -205,8 +204,8 @@ enum { WALK = 48, STARTS = 3 };
 
 /* The f16s that look best: the lowest of the local minima of the guess. */
 static int find_starts(float *starts, const tare_ideal *ideal, const tare_super *s) {
-    float guess[2 * WALK + 2], at[2 * WALK + 2], most = 0;
-    int n = 0, n_starts = 0;
+    float guess[2 * WALK], at[2 * WALK], most = 0;
+    int n = 0;
     for (int j = 0; j < s->n_parts; j++) most = fmaxf(most, fabsf(ideal[j].scale));
     if (most == 0) return 0;
     float reach = fmaxf(fabsf(factor_of(s, 0)), fabsf(factor_of(s, s->count - 1)));
@@ -217,17 +216,8 @@ static int find_starts(float *starts, const tare_ideal *ideal, const tare_super 
             guess[n++] = guess_error(ideal, s, d);
         }
     }
-    while (n_starts < STARTS) {
-        int best = -1;
-        for (int i = 0; i < n; i++) {
-            if (i > 0 && guess[i - 1] < guess[i]) continue;
-            if (i + 1 < n && guess[i + 1] < guess[i]) continue;
-            if (at[i] != 0 && (best < 0 || guess[i] < guess[best])) best = i;
-        }
-        if (best < 0) break;
-        starts[n_starts++] = at[best];
-        at[best] = 0;
-    }
+    int minima[STARTS], n_starts = tare_lowest_minima(minima, STARTS, guess, n);
+    for (int i = 0; i < n_starts; i++) starts[i] = at[minima[i]];
     return n_starts;
 }
 

@@ -12,9 +12,31 @@
 
 #include "encoding/kernels.h"
 
+/* ---- sums and rounding -------------------------------------------------------------------------
+ */
+
 /* Sums run in this many lanes: arrays of numbers have a multiple of it, filled up with weights 0.
  */
 enum { TARE_FIT_LANES = 8 };
+
+static inline float tare_sum_lanes(const float *lanes) {
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+/* The whole number nearest to t, halves to even, of low..high. Adding and taking away 1.5 * 2^23
+ * rounds. */
+static inline float tare_round_clamped(float t, float low, float high) {
+    t = t > low ? t : low;
+    t = t < high ? t : high;
+    return (t + 12582912.0f) - 12582912.0f;
+}
+
+/* Positions of the lowest local minima of n values, at most `most`, the lowest first. */
+int tare_lowest_minima(int *at, int most, const float *values, int n);
+
+/* ---- one scale ---------------------------------------------------------------------------------
+ */
 
 /* What codes can say under a scale: all whole numbers low..high, or (n_limits > 0) uneven levels
  * from low to high, ascending: the next one, `gaps` higher, begins above each limit. */
@@ -71,6 +93,9 @@ typedef struct tare_stored {
 } tare_stored;
 /* The best scale of those that can be stored. */
 tare_stored tare_search_stored(const tare_part *p, const tare_scale_kind *kind);
+
+/* ---- scales that are whole numbers times an f16 ------------------------------------------------
+ */
 
 /* Several parts whose scales are whole numbers first + step * i, i = 0..count-1, times `unit` times
  * one f16. */
