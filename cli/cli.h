@@ -38,6 +38,7 @@ typedef enum cli_complete {
     CLI_COMPLETE_SYNTH,  /* shapes of synthetic models */
     CLI_COMPLETE_SHELL,
     CLI_COMPLETE_COMMAND,
+    CLI_COMPLETE_FILE_OR_MIX, /* files, and mixes of types */
 } cli_complete;
 
 /* One option. Exactly one of the targets is set; it says what the value is and where it goes. */
@@ -72,6 +73,12 @@ typedef struct cli_example {
     const char *what;
 } cli_example;
 
+/* A list that belongs into the help of a command: row i, NULL beyond the end. */
+typedef struct cli_topic {
+    const char *title;
+    const char *(*row)(size_t i, const char **what);
+} cli_topic;
+
 typedef struct cli_command {
     const char *name;
     const char *summary;       /* one line */
@@ -79,6 +86,7 @@ typedef struct cli_command {
     const char *description;   /* paragraphs for help and manual; lines are wrapped */
     cli_example examples[8];   /* ends at line NULL */
     const cli_option *options; /* ends at name NULL */
+    cli_topic topic;           /* title NULL: none */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
     int min_args, max_args; /* max -1: any number */
@@ -264,7 +272,8 @@ struct json_t *cli_json_error(const tare_error *err, const char *path);
 /* Writes the document to stdout and frees it. */
 void cli_json_print(struct json_t *document);
 
-/* ---- writing, for convert and synth ---------------------------------------------------------- */
+/* ---- writing, for convert, quantize and synth -------------------------------------------------
+ */
 
 /* The options of a conversion, filled by the options tables of the commands that write models. */
 typedef struct cli_write {
@@ -274,6 +283,7 @@ typedef struct cli_write {
     cli_list type_rules;
     uint64_t shard_size, align;
     bool opaque, verify;
+    const tare_mix_options *mix; /* NULL: none */
 } cli_write;
 
 /* Plans and writes `in` to `path` ("-": standard output), says what was done; an exit code. */

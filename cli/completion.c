@@ -22,6 +22,11 @@ static const char *format_word(size_t i) {
     return NULL;
 }
 
+static const char *mix_word(size_t i) {
+    const tare_mix *mix = tare_mix_at(i);
+    return mix ? mix->name : NULL;
+}
+
 static void bash(FILE *out);
 static void zsh(FILE *out);
 static void fish(FILE *out);
@@ -53,6 +58,8 @@ const char *cli_complete_word(cli_complete kind, size_t i) {
         return shell_word(i);
     case CLI_COMPLETE_COMMAND:
         return command_word(i);
+    case CLI_COMPLETE_FILE_OR_MIX:
+        return mix_word(i);
     case CLI_COMPLETE_NOTHING:
     case CLI_COMPLETE_FILE:
         break;
@@ -108,7 +115,8 @@ static void bash_words(FILE *out, const cli_command *command) {
     }
     fputs("\" -- \"$cur\")) ;;\n", out);
     if (command->complete == CLI_COMPLETE_FILE) return; /* the last case offers files */
-    fprintf(out, "        %s:*) COMPREPLY=($(compgen -W \"", command->name);
+    fprintf(out, "        %s:*) COMPREPLY=($(compgen %s-W \"", command->name,
+            command->complete == CLI_COMPLETE_FILE_OR_MIX ? "-f " : "");
     put_words(out, NULL, command->complete);
     fputs("\" -- \"$cur\")) ;;\n", out);
 }
@@ -137,7 +145,11 @@ static void bash(FILE *out) {
 /* ---- zsh ------------------------------------------------------------------------------------- */
 
 static void zsh_action(FILE *out, const char *choices, cli_complete kind) {
-    if (choices || cli_complete_word(kind, 0)) {
+    if (kind == CLI_COMPLETE_FILE_OR_MIX) {
+        fputs("{ _files; compadd ", out);
+        put_words(out, NULL, kind);
+        fputs(" }", out);
+    } else if (choices || cli_complete_word(kind, 0)) {
         fputc('(', out);
         put_words(out, choices, kind);
         fputc(')', out);
@@ -223,7 +235,8 @@ static void fish(FILE *out) {
         for (size_t k = 0; (o = cli_option_at(command, k)) != NULL; k++)
             fish_option(out, command, o);
         if (command->complete == CLI_COMPLETE_FILE) continue;
-        fprintf(out, "complete -c tare -n '__fish_seen_subcommand_from %s' -f -a '", command->name);
+        fprintf(out, "complete -c tare -n '__fish_seen_subcommand_from %s' %s-a '", command->name,
+                command->complete == CLI_COMPLETE_FILE_OR_MIX ? "" : "-f ");
         put_words(out, NULL, command->complete);
         fputs("'\n", out);
     }

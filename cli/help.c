@@ -73,6 +73,15 @@ static void print_examples(FILE *out, const cli_example *examples) {
     }
 }
 
+static void print_topic(FILE *out, const cli_topic *topic) {
+    const char *what, *row;
+    heading(out, topic->title);
+    for (size_t i = 0; (row = topic->row(i, &what)) != NULL; i++) {
+        fprintf(out, "  %-10s ", row);
+        cli_wrap(out, what, 13, width_of(out));
+    }
+}
+
 void cli_help_command(FILE *out, const cli_command *command) {
     fprintf(out, "tare %s: %s\n", command->name, command->summary);
     heading(out, "Examples");
@@ -85,6 +94,7 @@ void cli_help_command(FILE *out, const cli_command *command) {
     }
     fputs("\n", out);
     cli_wrap(out, command->description, 0, width_of(out));
+    if (command->topic.title) print_topic(out, &command->topic);
     if (command->options && command->options->name) {
         heading(out, "Options");
         for (const cli_option *o = command->options; o->name; o++) print_option(out, o);
@@ -99,6 +109,7 @@ void cli_help_command(FILE *out, const cli_command *command) {
 static const cli_example first_examples[] = {
     {"tare info model.gguf", "what is in a model file"},
     {"tare convert a.safetensors b.gguf --type q8_0", "another format, other types"},
+    {"tare quantize a.gguf b.gguf Q4_K_M", "a mix of types as llama.cpp has it"},
     {"tare verify --deep model.gguf", "is the file sound?"},
     {"tare diff a.safetensors b.gguf", "do both hold the same?"},
     {NULL, NULL},

@@ -66,6 +66,20 @@ static void title(FILE *out, const char *command, const char *summary) {
     fputc('\n', out);
 }
 
+static void topic_section(FILE *out, const cli_topic *topic) {
+    const char *what, *row;
+    fputs(".SH ", out);
+    put_upper(out, topic->title);
+    fputc('\n', out);
+    for (size_t i = 0; (row = topic->row(i, &what)) != NULL; i++) {
+        fputs(".TP\n.B ", out);
+        put(out, row);
+        fputc('\n', out);
+        put(out, what);
+        fputc('\n', out);
+    }
+}
+
 void cli_man_command(FILE *out, const cli_command *command) {
     title(out, command->name, command->summary);
     fputs(".SH SYNOPSIS\n", out);
@@ -80,6 +94,7 @@ void cli_man_command(FILE *out, const cli_command *command) {
     }
     fputs(".SH DESCRIPTION\n", out);
     paragraphs(out, command->description);
+    if (command->topic.title) topic_section(out, &command->topic);
     fputs(".SH EXAMPLES\n", out);
     for (const cli_example *e = command->examples; e->line; e++) {
         fputs(".TP\n.B ", out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What convert and synth share: a plan is made, shown or run, and told about. */
+ * What convert, quantize and synth share: a plan is made, shown or run, and told about. */
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +107,7 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     options->force = cli.force;
     options->strict = cli.strict;
     options->no_sync = cli.no_sync;
+    options->mix = write->mix;
     options->report = report;
     options->progress = cli_progress;
     return true;
@@ -179,7 +180,18 @@ static void print_groups(const tare_plan *plan) {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void print_summary(const tare_plan *plan, const char *out_path) {
+/* Bits of all tensors for each element. */
+static double bits_a_weight(const tare_plan *plan, const tare_model *in) {
+    tare_model_summary model;
+    tare_plan_tensor t;
+    uint64_t bytes = 0;
+    tare_model_summarize(in, &model);
+    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) bytes += t.to_bytes;
+    return model.n_parameters ? (double)bytes * 8 / (double)model.n_parameters : 0;
+}
+
+static void print_summary(const tare_plan *plan, const tare_model *in, const cli_write *write,
+                          const char *out_path) {
     tare_plan_summary sum;
     tare_plan_summarize(plan, &sum);
     char *name = cli_escape_path(out_path);
@@ -188,6 +200,8 @@ static void print_summary(const tare_plan *plan, const char *out_path) {
            sum.format, cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.write_bytes).text);
     if (sum.n_files > 1) printf(" in %zu files", sum.n_files);
+    if (write->mix)
+        printf(", %s, %.2f bits/weight", write->mix->mix->name, bits_a_weight(plan, in));
     fputs(sum.is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
     if (!sum.is_identity) print_groups(plan);
     free(name);
@@ -243,7 +257,8 @@ static struct json_t *json_plan_tensors(const tare_plan *plan) {
     return list;
 }
 
-static void print_json(const tare_plan *plan, const char *out_path, const tare_report *report) {
+static void print_json(const tare_plan *plan, const tare_model *in, const cli_write *write,
+                       const char *out_path, const tare_report *report) {
     tare_plan_summary sum;
     tare_plan_summarize(plan, &sum);
     struct json_t *document = cli_json_new("tare.convert/1");
@@ -253,6 +268,10 @@ static void print_json(const tare_plan *plan, const char *out_path, const tare_r
     cli_json_bool(document, "is_identity", sum.is_identity);
     cli_json_u64(document, "read_bytes", sum.read_bytes);
     cli_json_u64(document, "write_bytes", sum.write_bytes);
+    if (write->mix) {
+        cli_json_text(document, "mix", write->mix->mix->name);
+        cli_json_real(document, "bits_per_weight", bits_a_weight(plan, in));
+    }
     struct json_t *files = cli_json_array();
     tare_file_info file;
     for (size_t i = 0; tare_plan_file_at(plan, i, &file); i++) {
@@ -267,15 +286,16 @@ static void print_json(const tare_plan *plan, const char *out_path, const tare_r
     cli_json_print(document);
 }
 
-static void tell(const tare_plan *plan, const char *out_path, const tare_report *report) {
+static void tell(const tare_plan *plan, const tare_model *in, const cli_write *write,
+                 const char *out_path, const tare_report *report) {
     bool is_stdout = strcmp(out_path, "-") == 0;
     if (cli.json) {
-        print_json(plan, out_path, report);
+        print_json(plan, in, write, out_path, report);
         return;
     }
     if (cli.quiet || (is_stdout && !cli.dry_run)) return;
     if (cli.dry_run) print_plan(plan);
-    print_summary(plan, is_stdout ? "standard output" : out_path);
+    print_summary(plan, in, write, is_stdout ? "standard output" : out_path);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -355,7 +375,7 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
         cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level,
                            FINDINGS_MAX);
     }
-    if (status == TARE_OK) tell(plan, out_path, report);
+    if (status == TARE_OK) tell(plan, in, write, out_path, report);
     if (status != TARE_OK) name_type(&err, words, sizeof words, &options);
     code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
 out:

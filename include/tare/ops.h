@@ -29,6 +29,38 @@ TARE_API bool tare_format_at(size_t i, tare_format_info *out);
 /* The format an output path asks for by its suffix; NULL: none does. Static. */
 TARE_API const char *tare_format_of_path(const char *path);
 
+/* ---- mixes ----------------------------------------------------------------------------------- */
+
+/* A named mix of number formats for the tensors of a model: names, numbers and choice are those of
+ * llama.cpp. Static. */
+typedef struct tare_mix {
+    const char *name;          /* "Q4_K_M" */
+    int32_t file_type;         /* what general.file_type says of it; -1: COPY, the model's own */
+    const tare_encoding *type; /* what most tensors get; NULL: COPY, all stay as they are */
+    bool needs_importance;     /* refused without an importance matrix */
+    const char *description;   /* a few words */
+} tare_mix;
+
+/* Mix i of the table, in the order of their file types; NULL beyond the end. */
+TARE_API const tare_mix *tare_mix_at(size_t i);
+/* The mix of a name in any case ("q4_k_m"; "Q4_K" is Q4_K_M), or of its number ("15"); NULL: there
+ * is none. */
+TARE_API const tare_mix *tare_mix_find(tare_str name);
+
+/* How a mix is applied. */
+typedef struct tare_mix_options {
+    size_t size;
+    const tare_mix *mix;            /* NULL: none */
+    const tare_encoding *output;    /* of the output matrix; NULL: as the mix has it */
+    const tare_encoding *embedding; /* of the token embeddings; NULL: as the mix has it */
+    bool is_pure;                   /* the mix's type for every tensor, without exceptions */
+    bool leave_output;              /* the output matrix stays as it is */
+    bool allow_requantize;          /* tensors that are quantized already may change their type */
+} tare_mix_options;
+
+#define TARE_MIX_OPTIONS_INIT                                                                      \
+    { sizeof(tare_mix_options), NULL, NULL, NULL, false, false, false }
+
 /* ---- convert --------------------------------------------------------------------------------- */
 
 /* One REGEX=TYPE rule: a POSIX extended expression, matched anywhere in a tensor's name. */
@@ -60,6 +92,10 @@ typedef struct tare_convert_options {
     tare_progress_fn progress;
     void *progress_ctx;
     const tare_importance *importance; /* weighs the errors of encoders; must outlive the plan */
+    const tare_mix_options *mix; /* chooses the type of every tensor that `rules` leave; not beside
+                                    `type`. A rule then is for tensors only that a mix may touch */
+    const tare_metadata *overrides; /* keys of the model to set: numbers, bools, texts */
+    size_t n_overrides;
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \
@@ -115,6 +151,12 @@ TARE_API tare_status tare_plan_run_fd(const tare_plan *plan, int fd, tare_error 
 /* Plan and run. ERR_ARG: the output exists and `force` is off, or the output is the input. */
 TARE_API tare_status tare_convert(const char *out_path, const tare_model *in,
                                   const tare_convert_options *options, tare_error *err);
+
+/* The same with the mix of that name, whatever options->mix has; the rest of options->mix holds, it
+ * may be NULL. ERR_ARG also: there is no such mix; a tensor is quantized already and
+ * `allow_requantize` is off; the mix needs an importance matrix. */
+TARE_API tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
+                                   const tare_convert_options *options, tare_error *err);
 
 /* ---- digests and manifests ------------------------------------------------------------------- */
 

@@ -201,3 +201,15 @@ tare_status tare_convert(const char *out_path, const tare_model *in,
     tare_plan_free(plan);
     return status;
 }
+
+tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
+                          const tare_convert_options *options, tare_error *err) {
+    tare_convert_options opt = TARE_CONVERT_OPTIONS_INIT;
+    tare_mix_options mix_options = TARE_MIX_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
+    TARE_TRY(tare_options_read(&mix_options, sizeof mix_options, opt.mix, err));
+    mix_options.mix = tare_mix_find(mix);
+    if (!mix_options.mix) return tare_fail(err, TARE_ERR_ARG, "there is no such mix");
+    opt.mix = &mix_options;
+    return tare_convert(out_path, in, &opt, err);
+}

@@ -9,22 +9,11 @@
 
 #include "base/str.h"
 #include "model/catalog.h"
+#include "ops/mix.h"
 
 static tare_str text_of(const tare_model *model, const char *key) {
     return tare_catalog_get_str(&model->catalog, key);
 }
-
-/* Names of general.file_type, llama.cpp's numbers; gaps are types that are gone. */
-static const char *const file_types[] = {
-    [0] = "F32",      [1] = "F16",      [2] = "Q4_0",    [3] = "Q4_1",    [7] = "Q8_0",
-    [8] = "Q5_0",     [9] = "Q5_1",     [10] = "Q2_K",   [11] = "Q3_K_S", [12] = "Q3_K_M",
-    [13] = "Q3_K_L",  [14] = "Q4_K_S",  [15] = "Q4_K_M", [16] = "Q5_K_S", [17] = "Q5_K_M",
-    [18] = "Q6_K",    [19] = "IQ2_XXS", [20] = "IQ2_XS", [21] = "Q2_K_S", [22] = "IQ3_XS",
-    [23] = "IQ3_XXS", [24] = "IQ1_S",   [25] = "IQ4_NL", [26] = "IQ3_S",  [27] = "IQ3_M",
-    [28] = "IQ2_S",   [29] = "IQ2_M",   [30] = "IQ4_XS", [31] = "IQ1_M",  [32] = "BF16",
-    [36] = "TQ1_0",   [37] = "TQ2_0",   [38] = "MXFP4",  [39] = "NVFP4",  [40] = "Q1_0",
-    [41] = "Q2_0",
-};
 
 /* A small writer into the caller's buffer, for the parts that are computed. */
 typedef struct scratch {
@@ -119,10 +108,9 @@ static tare_str encoding_of(const tare_model *model, scratch *s) {
     uint64_t number;
     int64_t at = tare_model_find_key(model, TARE_STR("general.file_type"));
     const tare_metadata *entry = at < 0 ? NULL : tare_model_metadata(model, (size_t)at);
-    if (entry && tare_value_u64(&entry->value, &number) &&
-        number < sizeof file_types / sizeof *file_types && file_types[number])
-        return tare_str_of(file_types[number]);
-    return main_encoding(model, s);
+    bool has_number = entry && tare_value_u64(&entry->value, &number);
+    const tare_mix *mix = has_number ? tare_mix_of_file_type(number) : NULL;
+    return mix ? tare_str_of(mix->name) : main_encoding(model, s);
 }
 
 static void set_version(tare_gguf_name *out, const tare_model *model, scratch *s) {

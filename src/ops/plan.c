@@ -154,16 +154,23 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     tare_convert_options opt = TARE_CONVERT_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
     TARE_REQUIRE(opt.n_rules == 0 || opt.rules, err);
+    TARE_REQUIRE(!opt.type || !opt.mix, err);
+    TARE_REQUIRE(opt.n_overrides == 0 || opt.overrides, err);
+    tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&mix, sizeof mix, opt.mix, err));
     tare_limits limits = in->limits;
     TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
     tare_plan *p = tare_alloc(opt.allocator, sizeof *p);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "plan");
-    *p = (tare_plan){.in = in, .options = opt, .limits = limits};
+    *p = (tare_plan){.in = in, .options = opt, .mix = mix, .limits = limits};
     tare_arena_init(&p->arena, opt.allocator);
     tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);
-    /* The rules were the caller's for this call only. */
+    /* These were the caller's for this call only. */
     p->options.rules = NULL;
     p->options.n_rules = 0;
+    p->options.mix = NULL;
+    p->options.overrides = NULL;
+    p->options.n_overrides = 0;
     if (status == TARE_OK)
         *out = p;
     else

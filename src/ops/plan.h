@@ -9,6 +9,7 @@
 
 #include "format/format.h"
 #include "model/write_plan.h"
+#include "ops/mix.h"
 
 /* What becomes of one tensor. The catalog of the plan holds it as it will be stored; `becomes` is
  * what it means: another name, shape or encoding where it is carried under a stand-in. */
@@ -24,7 +25,8 @@ typedef struct tare_planned {
 struct tare_plan {
     const tare_model *in;
     tare_convert_options options;
-    tare_limits limits; /* those of the options, else those that the input was opened with */
+    tare_mix_options mix; /* mix.mix NULL: none */
+    tare_limits limits;   /* those of the options, else those that the input was opened with */
     tare_arena arena;
     const tare_format *format;
     const char *out_path; /* NULL: a descriptor */
@@ -40,6 +42,11 @@ tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);
 /* Fills `importance` of the tensors that are encoded, from that of the options. ARG: it has another
  * size, or there is none for a type that needs it. */
 tare_status tare_plan_importance(tare_plan *plan, tare_error *err);
+/* The choice of the plan's mix for every tensor of the input, but where `manual` has a type. What
+ * is odd about it is reported; *loss_tensor: the first tensor that needed a fallback, -1: none did.
+ * ERR_ARG: what llama.cpp refuses, too. */
+tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tare_plan *plan,
+                          const tare_encoding *const *manual, tare_arena *arena, tare_error *err);
 /* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
 /* Whether a value of the tensor is finite and beyond F16; reads and decodes all of it. */

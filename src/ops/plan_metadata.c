@@ -11,7 +11,7 @@
 #define FILE_TYPE            "general.file_type"
 #define QUANTIZATION_VERSION "general.quantization_version"
 #define QUANTIZATION_NOW     2 /* of ggml's block formats */
-#define ADDED_KEYS           2 /* the quantization version, the record of carried tensors */
+#define ADDED_KEYS           3 /* the file type, this version, the record of carried tensors */
 
 static bool is_recoded(const tare_planned *t) {
     return t->action == TARE_ACTION_ENCODE || t->action == TARE_ACTION_LOSSY;
@@ -22,29 +22,6 @@ static bool is_split_key(const tare_metadata *m) {
     return m->space == TARE_KEYS_MODEL &&
            (tare_str_is(m->key, "split.no") || tare_str_is(m->key, "split.count") ||
             tare_str_is(m->key, "split.tensors.count"));
-}
-
-/* llama.cpp's number for "mostly this type"; -1: it has none. Of the mixes Q3_K to Q5_K it is the S
- * one, which strays least from a single type. */
-static int file_type_of(const tare_encoding *e) {
-    static const struct {
-        tare_encoding_id id;
-        int number;
-    } numbers[] = {
-        {TARE_ENCODING_F32, 0},      {TARE_ENCODING_F16, 1},     {TARE_ENCODING_Q4_0, 2},
-        {TARE_ENCODING_Q4_1, 3},     {TARE_ENCODING_Q8_0, 7},    {TARE_ENCODING_Q5_0, 8},
-        {TARE_ENCODING_Q5_1, 9},     {TARE_ENCODING_Q2_K, 10},   {TARE_ENCODING_Q3_K, 11},
-        {TARE_ENCODING_Q4_K, 14},    {TARE_ENCODING_Q5_K, 16},   {TARE_ENCODING_Q6_K, 18},
-        {TARE_ENCODING_IQ2_XXS, 19}, {TARE_ENCODING_IQ2_XS, 20}, {TARE_ENCODING_IQ3_XXS, 23},
-        {TARE_ENCODING_IQ1_S, 24},   {TARE_ENCODING_IQ4_NL, 25}, {TARE_ENCODING_IQ3_S, 26},
-        {TARE_ENCODING_IQ2_S, 28},   {TARE_ENCODING_IQ4_XS, 30}, {TARE_ENCODING_IQ1_M, 31},
-        {TARE_ENCODING_BF16, 32},    {TARE_ENCODING_TQ1_0, 36},  {TARE_ENCODING_TQ2_0, 37},
-        {TARE_ENCODING_MXFP4, 38},   {TARE_ENCODING_NVFP4, 39},  {TARE_ENCODING_Q1_0, 40},
-        {TARE_ENCODING_Q2_0, 41},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i].id == e->id) return numbers[i].number;
-    return -1;
 }
 
 /* The encoding that most elements of matrices have. */
@@ -60,6 +37,13 @@ static const tare_encoding *most_used(const tare_plan *p) {
     return tare_encoding_get((tare_encoding_id)best);
 }
 
+static tare_metadata u32_key(const char *key, uint64_t number) {
+    return (tare_metadata){.key = tare_str_of(key),
+                           .value = {.type = TARE_VALUE_U32, .as.u = number},
+                           .space = TARE_KEYS_MODEL,
+                           .offset = TARE_NO_OFFSET};
+}
+
 static tare_finding key_finding(const char *code, tare_str key) {
     tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
     f.item_kind = TARE_ITEM_KEY;
@@ -67,16 +51,21 @@ static tare_finding key_finding(const char *code, tare_str key) {
     return f;
 }
 
-/* Keeps general.file_type true; false: the key goes, for it would not be. */
+/* The mix that the types are chosen by; NULL: there is none. */
+static const tare_mix *mix_of(const tare_plan *p) {
+    return p->mix.mix && p->mix.mix->type ? p->mix.mix : NULL;
+}
+
+/* Keeps general.file_type true; false: the key goes, for it would not be. Of the mixes Q3_K to Q5_K
+ * it is the S one. */
 static bool keep_file_type(const tare_plan *p, tare_metadata *m) {
-    int number = file_type_of(most_used(p));
+    const tare_mix *mix = mix_of(p) ? mix_of(p) : tare_mix_mostly(most_used(p));
     tare_finding f = key_finding("convert.file-type", m->key);
-    if (number < 0) {
+    if (!mix) {
         tare_report_addf(p->options.report, &f, "left out: no number says what the types are now");
         return false;
     }
-    m->value = (tare_value){.type = TARE_VALUE_U32, .as.u = (uint64_t)number};
-    m->offset = TARE_NO_OFFSET;
+    *m = u32_key(FILE_TYPE, (uint64_t)mix->file_type);
     return true;
 }
 
@@ -106,42 +95,81 @@ static void keep_all(tare_plan *p) {
     }
 }
 
+/* ---- keys of the model ----------------------------------------------------------------------- */
+
+static tare_metadata *find_key(const tare_plan *p, tare_str key) {
+    for (size_t i = 0; i < p->catalog.n_metadata; i++) {
+        tare_metadata *m = &p->catalog.metadata[i];
+        if (m->space == TARE_KEYS_MODEL && tare_str_equal(m->key, key)) return m;
+    }
+    return NULL;
+}
+
+/* In its old place, or at the end. */
+static void set_key(tare_plan *p, const tare_metadata *m) {
+    tare_metadata *old = find_key(p, m->key);
+    *(old ? old : &p->catalog.metadata[p->catalog.n_metadata++]) = *m;
+}
+
+static void copy_keys(tare_plan *p, bool recodes) {
+    const tare_catalog *in = &p->in->catalog;
+    bool had_split = false;
+    for (size_t i = 0; i < in->n_metadata; i++) {
+        tare_metadata m = in->metadata[i];
+        had_split |= is_split_key(&m);
+        if (is_split_key(&m)) continue;
+        if (recodes && m.space == TARE_KEYS_MODEL && tare_str_is(m.key, FILE_TYPE) &&
+            !keep_file_type(p, &m))
+            continue;
+        p->catalog.metadata[p->catalog.n_metadata++] = m;
+    }
+    if (!had_split) return;
+    tare_finding f = key_finding("convert.split-keys-dropped", TARE_STR("split.*"));
+    tare_report_addf(p->options.report, &f, "left out: they tell how the input was split");
+}
+
+/* What the caller wants to be so; the texts are copied, as they are his. */
+static tare_status override_keys(tare_plan *p, tare_error *err) {
+    for (size_t i = 0; i < p->options.n_overrides; i++) {
+        tare_metadata m = p->options.overrides[i];
+        bool is_text = m.value.type == TARE_VALUE_STRING;
+        if (m.key.len == 0 || m.value.type == TARE_VALUE_ARRAY)
+            return tare_fail(err, TARE_ERR_ARG, "an override sets a key to a number, bool or text");
+        m.key = tare_arena_str(&p->arena, m.key);
+        if (is_text) m.value.as.s = tare_arena_str(&p->arena, m.value.as.s);
+        if (!m.key.ptr || (is_text && !m.value.as.s.ptr))
+            return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+        m.space = TARE_KEYS_MODEL;
+        m.offset = TARE_NO_OFFSET;
+        set_key(p, &m);
+    }
+    return TARE_OK;
+}
+
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
-    const tare_catalog *in = &plan->in->catalog;
     tare_catalog *c = &plan->catalog;
-    bool recodes = false, has_new_blocks = false, has_version = false, had_split = false;
+    const tare_mix *mix = plan->format == &tare_format_gguf ? mix_of(plan) : NULL;
+    bool recodes = mix_of(plan) != NULL, has_blocks = mix != NULL;
     for (size_t i = 0; i < c->n_tensors; i++) {
         if (!is_recoded(&plan->tensors[i])) continue;
         recodes = true;
-        has_new_blocks |= plan->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
+        has_blocks |= plan->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
     }
-    c->metadata = TARE_NEW_ARRAY(&plan->arena, tare_metadata, in->n_metadata + ADDED_KEYS);
+    c->metadata =
+        TARE_NEW_ARRAY(&plan->arena, tare_metadata,
+                       plan->in->catalog.n_metadata + ADDED_KEYS + plan->options.n_overrides);
     if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     if (plan->is_identity) {
         keep_all(plan);
         return TARE_OK;
     }
-    for (size_t i = 0; i < in->n_metadata; i++) {
-        tare_metadata m = in->metadata[i];
-        bool is_model = m.space == TARE_KEYS_MODEL;
-        if (is_split_key(&m)) {
-            had_split = true;
-            continue;
-        }
-        if (recodes && is_model && tare_str_is(m.key, FILE_TYPE) && !keep_file_type(plan, &m))
-            continue;
-        has_version |= is_model && tare_str_is(m.key, QUANTIZATION_VERSION);
-        c->metadata[c->n_metadata++] = m;
+    copy_keys(plan, recodes);
+    const tare_metadata version = u32_key(QUANTIZATION_VERSION, QUANTIZATION_NOW);
+    if (has_blocks && !find_key(plan, version.key)) set_key(plan, &version);
+    if (mix) {
+        const tare_metadata file_type = u32_key(FILE_TYPE, (uint64_t)mix->file_type);
+        set_key(plan, &file_type);
     }
-    if (has_new_blocks && !has_version)
-        c->metadata[c->n_metadata++] =
-            (tare_metadata){.key = TARE_STR(QUANTIZATION_VERSION),
-                            .value = {.type = TARE_VALUE_U32, .as.u = QUANTIZATION_NOW},
-                            .space = TARE_KEYS_MODEL,
-                            .offset = TARE_NO_OFFSET};
-    if (had_split) {
-        tare_finding f = key_finding("convert.split-keys-dropped", TARE_STR("split.*"));
-        tare_report_addf(plan->options.report, &f, "left out: they tell how the input was split");
-    }
+    TARE_TRY(override_keys(plan, err));
     return add_record(plan, err);
 }

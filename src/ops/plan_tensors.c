@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What becomes of each tensor: docs/behaviour.md, "Conversion". In this order: the encoding that
- * the user asks for, where the tensor can take it; whether the target holds that; a stand-in;
- * decoding to F16 or F32. Whatever is lost or left alone is reported, and an error under `strict`.
+ * the user, or a mix, asks for, where the tensor can take it; whether the target holds that; a
+ * stand-in; decoding to F16 or F32. Whatever is lost or left alone is reported, and an error under
+ * `strict`.
  */
 #include <regex.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ typedef struct decider {
     bool *is_used; /* for each rule */
     char *name;    /* NUL-terminated copy, for the regexes */
     size_t name_capacity;
+    int64_t *rule;                /* for each source tensor, the one that decides; -1: none */
+    tare_mix_choice *mix;         /* for each source tensor; NULL: there is no mix */
     const tare_encoding **wanted; /* for each source tensor; its own: stays as it is */
     bool *is_dropped;
     const char *loss; /* of the first tensor that loses something; NULL: none does */
@@ -111,29 +114,51 @@ static const char *obstacle(const decider *d, size_t i, const tare_encoding *to)
     return NULL;
 }
 
-static tare_status decide_wanted(decider *d, size_t i, tare_error *err) {
-    const tare_convert_options *o = &d->plan->options;
+/* `type` is for matrices but norms. */
+static bool takes_type(const decider *d, size_t i) {
     const tare_tensor *t = source_tensor(d, i);
-    const tare_encoding *to = t->encoding;
-    int64_t rule;
-    TARE_TRY(find_rule(d, t->name, &rule, err));
-    if (rule >= 0) {
-        to = o->rules[rule].encoding;
-        d->is_used[rule] = true;
-    } else if (o->type && t->n_dims >= 2 && is_float(t) && !is_part_of_scheme(d->plan->in, i) &&
-               tare_role_of_name(t->name).role != TARE_ROLE_NORM) {
-        to = o->type;
-    }
+    return t->n_dims >= 2 && is_float(t) && !is_part_of_scheme(d->plan->in, i) &&
+           tare_role_of_name(t->name).role != TARE_ROLE_NORM;
+}
+
+/* What is asked for: by a mix, which has seen the rules; by a rule; for all. NULL: nothing. */
+static const tare_encoding *asked_for(decider *d, size_t i) {
+    const tare_convert_options *o = &d->plan->options;
+    bool is_open = !d->mix || d->mix[i].is_open;
+    if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
+    if (d->mix) return d->mix[i].type;
+    if (d->rule[i] >= 0) return o->rules[d->rule[i]].encoding;
+    return o->type && takes_type(d, i) ? o->type : NULL;
+}
+
+static void decide_wanted(decider *d, size_t i) {
+    const tare_tensor *t = source_tensor(d, i);
+    const tare_encoding *to = asked_for(d, i);
     d->wanted[i] = t->encoding;
-    if (to == t->encoding) return TARE_OK;
+    if (!to || to == t->encoding) return;
     const char *why = obstacle(d, i, to);
     if (!why) {
         d->wanted[i] = to;
-        return TARE_OK;
+        return;
     }
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.kept");
-    tare_report_addf(o->report, &f, "stays %s, not %s: %s", t->encoding->name, to->name, why);
+    tare_report_addf(d->plan->options.report, &f, "stays %s, not %s: %s", t->encoding->name,
+                     to->name, why);
     note_loss(d, i, "the tensor cannot take the type that was asked for");
+}
+
+static tare_status choose_by_mix(decider *d, tare_error *err) {
+    tare_plan *p = d->plan;
+    size_t n = p->in->catalog.n_tensors;
+    int64_t fallback;
+    if (!p->mix.mix) return TARE_OK;
+    const tare_encoding **manual = TARE_NEW_ARRAY(&p->arena, const tare_encoding *, n);
+    if (!manual) return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    for (size_t i = 0; i < n; i++)
+        manual[i] = d->rule[i] >= 0 ? p->options.rules[d->rule[i]].encoding : NULL;
+    TARE_TRY(tare_plan_mix(&d->mix, &fallback, p, manual, &p->arena, err));
+    if (fallback >= 0)
+        note_loss(d, (size_t)fallback, "its rows are no whole number of blocks of the mix's type");
     return TARE_OK;
 }
 
@@ -274,6 +299,8 @@ static bool is_identity(const decider *d) {
     if (o->order != TARE_ORDER_KEEP && o->order != order) return false;
     if (o->alignment != 0 && o->alignment != layout->alignment) return false;
     if (o->shard_size != 0 || (p->in->n_files > 1 && !p->format->is_directory)) return false;
+    if (o->n_overrides > 0) return false;
+    if (p->mix.mix && p->mix.mix->type) return false; /* general.file_type names the mix */
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
         if (d->wanted[i] != source_tensor(d, i)->encoding) return false;
     return true;
@@ -322,15 +349,22 @@ static tare_status decide_all(decider *d, tare_error *err) {
     size_t n = p->in->catalog.n_tensors;
     d->wanted = TARE_NEW_ARRAY(&p->arena, const tare_encoding *, n);
     d->is_dropped = TARE_NEW_ARRAY(&p->arena, bool, n);
+    d->rule = TARE_NEW_ARRAY(&p->arena, int64_t, n);
     p->tensors = TARE_NEW_ARRAY(&p->arena, tare_planned, n);
     p->catalog.tensors = TARE_NEW_ARRAY(&p->arena, tare_tensor, n);
-    if (!d->wanted || !d->is_dropped || !p->tensors || !p->catalog.tensors)
+    if (!d->wanted || !d->is_dropped || !d->rule || !p->tensors || !p->catalog.tensors)
         return tare_fail(err, TARE_ERR_NOMEM, "plan");
     TARE_TRY(compile_rules(d, err));
     for (size_t i = 0; i < n; i++) {
         /* Data that is not there is found now, not after hours of writing. */
         TARE_TRY(tare_tensor_check_data(p->in, i, err));
-        TARE_TRY(decide_wanted(d, i, err));
+        TARE_TRY(find_rule(d, source_tensor(d, i)->name, &d->rule[i], err));
+    }
+    TARE_TRY(choose_by_mix(d, err));
+    for (size_t i = 0; i < n; i++) {
+        decide_wanted(d, i);
+        if (d->wanted[i] != source_tensor(d, i)->encoding)
+            TARE_TRY(check_type(d->wanted[i], p->options.quality, err));
         drop_companion(d, i);
     }
     TARE_TRY(check_rules(d, err));

@@ -13,13 +13,17 @@
 typedef struct row {
     const char *ending;
     tare_role role;
-    bool is_gguf;
+    bool is_gguf, is_even;
 } row;
 
 #define GGUF(ending, role)                                                                         \
-    { ending, TARE_ROLE_##role, true }
+    { ending, TARE_ROLE_##role, true, false }
+#define GGUF_EVEN(ending, role)                                                                    \
+    { ending, TARE_ROLE_##role, true, true }
 #define HF(ending, role)                                                                           \
-    { ending, TARE_ROLE_##role, false }
+    { ending, TARE_ROLE_##role, false, false }
+#define HF_EVEN(ending, role)                                                                      \
+    { ending, TARE_ROLE_##role, false, true }
 
 static const row table[] = {
     /* whole model */
@@ -49,31 +53,31 @@ static const row table[] = {
 
     /* attention, GGUF */
     GGUF("attn_q", ATTN_Q),
-    GGUF("attn_q_a", ATTN_Q),
-    GGUF("attn_q_b", ATTN_Q),
+    GGUF_EVEN("attn_q_a", ATTN_Q),
+    GGUF_EVEN("attn_q_b", ATTN_Q),
     GGUF("attn_k", ATTN_K),
-    GGUF("attn_k_b", ATTN_K),
+    GGUF_EVEN("attn_k_b", ATTN_K),
     GGUF("attn_v", ATTN_V),
-    GGUF("attn_v_b", ATTN_V),
+    GGUF_EVEN("attn_v_b", ATTN_V),
     GGUF("attn_qkv", ATTN_QKV),
-    GGUF("attn_kv_a_mqa", ATTN_QKV),
+    GGUF_EVEN("attn_kv_a_mqa", ATTN_QKV),
     GGUF("attn_kv_b", ATTN_QKV),
     GGUF("cross_attn_q", ATTN_Q),
     GGUF("cross_attn_k", ATTN_K),
     GGUF("cross_attn_v", ATTN_V),
-    GGUF("cross_attn_o", ATTN_OUTPUT),
+    GGUF_EVEN("cross_attn_o", ATTN_OUTPUT),
     GGUF("attn_output", ATTN_OUTPUT),
-    GGUF("attn_out", ATTN_OUTPUT),
-    GGUF("attn_o", ATTN_OUTPUT),
+    GGUF_EVEN("attn_out", ATTN_OUTPUT),
+    GGUF_EVEN("attn_o", ATTN_OUTPUT),
 
     /* attention, Hugging Face */
     HF("q_proj", ATTN_Q),
-    HF("q_a_proj", ATTN_Q),
-    HF("q_b_proj", ATTN_Q),
+    HF_EVEN("q_a_proj", ATTN_Q),
+    HF_EVEN("q_b_proj", ATTN_Q),
     HF("k_proj", ATTN_K),
     HF("v_proj", ATTN_V),
     HF("qkv_proj", ATTN_QKV),
-    HF("kv_a_proj_with_mqa", ATTN_QKV),
+    HF_EVEN("kv_a_proj_with_mqa", ATTN_QKV),
     HF("kv_b_proj", ATTN_QKV),
     HF("query_key_value", ATTN_QKV),
     HF("c_attn", ATTN_QKV),
@@ -95,11 +99,11 @@ static const row table[] = {
     HF("SelfAttention.q", ATTN_Q),
     HF("SelfAttention.k", ATTN_K),
     HF("SelfAttention.v", ATTN_V),
-    HF("SelfAttention.o", ATTN_OUTPUT),
+    HF_EVEN("SelfAttention.o", ATTN_OUTPUT),
     HF("EncDecAttention.q", ATTN_Q),
     HF("EncDecAttention.k", ATTN_K),
     HF("EncDecAttention.v", ATTN_V),
-    HF("EncDecAttention.o", ATTN_OUTPUT),
+    HF_EVEN("EncDecAttention.o", ATTN_OUTPUT),
     HF("self_attn.out_proj", ATTN_OUTPUT),
     HF("self_attn.dense", ATTN_OUTPUT),
     HF("self_attention.dense", ATTN_OUTPUT),
@@ -121,6 +125,9 @@ static const row table[] = {
     GGUF("ffn_gate_exps", FFN_GATE),
     GGUF("ffn_down_exps", FFN_DOWN),
     GGUF("ffn_gate_up_exps", FFN_GATE_UP),
+    GGUF("ffn_up_chexps", FFN_UP),
+    GGUF("ffn_gate_chexps", FFN_GATE),
+    GGUF("ffn_down_chexps", FFN_DOWN),
     GGUF("ffn_up_shexp", FFN_UP),
     GGUF("ffn_gate_shexp", FFN_GATE),
     GGUF("ffn_down_shexp", FFN_DOWN),
@@ -180,6 +187,69 @@ static const row table[] = {
     HF("mixer.D", SSM),
     HF("mixer.out_proj", SSM),
 };
+
+/* Parts of names of tensors that are never quantized: llama.cpp's list, and the same parts by their
+ * names at Hugging Face. Roles tell the rest: norms, routers, positions. */
+static const char *const kept[] = {
+    /* GGUF */
+    "ffn_gate_tid2eid.weight",
+    "altup",
+    "laurel",
+    "per_layer_model_proj",
+    "ssm_conv1d",
+    "shortconv.conv.weight",
+    "indexer.k_proj.weight",
+    "indexer.q_proj.weight",
+    "time_mix_first.weight",
+    "time_mix_w0.weight",
+    "time_mix_w1.weight",
+    "time_mix_w2.weight",
+    "time_mix_v0.weight",
+    "time_mix_v1.weight",
+    "time_mix_v2.weight",
+    "time_mix_a0.weight",
+    "time_mix_a1.weight",
+    "time_mix_a2.weight",
+    "time_mix_g1.weight",
+    "time_mix_g2.weight",
+    "time_mix_decay_w1.weight",
+    "time_mix_decay_w2.weight",
+    "time_mix_lerp_fused.weight",
+    "attn_rel_b.weight",
+    ".position_embd",
+    "sam.pos_embd",
+    "sam.neck.",
+    "sam.net_",
+    ".rel_pos",
+    ".patch_embd",
+    ".patch_merger",
+    "a.rvq.codebook",
+    "mm.a.code_embd",
+    /* Hugging Face */
+    "conv1d.weight",
+    ".conv.conv.weight",
+    "relative_attention_bias",
+    "pos_embed",
+    "position_embedding",
+    "patch_embed",
+};
+
+static bool has_part(tare_str name, const char *part) {
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= name.len; i++)
+        if (name.ptr[i] == part[0] && memcmp(name.ptr + i, part, n) == 0) return true;
+    return false;
+}
+
+static bool is_kept(tare_str name, tare_role role) {
+    if (role == TARE_ROLE_NORM || role == TARE_ROLE_ROUTER ||
+        role == TARE_ROLE_POSITION_EMBEDDING || role == TARE_ROLE_TYPE_EMBEDDING ||
+        role == TARE_ROLE_ROPE)
+        return true;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (has_part(name, kept[i])) return true;
+    return false;
+}
 
 /* The common form of a name, or of its last part where it is longer than any table row needs. */
 typedef struct form {
@@ -246,10 +316,7 @@ static bool ends_at_dot(const form *f, const char *ending) {
 }
 
 static bool contains(const form *f, const char *what) {
-    size_t n = strlen(what);
-    for (size_t i = 0; i + n <= f->len; i++)
-        if (memcmp(f->text + i, what, n) == 0) return true;
-    return false;
+    return has_part((tare_str){f->text, f->len}, what);
 }
 
 /* Norms have too many names for rows, and all of them say so: attn_norm, input_layernorm, ln_1,
@@ -267,29 +334,36 @@ static bool is_norm(const form *f) {
             (last.len == 2 || (last.text[2] >= '0' && last.text[2] <= '9')));
 }
 
-tare_role_info tare_role_of_name(tare_str name) {
-    form f;
-    bring_to_form(&f, name);
-    tare_role_info *info = &f.info;
-    info->is_shared = contains(&f, "shared_expert") || contains(&f, "_shexp");
-    info->is_expert = contains(&f, "experts") || contains(&f, "_exps") ||
-                      ends_at_dot(&f, "ffn_up.#") || ends_at_dot(&f, "ffn_gate.#") ||
-                      ends_at_dot(&f, "ffn_down.#");
-    if (info->is_shared) info->is_expert = false;
-    if (!info->is_expert) info->expert = -1;
+static void find_role(const form *f, tare_str name, tare_role_info *info) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (!ends_at_dot(&f, table[i].ending)) continue;
+        if (!ends_at_dot(f, table[i].ending)) continue;
         info->role = table[i].role;
         info->is_gguf = table[i].is_gguf;
-        return *info;
+        info->is_even = table[i].is_even;
+        return;
     }
     /* GGUF's output matrix has a name that other parts of other models end in. */
     if (tare_str_is(name, "output.weight")) {
         info->role = TARE_ROLE_OUTPUT;
         info->is_gguf = true;
-    } else if (is_norm(&f)) {
+    } else if (is_norm(f)) {
         info->role = TARE_ROLE_NORM;
-        info->is_gguf = contains(&f, "blk.#.") || tare_str_starts(name, TARE_STR("output_norm"));
+        info->is_gguf = contains(f, "blk.#.") || tare_str_starts(name, TARE_STR("output_norm"));
     }
+}
+
+tare_role_info tare_role_of_name(tare_str name) {
+    form f;
+    bring_to_form(&f, name);
+    tare_role_info *info = &f.info;
+    info->is_shared = contains(&f, "shared_expert") || contains(&f, "_shexp");
+    info->is_expert = contains(&f, "experts") || contains(&f, "_exps") || contains(&f, "_chexps") ||
+                      ends_at_dot(&f, "ffn_up.#") || ends_at_dot(&f, "ffn_gate.#") ||
+                      ends_at_dot(&f, "ffn_down.#");
+    if (info->is_shared) info->is_expert = false;
+    if (!info->is_expert) info->expert = -1;
+    find_role(&f, name, info);
+    info->is_kept = is_kept(name, info->role);
+    info->is_tower = contains(&f, "visual.") || contains(&f, "vision_") || contains(&f, "audio_");
     return *info;
 }

@@ -35,7 +35,10 @@ typedef struct tare_role_info {
     bool is_expert; /* a feed-forward matrix of one expert or of all */
     bool is_shared; /* of the expert that every token goes through */
     bool is_bias;
-    bool is_gguf; /* recognised by a name of GGUF, not of Hugging Face */
+    bool is_gguf;  /* recognised by a name of GGUF, not of Hugging Face */
+    bool is_even;  /* llama.cpp's mixes treat it as any matrix, whatever its role */
+    bool is_kept;  /* too small or too delicate to be quantized */
+    bool is_tower; /* of the part that sees or hears, beside the language model */
 } tare_role_info;
 
 /* O(length of the name x rows of the table). */

@@ -17,51 +17,65 @@ static const struct {
     const char *name;
     tare_role role;
     int layer, expert;
-    const char *marks; /* g: GGUF, e: expert, s: shared expert, b: bias */
+    const char
+        *marks; /* g: GGUF, e: expert, s: shared expert, b: bias, =: even, k: kept, t: tower */
 } cases[] = {
     {"token_embd.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, "g"},
     {"output.weight", TARE_ROLE_OUTPUT, -1, -1, "g"},
-    {"output_norm.weight", TARE_ROLE_NORM, -1, -1, "g"},
+    {"output_norm.weight", TARE_ROLE_NORM, -1, -1, "gk"},
     {"blk.12.attn_q.weight", TARE_ROLE_ATTN_Q, 12, -1, "g"},
-    {"blk.12.attn_q_norm.weight", TARE_ROLE_NORM, 12, -1, "g"},
+    {"blk.12.attn_q_norm.weight", TARE_ROLE_NORM, 12, -1, "gk"},
     {"blk.0.attn_v.bias", TARE_ROLE_ATTN_V, 0, -1, "gb"},
     {"blk.0.attn_output.weight", TARE_ROLE_ATTN_OUTPUT, 0, -1, "g"},
-    {"blk.3.ffn_gate_inp.weight", TARE_ROLE_ROUTER, 3, -1, "g"},
+    {"blk.3.ffn_gate_inp.weight", TARE_ROLE_ROUTER, 3, -1, "gk"},
     {"blk.3.ffn_down_exps.weight", TARE_ROLE_FFN_DOWN, 3, -1, "ge"},
     {"blk.3.ffn_down.7.weight", TARE_ROLE_FFN_DOWN, 3, 7, "ge"},
     {"blk.3.ffn_up_shexp.weight", TARE_ROLE_FFN_UP, 3, -1, "gs"},
-    {"blk.5.ssm_conv1d.weight", TARE_ROLE_SSM, 5, -1, "g"},
-    {"rope_freqs.weight", TARE_ROLE_ROPE, -1, -1, "g"},
+    {"blk.5.ssm_conv1d.weight", TARE_ROLE_SSM, 5, -1, "gk"},
+    {"rope_freqs.weight", TARE_ROLE_ROPE, -1, -1, "gk"},
     {"model.embed_tokens.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, ""},
     {"lm_head.weight", TARE_ROLE_OUTPUT, -1, -1, ""},
-    {"model.norm.weight", TARE_ROLE_NORM, -1, -1, ""},
-    {"model.layers.31.input_layernorm.weight", TARE_ROLE_NORM, 31, -1, ""},
+    {"model.norm.weight", TARE_ROLE_NORM, -1, -1, "k"},
+    {"model.layers.31.input_layernorm.weight", TARE_ROLE_NORM, 31, -1, "k"},
     {"model.layers.31.self_attn.q_proj.weight", TARE_ROLE_ATTN_Q, 31, -1, ""},
     {"model.layers.31.self_attn.o_proj.weight", TARE_ROLE_ATTN_OUTPUT, 31, -1, ""},
-    {"model.layers.31.self_attn.k_norm.weight", TARE_ROLE_NORM, 31, -1, ""},
+    {"model.layers.31.self_attn.k_norm.weight", TARE_ROLE_NORM, 31, -1, "k"},
     {"model.layers.2.mlp.gate_proj.weight", TARE_ROLE_FFN_GATE, 2, -1, ""},
     {"model.layers.2.mlp.experts.63.down_proj.weight", TARE_ROLE_FFN_DOWN, 2, 63, "e"},
     {"model.layers.2.mlp.shared_experts.up_proj.weight", TARE_ROLE_FFN_UP, 2, -1, "s"},
-    {"model.layers.2.mlp.gate.weight", TARE_ROLE_ROUTER, 2, -1, ""},
+    {"model.layers.2.mlp.gate.weight", TARE_ROLE_ROUTER, 2, -1, "k"},
     {"model.layers.2.block_sparse_moe.experts.5.w2.weight", TARE_ROLE_FFN_DOWN, 2, 5, "e"},
     {"transformer.h.4.attn.c_attn.weight", TARE_ROLE_ATTN_QKV, 4, -1, ""},
     {"transformer.h.4.attn.c_proj.weight", TARE_ROLE_ATTN_OUTPUT, 4, -1, ""},
     {"transformer.h.4.mlp.c_proj.weight", TARE_ROLE_FFN_DOWN, 4, -1, ""},
-    {"transformer.h.4.ln_1.weight", TARE_ROLE_NORM, 4, -1, ""},
+    {"transformer.h.4.ln_1.weight", TARE_ROLE_NORM, 4, -1, "k"},
     {"transformer.wte.weight", TARE_ROLE_TOKEN_EMBEDDING, -1, -1, ""},
-    {"transformer.wpe.weight", TARE_ROLE_POSITION_EMBEDDING, -1, -1, ""},
+    {"transformer.wpe.weight", TARE_ROLE_POSITION_EMBEDDING, -1, -1, "k"},
     {"bert.encoder.layer.1.attention.self.value.weight", TARE_ROLE_ATTN_V, 1, -1, ""},
     {"bert.encoder.layer.1.attention.output.dense.weight", TARE_ROLE_ATTN_OUTPUT, 1, -1, ""},
-    {"bert.encoder.layer.1.attention.output.LayerNorm.weight", TARE_ROLE_NORM, 1, -1, ""},
+    {"bert.encoder.layer.1.attention.output.LayerNorm.weight", TARE_ROLE_NORM, 1, -1, "k"},
     {"bert.encoder.layer.1.output.dense.weight", TARE_ROLE_FFN_DOWN, 1, -1, ""},
-    {"bert.embeddings.token_type_embeddings.weight", TARE_ROLE_TYPE_EMBEDDING, -1, -1, ""},
+    {"bert.embeddings.token_type_embeddings.weight", TARE_ROLE_TYPE_EMBEDDING, -1, -1, "k"},
     {"encoder.block.0.layer.0.SelfAttention.q.weight", TARE_ROLE_ATTN_Q, 0, -1, ""},
     {"gpt_neox.layers.9.mlp.dense_4h_to_h.bias", TARE_ROLE_FFN_DOWN, 9, -1, "b"},
+    {"blk.1.attn_q_a.weight", TARE_ROLE_ATTN_Q, 1, -1, "g="},
+    {"blk.1.attn_kv_a_mqa.weight", TARE_ROLE_ATTN_QKV, 1, -1, "g="},
+    {"blk.1.attn_kv_b.weight", TARE_ROLE_ATTN_QKV, 1, -1, "g"},
+    {"blk.1.attn_v_b.weight", TARE_ROLE_ATTN_V, 1, -1, "g="},
+    {"dec.blk.1.cross_attn_o.weight", TARE_ROLE_ATTN_OUTPUT, 1, -1, "g="},
+    {"enc.blk.0.attn_rel_b.weight", TARE_ROLE_UNKNOWN, 0, -1, "k"},
+    {"blk.2.time_mix_w1.weight", TARE_ROLE_UNKNOWN, 2, -1, "k"},
+    {"blk.2.laurel_l.weight", TARE_ROLE_UNKNOWN, 2, -1, "k"},
+    {"v.patch_embd.weight", TARE_ROLE_UNKNOWN, -1, -1, "k"},
+    {"model.layers.1.self_attn.kv_b_proj.weight", TARE_ROLE_ATTN_QKV, 1, -1, ""},
+    {"model.layers.1.self_attn.q_b_proj.weight", TARE_ROLE_ATTN_Q, 1, -1, "="},
+    {"model.visual.blocks.3.attn.qkv.weight", TARE_ROLE_UNKNOWN, 3, -1, "t"},
+    {"vision_tower.layers.3.self_attn.v_proj.weight", TARE_ROLE_ATTN_V, 3, -1, "t"},
     {"conv1.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
     {"layers.3.linear.weight", TARE_ROLE_UNKNOWN, 3, -1, ""},
     {"plnx.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
     {"lnx.weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
-    {"ln.weight", TARE_ROLE_NORM, -1, -1, ""},
+    {"ln.weight", TARE_ROLE_NORM, -1, -1, "k"},
     {"", TARE_ROLE_UNKNOWN, -1, -1, ""},
     {".", TARE_ROLE_UNKNOWN, -1, -1, ""},
     {".weight", TARE_ROLE_UNKNOWN, -1, -1, ""},
@@ -80,6 +94,9 @@ static void names_tell_roles(void **state) {
         assert_int_equal(info.is_expert, strchr(cases[i].marks, 'e') != NULL);
         assert_int_equal(info.is_shared, strchr(cases[i].marks, 's') != NULL);
         assert_int_equal(info.is_bias, strchr(cases[i].marks, 'b') != NULL);
+        assert_int_equal(info.is_even, strchr(cases[i].marks, '=') != NULL);
+        assert_int_equal(info.is_kept, strchr(cases[i].marks, 'k') != NULL);
+        assert_int_equal(info.is_tower, strchr(cases[i].marks, 't') != NULL);
     }
 }
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare quantize: a model with a named mix of number formats, chosen for each tensor as llama.cpp
+ * chooses. Options are called as in llama-quantize where they mean the same. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+static cli_write args;
+static tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+
+static const cli_option options[] = {
+    {.name = "to",
+     .arg = "FORMAT",
+     .complete = CLI_COMPLETE_FORMAT,
+     .help = "the output's format: gguf, safetensors, hf (default: by OUT's suffix)",
+     .text = &args.to},
+    {.name = "pure",
+     .help = "the mix's main type for every tensor, without exceptions",
+     .flag = &mix.is_pure},
+    {.name = "tensor-type",
+     .arg = "REGEX=TYPE",
+     .help = "number format of those of the quantized tensors whose name matches; may be given "
+             "again, the first match wins, before the mix",
+     .list = &args.type_rules},
+    {.name = "output-tensor-type",
+     .arg = "TYPE",
+     .complete = CLI_COMPLETE_TYPE,
+     .help = "number format of the output matrix",
+     .encoding = &mix.output},
+    {.name = "token-embedding-type",
+     .arg = "TYPE",
+     .complete = CLI_COMPLETE_TYPE,
+     .help = "number format of the token embeddings",
+     .encoding = &mix.embedding},
+    {.name = "leave-output-tensor",
+     .help = "leave the output matrix as it is",
+     .flag = &mix.leave_output},
+    {.name = "allow-requantize",
+     .help = "quantize tensors that are quantized already, which loses more than doing it from "
+             "the original",
+     .flag = &mix.allow_requantize},
+    {.name = "imatrix",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "importance matrix by which the types are chosen and weigh their errors, as "
+             "llama-imatrix writes it",
+     .text = &args.imatrix},
+    {.name = "quality",
+     .arg = "LEVEL",
+     .choices = "default best",
+     .help = "smaller error within the formats",
+     .text = &args.quality},
+    {.name = "shard-size",
+     .arg = "SIZE",
+     .help = "make OUT a directory of files of at most this size",
+     .size = &args.shard_size},
+    {.name = "opaque",
+     .help = "carry tensors whose type the target lacks as stored bytes",
+     .flag = &args.opaque},
+    {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
+    {0},
+};
+
+static const char *mix_name_at(void *ctx, size_t i) {
+    (void)ctx;
+    const tare_mix *m = tare_mix_at(i);
+    return m ? m->name : NULL;
+}
+
+static int no_mix(const char *name) {
+    char *safe = cli_escape_path(name), upper[16] = "";
+    for (size_t i = 0; name[i] && i + 1 < sizeof upper; i++)
+        upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
+    const char *nearest = cli_nearest(upper, mix_name_at, NULL);
+    if (nearest) {
+        cli_usage(&cmd_quantize, "no type \"%s\"; did you mean %s?", safe, nearest);
+    } else {
+        cli_usage(&cmd_quantize, "no type \"%s\": --help lists them", safe);
+    }
+    free(safe);
+    return CLI_USAGE;
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
+    if (!mix.mix) return no_mix(argv[2]);
+    args.mix = &mix;
+    tare_report *report = tare_report_new();
+    tare_model *model;
+    int code = cli_open(&model, argv[0], report);
+    if (code == 0) code = cli_write_model(&cmd_quantize, model, argv[0], argv[1], &args, report);
+    tare_model_free(model);
+    tare_report_free(report);
+    return code;
+}
+
+static const char *topic_row(size_t i, const char **what) {
+    const tare_mix *m = tare_mix_at(i);
+    if (!m) return NULL;
+    *what = m->description;
+    return m->name;
+}
+
+const cli_command cmd_quantize = {
+    .name = "quantize",
+    .summary = "write a model with one of llama.cpp's mixes of number types",
+    .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...",
+    .description =
+        "TYPE names a mix: each tensor gets the type that llama-quantize would give it, in the "
+        "same bytes, by its name, its layer and the shape of the model. From safetensors and "
+        "Hugging Face directories the same mixes work by the role that a name tells. Norms, "
+        "routers, positions and other small tensors stay as they are. Names may be in any case, "
+        "or the numbers of llama.cpp's file types.",
+    .examples = {{"tare quantize model-f16.gguf model-q4.gguf Q4_K_M", "the usual mix"},
+                 {"tare quantize model-f16.gguf q.gguf Q5_K_M --output-tensor-type q8_0",
+                  "with a better output matrix"},
+                 {"tare quantize model-f16.gguf q.gguf Q4_K_M --tensor-type 'ffn_down=q6_k'",
+                  "with better down projections"},
+                 {"tare quantize model-f16.gguf q.gguf IQ2_XS --imatrix m.imatrix.gguf",
+                  "by an importance matrix, which very small types need"},
+                 {"tare quantize hf-dir q.gguf Q8_0", "from a Hugging Face directory"},
+                 {"tare quantize model.gguf q.gguf IQ4_XS --dry-run", "types and sizes only"}},
+    .options = options,
+    .topic = {"Types", topic_row},
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
+             CLI_TAKES_STRICT | CLI_TAKES_PLAN,
+    .complete = CLI_COMPLETE_FILE_OR_MIX,
+    .min_args = 3,
+    .max_args = 3,
+    .run = run,
+};
