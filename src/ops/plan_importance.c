@@ -15,10 +15,11 @@ static bool is_weighted(const tare_encoding *to, tare_quality quality) {
     return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
 }
 
-static tare_status fail_tensor(const tare_tensor *t, size_t i, const char *what, tare_error *err) {
-    tare_fail(err, TARE_ERR_ARG, what);
+static tare_status fail_tensor(const tare_tensor *t, size_t i, tare_status status, const char *what,
+                               tare_error *err) {
+    tare_fail(err, status, what);
     tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
-    return TARE_ERR_ARG;
+    return status;
 }
 
 static void report(const tare_plan *p, size_t i, tare_level level, const char *code,
@@ -45,17 +46,20 @@ static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *
         m ? tare_importance_of_tensor(&planned->importance, m, t) : TARE_IMPORTANCE_NONE;
     if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
     if (fit == TARE_IMPORTANCE_WRONG && !is_embedding)
-        return fail_tensor(t, i, "its importance matrix has another size: is it of this model?",
-                           err);
+        return fail_tensor(t, i, TARE_ERR_ARG,
+                           "its importance matrix has another size: is it of this model?", err);
     if (tare_encoding_needs_importance(t->encoding))
-        return fail_tensor(t, i,
+        return fail_tensor(t, i, TARE_ERR_ARG,
                            m ? "its type needs an importance matrix, and the one given has no "
                                "entry for it"
                              : "type needs an importance matrix",
                            err);
-    if (m)
-        report(p, i, is_embedding ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING,
-               "convert.importance-missing", "encoded without importance: the matrix has no entry");
+    if (!m) return TARE_OK;
+    static const char missing[] = "encoded without importance: the matrix has no entry for it";
+    if (p->options.strict && !is_embedding)
+        return fail_tensor(t, i, TARE_ERR_UNSUPPORTED, missing, err);
+    report(p, i, is_embedding ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING, "convert.importance-missing",
+           missing);
     return TARE_OK;
 }
 

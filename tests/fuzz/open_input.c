@@ -27,19 +27,24 @@ void fuzz_check_error(tare_status status, const tare_error *err) {
     FUZZ_CHECK(tare_error_format(line, sizeof line, err, "input") > 0);
 }
 
-typedef struct content {
-    const uint8_t *bytes;
-    size_t size;
-} content;
-
 static tare_status read_content(void *ctx, uint64_t offset, void *buf, size_t n) {
-    const content *c = ctx;
+    const fuzz_content *c = ctx;
     FUZZ_CHECK(offset <= c->size && n <= c->size - offset); /* nobody asks beyond the end */
     if (n > 0) memcpy(buf, c->bytes + offset, n);
     return TARE_OK;
 }
 
-static bool same_error(const tare_error *a, const tare_error *b) {
+void fuzz_sources(tare_source sources[2], fuzz_content *c) {
+    sources[0] =
+        (tare_source){.kind = TARE_SOURCE_MEMORY, .memory = c->bytes, .size = c->size, .fd = -1};
+    sources[1] = (tare_source){.kind = TARE_SOURCE_CALLBACK,
+                               .size = c->size,
+                               .read = read_content,
+                               .read_ctx = c,
+                               .fd = -1};
+}
+
+bool fuzz_same_error(const tare_error *a, const tare_error *b) {
     return a->status == b->status && a->offset == b->offset && a->item_kind == b->item_kind &&
            a->item == b->item && strcmp(a->what, b->what) == 0;
 }
@@ -51,26 +56,25 @@ static tare_report *new_report(void) {
 }
 
 tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format) {
-    content c = {data, size};
+    fuzz_content c = {data, size};
+    tare_source sources[2];
     const tare_limits limits = fuzz_limits();
-    const tare_source memory = {.kind = TARE_SOURCE_MEMORY, .memory = data, .size = size};
-    const tare_source callback = {
-        .kind = TARE_SOURCE_CALLBACK, .size = size, .read = read_content, .read_ctx = &c};
     tare_report *reports[2] = {new_report(), new_report()};
     tare_model *models[2] = {NULL, NULL};
     tare_error errors[2];
     tare_status status[2];
+    fuzz_sources(sources, &c);
     for (int i = 0; i < 2; i++) {
         tare_open_options options = TARE_OPEN_OPTIONS_INIT;
         options.limits = &limits;
         options.report = reports[i];
         options.format = format;
-        status[i] = tare_model_open(&models[i], i ? &callback : &memory, &options, &errors[i]);
+        status[i] = tare_model_open(&models[i], &sources[i], &options, &errors[i]);
         FUZZ_CHECK((status[i] == TARE_OK) == (models[i] != NULL));
         if (status[i] != TARE_OK) fuzz_check_error(status[i], &errors[i]);
     }
     FUZZ_CHECK(status[0] == status[1]);
-    if (status[0] != TARE_OK) FUZZ_CHECK(same_error(&errors[0], &errors[1]));
+    if (status[0] != TARE_OK) FUZZ_CHECK(fuzz_same_error(&errors[0], &errors[1]));
     if (status[0] == TARE_OK) {
         FUZZ_CHECK(tare_report_count(reports[0]) == tare_report_count(reports[1]));
     }

@@ -11,6 +11,14 @@
 /* Limits that keep one input within milliseconds. */
 tare_limits fuzz_limits(void);
 
+/* The bytes of an input, as a memory source and as a callback source, which checks that nobody
+ * asks beyond the end. */
+typedef struct fuzz_content {
+    const uint8_t *bytes;
+    size_t size;
+} fuzz_content;
+void fuzz_sources(tare_source sources[2], fuzz_content *content);
+
 /* Opens bytes in memory as `format` (NULL: found by content), checks what a failure must say, and
  * that a callback source ends the same way. NULL: refused. */
 tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format);
@@ -20,5 +28,7 @@ void fuzz_read(const uint8_t *data, size_t size, const char *format);
 
 /* A failure must carry its status and a text. */
 void fuzz_check_error(tare_status status, const tare_error *err);
+/* Whether two failures are the same to whoever reads them. */
+bool fuzz_same_error(const tare_error *a, const tare_error *b);
 
 #endif

@@ -6,6 +6,7 @@ NAME.expect, which test_corpus.c reads. An expectation is a list of lines:
 
     open PATH                     what to open, relative to the corpus folder
     one-shard                     open with tare_open_options.one_shard
+    importance                    open as an importance matrix
     file NAME                     the file in which the offset lies, where it is not the opened one
     status CORRUPT                how opening ends (a name of TARE_STATUS_LIST without ERR_)
     offset 24                     the byte that is named; "none": no byte
@@ -82,9 +83,12 @@ def bad(name, note, source, status, at, what, item="none", suffix=".gguf", **mor
     """A file that does not open."""
     one_shard = more.pop("one_shard", False)
     file = more.pop("file", None)
+    importance = more.pop("importance", False)
     case = begin(name, note, source, suffix, **more)
     if one_shard:
         case.line("one-shard")
+    if importance:
+        case.line("importance")
     case.line("status", status).line("offset", place(source, at)).line("item", item)
     if file:
         case.line("file", file)
@@ -94,9 +98,12 @@ def bad(name, note, source, status, at, what, item="none", suffix=".gguf", **mor
 def good(name, note, source, *findings, suffix=".gguf", has=None, reads=(), deep=(), **more):
     """A file that opens. findings: (level, code, at, item)."""
     one_shard = more.pop("one_shard", False)
+    importance = more.pop("importance", False)
     case = begin(name, note, source, suffix, **more)
     if one_shard:
         case.line("one-shard")
+    if importance:
+        case.line("importance")
     case.line("status", "OK")
     for level, code, at, item in findings:
         case.line("finding", level, code, place(source, at), item)

@@ -78,6 +78,7 @@ static bool parse_line(expectation *e, const char *word, const char *rest) {
     }
     if (strcmp(word, "open") == 0) return copy(e->open, sizeof e->open, rest);
     if (strcmp(word, "one-shard") == 0) return e->one_shard = true;
+    if (strcmp(word, "importance") == 0) return e->is_importance = true;
     if (strcmp(word, "file") == 0) return copy(e->file, sizeof e->file, rest);
     if (strcmp(word, "status") == 0) return parse_status(rest, &e->status);
     if (strcmp(word, "offset") == 0) return parse_offset(rest, &e->offset);

@@ -35,6 +35,7 @@ typedef struct expect_read {
 typedef struct expectation {
     char open[512];
     bool one_shard;
+    bool is_importance; /* opened as an importance matrix, not as a model */
     tare_status status;
     uint64_t offset; /* TARE_NO_OFFSET: none */
     expect_item item;

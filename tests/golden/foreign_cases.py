@@ -43,6 +43,10 @@ foreign("onnx", "an ONNX model: ir_version, producer_name",
         b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x10" + bytes(64), "ONNX")
 foreign("gzip", "gzip", gzip.compress(b"GGUF" + bytes(64), mtime=0), "gzip", ".gguf")
 foreign("zstd", "zstd", b"\x28\xb5\x2f\xfd\x24\x04\x21\0\0abcd" + bytes(4), "zstd", ".gguf")
+DAT = struct.pack("<ii19sii4f", 1, 19, b"blk.0.ffn_up.weight", 1, 4, 1, 2, 3, 4)
+foreign("importance", "an importance matrix of llama.cpp's older form", DAT, "importance", ".dat")
+foreign("importance-640", "one whose count of entries begins like a pickle",
+        struct.pack("<i", 640) + DAT[4:], "importance", ".dat")
 bad("foreign-empty", "a file of no bytes", b"", "TRUNCATED", 0, "empty", suffix=".gguf")
 bad("foreign-zeros", "a file of zeros, what a failed download preallocates", bytes(4096), "CORRUPT",
     0, "format", suffix=".gguf")

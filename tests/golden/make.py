@@ -14,6 +14,7 @@ import gguf_odd_cases
 import safetensors_cases
 import directory_cases
 import foreign_cases
+import importance_cases
 
 
 def main():

@@ -224,6 +224,32 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* One way to open a file: checks what was opened and frees it. Fills *err where it fails. */
+static tare_status open_model(run *r, const tare_source *source, const tare_open_options *options,
+                              tare_error *err) {
+    tare_model *m = NULL;
+    const clock_t start = clock();
+    tare_status status = tare_model_open(&m, source, options, err);
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    if (seconds > TIME_LIMIT) fail(r, "opening took %.1f s of processor time", seconds);
+    if (r->verbose) printf("     %.3f s\n", seconds);
+    if (status == TARE_OK && r->want.status == TARE_OK) check_model(r, m, options->report);
+    if (status != TARE_OK && m != NULL) fail(r, "a model in spite of a failure");
+    tare_model_free(m);
+    return status;
+}
+
+static tare_status open_importance(run *r, const tare_source *source,
+                                   const tare_open_options *options, tare_error *err) {
+    tare_importance *m = NULL;
+    tare_status status = tare_importance_open(&m, source, options, err);
+    if (status == TARE_OK && r->want.status == TARE_OK)
+        compare_findings(r, options->report, r->want.findings, r->want.n_findings);
+    if (status != TARE_OK && m != NULL) fail(r, "a matrix in spite of a failure");
+    tare_importance_free(m);
+    return status;
+}
+
 static void open_source(run *r, const tare_source *source, uint64_t file_bytes) {
     counter used = {0, 0};
     const tare_allocator allocator = {&used, count_alloc, count_resize, count_free};
@@ -233,24 +259,17 @@ static void open_source(run *r, const tare_source *source, uint64_t file_bytes) 
     options.report = report;
     options.one_shard = r->want.one_shard;
     tare_error err;
-    tare_model *m = NULL;
-    const clock_t start = clock();
-    tare_status status = tare_model_open(&m, source, &options, &err);
-    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    if (seconds > TIME_LIMIT) fail(r, "opening took %.1f s of processor time", seconds);
-    if (r->verbose) printf("     %.3f s, %zu bytes at most\n", seconds, used.peak);
+    tare_status status = r->want.is_importance ? open_importance(r, source, &options, &err)
+                                               : open_model(r, source, &options, &err);
+    if (r->verbose) printf("     %zu bytes at most\n", used.peak);
     if (status != r->want.status) {
         char text[512] = "";
         if (status != TARE_OK) tare_error_format(text, sizeof text, &err, r->want.open);
         fail(r, "%s, not %s: %s", tare_status_text(status), tare_status_text(r->want.status), text);
-    } else if (status == TARE_OK) {
-        check_model(r, m, report);
-    } else {
+    } else if (status != TARE_OK) {
         if (err.status != status) fail(r, "err->status is not what was returned");
         compare_refusal(r, &err);
     }
-    if (status != TARE_OK && m != NULL) fail(r, "a model in spite of a failure");
-    tare_model_free(m);
     tare_report_free(report);
     if (used.now != 0) fail(r, "%zu bytes are not freed", used.now);
     if (used.peak > MEMORY_BASE + 3 * file_bytes) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""verify_corpus.py TARE FOLDER: `tare verify --deep` on every case of the corpus.
+"""verify_corpus.py TARE FOLDER: `tare verify --deep` on every case of the corpus that is a model.
 
 The exit code is the one that docs/behaviour.md gives for what is expected of the case; a refusal is
 one line on standard error that has the offset; nothing that is printed holds a control character,
@@ -54,6 +54,8 @@ def main():
     n_run = n_failed = 0
     for name in names:
         want = expectation(os.path.join(folder, name + ".expect"))
+        if "importance" in want:
+            continue
         n_run += 1
         alone = ["--one-shard"] if "one-shard" in want else []
         path = os.path.join(folder, want["open"][0])

@@ -432,6 +432,22 @@ static void names_are_found_by_role(void **state) {
     tear_down(&f);
 }
 
+static void strict_refuses_what_is_missing(void **state) {
+    (void)state;
+    fixture f;
+    tare_plan *plan;
+    tare_error err = {0};
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    set_up(&f, "blk.1.ffn_up_exps.weight", "blk.0.attn_v.weight");
+    options.importance = f.importance;
+    options.type = tare_encoding_get(TARE_ENCODING_Q4_K);
+    options.strict = true;
+    assert_int_equal(tare_plan_new(&plan, help_path("no.gguf"), f.made.model, &options, &err),
+                     TARE_ERR_UNSUPPORTED);
+    assert_int_equal(err.item, 2);
+    tear_down(&f);
+}
+
 static void check_plan(const char *experts, const char *plain, tare_encoding_id id, bool has_matrix,
                        const char *what, int64_t item) {
     fixture f;
@@ -469,6 +485,8 @@ int main(void) {
         cmocka_unit_test(oddities_are_told),
         cmocka_unit_test_setup_teardown(each_slice_has_its_own_row, help_set_up, help_tear_down),
         cmocka_unit_test_setup_teardown(names_are_found_by_role, help_set_up, help_tear_down),
+        cmocka_unit_test_setup_teardown(strict_refuses_what_is_missing, help_set_up,
+                                        help_tear_down),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, help_set_up, help_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <tare/ops.h>
 
 #include "base/bytes.h"
+#include "gguf_build.h"
 #include "made_model.h"
 
 static char directory[] = "/tmp/tare-memory-XXXXXX";
@@ -126,6 +127,42 @@ static tare_status run_extract(bench *x) {
     return tare_extract(path, -1, x->b.model, 1, TARE_EXTRACT_NPY, &o, NULL);
 }
 
+static tare_status open_importance(bench *x, const void *bytes, size_t size) {
+    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size, .fd = -1};
+    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_importance *m;
+    o.allocator = &x->allocator;
+    tare_status s = tare_importance_open(&m, &source, &o, NULL);
+    if (s == TARE_OK)
+        assert_int_equal(tare_importance_at(m, 0)->n_values, 2);
+    else
+        assert_null(m);
+    tare_importance_free(m);
+    return s;
+}
+
+/* One entry of two values, seven chunks of "x". */
+static tare_status run_importance_dat(bench *x) {
+    static const uint8_t bytes[] = {1, 0, 0, 0, 1,    0,    0, 0, 'a', 2, 0, 0, 0, 2, 0, 0, 0,
+                                    0, 0, 0, 0, 0x3f, 0x80, 0, 0, 7,   0, 0, 0, 1, 0, 0, 0, 'x'};
+    return open_importance(x, bytes, sizeof bytes);
+}
+
+static tare_status run_importance_gguf(bench *x) {
+    static const uint64_t one[] = {1}, two[] = {2};
+    gguf_build g;
+    build_begin(&g, 3, false);
+    build_key(&g, "imatrix.datasets", 9);
+    build_array(&g, 8, 1);
+    build_str(&g, "x");
+    build_tensor(&g, "a.in_sum2", 1, two, 0, 8);
+    build_tensor(&g, "a.counts", 1, one, 0, 4);
+    build_end(&g);
+    tare_status s = open_importance(x, g.b.data, g.b.size);
+    tare_buffer_free(&g.b);
+    return s;
+}
+
 /* Runs it with the first allocation failing, then the second, ... until none does. */
 static void run_out(tare_status (*operation)(bench *)) {
     bench x;
@@ -179,11 +216,18 @@ static void extract(void **state) {
     run_out(run_extract);
 }
 
+static void importance(void **state) {
+    (void)state;
+    run_out(run_importance_dat);
+    run_out(run_importance_gguf);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digest),         cmocka_unit_test(verify),
         cmocka_unit_test(manifest_write), cmocka_unit_test(manifest_check),
         cmocka_unit_test(diff),           cmocka_unit_test(extract),
+        cmocka_unit_test(importance),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
