@@ -6,6 +6,7 @@
 #include <libdeflate.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <zstd.h>
 
 #include "base/hash.h"
 
@@ -65,8 +66,11 @@ bool tare_unhex(uint8_t *out, const char *hex, size_t n) {
 }
 
 bool tare_dependency(size_t i, const char **name, const char **version) {
-    if (i > 1) return false;
-    *name = i == 0 ? "libcrypto" : "libdeflate";
-    *version = i == 0 ? OpenSSL_version(OPENSSL_VERSION_STRING) : LIBDEFLATE_VERSION_STRING;
+    static const char *const names[] = {"libcrypto", "libdeflate", "libzstd"};
+    if (i >= sizeof names / sizeof names[0]) return false;
+    *name = names[i];
+    *version = i == 0   ? OpenSSL_version(OPENSSL_VERSION_STRING)
+               : i == 1 ? LIBDEFLATE_VERSION_STRING
+                        : ZSTD_versionString();
     return true;
 }

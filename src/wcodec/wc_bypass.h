@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bits that bypass the entropy coder: groups of 4, 2 and 1 bits, most significant first, laid
+ * out so that 64 positions in a row have their bits at one place of 64 bytes (docs/wcodec.md, 8).
+ */
+#ifndef TARE_WCODEC_BYPASS_H
+#define TARE_WCODEC_BYPASS_H
+
+#include "wcodec/wc_format.h"
+
+/* Widths of the groups that k bits are split into; returns how many. */
+static inline unsigned tare_wc_group_widths(uint8_t widths[TARE_WC_BYPASS_GROUPS], unsigned k) {
+    unsigned n = 0;
+    for (uint8_t g = 4; g; g /= 2)
+        for (; k >= g; k -= g) widths[n++] = g;
+    return n;
+}
+
+/* Bytes of a group of g bits for a number of positions. */
+static inline uint32_t tare_wc_group_bytes(unsigned g, uint32_t n_positions) {
+    uint32_t per_block = 512 / g;
+    return (n_positions + per_block - 1) / per_block * 64;
+}
+
+/* Where the bits of positions p .. p + 63 stand, p a multiple of 64: byte i of 64, shifted. */
+static inline uint32_t tare_wc_group_at(unsigned g, uint32_t p, unsigned *shift) {
+    uint32_t per_block = 512 / g;
+    *shift = p % per_block / 64 * g;
+    return p / per_block * 64;
+}
+
+#endif

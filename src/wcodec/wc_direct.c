@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What surrounds the kernel that decodes a DIRECT segment: its parts, its classes, its patches. */
+#include "wcodec/wc_direct.h"
+
+#include "wcodec/wc_head.h"
+#include "wcodec/wc_varint.h"
+
+static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
+                          const char *what) {
+    return tare_fail_at(err, TARE_ERR_CORRUPT, piece->offset + at, what);
+}
+
+static tare_status check_choices(const tare_wc_segment *s, const tare_wc_piece *piece,
+                                 tare_error *err) {
+    const tare_wc_head *head = piece->head;
+    unsigned n_tables = head->shape.item == 4 ? head->n_t16 : head->n_t64;
+    if (s->rule >= head->n_rules) return refuse(piece, 2, err, "segment: there is no such rule");
+    if (s->n_classes == 1 || s->n_classes > TARE_WC_MAX_CLASSES)
+        return refuse(piece, 24, err, "segment: number of classes");
+    if (s->table + (s->n_classes ? s->n_classes : 1u) > n_tables)
+        return refuse(piece, 3, err, "segment: there is no such table");
+    if (s->n_classes ? s->option >= head->n_t16 : s->option != 0)
+        return refuse(piece, 25, err, "segment: table of the classes");
+    if (head->shape.item < 8 && (s->count || s->extent))
+        return refuse(piece, 16, err, "segment: values of less than 8 bits have no patches");
+    return TARE_OK;
+}
+
+tare_status tare_wc_direct_parts(tare_wc_direct *d, const tare_wc_segment *s,
+                                 const tare_wc_piece *piece, unsigned groups, tare_error *err) {
+    uint8_t item = piece->head->shape.item;
+    if (tare_wc_values_of(item, piece->n_bytes) > TARE_WC_MAX_VALUES)
+        return refuse(piece, 0, err, "segment: too many values for its mode");
+    TARE_TRY(check_choices(s, piece, err));
+    const tare_wc_rule *rule = &piece->head->rules[s->rule];
+    d->n_positions = tare_wc_positions(item, piece->n_bytes);
+    d->n_class_symbols = 0;
+    if (s->n_classes)
+        d->n_class_symbols =
+            tare_wc_align((d->n_positions + TARE_WC_CLASS_RUN - 1) / TARE_WC_CLASS_RUN);
+    uint64_t at = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES;
+    at += 2 * ((uint64_t)s->size_a + s->size_b);
+    uint64_t values = at + s->extent, end = values + (uint64_t)s->count * (item / 8);
+    if (end > piece->stored) return refuse(piece, 8, err, "segment: its parts exceed its size");
+    d->patches = (uint32_t)at;
+    d->patch_values = (uint32_t)values;
+    d->end = (uint32_t)end;
+    d->n_groups = tare_wc_group_widths(d->widths, rule->k);
+    uint64_t group = tare_wc_align(d->end);
+    for (unsigned g = 0; g < d->n_groups; g++) {
+        d->groups[g] = (uint32_t)group;
+        group += tare_wc_group_bytes(d->widths[g], d->n_positions);
+    }
+    if (group != piece->stored)
+        return refuse(piece, 8, err, "segment: its parts do not add up to its size");
+    d->n_read = d->n_groups;
+    if (s->predictor == TARE_WC_NONE && groups < d->n_groups)
+        d->n_read = groups || rule->form != TARE_WC_SIGN ? groups : 1;
+    return TARE_OK;
+}
+
+static tare_status read_classes(uint8_t *classes, tare_wc_lanes *lanes, const tare_wc_direct *d,
+                                const tare_wc_segment *s, const tare_wc_piece *piece,
+                                tare_error *err) {
+    uint32_t n = (d->n_positions + TARE_WC_CLASS_RUN - 1) / TARE_WC_CLASS_RUN;
+    uint8_t list[TARE_WC_MAX_CLASSES], ranks[TARE_WC_LANES];
+    for (uint8_t i = 0; i < TARE_WC_MAX_CLASSES; i++) list[i] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i % TARE_WC_LANES == 0) tare_wc_step_c(ranks, lanes, &piece->head->t16[s->option]);
+        uint8_t rank = ranks[i % TARE_WC_LANES];
+        if (rank >= s->n_classes)
+            return refuse(piece, TARE_WC_SEGMENT_HEADER, err, "segment: a class beyond the last");
+        classes[i] = tare_wc_front(list, rank);
+    }
+    return TARE_OK;
+}
+
+tare_status tare_wc_direct_begin(tare_wc_job *job, const tare_wc_direct *d,
+                                 const tare_wc_segment *s, const tare_wc_piece *piece,
+                                 uint8_t *classes, tare_error *err) {
+    const tare_wc_head *head = piece->head;
+    const tare_wc_rule *rule = &head->rules[s->rule];
+    unsigned missing = rule->k;
+    *job = (tare_wc_job){
+        .rule = rule,
+        .tables = (head->shape.item == 4 ? head->t16 : head->t64) + s->table,
+        .n_groups = (uint8_t)d->n_read,
+        .item = head->shape.item,
+        .n_positions = d->n_positions,
+        .n_bytes = piece->n_bytes,
+        .dst = piece->dst,
+    };
+    for (unsigned g = 0; g < d->n_read; g++) {
+        job->groups[g] = piece->bytes + d->groups[g];
+        job->widths[g] = d->widths[g];
+        missing -= d->widths[g];
+    }
+    if (missing) job->fill = (uint16_t)(1u << (missing - 1));
+    tare_wc_lanes_init(&job->lanes, piece->bytes + TARE_WC_SEGMENT_HEADER, s->size_a, s->size_b);
+    if (!tare_wc_lanes_can_begin(&job->lanes))
+        return refuse(piece, TARE_WC_SEGMENT_HEADER, err, "segment: a state is below 65536");
+    if (!s->n_classes) return TARE_OK;
+    job->classes = classes;
+    return read_classes(classes, &job->lanes, d, s, piece, err);
+}
+
+static tare_status apply_patches(const tare_wc_direct *d, const tare_wc_segment *s,
+                                 const tare_wc_piece *piece, tare_error *err) {
+    uint8_t width = piece->head->shape.item / 8;
+    uint32_t n_values = width ? piece->n_bytes / width : 0, next = 0;
+    const uint8_t *values = piece->bytes + d->patch_values;
+    tare_cursor c;
+    tare_cursor_init(&c, piece->bytes + d->patches, s->extent, piece->offset + d->patches);
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t at = tare_cursor_offset(&c), gap = tare_wc_varint(&c, "position of a patch");
+        TARE_TRY(tare_cursor_status(&c, err));
+        if (gap >= n_values - next)
+            return tare_fail_at(err, TARE_ERR_CORRUPT, at, "position of a patch");
+        next += (uint32_t)gap;
+        memcpy(piece->dst + (size_t)next * width, values + (size_t)i * width, width);
+        next++;
+    }
+    if (tare_cursor_left(&c))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, tare_cursor_offset(&c),
+                            "segment: more bytes than positions of patches");
+    return TARE_OK;
+}
+
+tare_status tare_wc_direct_end(const tare_wc_job *job, const tare_wc_direct *d,
+                               const tare_wc_segment *s, const tare_wc_piece *piece,
+                               tare_error *err) {
+    if (!tare_wc_lanes_have_ended(&job->lanes))
+        return refuse(piece, TARE_WC_SEGMENT_HEADER, err,
+                      "segment: states and words do not end together");
+    if (!tare_wc_is_zero(piece->bytes + d->end, tare_wc_align(d->end) - d->end))
+        return refuse(piece, d->end, err, "segment: padding is not 0");
+    return apply_patches(d, s, piece, err);
+}
+
+void tare_wc_decode_trellis(tare_wc_job *job) {
+    uint8_t states[TARE_WC_LANES] = {0};
+    for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
+        unsigned class = job->classes ? job->classes[p / TARE_WC_CLASS_RUN] : 0;
+        uint8_t symbols[TARE_WC_LANES];
+        tare_wc_step_c(symbols, &job->lanes, &job->tables[class]);
+        for (uint32_t i = 0; i < TARE_WC_LANES; i++) {
+            uint8_t t = states[i];
+            if (p + i < job->n_bytes) job->dst[p + i] = tare_wc_trellis_value(t, symbols[i]);
+            states[i] = tare_wc_trellis_next(job->rule->trellis, t, symbols[i] & 1);
+        }
+    }
+}

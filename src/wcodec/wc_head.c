@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Heads of planes and headers of segments. */
+#include "wcodec/wc_head.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "wcodec/wc_table.h"
+
+bool tare_wc_is_zero(const uint8_t *bytes, size_t n) {
+    unsigned any = 0;
+    for (size_t i = 0; i < n; i++) any |= bytes[i];
+    return !any;
+}
+
+tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err) {
+    uint8_t item = shape->item;
+    if (item != 4 && item != 6 && item != 8 && item != 16)
+        return tare_fail(err, TARE_ERR_CORRUPT, "plane: bits of a value must be 4, 6, 8 or 16");
+    if (shape->log2_segment < TARE_WC_MIN_LOG2 || shape->log2_segment > TARE_WC_MAX_LOG2)
+        return tare_fail(err, TARE_ERR_CORRUPT, "plane: size of segments must be 2^14 to 2^26");
+    if (shape->is_big_endian && item != 16)
+        return tare_fail(err, TARE_ERR_CORRUPT, "plane: only 16-bit values have a byte order");
+    return TARE_OK;
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+bool tare_wc_rule_is_valid(const tare_wc_rule *rule, uint8_t item) {
+    if (rule->form > TARE_WC_SIGN || rule->k >= item) return false;
+    if (item < 8 && (rule->form || rule->k || rule->has_map)) return false;
+    if (rule->form == TARE_WC_SIGN && rule->k == 0) return false;
+    if (rule->trellis == 0) return true;
+    return (rule->trellis == 8 || rule->trellis == 32) && item == 8 && rule->k == 0 &&
+           rule->form == TARE_WC_PLAIN && !rule->has_map;
+}
+
+void tare_wc_rule_complete(tare_wc_rule *rule, uint8_t item) {
+    if (rule->has_map) return;
+    for (unsigned i = 0; i < 64; i++) rule->map[i] = (uint16_t)(i & ((1u << (item - rule->k)) - 1));
+}
+
+/* Bytes of an entry of the map. */
+static unsigned map_width(const tare_wc_rule *rule, uint8_t item) {
+    return item - rule->k <= 8 ? 1 : 2;
+}
+
+static tare_status read_rule(tare_wc_rule *rule, uint8_t item, tare_cursor *c, tare_error *err) {
+    uint64_t at = tare_cursor_offset(c);
+    rule->form = tare_cursor_u8(c, "rule");
+    rule->k = tare_cursor_u8(c, "rule");
+    uint8_t has_map = tare_cursor_u8(c, "rule");
+    rule->trellis = tare_cursor_u8(c, "rule");
+    TARE_TRY(tare_cursor_status(c, err));
+    rule->has_map = has_map == 1;
+    if (has_map > 1 || !tare_wc_rule_is_valid(rule, item))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "rule: these choices do not go together");
+    for (unsigned i = 0; rule->has_map && i < 64; i++) {
+        uint64_t entry_at = tare_cursor_offset(c);
+        uint16_t top = map_width(rule, item) == 1 ? tare_cursor_u8(c, "map of a rule")
+                                                  : tare_cursor_u16(c, "map of a rule");
+        TARE_TRY(tare_cursor_status(c, err));
+        if (top >> (item - rule->k))
+            return tare_fail_at(err, TARE_ERR_CORRUPT, entry_at,
+                                "map of a rule: an entry has more bits than the top of a value");
+        rule->map[i] = top;
+    }
+    tare_wc_rule_complete(rule, item);
+    return TARE_OK;
+}
+
+static void write_rule(tare_buffer *out, const tare_wc_rule *rule, uint8_t item) {
+    tare_buffer_put_u8(out, rule->form);
+    tare_buffer_put_u8(out, rule->k);
+    tare_buffer_put_u8(out, rule->has_map);
+    tare_buffer_put_u8(out, rule->trellis);
+    for (unsigned i = 0; rule->has_map && i < 64; i++) {
+        tare_buffer_put_u8(out, (uint8_t)rule->map[i]);
+        if (map_width(rule, item) == 2) tare_buffer_put_u8(out, (uint8_t)(rule->map[i] >> 8));
+    }
+}
+
+/* ---- head ------------------------------------------------------------------------------------ */
+
+static tare_status read_contexts(tare_wc_head *head, tare_cursor *c, tare_arena *arena,
+                                 tare_error *err) {
+    uint64_t at = tare_cursor_offset(c);
+    unsigned n = head->n_contexts;
+    const uint8_t *bytes = tare_cursor_take(c, n, "contexts");
+    if (!bytes) return tare_cursor_status(c, err);
+    for (unsigned i = 0; i < n; i++) {
+        if (bytes[i] >= head->n_t16)
+            return tare_fail_at(err, TARE_ERR_CORRUPT, at + i, "contexts: there is no such table");
+    }
+    uint8_t *copy = TARE_NEW_ARRAY(arena, uint8_t, n);
+    if (!copy) return tare_fail(err, TARE_ERR_NOMEM, "contexts");
+    if (n) memcpy(copy, bytes, n);
+    head->contexts = copy;
+    return TARE_OK;
+}
+
+static tare_status read_counts(tare_wc_head *head, tare_cursor *c, tare_error *err) {
+    uint64_t at = tare_cursor_offset(c);
+    head->n_rules = tare_cursor_u8(c, "head of a plane");
+    head->n_t64 = tare_cursor_u8(c, "head of a plane");
+    head->n_t16 = tare_cursor_u8(c, "head of a plane");
+    uint8_t zero = tare_cursor_u8(c, "head of a plane");
+    head->n_contexts = tare_cursor_u16(c, "head of a plane");
+    uint16_t zeros = tare_cursor_u16(c, "head of a plane");
+    TARE_TRY(tare_cursor_status(c, err));
+    if (head->n_rules > TARE_WC_MAX_RULES || head->n_t64 > TARE_WC_MAX_TABLES ||
+        head->n_t16 > TARE_WC_MAX_TABLES)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "head of a plane: too many rules or tables");
+    if (zero || zeros)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "head of a plane: a reserved byte is not 0");
+    if (head->n_contexts == 0) return TARE_OK;
+    unsigned planes = (head->n_contexts - 2u) / 33;
+    if (head->n_contexts < 35 || (head->n_contexts - 2u) % 33 || planes > TARE_WC_MAX_MAGNITUDE)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at + 4, "head of a plane: number of contexts");
+    head->max_magnitude = (uint8_t)planes;
+    return TARE_OK;
+}
+
+tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, tare_cursor *c,
+                              tare_arena *arena, tare_error *err) {
+    *out = NULL;
+    TARE_TRY(tare_wc_shape_check(shape, err));
+    tare_wc_head *head = TARE_NEW(arena, tare_wc_head);
+    if (!head) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
+    head->shape = *shape;
+    if (tare_cursor_left(c) == 0) {
+        *out = head;
+        return TARE_OK;
+    }
+    TARE_TRY(read_counts(head, c, err));
+    head->rules = TARE_NEW_ARRAY(arena, tare_wc_rule, head->n_rules);
+    head->t64 = TARE_NEW_ARRAY(arena, tare_wc_table, head->n_t64);
+    head->t16 = TARE_NEW_ARRAY(arena, tare_wc_table, head->n_t16);
+    if (!head->rules || !head->t64 || !head->t16)
+        return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
+    for (unsigned i = 0; i < head->n_rules; i++)
+        TARE_TRY(read_rule(&head->rules[i], shape->item, c, err));
+    for (unsigned i = 0; i < head->n_t64; i++)
+        TARE_TRY(tare_wc_table_read(&head->t64[i], 64, c, err));
+    for (unsigned i = 0; i < head->n_t16; i++)
+        TARE_TRY(tare_wc_table_read(&head->t16[i], 16, c, err));
+    TARE_TRY(read_contexts(head, c, arena, err));
+    uint64_t at = tare_cursor_offset(c), left = tare_cursor_left(c);
+    if (left >= TARE_WC_UNIT ||
+        !tare_wc_is_zero(tare_cursor_take(c, left, "padding"), (size_t)left))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at,
+                            "head of a plane: what follows it must be zeros to a multiple of 64");
+    *out = head;
+    return TARE_OK;
+}
+
+void tare_wc_head_write(tare_buffer *out, const tare_wc_head *head) {
+    size_t start = out->size;
+    if (!head->n_rules && !head->n_t64 && !head->n_t16) return;
+    tare_buffer_put_u8(out, head->n_rules);
+    tare_buffer_put_u8(out, head->n_t64);
+    tare_buffer_put_u8(out, head->n_t16);
+    tare_buffer_put_u8(out, 0);
+    tare_buffer_put_u8(out, (uint8_t)head->n_contexts);
+    tare_buffer_put_u8(out, (uint8_t)(head->n_contexts >> 8));
+    tare_buffer_put_zeros(out, 2);
+    for (unsigned i = 0; i < head->n_rules; i++) write_rule(out, &head->rules[i], head->shape.item);
+    for (unsigned i = 0; i < head->n_t64 + (unsigned)head->n_t16; i++) {
+        const tare_wc_table *t = i < head->n_t64 ? &head->t64[i] : &head->t16[i - head->n_t64];
+        uint8_t *bytes = tare_buffer_extend(out, 2u * t->alphabet);
+        if (bytes) tare_wc_table_write(bytes, t);
+    }
+    tare_buffer_put(out, head->contexts, head->n_contexts);
+    size_t rest = (out->size - start) % TARE_WC_UNIT;
+    if (rest) tare_buffer_put_zeros(out, TARE_WC_UNIT - rest);
+}
+
+/* ---- segment --------------------------------------------------------------------------------- */
+
+/* Which bytes of the header each mode uses; the others must be 0. */
+static const struct {
+    uint8_t first, end; /* a run of bytes */
+    uint8_t modes;      /* a bit for each mode that uses it */
+} segment_fields[] = {
+    {1, 2, 1 << TARE_WC_CONSTANT | 1 << TARE_WC_ZSTD | 1 << TARE_WC_DIRECT},
+    {2, 4, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
+    {8, 12, 1 << TARE_WC_ZSTD | 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
+    {12, 24, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
+    {24, 25, 1 << TARE_WC_DIRECT},
+    {25, 26, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
+    {26, 28, 0},
+    {28, 32, 1 << TARE_WC_CONSTANT},
+};
+
+tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error *err) {
+    uint64_t at = tare_cursor_offset(c);
+    const uint8_t *bytes = tare_cursor_take(c, TARE_WC_SEGMENT_HEADER, "segment");
+    if (!bytes) return tare_cursor_status(c, err);
+    if (bytes[0] >= TARE_WC_MODE_COUNT)
+        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at, "segment: unknown mode");
+    for (size_t i = 0; i < sizeof segment_fields / sizeof segment_fields[0]; i++) {
+        unsigned first = segment_fields[i].first, end = segment_fields[i].end;
+        if (segment_fields[i].modes >> bytes[0] & 1) continue;
+        if (!tare_wc_is_zero(bytes + first, end - first))
+            return tare_fail_at(err, TARE_ERR_CORRUPT, at + first,
+                                "segment: a field that the mode does not use is not 0");
+    }
+    if (bytes[1] > TARE_WC_REF_SCALED)
+        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at + 1, "segment: unknown predictor");
+    *s = (tare_wc_segment){
+        .mode = bytes[0],
+        .predictor = bytes[1],
+        .rule = bytes[2],
+        .table = bytes[3],
+        .crc = tare_load_le32(bytes + 4),
+        .size_a = tare_load_le32(bytes + 8),
+        .size_b = tare_load_le32(bytes + 12),
+        .count = tare_load_le32(bytes + 16),
+        .extent = tare_load_le32(bytes + 20),
+        .n_classes = bytes[24],
+        .option = bytes[25],
+    };
+    memcpy(s->pattern, bytes + 28, 4);
+    return TARE_OK;
+}
+
+void tare_wc_segment_write(uint8_t bytes[TARE_WC_SEGMENT_HEADER], const tare_wc_segment *s) {
+    memset(bytes, 0, TARE_WC_SEGMENT_HEADER);
+    bytes[0] = s->mode;
+    bytes[1] = s->predictor;
+    bytes[2] = s->rule;
+    bytes[3] = s->table;
+    tare_store_le32(bytes + 4, s->crc);
+    tare_store_le32(bytes + 8, s->size_a);
+    tare_store_le32(bytes + 12, s->size_b);
+    tare_store_le32(bytes + 16, s->count);
+    tare_store_le32(bytes + 20, s->extent);
+    bytes[24] = s->n_classes;
+    bytes[25] = s->option;
+    memcpy(bytes + 28, s->pattern, 4);
+}

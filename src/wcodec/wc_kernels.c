@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of the codec's kernels, and the scalar reference. */
+#include "wcodec/wc_kernels.h"
+
+#include "base/cpu.h"
+
+/* A step that cannot run out of words needs no look at the end of the streams, and no branch that
+ * depends on what was decoded. */
+static void step_inside(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *l, const tare_wc_table *t) {
+    const uint8_t *start[2] = {l->words[0], l->words[1]};
+    const unsigned mask = t->alphabet - 1u, log2 = t->log2_alphabet;
+    for (unsigned i = 0; i < TARE_WC_LANES; i++) {
+        uint32_t x = l->x[i], slot = x & 0xffff, b = slot & mask;
+        const tare_wc_half *half = &t->half[b][slot >> 8 >= t->thr[b]];
+        x = half->freq * (x >> 16) + (((slot >> log2) + half->adj) & 0xffff);
+        const uint8_t *word = l->words[i & 1];
+        uint32_t is_short = x < 0x10000;
+        l->x[i] = x << (is_short << 4) | (tare_load_le16(word) & (0 - is_short));
+        l->words[i & 1] = word + 2 * is_short;
+        symbols[i] = half->symbol;
+    }
+    for (unsigned s = 0; s < 2; s++) l->left[s] -= (uint32_t)(l->words[s] - start[s]) / 2;
+}
+
+void tare_wc_step_c(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *l, const tare_wc_table *t) {
+    if (l->left[0] > TARE_WC_LANES / 2 && l->left[1] > TARE_WC_LANES / 2) {
+        step_inside(symbols, l, t);
+        return;
+    }
+    for (unsigned i = 0; i < TARE_WC_LANES; i++) symbols[i] = tare_wc_lanes_take(l, i, t);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void emit_nibbles(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
+    uint32_t at = p / 128 * 64;
+    uint32_t n = job->n_bytes - at < 64 ? job->n_bytes - at : 64;
+    if (at >= job->n_bytes) return;
+    uint8_t *dst = job->dst + at;
+    if (p % 128 == 0)
+        for (uint32_t i = 0; i < n; i++) dst[i] = symbols[i];
+    else
+        for (uint32_t i = 0; i < n; i++) dst[i] = (uint8_t)(dst[i] | symbols[i] << 4);
+}
+
+static void emit_sixes(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
+    for (uint32_t i = 0; i < 64; i += 4) {
+        uint32_t at = (p + i) / 4 * 3;
+        if (at >= job->n_bytes) return;
+        uint32_t v = symbols[i] | (uint32_t)symbols[i + 1] << 6 | (uint32_t)symbols[i + 2] << 12 |
+                     (uint32_t)symbols[i + 3] << 18;
+        job->dst[at] = (uint8_t)v;
+        job->dst[at + 1] = (uint8_t)(v >> 8);
+        job->dst[at + 2] = (uint8_t)(v >> 16);
+    }
+}
+
+/* The bypass bits of 64 positions. */
+static void take_bypass(uint16_t low[64], const tare_wc_job *job, uint32_t p) {
+    unsigned place = job->rule->k;
+    for (unsigned i = 0; i < 64; i++) low[i] = job->fill;
+    for (unsigned g = 0; g < job->n_groups; g++) {
+        unsigned shift, mask = (1u << job->widths[g]) - 1;
+        const uint8_t *bytes = job->groups[g] + tare_wc_group_at(job->widths[g], p, &shift);
+        place -= job->widths[g];
+        for (unsigned i = 0; i < 64; i++)
+            low[i] = (uint16_t)(low[i] | (bytes[i] >> shift & mask) << place);
+    }
+}
+
+static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
+    const tare_wc_rule *rule = job->rule;
+    unsigned width = job->item / 8, k = rule->k;
+    uint32_t left = job->n_bytes / width;
+    if (p >= left) return;
+    uint32_t n = left - p < 64 ? left - p : 64;
+    uint16_t low[64];
+    uint8_t *dst = job->dst + (size_t)p * width;
+    take_bypass(low, job, p);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t top = rule->map[symbols[i]], v = top << k | low[i];
+        if (rule->form == TARE_WC_SIGN)
+            v = (uint32_t)(low[i] >> (k - 1)) << (job->item - 1) | top << (k - 1) |
+                (low[i] & ((1u << (k - 1)) - 1));
+        if (width == 1)
+            dst[i] = (uint8_t)v;
+        else
+            tare_store_le16(dst + 2 * i, (uint16_t)v);
+    }
+}
+
+void tare_wc_emit_c(const tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]) {
+    if (job->item == 4)
+        emit_nibbles(job, p, symbols);
+    else if (job->item == 6)
+        emit_sixes(job, p, symbols);
+    else
+        emit_numbers(job, p, symbols);
+}
+
+void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs) {
+    for (unsigned j = 0; j < n_jobs; j++) {
+        tare_wc_job *job = &jobs[j];
+        for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
+            unsigned class = job->classes ? job->classes[p / TARE_WC_CLASS_RUN] : 0;
+            uint8_t symbols[TARE_WC_LANES];
+            tare_wc_step_c(symbols, &job->lanes, &job->tables[class]);
+            tare_wc_emit_c(job, p, symbols);
+        }
+    }
+}
+
+/* ---- encoding -------------------------------------------------------------------------------- */
+
+void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs) {
+    for (unsigned j = 0; j < n_jobs; j++) {
+        tare_wc_put_job *job = &jobs[j];
+        for (uint32_t p = job->n_positions; p-- > 0;) {
+            unsigned class = job->classes ? job->classes[p / TARE_WC_CLASS_RUN] : 0;
+            tare_wc_put_symbol(&job->put, p % TARE_WC_LANES, job->symbols[p],
+                               &job->inverses[class]);
+        }
+    }
+}
+
+/* Four rows of counters: a byte that repeats does not wait for its own counter. */
+void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n) {
+    enum { RUN = 1 << 30 }; /* no 32-bit counter overflows */
+    while (n) {
+        uint32_t rows[4][256] = {{0}};
+        size_t run = n < RUN ? n : RUN, i = 0;
+        for (; i + 4 <= run; i += 4)
+            for (unsigned r = 0; r < 4; r++) rows[r][bytes[i + r]]++;
+        for (; i < run; i++) rows[0][bytes[i]]++;
+        for (unsigned v = 0; v < 256; v++)
+            counts[v] += (uint64_t)rows[0][v] + rows[1][v] + rows[2][v] + rows[3][v];
+        bytes += run;
+        n -= run;
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
+    (void)cpu;
+    *k = (tare_wc_kernels){
+        .decode = tare_wc_decode_c,
+        .encode = tare_wc_encode_c,
+        .count_bytes = tare_wc_count_bytes_c,
+    };
+}
+
+static tare_wc_kernels kernels;
+
+static void refill(unsigned mask) {
+    tare_wc_kernels_init(&kernels, mask);
+}
+
+static tare_cpu_domain domain = {.refill = refill};
+
+const tare_wc_kernels *tare_wc_kernels_get(void) {
+    tare_cpu_ready(&domain);
+    return &kernels;
+}

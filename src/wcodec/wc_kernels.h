@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The functions of the codec that have fast paths: one struct of pointers, filled from the scalar
+ * reference and then overridden upwards by CPU level. Every override gives the same bytes. */
+#ifndef TARE_WCODEC_KERNELS_H
+#define TARE_WCODEC_KERNELS_H
+
+#include "wcodec/wc_bypass.h"
+#include "wcodec/wc_lanes.h"
+
+/* The values of one DIRECT segment, from the first symbol of a value on. Everything is checked but
+ * the words: a kernel never reads words behind the end of a stream (bytes, up to
+ * TARE_WC_READ_AHEAD of them, it may), and says in lanes.has_run_out that it would have had to.
+ * After the job the lanes stand as the scalar reference leaves them, but where they have run out.
+ */
+typedef struct tare_wc_job {
+    tare_wc_lanes lanes;
+    const tare_wc_rule *rule;
+    const tare_wc_table *tables; /* of class 0, 1, ... */
+    const uint8_t *classes;      /* one for each 256 positions; NULL: all 0 */
+    const uint8_t *groups[TARE_WC_BYPASS_GROUPS];
+    uint8_t widths[TARE_WC_BYPASS_GROUPS];
+    uint8_t n_groups; /* those to be read, from the first on */
+    uint16_t fill;    /* stands for the bits of groups that are not read */
+    uint8_t item;
+    uint32_t n_positions; /* a multiple of 64 */
+    uint32_t n_bytes;     /* exactly these are written */
+    uint8_t *dst;         /* 16-bit values in little-endian order */
+} tare_wc_job;
+
+/* The reverse: symbols of positions, in memory, to words that grow downwards. */
+typedef struct tare_wc_put_job {
+    tare_wc_put put;
+    const uint8_t *symbols;
+    const tare_wc_inverse *inverses; /* of class 0, 1, ... */
+    const uint8_t *classes;
+    uint32_t n_positions;
+} tare_wc_put_job;
+
+typedef struct tare_wc_kernels {
+    /* Jobs that share nothing; up to 4 run side by side. No trellis. */
+    void (*decode)(tare_wc_job *jobs, unsigned n_jobs);
+    void (*encode)(tare_wc_put_job *jobs, unsigned n_jobs);
+    /* counts[byte] += how often it occurs. */
+    void (*count_bytes)(uint64_t counts[256], const uint8_t *bytes, size_t n);
+} tare_wc_kernels;
+
+/* Fills *k for a CPU mask, so that a test can ask for less than the host has. */
+void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu);
+/* The library's own table, for the mask in force. */
+const tare_wc_kernels *tare_wc_kernels_get(void);
+
+/* The scalar reference. */
+void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs);
+void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs);
+void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n);
+/* One step: 64 symbols of the lanes, one table. */
+void tare_wc_step_c(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *lanes, const tare_wc_table *t);
+/* Values of a step from its symbols, written behind each other; `p` is its first position. */
+void tare_wc_emit_c(const tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]);
+
+#endif

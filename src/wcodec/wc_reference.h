@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the predictors REF and REF_SCALED add to differences, and take from values
+ * (docs/wcodec.md, 6). */
+#ifndef TARE_WCODEC_REFERENCE_H
+#define TARE_WCODEC_REFERENCE_H
+
+#include "wcodec/wc_segment.h"
+
+/* values[i] = values[i] + r[i], or - r[i], modulo 2^item; both as bytes of the plane. */
+void tare_wc_reference_add(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
+                           const tare_wc_reference *reference, tare_wc_predictor predictor);
+void tare_wc_reference_subtract(uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
+                                const tare_wc_reference *reference, tare_wc_predictor predictor);
+/* round(q * base / own), as REF_SCALED defines it. */
+int8_t tare_wc_rescale(int8_t q, double base, double own);
+
+#endif
