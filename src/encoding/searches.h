@@ -61,19 +61,7 @@ void tare_search_moves_of(const tare_blocks *b, size_t j, int top);
 void tare_search_unsigned_of(const tare_blocks *b, size_t j, int top);
 void tare_search_levels_of(const tare_blocks *b, size_t j);
 
-/* The K formats' encoders on a table of searches. */
-void tare_encode_q2_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
-                      const tare_searches *by);
-void tare_encode_q3_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
-                      const tare_searches *by);
-void tare_encode_q4_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
-                      const tare_searches *by);
-void tare_encode_q5_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
-                      const tare_searches *by);
-void tare_encode_q6_k(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
-                      const tare_searches *by);
-
-/* And those of iq4. */
+/* The encoders of iq4 on a table of searches. */
 void tare_encode_iq4_nl(const tare_rows_mut *dst, const float *src,
                         const tare_encode_params *params, const tare_searches *by);
 void tare_encode_iq4_xs(const tare_rows_mut *dst, const float *src,
@@ -87,19 +75,6 @@ void tare_encode_iq4_xs(const tare_rows_mut *dst, const float *src,
     }                                                                                              \
     static void use_##name(tare_kernels *k) {                                                      \
         k->encode[id] = k->encode_weighted[id] = encode_##name;                                    \
-    }
-#define TARE_DEFINE_K_ENCODERS(by)                                                                 \
-    TARE_DEFINE_SEARCHING_ENCODER(q2_k, TARE_ENCODING_Q2_K, by)                                    \
-    TARE_DEFINE_SEARCHING_ENCODER(q3_k, TARE_ENCODING_Q3_K, by)                                    \
-    TARE_DEFINE_SEARCHING_ENCODER(q4_k, TARE_ENCODING_Q4_K, by)                                    \
-    TARE_DEFINE_SEARCHING_ENCODER(q5_k, TARE_ENCODING_Q5_K, by)                                    \
-    TARE_DEFINE_SEARCHING_ENCODER(q6_k, TARE_ENCODING_Q6_K, by)                                    \
-    static void use_k_encoders(tare_kernels *k) {                                                  \
-        use_q2_k(k);                                                                               \
-        use_q3_k(k);                                                                               \
-        use_q4_k(k);                                                                               \
-        use_q5_k(k);                                                                               \
-        use_q6_k(k);                                                                               \
     }
 #define TARE_DEFINE_IQ4_ENCODERS(by)                                                               \
     TARE_DEFINE_SEARCHING_ENCODER(iq4_nl, TARE_ENCODING_IQ4_NL, by)                                \

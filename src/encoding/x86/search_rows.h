@@ -26,13 +26,13 @@ static void squares(float *sums, const float *x, size_t n, int size) {
 INLINE void recode_rows(uint8_t *codes, const float *x, const float *scales, const float *mins,
                         int size, int low, int high) {
     for (int i = 0; i < 256; i += 32) {
-        block32 row;
+        ivec row[VECTORS];
         for (int v = 0; v < VECTORS; v++) {
             int j = i / size + v * LANES / size;
             vec t = divide(add(load(x + i + v * LANES), all(mins[j])), all(scales[j]));
-            row.v[v] = to_floats(sub_i(clamp_i(round_even(t), low, high), all_i((uint32_t)low)));
+            row[v] = clamp_i(sub_i(round_even(t), all_i((uint32_t)low)), 0, high - low);
         }
-        _mm256_storeu_si256((void *)(codes + i), low_bytes(&row));
+        _mm256_storeu_si256((void *)(codes + i), bytes_of(row));
     }
 }
 

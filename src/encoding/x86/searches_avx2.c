@@ -4,6 +4,7 @@
 #include "encoding/x86/lanes_avx2.h"
 #include "encoding/x86/levels_avx2.h"
 
+#include "encoding/kquant_encode.h"
 #include "encoding/x86/search_affine.h"
 #include "encoding/x86/search_levels.h"
 #include "encoding/x86/search_rows.h"
