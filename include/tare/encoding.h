@@ -68,7 +68,17 @@ extern "C" {
     X(MXFP4, 46, "mxfp4")                                                                          \
     X(NVFP4, 47, "nvfp4")                                                                          \
     X(Q1_0, 48, "q1_0")                                                                            \
-    X(Q2_0, 49, "q2_0")
+    X(Q2_0, 49, "q2_0")                                                                            \
+    X(Q8, 50, "q8")                                                                                \
+    X(Q4, 51, "q4")                                                                                \
+    X(K6, 52, "k6")                                                                                \
+    X(K4, 53, "k4")                                                                                \
+    X(K3, 54, "k3")                                                                                \
+    X(K2, 55, "k2")                                                                                \
+    X(MCF_INT8, 56, "mcf_int8")                                                                    \
+    X(MCF_INT4, 57, "mcf_int4")                                                                    \
+    X(MCF_INT8_ZERO, 58, "mcf_int8_zero")                                                          \
+    X(MCF_INT4_ZERO, 59, "mcf_int4_zero")
 
 typedef enum tare_encoding_id {
 #define TARE_ENCODING_ENUM(id, number, name) TARE_ENCODING_##id = number,
@@ -193,10 +203,21 @@ typedef enum tare_quality {
     TARE_QUALITY_BEST = 1,    /* same format, smaller error, slower */
 } tare_quality;
 
+/* Another program whose encoder is to be reproduced byte for byte where it differs from ours. */
+typedef enum tare_compat {
+    TARE_COMPAT_NONE = 0,
+    TARE_COMPAT_MANTLE = 1, /* the public implementation of MCF; its types q8, q4, k6, k4, k3, k2 */
+} tare_compat;
+
 /* How to encode. Zero-initialised is the default. */
 typedef struct tare_encode_params {
     const float *importance; /* cols weights, one row for all rows; NULL: none */
     tare_quality quality;
+    tare_compat compat; /* plain numbers have one encoder, whatever is asked for */
+    /* Bounds that values are held to before they are encoded; types of MCF only. For those with one
+     * scale a tensor they set the scale, too; without them it is that of the rows given. */
+    bool has_clip;
+    float clip_min, clip_max;
 } tare_encode_params;
 
 /* n_rows * cols floats from planes. `dst` need not be aligned. Any bit pattern decodes to
@@ -205,7 +226,8 @@ TARE_API tare_status tare_decode_rows(float *dst, const tare_encoding *encoding,
                                       const tare_rows *src, tare_error *err);
 /* Planes from n_rows * cols floats. Writes every byte of the rows' units. NaN, Inf and overflow
  * are encoded as the format's reference does; tare_count_oddities finds them.
- * TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or `quality` is not to be had. */
+ * TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what `params` ask for is not to be had.
+ */
 TARE_API tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                                       const float *src, const tare_encode_params *params,
                                       tare_error *err);
@@ -227,7 +249,8 @@ TARE_API void tare_count_oddities(tare_oddities *sum, const float *src, uint64_t
  * for plain floats values that are Inf, into n_overflow; `position` as above. */
 TARE_API void tare_count_overflow(tare_oddities *sum, const tare_encoding *encoding,
                                   const tare_rows *rows, uint64_t position);
-/* Turns rows between little- and big-endian order, in place, field by field. */
+/* Turns rows between little- and big-endian order, in place, field by field; planes that are NULL
+ * are left out. */
 TARE_API void tare_swap_rows(const tare_rows_mut *rows, const tare_encoding *encoding);
 
 #ifdef __cplusplus

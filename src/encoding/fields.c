@@ -88,7 +88,7 @@ void tare_swap_rows(const tare_rows_mut *rows, const tare_encoding *encoding) {
         size_t width = width_of(field->type);
         size_t n_units = count_units(encoding, plane, rows->n_rows, rows->cols);
         uint8_t *bytes = rows->planes[field->plane];
-        if (width == 1 || n_units == 0) continue;
+        if (width == 1 || n_units == 0 || !bytes) continue;
         if (width * field->count == plane->unit_bytes) {
             swap_run(bytes, width, n_units * field->count);
             continue;

@@ -29,6 +29,9 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     tare_kernels_init_iq1_encode(k);
     tare_kernels_init_best_levels(k);
     tare_kernels_init_best_affine(k);
+    tare_kernels_init_mcf(k);
+    tare_kernels_init_mcf_best(k);
+    tare_kernels_init_mcf_int(k);
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
     tare_kernels_init_x86(k, cpu);
 #else

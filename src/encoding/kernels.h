@@ -19,6 +19,8 @@ typedef struct tare_kernels {
     tare_encode_fn encode_weighted[TARE_ENCODING_COUNT]; /* with params->importance; NULL: weights
                                                             make no difference to the format */
     tare_encode_fn encode_best[TARE_ENCODING_COUNT];
+    tare_encode_fn encode_clipped[TARE_ENCODING_COUNT]; /* with params->has_clip */
+    tare_encode_fn encode_mantle[TARE_ENCODING_COUNT];  /* with params->compat; clips, too */
     void (*count_oddities)(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
     void (*swap_u32)(uint8_t *bytes, uint64_t n);
@@ -48,5 +50,8 @@ void tare_kernels_init_iq_encode(tare_kernels *k);
 void tare_kernels_init_iq1_encode(tare_kernels *k);
 void tare_kernels_init_best_levels(tare_kernels *k);
 void tare_kernels_init_best_affine(tare_kernels *k);
+void tare_kernels_init_mcf(tare_kernels *k);
+void tare_kernels_init_mcf_best(tare_kernels *k);
+void tare_kernels_init_mcf_int(tare_kernels *k);
 
 #endif

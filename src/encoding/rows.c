@@ -45,6 +45,28 @@ tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const ta
     return TARE_OK;
 }
 
+/* What was asked for beside the numbers, for types that have a choice: one number has one best
+ * value, whatever is asked for. */
+static tare_status choose_special(tare_encode_fn *out, tare_encoding_id id,
+                                  const tare_encode_params *params, tare_error *err) {
+    const tare_kernels *k = tare_kernels_get();
+    const char *what = NULL;
+    if (params->compat != TARE_COMPAT_NONE) {
+        *out = params->compat == TARE_COMPAT_MANTLE ? k->encode_mantle[id] : NULL;
+        what = "type has no encoder of that program";
+        if (params->quality != TARE_QUALITY_DEFAULT)
+            return tare_fail(err, TARE_ERR_ARG, "quality and compatibility exclude each other");
+    } else if (params->quality == TARE_QUALITY_BEST) {
+        *out = k->encode_best[id];
+        what = "type has no better encoder";
+    } else if (params->has_clip) {
+        *out = k->encode_clipped[id];
+        what = "type takes no bounds for its values";
+    }
+    if (params->has_clip && !k->encode_clipped[id]) *out = NULL;
+    return *out ? TARE_OK : tare_fail(err, TARE_ERR_UNSUPPORTED, what);
+}
+
 static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *encoding,
                                   const tare_encode_params *params, tare_error *err) {
     const tare_kernels *k = tare_kernels_get();
@@ -54,12 +76,8 @@ static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *enco
     if (!*out && k->encode_weighted[encoding->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "type needs an importance matrix");
     if (!*out) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be encoded");
-    /* A plain number has one best value, whatever is asked for. */
-    if (params->quality == TARE_QUALITY_BEST && encoding->kind == TARE_KIND_BLOCK) {
-        *out = k->encode_best[encoding->id];
-        if (!*out) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type has no better encoder");
-    }
-    return TARE_OK;
+    return encoding->kind == TARE_KIND_BLOCK ? choose_special(out, encoding->id, params, err)
+                                             : TARE_OK;
 }
 
 tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,

@@ -164,6 +164,46 @@ static const tare_field fields_q2_0[] = {
     FIELD("qs", CODE, U8, 2, 2, 16),
 };
 
+/* MCF keeps scales and codes apart. */
+#define FIELD_IN(plane, name, role, type, bits, count)                                             \
+    { name, plane, TARE_FIELD_##role, TARE_FIELD_##type, bits, 0, count }
+static const tare_field fields_q8[] = {
+    FIELD_IN(0, "scale", SCALE, F16, 0, 1),
+    FIELD_IN(1, "codes", CODE, I8, 8, 32),
+};
+static const tare_field fields_q4[] = {
+    FIELD_IN(0, "scale", SCALE, F16, 0, 1),
+    FIELD_IN(1, "codes", CODE, U8, 4, 16),
+};
+#define SUPER_FIELDS(id, bits)                                                                     \
+    static const tare_field fields_##id[] = {                                                      \
+        FIELD_IN(0, "super", SCALE, F16, 0, 1),                                                    \
+        FIELD_IN(1, "sub", SUBSCALE, U8, 6, 1),                                                    \
+        FIELD_IN(2, "codes", CODE, U8, bits, 4 * (bits)),                                          \
+    };
+SUPER_FIELDS(k6, 6)
+SUPER_FIELDS(k4, 4)
+SUPER_FIELDS(k3, 3)
+SUPER_FIELDS(k2, 2)
+static const tare_field fields_int8[] = {
+    FIELD_IN(0, "scale", SCALE, F32, 0, 1),
+    FIELD_IN(1, "codes", CODE, I8, 8, 1),
+};
+static const tare_field fields_int4[] = {
+    FIELD_IN(0, "scale", SCALE, F32, 0, 1),
+    FIELD_IN(1, "codes", CODE, U8, 4, 1),
+};
+static const tare_field fields_int8_zero[] = {
+    FIELD_IN(0, "scale", SCALE, F32, 0, 1),
+    FIELD_IN(1, "zero", MIN, F32, 0, 1),
+    FIELD_IN(2, "codes", CODE, I8, 8, 1),
+};
+static const tare_field fields_int4_zero[] = {
+    FIELD_IN(0, "scale", SCALE, F32, 0, 1),
+    FIELD_IN(1, "zero", MIN, F32, 0, 1),
+    FIELD_IN(2, "codes", CODE, U8, 4, 1),
+};
+
 /* `unit` elements of plane 0 in `bytes` bytes. */
 #define ONE_PLANE(plane_name, unit, bytes)                                                         \
     {                                                                                              \
@@ -205,6 +245,20 @@ static const tare_field fields_q2_0[] = {
                             COUNT(field_list),                                                     \
                             ONE_PLANE("blocks", block, bytes),                                     \
                             field_list}
+
+#define ELEMENTS(name, unit, bytes)                                                                \
+    { name, TARE_PLANE_ELEMENTS, unit, bytes }
+#define ONCE(name, bytes)                                                                          \
+    { name, TARE_PLANE_TENSOR, 1, bytes }
+
+/* Planes that lie apart; the last block of a row may be partly filled. */
+#define APART(ID, name, block, is_packed, field_list, ...)                                         \
+    [TARE_ENCODING_##                                                                              \
+        ID] = {name,      TARE_ENCODING_##ID, TARE_KIND_BLOCK,   block,         true,              \
+               is_packed, COUNT(field_list),  COUNT(field_list), {__VA_ARGS__}, field_list}
+#define SUPER(ID, name, bits, field_list)                                                          \
+    APART(ID, name, 256, false, field_list, ELEMENTS("supers", 256, 2), ELEMENTS("subs", 32, 1),   \
+          ELEMENTS("codes", 32, 4 * (bits)))
 
 const tare_encoding tare_encoding_table[] = {
     [TARE_ENCODING_UNKNOWN] = {"unknown", TARE_ENCODING_UNKNOWN, TARE_KIND_UNKNOWN, 1, false, false,
@@ -258,6 +312,18 @@ const tare_encoding tare_encoding_table[] = {
     BLOCK(NVFP4, "nvfp4", 64, 36, fields_nvfp4),
     BLOCK(Q1_0, "q1_0", 128, 18, fields_q1_0),
     BLOCK(Q2_0, "q2_0", 64, 18, fields_q2_0),
+    APART(Q8, "q8", 32, false, fields_q8, ELEMENTS("scales", 32, 2), ELEMENTS("codes", 32, 32)),
+    APART(Q4, "q4", 32, false, fields_q4, ELEMENTS("scales", 32, 2), ELEMENTS("codes", 32, 16)),
+    SUPER(K6, "k6", 6, fields_k6),
+    SUPER(K4, "k4", 4, fields_k4),
+    SUPER(K3, "k3", 3, fields_k3),
+    SUPER(K2, "k2", 2, fields_k2),
+    APART(MCF_INT8, "mcf_int8", 1, false, fields_int8, ONCE("scale", 4), ELEMENTS("codes", 1, 1)),
+    APART(MCF_INT4, "mcf_int4", 1, true, fields_int4, ONCE("scale", 4), ELEMENTS("codes", 2, 1)),
+    APART(MCF_INT8_ZERO, "mcf_int8_zero", 1, false, fields_int8_zero, ONCE("scale", 4),
+          ONCE("zero", 4), ELEMENTS("codes", 1, 1)),
+    APART(MCF_INT4_ZERO, "mcf_int4_zero", 1, true, fields_int4_zero, ONCE("scale", 4),
+          ONCE("zero", 4), ELEMENTS("codes", 2, 1)),
 };
 
 _Static_assert(sizeof tare_encoding_table / sizeof tare_encoding_table[0] == TARE_ENCODING_COUNT,

@@ -21,22 +21,32 @@ static const tare_probe_rule type_rules[] = {
     [TARE_FIELD_UE4M3] = {1, false, TARE_ODD_NAN, 0x7f, 0x7f, 0},
 };
 
-/* By encoding, each in plane 0. */
+/* Six bits in a byte. */
+#define SIX_BITS                                                                                   \
+    { 1, true, TARE_ODD_CODE, 0xc0, 0, 0 }
+
+/* By encoding. */
 static const struct {
     tare_encoding_id id;
+    uint8_t plane;
     uint16_t offset;
     tare_probe_rule rule;
 } encoding_rules[] = {
-    {TARE_ENCODING_F8_E4M3, 0, {1, false, TARE_ODD_NAN, 0x7f, 0x7f, 0}},
-    {TARE_ENCODING_F8_E5M2, 0, {1, false, TARE_ODD_NAN, 0x7c, 0x7c, 0x03}},
-    {TARE_ENCODING_F8_E4M3FNUZ, 0, {1, false, TARE_ODD_NAN, 0xff, 0x80, 0}},
-    {TARE_ENCODING_F8_E5M2FNUZ, 0, {1, false, TARE_ODD_NAN, 0xff, 0x80, 0}},
-    {TARE_ENCODING_BOOL, 0, {1, true, TARE_ODD_CODE, 0xfe, 0, 0}},
+    {TARE_ENCODING_F8_E4M3, 0, 0, {1, false, TARE_ODD_NAN, 0x7f, 0x7f, 0}},
+    {TARE_ENCODING_F8_E5M2, 0, 0, {1, false, TARE_ODD_NAN, 0x7c, 0x7c, 0x03}},
+    {TARE_ENCODING_F8_E4M3FNUZ, 0, 0, {1, false, TARE_ODD_NAN, 0xff, 0x80, 0}},
+    {TARE_ENCODING_F8_E5M2FNUZ, 0, 0, {1, false, TARE_ODD_NAN, 0xff, 0x80, 0}},
+    {TARE_ENCODING_BOOL, 0, 0, {1, true, TARE_ODD_CODE, 0xfe, 0, 0}},
     /* The top nibbles of the four words are an f16 from its low end up: its exponent, bits 10 to
      * 14, is bits 46, 47, 60, 61, 62 of the eight bytes. */
     {TARE_ENCODING_IQ1_M,
+     0,
      48,
      {8, false, TARE_ODD_SCALE, U64(0x7000c00000000000), U64(0x7000c00000000000), 0}},
+    {TARE_ENCODING_K6, 1, 0, SIX_BITS},
+    {TARE_ENCODING_K4, 1, 0, SIX_BITS},
+    {TARE_ENCODING_K3, 1, 0, SIX_BITS},
+    {TARE_ENCODING_K2, 1, 0, SIX_BITS},
 };
 
 static bool is_of_scale(const tare_field *f) {
@@ -55,7 +65,8 @@ size_t tare_probes_of(tare_probe_site *out, const tare_encoding *encoding) {
     }
     for (size_t i = 0; i < sizeof encoding_rules / sizeof *encoding_rules; i++)
         if (encoding_rules[i].id == encoding->id && n < TARE_MAX_PROBES)
-            out[n++] = (tare_probe_site){encoding_rules[i].rule, 0, encoding_rules[i].offset};
+            out[n++] = (tare_probe_site){encoding_rules[i].rule, encoding_rules[i].plane,
+                                         encoding_rules[i].offset};
     return n;
 }
 

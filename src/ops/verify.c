@@ -41,7 +41,7 @@ static const struct {
     [TARE_ODD_NAN] = {"data.nan", "value is not a number", "values are not numbers"},
     [TARE_ODD_INF] = {"data.inf", "value is infinite", "values are infinite"},
     [TARE_ODD_SCALE] = {"data.scale", "scale is no finite number", "scales are no finite numbers"},
-    [TARE_ODD_CODE] = {"data.code", "value is neither 0 nor 1", "values are neither 0 nor 1"},
+    [TARE_ODD_CODE] = {"data.code", "value is outside its range", "values are outside their range"},
 };
 
 static void report_oddities(const verify_walk *w, size_t tensor, uint32_t plane,

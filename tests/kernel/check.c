@@ -178,6 +178,18 @@ void check_fail(check *s, const char *format, ...) {
     s->has_failed = true;
 }
 
+size_t check_planes(tare_rows_mut *rows, const tare_encoding *e, uint8_t *base) {
+    uint64_t sizes[TARE_MAX_PLANES] = {0};
+    const uint64_t dims[2] = {rows->n_rows, rows->cols};
+    size_t total = 0;
+    tare_encoding_sizes(sizes, e, dims, 2, NULL);
+    for (uint32_t p = 0; p < e->n_planes; p++) {
+        if (base) rows->planes[p] = base + total;
+        total += (size_t)sizes[p];
+    }
+    return total;
+}
+
 static sigjmp_buf after_crash;
 static volatile sig_atomic_t is_calling;
 

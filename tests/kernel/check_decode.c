@@ -33,14 +33,25 @@ static bool is_same(uint32_t a, uint32_t b) {
     return a == b || ((a & 0x7fffffff) > 0x7f800000 && (b & 0x7fffffff) > 0x7f800000);
 }
 
-static void compare(check *s, const tare_encoding *e, size_t n, int fill, int offset) {
-    size_t in_size = n / e->planes[0].unit * e->planes[0].unit_bytes, size = n * sizeof(float);
+static tare_rows rows_at(const tare_encoding *e, uint64_t n_rows, uint64_t cols, uint8_t *src) {
+    tare_rows_mut rows = {.n_rows = n_rows, .cols = cols};
+    tare_rows made = {.n_rows = n_rows, .cols = cols};
+    check_planes(&rows, e, src);
+    for (uint32_t p = 0; p < e->n_planes; p++) made.planes[p] = rows.planes[p];
+    return made;
+}
+
+static void compare(check *s, const tare_encoding *e, size_t n_rows, size_t cols, int fill,
+                    int offset) {
+    tare_rows_mut shape = {.n_rows = n_rows, .cols = cols};
+    size_t n = n_rows * cols, in_size = check_planes(&shape, e, NULL), size = n * sizeof(float);
     uint8_t *src = check_place(&s->in, in_size, offset);
     uint8_t *expected = check_place_output(&s->expected, size, 0, 0xaa);
     uint8_t *dst = check_place_output(&s->out, size, offset, 0x55);
     fill_bytes(s, src, in_size, fill);
-    decode_call reference = {s->c.decode[e->id], {{src}, 1, n}, (void *)expected};
-    decode_call kernel = {s->level.decode[e->id], {{src}, 1, n}, (void *)dst};
+    const tare_rows rows = rows_at(e, n_rows, cols, src);
+    decode_call reference = {s->c.decode[e->id], rows, (void *)expected};
+    decode_call kernel = {s->level.decode[e->id], rows, (void *)dst};
     call_decode(&reference);
     if (!check_call(s, call_decode, &kernel)) {
         check_fail(s, "n=%zu fill=%s offset=%d", n, fills[fill], offset);
@@ -61,18 +72,22 @@ static void sweep(check *s, const tare_encoding *e) {
     for (int fill = 0; fill < N_FILLS; fill++) {
         for (size_t n = 0; n <= 300; n++) {
             if (n > 40 && n * block > 300) break;
-            compare(s, e, n * block, fill, CHECK_AT_PAGE_END);
-            compare(s, e, n * block, fill, (int)(n * 5 % 64));
+            compare(s, e, 1, n * block, fill, CHECK_AT_PAGE_END);
+            compare(s, e, 1, n * block, fill, (int)(n * 5 % 64));
         }
-        for (int offset = 0; offset < 64; offset++) compare(s, e, 17 * block, fill, offset);
+        for (int offset = 0; offset < 64; offset++) compare(s, e, 1, 17 * block, fill, offset);
+        if (block == 1 || !e->is_edge_padded) continue;
+        for (size_t cols = 1; cols < 5 * block; cols += cols < 70 ? 1 : 29)
+            compare(s, e, 3, cols, fill, cols % 2 ? CHECK_AT_PAGE_END : (int)(cols % 64));
     }
 }
 
 static void bench(check *s, const tare_encoding *e) {
-    size_t size = CHECK_BENCH_COUNT / e->planes[0].unit * e->planes[0].unit_bytes;
+    tare_rows_mut shape = {.n_rows = 1, .cols = CHECK_BENCH_COUNT};
+    size_t size = check_planes(&shape, e, NULL);
     uint8_t *src = check_place(&s->in, size, 0);
     for (size_t i = 0; i < size; i++) src[i] = (uint8_t)(i % 128 % 61); /* no NaN, no subnormals */
-    tare_rows rows = {{src}, 1, CHECK_BENCH_COUNT};
+    const tare_rows rows = rows_at(e, 1, CHECK_BENCH_COUNT, src);
     float *dst = (void *)check_place(&s->out, 0, 0);
     decode_call reference = {s->c.decode[e->id], rows, dst};
     decode_call kernel = {s->level.decode[e->id], rows, dst};

@@ -25,10 +25,10 @@ typedef struct subject {
     bool is_weighted;
 } subject;
 
-/* n elements in one row, or with importance in rows of a block, which then share it. */
-static void compare(check *s, const subject *of, size_t n, int fill, int offset) {
-    size_t size = n / of->e->planes[0].unit * of->e->planes[0].unit_bytes;
-    size_t cols = of->is_weighted && offset % 2 && n > 0 ? of->e->block : n;
+static void compare_rows(check *s, const subject *of, size_t n_rows, size_t cols, int fill,
+                         int offset) {
+    tare_rows_mut rows = {.n_rows = n_rows, .cols = cols}, expected_rows = rows;
+    size_t n = n_rows * cols, size = check_planes(&rows, of->e, NULL);
     float *src = (void *)check_place(&s->in, n * sizeof(float), offset);
     float *importance = (void *)check_place(&s->importance, cols * sizeof(float), offset);
     uint8_t *expected = check_place_output(&s->expected, size, 0, 0xaa);
@@ -37,9 +37,10 @@ static void compare(check *s, const subject *of, size_t n, int fill, int offset)
     if (of->is_weighted)
         check_fill_floats(s, importance, cols, fill % 3 ? CHECK_POSITIVE : CHECK_ORDINARY);
     const float *weights = of->is_weighted ? importance : NULL;
-    uint64_t n_rows = n > 0 ? n / cols : 1;
-    encode_call reference = {of->reference, {{expected}, n_rows, cols}, src, weights};
-    encode_call kernel = {of->kernel, {{dst}, n_rows, cols}, src, weights};
+    check_planes(&rows, of->e, dst);
+    check_planes(&expected_rows, of->e, expected);
+    encode_call reference = {of->reference, expected_rows, src, weights};
+    encode_call kernel = {of->kernel, rows, src, weights};
     call_encode(&reference);
     if (!check_call(s, call_encode, &kernel)) {
         check_fail(s, "n=%zu fill=%s offset=%d", n, check_float_fill_name(fill), offset);
@@ -54,6 +55,12 @@ static void compare(check *s, const subject *of, size_t n, int fill, int offset)
     }
 }
 
+/* n elements in one row, or with importance in rows of a block, which then share it. */
+static void compare(check *s, const subject *of, size_t n, int fill, int offset) {
+    size_t cols = of->is_weighted && offset % 2 && n > 0 ? of->e->block : n;
+    compare_rows(s, of, n > 0 ? n / cols : 1, cols, fill, offset);
+}
+
 /* Super-blocks are searched slowly by the reference, and are taken in batches of 16: less of them.
  */
 static void sweep(check *s, const subject *of) {
@@ -65,6 +72,9 @@ static void sweep(check *s, const subject *of) {
             compare(s, of, n * block, fill, (int)(n * 5 % 64));
         }
         for (int offset = 0; offset < 64; offset += step) compare(s, of, 17 * block, fill, offset);
+        if (block == 1 || !of->e->is_edge_padded) continue;
+        for (size_t cols = 1; cols < 5 * block; cols += cols < 70 ? 1 : 29)
+            compare_rows(s, of, 3, cols, fill, cols % 2 ? CHECK_AT_PAGE_END : (int)(cols % 64));
     }
 }
 
@@ -74,7 +84,8 @@ static void bench(check *s, const subject *of) {
     check_fill_floats(s, src, CHECK_BENCH_COUNT, CHECK_ORDINARY);
     check_fill_floats(s, importance, CHECK_BENCH_COUNT, CHECK_POSITIVE);
     const float *weights = of->is_weighted ? importance : NULL;
-    tare_rows_mut rows = {{check_place(&s->out, 0, 0)}, 1, CHECK_BENCH_COUNT};
+    tare_rows_mut rows = {.n_rows = 1, .cols = CHECK_BENCH_COUNT};
+    check_planes(&rows, of->e, check_place(&s->out, 0, 0));
     encode_call reference = {of->reference, rows, src, weights};
     encode_call kernel = {of->kernel, rows, src, weights};
     check_bench(s, call_encode, &reference, &kernel);

@@ -207,6 +207,7 @@ static inline bool help_is_wanted(const tare_encoding *e, unsigned content) {
     if (e->kind == TARE_KIND_UNKNOWN) return false;
     if (help_is_common(e)) return content & HELP_COMMON;
     if (e->kind != TARE_KIND_BLOCK) return content & HELP_CARRIED;
+    if (e->n_planes > 1) return content & HELP_ALL_BLOCKS; /* no format of this test has them */
     return tare_encoding_can_decode(e) ? content & (HELP_BLOCKS | HELP_ALL_BLOCKS)
                                        : content & HELP_ALL_BLOCKS;
 }

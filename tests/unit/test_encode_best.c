@@ -89,12 +89,34 @@ static double error_of(const float *decoded, const float *x, const float *weight
     return sum;
 }
 
+/* Where the planes of some rows lie one behind the other. */
+static size_t place(tare_rows_mut *out, const tare_encoding *e, uint8_t *bytes, uint64_t n_rows) {
+    uint64_t sizes[TARE_MAX_PLANES];
+    const uint64_t dims[2] = {n_rows, COLS};
+    size_t total = 0;
+    *out = (tare_rows_mut){.n_rows = n_rows, .cols = COLS};
+    assert_int_equal(tare_encoding_sizes(sizes, e, dims, 2, NULL), TARE_OK);
+    for (uint32_t p = 0; p < e->n_planes; p++) {
+        out->planes[p] = bytes + total;
+        total += (size_t)sizes[p];
+    }
+    return total;
+}
+
+static void decode(float *values, const tare_encoding *e, uint8_t *bytes) {
+    tare_rows_mut at;
+    tare_rows rows = {.n_rows = ROWS, .cols = COLS};
+    place(&at, e, bytes, ROWS);
+    memcpy(rows.planes, at.planes, sizeof at.planes);
+    assert_int_equal(tare_decode_rows(values, e, &rows, NULL), TARE_OK);
+}
+
 static void encode(uint8_t *bytes, const tare_encoding *e, const sample *s, bool is_weighted,
                    tare_quality quality) {
-    tare_encode_params params = {is_weighted ? s->weights : NULL, quality};
-    assert_int_equal(
-        tare_encode_rows(&(tare_rows_mut){{bytes}, ROWS, COLS}, e, s->values, &params, NULL),
-        TARE_OK);
+    tare_encode_params params = {.importance = is_weighted ? s->weights : NULL, .quality = quality};
+    tare_rows_mut rows;
+    place(&rows, e, bytes, ROWS);
+    assert_int_equal(tare_encode_rows(&rows, e, s->values, &params, NULL), TARE_OK);
 }
 
 /* Returns the error of best over that of the reference, of all blocks together. */
@@ -106,8 +128,8 @@ static double check_blocks(const tare_encoding *e, int kind, bool is_weighted) {
     fill(&s, kind);
     encode(plain, e, &s, is_weighted, TARE_QUALITY_DEFAULT);
     encode(best, e, &s, is_weighted, TARE_QUALITY_BEST);
-    assert_int_equal(tare_decode_rows(of_plain, e, &(tare_rows){{plain}, ROWS, COLS}, NULL), 0);
-    assert_int_equal(tare_decode_rows(of_best, e, &(tare_rows){{best}, ROWS, COLS}, NULL), 0);
+    decode(of_plain, e, plain);
+    decode(of_best, e, best);
     for (size_t i = 0; i < COUNT; i += e->block) {
         const float *weights = is_weighted ? s.weights + i % COLS : NULL;
         double was = error_of(of_plain + i, s.values + i, weights, e->block);
@@ -151,15 +173,20 @@ static void test_bytes_do_not_depend_on_the_machine(void **state) {
     for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
         const tare_encoding *e = with_best(id);
         if (!e) continue;
-        size_t size = COUNT / e->block * e->planes[0].unit_bytes;
+        tare_rows_mut one, all;
+        size_t size = place(&all, e, again, ROWS);
         encode(bytes, e, &s, true, TARE_QUALITY_BEST);
         tare_cpu_limit(0);
         encode(again, e, &s, true, TARE_QUALITY_BEST);
         tare_cpu_limit(UINT32_MAX);
         assert_memory_equal(bytes, again, size);
         for (size_t row = 0; row < ROWS; row++) {
-            tare_rows_mut one = {{again + row * (size / ROWS)}, 1, COLS};
-            tare_encode_params params = {s.weights, TARE_QUALITY_BEST};
+            tare_encode_params params = {.importance = s.weights, .quality = TARE_QUALITY_BEST};
+            place(&one, e, again, 1);
+            for (uint32_t p = 0; p < e->n_planes; p++) {
+                uint64_t units = COLS / e->planes[p].unit;
+                one.planes[p] = all.planes[p] + row * units * e->planes[p].unit_bytes;
+            }
             assert_int_equal(tare_encode_rows(&one, e, s.values + row * COLS, &params, NULL), 0);
         }
         assert_memory_equal(bytes, again, size);
@@ -181,7 +208,8 @@ static void test_odd_numbers_get_the_reference(void **state) {
             if (!e) continue;
             encode(plain, e, &s, true, TARE_QUALITY_DEFAULT);
             encode(best, e, &s, true, TARE_QUALITY_BEST);
-            assert_memory_equal(plain, best, COUNT / e->block * e->planes[0].unit_bytes);
+            tare_rows_mut rows;
+            assert_memory_equal(plain, best, place(&rows, e, best, ROWS));
         }
     }
 }

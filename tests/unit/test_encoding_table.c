@@ -71,6 +71,24 @@ static const expected_row expected[] = {
     {TARE_ENCODING_Q2_0, 64, 64, 18, "2x1 1x16"},
 };
 
+/* Formats whose planes lie apart: "unit:bytes" of each, '.' for one of the whole tensor. */
+static const struct {
+    tare_encoding_id id;
+    unsigned block;
+    const char *planes;
+} apart[] = {
+    {TARE_ENCODING_Q8, 32, "32:2 32:32"},
+    {TARE_ENCODING_Q4, 32, "32:2 32:16"},
+    {TARE_ENCODING_K6, 256, "256:2 32:1 32:24"},
+    {TARE_ENCODING_K4, 256, "256:2 32:1 32:16"},
+    {TARE_ENCODING_K3, 256, "256:2 32:1 32:12"},
+    {TARE_ENCODING_K2, 256, "256:2 32:1 32:8"},
+    {TARE_ENCODING_MCF_INT8, 1, ".:4 1:1"},
+    {TARE_ENCODING_MCF_INT4, 1, ".:4 2:1"},
+    {TARE_ENCODING_MCF_INT8_ZERO, 1, ".:4 .:4 1:1"},
+    {TARE_ENCODING_MCF_INT4_ZERO, 1, ".:4 .:4 2:1"},
+};
+
 static unsigned field_width(uint8_t type) {
     static const unsigned widths[] = {1, 1, 2, 2, 4, 8, 2, 2, 4, 8, 1, 1};
     assert_true(type < sizeof widths / sizeof widths[0]);
@@ -92,6 +110,7 @@ static void test_rows(void **state) {
         assert_non_null(e->planes[0].name);
         seen[e->id] = true;
     }
+    for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++) seen[apart[i].id] = true;
     for (int id = 0; id < TARE_ENCODING_COUNT; id++) assert_true(seen[id]);
 }
 
@@ -115,6 +134,29 @@ static void test_members_tile_the_unit(void **state) {
         }
         assert_int_equal(end, e->planes[0].unit_bytes);
         assert_string_equal(members, expected[i].members);
+    }
+}
+
+static void test_planes_apart(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++) {
+        const tare_encoding *e = tare_encoding_get(apart[i].id);
+        char planes[80] = "";
+        assert_int_equal(e->block, apart[i].block);
+        assert_true(e->is_edge_padded);
+        assert_int_equal(e->n_planes, e->n_fields);
+        for (uint32_t p = 0; p < e->n_planes; p++) {
+            const tare_field *field = &e->fields[p];
+            size_t at = strlen(planes);
+            char unit[16] = ".";
+            if (e->planes[p].scope == TARE_PLANE_ELEMENTS)
+                snprintf(unit, sizeof unit, "%u", e->planes[p].unit);
+            snprintf(planes + at, sizeof planes - at, "%s%s:%u", p ? " " : "", unit,
+                     e->planes[p].unit_bytes);
+            assert_int_equal(field->plane, p);
+            assert_int_equal(field_width(field->type) * field->count, e->planes[p].unit_bytes);
+        }
+        assert_string_equal(planes, apart[i].planes);
     }
 }
 
@@ -148,7 +190,8 @@ static void test_find_takes_any_case_and_other_names(void **state) {
     assert_int_equal(find("complex64"), TARE_ENCODING_C64);
     assert_int_equal(find("int64"), TARE_ENCODING_I64);
     assert_int_equal(find(""), TARE_ENCODING_COUNT);
-    assert_int_equal(find("q4"), TARE_ENCODING_COUNT);
+    assert_int_equal(find("q4"), TARE_ENCODING_Q4);
+    assert_int_equal(find("q5"), TARE_ENCODING_COUNT);
     assert_int_equal(find("q4_00"), TARE_ENCODING_COUNT);
     assert_int_equal(find("q4_k_m"), TARE_ENCODING_COUNT); /* a mix, not an encoding */
 }
@@ -191,6 +234,16 @@ static void test_sizes(void **state) {
     assert_int_equal(n, 3);
     assert_int_equal(SIZE_OF(F6_E3M2, &n, 2, 5), TARE_ERR_CORRUPT);
     assert_int_equal(size_of(TARE_ENCODING_F4, 0, NULL, &n), TARE_ERR_CORRUPT);
+    /* Planes that lie apart have a size each; what does not fill a block or byte is padded. */
+    uint64_t planes[TARE_MAX_PLANES];
+    assert_int_equal(SIZE_OF(K3, planes, 3, 257), TARE_OK);
+    assert_int_equal(planes[0], 3 * 2 * 2);
+    assert_int_equal(planes[1], 3 * 9);
+    assert_int_equal(planes[2], 3 * 9 * 12);
+    assert_int_equal(SIZE_OF(MCF_INT4_ZERO, planes, 3, 3), TARE_OK);
+    assert_int_equal(planes[0], 4);
+    assert_int_equal(planes[1], 4);
+    assert_int_equal(planes[2], 5);
     /* Products are checked at every step. */
     assert_int_equal(SIZE_OF(U8, &n, UINT64_C(1) << 32, UINT64_C(1) << 32), TARE_ERR_LIMIT);
     assert_int_equal(SIZE_OF(U8, &n, UINT64_C(1) << 32, UINT64_C(1) << 32, 0), TARE_ERR_LIMIT);
@@ -214,6 +267,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_members_tile_the_unit),
+        cmocka_unit_test(test_planes_apart),
         cmocka_unit_test(test_names_and_numbers),
         cmocka_unit_test(test_find_takes_any_case_and_other_names),
         cmocka_unit_test(test_sizes),

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MCF's types with a scale for 32 elements: what the scalar reference and the kernels share. q8 and
+ * q4 have an f16 scale a block; k6, k4, k3 and k2 an f16 scale for eight blocks of a row (a super)
+ * and six bits for each block, in 32nds of it. Codes are signed, two's complement, packed from the
+ * lowest bit up; the most negative one is not used. MCF specification, "Quantization (v1.0)". */
+#ifndef TARE_ENCODING_MCF_H
+#define TARE_ENCODING_MCF_H
+
+#include "encoding/numbers.h"
+#include "encoding/scalar.h"
+
+enum {
+    TARE_MCF_BLOCK = 32,
+    TARE_MCF_BLOCKS = 8, /* of a super */
+    TARE_MCF_SUPER = TARE_MCF_BLOCK * TARE_MCF_BLOCKS,
+    TARE_MCF_MAX_SUB = 63,
+};
+
+/* A row's planes. */
+typedef struct tare_mcf_row {
+    uint8_t *supers; /* NULL: scales */
+    uint8_t *scales; /* f16 a block, or the six bits a block */
+    uint8_t *codes;
+} tare_mcf_row;
+
+/* Largest code of so many bits. */
+static inline int tare_mcf_top(int bits) {
+    return (1 << (bits - 1)) - 1;
+}
+
+static inline uint64_t tare_mcf_n_blocks(uint64_t cols) {
+    return cols / TARE_MCF_BLOCK + (cols % TARE_MCF_BLOCK != 0);
+}
+static inline uint64_t tare_mcf_n_supers(uint64_t cols) {
+    return cols / TARE_MCF_SUPER + (cols % TARE_MCF_SUPER != 0);
+}
+
+/* 32 codes of `bits` bits in 4 * bits bytes. */
+void tare_mcf_pack(uint8_t *dst, const int8_t codes[TARE_MCF_BLOCK], int bits);
+void tare_mcf_unpack(int8_t codes[TARE_MCF_BLOCK], const uint8_t *src, int bits);
+
+/* Half away from zero, held to [-top, top]; what is no number gives 0. */
+static inline int8_t tare_mcf_code(float x, float scale, int top) {
+    float t = roundf(x / scale);
+    if (!(t == t)) return 0;
+    return (int8_t)(t < (float)-top ? -top : t > (float)top ? top : (int)t);
+}
+/* The six bits of a block: its scale in 32nds of the super as stored. */
+static inline uint8_t tare_mcf_sub(float scale, float super) {
+    if (!(scale > 0)) return 0;
+    float t = roundf(32.0f * scale / super);
+    return (uint8_t)(t >= 1 ? t < TARE_MCF_MAX_SUB ? (int)t : TARE_MCF_MAX_SUB : 1);
+}
+static inline float tare_mcf_scale(float super, uint8_t sub) {
+    return super * ((float)(sub & 63) / 32.0f);
+}
+
+/* Row r of some rows. */
+tare_mcf_row tare_mcf_row_at(const tare_rows_mut *rows, uint64_t r, int bits, bool has_supers);
+
+/* Encodes what was loaded of one super: n blocks (1 for a type without supers), padded with zeros.
+ * importance: as many weights, or NULL. */
+typedef void (*tare_mcf_encode_fn)(const tare_mcf_row *at, const float *x, const float *importance,
+                                   int n_blocks, int bits);
+/* Walks rows super by super (block by block where there are none), values held to the bounds. */
+void tare_mcf_encode_rows(const tare_rows_mut *dst, const float *src,
+                          const tare_encode_params *params, int bits, bool has_supers,
+                          tare_mcf_encode_fn encode);
+
+/* The scalar reference. */
+void tare_mcf_decode_rows(float *dst, const tare_rows *src, int bits, bool has_supers);
+void tare_mcf_encode_block(const tare_mcf_row *at, const float *x, const float *importance,
+                           int n_blocks, int bits);
+void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *importance,
+                           int n_blocks, int bits);
+
+/* X(name, ID, bits, has_supers) */
+#define TARE_MCF_TYPES(X)                                                                          \
+    X(q8, Q8, 8, false)                                                                            \
+    X(q4, Q4, 4, false)                                                                            \
+    X(k6, K6, 6, true)                                                                             \
+    X(k4, K4, 4, true)                                                                             \
+    X(k3, K3, 3, true)                                                                             \
+    X(k2, K2, 2, true)
+
+#define TARE_MCF_DECLARE(name, ID, bits, has_supers)                                               \
+    void tare_decode_##name##_c(float *dst, const tare_rows *src);                                 \
+    void tare_encode_##name##_c(const tare_rows_mut *dst, const float *src,                        \
+                                const tare_encode_params *params);
+TARE_MCF_TYPES(TARE_MCF_DECLARE)
+#undef TARE_MCF_DECLARE
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MCF's int8 and int4: one scale for the whole tensor, and for activations a zero point. Codes
+ * follow each other without regard to rows, those of 4 bits two a byte, the first in the low half
+ * (MCF specification, "Family int*"). Symmetric: x = scale * code, the most negative code unused.
+ * With a zero point: x = scale * (code - zero), the whole range of codes. */
+#include "base/arith.h"
+#include "encoding/numbers.h"
+#include "encoding/scalar.h"
+
+typedef struct form {
+    int bits;
+    bool has_zero;
+} form;
+
+static size_t codes_plane(const form *f) {
+    return f->has_zero ? 2 : 1;
+}
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+static int code_at(const uint8_t *codes, size_t i, int bits) {
+    if (bits == 8) return (int8_t)codes[i];
+    int nibble = codes[i / 2] >> (i % 2 * 4) & 15;
+    return (nibble ^ 8) - 8;
+}
+
+static void decode(float *dst, const tare_rows *src, const form *f) {
+    const uint8_t *codes = src->planes[codes_plane(f)];
+    float scale = tare_f32_of_bits(tare_load_le32(src->planes[0]));
+    float zero = f->has_zero ? tare_f32_of_bits(tare_load_le32(src->planes[1])) : 0;
+    size_t n = tare_rows_count(src);
+    for (size_t i = 0; i < n; i++) {
+        float code = (float)code_at(codes, i, f->bits);
+        tare_put_f32(dst, i, scale * (f->has_zero ? code - zero : code));
+    }
+}
+
+/* ---- encode ---------------------------------------------------------------------------------- */
+
+typedef struct bounds {
+    float min, max;
+} bounds;
+
+/* The caller's, else those of the rows. NaN is passed over. */
+static bounds bounds_of(const float *src, size_t n, const tare_encode_params *params) {
+    bounds b = {0, 0};
+    if (params && params->has_clip) return (bounds){params->clip_min, params->clip_max};
+    for (size_t i = 0; i < n; i++) {
+        float v = tare_get_f32(src, i);
+        if (v < b.min) b.min = v;
+        if (v > b.max) b.max = v;
+    }
+    return b;
+}
+
+/* Half away from zero, held to [low, high]; what is no number gives 0. */
+static int rounded(float t, int low, int high) {
+    t = roundf(t);
+    if (!(t == t)) return 0;
+    return t < (float)low ? low : t > (float)high ? high : (int)t;
+}
+
+static void put_code(uint8_t *codes, size_t i, int code, int bits) {
+    if (bits == 8)
+        codes[i] = (uint8_t)code;
+    else if (i % 2 == 0)
+        codes[i / 2] = (uint8_t)(code & 15);
+    else
+        codes[i / 2] |= (uint8_t)((code & 15) << 4);
+}
+
+/* With a zero point, 0 has a code of its own: bounds that leave it out are moved to it. */
+static void encode(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                   const form *f) {
+    size_t n = tare_rows_mut_count(dst);
+    bounds b = bounds_of(src, n, params);
+    int top = (1 << (f->bits - 1)) - 1, low = f->has_zero ? -top - 1 : -top;
+    float scale = fmaxf(-b.min, b.max) / (float)top, zero = 0;
+    if (f->has_zero) {
+        float min = b.min < 0 ? b.min : 0, max = b.max > 0 ? b.max : 0;
+        scale = (max - min) / (float)(top - low);
+        zero = scale > 0 ? (float)rounded((float)low - min / scale, low, top) : 0;
+        tare_store_le32(dst->planes[1], tare_f32_bits(zero));
+    }
+    tare_store_le32(dst->planes[0], tare_f32_bits(scale));
+    for (size_t i = 0; i < n; i++) {
+        float v = tare_get_f32(src, i);
+        v = v < b.min ? b.min : v > b.max ? b.max : v;
+        int code = scale > 0 ? rounded(v / scale + zero, low, top) : 0;
+        put_code(dst->planes[codes_plane(f)], i, code, f->bits);
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define TYPES(X)                                                                                   \
+    X(int8, MCF_INT8, 8, false)                                                                    \
+    X(int4, MCF_INT4, 4, false)                                                                    \
+    X(int8_zero, MCF_INT8_ZERO, 8, true)                                                           \
+    X(int4_zero, MCF_INT4_ZERO, 4, true)
+
+#define DEFINE_TYPE(name, ID, bits, has_zero)                                                      \
+    static const form form_##name = {bits, has_zero};                                              \
+    static void decode_##name(float *dst, const tare_rows *src) {                                  \
+        decode(dst, src, &form_##name);                                                            \
+    }                                                                                              \
+    static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
+                              const tare_encode_params *params) {                                  \
+        encode(dst, src, params, &form_##name);                                                    \
+    }
+TYPES(DEFINE_TYPE)
+
+#define SET_TYPE(name, ID, bits, has_zero)                                                         \
+    k->decode[TARE_ENCODING_##ID] = decode_##name;                                                 \
+    k->encode[TARE_ENCODING_##ID] = encode_##name;                                                 \
+    k->encode_clipped[TARE_ENCODING_##ID] = encode_##name;
+
+void tare_kernels_init_mcf_int(tare_kernels *k) {
+    TYPES(SET_TYPE)
+}
