@@ -283,8 +283,24 @@ typedef struct cli_write {
     cli_list type_rules;
     uint64_t shard_size, align;
     bool opaque, verify;
-    const tare_mix_options *mix; /* NULL: none */
+    const tare_mix_options *mix;               /* NULL: none */
+    cli_list include_weights, exclude_weights; /* entries of the matrix, by parts of their names */
+    cli_list override_kv;
+    bool keep_split;
 } cli_write;
+
+/* Keys of metadata to set; texts are the caller's. `items` is freed with free(). */
+typedef struct cli_overrides {
+    tare_metadata *items;
+    size_t n;
+} cli_overrides;
+
+/* Adds those of --override-kv; false after saying what is wrong. */
+bool cli_overrides_parse(cli_overrides *out, const cli_command *command, const tare_model *model,
+                         const cli_list *texts);
+/* Adds what llama-quantize says about the importance matrix it used. */
+void cli_overrides_importance(cli_overrides *out, const tare_importance *importance,
+                              const char *path);
 
 /* Plans and writes `in` to `path` ("-": standard output), says what was done; an exit code. */
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,

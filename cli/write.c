@@ -87,6 +87,10 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     for (size_t i = 0; i < write->type_rules.n; i++) {
         if (!parse_rule(command, &rules[i], write->type_rules.items[i])) return false;
     }
+    if (write->keep_split && write->shard_size) {
+        cli_usage(command, "--keep-split and --shard-size exclude each other");
+        return false;
+    }
     if (write->align > UINT32_MAX) {
         cli_usage(command, "--align: at most %u", UINT32_MAX);
         return false;
@@ -108,6 +112,7 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     options->strict = cli.strict;
     options->no_sync = cli.no_sync;
     options->mix = write->mix;
+    options->keep_split = write->keep_split;
     options->report = report;
     options->progress = cli_progress;
     return true;
@@ -337,36 +342,68 @@ static int failed(const cli_command *command, const tare_error *err, const char 
     return cli_fail(err, in_path);
 }
 
-static int open_importance(tare_importance **out, const char *path, tare_report *report) {
+static int open_importance(tare_importance **out, const cli_command *command,
+                           const cli_write *write, tare_report *report) {
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     tare_error err;
+    const cli_list *in = &write->include_weights, *ex = &write->exclude_weights;
     options.report = report;
     *out = NULL;
-    if (!path || tare_importance_open_path(out, path, &options, &err) == TARE_OK) return 0;
-    return failed(NULL, &err, path, report);
+    if (in->n && ex->n)
+        return cli_usage(command, "--include-weights and --exclude-weights exclude each other");
+    if ((in->n || ex->n) && !write->imatrix)
+        return cli_usage(command, "--%s-weights choose from a matrix: --imatrix FILE",
+                         in->n ? "include" : "exclude");
+    if (!write->imatrix) return 0;
+    if (tare_importance_open_path(out, write->imatrix, &options, &err) != TARE_OK)
+        return failed(NULL, &err, write->imatrix, report);
+    if (in->n) tare_importance_select(*out, in->items, in->n, true);
+    if (ex->n) tare_importance_select(*out, ex->items, ex->n, false);
+    return 0;
+}
+
+/* What a plan is made of, and has to outlive it. */
+typedef struct parts {
+    tare_type_rule *rules;
+    tare_importance *importance;
+    cli_overrides overrides;
+} parts;
+
+static int open_parts(parts *p, tare_convert_options *options, const cli_command *command,
+                      const tare_model *in, const cli_write *write, tare_report *report) {
+    p->rules = cli_alloc(write->type_rules.n, sizeof *p->rules);
+    if (!fill_options(command, options, write, report, p->rules) ||
+        !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
+        return CLI_USAGE;
+    int code = open_importance(&p->importance, command, write, report);
+    if (code != 0) return code;
+    if (p->importance && write->mix)
+        cli_overrides_importance(&p->overrides, p->importance, write->imatrix);
+    options->importance = p->importance;
+    options->overrides = p->overrides.items;
+    options->n_overrides = p->overrides.n;
+    return 0;
+}
+
+static void close_parts(parts *p, const cli_write *write) {
+    tare_importance_free(p->importance);
+    free(p->overrides.items);
+    for (size_t i = 0; p->rules && i < write->type_rules.n; i++)
+        free((char *)(uintptr_t)p->rules[i].pattern);
+    free(p->rules);
 }
 
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
                     const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    tare_type_rule *rules = cli_alloc(write->type_rules.n, sizeof *rules);
-    tare_importance *importance = NULL;
+    parts p = {0};
     tare_plan *plan = NULL;
     tare_error err;
     char words[120];
-    int code = CLI_USAGE;
-    if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) goto out;
-    if (!write->to && !tare_format_of_path(out_path)) {
-        no_format(command);
-        goto out;
-    }
-    if (!fill_options(command, &options, write, report, rules)) goto out;
-    int opened = open_importance(&importance, write->imatrix, report);
-    if (opened != 0) {
-        code = opened;
-        goto out;
-    }
-    options.importance = importance;
+    if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
+    if (!write->to && !tare_format_of_path(out_path)) return no_format(command);
+    int code = open_parts(&p, &options, command, in, write, report);
+    if (code != 0) goto out;
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(plan, out_path, &err);
     /* A failure is one line; what a target cannot hold is the reason of some, and named. */
@@ -380,8 +417,6 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
 out:
     tare_plan_free(plan);
-    tare_importance_free(importance);
-    for (size_t i = 0; i < write->type_rules.n; i++) free((char *)(uintptr_t)rules[i].pattern);
-    free(rules);
+    close_parts(&p, write);
     return code;
 }

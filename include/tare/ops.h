@@ -94,6 +94,7 @@ typedef struct tare_convert_options {
     const tare_importance *importance; /* weighs the errors of encoders; must outlive the plan */
     const tare_mix_options *mix; /* chooses the type of every tensor that `rules` leave; not beside
                                     `type`. A rule then is for tensors only that a mix may touch */
+    bool keep_split;             /* as many files as the input has, with its tensors in each */
     const tare_metadata *overrides; /* keys of the model to set: numbers, bools, texts */
     size_t n_overrides;
 } tare_convert_options;

@@ -217,12 +217,18 @@ static tare_status part_size(const tare_gguf_writer *w, const part *p, uint64_t 
                : tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
 }
 
-/* How far a shard that begins at p->first goes: as long as the whole file stays within the size;
- * but a tensor that would be too large for any shard has one of its own. */
-static tare_status fill_part(const tare_gguf_writer *w, part *p, uint64_t bare_keys,
-                             tare_error *err) {
+/* How far shard `number`, which begins at p->first, goes: as the caller wants, else as long as the
+ * whole file stays within the size; but a tensor that would be too large for any shard has one of
+ * its own. */
+static tare_status fill_part(const tare_gguf_writer *w, part *p, uint64_t number,
+                             uint64_t bare_keys, tare_error *err) {
     uint64_t infos = 0, running = 0, relative, header, size;
+    const uint32_t *part_of = w->options->part_of;
     p->end = p->first;
+    if (part_of) {
+        while (p->end < w->c->n_tensors && part_of[p->end] == number) p->end++;
+        return TARE_OK;
+    }
     for (size_t i = p->first; i < w->c->n_tensors; i++) {
         infos += info_size(&w->c->tensors[i]);
         TARE_TRY(place_next(w, i, &relative, &running, err));
@@ -261,7 +267,7 @@ static tare_status walk_shards(tare_gguf_writer *w, uint64_t count, uint64_t *n,
             p.n_keys = w->n_keys + n_own;
             p.keys_size += w->keys_size;
         }
-        TARE_TRY(fill_part(w, &p, bare_keys, err));
+        TARE_TRY(fill_part(w, &p, *n, bare_keys, err));
         if (count) {
             char *name = tare_arena_take(w->plan->arena, name_size);
             if (!name) return tare_fail(err, TARE_ERR_NOMEM, "shard name");
@@ -272,7 +278,7 @@ static tare_status walk_shards(tare_gguf_writer *w, uint64_t count, uint64_t *n,
         first = p.end;
         if (++*n > MOST_SHARDS || *n > w->options->limits->shards)
             return tare_fail(err, TARE_ERR_LIMIT, "more shards than GGUF can count");
-    } while (first < w->c->n_tensors);
+    } while (first < w->c->n_tensors || *n < w->options->n_parts);
     return TARE_OK;
 }
 
@@ -281,7 +287,7 @@ static tare_status walk_shards(tare_gguf_writer *w, uint64_t count, uint64_t *n,
 static tare_status write_all(tare_gguf_writer *w, tare_error *err) {
     part whole = {.end = w->c->n_tensors};
     uint64_t size, n, again;
-    bool shards = w->options->shard_size > 0;
+    bool shards = w->options->shard_size > 0 || w->options->part_of;
     TARE_TRY(tare_gguf_list_keys(w, shards, err));
     whole.keys = w->keys;
     whole.n_keys = w->n_keys;
@@ -289,7 +295,7 @@ static tare_status write_all(tare_gguf_writer *w, tare_error *err) {
     if (!shards) return write_part(w, &whole, NULL, err);
     w->plan->is_directory = true;
     TARE_TRY(part_size(w, &whole, &size, err));
-    if (size <= w->options->shard_size) {
+    if (!w->options->part_of && size <= w->options->shard_size) {
         const char *stem = w->options->stem ? w->options->stem : "model";
         size_t name_size = strlen(stem) + sizeof ".gguf";
         char *name = tare_arena_take(w->plan->arena, name_size);
@@ -305,6 +311,7 @@ static tare_status write_all(tare_gguf_writer *w, tare_error *err) {
 static void choose_layout(tare_gguf_writer *w) {
     const tare_layout *l = w->c->layout;
     if (!w->options->is_identity || !is_gguf(l) || !l->detail || w->options->shard_size) return;
+    if (w->options->part_of) return;
     if (w->alignment != l->alignment) return;
     w->kept = l;
     w->detail = l->detail;

@@ -257,6 +257,18 @@ static tare_status base_size(tare_safetensors_writer *w, bool with_ours, uint64_
     return status;
 }
 
+/* Cuts the catalog as the caller wants it. */
+static void cut_as_told(const tare_safetensors_writer *w, tare_safetensors_part *parts, size_t *n) {
+    const uint32_t *part_of = w->options->part_of;
+    *n = 1;
+    parts[0] = (tare_safetensors_part){.is_first = true};
+    for (size_t i = 0; i < w->catalog->n_tensors; i++) {
+        if (i > 0 && part_of[i] != part_of[i - 1])
+            parts[(*n)++] = (tare_safetensors_part){.first = i};
+        parts[*n - 1].n++;
+    }
+}
+
 /* Cuts the catalog into parts whose files are at most shard_size bytes, or hold one tensor. */
 static tare_status cut(tare_safetensors_writer *w, tare_safetensors_part *parts, size_t *n,
                        tare_error *err) {
@@ -337,6 +349,7 @@ static tare_status plan_directory(tare_safetensors_writer *w, tare_error *err) {
     if (!parts) return tare_fail(err, TARE_ERR_NOMEM, "shards");
     parts[0] = (tare_safetensors_part){.n = n_tensors, .is_first = true};
     if (w->options->shard_size) TARE_TRY(cut(w, parts, &n, err));
+    if (w->options->part_of) cut_as_told(w, parts, &n);
     for (size_t i = 0; i < n; i++) {
         TARE_TRY(name_part(w, &parts[i], i, n, err));
         TARE_TRY(plan_part(w, &parts[i], err));
@@ -387,7 +400,7 @@ tare_status tare_safetensors_plan_files(tare_write_plan *out, const tare_catalog
     TARE_TRY(check(catalog, options, err));
     TARE_TRY(make_pairs(&w, err));
     out->is_big_endian = false;
-    out->is_directory = out->is_directory || options->shard_size > 0;
+    out->is_directory = out->is_directory || options->shard_size > 0 || options->part_of;
     if (tare_safetensors_can_splice(&w)) return tare_safetensors_splice(&w, err);
     if (out->is_directory) return plan_directory(&w, err);
     tare_safetensors_part whole = {.n = catalog->n_tensors, .is_first = true};

@@ -49,9 +49,11 @@ typedef struct tare_write_options {
                                  resources into its header reads them from here. NULL: computed,
                                  resources have bytes */
     tare_byte_order order;
-    uint32_t alignment;  /* 0: the layout's, else the format's */
-    uint64_t shard_size; /* 0: one file */
-    const char *stem;    /* base name of the output without suffix, for shard names */
+    uint32_t alignment;      /* 0: the layout's, else the format's */
+    uint64_t shard_size;     /* 0: one file */
+    const uint32_t *part_of; /* the shard of each tensor, ascending, below n_parts; NULL: by size */
+    uint32_t n_parts;
+    const char *stem; /* base name of the output without suffix, for shard names */
     tare_report *report;
     const tare_limits *limits;
 } tare_write_options;

@@ -109,6 +109,26 @@ static tare_status check_unknown(const tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
+/* The shard of the input that each tensor lies in, where these are kept. Every file of a GGUF set
+ * counts, even one without tensors; of a directory only those that have some. */
+static tare_status keep_split(const tare_plan *p, tare_arena *arena, tare_write_options *options,
+                              tare_error *err) {
+    bool is_set = strcmp(p->in->format, tare_format_gguf.name) == 0;
+    uint32_t *part_of = TARE_NEW_ARRAY(arena, uint32_t, p->catalog.n_tensors), last_file = 0;
+    if (!part_of) return tare_fail(err, TARE_ERR_NOMEM, "shards");
+    options->n_parts = is_set ? (uint32_t)p->in->n_files : 0;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) {
+        uint32_t file = p->in->catalog.tensors[p->tensors[i].source].planes[0].file;
+        if (i > 0 && file < last_file)
+            return tare_fail(err, TARE_ERR_UNSUPPORTED, "the tensors of the shards are mixed");
+        if (!is_set && (i == 0 || file != last_file)) options->n_parts++;
+        part_of[i] = is_set ? file : options->n_parts - 1;
+        last_file = file;
+    }
+    options->part_of = options->n_parts > 1 ? part_of : NULL;
+    return TARE_OK;
+}
+
 static tare_status lay_out(tare_plan *p, tare_error *err) {
     tare_write_options options = {.is_identity = p->is_identity,
                                   .source = p->in,
@@ -119,6 +139,7 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
                                   .report = p->options.report,
                                   .limits = &p->limits};
     if (!options.stem) return tare_fail(err, TARE_ERR_NOMEM, "output name");
+    if (p->options.keep_split) TARE_TRY(keep_split(p, &p->arena, &options, err));
     p->files.arena = &p->arena;
     TARE_TRY(p->format->plan(&p->files, &p->catalog, &options, err));
     for (size_t i = 0; i < p->files.n_extents; i++) {
@@ -155,6 +176,7 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
     TARE_REQUIRE(opt.n_rules == 0 || opt.rules, err);
     TARE_REQUIRE(!opt.type || !opt.mix, err);
+    TARE_REQUIRE(!opt.keep_split || opt.shard_size == 0, err);
     TARE_REQUIRE(opt.n_overrides == 0 || opt.overrides, err);
     tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&mix, sizeof mix, opt.mix, err));

@@ -90,6 +90,7 @@ tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tar
     const tare_importance *importance = plan->options.importance;
     tare_mix_request request = {.options = &plan->mix,
                                 .manual = manual,
+                                .by_file = plan->options.keep_split,
                                 .has_importance = importance && importance->n_entries > 0};
     bool has_roles;
     *out = TARE_NEW_ARRAY(arena, tare_mix_choice, plan->in->catalog.n_tensors);

@@ -298,7 +298,8 @@ static bool is_identity(const decider *d) {
     tare_byte_order order = layout->is_big_endian ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
     if (o->order != TARE_ORDER_KEEP && o->order != order) return false;
     if (o->alignment != 0 && o->alignment != layout->alignment) return false;
-    if (o->shard_size != 0 || (p->in->n_files > 1 && !p->format->is_directory)) return false;
+    if (o->shard_size != 0 || o->keep_split || (p->in->n_files > 1 && !p->format->is_directory))
+        return false;
     if (o->n_overrides > 0) return false;
     if (p->mix.mix && p->mix.mix->type) return false; /* general.file_type names the mix */
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
