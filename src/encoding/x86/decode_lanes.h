@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "encoding/scalar.h"
+#include "encoding/x86/ahead.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -88,11 +89,16 @@ INLINE void leave_in_memory(const void *p) {
 
 /* ---- from bytes to floats -------------------------------------------------------------------- */
 
+/* Vector i of a result. */
+INLINE void put(float *dst, int i, vec a) {
+    if (i * LANES % 16 == 0) fetch_ahead(dst + i * LANES);
+    store(dst + i * LANES, a);
+}
+
 /* The first 16 elements under one scale, the others under another. */
 INLINE void store_scaled_halves(float *dst, __m256i codes, vec d0, vec d1) {
     block32 x = floats_of(codes);
-    for (int i = 0; i < VECTORS; i++)
-        store(dst + i * LANES, mul(x.v[i], i < VECTORS / 2 ? d0 : d1));
+    for (int i = 0; i < VECTORS; i++) put(dst, i, mul(x.v[i], i < VECTORS / 2 ? d0 : d1));
 }
 INLINE void store_scaled(float *dst, __m256i codes, vec d) {
     store_scaled_halves(dst, codes, d, d);
@@ -103,7 +109,7 @@ INLINE void store_moved_halves(float *dst, __m256i codes, vec d0, vec d1, vec m0
     block32 x = floats_of(codes);
     for (int i = 0; i < VECTORS; i++) {
         bool is_first = i < VECTORS / 2;
-        store(dst + i * LANES, add(mul(x.v[i], is_first ? d0 : d1), is_first ? m0 : m1));
+        put(dst, i, add(mul(x.v[i], is_first ? d0 : d1), is_first ? m0 : m1));
     }
 }
 INLINE void store_moved(float *dst, __m256i codes, vec d, vec m) {

@@ -48,8 +48,7 @@ INLINE ivec f4_bits(ivec codes) {
 #define DEFINE_BLOCK(name, load)                                                                   \
     INLINE void block_##name(float *dst, const uint8_t *block) {                                   \
         ints32 codes = ints_of(load(block));                                                       \
-        for (int i = 0; i < VECTORS; i++)                                                          \
-            store(dst + i * LANES, of_bits(name##_bits(codes.v[i])));                              \
+        for (int i = 0; i < VECTORS; i++) put(dst, i, of_bits(name##_bits(codes.v[i])));           \
     }
 
 /* Nibbles in the order of their elements, the low one of each byte first. */

@@ -6,22 +6,34 @@
 #include <immintrin.h>
 
 #include "encoding/scalar.h"
+#include "encoding/x86/ahead.h"
 #include "encoding/x86/x86.h"
 
+static inline void store_f16(float *dst, const uint8_t *p) {
+    _mm256_storeu_ps(dst, _mm256_cvtph_ps(_mm_loadu_si128((const void *)p)));
+}
 static void decode_f16(float *dst, const tare_rows *src) {
     const uint8_t *p = src->planes[0];
     size_t n = tare_rows_count(src), i = 0;
-    for (; n - i >= 8; i += 8)
-        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p + 2 * i))));
+    for (; n - i >= 16; i += 16) {
+        fetch_ahead(dst + i);
+        store_f16(dst + i, p + 2 * i);
+        store_f16(dst + i + 8, p + 2 * i + 16);
+    }
     if (i < n) tare_decode_run(tare_decode_f16_c, dst + i, p + 2 * i, n - i);
 }
 
+static inline void store_bf16(float *dst, const uint8_t *p) {
+    __m256i h = _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p));
+    _mm256_storeu_si256((void *)dst, _mm256_slli_epi32(h, 16));
+}
 static void decode_bf16(float *dst, const tare_rows *src) {
     const uint8_t *p = src->planes[0];
     size_t n = tare_rows_count(src), i = 0;
-    for (; n - i >= 8; i += 8) {
-        __m256i h = _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(p + 2 * i)));
-        _mm256_storeu_si256((void *)(dst + i), _mm256_slli_epi32(h, 16));
+    for (; n - i >= 16; i += 16) {
+        fetch_ahead(dst + i);
+        store_bf16(dst + i, p + 2 * i);
+        store_bf16(dst + i + 8, p + 2 * i + 16);
     }
     if (i < n) tare_decode_run(tare_decode_bf16_c, dst + i, p + 2 * i, n - i);
 }

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "encoding/scalar.h"
+#include "encoding/x86/ahead.h"
 #include "encoding/x86/x86.h"
 
 /* The first n of 16 lanes. */
@@ -18,6 +19,7 @@ static void decode_f16(float *dst, const tare_rows *src) {
     for (size_t i = 0; i < n; i += 16) {
         __mmask16 lanes = first_lanes(n - i);
         __m256i h = _mm256_maskz_loadu_epi16(lanes, p + 2 * i);
+        fetch_ahead(dst + i);
         _mm512_mask_storeu_ps(dst + i, lanes, _mm512_cvtph_ps(h));
     }
 }
@@ -28,6 +30,7 @@ static void decode_bf16(float *dst, const tare_rows *src) {
     for (size_t i = 0; i < n; i += 16) {
         __mmask16 lanes = first_lanes(n - i);
         __m512i h = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, p + 2 * i));
+        fetch_ahead(dst + i);
         _mm512_mask_storeu_epi32(dst + i, lanes, _mm512_slli_epi32(h, 16));
     }
 }
