@@ -51,7 +51,8 @@ static const tare_iq_form form_iq3_s = {.lattice = TARE_LATTICE_IQ3_S,
                                         .zero_below = 0,
                                         .sigma_factor = 2,
                                         .stored_factor = 1.033f,
-                                        .refines_all = true};
+                                        .refines_all = true,
+                                        .skips_empty = true};
 
 /* The scale of one sub-block, and its points; false where it counts as empty. `start` is the scale
  * of a search over plain integers, for the formats that begin with one. */
@@ -72,12 +73,30 @@ static bool search_sub(float *found, tare_iq_sub *b, const tare_iq_form *form,
     return true;
 }
 
+/* ggml's iq3_s writes the low bytes of points, and the signs, of the sub-blocks that are not empty
+ * one after the other, but the ninth bits of points and the scales at their places: what follows a
+ * sub-block of zeros decodes to other numbers. The default quality is ggml's, byte for byte, in
+ * this too. */
+static void skip_empty(tare_iq_codes *codes, const bool *is_empty) {
+    uint8_t low[64] = {0}, signs[32] = {0};
+    int to = 0;
+    for (int j = 0; j < 8; j++) {
+        if (is_empty[j]) continue;
+        for (int k = 0; k < 8; k++) low[8 * to + k] = (uint8_t)codes->points[8 * j + k];
+        memcpy(signs + 4 * to, codes->signs + 4 * j, 4);
+        to++;
+    }
+    for (int k = 0; k < 64; k++) codes->points[k] = (uint16_t)(low[k] | (codes->points[k] & ~255));
+    memcpy(codes->signs, signs, sizeof signs);
+}
+
 /* The codes of super-block `at` of a chunk that is split; starts: as above, of its sub-blocks. */
 static void encode_super(tare_iq_codes *codes, tare_iq_chunk *c, size_t at, const float *starts,
                          const tare_iq_form *form, const tare_iq_searches *by) {
     const tare_lattice *l = tare_lattice_get(form->lattice);
     int n_subs = 256 / form->sub, n_groups = form->sub / l->lanes;
     float scales[16], max = 0;
+    bool is_empty[16];
     memset(codes, 0, sizeof *codes);
     memcpy(codes->signs, c->signs + at / 8, sizeof codes->signs);
     for (int j = 0; j < n_subs; j++) {
@@ -85,8 +104,8 @@ static void encode_super(tare_iq_codes *codes, tare_iq_chunk *c, size_t at, cons
         tare_iq_sub b = {c->magnitudes + from, c->weights + from, c->roots + from, {0}};
         uint8_t *signs = codes->signs + j * form->sub / 8;
         scales[j] = 0;
-        if (!search_sub(&scales[j], &b, form, by, starts[j]))
-            memset(signs, 0, (size_t)form->sub / 8);
+        is_empty[j] = !search_sub(&scales[j], &b, form, by, starts[j]);
+        if (is_empty[j]) memset(signs, 0, (size_t)form->sub / 8);
         if (scales[j] < 0) {
             scales[j] = -scales[j];
             for (int k = 0; k < form->sub / 8; k++)
@@ -95,6 +114,7 @@ static void encode_super(tare_iq_codes *codes, tare_iq_chunk *c, size_t at, cons
         max = max > scales[j] ? max : scales[j];
         memcpy(codes->points + j * n_groups, b.points, sizeof b.points[0] * (size_t)n_groups);
     }
+    if (form->skips_empty) skip_empty(codes, is_empty);
     codes->is_empty = max == 0;
     if (codes->is_empty) return;
     float d = max / 31;

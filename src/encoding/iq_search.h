@@ -23,6 +23,7 @@ typedef struct tare_iq_form {
     bool has_even_signs;   /* the number of minus signs of eight elements is even */
     bool starts_by_search; /* the first scale comes from a search over plain integers */
     bool refines_all;      /* the last pass takes groups on the codebook too */
+    bool skips_empty;      /* an empty sub-block gets no place among points and signs */
 } tare_iq_form;
 
 /* Two super-blocks, so that sub-blocks of 32 too fill the lanes of a vector. */

@@ -17,7 +17,7 @@
 #include "base/bytes.h"
 #include "encoding/kernels.h"
 
-enum { COUNT = 1 << 15 };
+enum { COUNT = 1 << 15, ROW = 1024 };
 
 static uint64_t random_state;
 
@@ -102,6 +102,30 @@ static uint64_t digest_of_encoded(const tare_kernels *k, const tare_encoding *e)
     return digest;
 }
 
+/* The same numbers with runs of zeros among them, in rows with importance: squares of integers,
+ * some of them 0. */
+static uint64_t digest_of_weighted(const tare_kernels *k, const tare_encoding *e) {
+    if (!k->encode_weighted[e->id]) return 0;
+    enum { N = COUNT / 4 };
+    float *values = malloc(sizeof(float) * COUNT), importance[ROW];
+    uint8_t *bytes = malloc(size_of(e, N));
+    assert_non_null(values);
+    assert_non_null(bytes);
+    fill_floats(values, TARE_ENCODING_Q2_K);
+    for (size_t b = 32 * 3; b < COUNT; b += 32 * 7) memset(values + b, 0, 32 * sizeof *values);
+    for (size_t i = 0; i < ROW; i++) {
+        uint32_t root = (uint32_t)(next_random() >> 54);
+        importance[i] = (float)(root * root / 64) * 0x1p-8f;
+    }
+    tare_rows_mut rows = {{bytes}, N / ROW, ROW};
+    tare_encode_params params = {.importance = importance};
+    k->encode_weighted[e->id](&rows, values, &params);
+    uint64_t digest = fnv(FNV_START, bytes, size_of(e, N));
+    free(values);
+    free(bytes);
+    return digest;
+}
+
 /* Any NaN counts as the same NaN. */
 static uint64_t digest_of_decoded(const tare_kernels *k, const tare_encoding *e) {
     if (!k->decode[e->id]) return 0;
@@ -126,45 +150,60 @@ static uint64_t digest_of_decoded(const tare_kernels *k, const tare_encoding *e)
 
 typedef struct golden {
     tare_encoding_id id;
-    uint64_t encoded, decoded; /* 0: not to be had */
+    uint64_t encoded, decoded, weighted; /* 0: not to be had */
 } golden;
 
 static const golden goldens[] = {
-    {TARE_ENCODING_F16, UINT64_C(0x2e218aa460bfec3b), UINT64_C(0xe71ebd95baf0d056)},
-    {TARE_ENCODING_BF16, UINT64_C(0xb980251fe8c8d4f5), UINT64_C(0x657ff45eaca37a2a)},
-    {TARE_ENCODING_F8_E4M3, UINT64_C(0x30aed78fecb0f6a2), UINT64_C(0xdd1d0ad1965ed420)},
-    {TARE_ENCODING_F8_E5M2, UINT64_C(0x8089c6f2a77b3a83), UINT64_C(0x75802408bd83fb15)},
-    {TARE_ENCODING_F8_E4M3FNUZ, UINT64_C(0x121e3a327e68864c), UINT64_C(0x8006a7d18d849d70)},
-    {TARE_ENCODING_F8_E5M2FNUZ, UINT64_C(0x499e50838b2c95ac), UINT64_C(0x3f878696597be6da)},
-    {TARE_ENCODING_F8_E8M0, 0, UINT64_C(0xac8e0218d67ad455)},
-    {TARE_ENCODING_F4, UINT64_C(0x50c9d0b50a889149), UINT64_C(0x0f8d5ed341cfb898)},
-    {TARE_ENCODING_Q4_0, UINT64_C(0x5b75106f8fb2cfff), UINT64_C(0xe422447034e209c3)},
-    {TARE_ENCODING_Q4_1, UINT64_C(0xe75d044f9e7a098c), UINT64_C(0x8dfeda2a5a525598)},
-    {TARE_ENCODING_Q5_0, UINT64_C(0x7d438fa6c5a538d7), UINT64_C(0xc290eaef38a5c580)},
-    {TARE_ENCODING_Q5_1, UINT64_C(0x1f0bcdcb69112fc8), UINT64_C(0xa2fb29b5956ec841)},
-    {TARE_ENCODING_Q8_0, UINT64_C(0xe5707189f75963dd), UINT64_C(0x49f2936668e4e2d5)},
-    {TARE_ENCODING_Q8_1, 0, UINT64_C(0x646b1c9a5da21fbe)},
-    {TARE_ENCODING_Q2_K, UINT64_C(0x60931be8cd5f52b7), UINT64_C(0xe317d0615ef2eed0)},
-    {TARE_ENCODING_Q3_K, UINT64_C(0x95b665729dc75164), UINT64_C(0xa19054265e53e215)},
-    {TARE_ENCODING_Q4_K, UINT64_C(0x659dbd1b754112c6), UINT64_C(0xffff03e0c2db629c)},
-    {TARE_ENCODING_Q5_K, UINT64_C(0xda3e1c5663c7d4d8), UINT64_C(0x27b7027f4c24a5e7)},
-    {TARE_ENCODING_Q6_K, UINT64_C(0x8160363fa0841ad9), UINT64_C(0x3b1b264f0738ebfb)},
-    {TARE_ENCODING_Q8_K, 0, UINT64_C(0xa7a0f8bf91a5d39b)},
-    {TARE_ENCODING_IQ2_XXS, 0, UINT64_C(0x32c2c1b4b248191a)},
-    {TARE_ENCODING_IQ2_XS, 0, UINT64_C(0xb8b2455274e17590)},
-    {TARE_ENCODING_IQ2_S, UINT64_C(0x816ee488d7f4fa94), UINT64_C(0xc6c422ebb61f245e)},
-    {TARE_ENCODING_IQ3_XXS, UINT64_C(0x17c170443bcb80f8), UINT64_C(0xefd351dc4436645d)},
-    {TARE_ENCODING_IQ3_S, UINT64_C(0x99ada96b96a7d7ed), UINT64_C(0x19afaef7b475c6eb)},
-    {TARE_ENCODING_IQ1_S, 0, UINT64_C(0x67890f8ce3986299)},
-    {TARE_ENCODING_IQ1_M, UINT64_C(0x2f2e490219a5587d), UINT64_C(0x6e4cef9532d47f39)},
-    {TARE_ENCODING_IQ4_NL, UINT64_C(0x9bab6a6304f1f25a), UINT64_C(0x33b106e484dde44a)},
-    {TARE_ENCODING_IQ4_XS, UINT64_C(0x7613aa80ddcac509), UINT64_C(0xc6d197c29e1d0215)},
-    {TARE_ENCODING_TQ1_0, UINT64_C(0x61016ab80eba2b6e), UINT64_C(0xf68a7e72c91b857a)},
-    {TARE_ENCODING_TQ2_0, UINT64_C(0xeea4e143f7b62f22), UINT64_C(0x5688a88351417554)},
-    {TARE_ENCODING_MXFP4, UINT64_C(0x52b5e235d7e1d2d2), UINT64_C(0xbf9fbfb26ea9ac54)},
-    {TARE_ENCODING_NVFP4, UINT64_C(0x38252d6656b75a3a), UINT64_C(0x181b425d21f37e51)},
-    {TARE_ENCODING_Q1_0, UINT64_C(0xa1c10d1d6a330eb4), UINT64_C(0x008f1a21fd5680a5)},
-    {TARE_ENCODING_Q2_0, UINT64_C(0x8b51f502feed2795), UINT64_C(0x682c19157c48d94b)},
+    {TARE_ENCODING_F16, UINT64_C(0x2e218aa460bfec3b), UINT64_C(0xe71ebd95baf0d056), 0},
+    {TARE_ENCODING_BF16, UINT64_C(0xb980251fe8c8d4f5), UINT64_C(0x657ff45eaca37a2a), 0},
+    {TARE_ENCODING_F8_E4M3, UINT64_C(0x30aed78fecb0f6a2), UINT64_C(0xdd1d0ad1965ed420), 0},
+    {TARE_ENCODING_F8_E5M2, UINT64_C(0x8089c6f2a77b3a83), UINT64_C(0x75802408bd83fb15), 0},
+    {TARE_ENCODING_F8_E4M3FNUZ, UINT64_C(0x121e3a327e68864c), UINT64_C(0x8006a7d18d849d70), 0},
+    {TARE_ENCODING_F8_E5M2FNUZ, UINT64_C(0x499e50838b2c95ac), UINT64_C(0x3f878696597be6da), 0},
+    {TARE_ENCODING_F8_E8M0, 0, UINT64_C(0xac8e0218d67ad455), 0},
+    {TARE_ENCODING_F4, UINT64_C(0x50c9d0b50a889149), UINT64_C(0x0f8d5ed341cfb898), 0},
+    {TARE_ENCODING_Q4_0, UINT64_C(0x5b75106f8fb2cfff), UINT64_C(0xe422447034e209c3),
+     UINT64_C(0xc9d16829f8a1d3b0)},
+    {TARE_ENCODING_Q4_1, UINT64_C(0xe75d044f9e7a098c), UINT64_C(0x8dfeda2a5a525598),
+     UINT64_C(0x2ae7023364432976)},
+    {TARE_ENCODING_Q5_0, UINT64_C(0x7d438fa6c5a538d7), UINT64_C(0xc290eaef38a5c580),
+     UINT64_C(0x5e700949f6307f13)},
+    {TARE_ENCODING_Q5_1, UINT64_C(0x1f0bcdcb69112fc8), UINT64_C(0xa2fb29b5956ec841),
+     UINT64_C(0x2a27433fef021533)},
+    {TARE_ENCODING_Q8_0, UINT64_C(0xe5707189f75963dd), UINT64_C(0x49f2936668e4e2d5), 0},
+    {TARE_ENCODING_Q8_1, 0, UINT64_C(0x646b1c9a5da21fbe), 0},
+    {TARE_ENCODING_Q2_K, UINT64_C(0x60931be8cd5f52b7), UINT64_C(0xe317d0615ef2eed0),
+     UINT64_C(0x85072dc1ace0a1e8)},
+    {TARE_ENCODING_Q3_K, UINT64_C(0x95b665729dc75164), UINT64_C(0xa19054265e53e215),
+     UINT64_C(0x2e52cacd1f56e2d3)},
+    {TARE_ENCODING_Q4_K, UINT64_C(0x659dbd1b754112c6), UINT64_C(0xffff03e0c2db629c),
+     UINT64_C(0x67f65cf47c2137ad)},
+    {TARE_ENCODING_Q5_K, UINT64_C(0xda3e1c5663c7d4d8), UINT64_C(0x27b7027f4c24a5e7),
+     UINT64_C(0x94bcf2162c801548)},
+    {TARE_ENCODING_Q6_K, UINT64_C(0x8160363fa0841ad9), UINT64_C(0x3b1b264f0738ebfb),
+     UINT64_C(0xca301b7a440a4aab)},
+    {TARE_ENCODING_Q8_K, 0, UINT64_C(0xa7a0f8bf91a5d39b), 0},
+    {TARE_ENCODING_IQ2_XXS, 0, UINT64_C(0x32c2c1b4b248191a), UINT64_C(0x20fc2eb573d32fa9)},
+    {TARE_ENCODING_IQ2_XS, 0, UINT64_C(0xb8b2455274e17590), UINT64_C(0x6f1869518528f0a5)},
+    {TARE_ENCODING_IQ2_S, UINT64_C(0x816ee488d7f4fa94), UINT64_C(0xc6c422ebb61f245e),
+     UINT64_C(0x02d599e66eaf98c2)},
+    {TARE_ENCODING_IQ3_XXS, UINT64_C(0x17c170443bcb80f8), UINT64_C(0xefd351dc4436645d),
+     UINT64_C(0x2d644451d4067aa4)},
+    {TARE_ENCODING_IQ3_S, UINT64_C(0x99ada96b96a7d7ed), UINT64_C(0x19afaef7b475c6eb),
+     UINT64_C(0x491e791a43c5f1a3)},
+    {TARE_ENCODING_IQ1_S, 0, UINT64_C(0x67890f8ce3986299), UINT64_C(0x8c2b7369d8293e9b)},
+    {TARE_ENCODING_IQ1_M, UINT64_C(0x2f2e490219a5587d), UINT64_C(0x6e4cef9532d47f39),
+     UINT64_C(0xb231e2d00eccea94)},
+    {TARE_ENCODING_IQ4_NL, UINT64_C(0x9bab6a6304f1f25a), UINT64_C(0x33b106e484dde44a),
+     UINT64_C(0x03e6b77e1d91854c)},
+    {TARE_ENCODING_IQ4_XS, UINT64_C(0x7613aa80ddcac509), UINT64_C(0xc6d197c29e1d0215),
+     UINT64_C(0x5e6c125c0cdc3f2f)},
+    {TARE_ENCODING_TQ1_0, UINT64_C(0x61016ab80eba2b6e), UINT64_C(0xf68a7e72c91b857a), 0},
+    {TARE_ENCODING_TQ2_0, UINT64_C(0xeea4e143f7b62f22), UINT64_C(0x5688a88351417554), 0},
+    {TARE_ENCODING_MXFP4, UINT64_C(0x52b5e235d7e1d2d2), UINT64_C(0xbf9fbfb26ea9ac54), 0},
+    {TARE_ENCODING_NVFP4, UINT64_C(0x38252d6656b75a3a), UINT64_C(0x181b425d21f37e51), 0},
+    {TARE_ENCODING_Q1_0, UINT64_C(0xa1c10d1d6a330eb4), UINT64_C(0x008f1a21fd5680a5), 0},
+    {TARE_ENCODING_Q2_0, UINT64_C(0x8b51f502feed2795), UINT64_C(0x682c19157c48d94b), 0},
 };
 
 static void check_level(unsigned mask) {
@@ -174,9 +213,13 @@ static void check_level(unsigned mask) {
     for (size_t i = 0; i < sizeof goldens / sizeof goldens[0]; i++) {
         const tare_encoding *e = tare_encoding_get(goldens[i].id);
         uint64_t encoded = digest_of_encoded(&kernels, e), decoded = digest_of_decoded(&kernels, e);
-        if (encoded == goldens[i].encoded && decoded == goldens[i].decoded) continue;
-        print_error("%s: encoded 0x%016" PRIx64 ", decoded 0x%016" PRIx64 "\n", e->name, encoded,
-                    decoded);
+        uint64_t weighted = digest_of_weighted(&kernels, e);
+        if (encoded == goldens[i].encoded && decoded == goldens[i].decoded &&
+            weighted == goldens[i].weighted)
+            continue;
+        print_error("%s: encoded 0x%016" PRIx64 ", decoded 0x%016" PRIx64 ", weighted 0x%016" PRIx64
+                    "\n",
+                    e->name, encoded, decoded, weighted);
         is_same = false;
     }
     assert_true(is_same);
