@@ -86,25 +86,26 @@ int tare_lowest_minima(int *at, int most, const float *values, int n) {
 
 /* ---- one scale ------------------------------------------------------------------------------- */
 
-/* Takes the lowest point of the parabola on which the scale stands, if it lies lower. */
-static bool take_lower(tare_ideal *best, const tare_fit *fit, float scale) {
-    if (!(fit->qq > 0)) return false;
+/* Takes the lowest point of the parabola on which the scale stands, if it lies lower. Returns the
+ * error there. */
+static float take_lower(tare_ideal *best, const tare_fit *fit, float scale) {
+    if (!(fit->qq > 0)) return fit->error;
     float shift = fit->rq / fit->qq, error = fit->error - shift * fit->rq;
-    if (!(error < best->error)) return false;
-    *best = (tare_ideal){scale + shift, error, fit->qq};
-    return true;
+    if (error < best->error) *best = (tare_ideal){scale + shift, error, fit->qq};
+    return error;
 }
 
-/* Scales downwards from one that reaches the largest number, until what is cut off of it weighs
- * more than all the error of the best. */
+/* Scales downwards from one that reaches the largest number, until the error is well above the
+ * lowest, or what is cut off the largest number alone is. */
 static void walk_down(tare_ideal *best, const tare_part *p, float most, float weight, float sign) {
     enum { MOST_STEPS = 96 };
     float scale = 1.06f * most / p->reach;
     for (int i = 0; i < MOST_STEPS; i++, scale /= p->ratio) {
         tare_fit fit = p->fit(p, sign * scale);
-        take_lower(best, &fit, sign * scale);
+        float error = take_lower(best, &fit, sign * scale);
         float cut = most - p->reach * scale;
-        if (cut > 0 && weight * cut * cut > best->error) break;
+        if (error > p->patience * best->error || (cut > 0 && weight * cut * cut > best->error))
+            break;
     }
 }
 
@@ -125,7 +126,8 @@ tare_ideal tare_search_ideal(const tare_part *p) {
     for (int i = 0; i < 4; i++) {
         float scale = best.scale;
         tare_fit fit = p->fit(p, scale);
-        if (!take_lower(&best, &fit, scale)) break;
+        take_lower(&best, &fit, scale);
+        if (best.scale == scale) break;
     }
     return best;
 }
@@ -184,23 +186,24 @@ static float factor_of(const tare_super *s, int index) {
     return s->unit * (float)(s->first + s->step * index);
 }
 
-/* The index whose number is nearest to `number`, in units of the f16. */
-static int index_near(const tare_super *s, float number) {
-    float i = (number / s->unit - (float)s->first) / (float)s->step;
-    return (int)tare_round_clamped(i, 0, (float)(s->count - 1));
+/* Where among the indexes a number lies, in units of the f16. */
+static float place_of(const tare_super *s, float number) {
+    return (number / s->unit - (float)s->first) / (float)s->step;
 }
 
 /* The error to come if the parts keep their codes and only scales are rounded. */
 static float guess_error(const tare_ideal *ideal, const tare_super *s, float d) {
     float sum = 0, inverse = 1 / d;
     for (int j = 0; j < s->n_parts; j++) {
-        float off = d * factor_of(s, index_near(s, inverse * ideal[j].scale)) - ideal[j].scale;
+        float place = place_of(s, inverse * ideal[j].scale);
+        int index = (int)tare_round_clamped(place, 0, (float)(s->count - 1));
+        float off = d * factor_of(s, index) - ideal[j].scale;
         sum += ideal[j].qq * off * off;
     }
     return sum;
 }
 
-enum { WALK = 48, STARTS = 3 };
+enum { WALK = 48, MOST_STARTS = 4 };
 
 /* The f16s that look best: the lowest of the local minima of the guess. */
 static int find_starts(float *starts, const tare_ideal *ideal, const tare_super *s) {
@@ -216,21 +219,23 @@ static int find_starts(float *starts, const tare_ideal *ideal, const tare_super 
             guess[n++] = guess_error(ideal, s, d);
         }
     }
-    int minima[STARTS], n_starts = tare_lowest_minima(minima, STARTS, guess, n);
+    int minima[MOST_STARTS], n_starts = tare_lowest_minima(minima, s->n_starts, guess, n);
     for (int i = 0; i < n_starts; i++) starts[i] = at[minima[i]];
     return n_starts;
 }
 
-/* The best of three numbers around `index` for a part. */
-static tare_fit choose_index(uint8_t *index, const tare_part *p, const tare_super *s, float d,
-                             int near) {
+/* The best of the numbers around a part's ideal scale, as many as the search takes. */
+static tare_fit choose_index(int *index, const tare_part *p, const tare_super *s, float d,
+                             float ideal) {
     tare_fit best = {INFINITY, 0, 0};
-    int low = near > 0 ? near - 1 : 0, high = near + 1 < s->count ? near + 1 : s->count - 1;
-    for (int i = low; i <= high; i++) {
+    *index = 0;
+    float first = place_of(s, ideal / d) - 0.5f * (float)(s->n_near - 1);
+    int low = (int)tare_round_clamped(first, 0, (float)(s->count - 1));
+    for (int i = low; i < low + s->n_near && i < s->count; i++) {
         tare_fit fit = p->fit(p, d * factor_of(s, i));
         if (fit.error < best.error) {
             best = fit;
-            *index = (uint8_t)i;
+            *index = i;
         }
     }
     return best;
@@ -245,17 +250,19 @@ static void refine(tare_super_found *best, const tare_part *parts, const tare_id
         float rq = 0, qq = 0;
         d = tare_f32_of_f16(found.d);
         if (d == 0 || isinf(d)) break;
-        for (int j = 0; j < s->n_parts; j++) {
-            tare_fit fit =
-                choose_index(&found.index[j], &parts[j], s, d, index_near(s, ideal[j].scale / d));
-            float factor = factor_of(s, found.index[j]);
+        for (int j = 0; j < s->n_parts && j < TARE_MOST_PARTS; j++) {
+            int index;
+            tare_fit fit = choose_index(&index, &parts[j], s, d, ideal[j].scale);
+            float factor = factor_of(s, index);
+            found.index[j] = (uint8_t)index;
             found.error += fit.error;
             found.scales[j] = d * factor;
             rq += factor * fit.rq;
             qq += factor * factor * fit.qq;
         }
-        if (found.error < best->error) *best = found;
-        if (!(qq > 0)) break;
+        float before = best->error;
+        if (found.error < before) *best = found;
+        if (!(qq > 0) || found.error > 1.02f * before) break;
         d += rq / qq;
         if (tare_f16_of_f32(d) == found.d) break;
     }
@@ -264,7 +271,7 @@ static void refine(tare_super_found *best, const tare_part *parts, const tare_id
 tare_super_found tare_search_super(const tare_part *parts, const tare_super *super) {
     tare_ideal ideal[TARE_MOST_PARTS];
     tare_super_found best = {.error = INFINITY};
-    float starts[STARTS];
+    float starts[MOST_STARTS];
     for (int j = 0; j < super->n_parts; j++) ideal[j] = tare_search_ideal(&parts[j]);
     int n = find_starts(starts, ideal, super);
     for (int i = 0; i < n; i++) refine(&best, parts, ideal, super, starts[i]);

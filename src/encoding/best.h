@@ -61,6 +61,7 @@ typedef struct tare_part {
     const void *form; /* for fit: a tare_levels if it is tare_fit_levels */
     float reach;      /* what the largest code stands for under scale 1 */
     float ratio;      /* of one scale that is tried to the next: nearer to 1 for finer codes */
+    float patience;   /* how far above the lowest error the walk over scales goes on */
     bool has_sign;    /* negative scales can be stored and say something else */
 } tare_part;
 
@@ -105,6 +106,8 @@ typedef struct tare_super {
     int first, step, count;
     float unit;
     bool has_sign; /* the f16 may be negative and this says something else */
+    int n_starts;  /* how many f16s (at most 4) are refined */
+    int n_near;    /* how many whole numbers around the ideal one are tried for a part */
 } tare_super;
 
 typedef struct tare_super_found {

@@ -108,7 +108,7 @@ static bool take_lower(line_ideal *best, const line_fit *f, line at, offset_side
     return true;
 }
 
-/* The best pair if any numbers can be stored: from a grid of ranges, a quarter of a level apart,
+/* The best pair if any numbers can be stored: from a grid of ranges, a third of a level apart,
  * then downhill. */
 static line_ideal search_line(const line_part *p, offset_side side) {
     float low = p->low, high = p->high;
@@ -117,10 +117,10 @@ static line_ideal search_line(const line_part *p, offset_side side) {
     line at = {0, low};
     line_fit fit = fit_line(p, at);
     take_lower(&best, &fit, at, side);
-    float unit = 0.25f * (high - low) / p->top;
+    float unit = 0.33f * (high - low) / p->top;
     if (!(unit > 0)) return best;
-    for (int i = -1; i < 6; i++)
-        for (int k = -1; k < 6; k++) {
+    for (int i = -1; i < 7; i++)
+        for (int k = -1; k < 7; k++) {
             at.offset = low + unit * (float)i;
             if (!is_allowed(at.offset, side)) at.offset = 0;
             at.scale = (high - unit * (float)k - at.offset) / p->top;
@@ -193,14 +193,9 @@ typedef struct super {
 } super;
 
 /* The minimum that goes best with a scale, by the paraboloid of the ideal pair. */
-static float min_near(const super *s, const line_ideal *i, float scale, float dmin) {
-    if (dmin == 0) return 0;
+static float min_near(const line_ideal *i, float scale, float dmin) {
     float offset = i->at.offset - i->fit.q1 / i->fit.w1 * (scale - i->at.scale);
-    return tare_round_clamped(-offset / dmin, 0, s->top);
-}
-
-static float scale_near(const super *s, const line_ideal *i, float d) {
-    return tare_round_clamped(i->at.scale / d, 0, s->top);
+    return dmin != 0 ? -offset / dmin : 0;
 }
 
 /* The error to come if the codes stay and only scales and offsets are rounded. */
@@ -209,7 +204,8 @@ static float guess_error(const super *s, float d, float dmin) {
     for (int j = 0; j < s->n_parts; j++) {
         const line_ideal *i = &s->ideal[j];
         line_fit f = i->fit;
-        float l = scale_near(s, i, d), m = min_near(s, i, d * l, dmin);
+        float l = tare_round_clamped(i->at.scale / d, 0, s->top);
+        float m = tare_round_clamped(min_near(i, d * l, dmin), 0, s->top);
         line by = {d * l - i->at.scale, -dmin * m - i->at.offset};
         f.rq = f.r1 = 0;
         sum += change(&f, by);
@@ -247,14 +243,15 @@ static int find_starts(found *starts, const super *s, offset_side side) {
     return n;
 }
 
-/* The best of the numbers around those that are near a part's ideal pair. */
+/* The best of four times four numbers around a part's ideal pair. */
 static line_fit choose_pair(uint8_t *scale, uint8_t *min, const super *s, int j, float d,
                             float dmin) {
+    const line_ideal *ideal = &s->ideal[j];
     line_fit best = {.error = INFINITY};
-    float l0 = scale_near(s, &s->ideal[j], d);
-    for (float l = fmaxf(l0 - 1, 0); l <= fminf(l0 + 1, s->top); l++) {
-        float m0 = min_near(s, &s->ideal[j], d * l, dmin);
-        for (float m = fmaxf(m0 - 1, 0); m <= fminf(m0 + 1, s->top); m++) {
+    float l0 = tare_round_clamped(ideal->at.scale / d - 1.5f, 0, s->top);
+    for (float l = l0; l <= fminf(l0 + 3, s->top); l++) {
+        float m0 = tare_round_clamped(min_near(ideal, d * l, dmin) - 1.5f, 0, s->top);
+        for (float m = m0; m <= fminf(m0 + 3, s->top); m++) {
             line_fit fit = fit_line(&s->parts[j], (line){d * l, -dmin * m});
             if (!(fit.error < best.error)) continue;
             best = fit;

@@ -44,6 +44,7 @@ static tare_part part_of(const tare_best_block *b, size_t j, size_t n, const tar
                        .form = levels,
                        .reach = -levels->low > levels->high ? -levels->low : levels->high,
                        .ratio = ratio,
+                       .patience = 4,
                        .has_sign = -levels->low != levels->high};
 }
 
@@ -149,7 +150,7 @@ static tare_super_found search_256(uint8_t *codes, const tare_best_block *b,
 }
 
 static void improve_q3_k(uint8_t *y, const tare_best_block *b) {
-    static const tare_super super = {16, -32, 1, 64, 1, true};
+    static const tare_super super = {16, -32, 1, 64, 1, true, 4, 6};
     uint8_t codes[256];
     tare_super_found found = search_256(codes, b, &super, &whole_q3, 1.02f);
     tare_store_le16(y + Q3_K_D, found.d);
@@ -160,7 +161,7 @@ static void improve_q3_k(uint8_t *y, const tare_best_block *b) {
 }
 
 static void improve_q6_k(uint8_t *y, const tare_best_block *b) {
-    static const tare_super super = {16, -128, 1, 256, 1, true};
+    static const tare_super super = {16, -128, 1, 256, 1, true, 4, 6};
     uint8_t codes[256];
     tare_super_found found = search_256(codes, b, &super, &whole_q6, 1.005f);
     tare_store_le16(y + Q6_K_D, found.d);
@@ -169,7 +170,7 @@ static void improve_q6_k(uint8_t *y, const tare_best_block *b) {
 }
 
 static void improve_iq4_xs(uint8_t *y, const tare_best_block *b) {
-    static const tare_super super = {8, -32, 1, 64, 1, true};
+    static const tare_super super = {8, -32, 1, 64, 1, true, 4, 6};
     uint8_t codes[256];
     tare_super_found found = search_256(codes, b, &super, &iq4, 1.012f);
     tare_store_le16(y, found.d);

@@ -28,6 +28,7 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     tare_kernels_init_iq_encode(k);
     tare_kernels_init_iq1_encode(k);
     tare_kernels_init_best_levels(k);
+    tare_kernels_init_best_iq(k);
     tare_kernels_init_best_affine(k);
     tare_kernels_init_mcf(k);
     tare_kernels_init_mcf_best(k);

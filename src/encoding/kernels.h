@@ -49,6 +49,7 @@ void tare_kernels_init_lowbit_encode(tare_kernels *k);
 void tare_kernels_init_iq_encode(tare_kernels *k);
 void tare_kernels_init_iq1_encode(tare_kernels *k);
 void tare_kernels_init_best_levels(tare_kernels *k);
+void tare_kernels_init_best_iq(tare_kernels *k);
 void tare_kernels_init_best_affine(tare_kernels *k);
 void tare_kernels_init_mcf(tare_kernels *k);
 void tare_kernels_init_mcf_best(tare_kernels *k);

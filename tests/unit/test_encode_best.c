@@ -147,6 +147,15 @@ static const tare_encoding *with_best(int id) {
     return tare_kernels_get()->encode_best[id] ? tare_encoding_get((tare_encoding_id)id) : NULL;
 }
 
+static void test_every_type_has_one(void **state) {
+    (void)state;
+    for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
+        if (e->kind == TARE_KIND_BLOCK && e->n_planes == 1 && tare_encoding_can_encode(e))
+            assert_non_null(with_best(id));
+    }
+}
+
 static void test_is_never_worse(void **state) {
     (void)state;
     for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
@@ -216,6 +225,7 @@ static void test_odd_numbers_get_the_reference(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_type_has_one),
         cmocka_unit_test(test_is_never_worse),
         cmocka_unit_test(test_bytes_do_not_depend_on_the_machine),
         cmocka_unit_test(test_odd_numbers_get_the_reference),
