@@ -4,6 +4,7 @@
  * (nl), or eight 6-bit scales under one f16 (xs). Byte for byte what ggml's encoders write. */
 #include <string.h>
 
+#include "encoding/batches.h"
 #include "encoding/blocks.h"
 #include "encoding/iq.h"
 #include "encoding/numbers.h"
@@ -15,7 +16,8 @@ enum { BATCH = 128 };
 typedef struct batch {
     const tare_searches *by;
     size_t n;
-    float x[BATCH * 32], importance[BATCH * 32];
+    const float *x; /* the caller's, or a copy */
+    float room[BATCH * 32], importance[BATCH * 32];
     float sigma2[BATCH], scales[BATCH], sums[BATCH];
 } batch;
 
@@ -33,7 +35,7 @@ static void search_scales(batch *b, int unit, bool is_weighted) {
     size_t per_unit = (size_t)unit / 32;
     if (is_weighted) {
         float squares[BATCH];
-        b->by->squares(squares, b->x, b->n / per_unit, unit);
+        b->by->squares(squares, b->x, b->n / per_unit, (size_t)unit);
         for (size_t j = 0; j < b->n; j++)
             b->sigma2[j] = squares[j / per_unit] * (2.0f / (float)unit);
     }
@@ -77,21 +79,16 @@ static void encode_blocks_xs(uint8_t *y, const batch *b) {
         encode_super_xs(y, b, b->x + 32 * j, b->scales + j);
 }
 
-/* Takes the next blocks; they may run over the ends of rows of `row` blocks. Vectors of blocks may
- * reach behind the last one, where there are zeros then. */
+/* Takes the next blocks. What is behind the last one is searched too, and is to be numbers. */
 static void fill_batch(batch *b, size_t n, const float *src, size_t at, size_t row,
                        const float *importance) {
-    enum { BLOCK_BYTES = 32 * sizeof(float) };
     b->n = n;
-    memcpy(b->x, (const uint8_t *)src + at * BLOCK_BYTES, n * BLOCK_BYTES);
+    b->x = tare_take_blocks(b->room, src, 32, at, n, BATCH);
     if (n < BATCH) {
-        memset(b->x + n * 32, 0, (BATCH - n) * BLOCK_BYTES);
         memset(b->importance, 0, sizeof b->importance);
         memset(b->sigma2, 0, sizeof b->sigma2);
     }
-    for (size_t j = 0; importance && j < n; j++)
-        memcpy(b->importance + 32 * j, (const uint8_t *)importance + (at + j) % row * BLOCK_BYTES,
-               BLOCK_BYTES);
+    if (importance) tare_take_importance(b->importance, importance, 32, at, n, row);
 }
 
 static void encode_rows(const tare_rows_mut *dst, const float *src,

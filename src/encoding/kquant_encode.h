@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "encoding/batches.h"
 #include "encoding/blocks.h"
 #include "encoding/kquant.h"
 #include "encoding/numbers.h"
@@ -336,29 +337,20 @@ static inline void encode_batch_q6_k(uint8_t *y, batch *b) {
 
 typedef void (*encode_batch_fn)(uint8_t *y, batch *b);
 
-/* Takes the next super-blocks; they may run over the ends of rows. Vectors of blocks may reach
- * behind the last one, where there are zeros then. */
+/* Takes the next super-blocks. What is behind the last one is searched too, and is to be numbers.
+ */
 static inline void fill_batch(batch *b, size_t n, const float *src, size_t at, size_t row,
                               const float *importance) {
-    const uint8_t *from = (const uint8_t *)src + at * 256 * sizeof *src;
     b->n = n;
-    if (n == BATCH && (uintptr_t)from % sizeof *src == 0) {
-        b->x = src + at * 256;
-    } else {
-        b->x = memcpy(b->room, from, n * 256 * sizeof *src);
-    }
+    b->x = tare_take_blocks(b->room, src, 256, at, n, BATCH);
     if (n < BATCH) {
-        memset(b->room + n * 256, 0, (BATCH - n) * 256 * sizeof *b->x);
         memset(b->importance, 0, sizeof b->importance);
         memset(b->sigma2, 0, sizeof b->sigma2);
         memset(b->scales, 0, sizeof b->scales);
         memset(b->minus_mins, 0, sizeof b->minus_mins);
         memset(b->sums, 0, sizeof b->sums);
     }
-    for (size_t k = 0; importance && k < n; k++)
-        memcpy(b->importance + 256 * k,
-               (const uint8_t *)importance + (at + k) % row * 256 * sizeof *importance,
-               256 * sizeof *importance);
+    if (importance) tare_take_importance(b->importance, importance, 256, at, n, row);
 }
 
 static inline void encode_rows(const tare_rows_mut *dst, const float *src,

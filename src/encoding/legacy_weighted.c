@@ -2,83 +2,120 @@
  *
  * Encoders of q4_0, q4_1, q5_0 and q5_1 with an importance vector: a search for each block in place
  * of one pass. Byte for byte what ggml's encoders write. */
-#include "encoding/kernels.h"
+#include "encoding/batches.h"
 #include "encoding/numbers.h"
 #include "encoding/pack.h"
-#include "encoding/search.h"
+#include "encoding/scalar.h"
+#include "encoding/searches.h"
 
 static const tare_affine_walk walk_q4_1 = {-0.9f, 0.05f, 36, 15, 0};
 static const tare_affine_walk walk_q5_1 = {-0.9f, 0.05f, 36, 31, 0};
 
-static void encode_block_q4_0(uint8_t *y, const float *x, const float *weights) {
-    uint8_t codes[32];
-    tare_store_le16(y, tare_f16_of_f32(tare_search_signed(codes, x, weights, 32, 8)));
-    tare_pack_halves(y + 2, codes, 16);
+/* Blocks on their way: enough to fill all vectors that are searched side by side. */
+enum { BATCH = 4 * TARE_SEARCH_ROOM };
+typedef struct batch {
+    const tare_searches *by;
+    tare_blocks blocks;
+    float x[BATCH * 32], importance[BATCH * 32];
+    float sigma2[BATCH], scales[BATCH], minus_mins[BATCH], sums[BATCH];
+    uint8_t codes[BATCH * 32];
+} batch;
+
+/* How a format searches and stores its blocks. */
+typedef struct weighted_form {
+    size_t block_bytes;
+    const tare_affine_walk *walk; /* NULL: with_sign */
+    int top;                      /* of with_sign */
+    void (*store)(uint8_t *y, const batch *b, size_t k);
+} weighted_form;
+
+static void search(batch *b, const weighted_form *form) {
+    if (form->walk)
+        b->by->affine(&b->blocks, form->walk);
+    else
+        b->by->with_sign(&b->blocks, form->top);
 }
 
-static void encode_block_q5_0(uint8_t *y, const float *x, const float *weights) {
-    uint8_t codes[32];
-    tare_store_le16(y, tare_f16_of_f32(tare_search_signed(codes, x, weights, 32, 16)));
-    tare_pack_halves(y + 6, codes, 16);
-    tare_pack_fifth_bits(y + 2, codes);
+static void store_q4_0(uint8_t *y, const batch *b, size_t k) {
+    tare_store_le16(y, tare_f16_of_f32(b->scales[k]));
+    tare_pack_halves(y + 2, b->codes + 32 * k, 16);
 }
 
-static void encode_affine(uint8_t *y, uint8_t *codes, const float *x, const float *weights,
-                          const tare_affine_walk *walk) {
-    float minus_min;
-    float scale = tare_search_affine(codes, &minus_min, x, weights, 32, walk);
-    tare_store_le16(y, tare_f16_of_f32(scale));
-    tare_store_le16(y + 2, tare_f16_of_f32(-minus_min));
+static void store_q5_0(uint8_t *y, const batch *b, size_t k) {
+    tare_store_le16(y, tare_f16_of_f32(b->scales[k]));
+    tare_pack_fifth_bits(y + 2, b->codes + 32 * k);
+    tare_pack_halves(y + 6, b->codes + 32 * k, 16);
 }
 
-static void encode_block_q4_1(uint8_t *y, const float *x, const float *weights) {
-    uint8_t codes[32];
-    encode_affine(y, codes, x, weights, &walk_q4_1);
-    tare_pack_halves(y + 4, codes, 16);
+static void store_q4_1(uint8_t *y, const batch *b, size_t k) {
+    tare_store_le16(y, tare_f16_of_f32(b->scales[k]));
+    tare_store_le16(y + 2, tare_f16_of_f32(-b->minus_mins[k]));
+    tare_pack_halves(y + 4, b->codes + 32 * k, 16);
 }
 
-static void encode_block_q5_1(uint8_t *y, const float *x, const float *weights) {
-    uint8_t codes[32];
-    encode_affine(y, codes, x, weights, &walk_q5_1);
-    tare_pack_halves(y + 8, codes, 16);
-    tare_pack_fifth_bits(y + 4, codes);
+static void store_q5_1(uint8_t *y, const batch *b, size_t k) {
+    tare_store_le16(y, tare_f16_of_f32(b->scales[k]));
+    tare_store_le16(y + 2, tare_f16_of_f32(-b->minus_mins[k]));
+    tare_pack_fifth_bits(y + 4, b->codes + 32 * k);
+    tare_pack_halves(y + 8, b->codes + 32 * k, 16);
 }
 
-/* Each row's own mean square takes part in its weights. */
-static void encode_rows(const tare_rows_mut *dst, const float *src, const float *importance,
-                        size_t block_bytes,
-                        void (*encode_block)(uint8_t *y, const float *x, const float *weights)) {
-    uint8_t *y = dst->planes[0];
-    size_t at = 0, cols = (size_t)dst->cols;
-    for (uint64_t row = 0; row < dst->n_rows; row++, at += cols) {
-        float sum = 0;
-        for (size_t i = 0; i < cols; i++)
-            sum += tare_get_f32(src, at + i) * tare_get_f32(src, at + i);
-        float sigma2 = sum / (float)cols;
-        for (size_t i = 0; i < cols; i += 32, y += block_bytes) {
-            float x[32], weights[32];
-            for (size_t j = 0; j < 32; j++) {
-                x[j] = tare_get_f32(src, at + i + j);
-                weights[j] = importance[i + j] * sqrtf(sigma2 + x[j] * x[j]);
-            }
-            encode_block(y, x, weights);
-        }
+/* Each row's own mean square takes part in its weights: that of so many rows is known at a time. */
+enum { ROWS = TARE_SEARCH_ROOM };
+
+static void encode_some_rows(uint8_t *y, const float *src, size_t n_rows, size_t cols,
+                             const float *importance, batch *b, const weighted_form *form) {
+    float squares[ROWS];
+    size_t row = cols / 32, n = n_rows * row;
+    b->by->squares(squares, src, n_rows, cols);
+    for (size_t at = 0; at < n; at += b->blocks.n) {
+        b->blocks.n = n - at < BATCH ? n - at : BATCH;
+        b->blocks.x = tare_take_blocks(b->x, src, 32, at, b->blocks.n, BATCH);
+        tare_take_importance(b->importance, importance, 32, at, b->blocks.n, row);
+        for (size_t k = 0; k < b->blocks.n; k++)
+            b->sigma2[k] = squares[(at + k) / row] / (float)cols;
+        search(b, form);
+        for (size_t k = 0; k < b->blocks.n; k++, y += form->block_bytes) form->store(y, b, k);
     }
 }
 
-#define DEFINE_ENCODE(name, bytes)                                                                 \
-    static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
-                              const tare_encode_params *params) {                                  \
-        encode_rows(dst, src, params->importance, bytes, encode_block_##name);                     \
+static void encode_rows(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_searches *by,
+                        const weighted_form *form) {
+    batch b = {.by = by,
+               .blocks = {.size = 32,
+                          .weighing = TARE_WEIGH_SPREAD,
+                          .importance = b.importance,
+                          .sigma2 = b.sigma2,
+                          .codes = b.codes,
+                          .scales = b.scales,
+                          .minus_mins = b.minus_mins,
+                          .sums = b.sums}};
+    size_t cols = (size_t)dst->cols, row_bytes = cols / 32 * form->block_bytes;
+    for (size_t row = 0; row < dst->n_rows; row += ROWS) {
+        size_t n = dst->n_rows - row < ROWS ? (size_t)dst->n_rows - row : ROWS;
+        encode_some_rows(dst->planes[0] + row * row_bytes, src + row * cols, n, cols,
+                         params->importance, &b, form);
     }
-DEFINE_ENCODE(q4_0, 18)
-DEFINE_ENCODE(q4_1, 20)
-DEFINE_ENCODE(q5_0, 22)
-DEFINE_ENCODE(q5_1, 24)
+}
+
+static const weighted_form form_q4_0 = {18, NULL, 8, store_q4_0};
+static const weighted_form form_q4_1 = {20, &walk_q4_1, 0, store_q4_1};
+static const weighted_form form_q5_0 = {22, NULL, 16, store_q5_0};
+static const weighted_form form_q5_1 = {24, &walk_q5_1, 0, store_q5_1};
+
+#define DEFINE_ENCODE(name)                                                                        \
+    void tare_encode_weighted_##name(const tare_rows_mut *dst, const float *src,                   \
+                                     const tare_encode_params *params, const tare_searches *by) {  \
+        encode_rows(dst, src, params, by, &form_##name);                                           \
+    }
+DEFINE_ENCODE(q4_0)
+DEFINE_ENCODE(q4_1)
+DEFINE_ENCODE(q5_0)
+DEFINE_ENCODE(q5_1)
+
+TARE_DEFINE_WEIGHTED_ENCODERS(&tare_searches_c)
 
 void tare_kernels_init_legacy_weighted(tare_kernels *k) {
-    k->encode_weighted[TARE_ENCODING_Q4_0] = encode_q4_0;
-    k->encode_weighted[TARE_ENCODING_Q4_1] = encode_q4_1;
-    k->encode_weighted[TARE_ENCODING_Q5_0] = encode_q5_0;
-    k->encode_weighted[TARE_ENCODING_Q5_1] = encode_q5_1;
+    use_weighted_encoders(k);
 }

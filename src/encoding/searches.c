@@ -90,8 +90,13 @@ static void search_unsigned(const tare_blocks *b, int top) {
 static void search_levels(const tare_blocks *b) {
     for (size_t j = 0; j < b->n; j++) tare_search_levels_of(b, j);
 }
-static void squares(float *sums, const float *x, size_t n, int size) {
-    for (size_t j = 0; j < n; j++) sums[j] = sum_of_squares(x + (size_t)size * j, size);
+static void squares(float *sums, const float *x, size_t n, size_t size) {
+    for (size_t j = 0; j < n; j++) {
+        float sum = 0;
+        for (size_t i = j * size; i < (j + 1) * size; i++)
+            sum += tare_get_f32(x, i) * tare_get_f32(x, i);
+        sums[j] = sum;
+    }
 }
 
 static void recode(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,

@@ -41,8 +41,9 @@ typedef struct tare_searches {
     void (*moves)(const tare_blocks *b, int top);                       /* size 16, SQUARE */
     void (*without_sign)(const tare_blocks *b, int top);                /* sizes 8, 16, 32, GIVEN */
     void (*levels)(const tare_blocks *b); /* size 32, SQUARE, SPREAD */
-    /* Sums of squares of n blocks of `size` (32 or 256), each in order. */
-    void (*squares)(float *sums, const float *x, size_t n, int size);
+    /* Sums of squares of n runs of `size` elements, a multiple of 32, each in order. x may lie at
+     * any address; sums has room for n rounded up to TARE_SEARCH_ROOM. */
+    void (*squares)(float *sums, const float *x, size_t n, size_t size);
     /* Codes of 256 elements for given scales and minimums: (x + min) / scale between low and high,
      * stored above low. A scale of 0 leaves the codes that are there. */
     void (*recode)(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,
@@ -67,6 +68,16 @@ void tare_encode_iq4_nl(const tare_rows_mut *dst, const float *src,
 void tare_encode_iq4_xs(const tare_rows_mut *dst, const float *src,
                         const tare_encode_params *params, const tare_searches *by);
 
+/* And those of q4_0 to q5_1 with importance. */
+void tare_encode_weighted_q4_0(const tare_rows_mut *dst, const float *src,
+                               const tare_encode_params *params, const tare_searches *by);
+void tare_encode_weighted_q4_1(const tare_rows_mut *dst, const float *src,
+                               const tare_encode_params *params, const tare_searches *by);
+void tare_encode_weighted_q5_0(const tare_rows_mut *dst, const float *src,
+                               const tare_encode_params *params, const tare_searches *by);
+void tare_encode_weighted_q5_1(const tare_rows_mut *dst, const float *src,
+                               const tare_encode_params *params, const tare_searches *by);
+
 /* encode_NAME and use_NAME for the table of kernels, on one table of searches. */
 #define TARE_DEFINE_SEARCHING_ENCODER(name, id, by)                                                \
     static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
@@ -82,6 +93,22 @@ void tare_encode_iq4_xs(const tare_rows_mut *dst, const float *src,
     static void use_iq4_encoders(tare_kernels *k) {                                                \
         use_iq4_nl(k);                                                                             \
         use_iq4_xs(k);                                                                             \
+    }
+#define TARE_DEFINE_WEIGHTED_ENCODER(name, by)                                                     \
+    static void encode_weighted_##name(const tare_rows_mut *dst, const float *src,                 \
+                                       const tare_encode_params *params) {                         \
+        tare_encode_weighted_##name(dst, src, params, by);                                         \
+    }
+#define TARE_DEFINE_WEIGHTED_ENCODERS(by)                                                          \
+    TARE_DEFINE_WEIGHTED_ENCODER(q4_0, by)                                                         \
+    TARE_DEFINE_WEIGHTED_ENCODER(q4_1, by)                                                         \
+    TARE_DEFINE_WEIGHTED_ENCODER(q5_0, by)                                                         \
+    TARE_DEFINE_WEIGHTED_ENCODER(q5_1, by)                                                         \
+    static void use_weighted_encoders(tare_kernels *k) {                                           \
+        k->encode_weighted[TARE_ENCODING_Q4_0] = encode_weighted_q4_0;                             \
+        k->encode_weighted[TARE_ENCODING_Q4_1] = encode_weighted_q4_1;                             \
+        k->encode_weighted[TARE_ENCODING_Q5_0] = encode_weighted_q5_0;                             \
+        k->encode_weighted[TARE_ENCODING_Q5_1] = encode_weighted_q5_1;                             \
     }
 
 #endif

@@ -7,20 +7,24 @@
 
 #include "encoding/x86/search_lanes.h"
 
-static void squares(float *sums, const float *x, size_t n, int size) {
-    size_t at = 0, row = (size_t)size;
-    for (; n - at >= LANES; at += LANES) {
+/* Lanes without a run of their own repeat the last one. Which NaN a sum takes over is the scalar
+ * function's choice. */
+static void squares(float *sums, const float *x, size_t n, size_t size) {
+    for (size_t at = 0; at < n; at += LANES) {
         vec sum = all(0);
-        for (size_t part = 0; part < row; part += LANES) {
+        for (size_t part = 0; part < size; part += LANES) {
             vec e[LANES];
             for (size_t lane = 0; lane < LANES; lane++)
-                e[lane] = load(x + (at + lane) * row + part);
+                e[lane] = load(x + (at + lane < n ? at + lane : n - 1) * size + part);
             transpose(e);
             for (int i = 0; i < LANES; i++) sum = add(sum, mul(e[i], e[i]));
         }
         store(sums + at, sum);
+        for (uint32_t nan = unordered_mask(sum, sum); nan; nan &= nan - 1) {
+            size_t j = at + (size_t)__builtin_ctz(nan);
+            if (j < n) tare_searches_c.squares(sums + j, x + j * size, 1, size);
+        }
     }
-    tare_searches_c.squares(sums + at, x + row * at, n - at, size);
 }
 
 INLINE void recode_rows(uint8_t *codes, const float *x, const float *scales, const float *mins,

@@ -175,6 +175,8 @@ static void search_signed(const tare_blocks *b, int top) {
         signed_groups(b, top, 16, TARE_WEIGH_GIVEN, b->codes != NULL);
     else if (b->size == 16 && b->weighing == TARE_WEIGH_SPREAD)
         signed_groups(b, top, 16, TARE_WEIGH_SPREAD, b->codes != NULL);
+    else if (b->size == 32 && b->weighing == TARE_WEIGH_SPREAD)
+        signed_groups(b, top, 32, TARE_WEIGH_SPREAD, b->codes != NULL);
     else
         tare_searches_c.with_sign(b, top);
 }

@@ -19,8 +19,10 @@ const tare_searches tare_searches_avx512 = {
 
 TARE_DEFINE_K_ENCODERS(&tare_searches_avx512)
 TARE_DEFINE_IQ4_ENCODERS(&tare_searches_avx512)
+TARE_DEFINE_WEIGHTED_ENCODERS(&tare_searches_avx512)
 
 void tare_kernels_use_searches_avx512(tare_kernels *k) {
     use_k_encoders(k);
     use_iq4_encoders(k);
+    use_weighted_encoders(k);
 }
