@@ -69,6 +69,7 @@ typedef struct tare_wc_table {
     uint16_t freq[64];
     tare_wc_half half[64][2]; /* of a bucket: slots below thr, the others */
     uint8_t alphabet, log2_alphabet;
+    uint8_t cheapest; /* the symbol with the largest frequency */
 } tare_wc_table;
 
 typedef struct tare_wc_rule {

@@ -9,7 +9,6 @@
 #include "wcodec/wc_transform.h"
 
 enum { MAGNITUDES_BLOCK = 1, MATRIX_BLOCK, CONTEXTS_BLOCK, NIBBLES_BLOCK, SIDE_BLOCK };
-enum { NEGATIVE = 1 << 15 }; /* stands beside a magnitude once all are there */
 
 typedef struct decoder {
     const tare_wc_piece *piece;
@@ -149,8 +148,8 @@ static void restore_tile(decoder *d, uint32_t tile, const tare_wc_scan *scan) {
     for (unsigned s = 0; s < TARE_WC_SUBS; s++, from += TARE_WC_SUB_CELLS) {
         int32_t block[TARE_WC_SUB_CELLS];
         for (unsigned z = 0; z < TARE_WC_SUB_CELLS; z++) {
-            int32_t size = from[z] & ~NEGATIVE;
-            block[scan->zigzag[z]] = from[z] & NEGATIVE ? -size : size;
+            int32_t size = from[z] & ~TARE_WC_NEGATIVE;
+            block[scan->zigzag[z]] = from[z] & TARE_WC_NEGATIVE ? -size : size;
         }
         tare_wc_transform_inverse(block, d->transforms[tile * TARE_WC_SUBS + s]);
         for (unsigned i = 0; i < TARE_WC_SUB_CELLS; i++) {
@@ -171,7 +170,7 @@ tare_status tare_wc_structured_decode(const tare_wc_piece *piece, const tare_wc_
     for (unsigned b = s->table; b-- > 0;) TARE_TRY(read_plane(&d, b, err));
     for (uint32_t i = 0; i < d.view.n_cells; i++)
         if (d.magnitudes[i])
-            d.magnitudes[i] = (uint16_t)(d.magnitudes[i] | take_raw(&d) * NEGATIVE);
+            d.magnitudes[i] = (uint16_t)(d.magnitudes[i] | take_raw(&d) * TARE_WC_NEGATIVE);
     if (!tare_wc_lanes_have_ended(&d.lanes))
         return refuse(&d, TARE_WC_SEGMENT_HEADER, err,
                       "segment: states and words do not end together");

@@ -15,6 +15,7 @@ enum {
     TARE_WC_SIDE_CONTEXTS = 2,   /* predictors, transforms */
     TARE_WC_PLANE_CONTEXTS = 33, /* refinement, then significance: 2 * 4 * 4 */
     TARE_WC_NO_CONTEXT = 255,
+    TARE_WC_NEGATIVE = 1 << 15, /* beside a magnitude */
 };
 
 /* A segment's values seen as a matrix cut into tiles. */
@@ -43,7 +44,7 @@ static inline uint32_t tare_wc_tile_at(const tare_wc_view *v, uint32_t tile) {
 
 /* Contexts of bit plane b, relative to the plane's first one, for all coefficients in order: 0
  * refinement, 1..32 significance, TARE_WC_NO_CONTEXT raw. `magnitudes` needs only what stands
- * above bit plane b. counts[c] is how many have context c. */
+ * above bit plane b; TARE_WC_NEGATIVE does not matter. counts[c] is how many have context c. */
 void tare_wc_contexts(uint8_t *contexts, uint32_t counts[TARE_WC_PLANE_CONTEXTS],
                       const uint16_t *magnitudes, const uint8_t *transforms, uint32_t n_cells,
                       unsigned b);

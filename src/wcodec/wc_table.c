@@ -27,6 +27,9 @@ static bool derive(tare_wc_table *t, uint8_t alphabet) {
         if (used[b] == (uint32_t)BUCKET * alphabet) return false;
         t->freq[b] = (uint16_t)(used[b] << g);
     }
+    t->cheapest = 0;
+    for (uint8_t b = 1; b < alphabet; b++)
+        if (t->freq[b] > t->freq[t->cheapest]) t->cheapest = b;
     for (unsigned b = 0; b < 64; b++) {
         unsigned of = b % alphabet;
         t->thr[b] = t->thr[of];

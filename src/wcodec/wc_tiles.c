@@ -4,6 +4,8 @@
  * Shared by decoder and encoder. */
 #include "wcodec/wc_structured.h"
 
+enum { SIZE = TARE_WC_NEGATIVE - 1 };
+
 static const uint16_t shapes[TARE_WC_TILE_SHAPES][2] = {{16, 16}, {8, 32}, {32, 8}, {1, 256}};
 
 bool tare_wc_view_init(tare_wc_view *v, uint32_t n_values, uint32_t width, uint8_t shape) {
@@ -60,11 +62,11 @@ static void sub_contexts(uint8_t *contexts, const uint16_t *magnitudes, bool is_
     static const uint8_t class_ends[4] = {1, 10, 36, TARE_WC_SUB_CELLS};
     uint8_t is_significant[TARE_WC_SUB_CELLS + 4] = {0}; /* two on either side */
     for (unsigned z = 0; z < TARE_WC_SUB_CELLS; z++)
-        is_significant[z + 2] = magnitudes[z] >> (b + 1) != 0;
+        is_significant[z + 2] = (magnitudes[z] & SIZE) >> (b + 1) != 0;
     for (unsigned z = 0, class = 0; z < TARE_WC_SUB_CELLS; z++) {
         if (z == class_ends[class]) class ++;
         if (is_significant[z + 2]) {
-            contexts[z] = magnitudes[z] >> (b + 2) ? TARE_WC_NO_CONTEXT : 0;
+            contexts[z] = (magnitudes[z] & SIZE) >> (b + 2) ? TARE_WC_NO_CONTEXT : 0;
             continue;
         }
         unsigned n = (unsigned)is_significant[z] + is_significant[z + 1] + is_significant[z + 3] +

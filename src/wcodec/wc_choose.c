@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Choices from counts. Costs are whole numbers, so that every machine chooses the same. */
+#include "wcodec/wc_choose.h"
+
+#include <string.h>
+
+#include "wcodec/wc_head.h"
+
+#define BIT (UINT64_C(1) << 16) /* the unit of costs */
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+/* Bits of a patch: its value, and a distance in groups of seven bits. */
+static uint64_t patch_bits(uint8_t item, uint64_t total, uint64_t n_patches) {
+    uint64_t bits = item + 8u;
+    for (uint64_t gap = total / n_patches; gap >= 128; gap >>= 7) bits += 8;
+    return bits;
+}
+
+/* Marks the 64 most frequent tops, the lower one of two alike. */
+static void mark_tops(uint8_t *symbol_of, const uint64_t *tops, uint32_t n) {
+    uint32_t best[64];
+    unsigned n_best = 0;
+    for (uint32_t top = 0; top < n; top++) {
+        symbol_of[top] = TARE_WC_NO_SYMBOL;
+        if (!tops[top] || (n_best == 64 && tops[top] <= tops[best[63]])) continue;
+        unsigned at = n_best < 64 ? n_best++ : 63;
+        for (; at && tops[best[at - 1]] < tops[top]; at--) best[at] = best[at - 1];
+        best[at] = top;
+    }
+    for (unsigned i = 0; i < n_best; i++) symbol_of[best[i]] = 0;
+}
+
+/* Numbers the marked tops in ascending order. */
+static void number_tops(tare_wc_rule *rule, uint8_t *symbol_of, uint32_t n) {
+    uint8_t next = 0;
+    for (uint32_t top = 0; top < n; top++) {
+        if (symbol_of[top] == TARE_WC_NO_SYMBOL) continue;
+        rule->map[next] = (uint16_t)top;
+        symbol_of[top] = next++;
+    }
+    for (; next < 64; next++) rule->map[next] = 0;
+}
+
+void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint8_t item,
+                           const tare_wc_counts *values) {
+    uint64_t n_patches = 0;
+    unsigned most = 0;
+    memset(counts, 0, 64 * sizeof *counts);
+    for (uint32_t i = 0; i < values->n; i++) {
+        uint32_t low, top = tare_wc_split(&coder->rule, item, values->values[i], &low);
+        if (coder->symbol_of[top] == TARE_WC_NO_SYMBOL)
+            n_patches += values->counts[i];
+        else
+            counts[coder->symbol_of[top]] += values->counts[i];
+    }
+    for (unsigned i = 1; i < 64; i++)
+        if (counts[i] > counts[most]) most = i;
+    counts[most] += n_patches;
+}
+
+/* Fills in what a form and a number of bypass bits come to. */
+static void weigh(tare_wc_coder *coder, uint8_t item, const tare_wc_counts *values,
+                  uint64_t *tops) {
+    uint32_t n = 1u << (item - coder->rule.k);
+    uint64_t symbols[64], total = 0, patched = 0;
+    memset(tops, 0, n * sizeof *tops);
+    for (uint32_t i = 0; i < values->n; i++) {
+        uint32_t low, top = tare_wc_split(&coder->rule, item, values->values[i], &low);
+        tops[top] += values->counts[i];
+        total += values->counts[i];
+    }
+    coder->rule.has_map = n > 64;
+    if (coder->rule.has_map) {
+        mark_tops(coder->symbol_of, tops, n);
+        number_tops(&coder->rule, coder->symbol_of, n);
+    } else {
+        for (uint32_t top = 0; top < n; top++) coder->symbol_of[top] = (uint8_t)top;
+    }
+    for (uint32_t top = 0; top < n; top++)
+        if (coder->symbol_of[top] == TARE_WC_NO_SYMBOL) patched += tops[top];
+    tare_wc_symbol_counts(symbols, coder, item, values);
+    coder->n_patches = patched;
+    coder->cost = tare_wc_entropy(symbols, 64) + total * coder->rule.k * BIT;
+    if (patched) coder->cost += patched * patch_bits(item, total, patched) * BIT;
+    if (coder->rule.has_map) coder->cost += (item - coder->rule.k > 8 ? 1024 : 512) * BIT;
+    if (patched > total / 256) coder->cost = UINT64_MAX; /* patching takes time, too */
+    tare_wc_rule_complete(&coder->rule, item);
+}
+
+bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts *values,
+                         tare_arena *arena) {
+    size_t n = (size_t)1 << item;
+    uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n);
+    uint8_t *trial = TARE_NEW_ARRAY(arena, uint8_t, n);
+    out->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, n);
+    out->cost = UINT64_MAX;
+    if (!tops || !trial || !out->symbol_of) return false;
+    /* With item - k <= 6 there are no patches, so some rule is always possible. */
+    uint8_t last_k = item < 8 ? 0 : item == 8 ? 3 : 11, n_forms = item < 8 ? 1 : 2;
+    for (uint8_t form = TARE_WC_PLAIN; form < n_forms; form++) {
+        for (uint8_t k = form == TARE_WC_SIGN; k <= last_k; k++) {
+            tare_wc_coder coder = {.rule = {.form = form, .k = k}, .symbol_of = trial};
+            weigh(&coder, item, values, tops);
+            if (coder.cost >= out->cost) continue;
+            trial = out->symbol_of;
+            *out = coder;
+        }
+    }
+    return true;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* What a row of counts costs with a table of its own. */
+static uint64_t row_cost(const uint64_t *counts, uint8_t alphabet) {
+    return tare_wc_entropy(counts, alphabet) + 16 * BIT * alphabet;
+}
+
+unsigned tare_wc_choose_classes(uint8_t *group_class, const uint64_t *counts, unsigned n_groups,
+                                uint8_t alphabet) {
+    enum { MAX_GROUPS = 64 };
+    uint64_t sums[MAX_GROUPS][64], costs[MAX_GROUPS], whole[64] = {0}, sizes[MAX_GROUPS] = {0};
+    unsigned first[MAX_GROUPS], n = 0; /* the class's first group */
+    for (unsigned g = 0; g < n_groups; g++) {
+        const uint64_t *row = counts + (size_t)g * alphabet;
+        uint64_t size = 0;
+        for (unsigned i = 0; i < alphabet; i++) size += row[i];
+        if (!size && n) continue;
+        memset(sums[n], 0, sizeof sums[n]);
+        memcpy(sums[n], row, alphabet * sizeof *row);
+        for (unsigned i = 0; i < alphabet; i++) whole[i] += row[i];
+        sizes[n] = size;
+        costs[n] = row_cost(sums[n], alphabet);
+        first[n++] = g;
+    }
+    while (n > 1) {
+        unsigned best = 0;
+        int64_t least = INT64_MAX;
+        for (unsigned c = 0; c + 1 < n; c++) {
+            uint64_t joint[64];
+            for (unsigned i = 0; i < alphabet; i++) joint[i] = sums[c][i] + sums[c + 1][i];
+            int64_t more = (int64_t)(row_cost(joint, alphabet) - costs[c] - costs[c + 1]);
+            if (more >= least) continue;
+            least = more;
+            best = c;
+        }
+        if (least > 0 && n <= TARE_WC_MAX_CLASSES) break;
+        for (unsigned i = 0; i < alphabet; i++) sums[best][i] += sums[best + 1][i];
+        sizes[best] += sizes[best + 1];
+        costs[best] = row_cost(sums[best], alphabet);
+        for (unsigned c = best + 1; c + 1 < n; c++) {
+            memcpy(sums[c], sums[c + 1], sizeof sums[c]);
+            costs[c] = costs[c + 1];
+            sizes[c] = sizes[c + 1];
+            first[c] = first[c + 1];
+        }
+        n--;
+    }
+    uint64_t cost = tare_wc_entropy(sizes, n) / TARE_WC_CLASS_RUN, one = row_cost(whole, alphabet);
+    for (unsigned c = 0; c < n; c++) cost += costs[c];
+    if (cost + one / 500 > one) n = 1; /* 0.2 %: switching tables takes time */
+    for (unsigned g = 0, c = 0; g < n_groups; g++) {
+        while (c + 1 < n && first[c + 1] <= g) c++;
+        group_class[g] = (uint8_t)c;
+    }
+    return n;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+static uint64_t joint_cost(const uint64_t a[16], const uint64_t b[16]) {
+    uint64_t joint[16];
+    for (unsigned i = 0; i < 16; i++) joint[i] = a[i] + b[i];
+    return tare_wc_entropy(joint, 16);
+}
+
+typedef struct cluster {
+    uint64_t counts[16], cost;
+    int64_t more; /* what joining it with `partner`, a later cluster, costs */
+    unsigned partner;
+    bool is_gone;
+} cluster;
+
+static void find_partner(cluster *clusters, unsigned n, unsigned i) {
+    cluster *c = &clusters[i];
+    c->more = INT64_MAX;
+    for (unsigned j = i + 1; j < n; j++) {
+        if (clusters[j].is_gone) continue;
+        int64_t more =
+            (int64_t)(joint_cost(c->counts, clusters[j].counts) - c->cost - clusters[j].cost);
+        if (more >= c->more) continue;
+        c->more = more;
+        c->partner = j;
+    }
+}
+
+/* Cluster a has grown by b, which is gone. */
+static void update_partners(cluster *clusters, unsigned n, unsigned a, unsigned b) {
+    for (unsigned i = 0; i < n; i++) {
+        cluster *c = &clusters[i];
+        if (c->is_gone) continue;
+        if (i == a || c->partner == a || c->partner == b) {
+            find_partner(clusters, n, i);
+        } else if (i < a) {
+            const cluster *grown = &clusters[a];
+            int64_t more = (int64_t)(joint_cost(c->counts, grown->counts) - c->cost - grown->cost);
+            if (more >= c->more) continue;
+            c->more = more;
+            c->partner = a;
+        }
+    }
+}
+
+static unsigned nearest(const cluster *clusters, unsigned n) {
+    unsigned best = n;
+    for (unsigned i = 0; i < n; i++) {
+        if (clusters[i].is_gone || clusters[i].more == INT64_MAX) continue;
+        if (best == n || clusters[i].more < clusters[best].more) best = i;
+    }
+    return best;
+}
+
+unsigned tare_wc_choose_contexts(uint8_t *table_of, uint64_t sums[TARE_WC_MAX_TABLES][16],
+                                 const uint64_t (*counts)[16], unsigned n, unsigned max_tables,
+                                 const tare_allocator *allocator) {
+    const int64_t table_cost = (int64_t)(8 * 32 * BIT);
+    cluster *clusters = tare_alloc(allocator, n * sizeof *clusters);
+    uint16_t *parent = tare_alloc(allocator, n * sizeof *parent);
+    unsigned n_left = 0, n_tables = 0;
+    for (unsigned i = 0; clusters && parent && i < n; i++) {
+        uint64_t any = 0;
+        clusters[i] = (cluster){.cost = tare_wc_entropy(counts[i], 16)};
+        memcpy(clusters[i].counts, counts[i], sizeof clusters[i].counts);
+        for (unsigned j = 0; j < 16; j++) any |= counts[i][j];
+        clusters[i].is_gone = !any;
+        parent[i] = (uint16_t)i;
+        n_left += any != 0;
+    }
+    for (unsigned i = 0; clusters && parent && i < n; i++)
+        if (!clusters[i].is_gone) find_partner(clusters, n, i);
+    while (clusters && parent && n_left > 1) {
+        unsigned a = nearest(clusters, n), b = clusters[a].partner;
+        if (n_left <= max_tables && clusters[a].more > table_cost) break;
+        for (unsigned j = 0; j < 16; j++) clusters[a].counts[j] += clusters[b].counts[j];
+        clusters[a].cost = tare_wc_entropy(clusters[a].counts, 16);
+        clusters[b].is_gone = true;
+        parent[b] = (uint16_t)a;
+        n_left--;
+        update_partners(clusters, n, a, b);
+    }
+    for (unsigned i = 0; clusters && parent && i < n; i++) {
+        unsigned root = i;
+        while (parent[root] != root) root = parent[root];
+        bool is_used = !clusters[root].is_gone; /* contexts without counts take table 0 */
+        table_of[i] = 0;
+        if (is_used && root == i) {
+            memcpy(sums[n_tables], clusters[i].counts, sizeof sums[0]);
+            table_of[i] = (uint8_t)n_tables++;
+        } else if (is_used) {
+            table_of[i] = table_of[root];
+        }
+    }
+    tare_free(allocator, clusters, n * sizeof *clusters);
+    tare_free(allocator, parent, n * sizeof *parent);
+    return n_tables;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The encoder of DIRECT segments: values to symbols, bypass groups and patches; classes; words. */
+#include "wcodec/wc_direct_encode.h"
+
+#include "base/arith.h"
+#include "wcodec/wc_direct.h"
+#include "wcodec/wc_kernels.h"
+
+enum { SYMBOLS_BLOCK = 1, WORDS_BLOCK, GROUPS_BLOCK, PATCHES_BLOCK, CLASSES_BLOCK };
+enum { MAX_RUNS = TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN };
+
+typedef struct encoder {
+    const tare_wc_direct_plan *plan;
+    uint8_t item;
+    const uint8_t *values;
+    uint32_t n_bytes, n_positions, n_runs;
+    uint8_t *symbols, *groups, *classes, *ranks;
+    uint8_t *positions, *patch_values; /* of patches */
+    uint32_t position_bytes, n_patches, max_patches, next_patch, group_bytes;
+} encoder;
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item) {
+    uint32_t sum = 1;
+    for (uint32_t i = 0; i < n_bytes; i++) {
+        unsigned low = bytes[i] & 15u, high = bytes[i] >> 4;
+        if (item == 8)
+            sum += bytes[i] < 128 ? bytes[i] : 256u - bytes[i];
+        else
+            sum += (low < 8 ? low : 16 - low) + (high < 8 ? high : 16 - high);
+    }
+    unsigned group = tare_wc_log2(sum) >> 14;
+    return group < 63 ? group : 63;
+}
+
+/* The classes of all runs, and their ranks, whose padding is 0. */
+static void find_classes(encoder *e) {
+    uint8_t list[TARE_WC_MAX_CLASSES];
+    uint32_t run = tare_wc_run_bytes(e->item);
+    for (uint8_t i = 0; i < TARE_WC_MAX_CLASSES; i++) list[i] = i;
+    memset(e->ranks, 0, tare_wc_align(e->n_runs));
+    for (uint32_t r = 0; r < e->n_runs; r++) {
+        uint32_t at = r * run, n = e->n_bytes - at < run ? e->n_bytes - at : run;
+        uint8_t class = e->plan->group_class[tare_wc_run_group(e->values + at, n, e->item)];
+        while (list[e->ranks[r]] != class) e->ranks[r]++;
+        e->classes[r] = class;
+        tare_wc_front(list, e->ranks[r]);
+    }
+}
+
+static unsigned cheaper_rank_table(const encoder *e) {
+    uint64_t counts[16] = {0}, costs[2];
+    for (uint32_t r = 0; r < tare_wc_align(e->n_runs); r++) counts[e->ranks[r]]++;
+    for (unsigned i = 0; i < 2; i++)
+        costs[i] = tare_wc_table_cost(e->plan->rank_inverses[i].table, counts);
+    return costs[1] < costs[0];
+}
+
+/* ---- values to symbols ----------------------------------------------------------------------- */
+
+/* The table of the run that a position is in. */
+static unsigned class_at(const encoder *e, uint32_t p) {
+    return e->plan->n_classes > 1 ? e->classes[p / TARE_WC_CLASS_RUN] : 0;
+}
+
+/* What stands at position p of a plane of nibbles or sixes; false: padding. */
+static bool small_value(const encoder *e, uint32_t p, uint8_t *symbol) {
+    if (e->item == 4) {
+        uint32_t at = p / 128 * 64 + p % 64;
+        if (at >= e->n_bytes) return false;
+        *symbol = e->values[at] >> (p % 128 / 64 * 4) & 15;
+        return true;
+    }
+    const uint8_t *three = e->values + p / 4 * 3;
+    if (p / 4 * 3 >= e->n_bytes) return false;
+    unsigned all = three[0] | (unsigned)three[1] << 8 | (unsigned)three[2] << 16;
+    *symbol = (uint8_t)(all >> p % 4 * 6 & 63);
+    return true;
+}
+
+/* Values of 4 and 6 bits. False: one that its table does not have. */
+static bool split_small(encoder *e) {
+    for (uint32_t p = 0; p < e->n_positions; p++) {
+        const tare_wc_table *t = &e->plan->tables[class_at(e, p)];
+        if (!small_value(e, p, &e->symbols[p])) e->symbols[p] = t->cheapest;
+        if (!t->freq[e->symbols[p]]) return false;
+    }
+    return true;
+}
+
+/* The symbol that gives value v in state t; false: none does. */
+static bool trellis_symbol(uint8_t *symbol, uint8_t t, uint8_t v) {
+    int size = t & 1 ? -(int8_t)v : (int8_t)v;
+    *symbol = (uint8_t)(((size - 1) >> 2) & 63);
+    return tare_wc_trellis_value(t, *symbol) == v;
+}
+
+void tare_wc_trellis_count(uint64_t counts[64], uint8_t states, const uint8_t *bytes,
+                           uint32_t n_bytes) {
+    uint8_t t[TARE_WC_LANES] = {0};
+    for (uint32_t i = 0; i < n_bytes; i++) {
+        uint8_t symbol, *state = &t[i % TARE_WC_LANES];
+        if (trellis_symbol(&symbol, *state, bytes[i]))
+            counts[symbol]++;
+        else
+            symbol = 0;
+        *state = tare_wc_trellis_next(states, *state, symbol & 1);
+    }
+}
+
+/* False: so many patches that the segment cannot pay. */
+static bool put_patch(encoder *e, uint32_t at, const uint8_t *value) {
+    unsigned width = e->item / 8u;
+    uint32_t gap = at - e->next_patch;
+    if (e->n_patches >= e->max_patches) return false;
+    for (; gap >= 0x80; gap >>= 7) e->positions[e->position_bytes++] = (uint8_t)(gap | 0x80);
+    e->positions[e->position_bytes++] = (uint8_t)gap;
+    memcpy(e->patch_values + (size_t)width * e->n_patches++, value, width);
+    e->next_patch = at + 1;
+    return true;
+}
+
+static void put_bypass(encoder *e, const uint16_t low[64], uint32_t p) {
+    uint8_t widths[TARE_WC_BYPASS_GROUPS], *group = e->groups;
+    unsigned n = tare_wc_group_widths(widths, e->plan->coder.rule.k);
+    unsigned place = e->plan->coder.rule.k;
+    for (unsigned g = 0; g < n; g++) {
+        unsigned shift, mask = (1u << widths[g]) - 1;
+        uint8_t *bytes = group + tare_wc_group_at(widths[g], p, &shift);
+        place -= widths[g];
+        for (unsigned i = 0; i < 64; i++)
+            bytes[i] = (uint8_t)(bytes[i] | (low[i] >> place & mask) << shift);
+        group += tare_wc_group_bytes(widths[g], e->n_positions);
+    }
+}
+
+/* Steps of a trellis. Where a value cannot be reached, or the table lacks the step, the lane takes
+ * step 0 and a patch says the value: as in the count, so that the states stay the same. */
+static bool split_trellis(encoder *e) {
+    uint8_t t[TARE_WC_LANES] = {0};
+    for (uint32_t p = 0; p < e->n_positions; p++) {
+        const tare_wc_table *table = &e->plan->tables[class_at(e, p)];
+        uint8_t symbol, *state = &t[p % TARE_WC_LANES];
+        if (p >= e->n_bytes) {
+            symbol = table->cheapest;
+        } else if (!trellis_symbol(&symbol, *state, e->values[p]) || !table->freq[symbol]) {
+            symbol = 0;
+            if (!table->freq[0] || !put_patch(e, p, e->values + p)) return false;
+        }
+        e->symbols[p] = symbol;
+        *state = tare_wc_trellis_next(e->plan->coder.rule.trellis, *state, symbol & 1);
+    }
+    return true;
+}
+
+/* Values of 8 and 16 bits. False: too many patches. */
+static bool split_numbers(encoder *e) {
+    const tare_wc_coder *coder = &e->plan->coder;
+    unsigned width = e->item / 8u;
+    uint32_t n = e->n_bytes / width;
+    for (uint32_t p = 0; p < e->n_positions; p += 64) {
+        const tare_wc_table *t = &e->plan->tables[class_at(e, p)];
+        uint16_t low[64] = {0};
+        memset(e->symbols + p, t->cheapest, 64);
+        for (uint32_t i = p; i < p + 64 && i < n; i++) {
+            const uint8_t *value = e->values + (size_t)i * width;
+            uint32_t bits, v = width == 1 ? value[0] : tare_load_le16(value);
+            uint8_t symbol = coder->symbol_of[tare_wc_split(&coder->rule, e->item, v, &bits)];
+            if (symbol != TARE_WC_NO_SYMBOL && t->freq[symbol]) {
+                e->symbols[i] = symbol;
+                low[i - p] = (uint16_t)bits;
+                continue;
+            }
+            if (!put_patch(e, i, value)) return false;
+        }
+        put_bypass(e, low, p);
+    }
+    return true;
+}
+
+/* ---- the segment ----------------------------------------------------------------------------- */
+
+static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
+    uint8_t widths[TARE_WC_BYPASS_GROUPS];
+    unsigned n = tare_wc_group_widths(widths, e->plan->coder.rule.k), width = e->item / 8u;
+    for (unsigned g = 0; g < n; g++)
+        e->group_bytes += tare_wc_group_bytes(widths[g], e->n_positions);
+    e->max_patches = width ? e->n_bytes / width / 8 : 0;
+    e->symbols = tare_wc_scratch_take(scratch, SYMBOLS_BLOCK, e->n_positions);
+    e->groups = tare_wc_scratch_take(scratch, GROUPS_BLOCK, e->group_bytes + 1);
+    e->positions = tare_wc_scratch_take(scratch, PATCHES_BLOCK, (size_t)e->max_patches * 5 + 8);
+    e->classes = tare_wc_scratch_take(scratch, CLASSES_BLOCK, 2 * (MAX_RUNS + 64));
+    if (!e->symbols || !e->groups || !e->positions || !e->classes) return false;
+    e->patch_values = e->positions + (size_t)e->max_patches * 3 + 4; /* 2^20 takes three bytes */
+    e->ranks = e->classes + MAX_RUNS + 64;
+    memset(e->groups, 0, e->group_bytes);
+    return true;
+}
+
+/* Runs the lanes backwards: values, then (which the decoder takes first) the classes. */
+static void put_words(encoder *e, tare_wc_segment *s, tare_wc_put_job *job) {
+    tare_wc_kernels_get()->encode(job, 1);
+    if (e->plan->n_classes == 1) return;
+    unsigned choice = cheaper_rank_table(e);
+    tare_wc_put_job ranks = {
+        .put = job->put,
+        .symbols = e->ranks,
+        .inverses = &e->plan->rank_inverses[choice],
+        .n_positions = tare_wc_align(e->n_runs),
+    };
+    tare_wc_kernels_get()->encode(&ranks, 1);
+    job->put = ranks.put;
+    s->n_classes = e->plan->n_classes;
+    s->option = (uint8_t)(e->plan->rank_table + choice);
+}
+
+/* Lays the parts out; false: they do not fit. */
+static bool write_parts(uint8_t *dst, uint32_t *size, tare_wc_segment *s, const encoder *e,
+                        const tare_wc_put *put) {
+    unsigned width = e->item / 8u;
+    s->size_a = tare_wc_put_words(put, 0);
+    s->size_b = tare_wc_put_words(put, 1);
+    s->count = e->n_patches;
+    s->extent = e->position_bytes;
+    uint64_t end = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES + e->position_bytes;
+    end += 2 * ((uint64_t)s->size_a + s->size_b) + (uint64_t)e->n_patches * width;
+    uint64_t aligned = (end + TARE_WC_UNIT - 1) / TARE_WC_UNIT * TARE_WC_UNIT;
+    if (aligned + e->group_bytes > tare_wc_max_stored(e->n_bytes)) return false;
+    uint8_t *at = tare_wc_put_write(put, dst + TARE_WC_SEGMENT_HEADER);
+    memcpy(at, e->positions, e->position_bytes);
+    memcpy(at + e->position_bytes, e->patch_values, (size_t)e->n_patches * width);
+    memset(dst + end, 0, (size_t)(aligned - end));
+    memcpy(dst + aligned, e->groups, e->group_bytes);
+    *size = (uint32_t)aligned + e->group_bytes;
+    return true;
+}
+
+bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
+                           const tare_wc_direct_plan *plan, uint8_t item, const uint8_t *values,
+                           uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status) {
+    encoder e = {.plan = plan, .item = item, .values = values, .n_bytes = n_bytes};
+    e.n_positions = tare_wc_positions(item, n_bytes);
+    e.n_runs = (e.n_positions + TARE_WC_CLASS_RUN - 1) / TARE_WC_CLASS_RUN;
+    *status = TARE_OK;
+    uint32_t per_stream = e.n_positions / 2 + MAX_RUNS; /* words, at most */
+    uint8_t *words = tare_wc_scratch_take(scratch, WORDS_BLOCK, 4 * (size_t)per_stream);
+    if (!words || !take_memory(&e, scratch)) {
+        *status = TARE_ERR_NOMEM;
+        return false;
+    }
+    if (plan->n_classes > 1) find_classes(&e);
+    bool is_split = plan->coder.rule.trellis ? split_trellis(&e)
+                    : item < 8               ? split_small(&e)
+                                             : split_numbers(&e);
+    if (!is_split) return false;
+    s->rule = plan->rule;
+    s->table = plan->first_table;
+    tare_wc_put_job job = {
+        .symbols = e.symbols,
+        .inverses = plan->inverses,
+        .classes = plan->n_classes > 1 ? e.classes : NULL,
+        .n_positions = e.n_positions,
+    };
+    tare_wc_put_init(&job.put, words + 2 * (size_t)per_stream, words + 4 * (size_t)per_stream);
+    put_words(&e, s, &job);
+    return write_parts(dst, size, s, &e, &job.put);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Encoding DIRECT segments, and STRUCTURED ones. */
+#ifndef TARE_WCODEC_DIRECT_ENCODE_H
+#define TARE_WCODEC_DIRECT_ENCODE_H
+
+#include "wcodec/wc_choose.h"
+#include "wcodec/wc_segment.h"
+
+/* How the values of a plane are coded, with one predictor. */
+typedef struct tare_wc_direct_plan {
+    tare_wc_coder coder;
+    uint8_t rule, first_table, n_classes; /* n_classes 1: no classes */
+    const tare_wc_table *tables;          /* of class 0, 1, ... */
+    const tare_wc_inverse *inverses;
+    uint8_t group_class[64]; /* class of a run of positions with so much in it */
+    uint8_t rank_table;      /* the first of two: ranks mostly 0, ranks of any size */
+    const tare_wc_inverse *rank_inverses;
+} tare_wc_direct_plan;
+
+/* How much is in a run of 256 positions, in quarters of an octave: what classes are chosen by.
+ * `bytes` are those of the run, n_bytes of them. */
+unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item);
+/* Bytes of a run of 256 positions. Items 4 and 8 have classes. */
+static inline uint32_t tare_wc_run_bytes(uint8_t item) {
+    return item == 4 ? TARE_WC_CLASS_RUN / 2 : TARE_WC_CLASS_RUN;
+}
+
+/* Counts the symbols that a trellis codes bytes with; a byte that it cannot reach counts as none.
+ */
+void tare_wc_trellis_count(uint64_t counts[64], uint8_t states, const uint8_t *bytes,
+                           uint32_t n_bytes);
+
+/* Encodes a segment to dst, which has room for tare_wc_max_stored(n_bytes) bytes, but for its first
+ * 32 bytes, which are the caller's. `values` are as tare_wc_prepare makes them. *s gets what the
+ * header needs besides mode, predictor and CRC. False: it would be larger than RAW (what dst holds
+ * then is of no use), or memory is out, which *status tells. */
+bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
+                           const tare_wc_direct_plan *plan, uint8_t item, const uint8_t *values,
+                           uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status);
+
+#endif

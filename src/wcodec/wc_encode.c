@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The second pass: each segment in the mode that needs fewest bytes. Modes are tried from the
+ * fastest to decode on, and a later one must be smaller; tiles, which take longest, by 1 %. */
+#include "wcodec/wc_encode.h"
+
+#include <zstd.h>
+
+#include "base/hash.h"
+#include "wcodec/wc_head.h"
+#include "wcodec/wc_plan.h"
+
+enum { ZSTD_SAMPLE = 1 << 16, OUT_BLOCK = 0 };
+
+/* One segment and the best form so far, which lies at the end of the output buffer. */
+typedef struct choice {
+    const tare_wc_plan *plan;
+    const uint8_t *bytes;
+    uint32_t n_bytes, stored; /* stored: 0, none yet */
+    uint8_t *best, *trial;    /* room for the largest stored size each */
+    tare_wc_segment header;
+    tare_wc_scratch *scratch;
+} choice;
+
+static bool may_use(const choice *c, tare_wc_mode mode) {
+    int forced = c->plan->options.forced;
+    return forced < 0 || forced == (int)mode;
+}
+
+/* The trial is complete but for its header. Takes it if it is smaller than `limit`. */
+static void offer(choice *c, const tare_wc_segment *header, uint32_t stored, uint64_t limit) {
+    if (c->stored && stored >= limit) return;
+    uint8_t *swap = c->best;
+    c->best = c->trial;
+    c->trial = swap;
+    c->stored = stored;
+    c->header = *header;
+}
+
+/* ---- modes ----------------------------------------------------------------------------------- */
+
+static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor predictor) {
+    uint8_t item = c->plan->head.shape.item;
+    uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
+    bool is_big_endian = c->plan->head.shape.is_big_endian;
+    for (uint32_t i = width; i < c->n_bytes; i++)
+        if (values[i] != values[i - width]) return false;
+    tare_wc_segment s = {.mode = TARE_WC_CONSTANT, .predictor = (uint8_t)predictor};
+    for (uint32_t i = 0; i < width; i++) s.pattern[i] = values[is_big_endian ? width - 1 - i : i];
+    memset(c->trial + TARE_WC_SEGMENT_HEADER, 0, TARE_WC_UNIT - TARE_WC_SEGMENT_HEADER);
+    offer(c, &s, TARE_WC_UNIT, c->stored);
+    return true;
+}
+
+static tare_status try_direct(choice *c, const uint8_t *values, tare_wc_predictor predictor) {
+    unsigned i = predictor != TARE_WC_NONE;
+    tare_wc_segment s = {.mode = TARE_WC_DIRECT, .predictor = (uint8_t)predictor};
+    uint8_t item = c->plan->head.shape.item;
+    tare_status status;
+    uint32_t stored;
+    if (!c->plan->has_direct[i] || tare_wc_values_of(item, c->n_bytes) > TARE_WC_MAX_VALUES)
+        return TARE_OK;
+    if (tare_wc_direct_encode(c->trial, &stored, &s, &c->plan->direct[i], item, values, c->n_bytes,
+                              c->scratch, &status))
+        offer(c, &s, stored, c->stored);
+    return status;
+}
+
+static void write_raw(choice *c) {
+    tare_wc_segment s = {.mode = TARE_WC_RAW};
+    uint32_t end = TARE_WC_SEGMENT_HEADER + c->n_bytes, stored = tare_wc_align(end);
+    if (c->stored && stored > c->stored) return;
+    memcpy(c->trial + TARE_WC_SEGMENT_HEADER, c->bytes, c->n_bytes);
+    memset(c->trial + end, 0, stored - end);
+    offer(c, &s, stored, UINT64_MAX);
+}
+
+/* Whether zstd finds what order-0 coding does not: asked of a sample. */
+static bool is_repetitive(const choice *c, uint8_t *room, size_t room_size) {
+    uint64_t counts[256] = {0};
+    size_t n = c->n_bytes < ZSTD_SAMPLE ? c->n_bytes : ZSTD_SAMPLE;
+    tare_wc_kernels_get()->count_bytes(counts, c->bytes, n);
+    uint64_t plain = tare_wc_entropy(counts, 256) >> 19; /* bytes */
+    size_t packed = ZSTD_compress(room, room_size, c->bytes, n, 1);
+    return !ZSTD_isError(packed) && packed * 100 < plain * 98;
+}
+
+static void try_zstd(choice *c) {
+    const tare_wc_options *o = &c->plan->options;
+    uint8_t *room = c->trial + TARE_WC_SEGMENT_HEADER;
+    size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
+    bool is_forced = o->forced == TARE_WC_ZSTD;
+    if (!is_forced && !o->is_repetitive && !(o->is_full && is_repetitive(c, room, room_size)))
+        return;
+    int level = o->zstd_level ? (int)o->zstd_level : o->is_full ? 19 : 3;
+    size_t n = ZSTD_compress(room, room_size, c->bytes, c->n_bytes, level);
+    if (ZSTD_isError(n)) return; /* it does not shrink */
+    tare_wc_segment s = {.mode = TARE_WC_ZSTD, .size_a = (uint32_t)n};
+    uint32_t end = TARE_WC_SEGMENT_HEADER + s.size_a, stored = tare_wc_align(end);
+    memset(c->trial + end, 0, stored - end);
+    offer(c, &s, stored, c->stored);
+}
+
+static tare_status try_tiles(choice *c) {
+    const tare_wc_head *head = &c->plan->head;
+    tare_wc_sketch sketch;
+    tare_wc_segment s = {.mode = TARE_WC_STRUCTURED};
+    tare_status status;
+    uint32_t stored;
+    if (!c->plan->has_tiles) return TARE_OK;
+    if (!tare_wc_promising_sketch(&sketch, &head->shape, &c->plan->options, c->bytes, c->n_bytes,
+                                  c->scratch, &status))
+        return status;
+    if (tare_wc_structured_encode(c->trial, &stored, &s, head, c->plan->inverses16, &sketch,
+                                  c->n_bytes, c->scratch, &status))
+        offer(c, &s, stored, c->stored - c->stored / 100);
+    return status;
+}
+
+/* ---- the segment ----------------------------------------------------------------------------- */
+
+static tare_status try_all(choice *c, const tare_wc_reference *reference) {
+    const tare_wc_shape *shape = &c->plan->head.shape;
+    const tare_wc_predictor predictors[] = {TARE_WC_NONE, tare_wc_predictor_of(reference)};
+    for (unsigned i = 0; i <= (reference != NULL); i++) {
+        const uint8_t *values =
+            tare_wc_prepare(c->bytes, c->n_bytes, shape, reference, predictors[i], c->scratch);
+        if (!values) return TARE_ERR_NOMEM;
+        bool is_constant = may_use(c, TARE_WC_CONSTANT) && try_constant(c, values, predictors[i]);
+        if (is_constant) return TARE_OK;
+        if (may_use(c, TARE_WC_DIRECT)) TARE_TRY(try_direct(c, values, predictors[i]));
+    }
+    if (may_use(c, TARE_WC_STRUCTURED)) TARE_TRY(try_tiles(c));
+    if (may_use(c, TARE_WC_ZSTD)) try_zstd(c);
+    /* RAW is as good as a mode that saves nothing, and faster. */
+    if (c->plan->options.forced < 0 || !c->stored) write_raw(c);
+    return TARE_OK;
+}
+
+tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_plan *plan, const uint8_t *bytes,
+                                   uint32_t n_bytes, const tare_wc_reference *reference,
+                                   tare_wc_scratch *scratch, tare_error *err) {
+    size_t room = tare_wc_max_stored(n_bytes);
+    choice c = {.plan = plan, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch};
+    c.best = tare_wc_scratch_take(scratch, OUT_BLOCK, 2 * room);
+    if (!c.best) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    c.trial = c.best + room;
+    tare_status status = try_all(&c, reference);
+    if (status != TARE_OK) return tare_fail(err, status, "segment");
+    c.header.crc = tare_crc32(0, bytes, n_bytes);
+    tare_wc_segment_write(c.best, &c.header);
+    tare_buffer_put(out, c.best, c.stored);
+    return tare_buffer_status(out, err);
+}
+
+uint8_t tare_wc_suggest_log2(uint64_t n_values, double bits) {
+    uint8_t log2 = bits >= 5 ? 18 : bits >= 3 ? 19 : 20;
+    while (log2 > TARE_WC_MIN_LOG2 && UINT64_C(1) << (log2 - 1) >= n_values) log2--;
+    return log2;
+}

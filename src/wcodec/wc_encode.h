@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Encoding a plane, in two passes over its segments: first each is tallied (by any number of
+ * threads, each with a tally of its own), then a plan is made of the sum, which is the plane's head
+ * and how to code with it; then each segment is encoded, in any order, by any thread. Memory is
+ * bounded by segments. The bytes depend on the plane and the options alone. */
+#ifndef TARE_WCODEC_ENCODE_H
+#define TARE_WCODEC_ENCODE_H
+
+#include "base/buffer.h"
+#include "wcodec/wc_segment.h"
+
+typedef struct tare_wc_options {
+    bool is_full;        /* try STRUCTURED, and ZSTD where a sample promises something */
+    bool is_repetitive;  /* try ZSTD anyway: text, integers, masks */
+    bool is_signed;      /* values are two's complement (for tiles and classes) */
+    uint32_t width;      /* of the matrix, in values; 0: none, no tiles */
+    int forced;          /* a tare_wc_mode to be used wherever it can; -1: the smallest */
+    uint8_t trellis;     /* 8 or 32: the bytes are steps of a trellis, not values (see below) */
+    unsigned zstd_level; /* 0: 3, or 19 if is_full */
+} tare_wc_options;
+
+#define TARE_WC_OPTIONS_DEFAULT ((tare_wc_options){.forced = -1})
+
+typedef struct tare_wc_tally tare_wc_tally;
+typedef struct tare_wc_plan tare_wc_plan;
+
+/* NULL: memory is out. The tally of a plane predicted from a base counts differences, too. */
+tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_options *options,
+                                 bool has_base, const tare_allocator *allocator);
+void tare_wc_tally_free(tare_wc_tally *tally);
+/* Counts one segment (or a sample of segments). With `reference` the tally must have a base. */
+tare_status tare_wc_tally_add(tare_wc_tally *tally, const uint8_t *bytes, uint32_t n_bytes,
+                              const tare_wc_reference *reference, tare_wc_scratch *scratch,
+                              tare_error *err);
+/* Adds another tally of the same plane: the order makes no difference. */
+void tare_wc_tally_merge(tare_wc_tally *into, const tare_wc_tally *from);
+
+tare_status tare_wc_plan_new(tare_wc_plan **out, const tare_wc_tally *tally, tare_error *err);
+void tare_wc_plan_free(tare_wc_plan *plan);
+const tare_wc_head *tare_wc_plan_head(const tare_wc_plan *plan);
+
+/* Appends the stored bytes of a segment, a multiple of 64. */
+tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_plan *plan, const uint8_t *bytes,
+                                   uint32_t n_bytes, const tare_wc_reference *reference,
+                                   tare_wc_scratch *scratch, tare_error *err);
+
+/* A size of segments that suits a plane of so many values at so many bits a value. */
+uint8_t tare_wc_suggest_log2(uint64_t n_values, double bits);
+
+#endif

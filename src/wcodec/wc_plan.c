@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans: rules, tables and contexts from a tally. */
+#include "wcodec/wc_plan.h"
+
+#include "wcodec/wc_head.h"
+
+enum { RANK_TABLES = 2 };
+
+/* What a plane's head and a segment's frame come to, in bits: a rule and table that save less are
+ * not worth having. */
+#define FRAME_BITS (UINT64_C(8) * 700)
+
+/* Values that occur, with their counts. */
+static bool list_counts(tare_wc_counts *out, const uint64_t *counts, uint32_t n,
+                        tare_arena *arena) {
+    *out = (tare_wc_counts){0};
+    for (uint32_t v = 0; v < n; v++) out->n += counts[v] != 0;
+    out->values = TARE_NEW_ARRAY(arena, uint16_t, out->n);
+    out->counts = TARE_NEW_ARRAY(arena, uint64_t, out->n);
+    if (!out->values || !out->counts) return false;
+    for (uint32_t v = 0, i = 0; v < n; v++) {
+        if (!counts[v]) continue;
+        out->values[i] = (uint16_t)v;
+        out->counts[i++] = counts[v];
+    }
+    return true;
+}
+
+/* One value everywhere: all segments will be CONSTANT, unless that is not allowed. */
+static bool is_constant(const tare_wc_tally *t, unsigned prediction) {
+    unsigned n = 0;
+    for (uint32_t v = 0; v < t->n_kinds; v++) n += t->counts[prediction][v] != 0;
+    return n <= 1 && t->options.forced < 0;
+}
+
+static tare_wc_table *next_table(tare_wc_head *head) {
+    return head->shape.item == 4 ? &head->t16[head->n_t16++] : &head->t64[head->n_t64++];
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* The symbols of each group, from its values. */
+static tare_status group_symbols(uint64_t *symbols, const tare_wc_tally *t,
+                                 const tare_wc_coder *coder, unsigned alphabet, tare_arena *arena) {
+    for (unsigned g = 0; g < TARE_WC_GROUPS; g++) {
+        tare_wc_counts values;
+        uint64_t row[64];
+        if (!list_counts(&values, t->groups + (size_t)g * t->n_kinds, t->n_kinds, arena))
+            return TARE_ERR_NOMEM;
+        tare_wc_symbol_counts(row, coder, t->shape.item, &values);
+        memcpy(symbols + (size_t)g * alphabet, row, alphabet * sizeof *row);
+    }
+    return TARE_OK;
+}
+
+/* Ranks that are mostly 0, and ranks of any size. */
+static void add_rank_tables(tare_wc_plan *plan) {
+    tare_wc_direct_plan *d = &plan->direct[0];
+    d->rank_table = plan->head.n_t16;
+    for (unsigned i = 0; i < RANK_TABLES; i++) {
+        uint64_t counts[16] = {0};
+        for (unsigned r = 0; r < d->n_classes; r++) counts[r] = i ? 1 : r ? 4 : 512;
+        tare_wc_table_build(&plan->head.t16[plan->head.n_t16++], 16, counts);
+    }
+}
+
+static tare_status add_classes(tare_wc_plan *plan, const tare_wc_tally *t,
+                               const uint64_t whole[64]) {
+    tare_wc_direct_plan *d = &plan->direct[0];
+    unsigned alphabet = tare_wc_alphabet(t->shape.item);
+    uint64_t *symbols = TARE_NEW_ARRAY(&plan->arena, uint64_t, TARE_WC_GROUPS * (size_t)alphabet);
+    uint64_t sums[TARE_WC_MAX_CLASSES][64] = {{0}};
+    if (!symbols) return TARE_ERR_NOMEM;
+    d->n_classes = 1;
+    if (t->groups) {
+        TARE_TRY(group_symbols(symbols, t, &d->coder, alphabet, &plan->arena));
+        d->n_classes = (uint8_t)tare_wc_choose_classes(d->group_class, symbols, TARE_WC_GROUPS,
+                                                       (uint8_t)alphabet);
+    }
+    for (unsigned i = 0; d->n_classes > 1 && i < TARE_WC_GROUPS * alphabet; i++)
+        sums[d->group_class[i / alphabet]][i % alphabet] += symbols[i];
+    if (d->n_classes == 1) memcpy(sums[0], whole, sizeof sums[0]);
+    for (unsigned c = 0; c < d->n_classes; c++)
+        tare_wc_table_build(next_table(&plan->head), (uint8_t)alphabet, sums[c]);
+    if (d->n_classes > 1) add_rank_tables(plan);
+    return TARE_OK;
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+/* A trellis has one rule and needs no choice. */
+static bool trellis_rule(tare_wc_coder *coder, const tare_wc_tally *t, tare_arena *arena) {
+    *coder = (tare_wc_coder){.rule = {.trellis = t->options.trellis}};
+    tare_wc_rule_complete(&coder->rule, t->shape.item);
+    coder->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, 256);
+    for (unsigned i = 0; coder->symbol_of && i < 256; i++) coder->symbol_of[i] = (uint8_t)(i & 63);
+    return coder->symbol_of != NULL;
+}
+
+static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned prediction) {
+    tare_wc_direct_plan *d = &plan->direct[prediction];
+    tare_wc_counts values;
+    uint64_t whole[64];
+    if (!list_counts(&values, t->counts[prediction], t->n_kinds, &plan->arena))
+        return TARE_ERR_NOMEM;
+    if (values.n == 0 || is_constant(t, prediction)) return TARE_OK;
+    bool is_made = t->options.trellis
+                       ? trellis_rule(&d->coder, t, &plan->arena)
+                       : tare_wc_choose_rule(&d->coder, t->shape.item, &values, &plan->arena);
+    if (!is_made) return TARE_ERR_NOMEM;
+    uint64_t plain = t->n_values * t->shape.item, cost = d->coder.cost >> 16;
+    bool is_forced = t->options.forced == TARE_WC_DIRECT || t->options.trellis;
+    if (!is_forced && cost + FRAME_BITS > plain) return TARE_OK;
+    if (t->options.trellis) {
+        memcpy(whole, t->counts[0], sizeof whole);
+        if (!whole[0]) whole[0] = 1; /* the step beside a patch */
+    } else {
+        tare_wc_symbol_counts(whole, &d->coder, t->shape.item, &values);
+    }
+    plan->has_direct[prediction] = true;
+    d->rule = plan->head.n_rules;
+    plan->head.rules[plan->head.n_rules++] = d->coder.rule;
+    d->first_table = t->shape.item == 4 ? plan->head.n_t16 : plan->head.n_t64;
+    if (prediction == 0) return add_classes(plan, t, whole);
+    d->n_classes = 1;
+    tare_wc_table_build(next_table(&plan->head), tare_wc_alphabet(t->shape.item), whole);
+    return TARE_OK;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+static tare_status add_contexts(tare_wc_plan *plan, const tare_wc_tally *t) {
+    tare_wc_head *head = &plan->head;
+    uint64_t sums[TARE_WC_MAX_TABLES][16];
+    unsigned bits = t->magnitude_bits ? t->magnitude_bits : 1;
+    unsigned n = TARE_WC_SIDE_CONTEXTS + bits * TARE_WC_PLANE_CONTEXTS;
+    unsigned room = TARE_WC_MAX_TABLES - head->n_t16;
+    uint8_t *table_of = TARE_NEW_ARRAY(&plan->arena, uint8_t, n);
+    if (!table_of) return TARE_ERR_NOMEM;
+    unsigned n_tables = tare_wc_choose_contexts(table_of, sums, (const uint64_t(*)[16])t->contexts,
+                                                n, room, t->allocator);
+    if (!n_tables) return TARE_ERR_NOMEM;
+    for (unsigned i = 0; i < n; i++) table_of[i] = (uint8_t)(table_of[i] + head->n_t16);
+    for (unsigned i = 0; i < n_tables; i++)
+        tare_wc_table_build(&head->t16[head->n_t16++], 16, sums[i]);
+    head->contexts = table_of;
+    head->n_contexts = (uint16_t)n;
+    head->max_magnitude = (uint8_t)bits;
+    plan->has_tiles = true;
+    return TARE_OK;
+}
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+static tare_status add_inverses(tare_wc_plan *plan) {
+    const tare_wc_head *head = &plan->head;
+    plan->inverses64 = TARE_NEW_ARRAY(&plan->arena, tare_wc_inverse, head->n_t64);
+    plan->inverses16 = TARE_NEW_ARRAY(&plan->arena, tare_wc_inverse, head->n_t16);
+    if (!plan->inverses64 || !plan->inverses16) return TARE_ERR_NOMEM;
+    for (unsigned i = 0; i < head->n_t64; i++)
+        tare_wc_inverse_build(&plan->inverses64[i], &head->t64[i]);
+    for (unsigned i = 0; i < head->n_t16; i++)
+        tare_wc_inverse_build(&plan->inverses16[i], &head->t16[i]);
+    bool is_small = head->shape.item == 4;
+    for (unsigned i = 0; i < TARE_WC_PREDICTIONS; i++) {
+        tare_wc_direct_plan *d = &plan->direct[i];
+        d->tables = (is_small ? head->t16 : head->t64) + d->first_table;
+        d->inverses = (is_small ? plan->inverses16 : plan->inverses64) + d->first_table;
+        d->rank_inverses = plan->inverses16 + d->rank_table;
+    }
+    return TARE_OK;
+}
+
+static tare_status fill(tare_wc_plan *plan, const tare_wc_tally *t) {
+    tare_wc_head *head = &plan->head;
+    head->rules = TARE_NEW_ARRAY(&plan->arena, tare_wc_rule, TARE_WC_PREDICTIONS);
+    head->t64 = TARE_NEW_ARRAY(&plan->arena, tare_wc_table, TARE_WC_MAX_CLASSES + 1);
+    head->t16 = TARE_NEW_ARRAY(&plan->arena, tare_wc_table, TARE_WC_MAX_TABLES);
+    if (!head->rules || !head->t64 || !head->t16) return TARE_ERR_NOMEM;
+    for (unsigned i = 0; i <= (unsigned)t->has_base; i++) TARE_TRY(add_rule(plan, t, i));
+    if (t->n_sketches && !is_constant(t, 0)) TARE_TRY(add_contexts(plan, t));
+    return add_inverses(plan);
+}
+
+tare_status tare_wc_plan_new(tare_wc_plan **out, const tare_wc_tally *tally, tare_error *err) {
+    tare_wc_plan *plan = tare_alloc(tally->allocator, sizeof *plan);
+    *out = NULL;
+    if (!plan) return tare_fail(err, TARE_ERR_NOMEM, "plane");
+    *plan = (tare_wc_plan){.head = {.shape = tally->shape}, .options = tally->options};
+    tare_arena_init(&plan->arena, tally->allocator);
+    tare_status status = fill(plan, tally);
+    if (status != TARE_OK) {
+        tare_wc_plan_free(plan);
+        return tare_fail(err, status, "plane");
+    }
+    *out = plan;
+    return TARE_OK;
+}
+
+void tare_wc_plan_free(tare_wc_plan *plan) {
+    if (!plan) return;
+    const tare_allocator *allocator = plan->arena.allocator;
+    tare_arena_free(&plan->arena);
+    tare_free(allocator, plan, sizeof *plan);
+}
+
+const tare_wc_head *tare_wc_plan_head(const tare_wc_plan *plan) {
+    return &plan->head;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tally of a plane comes to: its head, and how to code with it. */
+#ifndef TARE_WCODEC_PLAN_H
+#define TARE_WCODEC_PLAN_H
+
+#include "wcodec/wc_direct_encode.h"
+#include "wcodec/wc_tally.h"
+
+struct tare_wc_plan {
+    tare_wc_head head;
+    tare_wc_options options;
+    tare_arena arena;
+    bool has_direct[TARE_WC_PREDICTIONS], has_tiles;
+    tare_wc_direct_plan direct[TARE_WC_PREDICTIONS];
+    tare_wc_inverse *inverses64, *inverses16; /* of the head's tables */
+};
+
+#endif

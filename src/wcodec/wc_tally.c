@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first pass over a plane: how often values occur, alone and in runs that have so much in
+ * them; what tiles would need. */
+#include "wcodec/wc_tally.h"
+
+#include "wcodec/wc_direct.h"
+#include "wcodec/wc_direct_encode.h"
+#include "wcodec/wc_reference.h"
+
+enum { PREPARED_BLOCK = 6, SAMPLE = 4096 /* values; a multiple of every tile */ };
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static size_t groups_size(const tare_wc_tally *t) {
+    return (size_t)TARE_WC_GROUPS * t->n_kinds * sizeof *t->groups;
+}
+
+static void *take_zeros(const tare_allocator *allocator, size_t size) {
+    void *memory = tare_alloc(allocator, size);
+    if (memory) memset(memory, 0, size);
+    return memory;
+}
+
+tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_options *options,
+                                 bool has_base, const tare_allocator *allocator) {
+    tare_wc_tally *t = take_zeros(allocator, sizeof *t);
+    if (!t) return NULL;
+    t->shape = *shape;
+    t->options = options ? *options : TARE_WC_OPTIONS_DEFAULT;
+    t->allocator = allocator;
+    t->has_base = has_base;
+    t->n_kinds = t->options.trellis ? 64 : 1u << shape->item;
+    bool has_classes = t->options.is_full && (shape->item == 4 || shape->item == 8) &&
+                       !t->options.is_repetitive && !t->options.trellis;
+    bool has_tiles = t->options.width && shape->item <= 8 && !t->options.trellis &&
+                     (t->options.is_full || t->options.forced == TARE_WC_STRUCTURED);
+    bool is_whole = true;
+    for (unsigned i = 0; i <= (unsigned)has_base; i++) {
+        t->counts[i] = take_zeros(allocator, t->n_kinds * sizeof *t->counts[i]);
+        is_whole = is_whole && t->counts[i];
+    }
+    if (has_classes) t->groups = take_zeros(allocator, groups_size(t));
+    if (has_tiles) t->contexts = take_zeros(allocator, TARE_WC_ALL_CONTEXTS * sizeof *t->contexts);
+    if (is_whole && !has_classes == !t->groups && !has_tiles == !t->contexts) return t;
+    tare_wc_tally_free(t);
+    return NULL;
+}
+
+void tare_wc_tally_free(tare_wc_tally *t) {
+    if (!t) return;
+    for (unsigned i = 0; i < TARE_WC_PREDICTIONS; i++)
+        tare_free(t->allocator, t->counts[i], t->n_kinds * sizeof *t->counts[i]);
+    tare_free(t->allocator, t->groups, groups_size(t));
+    tare_free(t->allocator, t->contexts, TARE_WC_ALL_CONTEXTS * sizeof *t->contexts);
+    tare_free(t->allocator, t, sizeof *t);
+}
+
+const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
+                               const tare_wc_reference *reference, tare_wc_predictor predictor,
+                               tare_wc_scratch *scratch) {
+    if (!shape->is_big_endian && !predictor) return bytes;
+    uint8_t *copy = tare_wc_scratch_take(scratch, PREPARED_BLOCK, n_bytes);
+    if (!copy) return NULL;
+    memcpy(copy, bytes, n_bytes);
+    if (predictor) tare_wc_reference_subtract(copy, n_bytes, shape, reference, predictor);
+    for (uint32_t i = 0; shape->is_big_endian && i < n_bytes; i += 2)
+        tare_store_le16(copy + i, tare_load_u16(copy + i, true));
+    return copy;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static void count_values(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint32_t n_bytes) {
+    uint64_t by_byte[256] = {0};
+    if (item == 8) {
+        tare_wc_kernels_get()->count_bytes(counts, bytes, n_bytes);
+    } else if (item == 16) {
+        for (uint32_t i = 0; i < n_bytes; i += 2) counts[tare_load_le16(bytes + i)]++;
+    } else if (item == 4) {
+        tare_wc_kernels_get()->count_bytes(by_byte, bytes, n_bytes);
+        for (unsigned v = 0; v < 256; v++) {
+            counts[v & 15] += by_byte[v];
+            counts[v >> 4] += by_byte[v];
+        }
+    } else {
+        for (uint32_t i = 0; i < n_bytes; i += 3) {
+            unsigned all = bytes[i] | (unsigned)bytes[i + 1] << 8 | (unsigned)bytes[i + 2] << 16;
+            for (unsigned s = 0; s < 24; s += 6) counts[all >> s & 63]++;
+        }
+    }
+}
+
+static void count_groups(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_bytes) {
+    uint32_t run = tare_wc_run_bytes(t->shape.item);
+    for (uint32_t at = 0; at < n_bytes; at += run) {
+        uint32_t n = n_bytes - at < run ? n_bytes - at : run;
+        unsigned group = tare_wc_run_group(bytes + at, n, t->shape.item);
+        uint64_t *row = t->groups + (size_t)group * t->n_kinds;
+        for (uint32_t i = at; i < at + n; i++) {
+            if (t->shape.item == 8) {
+                row[bytes[i]]++;
+            } else {
+                row[bytes[i] & 15]++;
+                row[bytes[i] >> 4]++;
+            }
+        }
+    }
+}
+
+static tare_status count_tiles(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_bytes,
+                               tare_wc_scratch *scratch) {
+    tare_status status;
+    tare_wc_sketch sketch;
+    if (!tare_wc_promising_sketch(&sketch, &t->shape, &t->options, bytes, n_bytes, scratch,
+                                  &status))
+        return status;
+    tare_wc_sketch_count(t->contexts, &sketch);
+    t->n_sketches++;
+    if (sketch.magnitude_bits > t->magnitude_bits) t->magnitude_bits = sketch.magnitude_bits;
+    return TARE_OK;
+}
+
+tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_bytes,
+                              const tare_wc_reference *reference, tare_wc_scratch *scratch,
+                              tare_error *err) {
+    const tare_wc_predictor predictors[] = {TARE_WC_NONE, tare_wc_predictor_of(reference)};
+    t->n_values += tare_wc_values_of(t->shape.item, n_bytes);
+    if (t->options.trellis) {
+        tare_wc_trellis_count(t->counts[0], t->options.trellis, bytes, n_bytes);
+        return TARE_OK;
+    }
+    for (unsigned i = 0; i <= (reference != NULL); i++) {
+        const uint8_t *values =
+            tare_wc_prepare(bytes, n_bytes, &t->shape, reference, predictors[i], scratch);
+        if (!values) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+        count_values(t->counts[i], t->shape.item, values, n_bytes);
+    }
+    if (t->groups) count_groups(t, bytes, n_bytes);
+    if (t->contexts && count_tiles(t, bytes, n_bytes, scratch) != TARE_OK)
+        return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    return TARE_OK;
+}
+
+static void add_up(uint64_t *into, const uint64_t *from, size_t n) {
+    for (size_t i = 0; i < n; i++) into[i] += from[i];
+}
+
+void tare_wc_tally_merge(tare_wc_tally *into, const tare_wc_tally *from) {
+    for (unsigned i = 0; i <= (unsigned)into->has_base; i++)
+        add_up(into->counts[i], from->counts[i], into->n_kinds);
+    if (into->groups) add_up(into->groups, from->groups, (size_t)TARE_WC_GROUPS * into->n_kinds);
+    if (into->contexts)
+        add_up(into->contexts[0], from->contexts[0], (size_t)TARE_WC_ALL_CONTEXTS * 16);
+    into->n_values += from->n_values;
+    into->n_sketches += from->n_sketches;
+    if (from->magnitude_bits > into->magnitude_bits) into->magnitude_bits = from->magnitude_bits;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+/* A run of whole rows from the segment's beginning, about SAMPLE values, at least a row of tiles.
+ */
+static uint32_t sample_bytes(const tare_wc_options *options, uint8_t item, uint32_t n_bytes) {
+    uint64_t rows = (SAMPLE + options->width - 1) / options->width;
+    uint64_t n = tare_wc_bytes_of(item, (rows < 16 ? 16 : rows) * options->width / 8 * 8);
+    return n && n < n_bytes ? (uint32_t)n : n_bytes;
+}
+
+bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape,
+                              const tare_wc_options *options, const uint8_t *bytes,
+                              uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status) {
+    uint32_t n_values = (uint32_t)tare_wc_values_of(shape->item, n_bytes);
+    uint32_t width = options->width < n_values ? options->width : n_values;
+    uint32_t n_sample = sample_bytes(options, shape->item, n_bytes);
+    uint64_t counts[256] = {0}, least = UINT64_MAX;
+    uint8_t best = 0;
+    *status = TARE_OK;
+    if (n_values > TARE_WC_MAX_VALUES || !n_values) return false;
+    for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++) {
+        if (!tare_wc_sketch_init(sketch, shape->item, options->is_signed, s, width, bytes, n_sample,
+                                 scratch, status)) {
+            if (*status != TARE_OK) return false;
+            continue;
+        }
+        uint64_t cost = tare_wc_sketch_cost(sketch);
+        if (cost >= least) continue;
+        least = cost;
+        best = s;
+    }
+    /* Counts of contexts fit a sample better than they will fit the rest: about 3 %. */
+    count_values(counts, shape->item, bytes, n_sample);
+    bool is_forced = options->forced == TARE_WC_STRUCTURED;
+    uint64_t plain = tare_wc_entropy(counts, (size_t)1 << shape->item);
+    if (least == UINT64_MAX || (!is_forced && least > plain - plain / 32)) return false;
+    return tare_wc_sketch_init(sketch, shape->item, options->is_signed, best, width, bytes, n_bytes,
+                               scratch, status);
+}

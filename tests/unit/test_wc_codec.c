@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a plane that does not come back as it was, in some width, length, mode or with
+ * some predictor; sizes far from the entropy; modes that are not chosen where they should be. */
+#include "wc_plane.h"
+#include "wc_random.h"
+
+enum { N = 150000 };
+
+static uint8_t values[2 * N + 64], base[2 * N + 64], got[2 * N + 64];
+
+typedef struct source {
+    const char *name;
+    int kind, scale;
+} source;
+
+enum { NORMAL, CONSTANT, UNIFORM, SPARSE, SMOOTH, TEXT, ROWS };
+static const source sources[] = {
+    {"normal", NORMAL, 8},     {"narrow", NORMAL, 60},  {"wide", NORMAL, 2},
+    {"constant", CONSTANT, 0}, {"uniform", UNIFORM, 0}, {"sparse", SPARSE, 0},
+    {"smooth", SMOOTH, 0},     {"text", TEXT, 0},       {"rows", ROWS, 0}};
+enum { N_SOURCES = sizeof sources / sizeof sources[0] };
+
+/* Bytes that look like codes of the item. */
+static void make(uint8_t *dst, uint32_t n_bytes, const source *s, uint8_t item, uint64_t seed) {
+    for (uint32_t i = 0; i < n_bytes; i++) {
+        int v = wc_normal(&seed);
+        switch (s->kind) {
+        case NORMAL:
+            v /= s->scale;
+            break;
+        case CONSTANT:
+            v = 0x55;
+            break;
+        case UNIFORM:
+            v = (int)wc_random(&seed);
+            break;
+        case SPARSE:
+            v = v > 700 ? v : 0;
+            break;
+        case SMOOTH:
+            v = (int)(i % 128 * (i % 128) / 100 + i / 128 % 64 * 2 + (unsigned)(v & 255) / 128);
+            break;
+        case TEXT:
+            v = "the quick brown fox jumps over the lazy dog"[(i + i / 1000) % 43];
+            break;
+        default:
+            v = v / (4 + (int)(i / 1024 % 7) * 7);
+            break;
+        }
+        dst[i] = (uint8_t)v;
+        if (item == 4) dst[i] = (uint8_t)((v / 16 & 15) + wc_normal(&seed) / 128 * 16);
+        if (item == 16 && s->kind == NORMAL) { /* bfloat16 */
+            float f = (float)v / 1000;
+            if (i % 2) dst[i - 1] = (uint8_t)(tare_f32_bits(f) >> 16);
+            if (i % 2) dst[i] = (uint8_t)(tare_f32_bits(f) >> 24);
+        }
+    }
+}
+
+static void check(const tare_wc_shape *shape, const tare_wc_options *options, uint32_t n_bytes,
+                  const char *name) {
+    wc_plane p;
+    tare_error err = TARE_ERROR_NONE;
+    wc_encode(&p, shape, options, values, n_bytes, NULL);
+    memset(got, 0xa5, n_bytes + 64);
+    tare_status status = wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err);
+    if (status != TARE_OK || memcmp(got, values, n_bytes))
+        fail_msg("%s: item %u, %u bytes, forced %d: %s", name, shape->item, n_bytes,
+                 options->forced, err.what);
+    for (unsigned i = 0; i < 64; i++) assert_int_equal(got[n_bytes + i], 0xa5);
+    assert_true(p.segments.size <= n_bytes + 96u * p.n_segments + 64);
+    wc_free(&p);
+}
+
+static void all_planes_come_back(void **state) {
+    (void)state;
+    static const uint8_t items[] = {4, 6, 8, 16};
+    static const uint32_t lengths[] = {1, 2, 63, 64, 65, 129, 257, 1000, 20011};
+    for (unsigned s = 0; s < N_SOURCES; s++) {
+        for (unsigned i = 0; i < sizeof items; i++) {
+            make(values, 60060, &sources[s], items[i], 7 + s);
+            for (unsigned l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+                tare_wc_shape shape = {items[i], 14, items[i] == 16 && l % 2};
+                uint32_t unit = items[i] == 16 ? 2 : items[i] == 6 ? 3 : 1, n = lengths[l] * unit;
+                bool is_long = n > 2000;
+                for (int forced = -1; forced < TARE_WC_MODE_COUNT; forced++) {
+                    tare_wc_options options = {.forced = forced,
+                                               .is_full = l % 2 && !is_long,
+                                               .is_signed = l % 3 == 0,
+                                               .width = l % 4 ? 32 + l : 128};
+                    if (options.width > lengths[l]) options.width = lengths[l];
+                    if (forced == TARE_WC_STRUCTURED && is_long && s != SMOOTH) continue;
+                    check(&shape, &options, n, sources[s].name);
+                }
+            }
+        }
+    }
+}
+
+/* What a plane costs, in bits a value. */
+static double bits(const tare_wc_shape *shape, const tare_wc_options *options, uint32_t n_bytes,
+                   tare_wc_mode *mode) {
+    wc_plane p;
+    tare_error err;
+    wc_encode(&p, shape, options, values, n_bytes, NULL);
+    assert_int_equal(wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err), TARE_OK);
+    assert_memory_equal(got, values, n_bytes);
+    *mode = wc_mode(&p, 0);
+    double size = (double)(p.head.size + p.segments.size - TARE_WC_READ_AHEAD) * 8;
+    wc_free(&p);
+    return size / (double)tare_wc_values_of(shape->item, n_bytes);
+}
+
+static void modes_are_chosen_by_size(void **state) {
+    (void)state;
+    const tare_wc_options full = {.forced = -1, .is_full = true, .width = 128};
+    const tare_wc_shape shape = {8, 17, false};
+    uint64_t counts[256] = {0};
+    tare_wc_mode mode;
+    make(values, 1 << 17, &sources[0], 8, 1);
+    for (uint32_t i = 0; i < 1 << 17; i++) counts[values[i]]++;
+    double entropy = (double)tare_wc_entropy(counts, 256) / 65536 / (1 << 17);
+    assert_true(bits(&shape, &full, 1 << 17, &mode) < entropy * 1.006);
+    assert_int_equal(mode, TARE_WC_DIRECT);
+    make(values, 1 << 17, &sources[3], 8, 1);
+    assert_true(bits(&shape, &full, 1 << 17, &mode) < 0.01);
+    assert_int_equal(mode, TARE_WC_CONSTANT);
+    make(values, 1 << 17, &sources[4], 8, 1);
+    assert_true(bits(&shape, &full, 1 << 17, &mode) < 8.01);
+    assert_int_equal(mode, TARE_WC_RAW);
+    make(values, 1 << 17, &sources[6], 8, 1);
+    assert_true(bits(&shape, &full, 1 << 17, &mode) < 3);
+    assert_int_equal(mode, TARE_WC_STRUCTURED);
+    make(values, 1 << 17, &sources[7], 8, 1);
+    assert_true(bits(&shape, &full, 1 << 17, &mode) < 0.2);
+    assert_int_equal(mode, TARE_WC_ZSTD);
+    make(values, 1 << 17, &sources[8], 8, 1); /* rows of different scale: classes */
+    double classes = bits(&shape, &full, 1 << 17, &mode);
+    tare_wc_options fast = full;
+    fast.is_full = false;
+    assert_true(classes < 0.99 * bits(&shape, &fast, 1 << 17, &mode));
+}
+
+/* Small changes of a base, and a base whose rows have other scales. */
+static void a_base_predicts(void **state) {
+    (void)state;
+    static const uint8_t items[] = {4, 6, 8, 16};
+    static uint8_t own[2 * 300], other[2 * 300];
+    uint64_t seed = 5;
+    tare_error err;
+    for (unsigned i = 0; i < 5; i++) {
+        uint8_t item = items[i < 4 ? i : 2];
+        tare_wc_shape shape = {item, 15, item == 16};
+        tare_wc_options options = {.forced = i == 3 ? -1 : TARE_WC_DIRECT};
+        tare_wc_reference reference = {.bytes = base, .values_per_scale = 500, .scale_form = 1};
+        make(base, N / 6 * 6, &sources[0], item, 3);
+        memcpy(values, base, N);
+        for (uint32_t j = 0; j < N; j += 11) values[j] = (uint8_t)(values[j] + 1);
+        for (uint32_t j = 0; i == 4 && j < N; j++) { /* scales 2 to 1 */
+            values[j] = (uint8_t)((int8_t)base[j] * 2 + (int)(wc_random(&seed) & 1));
+            tare_store_le16(own + j / 500 * 2, 0x2c00);
+            tare_store_le16(other + j / 500 * 2, 0x3000);
+        }
+        if (i == 4) {
+            reference.own_scales = own;
+            reference.base_scales = other;
+        }
+        wc_plane p, alone;
+        wc_encode(&p, &shape, &options, values, N, &reference);
+        wc_encode(&alone, &shape, &options, values, N, NULL);
+        assert_true(p.segments.size < alone.segments.size / 2);
+        assert_int_equal(wc_predictor(&p, 0), i == 4 ? TARE_WC_REF_SCALED : TARE_WC_REF);
+        assert_int_equal(wc_decode(got, &p, &reference, TARE_WC_ALL_GROUPS, &err), TARE_OK);
+        assert_memory_equal(got, values, N);
+        assert_int_equal(wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err), TARE_ERR_ARG);
+        wc_free(&p);
+        wc_free(&alone);
+    }
+}
+
+/* A plane that is all steps of a trellis, and one with values that no step reaches. */
+static void trellis_values_come_back(void **state) {
+    (void)state;
+    uint64_t seed = 9;
+    for (unsigned states = 8; states <= 32; states += 24) {
+        const tare_wc_shape shape = {8, 15, false};
+        tare_wc_options options = {.forced = -1, .trellis = (uint8_t)states};
+        uint8_t t[64] = {0};
+        unsigned f = states == 8 ? 5 : 18, e = states == 8 ? 2 : 4;
+        for (uint32_t i = 0; i < N; i++) { /* the rule as the specification words it */
+            uint8_t *at = &t[i % 32768 % 64];
+            int c = wc_normal(&seed) / 64, v = 4 * c + 1;
+            if (i % 32768 == 0) memset(t, 0, sizeof t);
+            if (*at % 2) v = -v;
+            values[i] = (uint8_t)v;
+            unsigned a = *at % 2, p = (unsigned)c % 2;
+            *at = (uint8_t)(*at / 2 ^ (a ? f : 0) ^ (p ^ a ? e : 0));
+        }
+        wc_plane p;
+        tare_error err;
+        wc_encode(&p, &shape, &options, values, N, NULL);
+        assert_int_equal(wc_mode(&p, 0), TARE_WC_DIRECT);
+        assert_int_equal(tare_load_le32(p.segments.data + 16), 0); /* no patches */
+        assert_true(p.segments.size < N * 5 / 8);
+        assert_int_equal(wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err), TARE_OK);
+        assert_memory_equal(got, values, N);
+        wc_free(&p);
+        for (uint32_t i = 1000; i < N; i += 5000) values[i]++;
+        check(&shape, &options, N, "trellis");
+    }
+}
+
+/* With fewer bypass groups: the top bits are right, the rest is in the middle. */
+static void coarse_values_are_near(void **state) {
+    (void)state;
+    const tare_wc_shape shape = {16, 15, false};
+    const tare_wc_options options = {.forced = TARE_WC_DIRECT};
+    wc_plane p;
+    tare_error err;
+    make(values, N, &sources[0], 16, 1);
+    wc_encode(&p, &shape, &options, values, N, NULL);
+    for (unsigned groups = 0; groups < 3; groups++) {
+        assert_int_equal(wc_decode(got, &p, NULL, groups, &err), TARE_OK);
+        float worst = 0;
+        for (uint32_t i = 0; i < N; i += 2) {
+            float a = tare_f32_of_bits((uint32_t)tare_load_le16(values + i) << 16);
+            float b = tare_f32_of_bits((uint32_t)tare_load_le16(got + i) << 16);
+            float d = a == 0 ? 0 : (b - a) / a;
+            if (d < 0) d = -d;
+            if (d > worst) worst = d;
+        }
+        assert_true(worst < (groups < 2 ? 0.1f : 0.02f));
+    }
+    wc_free(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_planes_come_back),   cmocka_unit_test(modes_are_chosen_by_size),
+        cmocka_unit_test(a_base_predicts),        cmocka_unit_test(trellis_values_come_back),
+        cmocka_unit_test(coarse_values_are_near),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
