@@ -279,6 +279,7 @@ void cli_json_print(struct json_t *document);
 typedef struct cli_write {
     const char *to, *endian, *quality;
     const char *imatrix; /* path of an importance matrix */
+    const char *compat, *dedup, *min_clip, *max_clip;
     const tare_encoding *type;
     cli_list type_rules;
     uint64_t shard_size, align;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What convert, quantize and synth share: a plan is made, shown or run, and told about. */
+#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,9 @@
 #define FINDINGS_MAX 4 /* of one kind; a model may lose something in hundreds of tensors */
 
 static const char *const action_names[] = {
-    [TARE_ACTION_COPY] = "copied",
-    [TARE_ACTION_CARRY] = "carried",
-    [TARE_ACTION_ENCODE] = "encoded",
-    [TARE_ACTION_LOSSY] = "lossy",
+    [TARE_ACTION_COPY] = "copied",     [TARE_ACTION_CARRY] = "carried",
+    [TARE_ACTION_ENCODE] = "encoded",  [TARE_ACTION_LOSSY] = "lossy",
+    [TARE_ACTION_REPACK] = "repacked",
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -82,6 +82,28 @@ static int no_format(const cli_command *command) {
     return cli_usage(command, "the output's name tells no format; say --to, one of: %s", names);
 }
 
+static bool parse_bound(const cli_command *command, const char *name, const char *text,
+                        float *out) {
+    char *end;
+    *out = strtof(text, &end);
+    if (end != text && *end == '\0' && isfinite(*out)) return true;
+    cli_usage(command, "--%s: \"%s\" is no finite number", name, text);
+    return false;
+}
+
+/* Both bounds or none. */
+static bool parse_clip(const cli_command *command, tare_convert_options *options,
+                       const cli_write *write) {
+    options->has_clip = write->min_clip || write->max_clip;
+    if (!options->has_clip) return true;
+    if (!write->min_clip || !write->max_clip) {
+        cli_usage(command, "--min-clip and --max-clip go together");
+        return false;
+    }
+    return parse_bound(command, "min-clip", write->min_clip, &options->clip_min) &&
+           parse_bound(command, "max-clip", write->max_clip, &options->clip_max);
+}
+
 static bool fill_options(const cli_command *command, tare_convert_options *options,
                          const cli_write *write, tare_report *report, tare_type_rule *rules) {
     for (size_t i = 0; i < write->type_rules.n; i++) {
@@ -103,6 +125,10 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
         options->order = *write->endian == 'b' ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
     }
     if (write->quality && strcmp(write->quality, "best") == 0) options->quality = TARE_QUALITY_BEST;
+    if (write->compat) options->compat = TARE_COMPAT_MANTLE;
+    if (write->dedup && *write->dedup != 't')
+        options->dedup = *write->dedup == 'a' ? TARE_DEDUP_ALL : TARE_DEDUP_NONE;
+    if (!parse_clip(command, options, write)) return false;
     options->shard_size = write->shard_size;
     options->alignment = (uint32_t)write->align;
     options->threads = (unsigned)cli.threads;

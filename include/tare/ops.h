@@ -69,6 +69,13 @@ typedef struct tare_type_rule {
     const tare_encoding *encoding;
 } tare_type_rule;
 
+/* Which tensors of the same bytes are stored once, where the format can do that. */
+typedef enum tare_dedup {
+    TARE_DEDUP_TIED = 0, /* embedding and output matrix, and what the input stores once */
+    TARE_DEDUP_ALL = 1,
+    TARE_DEDUP_NONE = 2,
+} tare_dedup;
+
 typedef struct tare_convert_options {
     size_t size;
     const char *to;              /* format name; NULL: by the path's suffix */
@@ -97,6 +104,10 @@ typedef struct tare_convert_options {
     bool keep_split;             /* as many files as the input has, with its tensors in each */
     const tare_metadata *overrides; /* keys of the model to set: numbers, bools, texts */
     size_t n_overrides;
+    tare_compat compat; /* encode as another program does */
+    tare_dedup dedup;
+    bool has_clip; /* bounds that values are held to before they are encoded; MCF's types */
+    float clip_min, clip_max;
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \
@@ -110,6 +121,7 @@ typedef enum tare_tensor_action {
     TARE_ACTION_CARRY = 1,  /* the bytes cross under a stand-in type, shape or name, on record */
     TARE_ACTION_ENCODE = 2, /* through f32 into another encoding, as asked */
     TARE_ACTION_LOSSY = 3,  /* the target lacks the encoding: decoded to F16 or F32 */
+    TARE_ACTION_REPACK = 4, /* the same codes and scales in the order of another encoding */
 } tare_tensor_action;
 
 typedef struct tare_plan_tensor {

@@ -12,7 +12,7 @@
 #ifndef TARE_ENCODING_MCF_BEST_H
 #define TARE_ENCODING_MCF_BEST_H
 
-#include "encoding/mcf.h"
+#include "encoding/mcf_blocks.h"
 
 enum { MCF_LANES = 16, MCF_STARTS = 20 };
 

@@ -6,6 +6,12 @@
 
 #include "base/arith.h"
 
+bool tare_encoding_has_scope(const tare_encoding *encoding, tare_plane_scope scope) {
+    for (uint32_t p = 0; p < encoding->n_planes; p++)
+        if (encoding->planes[p].scope == scope) return true;
+    return false;
+}
+
 uint64_t tare_encoding_step(const tare_encoding *encoding) {
     uint64_t step = encoding->block;
     for (uint32_t p = 0; p < encoding->n_planes; p++)

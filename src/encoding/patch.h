@@ -14,6 +14,8 @@ typedef struct tare_patch {
     uint64_t row_length;
 } tare_patch;
 
+/* Whether a plane of the encoding has this scope. */
+bool tare_encoding_has_scope(const tare_encoding *encoding, tare_plane_scope scope);
 /* Elements after which all planes of an encoding stand between two units. */
 uint64_t tare_encoding_step(const tare_encoding *encoding);
 /* Whether rows of this length follow each other as whole steps: nothing is padded, nothing belongs

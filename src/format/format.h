@@ -35,6 +35,10 @@ typedef struct tare_format {
     bool is_directory;
     uint32_t version; /* that is written; 0: the format has none */
     const tare_holding *holding;
+    bool numbers_types; /* an unknown type has a number, which says something in this format only */
+    bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
+    bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */
+    bool refuses_odd;   /* NaN, Inf or overflow among numbers that are quantized is an error */
     /* Whether the input is of this format, by content. */
     bool (*probe)(const tare_probe *probe);
     /* Fills m (files, catalog, layout, directory_bytes) and ends with tare_model_finish. Findings
@@ -49,6 +53,7 @@ typedef struct tare_format {
 extern const tare_format tare_format_gguf;
 extern const tare_format tare_format_safetensors;
 extern const tare_format tare_format_hf;
+extern const tare_format tare_format_mcf;
 
 /* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
 tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,

@@ -34,6 +34,7 @@ const tare_format tare_format_gguf = {
     .suffix = ".gguf",
     .version = 3,
     .holding = &holding,
+    .numbers_types = true,
     .probe = probe,
     .open = tare_gguf_open,
     .plan = tare_gguf_plan,

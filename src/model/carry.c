@@ -18,9 +18,18 @@ bool tare_holding_has_name(const tare_holding *h, tare_str name) {
     return name.len <= h->max_name && (!h->has_name || h->has_name(name));
 }
 
+bool tare_holding_has_rank(const tare_holding *h, const tare_encoding *encoding, uint32_t n_dims) {
+    uint32_t rank = h->rank_of ? h->rank_of(encoding) : 0;
+    return n_dims <= h->max_dims && (rank == 0 || n_dims == rank);
+}
+
 bool tare_holding_fits(const tare_holding *h, const tare_tensor *t) {
-    return h->has_encoding(t->encoding) && t->n_dims <= h->max_dims &&
-           tare_holding_has_name(h, t->name);
+    return h->has_encoding(t->encoding) && tare_holding_has_shape(h, t);
+}
+
+bool tare_holding_has_shape(const tare_holding *h, const tare_tensor *t) {
+    return tare_holding_has_rank(h, t->encoding, t->n_dims) &&
+           !(h->lacks_empty && t->n_elements == 0) && tare_holding_has_name(h, t->name);
 }
 
 /* ---- encodings ------------------------------------------------------------------------------- */
@@ -106,6 +115,20 @@ static tare_status stand_in_name(tare_str *out, tare_str name, const tare_holdin
     return TARE_OK;
 }
 
+/* The outer dimensions multiplied into one where there are too many, dimensions of 1 put before
+ * them where there are too few. */
+static uint32_t reshape(uint64_t *dims, const tare_tensor *t, const tare_holding *h,
+                        const tare_encoding *stand_in) {
+    uint32_t rank = h->rank_of ? h->rank_of(stand_in) : 0, n_dims = t->n_dims, n_added = 0;
+    uint32_t most = rank ? rank : h->max_dims, n_merged = n_dims > most ? n_dims - most : 0;
+    uint64_t outer = 1;
+    for (; n_dims + n_added < rank; n_added++) dims[n_added] = 1;
+    for (uint32_t d = 0; d < n_merged; d++) outer *= t->dims[d];
+    for (uint32_t d = n_merged; d < n_dims; d++) dims[n_added + d - n_merged] = t->dims[d];
+    if (n_merged) dims[0] *= outer;
+    return n_dims + n_added - n_merged;
+}
+
 tare_status tare_carry_tensor(tare_tensor *out, const tare_tensor *t, const tare_holding *h,
                               const tare_encoding *stand_in, size_t number, tare_arena *arena,
                               tare_error *err) {
@@ -116,16 +139,14 @@ tare_status tare_carry_tensor(tare_tensor *out, const tare_tensor *t, const tare
                      (t->encoding->is_bit_packed || t->encoding->kind == TARE_KIND_BLOCK ||
                       t->encoding->kind == TARE_KIND_UNKNOWN ||
                       t->encoding->planes[0].unit_bytes != stand_in->planes[0].unit_bytes);
-    if (are_bytes) {
+    if (h->lacks_empty && t->n_elements == 0) { /* a byte that nobody reads */
+        stand_in = h->bytes_type;
+        dims[0] = n_dims = 1;
+    } else if (are_bytes) {
         dims[0] = t->size_bytes / stand_in->planes[0].unit_bytes;
         n_dims = 1;
     } else {
-        uint32_t n_merged = n_dims > h->max_dims ? n_dims - h->max_dims : 0;
-        uint64_t outer = 1;
-        for (uint32_t d = 0; d < n_merged; d++) outer *= t->dims[d];
-        for (uint32_t d = n_merged; d < n_dims; d++) dims[d - n_merged] = t->dims[d];
-        n_dims -= n_merged;
-        if (n_merged) dims[0] *= outer;
+        n_dims = reshape(dims, t, h, stand_in);
     }
     TARE_TRY(tare_tensor_derive(&made, stand_in, dims, n_dims, arena, err));
     if (!tare_holding_has_name(h, t->name))

@@ -13,14 +13,21 @@
 /* What a container can hold; each format driver states it once. */
 typedef struct tare_holding {
     bool (*has_encoding)(const tare_encoding *encoding);
+    uint32_t (*rank_of)(const tare_encoding *encoding); /* dimensions that tensors of an encoding
+                                                           must have, 0: any; NULL: any, all */
+    bool lacks_empty; /* tensors have at least one element there */
     uint32_t max_dims;
     uint32_t max_name;               /* bytes */
     bool (*has_name)(tare_str name); /* further rules for names; NULL: none */
     const tare_encoding *bytes_type; /* what opaque bytes stand under (U8, or I8 for GGUF) */
 } tare_holding;
 
+/* Whether tensors of this encoding may have so many dimensions there. */
+bool tare_holding_has_rank(const tare_holding *h, const tare_encoding *encoding, uint32_t n_dims);
 /* Whether the container holds the tensor as it is. */
 bool tare_holding_fits(const tare_holding *h, const tare_tensor *t);
+/* Whether it may have its name and shape there. */
+bool tare_holding_has_shape(const tare_holding *h, const tare_tensor *t);
 /* Whether a tensor may have this name there. */
 bool tare_holding_has_name(const tare_holding *h, tare_str name);
 /* Gives a tensor that is being derived an encoding and a shape: counts, sizes, planes (sizes only;
@@ -33,9 +40,10 @@ const tare_encoding *tare_carry_encoding(const tare_holding *h, const tare_encod
                                          bool opaque);
 /* Makes *out the stand-in of *t for a container: encoding (t's own where only shape or name do not
  * fit), dims (the outer ones flattened into one where there are too many; a single one where the
- * bytes are), name (where it must change: cut and "~number" behind it), sizes; where the planes lie
- * is left to the writer. Names of different numbers differ from each other; that none is the name
- * of another tensor is for the caller to see to, by another number. */
+ * bytes are; a single byte for a tensor without elements where there are none), name (where it must
+ * change: cut and "~number" behind it), sizes; where the planes lie is left to the writer. Names of
+ * different numbers differ from each other; that none is the name of another tensor is for the
+ * caller to see to, by another number. */
 tare_status tare_carry_tensor(tare_tensor *out, const tare_tensor *t, const tare_holding *h,
                               const tare_encoding *stand_in, size_t number, tare_arena *arena,
                               tare_error *err);

@@ -182,7 +182,8 @@ static const char *entry_fault(const restore *r, const entry *e) {
         return "its type or shape is not possible";
     bool is_unknown = encoding->kind == TARE_KIND_UNKNOWN;
     if (is_unknown && e->number > UINT32_MAX) return "its type has an impossible number";
-    if (!is_unknown && size != stored->size_bytes)
+    bool is_empty = size == 0 && stored->size_bytes == 1; /* a byte that stands for nothing */
+    if (!is_unknown && size != stored->size_bytes && !is_empty)
         return "its size is not that of the stored tensor";
     if (!may_stand_for(stored->encoding, encoding))
         return "the stored type cannot stand for its type";

@@ -42,11 +42,20 @@ typedef struct tare_layout {
     const void *detail;
 } tare_layout;
 
+/* Bounds that the values of a tensor were held to when it was quantized. */
+typedef struct tare_value_bounds {
+    float min, max;
+    bool is_known;
+} tare_value_bounds;
+
 typedef struct tare_catalog {
     tare_metadata *metadata;
     size_t n_metadata;
     tare_tensor *tensors;
     size_t n_tensors;
+    const tare_value_bounds *bounds; /* n_tensors; NULL: of none */
+    const size_t *same_as; /* n_tensors, for writers: the first tensor of the same bytes, itself
+                              where there is none before; NULL: not looked for */
     tare_resource_entry *resources;
     size_t n_resources;
     const tare_layout *layout;
@@ -95,6 +104,7 @@ struct tare_model {
     size_t carried_at;                   /* where it stood among the metadata */
     tare_tensor_note *notes;             /* n_tensors, or NULL: no tensor has one */
     tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
+    double rope_freq_base;               /* its rope_theta; 0: absent */
     tare_str architecture;
     struct tare_kept *kept; /* allocations that are freed with the model */
     void (*free_private)(void *);

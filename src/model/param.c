@@ -133,6 +133,9 @@ static bool read_members(tare_model *m, tare_json *j, size_t *ranks, size_t pena
                    tare_json_u64(&value, &n) && rank + penalty < ranks[param]) {
             ranks[param] = rank + penalty;
             m->config[param] = (tare_value){.type = TARE_VALUE_U64, .as.u = n};
+        } else if (type == TARE_JSON_NUMBER && tare_str_is(key.raw, "\"rope_theta\"") &&
+                   m->rope_freq_base == 0) {
+            tare_json_f64(&value, &m->rope_freq_base);
         } else if (type == TARE_JSON_STRING && tare_str_is(key.raw, "\"model_type\"") &&
                    (penalty == 0 || m->architecture.len == 0)) {
             m->architecture = tare_json_text(&value, &m->arena);

@@ -52,15 +52,20 @@ static void report_count(const tare_plan *p, size_t tensor, const char *code, co
 static tare_status report_oddities(const conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     int64_t odd = -1;
+    bool is_refused = false; /* whether or not the caller is strict */
     for (size_t i = 0; c->oddities && i < p->catalog.n_tensors; i++) {
         const tare_oddities *o = &c->oddities[i];
         report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
         report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
         report_count(p, i, "convert.overflow", "beyond the range of the type", o->n_overflow,
                      o->first_overflow);
-        if (odd < 0 && o->n_nan + o->n_inf + o->n_overflow > 0) odd = (int64_t)i;
+        if (o->n_nan + o->n_inf + o->n_overflow == 0) continue;
+        bool is_here =
+            p->format->refuses_odd && p->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
+        if (odd < 0 || (is_here && !is_refused)) odd = (int64_t)i;
+        is_refused |= is_here;
     }
-    if (odd < 0 || !p->options.strict) return TARE_OK;
+    if (odd < 0 || !(p->options.strict || is_refused)) return TARE_OK;
     const tare_planned *planned = &p->tensors[odd];
     tare_fail(err, TARE_ERR_UNSUPPORTED, "NaN, Inf or overflow among the numbers to encode");
     tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source, planned->becomes->name);

@@ -20,10 +20,13 @@ static tare_status differs(tare_error *err, const char *what, tare_item_kind kin
 
 /* Where the plan put the first byte of each tensor. */
 static void places(uint64_t *offsets, const tare_plan *p) {
+    const size_t *same = p->catalog.same_as;
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
-        if (e->kind == TARE_EXTENT_TENSOR && e->plane == 0) offsets[e->item] = e->offset;
+        if (e->kind == TARE_EXTENT_TENSOR && e->plane == 0)
+            offsets[same ? same[e->item] : e->item] = e->offset;
     }
+    for (size_t i = 0; same && i < p->catalog.n_tensors; i++) offsets[i] = offsets[same[i]];
 }
 
 static bool is_same_tensor(const tare_tensor *a, const tare_tensor *b) {

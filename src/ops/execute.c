@@ -342,27 +342,51 @@ static tare_status put_plane(tare_execution *x, const job *j, const tare_spans *
                         (size_t)size, scratch, err);
 }
 
-/* One span: decoded, encoded, put. The work done is counted in bytes of the output. */
+/* What is asked of the encoder. Bounds set the scale of types that have one for the tensor. */
+static tare_encode_params params_of(const tare_plan *plan, const job *j, const tare_spans *spans,
+                                    uint64_t index) {
+    const tare_convert_options *o = &plan->options;
+    const tare_planned *planned = &plan->tensors[j->item];
+    const tare_value_bounds *bounds = plan->catalog.bounds ? &plan->catalog.bounds[j->item] : NULL;
+    tare_encode_params params = {.quality = o->quality, .compat = o->compat};
+    if (planned->importance)
+        params.importance =
+            planned->importance + tare_spans_slice(spans, index) * planned->becomes->cols;
+    if (bounds && bounds->is_known &&
+        (o->has_clip || tare_encoding_has_scope(spans->to, TARE_PLANE_TENSOR))) {
+        params.has_clip = planned->action == TARE_ACTION_ENCODE;
+        params.clip_min = bounds->min;
+        params.clip_max = bounds->max;
+    }
+    return params;
+}
+
+static tare_status make_span(tare_execution *x, const job *j, const tare_spans *spans,
+                             uint64_t index, bool counts, tare_span *span, tare_rows_mut *rows,
+                             tare_scratch *scratch, tare_error *err) {
+    if (x->plan->tensors[j->item].action == TARE_ACTION_REPACK)
+        return tare_spans_repack(span, rows, spans, index, scratch, err);
+    tare_encode_params params = params_of(x->plan, j, spans, index);
+    TARE_TRY(tare_spans_decode(span, spans, index, scratch, err));
+    TARE_TRY(tare_spans_encode(rows, spans, span, &params, scratch, err));
+    if (counts) {
+        tare_oddities found = TARE_ODDITIES_INIT;
+        tare_count_recoded(&found, spans->to, span->values, rows, span->first);
+        add_oddities(x, j->item, &found);
+    }
+    return TARE_OK;
+}
+
+/* One span: made and put. The work done is counted in bytes of the output. */
 static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tare_scratch *scratch,
                             uint64_t *n_bytes, tare_error *err) {
-    const tare_plan *plan = x->plan;
-    const tare_planned *planned = &plan->tensors[j->item];
-    tare_encode_params params = {.quality = plan->options.quality};
     tare_spans spans;
     tare_span span;
     tare_rows_mut rows;
     bool takes_all = j->plane == ALL_PLANES;
-    TARE_TRY(init_spans(&spans, plan, planned, err));
-    if (planned->importance)
-        params.importance =
-            planned->importance + tare_spans_slice(&spans, index) * planned->becomes->cols;
-    TARE_TRY(tare_spans_decode(&span, &spans, index, scratch, err));
-    TARE_TRY(tare_spans_encode(&rows, &spans, &span, &params, scratch, err));
-    if (x->oddities && (takes_all || j->plane == 0)) {
-        tare_oddities found = TARE_ODDITIES_INIT;
-        tare_count_recoded(&found, spans.to, span.values, &rows, span.first);
-        add_oddities(x, j->item, &found);
-    }
+    bool counts = x->oddities && (takes_all || j->plane == 0);
+    TARE_TRY(init_spans(&spans, x->plan, &x->plan->tensors[j->item], err));
+    TARE_TRY(make_span(x, j, &spans, index, counts, &span, &rows, scratch, err));
     /* Bytes are turned in place: what is counted has been counted. */
     uint32_t first = takes_all ? 0 : j->plane, n = takes_all ? spans.to->n_planes : 1;
     for (uint32_t p = first; p < first + n; p++)

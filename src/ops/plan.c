@@ -160,6 +160,8 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     if (layout && layout->format == p->format) p->catalog.layout = layout;
     TARE_TRY(tare_plan_tensors(p, err));
     TARE_TRY(tare_plan_importance(p, err));
+    TARE_TRY(tare_plan_bounds(p, err));
+    TARE_TRY(tare_plan_twins(p, err));
     TARE_TRY(tare_plan_metadata(p, err));
     TARE_TRY(copy_resources(p, err));
     report_version(p);

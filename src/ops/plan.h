@@ -49,6 +49,20 @@ tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tar
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err);
 /* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
+/* Fills catalog.bounds where the format or an encoding asks for them. */
+tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
+/* Fills catalog.same_as where the format can store tensors once. */
+tare_status tare_plan_twins(tare_plan *plan, tare_error *err);
+/* What a tensor's numbers lie between; NaN and Inf are passed over, has_odd tells of them. */
+typedef struct tare_value_range {
+    float min, max; /* 0 lies between them */
+    float largest;  /* magnitude */
+    bool has_odd;
+} tare_value_range;
+tare_status tare_plan_range(tare_value_range *out, const tare_plan *plan, size_t tensor,
+                            tare_error *err);
+/* Whether all codes of a tensor exist in the encoding it can be repacked into. */
+tare_status tare_plan_can_repack(bool *out, const tare_plan *plan, size_t tensor, tare_error *err);
 /* Whether a value of the tensor is finite and beyond F16; reads and decodes all of it. */
 tare_status tare_plan_overflows_f16(bool *out, const tare_plan *plan, size_t tensor,
                                     tare_error *err);

@@ -14,7 +14,7 @@
 #define ADDED_KEYS           3 /* the file type, this version, the record of carried tensors */
 
 static bool is_recoded(const tare_planned *t) {
-    return t->action == TARE_ACTION_ENCODE || t->action == TARE_ACTION_LOSSY;
+    return t->action != TARE_ACTION_COPY && t->action != TARE_ACTION_CARRY;
 }
 
 /* How a shard set was cut says nothing about the model that is written. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a tensor fits F16: sizes must be known before a byte is written, so a tensor that may or
- * may not become F16 is read once beforehand. docs/behaviour.md, "Conversion". */
+ * What must be known of a tensor's numbers before a byte is written, sizes and headers depending on
+ * it: it is read once beforehand. docs/behaviour.md, "Conversion". */
 #include <math.h>
 #include <stdatomic.h>
 
+#include "base/bytes.h"
 #include "base/pool.h"
+#include "encoding/repack.h"
 #include "ops/plan.h"
 #include "ops/spans.h"
 
@@ -15,39 +17,114 @@
 typedef struct scan {
     tare_spans spans;
     tare_scratch *scratch;
-    atomic_bool overflows;
+    tare_value_range *ranges; /* one a worker */
+    atomic_bool is_over;      /* the answer is known */
 } scan;
 
-static tare_status scan_span(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+/* Runs a task for each span of a tensor. */
+static tare_status run_scan(scan *s, const tare_plan *plan, size_t tensor, tare_task_fn task,
+                            unsigned threads, tare_error *err) {
+    const tare_convert_options *o = &plan->options;
+    TARE_TRY(tare_spans_init(&s->spans, plan->in, tensor, NULL, err));
+    s->scratch = tare_scratch_new(threads, o->allocator);
+    if (!s->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
+    tare_run run = {.threads = threads,
+                    .n_tasks = s->spans.n_spans,
+                    .task = task,
+                    .ctx = s,
+                    .progress = o->progress,
+                    .progress_ctx = o->progress_ctx};
+    tare_status status = tare_run_parallel(&run, err);
+    tare_scratch_delete(s->scratch, threads, o->allocator);
+    if (status != TARE_OK)
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor,
+                        plan->in->catalog.tensors[tensor].name);
+    return status;
+}
+
+static unsigned threads_of(const tare_plan *plan) {
+    return plan->options.threads ? plan->options.threads : tare_default_threads();
+}
+
+/* ---- F16 ------------------------------------------------------------------------------------- */
+
+static tare_status find_overflow(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     scan *s = ctx;
     tare_span span;
-    if (atomic_load_explicit(&s->overflows, memory_order_relaxed)) return TARE_OK;
+    if (atomic_load_explicit(&s->is_over, memory_order_relaxed)) return TARE_OK;
     TARE_TRY(tare_spans_decode(&span, &s->spans, task, &s->scratch[worker], err));
     bool overflows = false;
     for (uint64_t i = 0; i < tare_span_count(&span); i++) {
         float size = fabsf(span.values[i]);
         overflows |= size >= F16_OVERFLOW && size < INFINITY;
     }
-    if (overflows) atomic_store(&s->overflows, true);
+    if (overflows) atomic_store(&s->is_over, true);
     return TARE_OK;
 }
 
 tare_status tare_plan_overflows_f16(bool *out, const tare_plan *plan, size_t tensor,
                                     tare_error *err) {
-    const tare_convert_options *o = &plan->options;
-    unsigned threads = o->threads ? o->threads : tare_default_threads();
-    scan s = {.overflows = false};
-    TARE_TRY(tare_spans_init(&s.spans, plan->in, tensor, NULL, err));
-    s.scratch = tare_scratch_new(threads, o->allocator);
-    if (!s.scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
-    tare_run run = {.threads = threads,
-                    .n_tasks = s.spans.n_spans,
-                    .task = scan_span,
-                    .ctx = &s,
-                    .progress = o->progress,
-                    .progress_ctx = o->progress_ctx};
-    tare_status status = tare_run_parallel(&run, err);
-    tare_scratch_delete(s.scratch, threads, o->allocator);
-    *out = atomic_load(&s.overflows);
+    scan s = {.is_over = false};
+    TARE_TRY(run_scan(&s, plan, tensor, find_overflow, threads_of(plan), err));
+    *out = atomic_load(&s.is_over);
+    return TARE_OK;
+}
+
+/* ---- range ----------------------------------------------------------------------------------- */
+
+static void add_values(tare_value_range *r, const float *values, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        float v = values[i];
+        if (!(fabsf(v) < INFINITY)) {
+            r->has_odd = true;
+            continue;
+        }
+        r->min = v < r->min ? v : r->min;
+        r->max = v > r->max ? v : r->max;
+    }
+}
+
+static tare_status find_range(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    scan *s = ctx;
+    tare_span span;
+    TARE_TRY(tare_spans_decode(&span, &s->spans, task, &s->scratch[worker], err));
+    add_values(&s->ranges[worker], span.values, tare_span_count(&span));
+    return TARE_OK;
+}
+
+tare_status tare_plan_range(tare_value_range *out, const tare_plan *plan, size_t tensor,
+                            tare_error *err) {
+    unsigned threads = threads_of(plan);
+    scan s = {.is_over = false};
+    *out = (tare_value_range){0};
+    s.ranges = tare_alloc(plan->options.allocator, threads * sizeof *s.ranges);
+    if (!s.ranges) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
+    for (unsigned t = 0; t < threads; t++) s.ranges[t] = (tare_value_range){0};
+    tare_status status = run_scan(&s, plan, tensor, find_range, threads, err);
+    for (unsigned t = 0; t < threads; t++) {
+        out->min = fminf(out->min, s.ranges[t].min);
+        out->max = fmaxf(out->max, s.ranges[t].max);
+        out->has_odd |= s.ranges[t].has_odd;
+    }
+    out->largest = fmaxf(-out->min, out->max);
+    tare_free(plan->options.allocator, s.ranges, threads * sizeof *s.ranges);
     return status;
+}
+
+/* ---- codes ----------------------------------------------------------------------------------- */
+
+static tare_status find_code(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    scan *s = ctx;
+    tare_rows rows;
+    if (atomic_load_explicit(&s->is_over, memory_order_relaxed)) return TARE_OK;
+    TARE_TRY(tare_spans_read(&rows, &s->spans, task, &s->scratch[worker], err));
+    if (!tare_repack_allows(s->spans.from, &rows)) atomic_store(&s->is_over, true);
+    return TARE_OK;
+}
+
+tare_status tare_plan_can_repack(bool *out, const tare_plan *plan, size_t tensor, tare_error *err) {
+    scan s = {.is_over = false};
+    TARE_TRY(run_scan(&s, plan, tensor, find_code, threads_of(plan), err));
+    *out = !atomic_load(&s.is_over);
+    return TARE_OK;
 }

@@ -5,6 +5,7 @@
  * stand-in; decoding to F16 or F32. Whatever is lost or left alone is reported, and an error under
  * `strict`.
  */
+#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/str.h"
 #include "encoding/kernels.h"
 #include "encoding/patch.h"
+#include "encoding/repack.h"
 #include "ops/plan.h"
 #include "ops/roles.h"
 
@@ -111,6 +113,9 @@ static const char *obstacle(const decider *d, size_t i, const tare_encoding *to)
     if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)
         return "its rows are no whole number of blocks";
     if (!tare_encoding_fills_bytes(to, t->n_elements)) return "its numbers fill no whole bytes";
+    const tare_holding *h = d->plan->format->holding;
+    if (h->has_encoding(to) && t->n_dims <= h->max_dims && !tare_holding_has_rank(h, to, t->n_dims))
+        return "its shape is no matrix";
     return NULL;
 }
 
@@ -231,14 +236,50 @@ static tare_status derive(tare_plan *p, const tare_tensor **out, const tare_tens
     return tare_tensor_derive(t, encoding, from->dims, from->n_dims, &p->arena, err);
 }
 
+/* Whether the target holds an encoding. The number of an unknown type says something only in the
+ * format that it comes from. */
+static bool holds(const decider *d, const tare_encoding *e) {
+    const tare_plan *p = d->plan;
+    const tare_layout *from = p->in->catalog.layout;
+    if (e->kind == TARE_KIND_UNKNOWN && from && from->format && from->format->numbers_types)
+        return p->catalog.layout != NULL;
+    return p->format->holding->has_encoding(e);
+}
+
+/* Whether the bytes of a tensor can be brought into the order of what is asked for or, where that
+ * is its own type and the target lacks it, of what the target has: *to. */
+static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_encoding **to,
+                                   tare_error *err) {
+    const tare_plan *p = d->plan;
+    const tare_tensor *t = source_tensor(d, i);
+    const tare_encoding *other = tare_repack_of(t->encoding);
+    *out = false;
+    if (!other || t->cols % 32 != 0 || is_part_of_scheme(p->in, i)) return TARE_OK;
+    if (*to == t->encoding ? holds(d, *to) || !holds(d, other) || p->options.opaque : *to != other)
+        return TARE_OK;
+    if (*to != t->encoding && (p->options.has_clip || p->options.compat != TARE_COMPAT_NONE))
+        return TARE_OK;
+    TARE_TRY(tare_plan_can_repack(out, p, i, err));
+    if (!*out) return TARE_OK;
+    *to = other;
+    tare_finding f = finding(d, i, TARE_LEVEL_INFO, "convert.repacked");
+    tare_report_addf(p->options.report, &f, "%s repacked to %s: the same codes and scales",
+                     t->encoding->name, other->name);
+    return TARE_OK;
+}
+
 static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tensor *stored,
                           tare_error *err) {
     tare_plan *p = d->plan;
     const tare_holding *h = p->format->holding;
     const tare_tensor *t = source_tensor(d, i);
-    const tare_encoding *to = d->wanted[i], *stand_in = to;
+    const tare_encoding *to = d->wanted[i], *stand_in;
+    bool is_repacked;
     *planned = (tare_planned){.source = i, .becomes = t};
-    if (!h->has_encoding(to)) {
+    TARE_TRY(choose_repacked(&is_repacked, d, i, &to, err));
+    if (is_repacked) planned->action = TARE_ACTION_REPACK;
+    stand_in = to;
+    if (!holds(d, to)) {
         bool is_opaque =
             p->options.opaque && (to->kind == TARE_KIND_BLOCK || to->kind == TARE_KIND_UNKNOWN);
         stand_in = tare_carry_encoding(h, to, is_opaque);
@@ -254,11 +295,11 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
         }
     }
     if (to != t->encoding) {
-        if (planned->action != TARE_ACTION_LOSSY) planned->action = TARE_ACTION_ENCODE;
+        if (planned->action == TARE_ACTION_COPY) planned->action = TARE_ACTION_ENCODE;
         TARE_TRY(derive(p, &planned->becomes, t, to, err));
     }
     *stored = *planned->becomes;
-    if (stand_in == to && tare_holding_fits(h, planned->becomes)) return TARE_OK;
+    if (stand_in == to && tare_holding_has_shape(h, planned->becomes)) return TARE_OK;
     if (planned->action == TARE_ACTION_COPY) planned->action = TARE_ACTION_CARRY;
     planned->is_carried = true;
     tare_status status = carry(d, planned, stored, stand_in, err);
@@ -268,22 +309,34 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static tare_status check_type(const tare_encoding *e, tare_quality quality, tare_error *err) {
+static tare_status check_type(const tare_encoding *e, const tare_convert_options *o,
+                              tare_error *err) {
+    const tare_kernels *k = tare_kernels_get();
     if (!tare_encoding_can_encode(e))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type that is asked for cannot be encoded");
-    if (quality == TARE_QUALITY_BEST && e->kind == TARE_KIND_BLOCK &&
-        !tare_kernels_get()->encode_best[e->id])
+    if (e->kind != TARE_KIND_BLOCK) return TARE_OK;
+    if (o->quality == TARE_QUALITY_BEST && !k->encode_best[e->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the type that is asked for has no best quality");
+    if (o->compat == TARE_COMPAT_MANTLE && !k->encode_mantle[e->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for is none that the other program encodes");
+    if (o->has_clip && !k->encode_clipped[e->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for takes no bounds for its values");
     return TARE_OK;
 }
 
 static tare_status check_types(const tare_convert_options *o, tare_error *err) {
-    if (o->type) TARE_TRY(check_type(o->type, o->quality, err));
+    if (o->compat != TARE_COMPAT_NONE && o->quality != TARE_QUALITY_DEFAULT)
+        return tare_fail(err, TARE_ERR_ARG, "quality and compatibility exclude each other");
+    if (o->has_clip && !(o->clip_min <= o->clip_max && o->clip_max - o->clip_min < INFINITY))
+        return tare_fail(err, TARE_ERR_ARG, "bounds of values: the lower one is not below");
+    if (o->type) TARE_TRY(check_type(o->type, o, err));
     for (size_t i = 0; i < o->n_rules; i++) {
         if (!o->rules[i].pattern || !o->rules[i].encoding)
             return tare_fail(err, TARE_ERR_ARG, "tensor type rule: expected a pattern and a type");
-        TARE_TRY(check_type(o->rules[i].encoding, o->quality, err));
+        TARE_TRY(check_type(o->rules[i].encoding, o, err));
     }
     return TARE_OK;
 }
@@ -365,7 +418,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
     for (size_t i = 0; i < n; i++) {
         decide_wanted(d, i);
         if (d->wanted[i] != source_tensor(d, i)->encoding)
-            TARE_TRY(check_type(d->wanted[i], p->options.quality, err));
+            TARE_TRY(check_type(d->wanted[i], &p->options, err));
         drop_companion(d, i);
     }
     TARE_TRY(check_rules(d, err));

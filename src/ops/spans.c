@@ -7,6 +7,7 @@
 #include "ops/spans.h"
 
 #include "base/arith.h"
+#include "encoding/repack.h"
 
 uint8_t *tare_scratch_get(tare_scratch *s, int slot, uint64_t size) {
     size_t wanted;
@@ -32,12 +33,6 @@ void tare_scratch_delete(tare_scratch *scratch, unsigned threads, const tare_all
     tare_free(allocator, scratch, threads * sizeof *scratch);
 }
 
-static bool has_scope(const tare_encoding *e, tare_plane_scope scope) {
-    for (uint32_t p = 0; p < e->n_planes; p++)
-        if (e->planes[p].scope == scope) return true;
-    return false;
-}
-
 /* Pieces of rows, or of the whole tensor where it is taken as one row. */
 static void cut_rows(tare_spans *s, uint64_t unit) {
     s->step = tare_max_u64(TARE_SPAN_ELEMENTS / unit, 1) * unit;
@@ -51,14 +46,15 @@ tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tenso
     *s = (tare_spans){.model = model, .tensor = tensor, .from = t->encoding, .to = to};
     if (!tare_tensor_can_decode(model, tensor))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type cannot be decoded");
-    if (to && (!tare_encoding_can_encode(to) || has_scope(to, TARE_PLANE_LIST)))
+    if (to && (!tare_encoding_can_encode(to) || tare_encoding_has_scope(to, TARE_PLANE_LIST)))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type cannot be encoded");
     if (t->n_elements == 0) return TARE_OK;
     bool needs_rows = tare_tensor_needs_rows(model, tensor);
     bool is_one_row = !needs_rows && (!to || tare_encoding_is_linear(to, t->cols));
     s->row_length = is_one_row ? t->n_elements : t->cols;
     s->n_rows = is_one_row ? 1 : t->n_rows;
-    if (needs_rows || (to && has_scope(to, TARE_PLANE_ROW)) || s->row_length < TARE_SPAN_ELEMENTS) {
+    if (needs_rows || (to && tare_encoding_has_scope(to, TARE_PLANE_ROW)) ||
+        s->row_length < TARE_SPAN_ELEMENTS) {
         s->step = tare_max_u64(TARE_SPAN_ELEMENTS / s->row_length, 1);
         s->n_spans = tare_ceil_div_u64(s->n_rows, s->step);
         return TARE_OK;
@@ -152,18 +148,41 @@ void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane
     if (s->to->planes[plane].scope == TARE_PLANE_TENSOR && span->first > 0) *size = 0;
 }
 
-tare_status tare_spans_encode(tare_rows_mut *out, const tare_spans *s, const tare_span *span,
-                              const tare_encode_params *params, tare_scratch *scratch,
-                              tare_error *err) {
+/* Room for the planes of a part in its new encoding. */
+static tare_status make_room(tare_rows_mut *out, const tare_spans *s, const tare_patch *at,
+                             tare_scratch *scratch, tare_error *err) {
     uint64_t offset, size;
-    uint8_t *bytes =
-        tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, tare_patch_bytes(&span->at, s->to));
+    uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, tare_patch_bytes(at, s->to));
     if (!bytes) return fail_memory(err);
-    *out = (tare_rows_mut){.n_rows = span->at.n_rows, .cols = span->at.n_cols};
+    *out = (tare_rows_mut){.n_rows = at->n_rows, .cols = at->n_cols};
     for (uint32_t p = 0; p < s->to->n_planes; p++) {
-        tare_patch_range(&span->at, s->to, p, &offset, &size);
+        tare_patch_range(at, s->to, p, &offset, &size);
         out->planes[p] = bytes;
         bytes += size;
     }
+    return TARE_OK;
+}
+
+tare_status tare_spans_encode(tare_rows_mut *out, const tare_spans *s, const tare_span *span,
+                              const tare_encode_params *params, tare_scratch *scratch,
+                              tare_error *err) {
+    TARE_TRY(make_room(out, s, &span->at, scratch, err));
     return tare_encode_rows(out, s->to, span->values, params, err);
+}
+
+tare_status tare_spans_read(tare_rows *out, const tare_spans *s, uint64_t i, tare_scratch *scratch,
+                            tare_error *err) {
+    tare_patch at = patch_of(s, i);
+    return read_stored(out, s, &at, scratch, err);
+}
+
+tare_status tare_spans_repack(tare_span *out, tare_rows_mut *rows, const tare_spans *s, uint64_t i,
+                              tare_scratch *scratch, tare_error *err) {
+    tare_rows stored;
+    *out = (tare_span){.at = patch_of(s, i)};
+    out->first = out->at.row * s->row_length + out->at.col;
+    TARE_TRY(read_stored(&stored, s, &out->at, scratch, err));
+    TARE_TRY(make_room(rows, s, &out->at, scratch, err));
+    tare_repack_rows(rows, s->from, &stored);
+    return TARE_OK;
 }

@@ -69,6 +69,12 @@ uint64_t tare_spans_slice(const tare_spans *s, uint64_t i);
 /* Reads and decodes span i. */
 tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
                               tare_scratch *scratch, tare_error *err);
+/* Reads the stored planes of span i of a linear tensor. */
+tare_status tare_spans_read(tare_rows *out, const tare_spans *s, uint64_t i, tare_scratch *scratch,
+                            tare_error *err);
+/* Reads span i and repacks it into the scratch: *out is where its elements lie, rows its planes. */
+tare_status tare_spans_repack(tare_span *out, tare_rows_mut *rows, const tare_spans *s, uint64_t i,
+                              tare_scratch *scratch, tare_error *err);
 /* Where plane p of a decoded span lies in the encoded tensor, and how many bytes it takes: what is
  * there once for the whole tensor belongs to the first span. */
 void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane, uint64_t *offset,

@@ -3,7 +3,7 @@
  * MCF's q8, q4, k6, k4, k3 and k2: the scalar reference of decoding, of the default encoder and of
  * the one that gives the bytes of the public implementation (MCF specification, "Payload Layouts",
  * "Bit Packing", "Reconstruction Formulas"). Every operation is f32 in the order written here. */
-#include "encoding/mcf.h"
+#include "encoding/mcf_blocks.h"
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  * q4 have an f16 scale a block; k6, k4, k3 and k2 an f16 scale for eight blocks of a row (a super)
  * and six bits for each block, in 32nds of it. Codes are signed, two's complement, packed from the
  * lowest bit up; the most negative one is not used. MCF specification, "Quantization (v1.0)". */
-#ifndef TARE_ENCODING_MCF_H
-#define TARE_ENCODING_MCF_H
+#ifndef TARE_ENCODING_MCF_BLOCKS_H
+#define TARE_ENCODING_MCF_BLOCKS_H
 
 #include "encoding/numbers.h"
 #include "encoding/scalar.h"
