@@ -8,6 +8,8 @@
 
 #include <tare/encoding.h>
 
+#include "encoding/deviation.h"
+
 /* Sizes are checked before; exactly the rows given are read and written; nothing fails. */
 typedef void (*tare_decode_fn)(float *dst, const tare_rows *src);
 typedef void (*tare_encode_fn)(const tare_rows_mut *dst, const float *src,
@@ -22,6 +24,8 @@ typedef struct tare_kernels {
     tare_encode_fn encode_clipped[TARE_ENCODING_COUNT]; /* with params->has_clip */
     tare_encode_fn encode_mantle[TARE_ENCODING_COUNT];  /* with params->compat; clips, too */
     void (*count_oddities)(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
+    void (*add_deviation)(tare_deviation *sum, const float *reference, const float *values,
+                          size_t n);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
     void (*swap_u32)(uint8_t *bytes, uint64_t n);
     void (*swap_u64)(uint8_t *bytes, uint64_t n);

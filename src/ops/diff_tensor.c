@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two tensors compared: stored bytes first, little-endian whatever the files', and only where they
- * differ the values, summed in element order so that the numbers do not depend on threads. */
+ * differ the values, summed in one order, so that the numbers do not depend on threads. */
 #include "ops/diff_tensor.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 
 #include "base/arith.h"
 #include "base/bytes.h"
+#include "encoding/deviation.h"
 #include "ops/values.h"
 
 static const tare_tensor *tensor_a(const tare_tensor_pair *p) {
@@ -67,89 +68,90 @@ static tare_status compare_planes(bool *differs, uint64_t *n_different, const ta
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Elements as doubles: numbers wider than a float's 24 bits as they are, all others through f32. */
-static tare_status read_values(double *out, const tare_model *m, size_t tensor, uint64_t first,
-                               uint64_t n, uint8_t *scratch, tare_error *err) {
-    const tare_encoding *e = m->catalog.tensors[tensor].encoding;
-    const size_t count = (size_t)n;
-    const uint32_t bytes = e->planes[0].unit_bytes;
+/* Whether a float's 24 bits may be too few for the numbers. */
+static bool is_wide(const tare_encoding *e) {
     switch (e->id) {
     case TARE_ENCODING_F64:
     case TARE_ENCODING_I32:
     case TARE_ENCODING_U32:
     case TARE_ENCODING_I64:
     case TARE_ENCODING_U64:
-        TARE_TRY(tare_tensor_read(m, tensor, 0, first * bytes, scratch, count * bytes, err));
-        break;
-    default: {
+        return true;
+    default:
+        return false;
+    }
+}
+
+static double wide_number(const tare_encoding *e, const uint8_t *at) {
+    switch (e->id) {
+    case TARE_ENCODING_F64:
+        return tare_f64_of_bits(tare_load_le64(at));
+    case TARE_ENCODING_I32:
+        return (double)(int32_t)tare_load_le32(at);
+    case TARE_ENCODING_U32:
+        return (double)tare_load_le32(at);
+    case TARE_ENCODING_I64:
+        return (double)(int64_t)tare_load_le64(at);
+    default:
+        return (double)tare_load_le64(at);
+    }
+}
+
+/* Elements as doubles: wide numbers as they are, all others through f32. */
+static tare_status read_doubles(double *out, const tare_model *m, size_t tensor, uint64_t first,
+                                size_t n, uint8_t *scratch, tare_error *err) {
+    const tare_encoding *e = m->catalog.tensors[tensor].encoding;
+    const uint32_t bytes = e->planes[0].unit_bytes;
+    if (!is_wide(e)) {
         float *floats = (float *)(void *)scratch;
         TARE_TRY(tare_tensor_values_f32(floats, m, tensor, first, n, err));
-        for (size_t i = 0; i < count; i++) out[i] = (double)floats[i];
+        for (size_t i = 0; i < n; i++) out[i] = (double)floats[i];
         return TARE_OK;
     }
-    }
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *at = scratch + i * bytes;
-        switch (e->id) {
-        case TARE_ENCODING_F64:
-            out[i] = tare_f64_of_bits(tare_load_le64(at));
-            break;
-        case TARE_ENCODING_I32:
-            out[i] = (double)(int32_t)tare_load_le32(at);
-            break;
-        case TARE_ENCODING_U32:
-            out[i] = (double)tare_load_le32(at);
-            break;
-        case TARE_ENCODING_I64:
-            out[i] = (double)(int64_t)tare_load_le64(at);
-            break;
-        default:
-            out[i] = (double)tare_load_le64(at);
-            break;
-        }
-    }
+    TARE_TRY(tare_tensor_read(m, tensor, 0, first * bytes, scratch, n * bytes, err));
+    for (size_t i = 0; i < n; i++) out[i] = wide_number(e, scratch + i * bytes);
     return TARE_OK;
 }
 
-typedef struct sums {
-    double difference, reference; /* squares */
-    double max_abs;
-    uint64_t n_different;
-} sums;
+/* What is read of two tensors, and a buffer beside it. */
+typedef struct piece_buffers {
+    double *a, *b, *scratch;
+} piece_buffers;
 
-/* Equal values, equal infinities and two NaN are the same; a NaN against a number is infinitely
- * wrong. */
-static void add_values(sums *s, const double *a, const double *b, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const double x = a[i], y = b[i];
-        if (x == x && x - x == 0) s->reference += x * x;
-        if (x == y || (x != x && y != y)) continue;
-        double d = fabs(x - y);
-        if (d != d) d = (double)INFINITY;
-        s->n_different++;
-        s->difference += d * d;
-        if (d > s->max_abs) s->max_abs = d;
+static tare_status add_piece(tare_deviation *sum, const tare_tensor_pair *p, uint64_t first,
+                             size_t n, const piece_buffers *at, tare_error *err) {
+    if (is_wide(tensor_a(p)->encoding) || is_wide(tensor_b(p)->encoding)) {
+        uint8_t *scratch = (uint8_t *)at->scratch;
+        TARE_TRY(read_doubles(at->a, p->a, p->in_a, first, n, scratch, err));
+        TARE_TRY(read_doubles(at->b, p->b, p->in_b, first, n, scratch, err));
+        for (size_t i = 0; i < n; i++)
+            tare_deviation_add_pair(sum, i % TARE_DEVIATION_LANES, at->a[i], at->b[i]);
+        return TARE_OK;
     }
+    float *a = (float *)(void *)at->a, *b = (float *)(void *)at->b;
+    TARE_TRY(tare_tensor_values_f32(a, p->a, p->in_a, first, n, err));
+    TARE_TRY(tare_tensor_values_f32(b, p->b, p->in_b, first, n, err));
+    tare_deviation_add(sum, a, b, n);
+    return TARE_OK;
 }
 
-static double relative(const sums *s) {
+static double relative(const tare_deviation_sums *s) {
     if (s->n_different == 0) return 0;
     if (s->reference == 0 || s->max_abs > 1.7e308) return (double)INFINITY;
     double ratio = sqrt(s->difference) / sqrt(s->reference);
     return ratio == ratio ? ratio : (double)INFINITY; /* both sums overflowed */
 }
 
-static tare_status sum_values(sums *out, const tare_tensor_pair *p, uint64_t piece, double *a,
-                              double *b, uint8_t *scratch, const tare_walk_job *job,
-                              tare_error *err) {
+static tare_status sum_values(tare_deviation_sums *out, const tare_tensor_pair *p, uint64_t piece,
+                              const piece_buffers *at, const tare_walk_job *job, tare_error *err) {
     const uint64_t total = tensor_a(p)->n_elements;
+    tare_deviation sum = {0};
     for (uint64_t first = 0; first < total; first += piece) {
         uint64_t n = tare_min_u64(total - first, piece);
-        TARE_TRY(read_values(a, p->a, p->in_a, first, n, scratch, err));
-        TARE_TRY(read_values(b, p->b, p->in_b, first, n, scratch, err));
-        add_values(out, a, b, (size_t)n);
+        TARE_TRY(add_piece(&sum, p, first, (size_t)n, at, err));
         TARE_TRY(tare_walk_tick(job, 0, err));
     }
+    *out = tare_deviation_sum(&sum);
     return TARE_OK;
 }
 
@@ -166,9 +168,9 @@ static tare_status compare_values(tare_diff_item *item, const tare_tensor_pair *
         return tare_fail(err, TARE_ERR_LIMIT, "row too long to decode");
     double *memory = tare_alloc(p->a->allocator, size);
     if (!memory) return tare_fail(err, TARE_ERR_NOMEM, "values");
-    sums s = {0};
-    tare_status status =
-        sum_values(&s, p, piece, memory, memory + piece, (uint8_t *)(memory + 2 * piece), job, err);
+    tare_deviation_sums s = {0};
+    piece_buffers at = {memory, memory + piece, memory + 2 * piece};
+    tare_status status = sum_values(&s, p, piece, &at, job, err);
     tare_free(p->a->allocator, memory, size);
     item->relative_rmse = relative(&s);
     item->max_abs = s.max_abs;

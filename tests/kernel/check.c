@@ -266,6 +266,7 @@ static bool check_level(check *s, const level *l) {
     s->level_name = l->name;
     tare_kernels_init(&s->level, l->mask);
     check_decode(s);
+    check_deviation(s);
     check_encode(s);
     check_words(s);
     s->below = s->level;

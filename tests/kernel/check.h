@@ -65,6 +65,7 @@ const char *check_float_fill_name(int fill);      /* NULL: no such fill */
 void check_fill_floats(check *s, float *p, size_t n, int fill);
 
 void check_decode(check *s);
+void check_deviation(check *s);
 void check_encode(check *s);
 void check_words(check *s);
 

@@ -7,6 +7,7 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     if (!(cpu & TARE_CPU_AVX2)) return;
     tare_kernels_use_blocks32_avx2(k);
     tare_kernels_use_decoders_avx2(k);
+    tare_kernels_use_deviation_avx2(k);
     tare_kernels_use_fp4_encode_avx2(k);
     tare_kernels_use_halves_avx2(k);
     tare_kernels_use_lowbit_encode_avx2(k);
