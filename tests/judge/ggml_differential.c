@@ -241,15 +241,18 @@ static void fill(float *values, uint64_t n, kind k) {
 }
 
 /* Mean squares of activations: over some powers of ten, some exactly 0; now and then all the same,
- * or all 0. */
+ * a quarter of each block 0, all 0, or from the smallest to the largest. */
 static void fill_importance(float *weights, uint64_t n) {
-    uint64_t form = random_bits() % 8;
+    uint64_t form = random_bits() % 12;
     for (uint64_t i = 0; i < n; i++) {
         float x = normal();
         weights[i] = x * x * power((int)(random_bits() % 12) - 10);
         if (random_bits() % 50 == 0) weights[i] = 0;
         if (form == 0) weights[i] = 1;
         if (form == 1 && i % 256 < 64) weights[i] = 0;
+        if (form == 2 && random_bits() % 4 == 0)
+            weights[i] = power((int)(random_bits() % 120) - 60);
+        if (form == 3) weights[i] = 0;
     }
 }
 
@@ -384,16 +387,16 @@ static void encode_all(const rows *r, float *weights) {
     }
 }
 
-/* Row lengths of models, and the shortest; a chunk is as many whole rows as fit. There are chunks
- * enough for every kind. */
+/* Row lengths of models, and the shortest (types of 256 leave the rows of 2880 out); a chunk is as
+ * many whole rows as fit. There are chunks enough for every kind. */
 static void run_random(uint64_t n_elements, float *values, float *weights) {
-    static const uint64_t lengths[] = {4096, 256, 11008, 768, 2816};
+    static const uint64_t lengths[] = {4096, 256, 11008, 768, 2880, 2816};
     uint64_t chunk = n_elements / (2 * N_KINDS), done = 0;
     if (chunk > CHUNK) chunk = CHUNK;
     for (unsigned i = 0; done < n_elements; i++) {
         /* Every second chunk is of ordinary values. */
         kind k = i % 2 ? (kind)(i / 2 % N_KINDS) : (kind)(i / 2 % 3);
-        uint64_t cols = lengths[i % 5];
+        uint64_t cols = lengths[i / 3 % 6];
         rows r = {.values = values, .cols = cols, .label = kind_names[k]};
         r.n_rows = chunk < cols ? 1 : chunk / cols;
         fill(values, r.n_rows * cols, k);
