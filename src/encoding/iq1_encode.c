@@ -7,17 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "encoding/blocks.h"
+#include "encoding/iq1_search.h"
 #include "encoding/iq_pack.h"
 #include "encoding/lattice.h"
 #include "encoding/numbers.h"
+#include "encoding/scalar.h"
 #include "encoding/search.h"
-
-#define LOWEST (-3.40282347e+38f)
-
-/* What the levels 0, 1, 2 stand for with the shift up and down. */
-static const float values_up[3] = {-1 + TARE_IQ1_SHIFT, TARE_IQ1_SHIFT, 1 + TARE_IQ1_SHIFT};
-static const float values_down[3] = {-1 - TARE_IQ1_SHIFT, -TARE_IQ1_SHIFT, 1 - TARE_IQ1_SHIFT};
 
 /* One sub-block: the split that was found, then points of the codebook. `shift`: bit h says that
  * half h is shifted down (iq1_s: both bits alike). */
@@ -31,7 +26,7 @@ typedef struct iq1_sub {
 } iq1_sub;
 
 static const float *values_of(const iq1_sub *b, unsigned half) {
-    return b->shift >> half & 1 ? values_down : values_up;
+    return b->shift >> half & 1 ? tare_iq1_down : tare_iq1_up;
 }
 
 /* 2 * mean square of the super-block. */
@@ -46,82 +41,13 @@ static void weigh(float *weights, const float *x, const float *importance, int n
         weights[i] = importance ? importance[i] * sqrtf(sigma2 + x[i] * x[i]) : x[i] * x[i];
 }
 
-static void sort(uint8_t *order, const float *x, int n) {
-    for (int i = 0; i < n; i++) {
-        int at = i;
-        for (; at > 0 && x[order[at - 1]] > x[i]; at--) order[at] = order[at - 1];
-        order[at] = (uint8_t)i;
-    }
-}
-
 static float largest_magnitude(const float *x, int n) {
     float max = fabsf(x[0]);
     for (int i = 1; i < n; i++) max = max > fabsf(x[i]) ? max : fabsf(x[i]);
     return max;
 }
 
-/* The best split so far: sorted elements below `first` are level 0, from `second` on level 2. */
-typedef struct split {
-    int first, second;
-    unsigned shift;
-    float scale, score;
-} split;
-
-static void offer(split *best, float qx, float qq, int first, int second, unsigned shift) {
-    if (!(qq > 0 && qx * qx > best->score * qq)) return;
-    *best = (split){first, second, shift, qx / qq, 0};
-    best->score = best->scale * qx;
-}
-
-/* iq1_s: sums over runs of the sorted elements come from running totals. */
-static split split_s(const iq1_sub *b, const float *x) {
-    enum { N = 32 };
-    float sx[N + 1] = {0}, sw[N + 1] = {0};
-    for (int j = 0; j < N; j++) {
-        int i = b->order[j];
-        sx[j + 1] = sx[j] + b->weights[i] * x[i];
-        sw[j + 1] = sw[j] + b->weights[i];
-    }
-    split best = {-1, -1, 0, 0, LOWEST};
-    for (int first = 0; first <= N; first++)
-        for (int second = first; second <= N; second++)
-            for (unsigned down = 0; down < 2; down++) {
-                const float *v = down ? values_down : values_up;
-                float qx = (sx[first] - sx[0]) * v[0] + (sx[second] - sx[first]) * v[1] +
-                           (sx[N] - sx[second]) * v[2];
-                float qq = (sw[first] - sw[0]) * v[0] * v[0] +
-                           (sw[second] - sw[first]) * v[1] * v[1] +
-                           (sw[N] - sw[second]) * v[2] * v[2];
-                offer(&best, qx, qq, first, second, down * 3);
-            }
-    return best;
-}
-
-/* iq1_m: each half has its own shift, so the sums are taken anew for every split and pair of
- * shifts, over the sorted elements in order. */
-static split split_m(const iq1_sub *b, const float *x) {
-    enum { N = 16 };
-    split best = {-1, -1, 0, 0, LOWEST};
-    for (int first = 0; first <= N; first++)
-        for (int second = first; second <= N; second++) {
-            float qx[4] = {0}, qq[4] = {0};
-            for (int j = 0; j < N; j++) {
-                int i = b->order[j], level = (j >= first) + (j >= second);
-                float w = b->weights[i], up = values_up[level], down = values_down[level];
-                for (unsigned k = 0; k < 4; k++) {
-                    /* k counts as ggml does: the shift of the first half is the higher bit. */
-                    float v = k >> (i < N / 2) & 1 ? down : up;
-                    qx[k] += w * v * x[i];
-                    qq[k] += w * v * v;
-                }
-            }
-            for (unsigned k = 0; k < 4; k++)
-                offer(&best, qx[k], qq[k], first, second, k >> 1 | (k & 1) << 1);
-        }
-    return best;
-}
-
-static void take_split(iq1_sub *b, const split *s, int n) {
+static void take_split(iq1_sub *b, const tare_iq1_split *s, int n) {
     b->scale = s->scale;
     b->shift = s->shift;
     for (int j = 0; j < n; j++)
@@ -133,38 +59,15 @@ static void take_split(iq1_sub *b, const split *s, int n) {
     b->shift = ~b->shift & 3;
 }
 
-/* The point of a list nearest to the values at this scale. */
-static uint16_t nearest_point(const tare_lattice *l, const uint16_t *list, const float *x,
-                              const float *weights, float scale, const float *values) {
-    uint16_t best = list[1];
-    float least = -LOWEST;
-    for (uint32_t j = 1; j <= list[0]; j++) {
-        float sum = 0;
-        for (int i = 0; i < 8; i++) {
-            float diff = scale * values[tare_lattice_level(l, list[j], i)] - x[i];
-            sum += weights[i] * diff * diff;
-        }
-        if (sum < least) {
-            least = sum;
-            best = list[j];
-        }
-    }
-    return best;
-}
-
 /* Moves every group of eight to a point of the codebook and fits the scale anew if any moved.
  * groups_per_half: how many groups share a shift. */
-static void place(iq1_sub *b, const float *x, int n, int groups_per_half) {
+static void place(iq1_sub *b, const float *x, int n, int groups_per_half,
+                  const tare_iq1_searches *by) {
     const tare_lattice *l = tare_lattice_get(TARE_LATTICE_IQ1);
     bool has_moved = false;
-    for (int k = 0; k < n / 8; k++) {
-        int32_t at = l->at[tare_lattice_place(l, b->levels + 8 * k)];
-        const float *values = values_of(b, (unsigned)(k / groups_per_half));
-        has_moved |= at < 0;
-        b->points[k] = at >= 0 ? (uint16_t)at
-                               : nearest_point(l, l->near + (-1 - at), x + 8 * k,
-                                               b->weights + 8 * k, b->scale, values);
-    }
+    for (int k = 0; k < n / 8; k++)
+        has_moved |= !by->place(&b->points[k], b->levels + 8 * k, x + 8 * k, b->weights + 8 * k,
+                                b->scale, values_of(b, (unsigned)(k / groups_per_half)));
     if (!has_moved) return;
     float qx = 0, qq = 0;
     for (int i = 0; i < n; i++) {
@@ -181,7 +84,8 @@ static uint8_t stored_scale(float inverse, float scale) {
     return (uint8_t)tare_clamp_i32(tare_round_even(0.5f * (inverse * scale - 1)), 0, 7);
 }
 
-static void encode_block_iq1_s(uint8_t *y, const float *x, const float *importance) {
+static void encode_block_iq1_s(uint8_t *y, const float *x, const float *importance,
+                               const tare_iq1_searches *by) {
     float sigma2 = sigma2_of(x), scales[8] = {0}, max = 0;
     tare_iq_codes c = {0};
     for (int j = 0; j < 8; j++) {
@@ -189,11 +93,11 @@ static void encode_block_iq1_s(uint8_t *y, const float *x, const float *importan
         const float *xj = x + 32 * j;
         weigh(b.weights, xj, importance ? importance + 32 * j : NULL, 32, sigma2);
         if (largest_magnitude(xj, 32) < 1e-12f) continue;
-        sort(b.order, xj, 32);
-        split s = split_s(&b, xj);
+        by->sort(b.order, xj, 32);
+        tare_iq1_split s = by->split_s(xj, b.weights, b.order);
         if (s.first < 0) continue;
         take_split(&b, &s, 32);
-        place(&b, xj, 32, 4);
+        place(&b, xj, 32, 4, by);
         memcpy(c.points + 4 * j, b.points, sizeof b.points);
         c.signs[j] = b.shift & 1;
         scales[j] = b.scale;
@@ -226,7 +130,8 @@ static float fit_m(const iq1_sub *subs, const uint8_t *stored, const float *x,
     return qq > 0 ? qx / qq : otherwise;
 }
 
-static void encode_block_iq1_m(uint8_t *y, const float *x, const float *importance) {
+static void encode_block_iq1_m(uint8_t *y, const float *x, const float *importance,
+                               const tare_iq1_searches *by) {
     iq1_sub subs[16];
     tare_iq_codes c = {0};
     float sigma2 = sigma2_of(x), max = 0;
@@ -236,11 +141,11 @@ static void encode_block_iq1_m(uint8_t *y, const float *x, const float *importan
         memset(b, 0, sizeof *b);
         weigh(b->weights, xj, importance ? importance + 16 * j : NULL, 16, sigma2);
         if (largest_magnitude(xj, 16) < 1e-7f) continue;
-        sort(b->order, xj, 16);
-        split s = split_m(b, xj);
+        by->sort(b->order, xj, 16);
+        tare_iq1_split s = by->split_m(xj, b->weights, b->order);
         if (s.first < 0) continue;
         take_split(b, &s, 16);
-        place(b, xj, 16, 1);
+        place(b, xj, 16, 1, by);
         memcpy(c.points + 2 * j, b->points, 2 * sizeof b->points[0]);
         c.signs[2 * j] = b->shift & 1;
         c.signs[2 * j + 1] = (uint8_t)(b->shift >> 1);
@@ -255,17 +160,45 @@ static void encode_block_iq1_m(uint8_t *y, const float *x, const float *importan
     tare_pack_iq1_m(y, &c);
 }
 
-static void encode_iq1_s(const tare_rows_mut *dst, const float *src,
-                         const tare_encode_params *params) {
-    tare_encode_blocks(dst, src, params, 256, IQ1_S_BYTES, encode_block_iq1_s);
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool is_finite_all(const float *v, size_t n) {
+    bool is_finite = true;
+    for (size_t i = 0; i < n; i++)
+        is_finite &= (tare_f32_bits(v[i]) & ~TARE_F32_SIGN) < TARE_F32_INF;
+    return is_finite;
 }
 
-static void encode_iq1_m(const tare_rows_mut *dst, const float *src,
-                         const tare_encode_params *params) {
-    tare_encode_blocks(dst, src, params, 256, IQ1_M_BYTES, encode_block_iq1_m);
+typedef void (*encode_block_fn)(uint8_t *y, const float *x, const float *importance,
+                                const tare_iq1_searches *by);
+
+static void encode_rows(const tare_rows_mut *dst, const float *src,
+                        const tare_encode_params *params, const tare_iq1_searches *by,
+                        size_t block_bytes, encode_block_fn encode) {
+    const uint8_t *importance = (const uint8_t *)(params ? params->importance : NULL);
+    size_t n = tare_rows_mut_count(dst) / 256, row = (size_t)(dst->cols / 256);
+    float x[256], weights[256];
+    for (size_t at = 0; at < n; at++) {
+        memcpy(x, (const uint8_t *)src + at * sizeof x, sizeof x);
+        if (importance) memcpy(weights, importance + at % row * sizeof weights, sizeof weights);
+        bool is_odd = !is_finite_all(x, 256) || (importance && !is_finite_all(weights, 256));
+        encode(dst->planes[0] + at * block_bytes, x, importance ? weights : NULL,
+               is_odd ? by->for_odd : by);
+    }
 }
+
+void tare_encode_iq1_s(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                       const tare_iq1_searches *by) {
+    encode_rows(dst, src, params, by, IQ1_S_BYTES, encode_block_iq1_s);
+}
+
+void tare_encode_iq1_m(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                       const tare_iq1_searches *by) {
+    encode_rows(dst, src, params, by, IQ1_M_BYTES, encode_block_iq1_m);
+}
+
+TARE_DEFINE_IQ1_ENCODERS(&tare_iq1_searches_c)
 
 void tare_kernels_init_iq1_encode(tare_kernels *k) {
-    k->encode_weighted[TARE_ENCODING_IQ1_S] = encode_iq1_s;
-    k->encode[TARE_ENCODING_IQ1_M] = k->encode_weighted[TARE_ENCODING_IQ1_M] = encode_iq1_m;
+    use_iq1_encoders(k);
 }

@@ -308,4 +308,9 @@ static inline float first_of(vec a) {
     return _mm256_cvtss_f32(a);
 }
 
+/* a / b but for a part in 2^11, if b is an ordinary number. */
+static inline vec divide_roughly(vec a, vec b) {
+    return mul(a, _mm256_rcp_ps(b));
+}
+
 #endif

@@ -283,4 +283,8 @@ static inline float first_of(vec a) {
     return _mm512_cvtss_f32(a);
 }
 
+static inline vec divide_roughly(vec a, vec b) {
+    return mul(a, _mm512_rcp14_ps(b));
+}
+
 #endif

@@ -11,15 +11,9 @@
 #include <string.h>
 
 #include "encoding/iq_search.h"
-#include "encoding/x86/point_lists.h"
-#include "encoding/x86/search_lanes.h"
+#include "encoding/x86/nearest_point.h"
 
-/* A group is 8 elements of 4 levels (one of them unused) or 4 elements of 8 levels. */
-enum { GROUP_VALUES = 32, MOST_GROUPS = 8, MOST_STEPS = 32 };
-
-typedef struct points_form {
-    int lanes, bits, levels;
-} points_form;
+enum { MOST_GROUPS = 8, MOST_STEPS = 32 };
 
 /* What belongs to an element and a level, all elements and levels of a group in one run. */
 typedef struct points_data {
@@ -34,11 +28,6 @@ typedef struct points_walk {
     uint32_t on[MOST_GROUPS]; /* a bit a step: rounded right onto the codebook */
     float scales[MOST_STEPS], qx[MOST_STEPS], qq[MOST_STEPS];
 } points_walk;
-
-/* Lookup in the values of an element by the lowest bits of each lane. */
-INLINE vec lookup(const float *values, ivec at, points_form f) {
-    return f.bits == 2 ? lookup4(values, at) : lookup8(values, at);
-}
 
 INLINE void points_prepare(points_data *d, const tare_iq_sub *b, int n, points_form f) {
     int n_levels = 1 << f.bits;
@@ -57,29 +46,13 @@ INLINE void points_prepare(points_data *d, const tare_iq_sub *b, int n, points_f
 /* The point of a list nearest to a group at a scale. */
 INLINE uint32_t points_nearest(const points_data *d, int group, const uint16_t *list, size_t n,
                                float scale, points_form f) {
-    float costs[GROUP_VALUES], least_of_all;
-    vec sums[TARE_LIST_MOST / LANES], least = all(FLT_MAX);
+    float costs[GROUP_VALUES];
     vec q = mul(all(scale), load(f.bits == 2 ? odd_numbers_4 : odd_numbers_8));
     for (int i = 0; i < GROUP_VALUES; i += LANES) {
         vec diff = sub(q, load(d->values + group * GROUP_VALUES + i));
         store(costs + i, mul(mul(load(d->roots + group * GROUP_VALUES + i), diff), diff));
     }
-    size_t n_vectors = (n + LANES - 1) / LANES;
-    for (size_t v = 0; v < n_vectors; v++) {
-        ivec points = load_u16(list + v * LANES);
-        vec sum = lookup(costs, points, f);
-        for (int i = 1; i < f.lanes; i++)
-            sum = add(sum, lookup(costs + (i << f.bits), shift_right(points, i * f.bits), f));
-        sums[v] = sum;
-        least = min_of(sum, least);
-    }
-    least = least_across(least);
-    least_of_all = first_of(least);
-    if (!(least_of_all < FLT_MAX)) return list[0];
-    for (size_t v = 0;; v++) {
-        uint32_t found = equal_mask_f(sums[v], least);
-        if (found) return list[v * LANES + (size_t)__builtin_ctz(found)];
-    }
+    return nearest_point(list, n, costs, f);
 }
 
 /* Rounded levels of a group, packed. Adding 2 * ROUNDER rounds twice the level, which saves halving

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The searches of the IQ1 encoders: for the split of a sub-block's sorted elements into levels, and
+ * for points of the codebook. One table for each instruction set; all promise the bytes of the
+ * scalar one. */
+#ifndef TARE_ENCODING_IQ1_SEARCH_H
+#define TARE_ENCODING_IQ1_SEARCH_H
+
+#include <stdbool.h>
+
+#include "encoding/iq.h"
+#include "encoding/kernels.h"
+
+/* What the levels 0, 1, 2 stand for with the shift up and down. */
+static const float tare_iq1_up[3] = {-1 + TARE_IQ1_SHIFT, TARE_IQ1_SHIFT, 1 + TARE_IQ1_SHIFT};
+static const float tare_iq1_down[3] = {-1 - TARE_IQ1_SHIFT, -TARE_IQ1_SHIFT, 1 - TARE_IQ1_SHIFT};
+
+/* A split: sorted elements below `first` are level 0, from `second` on level 2. `shift`: bit h says
+ * that half h is shifted down (iq1_s: both bits alike). first is -1 where there is none. */
+typedef struct tare_iq1_split {
+    int first, second;
+    unsigned shift;
+    float scale, score;
+} tare_iq1_split;
+
+#define TARE_IQ1_LARGEST 3.40282347e+38f
+#define TARE_IQ1_NO_SPLIT                                                                          \
+    (tare_iq1_split) {                                                                             \
+        -1, -1, 0, 0, -TARE_IQ1_LARGEST                                                            \
+    }
+
+/* Takes a split with these sums of products if it is better. */
+static inline void tare_iq1_offer(tare_iq1_split *best, float qx, float qq, int first, int second,
+                                  unsigned shift) {
+    if (!(qq > 0 && qx * qx > best->score * qq)) return;
+    *best = (tare_iq1_split){first, second, shift, qx / qq, 0};
+    best->score = best->scale * qx;
+}
+
+typedef struct tare_iq1_searches {
+    /* The elements by ascending value, equal ones as they stand; n is 16 or 32. */
+    void (*sort)(uint8_t *order, const float *x, int n);
+    /* iq1_s: the best of all splits of 32 elements. */
+    tare_iq1_split (*split_s)(const float *x, const float *weights, const uint8_t *order);
+    /* iq1_m: the same of 16 elements whose halves have shifts of their own. */
+    tare_iq1_split (*split_m)(const float *x, const float *weights, const uint8_t *order);
+    /* For eight levels the index of the point nearest to x at a scale; values: what levels stand
+     * for. True: they are that point themselves. */
+    bool (*place)(uint16_t *point, const uint8_t *levels, const float *x, const float *weights,
+                  float scale, const float *values);
+    const struct tare_iq1_searches *for_odd; /* what to use where numbers are not finite */
+} tare_iq1_searches;
+
+extern const tare_iq1_searches tare_iq1_searches_c;
+
+void tare_encode_iq1_s(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                       const tare_iq1_searches *by);
+void tare_encode_iq1_m(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                       const tare_iq1_searches *by);
+
+/* encode_NAME and use_iq1_encoders for the table of kernels, on one table of searches. IQ1_S is for
+ * importance only. */
+#define TARE_DEFINE_IQ1_ENCODERS(by)                                                               \
+    static void encode_iq1_s(const tare_rows_mut *dst, const float *src,                           \
+                             const tare_encode_params *params) {                                   \
+        tare_encode_iq1_s(dst, src, params, by);                                                   \
+    }                                                                                              \
+    static void encode_iq1_m(const tare_rows_mut *dst, const float *src,                           \
+                             const tare_encode_params *params) {                                   \
+        tare_encode_iq1_m(dst, src, params, by);                                                   \
+    }                                                                                              \
+    static void use_iq1_encoders(tare_kernels *k) {                                                \
+        k->encode_weighted[TARE_ENCODING_IQ1_S] = encode_iq1_s;                                    \
+        k->encode[TARE_ENCODING_IQ1_M] = k->encode_weighted[TARE_ENCODING_IQ1_M] = encode_iq1_m;   \
+    }
+
+#endif
