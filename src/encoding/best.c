@@ -95,17 +95,16 @@ static float take_lower(tare_ideal *best, const tare_fit *fit, float scale) {
     return error;
 }
 
-/* Scales downwards from one that reaches the largest number, until the error is well above the
- * lowest, or what is cut off the largest number alone is. */
+/* Until the error is well above the lowest, or what is cut off the largest number alone is. */
 static void walk_down(tare_ideal *best, const tare_part *p, float most, float weight, float sign) {
-    enum { MOST_STEPS = 96 };
-    float scale = 1.06f * most / p->reach;
-    for (int i = 0; i < MOST_STEPS; i++, scale /= p->ratio) {
+    const tare_walk *walk = &p->walk;
+    float scale = walk->from * most / walk->reach;
+    for (int i = 0; i < walk->n_steps; i++, scale /= walk->ratio) {
         tare_fit fit = p->fit(p, sign * scale);
         float error = take_lower(best, &fit, sign * scale);
-        float cut = most - p->reach * scale;
-        if (error > p->patience * best->error || (cut > 0 && weight * cut * cut > best->error))
-            break;
+        float cut = most - walk->reach * scale;
+        if (error > walk->patience * best->error) break;
+        if (cut > 0 && weight * cut * cut > best->error) break;
     }
 }
 

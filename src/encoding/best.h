@@ -52,6 +52,15 @@ typedef struct tare_fit {
     float rq, qq; /* sum w r q, sum w q^2 */
 } tare_fit;
 
+/* How scales are walked: down from one that reaches beyond the largest number. */
+typedef struct tare_walk {
+    float reach;    /* what the largest code stands for under scale 1 */
+    float from;     /* the first scale over the one that just reaches the largest number */
+    float ratio;    /* of one scale to the next: nearer to 1 for finer codes */
+    float patience; /* how far the error may rise above the lowest before the walk ends */
+    int n_steps;    /* at most */
+} tare_walk;
+
 /* Numbers under one scale. `weights` are not NULL, not negative and at most 1 or so; numbers lie
  * well inside the range of f32 squared. */
 typedef struct tare_part {
@@ -59,10 +68,8 @@ typedef struct tare_part {
     size_t n;
     tare_fit (*fit)(const struct tare_part *p, float scale);
     const void *form; /* for fit: a tare_levels if it is tare_fit_levels */
-    float reach;      /* what the largest code stands for under scale 1 */
-    float ratio;      /* of one scale that is tried to the next: nearer to 1 for finer codes */
-    float patience;   /* how far above the lowest error the walk over scales goes on */
-    bool has_sign;    /* negative scales can be stored and say something else */
+    tare_walk walk;
+    bool has_sign; /* negative scales can be stored and say something else */
 } tare_part;
 
 tare_fit tare_fit_levels(const tare_part *p, float scale);

@@ -17,6 +17,15 @@ enum { LANES = TARE_FIT_LANES, MOST = TARE_MOST_PARTS };
 /* What the offset of a part may be. */
 typedef enum offset_side { SIDE_FREE, SIDE_BELOW, SIDE_ABOVE } offset_side;
 
+/* Where a search for a pair begins: both ends of the range of codes moved inwards by first..last
+ * steps, in levels. The coarser the codes, the further is it worth while to cut off the largest
+ * numbers; with fine ones some wider range may happen to meet the numbers well. */
+typedef struct line_grid {
+    float step;
+    int first, last;
+} line_grid;
+static const line_grid coarse_grid = {0.33f, -1, 6}, fine_grid = {0.4f, -4, 5};
+
 /* Numbers under one pair; codes 0..top. */
 typedef struct line_part {
     const float *x, *weights;
@@ -108,8 +117,7 @@ static bool take_lower(line_ideal *best, const line_fit *f, line at, offset_side
     return true;
 }
 
-/* The best pair if any numbers can be stored: from a grid of ranges, a third of a level apart,
- * then downhill. */
+/* The best pair if any numbers can be stored: from a grid of ranges, then downhill. */
 static line_ideal search_line(const line_part *p, offset_side side) {
     float low = p->low, high = p->high;
     line_ideal best = {.fit = {.error = INFINITY}};
@@ -117,10 +125,11 @@ static line_ideal search_line(const line_part *p, offset_side side) {
     line at = {0, low};
     line_fit fit = fit_line(p, at);
     take_lower(&best, &fit, at, side);
-    float unit = 0.33f * (high - low) / p->top;
+    const line_grid *grid = p->top < 8 ? &coarse_grid : &fine_grid;
+    float unit = grid->step * (high - low) / p->top;
     if (!(unit > 0)) return best;
-    for (int i = -1; i < 7; i++)
-        for (int k = -1; k < 7; k++) {
+    for (int i = grid->first; i <= grid->last; i++)
+        for (int k = grid->first; k <= grid->last; k++) {
             at.offset = low + unit * (float)i;
             if (!is_allowed(at.offset, side)) at.offset = 0;
             at.scale = (high - unit * (float)k - at.offset) / p->top;

@@ -123,8 +123,9 @@ static inline int place_of(const float *v, int n, float value) {
     return at;
 }
 
-static inline nearest find_nearest(const book *b, const errors *e, int n) {
-    nearest best = {INFINITY, 0};
+/* A point with an error below `limit`, if there is one. */
+static inline nearest find_nearest(const book *b, const errors *e, int n, float limit) {
+    nearest best = {limit, 0};
     int i0 = place_of(e->quarters[0], n, e->least[0]),
         k0 = place_of(e->quarters[1], n, e->least[1]);
     /* The best first half goes first, so that few others need be walked. */
@@ -174,7 +175,7 @@ typedef enum shifts { SHIFT_NONE, SHIFT_PART, SHIFT_POINT } shifts;
 typedef struct iq_form {
     tare_lattice_id lattice;
     tare_super super;
-    float reach, ratio;
+    tare_walk walk;
     float values[LEVELS]; /* of levels, before any shift */
     bool has_even_signs;  /* the number of minus signs of eight elements is even */
     shifts shifts;        /* iq1: numbers keep their signs, values are shifted up or down */
@@ -230,13 +231,14 @@ static inline void fill_turned(errors *turned, const errors *e, const target *t,
     turned->least_second = lower(turned->least[2] + e->least[3], e->least[2] + turned->least[3]);
 }
 
-/* The nearest point, and the nearest one if one sign has to be turned; either NULL: not needed. */
+/* The nearest point, if it beats plain->error, and the nearest one if one sign has to be turned;
+ * either NULL: not needed. */
 static inline void search_point(nearest *plain, nearest *turned, const book *b, const target *t,
                                 int n_lanes, int n_levels) {
     errors e, of_turned;
     int n = n_lanes == 8 ? QUARTER : LEVELS;
     fill_errors(&e, t, n_lanes, n_levels);
-    if (plain) *plain = find_nearest(b, &e, n);
+    if (plain) *plain = find_nearest(b, &e, n, plain->error);
     if (!turned) return;
     fill_turned(&of_turned, &e, t, n_lanes, n_levels);
     *turned = find_turned(b, &e, &of_turned, n);
@@ -281,6 +283,7 @@ static int choose_turned(uint16_t *points, const iq_form *form, const book *b,
     nearest plain[2] = {{0, 0}, {0, 0}}, turned[2];
     int turn = 0;
     for (int k = 0; k < n; k++) {
+        if (n > 1) plain[k].error = INFINITY;
         choose_point(n > 1 ? &plain[k] : NULL, &turned[k], b, l, &t[k]);
         points[k] = b->point[plain[k].place];
         if (turned[k].error - plain[k].error < turned[turn].error - plain[turn].error) turn = k;
@@ -309,7 +312,7 @@ static void choose_eight(tare_fit *fit, uint16_t *points, uint8_t *signs, const 
         minus ^= 1u << choose_turned(points, form, b, l, t, n);
     } else {
         for (int k = 0; k < n; k++) {
-            nearest plain;
+            nearest plain = {INFINITY, 0};
             choose_point(&plain, NULL, b, l, &t[k]);
             points[k] = b->point[plain.place];
         }
@@ -324,10 +327,11 @@ static void choose_eight(tare_fit *fit, uint16_t *points, uint8_t *signs, const 
 /* ---- iq1: shifted values
  * ------------------------------------------------------------------------- */
 
-/* Points of n times eight elements under one shift. */
+/* Points of n times eight elements under one shift; an infinite error if it is not below `limit`.
+ */
 static tare_fit choose_shifted(uint16_t *points, const iq_form *form, const tare_lattice *l,
                                const float *x, const float *weights, size_t n, float scale,
-                               float shift) {
+                               float shift, float limit) {
     const book *b = book_get(form->lattice);
     tare_fit fit = {0};
     float values[LEVELS];
@@ -335,8 +339,9 @@ static tare_fit choose_shifted(uint16_t *points, const iq_form *form, const tare
     for (size_t k = 0; k < n; k++) {
         target t = {.weights = weights + 8 * k, .values = values, .scale = scale};
         memcpy(t.x, x + 8 * k, sizeof t.x);
-        nearest found;
+        nearest found = {limit - fit.error, 0};
         choose_point(&found, NULL, b, l, &t);
+        if (!(found.error < limit - fit.error)) return (tare_fit){INFINITY, 0, 0};
         points[k] = b->point[found.place];
         for (int i = 0; i < 8; i++)
             add_element(&fit, t.x[i], t.weights[i], scale,
@@ -350,8 +355,8 @@ static void choose_shift(tare_fit *fit, uint16_t *points, uint8_t *is_down, cons
                          const tare_lattice *l, const float *x, const float *weights, size_t n,
                          float scale) {
     uint16_t other[4];
-    tare_fit up = choose_shifted(points, form, l, x, weights, n, scale, TARE_IQ1_SHIFT);
-    tare_fit down = choose_shifted(other, form, l, x, weights, n, scale, -TARE_IQ1_SHIFT);
+    tare_fit up = choose_shifted(points, form, l, x, weights, n, scale, TARE_IQ1_SHIFT, INFINITY);
+    tare_fit down = choose_shifted(other, form, l, x, weights, n, scale, -TARE_IQ1_SHIFT, up.error);
     *is_down = down.error < up.error;
     if (*is_down) {
         memcpy(points, other, n * sizeof *points);
@@ -401,9 +406,7 @@ static void search_256(tare_iq_codes *codes, const tare_best_block *b, const iq_
                                .n = n,
                                .fit = fit_points,
                                .form = form,
-                               .reach = form->reach,
-                               .ratio = form->ratio,
-                               .patience = 2};
+                               .walk = form->walk};
     tare_super_found found = tare_search_super(parts, &form->super);
     memset(codes, 0, sizeof *codes);
     codes->d = found.d;
@@ -425,22 +428,22 @@ static void search_256(tare_iq_codes *codes, const tare_best_block *b, const iq_
     }                                                                                              \
     TARE_DEFINE_BEST(name, NAME)
 
-#define IQ2_VALUES .values = {8, 25, 43}, .reach = 43, .ratio = 1.15f
-#define IQ1_VALUES .values = {-1, 0, 1}, .reach = 1.125f, .ratio = 1.25f
-DEFINE_BEST(iq2_xxs, IQ2_XXS, TARE_LATTICE_IQ2_XXS, .super = {8, 1, 2, 16, 0.125f, false, 2, 2},
+#define IQ2_VALUES .values = {8, 25, 43}, .walk = {43, 1.3f, 1.2f, 2.5f, 32}
+#define IQ1_VALUES .values = {-1, 0, 1}, .walk = {1.125f, 1.06f, 1.25f, 2, 32}
+DEFINE_BEST(iq2_xxs, IQ2_XXS, TARE_LATTICE_IQ2_XXS, .super = {8, 1, 2, 16, 0.125f, false, 1, 2},
             .has_even_signs = true, IQ2_VALUES)
-DEFINE_BEST(iq2_xs, IQ2_XS, TARE_LATTICE_IQ2_XS, .super = {16, 1, 2, 16, 0.125f, false, 2, 2},
+DEFINE_BEST(iq2_xs, IQ2_XS, TARE_LATTICE_IQ2_XS, .super = {16, 1, 2, 16, 0.125f, false, 1, 2},
             .has_even_signs = true, IQ2_VALUES)
-DEFINE_BEST(iq2_s, IQ2_S, TARE_LATTICE_IQ2_S, .super = {16, 1, 2, 16, 0.125f, false, 2, 2},
+DEFINE_BEST(iq2_s, IQ2_S, TARE_LATTICE_IQ2_S, .super = {16, 1, 2, 16, 0.125f, false, 1, 2},
             IQ2_VALUES)
-DEFINE_BEST(iq3_xxs, IQ3_XXS, TARE_LATTICE_IQ3_XXS, .super = {8, 1, 2, 16, 0.25f, false, 2, 2},
-            .has_even_signs = true, .values = {4, 12, 20, 28, 36, 44, 52, 62}, .reach = 62,
-            .ratio = 1.1f)
-DEFINE_BEST(iq3_s, IQ3_S, TARE_LATTICE_IQ3_S, .super = {8, 1, 2, 16, 1, false, 2, 2},
-            .values = {1, 3, 5, 7, 9, 11, 13, 15}, .reach = 15, .ratio = 1.1f)
-DEFINE_BEST(iq1_s, IQ1_S, TARE_LATTICE_IQ1, .super = {8, 1, 2, 8, 1, false, 2, 2},
+DEFINE_BEST(iq3_xxs, IQ3_XXS, TARE_LATTICE_IQ3_XXS, .super = {8, 1, 2, 16, 0.25f, false, 1, 2},
+            .has_even_signs = true, .values = {4, 12, 20, 28, 36, 44, 52, 62},
+            .walk = {62, 1.3f, 1.13f, 2.5f, 48})
+DEFINE_BEST(iq3_s, IQ3_S, TARE_LATTICE_IQ3_S, .super = {8, 1, 2, 16, 1, false, 1, 2},
+            .values = {1, 3, 5, 7, 9, 11, 13, 15}, .walk = {15, 1.3f, 1.13f, 2.5f, 48})
+DEFINE_BEST(iq1_s, IQ1_S, TARE_LATTICE_IQ1, .super = {8, 1, 2, 8, 1, false, 1, 2},
             .shifts = SHIFT_PART, IQ1_VALUES)
-DEFINE_BEST(iq1_m, IQ1_M, TARE_LATTICE_IQ1, .super = {16, 1, 2, 8, 1, false, 2, 2},
+DEFINE_BEST(iq1_m, IQ1_M, TARE_LATTICE_IQ1, .super = {16, 1, 2, 8, 1, false, 1, 2},
             .shifts = SHIFT_POINT, IQ1_VALUES)
 
 void tare_kernels_init_best_iq(tare_kernels *k) {

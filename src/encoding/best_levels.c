@@ -3,6 +3,8 @@
  * Better encoders of the formats whose codes stand for fixed levels around zero: one scale a block
  * (q1_0, q2_0, q4_0, q5_0, q8_0, tq1_0, tq2_0, iq4_nl, mxfp4), one for each 16 (nvfp4), or
  * whole-numbered scales under one f16 (q3_K, q6_K, iq4_xs). */
+#include <math.h>
+
 #include "encoding/best.h"
 #include "encoding/iq.h"
 #include "encoding/kquant.h"
@@ -10,42 +12,50 @@
 #include "encoding/numbers.h"
 #include "encoding/pack.h"
 
-/* q8_0 and tq2_0 leave out the level that their reference encoders never write. */
-static const tare_levels whole_q4 = {.low = -8, .high = 7};
-static const tare_levels whole_q5 = {.low = -16, .high = 15};
-static const tare_levels whole_q8 = {.low = -127, .high = 127};
-static const tare_levels whole_q2 = {.low = -1, .high = 2};
-static const tare_levels whole_ternary = {.low = -1, .high = 1};
-static const tare_levels whole_q3 = {.low = -4, .high = 3};
-static const tare_levels whole_q6 = {.low = -32, .high = 31};
-static const tare_levels plus_minus = {.low = -1, .high = 1, 1, {0}, {2}};
-static const tare_levels iq4 = {
-    .low = -127,
-    .high = 113,
-    15,
-    {-115.5f, -93.5f, -74, -57, -42, -28.5f, -16, -4.5f, 7, 19, 31.5f, 45.5f, 61, 79, 101},
-    {23, 21, 18, 16, 14, 13, 12, 11, 12, 12, 13, 15, 16, 20, 24}};
-static const tare_levels fp4 = {
-    .low = -12,
-    .high = 12,
-    14,
-    {-10, -7, -5, -3.5f, -2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10},
-    {4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4}};
+typedef struct level_form {
+    tare_levels levels;
+    tare_walk walk;
+} level_form;
+
+/* Scales above the one that just reaches the largest number are worth trying: with few numbers some
+ * coarser levels happen to meet them well. A walk with weights has no end but what is cut off: one
+ * scale may fit the few numbers that weigh much by chance, and a better one still comes later.
+ * q8_0 and tq2_0 leave out the level that their reference encoders never write. */
+static const level_form form_q4 = {{.low = -8, .high = 7}, {8, 1.5f, 1.036f, INFINITY, 96}};
+static const level_form form_q5 = {{.low = -16, .high = 15}, {16, 1.5f, 1.018f, INFINITY, 128}};
+static const level_form form_q8 = {{.low = -127, .high = 127}, {127, 1.3f, 1.004f, INFINITY, 128}};
+static const level_form form_q2 = {{.low = -1, .high = 2}, {2, 1.5f, 1.06f, INFINITY, 64}};
+static const level_form form_ternary = {{.low = -1, .high = 1}, {1, 1.3f, 1.08f, INFINITY, 48}};
+static const level_form form_q3 = {{.low = -4, .high = 3}, {4, 1.5f, 1.06f, INFINITY, 64}};
+static const level_form form_q6 = {{.low = -32, .high = 31}, {32, 1.5f, 1.015f, INFINITY, 128}};
+/* The codes are the signs, whatever the scale. */
+static const level_form form_q1 = {{.low = -1, .high = 1, 1, {0}, {2}}, {1, 1, 1, INFINITY, 1}};
+static const level_form form_iq4 = {
+    {.low = -127,
+     .high = 113,
+     15,
+     {-115.5f, -93.5f, -74, -57, -42, -28.5f, -16, -4.5f, 7, 19, 31.5f, 45.5f, 61, 79, 101},
+     {23, 21, 18, 16, 14, 13, 12, 11, 12, 12, 13, 15, 16, 20, 24}},
+    {127, 1.5f, 1.036f, INFINITY, 96}};
+static const level_form form_fp4 = {
+    {.low = -12,
+     .high = 12,
+     14,
+     {-10, -7, -5, -3.5f, -2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10},
+     {4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4}},
+    {12, 1.3f, 1.03f, INFINITY, 96}};
 /* The code of each of these, ascending. */
 static const uint8_t fp4_codes[15] = {15, 14, 13, 12, 11, 10, 9, 0, 1, 2, 3, 4, 5, 6, 7};
 
 /* Part j of n elements. */
-static tare_part part_of(const tare_best_block *b, size_t j, size_t n, const tare_levels *levels,
-                         float ratio) {
+static tare_part part_of(const tare_best_block *b, size_t j, size_t n, const level_form *form) {
     return (tare_part){.x = b->x + j * n,
                        .weights = b->weights + j * n,
                        .n = n,
                        .fit = tare_fit_levels,
-                       .form = levels,
-                       .reach = -levels->low > levels->high ? -levels->low : levels->high,
-                       .ratio = ratio,
-                       .patience = 4,
-                       .has_sign = -levels->low != levels->high};
+                       .form = &form->levels,
+                       .walk = form->walk,
+                       .has_sign = -form->levels.low != form->levels.high};
 }
 
 static void codes_of(uint8_t *codes, const tare_part *p, float scale) {
@@ -56,8 +66,8 @@ static void codes_of(uint8_t *codes, const tare_part *p, float scale) {
 
 /* Codes and f16 scale of a block of n elements. */
 static void search_f16(uint8_t *codes, uint8_t *d, const tare_best_block *b, size_t n,
-                       const tare_levels *levels, float ratio) {
-    tare_part part = part_of(b, 0, n, levels, ratio);
+                       const level_form *form) {
+    tare_part part = part_of(b, 0, n, form);
     tare_stored found = tare_search_stored(&part, &tare_scale_f16);
     tare_store_le16(d, (uint16_t)(found.code | (found.scale < 0 ? 0x8000u : 0)));
     codes_of(codes, &part, found.scale);
@@ -65,50 +75,50 @@ static void search_f16(uint8_t *codes, uint8_t *d, const tare_best_block *b, siz
 
 static void improve_q4_0(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[32];
-    search_f16(codes, y, b, 32, &whole_q4, 1.012f);
+    search_f16(codes, y, b, 32, &form_q4);
     tare_pack_halves(y + 2, codes, 16);
 }
 
 static void improve_q5_0(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[32];
-    search_f16(codes, y, b, 32, &whole_q5, 1.006f);
+    search_f16(codes, y, b, 32, &form_q5);
     tare_pack_halves(y + 6, codes, 16);
     tare_pack_fifth_bits(y + 2, codes);
 }
 
 static void improve_q8_0(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[32];
-    search_f16(codes, y, b, 32, &whole_q8, 1.001f);
+    search_f16(codes, y, b, 32, &form_q8);
     for (int i = 0; i < 32; i++) y[2 + i] = (uint8_t)(codes[i] - 127);
 }
 
 static void improve_q1_0(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[128];
-    search_f16(codes, y, b, 128, &plus_minus, 2);
+    search_f16(codes, y, b, 128, &form_q1);
     tare_pack_run(y + 2, codes, 128, 1);
 }
 
 static void improve_q2_0(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[64];
-    search_f16(codes, y, b, 64, &whole_q2, 1.03f);
+    search_f16(codes, y, b, 64, &form_q2);
     tare_pack_run(y + 2, codes, 64, 2);
 }
 
 static void improve_tq1_0(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[256];
-    search_f16(codes, y + 52, b, 256, &whole_ternary, 1.04f);
+    search_f16(codes, y + 52, b, 256, &form_ternary);
     tare_pack_tq1_0(y, codes);
 }
 
 static void improve_tq2_0(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[256];
-    search_f16(codes, y + 64, b, 256, &whole_ternary, 1.04f);
+    search_f16(codes, y + 64, b, 256, &form_ternary);
     tare_pack_2bit(y, codes);
 }
 
 static void improve_iq4_nl(uint8_t *y, const tare_best_block *b) {
     uint8_t codes[32];
-    search_f16(codes, y, b, 32, &iq4, 1.012f);
+    search_f16(codes, y, b, 32, &form_iq4);
     tare_pack_halves(y + IQ4_NL_QS, codes, 16);
 }
 
@@ -116,7 +126,7 @@ static void improve_iq4_nl(uint8_t *y, const tare_best_block *b) {
 static uint8_t search_fp4(uint8_t *qs, const tare_best_block *b, size_t j, size_t n,
                           const tare_scale_kind *kind) {
     uint8_t codes[32];
-    tare_part part = part_of(b, j, n, &fp4, 1.02f);
+    tare_part part = part_of(b, j, n, &form_fp4);
     tare_stored found = tare_search_stored(&part, kind);
     codes_of(codes, &part, found.scale);
     for (size_t i = 0; i < n; i++) codes[i] = fp4_codes[codes[i]];
@@ -138,11 +148,10 @@ static void improve_nvfp4(uint8_t *y, const tare_best_block *b) {
 
 /* Codes of 256 elements, indexes of scales and the f16 of them all. */
 static tare_super_found search_256(uint8_t *codes, const tare_best_block *b,
-                                   const tare_super *super, const tare_levels *levels,
-                                   float ratio) {
+                                   const tare_super *super, const level_form *form) {
     tare_part parts[TARE_MOST_PARTS];
     size_t n = 256 / (size_t)super->n_parts;
-    for (int j = 0; j < super->n_parts; j++) parts[j] = part_of(b, (size_t)j, n, levels, ratio);
+    for (int j = 0; j < super->n_parts; j++) parts[j] = part_of(b, (size_t)j, n, form);
     tare_super_found found = tare_search_super(parts, super);
     for (int j = 0; j < super->n_parts; j++)
         codes_of(codes + (size_t)j * n, &parts[j], found.scales[j]);
@@ -152,7 +161,7 @@ static tare_super_found search_256(uint8_t *codes, const tare_best_block *b,
 static void improve_q3_k(uint8_t *y, const tare_best_block *b) {
     static const tare_super super = {16, -32, 1, 64, 1, true, 4, 6};
     uint8_t codes[256];
-    tare_super_found found = search_256(codes, b, &super, &whole_q3, 1.02f);
+    tare_super_found found = search_256(codes, b, &super, &form_q3);
     tare_store_le16(y + Q3_K_D, found.d);
     tare_pack_q3_scales(y + Q3_K_SCALES, found.index);
     tare_pack_bits(y + Q3_K_HMASK, codes, 2);
@@ -163,7 +172,7 @@ static void improve_q3_k(uint8_t *y, const tare_best_block *b) {
 static void improve_q6_k(uint8_t *y, const tare_best_block *b) {
     static const tare_super super = {16, -128, 1, 256, 1, true, 4, 6};
     uint8_t codes[256];
-    tare_super_found found = search_256(codes, b, &super, &whole_q6, 1.005f);
+    tare_super_found found = search_256(codes, b, &super, &form_q6);
     tare_store_le16(y + Q6_K_D, found.d);
     for (int j = 0; j < 16; j++) y[Q6_K_SCALES + j] = (uint8_t)(found.index[j] - 128);
     tare_pack_q6_k(y + Q6_K_QL, y + Q6_K_QH, codes);
@@ -172,7 +181,7 @@ static void improve_q6_k(uint8_t *y, const tare_best_block *b) {
 static void improve_iq4_xs(uint8_t *y, const tare_best_block *b) {
     static const tare_super super = {8, -32, 1, 64, 1, true, 4, 6};
     uint8_t codes[256];
-    tare_super_found found = search_256(codes, b, &super, &iq4, 1.012f);
+    tare_super_found found = search_256(codes, b, &super, &form_iq4);
     tare_store_le16(y, found.d);
     tare_pack_iq4_scales(y + IQ4_XS_LOW, y + IQ4_XS_HIGH, found.index);
     for (int j = 0; j < 8; j++) tare_pack_halves(y + IQ4_XS_QS + 16 * j, codes + 32 * j, 16);
