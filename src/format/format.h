@@ -36,6 +36,7 @@ typedef struct tare_format {
     uint32_t version; /* that is written; 0: the format has none */
     const tare_holding *holding;
     bool numbers_types; /* an unknown type has a number, which says something in this format only */
+    bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
     bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */
     bool refuses_odd;   /* NaN, Inf or overflow among numbers that are quantized is an error */

@@ -280,6 +280,7 @@ const tare_format tare_format_mcf = {
     .version = 1,
     .holding = &tare_mcf_holding,
     .numbers_types = true,
+    .has_one_form = true,
     .states_bounds = true,
     .shares_data = true,
     .refuses_odd = true,

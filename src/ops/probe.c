@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "encoding/mcf_blocks.h"
 #include "ops/probe.h"
 
 #define U64(x) UINT64_C(x)
@@ -139,6 +140,36 @@ void tare_probe_units(tare_oddity_count *sum, const tare_probe_site *site, const
             if (((bits & rule->mask) == rule->match) == rule->is_inverted) continue;
             bool is_inf = rule->kind == TARE_ODD_NAN && rule->fraction && !(bits & rule->fraction);
             note(sum, is_inf ? TARE_ODD_INF : (tare_oddity_kind)rule->kind, position + here);
+        }
+    }
+}
+
+/* ---- codes ----------------------------------------------------------------------------------- */
+
+/* Bits of a code of the types whose codes have rules of their own; 0: it is none of them. */
+static int bits_of_code(const tare_encoding *e, uint32_t plane) {
+    const tare_field *f = &e->fields[plane];
+    bool is_ours = e->is_edge_padded && !e->is_bit_packed && e->n_planes > 1 &&
+                   e->planes[plane].unit == TARE_MCF_BLOCK && f->role == TARE_FIELD_CODE;
+    return is_ours ? f->bits : 0;
+}
+
+void tare_probe_codes(tare_oddity_count *sum, const tare_encoding *encoding, uint32_t plane,
+                      uint64_t cols, const uint8_t *bytes, uint64_t first, uint64_t n) {
+    const int bits = bits_of_code(encoding, plane);
+    const uint64_t per_row = tare_mcf_n_blocks(cols);
+    const size_t size = 4 * (size_t)bits;
+    if (bits == 0 || per_row == 0) return;
+    for (uint64_t b = 0; b < n; b++) {
+        int8_t codes[TARE_MCF_BLOCK];
+        uint64_t left = cols - (first + b) % per_row * TARE_MCF_BLOCK;
+        int n_used = left < TARE_MCF_BLOCK ? (int)left : TARE_MCF_BLOCK;
+        const uint64_t at = (first + b) * size;
+        tare_mcf_unpack(codes, bytes + b * size, bits);
+        for (int j = 0; j < TARE_MCF_BLOCK; j++) {
+            const uint64_t here = at + (uint64_t)(j * bits / 8);
+            if (codes[j] < -tare_mcf_top(bits)) note(sum, TARE_ODD_LOWEST, here);
+            if (j >= n_used && codes[j] != 0) note(sum, TARE_ODD_PADDING, here);
         }
     }
 }

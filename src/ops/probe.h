@@ -10,9 +10,11 @@
 typedef enum tare_oddity_kind {
     TARE_ODD_NAN = 0,
     TARE_ODD_INF = 1,
-    TARE_ODD_SCALE = 2, /* a scale, minimum or sum that is NaN or Inf */
-    TARE_ODD_CODE = 3,  /* a code outside its range */
-    TARE_ODD_COUNT = 4,
+    TARE_ODD_SCALE = 2,   /* a scale, minimum or sum that is NaN or Inf */
+    TARE_ODD_CODE = 3,    /* a code outside its range */
+    TARE_ODD_LOWEST = 4,  /* the code that a symmetric format leaves unused */
+    TARE_ODD_PADDING = 5, /* a code beyond the last column that is not 0 */
+    TARE_ODD_COUNT = 6,
 } tare_oddity_kind;
 
 /* A member is odd where (bits & mask) == match, or, if is_inverted, where it is not. */
@@ -37,6 +39,11 @@ typedef struct tare_oddity_count {
 } tare_oddity_count;
 
 #define TARE_MAX_PROBES 16
+
+/* Looks at the codes of n blocks of 32, of MCF's types, the first of which is block `first` of a
+ * tensor of so many columns. Does nothing for other encodings and planes. */
+void tare_probe_codes(tare_oddity_count *sum, const tare_encoding *encoding, uint32_t plane,
+                      uint64_t cols, const uint8_t *bytes, uint64_t first, uint64_t n);
 
 /* Writes the probes of an encoding; returns their number, at most TARE_MAX_PROBES. */
 size_t tare_probes_of(tare_probe_site *out, const tare_encoding *encoding);

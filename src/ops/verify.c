@@ -36,12 +36,22 @@ static tare_str file_name(const verify_walk *w, uint32_t file) {
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static const struct {
+    tare_level level;
     const char *code, *one, *many;
 } oddity_texts[TARE_ODD_COUNT] = {
-    [TARE_ODD_NAN] = {"data.nan", "value is not a number", "values are not numbers"},
-    [TARE_ODD_INF] = {"data.inf", "value is infinite", "values are infinite"},
-    [TARE_ODD_SCALE] = {"data.scale", "scale is no finite number", "scales are no finite numbers"},
-    [TARE_ODD_CODE] = {"data.code", "value is outside its range", "values are outside their range"},
+    [TARE_ODD_NAN] = {TARE_LEVEL_ERROR, "data.nan", "value is not a number",
+                      "values are not numbers"},
+    [TARE_ODD_INF] = {TARE_LEVEL_ERROR, "data.inf", "value is infinite", "values are infinite"},
+    [TARE_ODD_SCALE] = {TARE_LEVEL_ERROR, "data.scale", "scale is no finite number",
+                        "scales are no finite numbers"},
+    [TARE_ODD_CODE] = {TARE_LEVEL_ERROR, "data.code", "value is outside its range",
+                       "values are outside their range"},
+    [TARE_ODD_LOWEST] = {TARE_LEVEL_WARNING, "data.lowest-code",
+                         "code is the lowest, which is not used",
+                         "codes are the lowest, which is not used"},
+    [TARE_ODD_PADDING] = {TARE_LEVEL_WARNING, "data.padding-codes",
+                          "code beyond the last column is not 0",
+                          "codes beyond the last column are not 0"},
 };
 
 static void report_oddities(const verify_walk *w, size_t tensor, uint32_t plane,
@@ -50,6 +60,7 @@ static void report_oddities(const verify_walk *w, size_t tensor, uint32_t plane,
     for (size_t kind = 0; kind < TARE_ODD_COUNT; kind++) {
         if (sum->n[kind] == 0) continue;
         tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, oddity_texts[kind].code);
+        f.level = oddity_texts[kind].level;
         f.item_kind = TARE_ITEM_TENSOR;
         f.item = (int64_t)tensor;
         f.item_name = t->name;
@@ -85,6 +96,7 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
         for (size_t i = 0; i < n_sites; i++)
             if (sites[i].plane == p)
                 tare_probe_units(&sum, &sites[i], job->scratch, n / unit, unit, at);
+        tare_probe_codes(&sum, t->encoding, p, t->cols, job->scratch, at / unit, n / unit);
         TARE_TRY(tare_walk_tick(job, n, err));
     }
     report_oddities(w, tensor, p, &sum);

@@ -14,6 +14,7 @@ import safetensors_cases  # noqa: E402, F401
 import directory_cases  # noqa: E402, F401
 import foreign_cases  # noqa: E402, F401
 import importance_cases  # noqa: E402, F401
+import mcf_cases  # noqa: E402, F401
 
 LARGEST = 1 << 16
 NAMES = ("Mixtral-8x7B-v0.1-KQ2.gguf", "Grok-100B-v1.0-Q4_0-00003-of-00009.gguf",
@@ -67,6 +68,8 @@ def main():
             write(folder, "read_json", case.name, content[8:])
         elif path.endswith(".gguf"):
             write(folder, "read_gguf", case.name, content)
+        elif path.endswith(".mcf"):
+            write(folder, "read_mcf", case.name, content)
         if "importance" in case.lines:
             write(folder, "importance", case.name, content)
         for target in ("read_any", "convert", "oom"):
