@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command's MCF files, read by a reader of their own: mcf_agrees.py TARE FOLDER.
+
+A Hugging Face directory with odd columns, side files and tied embeddings goes into MCF in every
+number format. The reader must find every rule kept, the same side files, and in each tensor the
+numbers that the library decodes (as F32 in safetensors). The directory comes back with the same
+bytes in every tensor and file."""
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from mcf_reader import File  # noqa: E402
+
+TYPES = ("q8", "q4", "k6", "k4", "k3", "k2", "mcf_int8", "mcf_int4", "mcf_int8_zero",
+         "mcf_int4_zero")
+WAYS = ((), ("--quality", "best"), ("--compat", "mantle"), ("--min-clip", "-0.5", "--max-clip", "1"))
+SIDE = {"config.json": b'{"model_type": "qwen3", "vocab_size": 37, "hidden_size": 45, '
+                       b'"num_hidden_layers": 1, "rope_theta": 10000.5}\n',
+        "generation_config.json": b"{}", "tokenizer.json": b'{"a":\n1}', "vocab.json": b"{ }",
+        "tokenizer_config.json": b'{"b":2}', "merges.txt": b"a b\nc d\n",
+        "chat_template.jinja": b"{{ x }}", "LICENSE": b"\xff\0 any bytes", "empty.txt": b""}
+
+
+def safetensors(tensors):
+    header, data = {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def read_safetensors(path):
+    with open(path, "rb") as f:
+        raw = f.read()
+    size, = struct.unpack_from("<Q", raw)
+    header, out = json.loads(raw[8:8 + size]), {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            out[name] = (entry["dtype"], entry["shape"], raw[8 + size + begin:8 + size + end])
+    return out
+
+
+def floats(rng, n):
+    return struct.pack("<%df" % n, *(rng.gauss(0, 0.4) for _ in range(n)))
+
+
+def bfloats(rng, n):
+    return b"".join(struct.pack("<f", rng.gauss(0, 0.4))[2:] for _ in range(n))
+
+
+def make_directory(folder):
+    rng = random.Random(7)
+    embedding = floats(rng, 37 * 45)
+    tensors = [("model.embed_tokens.weight", "F32", [37, 45], embedding),
+               ("lm_head.weight", "F32", [37, 45], embedding),
+               ("model.layers.0.self_attn.q_proj.weight", "F32", [5, 300], floats(rng, 1500)),
+               ("model.layers.0.mlp.up_proj.weight", "F32", [3, 256], floats(rng, 768)),
+               ("model.layers.0.mlp.down_proj.weight", "BF16", [2, 31], bfloats(rng, 62)),
+               ("model.norm.weight", "F32", [45], floats(rng, 45)),
+               ("ids", "I64", [3], struct.pack("<3q", 1, -2, 1 << 40))]
+    os.makedirs(folder)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as f:
+        f.write(safetensors(tensors))
+    for name, content in SIDE.items():
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(content)
+
+
+class Run:
+    def __init__(self, tare, folder):
+        self.tare, self.folder = tare, folder
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def convert(self, a, b, *options):
+        done = subprocess.run([self.tare, "convert", self.path(a), self.path(b), "--quiet",
+                               "--force", *options], stderr=subprocess.PIPE, check=False)
+        return done.returncode, done.stderr.decode()
+
+    def must_convert(self, a, b, *options):
+        code, text = self.convert(a, b, *options)
+        if code:
+            sys.exit("convert %s %s %s: %d\n%s" % (a, b, " ".join(options), code, text))
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return File(f.read())
+
+
+def check_values(run, name):
+    """What the reader makes of each tensor is what the library decodes."""
+    run.must_convert(name, "decoded.safetensors", "--tensor-type", "weight=f32")
+    decoded = read_safetensors(run.path("decoded.safetensors"))
+    mine = run.read(name)
+    assert len(mine.tensors) == len(decoded)
+    for t in mine.tensors:
+        dtype, shape, raw = decoded[t.name.decode()]
+        assert list(t.shape) == shape, t.name
+        if dtype == "F32":
+            values = mine.values(t)
+            assert struct.pack("<%df" % len(values), *values) == raw, (name, t.name)
+
+
+def check_way_back(run):
+    run.must_convert("hf", "plain.mcf", "--verify")
+    mine = run.read("plain.mcf")
+    assert mine.files == SIDE, sorted(mine.files)
+    by_name = {t.name: t for t in mine.tensors}
+    tied = by_name[b"lm_head.weight"], by_name[b"model.embed_tokens.weight"]
+    assert tied[0].offset == tied[1].offset
+    arch, = struct.unpack_from("<I", mine.section(1), 8)
+    base, = struct.unpack_from("<f", mine.section(1), 48)
+    assert (arch, base) == (3, 10000.5)
+    run.must_convert("plain.mcf", "back", "--to", "hf")
+    assert read_safetensors(run.path("back/model.safetensors")) == read_safetensors(
+        run.path("hf/model.safetensors"))
+    for name, content in SIDE.items():
+        with open(run.path("back/" + name), "rb") as f:
+            assert f.read() == content, name
+    run.must_convert("plain.mcf", "again.mcf")
+    assert run.read("again.mcf").raw == mine.raw
+    run.must_convert("hf", "none.mcf", "--dedup", "none")
+    assert len(run.read("none.mcf").raw) > len(mine.raw)
+
+
+def check_repacking(run):
+    run.must_convert("hf", "q8_0.gguf", "--tensor-type", "up_proj=q8_0")
+    run.must_convert("q8_0.gguf", "q8.mcf")
+    t = {t.name: t for t in run.read("q8.mcf").tensors}[b"model.layers.0.mlp.up_proj.weight"]
+    assert t.dtype == 0x20
+    check_values(run, "q8.mcf")
+    run.must_convert("q8.mcf", "back.gguf")
+    done = subprocess.run([run.tare, "diff", run.path("q8_0.gguf"), run.path("back.gguf")],
+                          stdout=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def main():
+    run = Run(os.path.abspath(sys.argv[1]), sys.argv[2])
+    make_directory(run.path("hf"))
+    check_way_back(run)
+    check_repacking(run)
+    n = 0
+    for kind in TYPES:
+        for way in WAYS:
+            if kind.startswith("mcf_") and way and way[0] in ("--quality", "--compat"):
+                continue
+            run.must_convert("hf", "made.mcf", "--type", kind, *way)
+            check_values(run, "made.mcf")
+            n += 1
+    print("mcf: %d files agree" % n)
+
+
+if __name__ == "__main__":
+    main()
