@@ -186,7 +186,11 @@ static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, 
             TARE_TRY(decode_range(w->scales, m, companion, row * b.n_cols, (row + 1) * b.n_cols, w,
                                   err));
         loaded = row;
-        for (uint64_t c = 0; c < t->cols; c++) out[c] *= w->scales[c / b.block_cols];
+        for (uint64_t c = 0; c < t->cols;) {
+            const uint64_t end = c + tare_min_u64(t->cols - c, b.block_cols);
+            const float scale = w->scales[c / b.block_cols];
+            for (; c < end; c++) out[c] *= scale;
+        }
     }
     return TARE_OK;
 }

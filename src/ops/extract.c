@@ -172,7 +172,8 @@ static tare_status put_floats(extraction *x, tare_error *err) {
     for (uint64_t at = begin; at < end; at += piece) {
         uint64_t n = tare_min_u64(end - at, piece);
         TARE_TRY(tare_tensor_values_f32(values, x->model, x->tensor, at, n, err));
-        for (size_t i = 0; i < n; i++)
+        /* Elsewhere they are the bytes of the file already. */
+        for (size_t i = 0; TARE_HOST_IS_BIG_ENDIAN && i < n; i++)
             tare_store_le32(x->scratch + 4 * i, tare_f32_bits(values[i]));
         TARE_TRY(put(x, x->scratch, (size_t)n * sizeof *values, err));
     }
