@@ -74,6 +74,14 @@ INLINE void store_nibbles(uint8_t *dst, __m256i codes) {
 typedef bool (*scan_fn)(group *g, const float *src);
 typedef void (*write_fn)(uint8_t *dst, const float *src, const group *g);
 
+enum { AHEAD = 512 }; /* floats before they are scanned: half a page was best, or near it */
+
+/* Asks for memory that is read soon; it may lie behind the end. */
+INLINE void fetch_floats(const float *src, size_t at, size_t n) {
+    for (size_t i = 0; i < n; i += 16)
+        _mm_prefetch((const char *)((uintptr_t)src + (at + i) * sizeof *src), _MM_HINT_T0);
+}
+
 /* A group is scanned before the one ahead of it is written: the long way from a scan's last maximum
  * through two divisions runs beside the writing, which does not depend on it. */
 INLINE void encode_groups(const tare_rows_mut *rows, const float *src, size_t unit,
@@ -84,6 +92,7 @@ INLINE void encode_groups(const tare_rows_mut *rows, const float *src, size_t un
     group groups[2], *now = groups, *next = groups + 1;
     bool is_plain = n >= group_size && scan(now, src);
     for (; n - at >= group_size; at += group_size, dst += LANES * unit_bytes) {
+        fetch_floats(src, at + group_size + AHEAD, group_size);
         bool is_next_plain = n - at >= 2 * group_size && scan(next, src + at + group_size);
         if (__builtin_expect(is_plain, 1))
             write(dst, src + at, now);
