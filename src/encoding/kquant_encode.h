@@ -162,45 +162,43 @@ static inline void encode_batch_q2_k(uint8_t *y, batch *b) {
 
 /* ---- q3_K ------------------------------------------------------------------------------------ */
 
-/* The first value of largest magnitude among 16 signed scales; NaN is passed over. Without a NaN it
- * is found in integers, which compilers turn into vectors. */
-static inline float signed_peak_of(const float *v) {
-    uint32_t sizes[16], most = 0;
-    for (int i = 0; i < 16; i++) sizes[i] = tare_f32_bits(v[i]) & ~TARE_F32_SIGN;
-    for (int i = 0; i < 16; i++) most = sizes[i] > most ? sizes[i] : most;
-    if (most == 0) return 0;
-    if (most <= TARE_F32_INF) {
-        int at = 15;
-        for (int i = 14; i >= 0; i--) at = sizes[i] == most ? i : at;
-        return v[at];
+/* How the signed scales of a batch become integers: `steps` times -1 / peak of their super-block,
+ * which is 0 where all scales are. Loops over all of them, which compilers turn into vectors. */
+typedef struct signed_integers {
+    float peaks[BATCH], inverses[BATCH];
+    int32_t rounded[BATCH * 16];
+} signed_integers;
+
+static inline void round_scales(signed_integers *found, batch *b, float steps) {
+    float inverses[BATCH * 16];
+    b->by->peaks(found->peaks, b->scales, b->n);
+    for (size_t k = 0; k < b->n; k++) {
+        found->inverses[k] = found->peaks[k] != 0 ? -steps / found->peaks[k] : 0;
+        for (size_t j = 0; j < 16; j++) inverses[16 * k + j] = found->inverses[k];
     }
-    float peak = 0;
-    for (int i = 0; i < 16; i++)
-        if (fabsf(v[i]) > fabsf(peak)) peak = v[i];
-    return peak;
+    for (size_t i = 0; i < 16 * b->n; i++)
+        found->rounded[i] = tare_round_even(inverses[i] * b->scales[i]);
 }
 
-/* Integers for the scales of the plain search; returns their factor. */
-static inline float integers_q3(uint8_t *ls, const float *scales) {
-    float peak = signed_peak_of(scales);
-    if (peak == 0) {
-        memset(ls, 0, 16);
-        return 0;
+/* Integers for the scales of the plain search, and their factors. Without any scale the integers
+ * are 0, which stands for -32. */
+static inline void integers_q3(float *factors, uint8_t *ls, batch *b) {
+    signed_integers found;
+    round_scales(&found, b, 32);
+    /* Through a byte, as in the reference, before the clamp. */
+    for (size_t i = 0; i < 16 * b->n; i++)
+        ls[i] = (uint8_t)(tare_clamp_i32((int8_t)found.rounded[i], -32, 31) + 32);
+    for (size_t k = 0; k < b->n; k++) {
+        factors[k] = found.peaks[k] != 0 ? 1 / found.inverses[k] : 0;
+        if (found.peaks[k] == 0) memset(ls + 16 * k, 0, 16);
     }
-    float inverse = -32.0f / peak;
-    for (int j = 0; j < 16; j++) {
-        /* Through a byte, as in the reference, before the clamp. */
-        int8_t l = (int8_t)tare_round_even(inverse * scales[j]);
-        ls[j] = (uint8_t)(tare_clamp_i32(l, -32, 31) + 32);
-    }
-    return 1 / inverse;
 }
 
 static inline void search_q3(float *factors, uint8_t *ls, batch *b) {
     if (!b->is_weighted) {
         tare_blocks blocks = sub_blocks(b, 16, TARE_WEIGH_SQUARE);
         b->by->moves(&blocks, 4);
-        for (size_t k = 0; k < b->n; k++) factors[k] = integers_q3(ls + 16 * k, b->scales + 16 * k);
+        integers_q3(factors, ls, b);
         return;
     }
     set_sigma2(b, 16, 2);
@@ -220,7 +218,6 @@ static inline void encode_block_q3_k(uint8_t *y, batch *b, size_t k, float facto
                                      const uint8_t *ls) {
     uint8_t *codes = b->codes + 256 * k;
     float scales[16];
-    /* Without any scale the reference leaves the scale bytes zero, which read as -32. */
     tare_pack_q3_scales(y + Q3_K_SCALES, ls);
     float d = store_factor(y + Q3_K_D, factor);
     for (int j = 0; j < 16; j++) scales[j] = d * (float)(ls[j] - 32);
@@ -303,34 +300,36 @@ static inline void search_q6(batch *b, size_t k, size_t n, uint8_t *codes) {
         32);
 }
 
-static inline bool has_zero(const float *v, int n) {
-    int n_zero = 0;
-    for (int i = 0; i < n; i++) n_zero += v[i] == 0;
-    return n_zero != 0;
-}
-
-static inline void encode_block_q6_k(uint8_t *y, batch *b, size_t k) {
-    const float *found = b->scales + 16 * k;
-    float scales[16], peak = signed_peak_of(found);
-    if (fabsf(peak) < TARE_SEARCH_ZERO) {
-        memset(y, 0, Q6_K_BYTES);
-        return;
-    }
-    float inverse = -128.0f / peak;
-    float d = store_factor(y + Q6_K_D, 1 / inverse);
-    int32_t rounded[16];
-    for (int j = 0; j < 16; j++) rounded[j] = tare_round_even(inverse * found[j]);
-    for (int j = 0; j < 16; j++) rounded[j] = rounded[j] < 127 ? rounded[j] : 127;
-    for (int j = 0; j < 16; j++) y[Q6_K_SCALES + j] = (uint8_t)rounded[j];
-    for (int j = 0; j < 16; j++) scales[j] = d * (float)(int8_t)rounded[j];
-    if (has_zero(scales, 16)) search_q6(b, k, 1, b->codes + 256 * k);
+/* `scales`, of the super-block as stored, and their bytes. */
+static inline void encode_block_q6_k(uint8_t *y, batch *b, size_t k, const float *scales,
+                                     const uint8_t *bytes) {
+    bool has_zero = false;
+    for (int j = 0; j < 16; j++) has_zero |= scales[j] == 0;
+    if (has_zero) search_q6(b, k, 1, b->codes + 256 * k);
     b->by->recode(b->codes + 256 * k, b->x + 256 * k, scales, no_mins, 16, -32, 31);
     tare_pack_q6_k(y + Q6_K_QL, y + Q6_K_QH, b->codes + 256 * k);
+    memcpy(y + Q6_K_SCALES, bytes, 16);
 }
 
 static inline void encode_batch_q6_k(uint8_t *y, batch *b) {
+    signed_integers found;
+    float d[BATCH * 16], scales[BATCH * 16];
+    uint8_t bytes[BATCH * 16];
     search_q6(b, 0, b->n, NULL);
-    for (size_t k = 0; k < b->n; k++, y += Q6_K_BYTES) encode_block_q6_k(y, b, k);
+    round_scales(&found, b, 128);
+    for (size_t k = 0; k < b->n; k++) {
+        float stored = store_factor(y + k * Q6_K_BYTES + Q6_K_D, 1 / found.inverses[k]);
+        for (size_t j = 0; j < 16; j++) d[16 * k + j] = stored;
+    }
+    for (size_t i = 0; i < 16 * b->n; i++)
+        found.rounded[i] = found.rounded[i] < 127 ? found.rounded[i] : 127;
+    for (size_t i = 0; i < 16 * b->n; i++) bytes[i] = (uint8_t)found.rounded[i];
+    for (size_t i = 0; i < 16 * b->n; i++) scales[i] = d[i] * (float)(int8_t)found.rounded[i];
+    for (size_t k = 0; k < b->n; k++, y += Q6_K_BYTES)
+        if (fabsf(found.peaks[k]) < TARE_SEARCH_ZERO)
+            memset(y, 0, Q6_K_BYTES);
+        else
+            encode_block_q6_k(y, b, k, scales + 16 * k, bytes + 16 * k);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

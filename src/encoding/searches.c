@@ -99,6 +99,14 @@ static void squares(float *sums, const float *x, size_t n, size_t size) {
     }
 }
 
+static void peaks(float *peaks, const float *values, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        peaks[k] = 0;
+        for (size_t i = 16 * k; i < 16 * k + 16; i++)
+            if (fabsf(values[i]) > fabsf(peaks[k])) peaks[k] = values[i];
+    }
+}
+
 static void recode(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,
                    int low, int high) {
     for (int j = 0; j < 256 / size; j++) {
@@ -119,6 +127,6 @@ static void level_codes(uint8_t *nibbles, size_t stride, const float *x, const f
 }
 
 const tare_searches tare_searches_c = {
-    search_affine, search_signed, search_moves, search_unsigned,
-    search_levels, squares,       recode,       level_codes,
+    search_affine, search_signed, search_moves, search_unsigned, search_levels,
+    squares,       peaks,         recode,       level_codes,
 };

@@ -44,6 +44,9 @@ typedef struct tare_searches {
     /* Sums of squares of n runs of `size` elements, a multiple of 32, each in order. x may lie at
      * any address; sums has room for n rounded up to TARE_SEARCH_ROOM. */
     void (*squares)(float *sums, const float *x, size_t n, size_t size);
+    /* The first value of largest magnitude in each of n runs of 16, 0 if all are 0; NaN is passed
+     * over. Room in both as in tare_blocks. */
+    void (*peaks)(float *peaks, const float *values, size_t n);
     /* Codes of 256 elements for given scales and minimums: (x + min) / scale between low and high,
      * stored above low. A scale of 0 leaves the codes that are there. */
     void (*recode)(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,

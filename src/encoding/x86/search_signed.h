@@ -42,6 +42,14 @@ INLINE vec signed_peak(const vec *x, int size) {
     return peak;
 }
 
+static void peaks(float *peaks, const float *values, size_t n) {
+    for (size_t at = 0; at < n; at += LANES) {
+        vec x[16];
+        load_blocks(x, values + 16 * at, 16);
+        store(peaks + at, signed_peak(x, 16));
+    }
+}
+
 /* Lanes that are not searched get zeros: their small numbers would be slow. */
 INLINE void signed_start(signed_lanes *s, signed_data *d, const tare_blocks *b, size_t first,
                          int size, tare_weighing weighing) {
@@ -159,8 +167,8 @@ INLINE void signed_group(const tare_blocks *b, size_t first, int sides, int top,
         signed_store(&lanes[g], b, first + (size_t)g * LANES, size, top, keeps_codes);
 }
 
-INLINE void signed_groups(const tare_blocks *b, int top, int size, tare_weighing weighing,
-                          bool keeps_codes) {
+INLINE void signed_groups_of(const tare_blocks *b, int top, int size, tare_weighing weighing,
+                             bool keeps_codes) {
     size_t first = 0;
     for (; b->n >= first + MOST_SIDES * LANES; first += MOST_SIDES * LANES)
         signed_group(b, first, MOST_SIDES, top, size, weighing, keeps_codes);
@@ -168,15 +176,22 @@ INLINE void signed_groups(const tare_blocks *b, int top, int size, tare_weighing
         signed_group(b, first, 1, top, size, weighing, keeps_codes);
 }
 
+INLINE void signed_groups(const tare_blocks *b, int top, int size, tare_weighing weighing) {
+    if (b->codes)
+        signed_groups_of(b, top, size, weighing, true);
+    else
+        signed_groups_of(b, top, size, weighing, false);
+}
+
 static void search_signed(const tare_blocks *b, int top) {
     if (b->size == 16 && b->weighing == TARE_WEIGH_SQUARE)
-        signed_groups(b, top, 16, TARE_WEIGH_SQUARE, b->codes != NULL);
+        signed_groups(b, top, 16, TARE_WEIGH_SQUARE);
     else if (b->size == 16 && b->weighing == TARE_WEIGH_GIVEN)
-        signed_groups(b, top, 16, TARE_WEIGH_GIVEN, b->codes != NULL);
+        signed_groups(b, top, 16, TARE_WEIGH_GIVEN);
     else if (b->size == 16 && b->weighing == TARE_WEIGH_SPREAD)
-        signed_groups(b, top, 16, TARE_WEIGH_SPREAD, b->codes != NULL);
+        signed_groups(b, top, 16, TARE_WEIGH_SPREAD);
     else if (b->size == 32 && b->weighing == TARE_WEIGH_SPREAD)
-        signed_groups(b, top, 32, TARE_WEIGH_SPREAD, b->codes != NULL);
+        signed_groups(b, top, 32, TARE_WEIGH_SPREAD);
     else
         tare_searches_c.with_sign(b, top);
 }

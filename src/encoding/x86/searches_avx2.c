@@ -13,8 +13,8 @@
 #include "encoding/x86/x86.h"
 
 const tare_searches tare_searches_avx2 = {
-    search_affine, search_signed, search_moves, search_unsigned,
-    search_levels, squares,       recode,       level_codes,
+    search_affine, search_signed, search_moves, search_unsigned, search_levels,
+    squares,       peaks,         recode,       level_codes,
 };
 
 TARE_DEFINE_K_ENCODERS(&tare_searches_avx2)
