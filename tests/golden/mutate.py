@@ -81,6 +81,25 @@ CHECKS = (
     ("format/safetensors_index.c", "c->tensors[at].planes[0].file !=", "index-wrong-shard"),
     ("format/safetensors_index.c", "is_mapped[at])", "index-duplicate"),
     ("format/safetensors_header.c", "status != TARE_OK) return name_foreign", "index-shard-lfs"),
+    # Importance matrices.
+    ("ops/importance_dat.c", "bits > INT32_MAX ||", "importance-dat-entries-0 importance-dat-calls"),
+    ("ops/importance_dat.c", "n > m->limits.tensors", "importance-dat-entries-33554432"),
+    ("ops/importance_dat.c", "n > (reader->size", "importance-dat-entries-5"),
+    ("ops/importance_dat.c", "n > m->limits.name_bytes", "importance-dat-name-65536"),
+    ("ops/importance_dat.c", "n > d->reader->size - d->at) return tare_fail_at(err, "
+     "TARE_ERR_TRUNCATED, d->at - 4", "importance-dat-name-100"),
+    ("ops/importance_dat.c", "entry->n_values > m->limits", "importance-dat-values-2147483647"),
+    ("ops/importance_dat.c", "entry->n_values > (d->reader", "importance-dat-values-3"),
+    ("ops/importance_dat.c", "!tare_importance_check(m", "importance-dat-nan importance-dat-inf"),
+    ("ops/importance_dat.c", "tare_name_index_add(&m->index", "importance-dat-twice"),
+    ("ops/importance.c", "n_negative == 0", "importance-dat-negative importance-dat"),
+    ("ops/importance_gguf.c", "t->encoding->id != TARE_ENCODING_F32", "importance-gguf-f16"),
+    ("ops/importance_gguf.c", "s->n_elements % c->n_elements", "importance-gguf-slices"),
+    ("ops/importance_gguf.c", "!tare_importance_check(m", "importance-gguf-sum-nan"),
+    ("ops/importance_gguf.c", "!isfinite(counts[s])", "importance-gguf-count-nan"),
+    ("ops/importance_gguf.c", "counts < 0", "importance-gguf-no-counts"),
+    ("ops/importance_gguf.c", "find_partner(model, name, SUMS", "importance-gguf"),
+    ("ops/importance_gguf.c", "m->n_entries == 0", "importance-gguf-model"),
 )
 
 

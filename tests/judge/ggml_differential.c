@@ -5,7 +5,7 @@
  * same. The fault it guards against: a type that is ggml's in name only.
  *
  * The library must be built with -ffp-contract=off: with it ggml gives one result on every machine.
- * Where ggml ends the program, as it does on some NaN, tare must only not do so.
+ * Where ggml ends the program, as it does on some NaN, tare must not, and its levels must agree.
  *
  *     ggml_differential [--elements N] [--types A,B,...] [--seed N] [-v] [MODEL|synth:SPEC]...
  *
@@ -317,7 +317,7 @@ static bool same_block(const type *t, const uint8_t *a, const uint8_t *b) {
     return has_nan;
 }
 
-/* sum NULL: ggml aborted; ours must only come to an end. */
+/* sum NULL: there is nothing to compare with. */
 static void compare_encoded(type *t, const rows *r, tally *sum, int level) {
     tare_rows_mut dst = {.planes = {ours}, .n_rows = r->n_rows, .cols = r->cols};
     tare_encode_params params = {.importance = r->importance};
@@ -334,7 +334,8 @@ static void compare_encoded(type *t, const rows *r, tally *sum, int level) {
     }
 }
 
-/* One set of rows through one encoder of ggml's and all of ours; where ggml aborts, row by row. */
+/* One set of rows through one encoder of ggml's and all of ours; where ggml aborts, row by row, and
+ * then the reference is our scalar one. */
 static void encode(type *t, const rows *r) {
     tally *sum = &t->encoded[r->importance != NULL];
     if (!r->importance && ggml.needs_importance(t->number)) return;
@@ -348,8 +349,11 @@ static void encode(type *t, const rows *r) {
     }
     uint64_t n = r->n_rows * r->cols / t->encoding->block;
     *(is_done ? &sum->n_blocks : &sum->n_aborted) += n;
-    for (int l = 0; l < N_LEVELS; l++)
-        if (has_level[l]) compare_encoded(t, r, is_done ? sum : NULL, l);
+    for (int l = 0; l < N_LEVELS; l++) {
+        if (!has_level[l]) continue;
+        compare_encoded(t, r, is_done || l > 0 ? sum : NULL, l);
+        if (!is_done && l == 0) memcpy(theirs, ours, (size_t)n * t->traits->block_bytes);
+    }
 }
 
 /* `n` elements whose stored bytes are at `bytes`. */
