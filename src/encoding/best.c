@@ -161,7 +161,7 @@ static uint32_t nearest_ue4m3(float scale) {
 
 const tare_scale_kind tare_scale_f16 = {value_f16, nearest_f16, 0x7bff, 1};
 const tare_scale_kind tare_scale_half_e8m0 = {value_e8m0, nearest_e8m0, 254, 2};
-const tare_scale_kind tare_scale_half_ue4m3 = {value_ue4m3, nearest_ue4m3, 126, 6};
+const tare_scale_kind tare_scale_half_ue4m3 = {value_ue4m3, nearest_ue4m3, 126, 12};
 
 tare_stored tare_search_stored(const tare_part *p, const tare_scale_kind *kind) {
     tare_ideal ideal = tare_search_ideal(p);
