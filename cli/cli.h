@@ -288,6 +288,7 @@ typedef struct cli_write {
     cli_list include_weights, exclude_weights; /* entries of the matrix, by parts of their names */
     cli_list override_kv;
     bool keep_split;
+    bool report; /* what encoding loses, tensor by tensor */
 } cli_write;
 
 /* Keys of metadata to set; texts are the caller's. `items` is freed with free(). */

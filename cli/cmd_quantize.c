@@ -75,6 +75,9 @@ static const cli_option options[] = {
     {.name = "opaque",
      .help = "carry tensors whose type the target lacks as stored bytes",
      .flag = &args.opaque},
+    {.name = "report",
+     .help = "measure what each tensor loses: relative RMSE and largest error",
+     .flag = &args.report},
     {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
     {0},
 };

@@ -109,6 +109,10 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     for (size_t i = 0; i < write->type_rules.n; i++) {
         if (!parse_rule(command, &rules[i], write->type_rules.items[i])) return false;
     }
+    if (write->report && cli.dry_run) {
+        cli_usage(command, "--report: a dry run encodes nothing that could be measured");
+        return false;
+    }
     if (write->keep_split && write->shard_size) {
         cli_usage(command, "--keep-split and --shard-size exclude each other");
         return false;
@@ -209,6 +213,64 @@ static void print_groups(const tare_plan *plan) {
     free(groups);
 }
 
+/* ---- what encoding lost ---------------------------------------------------------------------- */
+
+/* The errors that were measured; is_measured[i] false: tensor i was only copied. */
+typedef struct losses {
+    tare_tensor_error *errors;
+    bool *is_measured;
+    size_t n;
+} losses;
+
+static void note_loss(void *ctx, size_t i, const tare_tensor_error *error) {
+    losses *l = ctx;
+    size_t n = l->n;
+    if (i >= n) {
+        l->n = i + 1;
+        l->errors = cli_grow(l->errors, l->n, sizeof *l->errors);
+        l->is_measured = cli_grow(l->is_measured, l->n, sizeof *l->is_measured);
+    }
+    for (; n < i; n++) l->is_measured[n] = false;
+    l->errors[i] = *error;
+    l->is_measured[i] = true;
+}
+
+static const tare_tensor_error *loss_at(const losses *l, size_t i) {
+    return i < l->n && l->is_measured[i] ? &l->errors[i] : NULL;
+}
+
+static void print_losses(const tare_plan *plan, const losses *l) {
+    cli_table *table = cli_table_new("~TENSOR|TYPE|>RMSE/RMS|>MAX ERROR");
+    tare_plan_tensor t;
+    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
+        const tare_tensor_error *error = loss_at(l, i);
+        char *name, text[80];
+        if (!error) continue;
+        name = cli_escape(t.name, false, 0);
+        cli_table_add(table, name);
+        types_text(text, sizeof text, t.from, t.to);
+        cli_table_add(table, text);
+        snprintf(text, sizeof text, "%#.3g", error->relative_rmse);
+        cli_table_add(table, text);
+        snprintf(text, sizeof text, "%#.3g", error->max_abs);
+        cli_table_add(table, text);
+        free(name);
+    }
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    fputc('\n', stdout);
+}
+
+/* What a run is told about. */
+typedef struct outcome {
+    const tare_plan *plan;
+    const tare_model *in;
+    const cli_write *write;
+    const char *out_path;
+    const tare_report *report;
+    losses losses;
+} outcome;
+
 /* ---- telling --------------------------------------------------------------------------------- */
 
 /* Bits of all tensors for each element. */
@@ -221,8 +283,8 @@ static double bits_a_weight(const tare_plan *plan, const tare_model *in) {
     return model.n_parameters ? (double)bytes * 8 / (double)model.n_parameters : 0;
 }
 
-static void print_summary(const tare_plan *plan, const tare_model *in, const cli_write *write,
-                          const char *out_path) {
+static void print_summary(const outcome *o, const char *out_path) {
+    const tare_plan *plan = o->plan;
     tare_plan_summary sum;
     tare_plan_summarize(plan, &sum);
     char *name = cli_escape_path(out_path);
@@ -231,8 +293,8 @@ static void print_summary(const tare_plan *plan, const tare_model *in, const cli
            sum.format, cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.write_bytes).text);
     if (sum.n_files > 1) printf(" in %zu files", sum.n_files);
-    if (write->mix)
-        printf(", %s, %.2f bits/weight", write->mix->mix->name, bits_a_weight(plan, in));
+    if (o->write->mix)
+        printf(", %s, %.2f bits/weight", o->write->mix->mix->name, bits_a_weight(plan, o->in));
     fputs(sum.is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
     if (!sum.is_identity) print_groups(plan);
     free(name);
@@ -271,10 +333,10 @@ static void print_plan(const tare_plan *plan) {
     fputc('\n', stdout);
 }
 
-static struct json_t *json_plan_tensors(const tare_plan *plan) {
+static struct json_t *json_plan_tensors(const outcome *o) {
     struct json_t *list = cli_json_array();
     tare_plan_tensor t;
-    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
+    for (size_t i = 0; tare_plan_tensor_at(o->plan, i, &t); i++) {
         struct json_t *entry = cli_json_object();
         cli_json_str(entry, "name", t.name);
         cli_json_text(entry, "action", action_names[t.action]);
@@ -283,25 +345,31 @@ static struct json_t *json_plan_tensors(const tare_plan *plan) {
         cli_json_u64(entry, "from_bytes", t.from_bytes);
         cli_json_u64(entry, "to_bytes", t.to_bytes);
         cli_json_u64(entry, "file", t.file);
+        const tare_tensor_error *error = loss_at(&o->losses, i);
+        if (error) {
+            cli_json_real(entry, "relative_rmse", error->relative_rmse);
+            cli_json_real(entry, "max_abs", error->max_abs);
+        }
         cli_json_append(list, entry);
     }
     return list;
 }
 
-static void print_json(const tare_plan *plan, const tare_model *in, const cli_write *write,
-                       const char *out_path, const tare_report *report) {
+static void print_json(const outcome *o) {
+    const tare_plan *plan = o->plan;
+    const tare_mix_options *mix = o->write->mix;
     tare_plan_summary sum;
     tare_plan_summarize(plan, &sum);
     struct json_t *document = cli_json_new("tare.convert/1");
-    cli_json_text(document, "output", out_path);
+    cli_json_text(document, "output", o->out_path);
     cli_json_bool(document, "is_dry_run", cli.dry_run);
     cli_json_text(document, "format", sum.format);
     cli_json_bool(document, "is_identity", sum.is_identity);
     cli_json_u64(document, "read_bytes", sum.read_bytes);
     cli_json_u64(document, "write_bytes", sum.write_bytes);
-    if (write->mix) {
-        cli_json_text(document, "mix", write->mix->mix->name);
-        cli_json_real(document, "bits_per_weight", bits_a_weight(plan, in));
+    if (mix) {
+        cli_json_text(document, "mix", mix->mix->name);
+        cli_json_real(document, "bits_per_weight", bits_a_weight(plan, o->in));
     }
     struct json_t *files = cli_json_array();
     tare_file_info file;
@@ -312,21 +380,21 @@ static void print_json(const tare_plan *plan, const tare_model *in, const cli_wr
         cli_json_append(files, entry);
     }
     cli_json_add(document, "files", files);
-    cli_json_add(document, "tensors", json_plan_tensors(plan));
-    cli_json_add(document, "findings", cli_json_findings(report));
+    cli_json_add(document, "tensors", json_plan_tensors(o));
+    cli_json_add(document, "findings", cli_json_findings(o->report));
     cli_json_print(document);
 }
 
-static void tell(const tare_plan *plan, const tare_model *in, const cli_write *write,
-                 const char *out_path, const tare_report *report) {
-    bool is_stdout = strcmp(out_path, "-") == 0;
+static void tell(const outcome *o) {
+    bool is_stdout = strcmp(o->out_path, "-") == 0;
     if (cli.json) {
-        print_json(plan, in, write, out_path, report);
+        print_json(o);
         return;
     }
     if (cli.quiet || (is_stdout && !cli.dry_run)) return;
-    if (cli.dry_run) print_plan(plan);
-    print_summary(plan, in, write, is_stdout ? "standard output" : out_path);
+    if (cli.dry_run) print_plan(o->plan);
+    if (o->write->report) print_losses(o->plan, &o->losses);
+    print_summary(o, is_stdout ? "standard output" : o->out_path);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -335,7 +403,9 @@ static void tell(const tare_plan *plan, const tare_model *in, const cli_write *w
 static int check_stdout(const cli_command *command, const cli_write *write) {
     if (!write->to) return cli_usage(command, "standard output needs --to FORMAT");
     if (cli.dry_run) return 0;
-    if (cli.json) return cli_usage(command, "--json and the output both want standard output");
+    if (cli.json || write->report)
+        return cli_usage(command, "--%s and the output both want standard output",
+                         cli.json ? "json" : "report");
     if (write->verify) return cli_usage(command, "--verify: standard output cannot be read back");
     if (isatty(STDOUT_FILENO)) {
         return cli_usage(command, "standard output is a terminal; name a file or a pipe");
@@ -423,6 +493,7 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
                     const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
     parts p = {0};
+    outcome o = {.in = in, .write = write, .out_path = out_path, .report = report};
     tare_plan *plan = NULL;
     tare_error err;
     char words[120];
@@ -430,6 +501,10 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     if (!write->to && !tare_format_of_path(out_path)) return no_format(command);
     int code = open_parts(&p, &options, command, in, write, report);
     if (code != 0) goto out;
+    if (write->report) {
+        options.measured = note_loss;
+        options.measured_ctx = &o.losses;
+    }
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(plan, out_path, &err);
     /* A failure is one line; what a target cannot hold is the reason of some, and named. */
@@ -438,11 +513,14 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
         cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level,
                            FINDINGS_MAX);
     }
-    if (status == TARE_OK) tell(plan, in, write, out_path, report);
+    o.plan = plan;
+    if (status == TARE_OK) tell(&o);
     if (status != TARE_OK) name_type(&err, words, sizeof words, &options);
     code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
 out:
     tare_plan_free(plan);
+    free(o.losses.errors);
+    free(o.losses.is_measured);
     close_parts(&p, write);
     return code;
 }

@@ -76,6 +76,16 @@ typedef enum tare_dedup {
     TARE_DEDUP_NONE = 2,
 } tare_dedup;
 
+/* What encoding a tensor has lost: its values against those it decodes to. */
+typedef struct tare_tensor_error {
+    double relative_rmse; /* ||a - b|| / ||a|| */
+    double max_abs;       /* largest |a - b| */
+} tare_tensor_error;
+
+/* Told of tensor i of the plan once all is written, in the plan's order, by the thread that runs
+ * the plan. Tensors that are only copied are not measured. */
+typedef void (*tare_measured_fn)(void *ctx, size_t i, const tare_tensor_error *error);
+
 typedef struct tare_convert_options {
     size_t size;
     const char *to;              /* format name; NULL: by the path's suffix */
@@ -101,7 +111,9 @@ typedef struct tare_convert_options {
     const tare_importance *importance; /* weighs the errors of encoders; must outlive the plan */
     const tare_mix_options *mix; /* chooses the type of every tensor that `rules` leave; not beside
                                     `type`. A rule then is for tensors only that a mix may touch */
-    bool keep_split;             /* as many files as the input has, with its tensors in each */
+    tare_measured_fn measured;   /* what encoding loses is measured for it; NULL: it is not */
+    void *measured_ctx;
+    bool keep_split;                /* as many files as the input has, with its tensors in each */
     const tare_metadata *overrides; /* keys of the model to set: numbers, bools, texts */
     size_t n_overrides;
     tare_compat compat; /* encode as another program does */

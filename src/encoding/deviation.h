@@ -45,4 +45,12 @@ static inline void tare_deviation_add_pair(tare_deviation *s, size_t lane, doubl
 void tare_deviation_add(tare_deviation *sum, const float *reference, const float *values, size_t n);
 tare_deviation_sums tare_deviation_sum(const tare_deviation *sum);
 
+/* ||reference - values|| / ||reference||. */
+static inline double tare_deviation_relative(const tare_deviation_sums *s) {
+    if (s->n_different == 0) return 0;
+    if (s->reference == 0 || s->max_abs > 1.7e308) return (double)INFINITY;
+    double ratio = sqrt(s->difference) / sqrt(s->reference);
+    return ratio == ratio ? ratio : (double)INFINITY; /* both sums overflowed */
+}
+
 #endif

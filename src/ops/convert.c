@@ -16,26 +16,27 @@
 typedef struct conversion {
     const tare_plan *plan;
     tare_execution *execution;
-    tare_oddities *oddities; /* for each tensor of the plan; NULL: none is encoded */
+    tare_watch watch; /* oddities: for each tensor of the plan; NULL: none is encoded */
     tare_outset *set;
     _Atomic uint64_t *hinted;
     _Atomic uint64_t done;
 } conversion;
 
-/* ---- odd numbers ----------------------------------------------------------------------------- */
+/* ---- what is watched ------------------------------------------------------------------------- */
 
-static tare_status begin_counting(conversion *c, tare_error *err) {
+static tare_status begin_watching(conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     bool encodes = false;
     for (size_t i = 0; i < p->catalog.n_tensors; i++)
         encodes |=
             p->tensors[i].action == TARE_ACTION_ENCODE || p->tensors[i].action == TARE_ACTION_LOSSY;
     if (!encodes) return TARE_OK;
-    c->oddities = tare_alloc(p->options.allocator, p->catalog.n_tensors * sizeof *c->oddities);
-    if (!c->oddities) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
+    c->watch.oddities =
+        tare_alloc(p->options.allocator, p->catalog.n_tensors * sizeof *c->watch.oddities);
+    if (!c->watch.oddities) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
     for (size_t i = 0; i < p->catalog.n_tensors; i++)
-        c->oddities[i] = (tare_oddities)TARE_ODDITIES_INIT;
-    return TARE_OK;
+        c->watch.oddities[i] = (tare_oddities)TARE_ODDITIES_INIT;
+    return p->options.measured ? tare_measure_new(&c->watch.measure, p, err) : TARE_OK;
 }
 
 static void report_count(const tare_plan *p, size_t tensor, const char *code, const char *what,
@@ -53,8 +54,8 @@ static tare_status report_oddities(const conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     int64_t odd = -1;
     bool is_refused = false; /* whether or not the caller is strict */
-    for (size_t i = 0; c->oddities && i < p->catalog.n_tensors; i++) {
-        const tare_oddities *o = &c->oddities[i];
+    for (size_t i = 0; c->watch.oddities && i < p->catalog.n_tensors; i++) {
+        const tare_oddities *o = &c->watch.oddities[i];
         report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
         report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
         report_count(p, i, "convert.overflow", "beyond the range of the type", o->n_overflow,
@@ -139,7 +140,7 @@ static tare_status write_files(conversion *c, tare_error *err) {
     tare_file_sink files = {c->set, c->hinted};
     tare_compare_sink comparison = {c->set};
     tare_sink sink = tare_sink_of_files(&files);
-    TARE_TRY(tare_execution_run(c->execution, &sink, c->oddities, &c->done, total, err));
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, total, err));
     TARE_TRY(report_oddities(c, err));
     if (o->verify) {
         TARE_TRY(tare_outset_sync(c->set, err));
@@ -154,12 +155,19 @@ static void end(conversion *c) {
     const tare_plan *p = c->plan;
     tare_outset_free(c->set);
     tare_execution_free(c->execution);
-    tare_free(p->options.allocator, c->oddities, p->catalog.n_tensors * sizeof *c->oddities);
+    tare_measure_free(c->watch.measure);
+    tare_free(p->options.allocator, c->watch.oddities,
+              p->catalog.n_tensors * sizeof *c->watch.oddities);
     tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
 }
 
+/* Hands over what was measured, once nothing can fail any more. */
+static void tell(const conversion *c) {
+    if (c->watch.measure) tare_measure_tell(c->watch.measure);
+}
+
 static tare_status run(conversion *c, tare_error *err) {
-    TARE_TRY(begin_counting(c, err));
+    TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(begin_files(c, err));
     return write_files(c, err);
@@ -169,6 +177,7 @@ tare_status tare_plan_run(const tare_plan *plan, tare_error *err) {
     TARE_REQUIRE(plan && plan->out_path, err);
     conversion c = {.plan = plan};
     tare_status status = run(&c, err);
+    if (status == TARE_OK) tell(&c);
     end(&c);
     return status;
 }
@@ -178,9 +187,9 @@ tare_status tare_plan_run(const tare_plan *plan, tare_error *err) {
 static tare_status run_stream(conversion *c, int fd, tare_error *err) {
     tare_stream_sink stream = {.fd = fd};
     tare_sink sink = tare_sink_of_stream(&stream);
-    TARE_TRY(begin_counting(c, err));
+    TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, true, err));
-    TARE_TRY(tare_execution_run(c->execution, &sink, c->oddities, &c->done,
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,
                                 tare_execution_bytes(c->execution), err));
     TARE_TRY(tare_stream_sink_finish(&stream, c->plan->files.files[0].size, err));
     return report_oddities(c, err);
@@ -194,6 +203,7 @@ tare_status tare_plan_run_fd(const tare_plan *plan, int fd, tare_error *err) {
         return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
     conversion c = {.plan = plan};
     tare_status status = run_stream(&c, fd, err);
+    if (status == TARE_OK) tell(&c);
     end(&c);
     return status;
 }

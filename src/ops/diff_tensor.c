@@ -135,13 +135,6 @@ static tare_status add_piece(tare_deviation *sum, const tare_tensor_pair *p, uin
     return TARE_OK;
 }
 
-static double relative(const tare_deviation_sums *s) {
-    if (s->n_different == 0) return 0;
-    if (s->reference == 0 || s->max_abs > 1.7e308) return (double)INFINITY;
-    double ratio = sqrt(s->difference) / sqrt(s->reference);
-    return ratio == ratio ? ratio : (double)INFINITY; /* both sums overflowed */
-}
-
 static tare_status sum_values(tare_deviation_sums *out, const tare_tensor_pair *p, uint64_t piece,
                               const piece_buffers *at, const tare_walk_job *job, tare_error *err) {
     const uint64_t total = tensor_a(p)->n_elements;
@@ -172,7 +165,7 @@ static tare_status compare_values(tare_diff_item *item, const tare_tensor_pair *
     piece_buffers at = {memory, memory + piece, memory + 2 * piece};
     tare_status status = sum_values(&s, p, piece, &at, job, err);
     tare_free(p->a->allocator, memory, size);
-    item->relative_rmse = relative(&s);
+    item->relative_rmse = tare_deviation_relative(&s);
     item->max_abs = s.max_abs;
     if (s.n_different > item->n_different) item->n_different = s.n_different;
     return status;

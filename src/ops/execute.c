@@ -55,8 +55,8 @@ struct tare_execution {
     _Atomic uint64_t *file_left;
     _Atomic uint64_t *done;
     tare_scratch *scratch; /* one a worker */
-    tare_oddities *oddities;
-    pthread_mutex_t mutex; /* guards oddities */
+    tare_watch watch;
+    pthread_mutex_t mutex; /* guards the oddities */
 };
 
 /* ---- cutting --------------------------------------------------------------------------------- */
@@ -319,7 +319,7 @@ static tare_status run_plane(tare_execution *x, const piece *p, tare_error *err)
 
 static void add_oddities(tare_execution *x, size_t tensor, const tare_oddities *found) {
     if (found->n_nan + found->n_inf + found->n_overflow == 0) return;
-    tare_oddities *sum = &x->oddities[tensor];
+    tare_oddities *sum = &x->watch.oddities[tensor];
     pthread_mutex_lock(&x->mutex);
     sum->n_nan += found->n_nan;
     sum->n_inf += found->n_inf;
@@ -361,20 +361,29 @@ static tare_encode_params params_of(const tare_plan *plan, const job *j, const t
     return params;
 }
 
+/* Counts odd numbers of an encoded span, and measures what it lost. */
+static tare_status watch_span(tare_execution *x, const job *j, const tare_spans *spans,
+                              uint64_t index, const tare_span *span, const tare_rows_mut *rows,
+                              tare_scratch *scratch, tare_error *err) {
+    if (x->watch.oddities) {
+        tare_oddities found = TARE_ODDITIES_INIT;
+        tare_count_recoded(&found, spans->to, span->values, rows, span->first);
+        add_oddities(x, j->item, &found);
+    }
+    if (!x->watch.measure) return TARE_OK;
+    return tare_measure_span(x->watch.measure, j->item, spans, index, span, rows, scratch, err);
+}
+
 static tare_status make_span(tare_execution *x, const job *j, const tare_spans *spans,
-                             uint64_t index, bool counts, tare_span *span, tare_rows_mut *rows,
+                             uint64_t index, bool is_watched, tare_span *span, tare_rows_mut *rows,
                              tare_scratch *scratch, tare_error *err) {
     if (x->plan->tensors[j->item].action == TARE_ACTION_REPACK)
         return tare_spans_repack(span, rows, spans, index, scratch, err);
     tare_encode_params params = params_of(x->plan, j, spans, index);
     TARE_TRY(tare_spans_decode(span, spans, index, scratch, err));
     TARE_TRY(tare_spans_encode(rows, spans, span, &params, scratch, err));
-    if (counts) {
-        tare_oddities found = TARE_ODDITIES_INIT;
-        tare_count_recoded(&found, spans->to, span->values, rows, span->first);
-        add_oddities(x, j->item, &found);
-    }
-    return TARE_OK;
+    if (!is_watched) return TARE_OK;
+    return watch_span(x, j, spans, index, span, rows, scratch, err);
 }
 
 /* One span: made and put. The work done is counted in bytes of the output. */
@@ -384,9 +393,9 @@ static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tar
     tare_span span;
     tare_rows_mut rows;
     bool takes_all = j->plane == ALL_PLANES;
-    bool counts = x->oddities && (takes_all || j->plane == 0);
+    bool is_watched = takes_all || j->plane == 0;
     TARE_TRY(init_spans(&spans, x->plan, &x->plan->tensors[j->item], err));
-    TARE_TRY(make_span(x, j, &spans, index, counts, &span, &rows, scratch, err));
+    TARE_TRY(make_span(x, j, &spans, index, is_watched, &span, &rows, scratch, err));
     /* Bytes are turned in place: what is counted has been counted. */
     uint32_t first = takes_all ? 0 : j->plane, n = takes_all ? spans.to->n_planes : 1;
     for (uint32_t p = first; p < first + n; p++)
@@ -442,12 +451,12 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
     return status;
 }
 
-tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, tare_oddities *oddities,
+tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err) {
     const tare_convert_options *o = &x->plan->options;
     unsigned threads = sink->is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
     x->sink = sink;
-    x->oddities = oddities;
+    x->watch = watch ? *watch : (tare_watch){0};
     x->done = done;
     for (size_t i = 0; i < x->plan->files.n_files; i++)
         atomic_store(&x->file_left[i], x->file_tasks[i]);

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "ops/measure.h"
 #include "ops/plan.h"
 #include "ops/spans.h"
 
@@ -32,9 +33,16 @@ tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool
 void tare_execution_free(tare_execution *x);
 /* Bytes that one run counts into `done`. */
 uint64_t tare_execution_bytes(const tare_execution *x);
-/* Runs all tasks. `done` is counted up, and progress told of it and `total`. Odd numbers of tensor
- * i of the plan are added to oddities[i]; NULL: nobody wants to know. */
-tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, tare_oddities *oddities,
+/* What is looked at while spans are encoded. */
+typedef struct tare_watch {
+    tare_oddities
+        *oddities;         /* those of tensor i of the plan are added to oddities[i]; NULL: none */
+    tare_measure *measure; /* NULL: none */
+} tare_watch;
+
+/* Runs all tasks. `done` is counted up, and progress told of it and `total`. `watch` NULL: nobody
+ * wants to know. */
+tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err);
 
 #endif
