@@ -72,7 +72,7 @@ def main():
             write(folder, "read_mcf", case.name, content)
         if "importance" in case.lines:
             write(folder, "importance", case.name, content)
-        for target in ("read_any", "convert", "oom"):
+        for target in ("read_any", "convert", "quantize", "oom"):
             write(folder, target, case.name, content)
     for i, name in enumerate(NAMES):
         write(folder, "gguf_name", "name-%d" % i, name.encode())

@@ -127,6 +127,28 @@ static tare_status run_extract(bench *x) {
     return tare_extract(path, -1, x->b.model, 1, TARE_EXTRACT_NPY, &o, NULL);
 }
 
+static void ignore_error(void *ctx, size_t i, const tare_tensor_error *error) {
+    (void)ctx, (void)i, (void)error;
+}
+
+/* A mix, a rule, a key and what is measured: all that planning and running allocates. */
+static tare_status run_quantize(bench *x) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    const tare_type_rule rule = {"^b", tare_encoding_get(TARE_ENCODING_Q8_0)};
+    const tare_metadata key = {.key = TARE_STR("k"),
+                               .value = {.type = TARE_VALUE_STRING, .as.s = TARE_STR("v")}};
+    o.allocator = &x->allocator;
+    o.threads = 1;
+    o.force = o.no_sync = true;
+    o.to = "gguf";
+    o.rules = &rule;
+    o.n_rules = 1;
+    o.overrides = &key;
+    o.n_overrides = 1;
+    o.measured = ignore_error;
+    return tare_quantize(path, x->a.model, TARE_STR("Q4_K_M"), &o, NULL);
+}
+
 static tare_status open_importance(bench *x, const void *bytes, size_t size) {
     tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size, .fd = -1};
     tare_open_options o = TARE_OPEN_OPTIONS_INIT;
@@ -216,6 +238,11 @@ static void extract(void **state) {
     run_out(run_extract);
 }
 
+static void quantize(void **state) {
+    (void)state;
+    run_out(run_quantize);
+}
+
 static void importance(void **state) {
     (void)state;
     run_out(run_importance_dat);
@@ -227,7 +254,7 @@ int main(void) {
         cmocka_unit_test(digest),         cmocka_unit_test(verify),
         cmocka_unit_test(manifest_write), cmocka_unit_test(manifest_check),
         cmocka_unit_test(diff),           cmocka_unit_test(extract),
-        cmocka_unit_test(importance),
+        cmocka_unit_test(importance),     cmocka_unit_test(quantize),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
