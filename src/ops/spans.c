@@ -7,6 +7,7 @@
 #include "ops/spans.h"
 
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "encoding/repack.h"
 
 uint8_t *tare_scratch_get(tare_scratch *s, int slot, uint64_t size) {
@@ -119,6 +120,13 @@ static tare_status read_stored(tare_rows *out, const tare_spans *s, const tare_p
     return TARE_OK;
 }
 
+/* Floats that are stored as this machine has them need no second buffer. */
+static tare_status read_floats(const tare_span *span, const tare_spans *s, tare_error *err) {
+    uint64_t offset, size;
+    tare_patch_range(&span->at, s->from, 0, &offset, &size);
+    return tare_tensor_read(s->model, s->tensor, 0, offset, span->values, (size_t)size, err);
+}
+
 tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
                               tare_scratch *scratch, tare_error *err) {
     const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
@@ -138,6 +146,8 @@ tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
     if (!is_direct)
         return tare_tensor_values_f32(out->values, s->model, s->tensor, out->first,
                                       tare_span_count(out), err);
+    if (s->from->id == TARE_ENCODING_F32 && !TARE_HOST_IS_BIG_ENDIAN)
+        return read_floats(out, s, err);
     TARE_TRY(read_stored(&rows, s, &out->at, scratch, err));
     return tare_decode_rows(out->values, s->from, &rows, err);
 }

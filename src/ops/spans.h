@@ -8,9 +8,9 @@
 #include "encoding/patch.h"
 #include "model/catalog.h"
 
-/* 256 Ki elements: 1 MiB of floats stays in the second-level cache from decoding to encoding, and
- * is large enough that a system call a span costs nothing. */
-#define TARE_SPAN_ELEMENTS (UINT64_C(1) << 18)
+/* 128 Ki elements: half a MiB of floats stays in the second-level cache, beside what it becomes,
+ * from reading to encoding, and is large enough that a system call a span costs nothing. */
+#define TARE_SPAN_ELEMENTS (UINT64_C(1) << 17)
 
 typedef struct tare_spans {
     const tare_model *model;
