@@ -16,30 +16,6 @@
 
 #include "encoding/x86/groups.h"
 
-/* d, or 0 where all codes are to be 0. */
-INLINE void set_reach(group *g, vec d, ivec scales) {
-    static const float midpoints[LEVEL_STEPS] = {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10};
-    d = choose(differs(d, all(0)), d, of_bits(all_i(TARE_F32_INF)));
-    for (int i = 0; i < LEVEL_STEPS; i++) store(g->reach[i], mul(d, all(midpoints[i])));
-    store_i(g->scales, scales);
-}
-
-/* 32 codes; the units of the group from b on are `unit` elements. Only a code above 0 has a sign.
- */
-INLINE __m256i fp4_codes(const float *src, const group *g, int b, int unit) {
-    block32 x = load_block(src);
-    ivec codes[VECTORS];
-    for (int v = 0; v < VECTORS; v++) {
-        int at = b + v * LANES / unit;
-        vec size = size_of(x.v[v]);
-        ivec sign = and_i(shift_right(bits_of(x.v[v]), 28), all_i(8));
-        codes[v] = where(is_below(all(g->reach[0][at]), size), or_i(sign, all_i(1)));
-        for (int i = 1; i < LEVEL_STEPS; i++)
-            codes[v] = count_where(is_below(all(g->reach[i][at]), size), codes[v]);
-    }
-    return bytes_of(codes);
-}
-
 /* ---- mxfp4 ----------------------------------------------------------------------------------- */
 
 /* The scale is floor(log2(size)) - 2, but the reference's log2 rounds up where at most 88 floats
@@ -55,16 +31,32 @@ INLINE bool scan_mxfp4(group *g, const float *src) {
     odd |= greater_mask(mantissas, all_i(UINT32_C(0x007fffff) - 128));
     odd |= greater_mask(all_i(4), exponents) & ~zeros;
     if (odd) return false;
-    /* Level 1 is half of what the scale says. */
-    ivec halves = max_signed(sub_i(exponents, all_i(3)), all_i(0));
-    set_reach(g, of_bits(shift_left(halves, 23)), max_signed(sub_i(exponents, all_i(2)), all_i(0)));
+    /* Level 1 is half of what the scale says; id counts halves of it. */
+    store(g->id, of_bits(shift_left(sub_i(all_i(258), max_signed(exponents, all_i(4))), 23)));
+    store_i(g->scales, max_signed(sub_i(exponents, all_i(2)), all_i(0)));
     return true;
+}
+
+/* 32 codes. With a power of two for d, id * x is exact and all midpoints are whole. The float next
+ * to it on the side of 0, cut off, says how many whole numbers its magnitude exceeds, and a table
+ * how many midpoints these are. Next to 0 there is NaN, which is cut off to 0. */
+INLINE __m256i mxfp4_codes(const float *src, float id) {
+    const __m256i midpoints =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6, 6));
+    block32 t = load_block(src);
+    for (int i = 0; i < VECTORS; i++)
+        t.v[i] = of_bits(sub_i(bits_of(mul(t.v[i], all(id))), all_i(1)));
+    __m256i whole = low_bytes(&t), size = _mm256_abs_epi8(whole);
+    __m256i codes = _mm256_shuffle_epi8(midpoints, _mm256_min_epu8(size, _mm256_set1_epi8(15)));
+    codes = _mm256_sub_epi8(codes, _mm256_cmpgt_epi8(size, _mm256_set1_epi8(19)));
+    __m256i sign = _mm256_and_si256(whole, _mm256_set1_epi8(INT8_MIN));
+    return _mm256_or_si256(codes, _mm256_srli_epi16(sign, 4));
 }
 
 INLINE void write_mxfp4(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b++, dst += 17, src += 32) {
         dst[0] = (uint8_t)g->scales[b];
-        store_nibbles(dst + 1, fp4_codes(src, g, b, 32));
+        store_nibbles(dst + 1, mxfp4_codes(src, g->id[b]));
     }
 }
 
@@ -88,6 +80,29 @@ INLINE vec half_of_ue4m3(ivec code) {
     return of_bits(if_greater(code, all_i(7), normal, bits_of(small)));
 }
 
+/* d, or 0 where all codes are to be 0. */
+INLINE void set_reach(group *g, vec d, ivec scales) {
+    static const float midpoints[LEVEL_STEPS] = {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10};
+    d = choose(differs(d, all(0)), d, of_bits(all_i(TARE_F32_INF)));
+    for (int i = 0; i < LEVEL_STEPS; i++) store(g->reach[i], mul(d, all(midpoints[i])));
+    store_i(g->scales, scales);
+}
+
+/* 32 codes, of the units b and b + 1. Only a code above 0 has a sign. */
+INLINE __m256i nvfp4_codes(const float *src, const group *g, int b) {
+    block32 x = load_block(src);
+    ivec codes[VECTORS];
+    for (int v = 0; v < VECTORS; v++) {
+        int at = b + v * LANES / 16;
+        vec size = size_of(x.v[v]);
+        ivec sign = and_i(shift_right(bits_of(x.v[v]), 28), all_i(8));
+        codes[v] = where(is_below(all(g->reach[0][at]), size), or_i(sign, all_i(1)));
+        for (int i = 1; i < LEVEL_STEPS; i++)
+            codes[v] = count_where(is_below(all(g->reach[i][at]), size), codes[v]);
+    }
+    return bytes_of(codes);
+}
+
 /* The largest level is at most 12 * 224. */
 INLINE bool scan_nvfp4(group *g, const float *src) {
     vec sizes;
@@ -103,7 +118,7 @@ INLINE void write_nvfp4(uint8_t *dst, const float *src, const group *g) {
         for (int s = 0; s < 4; s++) dst[s] = (uint8_t)g->scales[b + s];
         for (int s = 0; s < 4; s += 2, src += 32) {
             /* The upper eight of each 16 into the high nibbles of the lower. */
-            __m256i codes = fp4_codes(src, g, b + s, 16);
+            __m256i codes = nvfp4_codes(src, g, b + s);
             codes = _mm256_or_si256(codes, _mm256_slli_epi16(_mm256_srli_si256(codes, 8), 4));
             codes = _mm256_permute4x64_epi64(codes, 0x08);
             _mm_storeu_si128((void *)(dst + 4 + 8 * s), _mm256_castsi256_si128(codes));
