@@ -35,13 +35,15 @@ static void report(const tare_plan *p, size_t i, tare_level level, const char *c
 }
 
 /* The matrix of a tensor that is to be encoded. llama-imatrix measures no token embedding, which is
- * looked up, not multiplied; an entry of the output matrix, which it may share a name with, can be
- * of another size. */
+ * looked up, not multiplied, and the output matrix only on request: without them it is complete. An
+ * entry of an embedding may be of another size, as it is for llama-quantize. */
 static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *err) {
     const tare_tensor *t = planned->becomes;
     const tare_importance *m = p->options.importance;
     size_t i = planned->source;
-    bool is_embedding = tare_role_of_name(t->name).role == TARE_ROLE_TOKEN_EMBEDDING;
+    tare_role role = tare_role_of_name(t->name).role;
+    bool is_embedding = role == TARE_ROLE_TOKEN_EMBEDDING;
+    bool is_measured = !is_embedding && role != TARE_ROLE_OUTPUT;
     tare_importance_fit fit =
         m ? tare_importance_of_tensor(&planned->importance, m, t) : TARE_IMPORTANCE_NONE;
     if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
@@ -56,9 +58,9 @@ static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *
                            err);
     if (!m) return TARE_OK;
     static const char missing[] = "encoded without importance: the matrix has no entry for it";
-    if (p->options.strict && !is_embedding)
+    if (p->options.strict && is_measured)
         return fail_tensor(t, i, TARE_ERR_UNSUPPORTED, missing, err);
-    report(p, i, is_embedding ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING, "convert.importance-missing",
+    report(p, i, is_measured ? TARE_LEVEL_WARNING : TARE_LEVEL_INFO, "convert.importance-missing",
            missing);
     return TARE_OK;
 }
