@@ -24,6 +24,7 @@ ALLOWED = {
     "tests/unit": {"tare", "base", "encoding", "wcodec", "model", "format", "ops", "support", "unit"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "support", "kernel"},
     "tests/fuzz": {"tare", "base", "wcodec", "model", "format", "support", "fuzz"},
+    "tests/wcodec": {"tare", "base", "wcodec", "format"},
     "tests/golden": {"tare", "support", "golden"},
     "tests/judge": {"tare", "judge"},
     "tests/cli": {"tare", "cli"},

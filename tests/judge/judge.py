@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""judge.py PYTHON SCRIPT TARE: runs a judge under PYTHON, which has the packages it needs.
+"""judge.py PYTHON SCRIPT TARE [ARGUMENT...]: runs a judge under PYTHON, which has the packages it
+needs.
 
 Where there is no such Python the test is skipped (exit 77): `make check` makes it (scripts/venv).
 """
@@ -13,4 +14,4 @@ if not os.access(python, os.X_OK):
     sys.exit(77)
 os.environ["TARE_COMMAND"] = os.path.abspath(command)
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-os.execv(python, [python, script, "-v"])
+os.execv(python, [python, script, *(sys.argv[4:] or ["-v"])])

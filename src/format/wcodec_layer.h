@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers of a .wcodec between regions, which are bytes as a file has them, and planes, which the
+ * codec works on (docs/wcodec.md, 4.2 and 5). Memory is bounded by segments. */
+#ifndef TARE_FORMAT_WCODEC_LAYER_H
+#define TARE_FORMAT_WCODEC_LAYER_H
+
+#include "base/reader.h"
+#include "format/wcodec_index.h"
+#include "wcodec/wc_encode.h"
+
+/* Where the bytes of a layer's regions are to be had: region i from byte starts[i] of reader i. */
+typedef struct tare_wcodec_source {
+    const tare_reader *readers[TARE_WCODEC_MAX_REGIONS];
+    uint64_t starts[TARE_WCODEC_MAX_REGIONS];
+} tare_wcodec_source;
+
+/* Takes what is written, in order. */
+typedef struct tare_wcodec_sink {
+    tare_status (*write)(void *ctx, const uint8_t *bytes, size_t n, tare_error *err);
+    void *ctx;
+} tare_wcodec_sink;
+
+/* Writes the layer's data. The layer says all but sizes and CRC, which are filled in (the sizes of
+ * segments lie in the arena); its planes say how they are cut, `options` (one for each plane) how
+ * to look for the smallest form. With `base` (the same layer of the base model) segments may be
+ * predicted from it, and layer->base must be set. */
+tare_status tare_wcodec_encode_layer(tare_wcodec_layer *layer, const tare_wcodec_sink *sink,
+                                     const tare_wcodec_source *own, const tare_wcodec_source *base,
+                                     const tare_wc_options *options, tare_arena *arena,
+                                     tare_error *err);
+
+/* A layer that is read. */
+typedef struct tare_wcodec_opened {
+    const tare_reader *file;
+    const tare_wcodec_layer *layer;
+    const tare_wcodec_source *base; /* NULL: layers that need one are refused */
+    tare_wc_head *heads[TARE_WCODEC_MAX_PLANES];
+    unsigned groups; /* of bypass bits; TARE_WC_ALL_GROUPS: all */
+} tare_wcodec_opened;
+
+/* Reads the heads of the planes, into the arena. */
+tare_status tare_wcodec_open_layer(tare_wcodec_opened *out, const tare_reader *file,
+                                   const tare_wcodec_layer *layer, tare_arena *arena,
+                                   tare_error *err);
+/* Bytes offset .. offset + n - 1 of a region; decodes the segments they lie in, and no others. */
+tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *opened, unsigned region,
+                                    uint64_t offset, size_t n, tare_wc_scratch *scratch,
+                                    tare_error *err);
+/* Compares the layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
+tare_status tare_wcodec_check_layer(const tare_wcodec_opened *opened, tare_error *err);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a .wcodec of a released version that can no longer be read; a part of a region
+ * that differs from the whole; a flipped bit or a cut that goes unnoticed and changes what is
+ * decoded. The vectors lie in tests/wcodec/vectors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "format/wcodec_layer.h"
+#include "wc_random.h"
+
+typedef struct opened {
+    uint8_t *bytes;
+    size_t size;
+    tare_arena arena;
+    tare_reader reader;
+    tare_wcodec_index index;
+} opened;
+
+static uint8_t *read_all(const char *name, size_t *size) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", WCODEC_VECTORS, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    uint8_t *bytes = calloc(1, 1 << 20);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, 1 << 20, f);
+    fclose(f);
+    return bytes;
+}
+
+static tare_status open_bytes(opened *o, tare_error *err) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    uint64_t offset, size;
+    tare_arena_init(&o->arena, NULL);
+    tare_reader_memory(&o->reader, o->bytes, o->size, "vector");
+    if (o->size < TARE_WCODEC_HEADER) return TARE_ERR_TRUNCATED;
+    tare_status status = tare_wcodec_find_index(&offset, &size, o->bytes, o->size, &limits, err);
+    if (status == TARE_OK)
+        status = tare_wcodec_index_read(&o->index, o->bytes, o->bytes + offset, offset, size,
+                                        &limits, &o->arena, err);
+    return status;
+}
+
+/* All regions of layer i, one behind the other; the caller frees. */
+static tare_status decode(uint8_t **out, size_t *n_out, opened *o, uint32_t i,
+                          const tare_wcodec_source *base, tare_error *err) {
+    const tare_wcodec_layer *l = &o->index.layers[i];
+    tare_wcodec_opened layer;
+    tare_wc_scratch scratch;
+    uint64_t n = 0, at = 0;
+    for (unsigned r = 0; r < l->n_regions; r++) n += l->region_bytes[r];
+    *out = malloc((size_t)n + 1);
+    assert_non_null(*out);
+    *n_out = (size_t)n;
+    tare_wc_scratch_init(&scratch, NULL);
+    tare_status status = tare_wcodec_open_layer(&layer, &o->reader, l, &o->arena, err);
+    layer.base = base;
+    for (unsigned r = 0; r < l->n_regions && status == TARE_OK; r++) {
+        status = tare_wcodec_read_region(*out + at, &layer, r, 0, (size_t)l->region_bytes[r],
+                                         &scratch, err);
+        at += l->region_bytes[r];
+    }
+    if (status == TARE_OK) status = tare_wcodec_check_layer(&layer, err);
+    tare_wc_scratch_free(&scratch);
+    return status;
+}
+
+/* Where the base's layer i is to be had, decoded: region behind region. */
+static void source_of(tare_wcodec_source *s, tare_reader *reader, const opened *o, uint32_t i,
+                      const uint8_t *bytes, size_t n) {
+    tare_reader_memory(reader, bytes, n, "base");
+    uint64_t at = 0;
+    for (unsigned r = 0; r < o->index.layers[i].n_regions; r++) {
+        s->readers[r] = reader;
+        s->starts[r] = at;
+        at += o->index.layers[i].region_bytes[r];
+    }
+}
+
+static void check_digest(char **line, const uint8_t *bytes, size_t n, const char *what) {
+    uint8_t digest[32];
+    char hex[65];
+    tare_sha256 h;
+    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_update(&h, bytes, n);
+    tare_sha256_final(&h, digest);
+    tare_hex(hex, digest, 32);
+    if (strncmp(*line, hex, 64) != 0) fail_msg("%s: not as expected: %s", what, *line);
+    *line = strchr(*line, '\n') + 1;
+}
+
+static void check_file(char **line, const char *name, const char *base_name) {
+    opened o, base = {0};
+    tare_error err;
+    o.bytes = read_all(name, &o.size);
+    assert_int_equal(open_bytes(&o, &err), TARE_OK);
+    if (base_name) {
+        base.bytes = read_all(base_name, &base.size);
+        assert_int_equal(open_bytes(&base, &err), TARE_OK);
+    }
+    for (uint32_t i = 0; i < o.index.n_layers; i++) {
+        uint8_t *bytes, *other = NULL;
+        size_t n, n_other, at = 0;
+        tare_wcodec_source source;
+        tare_reader reader;
+        if (base_name) {
+            assert_int_equal(decode(&bytes, &n, &o, i, NULL, &err),
+                             i < 5 ? TARE_ERR_ARG : err.status);
+            free(bytes);
+            assert_int_equal(decode(&other, &n_other, &base, i, NULL, &err), TARE_OK);
+            source_of(&source, &reader, &base, i, other, n_other);
+        }
+        assert_int_equal(decode(&bytes, &n, &o, i, base_name ? &source : NULL, &err), TARE_OK);
+        for (unsigned r = 0; r < o.index.layers[i].n_regions; r++) {
+            check_digest(line, bytes + at, (size_t)o.index.layers[i].region_bytes[r], name);
+            at += (size_t)o.index.layers[i].region_bytes[r];
+        }
+        free(bytes);
+        free(other);
+    }
+    for (uint32_t f = 0; f < o.index.n_files; f++) *line = strchr(*line, '\n') + 1;
+    tare_arena_free(&o.arena);
+    free(o.bytes);
+    if (base_name) tare_arena_free(&base.arena);
+    free(base.bytes);
+}
+
+static void all_vectors_decode_to_what_is_expected(void **state) {
+    (void)state;
+    size_t n;
+    unsigned n_files = 0;
+    char *text = (char *)read_all("EXPECTED", &n), *line = text;
+    while (*line) {
+        char name[64], base[64];
+        int words = sscanf(line, "file %63s%*1[ ]%63s\n", name, base);
+        assert_true(words >= 1);
+        char *end = strchr(line, '\n');
+        bool has_base = words == 2 && strlen(name) + strlen(base) + 6 == (size_t)(end - line);
+        line = end + 1;
+        check_file(&line, name, has_base ? base : NULL);
+        n_files++;
+    }
+    assert_true(n_files >= 8);
+    free(text);
+}
+
+static void parts_of_regions_are_as_the_whole(void **state) {
+    (void)state;
+    uint64_t seed = 1;
+    opened o;
+    tare_error err;
+    o.bytes = read_all("items.wcodec", &o.size);
+    assert_int_equal(open_bytes(&o, &err), TARE_OK);
+    for (uint32_t i = 0; i < o.index.n_layers; i++) {
+        tare_wcodec_opened layer;
+        tare_wc_scratch scratch;
+        uint8_t *whole, part[5000];
+        size_t n;
+        tare_wc_scratch_init(&scratch, NULL);
+        assert_int_equal(decode(&whole, &n, &o, i, NULL, &err), TARE_OK);
+        assert_int_equal(
+            tare_wcodec_open_layer(&layer, &o.reader, &o.index.layers[i], &o.arena, &err), TARE_OK);
+        for (unsigned round = 0; n && round < 40; round++) {
+            size_t from = wc_random(&seed) % n, length = wc_random(&seed) % 4000;
+            if (length > n - from) length = n - from;
+            memset(part, 0xa5, sizeof part);
+            assert_int_equal(tare_wcodec_read_region(part, &layer, 0, from, length, &scratch, &err),
+                             TARE_OK);
+            assert_memory_equal(part, whole + from, length);
+            assert_int_equal(part[length], 0xa5);
+        }
+        tare_wc_scratch_free(&scratch);
+        free(whole);
+    }
+    tare_arena_free(&o.arena);
+    free(o.bytes);
+}
+
+/* Decodes everything; false: refused. True: *out holds all bytes. */
+static bool decode_all(tare_buffer *out, opened *o) {
+    tare_error err;
+    bool is_sound = open_bytes(o, &err) == TARE_OK;
+    out->size = 0;
+    for (uint32_t i = 0; is_sound && i < o->index.n_layers; i++) {
+        uint8_t *bytes;
+        size_t n;
+        is_sound = decode(&bytes, &n, o, i, NULL, &err) == TARE_OK;
+        if (is_sound) tare_buffer_put(out, bytes, n);
+        free(bytes);
+    }
+    tare_arena_free(&o->arena);
+    return is_sound;
+}
+
+static void check_flips(const char *name, unsigned step) {
+    opened o;
+    tare_buffer sound, flipped;
+    tare_buffer_init(&sound, NULL);
+    tare_buffer_init(&flipped, NULL);
+    o.bytes = read_all(name, &o.size);
+    assert_true(decode_all(&sound, &o));
+    unsigned n_harmless = 0;
+    for (size_t bit = 0; bit < o.size * 8; bit += step) {
+        o.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        bool is_sound = decode_all(&flipped, &o);
+        if (is_sound &&
+            (flipped.size != sound.size || memcmp(flipped.data, sound.data, sound.size) != 0))
+            fail_msg("%s: bit %zu changes what is decoded", name, bit);
+        n_harmless += is_sound;
+        o.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    assert_true(n_harmless < o.size * 8 / step / 20);
+    tare_buffer_free(&sound);
+    tare_buffer_free(&flipped);
+    free(o.bytes);
+}
+
+static void flipped_bits_are_found_or_harmless(void **state) {
+    (void)state;
+    /* TARE_TEST_ALL_BITS is for a slow run now and then. */
+    unsigned step = getenv("TARE_TEST_ALL_BITS") ? 1 : 29;
+    check_flips("modes.wcodec", step);
+    check_flips("trellis.wcodec", step);
+    check_flips("files.wcodec", step);
+    check_flips("tiles.wcodec", step * 3);
+}
+
+static void cut_files_are_refused(void **state) {
+    (void)state;
+    opened o;
+    tare_error err;
+    size_t whole;
+    o.bytes = read_all("files.wcodec", &whole);
+    for (o.size = 0; o.size < whole; o.size++) {
+        assert_int_not_equal(open_bytes(&o, &err), TARE_OK);
+        tare_arena_free(&o.arena);
+    }
+    free(o.bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_vectors_decode_to_what_is_expected),
+        cmocka_unit_test(parts_of_regions_are_as_the_whole),
+        cmocka_unit_test(flipped_bits_are_found_or_harmless),
+        cmocka_unit_test(cut_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

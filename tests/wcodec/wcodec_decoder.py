@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A second decoder of .wcodec files, written from docs/wcodec.md alone.
+
+    wcodec_decoder.py FILE [--base FILE]        prints `sha256  layer:region` for each region
+    wcodec_decoder.py FILE --unpack FOLDER      restores the files
+    wcodec_decoder.py --vectors FOLDER          decodes all files there, compares with EXPECTED
+"""
+import argparse
+import hashlib
+import os
+import sys
+import zlib
+
+from wcodec_segments import (Bad, Head, Reader, align, check, decode_segment, half_float,
+                             unpack_values)
+
+
+class Plane:
+    """What a plane record says."""
+
+
+# ---- 4 index, 5 layers ---------------------------------------------------------------------------
+
+class Layer:
+    def __init__(self, r):
+        start = r.at
+        size = r.number(4)
+        check(size >= 40, "layer record")
+        end = start + size
+        record = Reader(r.data, r.at, end)
+        check(end <= r.end, "layer record")
+        r.at = end
+        self.kind, n_dims, n_regions, n_planes, self.base, flags = record.take(6)
+        n_name, n_encoding, _ = record.number(2), record.number(2), record.zeros(2)
+        self.crc, _ = record.number(4), record.zeros(4)
+        self.offset, self.size = record.number(8), record.number(8)
+        check(self.kind <= 3 and n_dims <= 8 and 1 <= n_regions <= 4 and n_planes <= 32 and
+              flags <= 1, "layer record")
+        check(self.kind == 0 or (not n_dims and n_regions == 1 and not n_encoding), "layer record")
+        check(self.offset % 128 == 0 and self.size % 128 == 0, "layer data")
+        self.dims = [record.number(8) for _ in range(n_dims)]
+        self.region_bytes = [record.number(8) for _ in range(n_regions)]
+        self.name, self.encoding = record.take(n_name), record.take(n_encoding)
+        self.big = bool(flags)
+        self.planes = []
+        for i in range(n_planes):
+            self.planes.append(self.plane(record, i))
+        check(not record.rest(), "layer record")
+        self.check_cover()
+        self.regions = None
+
+    def plane(self, record, index):
+        p = Plane()
+        p.region, p.item, p.s, flags = record.take(4)
+        p.stride, p.offset, p.width = (record.number(4) for _ in range(3))
+        p.scale_plane, p.scale_form, _ = record.number(1), record.number(1), record.zeros(2)
+        p.per_scale, p.head_bytes = record.number(4), record.number(4)
+        p.big = bool(flags)
+        check(p.region < len(self.region_bytes) and p.item in (4, 6, 8, 16) and
+              14 <= p.s <= 26 and flags <= (p.item == 16), "plane record")
+        check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "plane record")
+        check(p.item != 16 or p.width % 2 == 0, "plane width")
+        check(p.item != 6 or p.width % 3 == 0, "plane width")
+        check(p.head_bytes % 64 == 0, "head size")
+        if p.scale_plane == 255:
+            check(not p.scale_form and not p.per_scale, "scales of a plane without")
+        else:
+            check(p.scale_plane < index and self.planes[p.scale_plane].item == 16 and
+                  p.scale_form in (1, 2) and p.per_scale >= 1, "scale plane")
+        units, rest = divmod(self.region_bytes[p.region], p.stride)
+        check(rest == 0, "region is no whole number of units")
+        p.n_bytes = units * p.width
+        p.segment_bytes = (1 << p.s) * p.item // 8
+        check(min(p.n_bytes, p.segment_bytes) <= 1 << 26, "segment size")
+        p.sizes = [64 * record.varint() for _ in range(-(-p.n_bytes // p.segment_bytes))]
+        return p
+
+    def check_cover(self):
+        for region, size in enumerate(self.region_bytes):
+            mine = sorted(((p.offset, p) for p in self.planes if p.region == region),
+                          key=lambda pair: pair[0])
+            at = 0
+            for offset, p in mine:
+                check(offset == at and p.stride == mine[0][1].stride, "planes do not tile")
+                at += p.width
+            check(not size or (mine and at == mine[0][1].stride), "planes do not cover")
+
+    def decode(self, data, base):
+        """All regions; base is the layer of the same name in the base model, decoded, or None."""
+        at, checked = self.offset, b""
+        self.plane_bytes = []
+        regions = [bytearray(n) for n in self.region_bytes]
+        for p in self.planes:
+            head = data[at:at + p.head_bytes]
+            at += p.head_bytes
+            checked += head
+            p.head = Head(head, p.item)
+            reference = gather(base.regions[p.region], p) if base else None
+            scales = base_scales = None
+            if p.scale_plane != 255:
+                owner = self.planes[p.scale_plane]
+                scales = [half_float(v, p.scale_form, 0) for v in
+                          unpack_values(self.plane_bytes[p.scale_plane], 16, owner.big)]
+                if base:
+                    base_scales = [half_float(v, p.scale_form, 0) for v in unpack_values(
+                        gather(base.regions[owner.region], owner), 16, owner.big)]
+            out = b""
+            for i, size in enumerate(p.sizes):
+                n = min(p.segment_bytes, p.n_bytes - i * p.segment_bytes)
+                segment = data[at:at + size]
+                check(at + size <= self.offset + self.size and size >= 64, "layer data")
+                out += decode_segment(segment, p, i, n, reference, scales, base_scales)
+                checked += segment[4:8]
+                at += size
+            self.plane_bytes.append(out)
+            scatter(regions[p.region], out, p)
+        check(not any(data[at:self.offset + self.size]), "padding of a layer")
+        check(self.size == 0 or self.offset + self.size - at < 128, "size of a layer")
+        check(zlib.crc32(checked) == self.crc, "layer CRC")
+        self.regions = [bytes(r) for r in regions]
+
+
+def gather(region, p):
+    return b"".join(region[u + p.offset:u + p.offset + p.width]
+                    for u in range(0, len(region), p.stride))
+
+
+def scatter(region, data, p):
+    for u in range(len(region) // p.stride):
+        region[u * p.stride + p.offset:u * p.stride + p.offset + p.width] = \
+            data[u * p.width:(u + 1) * p.width]
+
+
+def sub_records(r, size):
+    return Reader(r.take(size))
+
+
+class Container:
+    def __init__(self, data):
+        self.data = data
+        h = Reader(data)
+        check(h.take(8) == b"WCODEC\0\0", "magic")
+        check(h.number(2) == 1, "major version")
+        h.number(2)
+        self.digest = h.take(32)
+        h.take(3)
+        n_layers, offset = h.number(4), h.number(8)
+        h.zeros(5)
+        file_size, index_size, _ = h.number(8), h.number(8), h.number(4)
+        h.zeros(44)
+        check(offset % 128 == 0 and offset >= 128, "index offset")
+        check(file_size == len(data) == offset + index_size + 32, "file size")
+        f = Reader(data, offset + index_size)
+        check((f.number(8), f.number(8)) == (offset, index_size), "footer")
+        check(f.number(4) == zlib.crc32(data[:128] + data[offset:offset + index_size]),
+              "CRC of header and index")
+        f.zeros(4)
+        check(f.take(8) == b"WCODEC\0\1", "footer magic")
+        r = Reader(data, offset, offset + index_size)
+        check(r.number(4) == n_layers, "number of layers")
+        n_bases, n_files, self.form = r.number(4), r.number(4), r.number(1)
+        r.zeros(3)
+        sizes = [r.number(8) for _ in range(3)]
+        r.zeros(24)
+        check(n_bases <= 255 and self.form <= 2 and (self.form == 0) == (n_files == 0) and
+              (self.form != 1 or n_files == 1), "index")
+        parts = [sub_records(r, n) for n in sizes]
+        check(not r.rest(), "index")
+        self.layers = [Layer(parts[0]) for _ in range(n_layers)]
+        self.bases = [self.base_record(parts[1]) for _ in range(n_bases)]
+        self.files = [self.file_record(parts[2]) for _ in range(n_files)]
+        check(not any(p.rest() for p in parts), "index")
+        check(all(layer.base <= n_bases for layer in self.layers), "base of a layer")
+        spans = sorted({(layer.offset, layer.size) for layer in self.layers if layer.size})
+        at = 128
+        for start, size in spans:
+            check(start == at, "layers' data does not cover the file")
+            at += size
+        check(at == offset, "layers' data does not cover the file")
+
+    def base_record(self, r):
+        size, n, _ = r.number(4), r.number(2), r.zeros(2)
+        check(size == 40 + n, "base record")
+        return r.take(32), r.take(n)
+
+    def file_record(self, r):
+        start = r.at
+        size, n_name, _ = r.number(4), r.number(2), r.zeros(2)
+        n_bytes, n_ranges = r.number(8), r.number(4)
+        name = r.take(n_name)
+        parts = name.split(b"/")
+        check(not any(p in (b"", b".", b"..") or b"\0" in p for p in parts), "file name")
+        layer, ends, ranges = 0, {}, []
+        for _ in range(n_ranges):
+            layer += r.zigzag()
+            region = r.varint()
+            check(0 <= layer < len(self.layers) and
+                  region < len(self.layers[layer].region_bytes), "range")
+            offset = ends.get((layer, region), 0) + r.zigzag()
+            length = r.varint()
+            check(length >= 1 and 0 <= offset and
+                  offset + length <= self.layers[layer].region_bytes[region], "range")
+            ends[layer, region] = offset + length
+            ranges.append((layer, region, offset, length))
+        check(r.at == start + size and sum(x[3] for x in ranges) == n_bytes, "file record")
+        return name.decode(), ranges
+
+    def decode(self, base=None):
+        named = {layer.name: layer for layer in base.layers if layer.kind == 0} if base else {}
+        for layer in self.layers:
+            layer.decode(self.data, named.get(layer.name) if layer.base else None)
+
+    def file(self, i):
+        return b"".join(self.layers[layer].regions[region][offset:offset + length]
+                        for layer, region, offset, length in self.files[i][1])
+
+
+def open_file(path, base_path=None):
+    """A container with all its regions decoded."""
+    base = open_file(base_path) if base_path else None
+    with open(path, "rb") as f:
+        container = Container(f.read())
+    if base:
+        check(container.bases and container.bases[0][0] == base.digest, "another base model")
+    container.decode(base)
+    return container
+
+
+def digests(container):
+    for layer in container.layers:
+        for i, region in enumerate(layer.regions):
+            name = layer.name.decode("utf-8", "backslashreplace")
+            yield "%s  %s:%d" % (hashlib.sha256(region).hexdigest(), name, i)
+    for i, (name, _) in enumerate(container.files):
+        yield "%s  %s" % (hashlib.sha256(container.file(i)).hexdigest(), name)
+
+
+def check_vectors(folder):
+    """EXPECTED: a line `file NAME [BASE]`, then the digests of its regions and files."""
+    expected = {}
+    with open(os.path.join(folder, "EXPECTED"), encoding="utf-8") as f:
+        for line in f.read().splitlines():
+            if line.startswith("file "):
+                current = expected.setdefault(tuple(line.split()[1:]), [])
+            else:
+                current.append(line)
+    for names, lines in expected.items():
+        got = list(digests(open_file(*(os.path.join(folder, n) for n in names))))
+        check(got == lines, "%s: %s" % (names[0], sorted(set(got) ^ set(lines))))
+        print("%s: %d regions and files as expected" % (names[0], len(got)))
+    stored = {n for n in os.listdir(folder) if n.endswith(".wcodec")}
+    check(stored == {names[0] for names in expected}, "files and EXPECTED differ")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("--base")
+    parser.add_argument("--unpack")
+    parser.add_argument("--vectors")
+    options = parser.parse_args()
+    if options.vectors:
+        check_vectors(options.vectors)
+        return
+    container = open_file(options.file, options.base)
+    print("\n".join(digests(container)))
+    for i, (name, _) in enumerate(container.files if options.unpack else []):
+        path = os.path.join(options.unpack, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as out:
+            out.write(container.file(i))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ModuleNotFoundError as error:
+        print("SKIP: no module %s (scripts/venv makes an environment that has it)" % error.name)
+        sys.exit(77)
+    except Bad as error:
+        sys.exit("wcodec_decoder: %s" % error)
