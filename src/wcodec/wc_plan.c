@@ -105,13 +105,14 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
     if (!list_counts(&values, t->counts[prediction], t->n_kinds, &plan->arena))
         return TARE_ERR_NOMEM;
     if (values.n == 0 || is_constant(t, prediction)) return TARE_OK;
+    uint64_t plain = t->n_values * t->shape.item;
+    bool is_forced = t->options.forced == TARE_WC_DIRECT || t->options.trellis;
+    if (!is_forced && plain < FRAME_BITS) return TARE_OK;
     bool is_made = t->options.trellis
                        ? trellis_rule(&d->coder, t, &plan->arena)
                        : tare_wc_choose_rule(&d->coder, t->shape.item, &values, &plan->arena);
     if (!is_made) return TARE_ERR_NOMEM;
-    uint64_t plain = t->n_values * t->shape.item, cost = d->coder.cost >> 16;
-    bool is_forced = t->options.forced == TARE_WC_DIRECT || t->options.trellis;
-    if (!is_forced && cost + FRAME_BITS > plain) return TARE_OK;
+    if (!is_forced && (d->coder.cost >> 16) + FRAME_BITS > plain) return TARE_OK;
     if (t->options.trellis) {
         memcpy(whole, t->counts[0], sizeof whole);
         if (!whole[0]) whole[0] = 1; /* the step beside a patch */

@@ -6,7 +6,8 @@ import os
 import struct
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path[:0] = [os.path.join(TESTS, "golden"), os.path.join(TESTS, "wcodec")]
 import casebook  # noqa: E402
 import gguf_cases  # noqa: E402, F401  (the modules fill casebook.CASES)
 import gguf_odd_cases  # noqa: E402, F401
@@ -15,6 +16,7 @@ import directory_cases  # noqa: E402, F401
 import foreign_cases  # noqa: E402, F401
 import importance_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
+import wcodec_decoder  # noqa: E402
 
 LARGEST = 1 << 16
 NAMES = ("Mixtral-8x7B-v0.1-KQ2.gguf", "Grok-100B-v1.0-Q4_0-00003-of-00009.gguf",
@@ -55,8 +57,34 @@ def write(folder, target, name, content):
             f.write(content)
 
 
+def write_wcodec(folder):
+    """The test vectors, whole and segment by segment, in the forms of fuzz_wcodec_*.c."""
+    vectors = os.path.join(TESTS, "wcodec", "vectors")
+    for name in sorted(n for n in os.listdir(vectors) if n.endswith(".wcodec")):
+        with open(os.path.join(vectors, name), "rb") as f:
+            data = f.read()
+        write(folder, "wcodec_file", name, data)
+        for i, layer in enumerate(wcodec_decoder.Container(data).layers):
+            at = layer.offset
+            for j, p in enumerate(layer.planes):
+                head = data[at:at + p.head_bytes]
+                at += p.head_bytes
+                unit = {4: 1, 6: 3, 8: 1, 16: 2}[p.item]
+                for k, size in enumerate(p.sizes):
+                    n = min(p.segment_bytes, p.n_bytes - k * p.segment_bytes) - unit
+                    choices = (4, 6, 8, 16).index(p.item) | p.big << 2 | (layer.base != 0) << 3
+                    content = struct.pack("<BHB", choices, n, len(head) // 64) + head
+                    write(folder, "wcodec_segment", "%s-%d-%d-%d" % (name, i, j, k),
+                          content + data[at:at + size])
+                    at += size
+    for i in range(24):
+        content = bytes(b * b // 50 % (7 + i) & 255 for b in range(600 + 100 * i))
+        write(folder, "wcodec_plane", "plane-%d" % i, bytes((i * 11 & 255, i, 16 + i, i)) + content)
+
+
 def main():
     folder = sys.argv[1]
+    write_wcodec(folder)
     for case in casebook.CASES:
         if any("/" in path for path in case.files):
             opened = case.lines[0].split(" ", 1)[1].partition("/")[2]
