@@ -54,10 +54,10 @@ typedef struct tare_wc_shape {
     bool is_big_endian; /* 16-bit values */
 } tare_wc_shape;
 
-/* Half of a bucket: what its slots stand for. */
+/* Half of a bucket: what its slots stand for. Eight bytes, so that it is found by a shift. */
 typedef struct tare_wc_half {
     uint16_t freq, adj;
-    uint8_t symbol;
+    uint32_t symbol;
 } tare_wc_half;
 
 /* A table of 64 or 16 symbols: what is stored, and what follows from it. Vector kernels look up

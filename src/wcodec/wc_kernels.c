@@ -5,27 +5,38 @@
 
 #include "base/cpu.h"
 
-/* A step that cannot run out of words needs no look at the end of the streams, and no branch that
- * depends on what was decoded. */
-static void step_inside(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *l, const tare_wc_table *t) {
-    const uint8_t *start[2] = {l->words[0], l->words[1]};
-    const unsigned mask = t->alphabet - 1u, log2 = t->log2_alphabet;
-    for (unsigned i = 0; i < TARE_WC_LANES; i++) {
-        uint32_t x = l->x[i], slot = x & 0xffff, b = slot & mask;
-        const tare_wc_half *half = &t->half[b][slot >> 8 >= t->thr[b]];
-        x = half->freq * (x >> 16) + (((slot >> log2) + half->adj) & 0xffff);
-        const uint8_t *word = l->words[i & 1];
-        uint32_t is_short = x < 0x10000;
-        l->x[i] = x << (is_short << 4) | (tare_load_le16(word) & (0 - is_short));
-        l->words[i & 1] = word + 2 * is_short;
-        symbols[i] = half->symbol;
+/* One symbol of a lane that cannot run out of words: no branch depends on what is decoded. */
+static inline const uint8_t *take_inside(uint8_t *symbol, uint32_t *state, const uint8_t *word,
+                                         const tare_wc_table *t, unsigned mask, unsigned log2) {
+    uint32_t x = *state, slot = x & 0xffff, b = slot & mask;
+    const tare_wc_half *half = &t->half[b][slot >> 8 >= t->thr[b]];
+    x = half->freq * (x >> 16) + (((slot >> log2) + half->adj) & 0xffff);
+    uint32_t is_short = x < 0x10000;
+    *state = x << (is_short << 4) | (tare_load_le16(word) & (0 - is_short));
+    *symbol = (uint8_t)half->symbol;
+    return word + 2 * is_short;
+}
+
+static inline void step_inside(uint8_t *restrict symbols, tare_wc_lanes *restrict l,
+                               const tare_wc_table *restrict t, unsigned log2) {
+    const uint8_t *a = l->words[0], *b = l->words[1];
+    const unsigned mask = (1u << log2) - 1;
+    for (unsigned i = 0; i < TARE_WC_LANES; i += 2) {
+        a = take_inside(symbols + i, &l->x[i], a, t, mask, log2);
+        b = take_inside(symbols + i + 1, &l->x[i + 1], b, t, mask, log2);
     }
-    for (unsigned s = 0; s < 2; s++) l->left[s] -= (uint32_t)(l->words[s] - start[s]) / 2;
+    l->left[0] -= (uint32_t)(a - l->words[0]) / 2;
+    l->left[1] -= (uint32_t)(b - l->words[1]) / 2;
+    l->words[0] = a;
+    l->words[1] = b;
 }
 
 void tare_wc_step_c(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *l, const tare_wc_table *t) {
     if (l->left[0] > TARE_WC_LANES / 2 && l->left[1] > TARE_WC_LANES / 2) {
-        step_inside(symbols, l, t);
+        if (t->log2_alphabet == 6)
+            step_inside(symbols, l, t, 6);
+        else
+            step_inside(symbols, l, t, 4);
         return;
     }
     for (unsigned i = 0; i < TARE_WC_LANES; i++) symbols[i] = tare_wc_lanes_take(l, i, t);

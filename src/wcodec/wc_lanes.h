@@ -42,7 +42,7 @@ static inline uint8_t tare_wc_lanes_take(tare_wc_lanes *l, unsigned lane, const 
         x = x << 16 | word;
     }
     l->x[lane] = x;
-    return half->symbol;
+    return (uint8_t)half->symbol;
 }
 
 /* An encoder: symbols are put in reverse order, words grow downwards from the end of a buffer that

@@ -39,7 +39,7 @@ static bool derive(tare_wc_table *t, uint8_t alphabet) {
         t->freq_high[b] = (uint8_t)(t->freq[b] >> 8);
         t->adj_low[b] = (uint8_t)adj[of];
         t->adj_high[b] = (uint8_t)(adj[of] >> 8);
-        t->half[b][0] = (tare_wc_half){t->freq[of], 0, (uint8_t)of};
+        t->half[b][0] = (tare_wc_half){t->freq[of], 0, of};
         t->half[b][1] = (tare_wc_half){t->freq[t->alias[of]], adj[of], t->alias[of]};
     }
     return true;
