@@ -40,7 +40,8 @@ typedef struct tare_wcodec_plane {
 } tare_wcodec_plane;
 
 typedef struct tare_wcodec_layer {
-    uint8_t kind; /* tare_wcodec_kind */
+    tare_str name; /* first, for the index of names */
+    uint8_t kind;  /* tare_wcodec_kind */
     uint8_t n_dims, n_regions, n_planes;
     uint8_t base; /* 0: none, else 1 + its number */
     bool is_big_endian;
@@ -48,7 +49,7 @@ typedef struct tare_wcodec_layer {
     uint64_t offset, size;
     uint64_t dims[8]; /* outermost first */
     uint64_t region_bytes[TARE_WCODEC_MAX_REGIONS];
-    tare_str name, encoding;
+    tare_str encoding;
     tare_wcodec_plane *planes;
 } tare_wcodec_layer;
 

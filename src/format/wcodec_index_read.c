@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/wcodec_index.h"
+#include "model/names.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_varint.h"
 
@@ -22,6 +23,7 @@ typedef struct reader {
     const tare_limits *limits;
     tare_arena *arena;
     tare_error *err;
+    uint64_t index_offset;
     tare_cursor c; /* of the run of records that is being read */
 } reader;
 
@@ -271,6 +273,29 @@ static tare_status check_spans(const reader *r, uint64_t index_offset) {
     return TARE_OK;
 }
 
+static bool is_same_kind(const void *a, const void *b) {
+    const tare_wcodec_layer *x = a, *y = b;
+    return x->kind == y->kind;
+}
+
+/* Names are unique within a kind; runs of bytes may share theirs. */
+static tare_status check_names(const reader *r) {
+    const tare_wcodec_index *x = r->index;
+    tare_name_index names;
+    uint32_t n_metadata = 0;
+    TARE_TRY(tare_name_index_init(&names, r->arena, x->n_layers, r->err));
+    for (uint32_t i = 0; i < x->n_layers; i++) {
+        const tare_wcodec_layer *l = &x->layers[i];
+        n_metadata += l->kind == TARE_WCODEC_METADATA;
+        bool is_second = l->kind != TARE_WCODEC_BYTES &&
+                         tare_name_index_add(&names, x->layers, sizeof *l, i, is_same_kind) >= 0;
+        if (is_second || n_metadata > 1)
+            return tare_fail_at(r->err, TARE_ERR_CORRUPT, r->index_offset,
+                                "name of a layer: there twice");
+    }
+    return TARE_OK;
+}
+
 /* ---- bases and files ------------------------------------------------------------------------- */
 
 static tare_status read_base(reader *r, tare_wcodec_base *b) {
@@ -400,6 +425,7 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     for (uint32_t i = 0; i < x->n_layers; i++) TARE_TRY(read_layer(r, &x->layers[i]));
     TARE_TRY(leave_run(r));
     TARE_TRY(check_spans(r, offset));
+    TARE_TRY(check_names(r));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 24), x->n_bases, BASE_FIXED));
     x->bases = TARE_NEW_ARRAY(r->arena, tare_wcodec_base, x->n_bases);
     if (!x->bases) return no_memory(r);
@@ -410,6 +436,9 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     if (!x->files) return no_memory(r);
     TARE_TRY(read_files(r));
     TARE_TRY(leave_run(r));
+    tare_name_index names;
+    TARE_TRY(tare_name_index_build(&names, r->arena, x->files, x->n_files, sizeof *x->files,
+                                   "name of a file: there twice", r->err));
     if (tare_cursor_left(&all))
         return refuse(r, tare_cursor_offset(&all), "index: bytes behind its records");
     return TARE_OK;
@@ -418,7 +447,7 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
 tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[TARE_WCODEC_HEADER],
                                    const uint8_t *bytes, uint64_t offset, uint64_t size,
                                    const tare_limits *limits, tare_arena *arena, tare_error *err) {
-    reader r = {.index = out, .limits = limits, .arena = arena, .err = err};
+    reader r = {.index = out, .limits = limits, .arena = arena, .err = err, .index_offset = offset};
     TARE_TRY(check_footer(&r, header, bytes, offset, size));
     *out = (tare_wcodec_index){
         .base_quant = header[44],

@@ -172,6 +172,11 @@ class Container:
         self.files = [self.file_record(parts[2]) for _ in range(n_files)]
         check(not any(p.rest() for p in parts), "index")
         check(all(layer.base <= n_bases for layer in self.layers), "base of a layer")
+        names = [(layer.kind, layer.name) for layer in self.layers if layer.kind != 1]
+        check(len(set(names)) == len(names), "a name is there twice")
+        check(sum(kind == 2 for kind, _ in names) <= 1, "metadata is there twice")
+        file_names = [name for name, _ in self.files]
+        check(len(set(file_names)) == len(file_names), "a file is there twice")
         spans = sorted({(layer.offset, layer.size) for layer in self.layers if layer.size})
         at = 128
         for start, size in spans:
