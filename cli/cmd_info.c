@@ -2,6 +2,7 @@
  *
  * tare info: what is in a model, on one screen; its tensors and its metadata as tables. */
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,10 +87,23 @@ static size_t *choose_tensors(const tare_model *model, size_t *n) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const char *note_of(const tare_model *model, size_t i, const tare_tensor *tensor) {
+/* Regions of a tensor whose parts lie apart: "scales 128 B, codes 2.05 kB". */
+static void put_regions(char *buf, size_t size, const tare_tensor *tensor) {
+    size_t n = 0;
+    for (uint32_t p = 0; p < tensor->encoding->n_planes && n < size; p++) {
+        n += (size_t)snprintf(buf + n, size - n, "%s%s %s", p ? ", " : "",
+                              tensor->encoding->planes[p].name,
+                              cli_size_text(tensor->planes[p].size).text);
+    }
+}
+
+static const char *note_of(char *buf, size_t size, const tare_model *model, size_t i,
+                           const tare_tensor *tensor) {
+    buf[0] = '\0';
     if (info_is_cut_short(model, tensor)) return "cut short";
     const char *scheme = tare_tensor_scheme(model, i);
-    return scheme ? scheme : "";
+    if (!scheme && tensor->encoding->n_planes > 1) put_regions(buf, size, tensor);
+    return scheme ? scheme : buf;
 }
 
 /* An empty table does not tell a pattern that matches nothing from a model without tensors. */
@@ -105,11 +119,12 @@ static void print_tensors(const tare_model *model) {
     for (size_t i = 0; i < n; i++) {
         const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
         char *name = cli_escape(tensor->name, false, 0), *shape = cli_shape_text(tensor);
+        char note[160];
         cli_table_add(table, name);
         cli_table_add(table, cli_type_text(tensor).text);
         cli_table_add(table, shape);
         cli_table_add(table, cli_size_text(tensor->size_bytes).text);
-        cli_table_add(table, note_of(model, chosen[i], tensor));
+        cli_table_add(table, note_of(note, sizeof note, model, chosen[i], tensor));
         free(name);
         free(shape);
     }
@@ -142,6 +157,18 @@ static void print_metadata(const tare_model *model) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+static struct json_t *json_regions(const tare_tensor *tensor) {
+    struct json_t *list = cli_json_array();
+    for (uint32_t p = 0; p < tensor->encoding->n_planes; p++) {
+        struct json_t *entry = cli_json_object();
+        cli_json_text(entry, "name", tensor->encoding->planes[p].name);
+        cli_json_u64(entry, "offset", tensor->planes[p].offset);
+        cli_json_u64(entry, "bytes", tensor->planes[p].size);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
 static struct json_t *json_tensors(const tare_model *model) {
     struct json_t *list = cli_json_array();
     size_t n;
@@ -157,6 +184,7 @@ static struct json_t *json_tensors(const tare_model *model) {
         cli_json_u64(entry, "bytes", tensor->size_bytes);
         cli_json_u64(entry, "file", tensor->planes[0].file);
         cli_json_u64(entry, "offset", tensor->planes[0].offset);
+        if (tensor->encoding->n_planes > 1) cli_json_add(entry, "regions", json_regions(tensor));
         if (scheme) cli_json_text(entry, "scheme", scheme);
         if (info_is_cut_short(model, tensor)) cli_json_bool(entry, "cut_short", true);
         cli_json_append(list, entry);

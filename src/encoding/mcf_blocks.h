@@ -75,6 +75,15 @@ void tare_mcf_encode_block(const tare_mcf_row *at, const float *x, const float *
 void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *importance,
                            int n_blocks, int bits);
 
+/* int8 and int4 (mcf_int.c). */
+void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_zero);
+/* X(name, ID, bits, has_zero) */
+#define TARE_MCF_INTS(X)                                                                           \
+    X(int8, MCF_INT8, 8, false)                                                                    \
+    X(int4, MCF_INT4, 4, false)                                                                    \
+    X(int8_zero, MCF_INT8_ZERO, 8, true)                                                           \
+    X(int4_zero, MCF_INT4_ZERO, 4, true)
+
 /* X(name, ID, bits, has_supers) */
 #define TARE_MCF_TYPES(X)                                                                          \
     X(q8, Q8, 8, false)                                                                            \

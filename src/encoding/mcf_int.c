@@ -4,9 +4,7 @@
  * follow each other without regard to rows, those of 4 bits two a byte, the first in the low half
  * (MCF specification, "Family int*"). Symmetric: x = scale * code, the most negative code unused.
  * With a zero point: x = scale * (code - zero), the whole range of codes. */
-#include "base/arith.h"
-#include "encoding/numbers.h"
-#include "encoding/scalar.h"
+#include "encoding/mcf_blocks.h"
 
 typedef struct form {
     int bits;
@@ -25,14 +23,15 @@ static int code_at(const uint8_t *codes, size_t i, int bits) {
     return (nibble ^ 8) - 8;
 }
 
-static void decode(float *dst, const tare_rows *src, const form *f) {
-    const uint8_t *codes = src->planes[codes_plane(f)];
+void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_zero) {
+    const form f = {bits, has_zero};
+    const uint8_t *codes = src->planes[codes_plane(&f)];
     float scale = tare_f32_of_bits(tare_load_le32(src->planes[0]));
-    float zero = f->has_zero ? tare_f32_of_bits(tare_load_le32(src->planes[1])) : 0;
+    float zero = has_zero ? tare_f32_of_bits(tare_load_le32(src->planes[1])) : 0;
     size_t n = tare_rows_count(src);
     for (size_t i = 0; i < n; i++) {
-        float code = (float)code_at(codes, i, f->bits);
-        tare_put_f32(dst, i, scale * (f->has_zero ? code - zero : code));
+        float code = (float)code_at(codes, i, bits);
+        tare_put_f32(dst, i, scale * (has_zero ? code - zero : code));
     }
 }
 
@@ -94,22 +93,16 @@ static void encode(const tare_rows_mut *dst, const float *src, const tare_encode
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-#define TYPES(X)                                                                                   \
-    X(int8, MCF_INT8, 8, false)                                                                    \
-    X(int4, MCF_INT4, 4, false)                                                                    \
-    X(int8_zero, MCF_INT8_ZERO, 8, true)                                                           \
-    X(int4_zero, MCF_INT4_ZERO, 4, true)
-
 #define DEFINE_TYPE(name, ID, bits, has_zero)                                                      \
     static const form form_##name = {bits, has_zero};                                              \
     static void decode_##name(float *dst, const tare_rows *src) {                                  \
-        decode(dst, src, &form_##name);                                                            \
+        tare_mcf_decode_ints(dst, src, bits, has_zero);                                            \
     }                                                                                              \
     static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
                               const tare_encode_params *params) {                                  \
         encode(dst, src, params, &form_##name);                                                    \
     }
-TYPES(DEFINE_TYPE)
+TARE_MCF_INTS(DEFINE_TYPE)
 
 #define SET_TYPE(name, ID, bits, has_zero)                                                         \
     k->decode[TARE_ENCODING_##ID] = decode_##name;                                                 \
@@ -117,5 +110,5 @@ TYPES(DEFINE_TYPE)
     k->encode_clipped[TARE_ENCODING_##ID] = encode_##name;
 
 void tare_kernels_init_mcf_int(tare_kernels *k) {
-    TYPES(SET_TYPE)
+    TARE_MCF_INTS(SET_TYPE)
 }

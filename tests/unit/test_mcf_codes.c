@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -225,6 +226,36 @@ static void repacking_keeps_codes(void **state) {
     assert_false(tare_repack_allows(ggml, &from));
 }
 
+/* Many numbers at once go past the caches: they are the same numbers. */
+static void large_runs_decode_alike(void **state) {
+    (void)state;
+    enum { MANY_COLS = 4096 + 16, MANY_ROWS = 2048, MANY = MANY_COLS * MANY_ROWS };
+    static const tare_encoding_id ids[] = {TARE_ENCODING_K3, TARE_ENCODING_MCF_INT4_ZERO};
+    uint8_t *bytes = malloc(MANY);
+    void *x = NULL, *y = NULL;
+    assert_int_equal(posix_memalign(&x, 64, MANY * sizeof(float)), 0);
+    assert_int_equal(posix_memalign(&y, 64, MANY * sizeof(float)), 0);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < MANY; i++) bytes[i] = (uint8_t)(i * i >> 7) & 0x3f;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const tare_encoding *e = tare_encoding_get(ids[i]);
+        const uint64_t dims[2] = {MANY_ROWS, MANY_COLS};
+        uint64_t sizes[TARE_MAX_PLANES], at = 0;
+        tare_rows rows = {.n_rows = MANY_ROWS, .cols = MANY_COLS};
+        assert_int_equal(tare_encoding_sizes(sizes, e, dims, 2, NULL), TARE_OK);
+        for (uint32_t p = 0; p < e->n_planes; at += sizes[p++]) rows.planes[p] = bytes + at;
+        assert_true(at <= MANY);
+        assert_int_equal(tare_decode_rows(x, e, &rows, NULL), TARE_OK);
+        tare_cpu_limit(0);
+        assert_int_equal(tare_decode_rows(y, e, &rows, NULL), TARE_OK);
+        tare_cpu_limit(UINT32_MAX);
+        assert_memory_equal(x, y, MANY * sizeof(float));
+    }
+    free(x);
+    free(y);
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_encoder_gives_the_bytes),
@@ -232,6 +263,7 @@ int main(void) {
         cmocka_unit_test(mantle_gives_the_public_bytes),
         cmocka_unit_test(bounds_hold),
         cmocka_unit_test(repacking_keeps_codes),
+        cmocka_unit_test(large_runs_decode_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     tare_kernels_use_fp4_encode_avx2(k);
     tare_kernels_use_halves_avx2(k);
     tare_kernels_use_lowbit_encode_avx2(k);
+    tare_kernels_use_mcf_avx2(k);
     tare_kernels_use_points_avx2(k);
     tare_kernels_use_searches_avx2(k);
     tare_kernels_use_words_avx2(k);
@@ -20,6 +21,7 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     tare_kernels_use_fp4_encode_avx512(k);
     tare_kernels_use_halves_avx512(k);
     tare_kernels_use_lowbit_encode_avx512(k);
+    tare_kernels_use_mcf_avx512(k);
     tare_kernels_use_points_avx512(k);
     tare_kernels_use_searches_avx512(k);
 }

@@ -30,6 +30,10 @@ static inline vec load(const float *p) {
 static inline void store(float *p, vec a) {
     _mm512_storeu_ps(p, a);
 }
+/* Past the caches, to a place aligned to the vector; _mm_sfence ends a run of them. */
+static inline void store_past(float *p, vec a) {
+    _mm512_stream_ps(p, a);
+}
 static inline void store_i(uint32_t *p, ivec a) {
     _mm512_storeu_si512(p, a);
 }

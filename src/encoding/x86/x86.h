@@ -13,6 +13,7 @@ void tare_kernels_use_deviation_avx2(tare_kernels *k);
 void tare_kernels_use_fp4_encode_avx2(tare_kernels *k);
 void tare_kernels_use_halves_avx2(tare_kernels *k);
 void tare_kernels_use_lowbit_encode_avx2(tare_kernels *k);
+void tare_kernels_use_mcf_avx2(tare_kernels *k);
 void tare_kernels_use_points_avx2(tare_kernels *k);
 void tare_kernels_use_searches_avx2(tare_kernels *k);
 void tare_kernels_use_words_avx2(tare_kernels *k);
@@ -21,6 +22,7 @@ void tare_kernels_use_decoders_avx512(tare_kernels *k);
 void tare_kernels_use_fp4_encode_avx512(tare_kernels *k);
 void tare_kernels_use_halves_avx512(tare_kernels *k);
 void tare_kernels_use_lowbit_encode_avx512(tare_kernels *k);
+void tare_kernels_use_mcf_avx512(tare_kernels *k);
 void tare_kernels_use_points_avx512(tare_kernels *k);
 void tare_kernels_use_searches_avx512(tare_kernels *k);
 
