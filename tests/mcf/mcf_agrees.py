@@ -58,11 +58,12 @@ def bfloats(rng, n):
 
 def make_directory(folder):
     rng = random.Random(7)
-    embedding = floats(rng, 37 * 45)
+    embedding, matrix = floats(rng, 37 * 45), floats(rng, 768)
     tensors = [("model.embed_tokens.weight", "F32", [37, 45], embedding),
                ("lm_head.weight", "F32", [37, 45], embedding),
                ("model.layers.0.self_attn.q_proj.weight", "F32", [5, 300], floats(rng, 1500)),
-               ("model.layers.0.mlp.up_proj.weight", "F32", [3, 256], floats(rng, 768)),
+               ("model.layers.0.mlp.up_proj.weight", "F32", [3, 256], matrix),
+               ("model.layers.0.mlp.gate_proj.weight", "F32", [3, 256], matrix),
                ("model.layers.0.mlp.down_proj.weight", "BF16", [2, 31], bfloats(rng, 62)),
                ("model.norm.weight", "F32", [45], floats(rng, 45)),
                ("ids", "I64", [3], struct.pack("<3q", 1, -2, 1 << 40))]
@@ -98,9 +99,9 @@ class Run:
             return File(f.read())
 
 
-def check_values(run, name):
+def check_values(run, name, *options):
     """What the reader makes of each tensor is what the library decodes."""
-    run.must_convert(name, "decoded.safetensors", "--tensor-type", "weight=f32")
+    run.must_convert(name, "decoded.safetensors", *(options or ("--tensor-type", "weight=f32")))
     decoded = read_safetensors(run.path("decoded.safetensors"))
     mine = run.read(name)
     assert len(mine.tensors) == len(decoded)
@@ -146,11 +147,71 @@ def check_repacking(run):
     assert done.returncode == 0, done.stdout.decode()
 
 
+def check_dedup(run):
+    """Tied embeddings are stored once unless that is not wanted, other equals only if it is."""
+    def places(*options):
+        run.must_convert("hf", "dedup.mcf", *options)
+        found = {t.name.decode().split(".")[-2]: t.offset for t in run.read("dedup.mcf").tensors
+                 if t.name.endswith(b".weight")}
+        return (found["lm_head"] == found["embed_tokens"], found["gate_proj"] == found["up_proj"])
+    assert places() == (True, False)
+    assert places("--dedup", "all") == (True, True)
+    assert places("--dedup", "none") == (False, False)
+    assert places("--type", "k4", "--dedup", "all", "--verify") == (True, True)
+    assert places("--tensor-type", "lm_head=q4", "--dedup", "all") == (False, True)
+
+
+def check_ways(run):
+    """The same bytes by any number of threads, at any CPU level, through a pipe."""
+    for kind in ("k3", "q8", "mcf_int4_zero"):
+        run.must_convert("hf", "one.mcf", "--type", kind, "--threads", "1")
+        one = run.read("one.mcf").raw
+        for options in (("--threads", "3"), ("--cpu", "c")):
+            run.must_convert("hf", "other.mcf", "--type", kind, *options)
+            assert run.read("other.mcf").raw == one, (kind, options)
+        done = subprocess.run([run.tare, "convert", run.path("hf"), "-", "--to", "mcf", "--type",
+                               kind, "--quiet"], stdout=subprocess.PIPE, check=True)
+        assert done.stdout == one, kind
+
+
+def check_odd_numbers(run):
+    """NaN and Inf are no numbers for a scale, strict or not; plain types keep them."""
+    for i, odd in enumerate((float("nan"), float("inf"), 1e10)):
+        name = "odd%d.safetensors" % i
+        with open(run.path(name), "wb") as f:
+            f.write(safetensors([("a.weight", "F32", [1, 32], struct.pack("<32f", odd, *[1] * 31))]))
+        code, text = run.convert(name, "odd.mcf", "--type", "q4")
+        assert code == 5 and "a.weight" in text, (odd, code, text)
+        assert not os.path.exists(run.path("odd.mcf"))
+        run.must_convert(name, "plain-odd.mcf")
+
+
+def check_real(run):
+    """Models of others, where they are to be had."""
+    folder = os.environ.get("TARE_TEST_DATA")
+    for name in ("silero_vad_16k.safetensors", "voices.safetensors"):
+        path = os.path.join(folder or "", name)
+        if not folder or not os.path.exists(path):
+            print("SKIP %s: TARE_TEST_DATA does not have it" % name)
+            continue
+        shutil.copy(path, run.path(name))
+        for options in ((), ("--type", "k4"), ("--type", "q8", "--dedup", "all")):
+            run.must_convert(name, "real.mcf", *options)
+            check_values(run, "real.mcf", "--tensor-type", ".=f32")
+        run.must_convert(name, "real.mcf")
+        run.must_convert("real.mcf", "again.safetensors")
+        assert read_safetensors(run.path("again.safetensors")) == read_safetensors(path)
+
+
 def main():
     run = Run(os.path.abspath(sys.argv[1]), sys.argv[2])
     make_directory(run.path("hf"))
     check_way_back(run)
     check_repacking(run)
+    check_dedup(run)
+    check_ways(run)
+    check_odd_numbers(run)
+    check_real(run)
     n = 0
     for kind in TYPES:
         for way in WAYS:
