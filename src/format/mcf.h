@@ -58,7 +58,9 @@ const char *tare_mcf_resource_name(uint32_t type);
 uint32_t tare_mcf_resource_type(tare_str name);
 /* A section of unknown type is a resource of this name, so that it crosses every container. */
 size_t tare_mcf_section_name(char *buf, size_t size, uint32_t type, uint32_t version);
-/* The reverse; false: no such name. */
+/* Whether a section is one that tare reads itself, but for resources. */
+bool tare_mcf_is_own(uint32_t type);
+/* The reverse; false: no such name, or that of a section that is never carried. */
 bool tare_mcf_section_of_name(tare_str name, uint32_t *type, uint32_t *version);
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -202,11 +202,6 @@ static tare_status read_directory(tare_mcf_reader *r, const header *h, tare_erro
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
-static bool is_known(uint32_t type) {
-    return (type >= TARE_MCF_MODEL_INFO && type <= TARE_MCF_TENSOR_DATA) ||
-           type == TARE_MCF_FILES || type == TARE_MCF_METADATA;
-}
-
 /* Sections that are files, and unknown ones, which are carried under a name that says what they
  * are. */
 static tare_status add_sections(tare_mcf_reader *r, tare_error *err) {
@@ -217,7 +212,7 @@ static tare_status add_sections(tare_mcf_reader *r, tare_error *err) {
         const tare_mcf_section *s = &r->sections[i];
         char text[64];
         const char *name = tare_mcf_resource_name(s->type);
-        if (is_known(s->type)) continue;
+        if (tare_mcf_is_own(s->type)) continue;
         if (!name || s->version != 1) {
             tare_mcf_section_name(text, sizeof text, s->type, s->version);
             name = text;

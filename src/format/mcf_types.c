@@ -88,8 +88,13 @@ uint32_t tare_mcf_resource_type(tare_str name) {
     return 0;
 }
 
+bool tare_mcf_is_own(uint32_t type) {
+    return (type >= TARE_MCF_MODEL_INFO && type <= TARE_MCF_TENSOR_DATA) ||
+           type == TARE_MCF_FILES || type == TARE_MCF_METADATA;
+}
+
 size_t tare_mcf_section_name(char *buf, size_t size, uint32_t type, uint32_t version) {
-    return (size_t)snprintf(buf, size, "mcf-section-%08x-%08x.bin", type, version);
+    return (size_t)snprintf(buf, size, "mcf-section-%08x-%08x", type, version);
 }
 
 bool tare_mcf_section_of_name(tare_str name, uint32_t *type, uint32_t *version) {
@@ -97,7 +102,8 @@ bool tare_mcf_section_of_name(tare_str name, uint32_t *type, uint32_t *version) 
     if (name.len >= sizeof text) return false;
     memcpy(text, name.ptr, name.len);
     text[name.len] = '\0';
-    if (sscanf(text, "mcf-section-%8x-%8x.bin", type, version) != 2) return false;
+    if (sscanf(text, "mcf-section-%8x-%8x", type, version) != 2) return false;
+    if (tare_mcf_is_own(*type) || (tare_mcf_resource_name(*type) && *version == 1)) return false;
     tare_mcf_section_name(again, sizeof again, *type, *version);
     return strcmp(text, again) == 0;
 }

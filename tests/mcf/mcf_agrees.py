@@ -24,7 +24,8 @@ SIDE = {"config.json": b'{"model_type": "qwen3", "vocab_size": 37, "hidden_size"
                        b'"num_hidden_layers": 1, "rope_theta": 10000.5}\n',
         "generation_config.json": b"{}", "tokenizer.json": b'{"a":\n1}', "vocab.json": b"{ }",
         "tokenizer_config.json": b'{"b":2}', "merges.txt": b"a b\nc d\n",
-        "chat_template.jinja": b"{{ x }}", "LICENSE": b"\xff\0 any bytes", "empty.txt": b""}
+        "chat_template.jinja": b"{{ x }}", "LICENSE": b"\xff\0 any bytes", "empty.txt": b"",
+        "mcf-section-00000004-00000001": b"a file, not a section"}
 
 
 def safetensors(tensors):
@@ -135,6 +136,25 @@ def check_way_back(run):
     assert len(run.read("none.mcf").raw) > len(mine.raw)
 
 
+def check_unknown_sections(run):
+    """A section that nobody knows crosses a directory and comes back."""
+    raw = bytearray(run.read("plain.mcf").raw)
+    count, directory = struct.unpack_from("<IQ", raw, 12)
+    records = bytes(raw[directory:directory + 24 * count])
+    del raw[directory:]
+    raw += b"nobody knows    "
+    raw += records + struct.pack("<IIQQ", 0x8001, 7, directory, 12)
+    struct.pack_into("<I", raw, 12, count + 1)
+    struct.pack_into("<QQ", raw, 16, directory + 16, len(raw))
+    with open(run.path("unknown.mcf"), "wb") as f:
+        f.write(raw)
+    run.must_convert("unknown.mcf", "there", "--to", "hf")
+    run.must_convert("there", "unknown-back.mcf")
+    for name in ("unknown.mcf", "unknown-back.mcf"):
+        mine = run.read(name)
+        assert mine.sections[0x8001][0] == 7 and mine.section(0x8001) == b"nobody knows", name
+
+
 def check_repacking(run):
     run.must_convert("hf", "q8_0.gguf", "--tensor-type", "up_proj=q8_0")
     run.must_convert("q8_0.gguf", "q8.mcf")
@@ -207,6 +227,7 @@ def main():
     run = Run(os.path.abspath(sys.argv[1]), sys.argv[2])
     make_directory(run.path("hf"))
     check_way_back(run)
+    check_unknown_sections(run)
     check_repacking(run)
     check_dedup(run)
     check_ways(run)
