@@ -188,47 +188,63 @@ static tare_status add_metadata(tare_mcf_writer *w, tare_buffer *b, tare_error *
     return add_part(w, TARE_MCF_METADATA, b, err);
 }
 
-/* Resources: sections of their own, carried sections, and the rest in one of ours. */
-static tare_status add_resources(tare_mcf_writer *w, tare_buffer *b, tare_error *err) {
+static int by_type(const void *a, const void *b) {
+    const tare_mcf_part *x = a, *y = b;
+    if (x->type != y->type) return x->type < y->type ? -1 : 1;
+    return (x->resource > y->resource) - (x->resource < y->resource);
+}
+
+static int by_index(const void *a, const void *b) {
+    const size_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Resources that are sections: files that have one, and carried ones. Of two that would be the same
+ * section the first one is; the other, and all else, is listed in w->files. */
+static tare_status part_resources(tare_mcf_writer *w, tare_error *err) {
     const tare_catalog *c = w->c;
-    size_t *rest = TARE_NEW_ARRAY(w->plan->arena, size_t, c->n_resources);
-    tare_str *names = TARE_NEW_ARRAY(w->plan->arena, tare_str, c->n_resources);
-    uint64_t *sizes = TARE_NEW_ARRAY(w->plan->arena, uint64_t, c->n_resources);
-    if (!rest || !names || !sizes) return tare_fail(err, TARE_ERR_NOMEM, "resources");
+    size_t *rest = TARE_NEW_ARRAY(w->plan->arena, size_t, c->n_resources), first = w->n_parts, n;
+    if (!rest) return tare_fail(err, TARE_ERR_NOMEM, "resources");
     for (size_t i = 0; i < c->n_resources; i++) {
         const tare_resource *r = &c->resources[i].info;
         uint32_t type = tare_mcf_resource_type(r->name), version = 1;
-        if (!type && !tare_mcf_section_of_name(r->name, &type, &version)) {
-            names[w->n_files] = r->name;
-            sizes[w->n_files] = r->size;
+        if (type || tare_mcf_section_of_name(r->name, &type, &version))
+            w->parts[w->n_parts++] =
+                (tare_mcf_part){.type = type, .version = version, .size = r->size, .resource = i};
+        else
             rest[w->n_files++] = i;
-            continue;
-        }
-        w->parts[w->n_parts++] =
-            (tare_mcf_part){.type = type, .version = version, .size = r->size, .resource = i};
     }
+    qsort(w->parts + first, w->n_parts - first, sizeof *w->parts, by_type);
+    n = first;
+    for (size_t i = first; i < w->n_parts; i++) {
+        if (n > first && w->parts[n - 1].type == w->parts[i].type)
+            rest[w->n_files++] = w->parts[i].resource;
+        else
+            w->parts[n++] = w->parts[i];
+    }
+    w->n_parts = n;
+    qsort(rest, w->n_files, sizeof *rest, by_index);
     w->files = rest;
+    return TARE_OK;
+}
+
+/* Resources that are no sections, in one of ours. */
+static tare_status add_files(tare_mcf_writer *w, tare_buffer *b, tare_error *err) {
+    tare_arena *arena = w->plan->arena;
     if (w->n_files == 0) return TARE_OK;
-    uint64_t *data_at = TARE_NEW_ARRAY(w->plan->arena, uint64_t, w->n_files), size;
-    if (!data_at) return tare_fail(err, TARE_ERR_NOMEM, "resources");
+    tare_str *names = TARE_NEW_ARRAY(arena, tare_str, w->n_files);
+    uint64_t *sizes = TARE_NEW_ARRAY(arena, uint64_t, w->n_files);
+    uint64_t *data_at = TARE_NEW_ARRAY(arena, uint64_t, w->n_files), size;
+    if (!names || !sizes || !data_at) return tare_fail(err, TARE_ERR_NOMEM, "resources");
+    for (size_t i = 0; i < w->n_files; i++) {
+        names[i] = w->c->resources[w->files[i]].info.name;
+        sizes[i] = w->c->resources[w->files[i]].info.size;
+    }
     tare_mcf_put_blobs(b, names, sizes, w->n_files, data_at, &size);
     w->files_head = b->size;
     TARE_TRY(add_part(w, TARE_MCF_FILES, b, err));
     w->parts[w->n_parts - 1].size = size;
     w->data_at = data_at;
-    return TARE_OK;
-}
-
-static int by_type(const void *a, const void *b) {
-    const tare_mcf_part *x = a, *y = b;
-    return (x->type > y->type) - (x->type < y->type);
-}
-
-static tare_status check_types(const tare_mcf_writer *w, tare_error *err) {
-    for (size_t i = 1; i < w->n_parts; i++)
-        if (w->parts[i].type == w->parts[i - 1].type)
-            return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "a resource is named like a section that is there already");
     return TARE_OK;
 }
 
@@ -246,10 +262,11 @@ static tare_status list_parts(tare_mcf_writer *w, tare_buffer *b, tare_error *er
         TARE_TRY(add_part(w, TARE_MCF_TENSOR_INDEX, b, err));
         w->parts[w->n_parts++] = (tare_mcf_part){.type = TARE_MCF_TENSOR_DATA, .version = 1};
     }
-    TARE_TRY(add_resources(w, b, err));
+    TARE_TRY(part_resources(w, err));
+    TARE_TRY(add_files(w, b, err));
     TARE_TRY(add_metadata(w, b, err));
     qsort(w->parts, w->n_parts, sizeof *w->parts, by_type);
-    return check_types(w, err);
+    return TARE_OK;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
