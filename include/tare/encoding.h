@@ -78,7 +78,9 @@ extern "C" {
     X(MCF_INT8, 56, "mcf_int8")                                                                    \
     X(MCF_INT4, 57, "mcf_int4")                                                                    \
     X(MCF_INT8_ZERO, 58, "mcf_int8_zero")                                                          \
-    X(MCF_INT4_ZERO, 59, "mcf_int4_zero")
+    X(MCF_INT4_ZERO, 59, "mcf_int4_zero")                                                          \
+    X(INT8_ROWWISE, 60, "int8_rowwise")                                                            \
+    X(INT4_ROWWISE, 61, "int4_rowwise")
 
 typedef enum tare_encoding_id {
 #define TARE_ENCODING_ENUM(id, number, name) TARE_ENCODING_##id = number,

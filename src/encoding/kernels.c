@@ -34,6 +34,8 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     tare_kernels_init_mcf(k);
     tare_kernels_init_mcf_best(k);
     tare_kernels_init_mcf_int(k);
+    tare_kernels_init_rowwise(k);
+    tare_kernels_init_rowwise_best(k);
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
     tare_kernels_init_x86(k, cpu);
 #else

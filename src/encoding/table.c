@@ -204,6 +204,16 @@ static const tare_field fields_int4_zero[] = {
     FIELD_IN(2, "codes", CODE, U8, 4, 1),
 };
 
+/* INFQ has codes first, and a scale for each row. */
+static const tare_field fields_int8_rowwise[] = {
+    FIELD_IN(0, "codes", CODE, I8, 8, 1),
+    FIELD_IN(1, "scale", SCALE, F16, 0, 1),
+};
+static const tare_field fields_int4_rowwise[] = {
+    FIELD_IN(0, "codes", CODE, U8, 4, 1),
+    FIELD_IN(1, "scale", SCALE, F16, 0, 1),
+};
+
 /* `unit` elements of plane 0 in `bytes` bytes. */
 #define ONE_PLANE(plane_name, unit, bytes)                                                         \
     {                                                                                              \
@@ -250,6 +260,8 @@ static const tare_field fields_int4_zero[] = {
     { name, TARE_PLANE_ELEMENTS, unit, bytes }
 #define ONCE(name, bytes)                                                                          \
     { name, TARE_PLANE_TENSOR, 1, bytes }
+#define EACH_ROW(name, bytes)                                                                      \
+    { name, TARE_PLANE_ROW, 1, bytes }
 
 /* Planes that lie apart; the last block of a row may be partly filled. */
 #define APART(ID, name, block, is_packed, field_list, ...)                                         \
@@ -324,6 +336,10 @@ const tare_encoding tare_encoding_table[] = {
           ONCE("zero", 4), ELEMENTS("codes", 1, 1)),
     APART(MCF_INT4_ZERO, "mcf_int4_zero", 1, true, fields_int4_zero, ONCE("scale", 4),
           ONCE("zero", 4), ELEMENTS("codes", 2, 1)),
+    APART(INT8_ROWWISE, "int8_rowwise", 1, false, fields_int8_rowwise, ELEMENTS("codes", 1, 1),
+          EACH_ROW("scales", 2)),
+    APART(INT4_ROWWISE, "int4_rowwise", 1, false, fields_int4_rowwise, ELEMENTS("codes", 2, 1),
+          EACH_ROW("scales", 2)),
 };
 
 _Static_assert(sizeof tare_encoding_table / sizeof tare_encoding_table[0] == TARE_ENCODING_COUNT,

@@ -32,7 +32,9 @@ static tare_status to_little(const tare_model *m, size_t tensor, uint32_t plane,
     uint64_t within = t->planes[plane].offset - stored->planes[p].offset + offset;
     if (within % info->unit_bytes || n % info->unit_bytes)
         return tare_fail(err, TARE_ERR_ARG, "offset and size must be whole units of the plane");
-    tare_rows_mut rows = {.n_rows = 1, .cols = (uint64_t)n / info->unit_bytes * info->unit};
+    const uint64_t n_units = (uint64_t)n / info->unit_bytes;
+    tare_rows_mut rows = {.n_rows = 1, .cols = n_units * info->unit};
+    if (info->scope == TARE_PLANE_ROW) rows = (tare_rows_mut){.n_rows = n_units, .cols = 1};
     rows.planes[p] = buf;
     tare_swap_rows(&rows, encoding);
     return TARE_OK;

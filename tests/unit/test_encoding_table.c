@@ -71,7 +71,8 @@ static const expected_row expected[] = {
     {TARE_ENCODING_Q2_0, 64, 64, 18, "2x1 1x16"},
 };
 
-/* Formats whose planes lie apart: "unit:bytes" of each, '.' for one of the whole tensor. */
+/* Formats whose planes lie apart: "unit:bytes" of each, '.' for one of the whole tensor, '-' for
+ * one of each row. */
 static const struct {
     tare_encoding_id id;
     unsigned block;
@@ -87,6 +88,8 @@ static const struct {
     {TARE_ENCODING_MCF_INT4, 1, ".:4 2:1"},
     {TARE_ENCODING_MCF_INT8_ZERO, 1, ".:4 .:4 1:1"},
     {TARE_ENCODING_MCF_INT4_ZERO, 1, ".:4 .:4 2:1"},
+    {TARE_ENCODING_INT8_ROWWISE, 1, "1:1 -:2"},
+    {TARE_ENCODING_INT4_ROWWISE, 1, "2:1 -:2"},
 };
 
 static unsigned field_width(uint8_t type) {
@@ -149,6 +152,7 @@ static void test_planes_apart(void **state) {
             const tare_field *field = &e->fields[p];
             size_t at = strlen(planes);
             char unit[16] = ".";
+            if (e->planes[p].scope == TARE_PLANE_ROW) unit[0] = '-';
             if (e->planes[p].scope == TARE_PLANE_ELEMENTS)
                 snprintf(unit, sizeof unit, "%u", e->planes[p].unit);
             snprintf(planes + at, sizeof planes - at, "%s%s:%u", p ? " " : "", unit,
@@ -244,6 +248,9 @@ static void test_sizes(void **state) {
     assert_int_equal(planes[0], 4);
     assert_int_equal(planes[1], 4);
     assert_int_equal(planes[2], 5);
+    assert_int_equal(SIZE_OF(INT4_ROWWISE, planes, 2, 3, 5), TARE_OK); /* bytes belong to a row */
+    assert_int_equal(planes[0], 6 * 3);
+    assert_int_equal(planes[1], 6 * 2);
     /* Products are checked at every step. */
     assert_int_equal(SIZE_OF(U8, &n, UINT64_C(1) << 32, UINT64_C(1) << 32), TARE_ERR_LIMIT);
     assert_int_equal(SIZE_OF(U8, &n, UINT64_C(1) << 32, UINT64_C(1) << 32, 0), TARE_ERR_LIMIT);

@@ -132,6 +132,9 @@ static const plant plants[] = {
     {TARE_ENCODING_MCF_INT8_ZERO, 1, 0, 4, 0x7f800001, "data.scale", 0x7f7fffff},
     {TARE_ENCODING_MCF_INT4_ZERO, 0, 0, 4, 0xff800000, "data.scale", 0x7f7fffff},
     {TARE_ENCODING_MCF_INT4_ZERO, 1, 0, 4, 0x7f800000, "data.scale", 0x7f7fffff},
+    {TARE_ENCODING_INT8_ROWWISE, 1, 0, 2, 0x7c00, "data.scale", 0x7bff},
+    {TARE_ENCODING_INT8_ROWWISE, 1, 0, 2, 0x7e01, "data.scale", 0x03ff},
+    {TARE_ENCODING_INT4_ROWWISE, 1, 0, 2, 0xfc00, "data.scale", 0xfbff},
 };
 
 static void put(uint8_t *at, uint64_t bits, uint32_t width, bool is_big_endian) {
