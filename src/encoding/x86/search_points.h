@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The searches of iq_search.h in vectors. The steps of a walk over scales have a lane each; where
- * an elements' levels are no point of the codebook, the points of the list of neighbours have a
+ * the levels of a group are no point of the codebook, the points of its list of neighbours have a
  * lane each: what an element adds to their distances depends on its level alone, and a lookup in
  * the few values that are possible takes the place of the arithmetic. All sums stay in the order of
  * the scalar search. Written on the names of lanes_avx2.h or lanes_avx512.h. */
