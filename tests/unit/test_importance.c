@@ -448,6 +448,28 @@ static void strict_refuses_what_is_missing(void **state) {
     tear_down(&f);
 }
 
+/* llama-imatrix measures the output matrix on request, and token embeddings never. */
+static void a_usual_matrix_is_complete(void **state) {
+    (void)state;
+    static const char *const names[] = {"output.weight", "lm_head.weight"};
+    const tare_type_rule rule = {"^(output|lm_head|token_embd)",
+                                 tare_encoding_get(TARE_ENCODING_Q6_K)};
+    for (size_t i = 0; i < 2; i++) {
+        fixture f;
+        tare_plan *plan;
+        tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+        set_up(&f, names[i], "blk.0.attn_v.weight");
+        options.importance = f.importance;
+        options.rules = &rule;
+        options.n_rules = 1;
+        options.strict = true;
+        assert_int_equal(tare_plan_new(&plan, help_path("no.gguf"), f.made.model, &options, NULL),
+                         TARE_OK);
+        tare_plan_free(plan);
+        tear_down(&f);
+    }
+}
+
 static void check_plan(const char *experts, const char *plain, tare_encoding_id id, bool has_matrix,
                        const char *what, int64_t item) {
     fixture f;
@@ -487,6 +509,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(names_are_found_by_role, help_set_up, help_tear_down),
         cmocka_unit_test_setup_teardown(strict_refuses_what_is_missing, help_set_up,
                                         help_tear_down),
+        cmocka_unit_test_setup_teardown(a_usual_matrix_is_complete, help_set_up, help_tear_down),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, help_set_up, help_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
