@@ -248,7 +248,8 @@ static tare_status apply(restore *r, const entry *e, tare_stand_in *stand_in, ta
     if (encoding->kind == TARE_KIND_UNKNOWN) {
         tare_plane *plane = TARE_NEW(&m->arena, tare_plane);
         if (!plane) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
-        *plane = (tare_plane){at->file, at->offset, stand_in->stored.size_bytes};
+        uint64_t stored_bytes = t->n_elements ? stand_in->stored.size_bytes : 0;
+        *plane = (tare_plane){at->file, at->offset, stored_bytes};
         t->planes = plane;
         t->size_bytes = plane->size;
         t->foreign_type = (uint32_t)e->number;

@@ -214,7 +214,7 @@ void tare_plan_summarize(const tare_plan *plan, tare_plan_summary *out) {
     *out = (tare_plan_summary){.format = plan->format->name,
                                .n_tensors = plan->catalog.n_tensors,
                                .n_files = plan->files.n_files,
-                               .is_identity = plan->is_identity && !plan->format->has_one_form,
+                               .is_identity = plan->is_identity,
                                .is_directory = plan->files.is_directory};
     for (size_t i = 0; i < plan->catalog.n_tensors; i++)
         out->read_bytes += plan->in->catalog.tensors[plan->tensors[i].source].size_bytes;

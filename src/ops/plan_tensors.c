@@ -348,6 +348,7 @@ static bool is_identity(const decider *d) {
     const tare_convert_options *o = &p->options;
     const tare_layout *layout = p->catalog.layout; /* NULL: of another format */
     if (!layout || layout->version != p->format->version) return false;
+    if (p->format->has_one_form) return false; /* whatever form the input has */
     tare_byte_order order = layout->is_big_endian ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
     if (o->order != TARE_ORDER_KEEP && o->order != order) return false;
     if (o->alignment != 0 && o->alignment != layout->alignment) return false;

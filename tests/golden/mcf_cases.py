@@ -136,6 +136,10 @@ no("tensors-overlap", "two tensors that overlap",
 yes("tensors-shared", "two tensors of one place", Mcf().tensors(
     t(dims=(16,)), t(b"b", dims=(16,), same=0, size=0, data_size=64)), has={"tensors": 2})
 yes("tensor-unknown", "a type nobody knows", one(t(dtype=99, dims=(5,))))
+yes("tensor-unknown-empty", "a type nobody knows, without elements", one(t(dtype=99, dims=(0, 5))),
+    ("warning", "mcf.empty-tensor", "tensor 0+16", "tensor 0"))
+no("tensor-unknown-size", "a type nobody knows, without elements, but with bytes", one(
+    t(dtype=99, dims=(0, 5), size=8)), "CORRUPT", "tensor 0+32", "data_size", "tensor 0")
 no("names-twice", "two tensors of one name", Mcf().tensors(t(), t(), index_flags=2), "CORRUPT",
    "tensor 1", "duplicate", "tensor 1")
 yes("reserved", "a reserved field that is not 0", one(t(reserved=1)),
