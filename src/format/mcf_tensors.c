@@ -142,7 +142,7 @@ static tare_status set_unknown(index_reader *x, tare_tensor *t, const uint64_t *
                                const index_entry *e, tare_error *err) {
     TARE_TRY(tare_tensor_set(x->r->m, t, tare_encoding_get(TARE_ENCODING_UNKNOWN), dims, e->rank,
                              x->r->file, e->data_off, err));
-    if (t->n_elements == 0 && e->data_size)
+    if ((t->n_elements == 0) != (e->data_size == 0)) /* elements of any type take bytes */
         return fault(e, 32, TARE_ERR_CORRUPT, "data_size: not the size of the shape and type", err);
     tare_plane *plane = TARE_NEW(&x->r->m->arena, tare_plane);
     if (!plane) return tare_fail(err, TARE_ERR_NOMEM, "tensor");

@@ -140,6 +140,8 @@ yes("tensor-unknown-empty", "a type nobody knows, without elements", one(t(dtype
     ("warning", "mcf.empty-tensor", "tensor 0+16", "tensor 0"))
 no("tensor-unknown-size", "a type nobody knows, without elements, but with bytes", one(
     t(dtype=99, dims=(0, 5), size=8)), "CORRUPT", "tensor 0+32", "data_size", "tensor 0")
+no("tensor-unknown-none", "a type nobody knows, with elements, but without bytes", one(
+    t(dtype=99, dims=(), size=0)), "CORRUPT", "tensor 0+32", "data_size", "tensor 0")
 no("names-twice", "two tensors of one name", Mcf().tensors(t(), t(), index_flags=2), "CORRUPT",
    "tensor 1", "duplicate", "tensor 1")
 yes("reserved", "a reserved field that is not 0", one(t(reserved=1)),
