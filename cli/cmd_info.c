@@ -238,7 +238,10 @@ static void print_text(const tare_model *model, const char *path, const tare_rep
 static int run(int argc, const char **argv) {
     (void)argc;
     if (args.filter && regcomp(&pattern, args.filter, REG_EXTENDED | REG_NOSUB) != 0) {
-        return cli_usage(&cmd_info, "--filter: no regular expression");
+        char *safe = cli_escape_path(args.filter);
+        cli_usage(&cmd_info, "--filter: \"%s\" is not a regular expression", safe);
+        free(safe);
+        return CLI_USAGE;
     }
     if (args.sort && !args.is_metadata) args.is_tensors = true;
     if (args.filter && !args.is_metadata) args.is_tensors = true;

@@ -37,7 +37,8 @@ static bool parse_rule(const cli_command *command, tare_type_rule *rule, const c
     }
     rule->pattern = cli_copy(text, (size_t)(equals - text));
     if (regcomp(&regex, rule->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-        cli_usage(command, "--tensor-type: \"%s\": no regular expression", safe);
+        *strrchr(safe, '=') = '\0';
+        cli_usage(command, "--tensor-type: \"%s\" is not a regular expression", safe);
         goto out;
     }
     regfree(&regex);
@@ -152,7 +153,7 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
 
 typedef struct group {
     tare_tensor_action action;
-    const tare_encoding *from, *to;
+    const tare_encoding *from, *becomes, *to;
     uint64_t n_tensors, from_bytes, to_bytes;
 } group;
 
@@ -163,13 +164,14 @@ static group *group_tensors(const tare_plan *plan, size_t *n_groups) {
     size_t n = 0;
     for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
         size_t k = 0;
-        while (k < n &&
-               (groups[k].action != t.action || groups[k].from != t.from || groups[k].to != t.to)) {
+        while (k < n && (groups[k].action != t.action || groups[k].from != t.from ||
+                         groups[k].to != t.to || groups[k].becomes != t.becomes)) {
             k++;
         }
         if (k == n) {
             groups = cli_grow(groups, ++n, sizeof *groups);
-            groups[k] = (group){.action = t.action, .from = t.from, .to = t.to};
+            groups[k] =
+                (group){.action = t.action, .from = t.from, .becomes = t.becomes, .to = t.to};
         }
         groups[k].n_tensors++;
         groups[k].from_bytes += t.from_bytes;
@@ -179,9 +181,13 @@ static group *group_tensors(const tare_plan *plan, size_t *n_groups) {
     return groups;
 }
 
-static void types_text(char *buf, size_t size, const tare_encoding *from, const tare_encoding *to) {
+/* What is encoded and then carried has three types. */
+static void types_text(char *buf, size_t size, const tare_encoding *from,
+                       const tare_encoding *becomes, const tare_encoding *to) {
     if (from == to) {
         snprintf(buf, size, "%s", from->name);
+    } else if (becomes != from && becomes != to) {
+        snprintf(buf, size, "%s -> %s as %s", from->name, becomes->name, to->name);
     } else {
         snprintf(buf, size, "%s -> %s", from->name, to->name);
     }
@@ -197,7 +203,7 @@ static void print_groups(const tare_plan *plan) {
         snprintf(text, sizeof text, "%s tensor%s", cli_exact_text(groups[i].n_tensors).text,
                  groups[i].n_tensors == 1 ? " " : "s");
         cli_table_add(table, text);
-        types_text(text, sizeof text, groups[i].from, groups[i].to);
+        types_text(text, sizeof text, groups[i].from, groups[i].becomes, groups[i].to);
         cli_table_add(table, text);
         if (groups[i].from_bytes == groups[i].to_bytes) {
             snprintf(text, sizeof text, "%s", cli_size_text(groups[i].to_bytes).text);
@@ -240,6 +246,7 @@ static const tare_tensor_error *loss_at(const losses *l, size_t i) {
 }
 
 static void print_losses(const tare_plan *plan, const losses *l) {
+    if (l->n == 0) return;
     cli_table *table = cli_table_new("~TENSOR|TYPE|>RMSE/RMS|>MAX ERROR");
     tare_plan_tensor t;
     for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
@@ -248,7 +255,7 @@ static void print_losses(const tare_plan *plan, const losses *l) {
         if (!error) continue;
         name = cli_escape(t.name, false, 0);
         cli_table_add(table, name);
-        types_text(text, sizeof text, t.from, t.to);
+        types_text(text, sizeof text, t.from, t.becomes, t.to);
         cli_table_add(table, text);
         snprintf(text, sizeof text, "%#.3g", error->relative_rmse);
         cli_table_add(table, text);
@@ -293,8 +300,9 @@ static void print_summary(const outcome *o, const char *out_path) {
            sum.format, cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.write_bytes).text);
     if (sum.n_files > 1) printf(" in %zu files", sum.n_files);
-    if (o->write->mix)
-        printf(", %s, %.2f bits/weight", o->write->mix->mix->name, bits_a_weight(plan, o->in));
+    if (o->write->mix) printf(", %s", o->write->mix->mix->name);
+    double bits = bits_a_weight(plan, o->in);
+    if (o->write->mix && bits > 0) printf(", %.2f bits/weight", bits);
     fputs(sum.is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
     if (!sum.is_identity) print_groups(plan);
     free(name);
@@ -307,7 +315,7 @@ static void print_plan(const tare_plan *plan) {
         char *name = cli_escape(t.name, false, 0), text[80];
         cli_table_add(table, name);
         cli_table_add(table, action_names[t.action]);
-        types_text(text, sizeof text, t.from, t.to);
+        types_text(text, sizeof text, t.from, t.becomes, t.to);
         cli_table_add(table, text);
         cli_table_add(table, cli_size_text(t.from_bytes).text);
         cli_table_add(table, cli_size_text(t.to_bytes).text);
@@ -341,6 +349,7 @@ static struct json_t *json_plan_tensors(const outcome *o) {
         cli_json_str(entry, "name", t.name);
         cli_json_text(entry, "action", action_names[t.action]);
         cli_json_text(entry, "from", t.from->name);
+        cli_json_text(entry, "becomes", t.becomes->name);
         cli_json_text(entry, "to", t.to->name);
         cli_json_u64(entry, "from_bytes", t.from_bytes);
         cli_json_u64(entry, "to_bytes", t.to_bytes);
@@ -455,6 +464,9 @@ static int open_importance(tare_importance **out, const cli_command *command,
         return failed(NULL, &err, write->imatrix, report);
     if (in->n) tare_importance_select(*out, in->items, in->n, true);
     if (ex->n) tare_importance_select(*out, ex->items, ex->n, false);
+    if ((in->n || ex->n) && !tare_importance_at(*out, 0))
+        return cli_usage(command, "--%s-weights: no entry of the matrix is left",
+                         in->n ? "include" : "exclude");
     return 0;
 }
 

@@ -139,7 +139,8 @@ typedef enum tare_tensor_action {
 typedef struct tare_plan_tensor {
     tare_str name;
     const tare_encoding *from;
-    const tare_encoding *to;
+    const tare_encoding *becomes; /* what the tensor is in the output */
+    const tare_encoding *to;      /* as what it is stored: `becomes`, or what carries that */
     tare_tensor_action action;
     uint64_t from_bytes, to_bytes;
     uint32_t file; /* index of the output file */

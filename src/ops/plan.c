@@ -228,6 +228,7 @@ bool tare_plan_tensor_at(const tare_plan *plan, size_t i, tare_plan_tensor *out)
     const tare_tensor *to = &plan->catalog.tensors[i];
     *out = (tare_plan_tensor){.name = to->name,
                               .from = from->encoding,
+                              .becomes = planned->becomes->encoding,
                               .to = to->encoding,
                               .action = planned->action,
                               .from_bytes = from->size_bytes,

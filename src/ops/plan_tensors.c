@@ -31,6 +31,7 @@ typedef struct decider {
     bool *is_dropped;
     const char *loss; /* of the first tensor that loses something; NULL: none does */
     size_t loss_tensor;
+    size_t n_repacked;
 } decider;
 
 static const tare_tensor *source_tensor(const decider *d, size_t i) {
@@ -262,9 +263,7 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     TARE_TRY(tare_plan_can_repack(out, p, i, err));
     if (!*out) return TARE_OK;
     *to = other;
-    tare_finding f = finding(d, i, TARE_LEVEL_INFO, "convert.repacked");
-    tare_report_addf(p->options.report, &f, "%s repacked to %s: the same codes and scales",
-                     t->encoding->name, other->name);
+    d->n_repacked++;
     return TARE_OK;
 }
 
@@ -393,6 +392,15 @@ static tare_status check_rules(const decider *d, tare_error *err) {
     return tare_fail(err, TARE_ERR_UNSUPPORTED, "a tensor type rule decides for no tensor");
 }
 
+/* Once for all tensors: which they are, their actions tell. */
+static void report_repacked(const decider *d) {
+    if (d->n_repacked == 0) return;
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.repacked");
+    tare_report_addf(d->plan->options.report, &f,
+                     "repacked is without loss: the same codes and scales in the order of the "
+                     "target's type");
+}
+
 /* Under `strict` the first loss is an error. */
 static tare_status check_loss(const decider *d, tare_error *err) {
     if (!d->plan->options.strict || !d->loss) return TARE_OK;
@@ -433,6 +441,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
         size_t at = p->catalog.n_tensors++;
         TARE_TRY(decide(d, i, &p->tensors[at], &p->catalog.tensors[at], err));
     }
+    report_repacked(d);
     return check_loss(d, err);
 }
 

@@ -104,7 +104,7 @@ bad("dat-twice", "two entries of one name",
 bad("dat-chunks", "chunks below zero", Dat(1).entry("a", 1, (1.0,)).end(-1, ""), "CORRUPT",
     "chunks", "number of chunks")
 bad("dat-dataset-long", "a name of the dataset beyond the end",
-    Dat(1).entry("a", 1, (1.0,)).end(1, "x", length=2), "TRUNCATED", "dataset", "dataset")
+    Dat(1).entry("a", 1, (1.0,)).end(1, "x", length=2), "TRUNCATED", "dataset", "length of a name")
 bad("dat-dataset-negative", "a length below zero",
     Dat(1).entry("a", 1, (1.0,)).end(1, "x", length=-2), "CORRUPT", "dataset", "dataset")
 bad("empty", "a file of no bytes", b"", "TRUNCATED", 0, "empty")

@@ -240,7 +240,7 @@ static void impossible_fields_are_named(void **state) {
     check_changed(VALUES + 8, 0x7FC00000, TARE_ERR_CORRUPT, VALUES + 8, "not finite");
     check_changed(VALUES + 4, 0xFF800000, TARE_ERR_CORRUPT, VALUES + 4, "not finite");
     check_changed(CHUNKS, UINT32_MAX, TARE_ERR_CORRUPT, CHUNKS, "chunks");
-    check_changed(DATASET, 10, TARE_ERR_TRUNCATED, DATASET, "dataset");
+    check_changed(DATASET, 10, TARE_ERR_TRUNCATED, DATASET, "too short for it");
     check_refused("", 0, TARE_ERR_TRUNCATED, 0, "empty");
     check_refused("\x93NUMPY\x01\0v\0{'descr'", 18, TARE_ERR_UNSUPPORTED, TARE_NO_OFFSET, "NumPy");
 }
