@@ -25,56 +25,89 @@ typedef struct subject {
     bool is_weighted;
 } subject;
 
-static void compare_rows(check *s, const subject *of, size_t n_rows, size_t cols, int fill,
-                         int offset) {
-    tare_rows_mut rows = {.n_rows = n_rows, .cols = cols}, expected_rows = rows;
-    size_t n = n_rows * cols, size = check_planes(&rows, of->e, NULL);
-    float *src = (void *)check_place(&s->in, n * sizeof(float), offset);
-    float *importance = (void *)check_place(&s->importance, cols * sizeof(float), offset);
+/* One input and the bytes that the reference makes of it. The reference searches slowly, so that
+ * one sample serves all places from which a kernel is called. */
+typedef struct sample {
+    const subject *of;
+    size_t n_rows, cols, size; /* size in bytes, encoded */
+    int fill;
+    float *src, *importance; /* where they lie now; importance: NULL if it is not weighted */
+    const uint8_t *expected;
+} sample;
+
+static sample take_rows(check *s, const subject *of, size_t n_rows, size_t cols, int fill) {
+    tare_rows_mut rows = {.n_rows = n_rows, .cols = cols};
+    size_t size = check_planes(&rows, of->e, NULL);
     uint8_t *expected = check_place_output(&s->expected, size, 0, 0xaa);
-    uint8_t *dst = check_place_output(&s->out, size, offset, 0x55);
-    check_fill_floats(s, src, n, fill);
-    if (of->is_weighted)
-        check_fill_floats(s, importance, cols, fill % 3 ? CHECK_POSITIVE : CHECK_ORDINARY);
-    const float *weights = of->is_weighted ? importance : NULL;
-    check_planes(&rows, of->e, dst);
-    check_planes(&expected_rows, of->e, expected);
-    encode_call reference = {of->reference, expected_rows, src, weights};
-    encode_call kernel = {of->kernel, rows, src, weights};
-    call_encode(&reference);
-    if (!check_call(s, call_encode, &kernel)) {
-        check_fail(s, "n=%zu fill=%s offset=%d", n, check_float_fill_name(fill), offset);
-        return;
+    sample m = {.of = of, .n_rows = n_rows, .cols = cols, .size = size, .fill = fill};
+    m.expected = expected;
+    m.src = (void *)check_place(&s->in, n_rows * cols * sizeof(float), 0);
+    check_fill_floats(s, m.src, n_rows * cols, fill);
+    if (of->is_weighted) {
+        m.importance = (void *)check_place(&s->importance, cols * sizeof(float), 0);
+        check_fill_floats(s, m.importance, cols, fill % 3 ? CHECK_POSITIVE : CHECK_ORDINARY);
     }
-    if (!check_canaries(s, dst, size, offset)) return;
-    for (size_t i = 0; i < size; i++) {
-        if (dst[i] == expected[i]) continue;
-        check_fail(s, "n=%zu fill=%s offset=%d byte %zu is %02x, expected %02x", n,
-                   check_float_fill_name(fill), offset, i, dst[i], expected[i]);
-        return;
-    }
+    check_planes(&rows, of->e, expected);
+    call_encode(&(encode_call){of->reference, rows, m.src, m.importance});
+    return m;
 }
 
-/* n elements in one row, or with importance in rows of a block, which then share it. */
-static void compare(check *s, const subject *of, size_t n, int fill, int offset) {
-    size_t cols = of->is_weighted && offset % 2 && n > 0 ? of->e->block : n;
-    compare_rows(s, of, n > 0 ? n / cols : 1, cols, fill, offset);
-}
-
-/* Super-blocks are searched slowly by the reference, and are taken in batches of 16: less of them.
+/* n blocks in one row; with importance, every other time in rows of a block, which then share it.
  */
+static sample take_blocks(check *s, const subject *of, size_t n, int fill) {
+    size_t block = of->e->block;
+    bool is_narrow = of->is_weighted && n > 0 && (n + (size_t)fill) % 2;
+    return take_rows(s, of, is_narrow ? n : 1, is_narrow ? block : n * block, fill);
+}
+
+static void move_floats(const check_region *r, float **floats, size_t n, int offset) {
+    uint8_t *to = check_place(r, n * sizeof(float), offset);
+    memmove(to, *floats, n * sizeof(float));
+    *floats = (void *)to;
+}
+
+/* Calls the kernel with all it reads and writes at an offset. */
+static void compare(check *s, sample *m, int offset) {
+    tare_rows_mut rows = {.n_rows = m->n_rows, .cols = m->cols};
+    size_t n = m->n_rows * m->cols;
+    const char *fill = check_float_fill_name(m->fill);
+    uint8_t *dst = check_place_output(&s->out, m->size, offset, 0x55);
+    move_floats(&s->in, &m->src, n, offset);
+    if (m->importance) move_floats(&s->importance, &m->importance, m->cols, offset);
+    check_planes(&rows, m->of->e, dst);
+    encode_call kernel = {m->of->kernel, rows, m->src, m->importance};
+    if (!check_call(s, call_encode, &kernel)) {
+        check_fail(s, "n=%zu fill=%s offset=%d", n, fill, offset);
+        return;
+    }
+    if (!check_canaries(s, dst, m->size, offset)) return;
+    for (size_t i = 0; i < m->size; i++) {
+        if (dst[i] == m->expected[i]) continue;
+        check_fail(s, "n=%zu fill=%s offset=%d byte %zu is %02x, expected %02x", n, fill, offset, i,
+                   dst[i], m->expected[i]);
+        return;
+    }
+}
+
+/* Super-blocks are taken in batches of 16, and their reference is the slowest: each fill has a
+ * third of their lengths, each at an offset of its own. */
 static void sweep(check *s, const subject *of) {
     size_t block = of->e->block, most = block == 1 ? 300 : block < 256 ? 40 : 18;
-    int step = block < 256 ? 1 : 9;
+    bool is_super = block >= 256;
     for (int fill = 0; check_float_fill_name(fill); fill++) {
-        for (size_t n = 0; n <= most; n += n < 8 || block < 256 ? 1 : 2) {
-            compare(s, of, n * block, fill, CHECK_AT_PAGE_END);
-            compare(s, of, n * block, fill, (int)(n * 5 % 64));
+        for (size_t n = is_super ? (size_t)fill % 3 : 0; n <= most; n += is_super ? 3 : 1) {
+            sample m = take_blocks(s, of, n, fill);
+            compare(s, &m, CHECK_AT_PAGE_END);
+            compare(s, &m, (int)(n * 5 + (size_t)fill * 11) % 64);
         }
-        for (int offset = 0; offset < 64; offset += step) compare(s, of, 17 * block, fill, offset);
+        if (is_super) continue;
+        sample m = take_blocks(s, of, 17, fill);
+        for (int offset = 0; offset < 64; offset++) compare(s, &m, offset);
         if (block == 1 || !of->e->is_edge_padded) continue;
-        for (size_t cols = 1; cols < 5 * block; cols += cols < 70 ? 1 : 29)
-            compare_rows(s, of, 3, cols, fill, cols % 2 ? CHECK_AT_PAGE_END : (int)(cols % 64));
+        for (size_t cols = 1; cols < 5 * block; cols += cols < 70 ? 1 : 29) {
+            m = take_rows(s, of, 3, cols, fill);
+            compare(s, &m, cols % 2 ? CHECK_AT_PAGE_END : (int)(cols % 64));
+        }
     }
 }
 
