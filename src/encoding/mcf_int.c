@@ -17,12 +17,6 @@ static size_t codes_plane(const form *f) {
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-static int code_at(const uint8_t *codes, size_t i, int bits) {
-    if (bits == 8) return (int8_t)codes[i];
-    int nibble = codes[i / 2] >> (i % 2 * 4) & 15;
-    return (nibble ^ 8) - 8;
-}
-
 void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_zero) {
     const form f = {bits, has_zero};
     const uint8_t *codes = src->planes[codes_plane(&f)];
@@ -30,7 +24,7 @@ void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_z
     float zero = has_zero ? tare_f32_of_bits(tare_load_le32(src->planes[1])) : 0;
     size_t n = tare_rows_count(src);
     for (size_t i = 0; i < n; i++) {
-        float code = (float)code_at(codes, i, bits);
+        float code = (float)tare_code_at(codes, i, bits);
         tare_put_f32(dst, i, scale * (has_zero ? code - zero : code));
     }
 }
@@ -60,15 +54,6 @@ static int rounded(float t, int low, int high) {
     return t < (float)low ? low : t > (float)high ? high : (int)t;
 }
 
-static void put_code(uint8_t *codes, size_t i, int code, int bits) {
-    if (bits == 8)
-        codes[i] = (uint8_t)code;
-    else if (i % 2 == 0)
-        codes[i / 2] = (uint8_t)(code & 15);
-    else
-        codes[i / 2] |= (uint8_t)((code & 15) << 4);
-}
-
 /* With a zero point, 0 has a code of its own: bounds that leave it out are moved to it. */
 static void encode(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
                    const form *f) {
@@ -87,7 +72,7 @@ static void encode(const tare_rows_mut *dst, const float *src, const tare_encode
         float v = tare_get_f32(src, i);
         v = v < b.min ? b.min : v > b.max ? b.max : v;
         int code = scale > 0 ? rounded(v / scale + zero, low, top) : 0;
-        put_code(dst->planes[codes_plane(f)], i, code, f->bits);
+        tare_put_code(dst->planes[codes_plane(f)], i, code, f->bits);
     }
 }
 

@@ -74,4 +74,24 @@ static inline uint8_t tare_low_byte_of_f32(float f) {
     return f >= -2147483648.0f && f < 2147483648.0f ? (uint8_t)((uint32_t)(int32_t)f & 0xff) : 0;
 }
 
+/* ---- signed codes ---------------------------------------------------------------------------- */
+
+/* Code i of a run of codes in two's complement: of 8 bits, or of 4, two a byte, the first in the
+ * low half. */
+static inline int tare_code_at(const uint8_t *codes, size_t i, int bits) {
+    if (bits == 8) return (int8_t)codes[i];
+    int nibble = codes[i / 2] >> (i % 2 * 4) & 15;
+    return (nibble ^ 8) - 8;
+}
+
+/* Puts it. Codes are put in their order, as the first one of a byte clears the second. */
+static inline void tare_put_code(uint8_t *codes, size_t i, int code, int bits) {
+    if (bits == 8)
+        codes[i] = (uint8_t)code;
+    else if (i % 2 == 0)
+        codes[i / 2] = (uint8_t)(code & 15);
+    else
+        codes[i / 2] |= (uint8_t)((code & 15) << 4);
+}
+
 #endif

@@ -6,19 +6,13 @@
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-static int code_at(const uint8_t *codes, size_t i, int bits) {
-    if (bits == 8) return (int8_t)codes[i];
-    int nibble = codes[i / 2] >> (i % 2 * 4) & 15;
-    return (nibble ^ 8) - 8;
-}
-
 static void decode(float *dst, const tare_rows *src, int bits) {
     size_t cols = (size_t)src->cols, at = 0;
     for (uint64_t r = 0; r < src->n_rows; r++) {
         const uint8_t *codes = src->planes[0] + r * tare_rowwise_bytes(cols, bits);
         float scale = tare_f32_of_f16(tare_load_le16(src->planes[1] + r * 2));
         for (size_t i = 0; i < cols; i++, at++)
-            tare_put_f32(dst, at, scale * (float)code_at(codes, i, bits));
+            tare_put_f32(dst, at, scale * (float)tare_code_at(codes, i, bits));
     }
 }
 
@@ -37,13 +31,7 @@ void tare_rowwise_put(uint8_t *codes, const float *src, size_t from, size_t n, f
                       int bits) {
     float top = (float)tare_rowwise_top(bits);
     for (size_t i = 0; i < n; i++) {
-        int code = tare_rowwise_code(tare_get_f32(src, from + i), scale, top);
-        if (bits == 8)
-            codes[i] = (uint8_t)code;
-        else if (i % 2 == 0)
-            codes[i / 2] = (uint8_t)(code & 15);
-        else
-            codes[i / 2] |= (uint8_t)((code & 15) << 4);
+        tare_put_code(codes, i, tare_rowwise_code(tare_get_f32(src, from + i), scale, top), bits);
     }
 }
 
