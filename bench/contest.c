@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See contest.h. */
+#include "contest.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+enum { GGML_TYPES = 43 }; /* numbers that ggml gives to types */
+
+void bench_die(const char *what) {
+    fprintf(stderr, "bench: %s\n", what);
+    exit(1);
+}
+
+void bench_load_ggml(bench_ggml *ggml, const char *path) {
+    void *library = dlopen(path, RTLD_NOW);
+    if (!library) bench_die(dlerror());
+    void *traits = dlsym(library, "ggml_get_type_traits");
+    void *quantize = dlsym(library, "ggml_quantize_chunk");
+    if (!traits || !quantize) bench_die("the library is not ggml's");
+    memcpy(&ggml->traits, &traits, sizeof traits);
+    memcpy(&ggml->quantize, &quantize, sizeof quantize);
+}
+
+int bench_ggml_type(const bench_ggml *ggml, const tare_encoding *e) {
+    for (int i = 0; ggml->traits && i < GGML_TYPES; i++) {
+        const char *name = ggml->traits(i)->type_name;
+        if (name && strcasecmp(name, e->name) == 0) return i;
+    }
+    return -1;
+}
+
+void *bench_room(size_t n) {
+    void *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096);
+    if (!p) bench_die("no memory");
+    memset(p, 1, n);
+    return p;
+}
+
+void bench_fill(float *values, size_t n) {
+    uint64_t random = 1;
+    for (size_t i = 0; i < n; i++) {
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int32_t sum = (int32_t)(random >> 48) + (int32_t)(random >> 32 & 0xffff) - 65535;
+        values[i] = (float)sum * 0x1p-20f;
+    }
+}
+
+bool bench_is_wanted(const tare_encoding *e, char **names, int n) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], e->name) == 0) return true;
+    return n == 0;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double speed(const bench_contest *c, int who) {
+    unsigned count = 0;
+    double start = now(), time;
+    do {
+        c->work(c->subject, who, c->n);
+        count++;
+        time = now() - start;
+    } while (time < 1e-3);
+    return (double)c->n * count / time;
+}
+
+static int by_value(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+void bench_measure(double *median, const bench_contest *c) {
+    double speeds[BENCH_MOST_CONTENDERS][BENCH_MOST_RUNS];
+    for (int run = 0; run < c->n_runs; run++)
+        for (int who = 0; who < c->n_contenders; who++)
+            if (c->takes_part[who]) {
+                c->prepare(who);
+                speeds[who][run] = speed(c, who);
+            }
+    for (int who = 0; who < c->n_contenders; who++) {
+        median[who] = 0;
+        if (!c->takes_part[who]) continue;
+        qsort(speeds[who], (size_t)c->n_runs, sizeof(double), by_value);
+        median[who] = speeds[who][c->n_runs / 2];
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the benchmarks of decoders and encoders share: contenders measured in turns, memory, and the
+ * functions of ggml's library to compare with. */
+#ifndef TARE_BENCH_CONTEST_H
+#define TARE_BENCH_CONTEST_H
+
+#include <tare/tare.h>
+
+/* What ggml's header declares, as far as it is used here. */
+struct ggml_type_traits {
+    const char *type_name;
+    int64_t block, block_interleave;
+    size_t block_bytes;
+    bool is_quantized;
+    void (*to_float)(const void *src, float *dst, int64_t n);
+};
+
+typedef struct bench_ggml {
+    const struct ggml_type_traits *(*traits)(int type); /* NULL: no library was named */
+    size_t (*quantize)(int type, const float *src, void *dst, int64_t start, int64_t n_rows,
+                       int64_t cols, const float *importance);
+} bench_ggml;
+
+_Noreturn void bench_die(const char *what);
+void bench_load_ggml(bench_ggml *ggml, const char *path);
+/* ggml's number for a type; -1: it has none, or there is no library. */
+int bench_ggml_type(const bench_ggml *ggml, const tare_encoding *e);
+
+/* n bytes that have been written, at a page. */
+void *bench_room(size_t n);
+/* n numbers, about normal: sums of two even ones. */
+void bench_fill(float *values, size_t n);
+/* Whether a type is among the names; no names: all are. */
+bool bench_is_wanted(const tare_encoding *e, char **names, int n);
+
+enum { BENCH_MOST_CONTENDERS = 4, BENCH_MOST_RUNS = 15 };
+
+/* Contenders over one piece of work of n elements. */
+typedef struct bench_contest {
+    void (*prepare)(int who); /* outside of what is measured */
+    void (*work)(const void *subject, int who, size_t n);
+    const void *subject;
+    size_t n;
+    int n_contenders, n_runs;
+    bool takes_part[BENCH_MOST_CONTENDERS];
+} bench_contest;
+
+/* Elements a second: the median of runs, each of at least a millisecond, that alternate; 0 for
+ * those that take no part. */
+void bench_measure(double *median, const bench_contest *c);
+
+#endif
