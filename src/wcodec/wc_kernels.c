@@ -154,12 +154,16 @@ void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
-    (void)cpu;
     *k = (tare_wc_kernels){
         .decode = tare_wc_decode_c,
         .encode = tare_wc_encode_c,
         .count_bytes = tare_wc_count_bytes_c,
     };
+#if defined(__x86_64__) && !defined(TARE_NO_SIMD)
+    tare_wc_kernels_init_x86(k, cpu);
+#else
+    (void)cpu;
+#endif
 }
 
 static tare_wc_kernels kernels;

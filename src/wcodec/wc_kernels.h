@@ -38,7 +38,7 @@ typedef struct tare_wc_put_job {
 } tare_wc_put_job;
 
 typedef struct tare_wc_kernels {
-    /* Jobs that share nothing; up to 4 run side by side. No trellis. */
+    /* Jobs that share nothing; at most 4, which run side by side. No trellis. */
     void (*decode)(tare_wc_job *jobs, unsigned n_jobs);
     void (*encode)(tare_wc_put_job *jobs, unsigned n_jobs);
     /* counts[byte] += how often it occurs. */
@@ -47,6 +47,8 @@ typedef struct tare_wc_kernels {
 
 /* Fills *k for a CPU mask, so that a test can ask for less than the host has. */
 void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu);
+/* Overrides those of x86; from src/wcodec/x86. */
+void tare_wc_kernels_init_x86(tare_wc_kernels *k, unsigned cpu);
 /* The library's own table, for the mask in force. */
 const tare_wc_kernels *tare_wc_kernels_get(void);
 

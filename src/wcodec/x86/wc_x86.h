@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What each file of the codec's kernels puts into the table. */
+#ifndef TARE_WCODEC_X86_H
+#define TARE_WCODEC_X86_H
+
+#include "wcodec/wc_kernels.h"
+
+void tare_wc_kernels_use_decode_vbmi2(tare_wc_kernels *k);
+
+#endif
