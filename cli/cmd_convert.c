@@ -70,6 +70,21 @@ static const cli_option options[] = {
     {0},
 };
 
+/* The test of the help holds these names against those that completion offers. */
+static const char *topic_row(size_t i, const char **what) {
+    static const char *const rows[][2] = {
+        {"any format", "f64 f32 f16 bf16 f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz f4 (carried as "
+                       "integers where the format lacks them)"},
+        {"gguf", "q8_0 q5_1 q5_0 q4_1 q4_0 q6_k q5_k q4_k q3_k q2_k q2_0 q1_0 iq4_xs iq4_nl iq3_s "
+                 "iq3_xxs iq2_s iq2_xs iq2_xxs iq1_m iq1_s tq2_0 tq1_0 mxfp4 nvfp4"},
+        {"mcf", "q8 q4 k6 k4 k3 k2 mcf_int8 mcf_int8_zero mcf_int4 mcf_int4_zero"},
+        {"infq", "int8_rowwise int4_rowwise (elsewhere with --opaque)"},
+    };
+    if (i >= sizeof rows / sizeof *rows) return NULL;
+    *what = rows[i][1];
+    return rows[i][0];
+}
+
 static int run(int argc, const char **argv) {
     (void)argc;
     tare_report *report = tare_report_new();
@@ -103,6 +118,7 @@ const cli_command cmd_convert = {
                  {"tare convert in.gguf - --to safetensors | ssh host 'cat > m.safetensors'",
                   "through a pipe"}},
     .options = options,
+    .topic = {"Types", topic_row},
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_FILE,

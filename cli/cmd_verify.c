@@ -92,6 +92,8 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     printf(", %s tensor%s, %s", cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.file_bytes).text);
     if (args.is_deep && !sum.is_truncated) fputs(", all data read", stdout);
+    if (args.manifest && is_good) fputs(", as its manifest says", stdout);
+    if (args.write_manifest) fputs(", manifest written", stdout);
     if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
     if (n_warnings) printf("; %zu warning%s", n_warnings, cli_plural(n_warnings));
     fputc('\n', stdout);

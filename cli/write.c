@@ -70,6 +70,18 @@ static void name_type(tare_error *err, char *buf, size_t size, const tare_conver
     err->what = buf;
 }
 
+/* The same for a type that the output's format lacks; where rules or a mix may have asked for it,
+ * the tensor that the error names tells which. */
+static void name_target(tare_error *err, char *buf, size_t size, const tare_convert_options *o,
+                        const char *out_path) {
+    static const char words[] = "the target cannot hold the type that is asked for; ";
+    if (strncmp(err->what, words, sizeof words - 1) != 0) return;
+    bool is_one = o->type && o->n_rules == 0 && !o->mix;
+    snprintf(buf, size, "%s cannot hold %s; %s", o->to ? o->to : tare_format_of_path(out_path),
+             is_one ? o->type->name : "the type that is asked for", err->what + sizeof words - 1);
+    err->what = buf;
+}
+
 /* The formats that can be written, for --to. */
 static int no_format(const cli_command *command) {
     char names[160] = "";
@@ -527,7 +539,10 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     }
     o.plan = plan;
     if (status == TARE_OK) tell(&o);
-    if (status != TARE_OK) name_type(&err, words, sizeof words, &options);
+    if (status != TARE_OK) {
+        name_type(&err, words, sizeof words, &options);
+        name_target(&err, words, sizeof words, &options, out_path);
+    }
     code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
 out:
     tare_plan_free(plan);
