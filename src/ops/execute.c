@@ -135,17 +135,13 @@ static tare_status init_spans(tare_spans *spans, const tare_plan *plan, const ta
     return TARE_OK;
 }
 
-static bool is_encoded(const tare_plan *plan, size_t tensor) {
-    tare_tensor_action action = plan->tensors[tensor].action;
-    return action != TARE_ACTION_COPY && action != TARE_ACTION_CARRY;
-}
-
 /* Where the planes of tensors begin that have several. */
 static tare_status place_planes(tare_execution *x, tare_error *err) {
     const tare_plan *p = x->plan;
     bool has_any = false;
     for (size_t i = 0; i < p->catalog.n_tensors; i++)
-        has_any |= is_encoded(p, i) && p->tensors[i].becomes->encoding->n_planes > 1;
+        has_any |=
+            tare_planned_is_made(&p->tensors[i]) && p->tensors[i].becomes->encoding->n_planes > 1;
     if (!has_any) return TARE_OK;
     x->planes = tare_alloc(p->options.allocator, p->catalog.n_tensors * sizeof *x->planes);
     if (!x->planes) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
@@ -180,7 +176,8 @@ static tare_status add_extent(tare_execution *x, const tare_extent *e, tare_erro
     job j = {.file = e->file, .offset = e->offset, .size = e->size, .item = e->item};
     switch (e->kind) {
     case TARE_EXTENT_TENSOR:
-        return is_encoded(x->plan, e->item) ? add_encoded(x, e, err) : add_copied(x, e, err);
+        return tare_planned_is_made(&x->plan->tensors[e->item]) ? add_encoded(x, e, err)
+                                                                : add_copied(x, e, err);
     case TARE_EXTENT_RESOURCE:
         j.kind = JOB_RESOURCE;
         break;

@@ -22,6 +22,11 @@ typedef struct tare_planned {
     const float *importance; /* a row for each slice; NULL: none */
 } tare_planned;
 
+/* Whether the bytes of a tensor are made anew, and not those of the input. */
+static inline bool tare_planned_is_made(const tare_planned *t) {
+    return t->action != TARE_ACTION_COPY && t->action != TARE_ACTION_CARRY;
+}
+
 struct tare_plan {
     const tare_model *in;
     tare_convert_options options;

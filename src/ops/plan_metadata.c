@@ -13,10 +13,6 @@
 #define QUANTIZATION_NOW     2 /* of ggml's block formats */
 #define ADDED_KEYS           3 /* the file type, this version, the record of carried tensors */
 
-static bool is_recoded(const tare_planned *t) {
-    return t->action != TARE_ACTION_COPY && t->action != TARE_ACTION_CARRY;
-}
-
 /* How a shard set was cut says nothing about the model that is written. */
 static bool is_split_key(const tare_metadata *m) {
     return m->space == TARE_KEYS_MODEL &&
@@ -151,7 +147,7 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     const tare_mix *mix = plan->format == &tare_format_gguf ? mix_of(plan) : NULL;
     bool recodes = mix_of(plan) != NULL, has_blocks = mix != NULL;
     for (size_t i = 0; i < c->n_tensors; i++) {
-        if (!is_recoded(&plan->tensors[i])) continue;
+        if (!tare_planned_is_made(&plan->tensors[i])) continue;
         recodes = true;
         has_blocks |= plan->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
     }
