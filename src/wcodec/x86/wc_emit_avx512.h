@@ -7,25 +7,28 @@
 
 #include <immintrin.h>
 
-#include "wcodec/wc_kernels.h"
+#include "wcodec/x86/wc_block.h"
 
-enum { WC_BLOCK = 256, WC_BLOCK_STEPS = WC_BLOCK / TARE_WC_LANES };
+/* Those of step i. */
+static inline __m512i symbols_at(const uint8_t *symbols, unsigned i) {
+    return _mm512_loadu_si512(symbols + i * TARE_WC_LANES);
+}
 
-static inline void emit_nibbles(const tare_wc_job *job, uint32_t p, const __m512i *symbols) {
+static inline void emit_nibbles(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
     uint8_t *dst = job->dst + p / 2;
     for (unsigned i = 0; i < WC_BLOCK_STEPS; i += 2) {
-        __m512i upper = _mm512_slli_epi16(symbols[i + 1], 4);
-        _mm512_storeu_si512(dst + 32 * i, _mm512_or_si512(symbols[i], upper));
+        __m512i upper = _mm512_slli_epi16(symbols_at(symbols, i + 1), 4);
+        _mm512_storeu_si512(dst + 32 * i, _mm512_or_si512(symbols_at(symbols, i), upper));
     }
 }
 
 /* Four symbols make three bytes: pairs to 12 bits, pairs of these to 24, then without gaps. */
-static inline void emit_sixes(const tare_wc_job *job, uint32_t p, const __m512i *symbols) {
+static inline void emit_sixes(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
     uint8_t *dst = job->dst + p / 4 * 3, order[64] = {0};
     for (unsigned i = 0; i < 48; i++) order[i] = (uint8_t)(i / 3 * 4 + i % 3);
     const __m512i to = _mm512_loadu_si512(order);
     for (unsigned i = 0; i < WC_BLOCK_STEPS; i++) {
-        __m512i v = _mm512_maddubs_epi16(symbols[i], _mm512_set1_epi16(64 << 8 | 1));
+        __m512i v = _mm512_maddubs_epi16(symbols_at(symbols, i), _mm512_set1_epi16(64 << 8 | 1));
         v = _mm512_madd_epi16(v, _mm512_set1_epi32(4096 << 16 | 1));
         v = _mm512_permutexvar_epi8(to, v);
         _mm512_mask_storeu_epi8(dst + 48 * i, (UINT64_C(1) << 48) - 1, v);
@@ -52,22 +55,6 @@ static inline __m512i group_bits(const uint8_t *group, uint32_t p, unsigned widt
     }
 }
 
-/* Where the parts of a value stand: top << shift | low & keep | low << to_sign & sign. */
-typedef struct layout {
-    __m128i shift, to_sign;
-    uint16_t keep, sign;
-} layout;
-
-static inline layout layout_of(const tare_wc_job *job) {
-    unsigned k = job->rule->k, is_sign = job->rule->form == TARE_WC_SIGN;
-    return (layout){
-        .shift = _mm_cvtsi32_si128((int)(k - is_sign)),
-        .to_sign = _mm_cvtsi32_si128((int)(job->item - k)),
-        .keep = (uint16_t)((1u << (k - is_sign)) - 1),
-        .sign = (uint16_t)(is_sign << (job->item - 1)),
-    };
-}
-
 /* keep and sign repeated to fill their vectors; shifts of 16 bits move no bit of a byte into its
  * neighbour that stays. */
 static inline __m512i put_together(const layout *l, __m512i top, __m512i low, __m512i keep,
@@ -80,22 +67,17 @@ static inline __m512i put_together(const layout *l, __m512i top, __m512i low, __
 /* ---- values of 8 bits ------------------------------------------------------------------------ */
 
 /* One group has all bits, and the symbol is the top. */
-static inline void emit_plain(const tare_wc_job *job, uint32_t p, const __m512i *symbols,
+static inline void emit_plain(const tare_wc_job *job, uint32_t p, const uint8_t *symbols,
                               unsigned width) {
     const __m512i keep = _mm512_set1_epi8((char)((1 << width) - 1));
     const __m512i up = _mm512_set1_epi16((short)width);
     for (unsigned i = 0; i < WC_BLOCK_STEPS; i++) {
         uint32_t at = p + i * TARE_WC_LANES;
         __m512i low = group_raw(job->groups[0], at, width);
-        __m512i top = _mm512_sllv_epi16(symbols[i], up);
+        __m512i top = _mm512_sllv_epi16(symbols_at(symbols, i), up);
         /* keep ? low : top */
         _mm512_storeu_si512(job->dst + at, _mm512_ternarylogic_epi32(keep, low, top, 0xca));
     }
-}
-
-static inline bool is_plain(const tare_wc_job *job) {
-    return job->rule->form == TARE_WC_PLAIN && !job->rule->has_map && job->n_groups == 1 &&
-           job->rule->k == job->widths[0];
 }
 
 static inline __m512i low_bytes(const tare_wc_job *job, uint32_t p) {
@@ -109,7 +91,7 @@ static inline __m512i low_bytes(const tare_wc_job *job, uint32_t p) {
     return low;
 }
 
-static inline void emit_bytes(const tare_wc_job *job, uint32_t p, const __m512i *symbols) {
+static inline void emit_bytes(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
     const layout l = layout_of(job);
     const __m512i keep = _mm512_set1_epi8((char)l.keep), sign = _mm512_set1_epi8((char)l.sign);
     __m256i map_low = _mm512_cvtepi16_epi8(_mm512_loadu_si512(job->rule->map));
@@ -117,7 +99,7 @@ static inline void emit_bytes(const tare_wc_job *job, uint32_t p, const __m512i 
     const __m512i map = _mm512_inserti64x4(_mm512_castsi256_si512(map_low), map_high, 1);
     for (unsigned i = 0; i < WC_BLOCK_STEPS; i++) {
         uint32_t at = p + i * TARE_WC_LANES;
-        __m512i top = _mm512_permutexvar_epi8(symbols[i], map);
+        __m512i top = _mm512_permutexvar_epi8(symbols_at(symbols, i), map);
         __m512i v = put_together(&l, top, low_bytes(job, at), keep, sign);
         _mm512_storeu_si512(job->dst + at, v);
     }
@@ -138,7 +120,7 @@ static inline void low_words(__m512i low[2], const tare_wc_job *job, uint32_t p)
     }
 }
 
-static inline void emit_words(const tare_wc_job *job, uint32_t p, const __m512i *symbols) {
+static inline void emit_words(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
     const layout l = layout_of(job);
     const __m512i keep = _mm512_set1_epi16((short)l.keep), sign = _mm512_set1_epi16((short)l.sign);
     const __m512i map_low = _mm512_loadu_si512(job->rule->map);
@@ -148,33 +130,14 @@ static inline void emit_words(const tare_wc_job *job, uint32_t p, const __m512i 
         __m512i low[2];
         low_words(low, job, at);
         for (unsigned h = 0; h < 2; h++) {
-            __m256i half =
-                h ? _mm512_extracti64x4_epi64(symbols[i], 1) : _mm512_castsi512_si256(symbols[i]);
+            __m256i half = h ? _mm512_extracti64x4_epi64(symbols_at(symbols, i), 1)
+                             : _mm512_castsi512_si256(symbols_at(symbols, i));
             __m512i top = _mm512_cvtepu8_epi16(half);
             top = _mm512_permutex2var_epi16(map_low, top, map_high);
             __m512i v = put_together(&l, top, low[h], keep, sign);
             _mm512_storeu_si512(job->dst + 2 * (size_t)at + 64 * h, v);
         }
     }
-}
-
-/* ---- a block --------------------------------------------------------------------------------- */
-
-static inline void emit_block(const tare_wc_job *job, uint32_t p, const __m512i *symbols) {
-    if (job->item == 4)
-        emit_nibbles(job, p, symbols);
-    else if (job->item == 6)
-        emit_sixes(job, p, symbols);
-    else if (job->item == 16)
-        emit_words(job, p, symbols);
-    else if (!is_plain(job))
-        emit_bytes(job, p, symbols);
-    else if (job->widths[0] == 4)
-        emit_plain(job, p, symbols, 4);
-    else if (job->widths[0] == 2)
-        emit_plain(job, p, symbols, 2);
-    else
-        emit_plain(job, p, symbols, 1);
 }
 
 #endif

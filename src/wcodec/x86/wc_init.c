@@ -4,5 +4,6 @@
 #include "wcodec/x86/wc_x86.h"
 
 void tare_wc_kernels_init_x86(tare_wc_kernels *k, unsigned cpu) {
+    if (cpu & TARE_CPU_AVX2) tare_wc_kernels_use_decode_avx2(k);
     if (cpu & TARE_CPU_VBMI2) tare_wc_kernels_use_decode_vbmi2(k);
 }

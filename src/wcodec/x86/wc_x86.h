@@ -6,6 +6,7 @@
 
 #include "wcodec/wc_kernels.h"
 
+void tare_wc_kernels_use_decode_avx2(tare_wc_kernels *k);
 void tare_wc_kernels_use_decode_vbmi2(tare_wc_kernels *k);
 
 #endif
