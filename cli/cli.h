@@ -84,7 +84,7 @@ typedef struct cli_command {
     const char *summary;       /* one line */
     const char *usage;         /* what follows the name, one form a line */
     const char *description;   /* paragraphs for help and manual; lines are wrapped */
-    cli_example examples[8];   /* ends at line NULL */
+    cli_example examples[9];   /* ends at line NULL */
     const cli_option *options; /* ends at name NULL */
     cli_topic topic;           /* title NULL: none */
     unsigned takes;

@@ -33,13 +33,15 @@ typedef struct tare_format {
     const char *description;
     const char *suffix; /* ".gguf", "" for directories */
     bool is_directory;
-    uint32_t version; /* that is written; 0: the format has none */
+    const char *main_file; /* of a directory: what it is known by; NULL: files with suffixes */
+    uint32_t version;      /* that is written; 0: the format has none */
     const tare_holding *holding;
     bool numbers_types; /* an unknown type has a number, which says something in this format only */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
     bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */
-    bool refuses_odd;   /* NaN, Inf or overflow among numbers that are quantized is an error */
+    tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */
+    bool refuses_odd; /* NaN, Inf or overflow among numbers that are quantized is an error */
     /* Whether the input is of this format, by content. */
     bool (*probe)(const tare_probe *probe);
     /* Fills m (files, catalog, layout, directory_bytes) and ends with tare_model_finish. Findings
@@ -55,6 +57,12 @@ extern const tare_format tare_format_gguf;
 extern const tare_format tare_format_safetensors;
 extern const tare_format tare_format_hf;
 extern const tare_format tare_format_mcf;
+extern const tare_format tare_format_infq;
+
+/* Adds the resources of a catalog to the files of a directory. UNSUPPORTED: a name that no file can
+ * have there, or that another file has. */
+tare_status tare_plan_resource_files(tare_write_plan *out, const tare_catalog *catalog,
+                                     tare_error *err);
 
 /* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
 tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,

@@ -31,7 +31,7 @@ static tare_status fault(const tare_model *m, const tare_layout_rules *rules, si
                          tare_status status, const char *what, tare_error *err) {
     tare_fail_at(err, status, place_of(m, rules, tensor), what);
     tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, m->catalog.tensors[tensor].name);
-    if (m->n_files > 1) tare_error_file(err, m->files[rules->file].name);
+    tare_error_file(err, tare_model_record_file(m, rules->file));
     return status;
 }
 
@@ -45,7 +45,7 @@ static tare_status beyond_end(tare_model *m, const tare_layout_rules *rules, siz
     f.item_kind = TARE_ITEM_TENSOR;
     f.item = (int64_t)tensor;
     f.offset = place_of(m, rules, tensor);
-    if (m->n_files > 1) f.file = tare_str_of(m->files[rules->file].name);
+    f.file = tare_str_of(tare_model_record_file(m, rules->file));
     f.item_name = t->name;
     f.text = tare_str_of(what);
     tare_report_add(report, &f);

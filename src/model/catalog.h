@@ -96,6 +96,7 @@ struct tare_model {
     tare_catalog catalog;
     tare_open_file *files;
     size_t n_files;
+    const char *directory_file; /* that records lie in; NULL: the file of a tensor's data */
     uint64_t directory_bytes;
     tare_name_index tensor_index, key_index, resource_index;
     tare_stand_in *stand_ins; /* sorted by tensor */
@@ -130,6 +131,8 @@ tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *
  * record's offset), restores stand-ins, finds schemes and companions, reads config.json. */
 tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err);
 
+/* The file that a tensor's record lies in; NULL: there is but one. */
+const char *tare_model_record_file(const tare_model *m, uint32_t data_file);
 /* What the file itself says of a tensor: the stand-in's record, or the tensor as it is. */
 const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
 

@@ -138,13 +138,18 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
     return &m->catalog.tensors[tensor];
 }
 
+const char *tare_model_record_file(const tare_model *m, uint32_t data_file) {
+    if (m->directory_file) return m->directory_file;
+    return m->n_files > 1 ? m->files[data_file].name : NULL;
+}
+
 /* ---- finishing ------------------------------------------------------------------------------- */
 
 static tare_status name_fault(tare_model *m, tare_error *err, const char *what, size_t i) {
     const tare_tensor *t = &m->catalog.tensors[i];
     tare_fail_at(err, TARE_ERR_CORRUPT, t->offset, what);
     tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
-    if (m->n_files > 1) tare_error_file(err, m->files[t->planes[0].file].name);
+    tare_error_file(err, tare_model_record_file(m, t->planes[0].file));
     return TARE_ERR_CORRUPT;
 }
 

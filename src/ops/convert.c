@@ -75,9 +75,11 @@ static tare_status report_oddities(const conversion *c, tare_error *err) {
 
 /* ---- into files ------------------------------------------------------------------------------ */
 
-/* Whether a name ends like the files of some format. */
+/* Whether a name is, or ends, like the files of some format. */
 static bool is_model_name(const char *name) {
     for (size_t i = 0; tare_format_row(i); i++) {
+        const char *main_file = tare_format_row(i)->main_file;
+        if (main_file && strcmp(name, main_file) == 0) return true;
         tare_str suffix = tare_str_of(tare_format_row(i)->suffix);
         if (suffix.len && tare_str_ends(tare_str_of(name), suffix)) return true;
     }

@@ -149,7 +149,8 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     for (size_t i = 0; i < c->n_tensors; i++) {
         if (!tare_planned_is_made(&plan->tensors[i])) continue;
         recodes = true;
-        has_blocks |= plan->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
+        const tare_encoding *e = plan->tensors[i].becomes->encoding;
+        has_blocks |= e->kind == TARE_KIND_BLOCK && e->n_planes == 1; /* one of ggml's */
     }
     c->metadata =
         TARE_NEW_ARRAY(&plan->arena, tare_metadata,

@@ -127,14 +127,28 @@ static bool takes_type(const decider *d, size_t i) {
            tare_role_of_name(t->name).role != TARE_ROLE_NORM;
 }
 
-/* What is asked for: by a mix, which has seen the rules; by a rule; for all. NULL: nothing. */
+/* What a format makes of floats that nothing else is asked for: of those that can be decoded and
+ * are not quantized as it holds them, unless all is to be carried as it is. NULL: nothing. */
+static const tare_encoding *made_by_format(const decider *d, size_t i) {
+    const tare_format *f = d->plan->format;
+    const tare_tensor *t = source_tensor(d, i);
+    bool is_held = t->encoding->kind == TARE_KIND_BLOCK && f->holding->has_encoding(t->encoding);
+    if (f->floats_become == TARE_ENCODING_UNKNOWN || d->plan->options.opaque || is_held ||
+        !is_float(t) || is_part_of_scheme(d->plan->in, i) ||
+        !tare_tensor_can_decode(d->plan->in, i))
+        return NULL;
+    return tare_encoding_get(f->floats_become);
+}
+
+/* What is asked for: by a mix, which has seen the rules; by a rule; for all; by the format. NULL:
+ * nothing. */
 static const tare_encoding *asked_for(decider *d, size_t i) {
     const tare_convert_options *o = &d->plan->options;
     bool is_open = !d->mix || d->mix[i].is_open;
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
     if (d->mix) return d->mix[i].type;
     if (d->rule[i] >= 0) return o->rules[d->rule[i]].encoding;
-    return o->type && takes_type(d, i) ? o->type : NULL;
+    return o->type && takes_type(d, i) ? o->type : made_by_format(d, i);
 }
 
 static void decide_wanted(decider *d, size_t i) {

@@ -15,6 +15,7 @@ import safetensors_cases  # noqa: E402, F401
 import directory_cases  # noqa: E402, F401
 import foreign_cases  # noqa: E402, F401
 import importance_cases  # noqa: E402, F401
+import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
 

@@ -15,6 +15,7 @@ import safetensors_cases
 import directory_cases
 import foreign_cases
 import importance_cases
+import infq_cases
 import mcf_cases
 
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Laying out INFQ packages: codes and scales of each tensor one behind the other, as the public
+ * converter does; other tensors in a file of their own; side files; the manifest. Fields that are
+ * not known stay in the entries that they stood in. */
+#include <inttypes.h>
+
+#include "base/arith.h"
+#include "base/buffer.h"
+#include "base/str.h"
+#include "encoding/table.h"
+#include "format/infq.h"
+
+typedef struct writer {
+    tare_write_plan *plan;
+    const tare_catalog *c;
+    const tare_write_options *options;
+    const tare_infq_layout *from; /* NULL: the source is no package */
+    tare_buffer b;
+} writer;
+
+static bool is_quantized(const tare_tensor *t) {
+    return t->encoding->n_planes > 1;
+}
+
+/* ---- what a package holds -------------------------------------------------------------------- */
+
+static bool has_encoding(const tare_encoding *e) {
+    return e->id == TARE_ENCODING_INT8_ROWWISE || e->id == TARE_ENCODING_INT4_ROWWISE ||
+           e->kind == TARE_KIND_FLOAT || e->kind == TARE_KIND_INTEGER ||
+           e->kind == TARE_KIND_COMPLEX;
+}
+
+const tare_holding tare_infq_holding = {
+    .has_encoding = has_encoding,
+    .max_dims = TARE_MAX_DIMS,
+    .max_name = 65535,
+    .has_name = tare_str_is_utf8,
+    .bytes_type = &tare_encoding_table[TARE_ENCODING_U8],
+};
+
+/* ---- payload --------------------------------------------------------------------------------- */
+
+/* All tensors of a kind, one behind the other, in one file; none: no file. offsets[i] is where
+ * tensor i begins. */
+static tare_status place_tensors(writer *w, bool quantized, const char *name, uint64_t *offsets,
+                                 tare_error *err) {
+    uint32_t file = 0;
+    uint64_t at = 0;
+    bool is_open = false;
+    for (size_t i = 0; i < w->c->n_tensors; i++) {
+        const tare_tensor *t = &w->c->tensors[i];
+        if (is_quantized(t) != quantized) continue;
+        if (!is_open) TARE_TRY(tare_write_plan_add_file(w->plan, name, &file, err));
+        is_open = true;
+        offsets[i] = at;
+        for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+            const tare_extent e = {.kind = TARE_EXTENT_TENSOR,
+                                   .file = file,
+                                   .offset = at,
+                                   .size = t->planes[p].size,
+                                   .item = i,
+                                   .plane = p};
+            if (!tare_add_u64(at, e.size, &at) || at > TARE_INFQ_MOST)
+                return tare_fail(err, TARE_ERR_LIMIT, "file beyond 2^53 bytes");
+            if (e.size) TARE_TRY(tare_write_plan_add(w->plan, &e, err));
+        }
+        w->plan->files[file].size = at;
+    }
+    return TARE_OK;
+}
+
+/* ---- the manifest ---------------------------------------------------------------------------- */
+
+static void put_shape(tare_buffer *b, const tare_tensor *t) {
+    tare_buffer_put_text(b, ", \"shape\": [");
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        tare_buffer_printf(b, "%s%" PRIu64, d ? ", " : "", t->dims[d]);
+    tare_buffer_put_text(b, "]");
+}
+
+static bool is_known_field(const tare_json_value *key) {
+    return tare_infq_find_field(key) < TARE_INFQ_FIELDS;
+}
+static bool is_known_part(const tare_json_value *key) {
+    return tare_infq_find_part(key) < TARE_INFQ_PARTS;
+}
+
+/* The entries of an object that are not known, each behind `before`. */
+static void put_unknown(tare_buffer *b, tare_str object, bool (*is_known)(const tare_json_value *),
+                        const char *before) {
+    tare_json j;
+    tare_json_value key, value;
+    tare_str text;
+    tare_json_init(&j, object, 0, TARE_JSON_MAX_DEPTH);
+    if (tare_json_begin(&j, &value) != TARE_JSON_OBJECT) return;
+    while (tare_json_key(&j, &key) != TARE_JSON_END) {
+        tare_json_next(&j, &value);
+        if (!tare_json_skip(&j, &value, &text)) return;
+        if (is_known(&key)) continue;
+        tare_buffer_put_text(b, before);
+        tare_buffer_put_str(b, key.raw);
+        tare_buffer_put_text(b, ": ");
+        tare_buffer_put_str(b, text);
+    }
+}
+
+/* What the entry that a tensor was read from says beyond what is known. */
+static void put_kept(writer *w, const tare_tensor *t) {
+    int64_t at = w->from ? tare_model_find_tensor(w->options->source, t->name) : -1;
+    if (at >= 0) put_unknown(&w->b, w->from->entries[at], is_known_field, ", ");
+}
+
+static void put_quantized(writer *w, const tare_tensor *t, uint64_t offset) {
+    tare_buffer *b = &w->b;
+    tare_buffer_printf(b, ", \"dtype\": \"%s\", \"rows\": %" PRIu64 ", \"cols\": %" PRIu64,
+                       t->encoding->name, t->n_rows, t->cols);
+    tare_buffer_printf(b, ", \"block\": %d, \"scale_dtype\": \"fp16\"", TARE_INFQ_BLOCK);
+    tare_buffer_put_text(b, ", \"layout\": \"rowmajor_blocked\"");
+    tare_buffer_printf(b, ", \"data_file\": \"" TARE_INFQ_WEIGHTS "\", \"offset_data\": %" PRIu64,
+                       offset);
+    tare_buffer_printf(b, ", \"offset_scales\": %" PRIu64, offset + t->planes[0].size);
+}
+
+static void put_other(writer *w, const tare_tensor *t, uint64_t offset, size_t index) {
+    tare_buffer_printf(&w->b, ", \"dtype\": \"%s\", \"data_file\": \"" TARE_INFQ_OTHERS "\"",
+                       t->encoding->name);
+    tare_buffer_printf(&w->b, ", \"offset_data\": %" PRIu64 ", \"index\": %zu", offset, index);
+}
+
+static void put_tensors(writer *w, bool quantized, const uint64_t *offsets) {
+    const char *before = "\n    {\"name\": ";
+    tare_buffer_put_text(&w->b, "\"tensors\": [");
+    for (size_t i = 0; i < w->c->n_tensors; i++) {
+        const tare_tensor *t = &w->c->tensors[i];
+        if (is_quantized(t) != quantized) continue;
+        tare_buffer_put_text(&w->b, before);
+        tare_buffer_put_json(&w->b, t->name);
+        if (quantized)
+            put_quantized(w, t, offsets[i]);
+        else
+            put_other(w, t, offsets[i], i);
+        put_shape(&w->b, t);
+        put_kept(w, t);
+        tare_buffer_put_text(&w->b, "}");
+        before = ",\n    {\"name\": ";
+    }
+    tare_buffer_put_text(&w->b, "]");
+}
+
+static void put_metadata(writer *w, const char *name, tare_key_space space) {
+    bool has_some = false;
+    for (size_t i = 0; i < w->c->n_metadata; i++) has_some |= w->c->metadata[i].space == space;
+    if (!has_some) return;
+    tare_buffer_printf(&w->b, ",\n    \"%s\": ", name);
+    tare_metadata_to_json(&w->b, w->c->metadata, w->c->n_metadata, space);
+}
+
+static void put_ours(writer *w, const uint64_t *offsets) {
+    tare_buffer_put_text(&w->b, ",\n  \"tare\": {");
+    put_tensors(w, false, offsets);
+    put_metadata(w, "metadata", TARE_KEYS_MODEL);
+    put_metadata(w, "safetensors", TARE_KEYS_SAFETENSORS);
+    tare_buffer_put_text(&w->b, ",\n    \"files\": [");
+    for (size_t i = 0; i < w->c->n_resources; i++) {
+        if (i) tare_buffer_put_text(&w->b, ", ");
+        tare_buffer_put_json(&w->b, w->c->resources[i].info.name);
+    }
+    tare_buffer_put_text(&w->b, "]}");
+}
+
+static tare_status write_all(writer *w, tare_error *err) {
+    uint32_t file;
+    uint64_t *offsets = TARE_NEW_ARRAY(w->plan->arena, uint64_t, w->c->n_tensors);
+    if (!offsets) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    TARE_TRY(place_tensors(w, true, TARE_INFQ_WEIGHTS, offsets, err));
+    TARE_TRY(place_tensors(w, false, TARE_INFQ_OTHERS, offsets, err));
+    TARE_TRY(tare_write_plan_add_file(w->plan, TARE_INFQ_MANIFEST, &file, err));
+    tare_buffer_put_text(&w->b, "{\n  \"version\": 1,\n  \"endianness\": \"LE\",\n  ");
+    put_tensors(w, true, offsets);
+    tare_buffer_put_text(&w->b, ",\n  \"adapters\": []");
+    if (w->from) put_unknown(&w->b, w->from->manifest, is_known_part, ",\n  ");
+    put_ours(w, offsets);
+    tare_buffer_put_text(&w->b, "\n}\n");
+    TARE_TRY(tare_buffer_status(&w->b, err));
+    uint8_t *text = tare_arena_take(w->plan->arena, w->b.size);
+    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "manifest");
+    memcpy(text, w->b.data, w->b.size);
+    w->plan->files[file].size = w->b.size;
+    const tare_extent e = {
+        .kind = TARE_EXTENT_BYTES, .file = file, .size = w->b.size, .bytes = text};
+    TARE_TRY(tare_write_plan_add(w->plan, &e, err));
+    return tare_plan_resource_files(w->plan, w->c, err);
+}
+
+tare_status tare_infq_plan(tare_write_plan *out, const tare_catalog *catalog,
+                           const tare_write_options *options, tare_error *err) {
+    writer w = {.plan = out, .c = catalog, .options = options};
+    if (options->order == TARE_ORDER_BIG)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "INFQ is little-endian");
+    if (options->shard_size || options->part_of)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "INFQ has no shards");
+    if (options->alignment > 1)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "alignment: INFQ asks for none and has none");
+    if (catalog->layout && options->source) w.from = catalog->layout->detail;
+    out->is_directory = true;
+    tare_buffer_init(&w.b, out->arena->allocator);
+    tare_status status = write_all(&w, err);
+    tare_buffer_free(&w.b);
+    return status;
+}

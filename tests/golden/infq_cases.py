@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""INFQ packages: each rule of the manifest broken once, and what the format allows."""
+import json
+
+from casebook import bad, good
+from directory_cases import Text
+
+MANIFEST = "manifest.json"
+FIELDS = {"name": '"a"', "dtype": '"int8_rowwise"', "rows": "2", "cols": "3", "block": "64",
+          "scale_dtype": '"fp16"', "layout": '"rowmajor_blocked"', "data_file": '"w.bin"',
+          "offset_data": "0", "offset_scales": "6"}
+WEIGHTS = bytes([1, 2, 3, 4, 5, 6, 0, 0x3c, 0, 0x3c])
+
+
+def entry(**changes):
+    """An object from texts of values; None leaves a field out."""
+    fields = {**FIELDS, **changes}
+    return "{%s}" % ",".join('"%s":%s' % f for f in fields.items() if f[1] is not None)
+
+
+def manifest(*entries, version="1", endianness='"LE"', tensors=None, **more):
+    fields = {"version": version, "endianness": endianness,
+              "tensors": tensors or "[%s]" % ",".join(entries or (entry(),)), **more}
+    return Text("{%s}" % ",".join('"%s":%s' % f for f in fields.items() if f[1] is not None))
+
+
+def package(text, weights):
+    return {MANIFEST: text, "w.bin": weights}
+
+
+def no(name, note, text, status, at, what, item="none", weights=WEIGHTS, file=MANIFEST, **more):
+    bad("infq-" + name, note, text, status, at, what, item, file=file,
+        files={**package(text, weights), **more.pop("files", {})}, **more)
+
+
+def yes(name, note, text, *findings, weights=WEIGHTS, **more):
+    good("infq-" + name, note, text, *findings,
+         files={**package(text, weights), **more.pop("files", {})}, **more)
+
+
+def wrong(field, name, value, note, status="CORRUPT", what=None, **more):
+    """One field of the entry that is not as it must be; the fault is at the value."""
+    text = manifest(entry(**{field: value}), **more)
+    no("%s-%s" % (field.replace("_", "-"), name), note, text, status, text.at['"%s":' % field] +
+       len(field) + 3, what or "tensors[]." + field, "tensor 0")
+
+
+# ---- the manifest
+yes("plain", "one tensor", manifest(), has={"format": "infq", "tensors": 1, "version": 1})
+yes("unknown-fields", "fields that nobody knows", manifest(entry(x="[1,{}]"), perf='{"cores":8}'))
+yes("no-tensors", "no tensors", manifest(tensors="[]"), has={"tensors": 0})
+yes("adapters-empty", "an empty list of adapters", manifest(adapters="[]"))
+yes("int4", "two codes a byte, a row of three", manifest(entry(dtype='"int4_rowwise"',
+                                                               offset_scales="4")),
+    weights=WEIGHTS[2:])
+yes("shape", "the shape it had", manifest(entry(shape="[2,1,3]")))
+yes("scales-file", "scales in a file of their own",
+    manifest(entry(scales_file='"s.bin"', offset_scales="0")), files={"s.bin": bytes(4)})
+yes("nan-scale", "a scale that is no number", manifest(), weights=WEIGHTS[:8] + b"\1\x7e",
+    deep=(("error", "data.scale", "tensor 0"),))
+yes("sub-folder-file", "a link that stays inside", manifest(entry(data_file='"l.bin"')),
+    links={"l.bin": "w.bin"})
+text = manifest()
+no("cut", "a manifest cut short", Text(text.content.decode()[:-1]), "CORRUPT",
+   len(text.content) - 1, "ends too early")
+text = Text("[%s]" % manifest().content.decode())
+no("list", "a manifest that is a list", text, "CORRUPT", 0, "object")
+text = manifest(version="1,\"version\":1")
+no("version-twice", "a field given twice", text, "CORRUPT", '1#"version"', "given twice")
+for name, value, status in (("2", "2", "UNSUPPORTED"), ("text", '"1"', "UNSUPPORTED"),
+                            ("fraction", "1.0", "UNSUPPORTED")):
+    text = manifest(version=value)
+    no("version-" + name, "another version", text, status, value, "version")
+no("version-missing", "no version", manifest(version=None), "CORRUPT", 0, "version: missing")
+text = manifest(endianness='"BE"')
+no("big-endian", "another byte order", text, "UNSUPPORTED", '"BE"', "endianness")
+no("endianness-missing", "no byte order", manifest(endianness=None), "CORRUPT", 0,
+   "endianness: missing")
+text = Text('{"version":1,"endianness":"LE"}')
+no("tensors-missing", "no tensors", text, "CORRUPT", 0, "tensors: missing")
+text = manifest(tensors="{}")
+no("tensors-object", "tensors that are an object", text, "CORRUPT", "{}", "tensors: expected")
+text = manifest(tensors="[7]")
+no("tensor-number", "an entry that is a number", text, "CORRUPT", "7]", "object", "tensor 0")
+text = manifest(adapters="{}")
+no("adapters-object", "adapters that are an object", text, "CORRUPT", "{}", "adapters")
+text = manifest(adapters='[{"name":"x"}]')
+no("adapters", "adapters are told, not dropped", text, "UNSUPPORTED", '[{"name":"x"', "adapters")
+
+# ---- entries
+for field in FIELDS:
+    text = manifest(entry(**{field: None}))
+    no(field.replace("_", "-") + "-missing", "a field that must be there", text, "CORRUPT",
+       text.at['[{'] + 1, "tensors[].%s: missing" % field, "tensor 0")
+for field in ("rows", "cols", "offset_data", "offset_scales"):
+    for name, value in (("negative", "-1"), ("fraction", "1.5"), ("exponent", "1e1"),
+                        ("beyond", "9007199254740993"), ("text", '"2"'), ("null", "null")):
+        wrong(field, name, value, "no whole number up to 2^53")
+wrong("dtype", "unknown", '"int2_rowwise"', "another type", "UNSUPPORTED")
+wrong("block", "32", "32", "another block")
+wrong("scale_dtype", "fp32", '"fp32"', "scales of another type")
+wrong("layout", "other", '"colmajor"', "another layout")
+wrong("name", "number", "7", "a name that is no string")
+wrong("outliers", "given", '{"dtype":"fp16"}', "outliers are told, not dropped", "UNSUPPORTED")
+for name, value in (("absolute", '"/etc/passwd"'), ("parent", '"../w.bin"'), ("inside", '"a/../w.bin"'),
+                    ("dots", '".."'), ("empty", '""'), ("nul", '"w\\u0000.bin"'), ("number", "1")):
+    wrong("data_file", name, value, "a file that is not in the directory")
+wrong("scales_file", "parent", '"../w.bin"', "a file that is not in the directory")
+for name, value in (("short", "[2]"), ("other", "[2,4]"), ("negative", "[-2,3]"), ("text", '"2,3"'),
+                    ("many", "[1,1,1,1,1,1,1,2,3]")):
+    wrong("shape", name, value, "a shape that is not that of rows and columns")
+wrong("offset_data", "behind", "5", "codes beyond the end", "TRUNCATED", "beyond the end")
+wrong("offset_scales", "behind", "7", "scales beyond the end", "TRUNCATED", "beyond the end")
+wrong("offset_scales", "far", "9007199254740992", "scales far beyond the end", "TRUNCATED",
+      "beyond the end")
+text = manifest(entry(offset_scales="5"))
+no("overlap", "scales among the codes", text, "CORRUPT", text.at["[{"] + 1, "overlaps", "tensor 0")
+text = manifest(entry(), entry(name='"b"'))
+no("same-place", "two tensors at one place", text, "CORRUPT", text.at["},{"] + 2, "overlaps", "tensor 1")
+text = manifest(entry(), entry(rows="0"))
+no("name-twice", "two tensors of one name", text, "CORRUPT", text.at["},{"] + 2, "duplicate",
+   "tensor 1")
+text = manifest(entry(name='""'))
+no("name-empty", "a name without letters", text, "CORRUPT", text.at["[{"] + 1, "empty", "tensor 0")
+text = manifest(entry(rows=str(1 << 53), cols=str(1 << 53)))
+no("product", "more elements than can be counted", text, "LIMIT", text.at["[{"] + 1, "overflow",
+   "tensor 0")
+text = manifest(entry(rows='2,"rows":2'))
+no("field-twice", "a field given twice", text, "CORRUPT", '1#"rows"', "given twice", "tensor 0")
+no("file-missing", "a file that is not there", manifest(entry(data_file='"x.bin"')), "IO", None, "",
+   "tensor 0", file="x.bin")
+text = manifest(entry(data_file='"l.bin"'))
+no("link-leaves", "a link that leaves the directory", text, "CORRUPT", '"l.bin"', "data_file",
+   "tensor 0", links={"l.bin": "../infq-plain/w.bin"})
+
+# ---- our own entry
+OTHER = {"name": "i", "dtype": "i64", "data_file": "t.bin", "offset_data": 0, "shape": [2]}
+
+
+def ours(**changes):
+    other = {k: v for k, v in {**OTHER, **changes}.items() if v is not None}
+    return manifest(tare='{"tensors":[%s]}' % json.dumps(other))
+
+
+FILES = {"t.bin": bytes(16)}
+yes("other", "a tensor that is not quantized", ours(), files=FILES, has={"tensors": 2})
+text = ours(dtype="q4_0")
+no("other-type", "blocks are not stored so", text, "CORRUPT", '"q4_0"', "dtype", "tensor 1",
+   files=FILES)
+text = ours(shape=None)
+no("other-shape-missing", "no shape", text, "CORRUPT", '{"name": "i"', "shape", "tensor 1",
+   files=FILES)
+text = manifest(tare="1")
+no("ours-number", "an entry of ours that is none", text, "CORRUPT", '1}', "tare")
+text = manifest(tare='{"files":["a/b"]}')
+no("side-file-escape", "a side file that is not in the directory", text, "CORRUPT", '"a/b"',
+   "files[]")
+yes("side-file", "a side file", manifest(tare='{"files":["config.json"]}'),
+    files={"config.json": b"{}"}, has={"resources": 1})

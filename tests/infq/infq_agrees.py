@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command's INFQ packages, read by a reader of their own, and the reverse: infq_agrees.py TARE
+FOLDER.
+
+A safetensors file becomes a package whose codes and scales are those of exact arithmetic in Python;
+packages written in Python, with scales beside codes or in a file of their own and with fields that
+nobody knows, decode to the same numbers; tensors that are no floats, shapes, metadata and side
+files come back."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import infq_package  # noqa: E402
+from infq_codes import f16, f32, pack, quantize_row, sample  # noqa: E402
+
+SIDE = {"config.json": b'{"model_type": "qwen3"}\n', "empty.txt": b"", "LICENSE": b"\xff\0 bytes"}
+
+
+def safetensors(tensors, metadata=None):
+    header, data = {"__metadata__": metadata} if metadata else {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def read_safetensors(path):
+    with open(path, "rb") as f:
+        raw = f.read()
+    size, = struct.unpack_from("<Q", raw)
+    header, out = json.loads(raw[8:8 + size]), {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            out[name] = (entry["dtype"], entry["shape"], raw[8 + size + begin:8 + size + end])
+    return header.get("__metadata__"), out
+
+
+def flat(rows):
+    return [x for row in rows for x in row]
+
+
+def raw_f32(values):
+    return struct.pack("<%df" % len(values), *values)
+
+
+class Run:
+    def __init__(self, tare, folder):
+        self.tare, self.folder = tare, folder
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def call(self, *words):
+        done = subprocess.run([self.tare, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def must(self, *words):
+        code, out, text = self.call(*words)
+        if code:
+            sys.exit("%s: %d\n%s" % (" ".join(words), code, text))
+        return out
+
+    def convert(self, a, b, *options):
+        self.must("convert", self.path(a), self.path(b), "--quiet", "--force", *options)
+
+    def decoded(self, name):
+        self.convert(name, "decoded.safetensors", "--tensor-type", ".=f32")
+        return read_safetensors(self.path("decoded.safetensors"))[1]
+
+
+MATRIX, ODD, CUBE = sample(6, 300), sample(7, 65), sample(6, 33)
+VECTOR = sample(1, 45)[0]
+TENSORS = [("m.weight", "F32", [6, 300], raw_f32(flat(MATRIX))),
+           ("odd \u00e9 \"q\".weight", "F32", [7, 65], raw_f32(flat(ODD))),
+           ("cube.weight", "F32", [2, 3, 33], raw_f32(flat(CUBE))),
+           ("norm", "F32", [45], raw_f32(VECTOR)),
+           ("scalar", "F32", [], raw_f32([0.75])),
+           ("ids", "I64", [3], struct.pack("<3q", 1, -2, 1 << 40))]
+ROWS = {"m.weight": MATRIX, "odd \u00e9 \"q\".weight": ODD, "cube.weight": CUBE, "norm": [VECTOR],
+        "scalar": [[0.75]]}
+
+
+def check_written(run, name, dtypes):
+    manifest, mine = infq_package.read(run.path(name))
+    assert set(mine) == set(ROWS), sorted(mine)
+    decoded = run.decoded(name)
+    shapes = {t[0]: t[2] for t in TENSORS}
+    for tensor, rows in ROWS.items():
+        dtype, shape, codes, scales, values = mine[tensor]
+        assert dtype == dtypes(tensor), (tensor, dtype)
+        bits = infq_package.BITS[dtype]
+        quantized = [quantize_row(row, (1 << (bits - 1)) - 1) for row in rows]
+        assert codes == b"".join(pack(q, bits) for q, _ in quantized), tensor
+        assert scales == b"".join(s for _, s in quantized), tensor
+        assert shape == shapes[tensor], tensor
+        assert decoded[tensor] == ("F32", shape, raw_f32(values)), tensor
+    assert decoded["ids"] == TENSORS[-1][1:], decoded["ids"]
+    return manifest
+
+
+def check_own(run):
+    with open(run.path("in.safetensors"), "wb") as f:
+        f.write(safetensors(TENSORS, {"a": "b", "c": "\u00e9"}))
+    run.convert("in.safetensors", "out.infq", "--verify")
+    check_written(run, "out.infq", lambda t: "int8_rowwise")
+    run.must("verify", "--strict", run.path("out.infq"))
+    assert "int8_rowwise" in run.must("info", run.path("out.infq"))
+    run.convert("in.safetensors", "four.infq", "--type", "int4_rowwise")
+    check_written(run, "four.infq",
+                  lambda t: "int4_rowwise" if t.endswith(".weight") else "int8_rowwise")
+    run.convert("out.infq", "back.safetensors")
+    metadata, back = read_safetensors(run.path("back.safetensors"))
+    assert metadata == {"a": "b", "c": "\u00e9"} and back["ids"] == TENSORS[-1][1:]
+    assert back["cube.weight"][:2] == ("F16", [2, 3, 33])
+    # The stored planes cross other containers and come back.
+    run.convert("out.infq", "opaque.gguf", "--opaque")
+    run.convert("opaque.gguf", "again.infq", "--opaque")
+    run.must("diff", run.path("out.infq"), run.path("again.infq"))
+    run.convert("out.infq", "same.infq")
+    for name in os.listdir(run.path("out.infq")):
+        with open(run.path("out.infq/" + name), "rb") as a, open(run.path("same.infq/" + name),
+                                                                 "rb") as b:
+            assert a.read() == b.read(), name
+
+
+def check_side_files(run):
+    os.makedirs(run.path("hf"))
+    files = {**SIDE, "model.safetensors": safetensors(TENSORS)}
+    for name, content in files.items():
+        with open(run.path("hf/" + name), "wb") as f:
+            f.write(content)
+    run.convert("hf", "side.infq")
+    run.convert("side.infq", "hf2", "--to", "hf")
+    for name, content in SIDE.items():
+        for folder in ("side.infq/", "hf2/"):
+            with open(run.path(folder + name), "rb") as f:
+                assert f.read() == content, name
+
+
+def check_foreign(run):
+    tensors = {"a": ("int8_rowwise", MATRIX), "b": ("int4_rowwise", ODD)}
+    for name, apart in (("theirs", False), ("apart", True)):
+        infq_package.write(run.path(name), tensors, apart, adapters=[])
+        decoded = run.decoded(name)
+        for tensor, (dtype, rows) in tensors.items():
+            top = (1 << (infq_package.BITS[dtype] - 1)) - 1
+            values = []
+            for row in rows:
+                q, scale = quantize_row(row, top)
+                values += [f32(f16(scale) * code) for code in q]
+            assert decoded[tensor] == ("F32", [len(rows), len(rows[0])], raw_f32(values)), tensor
+        run.convert(name, "ours.infq")
+        manifest, _ = infq_package.read(run.path("ours.infq"))
+        assert manifest["perf"] == {"flags": ["avx2"]}
+        for entry in manifest["tensors"]:
+            assert entry["note \"x\""] == {"kept": [1, 2.50, None]}
+        with open(run.path("ours.infq/manifest.json"), encoding="utf-8") as f:
+            assert "[1, 2.5, null]" in f.read()
+
+
+def check_refused(run):
+    """What would be lost is refused, not dropped."""
+    adapter = [{"name": "x", "rank": 1}]
+    infq_package.write(run.path("adapters"), {"a": ("int8_rowwise", MATRIX)}, adapters=adapter)
+    code, _, text = run.call("info", run.path("adapters"))
+    assert code == 5 and "adapters" in text, text
+    overflow = [[1.0, 2.0], [1.0, 65520.0 * 127]]
+    with open(run.path("large.safetensors"), "wb") as f:
+        f.write(safetensors([("w", "F32", [2, 2], raw_f32(flat(overflow)))]))
+    code, _, text = run.call("convert", run.path("large.safetensors"), run.path("large.infq"))
+    assert code == 5 and '"w"' in text and not os.path.exists(run.path("large.infq")), text
+
+
+if __name__ == "__main__":
+    it = Run(*sys.argv[1:])
+    for check in (check_own, check_side_files, check_foreign, check_refused):
+        check(it)
