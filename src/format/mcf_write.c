@@ -371,6 +371,16 @@ static tare_status write_all(tare_mcf_writer *w, tare_buffer *b, tare_error *err
     return add_frame(w, directory, b, err);
 }
 
+/* The index counts tensors, dimensions and bytes of names in 32 bits. */
+static bool is_countable(const tare_catalog *c) {
+    uint64_t n_dims = 0, names = 0;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        n_dims += c->tensors[i].n_dims;
+        names += c->tensors[i].name.len;
+    }
+    return c->n_tensors <= UINT32_MAX && n_dims <= UINT32_MAX && names <= UINT32_MAX;
+}
+
 tare_status tare_mcf_plan(tare_write_plan *out, const tare_catalog *catalog,
                           const tare_write_options *options, tare_error *err) {
     tare_mcf_writer w = {.plan = out, .c = catalog, .options = options};
@@ -379,8 +389,9 @@ tare_status tare_mcf_plan(tare_write_plan *out, const tare_catalog *catalog,
     if (options->shard_size) return tare_fail(err, TARE_ERR_UNSUPPORTED, "MCF is one file");
     w.alignment = options->alignment ? options->alignment : TARE_MCF_ALIGNMENT;
     if (w.alignment % 8) return tare_fail(err, TARE_ERR_ARG, "alignment: expected a multiple of 8");
-    if (catalog->n_tensors > UINT32_MAX)
-        return tare_fail(err, TARE_ERR_LIMIT, "more tensors than MCF can count");
+    if (!is_countable(catalog))
+        return tare_fail(err, TARE_ERR_LIMIT,
+                         "more tensors, dimensions or bytes of names than MCF can count");
     tare_buffer b;
     tare_buffer_init(&b, out->arena->allocator);
     tare_status status = write_all(&w, &b, err);
