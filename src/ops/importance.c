@@ -133,9 +133,18 @@ const tare_importance_entry *tare_importance_at(const tare_importance *importanc
     return i < importance->n_entries ? &importance->entries[i] : NULL;
 }
 
+/* The index of an entry by its whole name, also of one that is left out; -1: there is none. */
+static int64_t find_any(const tare_importance *m, tare_str name) {
+    return tare_name_index_find(&m->index, m->entries, sizeof *m->entries, name);
+}
+
+static bool is_left_out(const tare_importance *m, int64_t i) {
+    return (uint64_t)i >= m->n_entries;
+}
+
 int64_t tare_importance_find(const tare_importance *importance, tare_str name) {
-    return tare_name_index_find(&importance->index, importance->entries,
-                                sizeof *importance->entries, name);
+    int64_t i = find_any(importance, name);
+    return i >= 0 && is_left_out(importance, i) ? -1 : i;
 }
 
 /* ---- choice of entries ----------------------------------------------------------------------- */
@@ -152,18 +161,23 @@ static bool contains_any(tare_str name, const char *const *parts, size_t n_parts
     return false;
 }
 
-/* The index only ever shrinks: its memory is large enough. */
+/* What is left out goes behind what is kept, which stays in order: so that a tensor whose entry is
+ * not to count can be told from one that was not measured. */
 void tare_importance_select(tare_importance *importance, const char *const *parts, size_t n_parts,
                             bool is_included) {
     tare_importance *m = importance;
-    size_t n = m->n_entries;
+    size_t n = m->n_entries, n_all = n + m->n_left_out;
     m->n_entries = 0;
-    memset(m->index.slots, 0, (size_t)(m->index.mask + 1) * sizeof *m->index.slots);
     for (size_t i = 0; i < n; i++) {
-        if (contains_any(m->entries[i].name, parts, n_parts) != is_included) continue;
-        m->entries[m->n_entries] = m->entries[i];
-        tare_name_index_add(&m->index, m->entries, sizeof *m->entries, m->n_entries++, NULL);
+        tare_importance_entry e = m->entries[i];
+        if (contains_any(e.name, parts, n_parts) != is_included) continue;
+        m->entries[i] = m->entries[m->n_entries];
+        m->entries[m->n_entries++] = e;
     }
+    m->n_left_out = n_all - m->n_entries;
+    memset(m->index.slots, 0, (size_t)(m->index.mask + 1) * sizeof *m->index.slots);
+    for (size_t i = 0; i < n_all; i++)
+        tare_name_index_add(&m->index, m->entries, sizeof *m->entries, i, NULL);
 }
 
 /* ---- what belongs to a tensor ---------------------------------------------------------------- */
@@ -216,14 +230,15 @@ tare_importance_fit tare_importance_of_tensor(const float **values, const tare_i
     char name[80];
     uint64_t n_wanted;
     *values = NULL;
-    int64_t i = tare_importance_find(m, tensor->name);
+    int64_t i = find_any(m, tensor->name);
     tare_role_info role = {.expert = -1};
     if (i < 0) {
         role = tare_role_of_name(tensor->name);
         if (!gguf_name(name, sizeof name, tensor->name, &role)) return TARE_IMPORTANCE_NONE;
-        i = tare_importance_find(m, tare_str_of(name));
+        i = find_any(m, tare_str_of(name));
     }
     if (i < 0) return TARE_IMPORTANCE_NONE;
+    if (is_left_out(m, i)) return TARE_IMPORTANCE_LEFT_OUT;
     const tare_importance_entry *e = &m->entries[i];
     if (role.expert >= 0) return of_expert(values, e, tensor, (uint64_t)role.expert);
     if (!tare_mul_u64(tare_importance_slices(tensor), tensor->cols, &n_wanted) ||

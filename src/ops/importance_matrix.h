@@ -16,7 +16,8 @@ struct tare_importance {
     tare_arena arena;
     tare_importance_entry *entries;
     size_t n_entries;
-    tare_name_index index;
+    size_t n_left_out;     /* by tare_importance_select; they lie behind the others */
+    tare_name_index index; /* of all */
     tare_str *datasets;
     size_t n_datasets;
     uint64_t n_chunks, chunk_size;
@@ -38,6 +39,7 @@ typedef enum tare_importance_fit {
     TARE_IMPORTANCE_NONE = 0,  /* no entry */
     TARE_IMPORTANCE_WRONG = 1, /* an entry of another size */
     TARE_IMPORTANCE_FITS = 2,
+    TARE_IMPORTANCE_LEFT_OUT = 3, /* an entry that is not to count */
 } tare_importance_fit;
 
 /* How many matrices a tensor is made of, each with its own row of importance: all dimensions but

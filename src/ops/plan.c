@@ -22,6 +22,10 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
     if (!p->format) return tare_fail(err, TARE_ERR_ARG, "the output format is not known");
     if (!p->format->plan)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the output format cannot be written");
+    if (p->options.dedup != TARE_DEDUP_TIED && !p->format->shares_data)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "which tensors of the same bytes are stored once can be chosen only for "
+                         "MCF: the output's format stores each by itself");
     return TARE_OK;
 }
 

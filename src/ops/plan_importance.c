@@ -50,13 +50,16 @@ static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *
     if (fit == TARE_IMPORTANCE_WRONG && !is_embedding)
         return fail_tensor(t, i, TARE_ERR_ARG,
                            "its importance matrix has another size: is it of this model?", err);
+    bool is_left_out = fit == TARE_IMPORTANCE_LEFT_OUT;
     if (tare_encoding_needs_importance(t->encoding))
         return fail_tensor(t, i, TARE_ERR_ARG,
-                           m ? "its type needs an importance matrix, and the one given has no "
-                               "entry for it"
-                             : "type needs an importance matrix",
+                           !m            ? "type needs an importance matrix"
+                           : is_left_out ? "its type needs an importance matrix, and its entry in "
+                                           "the one given is left out"
+                                         : "its type needs an importance matrix, and the one given "
+                                           "has no entry for it",
                            err);
-    if (!m) return TARE_OK;
+    if (!m || is_left_out) return TARE_OK;
     static const char missing[] = "encoded without importance: the matrix has no entry for it";
     if (p->options.strict && is_measured)
         return fail_tensor(t, i, TARE_ERR_UNSUPPORTED, missing, err);

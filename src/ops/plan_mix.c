@@ -23,7 +23,9 @@ static tare_status refuse(const tare_plan *p, size_t i, const char *what, tare_e
 static bool is_measured(const tare_plan *p, const tare_tensor *t) {
     const float *values;
     const tare_importance *m = p->options.importance;
-    return m && tare_importance_of_tensor(&values, m, t) != TARE_IMPORTANCE_NONE;
+    if (!m) return false;
+    tare_importance_fit fit = tare_importance_of_tensor(&values, m, t);
+    return fit != TARE_IMPORTANCE_NONE && fit != TARE_IMPORTANCE_LEFT_OUT;
 }
 
 /* Whether a choice can stand: a tensor that has its type already is only copied. */
@@ -40,7 +42,7 @@ static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c,
         return refuse(p, i,
                       p->options.importance
                           ? "its type in this mix has so few bits that it needs an importance "
-                            "matrix, and the one given has no entry for it"
+                            "matrix, and the one given has no entry for it, or it is left out"
                           : "its type in this mix has so few bits that it needs an importance "
                             "matrix: give one with --imatrix, or take a larger type",
                       err);

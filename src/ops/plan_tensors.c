@@ -340,6 +340,12 @@ static tare_status check_type(const tare_encoding *e, const tare_convert_options
     return TARE_OK;
 }
 
+static bool asks_for_blocks(const tare_convert_options *o) {
+    bool does = o->type && o->type->kind == TARE_KIND_BLOCK;
+    for (size_t i = 0; i < o->n_rules; i++) does |= o->rules[i].encoding->kind == TARE_KIND_BLOCK;
+    return does;
+}
+
 static tare_status check_types(const tare_convert_options *o, tare_error *err) {
     if (o->compat != TARE_COMPAT_NONE && o->quality != TARE_QUALITY_DEFAULT)
         return tare_fail(err, TARE_ERR_ARG, "quality and compatibility exclude each other");
@@ -351,6 +357,13 @@ static tare_status check_types(const tare_convert_options *o, tare_error *err) {
             return tare_fail(err, TARE_ERR_ARG, "tensor type rule: expected a pattern and a type");
         TARE_TRY(check_type(o->rules[i].encoding, o, err));
     }
+    if (o->has_clip && !asks_for_blocks(o))
+        return tare_fail(err, TARE_ERR_ARG,
+                         "bounds of values: none of MCF's types is asked for, and only for them do "
+                         "they count");
+    if (o->compat != TARE_COMPAT_NONE && !asks_for_blocks(o))
+        return tare_fail(err, TARE_ERR_ARG,
+                         "compatibility: no type is asked for that the other program encodes");
     return TARE_OK;
 }
 
