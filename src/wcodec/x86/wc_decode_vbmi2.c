@@ -63,6 +63,7 @@ static ALWAYS_INLINE void renew(lanes *l, unsigned stream, __m512i freq, __m512i
 
 static ALWAYS_INLINE void step(uint8_t *symbols, lanes *l, const rows *t, const int log2) {
     const __m512i in_alphabet = _mm512_set1_epi8((char)((1 << log2) - 1));
+    const __m512i down = _mm512_set1_epi16((short)log2);
     __m512i a = l->low[0], b = l->low[ODD];
     __m512i lower = interleave(a, _mm512_slli_epi16(b, 8));
     __m512i upper = interleave(_mm512_srli_epi16(a, 8), b);
@@ -76,10 +77,10 @@ static ALWAYS_INLINE void step(uint8_t *symbols, lanes *l, const rows *t, const 
     __m512i adj1 = _mm512_maskz_permutexvar_epi8(is_alias, lower, t->row[ADJ_HIGH]);
     __m512i adj = interleave(adj0, _mm512_slli_epi16(adj1, 8));
     renew(l, 0, interleave(f0, _mm512_slli_epi16(f1, 8)),
-          _mm512_add_epi16(_mm512_srli_epi16(a, log2), adj));
+          _mm512_add_epi16(_mm512_srlv_epi16(a, down), adj));
     adj = interleave(_mm512_srli_epi16(adj0, 8), adj1);
     renew(l, ODD, interleave(_mm512_srli_epi16(f0, 8), f1),
-          _mm512_add_epi16(_mm512_srli_epi16(b, log2), adj));
+          _mm512_add_epi16(_mm512_srlv_epi16(b, down), adj));
     _mm512_storeu_si512(symbols, symbol);
 }
 
