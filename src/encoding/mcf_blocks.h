@@ -77,6 +77,18 @@ void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *
 
 /* int8 and int4 (mcf_int.c). */
 void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_zero);
+/* What codes of a whole tensor stand for: x = scale * (code - zero). */
+typedef struct tare_mcf_grid {
+    float scale, zero;
+    float min, max; /* numbers are held to these */
+    int low, top;   /* codes */
+} tare_mcf_grid;
+/* The default's, for n numbers. */
+tare_mcf_grid tare_mcf_int_grid(const float *src, size_t n, const tare_encode_params *params,
+                                int bits, bool has_zero);
+int tare_mcf_int_code(const tare_mcf_grid *g, float v);
+void tare_mcf_int_put(const tare_rows_mut *dst, const float *src, const tare_mcf_grid *g, int bits,
+                      bool has_zero);
 /* X(name, ID, bits, has_zero) */
 #define TARE_MCF_INTS(X)                                                                           \
     X(int8, MCF_INT8, 8, false)                                                                    \

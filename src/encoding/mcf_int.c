@@ -6,20 +6,14 @@
  * With a zero point: x = scale * (code - zero), the whole range of codes. */
 #include "encoding/mcf_blocks.h"
 
-typedef struct form {
-    int bits;
-    bool has_zero;
-} form;
-
-static size_t codes_plane(const form *f) {
-    return f->has_zero ? 2 : 1;
+static size_t codes_plane(bool has_zero) {
+    return has_zero ? 2 : 1;
 }
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
 void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_zero) {
-    const form f = {bits, has_zero};
-    const uint8_t *codes = src->planes[codes_plane(&f)];
+    const uint8_t *codes = src->planes[codes_plane(has_zero)];
     float scale = tare_f32_of_bits(tare_load_le32(src->planes[0]));
     float zero = has_zero ? tare_f32_of_bits(tare_load_le32(src->planes[1])) : 0;
     size_t n = tare_rows_count(src);
@@ -55,37 +49,49 @@ static int rounded(float t, int low, int high) {
 }
 
 /* With a zero point, 0 has a code of its own: bounds that leave it out are moved to it. */
-static void encode(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
-                   const form *f) {
-    size_t n = tare_rows_mut_count(dst);
+tare_mcf_grid tare_mcf_int_grid(const float *src, size_t n, const tare_encode_params *params,
+                                int bits, bool has_zero) {
     bounds b = bounds_of(src, n, params);
-    int top = (1 << (f->bits - 1)) - 1, low = f->has_zero ? -top - 1 : -top;
-    float scale = fmaxf(-b.min, b.max) / (float)top, zero = 0;
-    if (f->has_zero) {
+    int top = tare_mcf_top(bits), low = has_zero ? -top - 1 : -top;
+    tare_mcf_grid g = {fmaxf(-b.min, b.max) / (float)top, 0, b.min, b.max, low, top};
+    if (has_zero) {
         float min = b.min < 0 ? b.min : 0, max = b.max > 0 ? b.max : 0;
-        scale = (max - min) / (float)(top - low);
-        zero = scale > 0 ? (float)rounded((float)low - min / scale, low, top) : 0;
-        tare_store_le32(dst->planes[1], tare_f32_bits(zero));
+        g.scale = (max - min) / (float)(top - low);
+        g.zero = g.scale > 0 ? (float)rounded((float)low - min / g.scale, low, top) : 0;
     }
-    tare_store_le32(dst->planes[0], tare_f32_bits(scale));
-    for (size_t i = 0; i < n; i++) {
-        float v = tare_get_f32(src, i);
-        v = v < b.min ? b.min : v > b.max ? b.max : v;
-        int code = scale > 0 ? rounded(v / scale + zero, low, top) : 0;
-        tare_put_code(dst->planes[codes_plane(f)], i, code, f->bits);
-    }
+    return g;
+}
+
+int tare_mcf_int_code(const tare_mcf_grid *g, float v) {
+    v = v < g->min ? g->min : v > g->max ? g->max : v;
+    return g->scale > 0 ? rounded(v / g->scale + g->zero, g->low, g->top) : 0;
+}
+
+void tare_mcf_int_put(const tare_rows_mut *dst, const float *src, const tare_mcf_grid *g, int bits,
+                      bool has_zero) {
+    size_t n = tare_rows_mut_count(dst);
+    uint8_t *codes = dst->planes[codes_plane(has_zero)];
+    tare_store_le32(dst->planes[0], tare_f32_bits(g->scale));
+    if (has_zero) tare_store_le32(dst->planes[1], tare_f32_bits(g->zero));
+    for (size_t i = 0; i < n; i++)
+        tare_put_code(codes, i, tare_mcf_int_code(g, tare_get_f32(src, i)), bits);
+}
+
+static void encode(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
+                   int bits, bool has_zero) {
+    tare_mcf_grid g = tare_mcf_int_grid(src, tare_rows_mut_count(dst), params, bits, has_zero);
+    tare_mcf_int_put(dst, src, &g, bits, has_zero);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define DEFINE_TYPE(name, ID, bits, has_zero)                                                      \
-    static const form form_##name = {bits, has_zero};                                              \
     static void decode_##name(float *dst, const tare_rows *src) {                                  \
         tare_mcf_decode_ints(dst, src, bits, has_zero);                                            \
     }                                                                                              \
     static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
                               const tare_encode_params *params) {                                  \
-        encode(dst, src, params, &form_##name);                                                    \
+        encode(dst, src, params, bits, has_zero);                                                  \
     }
 TARE_MCF_INTS(DEFINE_TYPE)
 
