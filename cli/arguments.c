@@ -95,10 +95,8 @@ static bool refuse(const cli_command *command, const cli_option *option, const c
 
 static bool store_encoding(const cli_command *command, const cli_option *option,
                            const char *value) {
-    const tare_encoding *encoding = tare_encoding_find((tare_str){value, strlen(value)});
-    if (!encoding || encoding->id == TARE_ENCODING_UNKNOWN) {
-        return refuse(command, option, value, "a type (f32, f16, bf16, q8_0, q4_0, ...)");
-    }
+    const tare_encoding *encoding = cli_type_parse(value);
+    if (!encoding) return refuse(command, option, value, CLI_A_TYPE);
     *option->encoding = encoding;
     return true;
 }

@@ -106,6 +106,9 @@ static int run(int argc, const char **argv) {
     (void)argc;
     mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
     if (!mix.mix) return no_mix(argv[2]);
+    if (mix.leave_output && mix.output)
+        return cli_usage(&cmd_quantize,
+                         "--output-tensor-type and --leave-output-tensor exclude each other");
     args.mix = &mix;
     tare_report *report = tare_report_new();
     tare_model *model;

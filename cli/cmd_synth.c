@@ -30,6 +30,9 @@ static const cli_option options[] = {
      .help = "make OUT a directory of files of at most this size, with an index: "
              "model-00001-of-00003.safetensors; for GGUF STEM-00001-of-00003.gguf",
      .size = &args.shard_size},
+    {.name = "opaque",
+     .help = "carry tensors whose type the target lacks as stored bytes",
+     .flag = &args.opaque},
     {0},
 };
 

@@ -8,6 +8,11 @@
 
 #include "cli.h"
 
+const tare_encoding *cli_type_parse(const char *text) {
+    const tare_encoding *e = tare_encoding_find((tare_str){text, strlen(text)});
+    return e && e->id != TARE_ENCODING_UNKNOWN ? e : NULL;
+}
+
 bool cli_number_parse(uint64_t *out, const char *text) {
     uint64_t n = 0;
     if (!*text) return false;

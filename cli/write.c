@@ -30,9 +30,9 @@ static bool parse_rule(const cli_command *command, tare_type_rule *rule, const c
         cli_usage(command, "--tensor-type: \"%s\" is not REGEX=TYPE", safe);
         goto out;
     }
-    rule->encoding = tare_encoding_find((tare_str){equals + 1, strlen(equals + 1)});
+    rule->encoding = cli_type_parse(equals + 1);
     if (!rule->encoding) {
-        cli_usage(command, "--tensor-type: no type \"%s\"", strrchr(safe, '=') + 1);
+        cli_usage(command, "--tensor-type: \"%s\" is not " CLI_A_TYPE, strrchr(safe, '=') + 1);
         goto out;
     }
     rule->pattern = cli_copy(text, (size_t)(equals - text));

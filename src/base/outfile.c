@@ -147,19 +147,17 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
         if (errno == ENOENT) return TARE_OK;
         return tare_outset_fail_errno(err, errno, "the output cannot be looked at", set->path);
     }
+    /* First what `force` would not help. */
+    if (set->options.is_directory && !S_ISDIR(st.st_mode))
+        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no directory",
+                                set->path);
+    if (!set->options.is_directory && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no regular file",
+                                set->path);
     if (!set->options.force)
         return tare_outset_fail(err, TARE_ERR_ARG, "the output exists, and force is off",
                                 set->path);
-    if (set->options.is_directory) {
-        if (!S_ISDIR(st.st_mode))
-            return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no directory",
-                                    set->path);
-        return check_old_directory(set, err);
-    }
-    if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no regular file",
-                                set->path);
-    return TARE_OK;
+    return set->options.is_directory ? check_old_directory(set, err) : TARE_OK;
 }
 
 static tare_status check_space(const tare_outset *set, tare_error *err) {

@@ -32,6 +32,8 @@ typedef struct decider {
     const char *loss; /* of the first tensor that loses something; NULL: none does */
     size_t loss_tensor;
     size_t n_repacked;
+    const tare_encoding *lacks_code; /* what the tensor in hand would be repacked into, did that not
+                                        lack one of its codes; NULL: it is not so */
 } decider;
 
 static const tare_tensor *source_tensor(const decider *d, size_t i) {
@@ -217,8 +219,15 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
     }
     *out = overflows ? tare_encoding_get(TARE_ENCODING_F32) : f16;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
-    tare_report_addf(p->options.report, &f, "%s decoded to %s: %s cannot hold it",
-                     t->encoding->name, (*out)->name, p->format->name);
+    if (d->lacks_code)
+        tare_report_addf(p->options.report, &f,
+                         "%s decoded to %s: %s cannot hold it, and its lowest code is not in %s; "
+                         "--type %s encodes it anew",
+                         t->encoding->name, (*out)->name, p->format->name, d->lacks_code->name,
+                         d->lacks_code->name);
+    else
+        tare_report_addf(p->options.report, &f, "%s decoded to %s: %s cannot hold it",
+                         t->encoding->name, (*out)->name, p->format->name);
     note_loss(d, i,
               "the target lacks the type: decoding it loses the stored numbers; --opaque "
               "carries them");
@@ -269,13 +278,17 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     const tare_tensor *t = source_tensor(d, i);
     const tare_encoding *other = tare_repack_of(t->encoding);
     *out = false;
+    d->lacks_code = NULL;
     if (!other || t->cols % 32 != 0 || is_part_of_scheme(p->in, i)) return TARE_OK;
     if (*to == t->encoding ? holds(d, *to) || !holds(d, other) || p->options.opaque : *to != other)
         return TARE_OK;
     if (*to != t->encoding && (p->options.has_clip || p->options.compat != TARE_COMPAT_NONE))
         return TARE_OK;
     TARE_TRY(tare_plan_can_repack(out, p, i, err));
-    if (!*out) return TARE_OK;
+    if (!*out) {
+        d->lacks_code = other;
+        return TARE_OK;
+    }
     *to = other;
     d->n_repacked++;
     return TARE_OK;

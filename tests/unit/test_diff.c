@@ -268,7 +268,7 @@ static void make_kinds(made_model *made, bool is_b) {
     made_add(made, is_b ? TARE_STR("only b") : TARE_STR("only a"), TARE_ENCODING_F32, dims, 1);
     made_add(made, TARE_STR("same"), TARE_ENCODING_Q8_0, dims, 1);
     for (int k = 1; k <= 3; k++) { /* wrong by k thousandths */
-        char name[8];
+        char name[16];
         for (int i = 0; i < 32; i++) v[i] = is_b ? 1 + (float)k / 1000 : 1;
         snprintf(name, sizeof name, "by %d", k);
         put_f32(made_add(made, tare_str_of(name), TARE_ENCODING_F32, dims, 1), v, 32);
