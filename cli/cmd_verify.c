@@ -55,8 +55,8 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
     return status;
 }
 
-static void print_json(const tare_model *model, const char *path, const tare_report *report,
-                       const tare_error *err, bool is_good) {
+static struct json_t *json_of(const tare_model *model, const char *path, const tare_report *report,
+                              const tare_error *err, bool is_good) {
     size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
     size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
     struct json_t *document = cli_json_new("tare.verify/1");
@@ -75,7 +75,7 @@ static void print_json(const tare_model *model, const char *path, const tare_rep
     cli_json_u64(document, "errors", n_errors);
     cli_json_u64(document, "warnings", n_warnings);
     cli_json_add(document, "findings", cli_json_findings(report));
-    cli_json_print(document);
+    return document;
 }
 
 /* "model.gguf: good: gguf v3, 291 tensors, 4.92 GB; 2 warnings" */
@@ -100,14 +100,10 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     free(name);
 }
 
-static int run(int argc, const char **argv) {
-    (void)argc;
-    const char *path = argv[0], *failed_path = path;
-    const char *const manifests[] = {args.manifest, args.write_manifest};
-    for (size_t i = 0; i < 2; i++) {
-        if (!manifests[i] || strcmp(manifests[i], "-") != 0) continue;
-        return cli_usage(&cmd_verify, "a manifest has a file of its own; write ./- for the name -");
-    }
+/* The document of a model goes to *document where JSON is asked for. */
+static int verify_one(struct json_t **document, const char *path) {
+    const char *failed_path = path;
+    const bool wants_json = cli.json;
     tare_report *report = tare_report_new();
     tare_model *model;
     tare_error err;
@@ -121,7 +117,7 @@ static int run(int argc, const char **argv) {
     bool is_good = status == TARE_OK && tare_report_count_level(report, fatal) == 0;
     int code = is_good ? CLI_YES : CLI_NO;
     if (cli.json) {
-        print_json(model, path, report, status == TARE_OK ? NULL : &err, is_good);
+        *document = json_of(model, path, report, status == TARE_OK ? NULL : &err, is_good);
         cli.json = false; /* a failure is in the document already */
     } else {
         tare_level least = cli.quiet ? fatal : TARE_LEVEL_INFO;
@@ -129,22 +125,55 @@ static int run(int argc, const char **argv) {
         if (status == TARE_OK && !cli.quiet) print_verdict(model, path, report, is_good);
     }
     if (status != TARE_OK) code = cli_fail(&err, failed_path);
+    cli.json = wants_json;
     tare_model_free(model);
     tare_report_free(report);
     return code;
 }
 
+static int check_manifests(int n_models) {
+    const char *const manifests[] = {args.manifest, args.write_manifest};
+    for (size_t i = 0; i < 2; i++) {
+        if (!manifests[i]) continue;
+        if (strcmp(manifests[i], "-") == 0)
+            return cli_usage(&cmd_verify,
+                             "a manifest has a file of its own; write ./- for the name -");
+        if (n_models > 1) return cli_usage(&cmd_verify, "a manifest is of one model");
+    }
+    return CLI_YES;
+}
+
+static int run(int argc, const char **argv) {
+    int worst = check_manifests(argc);
+    if (worst != CLI_YES) return worst;
+    struct json_t *list = cli.json && argc > 1 ? cli_json_array() : NULL;
+    for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
+        struct json_t *document = NULL;
+        int code = verify_one(&document, argv[i]);
+        if (code > worst) worst = code;
+        if (document && list)
+            cli_json_append(list, document);
+        else if (document)
+            cli_json_print(document);
+    }
+    if (list) cli_json_print(list);
+    cli.json = false; /* what failed is in the documents already */
+    return worst;
+}
+
 const cli_command cmd_verify = {
     .name = "verify",
     .summary = "check a model against every rule of its format",
-    .usage = "FILE|DIR [--deep] [--manifest FILE | --write-manifest FILE]",
+    .usage = "FILE|DIR... [--deep] [--manifest FILE | --write-manifest FILE]",
     .description =
         "Lists all findings with their byte offset and tensor. Exit code 0: good (there may be "
         "warnings; --strict makes them errors); 1: it opens and has errors; 3 or 5: it cannot be "
-        "opened. A manifest has one line a tensor, in the form of sha256sum, and is the same for "
+        "opened; of several models the largest. A manifest has one line a tensor, in the form of "
+        "sha256sum, and is the same for "
         "every container that holds the same numbers.",
     .examples = {{"tare verify model.gguf", "the directory: quick, whatever the size"},
                  {"tare verify --deep model.gguf", "and all values"},
+                 {"tare verify *.gguf", "all models of a folder"},
                  {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
                  {"tare verify --manifest model.sha256 copy.safetensors",
                   "does another file hold the same tensors?"}},
@@ -153,6 +182,6 @@ const cli_command cmd_verify = {
         CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT | CLI_TAKES_OUTPUT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = -1,
     .run = run,
 };
