@@ -42,12 +42,14 @@ static tare_status to_little(const tare_model *m, size_t tensor, uint32_t plane,
 
 tare_status tare_tensor_check_data(const tare_model *model, size_t tensor, tare_error *err) {
     const tare_tensor *t = &model->catalog.tensors[tensor];
-    uint32_t n_planes = t->encoding->kind == TARE_KIND_UNKNOWN ? 1 : t->encoding->n_planes;
-    for (uint32_t p = 0; p < n_planes; p++) {
+    const bool is_unknown = t->encoding->kind == TARE_KIND_UNKNOWN;
+    for (uint32_t p = 0; p < (is_unknown ? 1 : t->encoding->n_planes); p++) {
         const tare_plane *plane = &t->planes[p];
         const tare_open_file *file = &model->files[plane->file];
-        if (plane->size == 0 || (plane->offset <= file->reader.size &&
-                                 plane->size <= file->reader.size - plane->offset))
+        /* the size of an unknown type is what was found of it: nothing, where the file is cut */
+        const bool is_lost = is_unknown && t->n_elements && plane->size == 0;
+        if (!is_lost && (plane->size == 0 || (plane->offset <= file->reader.size &&
+                                              plane->size <= file->reader.size - plane->offset)))
             continue;
         tare_fail_at(err, TARE_ERR_TRUNCATED, plane->offset, "data beyond the end of the file");
         tare_error_file(err, file->name);
