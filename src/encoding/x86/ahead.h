@@ -3,10 +3,10 @@
  * Decoders write far more than they read, in order. A store to a line that no cache near has waits
  * for it, so lines are asked for ahead: into the second-level cache early, into the first shortly
  * before. From memory to memory that saves a third of the time; where the result stays in the
- * second-level cache it costs a few percent at most. Stores past the caches are no way out: they
- * would be faster still into memory that was written before, but take twice the time into memory
- * that is fresh from the system, whose lines the system has just cleared, and nothing here can
- * tell. */
+ * second-level cache it costs a few percent, of some up to 15. Stores past the caches are no way
+ * out: they would be faster still into memory that was written before, but take twice the time into
+ * memory that is fresh from the system, whose lines the system has just cleared, and nothing here
+ * can tell. */
 #ifndef TARE_ENCODING_X86_AHEAD_H
 #define TARE_ENCODING_X86_AHEAD_H
 
