@@ -5,8 +5,9 @@
 #include "base/arith.h"
 #include "encoding/numbers.h"
 #include "encoding/scalar.h"
+#include "encoding/table.h"
 
-static size_t width_of(uint8_t type) {
+uint32_t tare_field_width(uint8_t type) {
     switch ((tare_field_type)type) {
     case TARE_FIELD_U8:
     case TARE_FIELD_I8:
@@ -85,7 +86,7 @@ void tare_swap_rows(const tare_rows_mut *rows, const tare_encoding *encoding) {
     for (uint32_t f = 0; f < encoding->n_fields; f++) {
         const tare_field *field = &encoding->fields[f];
         const tare_plane_info *plane = &encoding->planes[field->plane];
-        size_t width = width_of(field->type);
+        size_t width = tare_field_width(field->type);
         size_t n_units = count_units(encoding, plane, rows->n_rows, rows->cols);
         uint8_t *bytes = rows->planes[field->plane];
         if (width == 1 || n_units == 0 || !bytes) continue;
@@ -213,7 +214,7 @@ static void count_scales(tare_oddities *sum, const tare_encoding *encoding, cons
                          const tare_rows *rows, uint64_t position) {
     const tare_plane_info *plane = &encoding->planes[field->plane];
     size_t n_units = count_units(encoding, plane, rows->n_rows, rows->cols);
-    size_t width = width_of(field->type);
+    size_t width = tare_field_width(field->type);
     for (size_t u = 0; u < n_units; u++) {
         const uint8_t *p = rows->planes[field->plane] + u * plane->unit_bytes + field->offset;
         for (uint32_t i = 0; i < field->count; i++) {

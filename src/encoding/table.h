@@ -8,4 +8,7 @@
 
 extern const tare_encoding tare_encoding_table[TARE_ENCODING_COUNT];
 
+/* Bytes of one number of a field, by its tare_field_type. */
+uint32_t tare_field_width(uint8_t type);
+
 #endif

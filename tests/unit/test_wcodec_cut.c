@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fault guarded against: a cut that loses bytes of a unit or has some twice, for some encoding,
+ * byte order or size; planes that a reader would refuse; numbers cut at the wrong end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arith.h"
+#include "encoding/table.h"
+#include "format/wcodec_cut.h"
+#include "wcodec/wc_head.h"
+
+static const tare_wcodec_effort effort = TARE_WCODEC_EFFORT_FAST;
+
+/* The cut of a tensor of n_rows x cols elements. */
+static bool cut_of(tare_wcodec_cut *out, const tare_encoding *e, uint64_t n_rows, uint64_t cols,
+                   bool is_big_endian) {
+    const uint64_t dims[] = {n_rows, cols};
+    uint64_t sizes[TARE_MAX_PLANES] = {n_rows * cols};
+    if (e->kind != TARE_KIND_UNKNOWN && tare_encoding_sizes(sizes, e, dims, 2, NULL) != TARE_OK)
+        return false;
+    tare_wcodec_cut_tensor(out, e, sizes, dims, 2, is_big_endian, &effort);
+    return true;
+}
+
+static void check_region(const tare_wcodec_cut *cut, uint8_t region, const char *name) {
+    uint8_t covered[4096] = {0};
+    uint32_t stride = 0;
+    for (uint8_t i = 0; i < cut->n_planes; i++) {
+        const tare_wcodec_plane *p = &cut->planes[i];
+        if (p->region != region) continue;
+        assert_true(!stride || p->stride == stride);
+        stride = p->stride;
+        assert_in_range(stride, 1, sizeof covered);
+        assert_int_equal(cut->region_bytes[region] % stride, 0);
+        assert_in_range(p->offset + p->width, 1, stride);
+        for (uint32_t b = 0; b < p->width; b++) covered[p->offset + b]++;
+    }
+    for (uint32_t b = 0; b < stride; b++)
+        if (covered[b] != 1) fail_msg("%s: byte %u is in %u planes", name, b, covered[b]);
+    assert_true(stride || !cut->region_bytes[region]);
+}
+
+static void check_plane(const tare_wcodec_cut *cut, uint8_t i, bool is_big_endian) {
+    const tare_wcodec_plane *p = &cut->planes[i];
+    uint8_t item = p->shape.item;
+    assert_int_equal(tare_wc_shape_check(&p->shape, NULL), TARE_OK);
+    assert_true(item != 16 || p->width % 2 == 0);
+    assert_true(item != 6 || p->width % 3 == 0);
+    assert_int_equal(p->shape.is_big_endian, item == 16 && is_big_endian);
+    assert_int_equal(p->n_bytes, cut->region_bytes[p->region] / p->stride * p->width);
+    if (p->scale_plane == TARE_WCODEC_NO_SCALES) return;
+    assert_true(p->scale_plane < i);
+    const tare_wcodec_plane *scales = &cut->planes[p->scale_plane];
+    uint64_t n = tare_wc_values_of(item, p->n_bytes);
+    assert_int_equal(scales->shape.item, 16);
+    assert_int_equal(tare_ceil_div_u64(n, p->values_per_scale), scales->n_bytes / 2);
+}
+
+static void every_encoding_is_covered(void **state) {
+    (void)state;
+    static const uint64_t shapes[][2] = {{1, 1},      {7, 256}, {3, 768},
+                                         {300, 2304}, {0, 256}, {65, 3}};
+    unsigned n_cut = 0;
+    for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
+        for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+            tare_wcodec_cut cut;
+            bool is_big_endian = i % 2;
+            if (!cut_of(&cut, e, shapes[i / 2][0], shapes[i / 2][1], is_big_endian)) continue;
+            assert_int_equal(cut.n_regions, e->n_planes);
+            assert_in_range(cut.n_planes, 1, TARE_WCODEC_MAX_PLANES);
+            for (uint8_t r = 0; r < cut.n_regions; r++) check_region(&cut, r, e->name);
+            for (uint8_t p = 0; p < cut.n_planes; p++) check_plane(&cut, p, is_big_endian);
+            n_cut++;
+        }
+    }
+    assert_true(n_cut > 400);
+}
+
+/* "item:offset+width/stride" of each plane. */
+static void describe(char *out, size_t size, const tare_wcodec_cut *cut) {
+    size_t n = 0;
+    out[0] = '\0';
+    for (uint8_t i = 0; i < cut->n_planes; i++) {
+        const tare_wcodec_plane *p = &cut->planes[i];
+        n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u/%u", i ? " " : "", p->shape.item,
+                              p->offset, p->width, p->stride);
+    }
+}
+
+static void planes_are_those_of_the_fields(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *little, *big;
+    } rows[] = {
+        {"bf16", "16:0+2/2", "16:0+2/2"},
+        {"f32", "16:2+2/4 8:1+1/4 8:0+1/4", "16:0+2/4 8:2+1/4 8:3+1/4"},
+        {"c64", "16:2+2/4 8:1+1/4 8:0+1/4", "16:0+2/4 8:2+1/4 8:3+1/4"},
+        {"i16", "8:1+1/2 8:0+1/2", "8:0+1/2 8:1+1/2"},
+        {"f6_e2m3", "6:0+3/3", "6:0+3/3"},
+        {"q8_0", "16:0+2/34 8:2+32/34", "16:0+2/34 8:2+32/34"},
+        {"q4_k", "16:0+2/144 16:2+2/144 8:4+4/144 8:8+4/144 8:12+4/144 4:16+128/144", NULL},
+        {"q6_k", "16:208+2/210 4:0+128/210 4:128+64/210 8:192+16/210", NULL},
+        {"q8_k", "16:2+2/292 8:1+1/292 8:0+1/292 8:4+256/292 8:260+32/292", NULL},
+        {"k3", "16:0+2/2 8:0+1/1 6:0+12/12", NULL},
+        {"int8_rowwise", "16:0+2/2 8:0+1/1", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tare_encoding *e = tare_encoding_find((tare_str){rows[i].name, strlen(rows[i].name)});
+        tare_wcodec_cut cut;
+        char text[400];
+        assert_true(cut_of(&cut, e, 640, 2304, false));
+        describe(text, sizeof text, &cut);
+        assert_string_equal(text, rows[i].little);
+        if (!rows[i].big) continue;
+        assert_true(cut_of(&cut, e, 640, 2304, true));
+        describe(text, sizeof text, &cut);
+        assert_string_equal(text, rows[i].big);
+    }
+}
+
+/* A plane has a record and a head: what is tiny is not cut. */
+static void small_tensors_stay_whole(void **state) {
+    (void)state;
+    tare_wcodec_cut cut;
+    assert_true(cut_of(&cut, tare_encoding_get(TARE_ENCODING_F32), 1, 16, false));
+    assert_int_equal(cut.n_planes, 1);
+    assert_true(cut_of(&cut, tare_encoding_get(TARE_ENCODING_Q4_K), 1, 2048, false));
+    assert_int_equal(cut.n_planes, 1);
+    assert_int_equal(cut.planes[0].scale_plane, TARE_WCODEC_NO_SCALES);
+}
+
+static void codes_know_their_scales(void **state) {
+    (void)state;
+    static const struct {
+        tare_encoding_id id;
+        uint32_t values_per_scale;
+    } rows[] = {{TARE_ENCODING_Q8_0, 32},
+                {TARE_ENCODING_Q8, 32},
+                {TARE_ENCODING_INT8_ROWWISE, 2304},
+                {TARE_ENCODING_Q6_K, 0},
+                {TARE_ENCODING_MCF_INT8, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tare_wcodec_cut cut;
+        uint32_t found = 0;
+        assert_true(cut_of(&cut, tare_encoding_get(rows[i].id), 640, 2304, false));
+        for (uint8_t p = 0; p < cut.n_planes; p++)
+            if (cut.planes[p].scale_plane != TARE_WCODEC_NO_SCALES)
+                found = cut.planes[p].values_per_scale;
+        assert_int_equal(found, rows[i].values_per_scale);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_encoding_is_covered),
+        cmocka_unit_test(planes_are_those_of_the_fields),
+        cmocka_unit_test(small_tensors_stay_whole),
+        cmocka_unit_test(codes_know_their_scales),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
