@@ -188,6 +188,15 @@ TARE_API const tare_finding *tare_report_at(const tare_report *report, size_t i)
  * (total 0: unknown). Return true to stop: the call cleans up and returns TARE_ERR_CANCELLED. */
 typedef bool (*tare_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
+/* ---- threads of the caller --------------------------------------------------------------------
+ */
+
+/* Runs body(body_ctx, i) once for each i below n, on any threads, at the same time or one after
+ * the other, and returns when all have returned: a caller's own thread pool. Each body takes work
+ * as long as there is some, so bodies that begin late find nothing left to do. */
+typedef void (*tare_parallel_fn)(void *ctx, unsigned n, void (*body)(void *body_ctx, unsigned i),
+                                 void *body_ctx);
+
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
 /* Instruction sets the kernels may use; a mask. Levels contain the ones below them. */

@@ -23,6 +23,8 @@ typedef struct crew {
     unsigned n_running;
     uint64_t failed_task; /* UINT64_MAX: none */
     tare_error err;
+    pthread_mutex_t telling; /* held by who calls progress; guards what follows */
+    struct timespec told;
 } crew;
 
 typedef struct member {
@@ -89,16 +91,58 @@ static void wait_for_crew(crew *c) {
     pthread_mutex_unlock(&c->mutex);
 }
 
-static void run_alone(crew *c) {
-    struct timespec last, now;
-    clock_gettime(CLOCK_MONOTONIC, &last);
-    while (run_one(c, 0)) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if ((now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000 < 100)
-            continue;
-        last = now;
+/* Tells progress if nobody has for a tenth of a second and nobody is about to. */
+static void tell_now_and_then(crew *c) {
+    struct timespec now;
+    if (pthread_mutex_trylock(&c->telling)) return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - c->told.tv_sec) * 1000 + (now.tv_nsec - c->told.tv_nsec) / 1000000 >= 100) {
+        c->told = now;
         tell_progress(c);
     }
+    pthread_mutex_unlock(&c->telling);
+}
+
+/* A thread that is not ours: it works and tells. */
+static void work_and_tell(void *arg, unsigned worker) {
+    crew *c = arg;
+    while (run_one(c, worker)) tell_now_and_then(c);
+}
+
+static void run_crew(crew *c, unsigned threads) {
+    pthread_t ids[MOST_THREADS];
+    member members[MOST_THREADS];
+    unsigned started = 0;
+    for (unsigned i = 0; threads > 1 && i < threads; i++) {
+        members[i] = (member){c, i};
+        pthread_mutex_lock(&c->mutex);
+        c->n_running++;
+        pthread_mutex_unlock(&c->mutex);
+        if (pthread_create(&ids[i], NULL, work, &members[i])) {
+            pthread_mutex_lock(&c->mutex);
+            c->n_running--;
+            pthread_mutex_unlock(&c->mutex);
+            break;
+        }
+        started++;
+    }
+    if (started == 0)
+        work_and_tell(c, 0);
+    else
+        wait_for_crew(c);
+    for (unsigned i = 0; i < started; i++) pthread_join(ids[i], NULL);
+}
+
+static bool make_locks(crew *c) {
+    if (pthread_mutex_init(&c->mutex, NULL)) return false;
+    if (pthread_mutex_init(&c->telling, NULL)) {
+        pthread_mutex_destroy(&c->mutex);
+        return false;
+    }
+    if (!pthread_cond_init(&c->ended, NULL)) return true;
+    pthread_mutex_destroy(&c->telling);
+    pthread_mutex_destroy(&c->mutex);
+    return false;
 }
 
 tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
@@ -106,34 +150,15 @@ tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     if (threads > run->n_tasks) threads = (unsigned)run->n_tasks;
     crew c = {.run = run, .failed_task = UINT64_MAX, .err = TARE_ERROR_NONE};
-    if (pthread_mutex_init(&c.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
-    if (pthread_cond_init(&c.ended, NULL)) {
-        pthread_mutex_destroy(&c.mutex);
-        return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
-    }
-    pthread_t ids[MOST_THREADS];
-    member members[MOST_THREADS];
-    unsigned started = 0;
-    for (unsigned i = 0; threads > 1 && i < threads; i++) {
-        members[i] = (member){&c, i};
-        pthread_mutex_lock(&c.mutex);
-        c.n_running++;
-        pthread_mutex_unlock(&c.mutex);
-        if (pthread_create(&ids[i], NULL, work, &members[i])) {
-            pthread_mutex_lock(&c.mutex);
-            c.n_running--;
-            pthread_mutex_unlock(&c.mutex);
-            break;
-        }
-        started++;
-    }
-    if (started == 0)
-        run_alone(&c);
+    if (!make_locks(&c)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
+    clock_gettime(CLOCK_MONOTONIC, &c.told);
+    if (run->parallel && threads)
+        run->parallel(run->parallel_ctx, threads, work_and_tell, &c);
     else
-        wait_for_crew(&c);
-    for (unsigned i = 0; i < started; i++) pthread_join(ids[i], NULL);
+        run_crew(&c, threads);
     tell_progress(&c);
     pthread_cond_destroy(&c.ended);
+    pthread_mutex_destroy(&c.telling);
     pthread_mutex_destroy(&c.mutex);
     if (c.failed_task == UINT64_MAX) return TARE_OK;
     if (err) *err = c.err;

@@ -16,8 +16,11 @@ typedef struct tare_run {
     void *ctx;
     tare_progress_fn progress; /* called from the calling thread, about ten times a second */
     void *progress_ctx;
-    uint64_t total;         /* what progress is told */
-    _Atomic uint64_t *done; /* counted up by the tasks; may be NULL */
+    uint64_t total;            /* what progress is told */
+    _Atomic uint64_t *done;    /* counted up by the tasks; may be NULL */
+    tare_parallel_fn parallel; /* the caller's threads, `threads` of them; progress is then called
+                                  from one of them at a time. NULL: threads of our own */
+    void *parallel_ctx;
 } tare_run;
 
 /* Returns when all tasks have run, one has failed (the failure of the lowest task that failed is

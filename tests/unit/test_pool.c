@@ -77,6 +77,36 @@ static void progress_can_stop(void **state) {
     assert_int_equal(calls, 1);
 }
 
+/* A pool that runs its bodies one after the other, the last first. */
+static void backwards(void *ctx, unsigned n, void (*body)(void *, unsigned), void *body_ctx) {
+    *(unsigned *)ctx = n;
+    while (n--) body(body_ctx, n);
+}
+
+static void a_callers_pool_is_used(void **state) {
+    (void)state;
+    unsigned asked = 0;
+    work w = {.fails_from = UINT64_MAX};
+    tare_run run = {.threads = 3,
+                    .n_tasks = N,
+                    .task = task,
+                    .ctx = &w,
+                    .parallel = backwards,
+                    .parallel_ctx = &asked};
+    assert_int_equal(tare_run_parallel(&run, NULL), TARE_OK);
+    assert_int_equal(asked, 3);
+    for (size_t i = 0; i < N; i++) assert_int_equal(w.times[i], 1);
+    w = (work){.fails_from = 300};
+    tare_error err;
+    assert_int_equal(tare_run_parallel(&run, &err), TARE_ERR_CORRUPT);
+    assert_int_equal(err.offset, 300);
+    assert_int_equal(w.times[301], 0);
+    asked = 0;
+    run.n_tasks = 0;
+    assert_int_equal(tare_run_parallel(&run, NULL), TARE_OK);
+    assert_int_equal(asked, 0); /* nobody is called for nothing */
+}
+
 static void thread_count_is_sane(void **state) {
     (void)state;
     assert_in_range(tare_default_threads(), 1, 256);
@@ -84,9 +114,8 @@ static void thread_count_is_sane(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_task_runs_once),
-        cmocka_unit_test(lowest_failure_is_told),
-        cmocka_unit_test(progress_can_stop),
+        cmocka_unit_test(each_task_runs_once),  cmocka_unit_test(lowest_failure_is_told),
+        cmocka_unit_test(progress_can_stop),    cmocka_unit_test(a_callers_pool_is_used),
         cmocka_unit_test(thread_count_is_sane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
