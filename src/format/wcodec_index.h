@@ -106,6 +106,11 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
 tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[TARE_WCODEC_HEADER],
                                    const uint8_t *bytes, uint64_t offset, uint64_t size,
                                    const tare_limits *limits, tare_arena *arena, tare_error *err);
+/* Whether plane i of a layer is cut as a plane can be, and whether the planes of each region cover
+ * its units, each byte once. `at`: of the record, for errors. */
+tare_status tare_wcodec_check_plane(const tare_wcodec_layer *layer, unsigned i, uint64_t at,
+                                    tare_error *err);
+tare_status tare_wcodec_check_cover(const tare_wcodec_layer *layer, uint64_t at, tare_error *err);
 /* Appends index and footer for layers whose data fills the file up to `offset`, and fills the
  * header. n_bytes, n_segments of planes are taken as they stand. */
 void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER],

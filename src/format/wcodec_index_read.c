@@ -78,28 +78,6 @@ static tare_status check_footer(const reader *r, const uint8_t *header, const ui
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-static tare_status check_plane(const reader *r, const tare_wcodec_layer *l, unsigned i,
-                               uint64_t at) {
-    tare_wcodec_plane *p = &l->planes[i];
-    uint8_t item = p->shape.item;
-    TARE_TRY(tare_wc_shape_check(&p->shape, r->err));
-    if (p->region >= l->n_regions) return refuse(r, at, "plane: region");
-    if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
-        return refuse(r, at + 4, "plane: its bytes do not lie in a unit");
-    if ((item == 16 && p->width % 2) || (item == 6 && p->width % 3))
-        return refuse(r, at + 12, "plane: width is no whole number of values");
-    if (p->head_bytes % TARE_WC_UNIT) return refuse(r, at + 24, "plane: size of the head");
-    if (p->scale_plane == TARE_WCODEC_NO_SCALES) {
-        if (p->scale_form || p->values_per_scale) return refuse(r, at + 16, "plane: scales");
-    } else if (p->scale_plane >= i || l->planes[p->scale_plane].shape.item != 16 ||
-               p->scale_form < 1 || p->scale_form > 2 || !p->values_per_scale) {
-        return refuse(r, at + 16, "plane: scales");
-    }
-    if (l->region_bytes[p->region] % p->stride)
-        return refuse(r, at + 4, "plane: the region is no whole number of units");
-    return TARE_OK;
-}
-
 uint32_t tare_wcodec_segment_bytes(const tare_wcodec_plane *p, uint64_t segment) {
     uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
     return (uint32_t)tare_min_u64(whole, p->n_bytes - segment * whole);
@@ -149,33 +127,9 @@ static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_
     p->head_bytes = tare_cursor_u32(c, "plane");
     TARE_TRY(tare_cursor_status(c, r->err));
     if (zero || flags > 1) return refuse(r, at, "plane: a reserved bit is not 0");
-    TARE_TRY(check_plane(r, l, i, at));
+    TARE_TRY(tare_wcodec_check_plane(l, i, at, r->err));
     p->n_bytes = l->region_bytes[p->region] / p->stride * p->width;
     return read_sizes(r, p, c, position);
-}
-
-/* The planes of each region must cover its units, each byte once. */
-static tare_status check_cover(const reader *r, const tare_wcodec_layer *l, uint64_t at) {
-    for (unsigned region = 0; region < l->n_regions; region++) {
-        uint64_t covered = 0, stride = 0;
-        for (unsigned i = 0; i < l->n_planes; i++) {
-            const tare_wcodec_plane *p = &l->planes[i];
-            if (p->region != region) continue;
-            if (stride && p->stride != stride)
-                return refuse(r, at, "planes of a region: their strides differ");
-            stride = p->stride;
-            covered += p->width;
-            for (unsigned j = 0; j < i; j++) {
-                const tare_wcodec_plane *q = &l->planes[j];
-                bool apart = q->region != region || q->offset >= (uint64_t)p->offset + p->width ||
-                             p->offset >= (uint64_t)q->offset + q->width;
-                if (!apart) return refuse(r, at, "planes of a region: they overlap");
-            }
-        }
-        if (covered != stride || (!stride && l->region_bytes[region]))
-            return refuse(r, at, "planes of a region: they do not cover it");
-    }
-    return TARE_OK;
 }
 
 static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint64_t at) {
@@ -239,7 +193,7 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     if (tare_cursor_left(&c)) return refuse(r, at, "layer: bytes behind its last plane");
     if (!tare_align_u64(position - l->offset, TARE_WCODEC_ALIGN, &end) || end != l->size)
         return refuse(r, at + 32, "layer: its size is not that of its planes");
-    return check_cover(r, l, at);
+    return tare_wcodec_check_cover(l, at, r->err);
 }
 
 typedef struct span {
