@@ -1,150 +1,157 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing layers: each plane is read twice, once to be counted, once to be encoded. */
+ * Writing a layer: each plane is read twice, once to be counted, once to be encoded. */
+#include "format/wcodec_layer_write.h"
+
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "format/wcodec_planes.h"
 #include "wcodec/wc_head.h"
 
-typedef struct writer {
-    tare_wcodec_layer *layer;
-    const tare_wcodec_sink *sink;
-    const tare_wcodec_source *own, *base;
-    const tare_wc_options *options;
-    tare_arena *arena;
-    tare_wc_scratch scratch;
-    tare_buffer out;
-    uint8_t *room; /* a segment, its reference, its scales in both models */
-    size_t room_size;
-    uint32_t crc;
-    tare_error *err;
-} writer;
-
-/* A segment's bytes and what it may be predicted from; *reference is NULL where there is none. */
-static tare_status load(writer *w, unsigned plane, uint64_t segment, tare_wc_reference *room,
-                        const tare_wc_reference **reference) {
-    const tare_wcodec_plane *p = &w->layer->planes[plane];
-    uint32_t n = tare_wcodec_segment_bytes(p, segment);
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
-    uint64_t first, n_scales;
-    tare_wcodec_scales scales = {0};
-    *reference = NULL;
-    TARE_TRY(tare_wcodec_gather(w->room, p, w->own, segment * whole, n, w->err));
-    if (!w->base) return TARE_OK;
-    if (tare_wcodec_scale_span(&first, &n_scales, w->layer, plane, segment)) {
-        const tare_wcodec_plane *owner = &w->layer->planes[p->scale_plane];
-        uint8_t *own = w->room + 2 * (size_t)n, *base = own + n_scales;
-        TARE_TRY(tare_wcodec_gather(own, owner, w->own, first, n_scales, w->err));
-        TARE_TRY(tare_wcodec_gather(base, owner, w->base, first, n_scales, w->err));
-        if (memcmp(own, base, (size_t)n_scales) != 0) scales = (tare_wcodec_scales){own, base};
-    }
-    *reference = room;
-    return tare_wcodec_reference(room, w->room + n, w->layer, plane, segment, w->base, &scales,
-                                 w->err);
+void tare_wcodec_worker_init(tare_wcodec_worker *w, const tare_allocator *allocator) {
+    *w = (tare_wcodec_worker){0};
+    tare_wc_scratch_init(&w->scratch, allocator);
 }
 
-static tare_status take_room(writer *w, unsigned plane) {
-    const tare_wcodec_plane *p = &w->layer->planes[plane];
+void tare_wcodec_worker_free(tare_wcodec_worker *w) {
+    tare_free(w->scratch.allocator, w->room, w->room_size);
+    tare_wc_scratch_free(&w->scratch);
+}
+
+static uint64_t whole_segment(const tare_wcodec_plane *p) {
+    return tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+}
+
+tare_status tare_wcodec_measure_layer(tare_wcodec_layer *layer, tare_arena *arena,
+                                      tare_error *err) {
+    for (unsigned i = 0; i < layer->n_planes; i++) {
+        tare_wcodec_plane *p = &layer->planes[i];
+        p->n_bytes = layer->region_bytes[p->region] / p->stride * p->width;
+        p->n_segments = tare_ceil_div_u64(p->n_bytes, whole_segment(p));
+        p->head_bytes = 0;
+        p->sizes = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments);
+        if (!p->sizes) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
+    }
+    return TARE_OK;
+}
+
+/* ---- one segment ----------------------------------------------------------------------------- */
+
+static tare_status take_room(tare_wcodec_worker *w, const tare_wcodec_job *job, unsigned plane) {
+    const tare_wcodec_plane *p = &job->layer->planes[plane];
     uint64_t first, n_scales = 0;
     size_t n = tare_wcodec_segment_bytes(p, 0), size = 2 * n;
-    if (w->base && tare_wcodec_scale_span(&first, &n_scales, w->layer, plane, 0))
+    if (job->base && tare_wcodec_scale_span(&first, &n_scales, job->layer, plane, 0))
         size += 2 * (size_t)n_scales + 4; /* a later segment may begin inside a scale's run */
     if (w->room && w->room_size >= size) return TARE_OK;
     tare_free(w->scratch.allocator, w->room, w->room_size);
     w->room_size = size;
     w->room = tare_alloc(w->scratch.allocator, size);
-    return w->room ? TARE_OK : tare_fail(w->err, TARE_ERR_NOMEM, "segment");
+    return w->room ? TARE_OK : TARE_ERR_NOMEM;
 }
 
-/* Hands the buffer on and empties it. */
-static tare_status flush(writer *w) {
-    TARE_TRY(tare_buffer_status(&w->out, w->err));
-    if (w->out.size) TARE_TRY(w->sink->write(w->sink->ctx, w->out.data, w->out.size, w->err));
-    w->layer->size += w->out.size;
-    w->out.size = 0;
+/* A segment's bytes and what it may be predicted from; *reference is NULL where there is none. */
+static tare_status load(tare_wcodec_worker *w, const tare_wcodec_job *job, unsigned plane,
+                        uint64_t segment, tare_wc_reference *room,
+                        const tare_wc_reference **reference, tare_error *err) {
+    const tare_wcodec_layer *l = job->layer;
+    const tare_wcodec_plane *p = &l->planes[plane];
+    uint32_t n = tare_wcodec_segment_bytes(p, segment);
+    uint64_t first, n_scales;
+    tare_wcodec_scales scales = {0};
+    *reference = NULL;
+    if (take_room(w, job, plane) != TARE_OK) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    TARE_TRY(tare_wcodec_gather(w->room, p, &job->own, segment * whole_segment(p), n, err));
+    if (!job->base) return TARE_OK;
+    if (tare_wcodec_scale_span(&first, &n_scales, l, plane, segment)) {
+        const tare_wcodec_plane *owner = &l->planes[p->scale_plane];
+        uint8_t *own = w->room + 2 * (size_t)n, *base = own + n_scales;
+        TARE_TRY(tare_wcodec_gather(own, owner, &job->own, first, n_scales, err));
+        TARE_TRY(tare_wcodec_gather(base, owner, job->base, first, n_scales, err));
+        if (memcmp(own, base, (size_t)n_scales) != 0) scales = (tare_wcodec_scales){own, base};
+    }
+    *reference = room;
+    return tare_wcodec_reference(room, w->room + n, l, plane, segment, job->base, &scales, err);
+}
+
+tare_status tare_wcodec_tally_segment(tare_wc_tally *tally, const tare_wcodec_job *job,
+                                      unsigned plane, uint64_t segment, tare_wcodec_worker *w,
+                                      tare_error *err) {
+    tare_wc_reference room;
+    const tare_wc_reference *reference;
+    TARE_TRY(load(w, job, plane, segment, &room, &reference, err));
+    return tare_wc_tally_add(tally, w->room,
+                             tare_wcodec_segment_bytes(&job->layer->planes[plane], segment),
+                             reference, &w->scratch, err);
+}
+
+tare_status tare_wcodec_put_segment(tare_buffer *out, const tare_wc_plan *plan,
+                                    const tare_wcodec_job *job, unsigned plane, uint64_t segment,
+                                    tare_wcodec_worker *w, tare_error *err) {
+    tare_wc_reference room;
+    const tare_wc_reference *reference;
+    tare_wcodec_plane *p = &job->layer->planes[plane];
+    TARE_TRY(load(w, job, plane, segment, &room, &reference, err));
+    size_t start = out->size;
+    TARE_TRY(tare_wc_encode_segment(out, plan, w->room, tare_wcodec_segment_bytes(p, segment),
+                                    reference, &w->scratch, err));
+    p->sizes[segment] = (uint32_t)((out->size - start) / TARE_WC_UNIT);
     return TARE_OK;
 }
 
-static tare_status tally_plane(writer *w, unsigned plane, tare_wc_plan **plan) {
-    const tare_wcodec_plane *p = &w->layer->planes[plane];
+/* ---- a whole layer --------------------------------------------------------------------------- */
+
+static tare_status plan_plane(tare_wc_plan **out, const tare_wcodec_job *job, unsigned plane,
+                              tare_wcodec_worker *w, tare_error *err) {
+    const tare_wcodec_plane *p = &job->layer->planes[plane];
     tare_wc_tally *tally =
-        tare_wc_tally_new(&p->shape, &w->options[plane], w->base != NULL, w->scratch.allocator);
-    if (!tally) return tare_fail(w->err, TARE_ERR_NOMEM, "plane");
+        tare_wc_tally_new(&p->shape, &job->options[plane], job->base != NULL, w->scratch.allocator);
+    if (!tally) return tare_fail(err, TARE_ERR_NOMEM, "plane");
     tare_status status = TARE_OK;
-    for (uint64_t s = 0; status == TARE_OK && s < p->n_segments; s++) {
-        tare_wc_reference room;
-        const tare_wc_reference *reference;
-        status = load(w, plane, s, &room, &reference);
-        if (status == TARE_OK)
-            status = tare_wc_tally_add(tally, w->room, tare_wcodec_segment_bytes(p, s), reference,
-                                       &w->scratch, w->err);
-    }
-    if (status == TARE_OK) status = tare_wc_plan_new(plan, tally, w->err);
+    for (uint64_t s = 0; status == TARE_OK && s < p->n_segments; s++)
+        if (tare_wc_tally_wants(&job->options[plane], s, p->n_segments))
+            status = tare_wcodec_tally_segment(tally, job, plane, s, w, err);
+    if (status == TARE_OK) status = tare_wc_plan_new(out, tally, err);
     tare_wc_tally_free(tally);
     return status;
 }
 
-static tare_status encode_segments(writer *w, unsigned plane, const tare_wc_plan *plan) {
-    tare_wcodec_plane *p = &w->layer->planes[plane];
-    tare_wc_head_write(&w->out, tare_wc_plan_head(plan));
-    TARE_TRY(tare_buffer_status(&w->out, w->err));
-    p->head_bytes = (uint32_t)w->out.size;
-    w->crc = tare_crc32(w->crc, w->out.data, w->out.size);
-    for (uint64_t s = 0; s < p->n_segments; s++) {
-        tare_wc_reference room;
-        const tare_wc_reference *reference;
-        TARE_TRY(flush(w));
-        TARE_TRY(load(w, plane, s, &room, &reference));
-        TARE_TRY(tare_wc_encode_segment(&w->out, plan, w->room, tare_wcodec_segment_bytes(p, s),
-                                        reference, &w->scratch, w->err));
-        p->sizes[s] = (uint32_t)(w->out.size / TARE_WC_UNIT);
-        w->crc = tare_crc32(w->crc, w->out.data + 4, 4);
-    }
-    return flush(w);
-}
-
-static tare_status write_plane(writer *w, unsigned plane) {
-    tare_wcodec_plane *p = &w->layer->planes[plane];
+static tare_status put_plane(tare_buffer *out, const tare_wcodec_job *job, unsigned plane,
+                             tare_wcodec_worker *w, tare_error *err) {
+    tare_wcodec_layer *l = job->layer;
+    tare_wcodec_plane *p = &l->planes[plane];
     tare_wc_plan *plan;
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
-    p->n_bytes = w->layer->region_bytes[p->region] / p->stride * p->width;
-    p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
-    p->position = w->layer->offset + w->layer->size;
-    p->head_bytes = 0;
-    if (!p->n_segments) return TARE_OK;
-    p->sizes = TARE_NEW_ARRAY(w->arena, uint32_t, p->n_segments);
-    if (!p->sizes) return tare_fail(w->err, TARE_ERR_NOMEM, "sizes of segments");
-    TARE_TRY(take_room(w, plane));
-    TARE_TRY(tally_plane(w, plane, &plan));
-    tare_status status = encode_segments(w, plane, plan);
+    TARE_TRY(plan_plane(&plan, job, plane, w, err));
+    size_t start = out->size;
+    tare_wc_head_write(out, tare_wc_plan_head(plan));
+    p->head_bytes = (uint32_t)(out->size - start);
+    tare_status status = tare_buffer_status(out, err);
+    if (status == TARE_OK) l->crc = tare_crc32(l->crc, out->data + start, p->head_bytes);
+    for (uint64_t s = 0; s < p->n_segments && status == TARE_OK; s++) {
+        start = out->size;
+        status = tare_wcodec_put_segment(out, plan, job, plane, s, w, err);
+        if (status == TARE_OK) l->crc = tare_wcodec_add_crc(l->crc, out->data + start);
+    }
     tare_wc_plan_free(plan);
     return status;
 }
 
-tare_status tare_wcodec_encode_layer(tare_wcodec_layer *layer, const tare_wcodec_sink *sink,
-                                     const tare_wcodec_source *own, const tare_wcodec_source *base,
-                                     const tare_wc_options *options, tare_arena *arena,
-                                     tare_error *err) {
-    writer w = {.layer = layer,
-                .sink = sink,
-                .own = own,
-                .base = base,
-                .options = options,
-                .arena = arena,
-                .err = err};
-    tare_status status = TARE_OK;
-    tare_wc_scratch_init(&w.scratch, arena->allocator);
-    tare_buffer_init(&w.out, arena->allocator);
-    layer->size = 0;
-    for (unsigned i = 0; i < layer->n_planes && status == TARE_OK; i++) status = write_plane(&w, i);
-    layer->crc = w.crc;
-    tare_buffer_put_zeros(&w.out, (size_t)(0 - layer->size) % TARE_WCODEC_ALIGN);
-    if (status == TARE_OK) status = flush(&w);
-    tare_buffer_free(&w.out);
-    tare_free(arena->allocator, w.room, w.room_size);
-    tare_wc_scratch_free(&w.scratch);
-    return status;
+uint32_t tare_wcodec_add_crc(uint32_t crc, const uint8_t *segment) {
+    enum { CRC_PLACE = 4, CRC_BYTES = 4 };
+    return tare_crc32(crc, segment + CRC_PLACE, CRC_BYTES);
+}
+
+tare_status tare_wcodec_put_layer(tare_buffer *out, const tare_wcodec_job *job,
+                                  tare_wcodec_worker *w, tare_error *err) {
+    tare_wcodec_layer *l = job->layer;
+    size_t start = out->size;
+    l->crc = 0;
+    for (unsigned i = 0; i < l->n_planes; i++) {
+        l->planes[i].position = out->size - start;
+        if (l->planes[i].n_segments) TARE_TRY(put_plane(out, job, i, w, err));
+    }
+    l->size = out->size - start;
+    return TARE_OK;
 }

@@ -29,6 +29,9 @@ typedef struct tare_wc_plan tare_wc_plan;
 tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_options *options,
                                  bool has_base, const tare_allocator *allocator);
 void tare_wc_tally_free(tare_wc_tally *tally);
+/* Whether segment i of n is to be counted: all of them with full effort, else some, spread over the
+ * plane. Values that no counted segment has can be encoded all the same. */
+bool tare_wc_tally_wants(const tare_wc_options *options, uint64_t i, uint64_t n);
 /* Counts one segment (or a sample of segments). With `reference` the tally must have a base. */
 tare_status tare_wc_tally_add(tare_wc_tally *tally, const uint8_t *bytes, uint32_t n_bytes,
                               const tare_wc_reference *reference, tare_wc_scratch *scratch,
