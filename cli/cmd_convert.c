@@ -49,7 +49,9 @@ static const cli_option options[] = {
     {.name = "compat",
      .arg = "PROGRAM",
      .choices = "mantle",
-     .help = "encode q8, q4, k6, k4, k3 and k2 byte for byte as the public MCF program does",
+     .help =
+         "encode q8, q4, k6, k4, k3 and k2 byte for byte as the public MCF program does; in an MCF "
+         "tokenizer_config.json, too, is what it makes of it",
      .text = &args.compat},
     {.name = "min-clip",
      .arg = "X",

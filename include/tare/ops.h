@@ -116,8 +116,9 @@ typedef struct tare_convert_options {
     bool keep_split;                /* as many files as the input has, with its tensors in each */
     const tare_metadata *overrides; /* keys of the model to set: numbers, bools, texts */
     size_t n_overrides;
-    tare_compat compat; /* encode as another program does; `type` or a rule must ask for one of its
-                           types */
+    tare_compat compat; /* encode as another program does, and write what it rewrites of resources
+                           in its container; of the types that `type` and the rules ask for one at
+                           least must be one of its */
     tare_dedup dedup;   /* other than TIED only for a format that can store tensors once */
     bool has_clip; /* bounds that values are held to before they are encoded; `type` or a rule must
                       ask for one of MCF's types */

@@ -47,6 +47,11 @@ typedef struct tare_format {
     /* Fills m (files, catalog, layout, directory_bytes) and ends with tare_model_finish. Findings
      * that do not stop go to options->report. */
     tare_status (*open)(tare_model *m, const tare_open_context *ctx, tare_error *err);
+    /* Makes the resources of a target's catalog, which are the source's, what the program would
+     * make of them that tare_compat names. One that is changed or added has bytes, in the arena;
+     * the others keep their numbers. NULL: nothing but number formats differs. */
+    tare_status (*imitate)(tare_catalog *catalog, const tare_model *source, tare_arena *arena,
+                           tare_report *report, tare_error *err);
     /* Lays out `catalog` (target tensors: encoding, shape, sizes; planes of the source layout only
      * when is_identity). NULL: this format is not written. */
     tare_status (*plan)(tare_write_plan *out, const tare_catalog *catalog,

@@ -4,7 +4,8 @@
  * file, tensors in one of them, files of a Hugging Face directory in others (MCF specification
  * version 1; docs/mcf.md for what it leaves open and for our private sections). Reading: mcf_read.c
  * walks header and directory, mcf_tensors.c the tensor index, mcf_quant_info.c and mcf_model_info.c
- * the sections of these names, mcf_blobs.c the private ones. Writing: mcf_write.c lays out. */
+ * the sections of these names, mcf_blobs.c the private ones. Writing: mcf_write.c lays out;
+ * mcf_imitate.c and mcf_go_json.c are what the public packer does otherwise. */
 #ifndef TARE_FORMAT_MCF_H
 #define TARE_FORMAT_MCF_H
 
@@ -160,5 +161,14 @@ void tare_mcf_put_tensor_index(tare_buffer *out, const tare_mcf_writer *w);
  * begins in the section; *size: of the whole section. */
 void tare_mcf_put_blobs(tare_buffer *out, const tare_str *names, const uint64_t *sizes, size_t n,
                         uint64_t *data_at, uint64_t *size);
+
+/* tare_format.imitate: resources as the public packer writes them. */
+tare_status tare_mcf_imitate(tare_catalog *catalog, const tare_model *source, tare_arena *arena,
+                             tare_report *report, tare_error *err);
+/* What the public packer makes of tokenizer_config.json and chat_template.jinja, each of which may
+ * be empty, for it is not there. Nothing is put out where the config stays as it is. CORRUPT with
+ * the offset in the config: no JSON, or no object. */
+tare_status tare_mcf_merge_template(tare_buffer *out, tare_str config, tare_str chat,
+                                    tare_arena *arena, tare_error *err);
 
 #endif

@@ -281,5 +281,6 @@ const tare_format tare_format_mcf = {
     .refuses_odd = true,
     .probe = probe,
     .open = open_mcf,
+    .imitate = tare_mcf_imitate,
     .plan = tare_mcf_plan,
 };

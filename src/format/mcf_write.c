@@ -199,8 +199,9 @@ static int by_index(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* Resources that are sections: files that have one, and carried ones. Of two that would be the same
- * section the first one is; the other, and all else, is listed in w->files. */
+/* Resources that are sections: files that have one, unless they are empty, and carried ones. Of two
+ * that would be the same section the first one is; the other, and all else, is listed in w->files.
+ */
 static tare_status part_resources(tare_mcf_writer *w, tare_error *err) {
     const tare_catalog *c = w->c;
     size_t *rest = TARE_NEW_ARRAY(w->plan->arena, size_t, c->n_resources), first = w->n_parts, n;
@@ -208,7 +209,7 @@ static tare_status part_resources(tare_mcf_writer *w, tare_error *err) {
     for (size_t i = 0; i < c->n_resources; i++) {
         const tare_resource *r = &c->resources[i].info;
         uint32_t type = tare_mcf_resource_type(r->name), version = 1;
-        if (type || tare_mcf_section_of_name(r->name, &type, &version))
+        if (type ? r->size > 0 : tare_mcf_section_of_name(r->name, &type, &version))
             w->parts[w->n_parts++] =
                 (tare_mcf_part){.type = type, .version = version, .size = r->size, .resource = i};
         else

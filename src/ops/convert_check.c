@@ -78,6 +78,15 @@ static tare_status check_metadata(const tare_plan *p, const tare_model *m, tare_
     return TARE_OK;
 }
 
+/* Bytes that a resource is to have: the plan's own, or those of the input. */
+static tare_status read_meant(const tare_plan *p, size_t i, uint64_t from, uint8_t *buf, size_t n,
+                              tare_error *err) {
+    const uint8_t *bytes = p->catalog.resources[i].bytes;
+    if (!bytes) return tare_resource_read(p->in, i, from, buf, n, err);
+    memcpy(buf, bytes + from, n);
+    return TARE_OK;
+}
+
 static tare_status check_resource(const tare_plan *p, size_t i, const tare_model *m, uint8_t *buf,
                                   size_t size, tare_error *err) {
     const tare_resource *meant = &p->catalog.resources[i].info;
@@ -87,7 +96,7 @@ static tare_status check_resource(const tare_plan *p, size_t i, const tare_model
                        TARE_ITEM_RESOURCE, i, meant->name);
     for (uint64_t from = 0; from < meant->size; from += size / 2) {
         size_t n = (size_t)tare_min_u64(size / 2, meant->size - from);
-        TARE_TRY(tare_resource_read(p->in, i, from, buf, n, err));
+        TARE_TRY(read_meant(p, i, from, buf, n, err));
         TARE_TRY(tare_resource_read(m, (size_t)at, from, buf + size / 2, n, err));
         if (memcmp(buf, buf + size / 2, n) != 0)
             return differs(err, "read back: the resource has other bytes", TARE_ITEM_RESOURCE, i,

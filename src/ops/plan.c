@@ -94,7 +94,8 @@ static tare_status copy_resources(tare_plan *p, tare_error *err) {
     if (in->n_resources)
         memcpy(p->catalog.resources, in->resources, in->n_resources * sizeof *in->resources);
     p->catalog.n_resources = in->n_resources;
-    return TARE_OK;
+    if (p->options.compat == TARE_COMPAT_NONE || !p->format->imitate) return TARE_OK;
+    return p->format->imitate(&p->catalog, p->in, &p->arena, p->options.report, err);
 }
 
 /* A type of unknown structure cannot change its byte order, so none may be asked for; nor does a

@@ -359,7 +359,8 @@ static bool asks_for_blocks(const tare_convert_options *o) {
     return does;
 }
 
-static tare_status check_types(const tare_convert_options *o, tare_error *err) {
+static tare_status check_types(const tare_convert_options *o, const tare_format *format,
+                               tare_error *err) {
     if (o->compat != TARE_COMPAT_NONE && o->quality != TARE_QUALITY_DEFAULT)
         return tare_fail(err, TARE_ERR_ARG, "quality and compatibility exclude each other");
     if (o->has_clip && !(o->clip_min <= o->clip_max && o->clip_max - o->clip_min < INFINITY))
@@ -374,7 +375,8 @@ static tare_status check_types(const tare_convert_options *o, tare_error *err) {
         return tare_fail(err, TARE_ERR_ARG,
                          "bounds of values: none of MCF's types is asked for, and only for them do "
                          "they count");
-    if (o->compat != TARE_COMPAT_NONE && !asks_for_blocks(o))
+    bool has_types = o->type || o->n_rules || !format->imitate;
+    if (o->compat != TARE_COMPAT_NONE && has_types && !asks_for_blocks(o))
         return tare_fail(err, TARE_ERR_ARG,
                          "compatibility: no type is asked for that the other program encodes");
     return TARE_OK;
@@ -487,7 +489,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
 
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {
     decider d = {.plan = plan};
-    TARE_TRY(check_types(&plan->options, err));
+    TARE_TRY(check_types(&plan->options, plan->format, err));
     tare_status status = decide_all(&d, err);
     for (size_t i = 0; i < d.n_regexes; i++) regfree(&d.regexes[i]);
     tare_free(plan->options.allocator, d.name, d.name_capacity);
