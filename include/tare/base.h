@@ -99,6 +99,8 @@ typedef struct tare_error {
     int os_error;        /* errno of a failed system call, else 0 */
     const char *what;    /* static: the field and what was expected; never NULL after a failure */
     char item_name[112]; /* name of the item, escaped, cut with "..."; empty: none */
+    char field[64];      /* where in a text of fields: "tensors[3].offset_scales"; empty: `what`
+                            says it */
     char file[112];      /* the file the offset is in, a long path cut in front; empty: the only or
                             main input */
 } tare_error;

@@ -89,6 +89,13 @@ void tare_error_file(tare_error *err, const char *file) {
     put_path(err->file, sizeof err->file, tare_str_of(file));
 }
 
+void tare_error_field(tare_error *err, const char *list, size_t index, const char *part,
+                      const char *field) {
+    if (!err || err->field[0]) return;
+    snprintf(err->field, sizeof err->field, "%s[%zu]%s%s%s%s", list, index, part ? "." : "",
+             part ? part : "", field ? "." : "", field ? field : "");
+}
+
 static const char *item_word(tare_item_kind kind) {
     switch (kind) {
     case TARE_ITEM_TENSOR:
@@ -124,6 +131,7 @@ size_t tare_error_format(char *buf, size_t size, const tare_error *err, const ch
         if (err->item_name[0]) PUT(" \"%s\"", err->item_name);
         PUT(": ");
     }
+    if (err->field[0]) PUT("%s: ", err->field);
     PUT("%s", err->what && err->what[0] ? err->what : tare_status_text(err->status));
     if (err->os_error) PUT(": %s", strerror(err->os_error));
 #undef PUT

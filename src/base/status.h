@@ -42,8 +42,12 @@ tare_status tare_fail_errno(tare_error *err, int os_error, const char *what);
  * asked for: pass the status along yourself). A name or file that is set already stays. */
 void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name);
 void tare_error_file(tare_error *err, const char *file);
+/* "list[index].part.field"; `part` and `field` may be NULL. A field that is set already stays. */
+void tare_error_field(tare_error *err, const char *list, size_t index, const char *part,
+                      const char *field);
 
-#define TARE_ERROR_NONE ((tare_error){TARE_OK, TARE_ITEM_NONE, -1, TARE_NO_OFFSET, 0, "", {0}, {0}})
+#define TARE_ERROR_NONE                                                                            \
+    ((tare_error){TARE_OK, TARE_ITEM_NONE, -1, TARE_NO_OFFSET, 0, "", {0}, {0}, {0}})
 
 /* Reads a caller's options struct of any known size into ours, which holds the defaults. Fails
  * with ERR_ARG where a larger struct has a tail that is not zero. Both begin with size_t size. */

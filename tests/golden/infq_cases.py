@@ -42,7 +42,7 @@ def wrong(field, name, value, note, status="CORRUPT", what=None, **more):
     """One field of the entry that is not as it must be; the fault is at the value."""
     text = manifest(entry(**{field: value}), **more)
     no("%s-%s" % (field.replace("_", "-"), name), note, text, status, text.at['"%s":' % field] +
-       len(field) + 3, what or "tensors[]." + field, "tensor 0")
+       len(field) + 3, what or "tensors[0].%s: " % field, "tensor 0")
 
 
 # ---- the manifest
@@ -91,7 +91,7 @@ no("adapters", "adapters are told, not dropped", text, "UNSUPPORTED", '[{"name":
 for field in FIELDS:
     text = manifest(entry(**{field: None}))
     no(field.replace("_", "-") + "-missing", "a field that must be there", text, "CORRUPT",
-       text.at['[{'] + 1, "tensors[].%s: missing" % field, "tensor 0")
+       text.at['[{'] + 1, "tensors[0].%s: missing" % field, "tensor 0")
 for field in ("rows", "cols", "offset_data", "offset_scales"):
     for name, value in (("negative", "-1"), ("fraction", "1.5"), ("exponent", "1e1"),
                         ("beyond", "9007199254740993"), ("text", '"2"'), ("null", "null")):
@@ -114,9 +114,10 @@ wrong("offset_scales", "behind", "7", "scales beyond the end", "TRUNCATED", "bey
 wrong("offset_scales", "far", "9007199254740992", "scales far beyond the end", "TRUNCATED",
       "beyond the end")
 text = manifest(entry(offset_scales="5"))
-no("overlap", "scales among the codes", text, "CORRUPT", text.at["[{"] + 1, "overlaps", "tensor 0")
+no("overlap", "scales among the codes", text, "CORRUPT", text.at['"offset_scales":'] + 16, "overlaps", "tensor 0")
 text = manifest(entry(), entry(name='"b"'))
-no("same-place", "two tensors at one place", text, "CORRUPT", text.at["},{"] + 2, "overlaps", "tensor 1")
+no("same-place", "two tensors at one place", text, "CORRUPT",
+   text.at['1#"offset_data":'] + 14, "tensors[1].offset_data: overlaps", "tensor 1")
 text = manifest(entry(), entry(rows="0"))
 no("name-twice", "two tensors of one name", text, "CORRUPT", text.at["},{"] + 2, "duplicate",
    "tensor 1")
@@ -132,6 +133,10 @@ no("file-missing", "a file that is not there", manifest(entry(data_file='"x.bin"
 text = manifest(entry(data_file='"l.bin"'))
 no("link-leaves", "a link that leaves the directory", text, "CORRUPT", '"l.bin"', "data_file",
    "tensor 0", links={"l.bin": "../infq-plain/w.bin"})
+
+text = manifest(*(entry(name='"%s"' % n, rows="0") for n in "abc"), entry(name='"d"', offset_scales="7"))
+no("fourth-entry", "the fault of an entry is told by its number", text, "TRUNCATED",
+   text.at['3#"offset_scales":'] + 16, "tensors[3].offset_scales: beyond", "tensor 3")
 
 # ---- our own entry
 OTHER = {"name": "i", "dtype": "i64", "data_file": "t.bin", "offset_data": 0, "shape": [2]}
@@ -154,6 +159,6 @@ text = manifest(tare="1")
 no("ours-number", "an entry of ours that is none", text, "CORRUPT", '1}', "tare")
 text = manifest(tare='{"files":["a/b"]}')
 no("side-file-escape", "a side file that is not in the directory", text, "CORRUPT", '"a/b"',
-   "files[]")
+   "tare.files[0]: ")
 yes("side-file", "a side file", manifest(tare='{"files":["config.json"]}'),
     files={"config.json": b"{}"}, has={"resources": 1})

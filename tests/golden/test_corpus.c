@@ -110,9 +110,10 @@ static void compare_refusal(run *r, const tare_error *err) {
         fail(r, "item %s %" PRId64 ", not %s %" PRId64 ": %s", expect_item_text(err->item_kind),
              err->item, expect_item_text(want->item.kind), want->item.index, text);
     }
-    if (err->what == NULL || !contains(err->what, want->what)) {
-        fail(r, "\"%s\" does not say \"%s\"", err->what ? err->what : "", want->what);
-    }
+    char words[512];
+    snprintf(words, sizeof words, "%s%s%s", err->field, err->field[0] ? ": " : "",
+             err->what ? err->what : "");
+    if (!contains(words, want->what)) fail(r, "\"%s\" does not say \"%s\"", words, want->what);
     if (want->file[0] != 0 && !ends_with_name(err->file, want->file)) {
         fail(r, "file \"%s\", not \"%s\": %s", err->file, want->file, text);
     }

@@ -70,6 +70,18 @@ static void long_paths_keep_their_end(void **state) {
     }
 }
 
+static void fields_of_a_manifest_are_named(void **state) {
+    (void)state;
+    char line[256];
+    tare_error err;
+    tare_fail_at(&err, TARE_ERR_CORRUPT, 7, "missing");
+    tare_error_field(&err, "adapters", 3, "A", "rows");
+    tare_error_field(&err, "tensors", 0, NULL, NULL); /* the first one stays */
+    tare_error_item(&err, TARE_ITEM_TENSOR, 2, TARE_STR("x"));
+    tare_error_format(line, sizeof line, &err, "m");
+    assert_string_equal(line, "m: byte 7: tensor 2 \"x\": adapters[3].A.rows: missing");
+}
+
 static void control_characters_are_escaped(void **state) {
     (void)state;
     char out[64];
@@ -133,6 +145,7 @@ int main(void) {
         cmocka_unit_test(line_says_file_offset_item_and_field),
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(long_paths_keep_their_end),
+        cmocka_unit_test(fields_of_a_manifest_are_named),
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(utf8_is_judged_to_the_letter),
         cmocka_unit_test(system_errors_find_their_status),
