@@ -113,6 +113,8 @@ tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, s
     if (n == 0) return TARE_OK;
     if (offset > r->size || n > r->size - offset)
         s = tare_fail_at(err, TARE_ERR_TRUNCATED, tare_min_u64(offset, r->size), "end of file");
+    else if (r->fetch)
+        s = r->fetch(r->read_ctx, offset, buf, n, err);
     else if (r->read) {
         s = r->read(r->read_ctx, offset, buf, n);
         if (s != TARE_OK) tare_fail_at(err, s, offset, "reading through the callback");

@@ -15,7 +15,9 @@ typedef struct tare_reader {
     const uint8_t *map; /* whole content where it is in memory, else NULL */
     bool owns_map;
     tare_status (*read)(void *ctx, uint64_t offset, void *buf, size_t n);
-    void *read_ctx;
+    /* As read, for readers of our own: it says itself what is wrong, and where. */
+    tare_status (*fetch)(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err);
+    void *read_ctx;           /* of either */
     void (*close)(void *ctx); /* of a callback reader, may be NULL */
 } tare_reader;
 

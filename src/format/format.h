@@ -5,6 +5,7 @@
 #ifndef TARE_FORMAT_FORMAT_H
 #define TARE_FORMAT_FORMAT_H
 
+#include "format/files.h"
 #include "model/carry.h"
 #include "model/catalog.h"
 #include "model/write_plan.h"
@@ -18,6 +19,7 @@ typedef struct tare_probe {
     const uint8_t *head; /* the first bytes of the file */
     size_t head_size;    /* min(TARE_PROBE_BYTES, file size) */
     uint64_t file_size;
+    const tare_files *files; /* what paths lead to; NULL: the file system */
 } tare_probe;
 
 typedef struct tare_open_context {
@@ -63,6 +65,7 @@ extern const tare_format tare_format_safetensors;
 extern const tare_format tare_format_hf;
 extern const tare_format tare_format_mcf;
 extern const tare_format tare_format_infq;
+extern const tare_format tare_format_wcodec;
 
 /* Adds the resources of a catalog to the files of a directory. UNSUPPORTED: a name that no file can
  * have there, or that another file has. */

@@ -8,7 +8,7 @@
 #include "format/gguf_types.h"
 
 static bool probe(const tare_probe *p) {
-    if (p->is_directory) return tare_gguf_probe_directory(p->path);
+    if (p->is_directory) return tare_gguf_probe_directory(p);
     /* A file cut within its magic is still one: the reader says so. */
     size_t n = p->head_size < 4 ? p->head_size : 4;
     return n && (memcmp(p->head, "GGUF", n) == 0 || memcmp(p->head, "FUGG", n) == 0);

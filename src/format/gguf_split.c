@@ -4,7 +4,6 @@
  * the first shard; all of them have split.no, split.count and split.tensors.count. Whichever member
  * is opened, the whole set is; its keys about the split are then left out, since the model that is
  * shown is whole. */
-#include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -117,6 +116,7 @@ static void drop_keys(tare_gguf_reader *r, bool is_first) {
 /* Where the shards come from: sources, or the names of siblings. */
 typedef struct shard_list {
     const tare_source *sources;
+    const tare_files *files;
     shard_name name;
     uint32_t n;
 } shard_list;
@@ -126,7 +126,7 @@ static tare_status open_shard(tare_reader *out, tare_model *m, const shard_list 
     if (list->sources) return tare_source_open(out, &list->sources[i], map, err);
     const char *path = member_path(m, &list->name, i + 1);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "shard name");
-    tare_status s = tare_reader_open(out, path, map, err);
+    tare_status s = tare_files_open(list->files, out, path, map, err);
     if (s != TARE_OK && err) err->what = "a shard of the set cannot be opened";
     return s;
 }
@@ -233,7 +233,7 @@ static tare_status open_one(tare_gguf_reader *r, bool is_alone, tare_layout *lay
  * order, whichever member was named. */
 static tare_status open_file(tare_gguf_reader *r, const tare_open_context *ctx, const char *path,
                              tare_reader *first, tare_layout *layout, tare_error *err) {
-    shard_list list = {.n = 0};
+    shard_list list = {.files = ctx->probe->files};
     bool is_alone = ctx->options->one_shard;
     const char *name = path ? path : ctx->source->name;
     TARE_TRY(tare_model_add_file(r->m, first, name, &r->file, err));
@@ -250,44 +250,38 @@ static tare_status open_file(tare_gguf_reader *r, const tare_open_context *ctx, 
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
-/* Looks at one entry of a directory; false: there is more than one model, or another kind. */
-static bool take_entry(char *member, size_t size, tare_str name) {
+static tare_status take_entry(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    char *member = ctx;
     shard_name mine, seen;
-    if (tare_str_ends(name, TARE_STR(".safetensors"))) return false;
-    if (!tare_str_ends(name, TARE_STR(".gguf"))) return true;
-    if (name.len >= size) return false;
-    if (member[0]) {
-        bool is_sibling = parse_name(&mine, name) && parse_name(&seen, tare_str_of(member)) &&
-                          mine.count == seen.count && tare_str_equal(mine.stem, seen.stem);
-        if (!is_sibling) return false;
-        if (tare_str_compare(name, tare_str_of(member)) > 0) return true;
-    }
-    memcpy(member, name.ptr, name.len);
-    member[name.len] = 0;
-    return true;
+    tare_str name = tare_str_of(entry->name);
+    if (!tare_str_ends(name, TARE_STR(".gguf")) && !tare_str_ends(name, TARE_STR(".safetensors")))
+        return TARE_OK;
+    bool is_other = tare_str_ends(name, TARE_STR(".safetensors")) || name.len > NAME_MAX;
+    if (member[0] && !is_other)
+        is_other = !parse_name(&mine, name) || !parse_name(&seen, tare_str_of(member)) ||
+                   mine.count != seen.count || !tare_str_equal(mine.stem, seen.stem);
+    if (is_other) return tare_fail(err, TARE_ERR_UNSUPPORTED, "more than one model");
+    if (!member[0] || tare_str_compare(name, tare_str_of(member)) < 0)
+        memcpy(member, name.ptr, name.len + 1);
+    return TARE_OK;
 }
 
 /* The name of a directory's only model, or of the first member of its only set; false: there is
  * none, or more than one, or the directory is one of safetensors. */
-static bool find_member(char *member, size_t size, const char *path) {
-    DIR *d = opendir(path);
-    bool ok = d != NULL;
+static bool find_member(char member[NAME_MAX + 1], const tare_probe *p) {
     member[0] = 0;
-    for (const struct dirent *e; ok && (e = readdir(d)) != NULL;)
-        ok = take_entry(member, size, tare_str_of(e->d_name));
-    if (d) closedir(d);
-    return ok && member[0];
+    return tare_files_list(p->files, p->path, take_entry, member, NULL) == TARE_OK && member[0];
 }
 
-bool tare_gguf_probe_directory(const char *path) {
+bool tare_gguf_probe_directory(const tare_probe *p) {
     char member[NAME_MAX + 1];
-    return find_member(member, sizeof member, path);
+    return find_member(member, p);
 }
 
 static tare_status open_directory(tare_gguf_reader *r, const tare_open_context *ctx,
                                   tare_layout *layout, tare_error *err) {
     char member[NAME_MAX + 1];
-    if (!find_member(member, sizeof member, ctx->source->name))
+    if (!find_member(member, ctx->probe))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a directory that does not hold exactly one GGUF model: name the file");
     size_t size = strlen(ctx->source->name) + 1 + sizeof member;
@@ -295,7 +289,7 @@ static tare_status open_directory(tare_gguf_reader *r, const tare_open_context *
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "path");
     snprintf(path, size, "%s/%s", ctx->source->name, member);
     tare_reader reader;
-    TARE_TRY(tare_reader_open(&reader, path, ctx->options->map, err));
+    TARE_TRY(tare_files_open(ctx->probe->files, &reader, path, ctx->options->map, err));
     tare_status s = open_file(r, ctx, path, &reader, layout, err);
     tare_reader_close(&reader);
     return s;

@@ -4,8 +4,6 @@
  * folder as resources. Links are followed, since download caches are made of them. Which weights
  * are the model's follows huggingface transformers: model.safetensors, else the index and its
  * shards; else the only file or index of that kind. */
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -23,6 +21,7 @@ typedef struct entry {
 typedef struct folder {
     const tare_allocator *allocator;
     tare_arena arena;
+    const tare_files *files;
     const char *path; /* ends with a slash */
     entry *entries;   /* sorted by name */
     size_t n, capacity;
@@ -35,21 +34,16 @@ static void folder_free(folder *f) {
     tare_arena_free(&f->arena);
 }
 
-static tare_status add_entry(folder *f, const char *name, tare_error *err) {
+static tare_status add_entry(void *ctx, const tare_files_entry *seen, tare_error *err) {
+    folder *f = ctx;
     void *entries = f->entries;
     if (!tare_grow(f->allocator, &entries, &f->capacity, f->n + 1, sizeof *f->entries)) {
         return tare_fail(err, TARE_ERR_NOMEM, "directory");
     }
     f->entries = entries;
-    const char *path = tare_join_path(&f->arena, f->path, tare_str_of(name));
-    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "directory");
-    struct stat st;
-    entry e = {.name = tare_str_of(path + strlen(f->path))};
-    if (stat(path, &st) == 0) {
-        e.size = (uint64_t)st.st_size;
-        e.mode = st.st_mode;
-    }
-    f->entries[f->n++] = e;
+    tare_str name = tare_arena_str(&f->arena, tare_str_of(seen->name));
+    if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "directory");
+    f->entries[f->n++] = (entry){.name = name, .size = seen->size, .mode = seen->mode};
     return TARE_OK;
 }
 
@@ -58,23 +52,15 @@ static int by_name(const void *a, const void *b) {
 }
 
 /* Lists a directory. *f is to be freed whatever comes back. */
-static tare_status list(folder *f, const char *path, const tare_allocator *allocator,
-                        tare_error *err) {
-    *f = (folder){.allocator = allocator};
+static tare_status list(folder *f, const tare_files *files, const char *path,
+                        const tare_allocator *allocator, tare_error *err) {
+    *f = (folder){.allocator = allocator, .files = files};
     tare_arena_init(&f->arena, allocator);
     size_t n = strlen(path);
     f->path = tare_join_path(&f->arena, path, TARE_STR("/"));
     if (!f->path) return tare_fail(err, TARE_ERR_NOMEM, "directory");
     if (n > 0 && path[n - 1] == '/') f->path = path;
-    DIR *directory = opendir(path);
-    if (!directory) return tare_fail_errno(err, errno, "opening the directory");
-    tare_status status = TARE_OK;
-    const struct dirent *d;
-    while (status == TARE_OK && (d = readdir(directory)) != NULL) {
-        bool is_self = strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0;
-        if (!is_self) status = add_entry(f, d->d_name, err);
-    }
-    closedir(directory);
+    tare_status status = tare_files_list(files, path, add_entry, f, err);
     if (f->n) qsort(f->entries, f->n, sizeof *f->entries, by_name);
     return status;
 }
@@ -171,7 +157,7 @@ static tare_status add_resource(tare_model *m, const folder *f, const entry *e, 
     const char *path = tare_join_path(&m->arena, f->path, e->name);
     if (!path || !r.info.name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "resource");
     tare_reader reader;
-    tare_status status = tare_reader_open(&reader, path, false, err);
+    tare_status status = tare_files_open(f->files, &reader, path, false, err);
     if (status != TARE_OK) {
         tare_error_file(err, path);
         return status;
@@ -236,7 +222,7 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout, 
     layout->index_path = path;
     if (!layout->index_name || !path) return tare_fail(err, TARE_ERR_NOMEM, "index");
     tare_reader reader;
-    tare_status status = tare_reader_open(&reader, path, false, err);
+    tare_status status = tare_files_open(f->files, &reader, path, false, err);
     if (status == TARE_OK) {
         status = tare_safetensors_read_index(m, layout, &reader, err);
         tare_reader_close(&reader);
@@ -268,6 +254,7 @@ static tare_status open_folder(tare_model *m, folder *f, const tare_open_options
     if (!main_file) return tare_fail(err, TARE_ERR_UNSUPPORTED, missing_weights(f, is_ambiguous));
     tare_safetensors_layout *layout = TARE_NEW(&m->arena, tare_safetensors_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
+    layout->files = f->files;
     TARE_TRY(open_weights(m, layout, f, main_file, options, err));
     for (size_t i = 0; i < layout->n_shards; i++) {
         entry *e = find(f, tare_str_of(layout->shards[i].name));
@@ -282,7 +269,7 @@ static tare_status open_hf(tare_model *m, const tare_open_context *ctx, tare_err
         return tare_fail(err, TARE_ERR_ARG, "a Hugging Face model is a directory, given by path");
     }
     folder f;
-    tare_status status = list(&f, ctx->source->name, m->allocator, err);
+    tare_status status = list(&f, ctx->probe->files, ctx->source->name, m->allocator, err);
     if (status == TARE_OK) status = open_folder(m, &f, ctx->options, err);
     folder_free(&f);
     return status;
@@ -292,7 +279,7 @@ static bool probe(const tare_probe *p) {
     folder f;
     bool is_ours = false;
     if (!p->is_directory) return false;
-    if (list(&f, p->path, NULL, NULL) == TARE_OK) {
+    if (list(&f, p->files, p->path, NULL, NULL) == TARE_OK) {
         bool is_ambiguous;
         is_ours = choose(&f, &is_ambiguous) || is_ambiguous || find(&f, TARE_STR("config.json"));
     }

@@ -46,7 +46,7 @@ static bool leaves(const char *directory, const char *path) {
 static tare_status open_new(tare_infq_reader *r, tare_infq_payload *p, const char *path,
                             tare_error *err) {
     tare_reader opened;
-    tare_status status = tare_reader_open(&opened, path, r->options->map, err);
+    tare_status status = tare_files_open(r->files, &opened, path, r->options->map, err);
     if (status != TARE_OK) {
         tare_error_file(err, path);
         return status;
@@ -75,7 +75,8 @@ tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *v, u
         return tare_fail_at(err, TARE_ERR_LIMIT, v->offset, "number of files");
     const char *path = tare_join_path(&r->m->arena, r->directory, name);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "file");
-    if (leaves(r->directory, path)) return tare_fail_at(err, TARE_ERR_CORRUPT, v->offset, what);
+    if (!r->files && leaves(r->directory, path))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, v->offset, what);
     TARE_TRY(open_new(r, p, path, err));
     *file = p->file;
     return TARE_OK;

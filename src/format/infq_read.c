@@ -220,7 +220,7 @@ static tare_status load_manifest(tare_infq_reader *r, const char *path, tare_err
     tare_reader opened;
     uint32_t file;
     size_t size;
-    TARE_TRY(tare_reader_open(&opened, path, false, err));
+    TARE_TRY(tare_files_open(r->files, &opened, path, false, err));
     tare_status status = tare_model_add_file(r->m, &opened, path, &file, err);
     if (status != TARE_OK) {
         tare_reader_close(&opened);
@@ -242,6 +242,7 @@ static tare_status open_infq(tare_model *m, const tare_open_context *ctx, tare_e
     tare_layout *layout = TARE_NEW(&m->arena, tare_layout);
     tare_infq_reader r = {.m = m,
                           .options = ctx->options,
+                          .files = ctx->probe->files,
                           .directory = tare_join_path(&m->arena, ctx->source->name, TARE_STR("/")),
                           .layout = TARE_NEW(&m->arena, tare_infq_layout)};
     const char *path =
@@ -275,7 +276,7 @@ static bool probe(const tare_probe *p) {
     if (!p->is_directory) return false;
     tare_arena_init(&arena, NULL);
     const char *path = tare_join_path(&arena, p->path, TARE_STR("/" TARE_INFQ_MANIFEST));
-    if (path && tare_reader_open(&opened, path, false, NULL) == TARE_OK) {
+    if (path && tare_files_open(p->files, &opened, path, false, NULL) == TARE_OK) {
         size_t n = (size_t)tare_min_u64(opened.size, sizeof head);
         if (tare_reader_read(&opened, 0, head, n, NULL) == TARE_OK)
             is_ours = has_text(head, n, "\"endianness\"") || has_text(head, n, "_rowwise\"");

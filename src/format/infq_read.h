@@ -27,6 +27,7 @@ typedef struct tare_infq_region tare_infq_region;
 typedef struct tare_infq_reader {
     tare_model *m;
     const tare_open_options *options;
+    const tare_files *files; /* what the directory is part of */
     const char *directory;
     tare_infq_layout *layout;
     tare_json j;

@@ -7,8 +7,13 @@
 #include "format/format.h"
 
 static const tare_format *const formats[] = {
-    &tare_format_gguf, &tare_format_mcf, &tare_format_safetensors,
-    &tare_format_infq, &tare_format_hf,  NULL, /* the end */
+    &tare_format_gguf,
+    &tare_format_mcf,
+    &tare_format_safetensors,
+    &tare_format_infq,
+    &tare_format_wcodec,
+    &tare_format_hf,
+    NULL, /* the end */
 };
 
 const tare_format *tare_format_row(size_t i) {

@@ -44,6 +44,7 @@ typedef struct tare_safetensors_shard {
 
 /* tare_layout.detail of both drivers. */
 typedef struct tare_safetensors_layout {
+    const tare_files *files; /* while opening */
     tare_safetensors_shard *shards;
     size_t n_shards;
     const char *index_name; /* NULL: there is no index */

@@ -92,7 +92,7 @@ tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "path of a shard");
     layout->shards[i].name = path + strlen(directory);
     tare_reader reader;
-    tare_status status = tare_reader_open(&reader, path, map, err);
+    tare_status status = tare_files_open(layout->files, &reader, path, map, err);
     if (status != TARE_OK) {
         if (err && err->os_error == ENOENT) err->what = "a shard of the set is missing";
         tare_error_file(err, path);
@@ -270,7 +270,7 @@ static tare_status open_set(tare_model *m, tare_safetensors_layout *layout, cons
 
     tare_reader reader;
     tare_error fault = TARE_ERROR_NONE;
-    tare_status status = tare_reader_open(&reader, index, false, &fault);
+    tare_status status = tare_files_open(layout->files, &reader, index, false, &fault);
     if (status == TARE_OK) {
         status = open_index(m, layout, &reader, options, err);
         tare_reader_close(&reader);
@@ -303,6 +303,7 @@ static tare_status open_any(tare_model *m, tare_safetensors_layout *layout,
 static tare_status open_safetensors(tare_model *m, const tare_open_context *ctx, tare_error *err) {
     tare_safetensors_layout *layout = TARE_NEW(&m->arena, tare_safetensors_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
+    layout->files = ctx->probe->files;
     TARE_TRY(open_any(m, layout, ctx, err));
     return tare_model_finish(m, ctx->options->report, err);
 }

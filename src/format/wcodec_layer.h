@@ -5,6 +5,7 @@
 #ifndef TARE_FORMAT_WCODEC_LAYER_H
 #define TARE_FORMAT_WCODEC_LAYER_H
 
+#include "base/cache.h"
 #include "base/reader.h"
 #include "format/wcodec_index.h"
 #include "wcodec/wc_encode.h"
@@ -30,20 +31,26 @@ tare_status tare_wcodec_encode_layer(tare_wcodec_layer *layer, const tare_wcodec
                                      const tare_wc_options *options, tare_arena *arena,
                                      tare_error *err);
 
+enum { TARE_WCODEC_PLACES = 64 };
+
 /* A layer that is read. */
 typedef struct tare_wcodec_opened {
     const tare_reader *file;
     const tare_wcodec_layer *layer;
     const tare_wcodec_source *base; /* NULL: layers that need one are refused */
     tare_wc_head *heads[TARE_WCODEC_MAX_PLANES];
-    unsigned groups; /* of bypass bits; TARE_WC_ALL_GROUPS: all */
+    uint64_t *places[TARE_WCODEC_MAX_PLANES]; /* of every 64th segment, in the file */
+    unsigned groups;                          /* of bypass bits; TARE_WC_ALL_GROUPS: all */
+    tare_cache *cache; /* of segments of which only a part was asked for; NULL: none */
+    uint64_t number;   /* of the layer, in the cache */
 } tare_wcodec_opened;
 
-/* Reads the heads of the planes, into the arena. */
+/* Reads the heads of the planes, into the arena. base, groups and cache are the caller's to set. */
 tare_status tare_wcodec_open_layer(tare_wcodec_opened *out, const tare_reader *file,
                                    const tare_wcodec_layer *layer, tare_arena *arena,
                                    tare_error *err);
-/* Bytes offset .. offset + n - 1 of a region; decodes the segments they lie in, and no others. */
+/* Bytes offset .. offset + n - 1 of a region; decodes the segments they lie in, and no others. Up
+ * to four are decoded side by side, and straight into dst where a plane is all of its region. */
 tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *opened, unsigned region,
                                     uint64_t offset, size_t n, tare_wc_scratch *scratch,
                                     tare_error *err);

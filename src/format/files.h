@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the paths of a model lead to: the file system, or the files that are packed in one file.
+ * Drivers that look for files beside the one they were given go through it. */
+#ifndef TARE_FORMAT_FILES_H
+#define TARE_FORMAT_FILES_H
+
+#include <sys/types.h>
+
+#include "base/reader.h"
+
+/* An entry of a directory; links are followed. mode 0: a link that leads nowhere. */
+typedef struct tare_files_entry {
+    const char *name;
+    uint64_t size;
+    mode_t mode;
+} tare_files_entry;
+
+typedef tare_status (*tare_files_visit)(void *ctx, const tare_files_entry *entry, tare_error *err);
+
+typedef struct tare_files {
+    tare_status (*open)(const struct tare_files *files, tare_reader *out, const char *path,
+                        tare_error *err);
+    tare_status (*list)(const struct tare_files *files, const char *path, tare_files_visit visit,
+                        void *ctx, tare_error *err);
+} tare_files;
+
+/* As tare_reader_open. `files` NULL: the file system. */
+tare_status tare_files_open(const tare_files *files, tare_reader *out, const char *path, bool map,
+                            tare_error *err);
+/* Hands the entries of a directory to `visit`, in any order, without "." and "..", until it fails.
+ */
+tare_status tare_files_list(const tare_files *files, const char *path, tare_files_visit visit,
+                            void *ctx, tare_error *err);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading regions: the segments asked for are decoded, several side by side, and spread over the
+ * units of their region. A segment of which only a part is asked for goes through the cache, so
+ * that reading a tensor row by row decodes it once. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "format/wcodec_planes.h"
+
+enum {
+    SIDE_BY_SIDE = 4,
+    ROOM_BLOCK = 7,      /* of the scratch: the codec takes those before it */
+    ROOM_MOST = 8 << 20, /* stored and decoded bytes of the segments of a batch, unless of one */
+};
+
+/* Where decoded bytes belong: bytes offset .. offset + n - 1 of a region; n 0: dst takes the
+ * plane's bytes from `offset` on. */
+typedef struct target {
+    uint8_t *dst;
+    uint64_t offset, n;
+} target;
+
+typedef struct slot {
+    uint64_t segment;
+    uint64_t from, to;  /* bytes of the plane that are wanted of it */
+    uint64_t start;     /* its first byte in the plane */
+    tare_cached *place; /* in the cache, to be filled; NULL: it is not kept */
+    bool is_in_place;   /* decoded to where it belongs */
+} slot;
+
+/* Segments of a plane that are decoded together. */
+typedef struct batch {
+    const tare_wcodec_opened *opened;
+    const tare_wcodec_plane *plane;
+    unsigned number; /* of the plane */
+    const target *target;
+    tare_wc_scratch *scratch;
+    uint8_t *room; /* for what is stored, and decoded to be spread */
+    size_t room_size, used;
+    unsigned n;
+    tare_wc_piece pieces[SIDE_BY_SIDE];
+    slot slots[SIDE_BY_SIDE];
+    tare_error *err;
+} batch;
+
+static tare_status read_plane(uint8_t *dst, const tare_wcodec_opened *o, unsigned plane,
+                              uint64_t first, uint64_t end, tare_wc_scratch *scratch,
+                              tare_error *err);
+
+/* ---- spreading ------------------------------------------------------------------------------- */
+
+/* The plane's bytes first .. end - 1, which `bytes` begins with, to where they belong. */
+static void scatter(const target *t, const tare_wcodec_plane *p, const uint8_t *bytes,
+                    uint64_t first, uint64_t end) {
+    if (!t->n) {
+        memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
+        return;
+    }
+    for (uint64_t at = first; at < end;) {
+        uint64_t to = at / p->width * p->stride + p->offset + at % p->width;
+        uint64_t run = p->width == p->stride ? end - at : p->width - at % p->width;
+        run = tare_min_u64(run, end - at);
+        uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + run, t->offset + t->n);
+        if (low < high)
+            memcpy(t->dst + (low - t->offset), bytes + (at - first) + (low - to),
+                   (size_t)(high - low));
+        at += run;
+    }
+}
+
+/* Where a segment's first byte goes if all its bytes go there in a row and lie in the target. */
+static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
+    bool is_whole = s->from == s->start && s->to == s->start + n_bytes;
+    bool is_run = !b->target->n || b->plane->width == b->plane->stride;
+    if (!is_whole || !is_run || s->start < b->target->offset) return NULL;
+    if (b->target->n && s->start + n_bytes > b->target->offset + b->target->n) return NULL;
+    return b->target->dst + (s->start - b->target->offset);
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+/* Both models' scales of a segment. */
+static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, const batch *b,
+                               uint64_t first, uint64_t n) {
+    const tare_wcodec_layer *l = b->opened->layer;
+    unsigned plane = b->plane->scale_plane;
+    tare_wc_scratch scratch; /* that of the batch is in use */
+    tare_wc_scratch_init(&scratch, b->scratch->allocator);
+    tare_status status = read_plane(room, b->opened, plane, first, first + n, &scratch, b->err);
+    tare_wc_scratch_free(&scratch);
+    TARE_TRY(status);
+    TARE_TRY(tare_wcodec_gather(room + n, &l->planes[plane], b->opened->base, first, n, b->err));
+    *scales = (tare_wcodec_scales){room, room + n};
+    return TARE_OK;
+}
+
+static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, uint64_t segment) {
+    const tare_allocator *allocator = b->scratch->allocator;
+    const tare_wcodec_layer *l = b->opened->layer;
+    tare_wcodec_scales scales = {0};
+    tare_wc_reference reference;
+    uint64_t first, n = 0;
+    unsigned failed;
+    if (!b->opened->base)
+        return tare_fail_at(b->err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
+    bool has_scales = piece->bytes[1] == TARE_WC_REF_SCALED &&
+                      tare_wcodec_scale_span(&first, &n, l, b->number, segment);
+    size_t size = piece->n_bytes + (has_scales ? 2 * (size_t)n : 0);
+    uint8_t *room = tare_alloc(allocator, size);
+    if (!room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    tare_status status = TARE_OK;
+    if (has_scales) status = read_scales(&scales, room + piece->n_bytes, b, first, n);
+    if (status == TARE_OK)
+        status = tare_wcodec_reference(&reference, room, l, b->number, segment, b->opened->base,
+                                       &scales, b->err);
+    piece->reference = &reference;
+    if (status == TARE_OK)
+        status = tare_wc_decode(piece, 1, b->opened->groups, b->scratch, &failed, b->err);
+    tare_free(allocator, room, size);
+    return status;
+}
+
+/* Decodes the pieces: those without a predictor together. */
+static tare_status decode(batch *b) {
+    tare_wc_piece together[SIDE_BY_SIDE];
+    unsigned n = 0, failed;
+    for (unsigned i = 0; i < b->n; i++) {
+        if (b->pieces[i].bytes[1] == TARE_WC_NONE)
+            together[n++] = b->pieces[i];
+        else
+            TARE_TRY(decode_with_reference(b, &b->pieces[i], b->slots[i].segment));
+    }
+    if (!n) return TARE_OK;
+    return tare_wc_decode(together, n, b->opened->groups, b->scratch, &failed, b->err);
+}
+
+/* Decodes what the batch holds and hands it out; a failure leaves nobody waiting. */
+static tare_status flush(batch *b) {
+    tare_status status = decode(b);
+    for (unsigned i = 0; i < b->n; i++) {
+        slot *s = &b->slots[i];
+        tare_wc_piece *piece = &b->pieces[i];
+        if (status == TARE_OK && !s->is_in_place)
+            scatter(b->target, b->plane, piece->dst + (s->from - s->start), s->from, s->to);
+        if (!s->place) continue;
+        if (status == TARE_OK) {
+            tare_cache_fill(b->opened->cache, s->place, piece->dst, piece->n_bytes);
+            tare_cache_release(b->opened->cache, s->place);
+        } else {
+            tare_free(b->scratch->allocator, piece->dst, piece->n_bytes);
+            tare_cache_fail(b->opened->cache, s->place);
+        }
+    }
+    b->n = 0;
+    b->used = 0;
+    return status;
+}
+
+/* ---- gathering a batch ----------------------------------------------------------------------- */
+
+/* Room in the batch, which is emptied for it if need be. */
+static tare_status take_room(batch *b, size_t n, uint8_t **out) {
+    if (b->used + n > b->room_size) TARE_TRY(flush(b));
+    if (n > b->room_size) {
+        b->room_size = (size_t)tare_max_u64(n, ROOM_MOST);
+        b->room = tare_wc_scratch_take(b->scratch, ROOM_BLOCK, b->room_size);
+        if (!b->room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    }
+    *out = b->room + b->used;
+    b->used += n;
+    return TARE_OK;
+}
+
+/* The bytes of a segment that a coarse reading needs are there. */
+static tare_status read_coarse(const batch *b, tare_wc_piece *piece, uint8_t *bytes) {
+    const tare_reader *file = b->opened->file;
+    piece->present = TARE_WC_SEGMENT_HEADER;
+    TARE_TRY(tare_reader_read(file, piece->offset, bytes, piece->present, b->err));
+    uint32_t had = piece->present, n;
+    TARE_TRY(tare_wc_coarse_bytes(&n, piece, b->opened->groups, b->err));
+    piece->present = n;
+    return tare_reader_read(file, piece->offset + had, bytes + had, n - had, b->err);
+}
+
+static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *bytes) {
+    piece->bytes = bytes;
+    piece->present = piece->stored;
+    tare_status status =
+        b->opened->groups < TARE_WC_ALL_GROUPS
+            ? read_coarse(b, piece, bytes)
+            : tare_reader_read(b->opened->file, piece->offset, bytes, piece->stored, b->err);
+    memset(bytes + piece->present, 0, TARE_WC_READ_AHEAD);
+    return status;
+}
+
+/* Adds a segment to the batch. */
+static tare_status add(batch *b, slot s, uint64_t position) {
+    uint32_t n_bytes = tare_wcodec_segment_bytes(b->plane, s.segment);
+    uint32_t stored = b->plane->sizes[s.segment] * TARE_WC_UNIT;
+    uint8_t *dst = s.place ? tare_alloc(b->scratch->allocator, n_bytes) : place_of(b, &s, n_bytes);
+    bool needs_room = !dst && !s.place;
+    tare_status status = TARE_OK;
+    uint8_t *bytes = NULL;
+    s.is_in_place = dst && !s.place;
+    if (!dst && s.place) status = tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    size_t room = tare_wc_align(stored + TARE_WC_READ_AHEAD) + (needs_room ? n_bytes : 0);
+    if (status == TARE_OK) status = take_room(b, room, &bytes);
+    if (needs_room && bytes) dst = bytes + tare_wc_align(stored + TARE_WC_READ_AHEAD);
+    tare_wc_piece *piece = &b->pieces[b->n];
+    *piece = (tare_wc_piece){.head = b->opened->heads[b->number],
+                             .stored = stored,
+                             .offset = position,
+                             .dst = dst,
+                             .n_bytes = n_bytes};
+    if (status == TARE_OK) status = read_stored(b, piece, bytes);
+    if (status == TARE_OK) {
+        b->slots[b->n++] = s;
+        return b->n == SIDE_BY_SIDE ? flush(b) : TARE_OK;
+    }
+    if (s.place) {
+        if (dst) tare_free(b->scratch->allocator, dst, n_bytes);
+        tare_cache_fail(b->opened->cache, s.place);
+    }
+    return status;
+}
+
+/* A segment of which a part is wanted: from the cache, or into it. */
+static tare_status take_part(batch *b, slot *s, uint64_t position) {
+    tare_cache *cache = b->opened->cache;
+    tare_cache_key key = {b->opened->number << 8 | b->number, s->segment};
+    tare_cached *kept;
+    tare_cache_state state = tare_cache_take(&kept, cache, key, b->n == 0);
+    if (state == TARE_CACHE_BUSY) {
+        TARE_TRY(flush(b)); /* who has something to make must not wait */
+        state = tare_cache_take(&kept, cache, key, true);
+    }
+    if (state == TARE_CACHE_NO_MEMORY) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    if (state == TARE_CACHE_TO_MAKE) {
+        s->place = kept;
+        return add(b, *s, position);
+    }
+    const uint8_t *bytes = kept->value;
+    scatter(b->target, b->plane, bytes + (s->from - s->start), s->from, s->to);
+    tare_cache_release(cache, kept);
+    return TARE_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static uint64_t position_of(const batch *b, uint64_t segment) {
+    uint64_t at = b->opened->places[b->number][segment / TARE_WCODEC_PLACES];
+    for (uint64_t s = segment / TARE_WCODEC_PLACES * TARE_WCODEC_PLACES; s < segment; s++)
+        at += (uint64_t)b->plane->sizes[s] * TARE_WC_UNIT;
+    return at;
+}
+
+/* Plane bytes first .. end - 1. */
+static tare_status walk(batch *b, uint64_t first, uint64_t end) {
+    const tare_wcodec_plane *p = b->plane;
+    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    if (first >= end) return TARE_OK;
+    uint64_t segment = first / whole, position = position_of(b, segment);
+    tare_status status = TARE_OK;
+    for (; segment * whole < end && status == TARE_OK; segment++) {
+        slot s = {.segment = segment, .start = segment * whole};
+        uint64_t stop = s.start + tare_wcodec_segment_bytes(p, segment);
+        s.from = tare_max_u64(s.start, first);
+        s.to = tare_min_u64(stop, end);
+        bool is_whole = s.from == s.start && s.to == stop;
+        status = is_whole || !b->opened->cache ? add(b, s, position) : take_part(b, &s, position);
+        position += (uint64_t)p->sizes[segment] * TARE_WC_UNIT;
+    }
+    if (status == TARE_OK) return b->n ? flush(b) : TARE_OK;
+    b->err = NULL; /* others wait for what the batch holds; the first failure is told */
+    if (b->n) flush(b);
+    return status;
+}
+
+static tare_status read_plane(uint8_t *dst, const tare_wcodec_opened *o, unsigned plane,
+                              uint64_t first, uint64_t end, tare_wc_scratch *scratch,
+                              tare_error *err) {
+    const target t = {.dst = dst, .offset = first};
+    batch b = {.opened = o,
+               .plane = &o->layer->planes[plane],
+               .number = plane,
+               .target = &t,
+               .scratch = scratch,
+               .err = err};
+    return walk(&b, first, end);
+}
+
+tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *o, unsigned region,
+                                    uint64_t offset, size_t n, tare_wc_scratch *scratch,
+                                    tare_error *err) {
+    const target t = {dst, offset, n};
+    for (unsigned i = 0; n && i < o->layer->n_planes; i++) {
+        const tare_wcodec_plane *p = &o->layer->planes[i];
+        if (p->region != region) continue;
+        batch b = {
+            .opened = o, .plane = p, .number = i, .target = &t, .scratch = scratch, .err = err};
+        uint64_t first = offset / p->stride * p->width;
+        uint64_t end = tare_ceil_div_u64(offset + n, p->stride) * p->width;
+        if (p->width == p->stride) {
+            first = offset;
+            end = offset + n;
+        }
+        TARE_TRY(walk(&b, first, end));
+    }
+    return TARE_OK;
+}

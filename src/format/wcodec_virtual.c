@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The store behind virtual files: layers are opened when they are first read, and with their
+ * segments kept within bounds, however large the container. */
+#include "format/wcodec_virtual.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+enum {
+    SEGMENTS_BUDGET = 24 << 20, /* within the 64 MiB that docs/behaviour.md grants a command */
+    LAYERS_BUDGET = 8 << 20,
+};
+
+/* What one thread decodes with. */
+typedef struct worker {
+    struct worker *next;
+    tare_wc_scratch scratch;
+} worker;
+
+/* A layer with its heads. */
+typedef struct opened_layer {
+    tare_arena arena;
+    tare_wcodec_opened opened;
+} opened_layer;
+
+struct tare_wcodec_store {
+    const tare_allocator *allocator;
+    tare_arena arena; /* of the index */
+    tare_reader file;
+    tare_wcodec_index index;
+    uint64_t directory_bytes;
+    tare_cache *segments, *layers;
+    pthread_mutex_t mutex; /* guards the workers */
+    worker *idle;
+    bool has_mutex;
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void free_segment(void *ctx, void *value, size_t cost) {
+    tare_wcodec_store *store = ctx;
+    tare_free(store->allocator, value, cost);
+}
+
+static void free_layer(void *ctx, void *value, size_t cost) {
+    tare_wcodec_store *store = ctx;
+    opened_layer *l = value;
+    (void)cost;
+    tare_arena_free(&l->arena);
+    tare_free(store->allocator, l, sizeof *l);
+}
+
+static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, tare_error *err) {
+    uint8_t header[TARE_WCODEC_HEADER];
+    uint64_t offset, size;
+    size_t n;
+    if (s->file.size < sizeof header)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, s->file.size, "header");
+    TARE_TRY(tare_reader_read(&s->file, 0, header, sizeof header, err));
+    TARE_TRY(tare_wcodec_find_index(&offset, &size, header, s->file.size, limits, err));
+    if (!tare_size_of_u64(size + TARE_WCODEC_FOOTER, &n))
+        return tare_fail_at(err, TARE_ERR_LIMIT, 72, "size of the index");
+    uint8_t *bytes = tare_alloc(s->allocator, n);
+    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "index");
+    tare_status status = tare_reader_read(&s->file, offset, bytes, n, err);
+    if (status == TARE_OK)
+        status =
+            tare_wcodec_index_read(&s->index, header, bytes, offset, size, limits, &s->arena, err);
+    tare_free(s->allocator, bytes, n);
+    s->directory_bytes = sizeof header + n;
+    return status;
+}
+
+tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
+                                   const tare_limits *limits, const tare_allocator *allocator,
+                                   tare_error *err) {
+    tare_wcodec_store *s = tare_alloc(allocator, sizeof *s);
+    *out = NULL;
+    if (!s) {
+        tare_reader_close(file);
+        return tare_fail(err, TARE_ERR_NOMEM, "container");
+    }
+    *s = (tare_wcodec_store){.allocator = allocator, .file = *file};
+    *file = (tare_reader){.fd = -1};
+    tare_arena_init(&s->arena, allocator);
+    s->segments = tare_cache_new(SEGMENTS_BUDGET, free_segment, s, allocator);
+    s->layers = tare_cache_new(LAYERS_BUDGET, free_layer, s, allocator);
+    s->has_mutex = pthread_mutex_init(&s->mutex, NULL) == 0;
+    tare_status status = s->segments && s->layers && s->has_mutex
+                             ? read_index(s, limits, err)
+                             : tare_fail(err, TARE_ERR_NOMEM, "container");
+    if (status == TARE_OK)
+        *out = s;
+    else
+        tare_wcodec_store_free(s);
+    return status;
+}
+
+void tare_wcodec_store_free(tare_wcodec_store *s) {
+    if (!s) return;
+    for (worker *w = s->idle, *next; w; w = next) {
+        next = w->next;
+        tare_wc_scratch_free(&w->scratch);
+        tare_free(s->allocator, w, sizeof *w);
+    }
+    tare_cache_free(s->segments);
+    tare_cache_free(s->layers);
+    if (s->has_mutex) pthread_mutex_destroy(&s->mutex);
+    tare_reader_close(&s->file);
+    tare_arena_free(&s->arena);
+    tare_free(s->allocator, s, sizeof *s);
+}
+
+const tare_wcodec_index *tare_wcodec_store_index(const tare_wcodec_store *s) {
+    return &s->index;
+}
+
+const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *s) {
+    return &s->file;
+}
+
+uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *s) {
+    return s->directory_bytes;
+}
+
+/* ---- reading regions ------------------------------------------------------------------------- */
+
+static worker *take_worker(tare_wcodec_store *s) {
+    pthread_mutex_lock(&s->mutex);
+    worker *w = s->idle;
+    if (w) s->idle = w->next;
+    pthread_mutex_unlock(&s->mutex);
+    if (w) return w;
+    w = tare_alloc(s->allocator, sizeof *w);
+    if (w) tare_wc_scratch_init(&w->scratch, s->allocator);
+    return w;
+}
+
+static void give_worker(tare_wcodec_store *s, worker *w) {
+    pthread_mutex_lock(&s->mutex);
+    w->next = s->idle;
+    s->idle = w;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* About what an opened layer takes: a table is eight times as large in memory as in the file. */
+static size_t cost_of(const tare_wcodec_layer *l) {
+    size_t cost = sizeof(opened_layer);
+    for (unsigned i = 0; i < l->n_planes; i++)
+        cost += 13 * (size_t)l->planes[i].head_bytes +
+                (size_t)(l->planes[i].n_segments / TARE_WCODEC_PLACES + 1) * sizeof(uint64_t);
+    return cost;
+}
+
+static tare_status make_layer(opened_layer **out, tare_wcodec_store *s, uint32_t number,
+                              tare_error *err) {
+    opened_layer *l = tare_alloc(s->allocator, sizeof *l);
+    *out = NULL;
+    if (!l) return tare_fail(err, TARE_ERR_NOMEM, "layer");
+    tare_arena_init(&l->arena, s->allocator);
+    tare_status status =
+        tare_wcodec_open_layer(&l->opened, &s->file, &s->index.layers[number], &l->arena, err);
+    if (status != TARE_OK) {
+        free_layer(s, l, 0);
+        return status;
+    }
+    l->opened.cache = s->segments;
+    l->opened.number = number;
+    *out = l;
+    return TARE_OK;
+}
+
+static tare_status take_layer(tare_cached **out, tare_wcodec_store *s, uint32_t number,
+                              tare_error *err) {
+    opened_layer *l;
+    tare_cache_state state = tare_cache_take(out, s->layers, (tare_cache_key){number, 0}, true);
+    if (state == TARE_CACHE_NO_MEMORY) return tare_fail(err, TARE_ERR_NOMEM, "layer");
+    if (state == TARE_CACHE_HELD) return TARE_OK;
+    tare_status status = make_layer(&l, s, number, err);
+    if (status == TARE_OK)
+        tare_cache_fill(s->layers, *out, l, cost_of(&s->index.layers[number]));
+    else
+        tare_cache_fail(s->layers, *out);
+    return status;
+}
+
+/* Tensors are named by their callers too, who know them by another number. */
+static tare_status blame(tare_status status, const tare_wcodec_store *s, uint32_t layer,
+                         tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[layer];
+    if (status == TARE_OK) return status;
+    tare_error_file(err, s->file.name);
+    if (l->name.len)
+        tare_error_item(err, l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE,
+                        -1, l->name);
+    return status;
+}
+
+tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigned region,
+                                   uint64_t offset, void *buf, size_t n, tare_error *err) {
+    tare_cached *held;
+    worker *w = take_worker(s);
+    if (!w) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    tare_status status = take_layer(&held, s, layer, err);
+    if (status == TARE_OK) {
+        const opened_layer *l = held->value;
+        status = tare_wcodec_read_region(buf, &l->opened, region, offset, n, &w->scratch, err);
+        tare_cache_release(s->layers, held);
+    }
+    give_worker(s, w);
+    return blame(status, s, layer, err);
+}
+
+/* ---- virtual files --------------------------------------------------------------------------- */
+
+typedef struct view {
+    tare_wcodec_store *store;
+    const tare_wcodec_range *ranges;
+    size_t n;
+    uint64_t starts[]; /* of each range in the file */
+} view;
+
+/* The range that a byte lies in. */
+static size_t find_range(const view *v, uint64_t offset) {
+    size_t low = 0, high = v->n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (v->starts[middle] <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static tare_status read_view(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    const view *v = ctx;
+    uint8_t *dst = buf;
+    for (size_t i = find_range(v, offset); n > 0; i++) {
+        const tare_wcodec_range *r = &v->ranges[i];
+        uint64_t skip = offset - v->starts[i];
+        size_t take = (size_t)tare_min_u64(n, r->length - skip);
+        TARE_TRY(tare_wcodec_store_read(v->store, r->layer, r->region, r->offset + skip, dst, take,
+                                        err));
+        dst += take;
+        offset += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+static size_t view_size(size_t n) {
+    return sizeof(view) + n * sizeof(uint64_t);
+}
+
+static void close_view(void *ctx) {
+    view *v = ctx;
+    tare_free(v->store->allocator, v, view_size(v->n));
+}
+
+tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
+                                     const tare_wcodec_range *ranges, size_t n, const char *name,
+                                     tare_error *err) {
+    uint64_t size = 0;
+    *out = (tare_reader){.fd = -1};
+    view *v = tare_alloc(store->allocator, view_size(n));
+    if (!v) return tare_fail(err, TARE_ERR_NOMEM, "ranges of a file");
+    v->store = store;
+    v->ranges = ranges;
+    v->n = n;
+    for (size_t i = 0; i < n; i++) {
+        v->starts[i] = size;
+        if (!tare_add_u64(size, ranges[i].length, &size)) {
+            close_view(v);
+            return tare_fail(err, TARE_ERR_CORRUPT, "ranges of a file: their sum overflows");
+        }
+    }
+    *out = (tare_reader){.name = name,
+                         .size = size,
+                         .fd = -1,
+                         .fetch = read_view,
+                         .read_ctx = v,
+                         .close = close_view};
+    return TARE_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A .wcodec as what it was made of: its regions, and files put together of ranges of them, are read
+ * at any place. Only the segments asked for are decoded; a bounded number of them is kept for
+ * reads that go on where the last one stopped. */
+#ifndef TARE_FORMAT_WCODEC_VIRTUAL_H
+#define TARE_FORMAT_WCODEC_VIRTUAL_H
+
+#include "format/wcodec_layer.h"
+
+/* Immutable once opened; any number of threads may read. */
+typedef struct tare_wcodec_store tare_wcodec_store;
+
+/* Reads the directory. The reader is taken over, also when this fails. */
+tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
+                                   const tare_limits *limits, const tare_allocator *allocator,
+                                   tare_error *err);
+void tare_wcodec_store_free(tare_wcodec_store *store);
+const tare_wcodec_index *tare_wcodec_store_index(const tare_wcodec_store *store);
+const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *store);
+uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *store);
+
+/* n bytes of a region from byte `offset` on, which are there. Errors name the container. */
+tare_status tare_wcodec_store_read(tare_wcodec_store *store, uint32_t layer, unsigned region,
+                                   uint64_t offset, void *buf, size_t n, tare_error *err);
+/* A reader of ranges, one behind the other; they and the name must live as long as it does. */
+tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
+                                     const tare_wcodec_range *ranges, size_t n, const char *name,
+                                     tare_error *err);
+
+#endif
