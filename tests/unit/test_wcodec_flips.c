@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against damage that goes unnoticed: in small files, one for each way a segment can be
+ * stored, every single bit is flipped, and the file is refused or decodes to the same bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "format/wcodec_layer.h"
+#include "wc_random.h"
+
+enum { MOST = 8192, MOST_FILE = 4200, MANY = 32 };
+
+/* ---- one small file -------------------------------------------------------------------------- */
+
+typedef struct file {
+    tare_buffer bytes;
+    uint8_t own[MOST], base[MOST]; /* of region 0; region 1: 256 bytes from MOST - 256 on */
+    uint32_t n;
+    bool has_base;
+    tare_wcodec_layer layer;
+    tare_wcodec_plane planes[2];
+    tare_wc_options options[2];
+    uint64_t seed;
+} file;
+
+static tare_status append(void *ctx, const uint8_t *bytes, size_t n, tare_error *err) {
+    tare_buffer_put(ctx, bytes, n);
+    return tare_buffer_status(ctx, err);
+}
+
+static void add_plane(file *f, uint8_t region, uint8_t item) {
+    uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
+    f->options[f->layer.n_planes] = (tare_wc_options){.forced = TARE_WC_DIRECT, .is_full = true};
+    f->planes[f->layer.n_planes++] = (tare_wcodec_plane){
+        .shape = {item, 14, false},
+        .region = region,
+        .scale_plane = TARE_WCODEC_NO_SCALES,
+        .stride = width,
+        .width = width,
+    };
+}
+
+static void begin(file *f, uint32_t n, uint8_t item) {
+    *f = (file){.n = n, .seed = n};
+    f->layer = (tare_wcodec_layer){.n_dims = 1,
+                                   .dims = {n},
+                                   .n_regions = 1,
+                                   .region_bytes = {n},
+                                   .name = {"weight", 6},
+                                   .encoding = {"i8", 2},
+                                   .planes = f->planes};
+    if (item) add_plane(f, 0, item);
+}
+
+static tare_wcodec_source source_of(const tare_reader *reader) {
+    return (tare_wcodec_source){{reader, reader}, {0, MOST - 256}};
+}
+
+/* Writes the file, whose name says how its last plane is to be stored. */
+static void finish(file *f, tare_wc_mode mode, tare_wc_predictor predictor) {
+    tare_wcodec_base base = {.hint = {"base", 4}};
+    tare_wcodec_range range = {0, 0, 0, f->n};
+    tare_wcodec_file whole = {{"a.bin", 5}, f->n, 1, &range};
+    tare_wcodec_index index = {.n_layers = 1,
+                               .layers = &f->layer,
+                               .n_bases = f->has_base,
+                               .bases = &base,
+                               .files_form = 1,
+                               .n_files = 1,
+                               .files = &whole};
+    uint8_t header[TARE_WCODEC_HEADER];
+    tare_reader own, other;
+    tare_arena arena;
+    tare_error err;
+    tare_arena_init(&arena, NULL);
+    tare_buffer_init(&f->bytes, NULL);
+    tare_buffer_put_zeros(&f->bytes, TARE_WCODEC_HEADER);
+    tare_reader_memory(&own, f->own, MOST, "own");
+    tare_reader_memory(&other, f->base, MOST, "base");
+    const tare_wcodec_sink sink = {append, &f->bytes};
+    const tare_wcodec_source from = source_of(&own), base_from = source_of(&other);
+    f->layer.offset = TARE_WCODEC_HEADER;
+    f->layer.base = f->has_base;
+    assert_int_equal(tare_wcodec_encode_layer(&f->layer, &sink, &from,
+                                              f->has_base ? &base_from : NULL, f->options, &arena,
+                                              &err),
+                     TARE_OK);
+    tare_wcodec_index_write(&f->bytes, header, &index, f->bytes.size);
+    assert_int_equal(tare_buffer_status(&f->bytes, &err), TARE_OK);
+    memcpy(f->bytes.data, header, sizeof header);
+    const tare_wcodec_plane *last = &f->planes[f->layer.n_planes - 1];
+    const uint8_t *segment = f->bytes.data + last->position + last->head_bytes;
+    assert_int_equal(segment[0], mode);
+    assert_int_equal(segment[1], predictor);
+    assert_true(f->bytes.size < MOST_FILE);
+    tare_arena_free(&arena);
+}
+
+static const uint8_t *last_segment(const file *f) {
+    const tare_wcodec_plane *last = &f->planes[f->layer.n_planes - 1];
+    return f->bytes.data + last->position + last->head_bytes;
+}
+
+/* ---- reading it ------------------------------------------------------------------------------ */
+
+static tare_status read_layer(uint8_t *dst, const tare_reader *reader, const tare_wcodec_layer *l,
+                              const file *f, tare_arena *arena, tare_wc_scratch *scratch) {
+    tare_wcodec_opened opened;
+    tare_reader base;
+    tare_error err;
+    tare_reader_memory(&base, f->base, MOST, "base");
+    const tare_wcodec_source source = source_of(&base);
+    TARE_TRY(tare_wcodec_open_layer(&opened, reader, l, arena, &err));
+    opened.base = f->has_base ? &source : NULL;
+    for (unsigned r = 0; r < l->n_regions; r++)
+        TARE_TRY(tare_wcodec_read_region(dst + (r ? MOST - 256 : 0), &opened, r, 0,
+                                         (size_t)l->region_bytes[r], scratch, &err));
+    return tare_wcodec_check_layer(&opened, &err);
+}
+
+/* Whether the bytes are refused, or say what they did. */
+static bool is_refused_or_same(const uint8_t *bytes, const file *f, tare_wc_scratch *scratch,
+                               bool *is_refused) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    uint64_t offset, size;
+    uint8_t got[MOST];
+    tare_wcodec_index index;
+    tare_reader reader;
+    tare_arena arena;
+    tare_error err;
+    tare_arena_init(&arena, NULL);
+    tare_reader_memory(&reader, bytes, f->bytes.size, "file");
+    memset(got, 0, sizeof got);
+    tare_status s = tare_wcodec_find_index(&offset, &size, bytes, f->bytes.size, &limits, &err);
+    if (s == TARE_OK)
+        s = tare_wcodec_index_read(&index, bytes, bytes + offset, offset, size, &limits, &arena,
+                                   &err);
+    if (s == TARE_OK) s = read_layer(got, &reader, &index.layers[0], f, &arena, scratch);
+    tare_arena_free(&arena);
+    *is_refused = s != TARE_OK;
+    return s != TARE_OK || memcmp(got, f->own, MOST) == 0;
+}
+
+/* Flips each bit, at the best CPU level; some of them also without vectors. */
+static void flip_all(file *f) {
+    tare_wc_scratch scratch;
+    bool is_refused;
+    unsigned n_harmless = 0;
+    const unsigned all = tare_cpu_detect();
+    tare_wc_scratch_init(&scratch, NULL);
+    assert_true(is_refused_or_same(f->bytes.data, f, &scratch, &is_refused));
+    assert_false(is_refused);
+    for (size_t bit = 0; bit < 8 * f->bytes.size; bit++) {
+        uint8_t *at = f->bytes.data + bit / 8;
+        *at ^= (uint8_t)(1u << bit % 8);
+        if (bit % 13 == 0) tare_cpu_limit(TARE_CPU_NONE);
+        bool is_good = is_refused_or_same(f->bytes.data, f, &scratch, &is_refused);
+        tare_cpu_limit(all);
+        *at ^= (uint8_t)(1u << bit % 8);
+        if (!is_good)
+            fail_msg("bit %u of byte %zu changes what is decoded", (unsigned)bit % 8, bit / 8);
+        n_harmless += !is_refused;
+    }
+    /* Nearly all is checked; what is not has no influence. */
+    assert_true(n_harmless <= MANY);
+    tare_wc_scratch_free(&scratch);
+    tare_buffer_free(&f->bytes);
+}
+
+/* ---- ways to store --------------------------------------------------------------------------- */
+
+static file f;
+
+static void fill_normal(int scale) {
+    for (uint32_t i = 0; i < f.n; i++) f.own[i] = (uint8_t)(wc_normal(&f.seed) / scale);
+}
+
+static void raw(void **state) {
+    (void)state;
+    begin(&f, 1500, 8);
+    fill_normal(1);
+    f.options[0].forced = TARE_WC_RAW;
+    finish(&f, TARE_WC_RAW, TARE_WC_NONE);
+    flip_all(&f);
+}
+
+static void constant(void **state) {
+    (void)state;
+    begin(&f, 999, 6);
+    for (uint32_t i = 0; i < f.n; i += 3) memcpy(f.own + i, "abc", 3);
+    f.options[0].forced = TARE_WC_CONSTANT;
+    finish(&f, TARE_WC_CONSTANT, TARE_WC_NONE);
+    flip_all(&f);
+}
+
+static void zstd(void **state) {
+    (void)state;
+    begin(&f, 4000, 8);
+    for (uint32_t i = 0; i < f.n; i++)
+        f.own[i] = (uint8_t)("a model's metadata is text"[i % 26] + (i % 131 == 0));
+    f.options[0].forced = TARE_WC_ZSTD;
+    finish(&f, TARE_WC_ZSTD, TARE_WC_NONE);
+    flip_all(&f);
+}
+
+/* Value i of a plane of small values. */
+static void put_value(uint8_t item, uint32_t i, int v) {
+    for (uint32_t b = 0; b < item; b++) {
+        uint32_t at = i * item + b;
+        f.own[at / 8] = (uint8_t)(f.own[at / 8] | ((unsigned)v >> b & 1) << at % 8);
+    }
+}
+
+static void direct(void **state) {
+    (void)state;
+    static const uint8_t items[] = {4, 6, 8};
+    for (unsigned i = 0; i < sizeof items; i++) {
+        begin(&f, 1200, items[i]);
+        for (uint32_t j = 0; j < f.n * 8 / items[i]; j++)
+            put_value(items[i], j, wc_normal(&f.seed) / 150);
+        finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+        flip_all(&f);
+    }
+}
+
+/* Values of 16 bits with any sign: more sizes than there are symbols, so that some are patches. */
+static void direct_with_sign_and_patches(void **state) {
+    (void)state;
+    begin(&f, 3072, 16);
+    for (uint32_t i = 0; i < f.n / 2; i++) {
+        uint64_t x = wc_random(&f.seed);
+        unsigned size = i % 300 == 7 ? 0x5000 + i : 0x3000 + 37 * (unsigned)(x % 62);
+        tare_store_le16(f.own + 2 * i, (uint16_t)(size | (x >> 40 & 1) << 15));
+    }
+    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    const uint8_t *rule = f.bytes.data + f.planes[0].position + 8;
+    assert_int_equal(rule[0], TARE_WC_SIGN);
+    assert_true(tare_load_le32(last_segment(&f) + 16) > 0);
+    flip_all(&f);
+}
+
+static void direct_with_classes(void **state) {
+    (void)state;
+    static const uint8_t items[] = {4, 8};
+    for (unsigned i = 0; i < 2; i++) {
+        begin(&f, items[i] == 4 ? 4000 : 4096, items[i]);
+        for (uint32_t j = 0, n = f.n * 8 / items[i]; j < n; j++)
+            put_value(items[i], j, wc_normal(&f.seed) / (j / (n / 4) % 2 ? 60 : 480));
+        finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+        assert_true(last_segment(&f)[24] >= 2);
+        flip_all(&f);
+    }
+}
+
+static void trellis(void **state) {
+    (void)state;
+    for (unsigned states = 8; states <= 32; states += 24) {
+        uint8_t t[64] = {0};
+        begin(&f, 1100, 8);
+        for (uint32_t i = 0; i < f.n; i++) {
+            int c = wc_normal(&f.seed) / 100, v = 4 * c + 1;
+            uint8_t *s = &t[i % 64];
+            unsigned first = states == 8 ? 5 : 18, second = states == 8 ? 2 : 4;
+            unsigned odd = (unsigned)c & 1, a = *s & 1;
+            f.own[i] = (uint8_t)(a ? -v : v);
+            *s = (uint8_t)(*s >> 1 ^ (a ? first : 0) ^ (odd ^ a ? second : 0));
+        }
+        f.own[1050] = 2; /* where no step leads: a patch */
+        f.options[0].trellis = (uint8_t)states;
+        finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+        assert_int_equal(tare_load_le32(last_segment(&f) + 16), 1);
+        flip_all(&f);
+    }
+}
+
+static void structured(void **state) {
+    (void)state;
+    begin(&f, 1024, 8);
+    for (uint32_t i = 0; i < f.n; i++)
+        f.own[i] = (uint8_t)((int)(i % 32 * 5 + i / 32 * 3) - 120 + wc_normal(&f.seed) / 300);
+    f.options[0].forced = TARE_WC_STRUCTURED;
+    f.options[0].width = 32;
+    f.options[0].is_signed = true;
+    finish(&f, TARE_WC_STRUCTURED, TARE_WC_NONE);
+    flip_all(&f);
+}
+
+static void from_a_base(void **state) {
+    (void)state;
+    begin(&f, 1500, 8);
+    fill_normal(3);
+    f.has_base = true;
+    for (uint32_t i = 0; i < f.n; i++)
+        f.base[i] = (uint8_t)(f.own[i] + (unsigned)(wc_random(&f.seed) % 3));
+    finish(&f, TARE_WC_DIRECT, TARE_WC_REF);
+    flip_all(&f);
+}
+
+/* Codes with a scale for each run of 50, in a region of their own; the base has other scales. */
+static void from_a_base_by_scale(void **state) {
+    (void)state;
+    begin(&f, 2000, 0);
+    f.has_base = true;
+    f.layer.n_regions = 2;
+    f.layer.region_bytes[1] = 80;
+    add_plane(&f, 1, 16);
+    add_plane(&f, 0, 8);
+    f.options[0].forced = TARE_WC_RAW;
+    f.planes[1].scale_plane = 0;
+    f.planes[1].scale_form = 1;
+    f.planes[1].values_per_scale = 50;
+    for (uint32_t i = 0; i < 40; i++) {
+        tare_store_le16(f.own + MOST - 256 + 2 * i, (uint16_t)(0x2c00 + i));
+        tare_store_le16(f.base + MOST - 256 + 2 * i, (uint16_t)(0x3000 + i));
+    }
+    for (uint32_t i = 0; i < f.n; i++) {
+        int v = wc_normal(&f.seed) / 12;
+        f.base[i] = (uint8_t)(v / 2);
+        f.own[i] = (uint8_t)(v / 2 * 2 + (int)(wc_random(&f.seed) & 1));
+    }
+    finish(&f, TARE_WC_DIRECT, TARE_WC_REF_SCALED);
+    flip_all(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(raw),
+        cmocka_unit_test(constant),
+        cmocka_unit_test(zstd),
+        cmocka_unit_test(direct),
+        cmocka_unit_test(direct_with_sign_and_patches),
+        cmocka_unit_test(direct_with_classes),
+        cmocka_unit_test(trellis),
+        cmocka_unit_test(structured),
+        cmocka_unit_test(from_a_base),
+        cmocka_unit_test(from_a_base_by_scale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
