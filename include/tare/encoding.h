@@ -217,7 +217,8 @@ typedef struct tare_encode_params {
     tare_quality quality;
     tare_compat compat; /* plain numbers have one encoder, whatever is asked for */
     /* Bounds that values are held to before they are encoded; types of MCF only. For those with one
-     * scale a tensor they set the scale, too; without them it is that of the rows given. */
+     * scale a tensor they set the scale, too; without them it is that of the rows given.
+     * TARE_ERR_ARG if clip_min is not at most clip_max. */
     bool has_clip;
     float clip_min, clip_max;
 } tare_encode_params;

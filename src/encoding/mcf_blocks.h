@@ -76,17 +76,22 @@ void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *
                            int n_blocks, int bits);
 
 /* int8 and int4 (mcf_int.c). */
-void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_zero);
+typedef struct tare_mcf_bounds {
+    float min, max;
+} tare_mcf_bounds;
 /* What codes of a whole tensor stand for: x = scale * (code - zero). */
 typedef struct tare_mcf_grid {
     float scale, zero;
     float min, max; /* numbers are held to these */
     int low, top;   /* codes */
 } tare_mcf_grid;
-/* The default's, for n numbers. */
+/* The default's for some bounds; for those of the caller, else of n numbers. */
+tare_mcf_grid tare_mcf_int_grid_of(tare_mcf_bounds b, int bits, bool has_zero);
 tare_mcf_grid tare_mcf_int_grid(const float *src, size_t n, const tare_encode_params *params,
                                 int bits, bool has_zero);
 int tare_mcf_int_code(const tare_mcf_grid *g, float v);
+/* Stores scale and zero; returns where codes go. */
+uint8_t *tare_mcf_int_begin(const tare_rows_mut *dst, const tare_mcf_grid *g, bool has_zero);
 void tare_mcf_int_put(const tare_rows_mut *dst, const float *src, const tare_mcf_grid *g, int bits,
                       bool has_zero);
 /* X(name, ID, bits, has_zero) */

@@ -12,7 +12,7 @@ static size_t codes_plane(bool has_zero) {
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_zero) {
+static void decode(float *dst, const tare_rows *src, int bits, bool has_zero) {
     const uint8_t *codes = src->planes[codes_plane(has_zero)];
     float scale = tare_f32_of_bits(tare_load_le32(src->planes[0]));
     float zero = has_zero ? tare_f32_of_bits(tare_load_le32(src->planes[1])) : 0;
@@ -25,14 +25,9 @@ void tare_mcf_decode_ints(float *dst, const tare_rows *src, int bits, bool has_z
 
 /* ---- encode ---------------------------------------------------------------------------------- */
 
-typedef struct bounds {
-    float min, max;
-} bounds;
-
-/* The caller's, else those of the rows. NaN is passed over. */
-static bounds bounds_of(const float *src, size_t n, const tare_encode_params *params) {
-    bounds b = {0, 0};
-    if (params && params->has_clip) return (bounds){params->clip_min, params->clip_max};
+/* NaN is passed over. */
+static tare_mcf_bounds bounds_of(const float *src, size_t n) {
+    tare_mcf_bounds b = {0, 0};
     for (size_t i = 0; i < n; i++) {
         float v = tare_get_f32(src, i);
         if (v < b.min) b.min = v;
@@ -49,11 +44,10 @@ static int rounded(float t, int low, int high) {
 }
 
 /* With a zero point, 0 has a code of its own: bounds that leave it out are moved to it. */
-tare_mcf_grid tare_mcf_int_grid(const float *src, size_t n, const tare_encode_params *params,
-                                int bits, bool has_zero) {
-    bounds b = bounds_of(src, n, params);
+tare_mcf_grid tare_mcf_int_grid_of(tare_mcf_bounds b, int bits, bool has_zero) {
     int top = tare_mcf_top(bits), low = has_zero ? -top - 1 : -top;
-    tare_mcf_grid g = {fmaxf(-b.min, b.max) / (float)top, 0, b.min, b.max, low, top};
+    float largest = -b.min > b.max ? -b.min : b.max; /* of two zeros the one without a sign */
+    tare_mcf_grid g = {largest / (float)top, 0, b.min, b.max, low, top};
     if (has_zero) {
         float min = b.min < 0 ? b.min : 0, max = b.max > 0 ? b.max : 0;
         g.scale = (max - min) / (float)(top - low);
@@ -62,17 +56,28 @@ tare_mcf_grid tare_mcf_int_grid(const float *src, size_t n, const tare_encode_pa
     return g;
 }
 
+tare_mcf_grid tare_mcf_int_grid(const float *src, size_t n, const tare_encode_params *params,
+                                int bits, bool has_zero) {
+    bool has_clip = params && params->has_clip;
+    tare_mcf_bounds clip = {has_clip ? params->clip_min : 0, has_clip ? params->clip_max : 0};
+    return tare_mcf_int_grid_of(has_clip ? clip : bounds_of(src, n), bits, has_zero);
+}
+
 int tare_mcf_int_code(const tare_mcf_grid *g, float v) {
     v = v < g->min ? g->min : v > g->max ? g->max : v;
     return g->scale > 0 ? rounded(v / g->scale + g->zero, g->low, g->top) : 0;
 }
 
+uint8_t *tare_mcf_int_begin(const tare_rows_mut *dst, const tare_mcf_grid *g, bool has_zero) {
+    tare_store_le32(dst->planes[0], tare_f32_bits(g->scale));
+    if (has_zero) tare_store_le32(dst->planes[1], tare_f32_bits(g->zero));
+    return dst->planes[codes_plane(has_zero)];
+}
+
 void tare_mcf_int_put(const tare_rows_mut *dst, const float *src, const tare_mcf_grid *g, int bits,
                       bool has_zero) {
     size_t n = tare_rows_mut_count(dst);
-    uint8_t *codes = dst->planes[codes_plane(has_zero)];
-    tare_store_le32(dst->planes[0], tare_f32_bits(g->scale));
-    if (has_zero) tare_store_le32(dst->planes[1], tare_f32_bits(g->zero));
+    uint8_t *codes = tare_mcf_int_begin(dst, g, has_zero);
     for (size_t i = 0; i < n; i++)
         tare_put_code(codes, i, tare_mcf_int_code(g, tare_get_f32(src, i)), bits);
 }
@@ -87,7 +92,7 @@ static void encode(const tare_rows_mut *dst, const float *src, const tare_encode
 
 #define DEFINE_TYPE(name, ID, bits, has_zero)                                                      \
     static void decode_##name(float *dst, const tare_rows *src) {                                  \
-        tare_mcf_decode_ints(dst, src, bits, has_zero);                                            \
+        decode(dst, src, bits, has_zero);                                                          \
     }                                                                                              \
     static void encode_##name(const tare_rows_mut *dst, const float *src,                          \
                               const tare_encode_params *params) {                                  \

@@ -63,6 +63,8 @@ static tare_status choose_special(tare_encode_fn *out, tare_encoding_id id,
         *out = k->encode_clipped[id];
         what = "type takes no bounds for its values";
     }
+    if (params->has_clip && !(params->clip_min <= params->clip_max))
+        return tare_fail(err, TARE_ERR_ARG, "bounds of values: the smallest is above the largest");
     if (params->has_clip && !k->encode_clipped[id]) *out = NULL;
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_UNSUPPORTED, what);
 }

@@ -190,6 +190,18 @@ size_t check_planes(tare_rows_mut *rows, const tare_encoding *e, uint8_t *base) 
     return total;
 }
 
+/* Elements that know nothing of rows are tried in one. */
+bool check_takes_odd_rows(const tare_encoding *e) {
+    bool has_rows = e->block > 1;
+    for (uint32_t p = 0; p < e->n_planes; p++) has_rows |= e->planes[p].scope == TARE_PLANE_ROW;
+    return e->is_edge_padded && has_rows;
+}
+
+size_t check_odd_cols(const tare_encoding *e) {
+    size_t unit = e->block == 1 ? 64 : e->block;
+    return 5 * unit;
+}
+
 static sigjmp_buf after_crash;
 static volatile sig_atomic_t is_calling;
 

@@ -54,6 +54,9 @@ uint8_t *check_place_output(const check_region *r, size_t size, int offset, uint
 bool check_canaries(check *s, const uint8_t *p, size_t size, int offset);
 /* Bytes that rows take, planes one behind the other; *rows, with sizes set, gets them at `base`. */
 size_t check_planes(tare_rows_mut *rows, const tare_encoding *e, uint8_t *base);
+/* Whether several rows of any length are to be tried, and up to which length. */
+bool check_takes_odd_rows(const tare_encoding *e);
+size_t check_odd_cols(const tare_encoding *e);
 /* Calls; false: it crashed, which check_fail is yet to tell. */
 bool check_call(check *s, void (*call)(void *arg), void *arg);
 /* Prints how fast the reference and the kernel are. */

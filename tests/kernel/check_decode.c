@@ -76,8 +76,8 @@ static void sweep(check *s, const tare_encoding *e) {
             compare(s, e, 1, n * block, fill, (int)(n * 5 % 64));
         }
         for (int offset = 0; offset < 64; offset++) compare(s, e, 1, 17 * block, fill, offset);
-        if (block == 1 || !e->is_edge_padded) continue;
-        for (size_t cols = 1; cols < 5 * block; cols += cols < 70 ? 1 : 29)
+        if (!check_takes_odd_rows(e)) continue;
+        for (size_t cols = 1; cols < check_odd_cols(e); cols += cols < 70 ? 1 : 29)
             compare(s, e, 3, cols, fill, cols % 2 ? CHECK_AT_PAGE_END : (int)(cols % 64));
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoders: the bytes are the reference's, for any floats, with and without importance. */
+ * Encoders: the bytes are the reference's, for any floats; with and without importance, with values
+ * held to bounds, and in the ways of other programs. */
 #include <string.h>
 
 #include "kernel/check.h"
@@ -10,19 +11,24 @@ typedef struct encode_call {
     tare_rows_mut rows;
     const float *src;
     const float *importance;
+    bool is_clipped;
 } encode_call;
 
+/* Bounds cut a few ordinary numbers off. */
 static void call_encode(void *arg) {
     encode_call *c = arg;
-    tare_encode_params params = {.importance = c->importance};
-    c->encode(&c->rows, c->src, c->importance ? &params : NULL);
+    tare_encode_params params = {.importance = c->importance,
+                                 .has_clip = c->is_clipped,
+                                 .clip_min = -0x1p-2f,
+                                 .clip_max = 0.3f};
+    c->encode(&c->rows, c->src, c->importance || c->is_clipped ? &params : NULL);
 }
 
-/* What is swept: one encoder, with importance or without. */
+/* What is swept: one encoder and what it is called with. */
 typedef struct subject {
     const tare_encoding *e;
     tare_encode_fn reference, kernel;
-    bool is_weighted;
+    bool is_weighted, is_clipped;
 } subject;
 
 /* One input and the bytes that the reference makes of it. The reference searches slowly, so that
@@ -48,7 +54,7 @@ static sample take_rows(check *s, const subject *of, size_t n_rows, size_t cols,
         check_fill_floats(s, m.importance, cols, fill % 3 ? CHECK_POSITIVE : CHECK_ORDINARY);
     }
     check_planes(&rows, of->e, expected);
-    call_encode(&(encode_call){of->reference, rows, m.src, m.importance});
+    call_encode(&(encode_call){of->reference, rows, m.src, m.importance, of->is_clipped});
     return m;
 }
 
@@ -75,7 +81,7 @@ static void compare(check *s, sample *m, int offset) {
     move_floats(&s->in, &m->src, n, offset);
     if (m->importance) move_floats(&s->importance, &m->importance, m->cols, offset);
     check_planes(&rows, m->of->e, dst);
-    encode_call kernel = {m->of->kernel, rows, m->src, m->importance};
+    encode_call kernel = {m->of->kernel, rows, m->src, m->importance, m->of->is_clipped};
     if (!check_call(s, call_encode, &kernel)) {
         check_fail(s, "n=%zu fill=%s offset=%d", n, fill, offset);
         return;
@@ -103,8 +109,8 @@ static void sweep(check *s, const subject *of) {
         if (is_super) continue;
         sample m = take_blocks(s, of, 17, fill);
         for (int offset = 0; offset < 64; offset++) compare(s, &m, offset);
-        if (block == 1 || !of->e->is_edge_padded) continue;
-        for (size_t cols = 1; cols < 5 * block; cols += cols < 70 ? 1 : 29) {
+        if (!check_takes_odd_rows(of->e)) continue;
+        for (size_t cols = 1; cols < check_odd_cols(of->e); cols += cols < 70 ? 1 : 29) {
             m = take_rows(s, of, 3, cols, fill);
             compare(s, &m, cols % 2 ? CHECK_AT_PAGE_END : (int)(cols % 64));
         }
@@ -119,8 +125,8 @@ static void bench(check *s, const subject *of) {
     const float *weights = of->is_weighted ? importance : NULL;
     tare_rows_mut rows = {.n_rows = 1, .cols = CHECK_BENCH_COUNT};
     check_planes(&rows, of->e, check_place(&s->out, 0, 0));
-    encode_call reference = {of->reference, rows, src, weights};
-    encode_call kernel = {of->kernel, rows, src, weights};
+    encode_call reference = {of->reference, rows, src, weights, of->is_clipped};
+    encode_call kernel = {of->kernel, rows, src, weights, of->is_clipped};
     check_bench(s, call_encode, &reference, &kernel);
 }
 
@@ -131,12 +137,42 @@ static void check_one(check *s, const char *op, const subject *of, bool is_new) 
     check_end(s);
 }
 
-void check_encode(check *s) {
-    for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
-        const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
-        subject plain = {e, s->c.encode[id], s->level.encode[id], false};
-        subject weighted = {e, s->c.encode_weighted[id], s->level.encode_weighted[id], true};
-        check_one(s, "encode", &plain, plain.kernel != s->below.encode[id]);
-        check_one(s, "encode_weighted", &weighted, weighted.kernel != s->below.encode_weighted[id]);
+/* Every encoder of a type, from the reference's table, the level's and the one below. */
+typedef struct way {
+    const char *op;
+    bool is_weighted, is_clipped;
+    tare_encode_fn (*of)(const tare_kernels *k, int id);
+} way;
+
+#define DEFINE_WAY(table)                                                                          \
+    static tare_encode_fn of_##table(const tare_kernels *k, int id) {                              \
+        return k->table[id];                                                                       \
     }
+DEFINE_WAY(encode)
+DEFINE_WAY(encode_weighted)
+DEFINE_WAY(encode_clipped)
+DEFINE_WAY(encode_mantle)
+DEFINE_WAY(encode_best)
+
+static const way ways[] = {
+    {"encode", false, false, of_encode},
+    {"encode_weighted", true, false, of_encode_weighted},
+    {"encode_clipped", false, true, of_encode_clipped},
+    {"encode_mantle", false, false, of_encode_mantle},
+    {"encode_mantle_clipped", false, true, of_encode_mantle},
+    {"encode_best", false, false, of_encode_best},
+    {"encode_best_weighted", true, false, of_encode_best},
+};
+
+void check_encode(check *s) {
+    for (int id = 0; id < TARE_ENCODING_COUNT; id++)
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            const way *w = &ways[i];
+            subject of = {.e = tare_encoding_get((tare_encoding_id)id),
+                          .reference = w->of(&s->c, id),
+                          .kernel = w->of(&s->level, id),
+                          .is_weighted = w->is_weighted,
+                          .is_clipped = w->is_clipped};
+            check_one(s, w->op, &of, of.kernel != w->of(&s->below, id));
+        }
 }

@@ -197,6 +197,9 @@ static void bounds_hold(void **state) {
     assert_int_equal(
         tare_encode_rows(&rows, tare_encoding_get(TARE_ENCODING_Q4_0), x, &params, NULL),
         TARE_ERR_UNSUPPORTED);
+    params.clip_max = -4;
+    assert_int_equal(tare_encode_rows(&rows, tare_encoding_get(TARE_ENCODING_Q4), x, &params, NULL),
+                     TARE_ERR_ARG);
 }
 
 /* Code j is 1 + j % 15 - 8 in ggml's order and MCF's; there and back is the same. */

@@ -13,6 +13,7 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     tare_kernels_use_lowbit_encode_avx2(k);
     tare_kernels_use_mcf_avx2(k);
     tare_kernels_use_points_avx2(k);
+    tare_kernels_use_rowwise_avx2(k);
     tare_kernels_use_searches_avx2(k);
     tare_kernels_use_words_avx2(k);
     if (!(cpu & TARE_CPU_AVX512)) return;
@@ -23,5 +24,6 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     tare_kernels_use_lowbit_encode_avx512(k);
     tare_kernels_use_mcf_avx512(k);
     tare_kernels_use_points_avx512(k);
+    tare_kernels_use_rowwise_avx512(k);
     tare_kernels_use_searches_avx512(k);
 }

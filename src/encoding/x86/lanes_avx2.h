@@ -213,9 +213,13 @@ static inline ivec shift_left(ivec a, int n) {
 static inline ivec shift_right(ivec a, int n) {
     return _mm256_srli_epi32(a, n);
 }
-/* Rounded towards zero. */
+/* Rounded towards zero; what does not fit gives INT32_MIN. */
 static inline ivec whole_of(vec a) {
     return _mm256_cvttps_epi32(a);
+}
+/* Rounded to the nearest, halves to even; NaN gives INT32_MIN, as above. */
+static inline ivec nearest_of(vec a) {
+    return _mm256_cvtps_epi32(a);
 }
 static inline ivec min_signed(ivec a, ivec b) {
     return _mm256_min_epi32(a, b);

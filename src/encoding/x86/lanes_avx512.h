@@ -192,6 +192,9 @@ static inline ivec shift_right(ivec a, int n) {
 static inline ivec whole_of(vec a) {
     return _mm512_cvttps_epi32(a);
 }
+static inline ivec nearest_of(vec a) {
+    return _mm512_cvtps_epi32(a);
+}
 static inline ivec min_signed(ivec a, ivec b) {
     return _mm512_min_epi32(a, b);
 }

@@ -15,6 +15,7 @@ void tare_kernels_use_halves_avx2(tare_kernels *k);
 void tare_kernels_use_lowbit_encode_avx2(tare_kernels *k);
 void tare_kernels_use_mcf_avx2(tare_kernels *k);
 void tare_kernels_use_points_avx2(tare_kernels *k);
+void tare_kernels_use_rowwise_avx2(tare_kernels *k);
 void tare_kernels_use_searches_avx2(tare_kernels *k);
 void tare_kernels_use_words_avx2(tare_kernels *k);
 void tare_kernels_use_blocks32_avx512(tare_kernels *k);
@@ -24,6 +25,7 @@ void tare_kernels_use_halves_avx512(tare_kernels *k);
 void tare_kernels_use_lowbit_encode_avx512(tare_kernels *k);
 void tare_kernels_use_mcf_avx512(tare_kernels *k);
 void tare_kernels_use_points_avx512(tare_kernels *k);
+void tare_kernels_use_rowwise_avx512(tare_kernels *k);
 void tare_kernels_use_searches_avx512(tare_kernels *k);
 
 /* What other kernels of the level search with. */

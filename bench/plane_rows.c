@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Question: how near to a copy of the same bytes do MCF's number formats decode and encode? One
- * core, 2^24 values from memory; processor's time, best of seven; for each CPU level.
+ * Question: how near to a copy of the same bytes do the number formats of MCF and INFQ, whose
+ * planes lie apart, decode and encode? One core, 2^24 values from memory; processor's time, best of
+ * seven; for each CPU level. After a type, "mantle" asks for that program's bytes, "clip" for
+ * values held to bounds.
  *
- *     build/release/bench/bench_mcf_rows
+ *     build/release/bench/bench_plane_rows [TYPE[:mantle|:clip]...]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +40,28 @@ static void keep_less(double *best, double value) {
     if (value < *best) *best = value;
 }
 
-static void measure(const tare_encoding *e, float *x, float *y, uint8_t *bytes, uint8_t *copy) {
+/* A type as it is asked for: name, or name:way. */
+typedef struct subject {
+    const tare_encoding *e;
+    tare_encode_params params;
+} subject;
+
+static subject subject_of(const char *name) {
+    const char *way = strchr(name, ':');
+    subject s = {.params = {.clip_min = -0.1f, .clip_max = 0.1f}};
+    s.e = tare_encoding_find((tare_str){name, way ? (size_t)(way - name) : strlen(name)});
+    if (way && strcmp(way, ":mantle") == 0) s.params.compat = TARE_COMPAT_MANTLE;
+    if (way && strcmp(way, ":clip") == 0) s.params.has_clip = true;
+    if (!s.e) {
+        fprintf(stderr, "no type %s\n", name);
+        exit(1);
+    }
+    return s;
+}
+
+static void measure(const char *name, float *x, float *y, uint8_t *bytes, uint8_t *copy) {
+    const subject s = subject_of(name);
+    const tare_encoding *e = s.e;
     const uint64_t dims[2] = {ROWS, COLS};
     uint64_t sizes[TARE_MAX_PLANES], total = COUNT * sizeof *x;
     tare_rows_mut rows = {.n_rows = ROWS, .cols = COLS};
@@ -55,20 +78,36 @@ static void measure(const tare_encoding *e, float *x, float *y, uint8_t *bytes, 
         double start = now();
         memcpy(copy, copy + total / 2, total / 2);
         double after_copy = now();
-        tare_encode_rows(&rows, e, x, NULL, NULL);
+        tare_encode_rows(&rows, e, x, &s.params, NULL);
         double after_encode = now();
         tare_decode_rows(y, e, &stored, NULL);
         keep_less(&decoded, now() - after_encode);
         keep_less(&encoded, after_encode - after_copy);
         keep_less(&copied, after_copy - start);
     }
-    printf("  %-14s decode %.2f (%.0f Melem/s)  encode %.2f (%.0f Melem/s)\n", e->name,
+    printf("  %-18s decode %.2f (%.0f Melem/s)  encode %.2f (%.0f Melem/s)\n", name,
            copied / decoded, (double)COUNT / decoded * 1e-6, copied / encoded,
            (double)COUNT / encoded * 1e-6);
 }
 
-int main(void) {
-    static const char *const names[] = {"q8", "q4", "k6", "k4", "k3", "k2", "mcf_int8", "mcf_int4"};
+int main(int argc, char **argv) {
+    static const char *const all[] = {"q8",
+                                      "q4",
+                                      "k6",
+                                      "k4",
+                                      "k3",
+                                      "k2",
+                                      "mcf_int8",
+                                      "mcf_int4",
+                                      "q4:mantle",
+                                      "k4:mantle",
+                                      "k4:clip",
+                                      "mcf_int8:clip",
+                                      "mcf_int8_zero",
+                                      "int8_rowwise",
+                                      "int4_rowwise"};
+    const char *const *names = argc > 1 ? (const char *const *)argv + 1 : all;
+    size_t n_names = argc > 1 ? (size_t)argc - 1 : sizeof all / sizeof *all;
     static const unsigned levels[] = {TARE_CPU_AVX2, TARE_CPU_AVX2 | TARE_CPU_AVX512};
     float *x = aligned_alloc(64, COUNT * sizeof *x), *y = aligned_alloc(64, COUNT * sizeof *y);
     uint8_t *bytes = aligned_alloc(64, COUNT * 2), *copy = aligned_alloc(64, COUNT * 6);
@@ -80,8 +119,7 @@ int main(void) {
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
         if (tare_cpu_limit(levels[l]) != levels[l]) continue;
         printf("level %u, over memcpy of the bytes read and written:\n", levels[l]);
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            measure(tare_encoding_find((tare_str){names[i], strlen(names[i])}), x, y, bytes, copy);
+        for (size_t i = 0; i < n_names; i++) measure(names[i], x, y, bytes, copy);
     }
     free(x);
     free(y);
