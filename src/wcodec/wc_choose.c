@@ -91,7 +91,7 @@ static void weigh(tare_wc_coder *coder, uint8_t item, const tare_wc_counts *valu
 
 bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts *values,
                          tare_arena *arena) {
-    size_t n = (size_t)1 << item;
+    size_t n = ((size_t)1 << item) + TARE_WC_MAP_PAD;
     uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n);
     uint8_t *trial = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, n);

@@ -14,15 +14,19 @@ typedef struct tare_wc_counts {
     uint64_t *counts;
 } tare_wc_counts;
 
+enum {
+    TARE_WC_NO_SYMBOL = 255,
+    TARE_WC_MAP_PAD = 3, /* bytes behind the last symbol_of that kernels may read */
+};
+
 /* A rule and how to code with it. */
 typedef struct tare_wc_coder {
     tare_wc_rule rule;
-    uint8_t *symbol_of; /* of each top; TARE_WC_NO_SYMBOL: a patch. 2^(item - k) entries */
+    uint8_t *symbol_of; /* of each top; TARE_WC_NO_SYMBOL: a patch. 2^(item - k) entries, and
+                           TARE_WC_MAP_PAD */
     uint64_t cost;      /* of what was counted, in units of 2^-16 bits */
     uint64_t n_patches;
 } tare_wc_coder;
-
-enum { TARE_WC_NO_SYMBOL = 255 };
 
 /* Top and low bits of a value. */
 static inline uint32_t tare_wc_split(const tare_wc_rule *rule, uint8_t item, uint32_t v,
@@ -35,6 +39,15 @@ static inline uint32_t tare_wc_split(const tare_wc_rule *rule, uint8_t item, uin
     uint32_t size = v & ((1u << (item - 1)) - 1);
     *low = v >> (item - 1) << (k - 1) | (size & ((1u << (k - 1)) - 1));
     return size >> (k - 1);
+}
+
+/* Whether the tops of a rule with a map stand in a row: symbol 0 is *first, size of them. */
+static inline bool tare_wc_rule_window(uint16_t *first, uint16_t *size, const tare_wc_rule *rule) {
+    uint16_t n = 1; /* entries ascend; behind the last one stands 0 */
+    while (n < 64 && rule->map[n] > rule->map[n - 1]) n++;
+    *first = rule->map[0];
+    *size = n;
+    return rule->map[n - 1] - rule->map[0] == n - 1;
 }
 
 /* The rule that codes the values in fewest bits; symbol_of comes from the arena. False: memory is

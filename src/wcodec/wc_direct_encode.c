@@ -16,6 +16,7 @@ typedef struct encoder {
     const uint8_t *values;
     uint32_t n_bytes, n_positions, n_runs;
     uint8_t *symbols, *groups, *classes, *ranks;
+    uint64_t *misfits;                 /* a bit for each position */
     uint8_t *positions, *patch_values; /* of patches */
     uint32_t position_bytes, n_patches, max_patches, next_patch, group_bytes;
 } encoder;
@@ -65,31 +66,6 @@ static unsigned class_at(const encoder *e, uint32_t p) {
     return e->plan->n_classes > 1 ? e->classes[p / TARE_WC_CLASS_RUN] : 0;
 }
 
-/* What stands at position p of a plane of nibbles or sixes; false: padding. */
-static bool small_value(const encoder *e, uint32_t p, uint8_t *symbol) {
-    if (e->item == 4) {
-        uint32_t at = p / 128 * 64 + p % 64;
-        if (at >= e->n_bytes) return false;
-        *symbol = e->values[at] >> (p % 128 / 64 * 4) & 15;
-        return true;
-    }
-    const uint8_t *three = e->values + p / 4 * 3;
-    if (p / 4 * 3 >= e->n_bytes) return false;
-    unsigned all = three[0] | (unsigned)three[1] << 8 | (unsigned)three[2] << 16;
-    *symbol = (uint8_t)(all >> p % 4 * 6 & 63);
-    return true;
-}
-
-/* Values of 4 and 6 bits. False: one that its table does not have. */
-static bool split_small(encoder *e) {
-    for (uint32_t p = 0; p < e->n_positions; p++) {
-        const tare_wc_table *t = &e->plan->tables[class_at(e, p)];
-        if (!small_value(e, p, &e->symbols[p])) e->symbols[p] = t->cheapest;
-        if (!t->freq[e->symbols[p]]) return false;
-    }
-    return true;
-}
-
 /* The symbol that gives value v in state t; false: none does. */
 static bool trellis_symbol(uint8_t *symbol, uint8_t t, uint8_t v) {
     int size = t & 1 ? -(int8_t)v : (int8_t)v;
@@ -122,20 +98,6 @@ static bool put_patch(encoder *e, uint32_t at, const uint8_t *value) {
     return true;
 }
 
-static void put_bypass(encoder *e, const uint16_t low[64], uint32_t p) {
-    uint8_t widths[TARE_WC_BYPASS_GROUPS], *group = e->groups;
-    unsigned n = tare_wc_group_widths(widths, e->plan->coder.rule.k);
-    unsigned place = e->plan->coder.rule.k;
-    for (unsigned g = 0; g < n; g++) {
-        unsigned shift, mask = (1u << widths[g]) - 1;
-        uint8_t *bytes = group + tare_wc_group_at(widths[g], p, &shift);
-        place -= widths[g];
-        for (unsigned i = 0; i < 64; i++)
-            bytes[i] = (uint8_t)(bytes[i] | (low[i] >> place & mask) << shift);
-        group += tare_wc_group_bytes(widths[g], e->n_positions);
-    }
-}
-
 /* Steps of a trellis. Where a value cannot be reached, or the table lacks the step, the lane takes
  * step 0 and a patch says the value: as in the count, so that the states stay the same. */
 static bool split_trellis(encoder *e) {
@@ -155,27 +117,28 @@ static bool split_trellis(encoder *e) {
     return true;
 }
 
-/* Values of 8 and 16 bits. False: too many patches. */
-static bool split_numbers(encoder *e) {
-    const tare_wc_coder *coder = &e->plan->coder;
+/* False: values without symbol that cannot be patched, or too many. */
+static bool split_values(encoder *e) {
     unsigned width = e->item / 8u;
-    uint32_t n = e->n_bytes / width;
+    const tare_wc_split_job job = {
+        .rule = &e->plan->coder.rule,
+        .symbol_of = e->plan->coder.symbol_of,
+        .tables = e->plan->tables,
+        .classes = e->plan->n_classes > 1 ? e->classes : NULL,
+        .item = e->item,
+        .n_positions = e->n_positions,
+        .n_bytes = e->n_bytes,
+        .values = e->values,
+        .symbols = e->symbols,
+        .groups = e->groups,
+        .misfits = e->misfits,
+    };
+    tare_wc_kernels_get()->split(&job);
     for (uint32_t p = 0; p < e->n_positions; p += 64) {
-        const tare_wc_table *t = &e->plan->tables[class_at(e, p)];
-        uint16_t low[64] = {0};
-        memset(e->symbols + p, t->cheapest, 64);
-        for (uint32_t i = p; i < p + 64 && i < n; i++) {
-            const uint8_t *value = e->values + (size_t)i * width;
-            uint32_t bits, v = width == 1 ? value[0] : tare_load_le16(value);
-            uint8_t symbol = coder->symbol_of[tare_wc_split(&coder->rule, e->item, v, &bits)];
-            if (symbol != TARE_WC_NO_SYMBOL && t->freq[symbol]) {
-                e->symbols[i] = symbol;
-                low[i - p] = (uint16_t)bits;
-                continue;
-            }
-            if (!put_patch(e, i, value)) return false;
+        for (uint64_t left = e->misfits[p / 64]; left; left &= left - 1) {
+            uint32_t i = p + (uint32_t)__builtin_ctzll(left);
+            if (!width || !put_patch(e, i, e->values + (size_t)i * width)) return false;
         }
-        put_bypass(e, low, p);
     }
     return true;
 }
@@ -188,14 +151,14 @@ static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
     for (unsigned g = 0; g < n; g++)
         e->group_bytes += tare_wc_group_bytes(widths[g], e->n_positions);
     e->max_patches = width ? e->n_bytes / width / 8 : 0;
-    e->symbols = tare_wc_scratch_take(scratch, SYMBOLS_BLOCK, e->n_positions);
+    e->misfits = tare_wc_scratch_take(scratch, SYMBOLS_BLOCK, (size_t)e->n_positions / 8 * 9);
     e->groups = tare_wc_scratch_take(scratch, GROUPS_BLOCK, e->group_bytes + 1);
     e->positions = tare_wc_scratch_take(scratch, PATCHES_BLOCK, (size_t)e->max_patches * 5 + 8);
     e->classes = tare_wc_scratch_take(scratch, CLASSES_BLOCK, 2 * (MAX_RUNS + 64));
-    if (!e->symbols || !e->groups || !e->positions || !e->classes) return false;
+    if (!e->misfits || !e->groups || !e->positions || !e->classes) return false;
     e->patch_values = e->positions + (size_t)e->max_patches * 3 + 4; /* 2^20 takes three bytes */
     e->ranks = e->classes + MAX_RUNS + 64;
-    memset(e->groups, 0, e->group_bytes);
+    e->symbols = (uint8_t *)(e->misfits + e->n_positions / 64);
     return true;
 }
 
@@ -251,9 +214,7 @@ bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
         return false;
     }
     if (plan->n_classes > 1) find_classes(&e);
-    bool is_split = plan->coder.rule.trellis ? split_trellis(&e)
-                    : item < 8               ? split_small(&e)
-                                             : split_numbers(&e);
+    bool is_split = plan->coder.rule.trellis ? split_trellis(&e) : split_values(&e);
     if (!is_split) return false;
     s->rule = plan->rule;
     s->table = plan->first_table;

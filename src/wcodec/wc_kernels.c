@@ -156,6 +156,7 @@ void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n)
 void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
     *k = (tare_wc_kernels){
         .decode = tare_wc_decode_c,
+        .split = tare_wc_split_c,
         .encode = tare_wc_encode_c,
         .count_bytes = tare_wc_count_bytes_c,
     };

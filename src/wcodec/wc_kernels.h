@@ -28,7 +28,21 @@ typedef struct tare_wc_job {
     uint8_t *dst;         /* 16-bit values in little-endian order */
 } tare_wc_job;
 
-/* The reverse: symbols of positions, in memory, to words that grow downwards. */
+/* The reverse begins with values: their symbols, and the bits that bypass the entropy coder. */
+typedef struct tare_wc_split_job {
+    const tare_wc_rule *rule;
+    const uint8_t *symbol_of; /* of a top; items of 8 and 16 bits */
+    const tare_wc_table *tables;
+    const uint8_t *classes;
+    uint8_t item;
+    uint32_t n_positions, n_bytes;
+    const uint8_t *values; /* 16-bit values in little-endian order */
+    uint8_t *symbols;      /* one for each position, with a frequency in its table */
+    uint8_t *groups;       /* all groups, one behind the other */
+    uint64_t *misfits;     /* for 64 positions each, whose values have no such symbol */
+} tare_wc_split_job;
+
+/* Then symbols of positions, in memory, to words that grow downwards. */
 typedef struct tare_wc_put_job {
     tare_wc_put put;
     const uint8_t *symbols;
@@ -40,6 +54,7 @@ typedef struct tare_wc_put_job {
 typedef struct tare_wc_kernels {
     /* Jobs that share nothing; at most 4, which run side by side. No trellis. */
     void (*decode)(tare_wc_job *jobs, unsigned n_jobs);
+    void (*split)(const tare_wc_split_job *job);
     void (*encode)(tare_wc_put_job *jobs, unsigned n_jobs);
     /* counts[byte] += how often it occurs. */
     void (*count_bytes)(uint64_t counts[256], const uint8_t *bytes, size_t n);
@@ -54,6 +69,8 @@ const tare_wc_kernels *tare_wc_kernels_get(void);
 
 /* The scalar reference. */
 void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs);
+void tare_wc_split_c(const tare_wc_split_job *job);
+void tare_wc_split_step_c(const tare_wc_split_job *job, uint32_t p); /* 64 positions from p on */
 void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs);
 void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n);
 /* One step: 64 symbols of the lanes, one table. */

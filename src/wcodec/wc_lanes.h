@@ -46,7 +46,9 @@ static inline uint8_t tare_wc_lanes_take(tare_wc_lanes *l, unsigned lane, const 
 }
 
 /* An encoder: symbols are put in reverse order, words grow downwards from the end of a buffer that
- * has room for one word a symbol. */
+ * has room for one word a symbol, and a few more that are written before they count. */
+enum { TARE_WC_SPARE_WORDS = 8 }; /* of each stream */
+
 typedef struct tare_wc_put {
     uint32_t x[TARE_WC_LANES];
     uint8_t *words[2]; /* the newest word of each stream */
@@ -55,15 +57,18 @@ typedef struct tare_wc_put {
 
 void tare_wc_put_init(tare_wc_put *p, uint8_t *end_a, uint8_t *end_b);
 
+/* No branch depends on the symbol: a word is always stored, and counts where it was due. */
 static inline void tare_wc_put_symbol(tare_wc_put *p, unsigned lane, uint8_t symbol,
                                       const tare_wc_inverse *v) {
-    uint32_t f = v->table->freq[symbol], x = p->x[lane];
-    if (x >> 16 >= f) {
-        p->words[lane & 1] -= 2;
-        tare_store_le16(p->words[lane & 1], (uint16_t)x);
-        x >>= 16;
-    }
-    p->x[lane] = x / f << 16 | tare_wc_slot(v, symbol, x % f);
+    uint32_t x = p->x[lane], is_due = x >> 16 >= v->table->freq[symbol];
+    uint8_t *word = p->words[lane & 1] - 2;
+    tare_store_le16(word, (uint16_t)x);
+    p->words[lane & 1] = word + 2 * (is_due ^ 1);
+    x >>= is_due << 4;
+    uint32_t g = 8u - v->table->log2_alphabet, units = x >> g;
+    uint32_t q = (uint32_t)((uint64_t)units * v->reciprocal[symbol] >> (31 + v->log2[symbol]));
+    uint32_t rank = x - q * v->table->freq[symbol];
+    p->x[lane] = q << 16 | tare_wc_slot(v, symbol, rank);
 }
 
 /* Bytes of states and words; writes them to dst, states first. */

@@ -119,6 +119,9 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
     } else {
         tare_wc_symbol_counts(whole, &d->coder, t->shape.item, &values);
     }
+    /* A sample may lack what the rest has. Wider values are patched then. */
+    for (unsigned i = 0; t->shape.item < 8 && !t->options.is_full && i < 64; i++)
+        whole[i] += !whole[i];
     plan->has_direct[prediction] = true;
     d->rule = plan->head.n_rules;
     plan->head.rules[plan->head.n_rules++] = d->coder.rule;

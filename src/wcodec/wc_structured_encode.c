@@ -30,7 +30,8 @@ bool tare_wc_structured_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
                                const tare_wc_head *head, const tare_wc_inverse *inverses,
                                const tare_wc_sketch *sketch, uint32_t n_bytes,
                                tare_wc_scratch *scratch, tare_status *status) {
-    size_t per_stream = sketch->n_symbols; /* bytes: half of the symbols, a word each */
+    /* Bytes: half of the symbols, a word each. */
+    size_t per_stream = sketch->n_symbols + 2 * TARE_WC_SPARE_WORDS;
     uint32_t n_raw = (uint32_t)((sketch->n_raw + 7) / 8);
     uint8_t *words = tare_wc_scratch_take(scratch, WORDS_BLOCK, 2 * per_stream);
     tare_wc_put put;

@@ -144,20 +144,39 @@ void tare_wc_table_build(tare_wc_table *t, uint8_t alphabet, const uint64_t *cou
     derive(t, alphabet);
 }
 
+/* How states are divided by the frequency of symbol s. */
+static void set_divisor(tare_wc_inverse *v, unsigned s, unsigned g) {
+    uint32_t f = v->table->freq[s], u = f >> g;
+    if (!u) return;
+    unsigned log2 = 31u - (unsigned)__builtin_clz(u), shift = (unsigned)__builtin_clz(f) - 16;
+    uint64_t recip = (UINT64_C(1) << 32) / (f << shift) - 0x10000;
+    if (recip > 0xffff) recip = 0xffff;
+    v->reciprocal[s] = (uint32_t)(((UINT64_C(1) << (31 + log2)) + u - 1) / u);
+    v->log2[s] = (uint8_t)log2;
+    v->shift[s] = (uint8_t)shift;
+    v->recip_low[s] = (uint8_t)recip;
+    v->recip_high[s] = (uint8_t)(recip >> 8);
+}
+
 void tare_wc_inverse_build(tare_wc_inverse *v, const tare_wc_table *t) {
     unsigned g = 8u - t->log2_alphabet;
+    uint16_t *slot = v->slot + TARE_WC_INVERSE_PAD;
     uint32_t at = 0;
+    memset(v, 0, sizeof *v);
     v->table = t;
     for (unsigned s = 0; s < t->alphabet; s++) {
         v->start[s] = at;
+        v->start_low[s] = (uint8_t)at;
+        v->start_high[s] = (uint8_t)(at >> 8);
+        set_divisor(v, s, g);
         at += (uint32_t)t->freq[s] >> g;
     }
     for (unsigned b = 0; b < t->alphabet; b++) {
         uint32_t own = t->alias[b] == b ? (uint32_t)BUCKET : t->thr[b];
-        for (uint32_t o = 0; o < own; o++) v->slot[v->start[b] + o] = (uint16_t)(o << 8 | b);
+        for (uint32_t o = 0; o < own; o++) slot[v->start[b] + o] = (uint16_t)(o << 8 | b);
         for (uint32_t o = own; o < BUCKET; o++) {
             uint32_t rank = ((o << g) + t->half[b][1].adj) & 0xffff;
-            v->slot[v->start[t->alias[b]] + (rank >> g)] = (uint16_t)(o << 8 | b);
+            slot[v->start[t->alias[b]] + (rank >> g)] = (uint16_t)(o << 8 | b);
         }
     }
 }

@@ -7,14 +7,31 @@
 #include "base/cursor.h"
 #include "wcodec/wc_format.h"
 
-enum { TARE_WC_INVERSE = 1 << 14 };
+enum {
+    TARE_WC_INVERSE = 1 << 14,
+    TARE_WC_INVERSE_PAD = 2, /* entries on either side that gathers of four bytes may touch */
+};
 
 /* What encoding with a table needs: the slot of each rank of each symbol, in units of the table's
- * precision. */
+ * precision, and numbers to divide by a symbol's frequency f with. A state x is below f * 2^16.
+ *
+ * In whole units u = f >> g and y = x >> g < u * 2^16 the quotient is y * reciprocal >> 31 + log2,
+ * exactly: with reciprocal = 2^(31 + log2) / u + e, e < 1, and 2^log2 <= u < 2^14 the product is
+ * too large by y * e < u * 2^16 < 2^(31 + log2), less than what the next multiple of 1 / u is away.
+ *
+ * Vector kernels have 16-bit products only. They shift x and f left until f has 16 bits; then
+ * high + (high * recip >> 16), of the upper half of x and recip = 2^32 / f - 2^16 rounded down, is
+ * the quotient or up to 3 below it: each of the two roundings loses less than 1, the lower half
+ * of x less than 2. */
 typedef struct tare_wc_inverse {
     const tare_wc_table *table;
     uint32_t start[64];
-    uint16_t slot[TARE_WC_INVERSE];
+    uint32_t reciprocal[64];
+    uint8_t log2[64];
+    uint8_t shift[64];                     /* of f, to have 16 bits */
+    uint8_t recip_low[64], recip_high[64]; /* 65535 for 65536, which loses less than 1, too */
+    uint8_t start_low[64], start_high[64];
+    uint16_t slot[TARE_WC_INVERSE + 2 * TARE_WC_INVERSE_PAD];
 } tare_wc_inverse;
 
 /* 2 * alphabet bytes, which follow in the cursor. Fails where an alias is beyond the alphabet or
@@ -28,8 +45,8 @@ void tare_wc_table_build(tare_wc_table *t, uint8_t alphabet, const uint64_t *cou
 void tare_wc_inverse_build(tare_wc_inverse *inverse, const tare_wc_table *t);
 static inline uint32_t tare_wc_slot(const tare_wc_inverse *v, uint8_t symbol, uint32_t rank) {
     uint32_t g = 8u - v->table->log2_alphabet; /* low bits of the rank that stand in the slot */
-    return v->slot[v->start[symbol] + (rank >> g)] | (rank & ((1u << g) - 1))
-                                                         << v->table->log2_alphabet;
+    return v->slot[TARE_WC_INVERSE_PAD + v->start[symbol] + (rank >> g)] |
+           (rank & ((1u << g) - 1)) << v->table->log2_alphabet;
 }
 
 /* log2(n) in units of 2^-16, rounded down; n >= 1. Integers only: costs are the same everywhere. */

@@ -103,7 +103,7 @@ enum { N = 64 * 40 };
 /* Encodes N symbols of a table; gives the words and their numbers, states in front. */
 static uint8_t *encode(uint32_t n_words[2], const tare_wc_table *t, const uint8_t *symbols) {
     static tare_wc_inverse inverse;
-    static uint8_t room[2][2 * N], out[TARE_WC_STATES + 4 * N + 64];
+    static uint8_t room[2][2 * N + 2 * TARE_WC_SPARE_WORDS], out[TARE_WC_STATES + 4 * N + 64];
     tare_wc_inverse_build(&inverse, t);
     tare_wc_put_job job = {.symbols = symbols, .inverses = &inverse, .n_positions = N};
     tare_wc_put_init(&job.put, room[0] + sizeof room[0], room[1] + sizeof room[1]);

@@ -7,6 +7,10 @@
 #include "wcodec/wc_kernels.h"
 
 void tare_wc_kernels_use_decode_avx2(tare_wc_kernels *k);
+void tare_wc_kernels_use_encode_avx2(tare_wc_kernels *k);
+void tare_wc_kernels_use_split_avx2(tare_wc_kernels *k);
 void tare_wc_kernels_use_decode_vbmi2(tare_wc_kernels *k);
+void tare_wc_kernels_use_encode_vbmi2(tare_wc_kernels *k);
+void tare_wc_kernels_use_split_vbmi2(tare_wc_kernels *k);
 
 #endif

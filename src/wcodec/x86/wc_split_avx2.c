@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values to symbols and bypass bits for AVX2: 32 positions at a time. What has few positions, and
+ * what needs a lookup by value, is left to the scalar reference. */
+#include <immintrin.h>
+
+#include "wcodec/wc_choose.h"
+#include "wcodec/x86/wc_lookup_avx2.h"
+#include "wcodec/x86/wc_x86.h"
+
+/* What is the same for all steps of a job. */
+typedef struct splitter {
+    const tare_wc_split_job *job;
+    const tare_wc_table *table;
+    row has; /* of *table: 0 where a symbol has no frequency */
+    uint8_t widths[TARE_WC_BYPASS_GROUPS];
+    unsigned n_groups;
+    __m128i to_top, to_sign; /* shifts: of the top; of the sign to the first bypass bit */
+    uint16_t top, keep, sign;
+    uint16_t window_first, window_size; /* item 16: mapped tops, if they stand in a row */
+} splitter;
+
+/* False: a map that is no window. */
+static bool begin(splitter *s, const tare_wc_split_job *job) {
+    const tare_wc_rule *rule = job->rule;
+    unsigned k = rule->k, is_sign = rule->form == TARE_WC_SIGN;
+    *s = (splitter){.job = job, .window_size = 64};
+    s->n_groups = tare_wc_group_widths(s->widths, k);
+    s->to_top = _mm_cvtsi32_si128((int)(k - is_sign));
+    s->to_sign = _mm_cvtsi32_si128((int)(job->item - k));
+    s->top = (uint16_t)((1u << (job->item - k)) - 1);
+    s->keep = (uint16_t)((1u << (k - is_sign)) - 1);
+    s->sign = (uint16_t)(is_sign << (job->item - 1));
+    if (!rule->has_map) return true;
+    return tare_wc_rule_window(&s->window_first, &s->window_size, rule);
+}
+
+/* Half a step: 32 symbols, at p. `none` is not 0 where they are none; returns the misfits. */
+static ALWAYS_INLINE uint32_t put_symbols(splitter *s, uint32_t p, __m256i symbols, __m256i none) {
+    const tare_wc_split_job *job = s->job;
+    const tare_wc_table *t = job->tables + (job->classes ? job->classes[p / WC_BLOCK] : 0);
+    if (t != s->table) {
+        uint8_t has[64];
+        for (unsigned i = 0; i < 64; i++) has[i] = t->freq_low[i] | t->freq_high[i];
+        s->has = load_row(has);
+        s->table = t;
+    }
+    spots at = spots_of(symbols);
+    __m256i is_zero = _mm256_cmpeq_epi8(look_up(&s->has, &at), _mm256_setzero_si256());
+    none = _mm256_or_si256(none, is_zero);
+    symbols = _mm256_blendv_epi8(symbols, _mm256_set1_epi8((char)t->cheapest), none);
+    store_256(job->symbols + p, symbols);
+    return (uint32_t)_mm256_movemask_epi8(none);
+}
+
+/* A step's misfits from those of its halves. */
+static inline void put_misfits(const tare_wc_split_job *job, uint32_t p, uint32_t first,
+                               uint32_t second) {
+    job->misfits[p / TARE_WC_LANES] = first | (uint64_t)second << 32;
+}
+
+/* Half a step's bits of a group, in bytes of which the others are 0. */
+static ALWAYS_INLINE void put_bits(uint8_t *group, uint32_t p, unsigned width, __m256i bits) {
+    unsigned shift;
+    uint32_t in_step = p % TARE_WC_LANES;
+    uint8_t *at = group + tare_wc_group_at(width, p - in_step, &shift) + in_step;
+    bits = _mm256_sll_epi16(bits, _mm_cvtsi32_si128((int)shift));
+    store_256(at, shift ? _mm256_or_si256(bits, load_256(at)) : bits);
+}
+
+/* ---- a step of each item --------------------------------------------------------------------- */
+
+/* Two steps: the low nibbles of 64 bytes, then the high ones. */
+static void split_nibbles(splitter *s, uint32_t p) {
+    const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+    const uint8_t *values = s->job->values + p / 2;
+    for (int high = 0; high < 2; high++) {
+        uint32_t misfits[2];
+        for (unsigned h = 0; h < 2; h++) {
+            __m256i v = _mm256_srl_epi16(load_256(values + 32 * h), _mm_cvtsi32_si128(4 * high));
+            misfits[h] = put_symbols(s, p + 32 * h, _mm256_and_si256(v, nibble), zero);
+        }
+        put_misfits(s->job, p, misfits[0], misfits[1]);
+        p += TARE_WC_LANES;
+    }
+}
+
+/* Three bytes to four: each value takes its bits. */
+static void split_sixes(splitter *s, uint32_t p) {
+    const __m256i apart = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, //
+                                           0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
+    uint32_t misfits[2];
+    for (unsigned h = 0; h < 2; h++) {
+        const uint8_t *at = s->job->values + p / 4 * 3 + 24 * h;
+        __m128i first = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(at + 12));
+        __m256i v = _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
+        v = _mm256_shuffle_epi8(v, apart);
+        __m256i a = _mm256_and_si256(v, _mm256_set1_epi32(63));
+        __m256i b = _mm256_and_si256(_mm256_slli_epi32(v, 2), _mm256_set1_epi32(63 << 8));
+        __m256i c = _mm256_and_si256(_mm256_slli_epi32(v, 4), _mm256_set1_epi32(63 << 16));
+        __m256i d = _mm256_and_si256(_mm256_slli_epi32(v, 6), _mm256_set1_epi32(63 << 24));
+        v = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+        misfits[h] = put_symbols(s, p + 32 * h, v, _mm256_setzero_si256());
+    }
+    put_misfits(s->job, p, misfits[0], misfits[1]);
+}
+
+static void split_bytes(splitter *s, uint32_t p) {
+    const __m256i top_bits = _mm256_set1_epi8((char)s->top);
+    const __m256i keep = _mm256_set1_epi8((char)s->keep), sign = _mm256_set1_epi8((char)s->sign);
+    uint32_t misfits[2];
+    for (unsigned h = 0; h < 2; h++) {
+        uint8_t *group = s->job->groups;
+        unsigned place = s->job->rule->k;
+        __m256i v = load_256(s->job->values + p + 32 * h);
+        __m256i top = _mm256_and_si256(_mm256_srl_epi16(v, s->to_top), top_bits);
+        __m256i low = _mm256_srl_epi16(_mm256_and_si256(v, sign), s->to_sign);
+        low = _mm256_or_si256(low, _mm256_and_si256(v, keep));
+        misfits[h] = put_symbols(s, p + 32 * h, top, _mm256_setzero_si256());
+        for (unsigned g = 0; g < s->n_groups; g++) {
+            unsigned width = s->widths[g];
+            place -= width;
+            __m256i bits = _mm256_srl_epi16(low, _mm_cvtsi32_si128((int)place));
+            bits = _mm256_and_si256(bits, _mm256_set1_epi8((char)((1 << width) - 1)));
+            put_bits(group, p + 32 * h, width, bits);
+            group += tare_wc_group_bytes(width, s->job->n_positions);
+        }
+    }
+    put_misfits(s->job, p, misfits[0], misfits[1]);
+}
+
+/* The bytes of 32 words below 256. */
+static ALWAYS_INLINE __m256i narrow(__m256i first, __m256i second) {
+    return _mm256_permute4x64_epi64(_mm256_packus_epi16(first, second), 0xd8);
+}
+
+static void split_words(splitter *s, uint32_t p) {
+    const __m256i top_bits = _mm256_set1_epi16((short)s->top);
+    const __m256i keep = _mm256_set1_epi16((short)s->keep),
+                  sign = _mm256_set1_epi16((short)s->sign);
+    const __m256i window = _mm256_set1_epi16((short)s->window_first);
+    const __m256i last = _mm256_set1_epi16((short)(s->window_size - 1));
+    uint32_t misfits[2];
+    for (unsigned h = 0; h < 2; h++) {
+        uint8_t *group = s->job->groups;
+        unsigned place = s->job->rule->k;
+        __m256i symbols[2], fits[2], low[2];
+        for (unsigned i = 0; i < 2; i++) {
+            __m256i v = load_256(s->job->values + 2 * (size_t)p + 64 * h + 32 * i);
+            __m256i top = _mm256_and_si256(_mm256_srl_epi16(v, s->to_top), top_bits);
+            low[i] = _mm256_srl_epi16(_mm256_and_si256(v, sign), s->to_sign);
+            low[i] = _mm256_or_si256(low[i], _mm256_and_si256(v, keep));
+            top = _mm256_sub_epi16(top, window);
+            symbols[i] = _mm256_min_epu16(top, last);
+            fits[i] = _mm256_cmpeq_epi16(top, symbols[i]);
+        }
+        __m256i none = _mm256_packs_epi16(fits[0], fits[1]);
+        none = _mm256_xor_si256(_mm256_permute4x64_epi64(none, 0xd8), _mm256_set1_epi8(-1));
+        misfits[h] = put_symbols(s, p + 32 * h, narrow(symbols[0], symbols[1]), none);
+        for (unsigned g = 0; g < s->n_groups; g++) {
+            unsigned width = s->widths[g];
+            const __m256i mask = _mm256_set1_epi16((short)((1 << width) - 1));
+            place -= width;
+            const __m128i down = _mm_cvtsi32_si128((int)place);
+            put_bits(group, p + 32 * h, width,
+                     narrow(_mm256_and_si256(_mm256_srl_epi16(low[0], down), mask),
+                            _mm256_and_si256(_mm256_srl_epi16(low[1], down), mask)));
+            group += tare_wc_group_bytes(width, s->job->n_positions);
+        }
+    }
+    put_misfits(s->job, p, misfits[0], misfits[1]);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static void split(const tare_wc_split_job *job) {
+    static const struct {
+        uint8_t item, positions, bytes; /* of a call; what it reads */
+        void (*split)(splitter *s, uint32_t p);
+    } steps[] = {
+        {4, 2 * TARE_WC_LANES, 64, split_nibbles},
+        {6, TARE_WC_LANES, 52, split_sixes},
+        {8, TARE_WC_LANES, 64, split_bytes},
+        {16, TARE_WC_LANES, 128, split_words},
+    };
+    unsigned i = job->item == 16 ? 3 : (job->item - 4u) / 2;
+    splitter s;
+    uint32_t p = 0;
+    bool is_vector = begin(&s, job) && !(job->item == 8 && job->rule->has_map);
+    for (; is_vector && p < job->n_positions; p += steps[i].positions) {
+        uint64_t at = tare_wc_bytes_of(job->item, p);
+        if (at + steps[i].bytes > job->n_bytes) break;
+        steps[i].split(&s, p);
+    }
+    for (; p < job->n_positions; p += TARE_WC_LANES) tare_wc_split_step_c(job, p);
+}
+
+void tare_wc_kernels_use_split_avx2(tare_wc_kernels *k) {
+    k->split = split;
+}
