@@ -49,6 +49,20 @@ typedef struct tare_wcodec_opened {
 tare_status tare_wcodec_open_layer(tare_wcodec_opened *out, const tare_reader *file,
                                    const tare_wcodec_layer *layer, tare_arena *arena,
                                    tare_error *err);
+/* Where decoded bytes belong: bytes offset .. offset + n - 1 of a region; n 0: dst takes a plane's
+ * bytes from `offset` on. */
+typedef struct tare_wcodec_window {
+    uint8_t *dst;
+    uint64_t offset, n;
+} tare_wcodec_window;
+
+/* Bytes first .. end - 1 of a plane, into the part of them that the window shows. */
+tare_status tare_wcodec_read_plane(const tare_wcodec_window *to, const tare_wcodec_opened *opened,
+                                   unsigned plane, uint64_t first, uint64_t end,
+                                   tare_wc_scratch *scratch, tare_error *err);
+/* Which bytes of a plane a window on its region needs. */
+void tare_wcodec_plane_span(uint64_t *first, uint64_t *end, const tare_wcodec_plane *plane,
+                            const tare_wcodec_window *window);
 /* Bytes offset .. offset + n - 1 of a region; decodes the segments they lie in, and no others. Up
  * to four are decoded side by side, and straight into dst where a plane is all of its region. */
 tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *opened, unsigned region,

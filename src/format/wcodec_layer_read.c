@@ -14,13 +14,6 @@ enum {
     ROOM_MOST = 8 << 20, /* stored and decoded bytes of the segments of a batch, unless of one */
 };
 
-/* Where decoded bytes belong: bytes offset .. offset + n - 1 of a region; n 0: dst takes the
- * plane's bytes from `offset` on. */
-typedef struct target {
-    uint8_t *dst;
-    uint64_t offset, n;
-} target;
-
 typedef struct slot {
     uint64_t segment;
     uint64_t from, to;  /* bytes of the plane that are wanted of it */
@@ -34,7 +27,7 @@ typedef struct batch {
     const tare_wcodec_opened *opened;
     const tare_wcodec_plane *plane;
     unsigned number; /* of the plane */
-    const target *target;
+    const tare_wcodec_window *target;
     tare_wc_scratch *scratch;
     uint8_t *room; /* for what is stored, and decoded to be spread */
     size_t room_size, used;
@@ -44,14 +37,10 @@ typedef struct batch {
     tare_error *err;
 } batch;
 
-static tare_status read_plane(uint8_t *dst, const tare_wcodec_opened *o, unsigned plane,
-                              uint64_t first, uint64_t end, tare_wc_scratch *scratch,
-                              tare_error *err);
-
 /* ---- spreading ------------------------------------------------------------------------------- */
 
 /* The plane's bytes first .. end - 1, which `bytes` begins with, to where they belong. */
-static void scatter(const target *t, const tare_wcodec_plane *p, const uint8_t *bytes,
+static void scatter(const tare_wcodec_window *t, const tare_wcodec_plane *p, const uint8_t *bytes,
                     uint64_t first, uint64_t end) {
     if (!t->n) {
         memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
@@ -87,7 +76,9 @@ static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, const 
     unsigned plane = b->plane->scale_plane;
     tare_wc_scratch scratch; /* that of the batch is in use */
     tare_wc_scratch_init(&scratch, b->scratch->allocator);
-    tare_status status = read_plane(room, b->opened, plane, first, first + n, &scratch, b->err);
+    const tare_wcodec_window to = {.dst = room, .offset = first};
+    tare_status status =
+        tare_wcodec_read_plane(&to, b->opened, plane, first, first + n, &scratch, b->err);
     tare_wc_scratch_free(&scratch);
     TARE_TRY(status);
     TARE_TRY(tare_wcodec_gather(room + n, &l->planes[plane], b->opened->base, first, n, b->err));
@@ -277,35 +268,36 @@ static tare_status walk(batch *b, uint64_t first, uint64_t end) {
     return status;
 }
 
-static tare_status read_plane(uint8_t *dst, const tare_wcodec_opened *o, unsigned plane,
-                              uint64_t first, uint64_t end, tare_wc_scratch *scratch,
-                              tare_error *err) {
-    const target t = {.dst = dst, .offset = first};
+tare_status tare_wcodec_read_plane(const tare_wcodec_window *to, const tare_wcodec_opened *o,
+                                   unsigned plane, uint64_t first, uint64_t end,
+                                   tare_wc_scratch *scratch, tare_error *err) {
     batch b = {.opened = o,
                .plane = &o->layer->planes[plane],
                .number = plane,
-               .target = &t,
+               .target = to,
                .scratch = scratch,
                .err = err};
     return walk(&b, first, end);
 }
 
+void tare_wcodec_plane_span(uint64_t *first, uint64_t *end, const tare_wcodec_plane *p,
+                            const tare_wcodec_window *window) {
+    *first = window->offset / p->stride * p->width;
+    *end = tare_ceil_div_u64(window->offset + window->n, p->stride) * p->width;
+    if (p->width != p->stride) return;
+    *first = window->offset;
+    *end = window->offset + window->n;
+}
+
 tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *o, unsigned region,
                                     uint64_t offset, size_t n, tare_wc_scratch *scratch,
                                     tare_error *err) {
-    const target t = {dst, offset, n};
+    const tare_wcodec_window to = {dst, offset, n};
     for (unsigned i = 0; n && i < o->layer->n_planes; i++) {
-        const tare_wcodec_plane *p = &o->layer->planes[i];
-        if (p->region != region) continue;
-        batch b = {
-            .opened = o, .plane = p, .number = i, .target = &t, .scratch = scratch, .err = err};
-        uint64_t first = offset / p->stride * p->width;
-        uint64_t end = tare_ceil_div_u64(offset + n, p->stride) * p->width;
-        if (p->width == p->stride) {
-            first = offset;
-            end = offset + n;
-        }
-        TARE_TRY(walk(&b, first, end));
+        uint64_t first, end;
+        if (o->layer->planes[i].region != region) continue;
+        tare_wcodec_plane_span(&first, &end, &o->layer->planes[i], &to);
+        TARE_TRY(tare_wcodec_read_plane(&to, o, i, first, end, scratch, err));
     }
     return TARE_OK;
 }

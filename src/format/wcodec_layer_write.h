@@ -59,6 +59,8 @@ typedef struct tare_wcodec_run {
     const tare_allocator *allocator;
     tare_progress_fn progress;
     void *progress_ctx;
+    tare_parallel_fn parallel; /* the caller's threads; NULL: our own */
+    void *parallel_ctx;
 } tare_wcodec_run;
 
 /* Writes the data of all layers, in their order. Memory: a few segments a thread. */

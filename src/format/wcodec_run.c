@@ -444,6 +444,8 @@ static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
                                          .ctx = c,
                                          .progress = run->progress,
                                          .progress_ctx = run->progress_ctx,
+                                         .parallel = run->parallel,
+                                         .parallel_ctx = run->parallel_ctx,
                                          .total = c->total,
                                          .done = &c->done},
                              err);
