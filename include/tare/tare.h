@@ -15,5 +15,6 @@
 #include <tare/importance.h>
 #include <tare/model.h>
 #include <tare/ops.h>
+#include <tare/wcodec.h>
 
 #endif
