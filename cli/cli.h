@@ -84,7 +84,7 @@ typedef struct cli_command {
     const char *summary;       /* one line */
     const char *usage;         /* what follows the name, one form a line */
     const char *description;   /* paragraphs for help and manual; lines are wrapped */
-    cli_example examples[9];   /* ends at line NULL */
+    cli_example examples[10];  /* ends at line NULL */
     const cli_option *options; /* ends at name NULL */
     cli_topic topic;           /* title NULL: none */
     unsigned takes;
@@ -291,8 +291,22 @@ typedef struct cli_write {
     cli_list include_weights, exclude_weights; /* entries of the matrix, by parts of their names */
     cli_list override_kv;
     bool keep_split;
-    bool report; /* what encoding loses, tensor by tensor */
+    bool report;     /* what encoding loses, tensor by tensor */
+    cli_list merges; /* adapters to merge */
 } cli_write;
+
+/* Adapters named on the command line; `sets` those that were opened for it, or NULL. */
+typedef struct cli_adapters {
+    tare_adapter_use *items;
+    tare_adapter_set **sets;
+    size_t n;
+} cli_adapters;
+
+/* Opens those of --apply-adapter; 0, or an exit code after saying what is wrong. To be closed
+ * whatever comes back. */
+int cli_adapters_open(cli_adapters *list, const tare_model *in, const cli_list *texts,
+                      tare_report *report);
+void cli_adapters_close(cli_adapters *list);
 
 /* Keys of metadata to set; texts are the caller's. `items` is freed with free(). */
 typedef struct cli_overrides {

@@ -32,6 +32,12 @@ static const cli_option options[] = {
      .help =
          "importance matrix by which block types weigh their errors, as llama-imatrix writes it",
      .text = &args.imatrix},
+    {.name = "apply-adapter",
+     .arg = "NAME|PATH[:SCALE]",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "merge an adapter of the input, a PEFT directory or file, or TENSOR=PATH for a file "
+             "with one pair A and B; its scale is multiplied by SCALE; may be given again",
+     .list = &args.merges},
     {.name = "endian",
      .arg = "ORDER",
      .choices = "big little",
@@ -118,7 +124,8 @@ const cli_command cmd_convert = {
                   "one file with 4 bits a weight and all side files"},
                  {"tare convert model.safetensors package.infq",
                   "an INFQ package: 8 bits a weight, a scale for each row"},
-                 {"tare convert in.gguf out.safetensors --dry-run", "what would happen"},
+                 {"tare convert model tuned --to hf --apply-adapter lora:0.5",
+                  "with a PEFT adapter merged at half its strength"},
                  {"tare convert in.gguf - --to safetensors | ssh host 'cat > m.safetensors'",
                   "through a pipe"}},
     .options = options,

@@ -487,6 +487,7 @@ typedef struct parts {
     tare_type_rule *rules;
     tare_importance *importance;
     cli_overrides overrides;
+    cli_adapters merges;
 } parts;
 
 static int open_parts(parts *p, tare_convert_options *options, const cli_command *command,
@@ -496,17 +497,21 @@ static int open_parts(parts *p, tare_convert_options *options, const cli_command
         !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
         return CLI_USAGE;
     int code = open_importance(&p->importance, command, write, report);
+    if (code == 0) code = cli_adapters_open(&p->merges, in, &write->merges, report);
     if (code != 0) return code;
     if (p->importance && write->mix)
         cli_overrides_importance(&p->overrides, p->importance, write->imatrix);
     options->importance = p->importance;
     options->overrides = p->overrides.items;
     options->n_overrides = p->overrides.n;
+    options->merges = p->merges.items;
+    options->n_merges = p->merges.n;
     return 0;
 }
 
 static void close_parts(parts *p, const cli_write *write) {
     tare_importance_free(p->importance);
+    cli_adapters_close(&p->merges);
     free(p->overrides.items);
     for (size_t i = 0; p->rules && i < write->type_rules.n; i++)
         free((char *)(uintptr_t)p->rules[i].pattern);
@@ -532,7 +537,9 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(plan, out_path, &err);
     /* A failure is one line; what a target cannot hold is the reason of some, and named. */
-    if (!cli.json && (status == TARE_OK || status == TARE_ERR_UNSUPPORTED)) {
+    bool is_told = status == TARE_OK || status == TARE_ERR_UNSUPPORTED ||
+                   (status == TARE_ERR_ARG && options.n_merges > 0);
+    if (!cli.json && is_told) {
         tare_level level = status == TARE_OK ? TARE_LEVEL_INFO : TARE_LEVEL_WARNING;
         cli_print_findings(stderr, report, in_path, cli.quiet ? TARE_LEVEL_ERROR : level,
                            FINDINGS_MAX);

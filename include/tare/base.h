@@ -86,6 +86,7 @@ typedef enum tare_item_kind {
     TARE_ITEM_TENSOR = 1,
     TARE_ITEM_KEY = 2,
     TARE_ITEM_RESOURCE = 3,
+    TARE_ITEM_ADAPTER = 4,
 } tare_item_kind;
 
 #define TARE_NO_OFFSET UINT64_MAX
@@ -94,7 +95,7 @@ typedef enum tare_item_kind {
 typedef struct tare_error {
     tare_status status;
     tare_item_kind item_kind;
-    int64_t item;        /* index of the tensor, key or resource in its list; -1: none */
+    int64_t item;        /* index of the tensor, key, resource or adapter in its list; -1: none */
     uint64_t offset;     /* byte in `file`; TARE_NO_OFFSET: none */
     int os_error;        /* errno of a failed system call, else 0 */
     const char *what;    /* static: the field and what was expected; never NULL after a failure */

@@ -5,6 +5,7 @@
 #ifndef TARE_OPS_H
 #define TARE_OPS_H
 
+#include <tare/adapter.h>
 #include <tare/base.h>
 #include <tare/encoding.h>
 #include <tare/importance.h>
@@ -123,6 +124,10 @@ typedef struct tare_convert_options {
     bool has_clip; /* bounds that values are held to before they are encoded; `type` or a rule must
                       ask for one of MCF's types */
     float clip_min, clip_max;
+    const tare_adapter_use *merges; /* added to the tensors they are for, one after the other */
+    size_t n_merges;
+    const tare_adapter_use *adapters; /* stored beside the tensors, under `name`; INFQ only */
+    size_t n_adapters;
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \

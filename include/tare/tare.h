@@ -10,6 +10,7 @@
 #ifndef TARE_TARE_H
 #define TARE_TARE_H
 
+#include <tare/adapter.h>
 #include <tare/base.h>
 #include <tare/encoding.h>
 #include <tare/importance.h>

@@ -104,6 +104,8 @@ static const char *item_word(tare_item_kind kind) {
         return "key";
     case TARE_ITEM_RESOURCE:
         return "resource";
+    case TARE_ITEM_ADAPTER:
+        return "adapter";
     case TARE_ITEM_NONE:
         break;
     }

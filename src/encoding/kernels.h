@@ -9,6 +9,7 @@
 #include <tare/encoding.h>
 
 #include "encoding/deviation.h"
+#include "encoding/low_rank.h"
 
 /* Sizes are checked before; exactly the rows given are read and written; nothing fails. */
 typedef void (*tare_decode_fn)(float *dst, const tare_rows *src);
@@ -26,6 +27,9 @@ typedef struct tare_kernels {
     void (*count_oddities)(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
     void (*add_deviation)(tare_deviation *sum, const float *reference, const float *values,
                           size_t n);
+    /* p->b: within one panel, which has n_cols more columns at least */
+    void (*add_low_rank)(float *w, size_t stride, const tare_low_rank *p, size_t n_rows,
+                         size_t n_cols);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
     void (*swap_u32)(uint8_t *bytes, uint64_t n);
     void (*swap_u64)(uint8_t *bytes, uint64_t n);

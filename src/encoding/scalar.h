@@ -32,6 +32,8 @@ void tare_encode_tq2_0_c(const tare_rows_mut *dst, const float *src, const tare_
 void tare_count_oddities_c(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
 void tare_add_deviation_c(tare_deviation *sum, const float *reference, const float *values,
                           size_t n);
+void tare_add_low_rank_c(float *w, size_t stride, const tare_low_rank *p, size_t n_rows,
+                         size_t n_cols);
 void tare_swap_u16_c(uint8_t *bytes, uint64_t n);
 void tare_swap_u32_c(uint8_t *bytes, uint64_t n);
 void tare_swap_u64_c(uint8_t *bytes, uint64_t n);

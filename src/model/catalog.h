@@ -107,7 +107,8 @@ struct tare_model {
     tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
     double rope_freq_base;               /* its rope_theta; 0: absent */
     tare_str architecture;
-    struct tare_kept *kept; /* allocations that are freed with the model */
+    const struct tare_adapter_set *adapters; /* NULL: none */
+    struct tare_kept *kept;                  /* allocations that are freed with the model */
     void (*free_private)(void *);
     void *private_data; /* of a computed model */
 };

@@ -131,6 +131,7 @@ static tare_status init_spans(tare_spans *spans, const tare_plan *plan, const ta
                               tare_error *err) {
     const tare_tensor *t = planned->becomes;
     TARE_TRY(tare_spans_init(spans, plan->in, planned->source, t->encoding, err));
+    tare_merge_into(spans, plan->merge);
     if (planned->importance) tare_spans_keep_slices(spans, t->n_rows / tare_importance_slices(t));
     return TARE_OK;
 }

@@ -163,6 +163,8 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     }
     TARE_TRY(check_not_input(p, err));
     if (layout && layout->format == p->format) p->catalog.layout = layout;
+    TARE_TRY(tare_merge_new(&p->merge, p->in, p->options.merges, p->options.n_merges,
+                            p->options.report, p->options.allocator, err));
     TARE_TRY(tare_plan_tensors(p, err));
     TARE_TRY(tare_plan_importance(p, err));
     TARE_TRY(tare_plan_bounds(p, err));
@@ -185,6 +187,7 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     TARE_REQUIRE(!opt.type || !opt.mix, err);
     TARE_REQUIRE(!opt.keep_split || opt.shard_size == 0, err);
     TARE_REQUIRE(opt.n_overrides == 0 || opt.overrides, err);
+    TARE_REQUIRE(opt.n_merges == 0 || opt.merges, err);
     tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&mix, sizeof mix, opt.mix, err));
     tare_limits limits = in->limits;
@@ -200,6 +203,8 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     p->options.mix = NULL;
     p->options.overrides = NULL;
     p->options.n_overrides = 0;
+    p->options.merges = NULL;
+    p->options.n_merges = 0;
     if (status == TARE_OK)
         *out = p;
     else
@@ -209,6 +214,7 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
 
 void tare_plan_free(tare_plan *plan) {
     if (!plan) return;
+    tare_merge_free(plan->merge);
     tare_arena_free(&plan->arena);
     tare_free(plan->options.allocator, plan, sizeof *plan);
 }

@@ -9,6 +9,7 @@
 
 #include "format/format.h"
 #include "model/write_plan.h"
+#include "ops/merge.h"
 #include "ops/mix.h"
 
 /* What becomes of one tensor. The catalog of the plan holds it as it will be stored; `becomes` is
@@ -39,6 +40,7 @@ struct tare_plan {
     tare_planned *tensors; /* catalog.n_tensors of them */
     tare_write_plan files;
     bool is_identity;
+    tare_merge *merge; /* adapters that are added to tensors; NULL: none */
 };
 
 /* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds

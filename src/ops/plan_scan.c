@@ -26,6 +26,7 @@ static tare_status run_scan(scan *s, const tare_plan *plan, size_t tensor, tare_
                             unsigned threads, tare_error *err) {
     const tare_convert_options *o = &plan->options;
     TARE_TRY(tare_spans_init(&s->spans, plan->in, tensor, NULL, err));
+    tare_merge_into(&s->spans, plan->merge);
     s->scratch = tare_scratch_new(threads, o->allocator);
     if (!s->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     tare_run run = {.threads = threads,
@@ -36,6 +37,7 @@ static tare_status run_scan(scan *s, const tare_plan *plan, size_t tensor, tare_
                     .progress_ctx = o->progress_ctx};
     tare_status status = tare_run_parallel(&run, err);
     tare_scratch_delete(s->scratch, threads, o->allocator);
+    tare_merge_leave(plan->merge, tensor); /* which may not have been read to its end */
     if (status != TARE_OK)
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor,
                         plan->in->catalog.tensors[tensor].name);

@@ -279,6 +279,7 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     const tare_encoding *other = tare_repack_of(t->encoding);
     *out = false;
     d->lacks_code = NULL;
+    if (tare_merge_changes(p->merge, i)) return TARE_OK;
     if (!other || t->cols % 32 != 0 || is_part_of_scheme(p->in, i)) return TARE_OK;
     if (*to == t->encoding ? holds(d, *to) || !holds(d, other) || p->options.opaque : *to != other)
         return TARE_OK;
@@ -292,6 +293,22 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     *to = other;
     d->n_repacked++;
     return TARE_OK;
+}
+
+/* Whether a tensor that adapters change can stay what it is. */
+static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
+    const tare_tensor *t = source_tensor(d, i);
+    const char *why = obstacle(d, i, t->encoding);
+    if (!why && tare_tensor_needs_rows(d->plan->in, i)) why = "its block scales lie apart";
+    if (!why && !tare_encoding_can_encode(t->encoding)) why = "its type cannot be encoded";
+    if (!why) return TARE_OK;
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.not-merged");
+    tare_report_addf(d->plan->options.report, &f, "no adapter can be merged into %s: %s",
+                     t->encoding->name, why);
+    return fail_tensor(d, i, TARE_ERR_UNSUPPORTED,
+                       "an adapter is for it, and its type cannot take one: ask for another with "
+                       "--type or --tensor-type",
+                       err);
 }
 
 static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tensor *stored,
@@ -320,10 +337,11 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
             stand_in = to;
         }
     }
-    if (to != t->encoding) {
-        if (planned->action == TARE_ACTION_COPY) planned->action = TARE_ACTION_ENCODE;
-        TARE_TRY(derive(p, &planned->becomes, t, to, err));
-    }
+    const bool is_merged = tare_merge_changes(p->merge, i);
+    if (is_merged && to == t->encoding) TARE_TRY(check_merged(d, i, err));
+    if ((is_merged || to != t->encoding) && planned->action == TARE_ACTION_COPY)
+        planned->action = TARE_ACTION_ENCODE;
+    if (to != t->encoding) TARE_TRY(derive(p, &planned->becomes, t, to, err));
     *stored = *planned->becomes;
     if (stand_in == to && tare_holding_has_shape(h, planned->becomes)) return TARE_OK;
     if (planned->action == TARE_ACTION_COPY) planned->action = TARE_ACTION_CARRY;
@@ -395,7 +413,7 @@ static bool is_identity(const decider *d) {
     if (o->alignment != 0 && o->alignment != layout->alignment) return false;
     if (o->shard_size != 0 || o->keep_split || (p->in->n_files > 1 && !p->format->is_directory))
         return false;
-    if (o->n_overrides > 0) return false;
+    if (o->n_overrides > 0 || p->merge) return false;
     if (p->mix.mix && p->mix.mix->type) return false; /* general.file_type names the mix */
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
         if (d->wanted[i] != source_tensor(d, i)->encoding) return false;

@@ -109,7 +109,9 @@ static size_t collect(candidate *list, const tare_plan *p, const size_t *by_plac
     for (size_t i = 0; i < p->catalog.n_tensors; i++) {
         const tare_planned *planned = &p->tensors[i];
         const tare_tensor *from = &p->in->catalog.tensors[planned->source];
-        if (from->size_bytes == 0 || planned->importance) continue;
+        if (from->size_bytes == 0 || planned->importance ||
+            tare_merge_changes(p->merge, planned->source))
+            continue;
         if (p->options.dedup != TARE_DEDUP_ALL && !is_tied(p, by_place, planned->source)) continue;
         list[n++] = (candidate){
             .at = i, .planned = planned, .from = from, .stored = &p->catalog.tensors[i]};

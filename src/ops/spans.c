@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "encoding/repack.h"
+#include "ops/merge.h"
 
 uint8_t *tare_scratch_get(tare_scratch *s, int slot, uint64_t size) {
     size_t wanted;
@@ -127,8 +128,8 @@ static tare_status read_floats(const tare_span *span, const tare_spans *s, tare_
     return tare_tensor_read(s->model, s->tensor, 0, offset, span->values, (size_t)size, err);
 }
 
-tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
-                              tare_scratch *scratch, tare_error *err) {
+static tare_status decode_stored(tare_span *out, const tare_spans *s, uint64_t i,
+                                 tare_scratch *scratch, tare_error *err) {
     const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
     uint64_t bytes;
     tare_rows rows;
@@ -150,6 +151,14 @@ tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
         return read_floats(out, s, err);
     TARE_TRY(read_stored(&rows, s, &out->at, scratch, err));
     return tare_decode_rows(out->values, s->from, &rows, err);
+}
+
+tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
+                              tare_scratch *scratch, tare_error *err) {
+    TARE_TRY(decode_stored(out, s, i, scratch, err));
+    if (!s->merge) return TARE_OK;
+    return tare_merge_add(s->merge, s->tensor, out->values, out->first, tare_span_count(out),
+                          scratch, err);
 }
 
 void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane, uint64_t *offset,

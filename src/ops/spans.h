@@ -12,6 +12,8 @@
  * from reading to encoding, and is large enough that a system call a span costs nothing. */
 #define TARE_SPAN_ELEMENTS (UINT64_C(1) << 17)
 
+struct tare_merge;
+
 typedef struct tare_spans {
     const tare_model *model;
     size_t tensor;
@@ -23,6 +25,7 @@ typedef struct tare_spans {
     uint64_t n_spans;
     uint64_t slice_rows; /* rows that share an importance: a span is whole rows of one slice; 0: it
                             need not be */
+    struct tare_merge *merge; /* adds to what is decoded; NULL: nothing */
 } tare_spans;
 
 enum {
@@ -31,6 +34,7 @@ enum {
     TARE_SCRATCH_ENCODED = 2,
     TARE_SCRATCH_READ_BACK = 3,
     TARE_SCRATCH_DECODED = 4,
+    TARE_SCRATCH_FACTOR = 5,
     TARE_SCRATCH_SLOTS
 };
 
@@ -67,7 +71,7 @@ tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tenso
 void tare_spans_keep_slices(tare_spans *s, uint64_t rows);
 /* The slice that span i lies in. */
 uint64_t tare_spans_slice(const tare_spans *s, uint64_t i);
-/* Reads and decodes span i. */
+/* Reads and decodes span i, and adds what is to be merged into it. */
 tare_status tare_spans_decode(tare_span *out, const tare_spans *s, uint64_t i,
                               tare_scratch *scratch, tare_error *err);
 /* Reads the stored planes of span i of a linear tensor. */

@@ -10,6 +10,7 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     tare_kernels_use_deviation_avx2(k);
     tare_kernels_use_fp4_encode_avx2(k);
     tare_kernels_use_halves_avx2(k);
+    tare_kernels_use_low_rank_avx2(k);
     tare_kernels_use_lowbit_encode_avx2(k);
     tare_kernels_use_mcf_avx2(k);
     tare_kernels_use_points_avx2(k);
@@ -21,6 +22,7 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     tare_kernels_use_decoders_avx512(k);
     tare_kernels_use_fp4_encode_avx512(k);
     tare_kernels_use_halves_avx512(k);
+    tare_kernels_use_low_rank_avx512(k);
     tare_kernels_use_lowbit_encode_avx512(k);
     tare_kernels_use_mcf_avx512(k);
     tare_kernels_use_points_avx512(k);

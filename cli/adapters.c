@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Adapters on the command line: --apply-adapter [TENSOR=]NAME|PATH[:SCALE]. A name is one of the
+ * input's own adapters; all else is a path. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static tare_str str_of(const char *text, size_t n) {
+    return (tare_str){text, n};
+}
+
+/* Cuts ":SCALE" off; what stands behind the last colon of a path and is no number belongs to it. */
+static size_t cut_scale(const char *text, double *scale) {
+    const char *colon = strrchr(text, ':');
+    char *end;
+    *scale = 1;
+    if (!colon || colon[1] == '\0' || access(text, F_OK) == 0) return strlen(text);
+    double number = strtod(colon + 1, &end);
+    if (*end != '\0' || !isfinite(number)) return strlen(text);
+    *scale = number;
+    return (size_t)(colon - text);
+}
+
+/* Whether the model has adapters of that name. */
+static bool has_named(const tare_adapter_set *set, tare_str name) {
+    const tare_adapter_use use = {.set = set, .name = name};
+    const tare_adapter *a;
+    for (size_t i = 0; (a = tare_adapters_at(set, i)) != NULL; i++)
+        if (tare_adapter_is_used(&use, a)) return true;
+    return false;
+}
+
+static int no_adapter(const tare_model *in, const char *path) {
+    char *safe = cli_escape_path(path);
+    if (tare_adapters_count(tare_model_adapters(in)))
+        cli_fail_text(CLI_USAGE,
+                      "%s: neither an adapter of the input (tare info lists them) nor a file",
+                      safe);
+    else
+        cli_fail_text(CLI_USAGE, "%s: no such file, and the input has no adapters", safe);
+    free(safe);
+    return CLI_USAGE;
+}
+
+static int add(cli_adapters *list, const tare_model *in, const char *text, tare_report *report) {
+    tare_adapter_use use = {.scale = 1};
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_adapter_set *set = NULL;
+    tare_error err;
+    int code = 0;
+    size_t n = cut_scale(text, &use.scale);
+    char *path = cli_copy(text, n), *equals = strchr(path, '=');
+    const tare_adapter_set *own = tare_model_adapters(in);
+    const char *from = path;
+    if (equals && access(path, F_OK) != 0 && !has_named(own, str_of(path, n))) {
+        use.target = str_of(text, (size_t)(equals - path));
+        from = equals + 1;
+    }
+    options.report = report;
+    if (has_named(own, str_of(from, strlen(from)))) {
+        use.set = own;
+        use.name = str_of(text + (from - path), strlen(from));
+    } else if (access(from, F_OK) != 0) {
+        code = no_adapter(in, from);
+    } else if (tare_adapters_open_path(&set, from, &options, &err) != TARE_OK) {
+        code = cli_fail(&err, from);
+    } else {
+        use.set = set;
+    }
+    free(path);
+    if (code != 0) return code;
+    list->items = cli_grow(list->items, list->n + 1, sizeof *list->items);
+    list->sets = cli_grow(list->sets, list->n + 1, sizeof *list->sets);
+    list->items[list->n] = use;
+    list->sets[list->n++] = set;
+    return 0;
+}
+
+int cli_adapters_open(cli_adapters *list, const tare_model *in, const cli_list *texts,
+                      tare_report *report) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < texts->n; i++)
+        code = add(list, in, texts->items[i], report);
+    return code;
+}
+
+void cli_adapters_close(cli_adapters *list) {
+    for (size_t i = 0; i < list->n; i++) tare_adapters_free(list->sets[i]);
+    free(list->sets);
+    free(list->items);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/adapter.h: adapters of low rank (LoRA): what is added to a weight matrix W to tune it, as
+ * scale * A * B with A rows x rank and B rank x cols. They come as a PEFT directory, as a
+ * safetensors file with one pair, or within an INFQ package.
+ */
+#ifndef TARE_ADAPTER_H
+#define TARE_ADAPTER_H
+
+#include <tare/base.h>
+#include <tare/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Adapters over a model of factors. Immutable after opening: any number of threads may use it.
+ * Everything a getter returns is borrowed and lives until tare_adapters_free. */
+typedef struct tare_adapter_set tare_adapter_set;
+
+/* One pair of factors. */
+typedef struct tare_adapter {
+    tare_str name;       /* of a module ("model.layers.0.self_attn.q_proj"), within a package behind
+                            the name of the adapter and a dot; empty: a pair without a name */
+    uint64_t rows, cols; /* of the product */
+    uint64_t rank;       /* columns of A, rows of B */
+    double scale;        /* 1 where nothing is said of it */
+    bool is_transposed;  /* stored are the transposes of A and B */
+    const tare_tensor *a, *b; /* as they are stored */
+} tare_adapter;
+
+/* Opens the adapters of a path:
+ * - a PEFT directory (adapter_config.json, adapter_model.safetensors), or its safetensors file: A
+ * is lora_B, B is lora_A, the scale lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora, after
+ *   rank_pattern and alpha_pattern; fan_in_fan_out and embeddings are known. UNSUPPORTED: what is
+ *   more than pairs of factors (DoRA, biases, whole modules), another method than LoRA;
+ * - a safetensors file with the tensors A and B, a and b, or adapter.A and adapter.B, in any case
+ * of letters; either may be A, which the shapes tell. CORRUPT: they do not;
+ * - an INFQ package: all it has.
+ * Of `options` the allocator, limits and report count. */
+TARE_API tare_status tare_adapters_open_path(tare_adapter_set **out, const char *path,
+                                             const tare_open_options *options, tare_error *err);
+TARE_API void tare_adapters_free(tare_adapter_set *set);
+TARE_API size_t tare_adapters_count(const tare_adapter_set *set);
+/* Pair i in the file's order; NULL beyond the end. */
+TARE_API const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_t i);
+
+/* The adapters that an opened model holds beside its tensors; NULL: none. Borrowed, never to be
+ * freed. */
+TARE_API const tare_adapter_set *tare_model_adapters(const tare_model *model);
+
+/* Adapters that are to be used, and how. */
+typedef struct tare_adapter_use {
+    const tare_adapter_set *set; /* must live as long as what uses it */
+    tare_str name;   /* the pairs of this name and those whose name begins with it and a dot; empty:
+                        all */
+    tare_str target; /* the tensor of a pair without a name */
+    double scale;    /* multiplies that of the pairs */
+} tare_adapter_use;
+
+/* Whether a pair is one of those. */
+TARE_API bool tare_adapter_is_used(const tare_adapter_use *use, const tare_adapter *adapter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Behind the public handle of adapters: pairs of factors over a model that holds these as tensors,
+ * whichever way they came. */
+#ifndef TARE_MODEL_ADAPTER_SET_H
+#define TARE_MODEL_ADAPTER_SET_H
+
+#include <tare/adapter.h>
+
+#include "model/catalog.h"
+
+struct tare_adapter_set {
+    const tare_model *factors; /* whose tensors the pairs point to */
+    tare_model *owned;         /* freed with the set, and holds its memory; NULL: another's */
+    const char *path;          /* for messages */
+    tare_adapter *adapters;
+    size_t n;
+};
+
+/* The place of a factor among the tensors of set->factors. */
+static inline size_t tare_adapter_factor(const tare_adapter_set *set, const tare_tensor *factor) {
+    return (size_t)(factor - set->factors->catalog.tensors);
+}
+
+/* Fills rows, cols and rank from the factors' shapes; CORRUPT, without an item: they do not go
+ * together. */
+tare_status tare_adapter_measure(tare_adapter *adapter, tare_error *err);
+/* Adds what an error about a pair lacks: its name and the set's path. Returns status. */
+tare_status tare_adapter_fault(const tare_adapter_set *set, const tare_adapter *adapter,
+                               tare_status status, tare_error *err);
+
+#endif
