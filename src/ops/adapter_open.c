@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/arith.h"
 #include "base/str.h"
 
 /* ---- paths ----------------------------------------------------------------------------------- */

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Merged adapters against sums of F32 in Python, bit by bit: adapters_agree.py TARE FOLDER.
+
+W + scale * A * B, the products of an element added up in the order of the rank, then multiplied by
+the scale and added to W, each step rounded to F32: for PEFT directories (rslora, patterns, names,
+embeddings, Conv1D) and files with one pair (whichever way it lies), at every CPU level, at any
+number of threads, and for every format of output the same."""
+import json
+import math
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from infq_agrees import Run, flat, raw_f32, read_safetensors, safetensors  # noqa: E402
+from infq_codes import f32  # noqa: E402
+
+HEAD = "base_model.model."
+
+
+class Numbers:
+    def __init__(self, seed):
+        self.state = seed
+
+    def matrix(self, rows, cols, size=1.0):
+        out = []
+        for _ in range(rows):
+            row = []
+            for _ in range(cols):
+                self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+                row.append(f32(((self.state >> 40) - 2**23) * 2.0**-23 * size))
+            out.append(row)
+        return out
+
+
+def transposed(m):
+    return [list(row) for row in zip(*m)]
+
+
+def merged(w, a, b, scale):
+    """Two F32 have an exact product in doubles, and a sum that is rounded to F32 once."""
+    scale, out = f32(scale), []
+    for row, left in zip(w, a):
+        line = []
+        for i, x in enumerate(row):
+            total = 0.0
+            for r, factor in enumerate(left):
+                total = f32(total + f32(factor * b[r][i]))
+            line.append(f32(x + f32(scale * total)))
+        out.append(line)
+    return out
+
+
+def tensor(name, m, dtype="F32"):
+    raw = raw_f32(flat(m)) if dtype == "F32" else struct.pack("<%de" % len(flat(m)), *flat(m))
+    return (name, dtype, [len(m), len(m[0])], raw)
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def write_peft(folder, tensors, **config):
+    os.makedirs(folder, exist_ok=True)
+    write(folder + "/adapter_model.safetensors", safetensors(tensors))
+    whole = {"peft_type": "LORA", "r": 4, "lora_alpha": 8, "bias": "none", "use_dora": False,
+             "modules_to_save": None, "target_modules": ["q_proj"], "init_lora_weights": True,
+             "rank_pattern": {}, "alpha_pattern": {}, **config}
+    write(folder + "/adapter_config.json", json.dumps(whole).encode())
+
+
+SOME = Numbers(7)
+# Rows longer than a panel and shorter than a vector; a matrix of two spans that part within a row.
+BASE = {"model.layers.0.self_attn.q_proj.weight": SOME.matrix(37, 131),
+        "model.layers.0.self_attn.k_proj.weight": SOME.matrix(5, 7),
+        "model.layers.1.mlp.up_proj.weight": SOME.matrix(70, 64),
+        "model.embed_tokens.weight": SOME.matrix(50, 33),
+        "h.0.attn.c_attn.weight": SOME.matrix(24, 40),
+        "model.layers.2.mlp.down_proj.weight": SOME.matrix(380, 351),
+        "model.norm.weight": SOME.matrix(1, 33)}
+
+
+def pair(rows, cols, rank):
+    return SOME.matrix(rows, rank, 0.5), SOME.matrix(rank, cols, 0.5)
+
+
+def check_result(run, expected, *options, to="out.safetensors"):
+    run.convert("base.safetensors", to, *options)
+    if to != "out.safetensors":
+        run.convert(to, "out.safetensors", "--tensor-type", ".=f32")
+    _, found = read_safetensors(run.path("out.safetensors"))
+    assert set(found) == set(BASE)
+    for name, m in expected.items():
+        assert found[name][2] == raw_f32(flat(m)), (name, options)
+
+
+def check_peft(run):
+    a, b = pair(37, 131, 4)
+    small_a, small_b = pair(5, 7, 2)
+    write_peft(run.path("plain"), [
+        tensor(HEAD + "model.layers.0.self_attn.q_proj.lora_A.weight", b),
+        tensor(HEAD + "model.layers.0.self_attn.q_proj.lora_B.weight", a),
+        tensor(HEAD + "model.layers.0.self_attn.k_proj.lora_A.default.weight", small_b),
+        tensor(HEAD + "model.layers.0.self_attn.k_proj.lora_B.default.weight", small_a)],
+        rank_pattern={"k_proj": 2, "0.self_attn.k_.*": 7}, alpha_pattern={"layers\\.\\d+\\.self_attn\\.k_proj": 3})
+    q, k = "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.k_proj.weight"
+    expected = {**BASE, q: merged(BASE[q], a, b, 2), k: merged(BASE[k], small_a, small_b, 1.5)}
+    plain = run.path("plain")
+    for options in ([], ["--cpu", "c"], ["--threads", "3"], ["--verify"]):
+        check_result(run, expected, "--apply-adapter", plain, *options)
+    for to in ("out.gguf", "out.mcf"):
+        check_result(run, expected, "--apply-adapter", plain, to=to)
+    half = {**BASE, q: merged(BASE[q], a, b, 2 * -0.25), k: merged(BASE[k], small_a, small_b, 1.5 * -0.25)}
+    check_result(run, half, "--apply-adapter", plain + ":-0.25")
+    check_result(run, half, "--apply-adapter", plain + "/adapter_model.safetensors:-0.25")
+    twice = {**expected, q: merged(expected[q], a, b, 2), k: merged(expected[k], small_a, small_b, 1.5)}
+    check_result(run, twice, "--apply-adapter", plain, "--apply-adapter", plain)
+    write_peft(run.path("rs"), [
+        tensor(HEAD + "model.layers.0.self_attn.q_proj.lora_A.weight", b),
+        tensor(HEAD + "model.layers.0.self_attn.q_proj.lora_B.weight", a)], use_rslora=True, lora_alpha=3)
+    check_result(run, {q: merged(BASE[q], a, b, 3 / math.sqrt(4))}, "--apply-adapter", run.path("rs"))
+
+
+def check_transposed(run):
+    """Embeddings, and Conv1D's matrices, are the transposes of what lora_B and lora_A make."""
+    left, right = pair(50, 33, 4)
+    write_peft(run.path("embedding"), [
+        tensor(HEAD + "model.embed_tokens.lora_embedding_A", transposed(left)),
+        tensor(HEAD + "model.embed_tokens.lora_embedding_B", transposed(right))])
+    name = "model.embed_tokens.weight"
+    check_result(run, {**BASE, name: merged(BASE[name], left, right, 2)}, "--apply-adapter",
+                 run.path("embedding"))
+    left, right = pair(24, 40, 4)
+    write_peft(run.path("conv1d"), [
+        tensor(HEAD + "h.0.attn.c_attn.lora_A.weight", transposed(left)),
+        tensor(HEAD + "h.0.attn.c_attn.lora_B.weight", transposed(right))], fan_in_fan_out=True)
+    name = "h.0.attn.c_attn.weight"
+    check_result(run, {**BASE, name: merged(BASE[name], left, right, 2)}, "--apply-adapter",
+                 run.path("conv1d"))
+
+
+def check_pairs(run):
+    name = "model.layers.1.mlp.up_proj.weight"
+    a, b = pair(70, 64, 3)
+    expected = {**BASE, name: merged(BASE[name], a, b, 0.5)}
+    for i, (first, second) in enumerate((("A", "B"), ("a", "b"), ("Adapter.A", "ADAPTER.b"))):
+        for k, (left, right) in enumerate(((a, b), (b, a))):
+            path = run.path("pair%d%d.safetensors" % (i, k))
+            write(path, safetensors([tensor(first, left), tensor(second, right)]))
+            check_result(run, expected, "--apply-adapter", name + "=" + path + ":0.5")
+    large, (a, b) = "model.layers.2.mlp.down_proj.weight", pair(380, 351, 2)
+    write(run.path("large.safetensors"), safetensors([tensor("A", a), tensor("B", b)]))
+    for level in ("c", "avx2", "avx512"):
+        options = ["--threads", "2", "--cpu", level]
+        code, _, text = run.call("convert", run.path("base.safetensors"), "-", "--to", "gguf",
+                                 "--dry-run", *options)
+        if code == 5 and "this machine has" in text:
+            print("skip", level)
+            continue
+        check_result(run, {large: merged(BASE[large], a, b, 1)}, "--apply-adapter",
+                     large + "=" + run.path("large.safetensors"), *options)
+    a, b = pair(70, 64, 3)
+    path = run.path("last.safetensors")
+    write(path, safetensors([tensor("A", a), tensor("B", b)]))
+    # A matrix of F16 stays one, and factors of F16 are what they are.
+    half_a, half_b = ([[f32(round(x * 64) / 64) for x in row] for row in m] for m in (a, b))
+    write(run.path("half.safetensors"), safetensors([tensor("A", half_a, "F16"), tensor("B", half_b, "F16")]))
+    check_result(run, {name: merged(BASE[name], half_a, half_b, 1)}, "--apply-adapter",
+                 name[:-len(".weight")] + "=" + run.path("half.safetensors"))
+    run.convert("base.safetensors", "f16.safetensors", "--tensor-type", "up_proj=f16")
+    run.convert("f16.safetensors", "f16out.safetensors", "--apply-adapter", name + "=" + path)
+    _, before = read_safetensors(run.path("f16.safetensors"))
+    _, after = read_safetensors(run.path("f16out.safetensors"))
+    w = struct.unpack("<%de" % (70 * 64), before[name][2])
+    w = [list(w[i:i + 64]) for i in range(0, len(w), 64)]
+    assert after[name][0] == "F16"
+    assert after[name][2] == struct.pack("<%de" % (70 * 64), *flat(merged(w, a, b, 1)))
+
+
+def refused(run, code, words, *options):
+    out = run.path("refused.safetensors")
+    found, _, text = run.call("convert", run.path("base.safetensors"), out, *options)
+    assert found == code and words in text and not os.path.exists(out), (code, words, found, text)
+
+
+def check_refused(run):
+    a, b = pair(37, 131, 4)
+    q = HEAD + "model.layers.0.self_attn.q_proj."
+    good = [tensor(q + "lora_A.weight", b), tensor(q + "lora_B.weight", a)]
+
+    def peft(code, words, tensors, **config):
+        write_peft(run.path("bad"), tensors, **config)
+        refused(run, code, words, "--apply-adapter", run.path("bad"))
+
+    peft(2, "finds no tensor", [tensor(HEAD + "m.x.lora_A.weight", b), tensor(HEAD + "m.x.lora_B.weight", a)])
+    other = pair(37, 130, 4)
+    peft(2, "makes [37, 130] of rank 4, the tensor is [37, 131]",
+         [tensor(q + "lora_A.weight", other[1]), tensor(q + "lora_B.weight", other[0])])
+    peft(3, "other factor", good[:1])
+    peft(3, "another rank", good, r=5)
+    peft(3, "different ranks", [good[0], tensor(q + "lora_B.weight", pair(37, 1, 3)[0])])
+    peft(5, "DoRA", good, use_dora=True)
+    peft(5, "whole modules", good, modules_to_save=["lm_head"])
+    peft(5, "biases", good, bias="all")
+    peft(5, "LORA", good, peft_type="IA3")
+    peft(5, "changes the base", good, init_lora_weights="pissa")
+    peft(5, "no factor", good + [tensor(q + "lora_magnitude_vector", a)])
+    peft(3, "lora_alpha", good, lora_alpha=-1)
+    peft(5, "NaN", [good[0], tensor(q + "lora_B.weight", [[math.nan] + r[1:] for r in a])])
+    write(run.path("alone.safetensors"), safetensors(good))
+    refused(run, 2, "adapter_config.json", "--apply-adapter", run.path("alone.safetensors"))
+    square = SOME.matrix(8, 8)
+    write(run.path("square.safetensors"), safetensors([tensor("A", square), tensor("B", square)]))
+    refused(run, 3, "cannot be told", "--apply-adapter", "x=" + run.path("square.safetensors"))
+    write(run.path("pair.safetensors"), safetensors([tensor("A", a), tensor("B", b)]))
+    refused(run, 2, "which tensor", "--apply-adapter", run.path("pair.safetensors"))
+    refused(run, 2, "no such file", "--apply-adapter", "nothing")
+
+
+if __name__ == "__main__":
+    it = Run(*sys.argv[1:])
+    write(it.path("base.safetensors"), safetensors([tensor(n, m) for n, m in BASE.items()]))
+    for check in (check_peft, check_transposed, check_pairs, check_refused):
+        check(it)
