@@ -143,14 +143,6 @@ void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *
 
 /* ---- the public implementation's encoder ----------------------------------------------------- */
 
-/* Its conversion cuts the fraction off, and what would be subnormal becomes 0. */
-static uint16_t cut_f16(float f) {
-    uint32_t bits = tare_f32_bits(f);
-    if (bits < UINT32_C(0x38800000)) return 0;
-    if (bits >= UINT32_C(0x47800000)) return 0x7c00;
-    return (uint16_t)((bits - UINT32_C(0x38000000)) >> 13);
-}
-
 /* Its codes come from the scale before it is stored, by multiplication. A product that does not fit
  * 32 bits, which takes a subnormal scale, is the smallest integer on x86-64. */
 static void mantle_codes(uint8_t *dst, const float *x, float scale, int bits) {
@@ -170,7 +162,7 @@ static void mantle_block(const tare_mcf_row *at, const float *x, const float *im
                          int n_blocks, int bits) {
     (void)importance, (void)n_blocks;
     float scale = largest_of(x) / (float)tare_mcf_top(bits);
-    tare_store_le16(at->scales, cut_f16(scale));
+    tare_store_le16(at->scales, tare_mcf_cut_f16(scale));
     mantle_codes(at->codes, x, scale, bits);
 }
 
@@ -182,7 +174,7 @@ static void mantle_super(const tare_mcf_row *at, const float *x, const float *im
         scales[b] = largest_of(x + b * TARE_MCF_BLOCK) / (float)tare_mcf_top(bits);
         if (scales[b] > super) super = scales[b];
     }
-    tare_store_le16(at->supers, cut_f16(super));
+    tare_store_le16(at->supers, tare_mcf_cut_f16(super));
     for (int b = 0; b < n_blocks; b++) {
         uint8_t sub = 0;
         if (scales[b] > 0) {
@@ -206,8 +198,8 @@ static void mantle_super(const tare_mcf_row *at, const float *x, const float *im
         tare_mcf_encode_rows(dst, src, params, bits, has_supers,                                   \
                              has_supers ? tare_mcf_encode_super : tare_mcf_encode_block);          \
     }                                                                                              \
-    static void mantle_##name(const tare_rows_mut *dst, const float *src,                          \
-                              const tare_encode_params *params) {                                  \
+    void tare_mantle_##name##_c(const tare_rows_mut *dst, const float *src,                        \
+                                const tare_encode_params *params) {                                \
         tare_mcf_encode_rows(dst, src, params, bits, has_supers,                                   \
                              has_supers ? mantle_super : mantle_block);                            \
     }
@@ -217,7 +209,7 @@ TARE_MCF_TYPES(DEFINE_TYPE)
     k->decode[TARE_ENCODING_##ID] = tare_decode_##name##_c;                                        \
     k->encode[TARE_ENCODING_##ID] = tare_encode_##name##_c;                                        \
     k->encode_clipped[TARE_ENCODING_##ID] = tare_encode_##name##_c;                                \
-    k->encode_mantle[TARE_ENCODING_##ID] = mantle_##name;
+    k->encode_mantle[TARE_ENCODING_##ID] = tare_mantle_##name##_c;
 
 void tare_kernels_init_mcf(tare_kernels *k) {
     TARE_MCF_TYPES(SET_TYPE)

@@ -56,6 +56,15 @@ static inline float tare_mcf_scale(float super, uint8_t sub) {
     return super * ((float)(sub & 63) / 32.0f);
 }
 
+/* The public implementation's conversion cuts the fraction off; what would be subnormal becomes 0.
+ */
+static inline uint16_t tare_mcf_cut_f16(float f) {
+    uint32_t bits = tare_f32_bits(f);
+    if (bits < UINT32_C(0x38800000)) return 0;
+    if (bits >= UINT32_C(0x47800000)) return 0x7c00;
+    return (uint16_t)((bits - UINT32_C(0x38000000)) >> 13);
+}
+
 /* Row r of some rows. */
 tare_mcf_row tare_mcf_row_at(const tare_rows_mut *rows, uint64_t r, int bits, bool has_supers);
 
@@ -113,6 +122,8 @@ void tare_mcf_int_put(const tare_rows_mut *dst, const float *src, const tare_mcf
 #define TARE_MCF_DECLARE(name, ID, bits, has_supers)                                               \
     void tare_decode_##name##_c(float *dst, const tare_rows *src);                                 \
     void tare_encode_##name##_c(const tare_rows_mut *dst, const float *src,                        \
+                                const tare_encode_params *params);                                 \
+    void tare_mantle_##name##_c(const tare_rows_mut *dst, const float *src,                        \
                                 const tare_encode_params *params);
 TARE_MCF_TYPES(TARE_MCF_DECLARE)
 #undef TARE_MCF_DECLARE

@@ -14,12 +14,12 @@ typedef struct encode_call {
     bool is_clipped;
 } encode_call;
 
-/* Bounds cut a few ordinary numbers off. */
+/* Bounds cut a few ordinary numbers off; in odd rows 0 is none of what they leave. */
 static void call_encode(void *arg) {
     encode_call *c = arg;
     tare_encode_params params = {.importance = c->importance,
                                  .has_clip = c->is_clipped,
-                                 .clip_min = -0x1p-2f,
+                                 .clip_min = c->rows.cols % 2 ? 0x1p-5f : -0x1p-2f,
                                  .clip_max = 0.3f};
     c->encode(&c->rows, c->src, c->importance || c->is_clipped ? &params : NULL);
 }
@@ -106,7 +106,7 @@ static void sweep(check *s, const subject *of) {
             compare(s, &m, CHECK_AT_PAGE_END);
             compare(s, &m, (int)(n * 5 + (size_t)fill * 11) % 64);
         }
-        if (is_super) continue;
+        if (is_super && !of->e->is_edge_padded) continue;
         sample m = take_blocks(s, of, 17, fill);
         for (int offset = 0; offset < 64; offset++) compare(s, &m, offset);
         if (!check_takes_odd_rows(of->e)) continue;

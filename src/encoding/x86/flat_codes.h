@@ -77,23 +77,22 @@ INLINE ivec away_codes(vec x, const flat_grid *g) {
     return rounded_away(max_of(all(g->low), min_of(all(g->high), t)));
 }
 
-INLINE __m256i flat_block(const float *src, const flat_grid *g, flat_codes_fn codes_of) {
+INLINE __m256i flat_block(const float *src, const flat_grid *g, flat_codes_fn code) {
     ivec codes[VECTORS];
-    for (int i = 0; i < VECTORS; i++)
-        codes[i] = and_i(codes_of(load(src + i * LANES), g), all_i(0xff));
+    for (int i = 0; i < VECTORS; i++) codes[i] = and_i(code(load(src + i * LANES), g), all_i(0xff));
     return bytes_of(codes);
 }
 
 /* n codes; those that do not fill a block are made aside. */
 INLINE void encode_flat(uint8_t *codes, const float *src, size_t n, const flat_grid *g,
-                        flat_codes_fn codes_of) {
+                        flat_codes_fn code) {
     for (; n >= FLAT_BLOCK; n -= FLAT_BLOCK, src += FLAT_BLOCK, codes += 4 * g->bits)
-        store_codes(codes, flat_block(src, g, codes_of), g->bits);
+        store_codes(codes, flat_block(src, g, code), g->bits);
     if (n == 0) return;
     float x[FLAT_BLOCK] = {0};
     uint8_t last[FLAT_BLOCK];
     memcpy(x, (const uint8_t *)src, n * sizeof *x);
-    store_codes(last, flat_block(x, g, codes_of), g->bits);
+    store_codes(last, flat_block(x, g, code), g->bits);
     if (g->bits == 4 && n % 2) last[n / 2] &= 15;
     memcpy(codes, last, flat_bytes(n, g->bits));
 }

@@ -3,12 +3,12 @@
  * MCF's formats for AVX2. */
 #include "encoding/x86/lanes_avx2.h"
 
+#include "encoding/x86/mcf_encode.h"
 #include "encoding/x86/mcf_ints.h"
-#include "encoding/x86/mcf_supers.h"
 #include "encoding/x86/x86.h"
 
 void tare_kernels_use_mcf_avx2(tare_kernels *k) {
-    use_mcf_lanes(k);
+    use_mcf_decoders(k);
+    use_mcf_encoders(k);
     use_mcf_ints(k);
-    use_mcf_supers(k);
 }
