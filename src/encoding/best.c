@@ -279,35 +279,78 @@ tare_super_found tare_search_super(const tare_part *parts, const tare_super *sup
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* A block where it lies in its planes. */
+typedef struct placed {
+    uint8_t *planes[TARE_MAX_PLANES];
+    size_t sizes[TARE_MAX_PLANES];
+} placed;
+
+static void step(placed *at, const tare_encoding *e) {
+    for (uint32_t p = 0; p < e->n_planes; p++) at->planes[p] += at->sizes[p];
+}
+
+/* A block of n numbers has so many bytes. */
+static void set_sizes(placed *at, const tare_encoding *e, size_t n) {
+    for (uint32_t p = 0; p < e->n_planes; p++) {
+        const tare_plane_info *info = &e->planes[p];
+        at->sizes[p] = (n + info->unit - 1) / info->unit * info->unit_bytes;
+    }
+}
+
 /* The error of what a block decodes to. */
-static double error_of(const tare_encoding *e, tare_decode_fn decode, const uint8_t *y,
-                       const float *x, const float *importance) {
+static double error_of(const tare_encoding *e, tare_decode_fn decode, const placed *at,
+                       const tare_best_block *b, const float *importance) {
     float values[256];
-    tare_rows rows = {{y}, 1, e->block};
+    tare_rows rows = {.n_rows = 1, .cols = b->n};
     double sum = 0;
+    for (uint32_t p = 0; p < e->n_planes; p++) rows.planes[p] = at->planes[p];
     decode(values, &rows);
-    for (uint32_t i = 0; i < e->block; i++) {
-        double r = (double)values[i] - (double)x[i];
+    for (size_t i = 0; i < b->n; i++) {
+        double r = (double)values[i] - (double)b->x[i];
         sum += (importance ? (double)tare_get_f32(importance, i) : 1) * (r * r);
     }
     return sum;
 }
 
-/* Numbers and weights for the search; false: not for a search. Weights are scaled to at most 1; a
- * little is added, so that numbers without weight get sound codes too. */
-static bool take_block(tare_best_block *b, uint32_t n, const float *x, const float *importance) {
+/* Numbers and weights for the search, the numbers held to bounds; false: not for a search. Weights
+ * are scaled to at most 1; a little is added, so that numbers without weight get sound codes too.
+ */
+static bool take_block(tare_best_block *b, size_t block, const float *src, size_t first,
+                       const float *importance, const tare_encode_params *params) {
     float most = 0, heaviest = 0;
-    memcpy(b->x, x, n * sizeof *x);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!(fabsf(b->x[i]) < 0x1p60f)) return false;
-        most = fmaxf(most, fabsf(b->x[i]));
+    for (size_t i = 0; i < b->n; i++) {
+        float v = tare_get_f32(src, first + i);
+        if (params && params->has_clip)
+            v = v < params->clip_min   ? params->clip_min
+                : v > params->clip_max ? params->clip_max
+                                       : v;
+        if (!(fabsf(v) < 0x1p60f)) return false;
+        b->x[i] = v;
+        most = fmaxf(most, fabsf(v));
         b->weights[i] = importance ? tare_get_f32(importance, i) : 1;
         if (!(b->weights[i] >= 0 && b->weights[i] < INFINITY)) return false;
         heaviest = fmaxf(heaviest, b->weights[i]);
     }
-    for (uint32_t i = 0; importance && i < n; i++)
+    for (size_t i = 0; importance && i < b->n; i++)
         b->weights[i] = b->weights[i] / heaviest + 0x1p-20f;
+    for (size_t i = b->n; i < block; i++) b->x[i] = b->weights[i] = 0;
     return most > 0x1p-40f && heaviest > 0;
+}
+
+/* The better one of what the block has and a candidate. */
+static void improve_block(const placed *at, const tare_best_block *b, const tare_encoding *e,
+                          const float *importance, const tare_best_format *format) {
+    tare_decode_fn decode = tare_kernels_get()->decode[e->id];
+    uint8_t bytes[256 + 64];
+    placed candidate = *at;
+    double error = error_of(e, decode, at, b, importance);
+    if (error == 0) return;
+    uint8_t *to = bytes;
+    for (uint32_t p = 0; p < e->n_planes; to += at->sizes[p++]) candidate.planes[p] = to;
+    format->improve(candidate.planes, b);
+    if (!(error_of(e, decode, &candidate, b, importance) < error)) return;
+    for (uint32_t p = 0; p < e->n_planes; p++)
+        memcpy(at->planes[p], candidate.planes[p], at->sizes[p]);
 }
 
 void tare_encode_best(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
@@ -315,24 +358,22 @@ void tare_encode_best(const tare_rows_mut *dst, const float *src, const tare_enc
     const tare_kernels *k = tare_kernels_get();
     const tare_encoding *e = tare_encoding_get(format->id);
     const float *importance = params ? params->importance : NULL;
-    tare_decode_fn decode = k->decode[format->id];
     tare_encode_fn reference = k->encode[format->id];
     if (importance && k->encode_weighted[format->id]) reference = k->encode_weighted[format->id];
-    size_t block_bytes = e->planes[0].unit_bytes, x_bytes = e->block * sizeof(float);
-    const uint8_t *from = (const uint8_t *)src;
-    uint8_t *y = dst->planes[0];
+    size_t first = 0;
+    placed at = {.sizes = {0}};
+    memcpy(at.planes, dst->planes, sizeof at.planes);
     reference(dst, src, params);
     for (uint64_t row = 0; row < dst->n_rows; row++)
-        for (uint64_t i = 0; i < dst->cols; i += e->block, from += x_bytes, y += block_bytes) {
+        for (uint64_t col = 0; col < dst->cols; col += e->block) {
+            uint64_t left = dst->cols - col;
             tare_best_block b;
-            uint8_t candidate[256 + 64];
-            const float *w = importance ? importance + i : NULL;
-            float x[256];
-            memcpy(x, from, x_bytes);
-            if (!take_block(&b, e->block, x, w)) continue;
-            double error = error_of(e, decode, y, x, w);
-            if (error == 0) continue;
-            format->improve(candidate, &b);
-            if (error_of(e, decode, candidate, x, w) < error) memcpy(y, candidate, block_bytes);
+            b.n = left < e->block ? (size_t)left : e->block;
+            const float *w = importance ? importance + col : NULL;
+            set_sizes(&at, e, b.n);
+            if (take_block(&b, e->block, src, first, w, params))
+                improve_block(&at, &b, e, w, format);
+            step(&at, e);
+            first += b.n;
         }
 }

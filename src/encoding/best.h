@@ -127,29 +127,39 @@ tare_super_found tare_search_super(const tare_part *parts, const tare_super *sup
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* One block on its way: numbers and weights for the search, and a place to write it. */
+/* One block on its way: numbers and weights for the search, and a place to write it. Behind the end
+ * of a row a block is filled up with zeros of weight 0. */
 typedef struct tare_best_block {
     float x[256], weights[256];
+    size_t n; /* numbers of the row */
 } tare_best_block;
 
-/* A format's better encoder: whole blocks of one plane. `improve` writes a candidate; what is kept
- * is the better one of it and the reference encoder's block, by the error of what they decode to.
- * It is not called for blocks with NaN, Inf or numbers out of f16's range, nor where the reference
- * has no error. */
+/* A format's better encoder: block by block, in as many planes as it has. `improve` writes a
+ * candidate; what is kept is the better one of it and the reference encoder's block, by the error
+ * of what they decode to. It is not called for blocks with NaN, Inf or numbers out of f16's range,
+ * nor where the reference has no error. */
 typedef struct tare_best_format {
     tare_encoding_id id;
-    void (*improve)(uint8_t *y, const tare_best_block *b);
+    void (*improve)(uint8_t *const *planes, const tare_best_block *b);
 } tare_best_format;
 
 void tare_encode_best(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
                       const tare_best_format *format);
 
-/* encode_best_NAME for the table of kernels, from improve_NAME. */
-#define TARE_DEFINE_BEST(name, NAME)                                                               \
+/* encode_best_NAME for the table of kernels, from a function that improves the planes of a block.
+ */
+#define TARE_DEFINE_BEST_PLANES(name, NAME, improve_planes)                                        \
     static void encode_best_##name(const tare_rows_mut *dst, const float *src,                     \
                                    const tare_encode_params *params) {                             \
-        static const tare_best_format format = {TARE_ENCODING_##NAME, improve_##name};             \
+        static const tare_best_format format = {TARE_ENCODING_##NAME, improve_planes};             \
         tare_encode_best(dst, src, params, &format);                                               \
     }
+
+/* The same of a format with one plane, from improve_NAME. */
+#define TARE_DEFINE_BEST(name, NAME)                                                               \
+    static void improve_plane_##name(uint8_t *const *planes, const tare_best_block *b) {           \
+        improve_##name(planes[0], b);                                                              \
+    }                                                                                              \
+    TARE_DEFINE_BEST_PLANES(name, NAME, improve_plane_##name)
 
 #endif

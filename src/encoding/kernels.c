@@ -33,7 +33,6 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     tare_kernels_init_best_iq(k);
     tare_kernels_init_best_affine(k);
     tare_kernels_init_mcf(k);
-    tare_kernels_init_mcf_best(k);
     tare_kernels_init_mcf_int_best(k);
     tare_kernels_init_mcf_int(k);
     tare_kernels_init_rowwise(k);

@@ -60,7 +60,6 @@ void tare_kernels_init_best_levels(tare_kernels *k);
 void tare_kernels_init_best_iq(tare_kernels *k);
 void tare_kernels_init_best_affine(tare_kernels *k);
 void tare_kernels_init_mcf(tare_kernels *k);
-void tare_kernels_init_mcf_best(tare_kernels *k);
 void tare_kernels_init_mcf_int_best(tare_kernels *k);
 void tare_kernels_init_mcf_int(tare_kernels *k);
 void tare_kernels_init_rowwise(tare_kernels *k);

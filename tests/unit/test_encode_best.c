@@ -155,7 +155,7 @@ static void test_every_type_has_one(void **state) {
     (void)state;
     for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
         const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
-        if (e->kind == TARE_KIND_BLOCK && e->n_planes == 1 && tare_encoding_can_encode(e))
+        if (e->kind == TARE_KIND_BLOCK && tare_encoding_can_encode(e))
             assert_non_null(with_best(id));
     }
 }
@@ -206,6 +206,45 @@ static void test_bytes_do_not_depend_on_the_machine(void **state) {
         }
         assert_memory_equal(bytes, again, size);
     }
+}
+
+/* Rows that end inside a block: what is behind the end is 0, and takes no part in the search. The
+ * bounds hold there, too. */
+static void check_edge(const tare_encoding *e, const sample *s, uint64_t cols, bool has_clip) {
+    static uint8_t plain[COUNT * 4], best[COUNT * 4];
+    float of_plain[COLS], of_best[COLS], held[COLS];
+    tare_encode_params params = {
+        .importance = s->weights, .has_clip = has_clip, .clip_min = -0.5f, .clip_max = 0.75f};
+    tare_rows_mut rows = {.n_rows = 1, .cols = cols};
+    tare_rows view = {.n_rows = 1, .cols = (cols + 31) / 32 * 32}; /* to the end of the block */
+    uint8_t *const bytes[2] = {plain, best};
+    float *const decoded[2] = {of_plain, of_best};
+    for (int i = 0; i < 2; i++) {
+        params.quality = i ? TARE_QUALITY_BEST : TARE_QUALITY_DEFAULT;
+        for (uint32_t p = 0; p < e->n_planes; p++)
+            view.planes[p] = rows.planes[p] = bytes[i] + p * (size_t)COUNT;
+        assert_int_equal(tare_encode_rows(&rows, e, s->values, &params, NULL), TARE_OK);
+        assert_int_equal(tare_decode_rows(decoded[i], e, &view, NULL), TARE_OK);
+        for (uint64_t c = cols; c < view.cols; c++) assert_true(decoded[i][c] == 0);
+    }
+    for (size_t c = 0; c < cols; c++)
+        held[c] = has_clip ? fmaxf(-0.5f, fminf(0.75f, s->values[c])) : s->values[c];
+    double was = error_of(of_plain, held, s->weights, (size_t)cols);
+    double is = error_of(of_best, held, s->weights, (size_t)cols);
+    if (is > 0.995 * was) fail_msg("%s, %d columns: %g, reference %g", e->name, (int)cols, is, was);
+}
+
+static void test_rows_may_end_inside_a_block(void **state) {
+    static const tare_encoding_id ids[] = {TARE_ENCODING_Q8, TARE_ENCODING_Q4, TARE_ENCODING_K6,
+                                           TARE_ENCODING_K4, TARE_ENCODING_K3, TARE_ENCODING_K2};
+    static sample s;
+    (void)state;
+    fill(&s, 0);
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+        for (int has_clip = 0; has_clip < 2; has_clip++) {
+            check_edge(tare_encoding_get(ids[i]), &s, 15, has_clip);
+            check_edge(tare_encoding_get(ids[i]), &s, 301, has_clip);
+        }
 }
 
 /* Where a block has numbers that no scale fits, or weights that are none, the reference decides. */
@@ -276,6 +315,7 @@ int main(void) {
         cmocka_unit_test(test_every_type_has_one),
         cmocka_unit_test(test_is_never_worse),
         cmocka_unit_test(test_bytes_do_not_depend_on_the_machine),
+        cmocka_unit_test(test_rows_may_end_inside_a_block),
         cmocka_unit_test(test_odd_numbers_get_the_reference),
         cmocka_unit_test(test_no_byte_is_wrong),
     };
