@@ -7,7 +7,7 @@
 #include "commands.h"
 
 static const cli_command *const commands[] = {
-    &cmd_info,    &cmd_verify, &cmd_convert, &cmd_quantize,   &cmd_diff,
+    &cmd_info,    &cmd_verify, &cmd_convert, &cmd_quantize,   &cmd_pack, &cmd_diff,
     &cmd_extract, &cmd_synth,  &cmd_name,    &cmd_completion, &cmd_help,
 };
 

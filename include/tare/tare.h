@@ -16,6 +16,7 @@
 #include <tare/importance.h>
 #include <tare/model.h>
 #include <tare/ops.h>
+#include <tare/pack.h>
 #include <tare/wcodec.h>
 
 #endif

@@ -482,7 +482,7 @@ tare_status tare_wcodec_encode_layer(tare_wcodec_layer *layer, const tare_wcodec
                                      tare_error *err) {
     tare_wcodec_sink to = *sink;
     const tare_wcodec_target target = {put_in_sink, &to};
-    const tare_wcodec_job job = {layer, options, *own, base};
+    const tare_wcodec_job job = {.layer = layer, .options = options, .own = *own, .base = base};
     tare_wcodec_run run = {.jobs = &job,
                            .n_jobs = 1,
                            .offset = layer->offset,

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare pack: a model in fewer bytes, without loss. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+
+static struct {
+    const char *effort, *mode;
+    uint64_t segment;
+} args;
+
+/* In the order of tare_pack_mode, which begins with none of them. */
+static const char *const modes[] = {"raw", "zstd", "direct", "structured"};
+
+static const cli_option options[] = {
+    {.name = "effort",
+     .arg = "LEVEL",
+     .choices = "fast full",
+     .help = "full: try everything, for a smaller file (default: fast)",
+     .text = &args.effort},
+    {.name = "mode",
+     .arg = "MODE",
+     .choices = "raw zstd direct structured",
+     .help = "store every segment in this form where it can be: for tests and doubt",
+     .text = &args.mode},
+    {.name = "segment",
+     .arg = "N",
+     .help = "values of a segment, which is decoded as a whole: a power of two from 16Ki to 64Mi "
+             "(default: what suits the type)",
+     .size = &args.segment},
+    {0},
+};
+
+/* ---- what became of it ----------------------------------------------------------------------- */
+
+/* Layers of one type. */
+typedef struct group {
+    const tare_encoding *encoding; /* NULL: no tensors */
+    uint64_t n, from_bytes, to_bytes;
+} group;
+
+typedef struct outcome {
+    const char *in_path, *out_path;
+    const tare_report *report;
+    tare_pack_summary sum;
+    group groups[TARE_ENCODING_COUNT + 1];
+    struct json_t *layers; /* NULL: not wanted */
+} outcome;
+
+static void note(void *ctx, const tare_packed_layer *layer) {
+    outcome *o = ctx;
+    group *g = &o->groups[layer->encoding ? layer->encoding->id : TARE_ENCODING_COUNT];
+    g->encoding = layer->encoding;
+    g->n++;
+    g->from_bytes += layer->from_bytes;
+    g->to_bytes += layer->to_bytes;
+    if (!o->layers) return;
+    struct json_t *entry = cli_json_object();
+    cli_json_str(entry, "name", layer->name);
+    cli_json_text(entry, "encoding", layer->encoding ? layer->encoding->name : NULL);
+    cli_json_u64(entry, "from_bytes", layer->from_bytes);
+    cli_json_u64(entry, "to_bytes", layer->to_bytes);
+    cli_json_bool(entry, "is_shared", layer->is_shared);
+    cli_json_append(o->layers, entry);
+}
+
+static double percent(uint64_t to, uint64_t from) {
+    return from ? 100.0 * (double)to / (double)from : 100.0;
+}
+
+static void add_row(cli_table *table, const char *type, const group *g) {
+    char text[40];
+    cli_table_add(table, type);
+    cli_table_add(table, cli_exact_text(g->n).text);
+    cli_table_add(table, cli_size_text(g->from_bytes).text);
+    cli_table_add(table, cli_size_text(g->to_bytes).text);
+    snprintf(text, sizeof text, "%.2f %%", percent(g->to_bytes, g->from_bytes));
+    cli_table_add(table, text);
+}
+
+static void print_text(const outcome *o) {
+    char *name = cli_escape_path(o->out_path);
+    cli_table *table = cli_table_new("TYPE|>TENSORS|>FROM|>TO|>RATIO");
+    for (size_t i = 0; i < TARE_ENCODING_COUNT; i++)
+        if (o->groups[i].n) add_row(table, o->groups[i].encoding->name, &o->groups[i]);
+    if (o->groups[TARE_ENCODING_COUNT].n)
+        add_row(table, "(other bytes)", &o->groups[TARE_ENCODING_COUNT]);
+    printf("%s%s%s: %zu file%s, %s tensor%s", cli_style_on(stdout, CLI_BOLD), name,
+           cli_style_off(stdout), o->sum.n_files, cli_plural(o->sum.n_files),
+           cli_exact_text(o->sum.n_tensors).text, cli_plural(o->sum.n_tensors));
+    if (o->sum.n_shared) printf(" (%zu stored once with others)", o->sum.n_shared);
+    printf(", %s -> %s (%.2f %%)\n", cli_size_text(o->sum.from_bytes).text,
+           cli_size_text(o->sum.to_bytes).text, percent(o->sum.to_bytes, o->sum.from_bytes));
+    cli_table_print(table, stdout, 2);
+    cli_table_free(table);
+    free(name);
+}
+
+static void print_json(outcome *o) {
+    struct json_t *document = cli_json_new("tare.pack/1");
+    cli_json_text(document, "output", o->out_path);
+    cli_json_u64(document, "files", o->sum.n_files);
+    cli_json_u64(document, "tensors", o->sum.n_tensors);
+    cli_json_u64(document, "shared", o->sum.n_shared);
+    cli_json_u64(document, "from_bytes", o->sum.from_bytes);
+    cli_json_u64(document, "to_bytes", o->sum.to_bytes);
+    cli_json_real(document, "ratio", percent(o->sum.to_bytes, o->sum.from_bytes) / 100);
+    cli_json_add(document, "layers", o->layers);
+    cli_json_add(document, "findings", cli_json_findings(o->report));
+    cli_json_print(document);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bool fill_options(tare_pack_options *o, const char *in_path, tare_report *report) {
+    struct stat st;
+    if (args.segment) {
+        while (o->log2_segment < 26 && UINT64_C(1) << o->log2_segment < args.segment)
+            o->log2_segment++;
+        if (UINT64_C(1) << o->log2_segment != args.segment || o->log2_segment < 14) {
+            cli_usage(&cmd_pack, "--segment: a power of two from 16Ki to 64Mi");
+            return false;
+        }
+    }
+    if (args.effort && strcmp(args.effort, "full") == 0) o->effort = TARE_EFFORT_FULL;
+    for (size_t i = 0; args.mode && i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(args.mode, modes[i]) == 0) o->mode = (tare_pack_mode)(i + 1);
+    if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;
+    o->threads = (unsigned)cli.threads;
+    o->force = cli.force;
+    o->strict = cli.strict;
+    o->no_sync = cli.no_sync;
+    o->report = report;
+    o->progress = cli_progress;
+    return true;
+}
+
+static int failed(const tare_error *err, const outcome *o) {
+    if (cli.json) {
+        struct json_t *document = cli_json_error(err, o->in_path);
+        cli_json_add(document, "findings", cli_json_findings(o->report));
+        cli_json_print(document);
+    }
+    return cli_fail(err, o->in_path);
+}
+
+static int pack(const tare_model *model, outcome *o, tare_report *report) {
+    tare_pack_options pack_options = TARE_PACK_OPTIONS_INIT;
+    tare_error err;
+    if (!fill_options(&pack_options, o->in_path, report)) return CLI_USAGE;
+    pack_options.packed = note;
+    pack_options.packed_ctx = o;
+    if (cli.json) o->layers = cli_json_array();
+    cli_progress_start("packing");
+    tare_status status = tare_pack(&o->sum, o->out_path, model, &pack_options, &err);
+    cli_progress_end();
+    if (!cli.json)
+        cli_print_findings(stderr, report, o->in_path,
+                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING, 4);
+    if (status != TARE_OK) return failed(&err, o);
+    if (cli.json)
+        print_json(o);
+    else if (!cli.quiet)
+        print_text(o);
+    return CLI_YES;
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    tare_report *report = tare_report_new();
+    outcome o = {.in_path = argv[0], .out_path = argv[1], .report = report};
+    tare_model *model;
+    int code = CLI_YES;
+    if (strcmp(argv[1], "-") == 0)
+        code = cli_usage(&cmd_pack, "a packed model is not written in one go: name a file");
+    if (code == CLI_YES) code = cli_open(&model, argv[0], report);
+    if (code == CLI_YES) {
+        code = pack(model, &o, report);
+        tare_model_free(model);
+    }
+    tare_report_free(report);
+    return code;
+}
+
+const cli_command cmd_pack = {
+    .name = "pack",
+    .summary = "store the files of a model in fewer bytes, without loss",
+    .usage = "IN OUT.wcodec [--effort fast|full]",
+    .description = "Packs one file, a set of shards or a whole directory (its files, not its "
+                   "sub-folders). Tensors are compressed by what their types are made of, in "
+                   "pieces that decode on their own; everything else goes with them, so that the "
+                   "files come back byte for byte. OUT appears under its name only when it is "
+                   "complete.",
+    .examples = {{"tare pack model.gguf model.wcodec", "a file"},
+                 {"tare pack hf-directory model.wcodec --effort full",
+                  "a directory with shards and side files, as small as it gets"},
+                 {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
+    .options = options,
+    .takes =
+        CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

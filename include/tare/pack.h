@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/pack.h: models without loss in fewer bytes. A .wcodec holds the tensors of a model in
+ * compressed pieces, and all that is needed to bring its files back byte for byte.
+ */
+#ifndef TARE_PACK_H
+#define TARE_PACK_H
+
+#include <tare/base.h>
+#include <tare/encoding.h>
+#include <tare/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How hard an encoder tries. */
+typedef enum tare_effort {
+    TARE_EFFORT_FAST = 0,
+    TARE_EFFORT_FULL = 1, /* also tiles, classes of values, the highest level of zstd */
+} tare_effort;
+
+/* Forms a segment may be stored in. A form that does not fit a segment (direct coding of more than
+ * 2^20 values, zstd where nothing shrinks) gives way to plain bytes. */
+typedef enum tare_pack_mode {
+    TARE_PACK_SMALLEST = 0, /* each segment as it becomes smallest */
+    TARE_PACK_RAW = 1,
+    TARE_PACK_ZSTD = 2,
+    TARE_PACK_DIRECT = 3,
+    TARE_PACK_STRUCTURED = 4,
+} tare_pack_mode;
+
+/* What became of one layer: a tensor, or what else a file holds. */
+typedef struct tare_packed_layer {
+    tare_str name;
+    const tare_encoding *encoding; /* NULL: no tensor */
+    uint64_t from_bytes, to_bytes;
+    bool is_shared; /* it has the bytes of a layer before: to_bytes is 0 */
+} tare_packed_layer;
+
+/* Told of each layer in the order of the file, once all is written, by the calling thread. */
+typedef void (*tare_packed_fn)(void *ctx, const tare_packed_layer *layer);
+
+typedef struct tare_pack_options {
+    size_t size;
+    tare_effort effort;
+    tare_pack_mode mode;    /* for tests and doubt */
+    unsigned log2_segment;  /* values of a segment, 14 to 26; 0: what suits */
+    const char *directory;  /* pack all files of this directory, which the model was opened from;
+                               NULL: the files that the model consists of */
+    const tare_model *base; /* a model that this one is like: tensors of the same name, type and
+                               shape are stored as differences; NULL: none */
+    const char *base_hint;  /* what messages call it when it is needed again; may be NULL */
+    unsigned threads;       /* 0: what affinity and cgroup allow */
+    bool force;             /* replace an existing output */
+    bool strict;            /* a file that is left out is an error */
+    bool no_sync;
+    const tare_allocator *allocator;
+    tare_report *report;
+    tare_progress_fn progress; /* told of the bytes that were read: twice those of the model */
+    void *progress_ctx;
+    tare_packed_fn packed;
+    void *packed_ctx;
+} tare_pack_options;
+
+#define TARE_PACK_OPTIONS_INIT                                                                     \
+    { .size = sizeof(tare_pack_options) }
+
+typedef struct tare_pack_summary {
+    size_t n_files, n_tensors;
+    size_t n_shared;     /* tensors stored with another of the same bytes */
+    size_t n_referring;  /* tensors that need the base */
+    uint64_t from_bytes; /* of all files */
+    uint64_t to_bytes;
+} tare_pack_summary;
+
+/* Packs the files of a model into one .wcodec, which appears whole or not at all. The same model
+ * and options give the same bytes, at any number of threads. `out` may be NULL. ERR_ARG: the output
+ * exists and `force` is off, or it is the input; TRUNCATED: bytes of a tensor are missing.
+ * Memory: a few segments a thread and what the directory takes. */
+TARE_API tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
+                               const tare_pack_options *options, tare_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

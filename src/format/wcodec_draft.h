@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A .wcodec on its way: layers are added, then, from where their bytes lie in the source files, the
+ * records that restore these files; then all is written. */
+#ifndef TARE_FORMAT_WCODEC_DRAFT_H
+#define TARE_FORMAT_WCODEC_DRAFT_H
+
+#include "format/wcodec_cut.h"
+#include "format/wcodec_layer_write.h"
+#include "model/catalog.h"
+
+/* Where a region of a layer lies in a source file. */
+typedef struct tare_wcodec_span {
+    const tare_reader *reader;
+    uint64_t offset, size;
+    uint32_t layer;
+    uint8_t region;
+} tare_wcodec_span;
+
+typedef struct tare_wcodec_draft {
+    tare_arena arena;
+    tare_wcodec_effort effort;
+    tare_wcodec_index index; /* layers, bases, files; digest and the like are the caller's */
+    size_t layers_capacity;
+    tare_wcodec_job *jobs; /* of layers that have data of their own */
+    size_t n_jobs, jobs_capacity;
+    uint32_t *twins; /* for each layer: the one whose data it shares, or itself */
+    size_t twins_capacity;
+    tare_wcodec_span *spans;
+    size_t n_spans, spans_capacity;
+} tare_wcodec_draft;
+
+/* A file that is to be restored. Reader and name must outlive the draft. */
+typedef struct tare_wcodec_origin {
+    const tare_reader *reader;
+    tare_str name;
+} tare_wcodec_origin;
+
+void tare_wcodec_draft_init(tare_wcodec_draft *draft, const tare_wcodec_effort *effort,
+                            const tare_allocator *allocator);
+void tare_wcodec_draft_free(tare_wcodec_draft *draft);
+
+/* Adds a tensor; plane p of its encoding begins at byte starts[p] of readers[p]. `twin`: the number
+ * of a layer before that has the same bytes, encoding and shape; -1: none. `base`: the same for the
+ * base model, if the tensor is to be predicted from it (then there is a base record); NULL: not.
+ * What is pointed to must outlive the draft. */
+tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *draft, const tare_tensor *tensor,
+                                     const tare_wcodec_source *source, bool is_big_endian,
+                                     int64_t twin, const tare_wcodec_source *base, tare_error *err);
+/* Adds bytes of another kind: all of a reader. */
+tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *draft, tare_wcodec_kind kind, tare_str name,
+                                    const tare_reader *reader, tare_error *err);
+/* Adds a record for each file, and a layer for what no tensor holds of it. */
+tare_status tare_wcodec_draft_files(tare_wcodec_draft *draft, const tare_wcodec_origin *files,
+                                    size_t n, bool is_directory, tare_error *err);
+/* What the header says of the tensors: 1 8-bit integers, 2 4-bit integers, 0 other or mixed. */
+uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n);
+
+/* Writes it all. *size: of the file. */
+tare_status tare_wcodec_draft_write(tare_wcodec_draft *draft, const tare_wcodec_target *target,
+                                    unsigned threads, tare_progress_fn progress, void *progress_ctx,
+                                    uint64_t *size, tare_error *err);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which files are packed: those of a directory with all that lies in it but sub-folders, else those
+ * that the model was opened from, and the index of a set of shards. */
+#include "ops/pack_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "format/safetensors.h"
+
+static tare_status add(tare_pack_files *f, const tare_reader *reader, tare_str name,
+                       tare_error *err) {
+    if (!tare_grow(f->arena.allocator, (void **)&f->files, &f->capacity, f->n + 1,
+                   sizeof *f->files))
+        return tare_fail(err, TARE_ERR_NOMEM, "files");
+    f->files[f->n++] = (tare_wcodec_origin){reader, name};
+    return TARE_OK;
+}
+
+static tare_status open_file(tare_pack_files *f, const char *path, tare_str name, tare_error *err) {
+    tare_reader *r = TARE_NEW(&f->arena, tare_reader);
+    if (!r || !tare_grow(f->arena.allocator, (void **)&f->opened, &f->opened_capacity,
+                         f->n_opened + 1, sizeof *f->opened))
+        return tare_fail(err, TARE_ERR_NOMEM, "files");
+    tare_status status = tare_reader_open(r, path, false, err);
+    if (status != TARE_OK) {
+        tare_error_file(err, path);
+        return status;
+    }
+    f->opened[f->n_opened++] = r;
+    return add(f, r, name, err);
+}
+
+static tare_str last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return tare_str_of(slash && slash[1] ? slash + 1 : path);
+}
+
+/* ---- the files of a model -------------------------------------------------------------------- */
+
+/* Whether the file itself is there to be read: a set that was opened by an index has one more. */
+static const char *index_of(const tare_model *m) {
+    const tare_layout *layout = m->catalog.layout;
+    bool is_set =
+        layout && (layout->format == &tare_format_safetensors || layout->format == &tare_format_hf);
+    if (!is_set || m->files[0].reader.fd < 0) return NULL;
+    return ((const tare_safetensors_layout *)layout->detail)->index_path;
+}
+
+static tare_status take_model(tare_pack_files *f, const tare_model *m, tare_error *err) {
+    for (size_t i = 0; i < m->n_files; i++)
+        TARE_TRY(add(f, &m->files[i].reader, last_part(m->files[i].name), err));
+    const char *index = m->n_files ? index_of(m) : NULL;
+    if (index) TARE_TRY(open_file(f, index, last_part(index), err));
+    f->is_directory = f->n > 1;
+    return TARE_OK;
+}
+
+/* ---- the files of a directory ---------------------------------------------------------------- */
+
+/* The names that the model's files have in their directory. */
+typedef struct own_files {
+    const tare_model *model;
+    tare_str *names;
+    tare_name_index index;
+} own_files;
+
+static tare_status list_own(own_files *own, const tare_model *m, tare_arena *arena,
+                            tare_error *err) {
+    *own = (own_files){.model = m, .names = TARE_NEW_ARRAY(arena, tare_str, m->n_files)};
+    if (!own->names) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    for (size_t i = 0; i < m->n_files; i++) own->names[i] = last_part(m->files[i].name);
+    return tare_name_index_build(&own->index, arena, own->names, m->n_files, sizeof *own->names,
+                                 "two files of the model have the same name", err);
+}
+
+/* The model's own reader of a file, which its tensors are known by; NULL: it has none. */
+static const tare_reader *find_own(const own_files *own, tare_str name) {
+    int64_t i = tare_name_index_find(&own->index, own->names, sizeof *own->names, name);
+    return i < 0 ? NULL : &own->model->files[i].reader;
+}
+
+static tare_status leave_out(const tare_pack_options *o, tare_str name, bool is_folder,
+                             tare_error *err) {
+    static const char *const what[] = {"neither a file nor a link to one: not packed",
+                                       "a sub-folder is not packed"};
+    if (o->strict) {
+        tare_fail(err, TARE_ERR_UNSUPPORTED, what[is_folder]);
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, name);
+        return TARE_ERR_UNSUPPORTED;
+    }
+    tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "pack.left-out");
+    finding.item_kind = TARE_ITEM_RESOURCE;
+    finding.item_name = name;
+    finding.text = tare_str_of(what[is_folder]);
+    tare_report_add(o->report, &finding);
+    return TARE_OK;
+}
+
+static tare_status take_entry(tare_pack_files *f, const own_files *own, const tare_pack_options *o,
+                              const char *path, tare_error *err) {
+    struct stat st;
+    tare_str name = last_part(path);
+    bool is_there = stat(path, &st) == 0;
+    if (!is_there || !S_ISREG(st.st_mode))
+        return leave_out(o, name, is_there && S_ISDIR(st.st_mode), err);
+    const tare_reader *reader = find_own(own, name);
+    return reader ? add(f, reader, name, err) : open_file(f, path, name, err);
+}
+
+static tare_status take_directory(tare_pack_files *f, const tare_model *m,
+                                  const tare_pack_options *o, tare_error *err) {
+    const char *base = tare_join_path(&f->arena, o->directory, TARE_STR("/"));
+    own_files own;
+    if (!base) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    TARE_TRY(list_own(&own, m, &f->arena, err));
+    DIR *directory = opendir(base);
+    if (!directory) return tare_fail_errno(err, errno, "opening the directory");
+    tare_status status = TARE_OK;
+    for (const struct dirent *d; status == TARE_OK && (d = readdir(directory));) {
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
+        const char *path = tare_join_path(&f->arena, base, tare_str_of(d->d_name));
+        status = path ? take_entry(f, &own, o, path, err) : tare_fail(err, TARE_ERR_NOMEM, "files");
+    }
+    closedir(directory);
+    f->is_directory = true;
+    return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) {
+    return tare_str_compare(((const tare_wcodec_origin *)a)->name,
+                            ((const tare_wcodec_origin *)b)->name);
+}
+
+tare_status tare_pack_files_open(tare_pack_files *f, const tare_model *in,
+                                 const tare_pack_options *options, tare_error *err) {
+    *f = (tare_pack_files){0};
+    tare_arena_init(&f->arena, options->allocator);
+    TARE_TRY(options->directory ? take_directory(f, in, options, err) : take_model(f, in, err));
+    if (f->n) qsort(f->files, f->n, sizeof *f->files, by_name);
+    for (size_t i = 1; i < f->n; i++)
+        if (tare_str_equal(f->files[i - 1].name, f->files[i].name))
+            return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                             "two files of the model have the same name");
+    return TARE_OK;
+}
+
+void tare_pack_files_free(tare_pack_files *f) {
+    const tare_allocator *a = f->arena.allocator;
+    for (size_t i = 0; i < f->n_opened; i++) tare_reader_close(f->opened[i]);
+    tare_free(a, f->opened, f->opened_capacity * sizeof *f->opened);
+    tare_free(a, f->files, f->capacity * sizeof *f->files);
+    tare_arena_free(&f->arena);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Faults guarded against: a file that does not come back byte for byte from its .wcodec, whatever
+ * container, type, byte order or padding it has; bytes that depend on the number of threads; a
+ * .wcodec that is larger than what it holds; an output that is there after a failure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "convert_help.h"
+#include "format/format.h"
+#include "format/wcodec_virtual.h"
+#include "tare/pack.h"
+
+static const char *path_for(const char *name, const tare_format *format) {
+    char full[64];
+    snprintf(full, sizeof full, "%s%s", name, format->suffix);
+    return help_path(full);
+}
+
+static bool is_directory(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void pack(const char *out, const char *in, tare_pack_options o) {
+    tare_model *m = help_open(in);
+    tare_pack_summary sum;
+    tare_error err = {0};
+    o.no_sync = o.force = true;
+    o.directory = is_directory(in) ? in : NULL;
+    if (tare_pack(&sum, out, m, &o, &err) != TARE_OK) {
+        char line[512];
+        tare_error_format(line, sizeof line, &err, in);
+        fail_msg("%s", line);
+    }
+    tare_model_summary all;
+    tare_model_summarize(m, &all);
+    assert_int_equal(sum.n_tensors, all.n_tensors);
+    assert_in_range(sum.to_bytes, 0,
+                    sum.from_bytes + sum.from_bytes / 1000 + 4096 + 256 * sum.n_tensors);
+    tare_model_free(m);
+}
+
+static tare_wcodec_store *open_store(const char *path) {
+    tare_reader reader;
+    tare_wcodec_store *store;
+    tare_limits limits = TARE_LIMITS_INIT;
+    assert_int_equal(tare_reader_open(&reader, path, false, NULL), TARE_OK);
+    assert_int_equal(tare_wcodec_store_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
+    return store;
+}
+
+/* What the records restore is what lies at `source`, a file or all of a directory. */
+static void check_files(const char *packed, const char *source) {
+    tare_wcodec_store *store = open_store(packed);
+    const tare_wcodec_index *index = tare_wcodec_store_index(store);
+    if (is_directory(source)) assert_int_equal(index->n_files, help_count_entries(source));
+    assert_int_equal(index->files_form, is_directory(source) ? 2 : 1);
+    for (uint32_t i = 0; i < index->n_files; i++) {
+        const tare_wcodec_file *f = &index->files[i];
+        char path[512];
+        size_t size;
+        tare_reader reader;
+        snprintf(path, sizeof path, "%s/%.*s", source, (int)f->name.len, f->name.ptr);
+        uint8_t *bytes = help_read(is_directory(source) ? path : source, &size);
+        assert_int_equal(f->size, size);
+        assert_int_equal(
+            tare_wcodec_store_reader(&reader, store, f->ranges, f->n_ranges, "file", NULL), TARE_OK);
+        uint8_t *restored = malloc(size + 1);
+        assert_int_equal(tare_reader_read(&reader, 0, restored, size, NULL), TARE_OK);
+        assert_memory_equal(restored, bytes, size);
+        tare_reader_close(&reader);
+        free(restored);
+        free(bytes);
+    }
+    tare_wcodec_store_free(store);
+}
+
+/* The packed model opens as what it was, and its header has the digest. */
+static void check_model(const char *packed, const char *source) {
+    tare_model *a = help_open(source), *b = help_open(packed);
+    tare_digest digest;
+    tare_wcodec_store *store = open_store(packed);
+    help_check_same(a, b);
+    assert_int_equal(tare_model_digest(NULL, &digest, a, NULL, NULL), TARE_OK);
+    assert_memory_equal(digest.bytes, tare_wcodec_store_index(store)->digest, 32);
+    tare_wcodec_store_free(store);
+    tare_model_free(a);
+    tare_model_free(b);
+}
+
+static void check(const char *source) {
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const char *packed = help_path("packed.wcodec"), *other = help_path("other.wcodec");
+    for (int effort = TARE_EFFORT_FAST; effort <= TARE_EFFORT_FULL; effort++) {
+        o.effort = (tare_effort)effort;
+        o.threads = 1;
+        pack(packed, source, o);
+        check_files(packed, source);
+        check_model(packed, source);
+        o.threads = 5;
+        pack(other, source, o);
+        help_check_same_file(packed, other);
+    }
+    help_remove(packed);
+    help_remove(other);
+}
+
+/* ---- every container ------------------------------------------------------------------------- */
+
+static const unsigned everything =
+    HELP_COMMON | HELP_CARRIED | HELP_BLOCKS | HELP_ALL_BLOCKS | HELP_METADATA;
+
+static const char *make(const char *name, const tare_format *format,
+                        const tare_convert_options *options) {
+    made_model made;
+    tare_convert_options o = *options;
+    const char *path = path_for(name, format);
+    o.to = format->name;
+    o.opaque = true;
+    help_convert(path, help_make(&made, everything), &o);
+    made_free(&made);
+    return path;
+}
+
+static void every_container_comes_back(void **state) {
+    (void)state;
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    unsigned n = 0;
+    for (size_t i = 0; tare_format_row(i); i++) {
+        const tare_format *format = tare_format_row(i);
+        if (!format->plan || format == &tare_format_wcodec) continue;
+        const char *path = make("model", format, &options);
+        check(path);
+        help_remove(path);
+        n++;
+    }
+    assert_true(n >= 5);
+}
+
+static void sets_of_shards_come_back(void **state) {
+    (void)state;
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    options.shard_size = 20000;
+    check(make("shards", &tare_format_gguf, &options));
+    check(make("folder", &tare_format_hf, &options));
+}
+
+static void big_endian_comes_back(void **state) {
+    (void)state;
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    options.order = TARE_ORDER_BIG;
+    check(make("big", &tare_format_gguf, &options));
+}
+
+/* What follows the end of a model, and files beside it, are nobody's and come back, too. */
+static void odd_bytes_come_back(void **state) {
+    (void)state;
+    tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const char *path = make("tail", &tare_format_gguf, &options);
+    FILE *f = fopen(path, "ab");
+    assert_non_null(f);
+    for (int i = 0; i < 100000; i++) fputc(i * i >> 3 & 255, f);
+    assert_int_equal(fclose(f), 0);
+    check(path);
+    char extra[200];
+    path = make("beside", &tare_format_hf, &options);
+    snprintf(extra, sizeof extra, "%s/.hidden", path);
+    f = fopen(extra, "wb");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+    check(path);
+}
+
+/* ---- what is large or alike ------------------------------------------------------------------ */
+
+/* Several segments, two tensors of the same bytes, of which one is stored. */
+static void equal_tensors_are_stored_once(void **state) {
+    (void)state;
+    made_model made;
+    const uint64_t dims[] = {900, 1024};
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const char *path = help_path("large.gguf"), *packed = help_path("large.wcodec");
+    made_begin(&made, 8 << 20, 2, 64);
+    uint8_t *a = made_add(&made, TARE_STR("a"), TARE_ENCODING_BF16, dims, 2);
+    uint8_t *b = made_add(&made, TARE_STR("b"), TARE_ENCODING_BF16, dims, 2);
+    for (size_t i = 0; i < 900 * 1024; i++) {
+        a[2 * i] = b[2 * i] = (uint8_t)(i * 2654435761u >> 13);
+        a[2 * i + 1] = b[2 * i + 1] = (uint8_t)(0x3c + (i * 40503u >> 14) % 3);
+    }
+    help_convert(path, made_finish(&made, false, NULL, 0), &options);
+    check(path);
+    pack(packed, path, o);
+    struct stat st;
+    assert_int_equal(stat(packed, &st), 0);
+    assert_in_range(st.st_size, 0, 900 * 1024 * 2);
+    made_free(&made);
+}
+
+/* Each form can be asked for, and brings the same bytes back. */
+static void every_mode_comes_back(void **state) {
+    (void)state;
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const char *packed = help_path("mode.wcodec");
+    const char *path = make("modes", &tare_format_gguf, &options);
+    for (int mode = TARE_PACK_SMALLEST; mode <= TARE_PACK_STRUCTURED; mode++) {
+        for (unsigned log2 = 0; log2 <= 16; log2 += 16) {
+            tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+            tare_model *m = help_open(path);
+            o.mode = (tare_pack_mode)mode;
+            o.log2_segment = log2;
+            o.force = o.no_sync = true;
+            assert_int_equal(tare_pack(NULL, packed, m, &o, NULL), TARE_OK);
+            tare_model_free(m);
+            check_files(packed, path);
+        }
+    }
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void nothing_is_left_of_a_failure(void **state) {
+    (void)state;
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const char *path = make("cut", &tare_format_gguf, &options), *out = help_path("cut.wcodec");
+    tare_model *m = help_open(path);
+    tare_error err;
+    o.no_sync = true;
+    assert_int_equal(tare_pack(NULL, path, m, &o, &err), TARE_ERR_ARG);
+    o.force = true;
+    assert_int_equal(tare_pack(NULL, path, m, &o, &err), TARE_ERR_ARG);
+    o.force = false;
+    tare_model_free(m);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 100), 0);
+    m = help_open(path);
+    assert_int_equal(tare_pack(NULL, out, m, &o, &err), TARE_ERR_TRUNCATED);
+    assert_int_not_equal(access(out, F_OK), 0);
+    tare_model_free(m);
+}
+
+static bool stop(void *ctx, uint64_t done, uint64_t total) {
+    (void)ctx, (void)done, (void)total;
+    return true;
+}
+
+static void stopping_leaves_nothing(void **state) {
+    (void)state;
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const char *path = make("stop", &tare_format_gguf, &options), *out = help_path("stop.wcodec");
+    tare_model *m = help_open(path);
+    o.progress = stop;
+    assert_int_equal(tare_pack(NULL, out, m, &o, NULL), TARE_ERR_CANCELLED);
+    assert_int_not_equal(access(out, F_OK), 0);
+    tare_model_free(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_container_comes_back),
+        cmocka_unit_test(sets_of_shards_come_back),
+        cmocka_unit_test(big_endian_comes_back),
+        cmocka_unit_test(odd_bytes_come_back),
+        cmocka_unit_test(equal_tensors_are_stored_once),
+        cmocka_unit_test(every_mode_comes_back),
+        cmocka_unit_test(nothing_is_left_of_a_failure),
+        cmocka_unit_test(stopping_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
+}
