@@ -16,7 +16,7 @@
 #include <tare/importance.h>
 #include <tare/model.h>
 #include <tare/ops.h>
-#include <tare/pack.h>
+#include <tare/packing.h>
 #include <tare/wcodec.h>
 
 #endif

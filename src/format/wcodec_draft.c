@@ -61,8 +61,7 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
     if (!options || (base && !held)) return no_memory(err);
     memcpy(options, cut->options, cut->n_planes * sizeof *options);
     if (base) *held = *base;
-    d->jobs[d->n_jobs++] = (tare_wcodec_job){
-        .layer = NULL, .number = i, .options = options, .own = *source, .base = held};
+    d->jobs[d->n_jobs++] = (tare_wcodec_job){.options = options, .own = *source, .base = held};
     return TARE_OK;
 }
 
@@ -293,7 +292,9 @@ tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wcodec_targ
     const tare_allocator *a = d->arena.allocator;
     uint8_t header[TARE_WCODEC_HEADER];
     tare_buffer index;
-    for (size_t i = 0; i < d->n_jobs; i++) d->jobs[i].layer = &d->index.layers[d->jobs[i].number];
+    /* A job for each layer that is not another's twin, in their order: now that all stand still. */
+    for (uint32_t i = 0, n = 0; i < d->index.n_layers; i++)
+        if (d->twins[i] == i) d->jobs[n++].layer = &d->index.layers[i];
     /* What opening needs lies together, before all that is large. */
     if (d->n_jobs) qsort(d->jobs, d->n_jobs, sizeof *d->jobs, bytes_first);
     tare_wcodec_run run = {.jobs = d->jobs,

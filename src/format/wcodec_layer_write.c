@@ -106,6 +106,8 @@ tare_status tare_wcodec_put_segment(tare_buffer *out, const tare_wc_plan *plan,
 static tare_status plan_plane(tare_wc_plan **out, const tare_wcodec_job *job, unsigned plane,
                               tare_wcodec_worker *w, tare_error *err) {
     const tare_wcodec_plane *p = &job->layer->planes[plane];
+    if (tare_wc_is_tiny(&job->options[plane], p->n_bytes))
+        return tare_wc_plan_tiny(out, &p->shape, &job->options[plane], w->scratch.allocator, err);
     tare_wc_tally *tally =
         tare_wc_tally_new(&p->shape, &job->options[plane], job->base != NULL, w->scratch.allocator);
     if (!tally) return tare_fail(err, TARE_ERR_NOMEM, "plane");

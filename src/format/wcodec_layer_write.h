@@ -11,7 +11,6 @@
  * how they are cut, `options` (one for each plane) how to look for the smallest form. */
 typedef struct tare_wcodec_job {
     tare_wcodec_layer *layer;
-    uint32_t number; /* the caller's, of the layer */
     const tare_wc_options *options;
     tare_wcodec_source own;
     const tare_wcodec_source *base; /* the same layer of the base model; NULL: none */

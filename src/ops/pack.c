@@ -2,7 +2,7 @@
  *
  * tare pack: the files of a model in one .wcodec. Tensors are read from where they lie in the
  * files; what else the files hold goes with them, so that they come back byte for byte. */
-#include <tare/pack.h>
+#include <tare/packing.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +178,10 @@ tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_m
     p.options = (tare_pack_options)TARE_PACK_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&p.options, sizeof p.options, options, err));
     const tare_pack_options *o = &p.options;
+    /* Its files are not those of the model alone: some would be lost. */
+    if (strcmp(in->format, tare_format_wcodec.name) == 0)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "the input is packed already: unpack it, or convert it");
     TARE_REQUIRE(!o->log2_segment ||
                      (o->log2_segment >= TARE_WC_MIN_LOG2 && o->log2_segment <= TARE_WC_MAX_LOG2),
                  err);

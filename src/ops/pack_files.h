@@ -4,7 +4,7 @@
 #ifndef TARE_OPS_PACK_FILES_H
 #define TARE_OPS_PACK_FILES_H
 
-#include <tare/pack.h>
+#include <tare/packing.h>
 
 #include "format/wcodec_draft.h"
 

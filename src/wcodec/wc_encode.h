@@ -40,6 +40,11 @@ tare_status tare_wc_tally_add(tare_wc_tally *tally, const uint8_t *bytes, uint32
 void tare_wc_tally_merge(tare_wc_tally *into, const tare_wc_tally *from);
 
 tare_status tare_wc_plan_new(tare_wc_plan **out, const tare_wc_tally *tally, tare_error *err);
+/* For a plane of so few bytes that no table would pay: without rules, from no tally. */
+bool tare_wc_is_tiny(const tare_wc_options *options, uint64_t n_bytes);
+tare_status tare_wc_plan_tiny(tare_wc_plan **out, const tare_wc_shape *shape,
+                              const tare_wc_options *options, const tare_allocator *allocator,
+                              tare_error *err);
 void tare_wc_plan_free(tare_wc_plan *plan);
 const tare_wc_head *tare_wc_plan_head(const tare_wc_plan *plan);
 

@@ -187,12 +187,25 @@ static tare_status fill(tare_wc_plan *plan, const tare_wc_tally *t) {
     return add_inverses(plan);
 }
 
-tare_status tare_wc_plan_new(tare_wc_plan **out, const tare_wc_tally *tally, tare_error *err) {
-    tare_wc_plan *plan = tare_alloc(tally->allocator, sizeof *plan);
-    *out = NULL;
+bool tare_wc_is_tiny(const tare_wc_options *options, uint64_t n_bytes) {
+    return options->forced < 0 && !options->trellis && n_bytes < FRAME_BITS / 8;
+}
+
+tare_status tare_wc_plan_tiny(tare_wc_plan **out, const tare_wc_shape *shape,
+                              const tare_wc_options *options, const tare_allocator *allocator,
+                              tare_error *err) {
+    tare_wc_plan *plan = tare_alloc(allocator, sizeof *plan);
+    *out = plan;
     if (!plan) return tare_fail(err, TARE_ERR_NOMEM, "plane");
-    *plan = (tare_wc_plan){.head = {.shape = tally->shape}, .options = tally->options};
-    tare_arena_init(&plan->arena, tally->allocator);
+    *plan = (tare_wc_plan){.head = {.shape = *shape}, .options = *options};
+    tare_arena_init(&plan->arena, allocator);
+    return TARE_OK;
+}
+
+tare_status tare_wc_plan_new(tare_wc_plan **out, const tare_wc_tally *tally, tare_error *err) {
+    *out = NULL;
+    tare_wc_plan *plan;
+    TARE_TRY(tare_wc_plan_tiny(&plan, &tally->shape, &tally->options, tally->allocator, err));
     tare_status status = fill(plan, tally);
     if (status != TARE_OK) {
         tare_wc_plan_free(plan);

@@ -9,10 +9,11 @@
 
 #include <cmocka.h>
 
+#include <tare/packing.h>
+
 #include "convert_help.h"
 #include "format/format.h"
 #include "format/wcodec_virtual.h"
-#include "tare/pack.h"
 
 static const char *path_for(const char *name, const tare_format *format) {
     char full[64];
@@ -68,7 +69,8 @@ static void check_files(const char *packed, const char *source) {
         uint8_t *bytes = help_read(is_directory(source) ? path : source, &size);
         assert_int_equal(f->size, size);
         assert_int_equal(
-            tare_wcodec_store_reader(&reader, store, f->ranges, f->n_ranges, "file", NULL), TARE_OK);
+            tare_wcodec_store_reader(&reader, store, f->ranges, f->n_ranges, "file", NULL),
+            TARE_OK);
         uint8_t *restored = malloc(size + 1);
         assert_int_equal(tare_reader_read(&reader, 0, restored, size, NULL), TARE_OK);
         assert_memory_equal(restored, bytes, size);
@@ -94,17 +96,26 @@ static void check_model(const char *packed, const char *source) {
 
 static void check(const char *source) {
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const char *packed = help_path("packed.wcodec");
+    o.threads = 2;
+    pack(packed, source, o);
+    check_files(packed, source);
+    check_model(packed, source);
+    help_remove(packed);
+}
+
+/* The same bytes whoever does the work, and with full effort the same files come back. */
+static void check_thoroughly(const char *source) {
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
     const char *packed = help_path("packed.wcodec"), *other = help_path("other.wcodec");
-    for (int effort = TARE_EFFORT_FAST; effort <= TARE_EFFORT_FULL; effort++) {
-        o.effort = (tare_effort)effort;
-        o.threads = 1;
-        pack(packed, source, o);
-        check_files(packed, source);
-        check_model(packed, source);
-        o.threads = 5;
-        pack(other, source, o);
-        help_check_same_file(packed, other);
-    }
+    check(source);
+    o.effort = TARE_EFFORT_FULL;
+    o.threads = 1;
+    pack(packed, source, o);
+    check_files(packed, source);
+    o.threads = 5;
+    pack(other, source, o);
+    help_check_same_file(packed, other);
     help_remove(packed);
     help_remove(other);
 }
@@ -134,7 +145,10 @@ static void every_container_comes_back(void **state) {
         const tare_format *format = tare_format_row(i);
         if (!format->plan || format == &tare_format_wcodec) continue;
         const char *path = make("model", format, &options);
-        check(path);
+        if (format == &tare_format_gguf)
+            check_thoroughly(path);
+        else
+            check(path);
         help_remove(path);
         n++;
     }
@@ -144,7 +158,7 @@ static void every_container_comes_back(void **state) {
 static void sets_of_shards_come_back(void **state) {
     (void)state;
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    options.shard_size = 20000;
+    options.shard_size = 200000;
     check(make("shards", &tare_format_gguf, &options));
     check(make("folder", &tare_format_hf, &options));
 }
@@ -163,7 +177,7 @@ static void odd_bytes_come_back(void **state) {
     const char *path = make("tail", &tare_format_gguf, &options);
     FILE *f = fopen(path, "ab");
     assert_non_null(f);
-    for (int i = 0; i < 100000; i++) fputc(i * i >> 3 & 255, f);
+    for (unsigned i = 0; i < 100000; i++) fputc((int)(i * i >> 3 & 255), f);
     assert_int_equal(fclose(f), 0);
     check(path);
     char extra[200];
@@ -193,7 +207,7 @@ static void equal_tensors_are_stored_once(void **state) {
         a[2 * i + 1] = b[2 * i + 1] = (uint8_t)(0x3c + (i * 40503u >> 14) % 3);
     }
     help_convert(path, made_finish(&made, false, NULL, 0), &options);
-    check(path);
+    check_thoroughly(path);
     pack(packed, path, o);
     struct stat st;
     assert_int_equal(stat(packed, &st), 0);
@@ -208,7 +222,7 @@ static void every_mode_comes_back(void **state) {
     const char *packed = help_path("mode.wcodec");
     const char *path = make("modes", &tare_format_gguf, &options);
     for (int mode = TARE_PACK_SMALLEST; mode <= TARE_PACK_STRUCTURED; mode++) {
-        for (unsigned log2 = 0; log2 <= 16; log2 += 16) {
+        for (unsigned log2 = 0; log2 <= 14; log2 += 14) {
             tare_pack_options o = TARE_PACK_OPTIONS_INIT;
             tare_model *m = help_open(path);
             o.mode = (tare_pack_mode)mode;
@@ -264,14 +278,10 @@ static void stopping_leaves_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_container_comes_back),
-        cmocka_unit_test(sets_of_shards_come_back),
-        cmocka_unit_test(big_endian_comes_back),
-        cmocka_unit_test(odd_bytes_come_back),
-        cmocka_unit_test(equal_tensors_are_stored_once),
-        cmocka_unit_test(every_mode_comes_back),
-        cmocka_unit_test(nothing_is_left_of_a_failure),
-        cmocka_unit_test(stopping_leaves_nothing),
+        cmocka_unit_test(every_container_comes_back),    cmocka_unit_test(sets_of_shards_come_back),
+        cmocka_unit_test(big_endian_comes_back),         cmocka_unit_test(odd_bytes_come_back),
+        cmocka_unit_test(equal_tensors_are_stored_once), cmocka_unit_test(every_mode_comes_back),
+        cmocka_unit_test(nothing_is_left_of_a_failure),  cmocka_unit_test(stopping_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/pack.h: models without loss in fewer bytes. A .wcodec holds the tensors of a model in
+ * tare/packing.h: models without loss in fewer bytes. A .wcodec holds the tensors of a model in
  * compressed pieces, and all that is needed to bring its files back byte for byte.
  */
-#ifndef TARE_PACK_H
-#define TARE_PACK_H
+#ifndef TARE_PACKING_H
+#define TARE_PACKING_H
 
 #include <tare/base.h>
 #include <tare/encoding.h>
