@@ -5,7 +5,7 @@
  * seven; for each CPU level. After a type, "mantle" asks for that program's bytes, "clip" for
  * values held to bounds.
  *
- *     build/release/bench/bench_plane_rows [TYPE[:mantle|:clip]...]
+ *     build/release/bench/bench_plane_rows [TYPE[:mantle|:clip|:best]...]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +51,7 @@ static subject subject_of(const char *name) {
     subject s = {.params = {.clip_min = -0.1f, .clip_max = 0.1f}};
     s.e = tare_encoding_find((tare_str){name, way ? (size_t)(way - name) : strlen(name)});
     if (way && strcmp(way, ":mantle") == 0) s.params.compat = TARE_COMPAT_MANTLE;
+    if (way && strcmp(way, ":best") == 0) s.params.quality = TARE_QUALITY_BEST;
     if (way && strcmp(way, ":clip") == 0) s.params.has_clip = true;
     if (!s.e) {
         fprintf(stderr, "no type %s\n", name);

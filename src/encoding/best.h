@@ -10,47 +10,16 @@
 #ifndef TARE_ENCODING_BEST_H
 #define TARE_ENCODING_BEST_H
 
+#include "encoding/fit.h"
 #include "encoding/kernels.h"
 
-/* ---- sums and rounding -------------------------------------------------------------------------
- */
-
-/* Sums run in this many lanes: arrays of numbers have a multiple of it, filled up with weights 0.
- */
-enum { TARE_FIT_LANES = 8 };
-
-static inline float tare_sum_lanes(const float *lanes) {
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-}
-
-/* The whole number nearest to t, halves to even, of low..high. Adding and taking away 1.5 * 2^23
- * rounds. */
-static inline float tare_round_clamped(float t, float low, float high) {
-    t = t > low ? t : low;
-    t = t < high ? t : high;
-    return (t + 12582912.0f) - 12582912.0f;
-}
+/* ---- helpers ------------------------------------------------------------------------------- */
 
 /* Positions of the lowest local minima of n values, at most `most`, the lowest first. */
 int tare_lowest_minima(int *at, int most, const float *values, int n);
 
 /* ---- one scale ---------------------------------------------------------------------------------
  */
-
-/* What codes can say under a scale: all whole numbers low..high, or (n_limits > 0) uneven levels
- * from low to high, ascending: the next one, `gaps` higher, begins above each limit. */
-typedef struct tare_levels {
-    float low, high;
-    int n_limits;
-    float limits[15], gaps[15];
-} tare_levels;
-
-/* x ~ scale * q for the q that are best under this scale; r = x - scale * q. */
-typedef struct tare_fit {
-    float error;  /* sum w r^2 */
-    float rq, qq; /* sum w r q, sum w q^2 */
-} tare_fit;
 
 /* How scales are walked: down from one that reaches beyond the largest number. */
 typedef struct tare_walk {

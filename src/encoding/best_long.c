@@ -11,21 +11,32 @@ typedef struct long_fit {
 
 /* Weights are scaled to at most 1; a little is added, so that numbers without weight get sound
  * codes too. */
+static float scaled(const tare_long *p, float weight) {
+    return weight / p->heaviest + 0x1p-20f;
+}
+
+/* Weights from column *col on, which moves on. */
+static void take_weights(float *weights, const tare_long *p, size_t n, size_t *col) {
+    for (size_t i = 0; i < n; i++) {
+        weights[i] = scaled(p, tare_get_f32(p->importance, *col));
+        if (++*col == p->cols) *col = 0;
+    }
+}
+
 static long_fit fit_long(const tare_long *p, float scale) {
-    float x[RUN], weights[RUN];
+    float copy[RUN], weights[RUN];
     tare_levels levels = {.low = p->low, .high = p->high};
     long_fit sum = {0, 0, 0};
     size_t col = 0;
+    for (size_t i = 0; !p->importance && i < RUN; i++) weights[i] = scaled(p, 1);
     for (size_t at = 0; at < p->n; at += RUN) {
         size_t n = p->n - at < RUN ? p->n - at : RUN;
-        for (size_t i = 0; i < n; i++) {
-            float weight = p->importance ? tare_get_f32(p->importance, col) : 1;
-            if (++col == p->cols) col = 0;
-            x[i] = tare_long_at(p, at + i);
-            weights[i] = weight / p->heaviest + 0x1p-20f;
-        }
-        for (size_t i = n; i < RUN; i++) x[i] = weights[i] = 0;
         size_t filled = (n + TARE_FIT_LANES - 1) / TARE_FIT_LANES * TARE_FIT_LANES;
+        bool is_direct = p->is_direct && filled == n;
+        if (p->importance) take_weights(weights, p, n, &col);
+        for (size_t i = 0; !is_direct && i < n; i++) copy[i] = tare_long_at(p, at + i);
+        for (size_t i = n; i < filled; i++) copy[i] = weights[i] = 0;
+        const float *x = is_direct ? p->src + p->from + at : copy;
         tare_part part = {.x = x, .weights = weights, .n = filled, .form = &levels};
         tare_fit fit = tare_fit_levels(&part, scale);
         sum.error += (double)fit.error;
@@ -63,9 +74,12 @@ void tare_long_settle(tare_lowest *best, const tare_long *p) {
 
 bool tare_long_is_ordinary(tare_long *p, float largest) {
     double heaviest = 0;
+    p->is_direct = (uintptr_t)p->src % sizeof *p->src == 0;
     for (size_t i = 0; i < p->n; i++) {
+        float x = tare_get_f32(p->src, p->from + i);
         double w = tare_long_weight(p, i);
-        if (!(fabsf(tare_get_f32(p->src, p->from + i)) < INFINITY)) return false;
+        if (!(fabsf(x) < INFINITY)) return false;
+        p->is_direct &= tare_long_at(p, i) == x;
         if (!(w >= 0 && w < (double)INFINITY)) return false;
         if (w > heaviest) heaviest = w;
     }

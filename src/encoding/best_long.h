@@ -15,7 +15,9 @@ typedef struct tare_long {
     size_t from, n, cols;
     float min, max;  /* numbers are held to these */
     float low, high; /* the levels */
-    float heaviest;  /* weight, set by tare_long_is_ordinary */
+    /* Set by tare_long_is_ordinary: */
+    float heaviest; /* weight */
+    bool is_direct; /* numbers can be read where they lie: they are aligned and inside the bounds */
 } tare_long;
 
 typedef struct tare_lowest {

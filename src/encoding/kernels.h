@@ -9,6 +9,7 @@
 #include <tare/encoding.h>
 
 #include "encoding/deviation.h"
+#include "encoding/fit.h"
 #include "encoding/low_rank.h"
 
 /* Sizes are checked before; exactly the rows given are read and written; nothing fails. */
@@ -30,6 +31,8 @@ typedef struct tare_kernels {
     /* p->b: within one panel, which has n_cols more columns at least */
     void (*add_low_rank)(float *w, size_t stride, const tare_low_rank *p, size_t n_rows,
                          size_t n_cols);
+    tare_fit (*fit_levels)(const float *x, const float *weights, size_t n,
+                           const tare_levels *levels, float scale);
     void (*swap_u16)(uint8_t *bytes, uint64_t n);
     void (*swap_u32)(uint8_t *bytes, uint64_t n);
     void (*swap_u64)(uint8_t *bytes, uint64_t n);

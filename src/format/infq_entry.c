@@ -2,6 +2,8 @@
  *
  * Entries of an INFQ manifest that describe a tensor: what must be there, what each field may be,
  * and the tensor that comes of it. */
+#include <string.h>
+
 #include "base/arith.h"
 #include "format/infq_read.h"
 

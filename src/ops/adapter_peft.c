@@ -6,6 +6,7 @@
  * Conv1D does (fan_in_fan_out), are the transposes of what these make. */
 #include <math.h>
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"

@@ -280,6 +280,7 @@ static bool check_level(check *s, const level *l) {
     check_decode(s);
     check_deviation(s);
     check_encode(s);
+    check_fit(s);
     check_low_rank(s);
     check_words(s);
     s->below = s->level;

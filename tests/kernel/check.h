@@ -70,6 +70,7 @@ void check_fill_floats(check *s, float *p, size_t n, int fill);
 void check_decode(check *s);
 void check_deviation(check *s);
 void check_encode(check *s);
+void check_fit(check *s);
 void check_low_rank(check *s);
 void check_words(check *s);
 

@@ -8,6 +8,7 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     tare_kernels_use_blocks32_avx2(k);
     tare_kernels_use_decoders_avx2(k);
     tare_kernels_use_deviation_avx2(k);
+    tare_kernels_use_fits_avx2(k);
     tare_kernels_use_fp4_encode_avx2(k);
     tare_kernels_use_halves_avx2(k);
     tare_kernels_use_low_rank_avx2(k);

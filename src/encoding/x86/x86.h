@@ -10,6 +10,7 @@
 void tare_kernels_use_blocks32_avx2(tare_kernels *k);
 void tare_kernels_use_decoders_avx2(tare_kernels *k);
 void tare_kernels_use_deviation_avx2(tare_kernels *k);
+void tare_kernels_use_fits_avx2(tare_kernels *k);
 void tare_kernels_use_fp4_encode_avx2(tare_kernels *k);
 void tare_kernels_use_halves_avx2(tare_kernels *k);
 void tare_kernels_use_low_rank_avx2(tare_kernels *k);

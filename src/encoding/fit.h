@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How well codes under a scale fit numbers: what the searches of the better encoders do most. Sums
+ * run in lanes that are added up as a tree, so that every CPU level gives the same bits. */
+#ifndef TARE_ENCODING_FIT_H
+#define TARE_ENCODING_FIT_H
+
+#include <stddef.h>
+
+/* Sums run in this many lanes: arrays of numbers have a multiple of it, filled up with weights 0.
+ */
+enum { TARE_FIT_LANES = 8 };
+
+static inline float tare_sum_lanes(const float *lanes) {
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+/* The whole number nearest to t, halves to even, of low..high. Adding and taking away 1.5 * 2^23
+ * rounds. */
+static inline float tare_round_clamped(float t, float low, float high) {
+    t = t > low ? t : low;
+    t = t < high ? t : high;
+    return (t + 12582912.0f) - 12582912.0f;
+}
+
+/* What codes can say under a scale: all whole numbers low..high, or (n_limits > 0) uneven levels
+ * from low to high, ascending: the next one, `gaps` higher, begins above each limit. */
+typedef struct tare_levels {
+    float low, high;
+    int n_limits;
+    float limits[15], gaps[15];
+} tare_levels;
+
+/* x ~ scale * q for the q that are best under this scale; r = x - scale * q. */
+typedef struct tare_fit {
+    float error;  /* sum w r^2 */
+    float rq, qq; /* sum w r q, sum w q^2 */
+} tare_fit;
+
+/* Over n numbers, a multiple of TARE_FIT_LANES. */
+tare_fit tare_fit_levels_c(const float *x, const float *weights, size_t n,
+                           const tare_levels *levels, float scale);
+
+#endif
