@@ -18,16 +18,36 @@ static uint64_t patch_bits(uint8_t item, uint64_t total, uint64_t n_patches) {
     return bits;
 }
 
-/* Marks the 64 most frequent tops, the lower one of two alike. */
+/* Which of two tops makes way for the other: the rarer one, the upper one of two alike. */
+static bool is_lesser(const uint64_t *tops, uint32_t a, uint32_t b) {
+    return tops[a] < tops[b] || (tops[a] == tops[b] && a > b);
+}
+
+/* Lets entry `at` of a heap of n sink until no entry below it is lesser. */
+static void sink(uint32_t *heap, unsigned n, unsigned at, const uint64_t *tops) {
+    uint32_t top = heap[at];
+    for (unsigned below; (below = 2 * at + 1) < n; at = below) {
+        if (below + 1 < n && is_lesser(tops, heap[below + 1], heap[below])) below++;
+        if (is_lesser(tops, top, heap[below])) break;
+        heap[at] = heap[below];
+    }
+    heap[at] = top;
+}
+
+/* Marks the 64 most frequent tops. */
 static void mark_tops(uint8_t *symbol_of, const uint64_t *tops, uint32_t n) {
     uint32_t best[64];
     unsigned n_best = 0;
     for (uint32_t top = 0; top < n; top++) {
         symbol_of[top] = TARE_WC_NO_SYMBOL;
-        if (!tops[top] || (n_best == 64 && tops[top] <= tops[best[63]])) continue;
-        unsigned at = n_best < 64 ? n_best++ : 63;
-        for (; at && tops[best[at - 1]] < tops[top]; at--) best[at] = best[at - 1];
-        best[at] = top;
+        if (!tops[top] || (n_best == 64 && is_lesser(tops, top, best[0]))) continue;
+        if (n_best < 64) {
+            best[n_best++] = top;
+            for (unsigned i = 32; n_best == 64 && i-- > 0;) sink(best, 64, i, tops);
+        } else {
+            best[0] = top;
+            sink(best, 64, 0, tops);
+        }
     }
     for (unsigned i = 0; i < n_best; i++) symbol_of[best[i]] = 0;
 }
@@ -60,49 +80,73 @@ void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint
     counts[most] += n_patches;
 }
 
-/* Fills in what a form and a number of bypass bits come to. */
-static void weigh(tare_wc_coder *coder, uint8_t item, const tare_wc_counts *values,
-                  uint64_t *tops) {
-    uint32_t n = 1u << (item - coder->rule.k);
-    uint64_t symbols[64], total = 0, patched = 0;
+/* How often each top occurs with the fewest bypass bits of a form; returns how many tops there are.
+ */
+static uint32_t count_tops(uint64_t *tops, const tare_wc_rule *rule, uint8_t item,
+                           const tare_wc_counts *values) {
+    uint32_t n = 1u << (item - rule->k);
     memset(tops, 0, n * sizeof *tops);
     for (uint32_t i = 0; i < values->n; i++) {
-        uint32_t low, top = tare_wc_split(&coder->rule, item, values->values[i], &low);
+        uint32_t low, top = tare_wc_split(rule, item, values->values[i], &low);
         tops[top] += values->counts[i];
-        total += values->counts[i];
     }
+    return n;
+}
+
+/* Fills in what a form and a number of bypass bits come to, from the counts of its tops. */
+static void weigh(tare_wc_coder *coder, uint8_t item, const uint64_t *tops, uint64_t total) {
+    uint32_t n = 1u << (item - coder->rule.k);
+    uint64_t symbols[64] = {0}, patched = 0, most = 0;
+    coder->cost = UINT64_MAX;
     coder->rule.has_map = n > 64;
     if (coder->rule.has_map) {
+        /* Patching takes time, too; 64 tops as frequent as the most frequent one may be too few. */
+        for (uint32_t top = 0; top < n; top++) most = tops[top] > most ? tops[top] : most;
+        if (most < (total - total / 256) / 64) return;
         mark_tops(coder->symbol_of, tops, n);
         number_tops(&coder->rule, coder->symbol_of, n);
     } else {
         for (uint32_t top = 0; top < n; top++) coder->symbol_of[top] = (uint8_t)top;
     }
-    for (uint32_t top = 0; top < n; top++)
-        if (coder->symbol_of[top] == TARE_WC_NO_SYMBOL) patched += tops[top];
-    tare_wc_symbol_counts(symbols, coder, item, values);
+    for (uint32_t top = 0; top < n; top++) {
+        if (coder->symbol_of[top] == TARE_WC_NO_SYMBOL)
+            patched += tops[top];
+        else
+            symbols[coder->symbol_of[top]] += tops[top];
+    }
+    if (patched > total / 256) return;
+    unsigned first = 0;
+    for (unsigned i = 1; i < 64; i++)
+        if (symbols[i] > symbols[first]) first = i;
+    symbols[first] += patched;
     coder->n_patches = patched;
     coder->cost = tare_wc_entropy(symbols, 64) + total * coder->rule.k * BIT;
     if (patched) coder->cost += patched * patch_bits(item, total, patched) * BIT;
     if (coder->rule.has_map) coder->cost += (item - coder->rule.k > 8 ? 1024 : 512) * BIT;
-    if (patched > total / 256) coder->cost = UINT64_MAX; /* patching takes time, too */
     tare_wc_rule_complete(&coder->rule, item);
 }
 
 bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts *values,
                          tare_arena *arena) {
     size_t n = ((size_t)1 << item) + TARE_WC_MAP_PAD;
-    uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n);
+    uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n), total = 0;
     uint8_t *trial = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->cost = UINT64_MAX;
     if (!tops || !trial || !out->symbol_of) return false;
+    for (uint32_t i = 0; i < values->n; i++) total += values->counts[i];
     /* With item - k <= 6 there are no patches, so some rule is always possible. */
     uint8_t last_k = item < 8 ? 0 : item == 8 ? 3 : 11, n_forms = item < 8 ? 1 : 2;
     for (uint8_t form = TARE_WC_PLAIN; form < n_forms; form++) {
+        uint32_t n_tops = 0;
         for (uint8_t k = form == TARE_WC_SIGN; k <= last_k; k++) {
             tare_wc_coder coder = {.rule = {.form = form, .k = k}, .symbol_of = trial};
-            weigh(&coder, item, values, tops);
+            if (!n_tops)
+                n_tops = 2 * count_tops(tops, &coder.rule, item, values);
+            else /* one bypass bit more: pairs of tops become one */
+                for (uint32_t i = 0; i < n_tops / 2; i++) tops[i] = tops[2 * i] + tops[2 * i + 1];
+            n_tops /= 2;
+            weigh(&coder, item, tops, total);
             if (coder.cost >= out->cost) continue;
             trial = out->symbol_of;
             *out = coder;

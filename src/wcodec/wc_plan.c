@@ -69,11 +69,11 @@ static tare_status add_classes(tare_wc_plan *plan, const tare_wc_tally *t,
                                const uint64_t whole[64]) {
     tare_wc_direct_plan *d = &plan->direct[0];
     unsigned alphabet = tare_wc_alphabet(t->shape.item);
-    uint64_t *symbols = TARE_NEW_ARRAY(&plan->arena, uint64_t, TARE_WC_GROUPS * (size_t)alphabet);
-    uint64_t sums[TARE_WC_MAX_CLASSES][64] = {{0}};
-    if (!symbols) return TARE_ERR_NOMEM;
+    uint64_t sums[TARE_WC_MAX_CLASSES][64] = {{0}}, *symbols = NULL;
     d->n_classes = 1;
     if (t->groups) {
+        symbols = TARE_NEW_ARRAY(&plan->arena, uint64_t, TARE_WC_GROUPS * (size_t)alphabet);
+        if (!symbols) return TARE_ERR_NOMEM;
         TARE_TRY(group_symbols(symbols, t, &d->coder, alphabet, &plan->arena));
         d->n_classes = (uint8_t)tare_wc_choose_classes(d->group_class, symbols, TARE_WC_GROUPS,
                                                        (uint8_t)alphabet);
@@ -180,7 +180,9 @@ static tare_status fill(tare_wc_plan *plan, const tare_wc_tally *t) {
     tare_wc_head *head = &plan->head;
     head->rules = TARE_NEW_ARRAY(&plan->arena, tare_wc_rule, TARE_WC_PREDICTIONS);
     head->t64 = TARE_NEW_ARRAY(&plan->arena, tare_wc_table, TARE_WC_MAX_CLASSES + 1);
-    head->t16 = TARE_NEW_ARRAY(&plan->arena, tare_wc_table, TARE_WC_MAX_TABLES);
+    /* Contexts take as many tables as there are; else these are of nibbles, or of ranks. */
+    size_t n_t16 = t->n_sketches ? TARE_WC_MAX_TABLES : TARE_WC_MAX_CLASSES + 1 + RANK_TABLES;
+    head->t16 = TARE_NEW_ARRAY(&plan->arena, tare_wc_table, n_t16);
     if (!head->rules || !head->t64 || !head->t16) return TARE_ERR_NOMEM;
     for (unsigned i = 0; i <= (unsigned)t->has_base; i++) TARE_TRY(add_rule(plan, t, i));
     if (t->n_sketches && !is_constant(t, 0)) TARE_TRY(add_contexts(plan, t));
