@@ -107,37 +107,93 @@ static inline void emit_bytes(const tare_wc_job *job, uint32_t p, const uint8_t 
 
 /* ---- values of 16 bits ----------------------------------------------------------------------- */
 
-static inline void low_words(__m512i low[2], const tare_wc_job *job, uint32_t p) {
-    int place = job->rule->k;
-    low[0] = low[1] = _mm512_set1_epi16((short)job->fill);
-    for (unsigned g = 0; g < job->n_groups; g++) {
-        place -= job->widths[g];
-        __m512i bits = group_bits(job->groups[g], p, job->widths[g]);
-        __m512i first = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(bits));
-        __m512i second = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(bits, 1));
-        low[0] = _mm512_or_si512(low[0], _mm512_sll_epi16(first, _mm_cvtsi32_si128(place)));
-        low[1] = _mm512_or_si512(low[1], _mm512_sll_epi16(second, _mm_cvtsi32_si128(place)));
+/* Both bytes of the values, 64 at a time: their tops in place, by symbol; which of the bypass bits
+ * stay where they are; by how many bits the first one moves to become the sign. */
+typedef struct word_maker {
+    __m512i top[2], keep[2], sign;
+    __m128i to_sign;
+} word_maker;
+
+/* Bytes i of 64 words. */
+static inline __m512i bytes_of(const __m512i words[2], unsigned i) {
+    const __m128i down = _mm_cvtsi32_si128((int)(8 * i));
+    __m256i first = _mm512_cvtepi16_epi8(_mm512_srl_epi16(words[0], down));
+    __m256i second = _mm512_cvtepi16_epi8(_mm512_srl_epi16(words[1], down));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+}
+
+static inline word_maker word_maker_of(const tare_wc_job *job) {
+    const layout l = layout_of(job);
+    const unsigned k = job->rule->k;
+    const __m512i tops[2] = {_mm512_sll_epi16(_mm512_loadu_si512(job->rule->map), l.shift),
+                             _mm512_sll_epi16(_mm512_loadu_si512(job->rule->map + 32), l.shift)};
+    word_maker m;
+    for (unsigned i = 0; i < 2; i++) {
+        m.top[i] = bytes_of(tops, i);
+        m.keep[i] = _mm512_set1_epi8((char)(l.keep >> 8 * i));
+    }
+    m.sign = _mm512_set1_epi8((char)(l.sign >> 8));
+    m.to_sign = _mm_cvtsi32_si128((int)(k > 8 ? 16 - k : 8 - k));
+    return m;
+}
+
+/* Both bytes of the k bypass bits of positions p .. p + 63, of which n groups are read. */
+static ALWAYS_INLINE void low_words(__m512i low[2], const tare_wc_job *job, uint32_t p, unsigned k,
+                                    unsigned n) {
+    low[0] = _mm512_set1_epi8((char)job->fill);
+    low[1] = _mm512_set1_epi8((char)(job->fill >> 8));
+    for (unsigned g = 0, place = k; g < n; g++) {
+        unsigned width = place >= 4 ? 4 : place >= 2 ? 2 : 1, end = place;
+        place -= width;
+        __m512i bits = group_bits(job->groups[g], p, width);
+        if (end > 8) { /* shifts of 16 bits bring nothing in: above the bits stands 0 */
+            __m512i upper = place > 8 ? _mm512_sll_epi16(bits, _mm_cvtsi32_si128((int)place - 8))
+                                      : _mm512_srl_epi16(bits, _mm_cvtsi32_si128(8 - (int)place));
+            if (place < 8)
+                upper = _mm512_and_si512(upper, _mm512_set1_epi8((char)((1 << (end - 8)) - 1)));
+            low[1] = _mm512_or_si512(low[1], upper);
+        }
+        if (place >= 8) continue;
+        if (end > 8) bits = _mm512_and_si512(bits, _mm512_set1_epi8((char)(255 >> place)));
+        low[0] = _mm512_or_si512(low[0], _mm512_sll_epi16(bits, _mm_cvtsi32_si128((int)place)));
     }
 }
 
-static inline void emit_words(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
-    const layout l = layout_of(job);
-    const __m512i keep = _mm512_set1_epi16((short)l.keep), sign = _mm512_set1_epi16((short)l.sign);
-    const __m512i map_low = _mm512_loadu_si512(job->rule->map);
-    const __m512i map_high = _mm512_loadu_si512(job->rule->map + 32);
+static ALWAYS_INLINE void emit_words_of(const tare_wc_job *job, uint32_t p, const uint8_t *symbols,
+                                        unsigned k, unsigned n) {
+    const word_maker m = word_maker_of(job);
+    const __m512i first_half = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const __m512i second_half = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     for (unsigned i = 0; i < WC_BLOCK_STEPS; i++) {
         uint32_t at = p + i * TARE_WC_LANES;
-        __m512i low[2];
-        low_words(low, job, at);
-        for (unsigned h = 0; h < 2; h++) {
-            __m256i half = h ? _mm512_extracti64x4_epi64(symbols_at(symbols, i), 1)
-                             : _mm512_castsi512_si256(symbols_at(symbols, i));
-            __m512i top = _mm512_cvtepu8_epi16(half);
-            top = _mm512_permutex2var_epi16(map_low, top, map_high);
-            __m512i v = put_together(&l, top, low[h], keep, sign);
-            _mm512_storeu_si512(job->dst + 2 * (size_t)at + 64 * h, v);
-        }
+        uint8_t *dst = job->dst + 2 * (size_t)at;
+        __m512i low[2], bytes[2];
+        low_words(low, job, at, k, n);
+        for (unsigned h = 0; h < 2; h++) /* top | low & keep */
+            bytes[h] = _mm512_ternarylogic_epi32(
+                _mm512_permutexvar_epi8(symbols_at(symbols, i), m.top[h]), low[h], m.keep[h], 0xf8);
+        __m512i sign = _mm512_sll_epi16(low[k > 8], m.to_sign);
+        bytes[1] = _mm512_ternarylogic_epi32(bytes[1], sign, m.sign, 0xf8);
+        __m512i even = _mm512_unpacklo_epi8(bytes[0], bytes[1]);
+        __m512i odd = _mm512_unpackhi_epi8(bytes[0], bytes[1]);
+        _mm512_storeu_si512(dst, _mm512_permutex2var_epi64(even, first_half, odd));
+        _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi64(even, second_half, odd));
     }
+}
+
+/* The usual numbers of bypass bits, all of them read, have code of their own: constant shifts. */
+static inline void emit_words(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
+    const unsigned k = job->rule->k, n = job->n_groups;
+    if (k == 6 && n == 2)
+        emit_words_of(job, p, symbols, 6, 2);
+    else if (k == 7 && n == 3)
+        emit_words_of(job, p, symbols, 7, 3);
+    else if (k == 8 && n == 2)
+        emit_words_of(job, p, symbols, 8, 2);
+    else if (k == 9 && n == 3)
+        emit_words_of(job, p, symbols, 9, 3);
+    else
+        emit_words_of(job, p, symbols, k, n);
 }
 
 #endif
