@@ -9,8 +9,9 @@
 #include "base/hash.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_plan.h"
+#include "wcodec/wc_screen.h"
 
-enum { ZSTD_SAMPLE = 1 << 16, OUT_BLOCK = 0 };
+enum { OUT_BLOCK = 0 };
 
 /* One segment and the best form so far, which lies at the end of the output buffer. */
 typedef struct choice {
@@ -75,22 +76,13 @@ static void write_raw(choice *c) {
     offer(c, &s, stored, UINT64_MAX);
 }
 
-/* Whether zstd finds what order-0 coding does not: asked of a sample. */
-static bool is_repetitive(const choice *c, uint8_t *room, size_t room_size) {
-    uint64_t counts[256] = {0};
-    size_t n = c->n_bytes < ZSTD_SAMPLE ? c->n_bytes : ZSTD_SAMPLE;
-    tare_wc_kernels_get()->count_bytes(counts, c->bytes, n);
-    uint64_t plain = tare_wc_entropy(counts, 256) >> 19; /* bytes */
-    size_t packed = ZSTD_compress(room, room_size, c->bytes, n, 1);
-    return !ZSTD_isError(packed) && packed * 100 < plain * 98;
-}
-
 static void try_zstd(choice *c) {
     const tare_wc_options *o = &c->plan->options;
     uint8_t *room = c->trial + TARE_WC_SEGMENT_HEADER;
     size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
     bool is_forced = o->forced == TARE_WC_ZSTD;
-    if (!is_forced && !o->is_repetitive && !(o->is_full && is_repetitive(c, room, room_size)))
+    if (!is_forced && !o->is_repetitive &&
+        !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, room, room_size)))
         return;
     int level = o->zstd_level ? (int)o->zstd_level : o->is_full ? 19 : 3;
     size_t n = ZSTD_compress(room, room_size, c->bytes, c->n_bytes, level);

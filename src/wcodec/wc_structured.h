@@ -60,6 +60,20 @@ static inline int16_t tare_wc_wrap(int v, uint8_t item, bool is_signed) {
     return (int16_t)(is_signed && low >> (item - 1) ? low - (1 << item) : low);
 }
 
+/* Value i of plane bytes (items 4, 6, 8). */
+static inline int16_t tare_wc_value_at(const uint8_t *bytes, uint8_t item, bool is_signed,
+                                       uint32_t i) {
+    const uint8_t *p = bytes + i / 4 * 3;
+    unsigned bits;
+    if (item == 8)
+        bits = bytes[i];
+    else if (item == 4)
+        bits = (unsigned)bytes[i / 2] >> i % 2 * 4;
+    else
+        bits = (p[0] | (unsigned)p[1] << 8 | (unsigned)p[2] << 16) >> i % 4 * 6;
+    return tare_wc_wrap((int)bits, item, is_signed);
+}
+
 tare_status tare_wc_structured_decode(const tare_wc_piece *piece, const tare_wc_segment *s,
                                       tare_wc_scratch *scratch, tare_error *err);
 

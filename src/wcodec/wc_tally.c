@@ -7,6 +7,7 @@
 #include "wcodec/wc_direct.h"
 #include "wcodec/wc_direct_encode.h"
 #include "wcodec/wc_reference.h"
+#include "wcodec/wc_screen.h"
 
 enum { PREPARED_BLOCK = 6, SAMPLE = 4096 /* values; a multiple of every tile */ };
 
@@ -184,6 +185,9 @@ bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape
     uint8_t best = 0;
     *status = TARE_OK;
     if (n_values > TARE_WC_MAX_VALUES || !n_values) return false;
+    if (options->forced != TARE_WC_STRUCTURED &&
+        !tare_wc_may_have_tiles(shape->item, options->is_signed, width, bytes, n_bytes))
+        return false;
     for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++) {
         if (!tare_wc_sketch_init(sketch, shape->item, options->is_signed, s, width, bytes, n_sample,
                                  scratch, status)) {

@@ -87,13 +87,6 @@ void tare_wc_contexts(uint8_t *contexts, uint32_t counts[TARE_WC_PLANE_CONTEXTS]
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-static unsigned take_bits(const uint8_t *bytes, uint8_t item, uint32_t i) {
-    if (item == 8) return bytes[i];
-    if (item == 4) return bytes[i / 2] >> i % 2 * 4 & 15;
-    const uint8_t *p = bytes + i / 4 * 3;
-    return (p[0] | (unsigned)p[1] << 8 | (unsigned)p[2] << 16) >> i % 4 * 6 & 63;
-}
-
 static void put_bits(uint8_t *bytes, uint8_t item, uint32_t i, unsigned v) {
     uint64_t bit = (uint64_t)i * item;
     uint8_t *p = bytes + bit / 8;
@@ -124,7 +117,7 @@ void tare_wc_matrix_load(int16_t *matrix, uint8_t item, bool is_signed, const ui
                      c = col < v->width ? col : v->width - 1;
             uint64_t i = (uint64_t)r * v->width + c;
             if (i >= v->n_values) i = v->n_values - 1;
-            to[col] = tare_wc_wrap((int)take_bits(bytes, item, (uint32_t)i), item, is_signed);
+            to[col] = tare_wc_value_at(bytes, item, is_signed, (uint32_t)i);
         }
     }
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the modes that take long may promise, from samples of a segment. */
+#ifndef TARE_WCODEC_SCREEN_H
+#define TARE_WCODEC_SCREEN_H
+
+#include "wcodec/wc_format.h"
+
+/* Whether neighbours say anything of a value: a whole segment's bytes, rows of `width` values. */
+bool tare_wc_may_have_tiles(uint8_t item, bool is_signed, uint32_t width, const uint8_t *bytes,
+                            uint32_t n_bytes);
+/* Whether zstd finds what order-0 coding does not. `room` is for what a sample compresses to. */
+bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint8_t *room, size_t room_size);
+
+#endif
