@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adapters on the command line: --apply-adapter [TENSOR=]NAME|PATH[:SCALE]. A name is one of the
- * input's own adapters; all else is a path. */
+ * Adapters on the command line: --apply-adapter [TENSOR=]NAME|PATH[:SCALE], where a name is one of
+ * the input's own adapters and all else a path, and --adapter NAME=PATH. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +46,13 @@ static int no_adapter(const tare_model *in, const char *path) {
     return CLI_USAGE;
 }
 
+static void keep(cli_adapters *list, const tare_adapter_use *use, tare_adapter_set *set) {
+    list->items = cli_grow(list->items, list->n + 1, sizeof *list->items);
+    list->sets = cli_grow(list->sets, list->n + 1, sizeof *list->sets);
+    list->items[list->n] = *use;
+    list->sets[list->n++] = set;
+}
+
 static int add(cli_adapters *list, const tare_model *in, const char *text, tare_report *report) {
     tare_adapter_use use = {.scale = 1};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
@@ -73,19 +80,39 @@ static int add(cli_adapters *list, const tare_model *in, const char *text, tare_
     }
     free(path);
     if (code != 0) return code;
-    list->items = cli_grow(list->items, list->n + 1, sizeof *list->items);
-    list->sets = cli_grow(list->sets, list->n + 1, sizeof *list->sets);
-    list->items[list->n] = use;
-    list->sets[list->n++] = set;
+    keep(list, &use, set);
     return 0;
 }
 
-int cli_adapters_open(cli_adapters *list, const tare_model *in, const cli_list *texts,
-                      tare_report *report) {
+int cli_adapters_merge(cli_adapters *list, const tare_model *in, const cli_list *texts,
+                       tare_report *report) {
     int code = 0;
     for (size_t i = 0; code == 0 && i < texts->n; i++)
         code = add(list, in, texts->items[i], report);
     return code;
+}
+
+int cli_adapters_store(cli_adapters *list, const cli_command *command, const cli_list *texts,
+                       tare_report *report) {
+    for (size_t i = 0; i < texts->n; i++) {
+        const char *text = texts->items[i], *equals = strchr(text, '=');
+        tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+        tare_adapter_set *set;
+        tare_error err;
+        options.report = report;
+        if (!equals || equals == text || equals[1] == '\0') {
+            char *safe = cli_escape_path(text);
+            cli_usage(command, "--adapter: \"%s\" is not NAME=PATH", safe);
+            free(safe);
+            return CLI_USAGE;
+        }
+        if (tare_adapters_open_path(&set, equals + 1, &options, &err) != TARE_OK)
+            return cli_fail(&err, equals + 1);
+        const tare_adapter_use use = {
+            .set = set, .name = str_of(text, (size_t)(equals - text)), .scale = 1};
+        keep(list, &use, set);
+    }
+    return 0;
 }
 
 void cli_adapters_close(cli_adapters *list) {

@@ -291,8 +291,9 @@ typedef struct cli_write {
     cli_list include_weights, exclude_weights; /* entries of the matrix, by parts of their names */
     cli_list override_kv;
     bool keep_split;
-    bool report;     /* what encoding loses, tensor by tensor */
-    cli_list merges; /* adapters to merge */
+    bool report;       /* what encoding loses, tensor by tensor */
+    cli_list merges;   /* adapters to merge */
+    cli_list adapters; /* NAME=PATH, to store */
 } cli_write;
 
 /* Adapters named on the command line; `sets` those that were opened for it, or NULL. */
@@ -302,10 +303,12 @@ typedef struct cli_adapters {
     size_t n;
 } cli_adapters;
 
-/* Opens those of --apply-adapter; 0, or an exit code after saying what is wrong. To be closed
- * whatever comes back. */
-int cli_adapters_open(cli_adapters *list, const tare_model *in, const cli_list *texts,
-                      tare_report *report);
+/* Opens those of --apply-adapter, or of --adapter; 0, or an exit code after saying what is wrong.
+ * To be closed whatever comes back. */
+int cli_adapters_merge(cli_adapters *list, const tare_model *in, const cli_list *texts,
+                       tare_report *report);
+int cli_adapters_store(cli_adapters *list, const cli_command *command, const cli_list *texts,
+                       tare_report *report);
 void cli_adapters_close(cli_adapters *list);
 
 /* Keys of metadata to set; texts are the caller's. `items` is freed with free(). */

@@ -38,6 +38,11 @@ static const cli_option options[] = {
      .help = "merge an adapter of the input, a PEFT directory or file, or TENSOR=PATH for a file "
              "with one pair A and B; its scale is multiplied by SCALE; may be given again",
      .list = &args.merges},
+    {.name = "adapter",
+     .arg = "NAME=PATH",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "store an adapter beside the tensors under this name (INFQ only); may be given again",
+     .list = &args.adapters},
     {.name = "endian",
      .arg = "ORDER",
      .choices = "big little",

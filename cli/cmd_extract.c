@@ -8,7 +8,10 @@
 
 #include "commands.h"
 
-static struct { const char *output, *form, *rows; } args;
+static struct {
+    const char *output, *form, *rows;
+    bool is_adapter;
+} args;
 
 static const cli_option options[] = {
     {.name = "output",
@@ -27,6 +30,10 @@ static const cli_option options[] = {
      .arg = "A:B",
      .help = "rows A up to, not including, B; rows run over all dimensions but the fastest",
      .text = &args.rows},
+    {.name = "adapter",
+     .help = "NAME is an adapter of the model: x.safetensors takes one pair of factors as A and B, "
+             "any other name becomes a PEFT directory",
+     .flag = &args.is_adapter},
     {0},
 };
 
@@ -141,8 +148,47 @@ static int extract(const tare_model *model, const char *path, const char *name,
     return CLI_YES;
 }
 
+static int extract_adapter(const tare_model *model, const char *path, const char *name) {
+    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    tare_error err;
+    const tare_adapter_use use = {
+        .set = tare_model_adapters(model), .name = {name, strlen(name)}, .scale = 1};
+    if (!use.set) {
+        char *safe = cli_escape_path(cli_input_name(path));
+        cli_fail_text(CLI_USAGE, "%s: the model has no adapters", safe);
+        free(safe);
+        return CLI_USAGE;
+    }
+    run_options.threads = (unsigned)cli.threads;
+    run_options.force = cli.force;
+    run_options.no_sync = cli.no_sync;
+    run_options.progress = cli_progress;
+    cli_progress_start("extracting");
+    tare_status status = tare_adapters_write(args.output, &use, &run_options, &err);
+    cli_progress_end();
+    if (status != TARE_OK) return cli_fail(&err, path);
+    if (cli.quiet) return CLI_YES;
+    size_t n = 0;
+    const tare_adapter *a;
+    for (size_t i = 0; (a = tare_adapters_at(use.set, i)) != NULL; i++)
+        n += tare_adapter_is_used(&use, a);
+    char *safe = cli_escape_path(args.output);
+    printf("%s: %zu pair%s of factors, f32\n", safe, n, cli_plural(n));
+    free(safe);
+    return CLI_YES;
+}
+
 static int run(int argc, const char **argv) {
     (void)argc;
+    if (args.is_adapter) {
+        if (!args.output || strcmp(args.output, "-") == 0 || args.form || args.rows)
+            return cli_usage(&cmd_extract, "--adapter takes -o OUT and neither --form nor --rows");
+        tare_model *packed;
+        int answer = cli_open(&packed, argv[0], NULL);
+        if (answer == 0) answer = extract_adapter(packed, argv[0], argv[1]);
+        tare_model_free(packed);
+        return answer;
+    }
     const char *output = args.output ? args.output : "-";
     if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
         return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
@@ -157,14 +203,17 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_extract = {
     .name = "extract",
     .summary = "write one tensor to a file",
-    .usage = "FILE|DIR TENSOR [-o x.npy|x.bin] [--rows A:B]",
+    .usage = "FILE|DIR TENSOR [-o x.npy|x.bin] [--rows A:B]\n"
+             "DIR NAME --adapter -o OUT",
     .description = "As .npy the numbers are decoded; as .bin the bytes are those stored, "
                    "little-endian.",
     .examples = {{"tare extract model.gguf output.weight -o out.npy", "for numpy.load"},
                  {"tare extract model.gguf token_embd.weight --rows 0:10 -o head.npy",
                   "the first ten rows"},
                  {"tare extract model.gguf output.weight --form bin | sha256sum",
-                  "the stored bytes, through a pipe"}},
+                  "the stored bytes, through a pipe"},
+                 {"tare extract package.infq sql --adapter -o sql-lora",
+                  "the adapter \"sql\" as a PEFT directory"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT,
     .complete = CLI_COMPLETE_FILE,

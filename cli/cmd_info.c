@@ -233,6 +233,7 @@ static void print_text(const tare_model *model, const char *path, const tare_rep
     if (args.is_metadata) print_metadata(model);
     if (args.is_metadata && args.is_tensors) fputc('\n', stdout);
     if (args.is_tensors) print_tensors(model);
+    if (args.is_tensors && !args.filter) info_list_adapters(model);
 }
 
 static int run(int argc, const char **argv) {

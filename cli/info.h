@@ -25,6 +25,14 @@ size_t info_count_types(info_share *shares, const tare_model *model);
 /* Whether data of the tensor lies beyond the end of its file. */
 bool info_is_cut_short(const tare_model *model, const tare_tensor *tensor);
 
+/* Begins a line of the screen; an empty name goes on with the line before. */
+void info_label(const char *name);
+/* The model's adapters: some on the screen, all as a table, in a document; nothing where it has
+ * none. */
+void info_print_adapters(const tare_model *model);
+void info_list_adapters(const tare_model *model);
+void info_json_adapters(struct json_t *document, const tare_model *model);
+
 void info_print_screen(const tare_model *model, const char *path, const tare_report *report);
 /* Adds the same facts to a document. */
 void info_json_screen(struct json_t *document, const tare_model *model, const tare_report *report);

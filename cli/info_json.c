@@ -77,5 +77,6 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ta
     cli_json_add(document, "types", json_types(model));
     cli_json_add(document, "files", json_files(model));
     cli_json_add(document, "resources", json_resources(model));
+    info_json_adapters(document, model);
     cli_json_add(document, "findings", cli_json_findings(report));
 }

@@ -53,12 +53,12 @@ bool info_is_cut_short(const tare_model *model, const tare_tensor *t) {
 
 /* ---- the one screen -------------------------------------------------------------------------- */
 
-static void label(const char *name) {
+void info_label(const char *name) {
     printf("  %-*s", LABEL_COLUMN - 2, name);
 }
 
 static void print_format(const tare_model_summary *sum) {
-    label("format");
+    info_label("format");
     fputs(sum->format, stdout);
     if (sum->version) printf(" v%" PRIu32, sum->version);
     printf(", %s-endian", sum->is_big_endian ? "big" : "little");
@@ -71,7 +71,7 @@ static void print_text_key(const tare_model *model, const char *name, const char
     const tare_metadata *entry = i >= 0 ? tare_model_metadata(model, (size_t)i) : NULL;
     if (!entry || entry->value.type != TARE_VALUE_STRING) return;
     char *text = cli_escape(entry->value.as.s, false, 60);
-    label(name);
+    info_label(name);
     puts(text);
     free(text);
 }
@@ -92,7 +92,7 @@ const size_t info_n_params = sizeof info_params / sizeof *info_params;
 static void put_entry(size_t *column, const char *name, const char *entry) {
     size_t width = cli_width(entry);
     if (*column == 0) {
-        label(name);
+        info_label(name);
         *column = LABEL_COLUMN;
     } else if (*column + 2 + width > SCREEN_COLUMNS) {
         printf(",\n%*s", LABEL_COLUMN, "");
@@ -119,19 +119,19 @@ static void print_params(const tare_model *model) {
 
 static void print_sizes(const tare_model_summary *sum) {
     if (sum->n_tensors) {
-        label("parameters");
+        info_label("parameters");
         printf("%s (%s)\n", cli_count_text(sum->n_parameters).text,
                cli_exact_text(sum->n_parameters).text);
     }
-    label("size");
+    info_label("size");
     printf("%s", cli_size_text(sum->file_bytes).text);
     if (sum->file_bytes >= 1000) printf(" (%s bytes)", cli_exact_text(sum->file_bytes).text);
     fputc('\n', stdout);
     if (sum->n_parameters) {
-        label("bits/weight");
+        info_label("bits/weight");
         printf("%.2f\n", (double)sum->tensor_bytes * 8 / (double)sum->n_parameters);
     }
-    label("contents");
+    info_label("contents");
     printf("%s tensor%s, %s metadata key%s\n", cli_exact_text(sum->n_tensors).text,
            cli_plural(sum->n_tensors), cli_exact_text(sum->n_metadata).text,
            cli_plural(sum->n_metadata));
@@ -149,7 +149,7 @@ static void print_types(const tare_model *model, uint64_t all_bytes) {
     size_t n_shown = n > TYPE_LINES_MAX + 1 ? TYPE_LINES_MAX : n;
     for (size_t i = 0; i < n; i++) {
         if (i < n_shown) {
-            label(i ? "" : "types");
+            info_label(i ? "" : "types");
             print_type_line(shares[i].encoding->name, &shares[i], all_bytes);
         } else {
             rest.n_tensors += shares[i].n_tensors;
@@ -159,7 +159,7 @@ static void print_types(const tare_model *model, uint64_t all_bytes) {
     if (n == n_shown) return;
     char name[32];
     snprintf(name, sizeof name, "%zu more", n - n_shown);
-    label("");
+    info_label("");
     print_type_line(name, &rest, all_bytes);
 }
 
@@ -181,7 +181,7 @@ static void print_schemes(const tare_model *model) {
         counts[k]++;
     }
     for (size_t k = 0; k < n; k++) {
-        label(k ? "" : "schemes");
+        info_label(k ? "" : "schemes");
         printf("%s: %s tensor%s\n", names[k], cli_exact_text(counts[k]).text,
                cli_plural(counts[k]));
     }
@@ -209,7 +209,7 @@ static void print_shards(const tare_model *model, const tare_model_summary *sum)
     }
     if (n > 1) {
         char *first_name = base_name(first.name), *last_name = base_name(last.name);
-        label("shards");
+        info_label("shards");
         printf("%s, %s to %s\n", cli_exact_text(n).text, first_name, last_name);
         free(first_name);
         free(last_name);
@@ -237,11 +237,11 @@ static void print_doubts(const tare_model_summary *sum, const tare_report *repor
     char *name = cli_escape_path(path);
     const char *on = cli_style_on(stdout, CLI_YELLOW), *off = cli_style_off(stdout);
     if (sum->is_truncated) {
-        label("warning");
+        info_label("warning");
         printf("%sthe data is cut short: tensors lie beyond the end of the file%s\n", on, off);
     }
     if (n) {
-        label("findings");
+        info_label("findings");
         printf("%s%zu; see tare verify %s%s\n", on, n, name, off);
     }
     free(name);
@@ -257,7 +257,7 @@ void info_print_screen(const tare_model *model, const char *path, const tare_rep
     tare_str architecture = tare_model_architecture(model);
     if (architecture.len) {
         char *text = cli_escape(architecture, false, 60);
-        label("architecture");
+        info_label("architecture");
         puts(text);
         free(text);
     }
@@ -266,6 +266,7 @@ void info_print_screen(const tare_model *model, const char *path, const tare_rep
     print_sizes(&sum);
     print_types(model, sum.tensor_bytes);
     print_schemes(model);
+    info_print_adapters(model);
     print_shards(model, &sum);
     print_resources(model);
     print_doubts(&sum, report, path);

@@ -487,7 +487,7 @@ typedef struct parts {
     tare_type_rule *rules;
     tare_importance *importance;
     cli_overrides overrides;
-    cli_adapters merges;
+    cli_adapters merges, adapters;
 } parts;
 
 static int open_parts(parts *p, tare_convert_options *options, const cli_command *command,
@@ -497,7 +497,8 @@ static int open_parts(parts *p, tare_convert_options *options, const cli_command
         !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
         return CLI_USAGE;
     int code = open_importance(&p->importance, command, write, report);
-    if (code == 0) code = cli_adapters_open(&p->merges, in, &write->merges, report);
+    if (code == 0) code = cli_adapters_merge(&p->merges, in, &write->merges, report);
+    if (code == 0) code = cli_adapters_store(&p->adapters, command, &write->adapters, report);
     if (code != 0) return code;
     if (p->importance && write->mix)
         cli_overrides_importance(&p->overrides, p->importance, write->imatrix);
@@ -506,12 +507,15 @@ static int open_parts(parts *p, tare_convert_options *options, const cli_command
     options->n_overrides = p->overrides.n;
     options->merges = p->merges.items;
     options->n_merges = p->merges.n;
+    options->adapters = p->adapters.items;
+    options->n_adapters = p->adapters.n;
     return 0;
 }
 
 static void close_parts(parts *p, const cli_write *write) {
     tare_importance_free(p->importance);
     cli_adapters_close(&p->merges);
+    cli_adapters_close(&p->adapters);
     free(p->overrides.items);
     for (size_t i = 0; p->rules && i < write->type_rules.n; i++)
         free((char *)(uintptr_t)p->rules[i].pattern);

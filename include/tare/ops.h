@@ -317,6 +317,13 @@ TARE_API tare_status tare_extract(const char *path, int fd, const tare_model *mo
                                   tare_extract_form form, const tare_extract_options *options,
                                   tare_error *err);
 
+/* Writes adapters as files of their own, atomically: one pair with the tensors A and B where the
+ * path ends in .safetensors (and the scale as text under "scale" in its header), else a PEFT
+ * directory of all pairs that `use` names. Factors are F32: nothing of them is lost. ERR_ARG: no
+ * such adapter, or a file for several pairs. */
+TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
+                                         const tare_run_options *options, tare_error *err);
+
 /* ---- synth ----------------------------------------------------------------------------------- */
 
 /* A deterministic model, computed while it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,

@@ -42,6 +42,7 @@ typedef struct tare_format {
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
     bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */
+    bool stores_adapters;           /* catalog.adapters may be given */
     tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */
     bool refuses_odd; /* NaN, Inf or overflow among numbers that are quantized is an error */
     /* Whether the input is of this format, by content. */

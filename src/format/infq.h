@@ -9,11 +9,12 @@
 #include "base/json.h"
 #include "format/format.h"
 
-#define TARE_INFQ_MANIFEST "manifest.json"
-#define TARE_INFQ_WEIGHTS  "weights.bin"
-#define TARE_INFQ_OTHERS   "tensors.bin" /* what is not quantized */
-#define TARE_INFQ_BLOCK    64
-#define TARE_INFQ_MOST     (UINT64_C(1) << 53) /* numbers that every JSON reader keeps */
+#define TARE_INFQ_MANIFEST        "manifest.json"
+#define TARE_INFQ_WEIGHTS         "weights.bin"
+#define TARE_INFQ_OTHERS          "tensors.bin" /* what is not quantized */
+#define TARE_INFQ_BLOCK           64
+#define TARE_INFQ_ADAPTER_WEIGHTS "adapters.bin"
+#define TARE_INFQ_MOST            (UINT64_C(1) << 53) /* numbers that every JSON reader keeps */
 
 /* Entries of a tensor that the library knows. Others are kept. */
 typedef enum tare_infq_field {
@@ -54,6 +55,8 @@ tare_infq_part tare_infq_find_part(const tare_json_value *key);
 typedef struct tare_infq_layout {
     tare_str manifest;
     const tare_str *entries; /* for each tensor, the text of its entry */
+    tare_str *adapters;      /* the same for each adapter, and for its factors, two an adapter */
+    tare_str *factors;
 } tare_infq_layout;
 
 extern const tare_holding tare_infq_holding;

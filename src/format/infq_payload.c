@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "format/infq_read.h"
 #include "format/safetensors.h"
+#include "model/adapter_set.h"
 #include "model/names.h"
 
 struct tare_infq_region {
@@ -124,7 +125,10 @@ tare_status tare_infq_check_regions(tare_infq_reader *r, tare_error *err) {
         if (last && last->file == x->file && x->offset < last->end) {
             tare_fail_at(err, TARE_ERR_CORRUPT, x->at, "overlaps what another field has placed");
             tare_infq_error_field(err, &x->place, x->field);
-            if (!x->place.part)
+            if (x->place.part)
+                tare_error_item(err, TARE_ITEM_ADAPTER, (int64_t)x->place.index,
+                                r->m->adapters->adapters[x->place.index].name);
+            else
                 tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)x->tensor,
                                 r->m->catalog.tensors[x->tensor].name);
             return TARE_ERR_CORRUPT;

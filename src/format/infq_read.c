@@ -5,6 +5,7 @@
 #include "format/infq_read.h"
 #include "base/arith.h"
 #include "base/str.h"
+#include "format/infq_adapters.h"
 #include "format/safetensors.h"
 
 /* What the manifest is made of. */
@@ -40,12 +41,6 @@ static bool scan_ours(tare_infq_reader *r, outline *o) {
     return r->j.err.status == TARE_OK;
 }
 
-static bool is_empty_array(tare_infq_reader *r, const tare_infq_span *s) {
-    tare_json_value v;
-    tare_infq_begin(r, s);
-    return tare_json_next(&r->j, &v) == TARE_JSON_END && r->j.err.status == TARE_OK;
-}
-
 static bool check_parts(tare_infq_reader *r, const outline *o, const tare_json_value *whole) {
     uint64_t version;
     const tare_infq_span *p = o->parts;
@@ -59,12 +54,7 @@ static bool check_parts(tare_infq_reader *r, const outline *o, const tare_json_v
         return unsupported(r, &p[TARE_INFQ_ENDIANNESS], "endianness: expected \"LE\"");
     if (p[TARE_INFQ_TENSORS].v.type == TARE_JSON_END)
         return tare_infq_fail(r, whole, "tensors: missing");
-    const tare_infq_span *adapters = &p[TARE_INFQ_ADAPTERS];
-    if (adapters->v.type == TARE_JSON_END) return true;
-    if (adapters->v.type != TARE_JSON_ARRAY)
-        return tare_infq_fail(r, &adapters->v, "adapters: expected an array");
-    return is_empty_array(r, adapters) ||
-           unsupported(r, adapters, "adapters: packages with adapters are not read yet");
+    return true;
 }
 
 static bool scan(tare_infq_reader *r, outline *o) {
@@ -193,11 +183,13 @@ static tare_status read_files(tare_infq_reader *r, const tare_infq_span *files, 
 static tare_status read_all(tare_infq_reader *r, tare_error *err) {
     outline o = {0};
     listing l = {0};
-    size_t n_others = 0, n_files = 0;
+    size_t n_others = 0, n_files = 0, n_adapters = 0;
     const tare_infq_span *quantized = &o.parts[TARE_INFQ_TENSORS];
+    const tare_infq_span *adapters = &o.parts[TARE_INFQ_ADAPTERS];
     if (!scan(r, &o) || !count(r, quantized, &l.n_quantized, "tensors: expected an array") ||
         !count(r, &o.tensors, &n_others, "tare.tensors: expected an array") ||
-        !count(r, &o.files, &n_files, "tare.files: expected an array"))
+        !count(r, &o.files, &n_files, "tare.files: expected an array") ||
+        !count(r, adapters, &n_adapters, "adapters: expected an array"))
         return tare_json_status(&r->j, err);
     size_t n = l.n_quantized + n_others;
     r->m->catalog.tensors = TARE_NEW_ARRAY(&r->m->arena, tare_tensor, n);
@@ -205,15 +197,19 @@ static tare_status read_all(tare_infq_reader *r, tare_error *err) {
     l.places = TARE_NEW_ARRAY(&r->m->arena, uint64_t, n);
     if (!r->m->catalog.tensors || !l.entries || !l.places)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    TARE_TRY(tare_infq_expect_files(r, 2 * (uint64_t)n + n_files, err));
+    TARE_TRY(
+        tare_infq_expect_files(r, 2 * ((uint64_t)n + 2 * (uint64_t)n_adapters) + n_files, err));
     TARE_TRY(read_tensors(r, quantized, true, &l, err));
     TARE_TRY(read_tensors(r, &o.tensors, false, &l, err));
+    TARE_TRY(tare_infq_read_adapters(r, adapters, n_adapters, err));
     TARE_TRY(tare_infq_check_regions(r, err));
     TARE_TRY(restore_order(r, &l, err));
     TARE_TRY(read_metadata(r, &o.metadata, TARE_KEYS_MODEL, err));
     TARE_TRY(read_metadata(r, &o.safetensors, TARE_KEYS_SAFETENSORS, err));
     TARE_TRY(read_files(r, &o.files, n_files, err));
-    return tare_model_finish(r->m, r->options->report, err);
+    TARE_TRY(tare_model_finish(r->m, r->options->report, err));
+    tare_infq_finish_adapters(r->m);
+    return TARE_OK;
 }
 
 static tare_status load_manifest(tare_infq_reader *r, const char *path, tare_error *err) {
@@ -297,6 +293,7 @@ const tare_format tare_format_infq = {
     .floats_become = TARE_ENCODING_INT8_ROWWISE,
     .has_one_form = true,
     .refuses_odd = true,
+    .stores_adapters = true,
     .probe = probe,
     .open = open_infq,
     .plan = tare_infq_plan,

@@ -4,12 +4,14 @@
  * converter does; other tensors in a file of their own; side files; the manifest. Fields that are
  * not known stay in the entries that they stood in. */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/arith.h"
 #include "base/buffer.h"
 #include "base/str.h"
 #include "encoding/table.h"
-#include "format/infq.h"
+#include "format/infq_adapters.h"
 
 typedef struct writer {
     tare_write_plan *plan;
@@ -41,14 +43,14 @@ const tare_holding tare_infq_holding = {
 
 /* ---- payload --------------------------------------------------------------------------------- */
 
-/* All tensors of a kind, one behind the other, in one file; none: no file. offsets[i] is where
- * tensor i begins. */
-static tare_status place_tensors(writer *w, bool quantized, const char *name, uint64_t *offsets,
-                                 tare_error *err) {
+/* Tensors [first, end) of a kind, one behind the other, in one file; none: no file. offsets[i] is
+ * where tensor i begins. */
+static tare_status place_tensors(writer *w, size_t first, size_t end, bool quantized,
+                                 const char *name, uint64_t *offsets, tare_error *err) {
     uint32_t file = 0;
     uint64_t at = 0;
     bool is_open = false;
-    for (size_t i = 0; i < w->c->n_tensors; i++) {
+    for (size_t i = first; i < end; i++) {
         const tare_tensor *t = &w->c->tensors[i];
         if (is_quantized(t) != quantized) continue;
         if (!is_open) TARE_TRY(tare_write_plan_add_file(w->plan, name, &file, err));
@@ -111,14 +113,13 @@ static void put_kept(writer *w, const tare_tensor *t) {
     if (at >= 0) put_unknown(&w->b, w->from->entries[at], is_known_field, ", ");
 }
 
-static void put_quantized(writer *w, const tare_tensor *t, uint64_t offset) {
+static void put_quantized(writer *w, const tare_tensor *t, const char *file, uint64_t offset) {
     tare_buffer *b = &w->b;
     tare_buffer_printf(b, ", \"dtype\": \"%s\", \"rows\": %" PRIu64 ", \"cols\": %" PRIu64,
                        t->encoding->name, t->n_rows, t->cols);
     tare_buffer_printf(b, ", \"block\": %d, \"scale_dtype\": \"fp16\"", TARE_INFQ_BLOCK);
     tare_buffer_put_text(b, ", \"layout\": \"rowmajor_blocked\"");
-    tare_buffer_printf(b, ", \"data_file\": \"" TARE_INFQ_WEIGHTS "\", \"offset_data\": %" PRIu64,
-                       offset);
+    tare_buffer_printf(b, ", \"data_file\": \"%s\", \"offset_data\": %" PRIu64, file, offset);
     tare_buffer_printf(b, ", \"offset_scales\": %" PRIu64, offset + t->planes[0].size);
 }
 
@@ -137,13 +138,57 @@ static void put_tensors(writer *w, bool quantized, const uint64_t *offsets) {
         tare_buffer_put_text(&w->b, before);
         tare_buffer_put_json(&w->b, t->name);
         if (quantized)
-            put_quantized(w, t, offsets[i]);
+            put_quantized(w, t, TARE_INFQ_WEIGHTS, offsets[i]);
         else
             put_other(w, t, offsets[i], i);
         put_shape(&w->b, t);
         put_kept(w, t);
         tare_buffer_put_text(&w->b, "}");
         before = ",\n    {\"name\": ";
+    }
+    tare_buffer_put_text(&w->b, "]");
+}
+
+/* One factor, with what the entry that it was read from says beyond what is known. */
+static void put_factor(writer *w, const char *key, size_t i, const uint64_t *offsets,
+                       tare_str text) {
+    const tare_tensor *t = &w->c->tensors[i];
+    tare_buffer_printf(&w->b, ",\n     \"%s\": {\"name\": ", key);
+    tare_buffer_put_json(&w->b, t->name);
+    put_quantized(w, t, TARE_INFQ_ADAPTER_WEIGHTS, offsets[i]);
+    put_shape(&w->b, t);
+    if (text.len) put_unknown(&w->b, text, is_known_field, ", ");
+    tare_buffer_put_text(&w->b, "}");
+}
+
+/* The public loader knows no exponents: as many decimals as give the number back, if these do. */
+static void put_scale(tare_buffer *b, double x) {
+    char text[400];
+    for (int decimals = 0; decimals < 40; decimals++) {
+        snprintf(text, sizeof text, "%.*f", decimals, x);
+        if (strtod(text, NULL) == x) break;
+    }
+    if (strtod(text, NULL) != x) snprintf(text, sizeof text, "%.17g", x);
+    tare_buffer_put_text(b, text);
+}
+
+static void put_adapters(writer *w, const uint64_t *offsets) {
+    const tare_catalog *c = w->c;
+    tare_buffer_put_text(&w->b, ",\n  \"adapters\": [");
+    for (size_t i = 0; i < c->n_adapters; i++) {
+        const tare_stored_adapter *a = &c->adapters[i];
+        const size_t at = c->n_tensors + 2 * i;
+        const bool is_known = w->from && a->origin != SIZE_MAX;
+        const tare_str *texts = is_known ? &w->from->factors[2 * a->origin] : NULL;
+        tare_buffer_put_text(&w->b, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        tare_buffer_put_json(&w->b, a->name);
+        tare_buffer_printf(&w->b, ", \"rank\": %" PRIu64 ", \"scale\": ", c->tensors[at].cols);
+        put_scale(&w->b, a->scale);
+        put_factor(w, "A", at, offsets, texts ? texts[0] : (tare_str){"", 0});
+        put_factor(w, "B", at + 1, offsets, texts ? texts[1] : (tare_str){"", 0});
+        if (is_known)
+            put_unknown(&w->b, w->from->adapters[a->origin], tare_infq_is_adapter_field, ", ");
+        tare_buffer_put_text(&w->b, "}");
     }
     tare_buffer_put_text(&w->b, "]");
 }
@@ -171,14 +216,16 @@ static void put_ours(writer *w, const uint64_t *offsets) {
 
 static tare_status write_all(writer *w, tare_error *err) {
     uint32_t file;
-    uint64_t *offsets = TARE_NEW_ARRAY(w->plan->arena, uint64_t, w->c->n_tensors);
+    const size_t n = w->c->n_tensors, n_all = n + 2 * w->c->n_adapters;
+    uint64_t *offsets = TARE_NEW_ARRAY(w->plan->arena, uint64_t, n_all);
     if (!offsets) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    TARE_TRY(place_tensors(w, true, TARE_INFQ_WEIGHTS, offsets, err));
-    TARE_TRY(place_tensors(w, false, TARE_INFQ_OTHERS, offsets, err));
+    TARE_TRY(place_tensors(w, 0, n, true, TARE_INFQ_WEIGHTS, offsets, err));
+    TARE_TRY(place_tensors(w, 0, n, false, TARE_INFQ_OTHERS, offsets, err));
+    TARE_TRY(place_tensors(w, n, n_all, true, TARE_INFQ_ADAPTER_WEIGHTS, offsets, err));
     TARE_TRY(tare_write_plan_add_file(w->plan, TARE_INFQ_MANIFEST, &file, err));
     tare_buffer_put_text(&w->b, "{\n  \"version\": 1,\n  \"endianness\": \"LE\",\n  ");
     put_tensors(w, true, offsets);
-    tare_buffer_put_text(&w->b, ",\n  \"adapters\": []");
+    put_adapters(w, offsets);
     if (w->from) put_unknown(&w->b, w->from->manifest, is_known_part, ",\n  ");
     put_ours(w, offsets);
     tare_buffer_put_text(&w->b, "\n}\n");

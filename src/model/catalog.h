@@ -48,11 +48,21 @@ typedef struct tare_value_bounds {
     bool is_known;
 } tare_value_bounds;
 
+/* A pair of factors that a writer stores beside the tensors; `name` first: an index reads it. */
+typedef struct tare_stored_adapter {
+    tare_str name;
+    double scale;
+    size_t origin; /* among the adapters of the source; SIZE_MAX: of another source */
+} tare_stored_adapter;
+
 typedef struct tare_catalog {
     tare_metadata *metadata;
     size_t n_metadata;
     tare_tensor *tensors;
     size_t n_tensors;
+    const tare_stored_adapter *adapters; /* for writers: the factors of adapter i are the tensors
+                                            n_tensors + 2 * i and the one behind it */
+    size_t n_adapters;
     const tare_value_bounds *bounds; /* n_tensors; NULL: of none */
     const size_t *same_as; /* n_tensors, for writers: the first tensor of the same bytes, itself
                               where there is none before; NULL: not looked for */

@@ -4,7 +4,7 @@
  * adapters of a package. */
 #include "ops/adapter_open.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -71,6 +71,27 @@ static tare_status orient(tare_adapter *adapter, const tare_tensor *a, const tar
     return tare_adapter_measure(adapter, err);
 }
 
+/* What the header says of the scale; 1 where it says nothing. */
+static tare_status read_scale(const tare_model *m, double *scale, tare_error *err) {
+    char text[64];
+    tare_str value = {"", 0};
+    for (size_t i = 0; i < m->catalog.n_metadata; i++) {
+        const tare_metadata *e = &m->catalog.metadata[i];
+        if (e->value.type == TARE_VALUE_STRING && tare_str_is(e->key, TARE_ADAPTER_SCALE))
+            value = e->value.as.s;
+    }
+    *scale = 1;
+    if (value.len == 0) return TARE_OK;
+    if (value.len < sizeof text) {
+        char *end;
+        memcpy(text, value.ptr, value.len);
+        text[value.len] = '\0';
+        *scale = strtod(text, &end);
+        if (*end == '\0' && isfinite(*scale)) return TARE_OK;
+    }
+    return tare_fail(err, TARE_ERR_CORRUPT, "scale: expected a finite number");
+}
+
 static tare_status open_pair(tare_adapter_set *set, tare_model *m, tare_error *err) {
     const tare_tensor *a = NULL, *b = NULL;
     for (size_t i = 0; i < m->catalog.n_tensors; i++) {
@@ -90,7 +111,8 @@ static tare_status open_pair(tare_adapter_set *set, tare_model *m, tare_error *e
     set->adapters = TARE_NEW(&m->arena, tare_adapter);
     if (!set->adapters) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
     set->n = 1;
-    return orient(set->adapters, a, b, err);
+    TARE_TRY(orient(set->adapters, a, b, err));
+    return read_scale(m, &set->adapters->scale, err);
 }
 
 /* ---- PEFT ------------------------------------------------------------------------------------ */

@@ -8,6 +8,8 @@
 
 #define TARE_PEFT_CONFIG  "adapter_config.json"
 #define TARE_PEFT_WEIGHTS "adapter_model.safetensors"
+/* Of the header of a file with one pair: its scale, as text. */
+#define TARE_ADAPTER_SCALE "scale"
 
 /* Fills a set over `m`, which has tensors of PEFT's names, by the text of its adapter_config.json.
  * Errors are of the weights, but those with an offset: these are of the config. */

@@ -27,14 +27,14 @@ typedef struct conversion {
 static tare_status begin_watching(conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     bool encodes = false;
-    for (size_t i = 0; i < p->catalog.n_tensors; i++)
+    for (size_t i = 0; i < tare_plan_n_stored(p); i++)
         encodes |=
             p->tensors[i].action == TARE_ACTION_ENCODE || p->tensors[i].action == TARE_ACTION_LOSSY;
     if (!encodes) return TARE_OK;
     c->watch.oddities =
-        tare_alloc(p->options.allocator, p->catalog.n_tensors * sizeof *c->watch.oddities);
+        tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *c->watch.oddities);
     if (!c->watch.oddities) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
-    for (size_t i = 0; i < p->catalog.n_tensors; i++)
+    for (size_t i = 0; i < tare_plan_n_stored(p); i++)
         c->watch.oddities[i] = (tare_oddities)TARE_ODDITIES_INIT;
     return p->options.measured ? tare_measure_new(&c->watch.measure, p, err) : TARE_OK;
 }
@@ -54,7 +54,7 @@ static tare_status report_oddities(const conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     int64_t odd = -1;
     bool is_refused = false; /* whether or not the caller is strict */
-    for (size_t i = 0; c->watch.oddities && i < p->catalog.n_tensors; i++) {
+    for (size_t i = 0; c->watch.oddities && i < tare_plan_n_stored(p); i++) {
         const tare_oddities *o = &c->watch.oddities[i];
         report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
         report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
@@ -159,7 +159,7 @@ static void end(conversion *c) {
     tare_execution_free(c->execution);
     tare_measure_free(c->watch.measure);
     tare_free(p->options.allocator, c->watch.oddities,
-              p->catalog.n_tensors * sizeof *c->watch.oddities);
+              tare_plan_n_stored(p) * sizeof *c->watch.oddities);
     tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "model/adapter_set.h"
 #include "ops/convert.h"
 
 static tare_status differs(tare_error *err, const char *what, tare_item_kind kind, size_t item,
@@ -23,8 +24,9 @@ static void places(uint64_t *offsets, const tare_plan *p) {
     const size_t *same = p->catalog.same_as;
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
-        if (e->kind == TARE_EXTENT_TENSOR && e->plane == 0)
-            offsets[same ? same[e->item] : e->item] = e->offset;
+        if (e->kind != TARE_EXTENT_TENSOR || e->plane != 0) continue;
+        const bool is_factor = e->item >= p->catalog.n_tensors;
+        offsets[same && !is_factor ? same[e->item] : e->item] = e->offset;
     }
     for (size_t i = 0; same && i < p->catalog.n_tensors; i++) offsets[i] = offsets[same[i]];
 }
@@ -50,6 +52,29 @@ static tare_status check_tensors(const tare_plan *p, const tare_model *m, const 
     }
     if (p->catalog.n_tensors != m->catalog.n_tensors)
         return tare_fail(err, TARE_ERR_CHECKSUM, "read back: there are more tensors");
+    return TARE_OK;
+}
+
+static bool is_at(const tare_tensor *t, uint64_t offset) {
+    return t->planes[0].size == 0 || t->planes[0].offset == offset;
+}
+
+static tare_status check_adapters(const tare_plan *p, const tare_model *m, const uint64_t *offsets,
+                                  tare_error *err) {
+    const tare_adapter_set *set = m->adapters;
+    for (size_t i = 0; i < p->catalog.n_adapters; i++) {
+        const tare_stored_adapter *meant = &p->catalog.adapters[i];
+        const size_t at = p->catalog.n_tensors + 2 * i;
+        const tare_adapter *found = tare_adapters_at(set, i);
+        if (!found || !tare_str_equal(found->name, meant->name) || found->scale != meant->scale ||
+            !is_same_tensor(found->a, &p->catalog.tensors[at]) ||
+            !is_same_tensor(found->b, &p->catalog.tensors[at + 1]) ||
+            !is_at(found->a, offsets[at]) || !is_at(found->b, offsets[at + 1]))
+            return differs(err, "read back: the adapter is missing or another", TARE_ITEM_ADAPTER,
+                           i, meant->name);
+    }
+    if (p->catalog.n_adapters != tare_adapters_count(set))
+        return tare_fail(err, TARE_ERR_CHECKSUM, "read back: there are more adapters");
     return TARE_OK;
 }
 
@@ -111,16 +136,17 @@ static tare_status check_resource(const tare_plan *p, size_t i, const tare_model
 
 static tare_status check_model(const tare_plan *p, const tare_model *m, tare_error *err) {
     const tare_allocator *a = p->options.allocator;
-    uint64_t *offsets = tare_alloc(a, p->catalog.n_tensors * sizeof *offsets);
+    uint64_t *offsets = tare_alloc(a, tare_plan_n_stored(p) * sizeof *offsets);
     uint8_t *buf = tare_alloc(a, BUFFER_SIZE);
     tare_status status = TARE_OK;
     if (!offsets || !buf) status = tare_fail(err, TARE_ERR_NOMEM, "reading back");
     if (status == TARE_OK) places(offsets, p);
     if (status == TARE_OK) status = check_tensors(p, m, offsets, err);
+    if (status == TARE_OK) status = check_adapters(p, m, offsets, err);
     if (status == TARE_OK) status = check_metadata(p, m, err);
     for (size_t i = 0; status == TARE_OK && i < p->catalog.n_resources; i++)
         status = check_resource(p, i, m, buf, BUFFER_SIZE, err);
-    tare_free(a, offsets, p->catalog.n_tensors * sizeof *offsets);
+    tare_free(a, offsets, tare_plan_n_stored(p) * sizeof *offsets);
     tare_free(a, buf, BUFFER_SIZE);
     return status;
 }

@@ -34,6 +34,7 @@ typedef struct job {
     uint64_t step;       /* bytes a task, but for SPANS */
     uint64_t first_task; /* of all tasks */
     const uint8_t *bytes;
+    const tare_model *from; /* RANGE: whose file it is */
     uint64_t in_offset;
     uint32_t in_file;
     uint32_t plane;                   /* SPANS: or ALL_PLANES */
@@ -46,8 +47,7 @@ struct tare_execution {
     job *jobs;
     size_t n_jobs, jobs_capacity;
     uint64_t n_tasks, total_bytes;
-    uint64_t *file_tasks; /* for each output file */
-    bool is_big_endian_in;
+    uint64_t *file_tasks;                /* for each output file */
     bool is_sequential;                  /* tasks put one range after the other */
     uint64_t (*planes)[TARE_MAX_PLANES]; /* of the tensors that are encoded: where they begin */
     /* of the current run */
@@ -79,8 +79,8 @@ static tare_status add_job(tare_execution *x, job j, uint64_t n_tasks, tare_erro
 static bool joins_last(tare_execution *x, const job *j) {
     job *last = x->n_jobs ? &x->jobs[x->n_jobs - 1] : NULL;
     if (!last || last->kind != JOB_RANGE || j->kind != JOB_RANGE || last->file != j->file ||
-        last->in_file != j->in_file || last->offset + last->size != j->offset ||
-        last->in_offset + last->size != j->in_offset)
+        last->from != j->from || last->in_file != j->in_file ||
+        last->offset + last->size != j->offset || last->in_offset + last->size != j->in_offset)
         return false;
     uint64_t before = tare_ceil_div_u64(last->size, last->step);
     last->size += j->size;
@@ -101,13 +101,14 @@ static tare_status add_range(tare_execution *x, job j, uint64_t unit, tare_error
  * holds all planes of the tensor, one after the other. */
 static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_error *err) {
     const tare_tensor *stored = &x->plan->catalog.tensors[e->item];
-    size_t source = x->plan->tensors[e->item].source;
-    const tare_tensor *t = &x->plan->in->catalog.tensors[source];
+    const tare_planned *planned = &x->plan->tensors[e->item];
+    const tare_tensor *t = &planned->from->catalog.tensors[planned->source];
     bool is_whole = stored->encoding->n_planes != t->encoding->n_planes;
     /* Bytes that are turned on either side pass through memory; a type of unknown structure is
      * never turned. */
+    const tare_layout *layout = planned->from->catalog.layout;
     bool is_raw = t->encoding->kind == TARE_KIND_UNKNOWN ||
-                  !(x->is_big_endian_in || x->plan->files.is_big_endian);
+                  !((layout && layout->is_big_endian) || x->plan->files.is_big_endian);
     uint64_t offset = e->offset;
     uint32_t first = is_whole ? 0 : e->plane, n = is_whole ? t->encoding->n_planes : 1;
     for (uint32_t p = first; p < first + n; p++) {
@@ -116,6 +117,7 @@ static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_erro
                  .file = e->file,
                  .offset = offset,
                  .size = plane->size,
+                 .from = planned->from,
                  .in_file = plane->file,
                  .in_offset = plane->offset,
                  .plane = p,
@@ -130,8 +132,8 @@ static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_erro
 static tare_status init_spans(tare_spans *spans, const tare_plan *plan, const tare_planned *planned,
                               tare_error *err) {
     const tare_tensor *t = planned->becomes;
-    TARE_TRY(tare_spans_init(spans, plan->in, planned->source, t->encoding, err));
-    tare_merge_into(spans, plan->merge);
+    TARE_TRY(tare_spans_init(spans, planned->from, planned->source, t->encoding, err));
+    if (planned->from == plan->in) tare_merge_into(spans, plan->merge);
     if (planned->importance) tare_spans_keep_slices(spans, t->n_rows / tare_importance_slices(t));
     return TARE_OK;
 }
@@ -140,11 +142,11 @@ static tare_status init_spans(tare_spans *spans, const tare_plan *plan, const ta
 static tare_status place_planes(tare_execution *x, tare_error *err) {
     const tare_plan *p = x->plan;
     bool has_any = false;
-    for (size_t i = 0; i < p->catalog.n_tensors; i++)
+    for (size_t i = 0; i < tare_plan_n_stored(p); i++)
         has_any |=
             tare_planned_is_made(&p->tensors[i]) && p->tensors[i].becomes->encoding->n_planes > 1;
     if (!has_any) return TARE_OK;
-    x->planes = tare_alloc(p->options.allocator, p->catalog.n_tensors * sizeof *x->planes);
+    x->planes = tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *x->planes);
     if (!x->planes) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
@@ -184,6 +186,7 @@ static tare_status add_extent(tare_execution *x, const tare_extent *e, tare_erro
         break;
     case TARE_EXTENT_COPY:
         j.kind = JOB_RANGE;
+        j.from = x->plan->in;
         j.in_file = (uint32_t)e->item;
         j.in_offset = e->source_offset;
         break;
@@ -229,7 +232,6 @@ tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool
         tare_free(a, x, sizeof *x);
         return tare_fail(err, TARE_ERR_NOMEM, "lock");
     }
-    x->is_big_endian_in = plan->in->catalog.layout && plan->in->catalog.layout->is_big_endian;
     x->file_tasks = tare_alloc(a, n * sizeof *x->file_tasks);
     x->file_left = tare_alloc(a, n * sizeof *x->file_left);
     tare_status status = TARE_OK;
@@ -250,7 +252,7 @@ void tare_execution_free(tare_execution *x) {
     size_t n = x->plan->files.n_files;
     pthread_mutex_destroy(&x->mutex);
     tare_free(a, x->jobs, x->jobs_capacity * sizeof *x->jobs);
-    if (x->planes) tare_free(a, x->planes, x->plan->catalog.n_tensors * sizeof *x->planes);
+    if (x->planes) tare_free(a, x->planes, tare_plan_n_stored(x->plan) * sizeof *x->planes);
     tare_free(a, x->file_tasks, n * sizeof *x->file_tasks);
     tare_free(a, x->file_left, n * sizeof *x->file_left);
     tare_free(a, x, sizeof *x);
@@ -276,7 +278,7 @@ static tare_status put(tare_execution *x, const piece *p, const void *bytes, tar
 }
 
 static tare_status run_range(tare_execution *x, const piece *p, tare_error *err) {
-    const tare_reader *r = &x->plan->in->files[p->j->in_file].reader;
+    const tare_reader *r = &p->j->from->files[p->j->in_file].reader;
     uint64_t in_offset = p->j->in_offset + p->at;
     if (r->map && !r->owns_map) return put(x, p, r->map + in_offset, err);
     if (r->fd >= 0 && x->sink->copy)
@@ -307,10 +309,11 @@ static void to_output_order(const tare_execution *x, size_t tensor, uint8_t *byt
 }
 
 static tare_status run_plane(tare_execution *x, const piece *p, tare_error *err) {
-    size_t source = x->plan->tensors[p->j->item].source;
+    const tare_planned *planned = &x->plan->tensors[p->j->item];
     uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
     if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
-    TARE_TRY(tare_tensor_read(x->plan->in, source, p->j->plane, p->at, buf, p->size, err));
+    TARE_TRY(
+        tare_tensor_read(planned->from, planned->source, p->j->plane, p->at, buf, p->size, err));
     to_output_order(x, p->j->item, buf, p->size);
     return put(x, p, buf, err);
 }
@@ -345,7 +348,8 @@ static tare_encode_params params_of(const tare_plan *plan, const job *j, const t
                                     uint64_t index) {
     const tare_convert_options *o = &plan->options;
     const tare_planned *planned = &plan->tensors[j->item];
-    const tare_value_bounds *bounds = plan->catalog.bounds ? &plan->catalog.bounds[j->item] : NULL;
+    const bool has_bounds = plan->catalog.bounds && j->item < plan->catalog.n_tensors;
+    const tare_value_bounds *bounds = has_bounds ? &plan->catalog.bounds[j->item] : NULL;
     tare_encode_params params = {.quality = o->quality, .compat = o->compat};
     if (planned->importance)
         params.importance =
@@ -368,7 +372,7 @@ static tare_status watch_span(tare_execution *x, const job *j, const tare_spans 
         tare_count_recoded(&found, spans->to, span->values, rows, span->first);
         add_oddities(x, j->item, &found);
     }
-    if (!x->watch.measure) return TARE_OK;
+    if (!x->watch.measure || j->item >= x->plan->catalog.n_tensors) return TARE_OK;
     return tare_measure_span(x->watch.measure, j->item, spans, index, span, rows, scratch, err);
 }
 
@@ -442,9 +446,9 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
         if (atomic_fetch_sub(&x->file_left[j->file], 1) == 1 && x->sink->file_done)
             status = x->sink->file_done(x->sink->ctx, j->file, err);
     } else if (j->kind == JOB_PLANE || j->kind == JOB_SPANS) {
-        size_t source = x->plan->tensors[j->item].source;
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)source,
-                        x->plan->in->catalog.tensors[source].name);
+        const tare_planned *planned = &x->plan->tensors[j->item];
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source,
+                        planned->from->catalog.tensors[planned->source].name);
     }
     return status;
 }

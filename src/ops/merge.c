@@ -114,6 +114,11 @@ static tare_status add_use(tare_merge *m, const tare_model *in, const tare_adapt
     for (size_t i = 0; i < use->set->n; i++) {
         const tare_adapter *a = &use->set->adapters[i];
         if (!tare_adapter_is_used(use, a)) continue;
+        if (use->target.len && m->n > before) {
+            tare_fail(err, TARE_ERR_ARG,
+                      "a tensor is named for an adapter of several pairs, which name theirs");
+            return tare_adapter_fault(use->set, a, TARE_ERR_ARG, err);
+        }
         tare_status status = add_part(m, in, use, a, report, err);
         if (status != TARE_OK) return tare_adapter_fault(use->set, a, status, err);
     }

@@ -166,6 +166,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_merge_new(&p->merge, p->in, p->options.merges, p->options.n_merges,
                             p->options.report, p->options.allocator, err));
     TARE_TRY(tare_plan_tensors(p, err));
+    TARE_TRY(tare_plan_adapters(p, err));
     TARE_TRY(tare_plan_importance(p, err));
     TARE_TRY(tare_plan_bounds(p, err));
     TARE_TRY(tare_plan_twins(p, err));
@@ -188,6 +189,7 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     TARE_REQUIRE(!opt.keep_split || opt.shard_size == 0, err);
     TARE_REQUIRE(opt.n_overrides == 0 || opt.overrides, err);
     TARE_REQUIRE(opt.n_merges == 0 || opt.merges, err);
+    TARE_REQUIRE(opt.n_adapters == 0 || opt.adapters, err);
     tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&mix, sizeof mix, opt.mix, err));
     tare_limits limits = in->limits;
@@ -205,6 +207,8 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     p->options.n_overrides = 0;
     p->options.merges = NULL;
     p->options.n_merges = 0;
+    p->options.adapters = NULL;
+    p->options.n_adapters = 0;
     if (status == TARE_OK)
         *out = p;
     else

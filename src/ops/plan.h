@@ -15,7 +15,8 @@
 /* What becomes of one tensor. The catalog of the plan holds it as it will be stored; `becomes` is
  * what it means: another name, shape or encoding where it is carried under a stand-in. */
 typedef struct tare_planned {
-    size_t source; /* index in the source model */
+    const tare_model *from; /* the input, or the model of an adapter's factors */
+    size_t source;          /* index among its tensors */
     tare_tensor_action action;
     bool is_carried; /* stored under a stand-in: goes on record */
     uint32_t file;   /* of the output */
@@ -43,6 +44,11 @@ struct tare_plan {
     tare_merge *merge; /* adapters that are added to tensors; NULL: none */
 };
 
+/* Planned tensors, factors of adapters included. */
+static inline size_t tare_plan_n_stored(const tare_plan *p) {
+    return p->catalog.n_tensors + 2 * p->catalog.n_adapters;
+}
+
 /* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds
  * what is lost or left alone to the report; fails with UNSUPPORTED where that is an error. */
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);
@@ -54,6 +60,9 @@ tare_status tare_plan_importance(tare_plan *plan, tare_error *err);
  * ERR_ARG: what llama.cpp refuses, too. */
 tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tare_plan *plan,
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err);
+/* Adds the adapters that are stored beside the tensors: plan->catalog.adapters and their factors,
+ * which follow the tensors. */
+tare_status tare_plan_adapters(tare_plan *plan, tare_error *err);
 /* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
 /* Fills catalog.bounds where the format or an encoding asks for them. */

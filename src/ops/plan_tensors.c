@@ -318,7 +318,7 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
     const tare_tensor *t = source_tensor(d, i);
     const tare_encoding *to = d->wanted[i], *stand_in;
     bool is_repacked;
-    *planned = (tare_planned){.source = i, .becomes = t};
+    *planned = (tare_planned){.from = p->in, .source = i, .becomes = t};
     TARE_TRY(choose_repacked(&is_repacked, d, i, &to, err));
     if (is_repacked) planned->action = TARE_ACTION_REPACK;
     stand_in = to;
@@ -427,6 +427,7 @@ static void keep_all(tare_plan *p) {
         const tare_tensor *t = &p->in->catalog.tensors[i], *stored = tare_model_stored(p->in, i);
         p->catalog.tensors[i] = *stored;
         p->tensors[i] = (tare_planned){
+            .from = p->in,
             .source = i,
             .action = stored == t ? TARE_ACTION_COPY : TARE_ACTION_CARRY,
             .is_carried = stored != t,

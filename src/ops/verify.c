@@ -12,6 +12,7 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "model/adapter_set.h"
 #include "ops/item_walk.h"
 #include "ops/probe.h"
 
@@ -20,6 +21,7 @@ typedef struct verify_walk {
     tare_report *report;
     const tare_filler *fillers;
     size_t n_fillers;
+    bool is_of_factors; /* the model is that of a package's adapters, two tensors each */
 } verify_walk;
 
 /* Items are the tensors and then the fillers. */
@@ -61,8 +63,8 @@ static void report_oddities(const verify_walk *w, size_t tensor, uint32_t plane,
         if (sum->n[kind] == 0) continue;
         tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, oddity_texts[kind].code);
         f.level = oddity_texts[kind].level;
-        f.item_kind = TARE_ITEM_TENSOR;
-        f.item = (int64_t)tensor;
+        f.item_kind = w->is_of_factors ? TARE_ITEM_ADAPTER : TARE_ITEM_TENSOR;
+        f.item = (int64_t)(w->is_of_factors ? tensor / 2 : tensor);
         f.item_name = t->name;
         f.offset = t->planes[plane].offset + sum->first[kind];
         f.file = file_name(w, t->planes[plane].file);
@@ -186,12 +188,10 @@ static tare_status hand_over(tare_report *to, const tare_report *from, const tar
     return TARE_OK;
 }
 
-tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
-                             tare_error *err) {
-    TARE_REQUIRE(model, err);
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    verify_walk w = {.model = model, .report = tare_report_new()};
+static tare_status verify_model(const tare_model *model, bool is_of_factors,
+                                const tare_run_options *options, tare_error *err) {
+    const tare_run_options o = *options;
+    verify_walk w = {.model = model, .report = tare_report_new(), .is_of_factors = is_of_factors};
     if (!w.report) return tare_fail(err, TARE_ERR_NOMEM, "findings");
     if (model->catalog.layout) {
         w.fillers = model->catalog.layout->fillers;
@@ -213,4 +213,13 @@ tare_status tare_verify_data(const tare_model *model, const tare_run_options *op
     }
     tare_report_free(w.report);
     return s;
+}
+
+tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
+                             tare_error *err) {
+    TARE_REQUIRE(model, err);
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(verify_model(model, false, &o, err));
+    return model->adapters ? verify_model(model->adapters->factors, true, &o, err) : TARE_OK;
 }

@@ -10,7 +10,7 @@ NAME.expect, which test_corpus.c reads. An expectation is a list of lines:
     file NAME                     the file in which the offset lies, where it is not the opened one
     status CORRUPT                how opening ends (a name of TARE_STATUS_LIST without ERR_)
     offset 24                     the byte that is named; "none": no byte
-    item tensor 1                 the tensor, key or resource that is named; "item none"
+    item tensor 1                 the tensor, key, resource or adapter that is named; "item none"
     what some words               a part of the text that is named, in any case
     finding error CODE OFFSET ITEM    one finding of level warning or error, after opening
     deep error CODE ITEM          one finding of tare_verify_data

@@ -8,8 +8,8 @@
 #include <string.h>
 
 const char *expect_item_text(tare_item_kind kind) {
-    static const char *const text[] = {"none", "tensor", "key", "resource"};
-    return (unsigned)kind < 4 ? text[kind] : "unknown";
+    static const char *const text[] = {"none", "tensor", "key", "resource", "adapter"};
+    return (unsigned)kind < 5 ? text[kind] : "unknown";
 }
 
 const char *expect_level_text(tare_level level) {
@@ -35,10 +35,10 @@ static bool parse_item(const char *words, expect_item *out) {
     *out = (expect_item){TARE_ITEM_NONE, -1};
     if (strcmp(words, "none") == 0) return true;
     if (sscanf(words, "%15s %" SCNd64, kind, &out->index) != 2) return false;
-    while (out->kind <= TARE_ITEM_RESOURCE && strcmp(expect_item_text(out->kind), kind) != 0) {
+    while (out->kind <= TARE_ITEM_ADAPTER && strcmp(expect_item_text(out->kind), kind) != 0) {
         out->kind++;
     }
-    return out->kind <= TARE_ITEM_RESOURCE;
+    return out->kind <= TARE_ITEM_ADAPTER;
 }
 
 /* "error CODE OFFSET ITEM", without OFFSET for what reading the data finds. */

@@ -84,9 +84,6 @@ text = manifest(tensors="[7]")
 no("tensor-number", "an entry that is a number", text, "CORRUPT", "7]", "object", "tensor 0")
 text = manifest(adapters="{}")
 no("adapters-object", "adapters that are an object", text, "CORRUPT", "{}", "adapters")
-text = manifest(adapters='[{"name":"x"}]')
-no("adapters", "adapters are told, not dropped", text, "UNSUPPORTED", '[{"name":"x"', "adapters")
-
 # ---- entries
 for field in FIELDS:
     text = manifest(entry(**{field: None}))
@@ -137,6 +134,86 @@ no("link-leaves", "a link that leaves the directory", text, "CORRUPT", '"l.bin"'
 text = manifest(*(entry(name='"%s"' % n, rows="0") for n in "abc"), entry(name='"d"', offset_scales="7"))
 no("fourth-entry", "the fault of an entry is told by its number", text, "TRUNCATED",
    text.at['3#"offset_scales":'] + 16, "tensors[3].offset_scales: beyond", "tensor 3")
+
+# ---- adapters
+FACTOR_A = {"dtype": '"int8_rowwise"', "rows": "2", "cols": "1", "block": "64", "scale_dtype": '"fp16"',
+            "layout": '"rowmajor_blocked"', "data_file": '"f.bin"', "offset_data": "0", "offset_scales": "2"}
+FACTOR_B = {**FACTOR_A, "rows": "1", "cols": "3", "offset_data": "6", "offset_scales": "9"}
+FACTORS = bytes([1, 2, 0, 0x3c, 0, 0x3c, 3, 4, 5, 0, 0x3c])
+
+
+def text_of(fields):
+    return "{%s}" % ",".join('"%s":%s' % f for f in fields.items() if f[1] is not None)
+
+
+def adapter(a=None, b=None, **changes):
+    fields = {"name": '"x"', "rank": "1", "A": text_of({**FACTOR_A, **(a or {})}),
+              "B": text_of({**FACTOR_B, **(b or {})}), **changes}
+    return text_of(fields)
+
+
+def adapters(*entries):
+    return manifest(adapters="[%s]" % ",".join(entries or (adapter(),)))
+
+
+def no_adapter(name, note, text, status, at, what, item="adapter 0"):
+    no("adapter-" + name, note, text, status, at, what, item, files={"f.bin": FACTORS})
+
+
+def adapter_field(field, name, value, status="CORRUPT", what=None, part=None):
+    changes = {part.lower(): {field: value}} if part else {field: value}
+    text = adapters(adapter(**changes))
+    begin = text.content.decode().rindex('"%s":%s' % (field, value)) + len(field) + 3
+    path = "adapters[0].%s%s: " % (part + "." if part else "", field)
+    no_adapter("%s-%s" % (((part or "") + field).lower().replace("_", "-"), name), "a field that is not as it must be",
+               text, status, begin, what or path)
+
+
+for name, text in (("plain", adapters()), ("scaled", adapters(adapter(scale="-2.5e-1", x='{"y":1}'))),
+                   ("int4", adapters(adapter(a={"dtype": '"int4_rowwise"'})))):
+    yes("adapter-" + name, "an adapter", text, files={"f.bin": FACTORS},
+        has={"tensors": 1, "adapters": 1})
+yes("adapter-nan-scale", "a factor's scale that is no number", adapters(), files={"f.bin": FACTORS[:4] + b"\1\x7e" + FACTORS[6:]},
+    deep=(("error", "data.scale", "adapter 0"),))
+for field in ("name", "rank", "A", "B"):
+    text = adapters(adapter(**{field: None}))
+    no_adapter(field.lower() + "-missing", "a field that must be there", text, "CORRUPT",
+               text.content.decode().index('"adapters":[') + 12, "adapters[0].%s: missing" % field)
+for field in FACTOR_A:
+    text = adapters(adapter(b={field: None}))
+    no_adapter("b-%s-missing" % field.replace("_", "-"), "a field that a factor must have", text, "CORRUPT",
+               text.content.decode().index('"B":') + 4, "adapters[0].B.%s: missing" % field)
+adapter_field("name", "number", "7")
+adapter_field("name", "empty", '""')
+adapter_field("rank", "zero", "0")
+adapter_field("rank", "fraction", "1.5")
+adapter_field("rank", "negative", "-1")
+adapter_field("rank", "text", '"1"')
+adapter_field("scale", "text", '"1"')
+adapter_field("scale", "huge", "1e999")
+adapter_field("cols", "other", "2", part="A", what="adapters[0].A.cols: expected the adapter's rank")
+adapter_field("rows", "negative", "-2", part="A")
+adapter_field("dtype", "other", '"fp16"', "UNSUPPORTED", part="B")
+adapter_field("data_file", "parent", '"../f.bin"', part="B")
+adapter_field("offset_data", "behind", "9", "TRUNCATED", part="B")
+adapter_field("offset_data", "overlap", "5", part="B", what="overlaps")
+text = adapters(adapter(rank="2", a={"cols": "2", "rows": "1"}))
+no_adapter("rank-of-b", "B of another rank than A", text, "CORRUPT",
+           text.content.decode().rindex('"rows":') + 7, "adapters[0].B.rows: expected the adapter's rank")
+text = adapters("7")
+no_adapter("number", "an adapter that is a number", text, "CORRUPT", text.content.decode().index("[7]") + 1, "object")
+text = adapters(adapter(A="[]"))
+no_adapter("a-list", "a factor that is a list", text, "CORRUPT", text.content.decode().index('"A":') + 4, "adapters[0].A")
+text = adapters(adapter(), adapter(a={"rows": "0"}, b={"rows": "1", "cols": "0"}))
+no_adapter("empty-factor", "a factor without elements", text, "CORRUPT",
+           text.content.decode().rindex(',{"name":"x"') + 1, "adapters[1]: a factor without elements", "adapter 1")
+text = adapters(adapter(), adapter(a={"data_file": '"g.bin"'}, b={"data_file": '"g.bin"'}))
+no("adapter-name-twice", "two adapters of one name", text, "CORRUPT",
+   text.content.decode().rindex(',{"name":"x"') + 1, "adapters[1].name: duplicate", "adapter 1",
+   files={"f.bin": FACTORS, "g.bin": FACTORS})
+text = manifest(adapters="[%s]" % adapter(b={"data_file": '"w.bin"', "offset_data": "1", "offset_scales": "4"}))
+no_adapter("over-base", "a factor among the codes of the base", text, "CORRUPT",
+           text.content.decode().rindex('"offset_data":') + 14, "adapters[0].B.offset_data: overlaps")
 
 # ---- our own entry
 OTHER = {"name": "i", "dtype": "i64", "data_file": "t.bin", "offset_data": 0, "shape": [2]}

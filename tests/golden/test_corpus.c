@@ -166,15 +166,11 @@ static void field_value(char *buf, size_t size, const tare_model *m, const char 
         const char *name;
         uint64_t value;
     } numbers[] = {
-        {"version", s.version},
-        {"alignment", s.alignment},
-        {"tensors", s.n_tensors},
-        {"keys", s.n_metadata},
-        {"resources", s.n_resources},
-        {"files", s.n_files},
-        {"big-endian", s.is_big_endian},
-        {"truncated", s.is_truncated},
-        {"dims", t != NULL ? t->n_dims : 0},
+        {"version", s.version},        {"alignment", s.alignment},
+        {"tensors", s.n_tensors},      {"adapters", tare_adapters_count(tare_model_adapters(m))},
+        {"keys", s.n_metadata},        {"resources", s.n_resources},
+        {"files", s.n_files},          {"big-endian", s.is_big_endian},
+        {"truncated", s.is_truncated}, {"dims", t != NULL ? t->n_dims : 0},
     };
     snprintf(buf, size, "?");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -9,12 +9,14 @@ number of threads, and for every format of output the same."""
 import json
 import math
 import os
+import shutil
 import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import infq_package  # noqa: E402
 from infq_agrees import Run, flat, raw_f32, read_safetensors, safetensors  # noqa: E402
-from infq_codes import f32  # noqa: E402
+from infq_codes import f16, f32, quantize_row  # noqa: E402
 
 HEAD = "base_model.model."
 
@@ -80,6 +82,11 @@ BASE = {"model.layers.0.self_attn.q_proj.weight": SOME.matrix(37, 131),
         "h.0.attn.c_attn.weight": SOME.matrix(24, 40),
         "model.layers.2.mlp.down_proj.weight": SOME.matrix(380, 351),
         "model.norm.weight": SOME.matrix(1, 33)}
+
+
+def dequantized(row, top):
+    codes, scale = quantize_row(row, top)
+    return [f32(f16(scale) * code) for code in codes]
 
 
 def pair(rows, cols, rank):
@@ -179,6 +186,116 @@ def check_pairs(run):
     assert after[name][2] == struct.pack("<%de" % (70 * 64), *flat(merged(w, a, b, 1)))
 
 
+def move_to_adapters(folder, entries):
+    """Makes adapters of tensors of a package: name -> (rank, A, B, more fields)."""
+    path = os.path.join(folder, "manifest.json")
+    with open(path, encoding="utf-8") as f:
+        manifest = json.load(f)
+    by_name = {t["name"]: t for t in manifest["tensors"]}
+    for name, (rank, a, b, more) in entries.items():
+        left, right = by_name.pop(a), by_name.pop(b)
+        if more.pop("is_nameless", False):
+            del left["name"], right["name"]
+        manifest["adapters"].append({"name": name, "rank": rank, "A": left, "B": right, **more})
+    manifest["tensors"] = list(by_name.values())
+    write(path, json.dumps(manifest).encode())
+
+
+def read_package(run, name):
+    """The adapters of a package by the independent reader, which sees their factors as tensors."""
+    copy = run.path("copy of " + name)
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(run.path(name), copy)
+    with open(copy + "/manifest.json", encoding="utf-8") as f:
+        manifest = json.load(f)
+    adapters = manifest["adapters"]
+    manifest["adapters"] = []
+    for i, entry in enumerate(adapters):
+        for factor in "AB":
+            assert entry[factor]["name"] == entry["name"] + "." + factor
+            manifest["tensors"].append({**entry[factor], "name": "%d%s" % (i, factor)})
+    write(copy + "/manifest.json", json.dumps(manifest).encode())
+    _, tensors = infq_package.read(copy)
+    out = {}
+    for i, entry in enumerate(adapters):
+        factors = []
+        for factor, rows in (("A", entry["A"]["rows"]), ("B", entry["B"]["rows"])):
+            values = tensors["%d%s" % (i, factor)][4]
+            n = len(values) // rows
+            factors.append([values[k:k + n] for k in range(0, len(values), n)])
+        assert entry["rank"] == len(factors[1])
+        out[entry["name"]] = (*factors, entry["scale"], entry)
+    return out
+
+
+def check_written(run):
+    """Adapters that are stored are those that the independent reader finds; they merge as they are
+    stored, and leave the package as PEFT directories and files."""
+    write_peft(run.path("stored"), [
+        tensor(HEAD + "model.layers.0.self_attn.q_proj.lora_A.weight", SOME.matrix(4, 131)),
+        tensor(HEAD + "model.layers.0.self_attn.q_proj.lora_B.weight", SOME.matrix(37, 4)),
+        tensor(HEAD + "model.layers.1.mlp.up_proj.lora_A.weight", SOME.matrix(3, 64)),
+        tensor(HEAD + "model.layers.1.mlp.up_proj.lora_B.weight", SOME.matrix(70, 3))],
+        lora_alpha=1, rank_pattern={"up_proj": 3})
+    write(run.path("norm.safetensors"), safetensors(
+        [tensor("a", SOME.matrix(1, 1)), tensor("b", SOME.matrix(1, 33))]))
+    run.convert("base.safetensors", "pkg.infq", "--adapter", "sql=" + run.path("stored"), "--adapter",
+                "model.norm=" + run.path("norm.safetensors"), "--verify")
+    run.must("verify", "--strict", "--deep", run.path("pkg.infq"))
+    found = read_package(run, "pkg.infq")
+    assert [(n, v[2]) for n, v in found.items()] == [
+        ("sql.model.layers.0.self_attn.q_proj", 0.25), ("sql.model.layers.1.mlp.up_proj", 1 / 3),
+        ("model.norm", 1)], found.keys()
+    told = json.loads(run.must("info", "--json", run.path("pkg.infq")))["adapters"]
+    assert [(a["name"], a["rank"], a["rows"], a["cols"]) for a in told] == [
+        ("sql.model.layers.0.self_attn.q_proj", 4, 37, 131), ("sql.model.layers.1.mlp.up_proj", 3, 70, 64),
+        ("model.norm", 1, 1, 33)], told
+    run.convert("pkg.infq", "again.infq")
+    for name in ("manifest.json", "adapters.bin", "weights.bin"):
+        with open(run.path("pkg.infq/" + name), "rb") as a, open(run.path("again.infq/" + name), "rb") as b:
+            assert a.read() == b.read(), name
+    expected = dict(BASE)
+    for name, (a, b, scale, _) in found.items():
+        target = name.removeprefix("sql.") + ".weight"
+        expected[target] = merged(BASE[target], a, b, scale)
+    check_result(run, expected, "--apply-adapter", run.path("pkg.infq"))
+    run.must("extract", run.path("pkg.infq"), "sql", "--adapter", "-o", run.path("peft"), "--force")
+    run.must("extract", run.path("pkg.infq"), "model.norm", "--adapter", "-o", run.path("norm.out.safetensors"))
+    check_result(run, expected, "--apply-adapter", run.path("peft"), "--apply-adapter",
+                 "model.norm=" + run.path("norm.out.safetensors"))
+    # One of them merged into the package's own base is not stored any more; the rest stays.
+    run.convert("pkg.infq", "less.infq", "--apply-adapter", "sql")
+    assert list(read_package(run, "less.infq")) == ["model.norm"]
+    code, _, text = run.call("convert", run.path("pkg.infq"), run.path("lost.gguf"))
+    assert code == 0 and "left behind" in text, text
+    code, _, text = run.call("convert", run.path("pkg.infq"), run.path("no.infq2"), "--to", "hf", "--strict",
+                             "--tensor-type", ".=f32")
+    assert code == 5 and "left behind" in text and not os.path.exists(run.path("no.infq2")), text
+
+
+def check_foreign(run):
+    """Packages of other programs: factors without names, with scales apart, fields nobody knows."""
+    q = "model.layers.0.self_attn.q_proj"
+    for folder, apart in (("theirs", False), ("apart", True)):
+        a, b = pair(37, 131, 5)
+        infq_package.write(run.path(folder), {
+            **{n: ("int8_rowwise", m) for n, m in BASE.items()}, "fa": ("int8_rowwise", a),
+            "fb": ("int4_rowwise", b)}, apart, adapters=[])
+        move_to_adapters(run.path(folder), {"adapter." + q: (5, "fa", "fb", {
+            "is_nameless": apart, "scale": -0.75, "by": {"who": [1, None]}})})
+        run.convert(folder, "ours.infq")
+        left, right, scale, entry = read_package(run, "ours.infq")["adapter." + q]
+        assert scale == -0.75 and entry["by"] == {"who": [1, None]}
+        assert entry["A"]["note \"x\""] == {"kept": [1, 2.5, None]} and entry["B"]["dtype"] == "int4_rowwise"
+        assert left == [dequantized(row, 127) for row in a] and right == [dequantized(row, 7) for row in b]
+        expected = {q + ".weight": merged(BASE[q + ".weight"], left, right, scale * 2)}
+        check_result(run, expected, "--apply-adapter", run.path(folder) + ":2")
+        run.convert(folder, "float.safetensors", "--apply-adapter", "adapter", "--tensor-type", ".=f32")
+        base = [dequantized(row, 127) for row in BASE[q + ".weight"]]
+        _, found = read_safetensors(run.path("float.safetensors"))
+        assert found[q + ".weight"][2] == raw_f32(flat(merged(base, left, right, scale)))
+
+
 def refused(run, code, words, *options):
     out = run.path("refused.safetensors")
     found, _, text = run.call("convert", run.path("base.safetensors"), out, *options)
@@ -222,5 +339,5 @@ def check_refused(run):
 if __name__ == "__main__":
     it = Run(*sys.argv[1:])
     write(it.path("base.safetensors"), safetensors([tensor(n, m) for n, m in BASE.items()]))
-    for check in (check_peft, check_transposed, check_pairs, check_refused):
+    for check in (check_peft, check_transposed, check_pairs, check_written, check_foreign, check_refused):
         check(it)
