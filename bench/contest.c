@@ -10,8 +10,6 @@
 #include <strings.h>
 #include <time.h>
 
-enum { GGML_TYPES = 43 }; /* numbers that ggml gives to types */
-
 void bench_die(const char *what) {
     fprintf(stderr, "bench: %s\n", what);
     exit(1);

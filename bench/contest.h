@@ -7,19 +7,11 @@
 
 #include <tare/tare.h>
 
-/* What ggml's header declares, as far as it is used here. */
-struct ggml_type_traits {
-    const char *type_name;
-    int64_t block, block_interleave;
-    size_t block_bytes;
-    bool is_quantized;
-    void (*to_float)(const void *src, float *dst, int64_t n);
-};
+#include "judge/ggml_library.h"
 
 typedef struct bench_ggml {
-    const struct ggml_type_traits *(*traits)(int type); /* NULL: no library was named */
-    size_t (*quantize)(int type, const float *src, void *dst, int64_t start, int64_t n_rows,
-                       int64_t cols, const float *importance);
+    ggml_traits_fn traits; /* NULL: no library was named */
+    ggml_quantize_fn quantize;
 } bench_ggml;
 
 _Noreturn void bench_die(const char *what);

@@ -3,7 +3,7 @@
  * The tools of the better encoders: they look for the scales of least (weighted) squared error
  * among those that a format can store, codes chosen anew for every scale that is tried. A format is
  * described by parts (numbers under one scale, with whatever codes they have) and by how scales are
- * stored. Scalar and in one fixed order: the result is the same on every machine.
+ * stored. All in one fixed order: the result is the same on every machine.
  *
  * Least squares: with codes q fixed, sum w (x - s q)^2 is a parabola in s. A fit tells where on it
  * the scale stands, so that the lowest point of the parabola costs no further pass. */

@@ -22,27 +22,17 @@
 
 #include <tare/tare.h>
 
+#include "judge/ggml_library.h"
+
 #define CHUNK      ((uint64_t)1 << 18) /* elements compared at a time */
-#define GGML_TYPES 43                  /* numbers that ggml gives to types */
 #define N_LEVELS   3
 #define MOST_SHOWN 6 /* differing blocks of one type that -v prints */
 
 /* ---- ggml ------------------------------------------------------------------------------------ */
 
-/* What ggml's header declares, as far as it is called here. */
-struct ggml_type_traits {
-    const char *type_name;
-    int64_t block, block_interleave;
-    size_t block_bytes;
-    bool is_quantized;
-    void (*to_float)(const void *src, float *dst, int64_t n);
-    void (*from_float)(const float *src, void *dst, int64_t n);
-};
-
 static struct {
-    const struct ggml_type_traits *(*traits)(int type);
-    size_t (*quantize)(int type, const float *src, void *dst, int64_t start, int64_t n_rows,
-                       int64_t cols, const float *importance);
+    ggml_traits_fn traits;
+    ggml_quantize_fn quantize;
     void (*init)(int type);
     bool (*needs_importance)(int type);
 } ggml;
