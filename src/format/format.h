@@ -39,6 +39,7 @@ typedef struct tare_format {
     uint32_t version;      /* that is written; 0: the format has none */
     const tare_holding *holding;
     bool numbers_types; /* an unknown type has a number, which says something in this format only */
+    bool is_llama_cpp;  /* its reader: keys about quantization are written, what it lacks is told */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
     bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */

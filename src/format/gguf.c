@@ -35,6 +35,7 @@ const tare_format tare_format_gguf = {
     .version = 3,
     .holding = &holding,
     .numbers_types = true,
+    .is_llama_cpp = true,
     .probe = probe,
     .open = tare_gguf_open,
     .plan = tare_gguf_plan,

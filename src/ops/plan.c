@@ -79,7 +79,7 @@ static void report_version(const tare_plan *p) {
 
 /* GGUF made of something else holds the numbers of the model, but not what llama.cpp needs. */
 static void report_not_llama_cpp(const tare_plan *p) {
-    if (p->format != &tare_format_gguf || p->catalog.layout || p->catalog.n_tensors == 0) return;
+    if (!p->format->is_llama_cpp || p->catalog.layout || p->catalog.n_tensors == 0) return;
     if (tare_catalog_get_str(&p->in->catalog, "general.architecture").len > 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.not-llama-cpp");
     tare_report_addf(p->options.report, &f,
