@@ -7,39 +7,19 @@ A safetensors file becomes a package whose codes and scales are those of exact a
 packages written in Python, with scales beside codes or in a file of their own and with fields that
 nobody knows, decode to the same numbers; tensors that are no floats, shapes, metadata and side
 files come back."""
-import json
 import os
 import shutil
 import struct
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "support")]
 import infq_package  # noqa: E402
 from infq_codes import f16, f32, pack, quantize_row, sample  # noqa: E402
+from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
 SIDE = {"config.json": b'{"model_type": "qwen3"}\n', "empty.txt": b"", "LICENSE": b"\xff\0 bytes"}
-
-
-def safetensors(tensors, metadata=None):
-    header, data = {"__metadata__": metadata} if metadata else {}, b""
-    for name, dtype, shape, raw in tensors:
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
-
-
-def read_safetensors(path):
-    with open(path, "rb") as f:
-        raw = f.read()
-    size, = struct.unpack_from("<Q", raw)
-    header, out = json.loads(raw[8:8 + size]), {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            out[name] = (entry["dtype"], entry["shape"], raw[8 + size + begin:8 + size + end])
-    return header.get("__metadata__"), out
 
 
 def flat(rows):

@@ -3,13 +3,17 @@
 encoding name, a NUL, rank and dimensions outermost first, then the bytes; lines as sha256sum
 writes them, sorted by name bytes."""
 import hashlib
-import json
+import os
 import shutil
 import struct
 import subprocess
+import sys
 import unittest
 
 from command import TareTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+from safetensors_file import safetensors  # noqa: E402
 
 TENSORS = (("b.weight", "F32", [2, 3], bytes(range(24))), ("a", "BF16", [5], bytes(range(10))),
            ("scalar", "F64", [], bytes(range(8))), ("none", "I32", [0, 7], b""),
@@ -17,16 +21,6 @@ TENSORS = (("b.weight", "F32", [2, 3], bytes(range(24))), ("a", "BF16", [5], byt
            ("ab", "BOOL", [1, 1], b"\1"))
 AWKWARD = (("line\nbreak", "U8", [1], b"\1"), ("back\\slash", "U8", [1], b"\2"),
            ("return\r", "U8", [1], b"\3"), ("\u00e9", "U8", [1], b"\4"))
-
-
-def safetensors(tensors):
-    header, data = {}, b""
-    for name, dtype, shape, raw in tensors:
-        header[name] = {"dtype": dtype, "shape": shape,
-                        "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
 
 
 def preimage(dtype, shape, raw):

@@ -6,7 +6,6 @@ A Hugging Face directory with odd columns, side files and tied embeddings goes i
 number format. The reader must find every rule kept, the same side files, and in each tensor the
 numbers that the library decodes (as F32 in safetensors). The directory comes back with the same
 bytes in every tensor and file."""
-import json
 import os
 import random
 import shutil
@@ -14,8 +13,10 @@ import struct
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "support")]
 from mcf_reader import File  # noqa: E402
+from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
 TYPES = ("q8", "q4", "k6", "k4", "k3", "k2", "mcf_int8", "mcf_int4", "mcf_int8_zero",
          "mcf_int4_zero")
@@ -26,27 +27,6 @@ SIDE = {"config.json": b'{"model_type": "qwen3", "vocab_size": 37, "hidden_size"
         "tokenizer_config.json": b'{"b":2}', "merges.txt": b"a b\nc d\n",
         "chat_template.jinja": b"{{ x }}", "LICENSE": b"\xff\0 any bytes", "empty.txt": b"",
         "mcf-section-00000004-00000001": b"a file, not a section"}
-
-
-def safetensors(tensors):
-    header, data = {}, b""
-    for name, dtype, shape, raw in tensors:
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
-
-
-def read_safetensors(path):
-    with open(path, "rb") as f:
-        raw = f.read()
-    size, = struct.unpack_from("<Q", raw)
-    header, out = json.loads(raw[8:8 + size]), {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            out[name] = (entry["dtype"], entry["shape"], raw[8 + size + begin:8 + size + end])
-    return out
 
 
 def floats(rng, n):
@@ -86,7 +66,7 @@ class Run:
         return os.path.join(self.folder, name)
 
     def convert(self, a, b, *options):
-        done = subprocess.run([self.tare, "convert", self.path(a), self.path(b), "--quiet",
+        done = subprocess.run([self.tare, "convert", self.path(a), self.path(b), "--quiet", "--no-sync",
                                "--force", *options], stderr=subprocess.PIPE, check=False)
         return done.returncode, done.stderr.decode()
 
@@ -103,7 +83,7 @@ class Run:
 def check_values(run, name, *options):
     """What the reader makes of each tensor is what the library decodes."""
     run.must_convert(name, "decoded.safetensors", *(options or ("--tensor-type", "weight=f32")))
-    decoded = read_safetensors(run.path("decoded.safetensors"))
+    _, decoded = read_safetensors(run.path("decoded.safetensors"))
     mine = run.read(name)
     assert len(mine.tensors) == len(decoded)
     for t in mine.tensors:
