@@ -195,8 +195,8 @@ static void push(rewriter *w, tare_str key, size_t at) {
  * counts. Their values are all that was written from `at` on. */
 static bool close_object(rewriter *w, size_t first, size_t at) {
     if (w->members.failed || w->out->failed) return no_memory(w);
-    member *m = (member *)(void *)(w->members.data + first);
-    size_t n = (w->members.size - first) / sizeof *m, n_put = 0;
+    size_t n = (w->members.size - first) / sizeof(member), n_put = 0;
+    member *m = n ? (member *)(void *)(w->members.data + first) : NULL;
     if (n) qsort(m, n, sizeof *m, by_key);
     w->sorted.size = 0;
     for (size_t i = 0; i < n; i++) {

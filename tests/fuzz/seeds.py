@@ -36,6 +36,11 @@ CARRIED = (
     '{"version":1,"tensors":[{"stored":"c","name":"c","type":"f4","shape":[2,1,1,1,8,8]},'
     '{"stored":"a","name":"a","type":"c64","shape":[8]}]}')
 
+TEMPLATED = (
+    b'{"b": [1, 2.50, 1e21, 1e-7, -0, 12345678901234567890], "a": {"z": null, "y": true, "z": "<"}}',
+    b'{"chat_template": " \\n", "\\u00e9": "\\ud83d\\ude00 \\ud800 \xff \xe2\x80\xa8"}\x1e {{ a }}\xff\n',
+    b'\x1e{{ a }}', b'{ }\x1e \xe3\x80\x80', b'null', b'[1]\x1ex')
+
 
 def archive(case, opened):
     """The files of a case in the form of fuzz_read_index.c; None where it has folders."""
@@ -105,6 +110,8 @@ def main():
             write(folder, target, case.name, content)
     for i, name in enumerate(NAMES):
         write(folder, "gguf_name", "name-%d" % i, name.encode())
+    for i, text in enumerate(TEMPLATED):
+        write(folder, "go_json", "config-%d" % i, text)
     for kind, texts in ((b"\0", CARRIED), (b"\1", METADATA)):
         for i, text in enumerate(texts):
             write(folder, "carry", "text-%d-%d" % (kind[0], i), kind + text.encode())
