@@ -66,6 +66,7 @@ enum {
     CLI_TAKES_OUTPUT = 1 << 3, /* --force --no-sync */
     CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
     CLI_TAKES_WORK = 1 << 5,   /* --threads --cpu --quiet */
+    CLI_TAKES_BASE = 1 << 6,   /* --base */
 };
 
 typedef struct cli_example {
@@ -107,6 +108,8 @@ typedef struct cli_common {
     bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
     uint64_t threads;
     const char *cpu;
+    cli_list base;
+    bool reads_no_data; /* set by a command: models it opens need no base */
 } cli_common;
 
 extern cli_common cli;
@@ -242,6 +245,15 @@ int cli_finish(int code);
 /* Opens a model; "-" is standard input. Returns 0 or, after saying why, an exit code. The report
  * may be NULL. */
 int cli_open(tare_model **out, const char *path, tare_report *report);
+/* Where standard input is to be read. */
+tare_status cli_stdin(tare_source *source, tare_error *err);
+/* The models that --base names, open; they are nobody's to free. */
+tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
+void cli_bases_free(void);
+/* Gives an open model those that it was packed against. */
+tare_status cli_use_bases(tare_model *model, tare_error *err);
+/* Puts what was reported of a missing base into the error. */
+void cli_name_base(tare_error *err, const tare_report *report);
 /* The same without a word about failures. */
 tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
                              tare_error *err);

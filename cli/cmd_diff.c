@@ -260,7 +260,7 @@ const cli_command cmd_diff = {
                   "is every tensor within 1 % of the original?"},
                  {"tare diff --brief a.gguf b.gguf && echo same", "in a script"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
     .max_args = 2,

@@ -246,6 +246,7 @@ static int run(int argc, const char **argv) {
     }
     if (args.sort && !args.is_metadata) args.is_tensors = true;
     if (args.filter && !args.is_metadata) args.is_tensors = true;
+    cli.reads_no_data = true;
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);
@@ -275,7 +276,7 @@ const cli_command cmd_info = {
                   "one metadata value, whole"},
                  {"tare info --json -t model.gguf | jq '.tensors[].name'", "for scripts"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,

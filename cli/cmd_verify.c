@@ -146,6 +146,7 @@ static int check_manifests(int n_models) {
 static int run(int argc, const char **argv) {
     int worst = check_manifests(argc);
     if (worst != CLI_YES) return worst;
+    cli.reads_no_data = !args.is_deep && !args.manifest && !args.write_manifest;
     struct json_t *list = cli.json && argc > 1 ? cli_json_array() : NULL;
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
         struct json_t *document = NULL;
@@ -178,8 +179,8 @@ const cli_command cmd_verify = {
                  {"tare verify --manifest model.sha256 copy.safetensors",
                   "does another file hold the same tensors?"}},
     .options = options,
-    .takes =
-        CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT | CLI_TAKES_OUTPUT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT |
+             CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = -1,

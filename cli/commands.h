@@ -11,6 +11,7 @@ extern const cli_command cmd_verify;
 extern const cli_command cmd_convert;
 extern const cli_command cmd_quantize;
 extern const cli_command cmd_pack;
+extern const cli_command cmd_unpack;
 extern const cli_command cmd_diff;
 extern const cli_command cmd_extract;
 extern const cli_command cmd_synth;

@@ -92,6 +92,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     }
     code = cli_apply_cpu(command) ? command->run(n_args, args) : CLI_UNSUPPORTED;
 out:
+    cli_bases_free();
     free(args);
     return code;
 }

@@ -82,7 +82,7 @@ static tare_status spool_stdin(int *fd, tare_error *err) {
     return status;
 }
 
-static tare_status stdin_source(tare_source *source, tare_error *err) {
+tare_status cli_stdin(tare_source *source, tare_error *err) {
     struct stat st;
     if (isatty(STDIN_FILENO)) return fail(err, TARE_ERR_ARG, 0, "is a terminal, not a model");
     if (fstat(STDIN_FILENO, &st) != 0) return fail(err, TARE_ERR_IO, errno, "cannot read");
@@ -97,10 +97,16 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
     options.report = report;
     options.one_shard = cli.one_shard;
     *out = NULL;
-    if (strcmp(path, "-") != 0) return tare_open_path(out, path, &options, err);
-    tare_source source;
-    tare_status status = stdin_source(&source, err);
-    return status == TARE_OK ? tare_model_open(out, &source, &options, err) : status;
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    tare_status status = TARE_OK;
+    if (strcmp(path, "-") == 0) status = cli_stdin(&source, err);
+    if (status == TARE_OK) status = tare_model_open(out, &source, &options, err);
+    if (status == TARE_OK && (!cli.reads_no_data || cli.base.n)) status = cli_use_bases(*out, err);
+    if (status != TARE_OK) {
+        tare_model_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 int cli_open(tare_model **out, const char *path, tare_report *report) {

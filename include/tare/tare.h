@@ -17,6 +17,7 @@
 #include <tare/model.h>
 #include <tare/ops.h>
 #include <tare/packing.h>
+#include <tare/unpack.h>
 #include <tare/wcodec.h>
 
 #endif

@@ -89,21 +89,52 @@ static tare_status find_places(uint64_t **out, const tare_wcodec_plane *p, tare_
     return TARE_OK;
 }
 
+static tare_status read_head(tare_wcodec_opened *o, unsigned i, tare_arena *arena,
+                             tare_error *err) {
+    const tare_wcodec_plane *p = &o->layer->planes[i];
+    uint8_t *bytes = TARE_NEW_ARRAY(arena, uint8_t, p->head_bytes);
+    tare_cursor c;
+    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
+    TARE_TRY(tare_reader_read(o->file, p->position, bytes, p->head_bytes, err));
+    tare_cursor_init(&c, bytes, p->head_bytes, p->position);
+    return tare_wc_head_read(&o->heads[i], &p->shape, &c, arena, err);
+}
+
+bool tare_wcodec_is_loss(tare_status status) {
+    return status == TARE_ERR_CORRUPT || status == TARE_ERR_CHECKSUM ||
+           status == TARE_ERR_TRUNCATED || status == TARE_ERR_UNSUPPORTED ||
+           status == TARE_ERR_IO || status == TARE_ERR_LIMIT;
+}
+
+tare_status tare_wcodec_open_watched(tare_wcodec_opened *out, const tare_reader *file,
+                                     const tare_wcodec_layer *layer, uint64_t number,
+                                     const tare_wcodec_watch *watch, tare_arena *arena,
+                                     tare_error *err) {
+    *out = (tare_wcodec_opened){.file = file,
+                                .layer = layer,
+                                .groups = TARE_WC_ALL_GROUPS,
+                                .number = number,
+                                .watch = watch};
+    for (unsigned i = 0; i < layer->n_planes; i++) {
+        tare_error fault = TARE_ERROR_NONE;
+        tare_status status = read_head(out, i, arena, &fault);
+        bool is_lost = watch && watch->lost && tare_wcodec_is_loss(status);
+        if (is_lost) {
+            out->heads[i] = NULL;
+            watch->lost(watch->ctx, number, i, TARE_WCODEC_ALL_SEGMENTS, &fault);
+        } else if (status != TARE_OK) {
+            if (err) *err = fault;
+            return status;
+        }
+        TARE_TRY(find_places(&out->places[i], &layer->planes[i], arena, err));
+    }
+    return TARE_OK;
+}
+
 tare_status tare_wcodec_open_layer(tare_wcodec_opened *out, const tare_reader *file,
                                    const tare_wcodec_layer *layer, tare_arena *arena,
                                    tare_error *err) {
-    *out = (tare_wcodec_opened){.file = file, .layer = layer, .groups = TARE_WC_ALL_GROUPS};
-    for (unsigned i = 0; i < layer->n_planes; i++) {
-        const tare_wcodec_plane *p = &layer->planes[i];
-        uint8_t *bytes = TARE_NEW_ARRAY(arena, uint8_t, p->head_bytes);
-        tare_cursor c;
-        if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
-        TARE_TRY(tare_reader_read(file, p->position, bytes, p->head_bytes, err));
-        tare_cursor_init(&c, bytes, p->head_bytes, p->position);
-        TARE_TRY(tare_wc_head_read(&out->heads[i], &p->shape, &c, arena, err));
-        TARE_TRY(find_places(&out->places[i], p, arena, err));
-    }
-    return TARE_OK;
+    return tare_wcodec_open_watched(out, file, layer, 0, NULL, arena, err);
 }
 
 static tare_status add_crc(uint32_t *crc, const tare_reader *file, uint64_t at, uint64_t n,

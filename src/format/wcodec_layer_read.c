@@ -112,11 +112,13 @@ static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, uint64_
     return status;
 }
 
-/* Decodes the pieces: those without a predictor together. */
-static tare_status decode(batch *b) {
+/* Decodes pieces: those without a predictor together. */
+static tare_status decode(batch *b, unsigned first, unsigned end) {
     tare_wc_piece together[SIDE_BY_SIDE];
     unsigned n = 0, failed;
-    for (unsigned i = 0; i < b->n; i++) {
+    for (unsigned i = first; i < end; i++) {
+        if (!b->pieces[i].head)
+            return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->plane->position, "head of a plane");
         if (b->pieces[i].bytes[1] == TARE_WC_NONE)
             together[n++] = b->pieces[i];
         else
@@ -126,9 +128,30 @@ static tare_status decode(batch *b) {
     return tare_wc_decode(together, n, b->opened->groups, b->scratch, &failed, b->err);
 }
 
+/* Decodes each piece by itself; what cannot be decoded is told and becomes zeros. */
+static tare_status decode_what_is_sound(batch *b) {
+    const tare_wcodec_watch *watch = b->opened->watch;
+    tare_error *told = b->err, fault = TARE_ERROR_NONE;
+    tare_status status = TARE_OK;
+    b->err = &fault;
+    for (unsigned i = 0; i < b->n && status == TARE_OK; i++) {
+        status = decode(b, i, i + 1);
+        if (!tare_wcodec_is_loss(status)) continue;
+        status = TARE_OK;
+        memset(b->pieces[i].dst, 0, b->pieces[i].n_bytes);
+        if (b->pieces[i].head) /* else it was told when the layer was opened */
+            watch->lost(watch->ctx, b->opened->number, b->number, b->slots[i].segment, &fault);
+    }
+    b->err = told;
+    if (status != TARE_OK && told) *told = fault;
+    return status;
+}
+
 /* Decodes what the batch holds and hands it out; a failure leaves nobody waiting. */
 static tare_status flush(batch *b) {
-    tare_status status = decode(b);
+    tare_status status = decode(b, 0, b->n);
+    const tare_wcodec_watch *watch = b->opened->watch;
+    if (watch && watch->lost && tare_wcodec_is_loss(status)) status = decode_what_is_sound(b);
     for (unsigned i = 0; i < b->n; i++) {
         slot *s = &b->slots[i];
         tare_wc_piece *piece = &b->pieces[i];
@@ -163,7 +186,7 @@ static tare_status take_room(batch *b, size_t n, uint8_t **out) {
     return TARE_OK;
 }
 
-/* The bytes of a segment that a coarse reading needs are there. */
+/* Reads what a coarse reading needs of a segment. */
 static tare_status read_coarse(const batch *b, tare_wc_piece *piece, uint8_t *bytes) {
     const tare_reader *file = b->opened->file;
     piece->present = TARE_WC_SEGMENT_HEADER;
@@ -171,16 +194,26 @@ static tare_status read_coarse(const batch *b, tare_wc_piece *piece, uint8_t *by
     uint32_t had = piece->present, n;
     TARE_TRY(tare_wc_coarse_bytes(&n, piece, b->opened->groups, b->err));
     piece->present = n;
+    const tare_wcodec_watch *watch = b->opened->watch;
+    if (n < piece->stored && watch && watch->coarse) watch->coarse(watch->ctx, b->opened->number);
     return tare_reader_read(file, piece->offset + had, bytes + had, n - had, b->err);
 }
 
 static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *bytes) {
+    const tare_wcodec_opened *o = b->opened;
+    tare_status status = TARE_OK;
     piece->bytes = bytes;
-    piece->present = piece->stored;
-    tare_status status =
-        b->opened->groups < TARE_WC_ALL_GROUPS
-            ? read_coarse(b, piece, bytes)
-            : tare_reader_read(b->opened->file, piece->offset, bytes, piece->stored, b->err);
+    if (o->groups < TARE_WC_ALL_GROUPS && piece->head) status = read_coarse(b, piece, bytes);
+    bool is_lost = o->watch && o->watch->lost && tare_wcodec_is_loss(status);
+    if (!piece->present || is_lost) {
+        piece->present = piece->stored;
+        status = tare_reader_read(o->file, piece->offset, bytes, piece->stored, b->err);
+        is_lost = o->watch && o->watch->lost && tare_wcodec_is_loss(status);
+    }
+    if (is_lost && status != TARE_OK) { /* decoding finds no segment in zeros */
+        memset(bytes, 0, piece->stored);
+        status = TARE_OK;
+    }
     memset(bytes + piece->present, 0, TARE_WC_READ_AHEAD);
     return status;
 }

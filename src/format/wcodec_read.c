@@ -169,6 +169,10 @@ static void free_store(void *store) {
     tare_wcodec_store_free(store);
 }
 
+tare_wcodec_store *tare_wcodec_model_store(const tare_model *m) {
+    return m->free_private == free_store ? m->private_data : NULL;
+}
+
 static tare_status open_wcodec(tare_model *m, const tare_open_context *ctx, tare_error *err) {
     if (ctx->source->kind == TARE_SOURCE_SHARDS || ctx->probe->is_directory)
         return tare_fail(err, TARE_ERR_ARG, "a .wcodec is one file");

@@ -16,4 +16,7 @@ tare_status tare_wcodec_open_files(tare_model *m, tare_wcodec_store *store,
 tare_status tare_wcodec_open_layers(tare_model *m, tare_wcodec_store *store,
                                     const tare_open_options *options, tare_error *err);
 
+/* The container behind an open model; NULL: it is of another format. */
+tare_wcodec_store *tare_wcodec_model_store(const tare_model *m);
+
 #endif

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/str.h"
+#include "model/catalog.h"
 
 enum {
     SEGMENTS_BUDGET = 24 << 20, /* within the 64 MiB that docs/behaviour.md grants a command */
@@ -24,6 +26,7 @@ typedef struct worker {
 typedef struct opened_layer {
     tare_arena arena;
     tare_wcodec_opened opened;
+    tare_wcodec_source base;
 } opened_layer;
 
 struct tare_wcodec_store {
@@ -32,6 +35,9 @@ struct tare_wcodec_store {
     tare_reader file;
     tare_wcodec_index index;
     uint64_t directory_bytes;
+    const tare_wcodec_watch *watch; /* NULL: nobody wants to know */
+    unsigned groups;                /* of bypass bits, of tensors that may be coarse */
+    const tare_model *bases[UINT8_MAX];
     tare_cache *segments, *layers;
     pthread_mutex_t mutex; /* guards the workers */
     worker *idle;
@@ -83,7 +89,7 @@ tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
         tare_reader_close(file);
         return tare_fail(err, TARE_ERR_NOMEM, "container");
     }
-    *s = (tare_wcodec_store){.allocator = allocator, .file = *file};
+    *s = (tare_wcodec_store){.allocator = allocator, .file = *file, .groups = TARE_WC_ALL_GROUPS};
     *file = (tare_reader){.fd = -1};
     tare_arena_init(&s->arena, allocator);
     s->segments = tare_cache_new(SEGMENTS_BUDGET, free_segment, s, allocator);
@@ -122,6 +128,16 @@ const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *s) {
     return &s->file;
 }
 
+void tare_wcodec_store_watch(tare_wcodec_store *s, const tare_wcodec_watch *watch,
+                             unsigned groups) {
+    s->watch = watch;
+    s->groups = groups;
+}
+
+void tare_wcodec_store_set_base(tare_wcodec_store *s, uint32_t base, const tare_model *model) {
+    s->bases[base] = model;
+}
+
 uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *s) {
     return s->directory_bytes;
 }
@@ -155,22 +171,58 @@ static size_t cost_of(const tare_wcodec_layer *l) {
     return cost;
 }
 
+bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *l) {
+    const tare_encoding *e = tare_encoding_find(l->encoding);
+    return l->kind == TARE_WCODEC_TENSOR && e &&
+           (e->kind == TARE_KIND_FLOAT || e->kind == TARE_KIND_BLOCK);
+}
+
+/* The tensor of the same name in a base model, if it is one that segments can refer to. */
+static tare_status find_base(tare_wcodec_source *out, const tare_wcodec_layer *l,
+                             const tare_model *base, tare_error *err) {
+    int64_t at = tare_model_find_tensor(base, l->name);
+    if (at < 0) return tare_fail(err, TARE_ERR_ARG, "the base model has no tensor of this name");
+    const tare_tensor *t = &base->catalog.tensors[at];
+    bool is_same = tare_str_is(l->encoding, t->encoding->name) && l->n_dims == t->n_dims &&
+                   l->n_regions == t->encoding->n_planes;
+    for (unsigned d = 0; is_same && d < l->n_dims; d++) is_same = l->dims[d] == t->dims[d];
+    for (unsigned r = 0; is_same && r < l->n_regions; r++)
+        is_same = l->region_bytes[r] == t->planes[r].size;
+    bool is_big = base->catalog.layout && base->catalog.layout->is_big_endian;
+    if (!is_same || is_big != l->is_big_endian)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "in the base model of another encoding, shape or byte order");
+    for (unsigned r = 0; r < l->n_regions; r++) {
+        out->readers[r] = &base->files[t->planes[r].file].reader;
+        out->starts[r] = t->planes[r].offset;
+    }
+    return TARE_OK;
+}
+
+static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t number,
+                              tare_error *err) {
+    const tare_wcodec_layer *layer = &s->index.layers[number];
+    const tare_model *base = layer->base ? s->bases[layer->base - 1] : NULL;
+    TARE_TRY(
+        tare_wcodec_open_watched(&l->opened, &s->file, layer, number, s->watch, &l->arena, err));
+    l->opened.cache = s->segments;
+    if (tare_wcodec_may_be_coarse(layer)) l->opened.groups = s->groups;
+    if (!base) return TARE_OK;
+    TARE_TRY(find_base(&l->base, layer, base, err));
+    l->opened.base = &l->base;
+    return TARE_OK;
+}
+
 static tare_status make_layer(opened_layer **out, tare_wcodec_store *s, uint32_t number,
                               tare_error *err) {
     opened_layer *l = tare_alloc(s->allocator, sizeof *l);
-    *out = NULL;
-    if (!l) return tare_fail(err, TARE_ERR_NOMEM, "layer");
-    tare_arena_init(&l->arena, s->allocator);
-    tare_status status =
-        tare_wcodec_open_layer(&l->opened, &s->file, &s->index.layers[number], &l->arena, err);
-    if (status != TARE_OK) {
-        free_layer(s, l, 0);
-        return status;
-    }
-    l->opened.cache = s->segments;
-    l->opened.number = number;
     *out = l;
-    return TARE_OK;
+    if (!l) return tare_fail(err, TARE_ERR_NOMEM, "layer");
+    memset(&l->base, 0, sizeof l->base);
+    tare_arena_init(&l->arena, s->allocator);
+    tare_status status = open_layer(l, s, number, err);
+    if (status != TARE_OK) free_layer(s, l, 0);
+    return status;
 }
 
 static tare_status take_layer(tare_cached **out, tare_wcodec_store *s, uint32_t number,

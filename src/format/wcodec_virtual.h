@@ -6,6 +6,8 @@
 #ifndef TARE_FORMAT_WCODEC_VIRTUAL_H
 #define TARE_FORMAT_WCODEC_VIRTUAL_H
 
+#include <tare/model.h>
+
 #include "format/wcodec_layer.h"
 
 /* Immutable once opened; any number of threads may read. */
@@ -19,6 +21,14 @@ void tare_wcodec_store_free(tare_wcodec_store *store);
 const tare_wcodec_index *tare_wcodec_store_index(const tare_wcodec_store *store);
 const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *store);
 uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *store);
+/* Before anything is read: who is told what (it must live as long), and how many groups of bypass
+ * bits are read of tensors of numbers that may be coarse. */
+void tare_wcodec_store_watch(tare_wcodec_store *store, const tare_wcodec_watch *watch,
+                             unsigned groups);
+/* Whether its numbers stand for real ones, so that fewer bits of them make sense. */
+bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
+/* The model that base record `base` is of, which must outlive the store. */
+void tare_wcodec_store_set_base(tare_wcodec_store *store, uint32_t base, const tare_model *model);
 
 /* n bytes of a region from byte `offset` on, which are there. Errors name the container. */
 tare_status tare_wcodec_store_read(tare_wcodec_store *store, uint32_t layer, unsigned region,

@@ -86,10 +86,8 @@ static bool is_model_name(const char *name) {
     return false;
 }
 
-/* With `force` a directory is replaced with all that is in it: one that holds no model is somebody
- * else's and stays. An empty one is nobody's. */
-static tare_status check_replaced(const tare_plan *p, tare_error *err) {
-    DIR *dir = p->files.is_directory && p->options.force ? opendir(p->out_path) : NULL;
+tare_status tare_check_replaced(const char *out_path, tare_error *err) {
+    DIR *dir = opendir(out_path);
     if (!dir) return TARE_OK;
     bool is_empty = true, has_model = false;
     for (struct dirent *entry; (entry = readdir(dir));) {
@@ -100,8 +98,13 @@ static tare_status check_replaced(const tare_plan *p, tare_error *err) {
     closedir(dir);
     if (is_empty || has_model) return TARE_OK;
     tare_fail(err, TARE_ERR_ARG, "the old output holds no model: not replaced, remove it yourself");
-    tare_error_file(err, p->out_path);
+    tare_error_file(err, out_path);
     return TARE_ERR_ARG;
+}
+
+static tare_status check_replaced(const tare_plan *p, tare_error *err) {
+    return p->files.is_directory && p->options.force ? tare_check_replaced(p->out_path, err)
+                                                     : TARE_OK;
 }
 
 static tare_out_options out_options(const tare_plan *p) {

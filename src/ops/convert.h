@@ -11,4 +11,8 @@
  * shape, place), metadata, resources. CHECKSUM: they differ. */
 tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_error *err);
 
+/* With `force` a directory is replaced with all that is in it: one that holds no model is somebody
+ * else's and stays (ERR_ARG). An empty one is nobody's. */
+tare_status tare_check_replaced(const char *out_path, tare_error *err);
+
 #endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --base: models that a .wcodec was packed against. They are opened once and stay open as long as
+ * the command runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static tare_model **bases;
+static size_t n_bases;
+
+static tare_status open_bases(tare_error *err) {
+    if (bases) return TARE_OK;
+    bases = cli_alloc(cli.base.n + 1, sizeof *bases);
+    for (size_t i = 0; i < cli.base.n; i++) {
+        tare_status status = tare_open_path(&bases[i], cli.base.items[i], NULL, err);
+        if (status != TARE_OK) {
+            if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", cli.base.items[i]);
+            return status;
+        }
+        n_bases = i + 1;
+    }
+    return TARE_OK;
+}
+
+tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err) {
+    tare_status status = open_bases(err);
+    *out = bases;
+    *n = n_bases;
+    return status;
+}
+
+void cli_bases_free(void) {
+    for (size_t i = 0; i < n_bases; i++) tare_model_free(bases[i]);
+    free(bases);
+    bases = NULL;
+    n_bases = 0;
+}
+
+/* What the library can only report, since its errors are static, is said in the error's line. */
+void cli_name_base(tare_error *err, const tare_report *report) {
+    static char words[512];
+    for (size_t i = 0; i < tare_report_count(report); i++) {
+        const tare_finding *f = tare_report_at(report, i);
+        if (!f->code || strcmp(f->code, "wcodec.base") != 0) continue;
+        tare_str_escape(words, sizeof words, f->text, false);
+        size_t n = strlen(words);
+        snprintf(words + n, sizeof words - n, "%s", cli.base.n ? "" : ": give it with --base FILE");
+        err->what = words;
+    }
+}
+
+tare_status cli_use_bases(tare_model *model, tare_error *err) {
+    tare_model **list;
+    size_t n;
+    tare_status status = cli_bases(&list, &n, err);
+    if (status != TARE_OK) return status;
+    tare_report *report = tare_report_new();
+    status = tare_model_use_bases(model, (const tare_model *const *)list, n, (unsigned)cli.threads,
+                                  report, err);
+    if (status != TARE_OK) cli_name_base(err, report);
+    tare_report_free(report);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare unpack: the files that a .wcodec was packed from. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+
+#define FINDINGS_MAX 4 /* of what is whole; what is lost is all told */
+
+static struct {
+    const char *planes;
+    bool salvage;
+} args;
+
+static const cli_option options[] = {
+    {.name = "planes",
+     .arg = "N",
+     .choices = "0 1 2 3 4",
+     .help =
+         "a coarse model: of numbers that stand for real ones only the coded bits and the first "
+         "N groups (of 4, 2, 1 bits) of those stored as they are; the rest becomes its middle",
+     .text = &args.planes},
+    {.name = "salvage",
+     .help = "decode what is sound; segments that are damaged become zeros, each is named (exit "
+             "code 3)",
+     .flag = &args.salvage},
+    {0},
+};
+
+/* ---- what became of it ----------------------------------------------------------------------- */
+
+static void print_result(const tare_unpack_result *r, const char *out_path) {
+    char *name = cli_escape_path(out_path), packed[40];
+    snprintf(packed, sizeof packed, "%s", cli_size_text(r->packed_bytes).text);
+    printf("%s: ", name);
+    if (r->is_directory)
+        printf("%s file%s, ", cli_exact_text(r->n_files).text, cli_plural(r->n_files));
+    printf("%s from %s", cli_size_text(r->n_bytes).text, packed);
+    if (args.planes)
+        printf("; %zu tensor%s coarse, %zu whole", r->n_coarse, cli_plural(r->n_coarse),
+               r->n_whole);
+    if (r->n_lost) printf("; %zu segment%s lost", r->n_lost, cli_plural(r->n_lost));
+    fputc('\n', stdout);
+    free(name);
+}
+
+static void print_json(const tare_unpack_result *r, const char *in_path, const char *out_path,
+                       const tare_report *report) {
+    struct json_t *document = cli_json_new("tare.unpack/1");
+    cli_json_text(document, "input", in_path);
+    cli_json_text(document, "output", out_path);
+    cli_json_bool(document, "is_directory", r->is_directory);
+    cli_json_u64(document, "files", r->n_files);
+    cli_json_u64(document, "bytes", r->n_bytes);
+    cli_json_u64(document, "packed_bytes", r->packed_bytes);
+    cli_json_u64(document, "segments_lost", r->n_lost);
+    cli_json_u64(document, "tensors_coarse", r->n_coarse);
+    cli_json_u64(document, "tensors_whole", r->n_whole);
+    cli_json_add(document, "findings", cli_json_findings(report));
+    cli_json_print(document);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static tare_status unpack(tare_unpack_result *r, const char *in_path, const char *out_path,
+                          tare_report *report, tare_error *err) {
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = in_path, .fd = -1};
+    tare_model **bases;
+    tare_status status = cli_bases(&bases, &o.n_bases, err);
+    if (status == TARE_OK && strcmp(in_path, "-") == 0) status = cli_stdin(&source, err);
+    if (status != TARE_OK) return status;
+    o.bases = (const tare_model *const *)bases;
+    o.threads = (unsigned)cli.threads;
+    o.force = cli.force;
+    o.strict = cli.strict;
+    o.no_sync = cli.no_sync;
+    o.salvage = args.salvage;
+    o.is_coarse = args.planes != NULL;
+    o.groups = args.planes ? (unsigned)(args.planes[0] - '0') : 0;
+    o.report = report;
+    o.progress = cli_progress;
+    cli_progress_start("unpacking");
+    status = strcmp(out_path, "-") == 0 ? tare_unpack_fd(r, STDOUT_FILENO, &source, &o, err)
+                                        : tare_unpack(r, out_path, &source, &o, err);
+    cli_progress_end();
+    return status;
+}
+
+/* What was lost is printed whole, whatever else is told. */
+static void print_findings(const tare_report *report, const char *in_path) {
+    cli_print_findings(stderr, report, in_path, TARE_LEVEL_ERROR, SIZE_MAX);
+    if (cli.quiet) return;
+    size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
+    if (tare_report_count(report) > n_errors)
+        cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, FINDINGS_MAX);
+}
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    const char *in_path = argv[0], *out_path = argv[1];
+    bool is_stream = strcmp(out_path, "-") == 0;
+    if (is_stream && cli.json)
+        return cli_usage(&cmd_unpack, "--json and the output cannot both go to standard output");
+    if (is_stream && isatty(STDOUT_FILENO))
+        return cli_usage(&cmd_unpack, "standard output is a terminal");
+    tare_report *report = tare_report_new();
+    tare_unpack_result result = {0};
+    tare_error err;
+    int code = CLI_YES;
+    tare_status status = unpack(&result, in_path, out_path, report, &err);
+    if (status != TARE_OK) {
+        cli_name_base(&err, report);
+        code = cli_fail(&err, in_path);
+    } else {
+        if (!cli.json) print_findings(report, in_path);
+        if (cli.json)
+            print_json(&result, in_path, out_path, report);
+        else if (!cli.quiet && !is_stream)
+            print_result(&result, out_path);
+        if (result.n_lost) code = cli_exit_code(TARE_ERR_CORRUPT);
+    }
+    tare_report_free(report);
+    return code;
+}
+
+const cli_command cmd_unpack = {
+    .name = "unpack",
+    .summary = "give back the files a .wcodec was packed from",
+    .usage = "IN.wcodec OUT [--planes N] [--salvage] [--base BASE]...",
+    .description =
+        "OUT is the file that was packed, or the directory, byte for byte; it appears under its "
+        "name only when it is complete. OUT may be - (standard output) for one file. A container "
+        "that holds no files was made by tare convert, which also makes files of it.",
+    .examples = {{"tare unpack model.wcodec model.gguf", "the file again"},
+                 {"tare unpack tuned.wcodec tuned.gguf --base base.gguf",
+                  "one that was packed against another model"},
+                 {"tare unpack model.wcodec coarse.gguf --planes 1", "a first impression"},
+                 {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
+    .options = options,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_BASE,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bases are found by what they hold, not by their names. */
+#include "ops/bases.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tare/unpack.h>
+
+#include "base/hash.h"
+#include "base/report.h"
+#include "format/wcodec_read.h"
+#include "model/catalog.h"
+#include "ops/digest.h"
+
+static bool is_needed(const tare_wcodec_index *x, uint32_t base) {
+    for (uint32_t i = 0; i < x->n_layers; i++)
+        if (x->layers[i].base == base + 1) return true;
+    return false;
+}
+
+static void report_base(const tare_wcodec_base *b, const tare_digest *digests, size_t n,
+                        tare_report *report) {
+    char wanted[65], given[65];
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, "wcodec.base");
+    tare_hex(wanted, b->digest, sizeof b->digest);
+    int n_hint = (int)(b->hint.len < 200 ? b->hint.len : 200);
+    if (n == 0)
+        tare_report_addf(report, &f, "needs its base model \"%.*s\", which has the digest %s",
+                         n_hint, b->hint.ptr, wanted);
+    for (size_t i = 0; i < n; i++) {
+        tare_hex(given, digests[i].bytes, sizeof digests[i].bytes);
+        tare_report_addf(report, &f,
+                         "needs its base model \"%.*s\", which has the digest %s; the one given "
+                         "has %s",
+                         n_hint, b->hint.ptr, wanted, given);
+    }
+}
+
+static tare_status use(tare_wcodec_store *store, uint32_t base, const tare_model *const *models,
+                       const tare_digest *digests, size_t n, tare_report *report, tare_error *err) {
+    const tare_wcodec_base *b = &tare_wcodec_store_index(store)->bases[base];
+    for (size_t i = 0; i < n; i++) {
+        if (memcmp(digests[i].bytes, b->digest, sizeof b->digest) != 0) continue;
+        tare_wcodec_store_set_base(store, base, models[i]);
+        return TARE_OK;
+    }
+    report_base(b, digests, n, report);
+    return tare_fail(err, TARE_ERR_ARG,
+                     n ? "needs its base model, and another one was given"
+                       : "needs its base model");
+}
+
+tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
+                           unsigned threads, tare_report *report, tare_error *err) {
+    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    tare_digest digests[UINT8_MAX];
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    run.threads = threads;
+    if (n > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
+    bool has_any = false;
+    for (uint32_t i = 0; i < x->n_bases; i++) has_any |= is_needed(x, i);
+    for (size_t i = 0; has_any && i < n; i++)
+        TARE_TRY(tare_model_digest(NULL, &digests[i], models[i], &run, err));
+    for (uint32_t i = 0; i < x->n_bases; i++)
+        if (is_needed(x, i)) TARE_TRY(use(store, i, models, digests, n, report, err));
+    return TARE_OK;
+}
+
+tare_status tare_model_use_bases(tare_model *model, const tare_model *const *bases, size_t n,
+                                 unsigned threads, tare_report *report, tare_error *err) {
+    TARE_REQUIRE(model && (bases || n == 0), err);
+    tare_wcodec_store *store = tare_wcodec_model_store(model);
+    return store ? tare_bases_use(store, bases, n, threads, report, err) : TARE_OK;
+}

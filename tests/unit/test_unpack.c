@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: unpacked files that differ in a byte; an output that appears though its input is
+ * damaged; salvage that loses more, or tells less, than what is damaged; coarse numbers that are
+ * off by more than the bits that were left out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+
+#include <tare/unpack.h>
+
+#include "base/bytes.h"
+#include "convert_help.h"
+#include "format/wcodec_virtual.h"
+#include "wc_random.h"
+#include "wcodec_build.h"
+
+static void save(const char *name, const uint8_t *bytes, size_t size) {
+    FILE *f = fopen(help_path(name), "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static tare_status unpack(const char *from, const char *to, tare_unpack_options o,
+                          tare_unpack_result *result, tare_error *err) {
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = help_path(from), .fd = -1};
+    o.no_sync = true;
+    return tare_unpack(result, help_path(to), &source, &o, err);
+}
+
+static void must_unpack(const char *from, const char *to, tare_unpack_options o,
+                        tare_unpack_result *result) {
+    tare_error err;
+    if (unpack(from, to, o, result, &err) == TARE_OK) return;
+    char line[512];
+    tare_error_format(line, sizeof line, &err, from);
+    fail_msg("%s", line);
+}
+
+static void write_model(const char *name, const char *format, unsigned content, bool is_big,
+                        uint64_t shard_size) {
+    made_model made;
+    tare_model *m = help_make(&made, content);
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    o.to = format;
+    o.shard_size = shard_size;
+    if (is_big) o.order = TARE_ORDER_BIG;
+    help_convert(help_path(name), m, &o);
+    made_free(&made);
+}
+
+static void pack(const char *from, unsigned form) {
+    tare_model *m = help_open(help_path(from));
+    size_t size;
+    uint8_t *bytes = build_packed(m, form, &size);
+    save("packed.wcodec", bytes, size);
+    free(bytes);
+    tare_model_free(m);
+}
+
+static void check_file(const char *name, const char *format, unsigned content, bool is_big) {
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_result r;
+    tare_error err;
+    write_model(name, format, content, is_big, 0);
+    pack(name, 1);
+    for (o.threads = 1; o.threads <= 3; o.threads += 2) {
+        must_unpack("packed.wcodec", "again", o, &r);
+        help_check_same_file(help_path(name), help_path("again"));
+        assert_false(r.is_directory);
+        assert_int_equal(r.n_files, 1);
+        assert_int_equal(unpack("packed.wcodec", "again", o, NULL, &err), TARE_ERR_ARG);
+        help_remove(help_path("again"));
+    }
+    help_remove(help_path(name));
+}
+
+static void files_come_back(void **state) {
+    (void)state;
+    check_file("a.gguf", "gguf", HELP_COMMON | HELP_CARRIED | HELP_BLOCKS | HELP_METADATA, false);
+    check_file("big.gguf", "gguf", HELP_COMMON | HELP_METADATA, true);
+    check_file("a.safetensors", "safetensors", HELP_COMMON | HELP_CARRIED | HELP_METADATA, false);
+    check_file("a.mcf", "mcf", HELP_COMMON | HELP_METADATA, false);
+}
+
+static void directories_come_back(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_result r;
+    char path[512], again[512];
+    write_model("set", "gguf", HELP_COMMON | HELP_METADATA, false, 4000);
+    tare_model *m = help_open(help_path("set"));
+    pack("set", 2);
+    for (unsigned i = 0; i < 2; i++) {
+        o.force = i > 0;
+        must_unpack("packed.wcodec", "set.again", o, &r);
+    }
+    assert_true(r.is_directory);
+    assert_int_equal(r.n_files, m->n_files);
+    assert_int_equal(help_count_entries(help_path("set.again")), m->n_files);
+    for (size_t i = 0; i < m->n_files; i++) {
+        const char *name = strrchr(m->files[i].name, '/');
+        snprintf(path, sizeof path, "%s/set%s", help_dir, name);
+        snprintf(again, sizeof again, "%s/set.again%s", help_dir, name);
+        help_check_same_file(path, again);
+    }
+    tare_model_free(m);
+    help_remove(help_path("set"));
+    help_remove(help_path("set.again"));
+}
+
+static void a_stream_has_the_same_bytes(void **state) {
+    (void)state;
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = help_path("packed.wcodec"), .fd = -1};
+    tare_error err;
+    write_model("a.gguf", "gguf", HELP_COMMON | HELP_METADATA, false, 0);
+    pack("a.gguf", 1);
+    int fd = open(help_path("stream"), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(tare_unpack_fd(NULL, fd, &source, NULL, &err), TARE_OK);
+    close(fd);
+    help_check_same_file(help_path("a.gguf"), help_path("stream"));
+    help_remove(help_path("stream"));
+}
+
+static void what_is_wrong_leaves_nothing(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    static wcodec_build b;
+    tare_error err;
+    size_t size;
+    o.force = true;
+    assert_int_equal(unpack("packed.wcodec", "packed.wcodec", o, NULL, &err), TARE_ERR_ARG);
+    assert_string_equal(err.what, "the output is the input");
+    build_start(&b);
+    uint8_t *bytes = build_end(&b, &size);
+    save("nothing.wcodec", bytes, size);
+    free(bytes);
+    assert_int_equal(unpack("nothing.wcodec", "again", o, NULL, &err), TARE_ERR_ARG);
+    assert_true(access(help_path("again"), F_OK) != 0);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+enum { N_VALUES = 60000 };
+
+/* A tensor of two planes of several segments, as a file of its own; returns the container. */
+static uint8_t *build_numbers(uint8_t *numbers, const char *encoding, unsigned item, size_t *size) {
+    static wcodec_build b;
+    static tare_wcodec_file file;
+    static tare_wcodec_range range;
+    uint64_t seed = 5;
+    for (uint32_t i = 0; i < N_VALUES; i++) {
+        float x = (float)wc_normal(&seed) / 4096;
+        uint32_t bits = tare_f32_bits(x);
+        if (item == 16)
+            tare_store_le16(numbers + 2 * i, (uint16_t)(bits >> 16));
+        else
+            tare_store_le32(numbers + 4 * i, bits);
+    }
+    size_t n = item == 16 ? 2 * N_VALUES - 2 : 4 * N_VALUES - 4;
+    tare_reader reader;
+    tare_reader_memory(&reader, numbers, n, "numbers");
+    tare_wcodec_source source = {{&reader}, {0}};
+    build_start(&b);
+    tare_wcodec_layer l = {.kind = TARE_WCODEC_TENSOR,
+                           .n_dims = 1,
+                           .n_regions = 1,
+                           .dims = {N_VALUES - 1},
+                           .region_bytes = {n},
+                           .name = TARE_STR("numbers"),
+                           .encoding = tare_str_of(encoding)};
+    build_layer(&b, l, &source);
+    range = (tare_wcodec_range){0, 0, 0, n};
+    file = (tare_wcodec_file){TARE_STR("numbers.bin"), n, 1, &range};
+    b.index.files_form = 1;
+    b.index.n_files = 1;
+    b.index.files = &file;
+    return build_end(&b, size);
+}
+
+static tare_wcodec_store *open_bytes(const uint8_t *bytes, size_t size) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    tare_wcodec_store *store;
+    tare_reader reader;
+    tare_reader_memory(&reader, bytes, size, "packed");
+    assert_int_equal(tare_wcodec_store_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
+    return store;
+}
+
+/* The bytes of a plane of F32 that became zeros. */
+static void expect_zeros(uint8_t *numbers, const tare_wcodec_plane *p, uint64_t first,
+                         uint64_t end) {
+    for (uint64_t i = first; i < end && i < p->n_bytes; i++)
+        numbers[i / p->width * p->stride + p->offset + i % p->width] = 0;
+}
+
+static void only_damaged_segments_are_lost(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_result r;
+    tare_error err;
+    size_t size, n = 4 * N_VALUES - 4, n_got;
+    uint8_t *numbers = malloc(4 * N_VALUES);
+    uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
+    tare_wcodec_store *store = open_bytes(bytes, size);
+    const tare_wcodec_plane *planes = tare_wcodec_store_index(store)->layers[0].planes;
+    /* The second segment of the first plane, the head of the second. */
+    bytes[planes[0].position + planes[0].head_bytes + 64 * (uint64_t)planes[0].sizes[0] + 300] ^= 4;
+    uint64_t lost = UINT64_C(1) << planes[0].shape.log2_segment;
+    expect_zeros(numbers, &planes[0], 2 * lost, 4 * lost);
+    bytes[planes[1].position + 3] ^= 1;
+    assert_true(planes[1].head_bytes > 0);
+    expect_zeros(numbers, &planes[1], 0, planes[1].n_bytes);
+    save("damaged.wcodec", bytes, size);
+
+    assert_int_equal(unpack("damaged.wcodec", "rest", o, NULL, &err), TARE_ERR_CORRUPT);
+    assert_string_equal(err.item_name, "numbers");
+    assert_true(access(help_path("rest"), F_OK) != 0);
+    o.salvage = true;
+    for (o.threads = 1; o.threads <= 3; o.threads++) {
+        o.report = tare_report_new();
+        must_unpack("damaged.wcodec", "rest", o, &r);
+        uint8_t *got = help_read(help_path("rest"), &n_got);
+        assert_int_equal(n_got, n);
+        assert_memory_equal(got, numbers, n);
+        assert_int_equal(r.n_lost, 2);
+        assert_int_equal(help_findings(o.report, "unpack.lost"), 2);
+        tare_report_free(o.report);
+        free(got);
+        o.force = true;
+    }
+    tare_wcodec_store_free(store);
+    free(bytes);
+    free(numbers);
+}
+
+/* ---- bits ------------------------------------------------------------------------------------ */
+
+/* Each group more halves what is off, until nothing is. */
+static void coarse_numbers_are_near(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_result r;
+    tare_error err;
+    size_t size, n;
+    double worst = 1;
+    uint8_t *numbers = malloc(4 * N_VALUES), *bytes = build_numbers(numbers, "bf16", 16, &size);
+    save("numbers.wcodec", bytes, size);
+    free(bytes);
+    o.is_coarse = o.force = true;
+    for (o.groups = 1; worst > 0; o.groups++) {
+        double off = 0;
+        assert_true(o.groups < 5);
+        tare_status status = unpack("numbers.wcodec", "coarse", o, &r, &err);
+        if (status == TARE_ERR_UNSUPPORTED) break; /* nothing is left out any more */
+        assert_int_equal(status, TARE_OK);
+        assert_int_equal(r.n_coarse, 1);
+        uint8_t *got = help_read(help_path("coarse"), &n);
+        for (uint32_t i = 0; i + 1 < N_VALUES; i++) {
+            float x = tare_f32_of_bits((uint32_t)tare_load_le16(numbers + 2 * i) << 16);
+            float y = tare_f32_of_bits((uint32_t)tare_load_le16(got + 2 * i) << 16);
+            if (x != 0) off = fmax(off, fabs((double)x - (double)y) / fabs((double)x));
+        }
+        assert_true(off < worst / 2 && off > 0);
+        worst = off;
+        free(got);
+    }
+    assert_true(o.groups > 1);
+    free(numbers);
+}
+
+static void what_cannot_be_coarse_is_said(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_error err;
+    size_t size;
+    uint8_t *numbers = malloc(4 * N_VALUES), *bytes = build_numbers(numbers, "i16", 16, &size);
+    save("integers.wcodec", bytes, size);
+    o.is_coarse = true;
+    o.groups = 1;
+    o.report = tare_report_new();
+    assert_int_equal(unpack("integers.wcodec", "whole", o, NULL, &err), TARE_ERR_UNSUPPORTED);
+    assert_int_equal(help_findings(o.report, "unpack.whole"), 1);
+    assert_true(access(help_path("whole"), F_OK) != 0);
+    tare_report_free(o.report);
+    free(bytes);
+    free(numbers);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_come_back),
+        cmocka_unit_test(directories_come_back),
+        cmocka_unit_test(a_stream_has_the_same_bytes),
+        cmocka_unit_test(what_is_wrong_leaves_nothing),
+        cmocka_unit_test(only_damaged_segments_are_lost),
+        cmocka_unit_test(coarse_numbers_are_near),
+        cmocka_unit_test(what_cannot_be_coarse_is_said),
+    };
+    return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
+}
