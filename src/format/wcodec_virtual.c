@@ -63,9 +63,11 @@ static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, t
     uint8_t header[TARE_WCODEC_HEADER];
     uint64_t offset, size;
     size_t n;
-    if (s->file.size < sizeof header)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, s->file.size, "header");
-    TARE_TRY(tare_reader_read(&s->file, 0, header, sizeof header, err));
+    size_t there = (size_t)tare_min_u64(s->file.size, sizeof header);
+    TARE_TRY(tare_reader_read(&s->file, 0, header, there, err));
+    if (memcmp(header, "WCODEC\0", tare_min_u64(there, 8)) != 0)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "magic: not a .wcodec");
+    if (there < sizeof header) return tare_fail_at(err, TARE_ERR_TRUNCATED, there, "header");
     TARE_TRY(tare_wcodec_find_index(&offset, &size, header, s->file.size, limits, err));
     if (!tare_size_of_u64(size + TARE_WCODEC_FOOTER, &n))
         return tare_fail_at(err, TARE_ERR_LIMIT, 72, "size of the index");

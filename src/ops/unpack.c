@@ -3,7 +3,7 @@
  * Unpacking: the ranges of each file record are decoded and written where they belong. A range is
  * cut where segments of its region end, so that they are decoded once and straight into the
  * buffer that is written. */
-#include "ops/unpack.h"
+#include "ops/unpack_losses.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What unpacking did not give back: segments that were damaged, bits that were not asked for. */
-#include "ops/unpack.h"
+#include "ops/unpack_losses.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of unpacking share. */
-#ifndef TARE_OPS_UNPACK_H
-#define TARE_OPS_UNPACK_H
+ * What unpacking did not give back, told by the threads that read. */
+#ifndef TARE_OPS_UNPACK_LOSSES_H
+#define TARE_OPS_UNPACK_LOSSES_H
 
 #include <tare/unpack.h>
 
