@@ -52,6 +52,23 @@ static void mark_tops(uint8_t *symbol_of, const uint64_t *tops, uint32_t n) {
     for (unsigned i = 0; i < n_best; i++) symbol_of[best[i]] = 0;
 }
 
+/* Marks 64 tops in a row instead if they cover nearly as much (what they miss are patches, 1e-3 bit
+ * a value at most): kernels find symbols by subtraction then. */
+static void prefer_row(uint8_t *symbol_of, const uint64_t *tops, uint32_t n, uint64_t total) {
+    uint64_t marked = 0, row = 0, most = 0;
+    uint32_t end = 0;
+    for (uint32_t top = 0; top < n; top++) {
+        if (symbol_of[top] != TARE_WC_NO_SYMBOL) marked += tops[top];
+        row += tops[top] - (top < 64 ? 0 : tops[top - 64]);
+        if (row <= most) continue;
+        most = row;
+        end = top + 1;
+    }
+    if (marked - most > total >> 16) return;
+    for (uint32_t top = 0; top < n; top++)
+        symbol_of[top] = top < end && top + 64 >= end ? 0 : TARE_WC_NO_SYMBOL;
+}
+
 /* Numbers the marked tops in ascending order. */
 static void number_tops(tare_wc_rule *rule, uint8_t *symbol_of, uint32_t n) {
     uint8_t next = 0;
@@ -104,6 +121,7 @@ static void weigh(tare_wc_coder *coder, uint8_t item, const uint64_t *tops, uint
         for (uint32_t top = 0; top < n; top++) most = tops[top] > most ? tops[top] : most;
         if (most < (total - total / 256) / 64) return;
         mark_tops(coder->symbol_of, tops, n);
+        prefer_row(coder->symbol_of, tops, n, total);
         number_tops(&coder->rule, coder->symbol_of, n);
     } else {
         for (uint32_t top = 0; top < n; top++) coder->symbol_of[top] = (uint8_t)top;

@@ -146,7 +146,8 @@ tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_plan *plan, c
 }
 
 uint8_t tare_wc_suggest_log2(uint64_t n_values, double bits) {
-    uint8_t log2 = bits >= 5 ? 18 : bits >= 3 ? 19 : 20;
+    /* States and header are 288 bytes: 0.06 to 0.15 % of so many values. */
+    uint8_t log2 = bits >= 9 ? 18 : bits >= 5 ? 19 : 20;
     while (log2 > TARE_WC_MIN_LOG2 && UINT64_C(1) << (log2 - 1) >= n_values) log2--;
     return log2;
 }
