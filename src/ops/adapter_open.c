@@ -119,7 +119,7 @@ static tare_status open_pair(tare_adapter_set *set, tare_model *m, tare_error *e
 
 static tare_status read_config(tare_str *text, tare_model *m, const char *path, tare_error *err) {
     tare_reader r;
-    size_t size;
+    size_t size = 0;
     if (!exists(path))
         return tare_fail(err, TARE_ERR_ARG,
                          "no adapter_config.json beside the file: the scale is not known");
