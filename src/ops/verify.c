@@ -15,6 +15,7 @@
 #include "model/adapter_set.h"
 #include "ops/item_walk.h"
 #include "ops/probe.h"
+#include "ops/verify_packed.h"
 
 typedef struct verify_walk {
     const tare_model *model;
@@ -220,6 +221,7 @@ tare_status tare_verify_data(const tare_model *model, const tare_run_options *op
     TARE_REQUIRE(model, err);
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_verify_packed(model, &o, err));
     TARE_TRY(verify_model(model, false, &o, err));
     return model->adapters ? verify_model(model->adapters->factors, true, &o, err) : TARE_OK;
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/bytes.h"
 #include "base/pool.h"
 #include "convert_help.h"
 #include "format/wcodec_virtual.h"
@@ -194,12 +195,74 @@ static void parts_are_those_of_the_whole(void **state) {
     free(bytes);
 }
 
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+static tare_status open_memory(const uint8_t *bytes, size_t size, tare_error *err) {
+    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size, .fd = -1};
+    tare_model *m;
+    tare_status status = tare_model_open(&m, &source, NULL, err);
+    tare_model_free(m);
+    return status;
+}
+
+/* Cut anywhere, or with a bit of the directory turned, a container does not open. */
+static void a_damaged_directory_is_refused(void **state) {
+    (void)state;
+    made_model made;
+    size_t size;
+    tare_error err;
+    uint8_t *bytes = build_plain(help_make(&made, HELP_COMMON), &size);
+    assert_int_equal(open_memory(bytes, size, &err), TARE_OK);
+    for (size_t n = 0; n < size; n++) assert_int_not_equal(open_memory(bytes, n, &err), TARE_OK);
+    uint64_t index = tare_load_le64(bytes + 51);
+    for (size_t i = 0; i < size; i = i + 1 == TARE_WCODEC_HEADER ? (size_t)index : i + 1) {
+        bytes[i] ^= (uint8_t)(1 << i % 8);
+        assert_int_not_equal(open_memory(bytes, size, &err), TARE_OK);
+        assert_true(err.what && err.what[0]);
+        bytes[i] ^= (uint8_t)(1 << i % 8);
+    }
+    made_free(&made);
+    free(bytes);
+}
+
+/* The model of a test has no digest; a segment whose CRC is changed is missed by its layer. */
+static void verifying_looks_at_layers_and_digest(void **state) {
+    (void)state;
+    made_model made;
+    size_t size;
+    tare_error err;
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    uint8_t *bytes = build_plain(help_make(&made, HELP_COMMON), &size);
+    for (unsigned damaged = 0; damaged < 2; damaged++) {
+        const tare_limits limits = TARE_LIMITS_INIT;
+        tare_wcodec_store *store;
+        tare_reader file;
+        tare_reader_memory(&file, bytes, size, "packed");
+        assert_int_equal(tare_wcodec_store_open(&store, &file, &limits, NULL, &err), TARE_OK);
+        const tare_wcodec_plane *p = &tare_wcodec_store_index(store)->layers[0].planes[0];
+        if (damaged) bytes[p->position + p->head_bytes + 5] ^= 1;
+        tare_wcodec_store_free(store);
+        save("plain.wcodec", bytes, size);
+        tare_model *m = help_open(help_path("plain.wcodec"));
+        o.report = tare_report_new();
+        assert_int_equal(tare_verify_data(m, &o, &err), damaged ? TARE_ERR_CHECKSUM : TARE_OK);
+        assert_int_equal(help_findings(o.report, "wcodec.layer"), damaged);
+        assert_int_equal(help_findings(o.report, "wcodec.digest"), !damaged);
+        tare_report_free(o.report);
+        tare_model_free(m);
+    }
+    made_free(&made);
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_files_are_what_they_were),
         cmocka_unit_test(packed_directories_are_what_they_were),
         cmocka_unit_test(layers_are_a_model),
         cmocka_unit_test(parts_are_those_of_the_whole),
+        cmocka_unit_test(a_damaged_directory_is_refused),
+        cmocka_unit_test(verifying_looks_at_layers_and_digest),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
 }
