@@ -295,6 +295,7 @@ typedef struct cli_write {
     const char *to, *endian, *quality;
     const char *imatrix; /* path of an importance matrix */
     const char *compat, *dedup, *min_clip, *max_clip;
+    const char *outlier_threshold, *outliers;
     const tare_encoding *type;
     cli_list type_rules;
     uint64_t shard_size, align;

@@ -75,6 +75,15 @@ static const cli_option options[] = {
      .help = "tensors of the same bytes that MCF stores once (default tied: embedding and output "
              "matrix, and what the input stores once)",
      .text = &args.dedup},
+    {.name = "outlier-threshold",
+     .arg = "T",
+     .help = "INFQ: elements whose magnitude is above T are stored by themselves, as f16, and do "
+             "not widen the scale of their row; 0: none are (default 6)",
+     .text = &args.outlier_threshold},
+    {.name = "outliers",
+     .arg = "SHARE",
+     .help = "INFQ: the largest elements of each tensor instead, so many of it: 0.1%",
+     .text = &args.outliers},
     {.name = "opaque",
      .help = "carry tensors whose type the target lacks as stored bytes, to be restored on the "
              "way back",

@@ -87,14 +87,20 @@ static size_t *choose_tensors(const tare_model *model, size_t *n) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Regions of a tensor whose parts lie apart: "scales 128 B, codes 2.05 kB". */
+/* Regions of a tensor whose parts lie apart: "scales 128 B, codes 2.05 kB"; of a list, how many it
+ * has. */
 static void put_regions(char *buf, size_t size, const tare_tensor *tensor) {
     size_t n = 0;
     for (uint32_t p = 0; p < tensor->encoding->n_planes && n < size; p++) {
+        if (tensor->encoding->planes[p].scope == TARE_PLANE_LIST) continue;
         n += (size_t)snprintf(buf + n, size - n, "%s%s %s", p ? ", " : "",
                               tensor->encoding->planes[p].name,
                               cli_size_text(tensor->planes[p].size).text);
     }
+    uint64_t n_outliers;
+    if (info_outliers(tensor, &n_outliers) && n_outliers && n < size)
+        snprintf(buf + n, size - n, ", %s outlier%s", cli_exact_text(n_outliers).text,
+                 cli_plural(n_outliers));
 }
 
 static const char *note_of(char *buf, size_t size, const tare_model *model, size_t i,
@@ -185,6 +191,8 @@ static struct json_t *json_tensors(const tare_model *model) {
         cli_json_u64(entry, "file", tensor->planes[0].file);
         cli_json_u64(entry, "offset", tensor->planes[0].offset);
         if (tensor->encoding->n_planes > 1) cli_json_add(entry, "regions", json_regions(tensor));
+        uint64_t n_outliers;
+        if (info_outliers(tensor, &n_outliers)) cli_json_u64(entry, "outliers", n_outliers);
         if (scheme) cli_json_text(entry, "scheme", scheme);
         if (info_is_cut_short(model, tensor)) cli_json_bool(entry, "cut_short", true);
         cli_json_append(list, entry);

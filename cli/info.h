@@ -25,6 +25,11 @@ size_t info_count_types(info_share *shares, const tare_model *model);
 /* Whether data of the tensor lies beyond the end of its file. */
 bool info_is_cut_short(const tare_model *model, const tare_tensor *tensor);
 
+/* Elements of the tensor that are kept one by one beside its codes; false: its type has no such. */
+bool info_outliers(const tare_tensor *tensor, uint64_t *n);
+/* The same of all tensors, and how many of them have some. */
+bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tensors);
+
 /* Begins a line of the screen; an empty name goes on with the line before. */
 void info_label(const char *name);
 /* The model's adapters: some on the screen, all as a table, in a document; nothing where it has

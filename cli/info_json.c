@@ -74,6 +74,9 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ta
     cli_json_u64(document, "tensor_count", sum.n_tensors);
     cli_json_u64(document, "metadata_count", sum.n_metadata);
     cli_json_bool(document, "is_truncated", sum.is_truncated);
+    uint64_t n_outliers, n_tensors;
+    if (info_count_outliers(model, &n_outliers, &n_tensors))
+        cli_json_u64(document, "outliers", n_outliers);
     cli_json_add(document, "types", json_types(model));
     cli_json_add(document, "files", json_files(model));
     cli_json_add(document, "resources", json_resources(model));

@@ -38,6 +38,30 @@ size_t info_count_types(info_share *shares, const tare_model *model) {
     return n;
 }
 
+bool info_outliers(const tare_tensor *t, uint64_t *n) {
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+        const tare_plane_info *plane = &t->encoding->planes[p];
+        if (plane->scope != TARE_PLANE_LIST) continue;
+        *n = t->planes[p].size / plane->unit_bytes;
+        return true;
+    }
+    return false;
+}
+
+bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tensors) {
+    const tare_tensor *t;
+    bool can_have = false;
+    *n = *n_tensors = 0;
+    for (size_t i = 0; (t = tare_model_tensor(model, i)) != NULL; i++) {
+        uint64_t own;
+        if (!info_outliers(t, &own)) continue;
+        can_have = true;
+        *n += own;
+        *n_tensors += own > 0;
+    }
+    return can_have;
+}
+
 bool info_is_cut_short(const tare_model *model, const tare_tensor *t) {
     uint32_t n_planes = t->encoding->n_planes ? t->encoding->n_planes : 1;
     for (uint32_t p = 0; p < n_planes; p++) {
@@ -163,6 +187,14 @@ static void print_types(const tare_model *model, uint64_t all_bytes) {
     print_type_line(name, &rest, all_bytes);
 }
 
+static void print_outliers(const tare_model *model) {
+    uint64_t n, n_tensors;
+    if (!info_count_outliers(model, &n, &n_tensors) || n == 0) return;
+    info_label("outliers");
+    printf("%s in %s tensor%s\n", cli_exact_text(n).text, cli_exact_text(n_tensors).text,
+           cli_plural(n_tensors));
+}
+
 static void print_schemes(const tare_model *model) {
     /* Few models hold more than two schemes; the first few names are enough to know. */
     const char *names[8];
@@ -265,6 +297,7 @@ void info_print_screen(const tare_model *model, const char *path, const tare_rep
     print_params(model);
     print_sizes(&sum);
     print_types(model, sum.tensor_bytes);
+    print_outliers(model);
     print_schemes(model);
     info_print_adapters(model);
     print_shards(model, &sum);

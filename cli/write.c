@@ -117,6 +117,33 @@ static bool parse_clip(const cli_command *command, tare_convert_options *options
            parse_bound(command, "max-clip", write->max_clip, &options->clip_max);
 }
 
+/* 0 switches outliers off, which the library calls a threshold that nothing is above. */
+static bool parse_outliers(const cli_command *command, tare_convert_options *options,
+                           const cli_write *write) {
+    const char *share = write->outliers;
+    char *end;
+    if (write->outlier_threshold && share) {
+        cli_usage(command, "--outlier-threshold and --outliers exclude each other");
+        return false;
+    }
+    if (write->outlier_threshold) {
+        float *t = &options->outlier_threshold;
+        if (!parse_bound(command, "outlier-threshold", write->outlier_threshold, t)) return false;
+        if (*t < 0) {
+            cli_usage(command, "--outlier-threshold: a magnitude, at least 0");
+            return false;
+        }
+        if (*t == 0) *t = INFINITY;
+    }
+    if (!share) return true;
+    options->outlier_share = strtod(share, &end) / 100;
+    if (end != share && strcmp(end, "%") == 0 && options->outlier_share > 0 &&
+        options->outlier_share <= 1)
+        return true;
+    cli_usage(command, "--outliers: a share like 0.1%%, above 0 and at most 100%%");
+    return false;
+}
+
 static bool fill_options(const cli_command *command, tare_convert_options *options,
                          const cli_write *write, tare_report *report, tare_type_rule *rules) {
     for (size_t i = 0; i < write->type_rules.n; i++) {
@@ -146,6 +173,7 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     if (write->dedup && *write->dedup != 't')
         options->dedup = *write->dedup == 'a' ? TARE_DEDUP_ALL : TARE_DEDUP_NONE;
     if (!parse_clip(command, options, write)) return false;
+    if (!parse_outliers(command, options, write)) return false;
     options->shard_size = write->shard_size;
     options->alignment = (uint32_t)write->align;
     options->threads = (unsigned)cli.threads;

@@ -120,7 +120,8 @@ typedef enum tare_field_role {
     TARE_FIELD_MIN = 4,      /* an offset of the block */
     TARE_FIELD_SUBSCALE = 5, /* packed integer factors of sub-blocks */
     TARE_FIELD_SIGN = 6,
-    TARE_FIELD_SUM = 7, /* derived: a sum of codes */
+    TARE_FIELD_SUM = 7,      /* derived: a sum of codes */
+    TARE_FIELD_POSITION = 8, /* row or column that a record of a list is about */
 } tare_field_role;
 
 typedef enum tare_field_type {
@@ -224,11 +225,12 @@ typedef struct tare_encode_params {
 } tare_encode_params;
 
 /* n_rows * cols floats from planes. `dst` need not be aligned. Any bit pattern decodes to
- * something. TARE_ERR_UNSUPPORTED: this encoding cannot be decoded. */
+ * something. List planes are not looked at: tare_tensor_rows_f32 applies them.
+ * TARE_ERR_UNSUPPORTED: this encoding cannot be decoded. */
 TARE_API tare_status tare_decode_rows(float *dst, const tare_encoding *encoding,
                                       const tare_rows *src, tare_error *err);
-/* Planes from n_rows * cols floats. Writes every byte of the rows' units. NaN, Inf and overflow
- * are encoded as the format's reference does; tare_count_oddities finds them.
+/* Planes from n_rows * cols floats. Writes every byte of the rows' units; list planes stay empty.
+ * NaN, Inf and overflow are encoded as the format's reference does; tare_count_oddities finds them.
  * TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what `params` ask for is not to be had.
  */
 TARE_API tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,

@@ -128,6 +128,12 @@ typedef struct tare_convert_options {
     size_t n_merges;
     const tare_adapter_use *adapters; /* stored beside the tensors, under `name`; INFQ only */
     size_t n_adapters;
+    /* Elements that INFQ stores by themselves beside the codes of a tensor: those of a magnitude
+     * above a threshold (0: 6, as its public converter; infinite: none), or a share of them, the
+     * largest (0.001: one in a thousand; 0: by the threshold). Not both; other formats refuse them.
+     */
+    float outlier_threshold;
+    double outlier_share;
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \
@@ -217,6 +223,9 @@ typedef struct tare_run_options {
  * container that holds the same encoding. */
 TARE_API tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
                                         tare_error *err);
+/* Reads all of a tensor and holds it against the digest that its container states of it (INFQ
+ * does). TARE_ERR_CHECKSUM: it is another. OK: it is the same, or none is stated. */
+TARE_API tare_status tare_tensor_check(const tare_model *model, size_t tensor, tare_error *err);
 /* One digest a tensor into digests[n_tensors], in parallel, and the digest of the manifest. Either
  * pointer may be NULL. */
 TARE_API tare_status tare_model_digest(tare_digest *digests, tare_digest *whole,

@@ -8,6 +8,8 @@
  * "8-bit Floating Point" and "Microscaling Formats", as safetensors stores them. */
 #include "encoding/table.h"
 
+#include "encoding/outliers.h"
+
 #define COUNT(array) (uint8_t)(sizeof(array) / sizeof((array)[0]))
 
 /* name, role, type, bits of one code (0: of the type), offset, count; all lie in plane 0 */
@@ -204,15 +206,16 @@ static const tare_field fields_int4_zero[] = {
     FIELD_IN(2, "codes", CODE, U8, 4, 1),
 };
 
-/* INFQ has codes first, and a scale for each row. */
+/* INFQ has codes first, a scale for each row, and elements that stand for themselves. */
+#define OUTLIER_FIELDS                                                                             \
+    {"row", 2, TARE_FIELD_POSITION, TARE_FIELD_U32, 0, 0, 1},                                      \
+        {"col", 2, TARE_FIELD_POSITION, TARE_FIELD_U16, 0, 4, 1}, {                                \
+        "value", 2, TARE_FIELD_VALUE, TARE_FIELD_F16, 0, 6, 1                                      \
+    }
 static const tare_field fields_int8_rowwise[] = {
-    FIELD_IN(0, "codes", CODE, I8, 8, 1),
-    FIELD_IN(1, "scale", SCALE, F16, 0, 1),
-};
+    FIELD_IN(0, "codes", CODE, I8, 8, 1), FIELD_IN(1, "scale", SCALE, F16, 0, 1), OUTLIER_FIELDS};
 static const tare_field fields_int4_rowwise[] = {
-    FIELD_IN(0, "codes", CODE, U8, 4, 1),
-    FIELD_IN(1, "scale", SCALE, F16, 0, 1),
-};
+    FIELD_IN(0, "codes", CODE, U8, 4, 1), FIELD_IN(1, "scale", SCALE, F16, 0, 1), OUTLIER_FIELDS};
 
 /* `unit` elements of plane 0 in `bytes` bytes. */
 #define ONE_PLANE(plane_name, unit, bytes)                                                         \
@@ -262,12 +265,17 @@ static const tare_field fields_int4_rowwise[] = {
     { name, TARE_PLANE_TENSOR, 1, bytes }
 #define EACH_ROW(name, bytes)                                                                      \
     { name, TARE_PLANE_ROW, 1, bytes }
+#define LIST(name, bytes)                                                                          \
+    { name, TARE_PLANE_LIST, 1, bytes }
 
 /* Planes that lie apart; the last block of a row may be partly filled. */
+#define PLANES(ID, name, block, is_packed, n_planes, field_list, ...)                              \
+    [TARE_ENCODING_##ID] = {name,          TARE_ENCODING_##ID, TARE_KIND_BLOCK, block,             \
+                            true,          is_packed,          n_planes,        COUNT(field_list), \
+                            {__VA_ARGS__}, field_list}
+/* One field each. */
 #define APART(ID, name, block, is_packed, field_list, ...)                                         \
-    [TARE_ENCODING_##                                                                              \
-        ID] = {name,      TARE_ENCODING_##ID, TARE_KIND_BLOCK,   block,         true,              \
-               is_packed, COUNT(field_list),  COUNT(field_list), {__VA_ARGS__}, field_list}
+    PLANES(ID, name, block, is_packed, COUNT(field_list), field_list, __VA_ARGS__)
 #define SUPER(ID, name, bits, field_list)                                                          \
     APART(ID, name, 256, false, field_list, ELEMENTS("supers", 256, 2), ELEMENTS("subs", 32, 1),   \
           ELEMENTS("codes", 32, 4 * (bits)))
@@ -336,10 +344,10 @@ const tare_encoding tare_encoding_table[] = {
           ONCE("zero", 4), ELEMENTS("codes", 1, 1)),
     APART(MCF_INT4_ZERO, "mcf_int4_zero", 1, true, fields_int4_zero, ONCE("scale", 4),
           ONCE("zero", 4), ELEMENTS("codes", 2, 1)),
-    APART(INT8_ROWWISE, "int8_rowwise", 1, false, fields_int8_rowwise, ELEMENTS("codes", 1, 1),
-          EACH_ROW("scales", 2)),
-    APART(INT4_ROWWISE, "int4_rowwise", 1, false, fields_int4_rowwise, ELEMENTS("codes", 2, 1),
-          EACH_ROW("scales", 2)),
+    PLANES(INT8_ROWWISE, "int8_rowwise", 1, false, 3, fields_int8_rowwise, ELEMENTS("codes", 1, 1),
+           EACH_ROW("scales", 2), LIST("outliers", TARE_OUTLIER_BYTES)),
+    PLANES(INT4_ROWWISE, "int4_rowwise", 1, false, 3, fields_int4_rowwise, ELEMENTS("codes", 2, 1),
+           EACH_ROW("scales", 2), LIST("outliers", TARE_OUTLIER_BYTES)),
 };
 
 _Static_assert(sizeof tare_encoding_table / sizeof tare_encoding_table[0] == TARE_ENCODING_COUNT,

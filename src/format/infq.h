@@ -9,12 +9,16 @@
 #include "base/json.h"
 #include "format/format.h"
 
-#define TARE_INFQ_MANIFEST        "manifest.json"
-#define TARE_INFQ_WEIGHTS         "weights.bin"
-#define TARE_INFQ_OTHERS          "tensors.bin" /* what is not quantized */
-#define TARE_INFQ_BLOCK           64
-#define TARE_INFQ_ADAPTER_WEIGHTS "adapters.bin"
-#define TARE_INFQ_MOST            (UINT64_C(1) << 53) /* numbers that every JSON reader keeps */
+#define TARE_INFQ_MANIFEST         "manifest.json"
+#define TARE_INFQ_WEIGHTS          "weights.bin"
+#define TARE_INFQ_OTHERS           "tensors.bin" /* what is not quantized */
+#define TARE_INFQ_OUTLIERS_FILE    "weights_outliers.bin"
+#define TARE_INFQ_BLOCK            64
+#define TARE_INFQ_ALIGN            64 /* of each tensor's outliers in their file */
+#define TARE_INFQ_RECORD           "row:u32,col:u16,val:fp16"
+#define TARE_INFQ_ADAPTER_WEIGHTS  "adapters.bin"
+#define TARE_INFQ_ADAPTER_OUTLIERS "adapters_outliers.bin"
+#define TARE_INFQ_MOST             (UINT64_C(1) << 53) /* numbers that every JSON reader keeps */
 
 /* Entries of a tensor that the library knows. Others are kept. */
 typedef enum tare_infq_field {
@@ -38,6 +42,21 @@ typedef enum tare_infq_field {
 
 /* TARE_INFQ_FIELDS: none of them. */
 tare_infq_field tare_infq_find_field(const tare_json_value *key);
+
+/* Entries of a tensor's outliers. */
+typedef enum tare_infq_outlier_field {
+    TARE_INFQ_OUTLIER_DTYPE,
+    TARE_INFQ_OUTLIER_FILE,
+    TARE_INFQ_OUTLIER_OFFSET,
+    TARE_INFQ_OUTLIER_COUNT,
+    TARE_INFQ_OUTLIER_BYTES,
+    TARE_INFQ_OUTLIER_LAYOUT,
+    TARE_INFQ_OUTLIER_ALIGN,
+    TARE_INFQ_OUTLIER_FIELDS
+} tare_infq_outlier_field;
+
+/* TARE_INFQ_OUTLIER_FIELDS: none of them. */
+tare_infq_outlier_field tare_infq_find_outlier_field(const tare_json_value *key);
 
 /* Entries of the manifest itself. */
 typedef enum tare_infq_part {

@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/hash.h"
+#include "encoding/outliers.h"
 #include "format/infq_read.h"
+
+#define DIGEST_BYTES 32
 
 #define BIT(field) (1u << TARE_INFQ_##field)
 static const unsigned quantized_needs = BIT(DTYPE) | BIT(ROWS) | BIT(COLS) | BIT(BLOCK_SIZE) |
@@ -38,7 +42,7 @@ static bool has(const tare_infq_entry *e, tare_infq_field f) {
 static bool number(tare_infq_reader *r, const tare_infq_entry *e, tare_infq_field f,
                    uint64_t *out) {
     return (tare_json_u64(&e->fields[f].v, out) && *out <= TARE_INFQ_MOST) ||
-           corrupt(r, e, f, A_NUMBER);
+           corrupt(r, e, f, TARE_INFQ_A_NUMBER);
 }
 
 static bool text_is(tare_infq_reader *r, const tare_infq_entry *e, tare_infq_field f,
@@ -118,6 +122,91 @@ static bool read_matrix(tare_infq_reader *r, tare_infq_entry *e) {
     return true;
 }
 
+static bool read_digest(tare_infq_reader *r, tare_infq_entry *e) {
+    static const char what[] = "expected a string of 64 hexadecimal digits";
+    if (!has(e, TARE_INFQ_SHA256)) return true;
+    const tare_json_value *v = &e->fields[TARE_INFQ_SHA256].v;
+    if (v->type != TARE_JSON_STRING) return corrupt(r, e, TARE_INFQ_SHA256, what);
+    tare_str hex = tare_json_text(v, &r->m->arena);
+    uint8_t *digest = tare_arena_take(&r->m->arena, DIGEST_BYTES);
+    if (!hex.ptr || !digest) return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "digest");
+    if (hex.len != 2 * DIGEST_BYTES || !tare_unhex(digest, hex.ptr, DIGEST_BYTES))
+        return corrupt(r, e, TARE_INFQ_SHA256, what);
+    e->sha256 = digest;
+    return true;
+}
+
+/* ---- outliers -------------------------------------------------------------------------------- */
+
+static bool has_outlier(const tare_infq_entry *e, tare_infq_outlier_field f) {
+    return e->outliers[f].v.type != TARE_JSON_END;
+}
+
+static bool corrupt_outlier(tare_infq_reader *r, const tare_infq_entry *e,
+                            tare_infq_outlier_field f, const char *what) {
+    r->field = tare_infq_outlier_field_names[f];
+    return tare_infq_fail(r, &e->outliers[f].v, what);
+}
+
+/* A field that says what it must say, or is not there. */
+static bool outlier_is(tare_infq_reader *r, const tare_infq_entry *e, tare_infq_outlier_field f,
+                       const char *text, const char *what) {
+    return !has_outlier(e, f) || tare_json_is(&e->outliers[f].v, text) ||
+           corrupt_outlier(r, e, f, what);
+}
+
+static bool outlier_counts(tare_infq_reader *r, const tare_infq_entry *e, tare_infq_outlier_field f,
+                           uint64_t number, const char *what) {
+    uint64_t n;
+    return !has_outlier(e, f) || (tare_json_u64(&e->outliers[f].v, &n) && n == number) ||
+           corrupt_outlier(r, e, f, what);
+}
+
+static bool take_outliers(tare_infq_reader *r, tare_infq_entry *e) {
+    const tare_infq_span *s = &e->fields[TARE_INFQ_OUTLIERS];
+    tare_json_value key;
+    if (s->v.type != TARE_JSON_OBJECT)
+        return corrupt(r, e, TARE_INFQ_OUTLIERS, "expected an object");
+    /* the entries go on where they are */
+    tare_json all = r->j;
+    tare_infq_begin(r, s);
+    while (tare_json_key(&r->j, &key) != TARE_JSON_END) {
+        tare_infq_outlier_field f = tare_infq_find_outlier_field(&key);
+        if (f < TARE_INFQ_OUTLIER_FIELDS)
+            tare_infq_take(r, &e->outliers[f], &key);
+        else
+            tare_infq_pass(r);
+    }
+    if (r->j.err.status != TARE_OK) return false;
+    r->j = all;
+    for (int f = TARE_INFQ_OUTLIER_FILE; f <= TARE_INFQ_OUTLIER_OFFSET; f++) {
+        if (has_outlier(e, (tare_infq_outlier_field)f)) continue;
+        r->field = tare_infq_outlier_field_names[f];
+        return tare_infq_fail(r, &s->v, "missing");
+    }
+    return true;
+}
+
+static bool read_outliers(tare_infq_reader *r, tare_infq_entry *e) {
+    if (!has(e, TARE_INFQ_OUTLIERS) || e->fields[TARE_INFQ_OUTLIERS].v.type == TARE_JSON_NULL)
+        return true;
+    if (!take_outliers(r, e) ||
+        !outlier_is(r, e, TARE_INFQ_OUTLIER_DTYPE, "fp16", "expected \"fp16\"") ||
+        !outlier_counts(r, e, TARE_INFQ_OUTLIER_BYTES, TARE_OUTLIER_BYTES, "expected 8") ||
+        !outlier_is(r, e, TARE_INFQ_OUTLIER_LAYOUT, TARE_INFQ_RECORD,
+                    "expected \"" TARE_INFQ_RECORD "\"") ||
+        !outlier_counts(r, e, TARE_INFQ_OUTLIER_ALIGN, TARE_INFQ_ALIGN, "expected 64"))
+        return false;
+    e->has_outliers = true;
+    e->n_outliers = UINT64_MAX;
+    if (!has_outlier(e, TARE_INFQ_OUTLIER_COUNT)) return true;
+    return (tare_json_u64(&e->outliers[TARE_INFQ_OUTLIER_COUNT].v, &e->n_outliers) &&
+            e->n_outliers <= TARE_INFQ_MOST) ||
+           corrupt_outlier(r, e, TARE_INFQ_OUTLIER_COUNT, TARE_INFQ_A_NUMBER);
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
 /* The shape of a quantized tensor and the type, of which there are two. */
 static bool check_quantized(tare_infq_reader *r, tare_infq_entry *e) {
     uint64_t block;
@@ -135,9 +224,7 @@ static bool check_quantized(tare_infq_reader *r, tare_infq_entry *e) {
         !text_is(r, e, TARE_INFQ_LAYOUT, "rowmajor_blocked", "expected \"rowmajor_blocked\"") ||
         !read_matrix(r, e))
         return false;
-    return !has(e, TARE_INFQ_OUTLIERS) || e->fields[TARE_INFQ_OUTLIERS].v.type == TARE_JSON_NULL ||
-           wrong(r, e, TARE_INFQ_OUTLIERS, TARE_ERR_UNSUPPORTED,
-                 "tensors with outliers are not read yet");
+    return read_digest(r, e) && read_outliers(r, e);
 }
 
 static bool check_other(tare_infq_reader *r, tare_infq_entry *e) {
@@ -147,10 +234,33 @@ static bool check_other(tare_infq_reader *r, tare_infq_entry *e) {
     if (!e->encoding || !tare_infq_holding.has_encoding(e->encoding) || e->encoding->n_planes > 1)
         return corrupt(r, e, TARE_INFQ_DTYPE, "expected the name of a plain type");
     return read_shape(r, e) &&
-           (!has(e, TARE_INFQ_INDEX) || number(r, e, TARE_INFQ_INDEX, &e->index));
+           (!has(e, TARE_INFQ_INDEX) || number(r, e, TARE_INFQ_INDEX, &e->index)) &&
+           read_digest(r, e);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
+
+static tare_status place(tare_infq_reader *r, const tare_infq_entry *e, tare_plane *plane,
+                         tare_infq_field file, tare_infq_field offset, tare_error *err) {
+    const tare_infq_where where = {.file = &e->fields[file].v,
+                                   .offset = &e->fields[offset].v,
+                                   .file_field = tare_infq_field_names[file],
+                                   .offset_field = tare_infq_field_names[offset]};
+    return tare_infq_place_plane(r, e, plane, &where, err);
+}
+
+static tare_status place_outliers(tare_infq_reader *r, const tare_infq_entry *e, tare_plane *plane,
+                                  tare_error *err) {
+    const tare_infq_where where = {
+        .file = &e->outliers[TARE_INFQ_OUTLIER_FILE].v,
+        .offset = &e->outliers[TARE_INFQ_OUTLIER_OFFSET].v,
+        .file_field = tare_infq_outlier_field_names[TARE_INFQ_OUTLIER_FILE],
+        .offset_field = tare_infq_outlier_field_names[TARE_INFQ_OUTLIER_OFFSET],
+        .alignment = TARE_INFQ_ALIGN,
+        .record = e->n_outliers == UINT64_MAX ? TARE_OUTLIER_BYTES : 0};
+    if (!where.record) plane->size = e->n_outliers * TARE_OUTLIER_BYTES;
+    return tare_infq_place_plane(r, e, plane, &where, err);
+}
 
 static tare_status set_tensor(tare_infq_reader *r, tare_infq_entry *e, tare_tensor *t,
                               tare_error *err) {
@@ -159,18 +269,21 @@ static tare_status set_tensor(tare_infq_reader *r, tare_infq_entry *e, tare_tens
         if (err && err->offset == TARE_NO_OFFSET) err->offset = e->at;
         return status;
     }
+    t->offset = e->at;
     tare_plane *planes = TARE_NEW_ARRAY(&r->m->arena, tare_plane, e->encoding->n_planes);
     if (!planes) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
     memcpy(planes, t->planes, e->encoding->n_planes * sizeof *planes);
     t->planes = planes;
-    t->offset = e->at;
-    TARE_TRY(
-        tare_infq_place_plane(r, e, &planes[0], TARE_INFQ_DATA_FILE, TARE_INFQ_OFFSET_DATA, err));
+    TARE_TRY(place(r, e, &planes[0], TARE_INFQ_DATA_FILE, TARE_INFQ_OFFSET_DATA, err));
     if (e->encoding->n_planes == 1) return TARE_OK;
     bool is_apart = has(e, TARE_INFQ_SCALES_FILE);
-    return tare_infq_place_plane(r, e, &planes[1],
-                                 is_apart ? TARE_INFQ_SCALES_FILE : TARE_INFQ_DATA_FILE,
-                                 TARE_INFQ_OFFSET_SCALES, err);
+    TARE_TRY(place(r, e, &planes[1], is_apart ? TARE_INFQ_SCALES_FILE : TARE_INFQ_DATA_FILE,
+                   TARE_INFQ_OFFSET_SCALES, err));
+    planes[2] = (tare_plane){planes[0].file, planes[0].offset, 0};
+    if (!e->has_outliers || e->n_outliers == 0) return TARE_OK;
+    TARE_TRY(place_outliers(r, e, &planes[2], err));
+    t->size_bytes += planes[2].size; /* all of it lies in files */
+    return TARE_OK;
 }
 
 static tare_status read_entry(tare_infq_reader *r, const tare_json_value *object,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fields of an INFQ manifest: their names, and values taken out of it with all of their text. */
+#include <string.h>
+
 #include "format/infq_read.h"
 
 const char *const tare_infq_field_names[TARE_INFQ_FIELDS] = {
@@ -25,6 +27,24 @@ tare_infq_field tare_infq_find_field(const tare_json_value *key) {
     int f = 0;
     while (f < TARE_INFQ_FIELDS && !tare_json_is(key, tare_infq_field_names[f])) f++;
     return (tare_infq_field)f;
+}
+
+const char *const tare_infq_outlier_field_names[TARE_INFQ_OUTLIER_FIELDS] = {
+    [TARE_INFQ_OUTLIER_DTYPE] = "outliers.dtype",
+    [TARE_INFQ_OUTLIER_FILE] = "outliers.data_file",
+    [TARE_INFQ_OUTLIER_OFFSET] = "outliers.offset",
+    [TARE_INFQ_OUTLIER_COUNT] = "outliers.count",
+    [TARE_INFQ_OUTLIER_BYTES] = "outliers.record_bytes",
+    [TARE_INFQ_OUTLIER_LAYOUT] = "outliers.layout",
+    [TARE_INFQ_OUTLIER_ALIGN] = "outliers.align",
+};
+
+tare_infq_outlier_field tare_infq_find_outlier_field(const tare_json_value *key) {
+    int f = 0;
+    while (f < TARE_INFQ_OUTLIER_FIELDS &&
+           !tare_json_is(key, tare_infq_outlier_field_names[f] + strlen("outliers.")))
+        f++;
+    return (tare_infq_outlier_field)f;
 }
 
 tare_infq_part tare_infq_find_part(const tare_json_value *key) {

@@ -85,25 +85,42 @@ tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *v, u
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-tare_status tare_infq_place_plane(tare_infq_reader *r, tare_infq_entry *e, tare_plane *plane,
-                                  tare_infq_field file, tare_infq_field offset, tare_error *err) {
-    uint64_t end, at = e->fields[offset].v.offset;
-    r->field = tare_infq_field_names[offset];
-    if (!tare_json_u64(&e->fields[offset].v, &plane->offset) || plane->offset > TARE_INFQ_MOST)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "expected a whole number, at most 2^53");
-    r->field = tare_infq_field_names[file];
-    TARE_TRY(tare_infq_open_file(r, &e->fields[file].v, &plane->file, err));
-    r->field = tare_infq_field_names[offset];
-    if (!tare_add_u64(plane->offset, plane->size, &end) ||
-        end > r->m->files[plane->file].reader.size)
+static tare_status check_inside(tare_infq_reader *r, tare_plane *plane,
+                                const tare_infq_where *where, tare_error *err) {
+    const uint64_t size = r->m->files[plane->file].reader.size, at = where->offset->offset;
+    if (plane->offset > size || (!where->record && plane->size > size - plane->offset))
         return tare_fail_at(err, TARE_ERR_TRUNCATED, at, "beyond the end of the file");
+    if (where->record) plane->size = size - plane->offset;
+    if (where->record && plane->size % where->record)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, at,
+                            "what follows in the file is no whole number of records");
+    return TARE_OK;
+}
+
+tare_status tare_infq_place_plane(tare_infq_reader *r, const tare_infq_entry *e, tare_plane *plane,
+                                  const tare_infq_where *where, tare_error *err) {
+    const uint64_t at = where->offset->offset;
+    r->field = where->offset_field;
+    if (!tare_json_u64(where->offset, &plane->offset) || plane->offset > TARE_INFQ_MOST)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, TARE_INFQ_A_NUMBER);
+    if (where->alignment > 1 && plane->offset % where->alignment)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "expected a multiple of 64");
+    r->field = where->file_field;
+    TARE_TRY(tare_infq_open_file(r, where->file, &plane->file, err));
+    r->field = where->offset_field;
+    TARE_TRY(check_inside(r, plane, where, err));
     void *regions = r->regions;
     if (!tare_grow(r->m->allocator, &regions, &r->regions_capacity, r->n_regions + 1,
                    sizeof *r->regions))
         return tare_fail(err, TARE_ERR_NOMEM, "regions");
     r->regions = regions;
-    r->regions[r->n_regions++] = (tare_infq_region){
-        plane->file, plane->offset, end, at, r->m->catalog.n_tensors, e->place, r->field};
+    r->regions[r->n_regions++] = (tare_infq_region){.file = plane->file,
+                                                    .offset = plane->offset,
+                                                    .end = plane->offset + plane->size,
+                                                    .at = at,
+                                                    .tensor = r->m->catalog.n_tensors,
+                                                    .place = e->place,
+                                                    .field = r->field};
     return TARE_OK;
 }
 

@@ -92,6 +92,7 @@ static bool count(tare_infq_reader *r, const tare_infq_span *array, size_t *n, c
 typedef struct listing {
     size_t n_quantized;
     tare_str *entries;
+    const uint8_t **digests;
     uint64_t *places; /* of those that are not quantized: where they stood among all */
 } listing;
 
@@ -113,6 +114,7 @@ static tare_status read_tensors(tare_infq_reader *r, const tare_infq_span *array
             return status;
         }
         l->entries[i] = e.text;
+        l->digests[i] = e.sha256;
         l->places[i] = e.index;
         r->m->catalog.n_tensors++;
     }
@@ -124,14 +126,17 @@ static tare_status restore_order(tare_infq_reader *r, const listing *l, tare_err
     size_t n = r->m->catalog.n_tensors, quantized = 0, other = l->n_quantized;
     tare_tensor *tensors = TARE_NEW_ARRAY(&r->m->arena, tare_tensor, n);
     tare_str *entries = TARE_NEW_ARRAY(&r->m->arena, tare_str, n);
-    if (!tensors || !entries) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    const uint8_t **digests = TARE_NEW_ARRAY(&r->m->arena, const uint8_t *, n);
+    if (!tensors || !entries || !digests) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < n; i++) {
         bool is_other = other < n && (quantized == l->n_quantized || l->places[other] <= i);
         size_t from = is_other ? other++ : quantized++;
         tensors[i] = r->m->catalog.tensors[from];
         entries[i] = l->entries[from];
+        digests[i] = l->digests[from];
     }
     r->m->catalog.tensors = tensors;
+    r->m->catalog.digests = digests;
     r->layout->entries = entries;
     return TARE_OK;
 }
@@ -194,11 +199,12 @@ static tare_status read_all(tare_infq_reader *r, tare_error *err) {
     size_t n = l.n_quantized + n_others;
     r->m->catalog.tensors = TARE_NEW_ARRAY(&r->m->arena, tare_tensor, n);
     l.entries = TARE_NEW_ARRAY(&r->m->arena, tare_str, n);
+    l.digests = TARE_NEW_ARRAY(&r->m->arena, const uint8_t *, n);
     l.places = TARE_NEW_ARRAY(&r->m->arena, uint64_t, n);
-    if (!r->m->catalog.tensors || !l.entries || !l.places)
+    if (!r->m->catalog.tensors || !l.entries || !l.digests || !l.places)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(
-        tare_infq_expect_files(r, 2 * ((uint64_t)n + 2 * (uint64_t)n_adapters) + n_files, err));
+        tare_infq_expect_files(r, 3 * ((uint64_t)n + 2 * (uint64_t)n_adapters) + n_files, err));
     TARE_TRY(read_tensors(r, quantized, true, &l, err));
     TARE_TRY(read_tensors(r, &o.tensors, false, &l, err));
     TARE_TRY(tare_infq_read_adapters(r, adapters, n_adapters, err));

@@ -41,7 +41,11 @@ typedef struct tare_infq_reader {
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
+/* As they stand in errors: those of outliers begin with "outliers.". */
 extern const char *const tare_infq_field_names[TARE_INFQ_FIELDS];
+extern const char *const tare_infq_outlier_field_names[TARE_INFQ_OUTLIER_FIELDS];
+
+#define TARE_INFQ_A_NUMBER "expected a whole number, at most 2^53"
 
 /* A fault of the manifest at a value. Returns false. */
 bool tare_infq_fail(tare_infq_reader *r, const tare_json_value *v, const char *what);
@@ -71,6 +75,10 @@ typedef struct tare_infq_entry {
     uint32_t n_dims;
     const tare_encoding *encoding;
     uint64_t index; /* of a tensor that is not quantized: among all */
+    tare_infq_span outliers[TARE_INFQ_OUTLIER_FIELDS];
+    bool has_outliers;
+    uint64_t n_outliers;   /* UINT64_MAX: up to the end of the file */
+    const uint8_t *sha256; /* of the planes, 32 bytes; NULL: it is not stated */
 } tare_infq_entry;
 
 /* The object that was just read describes a tensor: quantized, with or without a name (then it is
@@ -92,9 +100,18 @@ tare_status tare_infq_expect_files(tare_infq_reader *r, uint64_t n, tare_error *
 /* Opens a file of the directory, or finds it open. */
 tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *name, uint32_t *file,
                                 tare_error *err);
-/* Puts a plane of known size where an entry says; it must be inside the file. */
-tare_status tare_infq_place_plane(tare_infq_reader *r, tare_infq_entry *e, tare_plane *plane,
-                                  tare_infq_field file, tare_infq_field offset, tare_error *err);
+/* The fields that say where a plane lies. */
+typedef struct tare_infq_where {
+    const tare_json_value *file, *offset;
+    const char *file_field, *offset_field;
+    uint32_t alignment; /* that the offset must have */
+    uint32_t record; /* 0: the plane's size is known; else it goes up to the end of the file and is
+                        whole records of so many bytes */
+} tare_infq_where;
+
+/* Puts a plane where an entry says; it must be inside the file. */
+tare_status tare_infq_place_plane(tare_infq_reader *r, const tare_infq_entry *e, tare_plane *plane,
+                                  const tare_infq_where *where, tare_error *err);
 /* No two regions overlap. */
 tare_status tare_infq_check_regions(tare_infq_reader *r, tare_error *err);
 void tare_infq_free_regions(tare_infq_reader *r);

@@ -209,11 +209,16 @@ void tare_wcodec_cut_tensor(tare_wcodec_cut *out, const tare_encoding *encoding,
                 .effort = effort};
     out->n_planes = 0;
     out->n_regions = encoding->n_planes;
-    memcpy(out->region_bytes, plane_bytes, encoding->n_planes * sizeof *plane_bytes);
-    for (uint8_t i = 0; i < encoding->n_planes; i++) is_cut[i] = is_worth_cutting(&c, i);
+    /* A list that is empty is not there; one that is not is written in any case, and not cut. */
+    while (encoding->planes[out->n_regions - 1].scope == TARE_PLANE_LIST &&
+           plane_bytes[out->n_regions - 1] == 0)
+        out->n_regions--;
+    memcpy(out->region_bytes, plane_bytes, out->n_regions * sizeof *plane_bytes);
+    for (uint8_t i = 0; i < encoding->n_planes; i++)
+        is_cut[i] = encoding->planes[i].scope != TARE_PLANE_LIST && is_worth_cutting(&c, i);
     add_fields(&c, true, is_cut, &scale, &scale_plane);
     add_fields(&c, false, is_cut, &scale, &scale_plane);
-    for (uint8_t i = 0; i < encoding->n_planes; i++)
+    for (uint8_t i = 0; i < out->n_regions; i++)
         if (!is_cut[i]) add(&c, i, 8, &opaque, 1, 0, 1);
 }
 

@@ -3,6 +3,7 @@
  * Stand-ins, the reading side: the record "tare.carried" comes from a stranger like the rest of the
  * file. An entry can only give a stored tensor another name, shape or type over the same bytes;
  * one that asks for more is reported and ignored. docs/behaviour.md, "Conversion". */
+#include "encoding/outliers.h"
 #include "model/carry.h"
 
 #include <stdlib.h>
@@ -160,8 +161,9 @@ static bool may_stand_for(const tare_encoding *stored, const tare_encoding *true
            true_one->planes[0].unit_bytes == width;
 }
 
-static tare_status build(const entry *e, const tare_model *m, const tare_encoding **encoding,
-                         uint64_t *planes, uint64_t *size) {
+/* The planes of an entry's tensor. What its other planes leave of the stored bytes is its list. */
+static tare_status build(const entry *e, const tare_model *m, uint64_t stored_bytes,
+                         const tare_encoding **encoding, uint64_t *planes, uint64_t *size) {
     *encoding = tare_encoding_find(e->type);
     if (!*encoding || e->n_dims > m->limits.dims) return TARE_ERR_UNSUPPORTED;
     *size = 0;
@@ -169,6 +171,12 @@ static tare_status build(const entry *e, const tare_model *m, const tare_encodin
     TARE_TRY(tare_encoding_sizes(planes, *encoding, e->dims, e->n_dims, NULL));
     for (uint32_t p = 0; p < (*encoding)->n_planes; p++)
         if (!tare_add_u64(*size, planes[p], size)) return TARE_ERR_LIMIT;
+    const uint32_t list = tare_encoding_list_plane(*encoding);
+    if (list < (*encoding)->n_planes && *size && *size < stored_bytes &&
+        (stored_bytes - *size) % (*encoding)->planes[list].unit_bytes == 0) {
+        planes[list] = stored_bytes - *size;
+        *size = stored_bytes;
+    }
     return TARE_OK;
 }
 
@@ -178,7 +186,7 @@ static const char *entry_fault(const restore *r, const entry *e) {
     uint64_t planes[TARE_MAX_PLANES], size;
     if (e->name.len == 0 || e->name.len > r->m->limits.name_bytes)
         return "its name is empty or too long";
-    if (build(e, r->m, &encoding, planes, &size) != TARE_OK)
+    if (build(e, r->m, stored->size_bytes, &encoding, planes, &size) != TARE_OK)
         return "its type or shape is not possible";
     bool is_unknown = encoding->kind == TARE_KIND_UNKNOWN;
     if (is_unknown && e->number > UINT32_MAX) return "its type has an impossible number";
@@ -241,8 +249,11 @@ static tare_status apply(restore *r, const entry *e, tare_stand_in *stand_in, ta
     uint64_t sizes[TARE_MAX_PLANES], size;
     *stand_in = (tare_stand_in){.tensor = e->tensor, .stored = *t};
     const tare_plane *at = &stand_in->stored.planes[0];
-    TARE_TRY(build(e, m, &encoding, sizes, &size));
+    TARE_TRY(build(e, m, stand_in->stored.size_bytes, &encoding, sizes, &size));
     TARE_TRY(tare_tensor_set(m, t, encoding, e->dims, e->n_dims, at->file, at->offset, err));
+    const uint32_t list = tare_encoding_list_plane(encoding);
+    if (list < encoding->n_planes && sizes[list])
+        TARE_TRY(tare_tensor_set_list(t, sizes[list], &m->arena, err));
     /* Where only name or shape stand for others the planes lie apart, perhaps, as they did. */
     if (encoding == stand_in->stored.encoding) t->planes = at;
     if (encoding->kind == TARE_KIND_UNKNOWN) {

@@ -64,6 +64,8 @@ typedef struct tare_catalog {
                                             n_tensors + 2 * i and the one behind it */
     size_t n_adapters;
     const tare_value_bounds *bounds; /* n_tensors; NULL: of none */
+    const uint8_t *const *digests; /* n_tensors: SHA-256 of all planes, one behind the other, as the
+                                      container states it, or NULL; NULL: of none */
     const size_t *same_as; /* n_tensors, for writers: the first tensor of the same bytes, itself
                               where there is none before; NULL: not looked for */
     tare_resource_entry *resources;
@@ -118,7 +120,9 @@ struct tare_model {
     double rope_freq_base;               /* its rope_theta; 0: absent */
     tare_str architecture;
     const struct tare_adapter_set *adapters; /* NULL: none */
-    struct tare_kept *kept;                  /* allocations that are freed with the model */
+    _Atomic uint8_t *list_states; /* n_tensors: what is known of list planes (outliers_apply.c);
+                                     NULL: no tensor has records */
+    struct tare_kept *kept;       /* allocations that are freed with the model */
     void (*free_private)(void *);
     void *private_data; /* of a computed model */
 };
@@ -138,6 +142,8 @@ tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *e
 tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *encoding,
                             const uint64_t *dims, uint32_t n_dims, uint32_t file, uint64_t offset,
                             tare_error *err);
+/* Gives the list plane of a tensor, empty so far, its size; planes are the tensor's own then. */
+tare_status tare_tensor_set_list(tare_tensor *t, uint64_t size, tare_arena *arena, tare_error *err);
 /* The last step of every driver: builds the indexes (duplicate or empty names fail with the
  * record's offset), restores stand-ins, finds schemes and companions, reads config.json. */
 tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err);
@@ -155,6 +161,12 @@ tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t t
                                    uint64_t first, uint64_t n, tare_error *err);
 /* Whether only whole rows can be decoded: they have block scales. */
 bool tare_tensor_needs_rows(const tare_model *model, size_t tensor);
+/* Whether a list plane of the tensor has records. */
+bool tare_tensor_has_records(const tare_model *model, size_t tensor);
+/* Replaces elements [begin, end), in `values`, that records of the list plane are about. CORRUPT: a
+ * record is about no element of the tensor. */
+tare_status tare_tensor_apply_records(float *values, const tare_model *model, size_t tensor,
+                                      uint64_t begin, uint64_t end, tare_error *err);
 /* TRUNCATED where some of the tensor's stored bytes lie beyond the end of their file. */
 tare_status tare_tensor_check_data(const tare_model *model, size_t tensor, tare_error *err);
 

@@ -12,6 +12,9 @@ tare_status tare_model_find_schemes(tare_model *m, tare_error *err);
  * reported and ignored: nothing in the model depends on it. Needs the resource index. */
 tare_status tare_model_read_config(tare_model *m, tare_report *report, tare_error *err);
 
+/* Room for what is found out about list planes, where a tensor has one. */
+tare_status tare_model_expect_records(tare_model *m, tare_error *err);
+
 /* How a tensor of factors lies over a tensor of weights: each matrix of `rows` rows has n_rows x
  * n_cols factors, each for block_rows x block_cols numbers. */
 typedef struct tare_block_scales {

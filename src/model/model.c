@@ -3,6 +3,7 @@
  * The model behind the handle: made and filled by format drivers, finished once, then only read. */
 #include "base/arith.h"
 #include "base/str.h"
+#include "encoding/outliers.h"
 #include "model/carry.h"
 #include "model/finish.h"
 #include "model/names.h"
@@ -124,6 +125,20 @@ tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *
     return TARE_OK;
 }
 
+tare_status tare_tensor_set_list(tare_tensor *t, uint64_t size, tare_arena *arena,
+                                 tare_error *err) {
+    const uint32_t n = t->encoding->n_planes, list = tare_encoding_list_plane(t->encoding);
+    tare_plane *planes = TARE_NEW_ARRAY(arena, tare_plane, n);
+    if (!planes) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    memcpy(planes, t->planes, n * sizeof *planes);
+    t->planes = planes;
+    if (list >= n) return TARE_OK;
+    planes[list].size = size;
+    if (!tare_add_u64(t->size_bytes, size, &t->size_bytes))
+        return tare_fail(err, TARE_ERR_LIMIT, "size of the tensor");
+    return TARE_OK;
+}
+
 const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
     size_t low = 0, high = m->n_stand_ins;
     while (low < high) {
@@ -209,6 +224,7 @@ tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *er
     TARE_TRY(index_keys(m, err));
     TARE_TRY(index_resources(m, err));
     TARE_TRY(tare_model_find_schemes(m, err));
+    TARE_TRY(tare_model_expect_records(m, err));
     return tare_model_read_config(m, report, err);
 }
 

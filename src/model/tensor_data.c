@@ -240,6 +240,7 @@ static tare_status values_f32(float *out, const tare_model *m, size_t tensor, ui
         s = tare_fail(err, TARE_ERR_UNSUPPORTED,
                       note && note->is_packed ? "codes of a packed scheme are not decoded"
                                               : "this type cannot be decoded");
+    if (s == TARE_OK) s = tare_tensor_apply_records(out, m, tensor, begin, end, err);
     return with_item(m, tensor, s, err);
 }
 

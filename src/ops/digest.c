@@ -92,6 +92,43 @@ tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t
     return digest_tensors(out, model, tensor, 1, &o, err);
 }
 
+/* ---- what the container states ----------------------------------------------------------------
+ */
+
+static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
+    const digest_walk *w = ctx;
+    const size_t tensor = w->first + item;
+    const tare_model *m = w->model;
+    uint8_t found[32];
+    tare_sha256 h;
+    TARE_TRY(tare_sha256_init(&h, err));
+    tare_status s = hash_planes(&h, m, tensor, job, err);
+    if (s != TARE_OK) {
+        tare_sha256_free(&h);
+        return tare_walk_blame(s, m, tensor, err);
+    }
+    tare_sha256_final(&h, found);
+    if (memcmp(found, m->catalog.digests[tensor], sizeof found) == 0) return TARE_OK;
+    const tare_plane *first = &m->catalog.tensors[tensor].planes[0];
+    tare_fail_at(err, TARE_ERR_CHECKSUM, first->offset, TARE_WRONG_DIGEST);
+    tare_error_file(err, m->files[first->file].name);
+    return tare_walk_blame(TARE_ERR_CHECKSUM, m, tensor, err);
+}
+
+tare_status tare_tensor_check(const tare_model *model, size_t tensor, tare_error *err) {
+    TARE_REQUIRE(model && tensor < model->catalog.n_tensors, err);
+    if (!model->catalog.digests || !model->catalog.digests[tensor]) return TARE_OK;
+    digest_walk w = {model, tensor, NULL};
+    return tare_walk_run(&(tare_walk){.n_items = 1,
+                                      .size_of = tensor_size,
+                                      .visit = check_one,
+                                      .ctx = &w,
+                                      .scratch_size = TARE_PIECE,
+                                      .threads = 1,
+                                      .allocator = model->allocator},
+                         err);
+}
+
 /* ---- the manifest's digest ------------------------------------------------------------------- */
 
 static void hash_line(void *ctx, const tare_buffer *line) {

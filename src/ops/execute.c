@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/pool.h"
+#include "base/hash.h"
 #include "ops/count.h"
-#include "ops/importance_matrix.h"
+#include "ops/plan_scan.h"
 
 #define PIECE ((uint64_t)4 << 20) /* of a range; the scratch that a copy may need is as large */
 
@@ -23,6 +23,7 @@ typedef enum job_kind {
     JOB_RESOURCE, /* a resource */
     JOB_PLANE,    /* stored bytes of a plane, from one byte order to another */
     JOB_SPANS,    /* a tensor, decoded and encoded */
+    JOB_DIGEST,   /* of a tensor, once all else is written */
 } job_kind;
 
 #define ALL_PLANES UINT32_MAX
@@ -37,9 +38,9 @@ typedef struct job {
     const tare_model *from; /* RANGE: whose file it is */
     uint64_t in_offset;
     uint32_t in_file;
-    uint32_t plane;                   /* SPANS: or ALL_PLANES */
-    size_t item;                      /* resource of the input, or tensor of the plan */
-    uint64_t planes[TARE_MAX_PLANES]; /* SPANS: where each begins */
+    uint32_t plane;                     /* SPANS: or ALL_PLANES */
+    size_t item;                        /* resource of the input, or tensor of the plan */
+    tare_plane planes[TARE_MAX_PLANES]; /* SPANS: where each begins, in which file of the output */
 } job;
 
 struct tare_execution {
@@ -47,11 +48,13 @@ struct tare_execution {
     job *jobs;
     size_t n_jobs, jobs_capacity;
     uint64_t n_tasks, total_bytes;
-    uint64_t *file_tasks;                /* for each output file */
-    bool is_sequential;                  /* tasks put one range after the other */
-    uint64_t (*planes)[TARE_MAX_PLANES]; /* of the tensors that are encoded: where they begin */
+    uint64_t first_digest;                 /* task; those before it are run before */
+    uint64_t *file_tasks;                  /* for each output file */
+    bool is_sequential;                    /* tasks put one range after the other */
+    tare_plane (*planes)[TARE_MAX_PLANES]; /* where those of tensors begin; NULL: nobody asks */
     /* of the current run */
     const tare_sink *sink;
+    uint64_t first_task;
     _Atomic uint64_t *file_left;
     _Atomic uint64_t *done;
     tare_scratch *scratch; /* one a worker */
@@ -128,29 +131,23 @@ static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_erro
     return TARE_OK;
 }
 
-/* The spans of a tensor that is encoded: each within a slice, where columns are weighed. */
-static tare_status init_spans(tare_spans *spans, const tare_plan *plan, const tare_planned *planned,
-                              tare_error *err) {
-    const tare_tensor *t = planned->becomes;
-    TARE_TRY(tare_spans_init(spans, planned->from, planned->source, t->encoding, err));
-    if (planned->from == plan->in) tare_merge_into(spans, plan->merge);
-    if (planned->importance) tare_spans_keep_slices(spans, t->n_rows / tare_importance_slices(t));
-    return TARE_OK;
-}
-
-/* Where the planes of tensors begin that have several. */
+/* Where the planes of tensors begin, if some have several or are read back. */
 static tare_status place_planes(tare_execution *x, tare_error *err) {
     const tare_plan *p = x->plan;
     bool has_any = false;
+    for (size_t i = 0; i < p->files.n_extents && !has_any; i++)
+        has_any = p->files.extents[i].kind == TARE_EXTENT_DIGEST;
     for (size_t i = 0; i < tare_plan_n_stored(p); i++)
         has_any |=
             tare_planned_is_made(&p->tensors[i]) && p->tensors[i].becomes->encoding->n_planes > 1;
     if (!has_any) return TARE_OK;
     x->planes = tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *x->planes);
     if (!x->planes) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    memset(x->planes, 0, tare_plan_n_stored(p) * sizeof *x->planes);
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
-        if (e->kind == TARE_EXTENT_TENSOR) x->planes[e->item][e->plane] = e->offset;
+        if (e->kind == TARE_EXTENT_TENSOR)
+            x->planes[e->item][e->plane] = (tare_plane){e->file, e->offset, e->size};
     }
     return TARE_OK;
 }
@@ -163,14 +160,14 @@ static tare_status add_encoded(tare_execution *x, const tare_extent *e, tare_err
     bool takes_all = t->encoding->n_planes > 1 && !x->is_sequential;
     if (takes_all && e->plane > 0) return TARE_OK;
     tare_spans spans;
-    TARE_TRY(init_spans(&spans, x->plan, planned, err));
+    TARE_TRY(tare_plan_spans(&spans, x->plan, planned, err));
     job j = {.kind = JOB_SPANS,
              .file = e->file,
              .offset = e->offset,
              .size = takes_all ? t->size_bytes : e->size,
              .plane = takes_all ? ALL_PLANES : e->plane,
              .item = e->item};
-    j.planes[e->plane] = e->offset;
+    j.planes[e->plane] = (tare_plane){e->file, e->offset, e->size};
     if (takes_all) memcpy(j.planes, x->planes[e->item], sizeof j.planes);
     return add_job(x, j, spans.n_spans, err);
 }
@@ -178,6 +175,10 @@ static tare_status add_encoded(tare_execution *x, const tare_extent *e, tare_err
 static tare_status add_extent(tare_execution *x, const tare_extent *e, tare_error *err) {
     job j = {.file = e->file, .offset = e->offset, .size = e->size, .item = e->item};
     switch (e->kind) {
+    case TARE_EXTENT_DIGEST:
+        j.kind = JOB_DIGEST;
+        j.size = x->plan->catalog.tensors[e->item].size_bytes; /* to be read */
+        return add_job(x, j, 1, err);
     case TARE_EXTENT_TENSOR:
         return tare_planned_is_made(&x->plan->tensors[e->item]) ? add_encoded(x, e, err)
                                                                 : add_copied(x, e, err);
@@ -205,6 +206,15 @@ static int by_place(const void *a, const void *b) {
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* Digests, or all but digests, in the order of `sorted`. */
+static tare_status add_extents(tare_execution *x, const tare_extent **sorted, bool digests,
+                               tare_error *err) {
+    for (size_t i = 0; i < x->plan->files.n_extents; i++)
+        if ((sorted[i]->kind == TARE_EXTENT_DIGEST) == digests)
+            TARE_TRY(add_extent(x, sorted[i], err));
+    return TARE_OK;
+}
+
 /* In the order of the output: files are finished one after the other, and a pipe can be fed. */
 static tare_status cut(tare_execution *x, tare_error *err) {
     const tare_write_plan *w = &x->plan->files;
@@ -213,9 +223,9 @@ static tare_status cut(tare_execution *x, tare_error *err) {
     if (!sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     for (size_t i = 0; i < w->n_extents; i++) sorted[i] = &w->extents[i];
     qsort(sorted, w->n_extents, sizeof *sorted, by_place);
-    tare_status status = TARE_OK;
-    for (size_t i = 0; status == TARE_OK && i < w->n_extents; i++)
-        status = add_extent(x, sorted[i], err);
+    tare_status status = add_extents(x, sorted, false, err);
+    x->first_digest = x->n_tasks;
+    if (status == TARE_OK) status = add_extents(x, sorted, true, err);
     tare_free(a, sorted, w->n_extents * sizeof *sorted);
     return status;
 }
@@ -318,6 +328,40 @@ static tare_status run_plane(tare_execution *x, const piece *p, tare_error *err)
     return put(x, p, buf, err);
 }
 
+/* Hashes what has been put of a tensor, plane by plane. */
+static tare_status hash_written(tare_execution *x, const job *j, tare_sha256 *h, uint8_t *buf,
+                                tare_error *err) {
+    const uint32_t n_planes = x->plan->catalog.tensors[j->item].encoding->n_planes;
+    for (uint32_t p = 0; p < n_planes; p++) {
+        const tare_plane *plane = &x->planes[j->item][p];
+        for (uint64_t at = 0; at < plane->size; at += PIECE) {
+            const size_t n = (size_t)tare_min_u64(plane->size - at, PIECE);
+            TARE_TRY(x->sink->read(x->sink->ctx, plane->file, plane->offset + at, buf, n, err));
+            tare_sha256_update(h, buf, n);
+        }
+    }
+    return TARE_OK;
+}
+
+static tare_status run_digest(tare_execution *x, const job *j, tare_scratch *scratch,
+                              uint64_t *n_bytes, tare_error *err) {
+    uint8_t digest[32];
+    char hex[2 * sizeof digest + 1];
+    tare_sha256 h;
+    uint8_t *buf = tare_scratch_get(scratch, TARE_SCRATCH_STORED, PIECE);
+    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(tare_sha256_init(&h, err));
+    tare_status status = hash_written(x, j, &h, buf, err);
+    if (status != TARE_OK) {
+        tare_sha256_free(&h);
+        return status;
+    }
+    tare_sha256_final(&h, digest);
+    tare_hex(hex, digest, sizeof digest);
+    *n_bytes = j->size;
+    return x->sink->put(x->sink->ctx, j->file, j->offset, hex, 2 * sizeof digest, scratch, err);
+}
+
 static void add_oddities(tare_execution *x, size_t tensor, const tare_oddities *found) {
     if (found->n_nan + found->n_inf + found->n_overflow == 0) return;
     tare_oddities *sum = &x->watch.oddities[tensor];
@@ -339,8 +383,23 @@ static tare_status put_plane(tare_execution *x, const job *j, const tare_spans *
     *n_bytes += size;
     if (size == 0) return TARE_OK;
     to_output_order(x, j->item, rows->planes[plane], (size_t)size);
-    return x->sink->put(x->sink->ctx, j->file, j->planes[plane] + offset, rows->planes[plane],
-                        (size_t)size, scratch, err);
+    return x->sink->put(x->sink->ctx, j->planes[plane].file, j->planes[plane].offset + offset,
+                        rows->planes[plane], (size_t)size, scratch, err);
+}
+
+/* Its records go behind those of the spans before it. */
+static tare_status put_outliers(tare_execution *x, const job *j, uint64_t index,
+                                const tare_span *span, tare_scratch *scratch, uint64_t *n_bytes,
+                                tare_error *err) {
+    const tare_outliers *o = &span->outliers;
+    const size_t size = o->n * TARE_OUTLIER_BYTES;
+    if (size == 0) return TARE_OK;
+    const tare_planned *planned = &x->plan->tensors[j->item];
+    const tare_plane *plane = &j->planes[tare_encoding_list_plane(planned->becomes->encoding)];
+    *n_bytes += size;
+    return x->sink->put(x->sink->ctx, plane->file,
+                        plane->offset + planned->outliers->records[index] * TARE_OUTLIER_BYTES,
+                        o->records, size, scratch, err);
 }
 
 /* What is asked of the encoder. Bounds set the scale of types that have one for the tensor. */
@@ -370,10 +429,24 @@ static tare_status watch_span(tare_execution *x, const job *j, const tare_spans 
     if (x->watch.oddities) {
         tare_oddities found = TARE_ODDITIES_INIT;
         tare_count_recoded(&found, spans->to, span->values, rows, span->first);
+        uint64_t first = UINT64_MAX;
+        found.n_overflow += tare_outliers_overflow(&first, &span->outliers);
+        found.first_overflow = tare_min_u64(found.first_overflow, first);
         add_oddities(x, j->item, &found);
     }
     if (!x->watch.measure || j->item >= x->plan->catalog.n_tensors) return TARE_OK;
     return tare_measure_span(x->watch.measure, j->item, spans, index, span, rows, scratch, err);
+}
+
+static tare_status take_outliers(tare_span *span, const tare_plan *plan, const job *j,
+                                 const tare_spans *spans, uint64_t index, tare_scratch *scratch,
+                                 tare_error *err) {
+    const tare_planned_outliers *o = plan->tensors[j->item].outliers;
+    const uint64_t n = o ? o->records[index + 1] - o->records[index] : 0;
+    if (n == 0) return TARE_OK;
+    tare_outlier_rule rule = o->rule;
+    rule.n_equal -= tare_min_u64(rule.n_equal, o->equal[index]);
+    return tare_spans_take_outliers(span, spans, &rule, n, scratch, err);
 }
 
 static tare_status make_span(tare_execution *x, const job *j, const tare_spans *spans,
@@ -383,6 +456,7 @@ static tare_status make_span(tare_execution *x, const job *j, const tare_spans *
         return tare_spans_repack(span, rows, spans, index, scratch, err);
     tare_encode_params params = params_of(x->plan, j, spans, index);
     TARE_TRY(tare_spans_decode(span, spans, index, scratch, err));
+    TARE_TRY(take_outliers(span, x->plan, j, spans, index, scratch, err));
     TARE_TRY(tare_spans_encode(rows, spans, span, &params, scratch, err));
     if (!is_watched) return TARE_OK;
     return watch_span(x, j, spans, index, span, rows, scratch, err);
@@ -396,13 +470,13 @@ static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tar
     tare_rows_mut rows;
     bool takes_all = j->plane == ALL_PLANES;
     bool is_watched = takes_all || j->plane == 0;
-    TARE_TRY(init_spans(&spans, x->plan, &x->plan->tensors[j->item], err));
+    TARE_TRY(tare_plan_spans(&spans, x->plan, &x->plan->tensors[j->item], err));
     TARE_TRY(make_span(x, j, &spans, index, is_watched, &span, &rows, scratch, err));
     /* Bytes are turned in place: what is counted has been counted. */
     uint32_t first = takes_all ? 0 : j->plane, n = takes_all ? spans.to->n_planes : 1;
     for (uint32_t p = first; p < first + n; p++)
         TARE_TRY(put_plane(x, j, &spans, &span, &rows, p, scratch, n_bytes, err));
-    return TARE_OK;
+    return takes_all ? put_outliers(x, j, index, &span, scratch, n_bytes, err) : TARE_OK;
 }
 
 static const job *job_of(const tare_execution *x, uint64_t task) {
@@ -420,6 +494,7 @@ static const job *job_of(const tare_execution *x, uint64_t task) {
 static tare_status run_job(tare_execution *x, const job *j, uint64_t index, tare_scratch *scratch,
                            uint64_t *n_bytes, tare_error *err) {
     if (j->kind == JOB_SPANS) return run_span(x, j, index, scratch, n_bytes, err);
+    if (j->kind == JOB_DIGEST) return run_digest(x, j, scratch, n_bytes, err);
     piece p = {.j = j, .at = index * j->step, .scratch = scratch};
     p.size = (size_t)tare_min_u64(j->step, j->size - p.at);
     *n_bytes = p.size;
@@ -438,6 +513,7 @@ static tare_status run_job(tare_execution *x, const job *j, uint64_t index, tare
 
 static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     tare_execution *x = ctx;
+    task += x->first_task;
     const job *j = job_of(x, task);
     uint64_t n_bytes = 0;
     tare_status status = run_job(x, j, task - j->first_task, &x->scratch[worker], &n_bytes, err);
@@ -457,6 +533,9 @@ tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const t
                                _Atomic uint64_t *done, uint64_t total, tare_error *err) {
     const tare_convert_options *o = &x->plan->options;
     unsigned threads = sink->is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
+    if (x->n_tasks > x->first_digest && !sink->read)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the format's digests need a file to read back");
     x->sink = sink;
     x->watch = watch ? *watch : (tare_watch){0};
     x->done = done;
@@ -465,14 +544,20 @@ tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const t
     x->scratch = tare_scratch_new(threads, o->allocator);
     if (!x->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     tare_run run = {.threads = threads,
-                    .n_tasks = x->n_tasks,
+                    .n_tasks = x->first_digest,
                     .task = run_task,
                     .ctx = x,
                     .progress = o->progress,
                     .progress_ctx = o->progress_ctx,
                     .total = total,
                     .done = done};
+    x->first_task = 0;
     tare_status status = tare_run_parallel(&run, err);
+    if (status == TARE_OK && x->n_tasks > x->first_digest) {
+        x->first_task = x->first_digest;
+        run.n_tasks = x->n_tasks - x->first_digest;
+        status = tare_run_parallel(&run, err);
+    }
     tare_scratch_delete(x->scratch, threads, o->allocator);
     x->scratch = NULL;
     return status;

@@ -20,6 +20,10 @@ typedef struct tare_sink {
     /* From an input file; NULL: it is read and put. */
     tare_status (*copy)(void *ctx, uint32_t file, uint64_t offset, int in_fd, uint64_t in_offset,
                         uint64_t n, tare_scratch *scratch, tare_error *err);
+    /* What has been put; NULL: it is out of reach, and formats that want digests of it cannot be
+     * written so. */
+    tare_status (*read)(void *ctx, uint32_t file, uint64_t offset, void *buf, size_t n,
+                        tare_error *err);
     /* Everything of a file has been put. May be NULL. */
     tare_status (*file_done)(void *ctx, uint32_t file, tare_error *err);
     bool is_sequential;

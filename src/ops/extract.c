@@ -66,6 +66,7 @@ static tare_status plane_range(uint64_t *offset, uint64_t *size, const extractio
     *offset = 0;
     *size = x->t->planes[plane].size;
     if (is_whole || info->scope == TARE_PLANE_TENSOR) return TARE_OK;
+    if (info->scope == TARE_PLANE_LIST && *size == 0) return TARE_OK;
     if (x->t->encoding->kind == TARE_KIND_UNKNOWN || info->scope == TARE_PLANE_LIST)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "rows of this type cannot be told apart");
     if (x->t->encoding->is_bit_packed) {

@@ -88,6 +88,7 @@ tare_status tare_measure_span(tare_measure *m, size_t tensor, const tare_spans *
         (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_DECODED, n * sizeof *after);
     if (!after) return tare_fail(err, TARE_ERR_NOMEM, "buffer of rows");
     TARE_TRY(tare_decode_rows(after, spans->to, &encoded, err));
+    tare_outliers_put_stored(after, &span->outliers);
     tare_deviation found = {0};
     tare_deviation_add(&found, span->values, after, (size_t)n);
     const tare_deviation_sums sums = tare_deviation_sum(&found);

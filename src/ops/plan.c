@@ -168,6 +168,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_plan_tensors(p, err));
     TARE_TRY(tare_plan_adapters(p, err));
     TARE_TRY(tare_plan_importance(p, err));
+    TARE_TRY(tare_plan_outliers(p, err));
     TARE_TRY(tare_plan_bounds(p, err));
     TARE_TRY(tare_plan_twins(p, err));
     TARE_TRY(tare_plan_metadata(p, err));
@@ -190,6 +191,9 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     TARE_REQUIRE(opt.n_overrides == 0 || opt.overrides, err);
     TARE_REQUIRE(opt.n_merges == 0 || opt.merges, err);
     TARE_REQUIRE(opt.n_adapters == 0 || opt.adapters, err);
+    TARE_REQUIRE(opt.outlier_threshold >= 0, err);
+    TARE_REQUIRE(opt.outlier_share >= 0 && opt.outlier_share <= 1, err);
+    TARE_REQUIRE(opt.outlier_threshold == 0 || opt.outlier_share == 0, err);
     tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&mix, sizeof mix, opt.mix, err));
     tare_limits limits = in->limits;

@@ -7,10 +7,18 @@
 
 #include <tare/ops.h>
 
+#include "encoding/outliers.h"
 #include "format/format.h"
 #include "model/write_plan.h"
 #include "ops/merge.h"
 #include "ops/mix.h"
+
+/* The outliers of a tensor that is encoded, found before: how many each span has. */
+typedef struct tare_planned_outliers {
+    tare_outlier_rule rule;
+    uint64_t *records; /* n_spans + 1: before each span, and of all */
+    uint64_t *equal;   /* n_spans + 1: the same of magnitudes that are the rule's own */
+} tare_planned_outliers;
 
 /* What becomes of one tensor. The catalog of the plan holds it as it will be stored; `becomes` is
  * what it means: another name, shape or encoding where it is carried under a stand-in. */
@@ -21,7 +29,8 @@ typedef struct tare_planned {
     bool is_carried; /* stored under a stand-in: goes on record */
     uint32_t file;   /* of the output */
     const tare_tensor *becomes;
-    const float *importance; /* a row for each slice; NULL: none */
+    const float *importance;               /* a row for each slice; NULL: none */
+    const tare_planned_outliers *outliers; /* NULL: none */
 } tare_planned;
 
 /* Whether the bytes of a tensor are made anew, and not those of the input. */
@@ -67,6 +76,9 @@ tare_status tare_plan_adapters(tare_plan *plan, tare_error *err);
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
 /* Fills catalog.bounds where the format or an encoding asks for them. */
 tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
+/* Finds the outliers of tensors that get a type with a list of them: `outliers`, and the sizes of
+ * the lists. */
+tare_status tare_plan_outliers(tare_plan *plan, tare_error *err);
 /* Fills catalog.same_as where the format can store tensors once. */
 tare_status tare_plan_twins(tare_plan *plan, tare_error *err);
 /* What a tensor's numbers lie between; NaN and Inf are passed over, has_odd tells of them. */

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "encoding/kernels.h"
 #include "ops/importance_matrix.h"
-#include "ops/plan.h"
+#include "ops/plan_scan.h"
 #include "ops/roles.h"
 
 /* Whether an encoder looks at the importance it is given. */
@@ -92,5 +92,14 @@ tare_status tare_plan_importance(tare_plan *plan, tare_error *err) {
         is_related = true;
         TARE_TRY(weigh(plan, planned, err));
     }
+    return TARE_OK;
+}
+
+tare_status tare_plan_spans(tare_spans *spans, const tare_plan *plan, const tare_planned *planned,
+                            tare_error *err) {
+    const tare_tensor *t = planned->becomes;
+    TARE_TRY(tare_spans_init(spans, planned->from, planned->source, t->encoding, err));
+    if (planned->from == plan->in) tare_merge_into(spans, plan->merge);
+    if (planned->importance) tare_spans_keep_slices(spans, t->n_rows / tare_importance_slices(t));
     return TARE_OK;
 }

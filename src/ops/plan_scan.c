@@ -6,10 +6,8 @@
 #include <stdatomic.h>
 
 #include "base/bytes.h"
-#include "base/pool.h"
 #include "encoding/repack.h"
-#include "ops/plan.h"
-#include "ops/spans.h"
+#include "ops/plan_scan.h"
 
 /* Half way between the largest F16, 65504, and the next step: what rounds to infinity. */
 #define F16_OVERFLOW 65520.0f
@@ -21,31 +19,37 @@ typedef struct scan {
     atomic_bool is_over;      /* the answer is known */
 } scan;
 
-/* Runs a task for each span of a tensor. */
-static tare_status run_scan(scan *s, const tare_plan *plan, size_t tensor, tare_task_fn task,
-                            unsigned threads, tare_error *err) {
+tare_status tare_plan_scan(const tare_plan *plan, const tare_spans *spans, tare_scratch **scratch,
+                           tare_task_fn task, void *ctx, tare_error *err) {
     const tare_convert_options *o = &plan->options;
-    TARE_TRY(tare_spans_init(&s->spans, plan->in, tensor, NULL, err));
-    tare_merge_into(&s->spans, plan->merge);
-    s->scratch = tare_scratch_new(threads, o->allocator);
-    if (!s->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
+    const unsigned threads = tare_plan_threads(plan);
+    *scratch = tare_scratch_new(threads, o->allocator);
+    if (!*scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     tare_run run = {.threads = threads,
-                    .n_tasks = s->spans.n_spans,
+                    .n_tasks = spans->n_spans,
                     .task = task,
-                    .ctx = s,
+                    .ctx = ctx,
                     .progress = o->progress,
                     .progress_ctx = o->progress_ctx};
     tare_status status = tare_run_parallel(&run, err);
-    tare_scratch_delete(s->scratch, threads, o->allocator);
-    tare_merge_leave(plan->merge, tensor); /* which may not have been read to its end */
+    tare_scratch_delete(*scratch, threads, o->allocator);
+    tare_merge_leave(plan->merge, spans->tensor); /* which may not have been read to its end */
     if (status != TARE_OK)
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor,
-                        plan->in->catalog.tensors[tensor].name);
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)spans->tensor,
+                        plan->in->catalog.tensors[spans->tensor].name);
     return status;
 }
 
-static unsigned threads_of(const tare_plan *plan) {
+unsigned tare_plan_threads(const tare_plan *plan) {
     return plan->options.threads ? plan->options.threads : tare_default_threads();
+}
+
+/* Runs a task for each span of a tensor that is only decoded. */
+static tare_status run_scan(scan *s, const tare_plan *plan, size_t tensor, tare_task_fn task,
+                            tare_error *err) {
+    TARE_TRY(tare_spans_init(&s->spans, plan->in, tensor, NULL, err));
+    tare_merge_into(&s->spans, plan->merge);
+    return tare_plan_scan(plan, &s->spans, &s->scratch, task, s, err);
 }
 
 /* ---- F16 ------------------------------------------------------------------------------------- */
@@ -67,7 +71,7 @@ static tare_status find_overflow(void *ctx, uint64_t task, unsigned worker, tare
 tare_status tare_plan_overflows_f16(bool *out, const tare_plan *plan, size_t tensor,
                                     tare_error *err) {
     scan s = {.is_over = false};
-    TARE_TRY(run_scan(&s, plan, tensor, find_overflow, threads_of(plan), err));
+    TARE_TRY(run_scan(&s, plan, tensor, find_overflow, err));
     *out = atomic_load(&s.is_over);
     return TARE_OK;
 }
@@ -96,13 +100,13 @@ static tare_status find_range(void *ctx, uint64_t task, unsigned worker, tare_er
 
 tare_status tare_plan_range(tare_value_range *out, const tare_plan *plan, size_t tensor,
                             tare_error *err) {
-    unsigned threads = threads_of(plan);
+    unsigned threads = tare_plan_threads(plan);
     scan s = {.is_over = false};
     *out = (tare_value_range){0};
     s.ranges = tare_alloc(plan->options.allocator, threads * sizeof *s.ranges);
     if (!s.ranges) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     for (unsigned t = 0; t < threads; t++) s.ranges[t] = (tare_value_range){0};
-    tare_status status = run_scan(&s, plan, tensor, find_range, threads, err);
+    tare_status status = run_scan(&s, plan, tensor, find_range, err);
     for (unsigned t = 0; t < threads; t++) {
         out->min = fminf(out->min, s.ranges[t].min);
         out->max = fmaxf(out->max, s.ranges[t].max);
@@ -126,7 +130,7 @@ static tare_status find_code(void *ctx, uint64_t task, unsigned worker, tare_err
 
 tare_status tare_plan_can_repack(bool *out, const tare_plan *plan, size_t tensor, tare_error *err) {
     scan s = {.is_over = false};
-    TARE_TRY(run_scan(&s, plan, tensor, find_code, threads_of(plan), err));
+    TARE_TRY(run_scan(&s, plan, tensor, find_code, err));
     *out = !atomic_load(&s.is_over);
     return TARE_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "encoding/mcf_blocks.h"
+#include "encoding/rowwise.h"
 #include "ops/probe.h"
 
 #define U64(x) UINT64_C(x)
@@ -154,8 +155,29 @@ static int bits_of_code(const tare_encoding *e, uint32_t plane) {
     return is_ours ? f->bits : 0;
 }
 
+/* The codes of whole rows: bytes, or two in each. */
+static void probe_rowwise(tare_oddity_count *sum, int bits, uint64_t cols, const uint8_t *bytes,
+                          uint64_t first, uint64_t n) {
+    const uint64_t per_row = tare_rowwise_bytes(cols, bits);
+    const int lowest = -tare_rowwise_top(bits) - 1;
+    for (uint64_t i = 0; i < n; i++) {
+        const bool is_last = (first + i) % per_row == per_row - 1;
+        const bool is_half = bits == 4 && is_last && cols % 2;
+        for (size_t j = 0; j < (bits == 4 ? 2 : 1); j++) {
+            const int code = tare_code_at(bytes + i, j, bits);
+            const bool is_padding = is_half && j == 1;
+            if (is_padding && code != 0) note(sum, TARE_ODD_PADDING, first + i);
+            if (!is_padding && code == lowest) note(sum, TARE_ODD_LOWEST, first + i);
+        }
+    }
+}
+
 void tare_probe_codes(tare_oddity_count *sum, const tare_encoding *encoding, uint32_t plane,
                       uint64_t cols, const uint8_t *bytes, uint64_t first, uint64_t n) {
+    if (plane == 0 && cols && encoding->id == TARE_ENCODING_INT8_ROWWISE)
+        probe_rowwise(sum, 8, cols, bytes, first, n);
+    if (plane == 0 && cols && encoding->id == TARE_ENCODING_INT4_ROWWISE)
+        probe_rowwise(sum, 4, cols, bytes, first, n);
     const int bits = bits_of_code(encoding, plane);
     const uint64_t per_row = tare_mcf_n_blocks(cols);
     const size_t size = 4 * (size_t)bits;

@@ -50,9 +50,17 @@ static tare_status file_is_done(void *ctx, uint32_t file, tare_error *err) {
     return tare_outset_member_done(((tare_file_sink *)ctx)->set, file, err);
 }
 
+static tare_status read_file(void *ctx, uint32_t file, uint64_t offset, void *buf, size_t n,
+                             tare_error *err) {
+    return tare_outset_read(((tare_file_sink *)ctx)->set, file, offset, buf, n, err);
+}
+
 tare_sink tare_sink_of_files(tare_file_sink *s) {
-    return (tare_sink){
-        .ctx = s, .put = put_in_file, .copy = copy_to_file, .file_done = file_is_done};
+    return (tare_sink){.ctx = s,
+                       .put = put_in_file,
+                       .copy = copy_to_file,
+                       .read = read_file,
+                       .file_done = file_is_done};
 }
 
 /* ---- a stream -------------------------------------------------------------------------------- */
@@ -108,6 +116,12 @@ static tare_status comparison_is_done(void *ctx, uint32_t file, tare_error *err)
     return tare_outset_member_done(((tare_compare_sink *)ctx)->set, file, err);
 }
 
+static tare_status read_compared(void *ctx, uint32_t file, uint64_t offset, void *buf, size_t n,
+                                 tare_error *err) {
+    return tare_outset_read(((tare_compare_sink *)ctx)->set, file, offset, buf, n, err);
+}
+
 tare_sink tare_sink_of_comparison(tare_compare_sink *s) {
-    return (tare_sink){.ctx = s, .put = put_in_comparison, .file_done = comparison_is_done};
+    return (tare_sink){
+        .ctx = s, .put = put_in_comparison, .read = read_compared, .file_done = comparison_is_done};
 }

@@ -48,7 +48,7 @@ tare_status tare_spans_init(tare_spans *s, const tare_model *model, size_t tenso
     *s = (tare_spans){.model = model, .tensor = tensor, .from = t->encoding, .to = to};
     if (!tare_tensor_can_decode(model, tensor))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type cannot be decoded");
-    if (to && (!tare_encoding_can_encode(to) || tare_encoding_has_scope(to, TARE_PLANE_LIST)))
+    if (to && !tare_encoding_can_encode(to))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type cannot be encoded");
     if (t->n_elements == 0) return TARE_OK;
     bool needs_rows = tare_tensor_needs_rows(model, tensor);
@@ -139,10 +139,11 @@ static tare_status decode_stored(tare_span *out, const tare_spans *s, uint64_t i
     out->values = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_VALUES, bytes);
     if (!out->values) return fail_memory(err);
     /* Rows that the source pads are not one long row to it, packed ones may begin within a byte,
-     * and factors of a companion go with rows. */
+     * factors of a companion go with rows, and outliers replace what is decoded. */
     bool is_one_row = s->row_length == t->n_elements;
     bool is_direct =
         !tare_tensor_needs_rows(s->model, s->tensor) &&
+        !tare_tensor_has_records(s->model, s->tensor) &&
         (is_one_row ? tare_encoding_is_linear(s->from, t->cols) : !s->from->is_bit_packed);
     if (!is_direct)
         return tare_tensor_values_f32(out->values, s->model, s->tensor, out->first,
@@ -182,11 +183,29 @@ static tare_status make_room(tare_rows_mut *out, const tare_spans *s, const tare
     return TARE_OK;
 }
 
+tare_status tare_spans_take_outliers(tare_span *span, const tare_spans *s,
+                                     const tare_outlier_rule *rule, uint64_t n,
+                                     tare_scratch *scratch, tare_error *err) {
+    uint8_t *bytes =
+        tare_scratch_get(scratch, TARE_SCRATCH_OUTLIERS, n * (sizeof(float) + TARE_OUTLIER_BYTES));
+    if (!bytes) return fail_memory(err);
+    span->outliers = (tare_outliers){.records = bytes + n * sizeof(float),
+                                     .taken = (float *)(void *)bytes,
+                                     .n = (size_t)n,
+                                     .first = span->first,
+                                     .cols = s->row_length};
+    if (tare_outliers_take(&span->outliers, span->values, (size_t)tare_span_count(span), rule))
+        return TARE_OK;
+    return tare_fail(err, TARE_ERR_IO, "the input has changed while it was converted");
+}
+
 tare_status tare_spans_encode(tare_rows_mut *out, const tare_spans *s, const tare_span *span,
                               const tare_encode_params *params, tare_scratch *scratch,
                               tare_error *err) {
     TARE_TRY(make_room(out, s, &span->at, scratch, err));
-    return tare_encode_rows(out, s->to, span->values, params, err);
+    TARE_TRY(tare_encode_rows(out, s->to, span->values, params, err));
+    tare_outliers_put_back(span->values, &span->outliers);
+    return TARE_OK;
 }
 
 tare_status tare_spans_read(tare_rows *out, const tare_spans *s, uint64_t i, tare_scratch *scratch,

@@ -5,6 +5,7 @@
 #ifndef TARE_OPS_SPANS_H
 #define TARE_OPS_SPANS_H
 
+#include "encoding/outliers.h"
 #include "encoding/patch.h"
 #include "model/catalog.h"
 
@@ -35,6 +36,7 @@ enum {
     TARE_SCRATCH_READ_BACK = 3,
     TARE_SCRATCH_DECODED = 4,
     TARE_SCRATCH_FACTOR = 5,
+    TARE_SCRATCH_OUTLIERS = 6,
     TARE_SCRATCH_SLOTS
 };
 
@@ -56,6 +58,7 @@ typedef struct tare_span {
     float *values;  /* in the scratch */
     uint64_t first; /* element of the tensor */
     tare_patch at;
+    tare_outliers outliers; /* n 0: none */
 } tare_span;
 
 /* Elements of a span. */
@@ -84,7 +87,13 @@ tare_status tare_spans_repack(tare_span *out, tare_rows_mut *rows, const tare_sp
  * there once for the whole tensor belongs to the first span. */
 void tare_spans_place(const tare_spans *s, const tare_span *span, uint32_t plane, uint64_t *offset,
                       uint64_t *size);
-/* Encodes a decoded span into the scratch: planes[p] for each plane of s->to. */
+/* Finds the n outliers of a decoded span, and takes them out of its values for as long as it is
+ * encoded. IO: there are not as many as before. */
+tare_status tare_spans_take_outliers(tare_span *span, const tare_spans *s,
+                                     const tare_outlier_rule *rule, uint64_t n,
+                                     tare_scratch *scratch, tare_error *err);
+/* Encodes a decoded span into the scratch: planes[p] for each plane of s->to. Outliers are back in
+ * its values afterwards. */
 tare_status tare_spans_encode(tare_rows_mut *out, const tare_spans *s, const tare_span *span,
                               const tare_encode_params *params, tare_scratch *scratch,
                               tare_error *err);

@@ -10,12 +10,15 @@
 #include <tare/ops.h>
 
 #include "base/arith.h"
+#include "base/hash.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "model/adapter_set.h"
+#include "ops/digest.h"
 #include "ops/item_walk.h"
 #include "ops/probe.h"
 #include "ops/verify_packed.h"
+#include "ops/verify_records.h"
 
 typedef struct verify_walk {
     const tare_model *model;
@@ -81,14 +84,15 @@ static uint64_t bytes_there(const tare_model *m, const tare_plane *plane) {
     return plane->offset >= size ? 0 : tare_min_u64(plane->size, size - plane->offset);
 }
 
-static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
+/* `hash` NULL: nobody asks for a digest. */
+static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p, tare_sha256 *hash,
                                 const tare_walk_job *job, tare_error *err) {
     const tare_tensor *t = &w->model->catalog.tensors[tensor];
     const uint32_t unit = t->encoding->planes[p].unit_bytes;
     const size_t piece = tare_walk_piece(t, p);
     tare_probe_site sites[TARE_MAX_PROBES];
     const size_t n_sites = tare_probes_of(sites, t->encoding);
-    if (n_sites == 0) return tare_walk_tick(job, t->planes[p].size, err);
+    if (n_sites == 0 && !hash) return tare_walk_tick(job, t->planes[p].size, err);
 
     uint64_t there = bytes_there(w->model, &t->planes[p]);
     tare_oddity_count sum = {{0}, {0}};
@@ -96,6 +100,7 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
         /* only whole units have members to look at */
         size_t n = (size_t)tare_min_u64(there - at, piece) / unit * unit;
         TARE_TRY(tare_tensor_read(w->model, tensor, p, at, job->scratch, n, err));
+        if (hash) tare_sha256_update(hash, job->scratch, n);
         for (size_t i = 0; i < n_sites; i++)
             if (sites[i].plane == p)
                 tare_probe_units(&sum, &sites[i], job->scratch, n / unit, unit, at);
@@ -149,16 +154,47 @@ static tare_status verify_filler(const verify_walk *w, const tare_filler *filler
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+static tare_status verify_tensor(const verify_walk *w, size_t item, tare_sha256 *hash,
+                                 const tare_walk_job *job, tare_error *err) {
+    const tare_tensor *t = &w->model->catalog.tensors[item];
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++)
+        TARE_TRY(verify_plane(w, item, p, hash, job, err));
+    return TARE_OK;
+}
+
+/* Holds what was hashed against what the container states; or drops it. */
+static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, bool is_whole) {
+    uint8_t found[32];
+    const tare_tensor *t = &w->model->catalog.tensors[item];
+    if (!is_whole) {
+        tare_sha256_free(hash);
+        return;
+    }
+    tare_sha256_final(hash, found);
+    if (memcmp(found, w->model->catalog.digests[item], sizeof found) == 0) return;
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "data.checksum");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)item;
+    f.item_name = t->name;
+    f.offset = t->planes[0].offset;
+    f.file = file_name(w, t->planes[0].file);
+    f.text = TARE_STR(TARE_WRONG_DIGEST);
+    tare_report_add(w->report, &f);
+}
+
 static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     verify_walk *w = ctx;
     const size_t n = w->model->catalog.n_tensors;
     if (item >= n) return verify_filler(w, &w->fillers[item - n], job, err);
-    const tare_tensor *t = &w->model->catalog.tensors[item];
-    for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
-        tare_status s = verify_plane(w, item, p, job, err);
-        if (s != TARE_OK) return tare_walk_blame(s, w->model, item, err);
-    }
-    return TARE_OK;
+    const bool is_stated = w->model->catalog.digests && w->model->catalog.digests[item];
+    tare_sha256 hash;
+    if (is_stated) TARE_TRY(tare_sha256_init(&hash, err));
+    tare_status s = verify_tensor(w, item, is_stated ? &hash : NULL, job, err);
+    if (is_stated) end_digest(w, item, &hash, s == TARE_OK);
+    if (s == TARE_OK)
+        s = tare_verify_records(w->model, item, w->is_of_factors, w->report, job->scratch,
+                                TARE_PIECE, err);
+    return s == TARE_OK ? TARE_OK : tare_walk_blame(s, w->model, item, err);
 }
 
 /* ---- in order -------------------------------------------------------------------------------- */

@@ -55,6 +55,16 @@ def archive(case, opened):
     return out
 
 
+def package(case):
+    """The files of an INFQ case in the form of fuzz_read_infq.c."""
+    files = {path.split("/", 1)[1]: casebook.content_of(c) for path, c in case.files.items()}
+    out = b""
+    for name in ("manifest.json", "w.bin"):
+        content = files.get(name, b"")
+        out += struct.pack("<H", len(content)) + content
+    return out + files.get("o.bin", b"")
+
+
 def write(folder, target, name, content):
     if content is not None and len(content) <= LARGEST:
         path = os.path.join(folder, target)
@@ -95,6 +105,8 @@ def main():
         if any("/" in path for path in case.files):
             opened = case.lines[0].split(" ", 1)[1].partition("/")[2]
             write(folder, "read_index", case.name, archive(case, opened))
+            if case.name.startswith("infq-"):
+                write(folder, "read_infq", case.name, package(case))
             continue
         (path, content), = case.files.items()
         if path.endswith(".safetensors"):

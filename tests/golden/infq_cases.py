@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """INFQ packages: each rule of the manifest broken once, and what the format allows."""
+import hashlib
 import json
+import struct
 
 from casebook import bad, good
 from directory_cases import Text
@@ -98,7 +100,9 @@ wrong("block", "32", "32", "another block")
 wrong("scale_dtype", "fp32", '"fp32"', "scales of another type")
 wrong("layout", "other", '"colmajor"', "another layout")
 wrong("name", "number", "7", "a name that is no string")
-wrong("outliers", "given", '{"dtype":"fp16"}', "outliers are told, not dropped", "UNSUPPORTED")
+wrong("outliers", "number", "1", "outliers that are no object")
+wrong("sha256", "short", '"ab"', "a digest of two digits")
+wrong("sha256", "letters", '"%s"' % ("g" * 64), "a digest that is none")
 for name, value in (("absolute", '"/etc/passwd"'), ("parent", '"../w.bin"'), ("inside", '"a/../w.bin"'),
                     ("dots", '".."'), ("empty", '""'), ("nul", '"w\\u0000.bin"'), ("number", "1")):
     wrong("data_file", name, value, "a file that is not in the directory")
@@ -214,6 +218,92 @@ no("adapter-name-twice", "two adapters of one name", text, "CORRUPT",
 text = manifest(adapters="[%s]" % adapter(b={"data_file": '"w.bin"', "offset_data": "1", "offset_scales": "4"}))
 no_adapter("over-base", "a factor among the codes of the base", text, "CORRUPT",
            text.content.decode().rindex('"offset_data":') + 14, "adapters[0].B.offset_data: overlaps")
+
+# ---- outliers: (1, 2) is 2, (0, 0) is -1
+OUTLIERS = {"data_file": '"o.bin"', "offset": "64", "count": "2", "record_bytes": "8",
+            "layout": '"row:u32,col:u16,val:fp16"', "align": "64", "x": "[]"}
+RECORDS = (1, 2, 0x4000), (0, 0, 0xbc00)
+
+
+def records(*some):
+    return {"o.bin": bytes(64) + b"".join(struct.pack("<IHH", *record) for record in some)}
+
+
+def outliers(**changes):
+    fields = {**OUTLIERS, **changes}
+    return entry(outliers="{%s}" % ",".join('"%s":%s' % f for f in fields.items() if f[1] is not None))
+
+
+def wrong_outliers(field, name, value, note, status="CORRUPT", what=None):
+    text = manifest(outliers(**{field: value}))
+    begin = text.at['"outliers":']
+    at = begin + 11 if value is None else \
+        text.content.index(('"%s":' % field).encode(), begin) + len(field) + 3
+    no("outliers-%s-%s" % (field.replace("_", "-"), name), note, text, status, at,
+       "tensors[0].outliers.%s: %s" % (field, what or ""), "tensor 0", files=records(*RECORDS))
+
+
+def odd_records(name, note, *some, deep, **more):
+    yes("outliers-" + name, note, manifest(outliers(count=str(len(some)))), files=records(*some),
+        deep=((deep, "tensor 0"),) if isinstance(deep, str) else deep, **more)
+
+
+yes("outliers", "two elements that stand for themselves, in any order", manifest(outliers()),
+    files=records(*RECORDS), has={"files": 3})
+yes("outliers-short-form", "as many as the file has",
+    manifest(entry(outliers='{"dtype":"fp16","data_file":"o.bin","offset":64}')),
+    files=records(*RECORDS))
+yes("outliers-null", "no outliers", manifest(entry(outliers="null")))
+yes("outliers-none", "no outliers, and no file", manifest(outliers(count="0", data_file='"x.bin"')))
+text = manifest(entry(outliers='{"dtype":"fp16","data_file":"o.bin","offset":128}'))
+no("outliers-short-form-behind", "no such place in the file", text, "TRUNCATED", text.at['"offset":'] + 9,
+   "tensors[0].outliers.offset: beyond", "tensor 0", files=records(*RECORDS))
+text = manifest(entry(outliers='{"dtype":"fp16","data_file":"o.bin","offset":64}'))
+no("outliers-short-form-odd", "half a record", text, "TRUNCATED", text.at['"offset":'] + 9,
+   "tensors[0].outliers.offset: what follows", "tensor 0",
+   files={"o.bin": records(*RECORDS)["o.bin"][:-4]})
+for field in ("offset", "data_file"):
+    wrong_outliers(field, "missing", None, "a field that must be there", what="missing")
+for field in ("offset", "count"):
+    for name, value in (("negative", "-1"), ("fraction", "1.5"), ("beyond", "9007199254740993"),
+                        ("text", '"2"')):
+        wrong_outliers(field, name, value, "no whole number up to 2^53")
+wrong_outliers("offset", "aligned", "63", "an offset that is no multiple of 64")
+wrong_outliers("data_file", "parent", '"../o.bin"', "a file that is not in the directory")
+wrong_outliers("record_bytes", "other", "12", "records of another size")
+wrong_outliers("layout", "other", '"col:u16"', "records of another form")
+wrong_outliers("align", "other", "32", "another alignment")
+wrong_outliers("dtype", "other", '"fp32"', "values of another type")
+text = manifest(outliers(count="3"))
+no("outliers-too-many", "more records than there are", text, "TRUNCATED", text.at['"offset":'] + 9,
+   "tensors[0].outliers.offset: beyond", "tensor 0", files=records(*RECORDS))
+text = manifest(outliers(), entry(name='"b"', data_file='"c.bin"', outliers=
+    '{"data_file":"o.bin","offset":64,"count":2}'))
+no("outliers-overlap", "two tensors with the same records", text, "CORRUPT", text.at['1#"offset":'] + 9,
+   "tensors[1].outliers.offset: overlaps", "tensor 1", files={**records(*RECORDS), "c.bin": WEIGHTS})
+for name, record in (("row", (2, 0, 0)), ("column", (0, 3, 0))):
+    odd_records(name + "-outside", "a record about no element", record, (1, 1, 0),
+                deep=(("error", "data.record", "tensor 0"),), reads=((0, "CORRUPT"),))
+odd_records("twice", "two records about one element", (1, 1, 0), (1, 1, 0x3c00),
+            deep=(("error", "data.duplicate", "tensor 0"),))
+odd_records("twice-apart", "the same, not side by side", (1, 1, 0), (0, 1, 0), (1, 1, 0x3c00),
+            deep=(("error", "data.duplicate", "tensor 0"),))
+odd_records("nan", "a value that is no number", (1, 1, 0x7e00), deep=(("error", "data.nan", "tensor 0"),))
+odd_records("inf", "a value that is infinite", (1, 1, 0x7c00), deep=(("error", "data.inf", "tensor 0"),))
+
+# ---- what only reading finds
+DIGEST = hashlib.sha256(WEIGHTS).hexdigest()
+yes("sha256", "the digest of codes and scales", manifest(entry(sha256='"%s"' % DIGEST)))
+yes("sha256-capitals", "the same in capitals", manifest(entry(sha256='"%s"' % DIGEST.upper())))
+yes("sha256-wrong", "the digest of something else", manifest(entry(sha256='"%s"' % ("0" * 64))),
+    deep=(("error", "data.checksum", "tensor 0"),))
+yes("lowest-code", "codes that are not used", manifest(), weights=b"\x80\x80" + WEIGHTS[2:],
+    deep=(("warning", "data.lowest-code", "tensor 0"),))
+yes("lowest-code-int4", "the same in four bits", manifest(entry(dtype='"int4_rowwise"', offset_scales="4")),
+    weights=b"\x88\x01\x11\x01" + WEIGHTS[6:], deep=(("warning", "data.lowest-code", "tensor 0"),))
+yes("padding-code", "a half byte that is no code, and is not 0",
+    manifest(entry(dtype='"int4_rowwise"', offset_scales="4")), weights=b"\x11\x21\x11\x01" + WEIGHTS[6:],
+    deep=(("warning", "data.padding-codes", "tensor 0"),))
 
 # ---- our own entry
 OTHER = {"name": "i", "dtype": "i64", "data_file": "t.bin", "offset_data": 0, "shape": [2]}

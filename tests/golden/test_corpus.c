@@ -198,7 +198,7 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
     tare_model_summary s;
     tare_model_summarize(m, &s);
     tare_status status = visit_model(m);
-    if (status != TARE_OK && !s.is_truncated) {
+    if (status != TARE_OK && !s.is_truncated && want->n_reads == 0) {
         fail(r, "reading what was opened: %s", tare_status_text(status));
     }
     for (size_t i = 0; i < want->n_reads; i++) {

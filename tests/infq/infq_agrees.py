@@ -16,7 +16,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "support")]
 import infq_package  # noqa: E402
-from infq_codes import f16, f32, pack, quantize_row, sample  # noqa: E402
+from infq_codes import (f16, f32, largest, pack, quantize_row, sample,  # noqa: E402
+                        take_outliers)
 from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
 SIDE = {"config.json": b'{"model_type": "qwen3"}\n', "empty.txt": b"", "LICENSE": b"\xff\0 bytes"}
@@ -51,7 +52,8 @@ class Run:
         return out
 
     def convert(self, a, b, *options):
-        self.must("convert", self.path(a), self.path(b), "--quiet", "--force", *options)
+        self.must("convert", self.path(a), self.path(b), "--quiet", "--force", "--no-sync",
+                  *options)
 
     def decoded(self, name):
         self.convert(name, "decoded.safetensors", "--tensor-type", ".=f32")
@@ -70,16 +72,19 @@ ROWS = {"m.weight": MATRIX, "odd \u00e9 \"q\".weight": ODD, "cube.weight": CUBE,
         "scalar": [[0.75]]}
 
 
-def check_written(run, name, dtypes):
+def check_written(run, name, dtypes, is_outlier=lambda rows: lambda r, c, x: abs(x) > 6):
+    """is_outlier: of the rows of a tensor, what of them stands for itself."""
     manifest, mine = infq_package.read(run.path(name))
     assert set(mine) == set(ROWS), sorted(mine)
     decoded = run.decoded(name)
     shapes = {t[0]: t[2] for t in TENSORS}
     for tensor, rows in ROWS.items():
-        dtype, shape, codes, scales, values = mine[tensor]
+        dtype, shape, codes, scales, records, values = mine[tensor]
         assert dtype == dtypes(tensor), (tensor, dtype)
         bits = infq_package.BITS[dtype]
-        quantized = [quantize_row(row, (1 << (bits - 1)) - 1) for row in rows]
+        kept, expected = take_outliers(rows, is_outlier(rows))
+        assert records == expected, tensor
+        quantized = [quantize_row(row, (1 << (bits - 1)) - 1) for row in kept]
         assert codes == b"".join(pack(q, bits) for q, _ in quantized), tensor
         assert scales == b"".join(s for _, s in quantized), tensor
         assert shape == shapes[tensor], tensor
@@ -98,6 +103,20 @@ def check_own(run):
     run.convert("in.safetensors", "four.infq", "--type", "int4_rowwise")
     check_written(run, "four.infq",
                   lambda t: "int4_rowwise" if t.endswith(".weight") else "int8_rowwise")
+    assert os.path.exists(run.path("out.infq/weights_outliers.bin"))
+    for name, option, rule in (
+            ("none.infq", ("--outlier-threshold", "0"), lambda rows: lambda r, c, x: False),
+            ("some.infq", ("--outlier-threshold", "0.5"), lambda rows: lambda r, c, x: abs(x) > 0.5),
+            ("share.infq", ("--outliers", "2%"),
+             lambda rows: largest(rows, sum(map(len, rows)) * 2 // 100))):
+        run.convert("in.safetensors", name, "--verify", *option)
+        check_written(run, name, lambda t: "int8_rowwise", rule)
+        run.must("verify", "--strict", "--deep", run.path(name))
+        # Lists cross as planes do, and are part of the digest.
+        run.convert(name, "list.safetensors", "--opaque")
+        run.convert("list.safetensors", "list.infq", "--opaque")
+        run.must("diff", run.path(name), run.path("list.infq"))
+    assert run.call("diff", run.path("none.infq"), run.path("some.infq"))[0] == 1
     run.convert("out.infq", "back.safetensors")
     metadata, back = read_safetensors(run.path("back.safetensors"))
     assert metadata == {"a": "b", "c": "\u00e9"} and back["ids"] == TENSORS[-1][1:]
@@ -129,21 +148,33 @@ def check_side_files(run):
 
 def check_foreign(run):
     tensors = {"a": ("int8_rowwise", MATRIX), "b": ("int4_rowwise", ODD)}
-    for name, apart in (("theirs", False), ("apart", True)):
-        infq_package.write(run.path(name), tensors, apart, adapters=[])
+    def large(row, col, value):
+        return abs(value) > 0.75 or row == col == 3
+
+    for name, apart, rule, shuffle in (("theirs", False, None, False), ("apart", True, None, False),
+                                       ("listed", True, large, False), ("mixed", False, large, True)):
+        infq_package.write(run.path(name), tensors, apart, rule, shuffle, adapters=[])
+        run.must("verify", "--deep", run.path(name))
         decoded = run.decoded(name)
         for tensor, (dtype, rows) in tensors.items():
             top = (1 << (infq_package.BITS[dtype] - 1)) - 1
             values = []
-            for row in rows:
+            kept, records = take_outliers(rows, rule or (lambda r, c, x: False))
+            for row in kept:
                 q, scale = quantize_row(row, top)
                 values += [f32(f16(scale) * code) for code in q]
+            for row, col, value in struct.iter_unpack("<IH2s", records):
+                values[row * len(rows[0]) + col] = f16(value)
             assert decoded[tensor] == ("F32", [len(rows), len(rows[0])], raw_f32(values)), tensor
         run.convert(name, "ours.infq")
+        if shuffle:
+            continue  # the order stays, which our reader does not like
         manifest, _ = infq_package.read(run.path("ours.infq"))
         assert manifest["perf"] == {"flags": ["avx2"]}
         for entry in manifest["tensors"]:
             assert entry["note \"x\""] == {"kept": [1, 2.50, None]}
+        if rule:
+            assert manifest["tensors"][0]["outliers"]["why"] == ["large"]
         with open(run.path("ours.infq/manifest.json"), encoding="utf-8") as f:
             assert "[1, 2.5, null]" in f.read()
 
@@ -154,14 +185,43 @@ def check_refused(run):
     infq_package.write(run.path("adapters"), {"a": ("int8_rowwise", MATRIX)}, adapters=adapter)
     code, _, text = run.call("info", run.path("adapters"))
     assert code == 3 and "adapters[0].A: missing" in text, text
-    overflow = [[1.0, 2.0], [1.0, 65520.0 * 127]]
-    with open(run.path("large.safetensors"), "wb") as f:
-        f.write(safetensors([("w", "F32", [2, 2], raw_f32(flat(overflow)))]))
-    code, _, text = run.call("convert", run.path("large.safetensors"), run.path("large.infq"))
-    assert code == 5 and '"w"' in text and not os.path.exists(run.path("large.infq")), text
+    # A scale beyond f16; an outlier; infinity, which is none.
+    for value, option in ((65520.0 * 127, "0"), (65520.0, "6"), (float("inf"), "6")):
+        with open(run.path("large.safetensors"), "wb") as f:
+            f.write(safetensors([("w", "F32", [2, 2], raw_f32([1.0, 2.0, 1.0, value]))]))
+        code, _, text = run.call("convert", run.path("large.safetensors"), run.path("large.infq"),
+                                 "--outlier-threshold", option)
+        assert code == 5 and '"w"' in text and not os.path.exists(run.path("large.infq")), text
+    for options in (("--outliers", "0.1"), ("--outliers", "101%"), ("--outlier-threshold", "-1"),
+                    ("--outliers", "1%", "--outlier-threshold", "2")):
+        assert run.call("convert", run.path("in.safetensors"), run.path("x.infq"), *options)[0] == 2
+    code, _, text = run.call("convert", run.path("in.safetensors"), run.path("x.gguf"), "--outliers",
+                             "1%")
+    assert code == 2 and "INFQ" in text, text
+
+
+def check_damage(run):
+    """A flipped bit anywhere in a payload is found; a record with a column that is not there stops
+    whoever decodes."""
+    shutil.copytree(run.path("some.infq"), run.path("hurt.infq"))
+    for name in ("weights.bin", "weights_outliers.bin"):
+        with open(run.path("hurt.infq/" + name), "r+b") as f:
+            whole = f.read()
+            f.seek(5)
+            f.write(bytes([whole[5] ^ 128]))
+        code, text, _ = run.call("verify", "--deep", run.path("hurt.infq"))
+        assert code == 1 and "data.checksum" in text, text
+        if name != "weights.bin":
+            # records are row, col, value; byte 5 is the column's upper one
+            assert "data.record" in text, text
+            code, _, text = run.call("convert", run.path("hurt.infq"), run.path("x.safetensors"))
+            assert code == 3 and "outlier" in text, text
+        with open(run.path("hurt.infq/" + name), "wb") as f:
+            f.write(whole)
+    run.must("verify", "--deep", run.path("hurt.infq"))
 
 
 if __name__ == "__main__":
     it = Run(*sys.argv[1:])
-    for check in (check_own, check_side_files, check_foreign, check_refused):
+    for check in (check_own, check_side_files, check_foreign, check_refused, check_damage):
         check(it)

@@ -29,6 +29,23 @@ def quantize_row(row, top):
     return codes, f16_bytes(scale)
 
 
+def take_outliers(rows, is_outlier):
+    """(rows with zeros in their place, records row u32, col u16, value f16)."""
+    kept, records = [], b""
+    for r, row in enumerate(rows):
+        out = [c for c, x in enumerate(row) if is_outlier(r, c, x)]
+        kept.append([0.0 if c in out else x for c, x in enumerate(row)])
+        records += b"".join(struct.pack("<IH", r, c) + f16_bytes(row[c]) for c in out)
+    return kept, records
+
+
+def largest(rows, n):
+    """The n largest magnitudes, the first of equals, for take_outliers."""
+    places = sorted((-abs(x), r, c) for r, row in enumerate(rows) for c, x in enumerate(row) if x)
+    chosen = {(r, c) for _, r, c in places[:n]}
+    return lambda r, c, _: (r, c) in chosen
+
+
 def pack(codes, bits):
     if bits == 8:
         return bytes(c & 255 for c in codes)

@@ -88,8 +88,8 @@ static const struct {
     {TARE_ENCODING_MCF_INT4, 1, ".:4 2:1"},
     {TARE_ENCODING_MCF_INT8_ZERO, 1, ".:4 .:4 1:1"},
     {TARE_ENCODING_MCF_INT4_ZERO, 1, ".:4 .:4 2:1"},
-    {TARE_ENCODING_INT8_ROWWISE, 1, "1:1 -:2"},
-    {TARE_ENCODING_INT4_ROWWISE, 1, "2:1 -:2"},
+    {TARE_ENCODING_INT8_ROWWISE, 1, "1:1 -:2 *:8"},
+    {TARE_ENCODING_INT4_ROWWISE, 1, "2:1 -:2 *:8"},
 };
 
 static unsigned field_width(uint8_t type) {
@@ -147,18 +147,22 @@ static void test_planes_apart(void **state) {
         char planes[80] = "";
         assert_int_equal(e->block, apart[i].block);
         assert_true(e->is_edge_padded);
-        assert_int_equal(e->n_planes, e->n_fields);
-        for (uint32_t p = 0; p < e->n_planes; p++) {
-            const tare_field *field = &e->fields[p];
+        for (uint32_t p = 0, f = 0; p < e->n_planes; p++) {
+            uint32_t end = 0;
             size_t at = strlen(planes);
             char unit[16] = ".";
             if (e->planes[p].scope == TARE_PLANE_ROW) unit[0] = '-';
+            if (e->planes[p].scope == TARE_PLANE_LIST) unit[0] = '*';
             if (e->planes[p].scope == TARE_PLANE_ELEMENTS)
                 snprintf(unit, sizeof unit, "%u", e->planes[p].unit);
             snprintf(planes + at, sizeof planes - at, "%s%s:%u", p ? " " : "", unit,
                      e->planes[p].unit_bytes);
-            assert_int_equal(field->plane, p);
-            assert_int_equal(field_width(field->type) * field->count, e->planes[p].unit_bytes);
+            for (; f < e->n_fields && e->fields[f].plane == p; f++) {
+                assert_int_equal(e->fields[f].offset, end);
+                end += field_width(e->fields[f].type) * e->fields[f].count;
+            }
+            assert_int_equal(end, e->planes[p].unit_bytes);
+            if (p + 1 == e->n_planes) assert_int_equal(f, e->n_fields);
         }
         assert_string_equal(planes, apart[i].planes);
     }

@@ -73,7 +73,8 @@ static void every_encoding_is_covered(void **state) {
             tare_wcodec_cut cut;
             bool is_big_endian = i % 2;
             if (!cut_of(&cut, e, shapes[i / 2][0], shapes[i / 2][1], is_big_endian)) continue;
-            assert_int_equal(cut.n_regions, e->n_planes);
+            bool has_list = e->planes[e->n_planes - 1].scope == TARE_PLANE_LIST; /* empty */
+            assert_int_equal(cut.n_regions, e->n_planes - has_list);
             assert_in_range(cut.n_planes, 1, TARE_WCODEC_MAX_PLANES);
             for (uint8_t r = 0; r < cut.n_regions; r++) check_region(&cut, r, e->name);
             for (uint8_t p = 0; p < cut.n_planes; p++) check_plane(&cut, p, is_big_endian);
