@@ -220,7 +220,7 @@ def read_package(run, name):
     for i, entry in enumerate(adapters):
         factors = []
         for factor, rows in (("A", entry["A"]["rows"]), ("B", entry["B"]["rows"])):
-            values = tensors["%d%s" % (i, factor)][4]
+            values = tensors["%d%s" % (i, factor)][-1]
             n = len(values) // rows
             factors.append([values[k:k + n] for k in range(0, len(values), n)])
         assert entry["rank"] == len(factors[1])
