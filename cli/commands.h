@@ -16,6 +16,7 @@ extern const cli_command cmd_diff;
 extern const cli_command cmd_extract;
 extern const cli_command cmd_synth;
 extern const cli_command cmd_name;
+extern const cli_command cmd_bench;
 extern const cli_command cmd_completion;
 extern const cli_command cmd_help;
 

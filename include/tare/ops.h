@@ -333,6 +333,44 @@ TARE_API tare_status tare_extract(const char *path, int fd, const tare_model *mo
 TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
                                          const tare_run_options *options, tare_error *err);
 
+/* ---- bench ----------------------------------------------------------------------------------- */
+
+typedef struct tare_bench_options {
+    size_t size;
+    bool is_full;     /* effort of the codec: the smallest form, not the fast one */
+    bool is_whole;    /* all bytes, not a sample of each tensor */
+    bool best_zstd;   /* also zstd -19, of at most 1 MiB a tensor */
+    unsigned threads; /* of the codec, 0: one; zstd and memcpy have one */
+    const tare_allocator *allocator;
+    tare_progress_fn progress;
+    void *progress_ctx;
+} tare_bench_options;
+
+#define TARE_BENCH_OPTIONS_INIT                                                                    \
+    { sizeof(tare_bench_options), false, false, false, 0, NULL, NULL, NULL }
+
+/* What a tensor, or several of them, become in a .wcodec, and how fast. Sizes of a tensor that was
+ * sampled are what the sample comes to for the whole; zero-initialised is nothing. */
+typedef struct tare_bench {
+    uint64_t n_tensors;
+    uint64_t bytes;         /* of the tensors, all planes */
+    uint64_t sample_bytes;  /* of them measured; speeds are of these */
+    double coded_bytes;     /* heads and segments of the codec */
+    double entropy_bytes;   /* order-0 entropy of the values of the planes that are coded: what no
+                               coder of single values gets below */
+    double zstd_bytes;      /* zstd -3 of the bytes as they lie in the file */
+    double best_zstd_bytes; /* zstd -19; 0: not asked for */
+    double encode_seconds, decode_seconds, copy_seconds, zstd_seconds; /* copy: memcpy */
+} tare_bench;
+
+/* Measures each tensor into rows[n_tensors], one after the other: encodes a sample of it (or all
+ * of it, in pieces) in memory as a .wcodec holds it, decodes and compares it. Memory: a few times
+ * 64 MiB. CORRUPT: something else came back. */
+TARE_API tare_status tare_bench_run(tare_bench *rows, const tare_model *model,
+                                    const tare_bench_options *options, tare_error *err);
+/* Adds a row to a sum. */
+TARE_API void tare_bench_add(tare_bench *sum, const tare_bench *row);
+
 /* ---- synth ----------------------------------------------------------------------------------- */
 
 /* A deterministic model, computed while it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,

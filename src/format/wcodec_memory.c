@@ -43,8 +43,8 @@ void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_
                              .trellis = f->trellis};
 }
 
-static tare_coded_field field_of(const tare_wcodec_plane *p) {
-    return (tare_coded_field){
+tare_coded_field tare_coded_field_of(const tare_wcodec_plane *p, const tare_wc_options *how) {
+    tare_coded_field f = {
         .region = p->region,
         .item = p->shape.item,
         .log2_segment = p->shape.log2_segment,
@@ -56,6 +56,13 @@ static tare_coded_field field_of(const tare_wcodec_plane *p) {
         .scale_form = p->scale_form,
         .values_per_scale = p->values_per_scale,
     };
+    if (!how) return f;
+    f.is_signed = how->is_signed;
+    f.is_repetitive = how->is_repetitive;
+    f.trellis = how->trellis;
+    f.mode = (uint8_t)(how->forced + 1);
+    f.row = how->width;
+    return f;
 }
 
 /* ---- work ------------------------------------------------------------------------------------ */
@@ -132,7 +139,7 @@ static tare_status open_data(tare_coded *c, const uint8_t *data, size_t size, ta
     for (unsigned i = 0; i < l->n_planes; i++) {
         const tare_wcodec_plane *p = &l->planes[i];
         c->planes[i] = (tare_coded_plane){
-            .field = field_of(p),
+            .field = tare_coded_field_of(p, NULL),
             .n_bytes = p->n_bytes,
             .segment_bytes = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment),
             .n_segments = p->n_segments,

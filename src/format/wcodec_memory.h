@@ -29,6 +29,8 @@ _Static_assert((int)TARE_CODED_UNIT == (int)TARE_WC_UNIT, "units");
  * form (may be NULL). */
 void tare_coded_plane_of(tare_wcodec_plane *plane, tare_wc_options *how,
                          const tare_coded_field *field, uint64_t region_bytes, bool is_full);
+/* The reverse; `how` may be NULL. */
+tare_coded_field tare_coded_field_of(const tare_wcodec_plane *plane, const tare_wc_options *how);
 /* A work list with the caller's wishes about threads and progress. */
 tare_run tare_coded_run(const tare_coded_options *o, uint64_t n_tasks, tare_task_fn task, void *ctx,
                         uint64_t total, _Atomic uint64_t *done);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare bench: what a model's tensors would become in a .wcodec, beside the entropy of their codes
+ * and zstd, and how fast, beside memcpy. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+static struct {
+    bool is_whole, best_zstd;
+    const char *effort;
+} args;
+
+static const cli_option options[] = {
+    {.name = "full",
+     .help = "measure all bytes, not a sample of each tensor",
+     .flag = &args.is_whole},
+    {.name = "effort",
+     .arg = "fast|full",
+     .help = "how hard the codec looks for the smallest form (fast)",
+     .choices = "fast full",
+     .text = &args.effort},
+    {.name = "zstd19",
+     .help = "also zstd -19, of at most 1 MiB a tensor: slow",
+     .flag = &args.best_zstd},
+    {0},
+};
+
+/* Tensors of a type, together. */
+typedef struct group {
+    const tare_encoding *encoding;
+    tare_bench sum;
+} group;
+
+typedef struct result {
+    const tare_model *model;
+    tare_bench *rows;
+    size_t n_rows, n_groups;
+    group *groups;
+    tare_bench all;
+} result;
+
+static void sum_up(result *r) {
+    r->groups = cli_alloc(r->n_rows + 1, sizeof *r->groups);
+    for (size_t i = 0; i < r->n_rows; i++) {
+        const tare_encoding *encoding = tare_model_tensor(r->model, i)->encoding;
+        size_t g = 0;
+        while (g < r->n_groups && r->groups[g].encoding != encoding) g++;
+        if (g == r->n_groups) r->groups[r->n_groups++].encoding = encoding;
+        tare_bench_add(&r->groups[g].sum, &r->rows[i]);
+        tare_bench_add(&r->all, &r->rows[i]);
+    }
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static double speed(const tare_bench *b, double seconds) {
+    return seconds > 0 ? (double)b->sample_bytes / seconds / 1e9 : 0;
+}
+
+static void add_share(cli_table *table, const tare_bench *b, double part) {
+    char text[32] = "-";
+    if (b->bytes && part > 0) snprintf(text, sizeof text, "%.1f %%", part / (double)b->bytes * 100);
+    cli_table_add(table, text);
+}
+
+static void add_speed(cli_table *table, double gigabytes) {
+    char text[32] = "-";
+    if (gigabytes > 0) snprintf(text, sizeof text, "%.2f", gigabytes);
+    cli_table_add(table, text);
+}
+
+static void add_row(cli_table *table, const char *name, const char *type, const tare_bench *b) {
+    cli_table_add(table, name);
+    cli_table_add(table, type);
+    cli_table_add(table, cli_size_text(b->bytes).text);
+    add_share(table, b, b->entropy_bytes);
+    add_share(table, b, b->coded_bytes);
+    add_share(table, b, b->zstd_bytes);
+    if (args.best_zstd) add_share(table, b, b->best_zstd_bytes);
+    add_speed(table, speed(b, b->encode_seconds));
+    add_speed(table, speed(b, b->decode_seconds));
+}
+
+static void print_text(const result *r, unsigned threads) {
+    cli_table *table = cli_table_new(
+        args.best_zstd
+            ? "~NAME|TYPE|>SIZE|>ENTROPY|>WCODEC|>ZSTD -3|>ZSTD -19|>ENCODE GB/S|>DECODE GB/S"
+            : "~NAME|TYPE|>SIZE|>ENTROPY|>WCODEC|>ZSTD -3|>ENCODE GB/S|>DECODE GB/S");
+    for (size_t i = 0; i < r->n_rows && !cli.quiet; i++) {
+        const tare_tensor *tensor = tare_model_tensor(r->model, i);
+        char *name = cli_escape(tensor->name, false, 0);
+        add_row(table, name, cli_type_text(tensor).text, &r->rows[i]);
+        free(name);
+    }
+    for (size_t g = 0; g < r->n_groups; g++) {
+        char name[48];
+        snprintf(name, sizeof name, "%s tensor%s", cli_exact_text(r->groups[g].sum.n_tensors).text,
+                 cli_plural(r->groups[g].sum.n_tensors));
+        add_row(table, name, r->groups[g].encoding->name, &r->groups[g].sum);
+    }
+    if (r->n_groups > 1) add_row(table, "all tensors", "", &r->all);
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    printf(
+        "%s of %s measured, effort %s, %u thread%s, %s; memcpy %.2f GB/s, zstd -3 %.2f GB/s in\n",
+        cli_size_text(r->all.sample_bytes).text, cli_size_text(r->all.bytes).text,
+        args.effort ? args.effort : "fast", threads, cli_plural(threads),
+        cli_cpu_name(tare_cpu_active()), speed(&r->all, r->all.copy_seconds),
+        speed(&r->all, r->all.zstd_seconds));
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_bench(struct json_t *object, const tare_bench *b) {
+    cli_json_u64(object, "bytes", b->bytes);
+    cli_json_u64(object, "sample_bytes", b->sample_bytes);
+    cli_json_real(object, "entropy_bytes", b->entropy_bytes);
+    cli_json_real(object, "coded_bytes", b->coded_bytes);
+    cli_json_real(object, "zstd3_bytes", b->zstd_bytes);
+    if (args.best_zstd) cli_json_real(object, "zstd19_bytes", b->best_zstd_bytes);
+    cli_json_real(object, "encode_gb_s", speed(b, b->encode_seconds));
+    cli_json_real(object, "decode_gb_s", speed(b, b->decode_seconds));
+    cli_json_real(object, "memcpy_gb_s", speed(b, b->copy_seconds));
+    cli_json_real(object, "zstd3_gb_s", speed(b, b->zstd_seconds));
+}
+
+static void print_json(const result *r, const char *path, unsigned threads) {
+    struct json_t *document = cli_json_new("tare.bench/1");
+    struct json_t *tensors = cli_json_array(), *types = cli_json_array();
+    struct json_t *all = cli_json_object();
+    cli_json_text(document, "file", path);
+    cli_json_text(document, "effort", args.effort ? args.effort : "fast");
+    cli_json_u64(document, "threads", threads);
+    cli_json_text(document, "cpu", cli_cpu_name(tare_cpu_active()));
+    for (size_t i = 0; i < r->n_rows; i++) {
+        const tare_tensor *tensor = tare_model_tensor(r->model, i);
+        struct json_t *object = cli_json_object();
+        cli_json_str(object, "name", tensor->name);
+        cli_json_text(object, "type", tensor->encoding->name);
+        put_bench(object, &r->rows[i]);
+        cli_json_append(tensors, object);
+    }
+    for (size_t g = 0; g < r->n_groups; g++) {
+        struct json_t *object = cli_json_object();
+        cli_json_text(object, "type", r->groups[g].encoding->name);
+        cli_json_u64(object, "tensor_count", r->groups[g].sum.n_tensors);
+        put_bench(object, &r->groups[g].sum);
+        cli_json_append(types, object);
+    }
+    put_bench(all, &r->all);
+    cli_json_add(document, "tensors", tensors);
+    cli_json_add(document, "types", types);
+    cli_json_add(document, "all", all);
+    cli_json_print(document);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int run(int argc, const char **argv) {
+    (void)argc;
+    tare_model *model;
+    int code = cli_open(&model, argv[0], NULL);
+    if (code != CLI_YES) return code;
+    tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+    tare_model_summary sum;
+    tare_error err;
+    tare_model_summarize(model, &sum);
+    result r = {.model = model, .n_rows = sum.n_tensors};
+    r.rows = cli_alloc(r.n_rows + 1, sizeof *r.rows);
+    o.is_full = args.effort && strcmp(args.effort, "full") == 0;
+    o.is_whole = args.is_whole;
+    o.best_zstd = args.best_zstd;
+    o.threads = cli.threads ? (unsigned)cli.threads : 1;
+    o.progress = cli_progress;
+    cli_progress_start("measuring");
+    tare_status status = tare_bench_run(r.rows, model, &o, &err);
+    cli_progress_end();
+    if (status == TARE_OK) {
+        sum_up(&r);
+        if (cli.json)
+            print_json(&r, argv[0], o.threads);
+        else
+            print_text(&r, o.threads);
+        free(r.groups);
+    } else {
+        code = cli_fail(&err, argv[0]);
+    }
+    free(r.rows);
+    tare_model_free(model);
+    return code;
+}
+
+const cli_command cmd_bench = {
+    .name = "bench",
+    .summary = "what a model would become in a .wcodec, and how fast",
+    .usage = "FILE|DIR [--effort fast|full] [--full] [--zstd19]",
+    .description =
+        "Encodes and decodes each tensor in memory, as a .wcodec holds it, and compares. ENTROPY "
+        "is the order-0 entropy of the values that are coded (of planes: all scales of a tensor, "
+        "all codes, each by itself): no coder of single values gets below it. WCODEC is what the "
+        "codec needs, ZSTD -3 what zstd makes of the bytes as they lie in the file; all in percent "
+        "of the tensor's size. A sample of each tensor is measured, about half a gigabyte in all; "
+        "metadata is not. Speeds count bytes of the tensor, with one thread unless --threads says "
+        "otherwise; memcpy and zstd have one.",
+    .examples = {{"tare bench model.gguf", "sizes and speeds of each tensor"},
+                 {"tare bench model.gguf --quiet", "of each type only"},
+                 {"tare bench model.gguf --effort full --zstd19", "the smallest forms of both"},
+                 {"tare bench model.safetensors --full --threads 8", "all bytes, eight threads"},
+                 {"tare bench model.gguf --cpu avx2", "as on another machine"},
+                 {"tare bench model.gguf --json", "for programs"}},
+    .options = options,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};
