@@ -81,7 +81,7 @@ static void try_zstd(choice *c) {
     uint8_t *room = c->trial + TARE_WC_SEGMENT_HEADER;
     size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
     bool is_forced = o->forced == TARE_WC_ZSTD;
-    if (!is_forced && !o->is_repetitive &&
+    if (!is_forced && !o->is_repetitive && !c->plan->is_surprised &&
         !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, room, room_size)))
         return;
     int level = o->zstd_level ? (int)o->zstd_level : o->is_full ? 19 : 3;

@@ -12,6 +12,7 @@ struct tare_wc_plan {
     tare_wc_options options;
     tare_arena arena;
     bool has_direct[TARE_WC_PREDICTIONS], has_tiles;
+    bool is_surprised; /* by segments that are not constant: all that were counted are */
     tare_wc_direct_plan direct[TARE_WC_PREDICTIONS];
     tare_wc_inverse *inverses64, *inverses16; /* of the head's tables */
 };
