@@ -73,7 +73,7 @@ static bool read_fields(tare_infq_reader *r, const entry *e, tare_adapter *a) {
 /* One of the two; the field of its entry that has to be the rank. */
 static tare_status read_factor(tare_infq_reader *r, const entry *e, field which,
                                const tare_adapter *a, tare_tensor *t, tare_str *text,
-                               tare_error *err) {
+                               const uint8_t **digest, tare_error *err) {
     const bool is_left = which == FACTOR_A;
     const tare_infq_field rank_field = is_left ? TARE_INFQ_COLS : TARE_INFQ_ROWS;
     const tare_infq_place place = {
@@ -86,6 +86,7 @@ static tare_status read_factor(tare_infq_reader *r, const entry *e, field which,
     r->j = outer;
     if (status != TARE_OK) return status;
     *text = factor.text;
+    *digest = factor.sha256;
     if ((is_left ? t->cols : t->n_rows) != a->rank) {
         status = tare_fail_at(err, TARE_ERR_CORRUPT, factor.fields[rank_field].v.offset,
                               "expected the adapter's rank");
@@ -102,7 +103,8 @@ static tare_status read_factor(tare_infq_reader *r, const entry *e, field which,
 }
 
 static tare_status read_adapter(tare_infq_reader *r, const tare_json_value *object, size_t i,
-                                tare_adapter *a, tare_tensor *factors, tare_error *err) {
+                                tare_adapter *a, tare_tensor *factors, const uint8_t **digests,
+                                tare_error *err) {
     entry e = {.place = {.list = "adapters", .index = i}};
     tare_infq_layout *l = r->layout;
     r->field = NULL;
@@ -112,10 +114,13 @@ static tare_status read_adapter(tare_infq_reader *r, const tare_json_value *obje
         return status;
     }
     l->adapters[i] = e.text;
-    a->a = &factors[2 * i];
-    a->b = &factors[2 * i + 1];
-    TARE_TRY(read_factor(r, &e, FACTOR_A, a, &factors[2 * i], &l->factors[2 * i], err));
-    TARE_TRY(read_factor(r, &e, FACTOR_B, a, &factors[2 * i + 1], &l->factors[2 * i + 1], err));
+    const size_t left = 2 * i, right = left + 1;
+    a->a = &factors[left];
+    a->b = &factors[right];
+    TARE_TRY(
+        read_factor(r, &e, FACTOR_A, a, &factors[left], &l->factors[left], &digests[left], err));
+    TARE_TRY(
+        read_factor(r, &e, FACTOR_B, a, &factors[right], &l->factors[right], &digests[right], err));
     tare_status status = tare_adapter_measure(a, err);
     if (status != TARE_OK) {
         if (err) err->offset = object->offset;
@@ -151,15 +156,17 @@ tare_status tare_infq_read_adapters(tare_infq_reader *r, const tare_infq_span *a
     tare_model *factors = TARE_NEW(arena, tare_model);
     tare_tensor *tensors = TARE_NEW_ARRAY(arena, tare_tensor, 2 * (uint64_t)n);
     tare_adapter *adapters = TARE_NEW_ARRAY(arena, tare_adapter, n);
+    const uint8_t **digests = TARE_NEW_ARRAY(arena, const uint8_t *, 2 * (uint64_t)n);
     r->layout->adapters = TARE_NEW_ARRAY(arena, tare_str, n);
     r->layout->factors = TARE_NEW_ARRAY(arena, tare_str, 2 * (uint64_t)n);
-    if (!set || !factors || !tensors || !adapters || !r->layout->adapters || !r->layout->factors)
+    if (!set || !factors || !tensors || !adapters || !digests || !r->layout->adapters ||
+        !r->layout->factors)
         return tare_fail(err, TARE_ERR_NOMEM, "adapters");
-    factors->catalog = (tare_catalog){.tensors = tensors, .n_tensors = 2 * n};
+    factors->catalog = (tare_catalog){.tensors = tensors, .n_tensors = 2 * n, .digests = digests};
     *set = (tare_adapter_set){.factors = factors, .path = r->directory, .adapters = adapters};
     tare_infq_begin(r, array);
     for (; tare_json_next(&r->j, &v) != TARE_JSON_END; set->n++) {
-        tare_status status = read_adapter(r, &v, set->n, &adapters[set->n], tensors, err);
+        tare_status status = read_adapter(r, &v, set->n, &adapters[set->n], tensors, digests, err);
         if (status != TARE_OK) {
             tare_error_item(err, TARE_ITEM_ADAPTER, (int64_t)set->n, adapters[set->n].name);
             return status;

@@ -242,13 +242,13 @@ static void put_tensors(writer *w, bool quantized, location *places) {
 }
 
 /* One factor, with what the entry that it was read from says beyond what is known. */
-static void put_factor(writer *w, const char *key, size_t i, const location *places,
-                       tare_str text) {
+static void put_factor(writer *w, const char *key, size_t i, location *places, tare_str text) {
     const tare_tensor *t = &w->c->tensors[i];
     tare_buffer_printf(&w->b, ",\n     \"%s\": {\"name\": ", key);
     tare_buffer_put_json(&w->b, t->name);
     put_quantized(w, t, text, &of_adapters, &places[i]);
     put_shape(&w->b, t);
+    places[i].digest = put_digest(&w->b);
     if (text.len) put_unknown(&w->b, text, is_known_field, ", ");
     tare_buffer_put_text(&w->b, "}");
 }
@@ -264,7 +264,7 @@ static void put_scale(tare_buffer *b, double x) {
     tare_buffer_put_text(b, text);
 }
 
-static void put_adapters(writer *w, const location *places) {
+static void put_adapters(writer *w, location *places) {
     const tare_catalog *c = w->c;
     tare_buffer_put_text(&w->b, ",\n  \"adapters\": [");
     for (size_t i = 0; i < c->n_adapters; i++) {
@@ -306,28 +306,35 @@ static void put_ours(writer *w, location *places) {
     tare_buffer_put_text(&w->b, "]}");
 }
 
-/* The text of the manifest between digests, and these. */
+/* The text that goes up to a tensor's digest, and that. */
+static tare_status add_digest(writer *w, tare_extent *text, const location *places, size_t i,
+                              tare_error *err) {
+    const tare_extent digest = {.kind = TARE_EXTENT_DIGEST,
+                                .file = text->file,
+                                .offset = places[i].digest,
+                                .size = DIGEST_DIGITS,
+                                .item = i};
+    const uint64_t size = digest.offset - text->offset;
+    text->size = size;
+    TARE_TRY(tare_write_plan_add(w->plan, text, err));
+    TARE_TRY(tare_write_plan_add(w->plan, &digest, err));
+    text->bytes += size + digest.size;
+    text->offset = digest.offset + digest.size;
+    return TARE_OK;
+}
+
+/* The text of the manifest between digests, and these, in the order in which it has them. */
 static tare_status add_manifest(writer *w, uint32_t file, const uint8_t *text,
                                 const location *places, tare_error *err) {
-    tare_extent bytes = {.kind = TARE_EXTENT_BYTES, .file = file};
-    for (int quantized = 1; quantized >= 0; quantized--) {
-        for (size_t i = 0; i < w->c->n_tensors; i++) {
-            if (is_quantized(&w->c->tensors[i]) != quantized) continue;
-            const tare_extent digest = {.kind = TARE_EXTENT_DIGEST,
-                                        .file = file,
-                                        .offset = places[i].digest,
-                                        .size = DIGEST_DIGITS,
-                                        .item = i};
-            bytes.bytes = text + bytes.offset;
-            bytes.size = digest.offset - bytes.offset;
-            TARE_TRY(tare_write_plan_add(w->plan, &bytes, err));
-            TARE_TRY(tare_write_plan_add(w->plan, &digest, err));
-            bytes.offset = digest.offset + digest.size;
-        }
-    }
-    bytes.bytes = text + bytes.offset;
-    bytes.size = w->b.size - bytes.offset;
-    return tare_write_plan_add(w->plan, &bytes, err);
+    const size_t n = w->c->n_tensors, n_all = n + 2 * w->c->n_adapters;
+    tare_extent rest = {.kind = TARE_EXTENT_BYTES, .file = file, .bytes = text};
+    for (size_t i = 0; i < n; i++)
+        if (is_quantized(&w->c->tensors[i])) TARE_TRY(add_digest(w, &rest, places, i, err));
+    for (size_t i = n; i < n_all; i++) TARE_TRY(add_digest(w, &rest, places, i, err));
+    for (size_t i = 0; i < n; i++)
+        if (!is_quantized(&w->c->tensors[i])) TARE_TRY(add_digest(w, &rest, places, i, err));
+    rest.size = w->b.size - rest.offset;
+    return tare_write_plan_add(w->plan, &rest, err);
 }
 
 static tare_status write_all(writer *w, tare_error *err) {

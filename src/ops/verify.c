@@ -60,6 +60,13 @@ static const struct {
                           "codes beyond the last column are not 0"},
 };
 
+/* What a finding about a tensor is about. */
+static void set_item(const verify_walk *w, tare_finding *f, size_t tensor) {
+    f->item_kind = w->is_of_factors ? TARE_ITEM_ADAPTER : TARE_ITEM_TENSOR;
+    f->item = (int64_t)(w->is_of_factors ? tensor / 2 : tensor);
+    f->item_name = w->model->catalog.tensors[tensor].name;
+}
+
 static void report_oddities(const verify_walk *w, size_t tensor, uint32_t plane,
                             const tare_oddity_count *sum) {
     const tare_tensor *t = &w->model->catalog.tensors[tensor];
@@ -67,9 +74,7 @@ static void report_oddities(const verify_walk *w, size_t tensor, uint32_t plane,
         if (sum->n[kind] == 0) continue;
         tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, oddity_texts[kind].code);
         f.level = oddity_texts[kind].level;
-        f.item_kind = w->is_of_factors ? TARE_ITEM_ADAPTER : TARE_ITEM_TENSOR;
-        f.item = (int64_t)(w->is_of_factors ? tensor / 2 : tensor);
-        f.item_name = t->name;
+        set_item(w, &f, tensor);
         f.offset = t->planes[plane].offset + sum->first[kind];
         f.file = file_name(w, t->planes[plane].file);
         const bool is_one = sum->n[kind] == 1;
@@ -173,9 +178,7 @@ static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, boo
     tare_sha256_final(hash, found);
     if (memcmp(found, w->model->catalog.digests[item], sizeof found) == 0) return;
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "data.checksum");
-    f.item_kind = TARE_ITEM_TENSOR;
-    f.item = (int64_t)item;
-    f.item_name = t->name;
+    set_item(w, &f, item);
     f.offset = t->planes[0].offset;
     f.file = file_name(w, t->planes[0].file);
     f.text = TARE_STR(TARE_WRONG_DIGEST);

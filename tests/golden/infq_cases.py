@@ -179,6 +179,14 @@ for name, text in (("plain", adapters()), ("scaled", adapters(adapter(scale="-2.
         has={"tensors": 1, "adapters": 1})
 yes("adapter-nan-scale", "a factor's scale that is no number", adapters(), files={"f.bin": FACTORS[:4] + b"\1\x7e" + FACTORS[6:]},
     deep=(("error", "data.scale", "adapter 0"),))
+A_DIGEST = hashlib.sha256(FACTORS[:6]).hexdigest()
+B_DIGEST = hashlib.sha256(FACTORS[6:]).hexdigest()
+yes("adapter-sha256", "the digests of factors",
+    adapters(adapter(a={"sha256": '"%s"' % A_DIGEST}, b={"sha256": '"%s"' % B_DIGEST})), files={"f.bin": FACTORS})
+yes("adapter-sha256-wrong", "the digest of the other factor, in a second adapter",
+    adapters(adapter(), adapter(name='"y"', a={"data_file": '"g.bin"'},
+                                b={"data_file": '"g.bin"', "sha256": '"%s"' % A_DIGEST})),
+    files={"f.bin": FACTORS, "g.bin": FACTORS}, deep=(("error", "data.checksum", "adapter 1"),))
 for field in ("name", "rank", "A", "B"):
     text = adapters(adapter(**{field: None}))
     no_adapter(field.lower() + "-missing", "a field that must be there", text, "CORRUPT",
@@ -198,6 +206,7 @@ adapter_field("scale", "huge", "1e999")
 adapter_field("cols", "other", "2", part="A", what="adapters[0].A.cols: expected the adapter's rank")
 adapter_field("rows", "negative", "-2", part="A")
 adapter_field("dtype", "other", '"fp16"', "UNSUPPORTED", part="B")
+adapter_field("sha256", "short", '"ab"', part="A")
 adapter_field("data_file", "parent", '"../f.bin"', part="B")
 adapter_field("offset_data", "behind", "9", "TRUNCATED", part="B")
 adapter_field("offset_data", "overlap", "5", part="B", what="overlaps")
