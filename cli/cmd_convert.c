@@ -9,7 +9,8 @@ static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_FORMAT,
-     .help = "the output's format: gguf, mcf, infq, safetensors, hf (default: by OUT's suffix)",
+     .help =
+         "the output's format: gguf, mcf, infq, safetensors, hf, wcodec (default: by OUT's suffix)",
      .text = &args.to},
     {.name = "type",
      .arg = "TYPE",

@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    const char *effort, *mode;
+    const char *effort, *mode, *base;
     uint64_t segment;
 } args;
 
@@ -21,6 +21,12 @@ static const cli_option options[] = {
      .choices = "fast full",
      .help = "full: try everything, for a smaller file (default: fast)",
      .text = &args.effort},
+    {.name = "base",
+     .arg = "FILE|DIR",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "a model that this one was made from: what tensors of the same name, type and shape "
+             "differ in is stored; it is needed again to unpack",
+     .text = &args.base},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
@@ -92,6 +98,7 @@ static void print_text(const outcome *o) {
            cli_style_off(stdout), o->sum.n_files, cli_plural(o->sum.n_files),
            cli_exact_text(o->sum.n_tensors).text, cli_plural(o->sum.n_tensors));
     if (o->sum.n_shared) printf(" (%zu stored once with others)", o->sum.n_shared);
+    if (o->sum.n_referring) printf(", %zu of them as differences", o->sum.n_referring);
     printf(", %s -> %s (%.2f %%)\n", cli_size_text(o->sum.from_bytes).text,
            cli_size_text(o->sum.to_bytes).text, percent(o->sum.to_bytes, o->sum.from_bytes));
     cli_table_print(table, stdout, 2);
@@ -105,6 +112,7 @@ static void print_json(outcome *o) {
     cli_json_u64(document, "files", o->sum.n_files);
     cli_json_u64(document, "tensors", o->sum.n_tensors);
     cli_json_u64(document, "shared", o->sum.n_shared);
+    cli_json_u64(document, "referring", o->sum.n_referring);
     cli_json_u64(document, "from_bytes", o->sum.from_bytes);
     cli_json_u64(document, "to_bytes", o->sum.to_bytes);
     cli_json_real(document, "ratio", percent(o->sum.to_bytes, o->sum.from_bytes) / 100);
@@ -147,10 +155,17 @@ static int failed(const tare_error *err, const outcome *o) {
     return cli_fail(err, o->in_path);
 }
 
-static int pack(const tare_model *model, outcome *o, tare_report *report) {
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static int pack(const tare_model *model, const tare_model *base, outcome *o, tare_report *report) {
     tare_pack_options pack_options = TARE_PACK_OPTIONS_INIT;
     tare_error err;
     if (!fill_options(&pack_options, o->in_path, report)) return CLI_USAGE;
+    pack_options.base = base;
+    if (base) pack_options.base_hint = last_part(args.base);
     pack_options.packed = note;
     pack_options.packed_ctx = o;
     if (cli.json) o->layers = cli_json_array();
@@ -172,15 +187,15 @@ static int run(int argc, const char **argv) {
     (void)argc;
     tare_report *report = tare_report_new();
     outcome o = {.in_path = argv[0], .out_path = argv[1], .report = report};
-    tare_model *model;
+    tare_model *model = NULL, *base = NULL;
     int code = CLI_YES;
     if (strcmp(argv[1], "-") == 0)
         code = cli_usage(&cmd_pack, "a packed model is not written in one go: name a file");
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
-    if (code == CLI_YES) {
-        code = pack(model, &o, report);
-        tare_model_free(model);
-    }
+    if (code == CLI_YES && args.base) code = cli_open(&base, args.base, NULL);
+    if (code == CLI_YES) code = pack(model, base, &o, report);
+    tare_model_free(base);
+    tare_model_free(model);
     tare_report_free(report);
     return code;
 }
@@ -188,7 +203,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_pack = {
     .name = "pack",
     .summary = "store the files of a model in fewer bytes, without loss",
-    .usage = "IN OUT.wcodec [--effort fast|full]",
+    .usage = "IN OUT.wcodec [--effort fast|full] [--base FILE|DIR]",
     .description = "Packs one file, a set of shards or a whole directory (its files, not its "
                    "sub-folders). Tensors are compressed by what their types are made of, in "
                    "pieces that decode on their own; everything else goes with them, so that the "
@@ -197,6 +212,8 @@ const cli_command cmd_pack = {
     .examples = {{"tare pack model.gguf model.wcodec", "a file"},
                  {"tare pack hf-directory model.wcodec --effort full",
                   "a directory with shards and side files, as small as it gets"},
+                 {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
+                  "a fine-tune, as what it differs in"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes =

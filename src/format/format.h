@@ -42,6 +42,8 @@ typedef struct tare_format {
     bool is_llama_cpp;  /* its reader: keys about quantization are written, what it lacks is told */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
+    bool is_packed;     /* a file is made of what `plan` lays out, which is kept aside: only what is
+                           not as in the input need be there, and the size is not known before */
     bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */
     bool stores_adapters;           /* catalog.adapters may be given */
     tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */

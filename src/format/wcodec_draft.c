@@ -103,11 +103,12 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
 }
 
 tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *d, tare_wcodec_kind kind, tare_str name,
-                                    const tare_reader *reader, tare_error *err) {
+                                    const tare_reader *reader, uint64_t offset, uint64_t n,
+                                    tare_error *err) {
     tare_wcodec_cut cut;
     tare_wcodec_layer *l;
-    const tare_wcodec_source source = {.readers = {reader}};
-    tare_wcodec_cut_bytes(&cut, reader->size, &d->effort);
+    const tare_wcodec_source source = {.readers = {reader}, .starts = {offset}};
+    tare_wcodec_cut_bytes(&cut, n, &d->effort);
     TARE_TRY(add_layer(d, &l, &cut, &source, -1, NULL, err));
     l->kind = (uint8_t)kind;
     l->name = tare_arena_str(&d->arena, name);
@@ -212,7 +213,7 @@ static tare_status add_file(tare_wcodec_draft *d, const tare_wcodec_origin *orig
     cut_file(f, g, s, end, d->index.n_layers);
     if (!g->n) return TARE_OK;
     tare_reader_callback(rest, read_gaps, g, g->starts[g->n], origin->reader->name);
-    return tare_wcodec_draft_bytes(d, TARE_WCODEC_BYTES, f->name, rest, err);
+    return tare_wcodec_draft_bytes(d, TARE_WCODEC_BYTES, f->name, rest, 0, rest->size, err);
 }
 
 tare_status tare_wcodec_draft_files(tare_wcodec_draft *d, const tare_wcodec_origin *files, size_t n,
@@ -271,10 +272,13 @@ static int bytes_first(const void *a, const void *b) {
     return x->layer < y->layer ? -1 : x->layer > y->layer;
 }
 
-/* Layers that share the data of another are written as it was. */
-static void fill_twins(tare_wcodec_draft *d) {
+/* Layers that share the data of another are written as it was; those that no segment of which
+ * refers to the base need none. */
+static void finish_layers(tare_wcodec_draft *d) {
     for (uint32_t i = 0; i < d->index.n_layers; i++) {
         tare_wcodec_layer *l = &d->index.layers[i];
+        l->base = l->is_predicted;
+        if (l->base) d->index.n_bases = 1;
         const tare_wcodec_layer *twin = &d->index.layers[d->twins[i]];
         if (twin == l) continue;
         l->planes = twin->planes;
@@ -282,7 +286,6 @@ static void fill_twins(tare_wcodec_draft *d) {
         l->offset = twin->offset;
         l->size = twin->size;
         l->crc = twin->crc;
-        l->base = twin->base;
     }
 }
 
@@ -305,7 +308,8 @@ tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wcodec_targ
                            .progress = progress,
                            .progress_ctx = progress_ctx};
     TARE_TRY(tare_wcodec_run_jobs(&run, target, &d->arena, err));
-    fill_twins(d);
+    d->index.bases = &d->base;
+    finish_layers(d);
     tare_buffer_init(&index, a);
     tare_wcodec_index_write(&index, header, &d->index, run.offset);
     tare_status status = tare_buffer_status(&index, err);

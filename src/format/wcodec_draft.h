@@ -20,7 +20,8 @@ typedef struct tare_wcodec_span {
 typedef struct tare_wcodec_draft {
     tare_arena arena;
     tare_wcodec_effort effort;
-    tare_wcodec_index index; /* layers, bases, files; digest and the like are the caller's */
+    tare_wcodec_index index; /* layers, files; digest and the like are the caller's */
+    tare_wcodec_base base;   /* that layers may refer to; a record is made of it if some do */
     size_t layers_capacity;
     tare_wcodec_job *jobs; /* of layers that have data of their own */
     size_t n_jobs, jobs_capacity;
@@ -42,14 +43,16 @@ void tare_wcodec_draft_free(tare_wcodec_draft *draft);
 
 /* Adds a tensor; plane p of its encoding begins at byte starts[p] of readers[p]. `twin`: the number
  * of a layer before that has the same bytes, encoding and shape; -1: none. `base`: the same for the
- * base model, if the tensor is to be predicted from it (then there is a base record); NULL: not.
+ * base model, if the tensor may be predicted from it (then draft->base is to be filled in, and the
+ * tensor cannot have a twin); NULL: it may not.
  * What is pointed to must outlive the draft. */
 tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *draft, const tare_tensor *tensor,
                                      const tare_wcodec_source *source, bool is_big_endian,
                                      int64_t twin, const tare_wcodec_source *base, tare_error *err);
-/* Adds bytes of another kind: all of a reader. */
+/* Adds bytes of another kind: n of them, from byte `offset` of a reader. */
 tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *draft, tare_wcodec_kind kind, tare_str name,
-                                    const tare_reader *reader, tare_error *err);
+                                    const tare_reader *reader, uint64_t offset, uint64_t n,
+                                    tare_error *err);
 /* Adds a record for each file, and a layer for what no tensor holds of it. */
 tare_status tare_wcodec_draft_files(tare_wcodec_draft *draft, const tare_wcodec_origin *files,
                                     size_t n, bool is_directory, tare_error *err);

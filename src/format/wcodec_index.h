@@ -45,6 +45,7 @@ typedef struct tare_wcodec_layer {
     uint8_t n_dims, n_regions, n_planes;
     uint8_t base; /* 0: none, else 1 + its number */
     bool is_big_endian;
+    bool is_predicted; /* while it is written: a segment refers to the base */
     uint32_t crc;
     uint64_t offset, size;
     uint64_t dims[8]; /* outermost first */

@@ -134,15 +134,16 @@ static tare_status put_plane(tare_buffer *out, const tare_wcodec_job *job, unsig
     for (uint64_t s = 0; s < p->n_segments && status == TARE_OK; s++) {
         start = out->size;
         status = tare_wcodec_put_segment(out, plan, job, plane, s, w, err);
-        if (status == TARE_OK) l->crc = tare_wcodec_add_crc(l->crc, out->data + start);
+        if (status == TARE_OK) tare_wcodec_note_segment(l, out->data + start);
     }
     tare_wc_plan_free(plan);
     return status;
 }
 
-uint32_t tare_wcodec_add_crc(uint32_t crc, const uint8_t *segment) {
-    enum { CRC_PLACE = 4, CRC_BYTES = 4 };
-    return tare_crc32(crc, segment + CRC_PLACE, CRC_BYTES);
+void tare_wcodec_note_segment(tare_wcodec_layer *l, const uint8_t *segment) {
+    enum { PREDICTOR_PLACE = 1, CRC_PLACE = 4, CRC_BYTES = 4 };
+    l->crc = tare_crc32(l->crc, segment + CRC_PLACE, CRC_BYTES);
+    l->is_predicted |= segment[PREDICTOR_PLACE] != TARE_WC_NONE;
 }
 
 tare_status tare_wcodec_put_layer(tare_buffer *out, const tare_wcodec_job *job,

@@ -40,8 +40,8 @@ tare_status tare_wcodec_put_segment(tare_buffer *out, const tare_wc_plan *plan,
  * Fills in sizes and CRC; places are counted from where the layer begins. */
 tare_status tare_wcodec_put_layer(tare_buffer *out, const tare_wcodec_job *job,
                                   tare_wcodec_worker *worker, tare_error *err);
-/* Adds a segment's own CRC to that of its layer. */
-uint32_t tare_wcodec_add_crc(uint32_t crc, const uint8_t *segment);
+/* Takes note of a segment of the layer, in their order: its CRC, whether it needs the base. */
+void tare_wcodec_note_segment(tare_wcodec_layer *layer, const uint8_t *segment);
 
 /* Takes what is written: any place, from any thread, no byte twice. */
 typedef struct tare_wcodec_target {

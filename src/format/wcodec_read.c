@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "encoding/outliers.h"
 #include "format/wcodec_read.h"
 
 /* ---- layers as a catalog --------------------------------------------------------------------- */
@@ -28,16 +29,23 @@ static tare_status blame(const reader *r, tare_status status, size_t tensor) {
     return status;
 }
 
-/* The regions of a tensor are the planes of its encoding, or one for all of them. */
+/* The regions of a tensor are the planes of its encoding, or one for all of them. A list has the
+ * size that its region has; an empty one at the end has none. */
 static tare_status set_tensor(const reader *r, tare_tensor *t, const tare_wcodec_layer *l,
                               uint64_t offset) {
     const tare_encoding *encoding = tare_encoding_find(l->encoding);
     if (!encoding)
         return tare_fail(r->err, TARE_ERR_UNSUPPORTED, "encoding: no number format of this name");
     TARE_TRY(tare_tensor_set(r->m, t, encoding, l->dims, l->n_dims, r->file, offset, r->err));
+    uint32_t list = tare_encoding_list_plane(encoding);
+    if (list < l->n_regions && l->region_bytes[list] % encoding->planes[list].unit_bytes == 0)
+        TARE_TRY(tare_tensor_set_list(t, l->region_bytes[list], &r->m->arena, r->err));
     uint64_t size = 0;
     for (unsigned i = 0; i < l->n_regions; i++) size += l->region_bytes[i];
-    bool is_right = l->n_regions == 1 ? size == t->size_bytes : l->n_regions == encoding->n_planes;
+    bool is_right = l->n_regions == 1
+                        ? size == t->size_bytes
+                        : l->n_regions == encoding->n_planes ||
+                              (l->n_regions == list && list + 1 == encoding->n_planes);
     for (unsigned i = 0; l->n_regions > 1 && is_right && i < l->n_regions; i++)
         is_right = l->region_bytes[i] == t->planes[i].size;
     return is_right ? TARE_OK
@@ -203,7 +211,10 @@ const tare_format tare_format_wcodec = {
     .description = "WCodec: tensors packed without loss, and the files they came from",
     .suffix = ".wcodec",
     .version = 1,
-    .shares_data = true,
+    .holding = &tare_wcodec_holding,
+    .has_one_form = true,
+    .is_packed = true,
     .probe = probe,
     .open = open_wcodec,
+    .plan = tare_wcodec_plan,
 };

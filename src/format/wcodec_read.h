@@ -19,4 +19,9 @@ tare_status tare_wcodec_open_layers(tare_model *m, tare_wcodec_store *store,
 /* The container behind an open model; NULL: it is of another format. */
 tare_wcodec_store *tare_wcodec_model_store(const tare_model *m);
 
+/* wcodec_plan.c: the target of a conversion. */
+extern const tare_holding tare_wcodec_holding;
+tare_status tare_wcodec_plan(tare_write_plan *out, const tare_catalog *catalog,
+                             const tare_write_options *options, tare_error *err);
+
 #endif

@@ -315,7 +315,7 @@ static void place_segment(crew *c, slot *of) {
         head = p->head_bytes;
         l->crc = tare_crc32(l->crc, of->out.data, head);
     }
-    l->crc = tare_wcodec_add_crc(l->crc, of->out.data + head);
+    tare_wcodec_note_segment(l, of->out.data + head);
     if (!s->ends_layer || of->segment + 1 < p->n_segments) return;
     uint64_t end = c->position + of->out.size;
     tare_buffer_put_zeros(&of->out, (size_t)(0 - end) % TARE_WCODEC_ALIGN);

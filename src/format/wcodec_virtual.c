@@ -186,7 +186,7 @@ static tare_status find_base(tare_wcodec_source *out, const tare_wcodec_layer *l
     if (at < 0) return tare_fail(err, TARE_ERR_ARG, "the base model has no tensor of this name");
     const tare_tensor *t = &base->catalog.tensors[at];
     bool is_same = tare_str_is(l->encoding, t->encoding->name) && l->n_dims == t->n_dims &&
-                   l->n_regions == t->encoding->n_planes;
+                   l->n_regions <= t->encoding->n_planes;
     for (unsigned d = 0; is_same && d < l->n_dims; d++) is_same = l->dims[d] == t->dims[d];
     for (unsigned r = 0; is_same && r < l->n_regions; r++)
         is_same = l->region_bytes[r] == t->planes[r].size;

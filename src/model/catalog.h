@@ -198,7 +198,11 @@ tare_str tare_catalog_get_str(const tare_catalog *c, const char *key);
  * integers and floats keep every bit, strings that are no UTF-8 go as {"hex":"..."}. */
 void tare_metadata_to_json(struct tare_buffer *out, const tare_metadata *entries, size_t n,
                            tare_key_space space);
-/* The reverse: appends to *entries (arena memory). A text that is not of that form: CORRUPT. */
+/* Those of all spaces in their order; what is none of the model's has a member more:
+ * "space":"safetensors". */
+void tare_metadata_all_to_json(struct tare_buffer *out, const tare_metadata *entries, size_t n);
+/* The reverse of both: appends to *entries (arena memory). A text that is not of that form:
+ * CORRUPT. */
 tare_status tare_metadata_from_json(tare_metadata **entries, size_t *n, tare_str text,
                                     tare_arena *arena, const tare_limits *limits, tare_error *err);
 

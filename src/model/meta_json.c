@@ -96,20 +96,33 @@ static void put_value(tare_buffer *out, const tare_value *v) {
     }
 }
 
+#define OTHER_SPACE "safetensors" /* the only one beside the model's */
+
+static void put_entry(tare_buffer *out, const tare_metadata *e, bool is_first, bool names_space) {
+    tare_buffer_put_text(out, is_first ? "{\"key\":" : ",{\"key\":");
+    put_text(out, e->key);
+    tare_buffer_printf(out, ",\"type\":\"%s\",\"value\":", tare_value_type_name(e->value.type));
+    put_value(out, &e->value);
+    if (names_space && e->space != TARE_KEYS_MODEL)
+        tare_buffer_put_text(out, ",\"space\":\"" OTHER_SPACE "\"");
+    tare_buffer_put_u8(out, '}');
+}
+
 void tare_metadata_to_json(tare_buffer *out, const tare_metadata *entries, size_t n,
                            tare_key_space space) {
     bool is_first = true;
     tare_buffer_put_u8(out, '[');
     for (size_t i = 0; i < n; i++) {
         if (entries[i].space != space) continue;
-        tare_buffer_put_text(out, is_first ? "{\"key\":" : ",{\"key\":");
+        put_entry(out, &entries[i], is_first, false);
         is_first = false;
-        put_text(out, entries[i].key);
-        tare_buffer_printf(
-            out, ",\"type\":\"%s\",\"value\":", tare_value_type_name(entries[i].value.type));
-        put_value(out, &entries[i].value);
-        tare_buffer_put_u8(out, '}');
     }
+    tare_buffer_put_u8(out, ']');
+}
+
+void tare_metadata_all_to_json(tare_buffer *out, const tare_metadata *entries, size_t n) {
+    tare_buffer_put_u8(out, '[');
+    for (size_t i = 0; i < n; i++) put_entry(out, &entries[i], i == 0, true);
     tare_buffer_put_u8(out, ']');
 }
 
@@ -266,14 +279,26 @@ static bool take_value(from_json *f, const tare_json_value *v, tare_value *out) 
     }
 }
 
+/* The end of an entry, or the space it is of. */
+static bool take_space(from_json *f, tare_metadata *e) {
+    tare_json_value key, value, end;
+    if (tare_json_key(&f->j, &key) == TARE_JSON_END) return true;
+    if (!tare_str_is(key.raw, "\"space\""))
+        return bad(f, key.offset, "metadata: nothing was expected behind the value");
+    if (tare_json_next(&f->j, &value) != TARE_JSON_STRING ||
+        !tare_str_is(value.raw, "\"" OTHER_SPACE "\""))
+        return bad(f, value.offset, "metadata: not the name of a space");
+    e->space = TARE_KEYS_SAFETENSORS;
+    return tare_json_key(&f->j, &end) == TARE_JSON_END ||
+           bad(f, end.offset, "metadata: nothing was expected behind the space");
+}
+
 static bool take_entry(from_json *f, tare_metadata *e) {
-    tare_json_value key, type, value, end;
+    tare_json_value key, type, value;
     *e = (tare_metadata){.space = TARE_KEYS_MODEL, .offset = TARE_NO_OFFSET};
     return take_member(f, "key", &key) && take_text(f, &key, &e->key) &&
            take_member(f, "type", &type) && take_type(f, &type, &e->value.type) &&
-           take_member(f, "value", &value) && take_value(f, &value, &e->value) &&
-           (tare_json_key(&f->j, &end) == TARE_JSON_END ||
-            bad(f, end.offset, "metadata: nothing was expected behind the value"));
+           take_member(f, "value", &value) && take_value(f, &value, &e->value) && take_space(f, e);
 }
 
 static bool add_entry(from_json *f, const tare_metadata *e) {

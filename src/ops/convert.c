@@ -156,6 +156,16 @@ static tare_status write_files(conversion *c, tare_error *err) {
     return tare_outset_commit(c->set, err);
 }
 
+/* What is laid out never gets a name: it is what the output is made of. */
+static tare_status write_packed(conversion *c, tare_error *err) {
+    uint64_t work = tare_execution_bytes(c->execution);
+    tare_file_sink files = {c->set, c->hinted};
+    tare_sink sink = tare_sink_of_files(&files);
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, work, err));
+    TARE_TRY(report_oddities(c, err));
+    return tare_convert_pack(c->plan, c->set, err);
+}
+
 static void end(conversion *c) {
     const tare_plan *p = c->plan;
     tare_outset_free(c->set);
@@ -175,7 +185,7 @@ static tare_status run(conversion *c, tare_error *err) {
     TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(begin_files(c, err));
-    return write_files(c, err);
+    return c->plan->format->is_packed ? write_packed(c, err) : write_files(c, err);
 }
 
 tare_status tare_plan_run(const tare_plan *plan, tare_error *err) {
@@ -204,6 +214,8 @@ tare_status tare_plan_run_fd(const tare_plan *plan, int fd, tare_error *err) {
     TARE_REQUIRE(plan && fd >= 0, err);
     if (plan->files.is_directory || plan->files.n_files != 1)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
+    if (plan->format->is_packed)
+        return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
     if (plan->options.verify)
         return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
     conversion c = {.plan = plan};

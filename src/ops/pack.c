@@ -9,14 +9,17 @@
 
 #include "base/arith.h"
 #include "base/report.h"
+#include "base/str.h"
 #include "ops/digest.h"
 #include "ops/item_walk.h"
 #include "ops/pack_files.h"
+#include "ops/pack_run.h"
 #include "ops/sinks.h"
 
 /* What one run needs. */
 typedef struct packing {
     const tare_model *in;
+    const tare_pack_source *source;
     tare_pack_options options;
     tare_pack_files files;
     tare_wcodec_draft draft;
@@ -47,6 +50,8 @@ static tare_status digest_tensors(packing *p, tare_error *err) {
     if (!p->digests) return tare_fail(err, TARE_ERR_NOMEM, "digests");
     for (size_t i = 0; i < n; i++) TARE_TRY(tare_tensor_check_data(p->in, i, err));
     TARE_TRY(tare_model_digest(p->digests, &whole, p->in, &o, err));
+    o.progress = NULL;
+    if (p->source->opened) TARE_TRY(tare_model_digest(NULL, &whole, p->source->opened, &o, err));
     memcpy(p->draft.index.digest, whole.bytes, sizeof whole.bytes);
     for (size_t i = 0; i < n; i++) p->done += p->in->catalog.tensors[i].size_bytes;
     return TARE_OK;
@@ -87,21 +92,105 @@ static tare_wcodec_source source_of(const tare_model *m, const tare_tensor *t) {
     return s;
 }
 
+static bool is_big_endian(const tare_model *m) {
+    return m->catalog.layout && m->catalog.layout->is_big_endian;
+}
+
+/* The tensor of the base that one may be predicted from: the same name, type and shape. */
+static const tare_tensor *find_base(const packing *p, const tare_tensor *t) {
+    const tare_model *base = p->options.base;
+    int64_t at = base && is_big_endian(base) == is_big_endian(p->in)
+                     ? tare_model_find_tensor(base, t->name)
+                     : -1;
+    if (at < 0) return NULL;
+    const tare_tensor *b = &base->catalog.tensors[at];
+    bool is_alike = b->encoding == t->encoding && b->n_dims == t->n_dims &&
+                    t->encoding->kind != TARE_KIND_UNKNOWN &&
+                    tare_tensor_check_data(base, (size_t)at, NULL) == TARE_OK;
+    for (uint32_t i = 0; is_alike && i < t->n_dims; i++) is_alike = b->dims[i] == t->dims[i];
+    for (uint32_t i = 0; is_alike && i < t->encoding->n_planes; i++)
+        is_alike = b->planes[i].size == t->planes[i].size; /* lists too */
+    return is_alike ? b : NULL;
+}
+
+/* What is known of the base: its digest, and the name for messages. */
+static tare_status describe_base(packing *p, tare_error *err) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_digest digest;
+    o.threads = p->options.threads;
+    o.allocator = p->options.allocator;
+    if (!p->options.base) return TARE_OK;
+    tare_status status = tare_model_digest(NULL, &digest, p->options.base, &o, err);
+    if (status != TARE_OK && p->options.base_hint) tare_error_file(err, p->options.base_hint);
+    memcpy(p->draft.base.digest, digest.bytes, sizeof digest.bytes);
+    p->draft.base.hint = tare_str_of(p->options.base_hint ? p->options.base_hint : "");
+    return status;
+}
+
 static tare_status add_tensors(packing *p, tare_error *err) {
     const tare_catalog *c = &p->in->catalog;
-    bool is_big_endian = c->layout && c->layout->is_big_endian;
+    bool is_big = is_big_endian(p->in);
     size_t *twins = TARE_NEW_ARRAY(&p->draft.arena, size_t, c->n_tensors);
     if (!twins) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(find_twins(p, twins, err));
+    TARE_TRY(describe_base(p, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_tensor *t = &c->tensors[i];
         const tare_wcodec_source source = source_of(p->in, t);
+        const tare_tensor *like = find_base(p, t);
+        tare_wcodec_source base;
         int64_t twin = twins[i] < i ? (int64_t)twins[i] : -1;
+        if (like) base = source_of(p->options.base, like);
+        /* A reader looks for a layer's base by its own name: no twins of or among such layers. */
+        if (twin >= 0 && (like || find_base(p, &c->tensors[twin]))) twin = -1;
         tare_status status =
-            tare_wcodec_draft_tensor(&p->draft, t, &source, is_big_endian, twin, NULL, err);
+            tare_wcodec_draft_tensor(&p->draft, t, &source, is_big, twin, like ? &base : NULL, err);
         TARE_TRY(tare_walk_blame(status, p->in, i, err));
     }
     p->draft.index.base_quant = tare_wcodec_base_quant(c->tensors, c->n_tensors);
+    return TARE_OK;
+}
+
+/* ---- what is no tensor ------------------------------------------------------------------------
+ */
+
+static tare_status add_metadata(packing *p, tare_error *err) {
+    const tare_catalog *c = &p->in->catalog;
+    tare_buffer text;
+    tare_buffer_init(&text, p->options.allocator);
+    tare_metadata_all_to_json(&text, c->metadata, c->n_metadata);
+    tare_reader *reader = TARE_NEW(&p->draft.arena, tare_reader);
+    tare_str kept = {0};
+    tare_status status = tare_buffer_status(&text, err);
+    if (status == TARE_OK)
+        kept = tare_arena_str(&p->draft.arena, (tare_str){(const char *)text.data, text.size});
+    tare_buffer_free(&text);
+    if (status != TARE_OK) return status;
+    if (!reader || !kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    tare_reader_memory(reader, kept.ptr, kept.len, "metadata");
+    return tare_wcodec_draft_bytes(&p->draft, TARE_WCODEC_METADATA, TARE_STR("metadata"), reader, 0,
+                                   kept.len, err);
+}
+
+static tare_status add_resource(packing *p, const tare_resource_entry *r, tare_error *err) {
+    const tare_reader *reader = r->bytes ? NULL : &p->in->files[r->file].reader;
+    if (r->bytes) {
+        tare_reader *memory = TARE_NEW(&p->draft.arena, tare_reader);
+        if (!memory) return tare_fail(err, TARE_ERR_NOMEM, "resource");
+        tare_reader_memory(memory, r->bytes, r->info.size, "resource");
+        reader = memory;
+    }
+    return tare_wcodec_draft_bytes(&p->draft, TARE_WCODEC_RESOURCE, r->info.name, reader,
+                                   r->bytes ? 0 : r->offset, r->info.size, err);
+}
+
+static tare_status add_others(packing *p, tare_error *err) {
+    const tare_catalog *c = &p->in->catalog;
+    if (p->source->has_files)
+        return tare_wcodec_draft_files(&p->draft, p->files.files, p->files.n, p->files.is_directory,
+                                       err);
+    if (c->n_metadata) TARE_TRY(add_metadata(p, err));
+    for (size_t i = 0; i < c->n_resources; i++) TARE_TRY(add_resource(p, &c->resources[i], err));
     return TARE_OK;
 }
 
@@ -120,6 +209,7 @@ static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *er
     const tare_pack_options *o = &p->options;
     TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, o->threads, o->progress ? tell : NULL, p,
                                      &sum->to_bytes, err));
+    if (p->source->check) TARE_TRY(p->source->check(p->source->check_ctx, p->set, err));
     return tare_outset_commit(p->set, err);
 }
 
@@ -154,47 +244,51 @@ static void tell_layers(const packing *p, tare_pack_summary *sum) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
-    TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, err));
+    if (p->source->has_files) TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, err));
     sum->n_files = p->files.n;
     for (size_t i = 0; i < p->files.n; i++) sum->from_bytes += p->files.files[i].reader->size;
     p->total = sum->from_bytes;
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
-        p->total += p->in->catalog.tensors[i].size_bytes;
+        p->total += (p->source->has_files ? 1 : 2) * p->in->catalog.tensors[i].size_bytes;
     TARE_TRY(begin_output(p, path, err));
     TARE_TRY(digest_tensors(p, err));
     TARE_TRY(add_tensors(p, err));
-    TARE_TRY(
-        tare_wcodec_draft_files(&p->draft, p->files.files, p->files.n, p->files.is_directory, err));
+    TARE_TRY(add_others(p, err));
     TARE_TRY(write_file(p, sum, err));
     tell_layers(p, sum);
     return TARE_OK;
 }
 
+tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
+                          const tare_pack_source *source, const tare_pack_options *options,
+                          tare_error *err) {
+    static const int modes[] = {-1, TARE_WC_RAW, TARE_WC_ZSTD, TARE_WC_DIRECT, TARE_WC_STRUCTURED};
+    tare_pack_summary sum = {0};
+    packing p = {.in = source->model, .source = source, .options = *options};
+    uint8_t log2 = (uint8_t)options->log2_segment;
+    TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
+    TARE_REQUIRE((unsigned)options->mode < sizeof modes / sizeof *modes, err);
+    const tare_wcodec_effort effort = {.is_full = options->effort == TARE_EFFORT_FULL,
+                                       .forced = modes[options->mode],
+                                       .log2_segment = log2};
+    tare_wcodec_draft_init(&p.draft, &effort, options->allocator);
+    tare_status status = pack(&p, out_path, &sum, err);
+    tare_outset_free(p.set);
+    tare_wcodec_draft_free(&p.draft);
+    if (source->has_files) tare_pack_files_free(&p.files);
+    if (out) *out = sum;
+    return status;
+}
+
 tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
                       const tare_pack_options *options, tare_error *err) {
-    tare_pack_summary sum = {0};
-    packing p = {.in = in};
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    const tare_pack_source source = {.model = in, .has_files = true};
     TARE_REQUIRE(out_path && in, err);
-    p.options = (tare_pack_options)TARE_PACK_OPTIONS_INIT;
-    TARE_TRY(tare_options_read(&p.options, sizeof p.options, options, err));
-    const tare_pack_options *o = &p.options;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     /* Its files are not those of the model alone: some would be lost. */
     if (strcmp(in->format, tare_format_wcodec.name) == 0)
         return tare_fail(err, TARE_ERR_ARG,
                          "the input is packed already: unpack it, or convert it");
-    TARE_REQUIRE(!o->log2_segment ||
-                     (o->log2_segment >= TARE_WC_MIN_LOG2 && o->log2_segment <= TARE_WC_MAX_LOG2),
-                 err);
-    static const int modes[] = {-1, TARE_WC_RAW, TARE_WC_ZSTD, TARE_WC_DIRECT, TARE_WC_STRUCTURED};
-    TARE_REQUIRE((unsigned)o->mode < sizeof modes / sizeof *modes, err);
-    const tare_wcodec_effort effort = {.is_full = o->effort == TARE_EFFORT_FULL,
-                                       .forced = modes[o->mode],
-                                       .log2_segment = (uint8_t)o->log2_segment};
-    tare_wcodec_draft_init(&p.draft, &effort, o->allocator);
-    tare_status status = pack(&p, out_path, &sum, err);
-    tare_outset_free(p.set);
-    tare_wcodec_draft_free(&p.draft);
-    tare_pack_files_free(&p.files);
-    if (out) *out = sum;
-    return status;
+    return tare_pack_run(out, out_path, &source, &o, err);
 }

@@ -134,6 +134,30 @@ static tare_status keep_split(const tare_plan *p, tare_arena *arena, tare_write_
     return TARE_OK;
 }
 
+bool tare_plan_is_straight(const tare_plan *p, size_t i) {
+    const tare_tensor *from = &p->in->catalog.tensors[p->tensors[i].source];
+    const tare_layout *layout = p->in->catalog.layout;
+    bool was_big = layout && layout->is_big_endian;
+    return !tare_planned_is_made(&p->tensors[i]) && was_big == p->files.is_big_endian &&
+           from->encoding->n_planes == p->catalog.tensors[i].encoding->n_planes;
+}
+
+/* What is packed straight from the input needs no room among what is laid out. */
+static void leave_out_straight(tare_plan *p) {
+    tare_write_plan *w = &p->files;
+    uint64_t at = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_extents; i++) {
+        tare_extent e = w->extents[i];
+        if (tare_plan_is_straight(p, e.item)) continue;
+        e.offset = at;
+        at += tare_ceil_div_u64(e.size, 64) * 64; /* less than where it was */
+        w->extents[n++] = e;
+    }
+    w->n_extents = n;
+    w->files[0].size = at;
+}
+
 static tare_status lay_out(tare_plan *p, tare_error *err) {
     tare_write_options options = {.is_identity = p->is_identity,
                                   .source = p->in,
@@ -147,6 +171,7 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
     if (p->options.keep_split) TARE_TRY(keep_split(p, &p->arena, &options, err));
     p->files.arena = &p->arena;
     TARE_TRY(p->format->plan(&p->files, &p->catalog, &options, err));
+    if (p->format->is_packed) leave_out_straight(p);
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
         if (e->kind == TARE_EXTENT_TENSOR) p->tensors[e->item].file = e->file;
@@ -202,6 +227,7 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "plan");
     *p = (tare_plan){.in = in, .options = opt, .mix = mix, .limits = limits};
     tare_arena_init(&p->arena, opt.allocator);
+    p->packed_bytes = &p->packed;
     tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);
     /* These were the caller's for this call only. */
     p->options.rules = NULL;
@@ -229,6 +255,17 @@ void tare_plan_free(tare_plan *plan) {
 
 /* ---- getters --------------------------------------------------------------------------------- */
 
+/* What a file has, or before it is packed what goes into it. */
+static uint64_t file_bytes(const tare_plan *plan, size_t i) {
+    uint64_t n = 0;
+    if (!plan->format->is_packed) return plan->files.files[i].size;
+    if (*plan->packed_bytes) return *plan->packed_bytes;
+    for (size_t k = 0; k < plan->catalog.n_tensors; k++) n += plan->catalog.tensors[k].size_bytes;
+    for (size_t k = 0; k < plan->catalog.n_resources; k++)
+        n += plan->catalog.resources[k].info.size;
+    return n;
+}
+
 void tare_plan_summarize(const tare_plan *plan, tare_plan_summary *out) {
     *out = (tare_plan_summary){.format = plan->format->name,
                                .n_tensors = plan->catalog.n_tensors,
@@ -237,7 +274,7 @@ void tare_plan_summarize(const tare_plan *plan, tare_plan_summary *out) {
                                .is_directory = plan->files.is_directory};
     for (size_t i = 0; i < plan->catalog.n_tensors; i++)
         out->read_bytes += plan->in->catalog.tensors[plan->tensors[i].source].size_bytes;
-    for (size_t i = 0; i < plan->files.n_files; i++) out->write_bytes += plan->files.files[i].size;
+    for (size_t i = 0; i < plan->files.n_files; i++) out->write_bytes += file_bytes(plan, i);
 }
 
 bool tare_plan_tensor_at(const tare_plan *plan, size_t i, tare_plan_tensor *out) {
@@ -260,6 +297,6 @@ bool tare_plan_file_at(const tare_plan *plan, size_t i, tare_file_info *out) {
     if (i >= plan->files.n_files) return false;
     const tare_write_file *file = &plan->files.files[i];
     const char *name = file->name ? file->name : plan->out_path ? plan->out_path : "-";
-    *out = (tare_file_info){.name = name, .size = file->size};
+    *out = (tare_file_info){.name = name, .size = file_bytes(plan, i)};
     return true;
 }

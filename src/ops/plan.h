@@ -50,7 +50,8 @@ struct tare_plan {
     tare_planned *tensors; /* catalog.n_tensors of them */
     tare_write_plan files;
     bool is_identity;
-    tare_merge *merge; /* adapters that are added to tensors; NULL: none */
+    uint64_t packed, *packed_bytes; /* of a file that was packed, once it is; 0: not yet */
+    tare_merge *merge;              /* adapters that are added to tensors; NULL: none */
 };
 
 /* Planned tensors, factors of adapters included. */
@@ -58,6 +59,8 @@ static inline size_t tare_plan_n_stored(const tare_plan *p) {
     return p->catalog.n_tensors + 2 * p->catalog.n_adapters;
 }
 
+/* Whether a tensor is packed as it lies in the input. */
+bool tare_plan_is_straight(const tare_plan *plan, size_t tensor);
 /* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds
  * what is lost or left alone to the report; fails with UNSUPPORTED where that is an error. */
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);

@@ -215,6 +215,85 @@ static void equal_tensors_are_stored_once(void **state) {
     made_free(&made);
 }
 
+/* A base model and what training made of it: numbers changed here and there; of Q8_0 also scales.
+ */
+static uint8_t *make_tuned(const char *path, tare_encoding_id id, unsigned generation) {
+    made_model made;
+    const uint64_t dims[] = {300, 1024};
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const tare_encoding *e = tare_encoding_get(id);
+    made_begin(&made, 1 << 20, 1, 64);
+    uint8_t *bytes = made_add(&made, TARE_STR("t"), id, dims, 2);
+    size_t n = (size_t)made.model->catalog.tensors[0].size_bytes, unit = e->planes[0].unit_bytes;
+    for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)(i * 2654435761u >> 11);
+    for (size_t i = 0; i + unit <= n; i += unit) {
+        bytes[i + 1] = (uint8_t)(0x24 + i / unit % 3);
+        if (generation && i / unit % 50 == 0) bytes[i]++;
+    }
+    help_convert(path, made_finish(&made, false, NULL, 0), &options);
+    uint8_t *copy = malloc(n);
+    memcpy(copy, bytes, n);
+    made_free(&made);
+    return copy;
+}
+
+/* The tensor of a packed file, predicted from that of a model. */
+static void check_predicted(const char *packed, const tare_model *base, const uint8_t *expected) {
+    tare_wcodec_store *store = open_store(packed);
+    const tare_wcodec_index *index = tare_wcodec_store_index(store);
+    const tare_wcodec_layer *layer = &index->layers[0];
+    const tare_plane *place = &base->catalog.tensors[0].planes[0];
+    const tare_wcodec_source source = {.readers = {&base->files[place->file].reader},
+                                       .starts = {place->offset}};
+    tare_wcodec_opened opened;
+    tare_wc_scratch scratch;
+    tare_arena arena;
+    tare_digest digest;
+    tare_arena_init(&arena, NULL);
+    tare_wc_scratch_init(&scratch, NULL);
+    assert_int_equal(layer->kind, TARE_WCODEC_TENSOR);
+    assert_int_equal(layer->base, 1);
+    assert_int_equal(index->n_bases, 1);
+    assert_int_equal(tare_model_digest(NULL, &digest, base, NULL, NULL), TARE_OK);
+    assert_memory_equal(index->bases[0].digest, digest.bytes, 32);
+    assert_int_equal(
+        tare_wcodec_open_layer(&opened, tare_wcodec_store_file(store), layer, &arena, NULL),
+        TARE_OK);
+    opened.base = &source;
+    size_t n = (size_t)layer->region_bytes[0];
+    uint8_t *bytes = malloc(n);
+    assert_int_equal(tare_wcodec_read_region(bytes, &opened, 0, 0, n, &scratch, NULL), TARE_OK);
+    assert_memory_equal(bytes, expected, n);
+    free(bytes);
+    tare_wc_scratch_free(&scratch);
+    tare_arena_free(&arena);
+    tare_wcodec_store_free(store);
+}
+
+static void a_fine_tune_is_what_it_differs_in(void **state) {
+    (void)state;
+    static const tare_encoding_id ids[] = {TARE_ENCODING_BF16, TARE_ENCODING_Q8_0};
+    const char *first = help_path("first.gguf"), *tuned = help_path("tuned.gguf");
+    const char *packed = help_path("tuned.wcodec");
+    for (size_t i = 0; i < 2; i++) {
+        tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+        free(make_tuned(first, ids[i], 0));
+        uint8_t *expected = make_tuned(tuned, ids[i], 1);
+        tare_model *base = help_open(first);
+        o.base = base;
+        o.base_hint = "first.gguf";
+        pack(packed, tuned, o);
+        struct stat st;
+        assert_int_equal(stat(packed, &st), 0);
+        assert_in_range(st.st_size, 0, 100000); /* 600 kB and 319 kB alone */
+        check_predicted(packed, base, expected);
+        tare_model_free(base);
+        free(expected);
+        help_remove(first);
+        help_remove(tuned);
+    }
+}
+
 /* Each form can be asked for, and brings the same bytes back. */
 static void every_mode_comes_back(void **state) {
     (void)state;
@@ -278,10 +357,15 @@ static void stopping_leaves_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_container_comes_back),    cmocka_unit_test(sets_of_shards_come_back),
-        cmocka_unit_test(big_endian_comes_back),         cmocka_unit_test(odd_bytes_come_back),
-        cmocka_unit_test(equal_tensors_are_stored_once), cmocka_unit_test(every_mode_comes_back),
-        cmocka_unit_test(nothing_is_left_of_a_failure),  cmocka_unit_test(stopping_leaves_nothing),
+        cmocka_unit_test(every_container_comes_back),
+        cmocka_unit_test(sets_of_shards_come_back),
+        cmocka_unit_test(big_endian_comes_back),
+        cmocka_unit_test(odd_bytes_come_back),
+        cmocka_unit_test(equal_tensors_are_stored_once),
+        cmocka_unit_test(a_fine_tune_is_what_it_differs_in),
+        cmocka_unit_test(every_mode_comes_back),
+        cmocka_unit_test(nothing_is_left_of_a_failure),
+        cmocka_unit_test(stopping_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
 }
