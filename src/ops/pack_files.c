@@ -114,6 +114,24 @@ static tare_status take_entry(tare_pack_files *f, const own_files *own, const ta
     return reader ? add(f, reader, name, err) : open_file(f, path, name, err);
 }
 
+static bool has_reader(const tare_pack_files *f, const tare_reader *reader) {
+    size_t i = 0;
+    while (i < f->n && f->files[i].reader != reader) i++;
+    return i < f->n;
+}
+
+/* Without a file that lies in a sub-folder, what is packed would be no model. */
+static tare_status expect_all(const tare_pack_files *f, const tare_model *m, tare_error *err) {
+    for (size_t i = 0; i < m->n_files; i++) {
+        if (has_reader(f, &m->files[i].reader)) continue;
+        tare_fail(err, TARE_ERR_UNSUPPORTED,
+                  "a file of the model lies in a sub-folder: not packed");
+        tare_error_file(err, m->files[i].name);
+        return TARE_ERR_UNSUPPORTED;
+    }
+    return TARE_OK;
+}
+
 static tare_status take_directory(tare_pack_files *f, const tare_model *m,
                                   const tare_pack_options *o, tare_error *err) {
     const char *base = tare_join_path(&f->arena, o->directory, TARE_STR("/"));
@@ -130,7 +148,7 @@ static tare_status take_directory(tare_pack_files *f, const tare_model *m,
     }
     closedir(directory);
     f->is_directory = true;
-    return status;
+    return status == TARE_OK ? expect_all(f, m, err) : status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -60,8 +60,11 @@ yes("scales-file", "scales in a file of their own",
     manifest(entry(scales_file='"s.bin"', offset_scales="0")), files={"s.bin": bytes(4)})
 yes("nan-scale", "a scale that is no number", manifest(), weights=WEIGHTS[:8] + b"\1\x7e",
     deep=(("error", "data.scale", "tensor 0"),))
-yes("sub-folder-file", "a link that stays inside", manifest(entry(data_file='"l.bin"')),
+yes("link-inside", "a link that stays inside", manifest(entry(data_file='"l.bin"')),
     links={"l.bin": "w.bin"})
+yes("sub-folder", "payloads in folders of the package, one of them by a link that stays inside",
+    manifest(entry(data_file='"sub/w.bin"', scales_file='"l/s.bin"', offset_scales="0")), has={"files": 3},
+    files={"sub/w.bin": WEIGHTS, "sub/deep/s.bin": WEIGHTS[6:]}, links={"l": "sub/deep"})
 text = manifest()
 no("cut", "a manifest cut short", Text(text.content.decode()[:-1]), "CORRUPT",
    len(text.content) - 1, "ends too early")
@@ -104,7 +107,8 @@ wrong("outliers", "number", "1", "outliers that are no object")
 wrong("sha256", "short", '"ab"', "a digest of two digits")
 wrong("sha256", "letters", '"%s"' % ("g" * 64), "a digest that is none")
 for name, value in (("absolute", '"/etc/passwd"'), ("parent", '"../w.bin"'), ("inside", '"a/../w.bin"'),
-                    ("dots", '".."'), ("empty", '""'), ("nul", '"w\\u0000.bin"'), ("number", "1")):
+                    ("parent-behind", '"sub/../../w.bin"'), ("dots", '".."'), ("folder-itself", '"./w.bin"'),
+                    ("slash-behind", '"w.bin/"'), ("slashes", '"sub//w.bin"'), ("empty", '""'), ("nul", '"w\\u0000.bin"'), ("number", "1")):
     wrong("data_file", name, value, "a file that is not in the directory")
 wrong("scales_file", "parent", '"../w.bin"', "a file that is not in the directory")
 for name, value in (("short", "[2]"), ("other", "[2,4]"), ("negative", "[-2,3]"), ("text", '"2,3"'),
@@ -135,6 +139,9 @@ text = manifest(entry(data_file='"l.bin"'))
 no("link-leaves", "a link that leaves the directory", text, "CORRUPT", '"l.bin"', "data_file",
    "tensor 0", links={"l.bin": "../infq-plain/w.bin"})
 
+text = manifest(entry(data_file='"l/w.bin"'))
+no("folder-leaves", "a folder that is a link and leaves the directory", text, "CORRUPT", '"l/w.bin"', "data_file",
+   "tensor 0", links={"l": "../infq-plain"})
 text = manifest(*(entry(name='"%s"' % n, rows="0") for n in "abc"), entry(name='"d"', offset_scales="7"))
 no("fourth-entry", "the fault of an entry is told by its number", text, "TRUNCATED",
    text.at['3#"offset_scales":'] + 16, "tensors[3].offset_scales: beyond", "tensor 3")
