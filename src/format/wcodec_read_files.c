@@ -144,6 +144,9 @@ tare_status tare_wcodec_open_files(tare_model *m, tare_wcodec_store *store,
     if (!p.sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
     for (size_t i = 0; i < p.n; i++) p.sorted[i] = &x->files[i];
     qsort(p.sorted, p.n, sizeof *p.sorted, by_name);
-    return x->files_form == 1 ? open_single(&p, options, is_ours, err)
-                              : open_directory(&p, options, is_ours, err);
+    tare_wcodec_store_opening(store, true);
+    tare_status status = x->files_form == 1 ? open_single(&p, options, is_ours, err)
+                                            : open_directory(&p, options, is_ours, err);
+    tare_wcodec_store_opening(store, false);
+    return status;
 }

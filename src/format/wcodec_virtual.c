@@ -38,6 +38,7 @@ struct tare_wcodec_store {
     const tare_wcodec_watch *watch; /* NULL: nobody wants to know */
     unsigned groups;                /* of bypass bits, of tensors that may be coarse */
     const tare_model *bases[UINT8_MAX];
+    bool is_opening; /* bases are not known yet */
     tare_cache *segments, *layers;
     pthread_mutex_t mutex; /* guards the workers */
     worker *idle;
@@ -138,6 +139,10 @@ void tare_wcodec_store_watch(tare_wcodec_store *s, const tare_wcodec_watch *watc
 
 void tare_wcodec_store_set_base(tare_wcodec_store *s, uint32_t base, const tare_model *model) {
     s->bases[base] = model;
+}
+
+void tare_wcodec_store_opening(tare_wcodec_store *s, bool is_opening) {
+    s->is_opening = is_opening;
 }
 
 uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *s) {
@@ -256,6 +261,10 @@ static tare_status blame(tare_status status, const tare_wcodec_store *s, uint32_
 tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigned region,
                                    uint64_t offset, void *buf, size_t n, tare_error *err) {
     tare_cached *held;
+    if (s->is_opening && s->index.layers[layer].base) {
+        memset(buf, 0, n);
+        return TARE_OK;
+    }
     worker *w = take_worker(s);
     if (!w) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     tare_status status = take_layer(&held, s, layer, err);

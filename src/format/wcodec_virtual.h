@@ -29,6 +29,9 @@ void tare_wcodec_store_watch(tare_wcodec_store *store, const tare_wcodec_watch *
 bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
 /* The model that base record `base` is of, which must outlive the store. */
 void tare_wcodec_store_set_base(tare_wcodec_store *store, uint32_t base, const tare_model *model);
+/* While the driver of what is packed reads its directory: it may read ahead, into tensors that need
+ * a base nobody has named yet. These are zeros as long. */
+void tare_wcodec_store_opening(tare_wcodec_store *store, bool is_opening);
 
 /* n bytes of a region from byte `offset` on, which are there. Errors name the container. */
 tare_status tare_wcodec_store_read(tare_wcodec_store *store, uint32_t layer, unsigned region,
