@@ -88,7 +88,7 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
                                      tare_error *err) {
     uint64_t sizes[TARE_MAX_PLANES];
     tare_wcodec_cut cut;
-    tare_wcodec_layer *l;
+    tare_wcodec_layer *l = NULL;
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) sizes[p] = t->planes[p].size;
     tare_wcodec_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &d->effort);
     TARE_TRY(add_layer(d, &l, &cut, source, twin, base, err));
@@ -106,7 +106,7 @@ tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *d, tare_wcodec_kind kind,
                                     const tare_reader *reader, uint64_t offset, uint64_t n,
                                     tare_error *err) {
     tare_wcodec_cut cut;
-    tare_wcodec_layer *l;
+    tare_wcodec_layer *l = NULL;
     const tare_wcodec_source source = {.readers = {reader}, .starts = {offset}};
     tare_wcodec_cut_bytes(&cut, n, &d->effort);
     TARE_TRY(add_layer(d, &l, &cut, &source, -1, NULL, err));

@@ -114,7 +114,7 @@ static void layers_are_a_model(void **state) {
     made_model made;
     size_t size;
     char text[3];
-    uint64_t number;
+    uint64_t number = 0;
     tare_model *from = help_make(&made, HELP_COMMON | HELP_CARRIED | HELP_ALL_BLOCKS);
     uint8_t *bytes = build_plain(from, &size);
     save("plain.wcodec", bytes, size);
