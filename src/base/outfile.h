@@ -28,7 +28,7 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
 /* What would make tare_outset_new fail; changes nothing on disk. */
 tare_status tare_outset_check(const char *path, const tare_out_options *options,
                               const tare_allocator *allocator, tare_error *err);
-/* Adds member file `name` (NULL for a single file) with its final size, sparse, ready to be
+/* Adds member file `name` (NULL for a single file) with its final size, zeros, ready to be
  * written. *index counts from 0. Names are plain: no slash, no "..". Add all members before
  * threads write. */
 tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,

@@ -23,8 +23,8 @@ static tare_status open_member(tare_outset *set, tare_out_member *m, tare_error 
     int fd = openat(set->temp_fd, m->name, flags, 0666);
     if (fd < 0)
         return tare_outset_fail_errno(err, errno, "an output file cannot be created", m->name);
-    if (!m->is_made && ftruncate(fd, (off_t)m->size) != 0) {
-        int failed = errno;
+    int failed = m->is_made ? 0 : tare_os_set_size(fd, m->size);
+    if (failed) {
         close(fd);
         return tare_outset_fail_errno(err, failed, "an output file cannot be given its size",
                                       m->name);
@@ -62,8 +62,9 @@ tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, u
         m.name = tare_outset_text(set->allocator, name, strlen(name), &m.name_size);
         if (!m.name) return tare_fail(err, TARE_ERR_NOMEM, "output files");
     } else {
-        if (ftruncate(set->temp_fd, (off_t)size) != 0)
-            return tare_outset_fail_errno(err, errno, "the output cannot be given its size",
+        int failed = tare_os_set_size(set->temp_fd, size);
+        if (failed)
+            return tare_outset_fail_errno(err, failed, "the output cannot be given its size",
                                           set->path);
         m.fd = set->temp_fd;
         m.is_made = true;

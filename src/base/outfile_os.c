@@ -53,6 +53,11 @@ static int rename_flags(int dir_fd, const char *from, const char *to, unsigned f
 #define RENAME_NEW_FLAG  1u /* RENAME_NOREPLACE */
 #define RENAME_SWAP_FLAG 2u /* RENAME_EXCHANGE */
 
+/* Not posix_fallocate: it writes zeros where the file system cannot. */
+static int set_space_aside(int fd, uint64_t size) {
+    return fallocate(fd, 0, 0, (off_t)size) == 0 ? 0 : errno;
+}
+
 int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
                            uint64_t n) {
     off_t in = (off_t)in_offset, out = (off_t)out_offset;
@@ -99,6 +104,11 @@ static int rename_flags(int dir_fd, const char *from, const char *to, unsigned f
 #define RENAME_NEW_FLAG  RENAME_EXCL
 #define RENAME_SWAP_FLAG RENAME_SWAP
 
+static int set_space_aside(int fd, uint64_t size) {
+    (void)fd, (void)size;
+    return ENOTSUP;
+}
+
 int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
                            uint64_t n) {
     (void)in_fd, (void)in_offset, (void)out_fd, (void)out_offset, (void)n;
@@ -133,6 +143,11 @@ static int rename_flags(int dir_fd, const char *from, const char *to, unsigned f
 #define RENAME_NEW_FLAG  1u
 #define RENAME_SWAP_FLAG 2u
 
+static int set_space_aside(int fd, uint64_t size) {
+    (void)fd, (void)size;
+    return ENOTSUP;
+}
+
 int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
                            uint64_t n) {
     (void)in_fd, (void)in_offset, (void)out_fd, (void)out_offset, (void)n;
@@ -152,6 +167,14 @@ static int full_sync(int fd) {
 static bool means_unsupported(int os_error) {
     return os_error == EINVAL || os_error == ENOSYS || os_error == ENOTSUP ||
            os_error == EOPNOTSUPP;
+}
+
+int tare_os_set_size(int fd, uint64_t size) {
+    int failed = 0;
+    do failed = size ? set_space_aside(fd, size) : 0;
+    while (failed == EINTR);
+    if (failed && !means_unsupported(failed)) return failed;
+    return ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
 }
 
 int tare_os_rename_new(int dir_fd, const char *from, const char *to) {

@@ -19,6 +19,9 @@ int tare_os_link(int fd, int dir_fd, const char *name);
 int tare_os_rename_new(int dir_fd, const char *from, const char *to);
 /* Swaps two names. 0, or an errno; EINVAL, ENOSYS or ENOTSUP where that cannot be done. */
 int tare_os_exchange(int dir_fd, const char *a, const char *b);
+/* Gives an empty file its size, zeros, with the space set aside where the file system can: what is
+ * written then costs less, and a full disk is known before. 0, or an errno. */
+int tare_os_set_size(int fd, uint64_t size);
 /* Copies inside the kernel, at most n bytes: bytes copied, 0 at the input's end or where this
  * pair of files cannot be copied so, -1 with errno for a failure that is one. */
 int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
