@@ -2,7 +2,7 @@
  *
  * Unpacking: the ranges of each file record are decoded and written where they belong. A range is
  * cut where segments of its region end, so that they are decoded once and straight into the
- * buffer that is written. */
+ * buffer that is written; one thread writes while others decode. */
 #include "ops/unpack_losses.h"
 
 #include <stdatomic.h>
@@ -14,11 +14,13 @@
 #include "format/format.h"
 #include "ops/bases.h"
 #include "ops/convert.h"
+#include "ops/relay.h"
 #include "ops/sinks.h"
 
 enum {
     SIDE_BY_SIDE = 4,     /* segments */
-    PIECE_MOST = 8 << 20, /* bytes, unless one segment's units are more */
+    PIECE_MOST = 1 << 20, /* bytes, unless one segment's units are more: decoded ones and those they
+                             come from stay in a core's own cache until they are written */
 };
 
 /* A range of a file that is read from one region, in tasks. */
@@ -39,8 +41,7 @@ typedef struct unpacking {
     size_t n_jobs;
     uint64_t n_tasks, total;
     size_t buffer_size;
-    uint8_t **buffers; /* of each worker */
-    unsigned threads;
+    tare_relay *relay;
     _Atomic uint64_t *left; /* tasks, of each file */
     _Atomic uint64_t *hinted;
     _Atomic uint64_t done;
@@ -112,33 +113,40 @@ static const job *job_of(const unpacking *u, uint64_t task) {
     return &u->jobs[low];
 }
 
+static tare_status write_piece(void *ctx, const tare_relay_piece *p, tare_error *err) {
+    unpacking *u = ctx;
+    TARE_TRY(u->sink.put(u->sink.ctx, p->file, p->offset, p->bytes, p->n, NULL, err));
+    atomic_fetch_add_explicit(&u->done, p->n, memory_order_relaxed);
+    if (atomic_fetch_sub(&u->left[p->file], 1) == 1 && u->sink.file_done)
+        return u->sink.file_done(u->sink.ctx, p->file, err);
+    return TARE_OK;
+}
+
 static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     unpacking *u = ctx;
     const job *j = job_of(u, task);
     const tare_wcodec_range *r = j->range;
+    (void)worker;
     uint64_t block = r->offset / j->step + (task - j->first_task);
     uint64_t from = tare_max_u64(block * j->step, r->offset);
     uint64_t to = tare_min_u64((block + 1) * j->step, r->offset + r->length);
-    if (!u->buffers[worker]) u->buffers[worker] = tare_alloc(u->options.allocator, u->buffer_size);
-    uint8_t *buffer = u->buffers[worker];
-    if (!buffer) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
-    size_t n = (size_t)(to - from);
-    TARE_TRY(tare_wcodec_store_read(u->store, r->layer, r->region, from, buffer, n, err));
-    TARE_TRY(
-        u->sink.put(u->sink.ctx, j->file, j->offset + (from - r->offset), buffer, n, NULL, err));
-    atomic_fetch_add_explicit(&u->done, n, memory_order_relaxed);
-    if (atomic_fetch_sub(&u->left[j->file], 1) == 1 && u->sink.file_done)
-        return u->sink.file_done(u->sink.ctx, j->file, err);
-    return TARE_OK;
+    const tare_relay_piece piece = {.bytes = tare_relay_take(u->relay),
+                                    .n = (size_t)(to - from),
+                                    .file = j->file,
+                                    .offset = j->offset + (from - r->offset)};
+    if (!piece.bytes) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    tare_status status =
+        tare_wcodec_store_read(u->store, r->layer, r->region, from, piece.bytes, piece.n, err);
+    if (status == TARE_OK) return tare_relay_put(u->relay, &piece, err);
+    tare_relay_give(u->relay, piece.bytes);
+    return status;
 }
 
 static tare_status run_tasks(unpacking *u, tare_error *err) {
     const tare_unpack_options *o = &u->options;
-    u->threads = u->sink.is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
-    u->buffers = tare_alloc(o->allocator, u->threads * sizeof *u->buffers);
-    if (!u->buffers) return tare_fail(err, TARE_ERR_NOMEM, "buffers");
-    for (unsigned i = 0; i < u->threads; i++) u->buffers[i] = NULL;
-    tare_run run = {.threads = u->threads,
+    unsigned threads = u->sink.is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
+    TARE_TRY(tare_relay_new(&u->relay, threads, u->buffer_size, write_piece, u, o->allocator, err));
+    tare_run run = {.threads = threads,
                     .n_tasks = u->n_tasks,
                     .task = run_task,
                     .ctx = u,
@@ -189,9 +197,7 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
 static void end(unpacking *u) {
     const tare_allocator *a = u->options.allocator;
     tare_outset_free(u->set);
-    for (unsigned i = 0; u->buffers && i < u->threads; i++)
-        tare_free(a, u->buffers[i], u->buffer_size);
-    tare_free(a, u->buffers, u->threads * sizeof *u->buffers);
+    tare_relay_free(u->relay);
     if (u->index) {
         tare_free(a, u->jobs, u->n_jobs * sizeof *u->jobs);
         tare_free(a, u->left, u->index->n_files * sizeof *u->left);
