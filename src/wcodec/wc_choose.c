@@ -154,10 +154,12 @@ bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts 
     if (!tops || !trial || !out->symbol_of) return false;
     for (uint32_t i = 0; i < values->n; i++) total += values->counts[i];
     /* With item - k <= 6 there are no patches, so some rule is always possible. */
-    uint8_t last_k = item < 8 ? 0 : item == 8 ? 3 : 11, n_forms = item < 8 ? 1 : 2;
+    uint8_t last_k = item < 8 ? 0 : item == 8 ? 3 : 11;
+    const uint8_t ks[][2] = {{0, last_k}, {1, last_k}, {TARE_WC_EDGE_K, TARE_WC_EDGE_K}};
+    uint8_t n_forms = item < 8 ? 1 : item == 8 ? 3 : 2;
     for (uint8_t form = TARE_WC_PLAIN; form < n_forms; form++) {
         uint32_t n_tops = 0;
-        for (uint8_t k = form == TARE_WC_SIGN; k <= last_k; k++) {
+        for (uint8_t k = ks[form][0]; k <= ks[form][1]; k++) {
             tare_wc_coder coder = {.rule = {.form = form, .k = k}, .symbol_of = trial};
             if (!n_tops)
                 n_tops = 2 * count_tops(tops, &coder.rule, item, values);
@@ -165,7 +167,9 @@ bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts 
                 for (uint32_t i = 0; i < n_tops / 2; i++) tops[i] = tops[2 * i] + tops[2 * i + 1];
             n_tops /= 2;
             weigh(&coder, item, tops, total);
-            if (coder.cost >= out->cost) continue;
+            /* An edge has to be there: without it values that are near stay near. */
+            uint64_t least = form == TARE_WC_EDGE ? out->cost / 1024 : 0;
+            if (coder.cost >= out->cost - least) continue;
             trial = out->symbol_of;
             *out = coder;
         }

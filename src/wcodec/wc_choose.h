@@ -5,6 +5,7 @@
 #ifndef TARE_WCODEC_CHOOSE_H
 #define TARE_WCODEC_CHOOSE_H
 
+#include "wcodec/wc_edge.h"
 #include "wcodec/wc_table.h"
 
 /* Values that occur, and how often. */
@@ -32,7 +33,8 @@ typedef struct tare_wc_coder {
 static inline uint32_t tare_wc_split(const tare_wc_rule *rule, uint8_t item, uint32_t v,
                                      uint32_t *low) {
     uint32_t k = rule->k;
-    if (rule->form == TARE_WC_PLAIN) {
+    if (rule->form == TARE_WC_EDGE) v = tare_wc_edge_slot((uint8_t)v);
+    if (rule->form != TARE_WC_SIGN) {
         *low = v & ((1u << k) - 1);
         return v >> k;
     }

@@ -45,6 +45,7 @@ typedef enum tare_wc_predictor {
 typedef enum tare_wc_form {
     TARE_WC_PLAIN = 0,
     TARE_WC_SIGN = 1, /* the sign stands below the top, as the first bypass bit */
+    TARE_WC_EDGE = 2, /* 127 and -127 stand beside 0 (wc_edge.h) */
 } tare_wc_form;
 
 /* How a plane is cut. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "wcodec/wc_edge.h"
 #include "wcodec/wc_table.h"
 
 bool tare_wc_is_zero(const uint8_t *bytes, size_t n) {
@@ -28,9 +29,11 @@ tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err) {
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 bool tare_wc_rule_is_valid(const tare_wc_rule *rule, uint8_t item) {
-    if (rule->form > TARE_WC_SIGN || rule->k >= item) return false;
+    if (rule->form > TARE_WC_EDGE || rule->k >= item) return false;
     if (item < 8 && (rule->form || rule->k || rule->has_map)) return false;
     if (rule->form == TARE_WC_SIGN && rule->k == 0) return false;
+    if (rule->form == TARE_WC_EDGE && (item != 8 || rule->k != TARE_WC_EDGE_K || rule->has_map))
+        return false;
     if (rule->trellis == 0) return true;
     return (rule->trellis == 8 || rule->trellis == 32) && item == 8 && rule->k == 0 &&
            rule->form == TARE_WC_PLAIN && !rule->has_map;

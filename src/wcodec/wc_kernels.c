@@ -4,6 +4,7 @@
 #include "wcodec/wc_kernels.h"
 
 #include "base/cpu.h"
+#include "wcodec/wc_edge.h"
 
 /* One symbol of a lane that cannot run out of words: no branch depends on what is decoded. */
 static inline const uint8_t *take_inside(uint8_t *symbol, uint32_t *state, const uint8_t *word,
@@ -99,6 +100,8 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
         else
             tare_store_le16(dst + 2 * i, (uint16_t)v);
     }
+    for (uint32_t i = 0; rule->form == TARE_WC_EDGE && i < n; i++)
+        dst[i] = tare_wc_edge_value(dst[i]);
 }
 
 void tare_wc_emit_c(const tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]) {

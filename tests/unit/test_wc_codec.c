@@ -142,7 +142,29 @@ static void modes_are_chosen_by_size(void **state) {
     assert_true(classes < 0.99 * bits(&shape, &fast, 1 << 17, &mode));
 }
 
-/* Small changes of a base, and a base whose rows have other scales. */
+/* Edges of blocks are coded as what they are, and stay it where fewer bits are read. */
+static void edges_of_blocks_cost_little(void **state) {
+    (void)state;
+    const tare_wc_shape shape = {8, 17, false};
+    const tare_wc_options options = {.forced = TARE_WC_DIRECT};
+    uint64_t counts[256] = {0}, seed = 31;
+    tare_error err;
+    wc_plane p;
+    wc_blocks(values, 1 << 17, &seed);
+    values[0] = 0x80; /* beyond the edge */
+    for (uint32_t i = 0; i < 1 << 17; i++) counts[values[i]]++;
+    uint64_t entropy = tare_wc_entropy(counts, 256) >> 19;
+    wc_encode(&p, &shape, &options, values, 1 << 17, NULL);
+    assert_int_equal(p.head.data[8], TARE_WC_EDGE);
+    assert_true(p.segments.size < entropy + entropy / 200); /* else 0.9 % */
+    for (unsigned groups = 0; groups < 2; groups++) {
+        memset(got, 0, sizeof got);
+        assert_int_equal(wc_decode(got, &p, NULL, groups, &err), TARE_OK);
+        assert_memory_equal(got, values, 1 << 17);
+    }
+    wc_free(&p);
+}
+
 /* Of the segments of a long plane some are counted; here those are of one value, the others not. */
 static void a_surprise_is_not_stored_raw(void **state) {
     (void)state;
@@ -162,6 +184,7 @@ static void a_surprise_is_not_stored_raw(void **state) {
     assert_true(bits(&shape, &fast, SEGMENT * N_SEGMENTS, &mode) < 4.5);
 }
 
+/* Small changes of a base, and a base whose rows have other scales. */
 static void a_base_predicts(void **state) {
     (void)state;
     static const uint8_t items[] = {4, 6, 8, 16};
@@ -259,6 +282,7 @@ int main(void) {
         cmocka_unit_test(all_planes_come_back),         cmocka_unit_test(modes_are_chosen_by_size),
         cmocka_unit_test(a_surprise_is_not_stored_raw), cmocka_unit_test(a_base_predicts),
         cmocka_unit_test(trellis_values_come_back),     cmocka_unit_test(coarse_values_are_near),
+        cmocka_unit_test(edges_of_blocks_cost_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,7 @@ static void make_rule(tare_wc_rule *rule, uint8_t item, uint64_t *seed) {
         rule->form = rule->k && below(2, seed) ? TARE_WC_SIGN : TARE_WC_PLAIN;
         rule->has_map = below(2, seed);
     }
+    if (item == 8 && below(4, seed) == 0) *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
     unsigned mask = (1u << (item - rule->k)) - 1;
     for (unsigned i = 0; i < 64; i++)
         rule->map[i] = (uint16_t)((rule->has_map ? wc_random(seed) : i) & mask);
@@ -62,7 +63,8 @@ static void make_rule(tare_wc_rule *rule, uint8_t item, uint64_t *seed) {
 
 static void make_groups(tare_wc_job *job, memory *m, uint64_t *seed) {
     unsigned n = tare_wc_group_widths(job->widths, m->rule.k), missing = m->rule.k;
-    job->n_groups = (uint8_t)(below(3, seed) ? n : below(n + 1, seed));
+    bool is_whole = m->rule.form == TARE_WC_EDGE || below(3, seed);
+    job->n_groups = (uint8_t)(is_whole ? n : below(n + 1, seed));
     for (unsigned g = 0; g < job->n_groups; g++) {
         m->groups[g] = random_bytes(tare_wc_group_bytes(job->widths[g], job->n_positions), seed);
         job->groups[g] = m->groups[g];

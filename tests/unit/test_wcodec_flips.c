@@ -244,6 +244,19 @@ static void direct_with_sign_and_patches(void **state) {
     flip_all(&f);
 }
 
+static void direct_with_edges(void **state) {
+    (void)state;
+    begin(&f, 3072, 8);
+    wc_blocks(f.own, f.n, &f.seed);
+    for (uint32_t i = 0; i < f.n; i++) { /* fewer bits than edges alone leave */
+        int v = (int8_t)f.own[i];
+        if (v != 127 && v != -127) f.own[i] = (uint8_t)(v / 2);
+    }
+    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    assert_int_equal(f.bytes.data[f.planes[0].position + 8], TARE_WC_EDGE);
+    flip_all(&f);
+}
+
 static void direct_with_classes(void **state) {
     (void)state;
     static const uint8_t items[] = {4, 8};
@@ -334,6 +347,7 @@ int main(void) {
         cmocka_unit_test(zstd),
         cmocka_unit_test(direct),
         cmocka_unit_test(direct_with_sign_and_patches),
+        cmocka_unit_test(direct_with_edges),
         cmocka_unit_test(direct_with_classes),
         cmocka_unit_test(trellis),
         cmocka_unit_test(structured),

@@ -23,4 +23,18 @@ static inline int wc_normal(uint64_t *state) {
     return sum - 1530;
 }
 
+/* Normal codes in blocks of 32, of which the largest is 127 or -127. */
+static inline void wc_blocks(uint8_t *codes, uint32_t n, uint64_t *state) {
+    for (uint32_t at = 0; at < n; at += 32) {
+        int values[32], most = 1;
+        for (unsigned i = 0; i < 32; i++) {
+            values[i] = wc_normal(state);
+            if (values[i] > most || -values[i] > most)
+                most = values[i] < 0 ? -values[i] : values[i];
+        }
+        for (unsigned i = 0; i < 32 && at + i < n; i++)
+            codes[at + i] = (uint8_t)(values[i] * 127 / most);
+    }
+}
+
 #endif

@@ -435,6 +435,29 @@ static void files(maker *m) {
     drop(m);
 }
 
+/* Codes in blocks of 32, the largest of which is 127 or -127: form EDGE. */
+static void edges(maker *m) {
+    begin(m);
+    uint32_t n = 200;
+    uint8_t *b = add_layer(m, "blocks of a scale and 32 codes", "q8_0", 32 * n, 34 * n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *block = b + (size_t)34 * i;
+        int x[32], most = 1;
+        for (unsigned j = 0; j < 32; j++) {
+            x[j] = normal(m) * 8;
+            if (abs(x[j]) > most) most = abs(x[j]);
+        }
+        tare_store_le16(block, (uint16_t)(0x2000 + next(m) % 512));
+        for (unsigned j = 0; j < 32; j++) block[2 + j] = (uint8_t)(x[j] * 127 / most);
+        if (i % 50 == 7) block[2] = 0x80; /* beyond the edge */
+    }
+    add_plane(m, 16, 34, 0, 2);
+    add_plane(m, 8, 34, 2, 32)->forced = TARE_WC_DIRECT;
+    end_layer(m, NULL);
+    end(m, "edges.wcodec", NULL);
+    drop(m);
+}
+
 int main(int argc, char **argv) {
     static maker m, base;
     char path[4096];
@@ -454,6 +477,7 @@ int main(int argc, char **argv) {
     trellis(&m);
     tuned(&m, &base);
     files(&m);
+    edges(&m);
     tare_arena_free(&m.arena);
     tare_arena_free(&base.arena);
     return fclose(m.expected) != 0;

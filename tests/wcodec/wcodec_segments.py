@@ -82,9 +82,10 @@ class Table:
 class Rule:
     def __init__(self, reader, item):
         self.form, self.k, has_map, self.trellis = reader.take(4)
-        check(self.form <= 1 and self.k < item and has_map <= 1, "rule")
+        check(self.form <= 2 and self.k < item and has_map <= 1, "rule")
         check(item >= 8 or not (self.form or self.k or has_map), "rule of a small item")
-        check(self.form == 0 or self.k >= 1, "form SIGN needs a bypass bit")
+        check(self.form != 1 or self.k >= 1, "form SIGN needs a bypass bit")
+        check(self.form != 2 or (item == 8 and self.k == 2 and not has_map), "form EDGE")
         check(self.trellis in (0, 8, 32), "trellis")
         check(not self.trellis or (item == 8 and not self.form and not self.k and not has_map),
               "trellis beside something else")
@@ -279,8 +280,22 @@ def assemble(symbols, low, rule, item):
         w = top << k | bits
         if rule.form == 1:
             w = (w >> (k - 1) & 1) << (item - 1) | top << (k - 1) | w % (1 << (k - 1))
+        if rule.form == 2:
+            w = edge_value(w)
         out.append(w)
     return out
+
+
+def edge_value(w):
+    """127 stands at 3, -127 at -4; what lies beyond makes way, but for -128."""
+    s = w - 256 if w >= 128 else w
+    if s > 3:
+        s -= 1
+    elif -128 < s < -4:
+        s += 1
+    elif s in (3, -4):
+        s = 127 if s == 3 else -127
+    return s % 256
 
 
 # ---- 9 STRUCTURED --------------------------------------------------------------------------------

@@ -28,9 +28,10 @@ static inline layout layout_of(const tare_wc_job *job) {
     };
 }
 
-/* Whether one group has all bits of a byte's value, and the symbol is the top. */
+/* Whether one group has all bits of a byte's value, and the symbol is the top: always in form EDGE.
+ */
 static inline bool is_plain(const tare_wc_job *job) {
-    return job->rule->form == TARE_WC_PLAIN && !job->rule->has_map && job->n_groups == 1 &&
+    return job->rule->form != TARE_WC_SIGN && !job->rule->has_map && job->n_groups == 1 &&
            job->rule->k == job->widths[0];
 }
 

@@ -5,6 +5,7 @@
 #ifndef TARE_WCODEC_EMIT_AVX2_H
 #define TARE_WCODEC_EMIT_AVX2_H
 
+#include "wcodec/x86/wc_edge_avx2.h"
 #include "wcodec/x86/wc_lookup_avx2.h"
 
 enum { AT_ONCE = 32 };
@@ -78,13 +79,14 @@ static inline void load_map(row map[2], const tare_wc_rule *rule) {
 
 /* One group has all bits, and the symbol is the top. */
 static inline void emit_plain(const tare_wc_job *job, uint32_t p, const uint8_t *symbols,
-                              unsigned width) {
+                              unsigned width, tare_wc_form form) {
     const __m256i keep = _mm256_set1_epi8((char)((1 << width) - 1));
     const __m128i up = _mm_cvtsi32_si128((int)width);
     for (unsigned i = 0; i < WC_BLOCK; i += AT_ONCE) {
         __m256i low = _mm256_and_si256(keep, group_raw(job->groups[0], p + i, width));
         __m256i top = _mm256_sll_epi16(load_256(symbols + i), up);
-        store_256(job->dst + p + i, _mm256_or_si256(_mm256_andnot_si256(keep, top), low));
+        __m256i v = _mm256_or_si256(_mm256_andnot_si256(keep, top), low);
+        store_256(job->dst + p + i, form == TARE_WC_EDGE ? edge_values(v) : v);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/x86/wc_edge_avx512.h"
 
 /* Those of step i. */
 static inline __m512i symbols_at(const uint8_t *symbols, unsigned i) {
@@ -68,15 +68,15 @@ static inline __m512i put_together(const layout *l, __m512i top, __m512i low, __
 
 /* One group has all bits, and the symbol is the top. */
 static inline void emit_plain(const tare_wc_job *job, uint32_t p, const uint8_t *symbols,
-                              unsigned width) {
+                              unsigned width, tare_wc_form form) {
     const __m512i keep = _mm512_set1_epi8((char)((1 << width) - 1));
     const __m512i up = _mm512_set1_epi16((short)width);
     for (unsigned i = 0; i < WC_BLOCK_STEPS; i++) {
         uint32_t at = p + i * TARE_WC_LANES;
         __m512i low = group_raw(job->groups[0], at, width);
         __m512i top = _mm512_sllv_epi16(symbols_at(symbols, i), up);
-        /* keep ? low : top */
-        _mm512_storeu_si512(job->dst + at, _mm512_ternarylogic_epi32(keep, low, top, 0xca));
+        __m512i v = _mm512_ternarylogic_epi32(keep, low, top, 0xca); /* keep ? low : top */
+        _mm512_storeu_si512(job->dst + at, form == TARE_WC_EDGE ? edge_values(v) : v);
     }
 }
 

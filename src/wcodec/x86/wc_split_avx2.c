@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "wcodec/wc_choose.h"
+#include "wcodec/x86/wc_edge_avx2.h"
 #include "wcodec/x86/wc_lookup_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 
@@ -114,6 +115,7 @@ static void split_bytes(splitter *s, uint32_t p) {
         uint8_t *group = s->job->groups;
         unsigned place = s->job->rule->k;
         __m256i v = load_256(s->job->values + p + 32 * h);
+        if (s->job->rule->form == TARE_WC_EDGE) v = edge_slots(v);
         __m256i top = _mm256_and_si256(_mm256_srl_epi16(v, s->to_top), top_bits);
         __m256i low = _mm256_srl_epi16(_mm256_and_si256(v, sign), s->to_sign);
         low = _mm256_or_si256(low, _mm256_and_si256(v, keep));

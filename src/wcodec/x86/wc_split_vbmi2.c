@@ -5,7 +5,7 @@
 #include <immintrin.h>
 
 #include "wcodec/wc_choose.h"
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/x86/wc_edge_avx512.h"
 #include "wcodec/x86/wc_x86.h"
 
 /* What is the same for all steps of a job. */
@@ -116,6 +116,7 @@ static void split_bytes(const splitter *s) {
     for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
         __mmask64 is_value = first_of(job->n_bytes - p), none = 0;
         __m512i v = _mm512_maskz_loadu_epi8(is_value, job->values + p);
+        if (job->rule->form == TARE_WC_EDGE) v = edge_slots(v);
         __m512i symbols = _mm512_and_si512(_mm512_srl_epi16(v, s->to_top), top_bits);
         __m512i low = _mm512_srl_epi16(_mm512_and_si512(v, sign), s->to_sign);
         low = _mm512_or_si512(low, _mm512_and_si512(v, keep));

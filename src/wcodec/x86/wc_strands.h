@@ -77,11 +77,13 @@ static inline void emit_block(const tare_wc_job *job, uint32_t p, const uint8_t 
     else if (!is_plain(job))
         emit_bytes(job, p, symbols);
     else if (job->widths[0] == 4)
-        emit_plain(job, p, symbols, 4);
-    else if (job->widths[0] == 2)
-        emit_plain(job, p, symbols, 2);
+        emit_plain(job, p, symbols, 4, TARE_WC_PLAIN);
+    else if (job->widths[0] == 1)
+        emit_plain(job, p, symbols, 1, TARE_WC_PLAIN);
+    else if (job->rule->form == TARE_WC_PLAIN)
+        emit_plain(job, p, symbols, 2, TARE_WC_PLAIN);
     else
-        emit_plain(job, p, symbols, 1);
+        emit_plain(job, p, symbols, 2, TARE_WC_EDGE);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
