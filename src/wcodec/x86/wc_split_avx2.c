@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values to symbols and bypass bits for AVX2: 32 positions at a time. What has few positions, and
- * what needs a lookup by value, is left to the scalar reference. */
+ * Values to symbols and bypass bits for AVX2: 32 positions at a time. The last positions are left
+ * to the scalar reference. */
 #include <immintrin.h>
 
 #include "wcodec/wc_choose.h"
@@ -18,22 +18,27 @@ typedef struct splitter {
     unsigned n_groups;
     __m128i to_top, to_sign; /* shifts: of the top; of the sign to the first bypass bit */
     uint16_t top, keep, sign;
-    uint16_t window_first, window_size; /* item 16: mapped tops, if they stand in a row */
+    row map[4];                         /* item 8: symbols of all tops */
+    unsigned n_quarters;                /* of map, each of 16; 0: no map */
+    bool is_window;                     /* item 16: mapped tops stand in a row */
+    uint16_t window_first, window_size; /* of these */
 } splitter;
 
-/* False: a map that is no window. */
-static bool begin(splitter *s, const tare_wc_split_job *job) {
+static void begin(splitter *s, const tare_wc_split_job *job) {
     const tare_wc_rule *rule = job->rule;
     unsigned k = rule->k, is_sign = rule->form == TARE_WC_SIGN;
-    *s = (splitter){.job = job, .window_size = 64};
+    *s = (splitter){.job = job, .is_window = true, .window_size = 64};
     s->n_groups = tare_wc_group_widths(s->widths, k);
     s->to_top = _mm_cvtsi32_si128((int)(k - is_sign));
     s->to_sign = _mm_cvtsi32_si128((int)(job->item - k));
     s->top = (uint16_t)((1u << (job->item - k)) - 1);
     s->keep = (uint16_t)((1u << (k - is_sign)) - 1);
     s->sign = (uint16_t)(is_sign << (job->item - 1));
-    if (!rule->has_map) return true;
-    return tare_wc_rule_window(&s->window_first, &s->window_size, rule);
+    if (!rule->has_map) return;
+    s->is_window = tare_wc_rule_window(&s->window_first, &s->window_size, rule);
+    if (job->item != 8) return;
+    s->n_quarters = (s->top + 1u) / 16;
+    for (unsigned i = 0; i < s->n_quarters / 4; i++) s->map[i] = load_row(job->symbol_of + 64 * i);
 }
 
 /* Half a step: 32 symbols, at p. `none` is not 0 where they are none; returns the misfits. */
@@ -107,6 +112,19 @@ static void split_sixes(splitter *s, uint32_t p) {
     put_misfits(s->job, p, misfits[0], misfits[1]);
 }
 
+/* Symbols of tops; those that have none get TARE_WC_NO_SYMBOL. As in look_up, each shuffle gives 0
+ * for all but 16 of the bytes. */
+static ALWAYS_INLINE __m256i map_bytes(const splitter *s, __m256i top) {
+    __m256i symbols = _mm256_setzero_si256();
+    for (unsigned i = 0; i < s->n_quarters; i++) {
+        __m256i in = _mm256_xor_si256(top, _mm256_set1_epi8((char)(16 * i)));
+        in = _mm256_adds_epu8(in, _mm256_set1_epi8(0x70));
+        __m256i found = _mm256_shuffle_epi8(s->map[i / 4].quarter[i % 4], in);
+        symbols = _mm256_or_si256(symbols, found);
+    }
+    return symbols;
+}
+
 static void split_bytes(splitter *s, uint32_t p) {
     const __m256i top_bits = _mm256_set1_epi8((char)s->top);
     const __m256i keep = _mm256_set1_epi8((char)s->keep), sign = _mm256_set1_epi8((char)s->sign);
@@ -119,7 +137,12 @@ static void split_bytes(splitter *s, uint32_t p) {
         __m256i top = _mm256_and_si256(_mm256_srl_epi16(v, s->to_top), top_bits);
         __m256i low = _mm256_srl_epi16(_mm256_and_si256(v, sign), s->to_sign);
         low = _mm256_or_si256(low, _mm256_and_si256(v, keep));
-        misfits[h] = put_symbols(s, p + 32 * h, top, _mm256_setzero_si256());
+        __m256i none = _mm256_setzero_si256();
+        if (s->n_quarters) {
+            top = map_bytes(s, top);
+            none = _mm256_cmpgt_epi8(none, top); /* TARE_WC_NO_SYMBOL */
+        }
+        misfits[h] = put_symbols(s, p + 32 * h, top, none);
         for (unsigned g = 0; g < s->n_groups; g++) {
             unsigned width = s->widths[g];
             place -= width;
@@ -137,12 +160,31 @@ static ALWAYS_INLINE __m256i narrow(__m256i first, __m256i second) {
     return _mm256_permute4x64_epi64(_mm256_packus_epi16(first, second), 0xd8);
 }
 
+/* Symbols of 16 tops, and all ones where they have one. */
+static ALWAYS_INLINE __m256i map_words(const splitter *s, __m256i top, __m256i *fits) {
+    const int *symbol_of = (const int *)(const void *)s->job->symbol_of;
+    if (s->is_window) {
+        top = _mm256_sub_epi16(top, _mm256_set1_epi16((short)s->window_first));
+        __m256i last = _mm256_set1_epi16((short)(s->window_size - 1));
+        __m256i symbols = _mm256_min_epu16(top, last);
+        *fits = _mm256_cmpeq_epi16(top, symbols);
+        return symbols;
+    }
+    __m256i even = _mm256_and_si256(top, _mm256_set1_epi32(0xffff)), none;
+    __m256i odd = _mm256_srli_epi32(top, 16);
+    even = _mm256_i32gather_epi32(symbol_of, even, 1);
+    odd = _mm256_i32gather_epi32(symbol_of, odd, 1);
+    top = _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xaa);
+    top = _mm256_and_si256(top, _mm256_set1_epi16(0xff));
+    none = _mm256_cmpeq_epi16(top, _mm256_set1_epi16(TARE_WC_NO_SYMBOL));
+    *fits = _mm256_xor_si256(none, _mm256_set1_epi8(-1));
+    return top;
+}
+
 static void split_words(splitter *s, uint32_t p) {
     const __m256i top_bits = _mm256_set1_epi16((short)s->top);
     const __m256i keep = _mm256_set1_epi16((short)s->keep),
                   sign = _mm256_set1_epi16((short)s->sign);
-    const __m256i window = _mm256_set1_epi16((short)s->window_first);
-    const __m256i last = _mm256_set1_epi16((short)(s->window_size - 1));
     uint32_t misfits[2];
     for (unsigned h = 0; h < 2; h++) {
         uint8_t *group = s->job->groups;
@@ -153,9 +195,7 @@ static void split_words(splitter *s, uint32_t p) {
             __m256i top = _mm256_and_si256(_mm256_srl_epi16(v, s->to_top), top_bits);
             low[i] = _mm256_srl_epi16(_mm256_and_si256(v, sign), s->to_sign);
             low[i] = _mm256_or_si256(low[i], _mm256_and_si256(v, keep));
-            top = _mm256_sub_epi16(top, window);
-            symbols[i] = _mm256_min_epu16(top, last);
-            fits[i] = _mm256_cmpeq_epi16(top, symbols[i]);
+            symbols[i] = map_words(s, top, &fits[i]);
         }
         __m256i none = _mm256_packs_epi16(fits[0], fits[1]);
         none = _mm256_xor_si256(_mm256_permute4x64_epi64(none, 0xd8), _mm256_set1_epi8(-1));
@@ -189,8 +229,8 @@ static void split(const tare_wc_split_job *job) {
     unsigned i = job->item == 16 ? 3 : (job->item - 4u) / 2;
     splitter s;
     uint32_t p = 0;
-    bool is_vector = begin(&s, job) && !(job->item == 8 && job->rule->has_map);
-    for (; is_vector && p < job->n_positions; p += steps[i].positions) {
+    begin(&s, job);
+    for (; p < job->n_positions; p += steps[i].positions) {
         uint64_t at = tare_wc_bytes_of(job->item, p);
         if (at + steps[i].bytes > job->n_bytes) break;
         steps[i].split(&s, p);
