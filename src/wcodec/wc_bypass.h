@@ -18,15 +18,14 @@ static inline unsigned tare_wc_group_widths(uint8_t widths[TARE_WC_BYPASS_GROUPS
 
 /* Bytes of a group of g bits for a number of positions. */
 static inline uint32_t tare_wc_group_bytes(unsigned g, uint32_t n_positions) {
-    uint32_t per_block = 512 / g;
-    return (n_positions + per_block - 1) / per_block * 64;
+    return (n_positions * g + 511) / 512 * 64;
 }
 
 /* Where the bits of positions p .. p + 63 stand, p a multiple of 64: byte i of 64, shifted. */
 static inline uint32_t tare_wc_group_at(unsigned g, uint32_t p, unsigned *shift) {
-    uint32_t per_block = 512 / g;
-    *shift = p % per_block / 64 * g;
-    return p / per_block * 64;
+    uint32_t bit = p * g; /* a block has 512, of which a step takes 64 at one shift */
+    *shift = bit / 64 % 8;
+    return bit / 512 * 64;
 }
 
 #endif

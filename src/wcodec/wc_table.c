@@ -148,14 +148,14 @@ void tare_wc_table_build(tare_wc_table *t, uint8_t alphabet, const uint64_t *cou
 static void set_divisor(tare_wc_inverse *v, unsigned s, unsigned g) {
     uint32_t f = v->table->freq[s], u = f >> g;
     if (!u) return;
-    unsigned log2 = 31u - (unsigned)__builtin_clz(u), shift = (unsigned)__builtin_clz(f) - 16;
-    uint64_t recip = (UINT64_C(1) << 32) / (f << shift) - 0x10000;
-    if (recip > 0xffff) recip = 0xffff;
+    unsigned log2 = 31u - (unsigned)__builtin_clz(u);
+    uint32_t ratio = (uint32_t)((UINT64_C(1) << 32) / f);
     v->reciprocal[s] = (uint32_t)(((UINT64_C(1) << (31 + log2)) + u - 1) / u);
     v->log2[s] = (uint8_t)log2;
-    v->shift[s] = (uint8_t)shift;
-    v->recip_low[s] = (uint8_t)recip;
-    v->recip_high[s] = (uint8_t)(recip >> 8);
+    v->part_low[s] = (uint8_t)ratio;
+    v->part_high[s] = (uint8_t)(ratio >> 8);
+    v->whole_low[s] = (uint8_t)(ratio >> 16);
+    v->whole_high[s] = (uint8_t)(ratio >> 24);
 }
 
 void tare_wc_inverse_build(tare_wc_inverse *v, const tare_wc_table *t) {
@@ -166,8 +166,6 @@ void tare_wc_inverse_build(tare_wc_inverse *v, const tare_wc_table *t) {
     v->table = t;
     for (unsigned s = 0; s < t->alphabet; s++) {
         v->start[s] = at;
-        v->start_low[s] = (uint8_t)at;
-        v->start_high[s] = (uint8_t)(at >> 8);
         set_divisor(v, s, g);
         at += (uint32_t)t->freq[s] >> g;
     }
@@ -179,6 +177,7 @@ void tare_wc_inverse_build(tare_wc_inverse *v, const tare_wc_table *t) {
             slot[v->start[t->alias[b]] + (rank >> g)] = (uint16_t)(o << 8 | b);
         }
     }
+    tare_wc_pieces_build(&v->pieces, t);
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */

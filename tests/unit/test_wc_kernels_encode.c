@@ -15,7 +15,7 @@
 #include "wcodec/wc_choose.h"
 #include "wcodec/wc_kernels.h"
 
-enum { MAX_POSITIONS = 1 << 13, N_TABLES = 5, FENCE = 0x5a, ROUNDS = 400 };
+enum { MAX_POSITIONS = 1 << 13, N_TABLES = 7, FENCE = 0x5a, ROUNDS = 400 };
 
 static tare_wc_table tables[2][N_TABLES]; /* of 64 symbols, of 16 */
 static tare_wc_inverse inverses[2][N_TABLES];
@@ -31,6 +31,20 @@ static void *room_of(size_t n) {
     return p;
 }
 
+/* Units of the last of 64 symbols that lie in so many other buckets, so close to each other, that
+ * pieces (wc_table.h) need two bounds a chunk (t = 5; its own bucket is another symbol's, too), or
+ * do not do (t = 6). */
+static void set_scattered(uint64_t counts[64], unsigned t) {
+    unsigned left = 256 * 64;
+    for (unsigned i = 0; i < 63; i++) {
+        unsigned units = t == 6 ? (i < 48 ? 255 : 8) : i < 11 ? 216 : i < 31 ? 8 : 256;
+        if (t == 5 && i % 62 == 0) units = i ? 512 : 0;
+        left -= units;
+        counts[i] = (uint64_t)units << 20;
+    }
+    counts[63] = (uint64_t)left << 20;
+}
+
 /* Counts that fall steeply, gently or not at all, with gaps; one symbol that has nearly all. */
 static void make_tables(uint64_t *seed) {
     for (unsigned a = 0; a < 2; a++) {
@@ -42,10 +56,15 @@ static void make_tables(uint64_t *seed) {
             }
             if (t == 3) counts[below(16, seed)] = 1000;
             if (t == 4) counts[below(16, seed)] = UINT64_C(1) << 60;
+            if (t > 4 && !a) set_scattered(counts, t);
             tare_wc_table_build(&tables[a][t], a ? 16 : 64, counts);
             tare_wc_inverse_build(&inverses[a][t], &tables[a][t]);
         }
     }
+    assert_int_equal(inverses[0][4].pieces.n_bounds, 1);
+    assert_int_equal(inverses[0][5].pieces.n_bounds, 2);
+    assert_int_equal(inverses[0][6].pieces.n_bounds, 0);
+    assert_true(tables[0][5].thr[63] == 0 && tables[0][5].alias[63] != 63);
 }
 
 static uint8_t *make_classes(uint32_t n_positions, uint64_t *seed) {

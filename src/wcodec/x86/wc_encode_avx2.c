@@ -115,6 +115,10 @@ static ALWAYS_INLINE void step(lanes *l, const uint8_t *symbols, const rows *r, 
 
 #include "wcodec/x86/wc_put_jobs.h"
 
+void tare_wc_encode_avx2(tare_wc_put_job *jobs, unsigned n_jobs) {
+    for (unsigned i = 0; i < n_jobs; i++) encode_job(&jobs[i]);
+}
+
 void tare_wc_kernels_use_encode_avx2(tare_wc_kernels *k) {
-    k->encode = encode;
+    k->encode = tare_wc_encode_avx2;
 }

@@ -31,13 +31,11 @@ static ALWAYS_INLINE void run(tare_wc_put_job *job, const int log2) {
     store_lanes(&job->put, &l);
 }
 
-static void encode(tare_wc_put_job *jobs, unsigned n_jobs) {
-    for (unsigned i = 0; i < n_jobs; i++) {
-        if (jobs[i].inverses->table->log2_alphabet == 4)
-            run(&jobs[i], 4);
-        else
-            run(&jobs[i], 6);
-    }
+static void encode_job(tare_wc_put_job *job) {
+    if (job->inverses->table->log2_alphabet == 4)
+        run(job, 4);
+    else
+        run(job, 6);
 }
 
 #endif
