@@ -109,13 +109,15 @@ static tare_status open_single(const packed *p, const tare_open_options *options
                                tare_error *err) {
     uint8_t head[TARE_PROBE_BYTES];
     tare_reader file;
+    tare_open_options alone = *options; /* a shard, if it is one: no other is in the container */
+    alone.one_shard = true;
     TARE_TRY(open_file(p, &file, p->sorted[0], err));
     tare_source source = {.kind = TARE_SOURCE_CALLBACK, .name = file.name, .fd = -1};
     tare_probe probe = {.head = head,
                         .head_size = (size_t)tare_min_u64(file.size, sizeof head),
                         .file_size = file.size,
                         .files = &p->files};
-    tare_open_context ctx = {&source, options, &probe, &file};
+    tare_open_context ctx = {&source, &alone, &probe, &file};
     tare_status status = tare_reader_read(&file, 0, head, probe.head_size, err);
     if (status == TARE_OK) status = run_driver(p, &ctx, is_ours, err);
     tare_reader_close(&file);

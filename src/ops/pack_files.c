@@ -53,9 +53,17 @@ static const char *index_of(const tare_model *m) {
     return ((const tare_safetensors_layout *)layout->detail)->index_path;
 }
 
+/* A model from memory may be without a name, or have one that no file can have. */
+static tare_str name_of(const char *path) {
+    tare_str name = last_part(path);
+    bool is_none = !name.len || tare_str_is(name, ".") || tare_str_is(name, "..") ||
+                   name.ptr[name.len - 1] == '/';
+    return is_none ? TARE_STR("model") : name;
+}
+
 static tare_status take_model(tare_pack_files *f, const tare_model *m, tare_error *err) {
     for (size_t i = 0; i < m->n_files; i++)
-        TARE_TRY(add(f, &m->files[i].reader, last_part(m->files[i].name), err));
+        TARE_TRY(add(f, &m->files[i].reader, name_of(m->files[i].name), err));
     const char *index = m->n_files ? index_of(m) : NULL;
     if (index) TARE_TRY(open_file(f, index, last_part(index), err));
     f->is_directory = f->n > 1;

@@ -59,20 +59,6 @@ static tare_model *open_again(const file *f) {
     return m;
 }
 
-static void check_same(const tare_model *a, const tare_model *b) {
-    tare_digest da, db;
-    tare_run_options run = TARE_RUN_OPTIONS_INIT;
-    tare_diff_options options = TARE_DIFF_OPTIONS_INIT;
-    run.threads = options.threads = 1;
-    FUZZ_CHECK(tare_model_digest(NULL, &da, a, &run, NULL) == TARE_OK);
-    FUZZ_CHECK(tare_model_digest(NULL, &db, b, &run, NULL) == TARE_OK);
-    FUZZ_CHECK(memcmp(&da, &db, sizeof da) == 0);
-    tare_diff *diff;
-    FUZZ_CHECK(tare_diff_new(&diff, a, b, &options, NULL) == TARE_OK);
-    FUZZ_CHECK(tare_diff_is_same(diff));
-    tare_diff_free(diff);
-}
-
 /* A tensor of unknown type reaches to the next one: written before others, or padded, it is longer.
  * Only those that end on the alignment keep their size. */
 static bool has_loose_end(const tare_model *m, uint32_t alignment) {
@@ -88,12 +74,12 @@ static void there_and_back(const tare_model *a, const char *there, const char *b
     bool is_identity;
     if (write_as(&f, a, there, &is_identity) == WRITTEN) {
         tare_model *b = open_again(&f);
-        check_same(a, b);
+        fuzz_check_same(a, b);
         written result = write_as(&g, b, back, &is_identity);
         FUZZ_CHECK(result != REFUSED);
         if (result == WRITTEN) {
             tare_model *c = open_again(&g);
-            check_same(a, c);
+            fuzz_check_same(a, c);
             tare_model_free(c);
         }
         tare_model_free(b);
@@ -108,7 +94,7 @@ static void check_one_form(const tare_model *m, const char *format) {
     bool is_identity;
     if (write_as(&f, m, format, &is_identity) == WRITTEN) {
         tare_model *b = open_again(&f);
-        check_same(m, b);
+        fuzz_check_same(m, b);
         FUZZ_CHECK(write_as(&g, b, format, &is_identity) == WRITTEN);
         FUZZ_CHECK(f.size == g.size && memcmp(f.bytes, g.bytes, f.size) == 0);
         tare_model_free(b);

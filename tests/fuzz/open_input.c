@@ -84,6 +84,20 @@ tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format) {
     return models[0];
 }
 
+void fuzz_check_same(const tare_model *a, const tare_model *b) {
+    tare_digest da, db;
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    tare_diff_options options = TARE_DIFF_OPTIONS_INIT;
+    run.threads = options.threads = 1;
+    FUZZ_CHECK(tare_model_digest(NULL, &da, a, &run, NULL) == TARE_OK);
+    FUZZ_CHECK(tare_model_digest(NULL, &db, b, &run, NULL) == TARE_OK);
+    FUZZ_CHECK(memcmp(&da, &db, sizeof da) == 0);
+    tare_diff *diff;
+    FUZZ_CHECK(tare_diff_new(&diff, a, b, &options, NULL) == TARE_OK);
+    FUZZ_CHECK(tare_diff_is_same(diff));
+    tare_diff_free(diff);
+}
+
 void fuzz_read(const uint8_t *data, size_t size, const char *format) {
     tare_model *m = fuzz_open(data, size, format);
     if (m == NULL) return;

@@ -26,6 +26,9 @@ tare_model *fuzz_open(const uint8_t *data, size_t size, const char *format);
 /* Opens, walks, reads and verifies: all that reading has. */
 void fuzz_read(const uint8_t *data, size_t size, const char *format);
 
+/* Both have the same digest and content. */
+void fuzz_check_same(const tare_model *a, const tare_model *b);
+
 /* A failure must carry its status and a text. */
 void fuzz_check_error(tare_status status, const tare_error *err);
 /* Whether two failures are the same to whoever reads them. */

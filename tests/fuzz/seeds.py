@@ -18,6 +18,8 @@ import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
+from ggufbuilder import (BF16, BLOCKS, F16, F32, Q4_0, Q4_K, Q8_0, TF64, TI32, TI8,  # noqa: E402
+                         Gguf)
 
 LARGEST = 1 << 16
 NAMES = ("Mixtral-8x7B-v0.1-KQ2.gguf", "Grok-100B-v1.0-Q4_0-00003-of-00009.gguf",
@@ -98,9 +100,23 @@ def write_wcodec(folder):
         write(folder, "wcodec_plane", "plane-%d" % i, bytes((i * 11 & 255, i, 16 + i, i)) + content)
 
 
+def write_planes(folder):
+    """Tensors large enough to be cut into planes, of many types, in both byte orders; two are the same."""
+    for big in (False, True):
+        for i, kinds in enumerate(((F32, F16, BF16), (Q8_0, Q4_0, Q4_K), (TI8, TI32, TF64))):
+            model = Gguf(big=big)
+            for j, kind in enumerate(kinds + kinds[:1]):
+                block, size = BLOCKS[kind]
+                rows = 6144 // size
+                data = bytes((b * b // 61 ^ b >> 3 + j % 3) % (9 + 40 * i) for b in range(rows * size))
+                model.tensor("t%d" % j, [block, rows], kind, data=data)
+            write(folder, "pack", "planes-%d-%s" % (i, "big" if big else "little"), model.file())
+
+
 def main():
     folder = sys.argv[1]
     write_wcodec(folder)
+    write_planes(folder)
     for case in casebook.CASES:
         if any("/" in path for path in case.files):
             opened = case.lines[0].split(" ", 1)[1].partition("/")[2]
@@ -118,7 +134,7 @@ def main():
             write(folder, "read_mcf", case.name, content)
         if "importance" in case.lines:
             write(folder, "importance", case.name, content)
-        for target in ("read_any", "convert", "quantize", "oom"):
+        for target in ("read_any", "convert", "pack", "quantize", "oom"):
             write(folder, target, case.name, content)
     for i, name in enumerate(NAMES):
         write(folder, "gguf_name", "name-%d" % i, name.encode())

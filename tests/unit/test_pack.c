@@ -189,6 +189,33 @@ static void odd_bytes_come_back(void **state) {
     check(path);
 }
 
+/* A model from memory has whatever name its caller likes, or none: its file still gets one that a
+ * file can have. */
+static void nameless_models_come_back(void **state) {
+    (void)state;
+    static const char *const names[] = {NULL, "", "a/", "/", "..", "some/name"};
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    const char *path = make("named", &tare_format_gguf, &options);
+    const char *packed = help_path("named.wcodec");
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    size_t size;
+    uint8_t *bytes = help_read(path, &size);
+    o.force = o.no_sync = true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const tare_source source = {
+            .kind = TARE_SOURCE_MEMORY, .name = names[i], .memory = bytes, .size = size, .fd = -1};
+        tare_model *m;
+        assert_int_equal(tare_model_open(&m, &source, NULL, NULL), TARE_OK);
+        assert_int_equal(tare_pack(NULL, packed, m, &o, NULL), TARE_OK);
+        tare_model_free(m);
+        check_files(packed, path);
+    }
+    tare_wcodec_store *store = open_store(packed);
+    assert_true(tare_str_is(tare_wcodec_store_index(store)->files[0].name, "name"));
+    tare_wcodec_store_free(store);
+    free(bytes);
+}
+
 /* ---- what is large or alike ------------------------------------------------------------------ */
 
 /* Several segments, two tensors of the same bytes, of which one is stored. */
@@ -361,6 +388,7 @@ int main(void) {
         cmocka_unit_test(sets_of_shards_come_back),
         cmocka_unit_test(big_endian_comes_back),
         cmocka_unit_test(odd_bytes_come_back),
+        cmocka_unit_test(nameless_models_come_back),
         cmocka_unit_test(equal_tensors_are_stored_once),
         cmocka_unit_test(a_fine_tune_is_what_it_differs_in),
         cmocka_unit_test(every_mode_comes_back),
