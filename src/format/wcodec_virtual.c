@@ -207,13 +207,10 @@ static tare_status find_base(tare_wcodec_source *out, const tare_wcodec_layer *l
 }
 
 static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t number,
-                              tare_error *err) {
+                              const tare_wcodec_watch *watch, tare_error *err) {
     const tare_wcodec_layer *layer = &s->index.layers[number];
     const tare_model *base = layer->base ? s->bases[layer->base - 1] : NULL;
-    TARE_TRY(
-        tare_wcodec_open_watched(&l->opened, &s->file, layer, number, s->watch, &l->arena, err));
-    l->opened.cache = s->segments;
-    if (tare_wcodec_may_be_coarse(layer)) l->opened.groups = s->groups;
+    TARE_TRY(tare_wcodec_open_watched(&l->opened, &s->file, layer, number, watch, &l->arena, err));
     if (!base) return TARE_OK;
     TARE_TRY(find_base(&l->base, layer, base, err));
     l->opened.base = &l->base;
@@ -221,13 +218,13 @@ static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t nu
 }
 
 static tare_status make_layer(opened_layer **out, tare_wcodec_store *s, uint32_t number,
-                              tare_error *err) {
+                              const tare_wcodec_watch *watch, tare_error *err) {
     opened_layer *l = tare_alloc(s->allocator, sizeof *l);
     *out = l;
     if (!l) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     memset(&l->base, 0, sizeof l->base);
     tare_arena_init(&l->arena, s->allocator);
-    tare_status status = open_layer(l, s, number, err);
+    tare_status status = open_layer(l, s, number, watch, err);
     if (status != TARE_OK) free_layer(s, l, 0);
     return status;
 }
@@ -238,12 +235,15 @@ static tare_status take_layer(tare_cached **out, tare_wcodec_store *s, uint32_t 
     tare_cache_state state = tare_cache_take(out, s->layers, (tare_cache_key){number, 0}, true);
     if (state == TARE_CACHE_NO_MEMORY) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     if (state == TARE_CACHE_HELD) return TARE_OK;
-    tare_status status = make_layer(&l, s, number, err);
-    if (status == TARE_OK)
-        tare_cache_fill(s->layers, *out, l, cost_of(&s->index.layers[number]));
-    else
+    tare_status status = make_layer(&l, s, number, s->watch, err);
+    if (status != TARE_OK) {
         tare_cache_fail(s->layers, *out);
-    return status;
+        return status;
+    }
+    l->opened.cache = s->segments;
+    if (tare_wcodec_may_be_coarse(&s->index.layers[number])) l->opened.groups = s->groups;
+    tare_cache_fill(s->layers, *out, l, cost_of(&s->index.layers[number]));
+    return TARE_OK;
 }
 
 /* Tensors are named by their callers too, who know them by another number. */
@@ -258,13 +258,9 @@ static tare_status blame(tare_status status, const tare_wcodec_store *s, uint32_
     return status;
 }
 
-tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigned region,
-                                   uint64_t offset, void *buf, size_t n, tare_error *err) {
+static tare_status read_region(tare_wcodec_store *s, uint32_t layer, unsigned region,
+                               uint64_t offset, void *buf, size_t n, tare_error *err) {
     tare_cached *held;
-    if (s->is_opening && s->index.layers[layer].base) {
-        memset(buf, 0, n);
-        return TARE_OK;
-    }
     worker *w = take_worker(s);
     if (!w) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     tare_status status = take_layer(&held, s, layer, err);
@@ -274,6 +270,60 @@ tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigne
         tare_cache_release(s->layers, held);
     }
     give_worker(s, w);
+    return blame(status, s, layer, err);
+}
+
+tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigned region,
+                                   uint64_t offset, void *buf, size_t n, tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[layer];
+    tare_error fault = TARE_ERROR_NONE;
+    tare_status status = TARE_OK;
+    bool is_ahead = s->is_opening && l->kind == TARE_WCODEC_TENSOR;
+    bool is_unknown = is_ahead && l->base;
+    if (!is_unknown) status = read_region(s, layer, region, offset, buf, n, &fault);
+    if (is_unknown || (is_ahead && tare_wcodec_is_loss(status))) {
+        memset(buf, 0, n);
+        return TARE_OK;
+    }
+    if (status != TARE_OK && err) *err = fault;
+    return status;
+}
+
+/* ---- looking at all of a layer ----------------------------------------------------------------
+ */
+
+enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a plane, or a segment if that is more */ };
+
+static tare_status survey_plane(const opened_layer *l, unsigned plane, tare_wc_scratch *scratch,
+                                tare_error *err) {
+    const tare_wcodec_plane *p = &l->opened.layer->planes[plane];
+    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t step = tare_min_u64(whole, p->n_bytes); /* segments may be shorter than theirs */
+    if (!p->n_bytes) return TARE_OK;
+    if (step < SURVEYED_AT_ONCE) step *= SURVEYED_AT_ONCE / step;
+    uint8_t *room = tare_alloc(scratch->allocator, (size_t)step);
+    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    tare_status status = TARE_OK;
+    for (uint64_t at = 0; at < p->n_bytes && status == TARE_OK; at += step) {
+        const tare_wcodec_window to = {.dst = room, .offset = at};
+        uint64_t end = tare_min_u64(at + step, p->n_bytes);
+        status = tare_wcodec_read_plane(&to, &l->opened, plane, at, end, scratch, err);
+    }
+    tare_free(scratch->allocator, room, (size_t)step);
+    return status;
+}
+
+tare_status tare_wcodec_store_survey(tare_wcodec_store *s, uint32_t layer,
+                                     const tare_wcodec_watch *watch, tare_error *err) {
+    opened_layer *l;
+    tare_status status = make_layer(&l, s, layer, watch, err);
+    if (status != TARE_OK) return blame(status, s, layer, err);
+    worker *w = take_worker(s);
+    if (!w) status = tare_fail(err, TARE_ERR_NOMEM, "segment");
+    for (unsigned i = 0; i < l->opened.layer->n_planes && status == TARE_OK; i++)
+        status = survey_plane(l, i, &w->scratch, err);
+    if (w) give_worker(s, w);
+    free_layer(s, l, 0);
     return blame(status, s, layer, err);
 }
 

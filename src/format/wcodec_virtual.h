@@ -29,13 +29,17 @@ void tare_wcodec_store_watch(tare_wcodec_store *store, const tare_wcodec_watch *
 bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
 /* The model that base record `base` is of, which must outlive the store. */
 void tare_wcodec_store_set_base(tare_wcodec_store *store, uint32_t base, const tare_model *model);
-/* While the driver of what is packed reads its directory: it may read ahead, into tensors that need
- * a base nobody has named yet. These are zeros as long. */
+/* While the driver of what is packed reads its directory: it may read ahead, into tensors that are
+ * damaged or need a base nobody has named yet. These are zeros as long. */
 void tare_wcodec_store_opening(tare_wcodec_store *store, bool is_opening);
 
 /* n bytes of a region from byte `offset` on, which are there. Errors name the container. */
 tare_status tare_wcodec_store_read(tare_wcodec_store *store, uint32_t layer, unsigned region,
                                    uint64_t offset, void *buf, size_t n, tare_error *err);
+/* Decodes all of a layer for the sake of its checks; `watch`, which must have `lost`, is told what
+ * cannot be decoded. For any thread, whatever else is read. */
+tare_status tare_wcodec_store_survey(tare_wcodec_store *store, uint32_t layer,
+                                     const tare_wcodec_watch *watch, tare_error *err);
 /* A reader of ranges, one behind the other; they and the name must live as long as it does. */
 tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
                                      const tare_wcodec_range *ranges, size_t n, const char *name,

@@ -36,7 +36,7 @@ typedef struct unpacking {
     tare_unpack_options options;
     tare_wcodec_store *store;
     const tare_wcodec_index *index;
-    tare_losses losses;
+    tare_unpack_losses losses;
     job *jobs;
     size_t n_jobs;
     uint64_t n_tasks, total;
@@ -155,8 +155,7 @@ static tare_status run_tasks(unpacking *u, tare_error *err) {
                     .total = u->total,
                     .done = &u->done};
     TARE_TRY(tare_run_parallel(&run, err));
-    tare_losses_report(&u->losses, u->index, o->report, &u->result);
-    return tare_losses_check_coarse(&u->losses, u->index, o, &u->result, err);
+    return tare_unpack_losses_report(&u->losses, u->index, o, &u->result, err);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -172,7 +171,7 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     if (u->index->n_files == 0)
         return tare_fail(err, TARE_ERR_ARG,
                          "the container holds a model but no files: convert it instead");
-    TARE_TRY(tare_losses_init(&u->losses, u->index, &u->options, err));
+    TARE_TRY(tare_unpack_losses_init(&u->losses, u->index, &u->options, err));
     tare_wcodec_store_watch(u->store, &u->losses.watch,
                             u->options.is_coarse ? u->options.groups : TARE_WC_ALL_GROUPS);
     return tare_bases_use(u->store, u->options.bases, u->options.n_bases, u->options.threads,
@@ -202,7 +201,7 @@ static void end(unpacking *u) {
         tare_free(a, u->jobs, u->n_jobs * sizeof *u->jobs);
         tare_free(a, u->left, u->index->n_files * sizeof *u->left);
         tare_free(a, u->hinted, u->index->n_files * sizeof *u->hinted);
-        if (u->losses.watch.ctx) tare_losses_free(&u->losses, u->index);
+        tare_unpack_losses_free(&u->losses, u->index);
     }
     tare_wcodec_store_free(u->store);
 }

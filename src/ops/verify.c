@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "format/wcodec_layer.h"
 #include "model/adapter_set.h"
 #include "ops/digest.h"
 #include "ops/item_walk.h"
@@ -26,6 +27,7 @@ typedef struct verify_walk {
     const tare_filler *fillers;
     size_t n_fillers;
     bool is_of_factors; /* the model is that of a package's adapters, two tensors each */
+    bool is_damaged;    /* it lies in a .wcodec of which segments are lost, which has been told */
 } verify_walk;
 
 /* Items are the tensors and then the fillers. */
@@ -185,10 +187,15 @@ static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, boo
     tare_report_add(w->report, &f);
 }
 
+/* A failure that is news. */
+static tare_status unless_told(const verify_walk *w, tare_status status) {
+    return w->is_damaged && tare_wcodec_is_loss(status) ? TARE_OK : status;
+}
+
 static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     verify_walk *w = ctx;
     const size_t n = w->model->catalog.n_tensors;
-    if (item >= n) return verify_filler(w, &w->fillers[item - n], job, err);
+    if (item >= n) return unless_told(w, verify_filler(w, &w->fillers[item - n], job, err));
     const bool is_stated = w->model->catalog.digests && w->model->catalog.digests[item];
     tare_sha256 hash;
     if (is_stated) TARE_TRY(tare_sha256_init(&hash, err));
@@ -197,6 +204,7 @@ static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job,
     if (s == TARE_OK)
         s = tare_verify_records(w->model, item, w->is_of_factors, w->report, job->scratch,
                                 TARE_PIECE, err);
+    s = unless_told(w, s);
     return s == TARE_OK ? TARE_OK : tare_walk_blame(s, w->model, item, err);
 }
 
@@ -228,10 +236,13 @@ static tare_status hand_over(tare_report *to, const tare_report *from, const tar
     return TARE_OK;
 }
 
-static tare_status verify_model(const tare_model *model, bool is_of_factors,
+static tare_status verify_model(const tare_model *model, bool is_of_factors, bool is_damaged,
                                 const tare_run_options *options, tare_error *err) {
     const tare_run_options o = *options;
-    verify_walk w = {.model = model, .report = tare_report_new(), .is_of_factors = is_of_factors};
+    verify_walk w = {.model = model,
+                     .report = tare_report_new(),
+                     .is_of_factors = is_of_factors,
+                     .is_damaged = is_damaged};
     if (!w.report) return tare_fail(err, TARE_ERR_NOMEM, "findings");
     if (model->catalog.layout) {
         w.fillers = model->catalog.layout->fillers;
@@ -260,7 +271,9 @@ tare_status tare_verify_data(const tare_model *model, const tare_run_options *op
     TARE_REQUIRE(model, err);
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    TARE_TRY(tare_verify_packed(model, &o, err));
-    TARE_TRY(verify_model(model, false, &o, err));
-    return model->adapters ? verify_model(model->adapters->factors, true, &o, err) : TARE_OK;
+    bool is_damaged;
+    TARE_TRY(tare_verify_packed(&is_damaged, model, &o, err));
+    TARE_TRY(verify_model(model, false, is_damaged, &o, err));
+    return model->adapters ? verify_model(model->adapters->factors, true, is_damaged, &o, err)
+                           : TARE_OK;
 }

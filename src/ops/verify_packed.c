@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a .wcodec says of itself: the CRC of each layer, over its heads and the CRCs of its
- * segments, and the digest of the model. */
+ * segments; of each segment, over what it decodes to; the digest of the model. The digest decodes
+ * all tensors: only where it fails they are looked at segment by segment. */
 #include "ops/verify_packed.h"
 
 #include <tare/ops.h>
@@ -12,6 +13,9 @@
 #include "base/pool.h"
 #include "base/report.h"
 #include "format/wcodec_read.h"
+#include "ops/losses.h"
+
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 /* One for each layer, filled by any thread; reported in order. */
 typedef struct check {
@@ -45,34 +49,95 @@ static void report_layer(const check *c, uint32_t layer) {
     tare_report_add(c->report, &f);
 }
 
-static tare_status check_digest(const check *c, const tare_model *model, const tare_run_options *o,
-                                tare_error *err) {
-    tare_run_options options = *o;
-    tare_digest digest;
+/* ---- segments -------------------------------------------------------------------------------- */
+
+typedef struct survey {
+    tare_wcodec_store *store;
+    const tare_wcodec_index *index;
+    tare_wcodec_watch watch;
+    tare_losses losses;
+    bool is_of_tensors; /* else of all other layers */
+} survey;
+
+static void note_loss(void *ctx, uint64_t layer, unsigned plane, uint64_t segment,
+                      const tare_error *fault) {
+    tare_losses_note(&((survey *)ctx)->losses, layer, plane, segment, fault);
+}
+
+static tare_status survey_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    const survey *s = ctx;
+    (void)worker;
+    if ((s->index->layers[task].kind == TARE_WCODEC_TENSOR) != s->is_of_tensors) return TARE_OK;
+    return tare_wcodec_store_survey(s->store, (uint32_t)task, &s->watch, err);
+}
+
+static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tensors,
+                                 const tare_run_options *o, tare_error *err) {
+    static const tare_losses_words words = {"wcodec.segment", "", 64};
+    survey s = {.store = c->store, .index = c->index, .is_of_tensors = is_of_tensors};
+    s.watch = (tare_wcodec_watch){.lost = note_loss, .ctx = &s};
+    TARE_TRY(tare_losses_init(&s.losses, o->allocator, err));
+    const tare_run run = {
+        .threads = o->threads, .n_tasks = c->index->n_layers, .task = survey_layer, .ctx = &s};
+    tare_status status = tare_run_parallel(&run, err);
+    *n_lost = tare_losses_report(&s.losses, c->index, &words, o->report);
+    tare_losses_free(&s.losses);
+    return status;
+}
+
+/* ---- the digest ------------------------------------------------------------------------------ */
+
+static void report_digest(const check *c, const tare_digest *found) {
     char says[65], is[65];
-    options.progress = NULL; /* the pass over all data that follows is what is shown */
-    options.report = NULL;
-    TARE_TRY(tare_model_digest(NULL, &digest, model, &options, err));
-    if (memcmp(digest.bytes, c->index->digest, sizeof digest.bytes) == 0) return TARE_OK;
     tare_hex(says, c->index->digest, sizeof c->index->digest);
-    tare_hex(is, digest.bytes, sizeof digest.bytes);
+    tare_hex(is, found->bytes, sizeof found->bytes);
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "wcodec.digest");
     f.offset = 12;
     tare_report_addf(c->report, &f, "the model's digest is %s, the header says %s", is, says);
-    return TARE_OK;
 }
 
-tare_status tare_verify_packed(const tare_model *model, const tare_run_options *o,
+/* Where tensors cannot be read, *n_lost says how many segments are to blame. */
+static tare_status check_digest(size_t *n_lost, const check *c, const tare_model *model,
+                                const tare_run_options *o, tare_error *err) {
+    tare_run_options options = *o;
+    tare_error fault = TARE_ERROR_NONE;
+    tare_digest digest;
+    options.progress = NULL; /* the pass over all data that follows is what is shown */
+    options.report = NULL;
+    *n_lost = 0;
+    tare_status status = tare_model_digest(NULL, &digest, model, &options, &fault);
+    if (status == TARE_OK && memcmp(digest.bytes, c->index->digest, sizeof digest.bytes) != 0)
+        report_digest(c, &digest);
+    if (tare_wcodec_is_loss(status)) TARE_TRY(survey_layers(n_lost, c, true, o, err));
+    if (status == TARE_OK || *n_lost) return TARE_OK;
+    if (err) *err = fault;
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tare_status check_layers(check *c, const tare_run_options *o, tare_error *err) {
+    uint32_t n = c->index->n_layers;
+    if (n == 0) return TARE_OK;
+    c->faults = tare_alloc(o->allocator, n * sizeof *c->faults);
+    if (!c->faults) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
+    const tare_run run = {.threads = o->threads, .n_tasks = n, .task = check_layer, .ctx = c};
+    tare_status status = tare_run_parallel(&run, err);
+    for (uint32_t i = 0; status == TARE_OK && i < n; i++) report_layer(c, i);
+    tare_free(o->allocator, c->faults, n * sizeof *c->faults);
+    return status;
+}
+
+tare_status tare_verify_packed(bool *is_damaged, const tare_model *model, const tare_run_options *o,
                                tare_error *err) {
     tare_wcodec_store *store = tare_wcodec_model_store(model);
+    size_t n_lost = 0, n_lost_tensors = 0;
+    *is_damaged = false;
     if (!store) return TARE_OK;
     check c = {.store = store, .index = tare_wcodec_store_index(store), .report = o->report};
-    uint32_t n = c.index->n_layers;
-    if (n) c.faults = tare_alloc(o->allocator, n * sizeof *c.faults);
-    if (n && !c.faults) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
-    const tare_run run = {.threads = o->threads, .n_tasks = n, .task = check_layer, .ctx = &c};
-    tare_status status = tare_run_parallel(&run, err);
-    for (uint32_t i = 0; status == TARE_OK && i < n; i++) report_layer(&c, i);
-    if (n) tare_free(o->allocator, c.faults, n * sizeof *c.faults);
-    return status == TARE_OK ? check_digest(&c, model, o, err) : status;
+    TARE_TRY(check_layers(&c, o, err));
+    TARE_TRY(survey_layers(&n_lost, &c, false, o, err));
+    TARE_TRY(check_digest(&n_lost_tensors, &c, model, o, err));
+    *is_damaged = n_lost || n_lost_tensors;
+    return TARE_OK;
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <math.h>
 
+#include <tare/ops.h>
 #include <tare/unpack.h>
 
 #include "base/bytes.h"
@@ -201,6 +202,37 @@ static void expect_zeros(uint8_t *numbers, const tare_wcodec_plane *p, uint64_t 
         numbers[i / p->width * p->stride + p->offset + i % p->width] = 0;
 }
 
+/* What verifying finds of segments is what salvaging loses: the same items at the same offsets. */
+static void check_verified(const char *name, const tare_report *lost) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_error err;
+    tare_model *m = help_open(help_path(name));
+    tare_report *all = tare_report_new();
+    o.report = all;
+    assert_int_equal(tare_verify_data(m, &o, &err), TARE_OK);
+    size_t n = 0;
+    for (size_t i = 0; i < tare_report_count(all); i++) {
+        const tare_finding *f = tare_report_at(all, i), *other = tare_report_at(lost, n);
+        if (strcmp(f->code, "wcodec.segment") != 0) continue;
+        assert_non_null(other);
+        assert_int_equal(f->offset, other->offset);
+        assert_int_equal(f->status, other->status);
+        assert_true(tare_str_equal(f->item_name, other->item_name));
+        n++;
+    }
+    assert_int_equal(n, tare_report_count(lost));
+    assert_int_equal(help_findings(all, "wcodec.digest"), 0);
+    tare_report_free(all);
+    tare_model_free(m);
+}
+
+/* The second segment of the first plane, the head of the second. */
+static void damage(uint8_t *bytes, const tare_wcodec_plane *planes) {
+    assert_true(planes[1].head_bytes > 0);
+    bytes[planes[0].position + planes[0].head_bytes + 64 * (uint64_t)planes[0].sizes[0] + 300] ^= 4;
+    bytes[planes[1].position + 3] ^= 1;
+}
+
 static void only_damaged_segments_are_lost(void **state) {
     (void)state;
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
@@ -211,13 +243,10 @@ static void only_damaged_segments_are_lost(void **state) {
     uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
     tare_wcodec_store *store = open_bytes(bytes, size);
     const tare_wcodec_plane *planes = tare_wcodec_store_index(store)->layers[0].planes;
-    /* The second segment of the first plane, the head of the second. */
-    bytes[planes[0].position + planes[0].head_bytes + 64 * (uint64_t)planes[0].sizes[0] + 300] ^= 4;
     uint64_t lost = UINT64_C(1) << planes[0].shape.log2_segment;
     expect_zeros(numbers, &planes[0], 2 * lost, 4 * lost);
-    bytes[planes[1].position + 3] ^= 1;
-    assert_true(planes[1].head_bytes > 0);
     expect_zeros(numbers, &planes[1], 0, planes[1].n_bytes);
+    damage(bytes, planes);
     save("damaged.wcodec", bytes, size);
 
     assert_int_equal(unpack("damaged.wcodec", "rest", o, NULL, &err), TARE_ERR_CORRUPT);
@@ -232,11 +261,45 @@ static void only_damaged_segments_are_lost(void **state) {
         assert_memory_equal(got, numbers, n);
         assert_int_equal(r.n_lost, 2);
         assert_int_equal(help_findings(o.report, "unpack.lost"), 2);
+        check_verified("damaged.wcodec", o.report);
         tare_report_free(o.report);
         free(got);
         o.force = true;
     }
     tare_wcodec_store_free(store);
+    free(bytes);
+    free(numbers);
+}
+
+/* Damage in many places: the first of each layer are told one by one, all of them counted. */
+static void findings_about_a_layer_are_bounded(void **state) {
+    (void)state;
+    enum { N = 80 << 14, TOLD = 64 };
+    static wcodec_build b;
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_error err;
+    size_t size;
+    uint8_t *numbers = malloc(N);
+    uint64_t seed = 9;
+    for (size_t i = 0; i < N; i++) numbers[i] = (uint8_t)(wc_random(&seed) >> 56);
+    build_start(&b);
+    build_bytes(&b, TARE_WCODEC_RESOURCE, "noise", numbers, N - 1);
+    uint8_t *bytes = build_end(&b, &size);
+    tare_wcodec_store *store = open_bytes(bytes, size);
+    const tare_wcodec_plane *p = &tare_wcodec_store_index(store)->layers[0].planes[0];
+    assert_int_equal(p->n_segments, N >> 14);
+    uint64_t at = p->position + p->head_bytes;
+    for (uint64_t i = 0; i < p->n_segments; at += 64 * (uint64_t)p->sizes[i++]) bytes[at + 40] ^= 1;
+    tare_wcodec_store_free(store);
+    save("noise.wcodec", bytes, size);
+    tare_model *m = help_open(help_path("noise.wcodec"));
+    o.report = tare_report_new();
+    assert_int_equal(tare_verify_data(m, &o, &err), TARE_OK);
+    assert_int_equal(help_findings(o.report, "wcodec.segment"), TOLD + 1);
+    const tare_finding *last = tare_report_at(o.report, TOLD);
+    assert_true(tare_str_is(last->text, "16 more segments: damaged"));
+    tare_report_free(o.report);
+    tare_model_free(m);
     free(bytes);
     free(numbers);
 }
@@ -301,6 +364,7 @@ int main(void) {
         cmocka_unit_test(a_stream_has_the_same_bytes),
         cmocka_unit_test(what_is_wrong_leaves_nothing),
         cmocka_unit_test(only_damaged_segments_are_lost),
+        cmocka_unit_test(findings_about_a_layer_are_bounded),
         cmocka_unit_test(coarse_numbers_are_near),
         cmocka_unit_test(what_cannot_be_coarse_is_said),
     };
