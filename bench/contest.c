@@ -61,6 +61,35 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The compiler may know nothing of x: what is counted has to be done. */
+#define HIDE(x) __asm__ volatile("" : "+r"(x))
+
+bench_pace bench_take_pace(void) {
+    enum { ROUNDS = 40000, UNROLLED = 10, MULTIPLY_CYCLES = 3, CHAINS = 8 };
+    uint64_t x = 3, sums[CHAINS] = {0}, one = 1;
+    double start = now();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned j = 0; j < UNROLLED; j++) {
+            HIDE(x);
+            x *= x;
+        }
+    }
+    HIDE(x);
+    double cycles = ROUNDS * UNROLLED * MULTIPLY_CYCLES, ghz = cycles / (now() - start) * 1e-9;
+    HIDE(one); /* a number known beforehand costs some processors nothing to add */
+    start = now();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned j = 0; j < UNROLLED; j++) {
+            for (unsigned k = 0; k < CHAINS; k++) {
+                sums[k] += one;
+                HIDE(sums[k]);
+            }
+        }
+    }
+    double adds = (double)ROUNDS * UNROLLED * CHAINS;
+    return (bench_pace){ghz, adds / (now() - start) / (ghz * 1e9)};
+}
+
 static double speed(const bench_contest *c, int who) {
     unsigned count = 0;
     double start = now(), time;

@@ -38,6 +38,14 @@ typedef struct bench_contest {
     bool takes_part[BENCH_MOST_CONTENDERS];
 } bench_contest;
 
+/* How fast the core runs, and how much of it there is: on a shared one the clock may be that of an
+ * idle machine while half of the work gets done. */
+typedef struct bench_pace {
+    double ghz;  /* a multiplication that waits for the one before takes 3 cycles */
+    double adds; /* a cycle, that wait for nothing; 4 to 6 where nothing else uses the core */
+} bench_pace;
+bench_pace bench_take_pace(void); /* takes about a millisecond */
+
 /* Elements a second: the median of runs, each of at least a millisecond, that alternate; 0 for
  * those that take no part. */
 void bench_measure(double *median, const bench_contest *c);

@@ -2,7 +2,9 @@
  *
  * Question: how fast does the codec of .wcodec turn planes into segments and back on one core, and
  * how near to the entropy of their values does it come? For planes like those of models, at each
- * CPU level: GB/s of the plane's bytes, from memory into memory that has been written.
+ * CPU level: GB/s of the plane's bytes, from memory into memory that has been written, and bytes a
+ * cycle. The last column tells how fast and how idle the core was (contest.h), before encoding,
+ * before and after decoding: on a busy machine even bytes a cycle are up to half of what they are.
  *
  *   bench_wc_planes [-f] [-s] [PLANE...]      a Markdown table; -f: full effort; -s: sizes only
  *
@@ -272,15 +274,25 @@ static void report_sizes(const subject *s, const char *name) {
            (stored * 8 / bits - 1) * 100, stored / s->n_bytes);
 }
 
-static void report_speeds(const subject *s) {
+static void report_contest(const bench_contest *c, bench_pace before, bench_pace *after) {
     double m[BENCH_MOST_CONTENDERS];
-    bench_contest contest = {prepare, encode, s, s->n_bytes, KERNEL, RUNS, {true, true, true}};
-    bench_measure(m, &contest);
-    printf(" %.2f | %.2f | %.2f |", m[0] * 1e-9, m[1] * 1e-9, m[2] * 1e-9);
-    contest =
-        (bench_contest){prepare, decode, s, s->n_bytes, KERNEL + 1, RUNS, {true, true, true, true}};
-    bench_measure(m, &contest);
-    printf(" %.2f | %.2f | %.2f | %.2f |", m[0] * 1e-9, m[1] * 1e-9, m[2] * 1e-9, m[3] * 1e-9);
+    bench_measure(m, c);
+    *after = bench_take_pace();
+    double cycles = (before.ghz + after->ghz) / 2; /* a nanosecond */
+    for (int who = 0; who < c->n_contenders; who++)
+        printf(" %.2f, %.3f |", m[who] * 1e-9, m[who] * 1e-9 / cycles);
+}
+
+static void report_speeds(const subject *s) {
+    bench_pace pace[3];
+    pace[0] = bench_take_pace();
+    report_contest(&(bench_contest){prepare, encode, s, s->n_bytes, KERNEL, RUNS, {1, 1, 1}},
+                   pace[0], pace + 1);
+    report_contest(&(bench_contest){prepare, decode, s, s->n_bytes, KERNEL + 1, RUNS, {1, 1, 1, 1}},
+                   pace[1], pace + 2);
+    for (int i = 0; i < 3; i++)
+        printf("%s %.2f GHz, %.1f adds", i ? ";" : "", pace[i].ghz, pace[i].adds);
+    printf(" |");
 }
 
 static bool is_wanted(const char *name, char **names) {
@@ -306,8 +318,9 @@ int main(int argc, char **argv) {
     s.plane = bench_room(2 * (size_t)N_VALUES);
     s.back = bench_room(2 * (size_t)N_VALUES);
     printf(
-        "| plane | entropy, bits | stored | of original | encode, GB/s: C | AVX2 | AVX-512 | "
-        "decode: C | AVX2 | AVX-512 | kernel |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+        "| plane | entropy, bits | stored | of original | encode, GB/s, bytes a cycle: C | AVX2 | "
+        "AVX-512 | decode: C | AVX2 | AVX-512 | kernel | pace |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (!is_wanted(kinds[i].name, argv + 1)) continue;
         s.n_bytes = make_plane(s.plane, &kinds[i]);
