@@ -57,8 +57,8 @@ typedef struct tare_wc_shape {
 
 /* Half of a bucket: what its slots stand for. Eight bytes, so that it is found by a shift. */
 typedef struct tare_wc_half {
-    uint16_t freq, adj;
-    uint32_t symbol;
+    uint16_t freq, symbol;
+    int32_t adj; /* the rank that comes of it is never below 0 or above 65535 */
 } tare_wc_half;
 
 /* A table of 64 or 16 symbols: what is stored, and what follows from it. Vector kernels look up

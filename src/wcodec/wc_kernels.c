@@ -9,13 +9,15 @@
 /* One symbol of a lane that cannot run out of words: no branch depends on what is decoded. */
 static inline const uint8_t *take_inside(uint8_t *symbol, uint32_t *state, const uint8_t *word,
                                          const tare_wc_table *t, unsigned mask, unsigned log2) {
-    uint32_t x = *state, slot = x & 0xffff, b = slot & mask;
-    const tare_wc_half *half = &t->half[b][slot >> 8 >= t->thr[b]];
-    x = half->freq * (x >> 16) + (((slot >> log2) + half->adj) & 0xffff);
-    uint32_t is_short = x < 0x10000;
-    *state = x << (is_short << 4) | (tare_load_le16(word) & (0 - is_short));
+    uint32_t x = *state, b = x & mask, place = x >> 8 & 0xff;
+    const tare_wc_half *half = &t->half[b][place >= t->thr[b]];
+    uint32_t r = ((x & 0xffff) >> log2) + (uint32_t)half->adj;
+    x = half->freq * (x >> 16) + r;
+    uint32_t is_short = (uint32_t)(((uint64_t)x - 0x10000) >> 32); /* all ones, or 0 */
+    uint32_t longer = x << 16 | tare_load_le16(word);
+    *state = x ^ ((x ^ longer) & is_short);
     *symbol = (uint8_t)half->symbol;
-    return word + 2 * is_short;
+    return word + (is_short & 2);
 }
 
 static inline void step_inside(uint8_t *restrict symbols, tare_wc_lanes *restrict l,
@@ -81,12 +83,26 @@ static void take_bypass(uint16_t low[64], const tare_wc_job *job, uint32_t p) {
     }
 }
 
+/* All bits of a byte are the symbol and one group. */
+static void emit_plain(const tare_wc_job *job, uint32_t p, const uint8_t *symbols, uint32_t n) {
+    unsigned shift, k = job->rule->k, mask = (1u << k) - 1;
+    const uint8_t *bytes = job->groups[0] + tare_wc_group_at(k, p, &shift);
+    uint8_t *restrict dst = job->dst + p;
+    for (uint32_t i = 0; i < n; i++)
+        dst[i] = (uint8_t)((unsigned)symbols[i] << k | (bytes[i] >> shift & mask));
+}
+
 static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
     const tare_wc_rule *rule = job->rule;
     unsigned width = job->item / 8, k = rule->k;
     uint32_t left = job->n_bytes / width;
     if (p >= left) return;
     uint32_t n = left - p < 64 ? left - p : 64;
+    if (width == 1 && rule->form == TARE_WC_PLAIN && !rule->has_map && job->n_groups == 1 &&
+        k == job->widths[0]) {
+        emit_plain(job, p, symbols, n);
+        return;
+    }
     uint16_t low[64];
     uint8_t *dst = job->dst + (size_t)p * width;
     take_bypass(low, job, p);
@@ -127,13 +143,29 @@ void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs) {
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
+/* Steps from the last to the first; words are stored through pointers that point at nothing else.
+ */
+static void put_steps(tare_wc_put *restrict put, const uint8_t *restrict symbols, uint32_t n,
+                      const tare_wc_inverse *restrict v) {
+    uint8_t *a = put->words[0], *b = put->words[1];
+    for (symbols += n; n; n -= TARE_WC_LANES) {
+        symbols -= TARE_WC_LANES;
+        for (unsigned i = TARE_WC_LANES; i; i -= 2) {
+            b = tare_wc_put_one(&put->x[i - 1], b, symbols[i - 1], v);
+            a = tare_wc_put_one(&put->x[i - 2], a, symbols[i - 2], v);
+        }
+    }
+    put->words[0] = a;
+    put->words[1] = b;
+}
+
 void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs) {
-    for (unsigned j = 0; j < n_jobs; j++) {
-        tare_wc_put_job *job = &jobs[j];
-        for (uint32_t p = job->n_positions; p-- > 0;) {
-            unsigned class = job->classes ? job->classes[p / TARE_WC_CLASS_RUN] : 0;
-            tare_wc_put_symbol(&job->put, p % TARE_WC_LANES, job->symbols[p],
-                               &job->inverses[class]);
+    for (tare_wc_put_job *job = jobs; job < jobs + n_jobs; job++) {
+        for (uint32_t end = job->n_positions; end;) {
+            uint32_t run = (end - 1) / TARE_WC_CLASS_RUN, first = run * TARE_WC_CLASS_RUN;
+            unsigned class = job->classes ? job->classes[run] : 0;
+            put_steps(&job->put, job->symbols + first, end - first, &job->inverses[class]);
+            end = first;
         }
     }
 }

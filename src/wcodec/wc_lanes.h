@@ -28,7 +28,7 @@ static inline uint8_t tare_wc_lanes_take(tare_wc_lanes *l, unsigned lane, const 
     uint32_t b = slot & (t->alphabet - 1u), r = slot >> t->log2_alphabet;
     /* Where the bucket has one symbol both halves say so. */
     const tare_wc_half *half = &t->half[b][slot >> 8 >= t->thr[b]];
-    x = half->freq * (x >> 16) + ((r + half->adj) & 0xffff);
+    x = half->freq * (x >> 16) + r + (uint32_t)half->adj;
     if (x < 0x10000) {
         unsigned stream = lane & 1;
         uint32_t word = 0;
@@ -57,18 +57,23 @@ typedef struct tare_wc_put {
 
 void tare_wc_put_init(tare_wc_put *p, uint8_t *end_a, uint8_t *end_b);
 
-/* No branch depends on the symbol: a word is always stored, and counts where it was due. */
-static inline void tare_wc_put_symbol(tare_wc_put *p, unsigned lane, uint8_t symbol,
-                                      const tare_wc_inverse *v) {
-    uint32_t x = p->x[lane], is_due = x >> 16 >= v->table->freq[symbol];
-    uint8_t *word = p->words[lane & 1] - 2;
-    tare_store_le16(word, (uint16_t)x);
-    p->words[lane & 1] = word + 2 * (is_due ^ 1);
+/* Puts a symbol into a state; returns the newest word of its stream, which was at `words`. No
+ * branch depends on the symbol: a word is always stored, and counts where it was due. */
+static inline uint8_t *tare_wc_put_one(uint32_t *state, uint8_t *words, uint8_t symbol,
+                                       const tare_wc_inverse *v) {
+    uint32_t x = *state, f = v->table->freq[symbol], is_due = x >> 16 >= f;
+    tare_store_le16(words - 2, (uint16_t)x);
     x >>= is_due << 4;
     uint32_t g = 8u - v->table->log2_alphabet, units = x >> g;
     uint32_t q = (uint32_t)((uint64_t)units * v->reciprocal[symbol] >> (31 + v->log2[symbol]));
-    uint32_t rank = x - q * v->table->freq[symbol];
-    p->x[lane] = q << 16 | tare_wc_slot(v, symbol, rank);
+    *state = q << 16 | tare_wc_slot(v, symbol, x - q * f);
+    return words - 2 * is_due;
+}
+
+static inline void tare_wc_put_symbol(tare_wc_put *p, unsigned lane, uint8_t symbol,
+                                      const tare_wc_inverse *v) {
+    uint8_t **words = &p->words[lane & 1];
+    *words = tare_wc_put_one(&p->x[lane], *words, symbol, v);
 }
 
 /* Bytes of states and words; writes them to dst, states first. */

@@ -20,21 +20,23 @@ static bool small_value(const tare_wc_split_job *job, uint32_t p, uint8_t *symbo
     return true;
 }
 
-/* Enters a position's symbol; where it has none, the one that costs least, and a misfit if there
- * is a value. */
-static void put(const tare_wc_split_job *job, uint32_t p, const tare_wc_table *t, bool is_value,
-                uint8_t symbol) {
-    bool fits = is_value && symbol != TARE_WC_NO_SYMBOL && t->freq[symbol];
-    job->symbols[p] = fits ? symbol : t->cheapest;
-    job->misfits[p / 64] |= (uint64_t)(is_value && !fits) << p % 64;
+/* Enters a position's symbol; where it has none, the one that costs least. Returns 1 where there is
+ * a value that does not fit. No branch: which symbols a table has is not known beforehand. */
+static inline uint8_t put(uint8_t *to, const tare_wc_table *t, bool is_value, uint8_t symbol) {
+    bool fits = is_value & (symbol < 64) & (t->freq[symbol % 64] != 0);
+    uint8_t is_none = (uint8_t)(fits - 1);
+    *to = (uint8_t)((symbol & ~is_none) | (t->cheapest & is_none));
+    return is_value & !fits;
 }
 
 static void split_small(const tare_wc_split_job *job, uint32_t p, const tare_wc_table *t) {
+    uint64_t misfits = 0;
     for (uint32_t i = p; i < p + 64; i++) {
         uint8_t symbol = 0;
         bool is_value = small_value(job, i, &symbol);
-        put(job, i, t, is_value, symbol);
+        misfits |= (uint64_t)put(job->symbols + i, t, is_value, symbol) << (i - p);
     }
+    job->misfits[p / 64] = misfits;
 }
 
 static void put_bypass(const tare_wc_split_job *job, const uint16_t low[64], uint32_t p) {
@@ -52,32 +54,39 @@ static void put_bypass(const tare_wc_split_job *job, const uint16_t low[64], uin
     }
 }
 
-static void split_numbers(const tare_wc_split_job *job, uint32_t p, const tare_wc_table *t) {
-    unsigned width = job->item / 8u;
-    uint32_t n = job->n_bytes / width;
-    uint16_t low[64] = {0};
-    for (uint32_t i = p; i < p + 64; i++) {
-        uint32_t bits, v;
-        if (i >= n) {
-            put(job, i, t, false, 0);
-            continue;
-        }
-        const uint8_t *value = job->values + (size_t)i * width;
-        v = width == 1 ? value[0] : tare_load_le16(value);
-        put(job, i, t, true, job->symbol_of[tare_wc_split(job->rule, job->item, v, &bits)]);
-        low[i - p] = (uint16_t)bits;
+/* Values of `width` bytes from p on, n of them. */
+static inline void split_numbers(const tare_wc_split_job *restrict job, uint32_t p, uint32_t n,
+                                 const tare_wc_table *restrict t, const unsigned width) {
+    const uint8_t *values = job->values + (size_t)p * width;
+    const tare_wc_rule rule = *job->rule;
+    uint16_t tops[64], low[64] = {0};
+    uint8_t misfits[64], any = 0;
+    for (uint32_t i = 0; i < n; i++) { /* apart from lookups, which compilers leave as they are */
+        uint32_t bits, v = width == 1 ? values[i] : tare_load_le16(values + 2 * (size_t)i);
+        tops[i] = (uint16_t)tare_wc_split(&rule, (uint8_t)(8 * width), v, &bits);
+        low[i] = (uint16_t)bits;
     }
+    for (uint32_t i = 0; i < n; i++) {
+        misfits[i] = put(job->symbols + p + i, t, true, job->symbol_of[tops[i]]);
+        any |= misfits[i];
+    }
+    memset(job->symbols + p + n, t->cheapest, 64 - n);
+    job->misfits[p / 64] = 0;
+    for (uint32_t i = 0; any && i < n; i++) job->misfits[p / 64] |= (uint64_t)misfits[i] << i;
     put_bypass(job, low, p);
 }
 
 void tare_wc_split_step_c(const tare_wc_split_job *job, uint32_t p) {
     const tare_wc_table *t = job->tables;
     if (job->classes) t += job->classes[p / TARE_WC_CLASS_RUN];
-    job->misfits[p / 64] = 0;
+    uint64_t n_values = tare_wc_values_of(job->item, job->n_bytes);
+    uint32_t n = n_values < p ? 0 : n_values - p < 64 ? (uint32_t)(n_values - p) : 64;
     if (job->item < 8)
         split_small(job, p, t);
+    else if (job->item == 8)
+        split_numbers(job, p, n, t, 1);
     else
-        split_numbers(job, p, t);
+        split_numbers(job, p, n, t, 2);
 }
 
 void tare_wc_split_c(const tare_wc_split_job *job) {

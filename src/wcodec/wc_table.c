@@ -17,10 +17,10 @@ static bool derive(tare_wc_table *t, uint8_t alphabet) {
     t->alphabet = alphabet;
     t->log2_alphabet = (uint8_t)log2;
     for (unsigned b = 0; b < alphabet; b++) used[b] = t->alias[b] == b ? BUCKET : t->thr[b];
-    uint16_t adj[64] = {0};
+    int32_t adj[64] = {0};
     for (unsigned b = 0; b < alphabet; b++) {
         if (t->alias[b] == b) continue;
-        adj[b] = (uint16_t)((used[t->alias[b]] - t->thr[b]) << g);
+        adj[b] = ((int32_t)used[t->alias[b]] - t->thr[b]) * (1 << g);
         used[t->alias[b]] += BUCKET - (uint32_t)t->thr[b];
     }
     for (unsigned b = 0; b < alphabet; b++) {
@@ -39,8 +39,8 @@ static bool derive(tare_wc_table *t, uint8_t alphabet) {
         t->freq_high[b] = (uint8_t)(t->freq[b] >> 8);
         t->adj_low[b] = (uint8_t)adj[of];
         t->adj_high[b] = (uint8_t)(adj[of] >> 8);
-        t->half[b][0] = (tare_wc_half){t->freq[of], 0, of};
-        t->half[b][1] = (tare_wc_half){t->freq[t->alias[of]], adj[of], t->alias[of]};
+        t->half[b][0] = (tare_wc_half){t->freq[of], (uint16_t)of, 0};
+        t->half[b][1] = (tare_wc_half){t->freq[t->alias[of]], t->alias[of], adj[of]};
     }
     return true;
 }
@@ -173,7 +173,7 @@ void tare_wc_inverse_build(tare_wc_inverse *v, const tare_wc_table *t) {
         uint32_t own = t->alias[b] == b ? (uint32_t)BUCKET : t->thr[b];
         for (uint32_t o = 0; o < own; o++) slot[v->start[b] + o] = (uint16_t)(o << 8 | b);
         for (uint32_t o = own; o < BUCKET; o++) {
-            uint32_t rank = ((o << g) + t->half[b][1].adj) & 0xffff;
+            uint32_t rank = (o << g) + (uint32_t)t->half[b][1].adj;
             slot[v->start[t->alias[b]] + (rank >> g)] = (uint16_t)(o << 8 | b);
         }
     }
