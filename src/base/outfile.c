@@ -283,7 +283,9 @@ static tare_status sync_all(tare_outset *set, tare_error *err) {
         if (m->name && (!m->is_made || m->fd >= 0))
             TARE_TRY(tare_outset_member_done(set, (uint32_t)i, err));
     }
-    int failed = set->options.no_sync ? 0 : tare_os_sync(set->temp_fd);
+    if (set->options.no_sync) return TARE_OK;
+    TARE_TRY(tare_outset_sync_folders(set, err));
+    int failed = tare_os_sync(set->temp_fd);
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output cannot be synced", set->path);
     return TARE_OK;
@@ -332,7 +334,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
                                       set->path);
     set->is_committed = true;
     /* What has the temporary name now is the old directory; the next run would remove it too. */
-    if (was_exchanged) tare_remove_flat(set->parent_fd, set->temp_name);
+    if (was_exchanged) tare_remove_tree(set->parent_fd, set->temp_name, 0);
     set->temp_name[0] = '\0';
     return TARE_OK;
 }
@@ -360,7 +362,8 @@ void tare_outset_free(tare_outset *set) {
         if (m->fd >= 0) close(m->fd);
         tare_free(set->allocator, m->name, m->name_size);
     }
-    if (set->temp_name[0] && !set->is_committed) tare_remove_flat(set->parent_fd, set->temp_name);
+    if (set->temp_name[0] && !set->is_committed)
+        tare_remove_tree(set->parent_fd, set->temp_name, TARE_FOLDERS_MOST);
     if (set->temp_fd >= 0) close(set->temp_fd);
     if (set->parent_fd >= 0) close(set->parent_fd);
     if (set->has_mutex) pthread_mutex_destroy(&set->mutex);

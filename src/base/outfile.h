@@ -16,7 +16,8 @@ typedef struct tare_out_options {
     bool is_directory;
     bool force; /* an existing OUT is replaced; without it, ERR_ARG */
     bool no_sync;
-    bool is_named; /* the temporary has a name from the start, as where O_TMPFILE is missing */
+    bool has_folders; /* members may lie in folders of the directory, which are made */
+    bool is_named;    /* the temporary has a name from the start, as where O_TMPFILE is missing */
     uint64_t total_size; /* checked against free space first (0: unknown) */
 } tare_out_options;
 
@@ -29,8 +30,8 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
 tare_status tare_outset_check(const char *path, const tare_out_options *options,
                               const tare_allocator *allocator, tare_error *err);
 /* Adds member file `name` (NULL for a single file) with its final size, zeros, ready to be
- * written. *index counts from 0. Names are plain: no slash, no "..". Add all members before
- * threads write. */
+ * written. *index counts from 0. Names are plain: no slash, no ".."; with `has_folders` such parts
+ * joined by slashes. Add all members before threads write. */
 tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,
                             tare_error *err);
 /* Writes bytes of member `index`. Thread safe for disjoint ranges. */

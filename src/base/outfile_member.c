@@ -8,22 +8,82 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arith.h"
 #include "base/outfile_os.h"
 
-static bool is_plain_name(const char *name) {
-    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-           strlen(name) <= NAME_MAX;
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_plain(const char *part, size_t n) {
+    bool is_dots = (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.');
+    return n > 0 && n <= NAME_MAX && !is_dots;
 }
+
+static bool is_name(const tare_outset *set, const char *name) {
+    unsigned n_folders = 0;
+    if (!set->options.is_directory || !name) return false;
+    for (const char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
+        if (!set->options.has_folders || ++n_folders > TARE_FOLDERS_MOST) return false;
+        if (!is_plain(name, (size_t)(slash - name))) return false;
+    }
+    return is_plain(name, strlen(name));
+}
+
+/* Calls `visit` with each folder that a member lies in, outermost first; 0, or what it gave. */
+static int walk_folders(const tare_outset *set, tare_out_member *m,
+                        int (*visit)(const tare_outset *set, const char *folder)) {
+    int failed = 0;
+    for (char *slash = m->name; !failed && (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        failed = visit(set, m->name);
+        *slash = '/';
+    }
+    return failed;
+}
+
+static int make_folder(const tare_outset *set, const char *folder) {
+    return mkdirat(set->temp_fd, folder, 0777) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+static int sync_folder(const tare_outset *set, const char *folder) {
+    int fd = openat(set->temp_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return errno;
+    int failed = tare_os_sync(fd);
+    close(fd);
+    return failed;
+}
+
+static size_t folder_size(const tare_out_member *m) {
+    const char *slash = m->name ? strrchr(m->name, '/') : NULL;
+    return slash ? (size_t)(slash - m->name) : 0;
+}
+
+/* Members of one folder mostly stand together: it is synced once for them. */
+tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err) {
+    for (size_t i = 0; i < set->n_members; i++) {
+        tare_out_member *m = &set->members[i], *before = m - 1;
+        size_t n = folder_size(m);
+        if (!n || (i && folder_size(before) == n && memcmp(before->name, m->name, n) == 0))
+            continue;
+        int failed = walk_folders(set, m, sync_folder);
+        if (failed)
+            return tare_outset_fail_errno(err, failed, "the output cannot be synced", m->name);
+    }
+    return TARE_OK;
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static tare_status open_member(tare_outset *set, tare_out_member *m, tare_error *err) {
     int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (m->is_made ? 0 : O_CREAT | O_EXCL);
-    int fd = openat(set->temp_fd, m->name, flags, 0666);
+    int failed = m->is_made ? 0 : walk_folders(set, m, make_folder);
+    int fd = failed ? -1 : openat(set->temp_fd, m->name, flags, 0666);
     if (fd < 0)
-        return tare_outset_fail_errno(err, errno, "an output file cannot be created", m->name);
-    int failed = m->is_made ? 0 : tare_os_set_size(fd, m->size);
+        return tare_outset_fail_errno(err, failed ? failed : errno,
+                                      "an output file cannot be created", m->name);
+    failed = m->is_made ? 0 : tare_os_set_size(fd, m->size);
     if (failed) {
         close(fd);
         return tare_outset_fail_errno(err, failed, "an output file cannot be given its size",
@@ -50,9 +110,9 @@ static tare_status member_fd(tare_outset *set, uint32_t index, int *fd, tare_err
 
 tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,
                             tare_error *err) {
-    bool is_wrong = set->options.is_directory ? !name || !is_plain_name(name)
-                                              : name != NULL || set->n_members > 0;
-    if (is_wrong) return tare_fail(err, TARE_ERR_ARG, "output file: expected one plain name");
+    bool is_right =
+        set->options.is_directory ? is_name(set, name) : name == NULL && set->n_members == 0;
+    if (!is_right) return tare_fail(err, TARE_ERR_ARG, "output file: expected a plain name");
     if (size > INT64_MAX) return tare_fail(err, TARE_ERR_LIMIT, "output file: size");
     if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,
                    set->n_members + 1, sizeof *set->members))

@@ -36,6 +36,8 @@ struct tare_outset {
     bool is_committed;
 };
 
+/* Makes durable which files lie in the folders of a directory; outfile_member.c. */
+tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err);
 /* Failures that name an output file. */
 tare_status tare_outset_fail(tare_error *err, tare_status status, const char *what,
                              const char *path);

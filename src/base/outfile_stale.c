@@ -47,14 +47,16 @@ static bool is_dots(const char *name) {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-void tare_remove_flat(int parent_fd, const char *name) {
+void tare_remove_tree(int parent_fd, const char *name, unsigned depth) {
     DIR *dir = open_stream(parent_fd, name);
     if (!dir) {
         unlinkat(parent_fd, name, 0);
         return;
     }
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (!is_dots(entry->d_name)) unlinkat(dirfd(dir), entry->d_name, 0);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (is_dots(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0) continue;
+        if (depth) tare_remove_tree(dirfd(dir), entry->d_name, depth - 1);
+    }
     closedir(dir);
     unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
@@ -81,7 +83,7 @@ static void remove_if_free(int parent_fd, const char *name) {
     if (fd < 0 && errno == EISDIR)
         fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) tare_remove_flat(parent_fd, name);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) tare_remove_tree(parent_fd, name, TARE_FOLDERS_MOST);
     close(fd);
 }
 

@@ -220,6 +220,7 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
     tare_out_options options = {.is_directory = u->result.is_directory,
                                 .force = o->force,
                                 .no_sync = o->no_sync,
+                                .has_folders = true,
                                 .total_size = u->total};
     if (file->fd >= 0 && tare_same_file(out_path, file->fd))
         return tare_fail(err, TARE_ERR_ARG, "the output is the input");
@@ -228,13 +229,11 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
     for (uint32_t i = 0; i < u->index->n_files; i++) {
         const tare_wcodec_file *f = &u->index->files[i];
         uint32_t index;
-        if (options.is_directory && memchr(f->name.ptr, '/', f->name.len)) {
-            tare_fail(err, TARE_ERR_UNSUPPORTED, "files in sub-folders are not unpacked");
-            tare_error_item(err, TARE_ITEM_RESOURCE, i, f->name);
-            return TARE_ERR_UNSUPPORTED;
-        }
-        TARE_TRY(tare_outset_add(u->set, options.is_directory ? f->name.ptr : NULL, f->size, &index,
-                                 err));
+        tare_status status = tare_outset_add(u->set, options.is_directory ? f->name.ptr : NULL,
+                                             f->size, &index, err);
+        if (status == TARE_OK) continue;
+        tare_error_item(err, TARE_ITEM_RESOURCE, i, f->name);
+        return status;
     }
     return TARE_OK;
 }

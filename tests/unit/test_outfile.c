@@ -327,6 +327,56 @@ static void member_names_are_plain(void **state) {
     tare_outset_free(set);
 }
 
+static tare_outset *begin_in_folders(bool force) {
+    static const char *const names[] = {"a/b/x", "a/y", "z", "a/b/w", "c/v"};
+    tare_outset *set;
+    uint32_t index;
+    tare_out_options options = {.is_directory = true, .has_folders = true, .force = force};
+    assert_int_equal(tare_outset_new(&set, out, &options, NULL, NULL), TARE_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(tare_outset_add(set, names[i], 1, &index, NULL), TARE_OK);
+        assert_int_equal(tare_outset_write(set, index, 0, names[i] + strlen(names[i]) - 1, 1, NULL),
+                         TARE_OK);
+    }
+    return set;
+}
+
+/* Folders are made, go with the temporary, and keep a directory from being replaced. */
+static void members_lie_in_folders(void **state) {
+    (void)state;
+    char path[512], deep[2 * TARE_FOLDERS_MOST + 4];
+    uint32_t index;
+    tare_outset_free(begin_in_folders(false));
+    assert_int_equal(n_entries(dir), 0);
+    tare_outset *set = begin_in_folders(false), *other;
+    static const char *const wrong[] = {"", "a/../b", "/a", "a//b", "a/", "./a", ".."};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(tare_outset_add(set, wrong[i], 1, &index, NULL), TARE_ERR_ARG);
+    for (size_t i = 0; i + 1 < sizeof deep; i++) deep[i] = "d/"[i % 2];
+    deep[sizeof deep - 1] = '\0';
+    assert_int_equal(tare_outset_add(set, deep, 1, &index, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_outset_add(set, deep + 2, 0, &index, NULL), TARE_OK);
+    assert_int_equal(tare_outset_add(set, "z/file", 1, &index, NULL), TARE_OK);
+    tare_error err;
+    assert_int_equal(tare_outset_write(set, index, 0, "", 1, &err), TARE_ERR_IO); /* z is a file */
+    assert_string_equal(err.file, "z/file");
+    tare_outset_free(set);
+    assert_int_equal(n_entries(dir), 0);
+
+    set = begin_in_folders(false);
+    assert_int_equal(tare_outset_commit(set, NULL), TARE_OK);
+    tare_outset_free(set);
+    snprintf(path, sizeof path, "%s/a/b/w", out);
+    check_file(path, "w");
+    snprintf(path, sizeof path, "%s/c/v", out);
+    check_file(path, "v");
+    assert_int_equal(n_entries(out), 3);
+    tare_out_options options = {.is_directory = true, .has_folders = true, .force = true};
+    assert_int_equal(tare_outset_new(&other, out, &options, NULL, NULL), TARE_ERR_ARG);
+    tare_remove_tree(AT_FDCWD, out, TARE_FOLDERS_MOST);
+    assert_int_equal(n_entries(dir), 0);
+}
+
 static void more_members_than_descriptors(void **state) {
     (void)state;
     struct rlimit old, few;
@@ -418,6 +468,15 @@ static void the_next_run_removes_what_a_dead_one_left(void **state) {
     unlink(out);
     options = (tare_out_options){.is_directory = true};
     run_and_die(&options);
+    assert_int_equal(n_entries(dir), 1);
+    tare_outset_free(begin_directory(&options));
+    assert_int_equal(n_entries(dir), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        begin_in_folders(false);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(n_entries(dir), 1);
     tare_outset_free(begin_directory(&options));
     assert_int_equal(n_entries(dir), 0);
@@ -520,6 +579,7 @@ int main(void) {
         T(links_in_a_circle_are_an_error),
         T(a_directory_is_exchanged),
         T(member_names_are_plain),
+        T(members_lie_in_folders),
         T(more_members_than_descriptors),
         T(free_space_is_checked_first),
         T(a_write_that_fails_leaves_the_old_file),

@@ -130,6 +130,52 @@ static void a_stream_has_the_same_bytes(void **state) {
     help_remove(help_path("stream"));
 }
 
+/* A directory of the files `names`, each of them its number in `text`. */
+static void build_directory(const char *to, const char *const *names, uint32_t n) {
+    static const char text[] = "0123456789";
+    static wcodec_build b;
+    tare_wcodec_file files[8];
+    tare_wcodec_range ranges[8];
+    size_t size;
+    build_start(&b);
+    build_bytes(&b, TARE_WCODEC_BYTES, "text", text, sizeof text - 1);
+    for (uint32_t i = 0; i < n; i++) {
+        ranges[i] = (tare_wcodec_range){0, 0, i, 1};
+        files[i] = (tare_wcodec_file){{names[i], strlen(names[i])}, 1, 1, &ranges[i]};
+    }
+    b.index.files_form = 2;
+    b.index.n_files = n;
+    b.index.files = files;
+    uint8_t *bytes = build_end(&b, &size);
+    save(to, bytes, size);
+    free(bytes);
+}
+
+static void folders_come_back(void **state) {
+    (void)state;
+    static const char *const names[] = {"onnx/model.onnx", "a.txt", "x/y/z.bin", "x/y.bin"};
+    static const char *const clash[] = {"a", "a/b"};
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_result r;
+    tare_error err;
+    char path[64];
+    size_t n;
+    build_directory("folders.wcodec", names, 4);
+    must_unpack("folders.wcodec", "folders", o, &r);
+    assert_int_equal(r.n_files, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "folders/%s", names[i]);
+        uint8_t *bytes = help_read(help_path(path), &n);
+        assert_true(n == 1 && bytes[0] == '0' + i);
+        free(bytes);
+    }
+    build_directory("clash.wcodec", clash, 2);
+    o.threads = 1;
+    assert_int_equal(unpack("clash.wcodec", "clash", o, NULL, &err), TARE_ERR_IO);
+    assert_string_equal(err.file, "a/b");
+    assert_true(access(help_path("clash"), F_OK) != 0);
+}
+
 static void what_is_wrong_leaves_nothing(void **state) {
     (void)state;
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
@@ -362,6 +408,7 @@ int main(void) {
         cmocka_unit_test(files_come_back),
         cmocka_unit_test(directories_come_back),
         cmocka_unit_test(a_stream_has_the_same_bytes),
+        cmocka_unit_test(folders_come_back),
         cmocka_unit_test(what_is_wrong_leaves_nothing),
         cmocka_unit_test(only_damaged_segments_are_lost),
         cmocka_unit_test(findings_about_a_layer_are_bounded),
