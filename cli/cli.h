@@ -187,6 +187,11 @@ void cli_cut(char *text, size_t limit);
 char *cli_shape_text(const tare_tensor *tensor);
 /* "q4_k"; "unknown(99)" with the file's own number where the type is not known. */
 cli_number cli_type_text(const tare_tensor *tensor);
+/* "gguf v3", "safetensors", "wcodec 1.0 holding gguf v3". */
+typedef struct cli_format {
+    char text[80];
+} cli_format;
+cli_format cli_format_text(const tare_model *model);
 /* A metadata value as text; arrays and strings shortened to about `limit` columns, 0: whole. */
 char *cli_value_text(const tare_value *value, size_t limit);
 /* "string", "u32", "string[32000]". */

@@ -9,6 +9,8 @@
 #include "commands.h"
 #include "info.h"
 
+#include <tare/unpack.h>
+
 static struct {
     bool is_tensors, is_metadata, is_all;
     const char *filter, *sort;
@@ -121,7 +123,9 @@ static void print_tensors(const tare_model *model) {
     size_t n;
     size_t *chosen = choose_tensors(model, &n);
     if (n == 0) note_no_match("tensor");
-    cli_table *table = cli_table_new("~NAME|TYPE|SHAPE|>SIZE|");
+    const bool is_packed = info_is_packed(model);
+    cli_table *table = cli_table_new(is_packed ? "~NAME|TYPE|SHAPE|>SIZE|>PACKED|>RATIO|"
+                                               : "~NAME|TYPE|SHAPE|>SIZE|");
     for (size_t i = 0; i < n; i++) {
         const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
         char *name = cli_escape(tensor->name, false, 0), *shape = cli_shape_text(tensor);
@@ -130,6 +134,7 @@ static void print_tensors(const tare_model *model) {
         cli_table_add(table, cli_type_text(tensor).text);
         cli_table_add(table, shape);
         cli_table_add(table, cli_size_text(tensor->size_bytes).text);
+        if (is_packed) info_put_packed(table, model, chosen[i]);
         cli_table_add(table, note_of(note, sizeof note, model, chosen[i], tensor));
         free(name);
         free(shape);
@@ -188,6 +193,9 @@ static struct json_t *json_tensors(const tare_model *model) {
         cli_json_text(entry, "type", cli_type_text(tensor).text);
         cli_json_add(entry, "shape", cli_json_shape(tensor));
         cli_json_u64(entry, "bytes", tensor->size_bytes);
+        uint64_t packed;
+        if (tare_tensor_packed_bytes(model, chosen[i], &packed))
+            cli_json_u64(entry, "packed_bytes", packed);
         cli_json_u64(entry, "file", tensor->planes[0].file);
         cli_json_u64(entry, "offset", tensor->planes[0].offset);
         if (tensor->encoding->n_planes > 1) cli_json_add(entry, "regions", json_regions(tensor));

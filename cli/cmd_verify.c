@@ -87,8 +87,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     tare_model_summarize(model, &sum);
     char *name = cli_escape_path(cli_input_name(path));
     printf("%s: %s%s%s: %s", name, cli_style_on(stdout, is_good ? CLI_GREEN : CLI_RED),
-           is_good ? "good" : "bad", cli_style_off(stdout), sum.format);
-    if (sum.version) printf(" v%" PRIu32, sum.version);
+           is_good ? "good" : "bad", cli_style_off(stdout), cli_format_text(model).text);
     printf(", %s tensor%s, %s", cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.file_bytes).text);
     if (args.is_deep && !sum.is_truncated) fputs(", all data read", stdout);

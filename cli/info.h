@@ -38,6 +38,13 @@ void info_print_adapters(const tare_model *model);
 void info_list_adapters(const tare_model *model);
 void info_json_adapters(struct json_t *document, const tare_model *model);
 
+/* The container that the model lies packed in, and its bases; nothing where it does not. */
+void info_print_container(const tare_model *model);
+void info_json_container(struct json_t *document, const tare_model *model);
+bool info_is_packed(const tare_model *model);
+/* Two cells of a table: the bytes that the tensor has packed, and their share of its own. */
+void info_put_packed(cli_table *table, const tare_model *model, size_t tensor);
+
 void info_print_screen(const tare_model *model, const char *path, const tare_report *report);
 /* Adds the same facts to a document. */
 void info_json_screen(struct json_t *document, const tare_model *model, const tare_report *report);

@@ -59,6 +59,7 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ta
     tare_str architecture = tare_model_architecture(model);
     cli_json_text(document, "format", sum.format);
     cli_json_u64(document, "version", sum.version);
+    info_json_container(document, model);
     cli_json_text(document, "byte_order", sum.is_big_endian ? "big" : "little");
     cli_json_u64(document, "alignment", sum.alignment);
     if (architecture.len) cli_json_str(document, "architecture", architecture);

@@ -81,10 +81,9 @@ void info_label(const char *name) {
     printf("  %-*s", LABEL_COLUMN - 2, name);
 }
 
-static void print_format(const tare_model_summary *sum) {
+static void print_format(const tare_model *model, const tare_model_summary *sum) {
     info_label("format");
-    fputs(sum->format, stdout);
-    if (sum->version) printf(" v%" PRIu32, sum->version);
+    fputs(cli_format_text(model).text, stdout);
     printf(", %s-endian", sum->is_big_endian ? "big" : "little");
     if (sum->alignment > 1) printf(", alignment %" PRIu32, sum->alignment);
     fputc('\n', stdout);
@@ -285,7 +284,7 @@ void info_print_screen(const tare_model *model, const char *path, const tare_rep
     char *name = cli_escape_path(cli_input_name(path));
     printf("%s%s%s\n", cli_style_on(stdout, CLI_BOLD), name, cli_style_off(stdout));
     free(name);
-    print_format(&sum);
+    print_format(model, &sum);
     tare_str architecture = tare_model_architecture(model);
     if (architecture.len) {
         char *text = cli_escape(architecture, false, 60);
@@ -296,6 +295,7 @@ void info_print_screen(const tare_model *model, const char *path, const tare_rep
     print_text_key(model, "name", "general.name");
     print_params(model);
     print_sizes(&sum);
+    info_print_container(model);
     print_types(model, sum.tensor_bytes);
     print_outliers(model);
     print_schemes(model);

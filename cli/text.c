@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+#include <tare/unpack.h>
+
 /* The code point at `at` (well-formed UTF-8, as tare_str_escape leaves it) and its bytes. */
 static uint32_t code_point(const unsigned char *at, size_t *n_bytes) {
     if (at[0] < 0xE0) {
@@ -200,4 +202,27 @@ char *cli_value_text(const tare_value *value, size_t limit) {
     line_add(&l, "");
     line_add_value(&l, value, false);
     return l.text;
+}
+
+/* ---- formats --------------------------------------------------------------------------------- */
+
+/* "gguf v3", behind what is there. */
+static void add_format(cli_format *f, const char *name, uint32_t version) {
+    size_t n = strlen(f->text);
+    snprintf(f->text + n, sizeof f->text - n, version ? "%s v%" PRIu32 : "%s", name, version);
+}
+
+cli_format cli_format_text(const tare_model *model) {
+    cli_format f = {{0}};
+    tare_container_info c;
+    tare_model_summary sum;
+    tare_model_summarize(model, &sum);
+    if (!tare_model_container(model, &c)) {
+        add_format(&f, sum.format, sum.version);
+        return f;
+    }
+    snprintf(f.text, sizeof f.text, "%s %" PRIu32 ".%" PRIu32 "%s", sum.format, c.major_version,
+             c.minor_version, c.format ? " holding " : "");
+    if (c.format) add_format(&f, c.format, c.format_version);
+    return f;
 }

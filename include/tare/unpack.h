@@ -55,6 +55,33 @@ TARE_API tare_status tare_unpack(tare_unpack_result *out, const char *out_path,
 TARE_API tare_status tare_unpack_fd(tare_unpack_result *out, int fd, const tare_source *in,
                                     const tare_unpack_options *options, tare_error *err);
 
+/* What a .wcodec says of itself; the model's own functions say what is packed in it. */
+typedef struct tare_container_info {
+    uint32_t major_version, minor_version;
+    const char *format; /* of its files, "gguf"; NULL: it has no files, or none of a known format */
+    uint32_t format_version; /* of these; 0 where the format has none */
+    uint64_t packed_bytes;   /* of the container */
+    uint64_t unpacked_bytes; /* of its files; without files, of all that it holds */
+    bool is_directory;       /* unpacking gives a directory */
+    size_t n_files, n_bases;
+} tare_container_info;
+
+/* A model it was packed against. */
+typedef struct tare_container_base {
+    tare_str name; /* what its file was called */
+    uint8_t digest[32];
+    size_t n_tensors; /* that may refer to it */
+} tare_container_base;
+
+/* false: the model was not opened from a .wcodec. Time is linear in its layers. */
+TARE_API bool tare_model_container(const tare_model *model, tare_container_info *out);
+/* Base i of the container; false beyond the last. */
+TARE_API bool tare_model_container_base(const tare_model *model, size_t i,
+                                        tare_container_base *out);
+/* Bytes that a tensor has in the container (tensors with the same bytes share them); false: it has
+ * no layer of its own. */
+TARE_API bool tare_tensor_packed_bytes(const tare_model *model, size_t tensor, uint64_t *out);
+
 /* Gives a .wcodec that is open the models it was packed against, found by their digests, which is
  * why they are read. Before anything else is read from it; they must outlive it. Other models need
  * none. ERR_ARG: one is missing; the finding "wcodec.base" says which. */

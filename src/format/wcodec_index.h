@@ -73,6 +73,7 @@ typedef struct tare_wcodec_file {
 } tare_wcodec_file;
 
 typedef struct tare_wcodec_index {
+    uint16_t minor; /* version of the format; the major one is 1 */
     uint8_t digest[32];
     uint8_t base_quant, tile_rows, tile_cols;
     uint8_t files_form; /* 0 none, 1 one file, 2 a directory */

@@ -413,6 +413,7 @@ tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[
         .n_bases = tare_load_le32(bytes + 4),
         .n_files = tare_load_le32(bytes + 8),
     };
+    out->minor = tare_load_le16(header + 10);
     memcpy(out->digest, header + 12, sizeof out->digest);
     TARE_TRY(check_counts(&r, out, bytes, header, offset));
     return read_runs(&r, bytes, offset, size);

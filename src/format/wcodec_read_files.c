@@ -102,6 +102,7 @@ static tare_status run_driver(const packed *p, const tare_open_context *ctx, boo
                               tare_error *err) {
     const tare_format *format = driver_of(ctx->probe);
     *is_ours = format != NULL;
+    if (format) p->m->held_format = format->name;
     return format ? format->open(p->m, ctx, err) : TARE_OK;
 }
 

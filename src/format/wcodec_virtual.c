@@ -399,3 +399,15 @@ tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
                          .close = close_view};
     return TARE_OK;
 }
+
+bool tare_wcodec_reader_range(tare_wcodec_range *out, const tare_reader *reader, uint64_t offset,
+                              uint64_t n) {
+    const view *v = reader->read_ctx;
+    if (reader->fetch != read_view || offset > reader->size || n > reader->size - offset || !v->n)
+        return false;
+    size_t i = find_range(v, offset);
+    const tare_wcodec_range *r = &v->ranges[i];
+    uint64_t skip = offset - v->starts[i];
+    *out = (tare_wcodec_range){r->layer, r->region, r->offset + skip, n};
+    return skip <= r->length && n <= r->length - skip;
+}

@@ -44,5 +44,9 @@ tare_status tare_wcodec_store_survey(tare_wcodec_store *store, uint32_t layer,
 tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
                                      const tare_wcodec_range *ranges, size_t n, const char *name,
                                      tare_error *err);
+/* The layer and region that bytes offset .. offset + n - 1 of such a reader are of; false: of
+ * several, or it is another reader. */
+bool tare_wcodec_reader_range(tare_wcodec_range *out, const tare_reader *reader, uint64_t offset,
+                              uint64_t n);
 
 #endif

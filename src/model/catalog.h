@@ -101,7 +101,11 @@ typedef struct tare_tensor_note {
 } tare_tensor_note;
 
 struct tare_model {
-    const char *format; /* name of the driver, or of what computed it; static */
+    const char *format;         /* name of the driver, or of what computed it; static */
+    const char *held_format;    /* of the files that it was opened from, where they lie packed in
+                                   one of `format`; NULL: none */
+    uint32_t container_version; /* of `format`, where the layout is that of what it holds; 0: it is
+                                   that of `format` */
     const tare_allocator *allocator;
     tare_limits limits;
     tare_arena arena;

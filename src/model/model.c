@@ -235,7 +235,9 @@ void tare_model_summarize(const tare_model *model, tare_model_summary *out) {
     const tare_layout *l = c->layout;
     *out = (tare_model_summary){
         .format = model->format ? model->format : "",
-        .version = l ? l->version : 0,
+        .version = model->container_version ? model->container_version
+                   : l                      ? l->version
+                                            : 0,
         .is_big_endian = l && l->is_big_endian,
         .alignment = l && l->alignment ? l->alignment : 1,
         .n_tensors = c->n_tensors,

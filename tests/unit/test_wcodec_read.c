@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <tare/unpack.h>
+
 #include "base/bytes.h"
 #include "base/pool.h"
 #include "convert_help.h"
@@ -42,6 +44,38 @@ static void write_model(const char *name, const char *format, unsigned content, 
     made_free(&made);
 }
 
+/* What the container says of itself, held against the files; a tensor's bytes against its layer. */
+static void check_container(const tare_model *m, const tare_model *original, const char *format) {
+    tare_model_summary sum;
+    tare_container_info c;
+    tare_container_base base;
+    uint64_t bytes, all = 0;
+    assert_false(tare_model_container(original, &c));
+    assert_false(tare_tensor_packed_bytes(original, 0, &bytes));
+    assert_true(tare_model_container(m, &c));
+    assert_false(tare_model_container_base(m, 0, &base));
+    assert_true(c.major_version == 1 && c.minor_version == 0);
+    if (format) {
+        tare_model_summarize(original, &sum);
+        assert_string_equal(c.format, format);
+        assert_int_equal(c.format_version, sum.version);
+        assert_int_equal(c.unpacked_bytes, sum.file_bytes);
+        assert_int_equal(c.n_files, sum.n_files);
+        assert_int_equal(c.is_directory, sum.n_files > 1);
+    } else {
+        assert_true(!c.format && !c.n_files && !c.is_directory);
+    }
+    tare_model_summarize(m, &sum);
+    assert_int_equal(sum.version, 1);
+    for (size_t i = 0; i < sum.n_tensors; i++) {
+        assert_true(tare_tensor_packed_bytes(m, i, &bytes));
+        assert_true((bytes > 0) == (tare_model_stored(m, i)->size_bytes > 0) && bytes % 128 == 0);
+        all += bytes;
+    }
+    assert_in_range(all, 1, c.packed_bytes);
+    assert_false(tare_tensor_packed_bytes(m, sum.n_tensors, &bytes));
+}
+
 /* A packed file opens as the file: the same content, and converting it gives the same bytes. */
 static void check_file(const char *name, const char *format, unsigned content, bool is_big) {
     tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
@@ -52,6 +86,7 @@ static void check_file(const char *name, const char *format, unsigned content, b
     tare_model_summarize(m, &sum);
     assert_string_equal(sum.format, "wcodec");
     assert_int_equal(sum.is_big_endian, is_big);
+    check_container(m, original, format);
     help_check_same(original, m);
     o.to = format;
     help_convert(help_path("again"), m, &o);
@@ -81,6 +116,7 @@ static void check_directory(const char *name, const char *format, uint64_t shard
     pack(name, 2, "packed.wcodec");
     tare_model *original = help_open(help_path(name)), *m = help_open(help_path("packed.wcodec"));
     assert_int_equal(m->n_files, original->n_files);
+    check_container(m, original, format);
     help_check_same(original, m);
     tare_model_free(original);
     tare_model_free(m);
@@ -120,6 +156,7 @@ static void layers_are_a_model(void **state) {
     save("plain.wcodec", bytes, size);
     tare_model *m = help_open(help_path("plain.wcodec"));
     assert_int_equal(m->catalog.n_tensors, from->catalog.n_tensors);
+    check_container(m, from, NULL);
     for (size_t i = 0; i < m->catalog.n_tensors; i++) help_check_tensor(from, m, i, true);
     int64_t key = tare_model_find_key(m, TARE_STR("k.u8"));
     assert_true(key == 1 && tare_value_u64(&tare_model_metadata(m, 1)->value, &number));

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare info: the container that a model lies packed in, and what it is packed against. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+
+#include <tare/unpack.h>
+
+static double percent(uint64_t part, uint64_t whole) {
+    return whole ? (double)part * 100 / (double)whole : 100;
+}
+
+static void put_digest(char out[65], const uint8_t digest[32]) {
+    for (size_t i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+void info_print_container(const tare_model *model) {
+    tare_container_info c;
+    tare_container_base base;
+    if (!tare_model_container(model, &c)) return;
+    info_label("packed");
+    printf("%s of", cli_size_text(c.packed_bytes).text);
+    printf(" %s (%.2f %%)", cli_size_text(c.unpacked_bytes).text,
+           percent(c.packed_bytes, c.unpacked_bytes));
+    if (c.is_directory)
+        printf(", %s file%s", cli_exact_text(c.n_files).text, cli_plural(c.n_files));
+    fputc('\n', stdout);
+    for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
+        char *name = cli_escape(base.name, false, 60), digest[65];
+        put_digest(digest, base.digest);
+        info_label(i ? "" : "base");
+        printf("%s, for %s tensor%s, sha256 %.16s...\n", name, cli_exact_text(base.n_tensors).text,
+               cli_plural(base.n_tensors), digest);
+        free(name);
+    }
+}
+
+static struct json_t *json_bases(const tare_model *model) {
+    struct json_t *list = cli_json_array();
+    tare_container_base base;
+    for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
+        struct json_t *entry = cli_json_object();
+        char digest[65];
+        put_digest(digest, base.digest);
+        cli_json_str(entry, "name", base.name);
+        cli_json_text(entry, "sha256", digest);
+        cli_json_u64(entry, "tensors", base.n_tensors);
+        cli_json_append(list, entry);
+    }
+    return list;
+}
+
+void info_json_container(struct json_t *document, const tare_model *model) {
+    tare_container_info c;
+    if (!tare_model_container(model, &c)) return;
+    struct json_t *object = cli_json_object();
+    cli_json_u64(object, "major_version", c.major_version);
+    cli_json_u64(object, "minor_version", c.minor_version);
+    if (c.format) cli_json_text(object, "holds", c.format);
+    if (c.format) cli_json_u64(object, "holds_version", c.format_version);
+    cli_json_u64(object, "packed_bytes", c.packed_bytes);
+    cli_json_u64(object, "unpacked_bytes", c.unpacked_bytes);
+    cli_json_real(object, "percent", percent(c.packed_bytes, c.unpacked_bytes));
+    cli_json_u64(object, "files", c.n_files);
+    cli_json_bool(object, "is_directory", c.is_directory);
+    cli_json_add(object, "bases", json_bases(model));
+    cli_json_add(document, "container", object);
+}
+
+bool info_is_packed(const tare_model *model) {
+    tare_container_info c;
+    return tare_model_container(model, &c);
+}
+
+void info_put_packed(cli_table *table, const tare_model *model, size_t tensor) {
+    const tare_tensor *t = tare_model_tensor(model, tensor);
+    uint64_t bytes;
+    char ratio[32] = "";
+    bool is_known = tare_tensor_packed_bytes(model, tensor, &bytes);
+    if (is_known && t->size_bytes)
+        snprintf(ratio, sizeof ratio, "%.2f %%", percent(bytes, t->size_bytes));
+    cli_table_add(table, is_known ? cli_size_text(bytes).text : "");
+    cli_table_add(table, ratio);
+}
