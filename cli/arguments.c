@@ -41,6 +41,12 @@ static const common_row common_rows[] = {
       .complete = CLI_COMPLETE_FILE,
       .help = "a model that the .wcodec was packed against; may be given again",
       .list = &cli.base}},
+    {CLI_TAKES_EFFORT,
+     {.name = "effort",
+      .arg = "LEVEL",
+      .choices = "fast full",
+      .help = "full: try everything, for a smaller .wcodec (default: fast)",
+      .text = &cli.effort}},
     {CLI_TAKES_WORK,
      {.name = "threads",
       .letter = 'j',
@@ -61,6 +67,10 @@ static const common_row common_rows[] = {
     {0, {.name = "no-color", .help = "no colours (also: NO_COLOR)", .flag = &cli.no_color}},
     {0, {.name = "help", .letter = 'h', .help = "show examples and options", .flag = &cli.help}},
 };
+
+tare_effort cli_effort(void) {
+    return cli.effort && strcmp(cli.effort, "full") == 0 ? TARE_EFFORT_FULL : TARE_EFFORT_FAST;
+}
 
 const cli_option *cli_common_option(const cli_command *command, size_t i) {
     for (size_t k = 0; k < sizeof common_rows / sizeof *common_rows; k++) {

@@ -67,6 +67,7 @@ enum {
     CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
     CLI_TAKES_WORK = 1 << 5,   /* --threads --cpu --quiet */
     CLI_TAKES_BASE = 1 << 6,   /* --base */
+    CLI_TAKES_EFFORT = 1 << 7, /* --effort */
 };
 
 typedef struct cli_example {
@@ -107,12 +108,15 @@ const char *cli_command_nearest(const char *word);
 typedef struct cli_common {
     bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
     uint64_t threads;
-    const char *cpu;
+    const char *cpu, *effort;
     cli_list base;
     bool reads_no_data; /* set by a command: models it opens need no base */
 } cli_common;
 
 extern cli_common cli;
+
+/* What --effort says. */
+tare_effort cli_effort(void);
 
 /* The rows of common options that `command` takes: entry i, NULL beyond the end. */
 const cli_option *cli_common_option(const cli_command *command, size_t i);

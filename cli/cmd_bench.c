@@ -8,20 +8,12 @@
 
 #include "commands.h"
 
-static struct {
-    bool is_whole, best_zstd;
-    const char *effort;
-} args;
+static struct { bool is_whole, best_zstd; } args;
 
 static const cli_option options[] = {
     {.name = "full",
      .help = "measure all bytes, not a sample of each tensor",
      .flag = &args.is_whole},
-    {.name = "effort",
-     .arg = "fast|full",
-     .help = "how hard the codec looks for the smallest form (fast)",
-     .choices = "fast full",
-     .text = &args.effort},
     {.name = "zstd19",
      .help = "also zstd -19, of at most 1 MiB a tensor: slow",
      .flag = &args.best_zstd},
@@ -107,7 +99,7 @@ static void print_text(const result *r, unsigned threads) {
     printf(
         "%s of %s measured, effort %s, %u thread%s, %s; memcpy %.2f GB/s, zstd -3 %.2f GB/s in\n",
         cli_size_text(r->all.sample_bytes).text, cli_size_text(r->all.bytes).text,
-        args.effort ? args.effort : "fast", threads, cli_plural(threads),
+        cli.effort ? cli.effort : "fast", threads, cli_plural(threads),
         cli_cpu_name(tare_cpu_active()), speed(&r->all, r->all.copy_seconds),
         speed(&r->all, r->all.zstd_seconds));
 }
@@ -132,7 +124,7 @@ static void print_json(const result *r, const char *path, unsigned threads) {
     struct json_t *tensors = cli_json_array(), *types = cli_json_array();
     struct json_t *all = cli_json_object();
     cli_json_text(document, "file", path);
-    cli_json_text(document, "effort", args.effort ? args.effort : "fast");
+    cli_json_text(document, "effort", cli.effort ? cli.effort : "fast");
     cli_json_u64(document, "threads", threads);
     cli_json_text(document, "cpu", cli_cpu_name(tare_cpu_active()));
     for (size_t i = 0; i < r->n_rows; i++) {
@@ -170,7 +162,7 @@ static int run(int argc, const char **argv) {
     tare_model_summarize(model, &sum);
     result r = {.model = model, .n_rows = sum.n_tensors};
     r.rows = cli_alloc(r.n_rows + 1, sizeof *r.rows);
-    o.is_full = args.effort && strcmp(args.effort, "full") == 0;
+    o.is_full = cli_effort() == TARE_EFFORT_FULL;
     o.is_whole = args.is_whole;
     o.best_zstd = args.best_zstd;
     o.threads = cli.threads ? (unsigned)cli.threads : 1;
@@ -212,7 +204,7 @@ const cli_command cmd_bench = {
                  {"tare bench model.gguf --cpu avx2", "as on another machine"},
                  {"tare bench model.gguf --json", "for programs"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,

@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    const char *effort, *mode, *base;
+    const char *mode, *base;
     uint64_t segment;
 } args;
 
@@ -16,11 +16,6 @@ static struct {
 static const char *const modes[] = {"raw", "zstd", "direct", "structured"};
 
 static const cli_option options[] = {
-    {.name = "effort",
-     .arg = "LEVEL",
-     .choices = "fast full",
-     .help = "full: try everything, for a smaller file (default: fast)",
-     .text = &args.effort},
     {.name = "base",
      .arg = "FILE|DIR",
      .complete = CLI_COMPLETE_FILE,
@@ -133,7 +128,7 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
             return false;
         }
     }
-    if (args.effort && strcmp(args.effort, "full") == 0) o->effort = TARE_EFFORT_FULL;
+    o->effort = cli_effort();
     for (size_t i = 0; args.mode && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(args.mode, modes[i]) == 0) o->mode = (tare_pack_mode)(i + 1);
     if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;
@@ -216,8 +211,8 @@ const cli_command cmd_pack = {
                   "a fine-tune, as what it differs in"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
-    .takes =
-        CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
+             CLI_TAKES_STRICT | CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
     .max_args = 2,

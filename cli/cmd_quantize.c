@@ -14,7 +14,7 @@ static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_FORMAT,
-     .help = "the output's format: gguf, mcf, safetensors, hf (default: by OUT's suffix)",
+     .help = "the output's format: gguf, mcf, safetensors, hf, wcodec (default: by OUT's suffix)",
      .text = &args.to},
     {.name = "pure",
      .help = "the mix's main type for every tensor, without exceptions",
@@ -148,7 +148,7 @@ const cli_command cmd_quantize = {
     .options = options,
     .topic = {"Types", topic_row},
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_BASE,
+             CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_BASE | CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE_OR_MIX,
     .min_args = 3,
     .max_args = 3,

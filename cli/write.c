@@ -169,6 +169,7 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
         options->order = *write->endian == 'b' ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
     }
     if (write->quality && strcmp(write->quality, "best") == 0) options->quality = TARE_QUALITY_BEST;
+    options->effort = cli_effort();
     if (write->compat) options->compat = TARE_COMPAT_MANTLE;
     if (write->dedup && *write->dedup != 't')
         options->dedup = *write->dedup == 'a' ? TARE_DEDUP_ALL : TARE_DEDUP_NONE;

@@ -10,6 +10,7 @@
 #include <tare/encoding.h>
 #include <tare/importance.h>
 #include <tare/model.h>
+#include <tare/packing.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -134,6 +135,7 @@ typedef struct tare_convert_options {
      */
     float outlier_threshold;
     double outlier_share;
+    tare_effort effort; /* other than FAST for .wcodec only */
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \

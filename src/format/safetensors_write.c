@@ -302,9 +302,8 @@ tare_status tare_safetensors_plan_text(tare_safetensors_writer *w, const char *n
 tare_status tare_safetensors_plan_index(tare_safetensors_writer *w, const char *name,
                                         const tare_safetensors_part *parts, size_t n,
                                         tare_error *err) {
-    uint64_t total = 0;
     const tare_catalog *c = w->catalog;
-    for (size_t i = 0; i < c->n_tensors; i++) total += c->tensors[i].size_bytes;
+    const uint64_t total = tare_catalog_tensor_bytes(c);
     tare_buffer text;
     tare_buffer_init(&text, w->out->arena->allocator);
     tare_buffer_put_text(&text, "{\n  \"metadata\": {\n    \"total_size\": ");

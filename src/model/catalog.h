@@ -146,6 +146,9 @@ tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *e
 tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *encoding,
                             const uint64_t *dims, uint32_t n_dims, uint32_t file, uint64_t offset,
                             tare_error *err);
+/* Bytes of all tensors; of all tensors and resources. */
+uint64_t tare_catalog_tensor_bytes(const tare_catalog *catalog);
+uint64_t tare_catalog_bytes(const tare_catalog *catalog);
 /* Gives the list plane of a tensor, empty so far, its size; planes are the tensor's own then. */
 tare_status tare_tensor_set_list(tare_tensor *t, uint64_t size, tare_arena *arena, tare_error *err);
 /* The last step of every driver: builds the indexes (duplicate or empty names fail with the

@@ -78,6 +78,18 @@ tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *e
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
+uint64_t tare_catalog_tensor_bytes(const tare_catalog *c) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < c->n_tensors; i++) n += c->tensors[i].size_bytes;
+    return n;
+}
+
+uint64_t tare_catalog_bytes(const tare_catalog *c) {
+    uint64_t n = tare_catalog_tensor_bytes(c);
+    for (size_t i = 0; i < c->n_resources; i++) n += c->resources[i].info.size;
+    return n;
+}
+
 /* Element counts. A dimension of 0 does not excuse the others: what they make must fit 64 bits, so
  * that every product of some of them does. */
 static bool count_elements(tare_tensor *t, const uint64_t *dims, uint32_t n_dims) {

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "ops/adapter_open.h"
 #include "ops/plan.h"
+#include "ops/steps.h"
 
 /* What is written. */
 typedef struct writing {
@@ -169,13 +170,9 @@ static tare_status run(const writing *w, const char *path, bool is_file,
     o.to = is_file ? "safetensors" : "hf";
     o.rules = &rule;
     o.n_rules = 1;
-    o.threads = options->threads;
-    o.allocator = options->allocator;
-    o.report = options->report;
+    TARE_HAND_ON_OUTPUT(&o, options);
     o.progress = options->progress;
     o.progress_ctx = options->progress_ctx;
-    o.force = options->force;
-    o.no_sync = options->no_sync;
     TARE_TRY(tare_plan_new(&plan, path, w->m, &o, err));
     for (size_t i = 0; i < plan->files.n_files; i++) {
         tare_write_file *file = &plan->files.files[i];

@@ -158,12 +158,14 @@ static tare_status write_files(conversion *c, tare_error *err) {
 
 /* What is laid out never gets a name: it is what the output is made of. */
 static tare_status write_packed(conversion *c, tare_error *err) {
+    const tare_convert_options *o = &c->plan->options;
     uint64_t work = tare_execution_bytes(c->execution);
+    tare_steps steps = {o->progress, o->progress_ctx, work, work + tare_convert_pack_work(c->plan)};
     tare_file_sink files = {c->set, c->hinted};
     tare_sink sink = tare_sink_of_files(&files);
-    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, work, err));
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, steps.total, err));
     TARE_TRY(report_oddities(c, err));
-    return tare_convert_pack(c->plan, c->set, err);
+    return tare_convert_pack(c->plan, c->set, &steps, err);
 }
 
 static void end(conversion *c) {

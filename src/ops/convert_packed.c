@@ -101,14 +101,17 @@ static tare_status make_opened(tare_model **out, const tare_plan *p, const tare_
 typedef struct check {
     const tare_plan *plan;
     const tare_model *meant; /* as it is to be opened */
+    tare_steps *steps;
 } check;
 
-static tare_status digest_of(tare_digest *out, const tare_model *m, const tare_plan *p,
+static tare_status digest_of(tare_digest *out, const tare_model *m, const check *c,
                              tare_error *err) {
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
-    o.threads = p->options.threads;
-    o.allocator = p->options.allocator;
-    return tare_model_digest(NULL, out, m, &o, err);
+    TARE_HAND_ON(&o, &c->plan->options);
+    TARE_HAND_ON_STEPS(&o, c->steps);
+    TARE_TRY(tare_model_digest(NULL, out, m, &o, err));
+    tare_steps_end(c->steps, tare_catalog_tensor_bytes(&m->catalog));
+    return TARE_OK;
 }
 
 static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
@@ -122,9 +125,9 @@ static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
     options.limits = &c->plan->limits;
     TARE_TRY(tare_outset_sync(set, err));
     TARE_TRY(tare_convert_check(c->plan, set, err));
-    TARE_TRY(digest_of(&meant, c->meant, c->plan, err));
+    TARE_TRY(digest_of(&meant, c->meant, c, err));
     TARE_TRY(tare_model_open(&m, &source, &options, err));
-    tare_status status = digest_of(&found, m, c->plan, err);
+    tare_status status = digest_of(&found, m, c, err);
     tare_model_free(m);
     if (status != TARE_OK || memcmp(meant.bytes, found.bytes, sizeof meant.bytes) == 0)
         return status;
@@ -137,28 +140,30 @@ static tare_status pack(const tare_plan *plan, const tare_pack_source *source, t
     const tare_convert_options *o = &plan->options;
     tare_pack_options options = TARE_PACK_OPTIONS_INIT;
     tare_pack_summary sum;
-    options.threads = o->threads;
-    options.force = o->force;
-    options.no_sync = o->no_sync;
-    options.allocator = o->allocator;
-    options.report = o->report;
-    options.progress = o->progress;
-    options.progress_ctx = o->progress_ctx;
+    TARE_HAND_ON_OUTPUT(&options, o);
+    options.effort = o->effort;
     TARE_TRY(tare_pack_run(&sum, plan->out_path, source, &options, err));
     *plan->packed_bytes = sum.to_bytes;
     return TARE_OK;
 }
 
-tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, tare_error *err) {
+uint64_t tare_convert_pack_work(const tare_plan *plan) {
+    uint64_t n_digests = (has_stand_ins(plan) ? 1u : 0u) + (plan->options.verify ? 2u : 0u);
+    return tare_pack_work(&plan->catalog) + n_digests * tare_catalog_tensor_bytes(&plan->catalog);
+}
+
+tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, tare_steps *steps,
+                              tare_error *err) {
     tare_model *m, *opened = NULL;
     TARE_TRY(make_model(&m, plan, made, err));
     tare_status status = has_stand_ins(plan) ? make_opened(&opened, plan, made, err) : TARE_OK;
     if (status == TARE_OK) {
-        check c = {plan, opened ? opened : m};
+        check c = {plan, opened ? opened : m, steps};
         const tare_pack_source source = {.model = m,
                                          .opened = opened,
                                          .check = plan->options.verify ? read_back : NULL,
-                                         .check_ctx = &c};
+                                         .check_ctx = &c,
+                                         .steps = steps};
         status = pack(plan, &source, err);
         tare_model_free(opened);
     }

@@ -25,35 +25,51 @@ typedef struct packing {
     tare_wcodec_draft draft;
     tare_digest *digests;
     tare_outset *set;
-    uint64_t done, total; /* for progress: of the steps before, of all */
+    tare_steps *steps, own_steps;
+    uint64_t write_bytes; /* of all layers */
 } packing;
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-static bool tell(void *ctx, uint64_t done, uint64_t total) {
-    packing *p = ctx;
-    (void)total;
-    return p->options.progress(p->options.progress_ctx, p->done + done, p->total);
+/* Tensors are read for their digests, and then with all else. */
+uint64_t tare_pack_work(const tare_catalog *c) {
+    return tare_catalog_tensor_bytes(c) + tare_catalog_bytes(c);
+}
+
+static void begin_steps(packing *p, uint64_t file_bytes) {
+    const tare_catalog *c = &p->in->catalog;
+    const tare_model *base = p->options.base;
+    p->write_bytes = p->source->has_files ? file_bytes : tare_catalog_bytes(c);
+    p->own_steps = (tare_steps){.progress = p->options.progress,
+                                .ctx = p->options.progress_ctx,
+                                .total = tare_catalog_tensor_bytes(c) +
+                                         (base ? tare_catalog_tensor_bytes(&base->catalog) : 0) +
+                                         p->write_bytes};
+    p->steps = p->source->steps ? p->source->steps : &p->own_steps;
+}
+
+/* The digest of a model, a step. */
+static tare_status digest_model(packing *p, tare_digest *tensors, tare_digest *whole,
+                                const tare_model *m, tare_error *err) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_HAND_ON(&o, &p->options);
+    TARE_HAND_ON_STEPS(&o, p->steps);
+    TARE_TRY(tare_model_digest(tensors, whole, m, &o, err));
+    tare_steps_end(p->steps, tare_catalog_tensor_bytes(&m->catalog));
+    return TARE_OK;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static tare_status digest_tensors(packing *p, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
     size_t n = p->in->catalog.n_tensors;
     tare_digest whole;
-    o.threads = p->options.threads;
-    o.allocator = p->options.allocator;
-    o.progress = p->options.progress ? tell : NULL;
-    o.progress_ctx = p;
     p->digests = TARE_NEW_ARRAY(&p->draft.arena, tare_digest, n);
     if (!p->digests) return tare_fail(err, TARE_ERR_NOMEM, "digests");
     for (size_t i = 0; i < n; i++) TARE_TRY(tare_tensor_check_data(p->in, i, err));
-    TARE_TRY(tare_model_digest(p->digests, &whole, p->in, &o, err));
-    o.progress = NULL;
-    if (p->source->opened) TARE_TRY(tare_model_digest(NULL, &whole, p->source->opened, &o, err));
+    TARE_TRY(digest_model(p, p->digests, &whole, p->in, err));
+    if (p->source->opened) TARE_TRY(digest_model(p, NULL, &whole, p->source->opened, err));
     memcpy(p->draft.index.digest, whole.bytes, sizeof whole.bytes);
-    for (size_t i = 0; i < n; i++) p->done += p->in->catalog.tensors[i].size_bytes;
     return TARE_OK;
 }
 
@@ -115,12 +131,9 @@ static const tare_tensor *find_base(const packing *p, const tare_tensor *t) {
 
 /* What is known of the base: its digest, and the name for messages. */
 static tare_status describe_base(packing *p, tare_error *err) {
-    tare_run_options o = TARE_RUN_OPTIONS_INIT;
     tare_digest digest;
-    o.threads = p->options.threads;
-    o.allocator = p->options.allocator;
     if (!p->options.base) return TARE_OK;
-    tare_status status = tare_model_digest(NULL, &digest, p->options.base, &o, err);
+    tare_status status = digest_model(p, NULL, &digest, p->options.base, err);
     if (status != TARE_OK && p->options.base_hint) tare_error_file(err, p->options.base_hint);
     memcpy(p->draft.base.digest, digest.bytes, sizeof digest.bytes);
     p->draft.base.hint = tare_str_of(p->options.base_hint ? p->options.base_hint : "");
@@ -206,9 +219,10 @@ static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *er
     _Atomic uint64_t hinted = 0;
     tare_file_sink files = {p->set, &hinted};
     const tare_wcodec_target target = {put, &files};
-    const tare_pack_options *o = &p->options;
-    TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, o->threads, o->progress ? tell : NULL, p,
+    TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, p->options.threads,
+                                     p->steps->progress ? tare_steps_tell : NULL, p->steps,
                                      &sum->to_bytes, err));
+    tare_steps_end(p->steps, p->write_bytes);
     if (p->source->check) TARE_TRY(p->source->check(p->source->check_ctx, p->set, err));
     return tare_outset_commit(p->set, err);
 }
@@ -247,9 +261,7 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
     if (p->source->has_files) TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, err));
     sum->n_files = p->files.n;
     for (size_t i = 0; i < p->files.n; i++) sum->from_bytes += p->files.files[i].reader->size;
-    p->total = sum->from_bytes;
-    for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
-        p->total += (p->source->has_files ? 1 : 2) * p->in->catalog.tensors[i].size_bytes;
+    begin_steps(p, sum->from_bytes);
     TARE_TRY(begin_output(p, path, err));
     TARE_TRY(digest_tensors(p, err));
     TARE_TRY(add_tensors(p, err));

@@ -8,6 +8,7 @@
 
 #include "base/outfile.h"
 #include "model/catalog.h"
+#include "ops/steps.h"
 
 typedef struct tare_pack_source {
     const tare_model *model;
@@ -18,7 +19,11 @@ typedef struct tare_pack_source {
                                                                            before it has its name;
                                                                            NULL: none */
     void *check_ctx;
+    tare_steps *steps; /* what packing is a part of: its progress; NULL: that of the options */
 } tare_pack_source;
+
+/* Bytes that packing a computed model of this content tells progress of. */
+uint64_t tare_pack_work(const tare_catalog *catalog);
 
 /* As tare_pack. `options` are complete. */
 tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,

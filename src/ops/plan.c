@@ -26,6 +26,8 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
         return tare_fail(err, TARE_ERR_ARG,
                          "which tensors of the same bytes are stored once can be chosen only for "
                          "MCF: the output's format stores each by itself");
+    if (p->options.effort != TARE_EFFORT_FAST && !p->format->is_packed)
+        return tare_fail(err, TARE_ERR_ARG, "only a .wcodec can be packed with more effort");
     return TARE_OK;
 }
 
@@ -257,13 +259,8 @@ void tare_plan_free(tare_plan *plan) {
 
 /* What a file has, or before it is packed what goes into it. */
 static uint64_t file_bytes(const tare_plan *plan, size_t i) {
-    uint64_t n = 0;
     if (!plan->format->is_packed) return plan->files.files[i].size;
-    if (*plan->packed_bytes) return *plan->packed_bytes;
-    for (size_t k = 0; k < plan->catalog.n_tensors; k++) n += plan->catalog.tensors[k].size_bytes;
-    for (size_t k = 0; k < plan->catalog.n_resources; k++)
-        n += plan->catalog.resources[k].info.size;
-    return n;
+    return *plan->packed_bytes ? *plan->packed_bytes : tare_catalog_bytes(&plan->catalog);
 }
 
 void tare_plan_summarize(const tare_plan *plan, tare_plan_summary *out) {

@@ -382,6 +382,66 @@ static void stopping_leaves_nothing(void **state) {
     tare_model_free(m);
 }
 
+/* ---- progress of conversions ----------------------------------------------------------------- */
+
+typedef struct watched {
+    uint64_t last, total, stop_at; /* stop_at: in hundredths of the total; 0: never */
+    bool is_stopped;
+} watched;
+
+static bool watch(void *ctx, uint64_t done, uint64_t total) {
+    watched *w = ctx;
+    assert_true(done >= w->last && done <= total);
+    assert_true(w->total == 0 || w->total == total);
+    w->last = done;
+    w->total = total;
+    w->is_stopped |= w->stop_at && done * 100 >= total * w->stop_at;
+    return w->is_stopped;
+}
+
+static tare_status convert_watched(watched *w, const tare_model *m) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_error err;
+    o.type = tare_encoding_get(TARE_ENCODING_Q8_0);
+    o.opaque = o.verify = o.no_sync = o.force = true;
+    o.threads = 2;
+    o.progress = watch;
+    o.progress_ctx = w;
+    return tare_convert(help_path("watched.wcodec"), m, &o, &err);
+}
+
+/* Encoding, digests, packing and reading back are one work to whoever watches; wherever it is
+ * stopped, nothing is there. */
+static void progress_is_of_all_steps(void **state) {
+    (void)state;
+    made_model made;
+    const tare_model *m = help_make(&made, HELP_COMMON | HELP_CARRIED | HELP_METADATA);
+    watched w = {0};
+    assert_int_equal(convert_watched(&w, m), TARE_OK);
+    assert_true(w.total && w.last > w.total - w.total / 10);
+    help_remove(help_path("watched.wcodec"));
+    size_t n = help_count_entries(help_dir);
+    for (uint64_t at = 1; at < 100; at += 14) {
+        w = (watched){.stop_at = at};
+        if (convert_watched(&w, m) == TARE_OK) fail_msg("not stopped at %d %%", (int)at);
+        assert_int_equal(help_count_entries(help_dir), n);
+    }
+    made_free(&made);
+}
+
+static void effort_is_for_packing(void **state) {
+    (void)state;
+    made_model made;
+    const tare_model *m = help_make(&made, HELP_COMMON);
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_error err;
+    o.effort = TARE_EFFORT_FULL;
+    o.opaque = o.no_sync = true;
+    assert_int_equal(tare_convert(help_path("effort.gguf"), m, &o, &err), TARE_ERR_ARG);
+    assert_int_not_equal(access(help_path("effort.gguf"), F_OK), 0);
+    made_free(&made);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_container_comes_back),
@@ -394,6 +454,8 @@ int main(void) {
         cmocka_unit_test(every_mode_comes_back),
         cmocka_unit_test(nothing_is_left_of_a_failure),
         cmocka_unit_test(stopping_leaves_nothing),
+        cmocka_unit_test(progress_is_of_all_steps),
+        cmocka_unit_test(effort_is_for_packing),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Progress of work in several steps, told as one: it never goes back and has one total. And what
+ * the options of one run hand on to another that is part of it. */
+#ifndef TARE_OPS_STEPS_H
+#define TARE_OPS_STEPS_H
+
+#include <tare/base.h>
+
+typedef struct tare_steps {
+    tare_progress_fn progress; /* NULL: nobody wants to know */
+    void *ctx;
+    uint64_t done, total; /* bytes of the steps before, of all */
+} tare_steps;
+
+/* The progress of the step at hand; `steps` is the context. */
+bool tare_steps_tell(void *steps, uint64_t done, uint64_t total);
+/* The step at hand, of so many bytes, is over. */
+void tare_steps_end(tare_steps *steps, uint64_t bytes);
+
+/* Threads, memory and findings: what a step has in common with the whole, whatever struct the
+ * options of either are. Progress goes through steps. */
+#define TARE_HAND_ON(to, from)                                                                     \
+    ((to)->threads = (from)->threads, (to)->allocator = (from)->allocator,                         \
+     (to)->report = (from)->report)
+/* And how an output is written. */
+#define TARE_HAND_ON_OUTPUT(to, from)                                                              \
+    (TARE_HAND_ON(to, from), (to)->force = (from)->force, (to)->no_sync = (from)->no_sync)
+#define TARE_HAND_ON_STEPS(to, steps)                                                              \
+    ((to)->progress = (steps)->progress ? tare_steps_tell : NULL, (to)->progress_ctx = (steps))
+
+#endif
