@@ -352,3 +352,15 @@ const tare_encoding tare_encoding_table[] = {
 
 _Static_assert(sizeof tare_encoding_table / sizeof tare_encoding_table[0] == TARE_ENCODING_COUNT,
                "one row for each encoding of the list");
+
+bool tare_encoding_has_codebook(const tare_encoding *e) {
+    static const bool has_codebook[TARE_ENCODING_COUNT] = {
+        [TARE_ENCODING_IQ2_XXS] = true, [TARE_ENCODING_IQ2_XS] = true,
+        [TARE_ENCODING_IQ2_S] = true,   [TARE_ENCODING_IQ3_XXS] = true,
+        [TARE_ENCODING_IQ3_S] = true,   [TARE_ENCODING_IQ1_S] = true,
+        [TARE_ENCODING_IQ1_M] = true,   [TARE_ENCODING_IQ4_NL] = true,
+        [TARE_ENCODING_IQ4_XS] = true,  [TARE_ENCODING_MXFP4] = true,
+        [TARE_ENCODING_NVFP4] = true,
+    };
+    return has_codebook[e->id];
+}

@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/arith.h"
+#include "encoding/table.h"
 
 enum { TILE = 16 };
 
@@ -229,26 +230,17 @@ tare_status tare_wcodec_draft_files(tare_wcodec_draft *d, const tare_wcodec_orig
 
 /* ---- what the header says -------------------------------------------------------------------- */
 
-/* Bits of the integers that a quantized type consists of; 0: none, or codes of something else. */
+/* Bits of the integers that a quantized type consists of; 0: of parts, or codes of something else.
+ */
 static unsigned integer_bits(const tare_encoding *e) {
-    static const uint8_t bits[TARE_ENCODING_COUNT] = {
-        [TARE_ENCODING_Q4_0] = 4,
-        [TARE_ENCODING_Q4_1] = 4,
-        [TARE_ENCODING_Q4_K] = 4,
-        [TARE_ENCODING_Q8_0] = 8,
-        [TARE_ENCODING_Q8_1] = 8,
-        [TARE_ENCODING_Q8_K] = 8,
-        [TARE_ENCODING_Q8] = 8,
-        [TARE_ENCODING_Q4] = 4,
-        [TARE_ENCODING_K4] = 4,
-        [TARE_ENCODING_MCF_INT8] = 8,
-        [TARE_ENCODING_MCF_INT8_ZERO] = 8,
-        [TARE_ENCODING_MCF_INT4] = 4,
-        [TARE_ENCODING_MCF_INT4_ZERO] = 4,
-        [TARE_ENCODING_INT8_ROWWISE] = 8,
-        [TARE_ENCODING_INT4_ROWWISE] = 4,
-    };
-    return bits[e->id];
+    unsigned bits = 0;
+    for (uint32_t i = 0; i < e->n_fields; i++) {
+        const tare_field *f = &e->fields[i];
+        if (f->role == TARE_FIELD_HIGH || f->role == TARE_FIELD_SIGN) return 0;
+        /* A byte that is not signed is several codes in one. */
+        if (f->role == TARE_FIELD_CODE && (f->bits < 8 || f->type == TARE_FIELD_I8)) bits = f->bits;
+    }
+    return tare_encoding_has_codebook(e) ? 0 : bits;
 }
 
 uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n) {

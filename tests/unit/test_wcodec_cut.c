@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fault guarded against: a cut that loses bytes of a unit or has some twice, for some encoding,
- * byte order or size; planes that a reader would refuse; numbers cut at the wrong end. */
+ * byte order or size; planes that a reader would refuse; numbers cut at the wrong end; a header
+ * that calls codebooks or codes of several parts 4-bit or 8-bit integers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include "base/arith.h"
 #include "encoding/table.h"
 #include "format/wcodec_cut.h"
+#include "format/wcodec_draft.h"
 #include "wcodec/wc_head.h"
 
 static const tare_wcodec_effort effort = TARE_WCODEC_EFFORT_FAST;
@@ -158,12 +160,37 @@ static void codes_know_their_scales(void **state) {
     }
 }
 
+static bool is_among(const char *name, const char *const *names) {
+    while (*names && strcmp(*names, name) != 0) names++;
+    return *names != NULL;
+}
+
+static void the_header_knows_integers(void **state) {
+    (void)state;
+    static const char *const eight[] = {"q8_0",     "q8_1",          "q8_k",         "q8",
+                                        "mcf_int8", "mcf_int8_zero", "int8_rowwise", NULL};
+    static const char *const four[] = {"q4_0",     "q4_1",          "q4_k",         "q4", "k4",
+                                       "mcf_int4", "mcf_int4_zero", "int4_rowwise", NULL};
+    tare_tensor t[3] = {0};
+    t[0].encoding = t[2].encoding = tare_encoding_get(TARE_ENCODING_F32);
+    for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
+        t[1].encoding = e;
+        int expected = is_among(e->name, eight) ? 1 : is_among(e->name, four) ? 2 : 0;
+        assert_int_equal(tare_wcodec_base_quant(t, 3), expected);
+    }
+    t[0].encoding = tare_encoding_get(TARE_ENCODING_Q8_0);
+    t[1].encoding = tare_encoding_get(TARE_ENCODING_Q4_0);
+    assert_int_equal(tare_wcodec_base_quant(t, 3), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_encoding_is_covered),
         cmocka_unit_test(planes_are_those_of_the_fields),
         cmocka_unit_test(small_tensors_stay_whole),
         cmocka_unit_test(codes_know_their_scales),
+        cmocka_unit_test(the_header_knows_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
