@@ -138,17 +138,3 @@ tare_status tare_wc_direct_end(const tare_wc_job *job, const tare_wc_direct *d,
         return refuse(piece, d->end, err, "segment: padding is not 0");
     return apply_patches(d, s, piece, err);
 }
-
-void tare_wc_decode_trellis(tare_wc_job *job) {
-    uint8_t states[TARE_WC_LANES] = {0};
-    for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
-        unsigned class = job->classes ? job->classes[p / TARE_WC_CLASS_RUN] : 0;
-        uint8_t symbols[TARE_WC_LANES];
-        tare_wc_step_c(symbols, &job->lanes, &job->tables[class]);
-        for (uint32_t i = 0; i < TARE_WC_LANES; i++) {
-            uint8_t t = states[i];
-            if (p + i < job->n_bytes) job->dst[p + i] = tare_wc_trellis_value(t, symbols[i]);
-            states[i] = tare_wc_trellis_next(job->rule->trellis, t, symbols[i] & 1);
-        }
-    }
-}

@@ -26,25 +26,12 @@ tare_status tare_wc_direct_begin(tare_wc_job *job, const tare_wc_direct *d,
 tare_status tare_wc_direct_end(const tare_wc_job *job, const tare_wc_direct *d,
                                const tare_wc_segment *s, const tare_wc_piece *piece,
                                tare_error *err);
-/* Decodes a job whose rule has a trellis. */
-void tare_wc_decode_trellis(tare_wc_job *job);
 
 /* The class behind a rank: move to front. */
 static inline uint8_t tare_wc_front(uint8_t list[TARE_WC_MAX_CLASSES], unsigned rank) {
     uint8_t class = list[rank];
     for (; rank; rank--) list[rank] = list[rank - 1];
     return list[0] = class;
-}
-
-/* The state that follows state t of a trellis when a step with an odd c (or not) was taken. */
-static inline uint8_t tare_wc_trellis_next(unsigned states, uint8_t t, unsigned c_is_odd) {
-    unsigned f = states == 8 ? 5 : 18, e = states == 8 ? 2 : 4;
-    return (uint8_t)((t >> 1) ^ (t & 1 ? f : 0) ^ ((c_is_odd ^ t) & 1 ? e : 0));
-}
-/* The value of a symbol in a state. */
-static inline uint8_t tare_wc_trellis_value(uint8_t t, uint8_t symbol) {
-    int v = 4 * (symbol >= 32 ? symbol - 64 : symbol) + 1;
-    return (uint8_t)(t & 1 ? -v : v);
 }
 
 #endif

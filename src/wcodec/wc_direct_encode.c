@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "wcodec/wc_direct.h"
 #include "wcodec/wc_kernels.h"
+#include "wcodec/wc_trellis.h"
 
 enum { SYMBOLS_BLOCK = 1, WORDS_BLOCK, GROUPS_BLOCK, PATCHES_BLOCK, CLASSES_BLOCK };
 enum { MAX_RUNS = TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN };

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "wcodec/wc_edge.h"
+#include "wcodec/wc_trellis.h"
 
 /* One symbol of a lane that cannot run out of words: no branch depends on what is decoded. */
 static inline const uint8_t *take_inside(uint8_t *symbol, uint32_t *state, const uint8_t *word,
@@ -120,8 +121,18 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
         dst[i] = tare_wc_edge_value(dst[i]);
 }
 
-void tare_wc_emit_c(const tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]) {
-    if (job->item == 4)
+static void emit_trellis(tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
+    for (uint32_t i = 0; i < TARE_WC_LANES; i++) {
+        uint8_t t = job->trellis[i];
+        if (p + i < job->n_bytes) job->dst[p + i] = tare_wc_trellis_value(t, symbols[i]);
+        job->trellis[i] = tare_wc_trellis_next(job->rule->trellis, t, symbols[i] & 1);
+    }
+}
+
+void tare_wc_emit_c(tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]) {
+    if (job->rule->trellis)
+        emit_trellis(job, p, symbols);
+    else if (job->item == 4)
         emit_nibbles(job, p, symbols);
     else if (job->item == 6)
         emit_sixes(job, p, symbols);

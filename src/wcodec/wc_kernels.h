@@ -23,9 +23,10 @@ typedef struct tare_wc_job {
     uint8_t n_groups; /* those to be read, from the first on */
     uint16_t fill;    /* stands for the bits of groups that are not read */
     uint8_t item;
-    uint32_t n_positions; /* a multiple of 64 */
-    uint32_t n_bytes;     /* exactly these are written */
-    uint8_t *dst;         /* 16-bit values in little-endian order */
+    uint32_t n_positions;           /* a multiple of 64 */
+    uint32_t n_bytes;               /* exactly these are written */
+    uint8_t *dst;                   /* 16-bit values in little-endian order */
+    uint8_t trellis[TARE_WC_LANES]; /* states of the lanes, if the rule has a trellis */
 } tare_wc_job;
 
 /* The reverse begins with values: their symbols, and the bits that bypass the entropy coder. */
@@ -52,7 +53,7 @@ typedef struct tare_wc_put_job {
 } tare_wc_put_job;
 
 typedef struct tare_wc_kernels {
-    /* Jobs that share nothing; at most 4, which run side by side. No trellis. */
+    /* Jobs that share nothing; at most 4, which run side by side. */
     void (*decode)(tare_wc_job *jobs, unsigned n_jobs);
     void (*split)(const tare_wc_split_job *job);
     void (*encode)(tare_wc_put_job *jobs, unsigned n_jobs);
@@ -76,6 +77,6 @@ void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n)
 /* One step: 64 symbols of the lanes, one table. */
 void tare_wc_step_c(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *lanes, const tare_wc_table *t);
 /* Values of a step from its symbols, written behind each other; `p` is its first position. */
-void tare_wc_emit_c(const tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]);
+void tare_wc_emit_c(tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]);
 
 #endif

@@ -160,12 +160,6 @@ static tare_status begin_direct(batch *b, tare_wc_piece *piece, const tare_wc_se
                                 b->classes + (size_t)i * CLASSES, err);
 }
 
-static tare_status decode_trellis(batch *b, tare_wc_piece *piece, tare_error *err) {
-    tare_wc_decode_trellis(&b->jobs[b->n]);
-    TARE_TRY(tare_wc_direct_end(&b->jobs[b->n], &b->parts[b->n], &b->segments[b->n], piece, err));
-    return finish(piece, &b->segments[b->n], false, err);
-}
-
 tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
                            tare_wc_scratch *scratch, unsigned *failed, tare_error *err) {
     batch b = {.n = 0};
@@ -181,10 +175,6 @@ tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
             continue;
         }
         TARE_TRY(begin_direct(&b, &pieces[i], &s, groups, err));
-        if (b.jobs[b.n].rule->trellis) {
-            TARE_TRY(decode_trellis(&b, &pieces[i], err));
-            continue;
-        }
         b.index[b.n++] = i;
         if (b.n == SIDE_BY_SIDE) TARE_TRY(flush(&b, pieces, failed, err));
     }

@@ -56,6 +56,8 @@ static void make_rule(tare_wc_rule *rule, uint8_t item, uint64_t *seed) {
         rule->has_map = below(2, seed);
     }
     if (item == 8 && below(4, seed) == 0) *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
+    if (item == 8 && below(4, seed) == 0)
+        *rule = (tare_wc_rule){.trellis = below(2, seed) ? 8 : 32};
     unsigned mask = (1u << (item - rule->k)) - 1;
     for (unsigned i = 0; i < 64; i++)
         rule->map[i] = (uint16_t)((rule->has_map ? wc_random(seed) : i) & mask);
@@ -88,6 +90,8 @@ static void make_job(tare_wc_job *job, memory *m, uint64_t *seed) {
     job->n_bytes = (below(n_max, seed) / unit + 1) * unit;
     job->n_positions = tare_wc_positions(item, job->n_bytes);
     job->tables = tables[item == 4];
+    for (unsigned i = 0; m->rule.trellis && i < TARE_WC_LANES; i++)
+        job->trellis[i] = (uint8_t)below(m->rule.trellis, seed);
     if (below(2, seed)) {
         uint32_t n = (job->n_positions + TARE_WC_CLASS_RUN - 1) / TARE_WC_CLASS_RUN;
         job->classes = m->classes = random_bytes(n, seed);
@@ -134,6 +138,7 @@ static void compare(const tare_wc_job *got, const uint8_t *dst, const tare_wc_jo
             fail_msg("level %u, item %u, k %u, form %u: byte %u of %u", mask, got->item,
                      got->rule->k, got->rule->form, i, got->n_bytes);
     assert_memory_equal(a->x, b->x, sizeof a->x);
+    assert_memory_equal(got->trellis, expected->trellis, sizeof got->trellis);
     for (unsigned s = 0; s < 2; s++) {
         assert_ptr_equal(a->words[s], b->words[s]);
         assert_int_equal(a->left[s], b->left[s]);
@@ -144,7 +149,7 @@ static void every_level_decodes_as_the_reference(void **state) {
     (void)state;
     const unsigned all = tare_cpu_detect();
     uint64_t seed = 11;
-    unsigned n_whole = 0, n_jobs = 0;
+    unsigned n_whole = 0, n_jobs = 0, n_trellis = 0;
     make_tables(&seed);
     for (unsigned round = 0; round < ROUNDS; round++) {
         tare_wc_job jobs[4], expected[4], got[4];
@@ -161,6 +166,7 @@ static void every_level_decodes_as_the_reference(void **state) {
             memcpy(copies[i], memories[i].dst, n_dst(&jobs[i]));
             n_whole += !expected[i].lanes.has_run_out;
             n_jobs++;
+            n_trellis += jobs[i].rule->trellis != 0;
         }
         for (unsigned mask = TARE_CPU_AVX2; mask <= all; mask = mask << 1 | 1) {
             tare_wc_kernels_init(&k, mask);
@@ -173,6 +179,7 @@ static void every_level_decodes_as_the_reference(void **state) {
         }
     }
     assert_true(n_whole > n_jobs / 2 && n_whole < n_jobs); /* both ends were met */
+    assert_true(n_trellis > n_jobs / 40);
 }
 
 int main(void) {

@@ -12,22 +12,6 @@
 
 enum { WC_BLOCK = TARE_WC_CLASS_RUN, WC_BLOCK_STEPS = WC_BLOCK / TARE_WC_LANES };
 
-/* Where the parts of a value stand: top << shift | low & keep | low << to_sign & sign. */
-typedef struct layout {
-    __m128i shift, to_sign;
-    uint16_t keep, sign;
-} layout;
-
-static inline layout layout_of(const tare_wc_job *job) {
-    unsigned k = job->rule->k, is_sign = job->rule->form == TARE_WC_SIGN;
-    return (layout){
-        .shift = _mm_cvtsi32_si128((int)(k - is_sign)),
-        .to_sign = _mm_cvtsi32_si128((int)(job->item - k)),
-        .keep = (uint16_t)((1u << (k - is_sign)) - 1),
-        .sign = (uint16_t)(is_sign << (job->item - 1)),
-    };
-}
-
 /* Whether one group has all bits of a byte's value, and the symbol is the top: always in form EDGE.
  */
 static inline bool is_plain(const tare_wc_job *job) {

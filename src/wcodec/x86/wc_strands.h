@@ -9,6 +9,8 @@
  *     store_halves the reverse
  *     load_rows    rows from a table
  *     step         64 symbols
+ *     maker        what all blocks of a job need to make values
+ *     maker_of     a job's maker
  *     emit_...     values of WC_BLOCK positions from their symbols, for each width
  */
 #ifndef TARE_WCODEC_STRANDS_H
@@ -22,6 +24,7 @@ typedef struct strand {
     lanes lanes;
     rows rows; /* of *table: aligned, as those in the head need not be */
     _Alignas(64) uint8_t symbols[WC_BLOCK];
+    maker maker;
     const tare_wc_table *table;
     const uint8_t *ends[2];
     tare_wc_job *job;
@@ -45,6 +48,7 @@ static void begin(strand *s, tare_wc_job *job) {
         s->ends[i] = job->lanes.words[i] + 2 * (size_t)job->lanes.left[i];
     }
     s->job = job;
+    s->maker = maker_of(job);
     s->table = NULL;
     s->p = 0;
 }
@@ -67,15 +71,19 @@ static void give_back_lanes(const strand *s) {
 
 /* ---- a block's values ------------------------------------------------------------------------ */
 
-static inline void emit_block(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
-    if (job->item == 4)
+static inline void emit_block(const strand *s, uint32_t p) {
+    const uint8_t *symbols = s->symbols;
+    tare_wc_job *job = s->job;
+    if (job->rule->trellis)
+        emit_trellis(job, &s->maker, p, symbols);
+    else if (job->item == 4)
         emit_nibbles(job, p, symbols);
     else if (job->item == 6)
         emit_sixes(job, p, symbols);
     else if (job->item == 16)
-        emit_words(job, p, symbols);
+        emit_words(job, &s->maker, p, symbols);
     else if (!is_plain(job))
-        emit_bytes(job, p, symbols);
+        emit_bytes(job, &s->maker, p, symbols);
     else if (job->widths[0] == 4)
         emit_plain(job, p, symbols, 4, TARE_WC_PLAIN);
     else if (job->widths[0] == 1)
@@ -118,7 +126,7 @@ static ALWAYS_INLINE void run(strand *const *strands, const unsigned n, uint32_t
             for (unsigned i = 0; i < n; i++)
                 step(strands[i]->symbols + j * TARE_WC_LANES, &l[i], &strands[i]->rows, log2);
         for (unsigned i = 0; i < n; i++) {
-            emit_block(strands[i]->job, strands[i]->p, strands[i]->symbols);
+            emit_block(strands[i], strands[i]->p);
             strands[i]->p += WC_BLOCK;
         }
     }
@@ -161,7 +169,7 @@ static bool step_with_care(strand *s, uint8_t *symbols) {
 static void emit_last(strand *s, uint32_t p, uint32_t end) {
     uint64_t n_values = tare_wc_values_of(s->job->item, s->job->n_bytes);
     if (end - p == WC_BLOCK && end <= n_values) {
-        emit_block(s->job, p, s->symbols);
+        emit_block(s, p);
         return;
     }
     for (uint32_t i = 0; p + i < end; i += TARE_WC_LANES)
