@@ -31,6 +31,7 @@ typedef struct batch {
     tare_wc_scratch *scratch;
     uint8_t *room; /* for what is stored, and decoded to be spread */
     size_t room_size, used;
+    size_t room_asked; /* what all segments to be read need, or ROOM_MOST */
     unsigned n;
     tare_wc_piece pieces[SIDE_BY_SIDE];
     slot slots[SIDE_BY_SIDE];
@@ -173,11 +174,26 @@ static tare_status flush(batch *b) {
 
 /* ---- gathering a batch ----------------------------------------------------------------------- */
 
+/* Room for a segment as it is stored. */
+static size_t room_of(uint32_t stored) {
+    return tare_wc_align(stored + TARE_WC_READ_AHEAD);
+}
+
+/* At most what segments from `segment` on up to plane byte `end` take, and at most ROOM_MOST: a few
+ * bytes of scales shall not cost megabytes. */
+static size_t room_to_ask(const tare_wcodec_plane *p, uint64_t segment, uint64_t whole,
+                          uint64_t end) {
+    size_t room = 0;
+    for (; segment * whole < end && room < ROOM_MOST; segment++)
+        room += room_of(p->sizes[segment] * TARE_WC_UNIT) + tare_wcodec_segment_bytes(p, segment);
+    return (size_t)tare_min_u64(room, ROOM_MOST);
+}
+
 /* Room in the batch, which is emptied for it if need be. */
 static tare_status take_room(batch *b, size_t n, uint8_t **out) {
     if (b->used + n > b->room_size) TARE_TRY(flush(b));
     if (n > b->room_size) {
-        b->room_size = (size_t)tare_max_u64(n, ROOM_MOST);
+        b->room_size = (size_t)tare_max_u64(n, b->room_asked);
         b->room = tare_wc_scratch_take(b->scratch, ROOM_BLOCK, b->room_size);
         if (!b->room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
     }
@@ -228,9 +244,9 @@ static tare_status add(batch *b, slot s, uint64_t position) {
     uint8_t *bytes = NULL;
     s.is_in_place = dst && !s.place;
     if (!dst && s.place) status = tare_fail(b->err, TARE_ERR_NOMEM, "segment");
-    size_t room = tare_wc_align(stored + TARE_WC_READ_AHEAD) + (needs_room ? n_bytes : 0);
-    if (status == TARE_OK) status = take_room(b, room, &bytes);
-    if (needs_room && bytes) dst = bytes + tare_wc_align(stored + TARE_WC_READ_AHEAD);
+    size_t room = room_of(stored);
+    if (status == TARE_OK) status = take_room(b, room + (needs_room ? n_bytes : 0), &bytes);
+    if (needs_room && bytes) dst = bytes + room;
     tare_wc_piece *piece = &b->pieces[b->n];
     *piece = (tare_wc_piece){.head = b->opened->heads[b->number],
                              .stored = stored,
@@ -286,6 +302,7 @@ static tare_status walk(batch *b, uint64_t first, uint64_t end) {
     if (first >= end) return TARE_OK;
     uint64_t segment = first / whole, position = position_of(b, segment);
     tare_status status = TARE_OK;
+    b->room_asked = room_to_ask(p, segment, whole, end);
     for (; segment * whole < end && status == TARE_OK; segment++) {
         slot s = {.segment = segment, .start = segment * whole};
         uint64_t stop = s.start + tare_wcodec_segment_bytes(p, segment);
