@@ -246,6 +246,8 @@ void cli_print_findings(FILE *out, const tare_report *report, const char *path, 
                         size_t most);
 /* What a path is called in messages: "-" is standard input. */
 const char *cli_input_name(const char *path);
+/* "tensor", ... */
+const char *cli_item_kind(tare_item_kind kind);
 /* Flushes stdout; the exit code, changed to 4 where writing failed. */
 int cli_finish(int code);
 

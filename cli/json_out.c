@@ -140,16 +140,11 @@ json_t *cli_json_shape(const tare_tensor *tensor) {
     return shape;
 }
 
-static const char *item_kind_name(tare_item_kind kind) {
-    static const char *const names[] = {NULL, "tensor", "key", "resource"};
-    return names[kind];
-}
-
 /* Where something is: only what is known is said. */
 static void add_place(json_t *object, uint64_t offset, tare_item_kind kind, int64_t item) {
     if (offset != TARE_NO_OFFSET) cli_json_u64(object, "offset", offset);
     if (kind == TARE_ITEM_NONE) return;
-    cli_json_text(object, "item_kind", item_kind_name(kind));
+    cli_json_text(object, "item_kind", cli_item_kind(kind));
     if (item >= 0) cli_json_u64(object, "item", (uint64_t)item);
 }
 

@@ -109,11 +109,15 @@ static const char *level_name(tare_level level) {
     return level == TARE_LEVEL_ERROR ? "error" : level == TARE_LEVEL_WARNING ? "warning" : "note";
 }
 
+const char *cli_item_kind(tare_item_kind kind) {
+    static const char *const kinds[] = {"", "tensor", "key", "resource", "adapter"};
+    return kinds[kind];
+}
+
 static void print_finding(FILE *out, const tare_finding *f, const char *path) {
     static const cli_style styles[] = {[TARE_LEVEL_INFO] = CLI_PLAIN,
                                        [TARE_LEVEL_WARNING] = CLI_YELLOW,
                                        [TARE_LEVEL_ERROR] = CLI_RED};
-    static const char *const kinds[] = {"", "tensor", "key", "resource"};
     char *file =
         f->file.len ? cli_escape(f->file, false, 0) : cli_escape_path(cli_input_name(path));
     char *text = cli_escape(f->text, false, 0);
@@ -121,7 +125,7 @@ static void print_finding(FILE *out, const tare_finding *f, const char *path) {
             cli_style_off(out));
     if (f->offset != TARE_NO_OFFSET) fprintf(out, "byte %" PRIu64 ": ", f->offset);
     if (f->item_kind != TARE_ITEM_NONE) {
-        fputs(kinds[f->item_kind], out);
+        fputs(cli_item_kind(f->item_kind), out);
         if (f->item >= 0) fprintf(out, " %" PRId64, f->item);
         if (f->item_name.len) {
             char *name = cli_escape(f->item_name, true, 200);
