@@ -12,6 +12,9 @@ from command import DATA, TareTest, data_files
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
 from importance_cases import Dat, imatrix_gguf  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from safetensors_file import safetensors  # noqa: E402
+
 FILE = "ggml-types.gguf"
 
 
@@ -21,41 +24,58 @@ class GgmlNumbers(TareTest):
         if FILE not in data_files(self):
             self.skipTest("SKIP: TARE_TEST_DATA has no %s, 1 test left out" % FILE)
         self.file = os.path.join(DATA, FILE)
-        self.names = list(self.info(self.file)["tensors"])
+        self.tensors = self.cut(self.file)
+
+    def cut(self, name):
+        """The bytes of all tensors of a GGUF file."""
+        content = self.read(name)
+        return {name: content[t["offset"]:t["offset"] + t["bytes"]]
+                for name, t in self.info(name)["tensors"].items()}
 
     def kinds(self, how):
         """The types that have a tensor "plain.T", "weighted.T" or "decoded.T"."""
-        return [n.split(".")[1] for n in self.names if n.startswith(how + ".")]
+        return [n.split(".")[1] for n in self.tensors if n.startswith(how + ".")]
 
     def test_decoding(self):
         self.assertEqual(len(self.kinds("decoded")), 27)
         for kind in self.kinds("decoded"):
-            stored = ("plain." if "plain." + kind in self.names else "weighted.") + kind
+            stored = ("plain." if "plain." + kind in self.tensors else "weighted.") + kind
             self.assertEqual(self.decoded(self.file, stored),
-                             self.stored(self.file, "decoded." + kind), kind)
-        self.assertEqual(self.decoded(self.file, "source"), self.stored(self.file, "source"))
+                             self.tensors["decoded." + kind], kind)
+        self.assertEqual(self.decoded(self.file, "source"), self.tensors["source"])
 
-    def encode(self, kind, *options):
-        self.tare("convert", self.file, "out.gguf", "--force", "--no-sync", "--tensor-type",
-                  "^source$=" + kind, *options)
-        return self.stored("out.gguf", "source")
+    def encode(self, kinds, *options):
+        """The source rows in each type, by one conversion of a file that has them once a type."""
+        rows = self.tensors["source"]
+        self.write("in.safetensors", safetensors([(k, "F32", [8, len(rows) // 32], rows) for k in kinds]))
+        self.tare("convert", "in.safetensors", "out.gguf", "--force", "--no-sync", *options,
+                  *(word for k in kinds for word in ("--tensor-type", "^%s$=%s" % (k, k))))
+        return self.cut("out.gguf")
+
+    def check_encoded(self, how, n, *options):
+        kinds = self.kinds(how)
+        self.assertEqual(len(kinds), n)
+        encoded = self.encode(kinds, *options)
+        self.assertEqual(set(encoded), set(kinds))
+        for kind in kinds:
+            self.assertEqual(encoded[kind], self.tensors[how + "." + kind], (kind, options))
 
     def test_encoding(self):
-        for kind in self.kinds("plain"):
-            self.assertEqual(self.encode(kind), self.stored(self.file, "plain." + kind), kind)
+        self.check_encoded("plain", 24)
 
     def test_encoding_by_importance(self):
-        raw = self.stored(self.file, "imatrix")
+        raw = self.tensors["imatrix"]
         row = struct.unpack("<%df" % (len(raw) // 4), raw)
         # Sums over 4 calls: exact, so that the division gives the row back.
         sums = [4 * x for x in row]
-        matrices = (self.write("m.dat", Dat(1).entry("source", 4, sums).end(1, "text").file()),
-                    self.write("m.gguf", imatrix_gguf({"source": ([sums], [4.0])}).file()))
-        self.assertEqual(len(self.kinds("weighted")), 25)
-        for kind in self.kinds("weighted"):
-            for matrix in matrices:
-                self.assertEqual(self.encode(kind, "--imatrix", matrix),
-                                 self.stored(self.file, "weighted." + kind), (kind, matrix))
+        kinds = self.kinds("weighted")
+        text = Dat(len(kinds))
+        for kind in kinds:
+            text.entry(kind, 4, sums)
+        matrices = (self.write("m.dat", text.end(1, "text").file()),
+                    self.write("m.gguf", imatrix_gguf({k: ([sums], [4.0]) for k in kinds}).file()))
+        for matrix in matrices:
+            self.check_encoded("weighted", 25, "--imatrix", matrix)
 
 
 if __name__ == "__main__":

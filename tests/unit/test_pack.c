@@ -328,7 +328,9 @@ static void every_mode_comes_back(void **state) {
     const char *packed = help_path("mode.wcodec");
     const char *path = make("modes", &tare_format_gguf, &options);
     for (int mode = TARE_PACK_SMALLEST; mode <= TARE_PACK_STRUCTURED; mode++) {
-        for (unsigned log2 = 0; log2 <= 14; log2 += 14) {
+        /* What is slowest is tried in one size; segments are cut for all modes in one place. */
+        unsigned most = mode == TARE_PACK_STRUCTURED ? 0 : 14;
+        for (unsigned log2 = 0; log2 <= most; log2 += 14) {
             tare_pack_options o = TARE_PACK_OPTIONS_INIT;
             tare_model *m = help_open(path);
             o.mode = (tare_pack_mode)mode;
