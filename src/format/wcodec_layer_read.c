@@ -15,6 +15,8 @@ enum {
 };
 
 typedef struct slot {
+    const tare_wcodec_plane *plane;
+    unsigned number; /* of the plane */
     uint64_t segment;
     uint64_t from, to;  /* bytes of the plane that are wanted of it */
     uint64_t start;     /* its first byte in the plane */
@@ -22,11 +24,9 @@ typedef struct slot {
     bool is_in_place;   /* decoded to where it belongs */
 } slot;
 
-/* Segments of a plane that are decoded together. */
+/* Segments that are decoded together, of one plane or several. */
 typedef struct batch {
     const tare_wcodec_opened *opened;
-    const tare_wcodec_plane *plane;
-    unsigned number; /* of the plane */
     const tare_wcodec_window *target;
     tare_wc_scratch *scratch;
     uint8_t *room; /* for what is stored, and decoded to be spread */
@@ -40,29 +40,83 @@ typedef struct batch {
 
 /* ---- spreading ------------------------------------------------------------------------------- */
 
-/* The plane's bytes first .. end - 1, which `bytes` begins with, to where they belong. */
+/* `width` is known where this is called: a copy of few bytes is a move or two. */
+static inline void spread_units(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width,
+                                size_t stride) {
+    for (; n > 0; n--, dst += stride, src += width) memcpy(dst, src, width);
+}
+
+/* The plane's bytes of n units, which lie `stride` apart. */
+static void spread(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width, size_t stride) {
+    switch (width) { /* the widths of fields of block types; others are rarer than long */
+    case 1:
+        spread_units(dst, src, n, 1, stride);
+        break;
+    case 2:
+        spread_units(dst, src, n, 2, stride);
+        break;
+    case 4:
+        spread_units(dst, src, n, 4, stride);
+        break;
+    case 8:
+        spread_units(dst, src, n, 8, stride);
+        break;
+    case 16:
+        spread_units(dst, src, n, 16, stride);
+        break;
+    case 32:
+        spread_units(dst, src, n, 32, stride);
+        break;
+    case 64:
+        spread_units(dst, src, n, 64, stride);
+        break;
+    case 128:
+        spread_units(dst, src, n, 128, stride);
+        break;
+    default:
+        spread_units(dst, src, n, width, stride);
+        break;
+    }
+}
+
+/* The plane's bytes from `at` on, at most up to `end` and the end of their unit, as far as the
+ * window shows them. Returns how many these were. */
+static uint64_t put_part(const tare_wcodec_window *t, const tare_wcodec_plane *p,
+                         const uint8_t *bytes, uint64_t at, uint64_t end) {
+    uint64_t to = at / p->width * p->stride + p->offset + at % p->width;
+    uint64_t run = p->width == p->stride ? end - at : p->width - at % p->width;
+    run = tare_min_u64(run, end - at);
+    uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + run, t->offset + t->n);
+    if (low < high) memcpy(t->dst + (low - t->offset), bytes + (low - to), (size_t)(high - low));
+    return run;
+}
+
+/* The plane's bytes first .. end - 1, which `bytes` begins with, to where they belong. Units that
+ * lie in the window as a whole, all but a few at its ends, are spread without looking. */
 static void scatter(const tare_wcodec_window *t, const tare_wcodec_plane *p, const uint8_t *bytes,
                     uint64_t first, uint64_t end) {
     if (!t->n) {
         memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
         return;
     }
-    for (uint64_t at = first; at < end;) {
-        uint64_t to = at / p->width * p->stride + p->offset + at % p->width;
-        uint64_t run = p->width == p->stride ? end - at : p->width - at % p->width;
-        run = tare_min_u64(run, end - at);
-        uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + run, t->offset + t->n);
-        if (low < high)
-            memcpy(t->dst + (low - t->offset), bytes + (at - first) + (low - to),
-                   (size_t)(high - low));
-        at += run;
-    }
+    uint64_t unit =
+        tare_max_u64(tare_ceil_div_u64(first, p->width), tare_ceil_div_u64(t->offset, p->stride));
+    uint64_t past = tare_min_u64(end / p->width, (t->offset + t->n) / p->stride);
+    uint64_t at = first;
+    bool has_whole = p->width < p->stride && unit < past;
+    while (at < (has_whole ? unit * p->width : end))
+        at += put_part(t, p, bytes + (at - first), at, end);
+    if (!has_whole) return;
+    spread(t->dst + (unit * p->stride + p->offset - t->offset), bytes + (at - first), past - unit,
+           p->width, p->stride);
+    at = past * p->width;
+    while (at < end) at += put_part(t, p, bytes + (at - first), at, end);
 }
 
 /* Where a segment's first byte goes if all its bytes go there in a row and lie in the target. */
 static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
     bool is_whole = s->from == s->start && s->to == s->start + n_bytes;
-    bool is_run = !b->target->n || b->plane->width == b->plane->stride;
+    bool is_run = !b->target->n || s->plane->width == s->plane->stride;
     if (!is_whole || !is_run || s->start < b->target->offset) return NULL;
     if (b->target->n && s->start + n_bytes > b->target->offset + b->target->n) return NULL;
     return b->target->dst + (s->start - b->target->offset);
@@ -72,9 +126,8 @@ static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
 
 /* Both models' scales of a segment. */
 static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, const batch *b,
-                               uint64_t first, uint64_t n) {
+                               unsigned plane, uint64_t first, uint64_t n) {
     const tare_wcodec_layer *l = b->opened->layer;
-    unsigned plane = b->plane->scale_plane;
     tare_wc_scratch scratch; /* that of the batch is in use */
     tare_wc_scratch_init(&scratch, b->scratch->allocator);
     const tare_wcodec_window to = {.dst = room, .offset = first};
@@ -87,7 +140,7 @@ static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, const 
     return TARE_OK;
 }
 
-static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, uint64_t segment) {
+static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const slot *s) {
     const tare_allocator *allocator = b->scratch->allocator;
     const tare_wcodec_layer *l = b->opened->layer;
     tare_wcodec_scales scales = {0};
@@ -97,14 +150,15 @@ static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, uint64_
     if (!b->opened->base)
         return tare_fail_at(b->err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
     bool has_scales = piece->bytes[1] == TARE_WC_REF_SCALED &&
-                      tare_wcodec_scale_span(&first, &n, l, b->number, segment);
+                      tare_wcodec_scale_span(&first, &n, l, s->number, s->segment);
     size_t size = piece->n_bytes + (has_scales ? 2 * (size_t)n : 0);
     uint8_t *room = tare_alloc(allocator, size);
     if (!room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
     tare_status status = TARE_OK;
-    if (has_scales) status = read_scales(&scales, room + piece->n_bytes, b, first, n);
+    if (has_scales)
+        status = read_scales(&scales, room + piece->n_bytes, b, s->plane->scale_plane, first, n);
     if (status == TARE_OK)
-        status = tare_wcodec_reference(&reference, room, l, b->number, segment, b->opened->base,
+        status = tare_wcodec_reference(&reference, room, l, s->number, s->segment, b->opened->base,
                                        &scales, b->err);
     piece->reference = &reference;
     if (status == TARE_OK)
@@ -119,11 +173,12 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
     unsigned n = 0, failed;
     for (unsigned i = first; i < end; i++) {
         if (!b->pieces[i].head)
-            return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->plane->position, "head of a plane");
+            return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].plane->position,
+                                "head of a plane");
         if (b->pieces[i].bytes[1] == TARE_WC_NONE)
             together[n++] = b->pieces[i];
         else
-            TARE_TRY(decode_with_reference(b, &b->pieces[i], b->slots[i].segment));
+            TARE_TRY(decode_with_reference(b, &b->pieces[i], &b->slots[i]));
     }
     if (!n) return TARE_OK;
     return tare_wc_decode(together, n, b->opened->groups, b->scratch, &failed, b->err);
@@ -141,7 +196,8 @@ static tare_status decode_what_is_sound(batch *b) {
         status = TARE_OK;
         memset(b->pieces[i].dst, 0, b->pieces[i].n_bytes);
         if (b->pieces[i].head) /* else it was told when the layer was opened */
-            watch->lost(watch->ctx, b->opened->number, b->number, b->slots[i].segment, &fault);
+            watch->lost(watch->ctx, b->opened->number, b->slots[i].number, b->slots[i].segment,
+                        &fault);
     }
     b->err = told;
     if (status != TARE_OK && told) *told = fault;
@@ -157,7 +213,7 @@ static tare_status flush(batch *b) {
         slot *s = &b->slots[i];
         tare_wc_piece *piece = &b->pieces[i];
         if (status == TARE_OK && !s->is_in_place)
-            scatter(b->target, b->plane, piece->dst + (s->from - s->start), s->from, s->to);
+            scatter(b->target, s->plane, piece->dst + (s->from - s->start), s->from, s->to);
         if (!s->place) continue;
         if (status == TARE_OK) {
             tare_cache_fill(b->opened->cache, s->place, piece->dst, piece->n_bytes);
@@ -179,13 +235,13 @@ static size_t room_of(uint32_t stored) {
     return tare_wc_align(stored + TARE_WC_READ_AHEAD);
 }
 
-/* At most what segments from `segment` on up to plane byte `end` take, and at most ROOM_MOST: a few
+/* At most what the segments of plane bytes first .. end - 1 take, and at most ROOM_MOST: a few
  * bytes of scales shall not cost megabytes. */
-static size_t room_to_ask(const tare_wcodec_plane *p, uint64_t segment, uint64_t whole,
-                          uint64_t end) {
+static size_t room_to_ask(const tare_wcodec_plane *p, uint64_t first, uint64_t end) {
+    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
     size_t room = 0;
-    for (; segment * whole < end && room < ROOM_MOST; segment++)
-        room += room_of(p->sizes[segment] * TARE_WC_UNIT) + tare_wcodec_segment_bytes(p, segment);
+    for (uint64_t s = first / whole; s * whole < end && room < ROOM_MOST; s++)
+        room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wcodec_segment_bytes(p, s);
     return (size_t)tare_min_u64(room, ROOM_MOST);
 }
 
@@ -236,8 +292,8 @@ static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *by
 
 /* Adds a segment to the batch. */
 static tare_status add(batch *b, slot s, uint64_t position) {
-    uint32_t n_bytes = tare_wcodec_segment_bytes(b->plane, s.segment);
-    uint32_t stored = b->plane->sizes[s.segment] * TARE_WC_UNIT;
+    uint32_t n_bytes = tare_wcodec_segment_bytes(s.plane, s.segment);
+    uint32_t stored = s.plane->sizes[s.segment] * TARE_WC_UNIT;
     uint8_t *dst = s.place ? tare_alloc(b->scratch->allocator, n_bytes) : place_of(b, &s, n_bytes);
     bool needs_room = !dst && !s.place;
     tare_status status = TARE_OK;
@@ -248,7 +304,7 @@ static tare_status add(batch *b, slot s, uint64_t position) {
     if (status == TARE_OK) status = take_room(b, room + (needs_room ? n_bytes : 0), &bytes);
     if (needs_room && bytes) dst = bytes + room;
     tare_wc_piece *piece = &b->pieces[b->n];
-    *piece = (tare_wc_piece){.head = b->opened->heads[b->number],
+    *piece = (tare_wc_piece){.head = b->opened->heads[s.number],
                              .stored = stored,
                              .offset = position,
                              .dst = dst,
@@ -268,7 +324,7 @@ static tare_status add(batch *b, slot s, uint64_t position) {
 /* A segment of which a part is wanted: from the cache, or into it. */
 static tare_status take_part(batch *b, slot *s, uint64_t position) {
     tare_cache *cache = b->opened->cache;
-    tare_cache_key key = {b->opened->number << 8 | b->number, s->segment};
+    tare_cache_key key = {b->opened->number << 8 | s->number, s->segment};
     tare_cached *kept;
     tare_cache_state state = tare_cache_take(&kept, cache, key, b->n == 0);
     if (state == TARE_CACHE_BUSY) {
@@ -281,37 +337,42 @@ static tare_status take_part(batch *b, slot *s, uint64_t position) {
         return add(b, *s, position);
     }
     const uint8_t *bytes = kept->value;
-    scatter(b->target, b->plane, bytes + (s->from - s->start), s->from, s->to);
+    scatter(b->target, s->plane, bytes + (s->from - s->start), s->from, s->to);
     tare_cache_release(cache, kept);
     return TARE_OK;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static uint64_t position_of(const batch *b, uint64_t segment) {
-    uint64_t at = b->opened->places[b->number][segment / TARE_WCODEC_PLACES];
+static uint64_t position_of(const batch *b, unsigned plane, uint64_t segment) {
+    uint64_t at = b->opened->places[plane][segment / TARE_WCODEC_PLACES];
     for (uint64_t s = segment / TARE_WCODEC_PLACES * TARE_WCODEC_PLACES; s < segment; s++)
-        at += (uint64_t)b->plane->sizes[s] * TARE_WC_UNIT;
+        at += (uint64_t)b->opened->layer->planes[plane].sizes[s] * TARE_WC_UNIT;
     return at;
 }
 
-/* Plane bytes first .. end - 1. */
-static tare_status walk(batch *b, uint64_t first, uint64_t end) {
-    const tare_wcodec_plane *p = b->plane;
+/* Adds the segments of a plane that bytes first .. end - 1 lie in. */
+static tare_status walk(batch *b, unsigned plane, uint64_t first, uint64_t end) {
+    const tare_wcodec_plane *p = &b->opened->layer->planes[plane];
     uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
     if (first >= end) return TARE_OK;
-    uint64_t segment = first / whole, position = position_of(b, segment);
-    tare_status status = TARE_OK;
-    b->room_asked = room_to_ask(p, segment, whole, end);
-    for (; segment * whole < end && status == TARE_OK; segment++) {
-        slot s = {.segment = segment, .start = segment * whole};
+    /* Decoding it may read scales: they must not be among what the batch has still to make. */
+    if (p->scale_plane != TARE_WCODEC_NO_SCALES && b->n) TARE_TRY(flush(b));
+    uint64_t segment = first / whole, position = position_of(b, plane, segment);
+    for (; segment * whole < end; segment++) {
+        slot s = {.plane = p, .number = plane, .segment = segment, .start = segment * whole};
         uint64_t stop = s.start + tare_wcodec_segment_bytes(p, segment);
         s.from = tare_max_u64(s.start, first);
         s.to = tare_min_u64(stop, end);
         bool is_whole = s.from == s.start && s.to == stop;
-        status = is_whole || !b->opened->cache ? add(b, s, position) : take_part(b, &s, position);
+        TARE_TRY(is_whole || !b->opened->cache ? add(b, s, position) : take_part(b, &s, position));
         position += (uint64_t)p->sizes[segment] * TARE_WC_UNIT;
     }
+    return TARE_OK;
+}
+
+/* The last of what was added. */
+static tare_status finish(batch *b, tare_status status) {
     if (status == TARE_OK) return b->n ? flush(b) : TARE_OK;
     b->err = NULL; /* others wait for what the batch holds; the first failure is told */
     if (b->n) flush(b);
@@ -322,12 +383,11 @@ tare_status tare_wcodec_read_plane(const tare_wcodec_window *to, const tare_wcod
                                    unsigned plane, uint64_t first, uint64_t end,
                                    tare_wc_scratch *scratch, tare_error *err) {
     batch b = {.opened = o,
-               .plane = &o->layer->planes[plane],
-               .number = plane,
                .target = to,
                .scratch = scratch,
+               .room_asked = room_to_ask(&o->layer->planes[plane], first, end),
                .err = err};
-    return walk(&b, first, end);
+    return finish(&b, walk(&b, plane, first, end));
 }
 
 void tare_wcodec_plane_span(uint64_t *first, uint64_t *end, const tare_wcodec_plane *p,
@@ -343,11 +403,18 @@ tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *o, u
                                     uint64_t offset, size_t n, tare_wc_scratch *scratch,
                                     tare_error *err) {
     const tare_wcodec_window to = {dst, offset, n};
-    for (unsigned i = 0; n && i < o->layer->n_planes; i++) {
-        uint64_t first, end;
-        if (o->layer->planes[i].region != region) continue;
-        tare_wcodec_plane_span(&first, &end, &o->layer->planes[i], &to);
-        TARE_TRY(tare_wcodec_read_plane(&to, o, i, first, end, scratch, err));
+    batch b = {.opened = o, .target = &to, .scratch = scratch, .err = err};
+    uint64_t first[TARE_WCODEC_MAX_PLANES], end[TARE_WCODEC_MAX_PLANES];
+    tare_status status = TARE_OK;
+    for (unsigned i = 0; i < o->layer->n_planes; i++) {
+        const tare_wcodec_plane *p = &o->layer->planes[i];
+        first[i] = end[i] = 0;
+        if (p->region != region || !n) continue;
+        tare_wcodec_plane_span(&first[i], &end[i], p, &to);
+        b.room_asked += room_to_ask(p, first[i], end[i]);
     }
-    return TARE_OK;
+    b.room_asked = (size_t)tare_min_u64(b.room_asked, ROOM_MOST);
+    for (unsigned i = 0; i < o->layer->n_planes && status == TARE_OK; i++)
+        status = walk(&b, i, first[i], end[i]);
+    return finish(&b, status);
 }

@@ -18,9 +18,13 @@
 #include "ops/sinks.h"
 
 enum {
-    SIDE_BY_SIDE = 4,     /* segments */
-    PIECE_MOST = 1 << 20, /* bytes, unless one segment's units are more: decoded ones and those they
-                             come from stay in a core's own cache until they are written */
+    /* Segments of a piece: four side by side are decoded fastest, two nearly so. */
+    SEGMENTS_LEAST = 2,
+    SEGMENTS_MOST = 4,
+    /* Bytes of a piece, but for the least number of segments: decoded ones and those they come from
+     * stay in a core's own cache until they are written. */
+    PIECE_BYTES = 1 << 20,
+    PIECE_MOST = 8 << 20, /* in any case, unless one segment's units are more */
 };
 
 /* A range of a file that is read from one region, in tasks. */
@@ -52,7 +56,7 @@ typedef struct unpacking {
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
-/* Bytes of a region that four segments of the plane with the fewest units reach over. */
+/* Bytes of a region that some segments of the plane with the fewest units reach over. */
 static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
     uint64_t step = 0, least = 0;
     for (unsigned i = 0; i < l->n_planes; i++) {
@@ -65,8 +69,9 @@ static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
             step = units * p->stride;
         }
     }
-    uint64_t n = step ? tare_max_u64(tare_min_u64(SIDE_BY_SIDE, PIECE_MOST / step), 1) : 1;
-    return tare_max_u64(n * step, 1);
+    if (!step) return 1;
+    uint64_t n = tare_max_u64(tare_min_u64(SEGMENTS_MOST, PIECE_BYTES / step), SEGMENTS_LEAST);
+    return step * tare_max_u64(tare_min_u64(n, PIECE_MOST / step), 1);
 }
 
 static uint64_t tasks_of(const job *j) {
