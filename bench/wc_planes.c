@@ -17,10 +17,13 @@
 
 #include "contest.h"
 #include "wcodec/wc_direct.h"
+#include "wcodec/wc_direct_encode.h"
 #include "wcodec/wc_encode.h"
 #include "wcodec/wc_head.h"
+#include "wcodec/wc_trellis.h"
 
 enum { N_VALUES = 1 << 24, COLS = 4096, RUNS = 5, MOST_SEGMENTS = 1024, KERNEL = 3 };
+enum { TRELLIS_LOG2 = 19, TRELLIS_SEGMENT = 1 << TRELLIS_LOG2 };
 
 static const unsigned masks[] = {TARE_CPU_NONE, TARE_CPU_AVX2,
                                  TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2,
@@ -87,27 +90,30 @@ typedef struct kind {
     int top;
     unsigned exponent, mantissa;
     float scale;
+    uint8_t states; /* of a trellis: bytes that its steps give */
 } kind;
 
 static const kind kinds[] = {
-    {"int8_row", 8, false, COLS, 127, 0, 0, 0},
-    {"int8_row_heavy", 8, true, COLS, 127, 0, 0, 0},
-    {"int8_tensor", 8, false, N_VALUES, 127, 0, 0, 0},
-    {"int8_tensor_heavy", 8, true, N_VALUES, 127, 0, 0, 0},
-    {"q8_0", 8, false, 32, 127, 0, 0, 0},
-    {"q8_0_heavy", 8, true, 32, 127, 0, 0, 0},
-    {"int4_row", 4, false, COLS, 7, 0, 0, 0},
-    {"int4_row_heavy", 4, true, COLS, 7, 0, 0, 0},
-    {"int4_g128", 4, false, 128, 7, 0, 0, 0},
-    {"int4_g128_heavy", 4, true, 128, 7, 0, 0, 0},
-    {"k3", 6, false, 32, 3, 0, 0, 0},
-    {"k3_heavy", 6, true, 32, 3, 0, 0, 0},
-    {"bf16", 16, false, 0, 0, 8, 7, 0.02f},
-    {"bf16_heavy", 16, true, 0, 0, 8, 7, 0.02f},
-    {"f16", 16, false, 0, 0, 5, 10, 0.02f},
-    {"f16_heavy", 16, true, 0, 0, 5, 10, 0.02f},
-    {"f8_e4m3", 8, false, 0, 0, 4, 3, 0.5f},
-    {"f8_e5m2", 8, false, 0, 0, 5, 2, 0.5f},
+    {"int8_row", 8, false, COLS, 127, 0, 0, 0, 0},
+    {"int8_row_heavy", 8, true, COLS, 127, 0, 0, 0, 0},
+    {"int8_tensor", 8, false, N_VALUES, 127, 0, 0, 0, 0},
+    {"int8_tensor_heavy", 8, true, N_VALUES, 127, 0, 0, 0, 0},
+    {"q8_0", 8, false, 32, 127, 0, 0, 0, 0},
+    {"q8_0_heavy", 8, true, 32, 127, 0, 0, 0, 0},
+    {"int4_row", 4, false, COLS, 7, 0, 0, 0, 0},
+    {"int4_row_heavy", 4, true, COLS, 7, 0, 0, 0, 0},
+    {"int4_g128", 4, false, 128, 7, 0, 0, 0, 0},
+    {"int4_g128_heavy", 4, true, 128, 7, 0, 0, 0, 0},
+    {"k3", 6, false, 32, 3, 0, 0, 0, 0},
+    {"k3_heavy", 6, true, 32, 3, 0, 0, 0, 0},
+    {"bf16", 16, false, 0, 0, 8, 7, 0.02f, 0},
+    {"bf16_heavy", 16, true, 0, 0, 8, 7, 0.02f, 0},
+    {"f16", 16, false, 0, 0, 5, 10, 0.02f, 0},
+    {"f16_heavy", 16, true, 0, 0, 5, 10, 0.02f, 0},
+    {"f8_e4m3", 8, false, 0, 0, 4, 3, 0.5f, 0},
+    {"f8_e5m2", 8, false, 0, 0, 5, 2, 0.5f, 0},
+    {"trellis_8", 8, false, 0, 0, 0, 0, 3, 8},
+    {"trellis_32", 8, false, 0, 0, 0, 0, 3, 32},
 };
 
 /* Two codes of 3 bits make a value of 6; two of 4 bits a byte. */
@@ -126,6 +132,19 @@ static uint32_t pack(uint8_t *plane, const int8_t *codes, uint8_t item) {
     return n;
 }
 
+/* The bytes of steps of about x; every segment begins in states 0. */
+static void walk(uint8_t *plane, const float *x, const kind *k) {
+    uint8_t states[TARE_WC_LANES];
+    for (size_t i = 0; i < N_VALUES; i++) {
+        if (i % TRELLIS_SEGMENT == 0) memset(states, 0, sizeof states);
+        uint8_t *state = &states[i % TARE_WC_LANES];
+        float step = fminf(fmaxf(x[i] * k->scale, -32), 31);
+        uint8_t symbol = (uint8_t)(lrintf(step) & 63);
+        plane[i] = tare_wc_trellis_value(*state, symbol);
+        *state = tare_wc_trellis_next(k->states, *state, symbol);
+    }
+}
+
 /* Fills `plane`, which has two bytes for each value; returns how many bytes it has. */
 static uint32_t make_plane(uint8_t *plane, const kind *k) {
     float *x = bench_room(N_VALUES * sizeof *x);
@@ -133,7 +152,8 @@ static uint32_t make_plane(uint8_t *plane, const kind *k) {
     uint32_t n = N_VALUES * (k->item / 8u);
     for (size_t i = 0; i < N_VALUES; i++) x[i] = k->is_heavy ? heavy() : normal();
     if (k->run) quantize(codes, x, N_VALUES, k->run, k->top);
-    for (size_t i = 0; !k->run && i < N_VALUES; i++) {
+    if (k->states) walk(plane, x, k);
+    for (size_t i = 0; !k->run && !k->states && i < N_VALUES; i++) {
         uint16_t bits = narrow(x[i] * k->scale, k->exponent, k->mantissa);
         memcpy(plane + i * (k->item / 8u), &bits, k->item / 8u);
     }
@@ -144,12 +164,15 @@ static uint32_t make_plane(uint8_t *plane, const kind *k) {
     return n;
 }
 
-static double entropy_bits(const uint8_t *plane, uint32_t n_bytes, uint8_t item) {
+/* Of values, or of the steps of a trellis. */
+static double entropy_bits(const uint8_t *plane, uint32_t n_bytes, uint8_t item, uint8_t states) {
     static uint64_t counts[1 << 16];
     uint64_t n = tare_wc_values_of(item, n_bytes);
     double bits = 0;
     memset(counts, 0, sizeof counts);
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; states && i < n_bytes; i += TRELLIS_SEGMENT)
+        tare_wc_trellis_count(counts, states, plane + i, TRELLIS_SEGMENT);
+    for (uint64_t i = 0; !states && i < n; i++) {
         uint64_t bit = i * item, word = 0;
         memcpy(&word, plane + bit / 8, item > 8 ? 2 : item == 6 && bit % 8 > 2 ? 2 : 1);
         counts[word >> bit % 8 & ((1u << item) - 1)]++;
@@ -324,11 +347,13 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (!is_wanted(kinds[i].name, argv + 1)) continue;
         s.n_bytes = make_plane(s.plane, &kinds[i]);
-        s.entropy = (uint64_t)entropy_bits(s.plane, s.n_bytes, kinds[i].item);
+        s.entropy = (uint64_t)entropy_bits(s.plane, s.n_bytes, kinds[i].item, kinds[i].states);
         uint64_t n = tare_wc_values_of(kinds[i].item, s.n_bytes);
         s.shape =
             (tare_wc_shape){.item = kinds[i].item,
                             .log2_segment = tare_wc_suggest_log2(n, (double)s.entropy / (double)n)};
+        s.options.trellis = kinds[i].states;
+        if (kinds[i].states) s.shape.log2_segment = TRELLIS_LOG2;
         s.segment_bytes =
             (uint32_t)tare_wc_bytes_of(s.shape.item, UINT64_C(1) << s.shape.log2_segment);
         s.n_segments = (s.n_bytes + s.segment_bytes - 1) / s.segment_bytes;
