@@ -138,7 +138,7 @@ static void walk(uint8_t *plane, const float *x, const kind *k) {
     for (size_t i = 0; i < N_VALUES; i++) {
         if (i % TRELLIS_SEGMENT == 0) memset(states, 0, sizeof states);
         uint8_t *state = &states[i % TARE_WC_LANES];
-        float step = fminf(fmaxf(x[i] * k->scale, -32), 31);
+        float step = fminf(fmaxf(x[i] * k->scale, -14), 13); /* what any sample has */
         uint8_t symbol = (uint8_t)(lrintf(step) & 63);
         plane[i] = tare_wc_trellis_value(*state, symbol);
         *state = tare_wc_trellis_next(k->states, *state, symbol);
