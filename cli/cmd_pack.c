@@ -199,8 +199,9 @@ const cli_command cmd_pack = {
     .name = "pack",
     .summary = "store the files of a model in fewer bytes, without loss",
     .usage = "IN OUT.wcodec [--effort fast|full] [--base FILE|DIR]",
-    .description = "Packs one file, a set of shards or a whole directory (its files, not its "
-                   "sub-folders). Tensors are compressed by what their types are made of, in "
+    .description = "Packs one file, a set of shards or a whole directory (its files, "
+                   "and folders in which files of the model lie). Tensors are compressed by what "
+                   "their types are made of, in "
                    "pieces that decode on their own; everything else goes with them, so that the "
                    "files come back byte for byte. OUT appears under its name only when it is "
                    "complete.",

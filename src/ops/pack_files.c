@@ -79,11 +79,23 @@ typedef struct own_files {
     tare_name_index index;
 } own_files;
 
-static tare_status list_own(own_files *own, const tare_model *m, tare_arena *arena,
-                            tare_error *err) {
+/* The path from the directory on; of a file that was opened by another path, its last part. */
+static tare_str name_within(const char *directory, const char *path) {
+    size_t n = strlen(directory);
+    bool is_within =
+        strncmp(path, directory, n) == 0 && (path[n] == '/' || (n && path[n - 1] == '/'));
+    if (!is_within) return last_part(path);
+    path += n;
+    while (*path == '/') path++;
+    return tare_str_of(path);
+}
+
+static tare_status list_own(own_files *own, const tare_model *m, const char *directory,
+                            tare_arena *arena, tare_error *err) {
     *own = (own_files){.model = m, .names = TARE_NEW_ARRAY(arena, tare_str, m->n_files)};
     if (!own->names) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    for (size_t i = 0; i < m->n_files; i++) own->names[i] = last_part(m->files[i].name);
+    for (size_t i = 0; i < m->n_files; i++)
+        own->names[i] = name_within(directory, m->files[i].name);
     return tare_name_index_build(&own->index, arena, own->names, m->n_files, sizeof *own->names,
                                  "two files of the model have the same name", err);
 }
@@ -92,6 +104,17 @@ static tare_status list_own(own_files *own, const tare_model *m, tare_arena *are
 static const tare_reader *find_own(const own_files *own, tare_str name) {
     int64_t i = tare_name_index_find(&own->index, own->names, sizeof *own->names, name);
     return i < 0 ? NULL : &own->model->files[i].reader;
+}
+
+/* Whether a file of the model lies in a folder of the directory, or in one of that. */
+static bool has_own_in(const own_files *own, tare_str folder) {
+    for (size_t i = 0; i < own->model->n_files; i++) {
+        const tare_str *name = &own->names[i];
+        if (name->len > folder.len && name->ptr[folder.len] == '/' &&
+            memcmp(name->ptr, folder.ptr, folder.len) == 0)
+            return true;
+    }
+    return false;
 }
 
 static tare_status leave_out(const tare_pack_options *o, tare_str name, bool is_folder,
@@ -111,15 +134,42 @@ static tare_status leave_out(const tare_pack_options *o, tare_str name, bool is_
     return TARE_OK;
 }
 
-static tare_status take_entry(tare_pack_files *f, const own_files *own, const tare_pack_options *o,
-                              const char *path, tare_error *err) {
+/* A walk through the directory: `base` ends in a slash, and what follows it in a path is the name.
+ */
+typedef struct taking {
+    tare_pack_files *f;
+    const own_files *own;
+    const tare_pack_options *o;
+    const char *base;
+} taking;
+
+static tare_status take_folder(const taking *t, const char *path, tare_error *err);
+
+/* Folders are taken, with all in them, where the model lies in them. */
+static tare_status take_entry(const taking *t, const char *path, tare_error *err) {
     struct stat st;
-    tare_str name = last_part(path);
-    bool is_there = stat(path, &st) == 0;
-    if (!is_there || !S_ISREG(st.st_mode))
-        return leave_out(o, name, is_there && S_ISDIR(st.st_mode), err);
-    const tare_reader *reader = find_own(own, name);
-    return reader ? add(f, reader, name, err) : open_file(f, path, name, err);
+    tare_str name = tare_str_of(path + strlen(t->base));
+    bool is_there = stat(path, &st) == 0, is_folder = is_there && S_ISDIR(st.st_mode);
+    if (is_folder && has_own_in(t->own, name)) return take_folder(t, path, err);
+    if (!is_there || !S_ISREG(st.st_mode)) return leave_out(t->o, name, is_folder, err);
+    const tare_reader *reader = find_own(t->own, name);
+    return reader ? add(t->f, reader, name, err) : open_file(t->f, path, name, err);
+}
+
+static tare_status take_folder(const taking *t, const char *path, tare_error *err) {
+    tare_arena *arena = &t->f->arena;
+    const char *inside = path == t->base ? path : tare_join_path(arena, path, TARE_STR("/"));
+    DIR *directory = inside ? opendir(inside) : NULL;
+    if (!inside) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    if (!directory) return tare_fail_errno(err, errno, "opening the directory");
+    tare_status status = TARE_OK;
+    for (const struct dirent *d; status == TARE_OK && (d = readdir(directory));) {
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
+        const char *entry = tare_join_path(arena, inside, tare_str_of(d->d_name));
+        status = entry ? take_entry(t, entry, err) : tare_fail(err, TARE_ERR_NOMEM, "files");
+    }
+    closedir(directory);
+    return status;
 }
 
 static bool has_reader(const tare_pack_files *f, const tare_reader *reader) {
@@ -128,12 +178,12 @@ static bool has_reader(const tare_pack_files *f, const tare_reader *reader) {
     return i < f->n;
 }
 
-/* Without a file that lies in a sub-folder, what is packed would be no model. */
+/* Without one of its files what is packed would be no model. */
 static tare_status expect_all(const tare_pack_files *f, const tare_model *m, tare_error *err) {
     for (size_t i = 0; i < m->n_files; i++) {
         if (has_reader(f, &m->files[i].reader)) continue;
         tare_fail(err, TARE_ERR_UNSUPPORTED,
-                  "a file of the model lies in a sub-folder: not packed");
+                  "a file of the model does not lie in the directory: not packed");
         tare_error_file(err, m->files[i].name);
         return TARE_ERR_UNSUPPORTED;
     }
@@ -142,21 +192,13 @@ static tare_status expect_all(const tare_pack_files *f, const tare_model *m, tar
 
 static tare_status take_directory(tare_pack_files *f, const tare_model *m,
                                   const tare_pack_options *o, tare_error *err) {
-    const char *base = tare_join_path(&f->arena, o->directory, TARE_STR("/"));
     own_files own;
-    if (!base) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    TARE_TRY(list_own(&own, m, &f->arena, err));
-    DIR *directory = opendir(base);
-    if (!directory) return tare_fail_errno(err, errno, "opening the directory");
-    tare_status status = TARE_OK;
-    for (const struct dirent *d; status == TARE_OK && (d = readdir(directory));) {
-        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
-        const char *path = tare_join_path(&f->arena, base, tare_str_of(d->d_name));
-        status = path ? take_entry(f, &own, o, path, err) : tare_fail(err, TARE_ERR_NOMEM, "files");
-    }
-    closedir(directory);
+    const taking t = {f, &own, o, tare_join_path(&f->arena, o->directory, TARE_STR("/"))};
+    if (!t.base) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    TARE_TRY(list_own(&own, m, o->directory, &f->arena, err));
     f->is_directory = true;
-    return status == TARE_OK ? expect_all(f, m, err) : status;
+    TARE_TRY(take_folder(&t, t.base, err));
+    return expect_all(f, m, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
