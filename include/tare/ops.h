@@ -376,8 +376,9 @@ TARE_API void tare_bench_add(tare_bench *sum, const tare_bench *row);
 /* ---- synth ----------------------------------------------------------------------------------- */
 
 /* A deterministic model, computed while it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
- * llama-300m, llama-1b, llama-8b and VALUES normal (default), t5, outliers, bf16. All tensors F32
- * (bf16: BF16), Hugging Face names, config.json as a resource. One digest on every system. */
+ * llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal (default), t5, outliers, bf16. All
+ * tensors F32 (bf16: BF16), Hugging Face names, config.json as a resource. One digest on every
+ * system. */
 TARE_API tare_status tare_synth_open(tare_model **out, const char *spec,
                                      const tare_open_options *options, tare_error *err);
 /* Shape or value form i, for help texts; NULL beyond the end. Static. */

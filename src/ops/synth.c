@@ -21,9 +21,11 @@ typedef struct synth_shape {
     uint32_t hidden, feed_forward, layers, heads, kv_heads, vocab, context;
 } synth_shape;
 
-/* Rows are whole blocks of 256 everywhere. The 1b is TinyLlama's, the 8b Llama 3's. */
+/* Rows are whole blocks of 256 everywhere. The 44m is one layer with the matrices of a large model,
+ * the 1b is TinyLlama's, the 8b Llama 3's. */
 static const synth_shape shapes[] = {
     {"llama-tiny", 256, 768, 2, 4, 2, 512, 512},
+    {"llama-44m", 2048, 4096, 1, 16, 4, 2048, 2048},
     {"llama-300m", 1024, 2816, 18, 16, 16, 32000, 2048},
     {"llama-1b", 2048, 5632, 22, 32, 4, 32000, 2048},
     {"llama-8b", 4096, 14336, 32, 32, 8, 128256, 8192},
@@ -87,8 +89,9 @@ static tare_status parse_spec(synth_spec *out, const char *text, tare_error *err
     for (size_t i = 0; i < N_SHAPES; i++)
         if (tare_str_is(name, shapes[i].name)) out->shape = &shapes[i];
     if (!out->shape)
-        return tare_fail(err, TARE_ERR_ARG,
-                         "unknown shape: llama-tiny, llama-300m, llama-1b or llama-8b expected");
+        return tare_fail(
+            err, TARE_ERR_ARG,
+            "unknown shape: llama-tiny, llama-44m, llama-300m, llama-1b or llama-8b expected");
     if (rest.ptr) {
         name = take_field(&rest);
         out->form = NULL;

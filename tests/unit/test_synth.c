@@ -62,6 +62,7 @@ static void shapes_are_those_of_llama(void **state) {
         uint64_t params[TARE_PARAM_COUNT]; /* vocabulary, context, width, heads, kv, layers, ffn */
     } expected[] = {
         {"llama-tiny", 21, 1836288, {512, 512, 256, 4, 2, 2, 768}},
+        {"llama-44m", 12, 44046336, {2048, 2048, 2048, 16, 4, 1, 4096}},
         {"llama-300m", 165, 296784896, {32000, 2048, 1024, 16, 16, 18, 2816}},
         {"llama-1b", 201, 1100048384, {32000, 2048, 2048, 32, 4, 22, 5632}},
         {"llama-8b", 291, 8030261248, {128256, 8192, 4096, 32, 8, 32, 14336}},
@@ -82,7 +83,7 @@ static void shapes_are_those_of_llama(void **state) {
             assert_int_equal(value, expected[i].params[p]);
         }
         assert_true(tare_str_is(tare_model_architecture(m), "llama"));
-        assert_true(tare_model_find_tensor(m, TARE_STR("model.layers.1.mlp.down_proj.weight")) > 0);
+        assert_true(tare_model_find_tensor(m, TARE_STR("model.layers.0.mlp.down_proj.weight")) > 0);
         for (size_t t = 0; t < summary.n_tensors; t++)
             assert_int_equal(tare_model_tensor(m, t)->cols % 256, 0);
         tare_model_free(m);
