@@ -13,7 +13,11 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
                                     tare_error *err) {
     const tare_wcodec_plane *p = &l->planes[i];
     uint8_t item = p->shape.item;
-    TARE_TRY(tare_wc_shape_check(&p->shape, err));
+    tare_status status = tare_wc_shape_check(&p->shape, err);
+    if (status != TARE_OK) {
+        if (err && at != TARE_NO_OFFSET) err->offset = at + 1;
+        return status;
+    }
     if (p->region >= l->n_regions) return refuse(err, at, "plane: region");
     if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
         return refuse(err, at + 4, "plane: its bytes do not lie in a unit");

@@ -243,9 +243,12 @@ static tare_status check_names(const reader *r) {
         n_metadata += l->kind == TARE_WCODEC_METADATA;
         bool is_second = l->kind != TARE_WCODEC_BYTES &&
                          tare_name_index_add(&names, x->layers, sizeof *l, i, is_same_kind) >= 0;
-        if (is_second || n_metadata > 1)
-            return tare_fail_at(r->err, TARE_ERR_CORRUPT, r->index_offset,
-                                "name of a layer: there twice");
+        if (!is_second && n_metadata < 2) continue;
+        refuse(r, r->index_offset, "name of a layer: there twice");
+        tare_error_item(r->err,
+                        l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE, -1,
+                        l->name);
+        return TARE_ERR_CORRUPT;
     }
     return TARE_OK;
 }
@@ -336,6 +339,19 @@ static tare_status read_files(reader *r) {
     return status;
 }
 
+static tare_status check_file_names(const reader *r) {
+    const tare_wcodec_index *x = r->index;
+    tare_name_index names;
+    TARE_TRY(tare_name_index_init(&names, r->arena, x->n_files, r->err));
+    for (uint32_t i = 0; i < x->n_files; i++) {
+        if (tare_name_index_add(&names, x->files, sizeof *x->files, i, NULL) < 0) continue;
+        refuse(r, r->index_offset, "name of a file: there twice");
+        tare_error_item(r->err, TARE_ITEM_RESOURCE, i, x->files[i].name);
+        return TARE_ERR_CORRUPT;
+    }
+    return TARE_OK;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static tare_status check_counts(const reader *r, const tare_wcodec_index *x, const uint8_t *bytes,
@@ -390,9 +406,7 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     if (!x->files) return no_memory(r);
     TARE_TRY(read_files(r));
     TARE_TRY(leave_run(r));
-    tare_name_index names;
-    TARE_TRY(tare_name_index_build(&names, r->arena, x->files, x->n_files, sizeof *x->files,
-                                   "name of a file: there twice", r->err));
+    TARE_TRY(check_file_names(r));
     if (tare_cursor_left(&all))
         return refuse(r, tare_cursor_offset(&all), "index: bytes behind its records");
     return TARE_OK;

@@ -17,6 +17,7 @@ import foreign_cases
 import importance_cases
 import infq_cases
 import mcf_cases
+import wcodec_cases
 
 
 def main():

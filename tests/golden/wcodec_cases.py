@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""Containers .wcodec: each rule of the directory broken once, damage in segments, and what the format
+allows."""
+import json
+import struct
+
+from casebook import bad, good
+from wcodecbuilder import BYTES, METADATA, RESOURCE, Layer, Wcodec, plane
+
+A, B = Layer("a", b"abcdef", dims=(2, 3)), Layer("b", b"\1\2\3\4", encoding="f32", dims=(1,))
+WIDE = [plane(16, stride=4, offset=2, width=2), plane(stride=4, offset=1),
+        plane(stride=4, offset=0)]
+
+
+def u16(n):
+    return struct.pack("<H", n)
+
+
+def u32(n):
+    return struct.pack("<I", n)
+
+
+def u64(n):
+    return struct.pack("<Q", n)
+
+
+def no(name, note, source, at, what, status="CORRUPT", item="none", **more):
+    bad("wcodec-" + name, note, source, status, at, what, item, suffix=".wcodec", **more)
+
+
+def broken(name, note, mark, distance, new, at, what, status="CORRUPT", layers=(A, B), **more):
+    """A sound container with some bytes patched."""
+    no(name, note, Wcodec(*layers, patches=[(mark, distance, new)], **more), at, what, status)
+
+
+def yes(name, note, source, *findings, **more):
+    good("wcodec-" + name, note, source, *findings, suffix=".wcodec", **more)
+
+
+# ---- what is right
+yes("plain", "two tensors and no files", Wcodec(A, B), has={"format": "wcodec", "version": 1, "tensors": 2})
+yes("empty", "nothing at all", Wcodec(), has={"tensors": 0})
+yes("planes", "a float cut into three planes", Wcodec(Layer("b", b"\1\2\3\4" * 5000, encoding="f32",
+                                                           dims=(5000,), planes=WIDE)))
+yes("segments", "a plane of four segments", Wcodec(Layer("a", bytes(50000))))
+yes("no-bytes", "a tensor without elements", Wcodec(Layer("z", b"", dims=(0,)), A), has={"tensors": 2})
+yes("others", "metadata and a resource",
+    Wcodec(A, Layer("", json.dumps([{"key": "k", "type": "u8", "value": 7}]).encode(), kind=METADATA),
+           Layer("config.json", b"{}", kind=RESOURCE)), has={"tensors": 1, "resources": 1})
+yes("minor", "a later minor version", Wcodec(A, patches=[("major", 2, u16(7))]))
+yes("file-unknown", "a file of no known format", Wcodec(A, files=[("x.bin", [(0, 0, 0, 6)])]),
+    has={"tensors": 1})
+header = b'{"a":{"dtype":"I8","shape":[2,3],"data_offsets":[0,6]}}'
+WHOLE = (A, Layer("m.safetensors", u64(len(header)) + header, kind=BYTES))
+SPAN = [(1, 0, 0, 8 + len(header)), (0, 0, 0, 6)]
+yes("file", "a file of safetensors", Wcodec(*WHOLE, files=[("m.safetensors", SPAN)]),
+    has={"format": "wcodec", "tensors": 1, "version": 1})
+yes("folder", "a directory with a file in a folder",
+    Wcodec(*WHOLE, Layer("c", b"x", kind=BYTES), files=[("m.safetensors", SPAN), ("s/x", [(2, 0, 0, 1)])]),
+    ("warning", "hf.sub-folder", None, "resource -1"), has={"tensors": 1})
+
+# ---- damage that the directory does not show
+yes("damaged", "a segment whose bytes are not those of its CRC",
+    Wcodec(A, B, patches=[("segment 0.0.0", 33, b"?")]), deep=(("error", "wcodec.segment", "tensor -1"),),
+    reads=(("0", "CHECKSUM"), ("1", "OK")))
+yes("damaged-twice", "segments of two tensors, one of them in its header",
+    Wcodec(A, B, patches=[("segment 0.0.0", 33, b"?"), ("segment 1.0.0", 9, b"\1")]),
+    deep=(("error", "wcodec.segment", "tensor -1"), ("error", "wcodec.segment", "tensor -1")),
+    reads=(("0", "CHECKSUM"), ("1", "CORRUPT")))
+yes("damaged-crc", "the CRC of a segment", Wcodec(A, patches=[("segment 0.0.0", 4, bytes(4))]),
+    deep=(("error", "wcodec.layer", "tensor -1"), ("error", "wcodec.segment", "tensor -1")),
+    reads=(("0", "CHECKSUM"),))
+yes("damaged-mode", "a mode that there is not", Wcodec(A, patches=[("segment 0.0.0", 0, b"\7")]),
+    deep=(("error", "wcodec.segment", "tensor -1"),), reads=(("0", "UNSUPPORTED"),))
+yes("damaged-padding", "padding of a segment", Wcodec(A, patches=[("segment 0.0.0", 63, b"\1")]),
+    deep=(("error", "wcodec.segment", "tensor -1"),), reads=(("0", "CORRUPT"),))
+yes("damaged-end", "padding behind the last plane", Wcodec(A, patches=[("segment 0.0.0", 127, b"\1")]),
+    deep=(("error", "wcodec.layer", "tensor -1"),))
+yes("damaged-rest", "a run of bytes that nothing needs",
+    Wcodec(A, Layer("c", b"xyz", kind=BYTES), patches=[("segment 1.0.0", 33, b"?")]),
+    deep=(("error", "wcodec.segment", "resource -1"),))
+yes("digest", "the digest of another model", Wcodec(A, patches=[("digest", 0, b"\0\0\0\0")]),
+    deep=(("error", "wcodec.digest", "none"),))
+no("damaged-header", "a file whose header is damaged",
+   Wcodec(*WHOLE, files=[("m.safetensors", SPAN)], patches=[("segment 1.0.0", 50, b"?")]),
+   "segment 1.0.0", "CRC-32", "CHECKSUM", "resource -1")
+
+# ---- header and footer
+no("cut-header", "a header cut short", Wcodec(A, cut=100), 100, "header", "TRUNCATED")
+no("cut", "a container cut in its index", Wcodec(A, cut="footer"), "footer", "ends before", "TRUNCATED")
+no("tail", "bytes behind the footer", Wcodec(A, tail=b"x"), "footer+32", "goes on")
+broken("version", "a later version", "major", 0, u16(2), "major", "version", "UNSUPPORTED")
+broken("header-reserved", "a reserved byte of the header", "reserved", 2, b"\1", "reserved", "reserved")
+broken("header-end", "a reserved byte at its end", "magic", 127, b"\1", "reserved", "reserved")
+broken("index-odd", "an index that is not at a multiple of 128", "index offset", 0, u64(129),
+       "index offset", "offset of the index")
+broken("index-early", "an index in the header", "index offset", 0, u64(0), "index offset", "offset")
+broken("index-far", "an index whose end overflows", "index offset", 0, u64(2**64 - 128), "index offset",
+       "offset of the index")
+broken("index-large", "a directory beyond the limit", "index size", 0, u64(2**40), "index size",
+       "size of the index", "LIMIT")
+broken("index-small", "an index smaller than its counts", "index size", 0, u64(32), "index offset", "index")
+broken("file-size", "another size of the file", "file size", 0, u64(5), "file size", "size of the file")
+broken("layer-count", "another number of layers", "count", 0, u32(3), "index", "number of layers")
+broken("footer-magic", "a footer without its magic", "footer", 31, b"\2", "footer+24", "magic")
+broken("footer-offset", "a footer of another index", "footer", 0, b"\1", "footer", "footer")
+broken("footer-size", "a footer of another size", "footer", 8, b"\1", "footer", "footer")
+broken("footer-zero", "a reserved byte of the footer", "footer", 20, b"\1", "footer", "footer")
+broken("footer-crc", "a wrong CRC of the directory", "crc", 0, b"\1\2\3\4", "crc", "CRC-32", "CHECKSUM")
+
+# ---- counts of the index
+broken("bases-many", "256 bases", "index", 4, u32(256), "index+4", "bases")
+broken("form", "files in an unknown form", "index", 12, b"\3", "index+12", "form")
+broken("form-none", "files that the form denies", "index", 12, b"\0", "index+12", "form",
+       files=[("x", [(0, 0, 0, 1)])])
+broken("form-one", "one file that is none", "index", 12, b"\1", "index+12", "form")
+broken("index-reserved", "a reserved byte of the counts", "index", 14, b"\1", "index+13", "reserved")
+broken("index-reserved-end", "the last reserved byte", "index", 63, b"\1", "index+13", "reserved")
+broken("run-long", "a run of layers beyond the index", "index", 16, u64(2**40), "index+64",
+       "run of records",
+       "TRUNCATED")
+broken("run-short", "a run that ends in its second record", "index", 16, u64(100), "layer 1+4",
+       "layer", "TRUNCATED", layers=(A, B))
+
+# ---- layers
+broken("layer-size", "a record smaller than its fields", "layer 0", 0, u32(20), "layer 0",
+       "size of the record")
+broken("layer-long", "a record beyond its run", "layer 1", 0, u32(2**31), "layer 1+4", "layer", "TRUNCATED")
+broken("layer-kind", "an unknown kind", "layer 1", 4, b"\4", "layer 1+4", "kind", "UNSUPPORTED")
+broken("layer-dims", "nine dimensions", "layer 0", 5, b"\11", "layer 0+5", "dimensions")
+broken("layer-regions", "no region", "layer 0", 6, b"\0", "layer 0+5", "regions")
+broken("layer-planes", "33 planes", "layer 0", 7, b"\41", "layer 0+5", "planes")
+broken("layer-base", "a base that is not there", "layer 0", 8, b"\1", "layer 0+8", "base")
+broken("layer-flag", "an unknown flag", "layer 0", 9, b"\2", "layer 0", "reserved")
+broken("layer-zero", "a reserved byte", "layer 0", 14, b"\1", "layer 0", "reserved")
+broken("layer-zeros", "four reserved bytes", "layer 0", 20, u32(1), "layer 0", "reserved")
+broken("layer-offset", "data at an odd place", "layer 0", 24, u64(129), "layer 0+24", "multiples of 128")
+broken("layer-in-header", "data in the header", "layer 0", 24, u64(0), "layer 0+24", "multiples of 128")
+broken("layer-bytes", "another size than that of its planes", "layer 0", 32, u64(256), "layer 0+32", "size")
+broken("layer-gap", "a gap between two layers", "layer 1", 24, u64(384), 384, "gap")
+broken("layer-end", "an index behind a gap", "layer 1", 24, u64(128), 256, "end at the index")
+broken("layer-kind-dims", "bytes that have dimensions", "layer 0", 4, b"\1", "layer 0+5", "only tensors")
+broken("layer-region", "a region of 2^63 bytes", "regions 0", 0, u64(2**63), "layer 0", "size of a region")
+no("layer-twice", "two tensors of one name", Wcodec(A, Layer("a", b"x")), "index", "there twice",
+   item="tensor -1")
+no("metadata-twice", "metadata twice", Wcodec(*[Layer(n, b"[]", kind=METADATA) for n in "ab"]), "index",
+   "there twice", item="resource -1")
+
+# ---- planes
+broken("plane-region", "a region that is not there", "plane 0.0", 0, b"\1", "plane 0.0", "region")
+broken("plane-item", "values of five bits", "plane 0.0", 1, b"\5", "plane 0.0+1", "bits of a value")
+broken("plane-segment", "segments of 2^13 values", "plane 0.0", 2, b"\15", "plane 0.0+1",
+       "size of segments")
+broken("plane-order", "bytes in big-endian order", "plane 0.0", 3, b"\1", "plane 0.0+1", "byte order")
+broken("plane-flag", "an unknown flag", "plane 0.0", 3, b"\2", "plane 0.0", "reserved")
+broken("plane-stride", "a stride of 0", "plane 0.0", 4, u32(0), "plane 0.0+4", "unit")
+broken("plane-width", "a width of 0", "plane 0.0", 12, u32(0), "plane 0.0+4", "unit")
+broken("plane-beyond", "bytes beyond the unit", "plane 0.0", 8, u32(1), "plane 0.0+4", "unit")
+broken("plane-odd", "16-bit values in one byte", "plane 0.0", 1, b"\20", "plane 0.0+12", "width")
+broken("plane-six", "6-bit values in one byte", "plane 0.0", 1, b"\6", "plane 0.0+12", "width")
+broken("plane-scales", "scales in a later plane", "plane 0.0", 16, b"\1", "plane 0.0+16", "scales")
+broken("plane-scale-form", "a form of scales that are not there", "plane 0.0", 17, b"\1",
+       "plane 0.0+16", "scales")
+broken("plane-scale-count", "values per scale that is not there", "plane 0.0", 20, u32(1),
+       "plane 0.0+16", "scales")
+broken("plane-zero", "a reserved byte", "plane 0.0", 18, b"\1", "plane 0.0", "reserved")
+broken("plane-head", "a head of 32 bytes", "plane 0.0", 24, u32(32), "plane 0.0+24", "head")
+broken("plane-units", "half a unit at the end", "plane 0.0", 4, u32(4), "plane 0.0+4",
+       "whole number of units")
+broken("segment-none", "a segment of no bytes", "sizes 0.0", 0, b"\0", "sizes 0.0", "size of a segment")
+broken("segment-large", "a segment larger than RAW", "sizes 0.0", 0, b"\2", "sizes 0.0",
+       "size of a segment")
+THREE = (Layer("b", b"\1\2\3\4", encoding="f32", dims=(1,), planes=WIDE),)
+broken("planes-stride", "planes of other strides", "plane 0.1", 4, u32(2), "layer 0", "strides",
+       layers=THREE)
+broken("planes-overlap", "planes that overlap", "plane 0.2", 8, u32(1), "layer 0", "overlap", layers=THREE)
+broken("planes-gap", "planes that leave a byte out", "plane 0.0", 0, b"\1", "layer 0", "cover",
+       layers=(Layer("c", b"abcd", b"abcd", encoding="c", dims=(1,),
+                     planes=[plane(stride=4, offset=i, region=int(i > 3)) for i in (0, 1, 2, 3)] +
+                     [plane(stride=4, offset=0, width=4, region=1)]),))
+
+# ---- bases
+broken("base-size", "a base with another size", "base 0", 0, u32(41), "base 0", "base", bases=["x.gguf"])
+broken("base-zero", "a reserved byte of a base", "base 0", 6, b"\1", "base 0", "base", bases=["x.gguf"])
+
+# ---- files
+ONE = {"files": [("x.bin", [(0, 0, 0, 3), (0, 0, 3, 3)])]}
+broken("file-record", "a record smaller than its fields", "file 0", 0, u32(19), "file 0",
+       "size of the record", **ONE)
+broken("file-zero", "a reserved byte", "file 0", 6, b"\1", "file 0", "reserved", **ONE)
+broken("file-bytes", "another size than that of its ranges", "file 0", 8, u64(7), "file 0+8", "size", **ONE)
+broken("file-ranges", "more ranges than bytes", "file 0", 16, u32(2**31), "file 0+16", "ranges",
+       "TRUNCATED", **ONE)
+broken("range-layer", "a layer that is not there", "range 0.0", 0, b"\4", "range 0.0",
+       "no such layer", **ONE)
+broken("range-region", "a region that is not there", "range 0.1", 1, b"\1", "range 0.1",
+       "no such layer", **ONE)
+broken("range-beyond", "bytes beyond the region", "range 0.1", 3, b"\4", "range 0.1",
+       "lie in its region", **ONE)
+broken("range-before", "bytes before the region", "range 0.0", 2, b"\1", "range 0.0",
+       "lie in its region", **ONE)
+broken("range-empty", "a range of no bytes", "range 0.1", 3, b"\0", "range 0.1", "lie in its region", **ONE)
+for name, text in (("dots", "../x"), ("dot", "a/./x"), ("root", "/x"), ("empty", ""), ("slash", "a//x"),
+                   ("folder", "x/"), ("nul", "x\0y")):
+    no("name-" + name, "a file name that leads elsewhere, or nowhere",
+       Wcodec(A, files=[(text, [(0, 0, 0, 6)])]), "file 0+20", "relative path")
+no("file-twice", "two files of one name", Wcodec(A, files=[("x", [(0, 0, 0, 6)])] * 2), "index",
+   "there twice",
+   item="resource 1")
+
+# ---- layers as a model
+no("encoding", "an encoding of unknown name", Wcodec(Layer("a", b"x", encoding="q99")), None, "encoding",
+   "UNSUPPORTED", "tensor 0")
+no("shape", "a shape of other bytes", Wcodec(Layer("a", b"abc", dims=(2,))), None, "regions", "CORRUPT",
+   "tensor 0")

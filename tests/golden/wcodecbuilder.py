@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""Builds .wcodec containers of RAW segments for the malformed corpus: every field can be patched,
+and every record has a mark with its offset in the file. docs/wcodec.md has the format."""
+import hashlib
+import struct
+import zlib
+
+TENSOR, BYTES, METADATA, RESOURCE = 0, 1, 2, 3
+
+
+def align(n, unit):
+    return (n + unit - 1) // unit * unit
+
+
+def varint(n):
+    out = bytearray()
+    while n > 127:
+        out.append(n & 127 | 128)
+        n >>= 7
+    return bytes(out) + bytes([n])
+
+
+def zigzag(d):
+    return varint(2 * d if d >= 0 else -2 * d - 1)
+
+
+def raw(content):
+    """A RAW segment."""
+    out = struct.pack("<BBBBI24x", 0, 0, 0, 0, zlib.crc32(content)) + content
+    return out + bytes(align(len(out), 64) - len(out))
+
+
+def plane(item=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0)):
+    return {"item": item, "s": s, "stride": stride, "offset": offset, "width": width,
+            "region": region, "scales": scales}
+
+
+def plane_bytes(p, content):
+    units = range(0, len(content), p["stride"])
+    return b"".join(content[u + p["offset"]:u + p["offset"] + p["width"]] for u in units)
+
+
+class Layer:
+    def __init__(self, name, *regions, kind=TENSOR, encoding="i8", dims=None, planes=None, base=0,
+                 big=0):
+        self.name, self.kind, self.regions, self.base, self.big = name, kind, regions, base, big
+        self.encoding = encoding if kind == TENSOR else ""
+        self.dims = (dims or (len(regions[0]),)) if kind == TENSOR else ()
+        self.planes = planes or [plane(region=i) for i in range(len(regions)) if regions[i]]
+
+    def digest(self):
+        """That of the tensor: docs/behaviour.md, Digests."""
+        head = self.encoding.encode() + b"\0" + struct.pack("<Q", len(self.dims))
+        return hashlib.sha256(head + struct.pack("<%dQ" % len(self.dims), *self.dims) +
+                              b"".join(self.regions))
+
+
+class Wcodec:
+    """files: (name, [(layer, region, offset, length), ...]); bases: hints. patches: (mark, distance,
+    bytes) are made when all is built, before the footer's CRC, those of marks at or behind "crc"
+    and of segments after it."""
+
+    def __init__(self, *layers, files=(), form=None, bases=(), patches=(), cut=None, tail=b""):
+        self.layers, self.files, self.bases, self.patches = layers, files, bases, patches
+        self.form = form if form is not None else (1 if len(files) == 1 else 2 if files else 0)
+        self.cut, self.tail = cut, tail
+        self.at = {"magic": 0, "major": 8, "digest": 12, "count": 47, "index offset": 51,
+                   "reserved": 59, "file size": 64, "index size": 72}
+        self.out = bytearray(128)
+        self.build()
+
+    def file(self):
+        return bytes(self.out)
+
+    def put_data(self, number, layer):
+        """Heads are empty; returns the record's sizes and what it says of the data."""
+        begin, crc, sizes = len(self.out), 0, []
+        for k, p in enumerate(layer.planes):
+            content = plane_bytes(p, layer.regions[p["region"]])
+            whole = (p["item"] << p["s"]) // 8
+            sizes.append(b"")
+            for j, a in enumerate(range(0, len(content), whole)):
+                segment = raw(content[a:a + whole])
+                self.at["segment %d.%d.%d" % (number, k, j)] = len(self.out)
+                crc = zlib.crc32(segment[4:8], crc)
+                sizes[k] += varint(len(segment) // 64)
+                self.out += segment
+        self.out += bytes(align(len(self.out), 128) - len(self.out))
+        size = len(self.out) - begin
+        return sizes, crc, begin if size else 128, size
+
+    def layer_record(self, number, layer, at, placed):
+        sizes, crc, begin, size = placed
+        name, encoding = layer.name.encode("latin-1"), layer.encoding.encode()
+        out = struct.pack("<BBBBBBHHHIIQQ", layer.kind, len(layer.dims), len(layer.regions),
+                          len(layer.planes), layer.base, layer.big, len(name), len(encoding), 0, crc,
+                          0, begin, size)
+        out += struct.pack("<%dQ" % len(layer.dims), *layer.dims)
+        self.at["regions %d" % number] = at + 4 + len(out)
+        out += struct.pack("<%dQ" % len(layer.regions), *map(len, layer.regions))
+        out += name + encoding
+        for k, p in enumerate(layer.planes):
+            self.at["plane %d.%d" % (number, k)] = at + 4 + len(out)
+            out += struct.pack("<BBBBIIIBBHII", p["region"], p["item"], p["s"], 0, p["stride"],
+                               p["offset"], p["width"], p["scales"][0], p["scales"][1], 0,
+                               p["scales"][2], 0)
+            self.at["sizes %d.%d" % (number, k)] = at + 4 + len(out)
+            out += sizes[k]
+        self.at["layer %d" % number] = at
+        return struct.pack("<I", 4 + len(out)) + out
+
+    def file_record(self, number, name, ranges, at):
+        name = name.encode("latin-1")
+        out, layer, ends = b"", 0, {}
+        for i, (to, region, offset, length) in enumerate(ranges):
+            self.at["range %d.%d" % (number, i)] = at + 20 + len(name) + len(out)
+            before = ends.get((to, region), 0)
+            out += zigzag(to - layer) + varint(region) + zigzag(offset - before) + varint(length)
+            layer, ends[to, region] = to, offset + length
+        self.at["file %d" % number] = at
+        size = sum(r[3] for r in ranges)
+        return struct.pack("<IHHQI", 20 + len(name) + len(out), len(name), 0, size,
+                           len(ranges)) + name + out
+
+    def build(self):
+        placed = [self.put_data(i, layer) for i, layer in enumerate(self.layers)]
+        index = len(self.out)
+        runs = [b"", b"", b""]
+        for i, layer in enumerate(self.layers):
+            runs[0] += self.layer_record(i, layer, index + 64 + len(runs[0]), placed[i])
+        for i, hint in enumerate(self.bases):
+            self.at["base %d" % i] = index + 64 + len(runs[0]) + len(runs[1])
+            runs[1] += struct.pack("<IHH32s", 40 + len(hint), len(hint), 0, b"") + hint.encode()
+        for i, (name, ranges) in enumerate(self.files):
+            at = index + 64 + sum(map(len, runs))
+            runs[2] += self.file_record(i, name, ranges, at)
+        self.out += struct.pack("<IIIB3xQQQ24x", len(self.layers), len(self.bases), len(self.files),
+                                self.form, *map(len, runs)) + b"".join(runs)
+        self.at.update({"index": index, "footer": len(self.out), "crc": len(self.out) + 16})
+        size = len(self.out) - index
+        lines = sorted((layer.name, layer.digest().hexdigest()) for layer in self.layers
+                       if layer.kind == TENSOR)
+        digest = hashlib.sha256("".join("%s  %s\n" % line[::-1] for line in lines).encode()).digest()
+        self.out[:84] = struct.pack("<8sHH32sBBBIQ5xQQI", b"WCODEC\0\0", 1, 0, digest, 0, 16, 16,
+                                    len(self.layers), index, len(self.out) + 32, size, 0)
+        self.out += struct.pack("<QQII8s", index, size, 0, 0, b"WCODEC\0\1")
+        self.patch(lambda mark: not self.is_late(mark))
+        crc = zlib.crc32(self.out[index:index + size], zlib.crc32(self.out[:128]))
+        self.out[-16:-12] = struct.pack("<I", crc)
+        self.patch(self.is_late)
+        self.out += self.tail
+        if self.cut is not None:
+            del self.out[self.at.get(self.cut, self.cut):]
+
+    def is_late(self, mark):
+        return self.at[mark] >= self.at["footer"] or 128 <= self.at[mark] < self.at["index"]
+
+    def patch(self, wants):
+        for mark, distance, new in self.patches:
+            if wants(mark):
+                at = self.at[mark] + distance
+                self.out[at:at + len(new)] = new
