@@ -45,7 +45,7 @@ typedef struct tare_pack_options {
     size_t size;
     tare_effort effort;
     tare_pack_mode mode;    /* for tests and doubt */
-    unsigned log2_segment;  /* values of a segment, 14 to 26; 0: what suits */
+    unsigned log2_segment;  /* values of a segment, 14 to 26 (at most 64 MiB); 0: what suits */
     const char *directory;  /* pack all files of this directory, which the model was opened from;
                                NULL: the files that the model consists of */
     const tare_model *base; /* a model that this one is like: tensors of the same name, type and
@@ -76,8 +76,8 @@ typedef struct tare_pack_summary {
 
 /* Packs the files of a model into one .wcodec, which appears whole or not at all. The same model
  * and options give the same bytes, at any number of threads. `out` may be NULL. ERR_ARG: the output
- * exists and `force` is off, or it is the input; TRUNCATED: bytes of a tensor are missing.
- * Memory: a few segments a thread and what the directory takes. */
+ * exists and `force` is off, or it is the input or the base; TRUNCATED: bytes of a tensor are
+ * missing. Memory: a few segments a thread and what the directory takes. */
 TARE_API tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
                                const tare_pack_options *options, tare_error *err);
 

@@ -172,7 +172,7 @@ typedef struct tare_coder tare_coder;
 /* Learns from n bytes of a plane, a sample or all of it: those of units without what lies between
  * (field->region, stride, offset are not read). `base`: as many bytes of the base; NULL: none.
  * field->log2_segment 0: what suits n bytes. Encoding has the same result as that of the whole
- * layer if the sample is the plane. */
+ * layer if the sample is the plane, and that has 700 bytes or more. */
 TARE_API tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field,
                                     const void *bytes, size_t n, const void *base,
                                     const tare_coded_options *options, tare_error *err);

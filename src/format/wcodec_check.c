@@ -2,6 +2,7 @@
  *
  * What must hold of the planes of a layer, whoever names them: a file, or a caller
  * (docs/wcodec.md, 4.2). */
+#include "base/arith.h"
 #include "format/wcodec_index.h"
 #include "wcodec/wc_head.h"
 
@@ -32,6 +33,9 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
     }
     if (l->region_bytes[p->region] % p->stride)
         return refuse(err, at + 4, "plane: the region is no whole number of units");
+    uint64_t n_bytes = l->region_bytes[p->region] / p->stride * p->width;
+    if (tare_min_u64(tare_wc_whole_bytes(&p->shape), n_bytes) > TARE_WC_MAX_BYTES)
+        return refuse(err, at + 2, "plane: its segments are too large");
     return TARE_OK;
 }
 

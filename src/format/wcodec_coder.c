@@ -31,6 +31,7 @@ static tare_status piece_init(piece *p, const tare_coded_field *field, const voi
                               const void *base, const tare_coded_options *o, tare_error *err) {
     *p = (piece){.layer = {.n_regions = 1, .n_planes = 1, .region_bytes = {n}}};
     tare_arena_init(&p->arena, o->allocator);
+    TARE_TRY(tare_coded_field_check(field, err));
     p->layer.planes = &p->plane;
     tare_coded_plane_of(&p->plane, &p->how, field, n, o->is_full);
     tare_reader_memory(&p->own, bytes, n, "plane");
@@ -44,14 +45,9 @@ static tare_status piece_init(piece *p, const tare_coded_field *field, const voi
         if (err) err->status = TARE_ERR_ARG;
         return TARE_ERR_ARG;
     }
-    if (tare_wc_bytes_of(field->item, UINT64_C(1) << p->plane.shape.log2_segment) >
-        TARE_WC_MAX_BYTES)
+    if (tare_wc_whole_bytes(&p->plane.shape) > TARE_WC_MAX_BYTES)
         return tare_fail(err, TARE_ERR_ARG, "plane: its segments are too large");
     return tare_wcodec_measure_layer(&p->layer, &p->arena, err);
-}
-
-static size_t segment_bytes(const tare_wc_shape *shape) {
-    return (size_t)tare_wc_bytes_of(shape->item, UINT64_C(1) << shape->log2_segment);
 }
 
 /* ---- work shared by both calls --------------------------------------------------------------- */
@@ -166,13 +162,13 @@ const uint8_t *tare_coder_head(const tare_coder *coder, size_t *n) {
 }
 
 size_t tare_coder_segment_bytes(const tare_coder *coder) {
-    return segment_bytes(&coder->shape);
+    return (size_t)tare_wc_whole_bytes(&coder->shape);
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
 size_t tare_coder_bound(const tare_coder *coder, size_t n) {
-    size_t whole = segment_bytes(&coder->shape), rest = n % whole;
+    size_t whole = tare_coder_segment_bytes(coder), rest = n % whole;
     size_t bound = n / whole * tare_wc_max_stored((uint32_t)whole);
     return rest ? bound + tare_wc_max_stored((uint32_t)rest) : bound;
 }
@@ -184,7 +180,8 @@ static tare_status encode(void *ctx, uint64_t segment, unsigned worker, tare_err
     tare_buffer_init(&out, c->options->allocator);
     tare_status status = tare_wcodec_put_segment(&out, c->coder->plan, &p->job, 0, segment,
                                                  &c->workers[worker], err);
-    size_t place = (size_t)segment * tare_wc_max_stored((uint32_t)segment_bytes(&p->plane.shape));
+    size_t place =
+        (size_t)segment * tare_wc_max_stored((uint32_t)tare_wc_whole_bytes(&p->plane.shape));
     if (status == TARE_OK) memcpy(c->dst + place, out.data, out.size);
     tare_buffer_free(&out);
     atomic_fetch_add(&c->done, tare_wcodec_segment_bytes(&p->plane, segment));
@@ -193,7 +190,7 @@ static tare_status encode(void *ctx, uint64_t segment, unsigned worker, tare_err
 
 /* Moves the segments to where they follow each other. */
 static size_t close_gaps(uint8_t *dst, uint32_t *sizes, const tare_wcodec_plane *p) {
-    size_t room = tare_wc_max_stored((uint32_t)segment_bytes(&p->shape)), at = 0;
+    size_t room = tare_wc_max_stored((uint32_t)tare_wc_whole_bytes(&p->shape)), at = 0;
     for (uint64_t s = 0; s < p->n_segments; s++) {
         size_t n = (size_t)p->sizes[s] * TARE_WC_UNIT;
         memmove(dst + at, dst + s * room, n);

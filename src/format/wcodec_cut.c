@@ -94,6 +94,7 @@ static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, u
     o->is_repetitive = rule ? rule->is_repetitive : true;
     uint64_t n_values = tare_wc_values_of(item, p->n_bytes);
     p->shape.log2_segment = c->effort->log2_segment;
+    while (tare_wc_whole_bytes(&p->shape) > TARE_WC_MAX_BYTES) p->shape.log2_segment--;
     if (p->shape.log2_segment) return;
     uint8_t suits = tare_wc_suggest_log2(n_values, rule ? rule->width : 8);
     uint8_t most = !rule ? BYTES_LOG2 : rule->is_repetitive ? INTEGERS_LOG2 : suits;

@@ -66,6 +66,13 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
     return TARE_OK;
 }
 
+/* Records count the bytes of a name in 16 bits. */
+static tare_status hold_name(tare_wcodec_draft *d, tare_str *out, tare_str name, tare_error *err) {
+    if (name.len > UINT16_MAX) return tare_fail(err, TARE_ERR_LIMIT, "name: beyond 65,535 bytes");
+    *out = tare_arena_str(&d->arena, name);
+    return out->ptr ? TARE_OK : no_memory(err);
+}
+
 static tare_status note_spans(tare_wcodec_draft *d, const tare_wcodec_source *source,
                               const tare_tensor *t, tare_error *err) {
     uint32_t n = t->encoding->n_planes;
@@ -98,8 +105,7 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
     l->n_dims = (uint8_t)t->n_dims;
     for (uint32_t i = 0; i < t->n_dims; i++) l->dims[i] = t->dims[i];
     l->encoding = (tare_str){t->encoding->name, strlen(t->encoding->name)};
-    l->name = tare_arena_str(&d->arena, t->name);
-    if (!l->name.ptr) return no_memory(err);
+    TARE_TRY(hold_name(d, &l->name, t->name, err));
     return note_spans(d, source, t, err);
 }
 
@@ -112,8 +118,7 @@ tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *d, tare_wcodec_kind kind,
     tare_wcodec_cut_bytes(&cut, n, &d->effort);
     TARE_TRY(add_layer(d, &l, &cut, &source, -1, NULL, err));
     l->kind = (uint8_t)kind;
-    l->name = tare_arena_str(&d->arena, name);
-    return l->name.ptr ? TARE_OK : no_memory(err);
+    return hold_name(d, &l->name, name, err);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -203,10 +208,10 @@ static tare_status add_file(tare_wcodec_draft *d, const tare_wcodec_origin *orig
     size_t n = (size_t)(end - s);
     gaps *g = TARE_NEW(&d->arena, gaps);
     tare_reader *rest = TARE_NEW(&d->arena, tare_reader);
-    f->name = tare_arena_str(&d->arena, origin->name);
+    TARE_TRY(hold_name(d, &f->name, origin->name, err));
     f->size = origin->reader->size;
     f->ranges = TARE_NEW_ARRAY(&d->arena, tare_wcodec_range, 2 * n + 1);
-    if (!g || !rest || !f->name.ptr || !f->ranges) return no_memory(err);
+    if (!g || !rest || !f->ranges) return no_memory(err);
     g->file = origin->reader;
     g->offsets = TARE_NEW_ARRAY(&d->arena, uint64_t, n + 1);
     g->starts = TARE_NEW_ARRAY(&d->arena, uint64_t, n + 2);

@@ -79,16 +79,14 @@ static tare_status check_footer(const reader *r, const uint8_t *header, const ui
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 uint32_t tare_wcodec_segment_bytes(const tare_wcodec_plane *p, uint64_t segment) {
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
     return (uint32_t)tare_min_u64(whole, p->n_bytes - segment * whole);
 }
 
 static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, uint64_t *position) {
     uint64_t at = tare_cursor_offset(c);
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
     p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
-    if (p->n_segments && tare_wcodec_segment_bytes(p, 0) > TARE_WC_MAX_BYTES)
-        return refuse(r, at, "plane: its segments are too large");
     if (!tare_cursor_fits(c, p->n_segments, 1, at, "sizes of segments"))
         return tare_cursor_status(c, r->err);
     p->sizes = TARE_NEW_ARRAY(r->arena, uint32_t, p->n_segments);

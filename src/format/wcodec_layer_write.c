@@ -20,16 +20,12 @@ void tare_wcodec_worker_free(tare_wcodec_worker *w) {
     tare_wc_scratch_free(&w->scratch);
 }
 
-static uint64_t whole_segment(const tare_wcodec_plane *p) {
-    return tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
-}
-
 tare_status tare_wcodec_measure_layer(tare_wcodec_layer *layer, tare_arena *arena,
                                       tare_error *err) {
     for (unsigned i = 0; i < layer->n_planes; i++) {
         tare_wcodec_plane *p = &layer->planes[i];
         p->n_bytes = layer->region_bytes[p->region] / p->stride * p->width;
-        p->n_segments = tare_ceil_div_u64(p->n_bytes, whole_segment(p));
+        p->n_segments = tare_ceil_div_u64(p->n_bytes, tare_wc_whole_bytes(&p->shape));
         p->head_bytes = 0;
         p->sizes = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments);
         if (!p->sizes) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
@@ -63,7 +59,8 @@ static tare_status load(tare_wcodec_worker *w, const tare_wcodec_job *job, unsig
     tare_wcodec_scales scales = {0};
     *reference = NULL;
     if (take_room(w, job, plane) != TARE_OK) return tare_fail(err, TARE_ERR_NOMEM, "segment");
-    TARE_TRY(tare_wcodec_gather(w->room, p, &job->own, segment * whole_segment(p), n, err));
+    TARE_TRY(tare_wcodec_gather(w->room, p, &job->own, segment * tare_wc_whole_bytes(&p->shape), n,
+                                err));
     if (!job->base) return TARE_OK;
     if (tare_wcodec_scale_span(&first, &n_scales, l, plane, segment)) {
         const tare_wcodec_plane *owner = &l->planes[p->scale_plane];

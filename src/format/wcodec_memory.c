@@ -43,6 +43,13 @@ void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_
                              .trellis = f->trellis};
 }
 
+tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
+    bool is_trellis = f->trellis == 8 || f->trellis == 32;
+    if (f->mode > TARE_CODED_STRUCTURED || (f->trellis && (!is_trellis || f->item != 8)))
+        return tare_fail(err, TARE_ERR_ARG, "field: mode or trellis");
+    return TARE_OK;
+}
+
 tare_coded_field tare_coded_field_of(const tare_wcodec_plane *p, const tare_wc_options *how) {
     tare_coded_field f = {
         .region = p->region,
@@ -111,11 +118,8 @@ void tare_coded_free(tare_coded *c) {
 
 /* Checks how the layer is cut. */
 static tare_status check_cut(const tare_wcodec_layer *l, tare_error *err) {
-    for (unsigned i = 0; i < l->n_planes; i++) {
+    for (unsigned i = 0; i < l->n_planes; i++)
         TARE_TRY(tare_wcodec_check_plane(l, i, TARE_NO_OFFSET, err));
-        if (tare_wcodec_segment_bytes(&l->planes[i], 0) > TARE_WC_MAX_BYTES)
-            return tare_fail(err, TARE_ERR_CORRUPT, "plane: its segments are too large");
-    }
     return tare_wcodec_check_cover(l, TARE_NO_OFFSET, err);
 }
 
@@ -141,7 +145,7 @@ static tare_status open_data(tare_coded *c, const uint8_t *data, size_t size, ta
         c->planes[i] = (tare_coded_plane){
             .field = tare_coded_field_of(p, NULL),
             .n_bytes = p->n_bytes,
-            .segment_bytes = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment),
+            .segment_bytes = tare_wc_whole_bytes(&p->shape),
             .n_segments = p->n_segments,
             .sizes = p->sizes,
             .position = p->position,
@@ -166,13 +170,12 @@ void tare_coded_describe(const tare_coded *c, tare_coded_layer *out) {
 /* Sizes of a plane's segments: their number must be what follows, each one that it can be. */
 static tare_status take_sizes(tare_coded *c, tare_wcodec_plane *p, const tare_coded_plane *from,
                               uint64_t *position, tare_error *err) {
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
     p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
     if (from->n_segments != p->n_segments || (p->n_segments && !from->sizes))
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: number of segments");
     p->sizes = TARE_NEW_ARRAY(&c->arena, uint32_t, p->n_segments);
     if (!p->sizes) return tare_fail(err, TARE_ERR_NOMEM, "sizes of segments");
-    p->head_bytes = from->head_bytes;
     p->position = *position;
     *position += p->head_bytes; /* a sum of 32-bit numbers, fewer than 2^32 of them */
     for (uint64_t s = 0; s < p->n_segments; s++) {
@@ -201,6 +204,7 @@ static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_
         const tare_coded_field *f = &from->planes[i].field;
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
         tare_coded_plane_of(&l->planes[i], NULL, f, bytes, false);
+        l->planes[i].head_bytes = from->planes[i].head_bytes;
     }
     TARE_TRY(check_cut(l, err));
     for (unsigned i = 0; i < l->n_planes; i++)
@@ -221,6 +225,8 @@ tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
     TARE_REQUIRE(layer->n_planes <= TARE_CODED_MAX_PLANES && (layer->planes || !layer->n_planes),
                  err);
     TARE_REQUIRE(layer->data || !layer->size, err);
+    for (unsigned r = 0; bases && r < layer->n_regions; r++)
+        TARE_REQUIRE(bases[r] || !layer->region_bytes[r], err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_coded *c = new_coded(o.allocator);
     if (!c) return tare_fail(err, TARE_ERR_NOMEM, "layer");
@@ -284,9 +290,7 @@ static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_cod
         const tare_coded_field *f = &fields[i];
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
         tare_coded_plane_of(&l->planes[i], &how[i], f, bytes, is_full);
-        bool is_trellis = f->trellis == 8 || f->trellis == 32;
-        if (f->mode > TARE_CODED_STRUCTURED || (f->trellis && (!is_trellis || f->item != 8)))
-            return tare_fail(err, TARE_ERR_ARG, "field: mode or trellis");
+        TARE_TRY(tare_coded_field_check(f, err));
     }
     if (check_cut(l, err) == TARE_OK) return TARE_OK;
     if (err) err->status = TARE_ERR_ARG;

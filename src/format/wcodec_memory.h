@@ -31,6 +31,8 @@ void tare_coded_plane_of(tare_wcodec_plane *plane, tare_wc_options *how,
                          const tare_coded_field *field, uint64_t region_bytes, bool is_full);
 /* The reverse; `how` may be NULL. */
 tare_coded_field tare_coded_field_of(const tare_wcodec_plane *plane, const tare_wc_options *how);
+/* Whether the field's wishes can be met. */
+tare_status tare_coded_field_check(const tare_coded_field *field, tare_error *err);
 /* A work list with the caller's wishes about threads and progress. */
 tare_run tare_coded_run(const tare_coded_options *o, uint64_t n_tasks, tare_task_fn task, void *ctx,
                         uint64_t total, _Atomic uint64_t *done);

@@ -39,7 +39,7 @@ static void begin(decoding *d, const tare_coded *c, const tare_coded_options *o)
 static void add_share(decoding *d, unsigned plane, uint64_t first, uint64_t end,
                       const tare_wcodec_window *to) {
     const tare_wcodec_plane *p = &d->opened.layer->planes[plane];
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
     if (first >= end) return;
     share *s = &d->shares[d->n_shares++];
     *s = (share){plane, first, end, whole <= LARGE ? SIDE_BY_SIDE * whole : whole, d->n_tasks, *to};

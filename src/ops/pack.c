@@ -132,11 +132,13 @@ static const tare_tensor *find_base(const packing *p, const tare_tensor *t) {
 /* What is known of the base: its digest, and the name for messages. */
 static tare_status describe_base(packing *p, tare_error *err) {
     tare_digest digest;
+    const char *hint = p->options.base_hint ? p->options.base_hint : "";
+    TARE_REQUIRE(strlen(hint) <= UINT16_MAX, err);
     if (!p->options.base) return TARE_OK;
     tare_status status = digest_model(p, NULL, &digest, p->options.base, err);
     if (status != TARE_OK && p->options.base_hint) tare_error_file(err, p->options.base_hint);
     memcpy(p->draft.base.digest, digest.bytes, sizeof digest.bytes);
-    p->draft.base.hint = tare_str_of(p->options.base_hint ? p->options.base_hint : "");
+    p->draft.base.hint = tare_str_of(hint);
     return status;
 }
 
@@ -227,9 +229,19 @@ static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *er
     return tare_outset_commit(p->set, err);
 }
 
+static bool is_file_of(const tare_model *m, const char *path) {
+    for (size_t i = 0; m && i < m->n_files; i++) {
+        int fd = m->files[i].reader.fd;
+        if (fd >= 0 && tare_same_file(path, fd)) return true;
+    }
+    return false;
+}
+
 static tare_status begin_output(packing *p, const char *path, tare_error *err) {
     const tare_out_options out = {.force = p->options.force, .no_sync = p->options.no_sync};
     uint32_t index;
+    if (is_file_of(p->options.base, path))
+        return tare_fail(err, TARE_ERR_ARG, "the output is the base, which it would need");
     for (size_t i = 0; i < p->files.n; i++) {
         int fd = p->files.files[i].reader->fd;
         if (fd >= 0 && tare_same_file(path, fd))
@@ -277,12 +289,12 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     static const int modes[] = {-1, TARE_WC_RAW, TARE_WC_ZSTD, TARE_WC_DIRECT, TARE_WC_STRUCTURED};
     tare_pack_summary sum = {0};
     packing p = {.in = source->model, .source = source, .options = *options};
-    uint8_t log2 = (uint8_t)options->log2_segment;
+    unsigned log2 = options->log2_segment;
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
     TARE_REQUIRE((unsigned)options->mode < sizeof modes / sizeof *modes, err);
     const tare_wcodec_effort effort = {.is_full = options->effort == TARE_EFFORT_FULL,
                                        .forced = modes[options->mode],
-                                       .log2_segment = log2};
+                                       .log2_segment = (uint8_t)log2};
     tare_wcodec_draft_init(&p.draft, &effort, options->allocator);
     tare_status status = pack(&p, out_path, &sum, err);
     tare_outset_free(p.set);

@@ -156,6 +156,12 @@ static tare_status take_entry(const taking *t, const char *path, tare_error *err
     return reader ? add(t->f, reader, name, err) : open_file(t->f, path, name, err);
 }
 
+/* NULL at the end, where errno is 0, and for a failure. */
+static const struct dirent *next_entry(DIR *directory) {
+    errno = 0;
+    return readdir(directory);
+}
+
 static tare_status take_folder(const taking *t, const char *path, tare_error *err) {
     tare_arena *arena = &t->f->arena;
     const char *inside = path == t->base ? path : tare_join_path(arena, path, TARE_STR("/"));
@@ -163,11 +169,12 @@ static tare_status take_folder(const taking *t, const char *path, tare_error *er
     if (!inside) return tare_fail(err, TARE_ERR_NOMEM, "files");
     if (!directory) return tare_fail_errno(err, errno, "opening the directory");
     tare_status status = TARE_OK;
-    for (const struct dirent *d; status == TARE_OK && (d = readdir(directory));) {
+    for (const struct dirent *d; status == TARE_OK && (d = next_entry(directory));) {
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
         const char *entry = tare_join_path(arena, inside, tare_str_of(d->d_name));
         status = entry ? take_entry(t, entry, err) : tare_fail(err, TARE_ERR_NOMEM, "files");
     }
+    if (status == TARE_OK && errno) status = tare_fail_errno(err, errno, "reading the directory");
     closedir(directory);
     return status;
 }

@@ -111,6 +111,10 @@ static inline uint64_t tare_wc_bytes_of(uint8_t item, uint64_t n_values) {
 static inline uint64_t tare_wc_values_of(uint8_t item, uint64_t n_bytes) {
     return item == 6 ? n_bytes / 3 * 4 : item == 4 ? n_bytes * 2 : n_bytes / (item / 8);
 }
+/* Decoded bytes of a segment that is not the plane's last. */
+static inline uint64_t tare_wc_whole_bytes(const tare_wc_shape *shape) {
+    return tare_wc_bytes_of(shape->item, UINT64_C(1) << shape->log2_segment);
+}
 static inline uint32_t tare_wc_align(uint32_t n) {
     return (n + TARE_WC_UNIT - 1) / TARE_WC_UNIT * TARE_WC_UNIT;
 }

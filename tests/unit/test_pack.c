@@ -321,6 +321,29 @@ static void a_fine_tune_is_what_it_differs_in(void **state) {
     }
 }
 
+/* What is left would be no good without the base. */
+static void the_base_is_not_replaced(void **state) {
+    (void)state;
+    const char *first = help_path("kept.gguf");
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_error err;
+    free(make_tuned(first, TARE_ENCODING_BF16, 0));
+    tare_model *m = help_open(first), *base = help_open(first);
+    o.base = base;
+    o.force = o.no_sync = true;
+    assert_int_equal(tare_pack(NULL, first, m, &o, &err), TARE_ERR_ARG);
+    tare_model_free(m);
+    const char *tuned = help_path("tuned.gguf");
+    free(make_tuned(tuned, TARE_ENCODING_BF16, 1));
+    m = help_open(tuned);
+    assert_int_equal(tare_pack(NULL, first, m, &o, &err), TARE_ERR_ARG);
+    assert_non_null(strstr(err.what, "base"));
+    tare_model_free(m);
+    tare_model_free(base);
+    help_remove(tuned);
+    help_remove(first);
+}
+
 /* Each form can be asked for, and brings the same bytes back. */
 static void every_mode_comes_back(void **state) {
     (void)state;
@@ -453,6 +476,7 @@ int main(void) {
         cmocka_unit_test(nameless_models_come_back),
         cmocka_unit_test(equal_tensors_are_stored_once),
         cmocka_unit_test(a_fine_tune_is_what_it_differs_in),
+        cmocka_unit_test(the_base_is_not_replaced),
         cmocka_unit_test(every_mode_comes_back),
         cmocka_unit_test(nothing_is_left_of_a_failure),
         cmocka_unit_test(stopping_leaves_nothing),

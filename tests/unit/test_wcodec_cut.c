@@ -139,6 +139,29 @@ static void small_tensors_stay_whole(void **state) {
     assert_int_equal(cut.planes[0].scale_plane, TARE_WCODEC_NO_SCALES);
 }
 
+/* Whatever is asked for, readers accept the segments. */
+static void segments_are_never_too_large(void **state) {
+    (void)state;
+    const tare_wcodec_effort large = {.forced = -1, .log2_segment = TARE_WC_MAX_LOG2};
+    const uint64_t dims[] = {1 << 14, 1 << 14};
+    for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
+        uint64_t sizes[TARE_MAX_PLANES] = {0};
+        tare_wcodec_cut cut;
+        if (e->kind == TARE_KIND_UNKNOWN || tare_encoding_sizes(sizes, e, dims, 2, NULL) != TARE_OK)
+            continue;
+        tare_wcodec_cut_tensor(&cut, e, sizes, dims, 2, false, &large);
+        tare_wcodec_layer l = {.n_regions = cut.n_regions, .planes = cut.planes};
+        memcpy(l.region_bytes, cut.region_bytes, sizeof l.region_bytes);
+        l.n_planes = cut.n_planes;
+        for (uint8_t p = 0; p < cut.n_planes; p++) {
+            uint8_t log2 = cut.planes[p].shape.item == 16 ? 25 : TARE_WC_MAX_LOG2;
+            assert_int_equal(cut.planes[p].shape.log2_segment, log2);
+            assert_int_equal(tare_wcodec_check_plane(&l, p, 0, NULL), TARE_OK);
+        }
+    }
+}
+
 static void codes_know_their_scales(void **state) {
     (void)state;
     static const struct {
@@ -189,6 +212,7 @@ int main(void) {
         cmocka_unit_test(every_encoding_is_covered),
         cmocka_unit_test(planes_are_those_of_the_fields),
         cmocka_unit_test(small_tensors_stay_whole),
+        cmocka_unit_test(segments_are_never_too_large),
         cmocka_unit_test(codes_know_their_scales),
         cmocka_unit_test(the_header_knows_integers),
     };

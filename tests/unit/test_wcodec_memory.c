@@ -240,6 +240,19 @@ static void coarse_values_are_near(void **state) {
     tare_coded_free(coded);
 }
 
+static void bases_that_are_missing_are_refused(void **state) {
+    (void)state;
+    const tare_coded_field field = {.item = 8};
+    const tare_coded_region region = {bytes, 4000, NULL};
+    const void *const none[] = {NULL};
+    tare_coded_layer made;
+    tare_coded *coded = encode(&region, 1, &field, 1, NULL), *again;
+    tare_coded_describe(coded, &made);
+    assert_int_equal(tare_coded_open(&again, &made, none, NULL, NULL), TARE_ERR_ARG);
+    assert_null(again);
+    tare_coded_free(coded);
+}
+
 /* What was described can be opened; what is spoilt in any place is refused, or says the same. */
 static void descriptions_are_not_believed(void **state) {
     (void)state;
@@ -254,7 +267,7 @@ static void descriptions_are_not_believed(void **state) {
     assert_int_equal(made.planes[0].n_segments, 3);
     uint8_t *copy = malloc(made.size);
     assert_non_null(copy);
-    for (unsigned i = 0; i < 9; i++) {
+    for (unsigned i = 0; i < 10; i++) {
         tare_coded_layer spoilt = made;
         tare_coded_plane plane = made.planes[0];
         memcpy(copy, made.data, made.size);
@@ -270,6 +283,7 @@ static void descriptions_are_not_believed(void **state) {
         if (i == 6) spoilt.region_bytes[0] = UINT64_MAX;
         if (i == 7) plane.field.width = 2;
         if (i == 8) spoilt.size -= 128;
+        if (i == 9) plane.head_bytes += 32;
         tare_status status = tare_coded_open(&again, &spoilt, NULL, NULL, &err);
         if (i == 0) {
             assert_int_equal(status, TARE_OK);
@@ -351,6 +365,8 @@ static void fields_that_cannot_be_are_refused(void **state) {
         {.item = 16, .stride = 3},
         {.item = 8, .mode = 6},
         {.item = 8, .trellis = 9},
+        {.item = 16, .trellis = 8},
+        {.item = 4, .trellis = 8},
         {.item = 8, .scale_plane = 1, .scale_form = 1, .values_per_scale = 1},
         {.item = 16, .is_big_endian = true, .stride = 7000},
     };
@@ -363,6 +379,12 @@ static void fields_that_cannot_be_are_refused(void **state) {
         assert_int_equal(err.status, TARE_ERR_ARG);
         assert_null(coded);
         assert_true(err.what[0]);
+        /* A coder takes the whole of one plane. */
+        tare_coder *coder = (tare_coder *)bytes;
+        if (bad[i].region || bad[i].stride) continue;
+        assert_int_equal(tare_coder_new(&coder, &bad[i], bytes, 1 << 18, NULL, NULL, &err),
+                         TARE_ERR_ARG);
+        assert_null(coder);
     }
 }
 
@@ -491,6 +513,7 @@ int main(void) {
         cmocka_unit_test(parts_are_as_the_whole),
         cmocka_unit_test(layers_of_regions_and_bases_come_back),
         cmocka_unit_test(coarse_values_are_near),
+        cmocka_unit_test(bases_that_are_missing_are_refused),
         cmocka_unit_test(descriptions_are_not_believed),
         cmocka_unit_test(a_coder_makes_the_same_segments),
         cmocka_unit_test(fields_that_cannot_be_are_refused),
