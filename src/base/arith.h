@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline bool tare_add_u64(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_add_overflow(a, b, out);
@@ -46,6 +47,21 @@ static inline uint64_t tare_common_multiple(uint64_t a, uint64_t b) {
         y = rest;
     }
     return a / x * b;
+}
+/* Which part of a row a place lies in: the last of n starts, ascending and `stride` bytes apart,
+ * that is at most `place`; 0 where none is. */
+static inline size_t tare_part_of(const uint64_t *starts, size_t n, size_t stride, uint64_t place) {
+    size_t low = 0, high = n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        uint64_t start;
+        memcpy(&start, (const char *)starts + middle * stride, sizeof start);
+        if (start <= place)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 #endif

@@ -134,15 +134,8 @@ typedef struct gaps {
 static tare_status read_gaps(void *ctx, uint64_t offset, void *buf, size_t n) {
     const gaps *g = ctx;
     uint8_t *to = buf;
-    size_t low = 0, high = g->n;
-    while (high - low > 1) {
-        size_t mid = low + (high - low) / 2;
-        if (g->starts[mid] <= offset)
-            low = mid;
-        else
-            high = mid;
-    }
-    for (size_t i = low; n; i++) {
+    size_t first = tare_part_of(g->starts, g->n, sizeof *g->starts, offset);
+    for (size_t i = first; n; i++) {
         uint64_t skip = offset - g->starts[i];
         size_t take = (size_t)tare_min_u64(n, g->starts[i + 1] - offset);
         TARE_TRY(tare_reader_read(g->file, g->offsets[i] + skip, to, take, NULL));

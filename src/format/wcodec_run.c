@@ -150,15 +150,7 @@ static bool list_steps(crew *c) {
 }
 
 static const step *find_step(const crew *c, uint64_t task) {
-    size_t low = 0, high = c->n_steps;
-    while (high - low > 1) {
-        size_t mid = low + (high - low) / 2;
-        if (c->steps[mid].first_task <= task)
-            low = mid;
-        else
-            high = mid;
-    }
-    return &c->steps[low];
+    return &c->steps[tare_part_of(&c->steps->first_task, c->n_steps, sizeof *c->steps, task)];
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

@@ -338,15 +338,7 @@ typedef struct view {
 
 /* The range that a byte lies in. */
 static size_t find_range(const view *v, uint64_t offset) {
-    size_t low = 0, high = v->n;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (v->starts[middle] <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return tare_part_of(v->starts, v->n, sizeof *v->starts, offset);
 }
 
 static tare_status read_view(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {

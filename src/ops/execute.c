@@ -480,15 +480,7 @@ static tare_status run_span(tare_execution *x, const job *j, uint64_t index, tar
 }
 
 static const job *job_of(const tare_execution *x, uint64_t task) {
-    size_t low = 0, high = x->n_jobs;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (x->jobs[middle].first_task <= task)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &x->jobs[low];
+    return &x->jobs[tare_part_of(&x->jobs->first_task, x->n_jobs, sizeof *x->jobs, task)];
 }
 
 static tare_status run_job(tare_execution *x, const job *j, uint64_t index, tare_scratch *scratch,

@@ -46,15 +46,7 @@ static void make_run(uint8_t *out, const tare_synth_file *s, const tare_synth_te
 
 /* The tensor that byte `offset` lies in. */
 static size_t tensor_at(const tare_synth_file *s, uint64_t offset) {
-    size_t low = 0, high = s->n_tensors;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->tensors[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return tare_part_of(&s->tensors->offset, s->n_tensors, sizeof *s->tensors, offset);
 }
 
 tare_status tare_synth_read(void *ctx, uint64_t offset, void *buf, size_t n) {

@@ -107,15 +107,7 @@ static tare_status cut(unpacking *u, tare_error *err) {
 /* ---- running --------------------------------------------------------------------------------- */
 
 static const job *job_of(const unpacking *u, uint64_t task) {
-    size_t low = 0, high = u->n_jobs;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (u->jobs[middle].first_task <= task)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &u->jobs[low];
+    return &u->jobs[tare_part_of(&u->jobs->first_task, u->n_jobs, sizeof *u->jobs, task)];
 }
 
 static tare_status write_piece(void *ctx, const tare_relay_piece *p, tare_error *err) {
