@@ -98,6 +98,31 @@ tare_status tare_wcodec_put_segment(tare_buffer *out, const tare_wc_plan *plan,
     return TARE_OK;
 }
 
+/* A segment that is alone has a head to its measure. */
+static tare_status put_alone(tare_buffer *out, const tare_wc_plan *plan, const tare_wcodec_job *job,
+                             unsigned plane, tare_wcodec_worker *w, tare_error *err) {
+    tare_wc_reference room;
+    const tare_wc_reference *reference;
+    tare_wcodec_plane *p = &job->layer->planes[plane];
+    TARE_TRY(load(w, job, plane, 0, &room, &reference, err));
+    size_t start = out->size;
+    TARE_TRY(tare_wc_encode_alone(out, &p->head_bytes, plan, w->room,
+                                  tare_wcodec_segment_bytes(p, 0), reference, &w->scratch, err));
+    p->sizes[0] = (uint32_t)((out->size - start - p->head_bytes) / TARE_WC_UNIT);
+    return TARE_OK;
+}
+
+tare_status tare_wcodec_put_first(tare_buffer *out, const tare_wc_plan *plan,
+                                  const tare_wcodec_job *job, unsigned plane, tare_wcodec_worker *w,
+                                  tare_error *err) {
+    tare_wcodec_plane *p = &job->layer->planes[plane];
+    if (p->n_segments == 1) return put_alone(out, plan, job, plane, w, err);
+    size_t start = out->size;
+    tare_wc_head_write(out, tare_wc_plan_head(plan));
+    p->head_bytes = (uint32_t)(out->size - start);
+    return tare_wcodec_put_segment(out, plan, job, plane, 0, w, err);
+}
+
 /* ---- a whole layer --------------------------------------------------------------------------- */
 
 static tare_status plan_plane(tare_wc_plan **out, const tare_wcodec_job *job, unsigned plane,
@@ -124,11 +149,12 @@ static tare_status put_plane(tare_buffer *out, const tare_wcodec_job *job, unsig
     tare_wc_plan *plan;
     TARE_TRY(plan_plane(&plan, job, plane, w, err));
     size_t start = out->size;
-    tare_wc_head_write(out, tare_wc_plan_head(plan));
-    p->head_bytes = (uint32_t)(out->size - start);
-    tare_status status = tare_buffer_status(out, err);
-    if (status == TARE_OK) l->crc = tare_crc32(l->crc, out->data + start, p->head_bytes);
-    for (uint64_t s = 0; s < p->n_segments && status == TARE_OK; s++) {
+    tare_status status = tare_wcodec_put_first(out, plan, job, plane, w, err);
+    if (status == TARE_OK) {
+        l->crc = tare_crc32(l->crc, out->data + start, p->head_bytes);
+        tare_wcodec_note_segment(l, out->data + start + p->head_bytes);
+    }
+    for (uint64_t s = 1; s < p->n_segments && status == TARE_OK; s++) {
         start = out->size;
         status = tare_wcodec_put_segment(out, plan, job, plane, s, w, err);
         if (status == TARE_OK) tare_wcodec_note_segment(l, out->data + start);

@@ -36,6 +36,10 @@ tare_status tare_wcodec_tally_segment(tare_wc_tally *tally, const tare_wcodec_jo
 tare_status tare_wcodec_put_segment(tare_buffer *out, const tare_wc_plan *plan,
                                     const tare_wcodec_job *job, unsigned plane, uint64_t segment,
                                     tare_wcodec_worker *worker, tare_error *err);
+/* The first one with the plane's head in front of it, whose size is noted. */
+tare_status tare_wcodec_put_first(tare_buffer *out, const tare_wc_plan *plan,
+                                  const tare_wcodec_job *job, unsigned plane,
+                                  tare_wcodec_worker *worker, tare_error *err);
 /* Appends the data of a layer that has been measured, all but what pads it to a multiple of 128.
  * Fills in sizes and CRC; places are counted from where the layer begins. */
 tare_status tare_wcodec_put_layer(tare_buffer *out, const tare_wcodec_job *job,

@@ -16,7 +16,6 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "format/wcodec_layer_write.h"
-#include "wcodec/wc_head.h"
 
 enum {
     SMALL = 1 << 18,    /* bytes of a layer that one thread writes by itself */
@@ -255,12 +254,11 @@ static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint
     const tare_wcodec_job *job = &c->run->jobs[s->job];
     const tare_wc_plan *plan = wait_for_plan(c, task, s->state);
     if (!plan) return gave_up(err);
-    if (segment == 0) {
-        tare_wc_head_write(out, tare_wc_plan_head(plan));
-        TARE_TRY(tare_buffer_status(out, err));
-        job->layer->planes[s->plane].head_bytes = (uint32_t)out->size;
-    }
-    TARE_TRY(tare_wcodec_put_segment(out, plan, job, s->plane, segment, &c->workers[worker], err));
+    tare_wcodec_worker *w = &c->workers[worker];
+    if (segment == 0)
+        TARE_TRY(tare_wcodec_put_first(out, plan, job, s->plane, w, err));
+    else
+        TARE_TRY(tare_wcodec_put_segment(out, plan, job, s->plane, segment, w, err));
     pthread_mutex_lock(&c->mutex);
     bool is_last = --s->state->n_to_encode == 0;
     pthread_mutex_unlock(&c->mutex);

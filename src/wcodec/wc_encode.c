@@ -18,6 +18,8 @@ typedef struct choice {
     const tare_wc_plan *plan;
     const uint8_t *bytes;
     uint32_t n_bytes, stored; /* stored: 0, none yet */
+    uint32_t total;           /* with what else the plane needs for it */
+    bool is_alone;            /* in its plane: the head is its own */
     uint8_t *best, *trial;    /* room for the largest stored size each */
     tare_wc_segment header;
     tare_wc_scratch *scratch;
@@ -28,13 +30,31 @@ static bool may_use(const choice *c, tare_wc_mode mode) {
     return forced < 0 || forced == (int)mode;
 }
 
+/* What a plane needs besides segments of a mode. */
+static tare_wc_head head_for(const tare_wc_plan *plan, uint8_t mode) {
+    tare_wc_head head = plan->head;
+    if (mode != TARE_WC_DIRECT) head.n_rules = head.n_t64 = 0;
+    if (mode != TARE_WC_STRUCTURED) head.n_contexts = 0;
+    if (mode == TARE_WC_DIRECT)
+        head.n_t16 = plan->n_direct_t16;
+    else if (mode != TARE_WC_STRUCTURED) /* whose tables have their numbers */
+        head.n_t16 = 0;
+    return head;
+}
+
 /* The trial is complete but for its header. Takes it if it is smaller than `limit`. */
 static void offer(choice *c, const tare_wc_segment *header, uint32_t stored, uint64_t limit) {
-    if (c->stored && stored >= limit) return;
+    uint32_t total = stored;
+    if (c->is_alone) {
+        const tare_wc_head head = head_for(c->plan, header->mode);
+        total += tare_wc_head_bytes(&head);
+    }
+    if (c->stored && total >= limit) return;
     uint8_t *swap = c->best;
     c->best = c->trial;
     c->trial = swap;
     c->stored = stored;
+    c->total = total;
     c->header = *header;
 }
 
@@ -49,7 +69,7 @@ static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor pre
     tare_wc_segment s = {.mode = TARE_WC_CONSTANT, .predictor = (uint8_t)predictor};
     for (uint32_t i = 0; i < width; i++) s.pattern[i] = values[is_big_endian ? width - 1 - i : i];
     memset(c->trial + TARE_WC_SEGMENT_HEADER, 0, TARE_WC_UNIT - TARE_WC_SEGMENT_HEADER);
-    offer(c, &s, TARE_WC_UNIT, c->stored);
+    offer(c, &s, TARE_WC_UNIT, c->total);
     return true;
 }
 
@@ -63,14 +83,14 @@ static tare_status try_direct(choice *c, const uint8_t *values, tare_wc_predicto
         return TARE_OK;
     if (tare_wc_direct_encode(c->trial, &stored, &s, &c->plan->direct[i], item, values, c->n_bytes,
                               c->scratch, &status))
-        offer(c, &s, stored, c->stored);
+        offer(c, &s, stored, c->total);
     return status;
 }
 
 static void write_raw(choice *c) {
     tare_wc_segment s = {.mode = TARE_WC_RAW};
     uint32_t end = TARE_WC_SEGMENT_HEADER + c->n_bytes, stored = tare_wc_align(end);
-    if (c->stored && stored > c->stored) return;
+    if (c->stored && stored > c->total) return;
     memcpy(c->trial + TARE_WC_SEGMENT_HEADER, c->bytes, c->n_bytes);
     memset(c->trial + end, 0, stored - end);
     offer(c, &s, stored, UINT64_MAX);
@@ -82,7 +102,7 @@ static void try_zstd(choice *c) {
     size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
     bool is_forced = o->forced == TARE_WC_ZSTD;
     if (!is_forced && !o->is_repetitive && !c->plan->is_surprised &&
-        !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, room, room_size)))
+        !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, c->total, room, room_size)))
         return;
     int level = o->zstd_level ? (int)o->zstd_level : o->is_full ? 19 : 3;
     size_t n = ZSTD_compress(room, room_size, c->bytes, c->n_bytes, level);
@@ -90,7 +110,7 @@ static void try_zstd(choice *c) {
     tare_wc_segment s = {.mode = TARE_WC_ZSTD, .size_a = (uint32_t)n};
     uint32_t end = TARE_WC_SEGMENT_HEADER + s.size_a, stored = tare_wc_align(end);
     memset(c->trial + end, 0, stored - end);
-    offer(c, &s, stored, c->stored);
+    offer(c, &s, stored, c->total);
 }
 
 static tare_status try_tiles(choice *c) {
@@ -105,7 +125,7 @@ static tare_status try_tiles(choice *c) {
         return status;
     if (tare_wc_structured_encode(c->trial, &stored, &s, head, c->plan->inverses16, &sketch,
                                   c->n_bytes, c->scratch, &status))
-        offer(c, &s, stored, c->stored - c->stored / 100);
+        offer(c, &s, stored, c->total - c->total / 100);
     return status;
 }
 
@@ -129,18 +149,38 @@ static tare_status try_all(choice *c, const tare_wc_reference *reference) {
     return TARE_OK;
 }
 
+/* The best form of what the choice has; its bytes are the scratch's. */
+static tare_status choose(choice *c, const tare_wc_reference *reference, tare_error *err) {
+    size_t room = tare_wc_max_stored(c->n_bytes);
+    c->best = tare_wc_scratch_take(c->scratch, OUT_BLOCK, 2 * room);
+    if (!c->best) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    c->trial = c->best + room;
+    tare_status status = try_all(c, reference);
+    if (status != TARE_OK) return tare_fail(err, status, "segment");
+    c->header.crc = tare_crc32(0, c->bytes, c->n_bytes);
+    tare_wc_segment_write(c->best, &c->header);
+    return TARE_OK;
+}
+
 tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_plan *plan, const uint8_t *bytes,
                                    uint32_t n_bytes, const tare_wc_reference *reference,
                                    tare_wc_scratch *scratch, tare_error *err) {
-    size_t room = tare_wc_max_stored(n_bytes);
     choice c = {.plan = plan, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch};
-    c.best = tare_wc_scratch_take(scratch, OUT_BLOCK, 2 * room);
-    if (!c.best) return tare_fail(err, TARE_ERR_NOMEM, "segment");
-    c.trial = c.best + room;
-    tare_status status = try_all(&c, reference);
-    if (status != TARE_OK) return tare_fail(err, status, "segment");
-    c.header.crc = tare_crc32(0, bytes, n_bytes);
-    tare_wc_segment_write(c.best, &c.header);
+    TARE_TRY(choose(&c, reference, err));
+    tare_buffer_put(out, c.best, c.stored);
+    return tare_buffer_status(out, err);
+}
+
+tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes, const tare_wc_plan *plan,
+                                 const uint8_t *bytes, uint32_t n_bytes,
+                                 const tare_wc_reference *reference, tare_wc_scratch *scratch,
+                                 tare_error *err) {
+    choice c = {
+        .plan = plan, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch, .is_alone = true};
+    TARE_TRY(choose(&c, reference, err));
+    const tare_wc_head head = head_for(plan, c.header.mode);
+    *head_bytes = tare_wc_head_bytes(&head);
+    tare_wc_head_write(out, &head);
     tare_buffer_put(out, c.best, c.stored);
     return tare_buffer_status(out, err);
 }

@@ -11,7 +11,7 @@
 #include "wcodec/wc_segment.h"
 
 typedef struct tare_wc_options {
-    bool is_full;        /* try STRUCTURED, and ZSTD where a sample promises something */
+    bool is_full;        /* try STRUCTURED and ZSTD where they may pay */
     bool is_repetitive;  /* try ZSTD anyway: text, integers, masks */
     bool is_signed;      /* values are two's complement (for tiles and classes) */
     uint32_t width;      /* of the matrix, in values; 0: none, no tiles */
@@ -52,6 +52,12 @@ const tare_wc_head *tare_wc_plan_head(const tare_wc_plan *plan);
 tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_plan *plan, const uint8_t *bytes,
                                    uint32_t n_bytes, const tare_wc_reference *reference,
                                    tare_wc_scratch *scratch, tare_error *err);
+/* Appends head and segment of a plane that has but one: the head is what that segment needs, and
+ * counts when its mode is chosen. */
+tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes, const tare_wc_plan *plan,
+                                 const uint8_t *bytes, uint32_t n_bytes,
+                                 const tare_wc_reference *reference, tare_wc_scratch *scratch,
+                                 tare_error *err);
 
 /* A size of segments that suits a plane of so many values at so many bits a value. */
 uint8_t tare_wc_suggest_log2(uint64_t n_values, double bits);

@@ -86,6 +86,8 @@ static void write_rule(tare_buffer *out, const tare_wc_rule *rule, uint8_t item)
 
 /* ---- head ------------------------------------------------------------------------------------ */
 
+enum { HEAD_COUNTS = 8, RULE_CHOICES = 4 /* bytes that they begin with */ };
+
 static tare_status read_contexts(tare_wc_head *head, tare_cursor *c, tare_arena *arena,
                                  tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
@@ -158,9 +160,22 @@ tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, ta
     return TARE_OK;
 }
 
+static bool is_empty(const tare_wc_head *head) {
+    return !head->n_rules && !head->n_t64 && !head->n_t16;
+}
+
+uint32_t tare_wc_head_bytes(const tare_wc_head *head) {
+    uint32_t n = HEAD_COUNTS + 128u * head->n_t64 + 32u * head->n_t16 + head->n_contexts;
+    for (unsigned i = 0; i < head->n_rules; i++) {
+        const tare_wc_rule *rule = &head->rules[i];
+        n += RULE_CHOICES + (rule->has_map ? 64 * map_width(rule, head->shape.item) : 0);
+    }
+    return is_empty(head) ? 0 : tare_wc_align(n);
+}
+
 void tare_wc_head_write(tare_buffer *out, const tare_wc_head *head) {
     size_t start = out->size;
-    if (!head->n_rules && !head->n_t64 && !head->n_t16) return;
+    if (is_empty(head)) return;
     tare_buffer_put_u8(out, head->n_rules);
     tare_buffer_put_u8(out, head->n_t64);
     tare_buffer_put_u8(out, head->n_t16);

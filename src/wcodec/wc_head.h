@@ -16,6 +16,7 @@ tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, ta
                               tare_arena *arena, tare_error *err);
 /* Appends the head's bytes, a multiple of 64; none where there is nothing to say. */
 void tare_wc_head_write(tare_buffer *out, const tare_wc_head *head);
+uint32_t tare_wc_head_bytes(const tare_wc_head *head); /* that it appends */
 
 /* Fills the map of a rule that has none, and what follows from the item. */
 void tare_wc_rule_complete(tare_wc_rule *rule, uint8_t item);

@@ -185,6 +185,7 @@ static tare_status fill(tare_wc_plan *plan, const tare_wc_tally *t) {
     head->t16 = TARE_NEW_ARRAY(&plan->arena, tare_wc_table, n_t16);
     if (!head->rules || !head->t64 || !head->t16) return TARE_ERR_NOMEM;
     for (unsigned i = 0; i <= (unsigned)t->has_base; i++) TARE_TRY(add_rule(plan, t, i));
+    plan->n_direct_t16 = head->n_t16;
     plan->is_surprised = !t->has_base && is_constant(t, 0);
     if (t->n_sketches && !is_constant(t, 0)) TARE_TRY(add_contexts(plan, t));
     return add_inverses(plan);

@@ -11,6 +11,7 @@ struct tare_wc_plan {
     tare_wc_head head;
     tare_wc_options options;
     tare_arena arena;
+    uint8_t n_direct_t16; /* tables of 16 symbols that stand before those of contexts */
     bool has_direct[TARE_WC_PREDICTIONS], has_tiles;
     bool is_surprised; /* by segments that are not constant: all that were counted are */
     tare_wc_direct_plan direct[TARE_WC_PREDICTIONS];

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/bytes.h"
 #include "wcodec/wc_kernels.h"
 #include "wcodec/wc_structured.h"
 
@@ -79,15 +80,31 @@ bool tare_wc_may_have_tiles(uint8_t item, bool is_signed, uint32_t width, const 
 
 /* ---- zstd ------------------------------------------------------------------------------------ */
 
-bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint8_t *room, size_t room_size) {
-    enum { ZSTD_SAMPLE = 1 << 16, NO_LITERALS = -1 };
-    uint64_t counts[256] = {0};
-    size_t n = n_bytes < ZSTD_SAMPLE ? n_bytes : ZSTD_SAMPLE;
+/* Whether strings of 8 bytes come again, however far away. Of all strings an eighth is looked at:
+ * which, their bytes say, so that those are the same ones when they come again. */
+static bool has_strings_again(const uint8_t *bytes, uint32_t n_bytes) {
+    enum { STRING = 8, LOG2_PLACES = 14, LOG2_SHARE = 3, LEAST = 64 /* one in so many */ };
+    uint32_t ends[1 << LOG2_PLACES] = {0}, n = 0, n_again = 0;
+    for (uint32_t at = 0; at + STRING <= n_bytes; at += 2) {
+        uint64_t hash = tare_load_le64(bytes + at) * UINT64_C(0x9e3779b97f4a7c15);
+        if (hash >> (64 - LOG2_SHARE)) continue;
+        uint32_t *end = &ends[hash >> (64 - LOG2_SHARE - LOG2_PLACES)];
+        n++;
+        n_again += *end && memcmp(bytes + *end - STRING, bytes + at, STRING) == 0;
+        *end = at + STRING;
+    }
+    return n_again > n / LEAST;
+}
+
+bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint32_t stored, uint8_t *room,
+                        size_t room_size) {
+    enum { ZSTD_SAMPLE = 1 << 16, MEDIUM = 1 << 18, NO_LITERALS = -1 };
+    if (n_bytes <= ZSTD_SAMPLE) return true; /* as fast as a look at a sample */
+    if (n_bytes <= MEDIUM && has_strings_again(bytes, n_bytes)) return true;
     /* At negative levels literals stay as they are: what shrinks was said before. */
-    size_t packed = ZSTD_compress(room, room_size, bytes, n, NO_LITERALS);
-    if (ZSTD_isError(packed) || packed > n - n / 256) return false;
-    tare_wc_kernels_get()->count_bytes(counts, bytes, n);
-    uint64_t plain = tare_wc_entropy(counts, 256) >> 19; /* bytes */
-    packed = ZSTD_compress(room, room_size, bytes, n, 1);
-    return !ZSTD_isError(packed) && packed * 100 < plain * 98;
+    size_t packed = ZSTD_compress(room, room_size, bytes, ZSTD_SAMPLE, NO_LITERALS);
+    if (ZSTD_isError(packed) || packed > ZSTD_SAMPLE - ZSTD_SAMPLE / 256) return false;
+    uint64_t share = (stored ? stored : n_bytes) * (uint64_t)ZSTD_SAMPLE / n_bytes;
+    packed = ZSTD_compress(room, room_size, bytes, ZSTD_SAMPLE, 1);
+    return !ZSTD_isError(packed) && packed < share;
 }

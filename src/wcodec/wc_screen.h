@@ -9,7 +9,9 @@
 /* Whether neighbours say anything of a value: a whole segment's bytes, rows of `width` values. */
 bool tare_wc_may_have_tiles(uint8_t item, bool is_signed, uint32_t width, const uint8_t *bytes,
                             uint32_t n_bytes);
-/* Whether zstd finds what order-0 coding does not. `room` is for what a sample compresses to. */
-bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint8_t *room, size_t room_size);
+/* Whether zstd may need less than the `stored` bytes of another mode (0: there is none). `room` is
+ * for what a sample compresses to. */
+bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint32_t stored, uint8_t *room,
+                        size_t room_size);
 
 #endif

@@ -168,6 +168,70 @@ static void edges_of_blocks_cost_little(void **state) {
     wc_free(&p);
 }
 
+/* A plane of one segment, and head and segment as they are for that. `counts`: of rules, tables of
+ * 64 symbols and of 16. */
+static tare_wc_mode alone(uint8_t counts[3], size_t *size, const tare_wc_options *options,
+                          uint32_t n_bytes) {
+    const tare_wc_shape shape = {8, 18, false};
+    tare_wc_scratch scratch;
+    tare_wc_plan *plan;
+    tare_error err;
+    uint32_t head_bytes;
+    wc_plane p = {.shape = shape, .n_bytes = n_bytes, .n_segments = 1, .segment_bytes = 1 << 18};
+    tare_wc_scratch_init(&scratch, NULL);
+    tare_buffer_init(&p.head, NULL);
+    tare_buffer_init(&p.segments, NULL);
+    tare_wc_tally *tally = tare_wc_tally_new(&shape, options, false, NULL);
+    assert_int_equal(tare_wc_tally_add(tally, values, n_bytes, NULL, &scratch, &err), TARE_OK);
+    assert_int_equal(tare_wc_plan_new(&plan, tally, &err), TARE_OK);
+    assert_int_equal(
+        tare_wc_encode_alone(&p.segments, &head_bytes, plan, values, n_bytes, NULL, &scratch, &err),
+        TARE_OK);
+    *size = p.segments.size;
+    tare_buffer_put(&p.head, p.segments.data, head_bytes);
+    memset(counts, 0, 3);
+    if (head_bytes) memcpy(counts, p.head.data, 3);
+    tare_buffer_put_zeros(&p.segments, TARE_WC_READ_AHEAD);
+    p.offsets[0] = head_bytes;
+    p.offsets[1] = (uint32_t)*size;
+    assert_int_equal(wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err), TARE_OK);
+    assert_memory_equal(got, values, n_bytes);
+    tare_wc_mode mode = wc_mode(&p, 0);
+    wc_free(&p);
+    tare_wc_plan_free(plan);
+    tare_wc_tally_free(tally);
+    tare_wc_scratch_free(&scratch);
+    return mode;
+}
+
+/* Tables that the only segment does not use are not written. */
+static void a_head_is_to_the_measure_of_its_segment(void **state) {
+    (void)state;
+    const tare_wc_options full = {.forced = -1, .is_full = true, .is_signed = true, .width = 128};
+    static const uint8_t nothing[3], one_of_each[3] = {1, 1, 0};
+    uint8_t counts[3];
+    size_t size;
+    uint64_t seed = 41;
+    make(values, 1 << 15, &sources[7], 8, 1); /* text */
+    assert_int_equal(alone(counts, &size, &full, 1 << 15), TARE_WC_ZSTD);
+    assert_memory_equal(counts, nothing, 3);
+    make(values, 1 << 17, &sources[0], 8, 1);
+    assert_int_equal(alone(counts, &size, &full, 1 << 17), TARE_WC_DIRECT);
+    assert_memory_equal(counts, one_of_each, 3);
+    make(values, 1 << 15, &sources[6], 8, 1); /* smooth */
+    assert_int_equal(alone(counts, &size, &full, 1 << 15), TARE_WC_STRUCTURED);
+    assert_true(!counts[0] && !counts[1] && counts[2]);
+    tare_wc_options forced = full;
+    forced.forced = TARE_WC_DIRECT;
+    assert_int_equal(alone(counts, &size, &forced, 1 << 15), TARE_WC_DIRECT);
+    assert_true(counts[0] == 1 && counts[1] && counts[2] <= 2); /* of ranks, not of contexts */
+    /* What comes again lies further away than a look at 64 KiB sees. */
+    for (uint32_t i = 0; i < 100000; i++)
+        values[i] = values[i + 100000] = (uint8_t)(wc_random(&seed) >> 40);
+    assert_int_equal(alone(counts, &size, &full, 200000), TARE_WC_ZSTD);
+    assert_true(size < 101000);
+}
+
 /* Of the segments of a long plane some are counted; here those are of one value, the others not. */
 static void a_surprise_is_not_stored_raw(void **state) {
     (void)state;
@@ -282,10 +346,14 @@ static void coarse_values_are_near(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_planes_come_back),         cmocka_unit_test(modes_are_chosen_by_size),
-        cmocka_unit_test(a_surprise_is_not_stored_raw), cmocka_unit_test(a_base_predicts),
-        cmocka_unit_test(trellis_values_come_back),     cmocka_unit_test(coarse_values_are_near),
+        cmocka_unit_test(all_planes_come_back),
+        cmocka_unit_test(modes_are_chosen_by_size),
+        cmocka_unit_test(a_surprise_is_not_stored_raw),
+        cmocka_unit_test(a_base_predicts),
+        cmocka_unit_test(trellis_values_come_back),
+        cmocka_unit_test(coarse_values_are_near),
         cmocka_unit_test(edges_of_blocks_cost_little),
+        cmocka_unit_test(a_head_is_to_the_measure_of_its_segment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
