@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Writes the seeds of the fuzz targets: seeds.py FOLDER. They are the cases of the malformed
 corpus (tests/golden), each below 64 KiB, in the form each target takes, and a few texts."""
+import json
 import os
 import struct
 import sys
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-sys.path[:0] = [os.path.join(TESTS, "golden"), os.path.join(TESTS, "wcodec")]
+sys.path[:0] = [os.path.join(TESTS, "golden"), os.path.join(TESTS, "wcodec"),
+                os.path.join(TESTS, "support")]
 import casebook  # noqa: E402
 import gguf_cases  # noqa: E402, F401  (the modules fill casebook.CASES)
 import gguf_odd_cases  # noqa: E402, F401
@@ -18,6 +20,7 @@ import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
+from safetensors_file import safetensors  # noqa: E402
 from ggufbuilder import (BF16, BLOCKS, F16, F32, Q4_0, Q4_K, Q8_0, TF64, TI32, TI8,  # noqa: E402
                          Gguf)
 
@@ -113,8 +116,22 @@ def write_planes(folder):
             write(folder, "pack", "planes-%d-%s" % (i, "big" if big else "little"), model.file())
 
 
+def write_peft(folder):
+    """Configurations with all that counts in them, and some that are refused, over the same factors."""
+    model = safetensors([("base_model.model.%s.lora_%s.weight" % (module, which), "F32", shape, bytes(48))
+                         for module in ("model.layers.0.self_attn.q_proj", "model.layers.1.mlp.up_proj")
+                         for which, shape in (("A", [2, 6]), ("B", [6, 2]))])
+    for i, more in enumerate((
+            {}, {"use_rslora": True}, {"fan_in_fan_out": True}, {"use_dora": True}, {"bias": "all"},
+            {"rank_pattern": {"up_proj": 2, "layers.0.*": 2}, "alpha_pattern": {"q_proj$": 32}},
+            {"modules_to_save": ["lm_head"]}, {"r": 0}, {"lora_alpha": 1e400}, {"peft_type": "IA3"})):
+        text = json.dumps({"peft_type": "LORA", "r": 2, "lora_alpha": 16, **more}).encode()
+        write(folder, "read_peft", "peft-%d" % i, struct.pack("<H", len(text)) + text + model)
+
+
 def main():
     folder = sys.argv[1]
+    write_peft(folder)
     write_wcodec(folder)
     write_planes(folder)
     for case in casebook.CASES:
