@@ -6,6 +6,9 @@
 #include "format/wcodec_index.h"
 #include "wcodec/wc_head.h"
 
+/* 8 + 16 rules with maps (4 + 128) + 64 tables (128) + 64 tables (32) + 398 contexts: 12758. */
+enum { MAX_HEAD = 12800 };
+
 static tare_status refuse(tare_error *err, uint64_t at, const char *what) {
     return tare_fail_at(err, TARE_ERR_CORRUPT, at, what);
 }
@@ -24,7 +27,8 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
         return refuse(err, at + 4, "plane: its bytes do not lie in a unit");
     if ((item == 16 && p->width % 2) || (item == 6 && p->width % 3))
         return refuse(err, at + 12, "plane: width is no whole number of values");
-    if (p->head_bytes % TARE_WC_UNIT) return refuse(err, at + 24, "plane: size of the head");
+    if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
+        return refuse(err, at + 24, "plane: size of the head");
     if (p->scale_plane == TARE_WCODEC_NO_SCALES) {
         if (p->scale_form || p->values_per_scale) return refuse(err, at + 16, "plane: scales");
     } else if (p->scale_plane >= i || l->planes[p->scale_plane].shape.item != 16 ||

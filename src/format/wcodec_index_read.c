@@ -23,7 +23,6 @@ typedef struct reader {
     const tare_limits *limits;
     tare_arena *arena;
     tare_error *err;
-    uint64_t index_offset;
     tare_cursor c; /* of the run of records that is being read */
 } reader;
 
@@ -32,6 +31,11 @@ static tare_status refuse(const reader *r, uint64_t at, const char *what) {
 }
 static tare_status no_memory(const reader *r) {
     return tare_fail(r->err, TARE_ERR_NOMEM, "index");
+}
+/* What a larger minor version has at the end of a record is not known here, and skipped. */
+static tare_status end_record(const reader *r, const tare_cursor *c, const char *what) {
+    if (r->index->minor || !tare_cursor_left(c)) return TARE_OK;
+    return refuse(r, tare_cursor_offset(c), what);
 }
 
 /* ---- header ---------------------------------------------------------------------------------- */
@@ -46,8 +50,10 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
         return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "magic: expected WCODEC");
     if (tare_load_le16(h + 8) != 1)
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, 8, "version: expected 1");
-    if (!tare_wc_is_zero(h + 59, 5) || !tare_wc_is_zero(h + 84, 44))
+    if (!tare_wc_is_zero(h + 59, 5))
         return tare_fail_at(err, TARE_ERR_CORRUPT, 59, "header: a reserved byte is not 0");
+    if (!tare_wc_is_zero(h + 84, 44))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 84, "header: a reserved byte is not 0");
     if (*size > limits->metadata_bytes)
         return tare_fail_at(err, TARE_ERR_LIMIT, 72, "size of the index");
     bool fits = tare_add_u64(*offset, *size, &end) && tare_add_u64(end, TARE_WCODEC_FOOTER, &end);
@@ -68,8 +74,9 @@ static tare_status check_footer(const reader *r, const uint8_t *header, const ui
     uint64_t at = offset + size;
     if (memcmp(f + 24, end_magic, sizeof end_magic) != 0)
         return refuse(r, at + 24, "footer: magic");
-    if (tare_load_le64(f) != offset || tare_load_le64(f + 8) != size || tare_load_le32(f + 20))
-        return refuse(r, at, "footer: not what the header says");
+    if (tare_load_le64(f) != offset) return refuse(r, at, "footer: not the header's offset");
+    if (tare_load_le64(f + 8) != size) return refuse(r, at + 8, "footer: not the header's size");
+    if (tare_load_le32(f + 20)) return refuse(r, at + 20, "footer: a reserved byte is not 0");
     uint32_t crc = tare_crc32(0, header, TARE_WCODEC_HEADER);
     if (tare_crc32(crc, bytes, (size_t)size) != tare_load_le32(f + 16))
         return tare_fail_at(r->err, TARE_ERR_CHECKSUM, at + 16, "CRC-32 of header and index");
@@ -124,7 +131,8 @@ static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_
     p->values_per_scale = tare_cursor_u32(c, "plane");
     p->head_bytes = tare_cursor_u32(c, "plane");
     TARE_TRY(tare_cursor_status(c, r->err));
-    if (zero || flags > 1) return refuse(r, at, "plane: a reserved bit is not 0");
+    if (flags > 1) return refuse(r, at + 3, "plane: a reserved bit is not 0");
+    if (zero) return refuse(r, at + 18, "plane: a reserved byte is not 0");
     TARE_TRY(tare_wcodec_check_plane(l, i, at, r->err));
     p->n_bytes = l->region_bytes[p->region] / p->stride * p->width;
     return read_sizes(r, p, c, position);
@@ -142,6 +150,8 @@ static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint
     if (l->offset % TARE_WCODEC_ALIGN || l->size % TARE_WCODEC_ALIGN ||
         l->offset < TARE_WCODEC_HEADER)
         return refuse(r, at + 24, "layer: its data is not at multiples of 128");
+    if (!l->size && l->offset != TARE_WCODEC_HEADER)
+        return refuse(r, at + 24, "layer: it has no data, so its offset must be 128");
     return TARE_OK;
 }
 
@@ -172,13 +182,16 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     l->offset = tare_cursor_u64(&c, "layer");
     l->size = tare_cursor_u64(&c, "layer");
     TARE_TRY(tare_cursor_status(&c, r->err));
-    if (zero || zeros || flags > 1) return refuse(r, at, "layer: a reserved bit is not 0");
+    if (flags > 1) return refuse(r, at + 9, "layer: a reserved bit is not 0");
+    if (zero) return refuse(r, at + 14, "layer: a reserved byte is not 0");
+    if (zeros) return refuse(r, at + 20, "layer: a reserved byte is not 0");
     l->is_big_endian = flags & 1;
     TARE_TRY(check_layer(r, l, at));
     for (unsigned i = 0; i < l->n_dims; i++) l->dims[i] = tare_cursor_u64(&c, "dimension");
     for (unsigned i = 0; i < l->n_regions; i++) {
         l->region_bytes[i] = tare_cursor_u64(&c, "size of a region");
-        if (l->region_bytes[i] >> 63) return refuse(r, at, "size of a region");
+        if (l->region_bytes[i] >> 63)
+            return refuse(r, tare_cursor_offset(&c) - 8, "size of a region");
     }
     TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer"));
     TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len, "encoding of a layer"));
@@ -188,7 +201,7 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     if (!l->planes) return no_memory(r);
     uint64_t position = l->offset, end;
     for (unsigned i = 0; i < l->n_planes; i++) TARE_TRY(read_plane(r, l, i, &c, &position));
-    if (tare_cursor_left(&c)) return refuse(r, at, "layer: bytes behind its last plane");
+    TARE_TRY(end_record(r, &c, "layer: bytes behind its last plane"));
     if (!tare_align_u64(position - l->offset, TARE_WCODEC_ALIGN, &end) || end != l->size)
         return refuse(r, at + 32, "layer: its size is not that of its planes");
     return tare_wcodec_check_cover(l, at, r->err);
@@ -230,8 +243,14 @@ static bool is_same_kind(const void *a, const void *b) {
     return x->kind == y->kind;
 }
 
+/* Where record i stands in the run that `c` begins; it was read before. */
+static uint64_t record_offset(tare_cursor c, uint32_t i) {
+    for (; i > 0; i--) tare_cursor_take(&c, tare_cursor_u32(&c, "record") - 4u, "record");
+    return tare_cursor_offset(&c);
+}
+
 /* Names are unique within a kind; runs of bytes may share theirs. */
-static tare_status check_names(const reader *r) {
+static tare_status check_names(const reader *r, const tare_cursor *records) {
     const tare_wcodec_index *x = r->index;
     tare_name_index names;
     uint32_t n_metadata = 0;
@@ -242,7 +261,8 @@ static tare_status check_names(const reader *r) {
         bool is_second = l->kind != TARE_WCODEC_BYTES &&
                          tare_name_index_add(&names, x->layers, sizeof *l, i, is_same_kind) >= 0;
         if (!is_second && n_metadata < 2) continue;
-        refuse(r, r->index_offset, "name of a layer: there twice");
+        size_t fields = LAYER_FIXED + 8 * ((size_t)l->n_dims + l->n_regions);
+        refuse(r, record_offset(*records, i) + fields, "name of a layer: there twice");
         tare_error_item(r->err,
                         l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE, -1,
                         l->name);
@@ -256,12 +276,16 @@ static tare_status check_names(const reader *r) {
 static tare_status read_base(reader *r, tare_wcodec_base *b) {
     uint64_t at = tare_cursor_offset(&r->c);
     uint32_t size = tare_cursor_u32(&r->c, "base");
-    uint16_t n = tare_cursor_u16(&r->c, "base"), zero = tare_cursor_u16(&r->c, "base");
-    const uint8_t *digest = tare_cursor_take(&r->c, sizeof b->digest, "base");
+    if (size < BASE_FIXED) return refuse(r, at, "base: size of the record");
+    tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "base");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
-    if (size != (uint32_t)BASE_FIXED + n || zero) return refuse(r, at, "base: size of the record");
+    uint16_t n = tare_cursor_u16(&c, "base"), zero = tare_cursor_u16(&c, "base");
+    const uint8_t *digest = tare_cursor_take(&c, sizeof b->digest, "base");
+    TARE_TRY(tare_cursor_status(&c, r->err));
+    if (zero) return refuse(r, at + 6, "base: a reserved byte is not 0");
     memcpy(b->digest, digest, sizeof b->digest);
-    return take_text(r, &b->hint, &r->c, n, "hint of a base");
+    TARE_TRY(take_text(r, &b->hint, &c, n, "hint of a base"));
+    return end_record(r, &c, "base: bytes behind its hint");
 }
 
 /* Relative, no part empty, "." or "..", no NUL. */
@@ -309,7 +333,7 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
     f->size = tare_cursor_u64(&c, "file");
     f->n_ranges = tare_cursor_u32(&c, "file");
     TARE_TRY(take_text(r, &f->name, &c, n_name, "name of a file"));
-    if (zero) return refuse(r, at, "file: a reserved byte is not 0");
+    if (zero) return refuse(r, at + 6, "file: a reserved byte is not 0");
     if (!is_name_good(f->name))
         return refuse(r, at + FILE_FIXED, "name of a file: expected a relative path");
     if (!tare_cursor_fits(&c, f->n_ranges, 4, at + 16, "ranges of a file"))
@@ -321,7 +345,7 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
         TARE_TRY(read_range(r, &f->ranges[i], &c, &layer, ends));
         if (!tare_add_u64(total, f->ranges[i].length, &total)) return refuse(r, at, "ranges");
     }
-    if (tare_cursor_left(&c)) return refuse(r, at, "file: bytes behind its last range");
+    TARE_TRY(end_record(r, &c, "file: bytes behind its last range"));
     if (total != f->size) return refuse(r, at + 8, "file: its size is not that of its ranges");
     return TARE_OK;
 }
@@ -337,13 +361,13 @@ static tare_status read_files(reader *r) {
     return status;
 }
 
-static tare_status check_file_names(const reader *r) {
+static tare_status check_file_names(const reader *r, const tare_cursor *records) {
     const tare_wcodec_index *x = r->index;
     tare_name_index names;
     TARE_TRY(tare_name_index_init(&names, r->arena, x->n_files, r->err));
     for (uint32_t i = 0; i < x->n_files; i++) {
         if (tare_name_index_add(&names, x->files, sizeof *x->files, i, NULL) < 0) continue;
-        refuse(r, r->index_offset, "name of a file: there twice");
+        refuse(r, record_offset(*records, i) + FILE_FIXED, "name of a file: there twice");
         tare_error_item(r->err, TARE_ITEM_RESOURCE, i, x->files[i].name);
         return TARE_ERR_CORRUPT;
     }
@@ -362,8 +386,10 @@ static tare_status check_counts(const reader *r, const tare_wcodec_index *x, con
     if (x->files_form > 2 || (x->files_form == 0) != (x->n_files == 0) ||
         (x->files_form == 1 && x->n_files != 1))
         return refuse(r, offset + 12, "index: form of the files");
-    if (!tare_wc_is_zero(bytes + 13, 3) || !tare_wc_is_zero(bytes + 40, 24))
+    if (!tare_wc_is_zero(bytes + 13, 3))
         return refuse(r, offset + 13, "index: a reserved byte is not 0");
+    if (!tare_wc_is_zero(bytes + 40, 24))
+        return refuse(r, offset + 40, "index: a reserved byte is not 0");
     return TARE_OK;
 }
 
@@ -388,23 +414,25 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     tare_cursor all;
     tare_cursor_init(&all, bytes + COUNTS, size - COUNTS, offset + COUNTS);
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 16), x->n_layers, LAYER_FIXED));
+    tare_cursor records = r->c;
     x->layers = TARE_NEW_ARRAY(r->arena, tare_wcodec_layer, x->n_layers);
     if (!x->layers) return no_memory(r);
     for (uint32_t i = 0; i < x->n_layers; i++) TARE_TRY(read_layer(r, &x->layers[i]));
     TARE_TRY(leave_run(r));
     TARE_TRY(check_spans(r, offset));
-    TARE_TRY(check_names(r));
+    TARE_TRY(check_names(r, &records));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 24), x->n_bases, BASE_FIXED));
     x->bases = TARE_NEW_ARRAY(r->arena, tare_wcodec_base, x->n_bases);
     if (!x->bases) return no_memory(r);
     for (uint32_t i = 0; i < x->n_bases; i++) TARE_TRY(read_base(r, &x->bases[i]));
     TARE_TRY(leave_run(r));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 32), x->n_files, FILE_FIXED));
+    records = r->c;
     x->files = TARE_NEW_ARRAY(r->arena, tare_wcodec_file, x->n_files);
     if (!x->files) return no_memory(r);
     TARE_TRY(read_files(r));
     TARE_TRY(leave_run(r));
-    TARE_TRY(check_file_names(r));
+    TARE_TRY(check_file_names(r, &records));
     if (tare_cursor_left(&all))
         return refuse(r, tare_cursor_offset(&all), "index: bytes behind its records");
     return TARE_OK;
@@ -413,7 +441,7 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
 tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[TARE_WCODEC_HEADER],
                                    const uint8_t *bytes, uint64_t offset, uint64_t size,
                                    const tare_limits *limits, tare_arena *arena, tare_error *err) {
-    reader r = {.index = out, .limits = limits, .arena = arena, .err = err, .index_offset = offset};
+    reader r = {.index = out, .limits = limits, .arena = arena, .err = err};
     TARE_TRY(check_footer(&r, header, bytes, offset, size));
     *out = (tare_wcodec_index){
         .base_quant = header[44],

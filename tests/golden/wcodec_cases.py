@@ -91,7 +91,7 @@ no("cut", "a container cut in its index", Wcodec(A, cut="footer"), "footer", "en
 no("tail", "bytes behind the footer", Wcodec(A, tail=b"x"), "footer+32", "goes on")
 broken("version", "a later version", "major", 0, u16(2), "major", "version", "UNSUPPORTED")
 broken("header-reserved", "a reserved byte of the header", "reserved", 2, b"\1", "reserved", "reserved")
-broken("header-end", "a reserved byte at its end", "magic", 127, b"\1", "reserved", "reserved")
+broken("header-end", "a reserved byte at its end", "magic", 127, b"\1", 84, "reserved")
 broken("index-odd", "an index that is not at a multiple of 128", "index offset", 0, u64(129),
        "index offset", "offset of the index")
 broken("index-early", "an index in the header", "index offset", 0, u64(0), "index offset", "offset")
@@ -104,8 +104,8 @@ broken("file-size", "another size of the file", "file size", 0, u64(5), "file si
 broken("layer-count", "another number of layers", "count", 0, u32(3), "index", "number of layers")
 broken("footer-magic", "a footer without its magic", "footer", 31, b"\2", "footer+24", "magic")
 broken("footer-offset", "a footer of another index", "footer", 0, b"\1", "footer", "footer")
-broken("footer-size", "a footer of another size", "footer", 8, b"\1", "footer", "footer")
-broken("footer-zero", "a reserved byte of the footer", "footer", 20, b"\1", "footer", "footer")
+broken("footer-size", "a footer of another size", "footer", 8, b"\1", "footer+8", "footer")
+broken("footer-zero", "a reserved byte of the footer", "footer", 20, b"\1", "footer+20", "footer")
 broken("footer-crc", "a wrong CRC of the directory", "crc", 0, b"\1\2\3\4", "crc", "CRC-32", "CHECKSUM")
 
 # ---- counts of the index
@@ -115,7 +115,7 @@ broken("form-none", "files that the form denies", "index", 12, b"\0", "index+12"
        files=[("x", [(0, 0, 0, 1)])])
 broken("form-one", "one file that is none", "index", 12, b"\1", "index+12", "form")
 broken("index-reserved", "a reserved byte of the counts", "index", 14, b"\1", "index+13", "reserved")
-broken("index-reserved-end", "the last reserved byte", "index", 63, b"\1", "index+13", "reserved")
+broken("index-reserved-end", "the last reserved byte", "index", 63, b"\1", "index+40", "reserved")
 broken("run-long", "a run of layers beyond the index", "index", 16, u64(2**40), "index+64",
        "run of records",
        "TRUNCATED")
@@ -131,19 +131,19 @@ broken("layer-dims", "nine dimensions", "layer 0", 5, b"\11", "layer 0+5", "dime
 broken("layer-regions", "no region", "layer 0", 6, b"\0", "layer 0+5", "regions")
 broken("layer-planes", "33 planes", "layer 0", 7, b"\41", "layer 0+5", "planes")
 broken("layer-base", "a base that is not there", "layer 0", 8, b"\1", "layer 0+8", "base")
-broken("layer-flag", "an unknown flag", "layer 0", 9, b"\2", "layer 0", "reserved")
-broken("layer-zero", "a reserved byte", "layer 0", 14, b"\1", "layer 0", "reserved")
-broken("layer-zeros", "four reserved bytes", "layer 0", 20, u32(1), "layer 0", "reserved")
+broken("layer-flag", "an unknown flag", "layer 0", 9, b"\2", "layer 0+9", "reserved")
+broken("layer-zero", "a reserved byte", "layer 0", 14, b"\1", "layer 0+14", "reserved")
+broken("layer-zeros", "four reserved bytes", "layer 0", 20, u32(1), "layer 0+20", "reserved")
 broken("layer-offset", "data at an odd place", "layer 0", 24, u64(129), "layer 0+24", "multiples of 128")
 broken("layer-in-header", "data in the header", "layer 0", 24, u64(0), "layer 0+24", "multiples of 128")
 broken("layer-bytes", "another size than that of its planes", "layer 0", 32, u64(256), "layer 0+32", "size")
 broken("layer-gap", "a gap between two layers", "layer 1", 24, u64(384), 384, "gap")
 broken("layer-end", "an index behind a gap", "layer 1", 24, u64(128), 256, "end at the index")
 broken("layer-kind-dims", "bytes that have dimensions", "layer 0", 4, b"\1", "layer 0+5", "only tensors")
-broken("layer-region", "a region of 2^63 bytes", "regions 0", 0, u64(2**63), "layer 0", "size of a region")
-no("layer-twice", "two tensors of one name", Wcodec(A, Layer("a", b"x")), "index", "there twice",
+broken("layer-region", "a region of 2^63 bytes", "regions 0", 0, u64(2**63), "regions 0", "size of a region")
+no("layer-twice", "two tensors of one name", Wcodec(A, Layer("a", b"x")), "layer 1+56", "there twice",
    item="tensor -1")
-no("metadata-twice", "metadata twice", Wcodec(*[Layer(n, b"[]", kind=METADATA) for n in "ab"]), "index",
+no("metadata-twice", "metadata twice", Wcodec(*[Layer(n, b"[]", kind=METADATA) for n in "ab"]), "layer 1+48",
    "there twice", item="resource -1")
 
 # ---- planes
@@ -152,7 +152,7 @@ broken("plane-item", "values of five bits", "plane 0.0", 1, b"\5", "plane 0.0+1"
 broken("plane-segment", "segments of 2^13 values", "plane 0.0", 2, b"\15", "plane 0.0+1",
        "size of segments")
 broken("plane-order", "bytes in big-endian order", "plane 0.0", 3, b"\1", "plane 0.0+1", "byte order")
-broken("plane-flag", "an unknown flag", "plane 0.0", 3, b"\2", "plane 0.0", "reserved")
+broken("plane-flag", "an unknown flag", "plane 0.0", 3, b"\2", "plane 0.0+3", "reserved")
 broken("plane-stride", "a stride of 0", "plane 0.0", 4, u32(0), "plane 0.0+4", "unit")
 broken("plane-width", "a width of 0", "plane 0.0", 12, u32(0), "plane 0.0+4", "unit")
 broken("plane-beyond", "bytes beyond the unit", "plane 0.0", 8, u32(1), "plane 0.0+4", "unit")
@@ -163,8 +163,10 @@ broken("plane-scale-form", "a form of scales that are not there", "plane 0.0", 1
        "plane 0.0+16", "scales")
 broken("plane-scale-count", "values per scale that is not there", "plane 0.0", 20, u32(1),
        "plane 0.0+16", "scales")
-broken("plane-zero", "a reserved byte", "plane 0.0", 18, b"\1", "plane 0.0", "reserved")
+broken("plane-zero", "a reserved byte", "plane 0.0", 18, b"\1", "plane 0.0+18", "reserved")
 broken("plane-head", "a head of 32 bytes", "plane 0.0", 24, u32(32), "plane 0.0+24", "head")
+broken("plane-head-large", "a head larger than any can be", "plane 0.0", 24, u32(12864), "plane 0.0+24",
+       "head")
 broken("plane-units", "half a unit at the end", "plane 0.0", 4, u32(4), "plane 0.0+4",
        "whole number of units")
 broken("segment-none", "a segment of no bytes", "sizes 0.0", 0, b"\0", "sizes 0.0", "size of a segment")
@@ -180,14 +182,14 @@ broken("planes-gap", "planes that leave a byte out", "plane 0.0", 0, b"\1", "lay
                      [plane(stride=4, offset=0, width=4, region=1)]),))
 
 # ---- bases
-broken("base-size", "a base with another size", "base 0", 0, u32(41), "base 0", "base", bases=["x.gguf"])
-broken("base-zero", "a reserved byte of a base", "base 0", 6, b"\1", "base 0", "base", bases=["x.gguf"])
+broken("base-size", "a base smaller than its fields", "base 0", 0, u32(39), "base 0", "base", bases=["x.gguf"])
+broken("base-zero", "a reserved byte of a base", "base 0", 6, b"\1", "base 0+6", "base", bases=["x.gguf"])
 
 # ---- files
 ONE = {"files": [("x.bin", [(0, 0, 0, 3), (0, 0, 3, 3)])]}
 broken("file-record", "a record smaller than its fields", "file 0", 0, u32(19), "file 0",
        "size of the record", **ONE)
-broken("file-zero", "a reserved byte", "file 0", 6, b"\1", "file 0", "reserved", **ONE)
+broken("file-zero", "a reserved byte", "file 0", 6, b"\1", "file 0+6", "reserved", **ONE)
 broken("file-bytes", "another size than that of its ranges", "file 0", 8, u64(7), "file 0+8", "size", **ONE)
 broken("file-ranges", "more ranges than bytes", "file 0", 16, u32(2**31), "file 0+16", "ranges",
        "TRUNCATED", **ONE)
@@ -204,7 +206,7 @@ for name, text in (("dots", "../x"), ("dot", "a/./x"), ("root", "/x"), ("empty",
                    ("folder", "x/"), ("nul", "x\0y")):
     no("name-" + name, "a file name that leads elsewhere, or nowhere",
        Wcodec(A, files=[(text, [(0, 0, 0, 6)])]), "file 0+20", "relative path")
-no("file-twice", "two files of one name", Wcodec(A, files=[("x", [(0, 0, 0, 6)])] * 2), "index",
+no("file-twice", "two files of one name", Wcodec(A, files=[("x", [(0, 0, 0, 6)])] * 2), "file 1+20",
    "there twice",
    item="resource 1")
 

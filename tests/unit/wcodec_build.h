@@ -84,6 +84,7 @@ static inline void build_layer(wcodec_build *b, tare_wcodec_layer layer,
     for (unsigned i = 0; i < TARE_WCODEC_MAX_PLANES; i++) options[i] = TARE_WC_OPTIONS_DEFAULT;
     assert_int_equal(tare_wcodec_encode_layer(l, &sink, source, NULL, options, &b->arena, &err),
                      TARE_OK);
+    if (!l->size) l->offset = TARE_WCODEC_HEADER;
 }
 
 static inline void build_bytes(wcodec_build *b, tare_wcodec_kind kind, const char *name,

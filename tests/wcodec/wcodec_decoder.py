@@ -22,15 +22,21 @@ class Plane:
 
 # ---- 4 index, 5 layers ---------------------------------------------------------------------------
 
+def take_record(r):
+    """A record, which begins with its own size."""
+    size = r.number(4)
+    check(size >= 4, "record")
+    return Reader(r.take(size - 4))
+
+
+def end_record(record, minor, what):
+    """What a larger minor version has at the end of a record is skipped."""
+    check(minor > 0 or not record.rest(), what)
+
+
 class Layer:
-    def __init__(self, r):
-        start = r.at
-        size = r.number(4)
-        check(size >= 40, "layer record")
-        end = start + size
-        record = Reader(r.data, r.at, end)
-        check(end <= r.end, "layer record")
-        r.at = end
+    def __init__(self, r, minor):
+        record = take_record(r)
         self.kind, n_dims, n_regions, n_planes, self.base, flags = record.take(6)
         n_name, n_encoding, _ = record.number(2), record.number(2), record.zeros(2)
         self.crc, _ = record.number(4), record.zeros(4)
@@ -39,6 +45,7 @@ class Layer:
               flags <= 1, "layer record")
         check(self.kind == 0 or (not n_dims and n_regions == 1 and not n_encoding), "layer record")
         check(self.offset % 128 == 0 and self.size % 128 == 0, "layer data")
+        check(self.size or self.offset == 128, "layer without data")
         self.dims = [record.number(8) for _ in range(n_dims)]
         self.region_bytes = [record.number(8) for _ in range(n_regions)]
         self.name, self.encoding = record.take(n_name), record.take(n_encoding)
@@ -46,7 +53,7 @@ class Layer:
         self.planes = []
         for i in range(n_planes):
             self.planes.append(self.plane(record, i))
-        check(not record.rest(), "layer record")
+        end_record(record, minor, "layer record")
         self.check_cover()
         self.regions = None
 
@@ -62,7 +69,7 @@ class Layer:
         check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "plane record")
         check(p.item != 16 or p.width % 2 == 0, "plane width")
         check(p.item != 6 or p.width % 3 == 0, "plane width")
-        check(p.head_bytes % 64 == 0, "head size")
+        check(p.head_bytes % 64 == 0 and p.head_bytes <= 12800, "head size")
         if p.scale_plane == 255:
             check(not p.scale_form and not p.per_scale, "scales of a plane without")
         else:
@@ -142,7 +149,7 @@ class Container:
         h = Reader(data)
         check(h.take(8) == b"WCODEC\0\0", "magic")
         check(h.number(2) == 1, "major version")
-        h.number(2)
+        self.minor = h.number(2)
         self.digest = h.take(32)
         h.take(3)
         n_layers, offset = h.number(4), h.number(8)
@@ -167,7 +174,7 @@ class Container:
               (self.form != 1 or n_files == 1), "index")
         parts = [sub_records(r, n) for n in sizes]
         check(not r.rest(), "index")
-        self.layers = [Layer(parts[0]) for _ in range(n_layers)]
+        self.layers = [Layer(parts[0], self.minor) for _ in range(n_layers)]
         self.bases = [self.base_record(parts[1]) for _ in range(n_bases)]
         self.files = [self.file_record(parts[2]) for _ in range(n_files)]
         check(not any(p.rest() for p in parts), "index")
@@ -185,30 +192,33 @@ class Container:
         check(at == offset, "layers' data does not cover the file")
 
     def base_record(self, r):
-        size, n, _ = r.number(4), r.number(2), r.zeros(2)
-        check(size == 40 + n, "base record")
-        return r.take(32), r.take(n)
+        record = take_record(r)
+        n, _ = record.number(2), record.zeros(2)
+        base = record.take(32), record.take(n)
+        end_record(record, self.minor, "base record")
+        return base
 
     def file_record(self, r):
-        start = r.at
-        size, n_name, _ = r.number(4), r.number(2), r.zeros(2)
-        n_bytes, n_ranges = r.number(8), r.number(4)
-        name = r.take(n_name)
+        record = take_record(r)
+        n_name, _ = record.number(2), record.zeros(2)
+        n_bytes, n_ranges = record.number(8), record.number(4)
+        name = record.take(n_name)
         parts = name.split(b"/")
         check(not any(p in (b"", b".", b"..") or b"\0" in p for p in parts), "file name")
         layer, ends, ranges = 0, {}, []
         for _ in range(n_ranges):
-            layer += r.zigzag()
-            region = r.varint()
+            layer += record.zigzag()
+            region = record.varint()
             check(0 <= layer < len(self.layers) and
                   region < len(self.layers[layer].region_bytes), "range")
-            offset = ends.get((layer, region), 0) + r.zigzag()
-            length = r.varint()
+            offset = ends.get((layer, region), 0) + record.zigzag()
+            length = record.varint()
             check(length >= 1 and 0 <= offset and
                   offset + length <= self.layers[layer].region_bytes[region], "range")
             ends[layer, region] = offset + length
             ranges.append((layer, region, offset, length))
-        check(r.at == start + size and sum(x[3] for x in ranges) == n_bytes, "file record")
+        end_record(record, self.minor, "file record")
+        check(sum(x[3] for x in ranges) == n_bytes, "file record")
         return name.decode(), ranges
 
     def decode(self, base=None):

@@ -541,6 +541,7 @@ def decode_segment(data, plane, index, n_bytes, base, scales, base_scales):
         q = unpack_values(base[at:at + n_bytes], item, plane.big)
         if field["predictor"] == 2:
             check(item == 8 and scales is not None, "REF_SCALED")
+            check((first + n_bytes - 1) // plane.per_scale < len(scales), "a value without scale")
             q = [rescale(v - 256 if v > 127 else v,
                          base_scales[(first + i) // plane.per_scale],
                          scales[(first + i) // plane.per_scale]) for i, v in enumerate(q)]
