@@ -46,7 +46,8 @@ typedef struct tare_pack_options {
     tare_effort effort;
     tare_pack_mode mode;    /* for tests and doubt */
     unsigned log2_segment;  /* values of a segment, 14 to 26 (at most 64 MiB); 0: what suits */
-    const char *directory;  /* pack all files of this directory, which the model was opened from;
+    const char *directory;  /* pack all files of this directory, which the model was opened from,
+                               and of the folders in it that files of the model lie in;
                                NULL: the files that the model consists of */
     const tare_model *base; /* a model that this one is like: tensors of the same name, type and
                                shape are stored as differences; NULL: none */
