@@ -70,8 +70,9 @@ static tare_status add_classes(tare_wc_plan *plan, const tare_wc_tally *t,
     tare_wc_direct_plan *d = &plan->direct[0];
     unsigned alphabet = tare_wc_alphabet(t->shape.item);
     uint64_t sums[TARE_WC_MAX_CLASSES][64] = {{0}}, *symbols = NULL;
+    bool is_second = plan->has_direct[1] && plan->direct[1].coder.cost <= d->coder.cost;
     d->n_classes = 1;
-    if (t->groups) {
+    if (t->groups && !is_second) { /* classes of what is mostly predicted would not pay */
         symbols = TARE_NEW_ARRAY(&plan->arena, uint64_t, TARE_WC_GROUPS * (size_t)alphabet);
         if (!symbols) return TARE_ERR_NOMEM;
         TARE_TRY(group_symbols(symbols, t, &d->coder, alphabet, &plan->arena));
@@ -184,7 +185,8 @@ static tare_status fill(tare_wc_plan *plan, const tare_wc_tally *t) {
     size_t n_t16 = t->n_sketches ? TARE_WC_MAX_TABLES : TARE_WC_MAX_CLASSES + 1 + RANK_TABLES;
     head->t16 = TARE_NEW_ARRAY(&plan->arena, tare_wc_table, n_t16);
     if (!head->rules || !head->t64 || !head->t16) return TARE_ERR_NOMEM;
-    for (unsigned i = 0; i <= (unsigned)t->has_base; i++) TARE_TRY(add_rule(plan, t, i));
+    if (t->has_base) TARE_TRY(add_rule(plan, t, 1));
+    TARE_TRY(add_rule(plan, t, 0));
     plan->n_direct_t16 = head->n_t16;
     plan->is_surprised = !t->has_base && is_constant(t, 0);
     if (t->n_sketches && !is_constant(t, 0)) TARE_TRY(add_contexts(plan, t));

@@ -314,6 +314,12 @@ static void a_fine_tune_is_what_it_differs_in(void **state) {
         assert_int_equal(stat(packed, &st), 0);
         assert_in_range(st.st_size, 0, 100000); /* 600 kB and 319 kB alone */
         check_predicted(packed, base, expected);
+        off_t fast = st.st_size;
+        o.effort = TARE_EFFORT_FULL;
+        o.force = true;
+        pack(packed, tuned, o);
+        assert_int_equal(stat(packed, &st), 0);
+        assert_in_range(st.st_size, 0, fast);
         tare_model_free(base);
         free(expected);
         help_remove(first);
