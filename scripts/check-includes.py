@@ -19,7 +19,7 @@ ALLOWED = {
     "src/format": {"tare", "base", "encoding", "wcodec", "model", "format"},
     "src/ops": {"tare", "base", "encoding", "model", "format", "ops"},
     "cli": {"tare", "cli"},
-    "bench": {"tare", "bench", "judge", "wcodec"},
+    "bench": {"tare", "bench", "judge", "wcodec", "format", "model"},
     "tests/support": {"tare", "support"},
     "tests/unit": {"tare", "base", "encoding", "wcodec", "model", "format", "ops", "support", "unit"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "support", "kernel"},
