@@ -46,8 +46,9 @@ typedef struct tare_unpack_result {
  * What is written appears only when it is complete. *out may be NULL. ERR_ARG: the container holds
  * no files (tare_convert makes one of it), the output exists, a base model is missing or another
  * one; ERR_UNSUPPORTED: `is_coarse` and no tensor can be. What is reported: "unpack.lost" (of a
- * tensor: offset of the segment), "unpack.whole", "wcodec.base". Memory: at most 64 MiB + 16 MiB a
- * thread, beside the directory. */
+ * tensor: offset of the segment), "unpack.whole", "wcodec.base". Memory, beside the
+ * directory: at most 64 MiB + 16 MiB a thread, or some segments a thread (up to 64 MiB each, in
+ * files of other encoders) if that is more. */
 TARE_API tare_status tare_unpack(tare_unpack_result *out, const char *out_path,
                                  const tare_source *in, const tare_unpack_options *options,
                                  tare_error *err);

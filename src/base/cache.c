@@ -67,9 +67,9 @@ static void drop(tare_cache *c, tare_cached *e) {
     tare_free(c->allocator, e, sizeof *e);
 }
 
-/* The oldest go that nobody holds. */
-static void shrink(tare_cache *c) {
-    for (tare_cached *e = c->ends.newer, *next; c->kept > c->budget && e != &c->ends; e = next) {
+/* The oldest go that nobody holds, up to `end`. */
+static void shrink(tare_cache *c, const tare_cached *end) {
+    for (tare_cached *e = c->ends.newer, *next; c->kept > c->budget && e != end; e = next) {
         next = e->newer;
         if (e->n_holders) continue;
         unlink_use(e);
@@ -80,7 +80,7 @@ static void shrink(tare_cache *c) {
 void tare_cache_free(tare_cache *c) {
     if (!c) return;
     c->budget = 0;
-    shrink(c);
+    shrink(c, &c->ends);
     pthread_cond_destroy(&c->made);
     pthread_mutex_destroy(&c->mutex);
     tare_free(c->allocator, c, sizeof *c);
@@ -144,7 +144,7 @@ void tare_cache_fill(tare_cache *c, tare_cached *e, void *value, size_t cost) {
     e->value = value;
     e->cost = cost;
     c->kept += cost;
-    shrink(c);
+    shrink(c, c->ends.older);
     pthread_cond_broadcast(&c->made);
     pthread_mutex_unlock(&c->mutex);
 }
@@ -164,6 +164,6 @@ void tare_cache_fail(tare_cache *c, tare_cached *e) {
 void tare_cache_release(tare_cache *c, tare_cached *e) {
     pthread_mutex_lock(&c->mutex);
     let_go(c, e);
-    shrink(c);
+    shrink(c, c->ends.older);
     pthread_mutex_unlock(&c->mutex);
 }

@@ -31,7 +31,8 @@ typedef enum tare_cache_state {
     TARE_CACHE_NO_MEMORY,
 } tare_cache_state;
 
-/* `budget`: cost of all that is kept but not held. NULL when memory is out. */
+/* `budget`: cost of all that is kept but not held; what was used last stays even if it costs more.
+ * NULL when memory is out. */
 tare_cache *tare_cache_new(size_t budget, void (*free_value)(void *ctx, void *value, size_t cost),
                            void *ctx, const tare_allocator *allocator);
 void tare_cache_free(tare_cache *cache); /* nothing may be held */

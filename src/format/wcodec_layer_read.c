@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "format/wcodec_planes.h"
+#include "wcodec/wc_head.h"
 
 enum {
     SIDE_BY_SIDE = 4,
@@ -35,6 +36,7 @@ typedef struct batch {
     unsigned n;
     tare_wc_piece pieces[SIDE_BY_SIDE];
     slot slots[SIDE_BY_SIDE];
+    bool is_base_at_fault; /* what failed last is no damage of this container */
     tare_error *err;
 } batch;
 
@@ -124,32 +126,42 @@ static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* Both models' scales of a segment. */
-static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, const batch *b,
-                               unsigned plane, uint64_t first, uint64_t n) {
+/* Both models' scales of a segment; its own ones whole, for they were so when it was predicted. */
+static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, batch *b, unsigned plane,
+                               uint64_t first, uint64_t n) {
     const tare_wcodec_layer *l = b->opened->layer;
     tare_wc_scratch scratch; /* that of the batch is in use */
     tare_wc_scratch_init(&scratch, b->scratch->allocator);
     const tare_wcodec_window to = {.dst = room, .offset = first};
+    tare_wcodec_opened whole = *b->opened;
+    if (whole.groups < TARE_WC_ALL_GROUPS) {
+        whole.groups = TARE_WC_ALL_GROUPS;
+        whole.cache = NULL; /* what it keeps is coarse */
+    }
     tare_status status =
-        tare_wcodec_read_plane(&to, b->opened, plane, first, first + n, &scratch, b->err);
+        tare_wcodec_read_plane(&to, &whole, plane, first, first + n, &scratch, b->err);
     tare_wc_scratch_free(&scratch);
     TARE_TRY(status);
-    TARE_TRY(tare_wcodec_gather(room + n, &l->planes[plane], b->opened->base, first, n, b->err));
+    status = tare_wcodec_gather(room + n, &l->planes[plane], b->opened->base, first, n, b->err);
+    b->is_base_at_fault = status != TARE_OK;
     *scales = (tare_wcodec_scales){room, room + n};
-    return TARE_OK;
+    return status;
 }
 
-static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const slot *s) {
+static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const slot *s,
+                                         tare_wc_predictor predictor) {
     const tare_allocator *allocator = b->scratch->allocator;
     const tare_wcodec_layer *l = b->opened->layer;
     tare_wcodec_scales scales = {0};
     tare_wc_reference reference;
     uint64_t first, n = 0;
     unsigned failed;
+    if (!l->base)
+        return tare_fail_at(b->err, TARE_ERR_CORRUPT, piece->offset + 1,
+                            "segment: predicted in a layer without base");
     if (!b->opened->base)
         return tare_fail_at(b->err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
-    bool has_scales = piece->bytes[1] == TARE_WC_REF_SCALED &&
+    bool has_scales = predictor == TARE_WC_REF_SCALED &&
                       tare_wcodec_scale_span(&first, &n, l, s->number, s->segment);
     size_t size = piece->n_bytes + (has_scales ? 2 * (size_t)n : 0);
     uint8_t *room = tare_alloc(allocator, size);
@@ -157,9 +169,11 @@ static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const s
     tare_status status = TARE_OK;
     if (has_scales)
         status = read_scales(&scales, room + piece->n_bytes, b, s->plane->scale_plane, first, n);
-    if (status == TARE_OK)
+    if (status == TARE_OK) {
         status = tare_wcodec_reference(&reference, room, l, s->number, s->segment, b->opened->base,
                                        &scales, b->err);
+        b->is_base_at_fault = status != TARE_OK;
+    }
     piece->reference = &reference;
     if (status == TARE_OK)
         status = tare_wc_decode(piece, 1, b->opened->groups, b->scratch, &failed, b->err);
@@ -172,13 +186,19 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
     tare_wc_piece together[SIDE_BY_SIDE];
     unsigned n = 0, failed;
     for (unsigned i = first; i < end; i++) {
-        if (!b->pieces[i].head)
+        tare_wc_piece *piece = &b->pieces[i];
+        tare_wc_segment header;
+        tare_cursor c;
+        if (!piece->head)
             return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].plane->position,
                                 "head of a plane");
-        if (b->pieces[i].bytes[1] == TARE_WC_NONE)
-            together[n++] = b->pieces[i];
+        tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
+        TARE_TRY(tare_wc_segment_read(&header, &c, b->err));
+        if (header.predictor == TARE_WC_NONE)
+            together[n++] = *piece;
         else
-            TARE_TRY(decode_with_reference(b, &b->pieces[i], &b->slots[i]));
+            TARE_TRY(
+                decode_with_reference(b, piece, &b->slots[i], (tare_wc_predictor)header.predictor));
     }
     if (!n) return TARE_OK;
     return tare_wc_decode(together, n, b->opened->groups, b->scratch, &failed, b->err);
@@ -192,7 +212,7 @@ static tare_status decode_what_is_sound(batch *b) {
     b->err = &fault;
     for (unsigned i = 0; i < b->n && status == TARE_OK; i++) {
         status = decode(b, i, i + 1);
-        if (!tare_wcodec_is_loss(status)) continue;
+        if (!tare_wcodec_is_loss(status) || b->is_base_at_fault) continue;
         status = TARE_OK;
         memset(b->pieces[i].dst, 0, b->pieces[i].n_bytes);
         if (b->pieces[i].head) /* else it was told when the layer was opened */
@@ -208,7 +228,8 @@ static tare_status decode_what_is_sound(batch *b) {
 static tare_status flush(batch *b) {
     tare_status status = decode(b, 0, b->n);
     const tare_wcodec_watch *watch = b->opened->watch;
-    if (watch && watch->lost && tare_wcodec_is_loss(status)) status = decode_what_is_sound(b);
+    bool may_lose = watch && watch->lost && !b->is_base_at_fault;
+    if (may_lose && tare_wcodec_is_loss(status)) status = decode_what_is_sound(b);
     for (unsigned i = 0; i < b->n; i++) {
         slot *s = &b->slots[i];
         tare_wc_piece *piece = &b->pieces[i];

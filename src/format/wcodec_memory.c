@@ -233,6 +233,7 @@ tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
     tare_status status = take_layer(c, layer, err);
     if (status == TARE_OK) {
         set_bases(c, bases);
+        c->layer.base = 1; /* whether segments refer to one shows when they are read */
         if (bases) c->opened.base = &c->base;
         *out = c;
     } else {

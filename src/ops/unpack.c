@@ -56,7 +56,8 @@ typedef struct unpacking {
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
-/* Bytes of a region that some segments of the plane with the fewest units reach over. */
+/* Bytes of a region that some segments of the plane with the fewest units reach over; units may be
+ * so large that they are cut themselves. */
 static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
     uint64_t step = 0, least = 0;
     for (unsigned i = 0; i < l->n_planes; i++) {
@@ -71,7 +72,8 @@ static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
     }
     if (!step) return 1;
     uint64_t n = tare_max_u64(tare_min_u64(SEGMENTS_MOST, PIECE_BYTES / step), SEGMENTS_LEAST);
-    return step * tare_max_u64(tare_min_u64(n, PIECE_MOST / step), 1);
+    step *= tare_max_u64(tare_min_u64(n, PIECE_MOST / step), 1);
+    return tare_min_u64(step, TARE_WC_MAX_BYTES);
 }
 
 static uint64_t tasks_of(const job *j) {

@@ -26,6 +26,11 @@ static tare_status read_header(tare_wc_segment *s, const tare_wc_piece *piece, t
         return refuse(piece, 0, err, "segment: its size is not one that its bytes can have");
     if (s->predictor == TARE_WC_REF_SCALED && piece->head->shape.item != 8)
         return refuse(piece, 1, err, "segment: only 8-bit values are predicted by scale");
+    return TARE_OK;
+}
+
+static tare_status check_reference(const tare_wc_segment *s, const tare_wc_piece *piece,
+                                   tare_error *err) {
     if (s->predictor && !piece->reference)
         return tare_fail_at(err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
     if (s->predictor == TARE_WC_REF_SCALED && !piece->reference->own_scales)
@@ -170,6 +175,7 @@ tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
         tare_wc_segment s;
         *failed = i;
         TARE_TRY(read_header(&s, &pieces[i], err));
+        TARE_TRY(check_reference(&s, &pieces[i], err));
         if (s.mode != TARE_WC_DIRECT) {
             TARE_TRY(decode_alone(&pieces[i], &s, scratch, err));
             continue;
@@ -187,7 +193,7 @@ tare_status tare_wc_coarse_bytes(uint32_t *n, const tare_wc_piece *piece, unsign
     tare_wc_direct d;
     *n = piece->stored;
     TARE_TRY(read_header(&s, piece, err));
-    if (s.mode != TARE_WC_DIRECT) return TARE_OK;
+    if (s.mode != TARE_WC_DIRECT || s.predictor) return TARE_OK;
     TARE_TRY(tare_wc_direct_parts(&d, &s, piece, groups, err));
     *n = read_end(&d);
     return TARE_OK;

@@ -317,6 +317,45 @@ static void only_damaged_segments_are_lost(void **state) {
     free(numbers);
 }
 
+/* Whatever is wrong in the header of a segment, it is that segment which is damaged. */
+static void damaged_headers_lose_their_segment_alone(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_result r;
+    tare_error err;
+    size_t size, n = 4 * N_VALUES - 4, n_got;
+    uint8_t *numbers = malloc(4 * N_VALUES);
+    uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
+    tare_wcodec_store *store = open_bytes(bytes, size);
+    const tare_wcodec_plane *p = &tare_wcodec_store_index(store)->layers[0].planes[0];
+    uint64_t lost = UINT64_C(1) << p->shape.log2_segment;
+    uint64_t at = p->position + p->head_bytes + 64 * (uint64_t)p->sizes[0];
+    expect_zeros(numbers, p, 2 * lost, 4 * lost);
+    o.force = true;
+    o.threads = 1;
+    for (unsigned i = 0; i < TARE_WC_SEGMENT_HEADER; i++) {
+        uint8_t flipped = (uint8_t)(1u << i % 2); /* of byte 1: a predictor, and there is no base */
+        bytes[at + i] ^= flipped;
+        save("header.wcodec", bytes, size);
+        o.salvage = false;
+        tare_status status = unpack("header.wcodec", "rest", o, NULL, &err);
+        assert_true(tare_wcodec_is_loss(status));
+        if (i == 1) assert_true(status == TARE_ERR_CORRUPT && err.offset == at + 1);
+        o.salvage = true;
+        must_unpack("header.wcodec", "rest", o, &r);
+        assert_int_equal(r.n_lost, 1);
+        uint8_t *got = help_read(help_path("rest"), &n_got);
+        assert_int_equal(n_got, n);
+        assert_memory_equal(got, numbers, n);
+        free(got);
+        help_remove(help_path("rest"));
+        bytes[at + i] ^= flipped;
+    }
+    tare_wcodec_store_free(store);
+    free(bytes);
+    free(numbers);
+}
+
 /* Damage in many places: the first of each layer are told one by one, all of them counted. */
 static void findings_about_a_layer_are_bounded(void **state) {
     (void)state;
@@ -411,6 +450,7 @@ int main(void) {
         cmocka_unit_test(folders_come_back),
         cmocka_unit_test(what_is_wrong_leaves_nothing),
         cmocka_unit_test(only_damaged_segments_are_lost),
+        cmocka_unit_test(damaged_headers_lose_their_segment_alone),
         cmocka_unit_test(findings_about_a_layer_are_bounded),
         cmocka_unit_test(coarse_numbers_are_near),
         cmocka_unit_test(what_cannot_be_coarse_is_said),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against damage that goes unnoticed: in small files, one for each way a segment can be
- * stored, every single bit is flipped, and the file is refused or decodes to the same bytes. */
+ * stored, every single bit is flipped, and the file is refused or decodes to the same bytes. And
+ * against coarse readings that predict from what is coarse, and faults of a base that are taken for
+ * damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,13 +15,13 @@
 #include "format/wcodec_layer.h"
 #include "wc_random.h"
 
-enum { MOST = 8192, MOST_FILE = 4200, MANY = 32 };
+enum { MOST = 8192, MOST_FILE = 4200, SECOND = MOST / 2, MANY = 32 };
 
 /* ---- one small file -------------------------------------------------------------------------- */
 
 typedef struct file {
     tare_buffer bytes;
-    uint8_t own[MOST], base[MOST]; /* of region 0; region 1: 256 bytes from MOST - 256 on */
+    uint8_t own[MOST], base[MOST]; /* of region 0; region 1: from SECOND on */
     uint32_t n;
     bool has_base;
     tare_wcodec_layer layer;
@@ -58,7 +60,7 @@ static void begin(file *f, uint32_t n, uint8_t item) {
 }
 
 static tare_wcodec_source source_of(const tare_reader *reader) {
-    return (tare_wcodec_source){{reader, reader}, {0, MOST - 256}};
+    return (tare_wcodec_source){{reader, reader}, {0, SECOND}};
 }
 
 /* Writes the file, whose name says how its last plane is to be stored. */
@@ -108,6 +110,15 @@ static const uint8_t *last_segment(const file *f) {
 
 /* ---- reading it ------------------------------------------------------------------------------ */
 
+/* The index that the bytes of a file have. */
+static tare_status read_index(tare_wcodec_index *index, const uint8_t *bytes, size_t n,
+                              tare_arena *arena, tare_error *err) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    uint64_t offset, size;
+    TARE_TRY(tare_wcodec_find_index(&offset, &size, bytes, n, &limits, err));
+    return tare_wcodec_index_read(index, bytes, bytes + offset, offset, size, &limits, arena, err);
+}
+
 static tare_status read_layer(uint8_t *dst, const tare_reader *reader, const tare_wcodec_layer *l,
                               const file *f, tare_arena *arena, tare_wc_scratch *scratch) {
     tare_wcodec_opened opened;
@@ -118,7 +129,7 @@ static tare_status read_layer(uint8_t *dst, const tare_reader *reader, const tar
     TARE_TRY(tare_wcodec_open_layer(&opened, reader, l, arena, &err));
     opened.base = f->has_base ? &source : NULL;
     for (unsigned r = 0; r < l->n_regions; r++)
-        TARE_TRY(tare_wcodec_read_region(dst + (r ? MOST - 256 : 0), &opened, r, 0,
+        TARE_TRY(tare_wcodec_read_region(dst + (r ? SECOND : 0), &opened, r, 0,
                                          (size_t)l->region_bytes[r], scratch, &err));
     return tare_wcodec_check_layer(&opened, &err);
 }
@@ -126,8 +137,6 @@ static tare_status read_layer(uint8_t *dst, const tare_reader *reader, const tar
 /* Whether the bytes are refused, or say what they did. */
 static bool is_refused_or_same(const uint8_t *bytes, const file *f, tare_wc_scratch *scratch,
                                bool *is_refused) {
-    const tare_limits limits = TARE_LIMITS_INIT;
-    uint64_t offset, size;
     uint8_t got[MOST];
     tare_wcodec_index index;
     tare_reader reader;
@@ -136,10 +145,7 @@ static bool is_refused_or_same(const uint8_t *bytes, const file *f, tare_wc_scra
     tare_arena_init(&arena, NULL);
     tare_reader_memory(&reader, bytes, f->bytes.size, "file");
     memset(got, 0, sizeof got);
-    tare_status s = tare_wcodec_find_index(&offset, &size, bytes, f->bytes.size, &limits, &err);
-    if (s == TARE_OK)
-        s = tare_wcodec_index_read(&index, bytes, bytes + offset, offset, size, &limits, &arena,
-                                   &err);
+    tare_status s = read_index(&index, bytes, f->bytes.size, &arena, &err);
     if (s == TARE_OK) s = read_layer(got, &reader, &index.layers[0], f, &arena, scratch);
     tare_arena_free(&arena);
     *is_refused = s != TARE_OK;
@@ -303,33 +309,39 @@ static void structured(void **state) {
     flip_all(&f);
 }
 
-static void from_a_base(void **state) {
-    (void)state;
+static void make_from_base(void) {
     begin(&f, 1500, 8);
     fill_normal(3);
     f.has_base = true;
     for (uint32_t i = 0; i < f.n; i++)
         f.base[i] = (uint8_t)(f.own[i] + (unsigned)(wc_random(&f.seed) % 3));
     finish(&f, TARE_WC_DIRECT, TARE_WC_REF);
+}
+
+static void from_a_base(void **state) {
+    (void)state;
+    make_from_base();
     flip_all(&f);
 }
 
-/* Codes with a scale for each run of 50, in a region of their own; the base has other scales. */
-static void from_a_base_by_scale(void **state) {
-    (void)state;
+/* Codes with a scale for each run of some, in a region of their own; the base has other scales. */
+static void make_by_scale(tare_wc_mode of_scales, uint32_t n_scales) {
     begin(&f, 2000, 0);
     f.has_base = true;
     f.layer.n_regions = 2;
-    f.layer.region_bytes[1] = 80;
+    f.layer.region_bytes[1] = 2 * (uint64_t)n_scales;
     add_plane(&f, 1, 16);
     add_plane(&f, 0, 8);
-    f.options[0].forced = TARE_WC_RAW;
+    f.options[0].forced = of_scales;
     f.planes[1].scale_plane = 0;
     f.planes[1].scale_form = 1;
-    f.planes[1].values_per_scale = 50;
-    for (uint32_t i = 0; i < 40; i++) {
-        tare_store_le16(f.own + MOST - 256 + 2 * i, (uint16_t)(0x2c00 + i));
-        tare_store_le16(f.base + MOST - 256 + 2 * i, (uint16_t)(0x3000 + i));
+    f.planes[1].values_per_scale = f.n / n_scales;
+    for (uint32_t i = 0; i < n_scales; i++) {
+        bool is_odd = of_scales != TARE_WC_RAW; /* DIRECT, and not by what they differ in */
+        uint64_t own = is_odd ? wc_random(&f.seed) % 512 : i;
+        uint64_t other = is_odd ? wc_random(&f.seed) % 1024 : i;
+        tare_store_le16(f.own + SECOND + 2 * i, (uint16_t)(0x2c00 + own));
+        tare_store_le16(f.base + SECOND + 2 * i, (uint16_t)(0x3000 + other));
     }
     for (uint32_t i = 0; i < f.n; i++) {
         int v = wc_normal(&f.seed) / 12;
@@ -337,7 +349,80 @@ static void from_a_base_by_scale(void **state) {
         f.own[i] = (uint8_t)(v / 2 * 2 + (int)(wc_random(&f.seed) & 1));
     }
     finish(&f, TARE_WC_DIRECT, TARE_WC_REF_SCALED);
+}
+
+static void from_a_base_by_scale(void **state) {
+    (void)state;
+    make_by_scale(TARE_WC_RAW, 40);
     flip_all(&f);
+}
+
+/* ---- other ways to read it ------------------------------------------------------------------- */
+
+static void count_lost(void *ctx, uint64_t layer, unsigned plane, uint64_t segment,
+                       const tare_error *fault) {
+    (void)layer, (void)plane, (void)segment, (void)fault;
+    ++*(unsigned *)ctx;
+}
+
+/* A region, from few bits, or from a base of which only `there` bytes can be read. */
+static tare_status read_otherwise(uint8_t *dst, unsigned region, unsigned groups, size_t there,
+                                  unsigned *n_lost) {
+    const tare_wcodec_watch watch = {.lost = count_lost, .ctx = n_lost};
+    tare_wcodec_index index;
+    tare_wcodec_opened opened;
+    tare_reader base, reader;
+    tare_arena arena;
+    tare_wc_scratch scratch;
+    tare_error err;
+    tare_arena_init(&arena, NULL);
+    tare_wc_scratch_init(&scratch, NULL);
+    tare_reader_memory(&base, f.base, there, "base");
+    tare_reader_memory(&reader, f.bytes.data, f.bytes.size, "file");
+    const tare_wcodec_source source = source_of(&base);
+    assert_int_equal(read_index(&index, f.bytes.data, f.bytes.size, &arena, &err), TARE_OK);
+    assert_int_equal(
+        tare_wcodec_open_watched(&opened, &reader, index.layers, 0, &watch, &arena, &err), TARE_OK);
+    opened.base = &source;
+    opened.groups = groups;
+    tare_status status = tare_wcodec_read_region(
+        dst, &opened, region, 0, (size_t)f.layer.region_bytes[region], &scratch, &err);
+    tare_wc_scratch_free(&scratch);
+    tare_arena_free(&arena);
+    return status;
+}
+
+/* What is predicted is read whole, with scales that are whole, though these can be coarse, too. */
+static void coarse_readings_of_a_fine_tune(void **state) {
+    (void)state;
+    uint8_t got[MOST];
+    unsigned n_lost = 0;
+    make_from_base();
+    assert_int_equal(read_otherwise(got, 0, 0, MOST, &n_lost), TARE_OK);
+    assert_memory_equal(got, f.own, f.n);
+    tare_buffer_free(&f.bytes);
+    make_by_scale(TARE_WC_DIRECT, 1000);
+    assert_int_equal(read_otherwise(got, 0, 0, MOST, &n_lost), TARE_OK);
+    assert_memory_equal(got, f.own, f.n);
+    assert_int_equal(read_otherwise(got, 1, 0, MOST, &n_lost), TARE_OK);
+    assert_memory_not_equal(got, f.own + SECOND, 2000);
+    assert_int_equal(n_lost, 0);
+    tare_buffer_free(&f.bytes);
+}
+
+/* A base that cannot be read is no damage of the container: nothing becomes zeros. */
+static void a_base_that_fails_loses_nothing(void **state) {
+    (void)state;
+    uint8_t got[MOST];
+    unsigned n_lost = 0;
+    make_from_base();
+    assert_int_equal(read_otherwise(got, 0, TARE_WC_ALL_GROUPS, 1000, &n_lost), TARE_ERR_TRUNCATED);
+    tare_buffer_free(&f.bytes);
+    make_by_scale(TARE_WC_RAW, 40);
+    assert_int_equal(read_otherwise(got, 0, TARE_WC_ALL_GROUPS, SECOND + 40, &n_lost),
+                     TARE_ERR_TRUNCATED);
+    assert_int_equal(n_lost, 0);
+    tare_buffer_free(&f.bytes);
 }
 
 int main(void) {
@@ -353,6 +438,8 @@ int main(void) {
         cmocka_unit_test(structured),
         cmocka_unit_test(from_a_base),
         cmocka_unit_test(from_a_base_by_scale),
+        cmocka_unit_test(coarse_readings_of_a_fine_tune),
+        cmocka_unit_test(a_base_that_fails_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
