@@ -15,6 +15,7 @@ struct tare_relay {
     pthread_cond_t freed;
     bool has_locks;
     bool is_writing; /* false: nothing waits */
+    bool has_failed; /* what is put is dropped */
     uint8_t **buffers, **idle;
     tare_relay_piece *queue; /* a ring */
     unsigned n_most, n_made, n_idle, first, n_waiting;
@@ -82,7 +83,7 @@ void tare_relay_give(tare_relay *r, uint8_t *buffer) {
     pthread_mutex_unlock(&r->mutex);
 }
 
-/* Writes what waits, unlocked meanwhile; a failure drops the rest. */
+/* Writes what waits, unlocked meanwhile; a failure drops the rest, and all that comes after. */
 static tare_status write_waiting(tare_relay *r, tare_error *err) {
     tare_status status = TARE_OK;
     r->is_writing = true;
@@ -90,10 +91,11 @@ static tare_status write_waiting(tare_relay *r, tare_error *err) {
         tare_relay_piece piece = r->queue[r->first];
         r->first = (r->first + 1) % r->n_most;
         r->n_waiting--;
-        if (status == TARE_OK) {
+        if (!r->has_failed) {
             pthread_mutex_unlock(&r->mutex);
             status = r->write(r->ctx, &piece, err);
             pthread_mutex_lock(&r->mutex);
+            r->has_failed = status != TARE_OK;
         }
         give_locked(r, piece.bytes);
     }

@@ -28,9 +28,9 @@ void tare_relay_free(tare_relay *relay); /* NULL is fine */
 uint8_t *tare_relay_take(tare_relay *relay);
 /* The buffer is not needed after all. */
 void tare_relay_give(tare_relay *relay, uint8_t *buffer);
-/* Hands a piece over, and writes all that is there if nobody else is writing. A failure may be that
- * of another thread's piece; what was put behind it is dropped. When no put is running, nothing is
- * left to be written. */
+/* Hands a piece over, and writes all that is there if nobody else is writing. A failure is told
+ * once, and may be that of another thread's piece; what is put behind it is dropped. When no put is
+ * running, nothing is left to be written. */
 tare_status tare_relay_put(tare_relay *relay, const tare_relay_piece *piece, tare_error *err);
 
 #endif

@@ -91,7 +91,7 @@ static void a_failure_ends_it_and_hangs_nobody(void **state) {
         scene s = {.threads = threads, .is_slow = true, .fails_at = 100};
         assert_int_equal(run(&s, &err), TARE_ERR_NOSPACE);
         assert_string_equal(err.what, "full");
-        assert_in_range(s.n_written, 101, 101 + 16);
+        assert_int_equal(s.n_written, 101); /* whatever others hand over meanwhile */
     }
 }
 
