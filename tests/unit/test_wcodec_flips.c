@@ -332,7 +332,7 @@ static void make_by_scale(tare_wc_mode of_scales, uint32_t n_scales) {
     f.layer.region_bytes[1] = 2 * (uint64_t)n_scales;
     add_plane(&f, 1, 16);
     add_plane(&f, 0, 8);
-    f.options[0].forced = of_scales;
+    f.options[0].forced = (int)of_scales;
     f.planes[1].scale_plane = 0;
     f.planes[1].scale_form = 1;
     f.planes[1].values_per_scale = f.n / n_scales;
