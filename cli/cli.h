@@ -295,6 +295,9 @@ struct json_t *cli_json_value(const tare_value *value, uint64_t max_elements);
 struct json_t *cli_json_shape(const tare_tensor *tensor);
 struct json_t *cli_json_findings(const tare_report *report);
 struct json_t *cli_json_error(const tare_error *err, const char *path);
+/* With --json the error and what was found before it, as the one document: nothing that follows
+ * prints another. */
+void cli_json_fail(const tare_error *err, const char *path, const tare_report *report);
 /* Writes the document to stdout and frees it. */
 void cli_json_print(struct json_t *document);
 

@@ -48,7 +48,7 @@ typedef struct outcome {
     const tare_report *report;
     tare_pack_summary sum;
     group groups[TARE_ENCODING_COUNT + 1];
-    struct json_t *layers; /* NULL: not wanted */
+    struct json_t *layers; /* NULL: not wanted, or none yet */
 } outcome;
 
 static void note(void *ctx, const tare_packed_layer *layer) {
@@ -58,7 +58,8 @@ static void note(void *ctx, const tare_packed_layer *layer) {
     g->n++;
     g->from_bytes += layer->from_bytes;
     g->to_bytes += layer->to_bytes;
-    if (!o->layers) return;
+    if (!cli.json) return;
+    if (!o->layers) o->layers = cli_json_array();
     struct json_t *entry = cli_json_object();
     cli_json_str(entry, "name", layer->name);
     cli_json_text(entry, "encoding", layer->encoding ? layer->encoding->name : NULL);
@@ -111,7 +112,7 @@ static void print_json(outcome *o) {
     cli_json_u64(document, "from_bytes", o->sum.from_bytes);
     cli_json_u64(document, "to_bytes", o->sum.to_bytes);
     cli_json_real(document, "ratio", percent(o->sum.to_bytes, o->sum.from_bytes) / 100);
-    cli_json_add(document, "layers", o->layers);
+    cli_json_add(document, "layers", o->layers ? o->layers : cli_json_array());
     cli_json_add(document, "findings", cli_json_findings(o->report));
     cli_json_print(document);
 }
@@ -142,11 +143,7 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
 }
 
 static int failed(const tare_error *err, const outcome *o) {
-    if (cli.json) {
-        struct json_t *document = cli_json_error(err, o->in_path);
-        cli_json_add(document, "findings", cli_json_findings(o->report));
-        cli_json_print(document);
-    }
+    cli_json_fail(err, o->in_path, o->report);
     return cli_fail(err, o->in_path);
 }
 
@@ -163,7 +160,6 @@ static int pack(const tare_model *model, const tare_model *base, outcome *o, tar
     if (base) pack_options.base_hint = last_part(args.base);
     pack_options.packed = note;
     pack_options.packed_ctx = o;
-    if (cli.json) o->layers = cli_json_array();
     cli_progress_start("packing");
     tare_status status = tare_pack(&o->sum, o->out_path, model, &pack_options, &err);
     cli_progress_end();

@@ -20,7 +20,9 @@ static const cli_option options[] = {
      .choices = "0 1 2 3 4",
      .help =
          "a coarse model: of numbers that stand for real ones only the coded bits and the first "
-         "N groups (of 4, 2, 1 bits) of those stored as they are; the rest becomes its middle",
+         "N groups (of 4, 2, 1 bits) of those stored as they are; the rest becomes its middle; "
+         "what is read in part "
+         "is not checked for damage",
      .text = &args.planes},
     {.name = "salvage",
      .help = "decode what is sound; segments that are damaged become zeros, each is named (exit "

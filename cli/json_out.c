@@ -181,6 +181,14 @@ json_t *cli_json_error(const tare_error *err, const char *path) {
     return document;
 }
 
+void cli_json_fail(const tare_error *err, const char *path, const tare_report *report) {
+    if (!cli.json) return;
+    json_t *document = cli_json_error(err, path);
+    cli_json_add(document, "findings", cli_json_findings(report));
+    cli_json_print(document);
+    cli.json = false;
+}
+
 void cli_json_print(json_t *document) {
     json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     fputc('\n', stdout);

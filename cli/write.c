@@ -476,12 +476,7 @@ static tare_status run_plan(const tare_plan *plan, const char *out_path, tare_er
 /* A wrong argument that lies in no file is one of the command line. */
 static int failed(const cli_command *command, const tare_error *err, const char *in_path,
                   const tare_report *report) {
-    if (cli.json) {
-        struct json_t *document = cli_json_error(err, in_path);
-        cli_json_add(document, "findings", cli_json_findings(report));
-        cli_json_print(document);
-        cli.json = false;
-    }
+    cli_json_fail(err, in_path, report);
     if (err->status == TARE_ERR_ARG && !err->file[0] && err->item_kind == TARE_ITEM_NONE) {
         return cli_usage(command, "%s", err->what);
     }

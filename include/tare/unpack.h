@@ -18,9 +18,10 @@ typedef struct tare_unpack_options {
     bool force;       /* replace an existing output */
     bool strict;      /* tensors that cannot be coarse are an error where `is_coarse` */
     bool no_sync;
-    bool salvage;                   /* segments that are damaged become zeros, each is reported */
-    bool is_coarse;                 /* of numbers that stand for real ones only the first bits: */
-    unsigned groups;                /* ... so many groups of those that are stored as they are */
+    bool salvage;    /* segments that are damaged become zeros, each is reported */
+    bool is_coarse;  /* of numbers that stand for real ones only the first bits, whose damage is not
+                        found: not with `salvage` */
+    unsigned groups; /* ... so many groups of those that are stored as they are */
     const tare_model *const *bases; /* models that this one may have been packed against */
     size_t n_bases;
     const tare_allocator *allocator;
@@ -44,11 +45,11 @@ typedef struct tare_unpack_result {
 
 /* Writes the files of a container to `out_path`: the one file it was packed from, or a directory.
  * What is written appears only when it is complete. *out may be NULL. ERR_ARG: the container holds
- * no files (tare_convert makes one of it), the output exists, a base model is missing or another
- * one; ERR_UNSUPPORTED: `is_coarse` and no tensor can be. What is reported: "unpack.lost" (of a
- * tensor: offset of the segment), "unpack.whole", "wcodec.base". Memory, beside the
- * directory: at most 64 MiB + 16 MiB a thread, or some segments a thread (up to 64 MiB each, in
- * files of other encoders) if that is more. */
+ * no files (tare_convert makes one of it), the output exists, would replace the container or a
+ * base, a base model is missing or another one; ERR_UNSUPPORTED: `is_coarse` and no tensor can be.
+ * What is reported: "unpack.lost" (of a tensor: offset of the segment), "unpack.whole",
+ * "wcodec.base". Memory, beside the directory: at most 64 MiB + 16 MiB a thread, or some segments a
+ * thread (up to 64 MiB each, in files of other encoders) if that is more. */
 TARE_API tare_status tare_unpack(tare_unpack_result *out, const char *out_path,
                                  const tare_source *in, const tare_unpack_options *options,
                                  tare_error *err);

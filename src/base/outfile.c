@@ -8,6 +8,7 @@
  * another name. (3) The rename is the last step that can fail, and it is one step. */
 #include "base/outfile_set.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -380,6 +381,19 @@ static bool is_same(const struct stat *a, const struct stat *b) {
 bool tare_same_file(const char *path, int fd) {
     struct stat a, b;
     return stat(path, &a) == 0 && fstat(fd, &b) == 0 && is_same(&a, &b);
+}
+
+bool tare_holds_file(const char *path, int fd) {
+    struct stat file, entry;
+    if (fstat(fd, &file) != 0) return false;
+    if (tare_same_file(path, fd)) return true;
+    DIR *dir = opendir(path);
+    bool is_found = false;
+    for (const struct dirent *d; dir && !is_found && (d = readdir(dir));)
+        is_found = fstatat(dirfd(dir), d->d_name, &entry, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   is_same(&file, &entry);
+    if (dir) closedir(dir);
+    return is_found;
 }
 
 bool tare_same_path(const char *a, const char *b) {

@@ -65,6 +65,9 @@ void tare_outset_free(tare_outset *set);
 
 /* Whether the path and the descriptor are one and the same file. */
 bool tare_same_file(const char *path, int fd);
+/* Whether what the path names is the descriptor's file, or a directory that has it as an entry: to
+ * replace the one removes the other. */
+bool tare_holds_file(const char *path, int fd);
 /* Whether the two paths are one and the same file or directory. */
 bool tare_same_path(const char *a, const char *b);
 

@@ -139,8 +139,7 @@ static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_
 }
 
 static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint64_t at) {
-    if (l->kind >= TARE_WCODEC_KIND_COUNT)
-        return tare_fail_at(r->err, TARE_ERR_UNSUPPORTED, at + 4, "layer: unknown kind");
+    if (l->kind >= TARE_WCODEC_KIND_COUNT) return refuse(r, at + 4, "layer: unknown kind");
     if (l->n_dims > 8 || l->n_regions < 1 || l->n_regions > TARE_WCODEC_MAX_REGIONS ||
         l->n_planes > TARE_WCODEC_MAX_PLANES)
         return refuse(r, at + 5, "layer: dimensions, regions or planes");

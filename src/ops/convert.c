@@ -102,6 +102,14 @@ tare_status tare_check_replaced(const char *out_path, tare_error *err) {
     return TARE_ERR_ARG;
 }
 
+bool tare_replaces_model(const char *out_path, const tare_model *model) {
+    for (size_t i = 0; model && i < model->n_files; i++) {
+        int fd = model->files[i].reader.fd;
+        if (fd >= 0 && tare_holds_file(out_path, fd)) return true;
+    }
+    return false;
+}
+
 static tare_status check_replaced(const tare_plan *p, tare_error *err) {
     return p->files.is_directory && p->options.force ? tare_check_replaced(p->out_path, err)
                                                      : TARE_OK;

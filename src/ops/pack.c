@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "ops/convert.h"
 #include "ops/digest.h"
 #include "ops/item_walk.h"
 #include "ops/pack_files.h"
@@ -229,19 +230,14 @@ static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *er
     return tare_outset_commit(p->set, err);
 }
 
-static bool is_file_of(const tare_model *m, const char *path) {
-    for (size_t i = 0; m && i < m->n_files; i++) {
-        int fd = m->files[i].reader.fd;
-        if (fd >= 0 && tare_same_file(path, fd)) return true;
-    }
-    return false;
-}
-
 static tare_status begin_output(packing *p, const char *path, tare_error *err) {
     const tare_out_options out = {.force = p->options.force, .no_sync = p->options.no_sync};
     uint32_t index;
-    if (is_file_of(p->options.base, path))
-        return tare_fail(err, TARE_ERR_ARG, "the output is the base, which it would need");
+    if (tare_replaces_model(path, p->options.base)) {
+        tare_fail(err, TARE_ERR_ARG, "the output is the base, which it would need");
+        tare_error_file(err, path);
+        return TARE_ERR_ARG;
+    }
     for (size_t i = 0; i < p->files.n; i++) {
         int fd = p->files.files[i].reader->fd;
         if (fd >= 0 && tare_same_file(path, fd))

@@ -183,6 +183,9 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
     TARE_TRY(tare_options_read(&u->options, sizeof u->options, options, err));
     if (in->kind == TARE_SOURCE_SHARDS)
         return tare_fail(err, TARE_ERR_ARG, "a .wcodec is one file");
+    if (u->options.is_coarse && u->options.salvage)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "what is read in part cannot be checked: damage would not be found");
     TARE_TRY(open_store(u, in, err));
     u->result.is_directory = u->index->files_form == 2;
     u->result.n_files = u->index->n_files;
@@ -221,8 +224,11 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
                                 .no_sync = o->no_sync,
                                 .has_folders = true,
                                 .total_size = u->total};
-    if (file->fd >= 0 && tare_same_file(out_path, file->fd))
-        return tare_fail(err, TARE_ERR_ARG, "the output is the input");
+    if (file->fd >= 0 && tare_holds_file(out_path, file->fd))
+        return tare_fail(err, TARE_ERR_ARG, "the output is the input, or holds it");
+    for (size_t i = 0; i < o->n_bases; i++)
+        if (tare_replaces_model(out_path, o->bases[i]))
+            return tare_fail(err, TARE_ERR_ARG, "the output is a base, or holds one");
     if (options.is_directory && o->force) TARE_TRY(tare_check_replaced(out_path, err));
     TARE_TRY(tare_outset_new(&u->set, out_path, &options, o->allocator, err));
     for (uint32_t i = 0; i < u->index->n_files; i++) {

@@ -216,7 +216,7 @@ tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error 
     const uint8_t *bytes = tare_cursor_take(c, TARE_WC_SEGMENT_HEADER, "segment");
     if (!bytes) return tare_cursor_status(c, err);
     if (bytes[0] >= TARE_WC_MODE_COUNT)
-        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at, "segment: unknown mode");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "segment: unknown mode");
     for (size_t i = 0; i < sizeof segment_fields / sizeof segment_fields[0]; i++) {
         unsigned first = segment_fields[i].first, end = segment_fields[i].end;
         if (segment_fields[i].modes >> bytes[0] & 1) continue;

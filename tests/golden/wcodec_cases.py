@@ -71,7 +71,7 @@ yes("damaged-crc", "the CRC of a segment", Wcodec(A, patches=[("segment 0.0.0", 
     deep=(("error", "wcodec.layer", "tensor -1"), ("error", "wcodec.segment", "tensor -1")),
     reads=(("0", "CHECKSUM"),))
 yes("damaged-mode", "a mode that there is not", Wcodec(A, patches=[("segment 0.0.0", 0, b"\7")]),
-    deep=(("error", "wcodec.segment", "tensor -1"),), reads=(("0", "UNSUPPORTED"),))
+    deep=(("error", "wcodec.segment", "tensor -1"),), reads=(("0", "CORRUPT"),))
 yes("damaged-padding", "padding of a segment", Wcodec(A, patches=[("segment 0.0.0", 63, b"\1")]),
     deep=(("error", "wcodec.segment", "tensor -1"),), reads=(("0", "CORRUPT"),))
 yes("damaged-end", "padding behind the last plane", Wcodec(A, patches=[("segment 0.0.0", 127, b"\1")]),
@@ -126,7 +126,7 @@ broken("run-short", "a run that ends in its second record", "index", 16, u64(100
 broken("layer-size", "a record smaller than its fields", "layer 0", 0, u32(20), "layer 0",
        "size of the record")
 broken("layer-long", "a record beyond its run", "layer 1", 0, u32(2**31), "layer 1+4", "layer", "TRUNCATED")
-broken("layer-kind", "an unknown kind", "layer 1", 4, b"\4", "layer 1+4", "kind", "UNSUPPORTED")
+broken("layer-kind", "an unknown kind", "layer 1", 4, b"\4", "layer 1+4", "kind")
 broken("layer-dims", "nine dimensions", "layer 0", 5, b"\11", "layer 0+5", "dimensions")
 broken("layer-regions", "no region", "layer 0", 6, b"\0", "layer 0+5", "regions")
 broken("layer-planes", "33 planes", "layer 0", 7, b"\41", "layer 0+5", "planes")
