@@ -265,6 +265,11 @@ static void tell_layers(const packing *p, tare_pack_summary *sum) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static void tell_unused_base(const packing *p) {
+    tare_report_addf(p->options.report, &TARE_FINDING(WARNING, TARE_ERR_ARG, "pack.base-unused"),
+                     "no tensor is like one of the base: it is not needed");
+}
+
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
     if (p->source->has_files) TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, err));
     sum->n_files = p->files.n;
@@ -276,6 +281,7 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
     TARE_TRY(add_others(p, err));
     TARE_TRY(write_file(p, sum, err));
     tell_layers(p, sum);
+    if (p->options.base && !sum->n_referring) tell_unused_base(p);
     return TARE_OK;
 }
 
