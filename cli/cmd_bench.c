@@ -60,7 +60,7 @@ static void add_share(cli_table *table, const tare_bench *b, double part) {
 
 static void add_speed(cli_table *table, double gigabytes) {
     char text[32] = "-";
-    if (gigabytes > 0) snprintf(text, sizeof text, "%.2f", gigabytes);
+    if (gigabytes > 0) snprintf(text, sizeof text, gigabytes < 0.1 ? "%.3f" : "%.2f", gigabytes);
     cli_table_add(table, text);
 }
 
@@ -97,7 +97,7 @@ static void print_text(const result *r, unsigned threads) {
     cli_table_print(table, stdout, 0);
     cli_table_free(table);
     printf(
-        "%s of %s measured, effort %s, %u thread%s, %s; memcpy %.2f GB/s, zstd -3 %.2f GB/s in\n",
+        "%s of %s measured, effort %s, %u thread%s, %s; memcpy %.2f GB/s, zstd -3 encodes %.2f\n",
         cli_size_text(r->all.sample_bytes).text, cli_size_text(r->all.bytes).text,
         cli.effort ? cli.effort : "fast", threads, cli_plural(threads),
         cli_cpu_name(tare_cpu_active()), speed(&r->all, r->all.copy_seconds),
