@@ -60,8 +60,9 @@ void tare_buffer_put_u64(tare_buffer *b, uint64_t v, bool is_big_endian) {
 }
 
 void tare_buffer_put_zeros(tare_buffer *b, size_t n) {
+    if (n == 0) return;
     uint8_t *p = tare_buffer_extend(b, n);
-    if (p && n) memset(p, 0, n);
+    if (p) memset(p, 0, n);
 }
 
 void tare_buffer_printf(tare_buffer *b, const char *format, ...) {

@@ -154,7 +154,8 @@ static int by_place(const void *a, const void *b) {
     return (x->layer > y->layer) - (x->layer < y->layer);
 }
 
-static const tare_wcodec_span *find_spans(const tare_wcodec_draft *d, const tare_reader *reader) {
+/* The number of a file's first span, or of that which would follow it. */
+static size_t find_spans(const tare_wcodec_draft *d, const tare_reader *reader) {
     size_t low = 0, high = d->n_spans;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -163,7 +164,7 @@ static const tare_wcodec_span *find_spans(const tare_wcodec_draft *d, const tare
         else
             high = mid;
     }
-    return d->spans + low;
+    return low;
 }
 
 static void put_range(tare_wcodec_file *f, uint32_t layer, uint8_t region, uint64_t offset,
@@ -196,9 +197,9 @@ static void cut_file(tare_wcodec_file *f, gaps *g, const tare_wcodec_span *s,
 
 static tare_status add_file(tare_wcodec_draft *d, const tare_wcodec_origin *origin,
                             tare_wcodec_file *f, tare_error *err) {
-    const tare_wcodec_span *s = find_spans(d, origin->reader), *end = s;
-    while (end < d->spans + d->n_spans && end->reader == origin->reader) end++;
-    size_t n = (size_t)(end - s);
+    size_t first = find_spans(d, origin->reader), n = 0;
+    while (first + n < d->n_spans && d->spans[first + n].reader == origin->reader) n++;
+    const tare_wcodec_span *s = n ? d->spans + first : NULL, *end = n ? s + n : NULL;
     gaps *g = TARE_NEW(&d->arena, gaps);
     tare_reader *rest = TARE_NEW(&d->arena, tare_reader);
     TARE_TRY(hold_name(d, &f->name, origin->name, err));
