@@ -53,8 +53,7 @@ tare_status tare_wcodec_reference(tare_wc_reference *out, uint8_t *room, const t
         .values_per_scale = p->values_per_scale,
         .scale_form = p->scale_form,
     };
-    uint64_t first =
-        segment * tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t first = segment * tare_wc_whole_bytes(&p->shape);
     TARE_TRY(tare_wcodec_gather(room, p, base, first, n_bytes, err));
     if (!scales->own) return TARE_OK;
     out->own_scales = scales->own;

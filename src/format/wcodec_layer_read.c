@@ -259,7 +259,7 @@ static size_t room_of(uint32_t stored) {
 /* At most what the segments of plane bytes first .. end - 1 take, and at most ROOM_MOST: a few
  * bytes of scales shall not cost megabytes. */
 static size_t room_to_ask(const tare_wcodec_plane *p, uint64_t first, uint64_t end) {
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
     size_t room = 0;
     for (uint64_t s = first / whole; s * whole < end && room < ROOM_MOST; s++)
         room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wcodec_segment_bytes(p, s);
@@ -375,7 +375,7 @@ static uint64_t position_of(const batch *b, unsigned plane, uint64_t segment) {
 /* Adds the segments of a plane that bytes first .. end - 1 lie in. */
 static tare_status walk(batch *b, unsigned plane, uint64_t first, uint64_t end) {
     const tare_wcodec_plane *p = &b->opened->layer->planes[plane];
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
     if (first >= end) return TARE_OK;
     /* Decoding it may read scales: they must not be among what the batch has still to make. */
     if (p->scale_plane != TARE_WCODEC_NO_SCALES && b->n) TARE_TRY(flush(b));

@@ -297,7 +297,7 @@ enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a plane, or a segment if that is m
 static tare_status survey_plane(const opened_layer *l, unsigned plane, tare_wc_scratch *scratch,
                                 tare_error *err) {
     const tare_wcodec_plane *p = &l->opened.layer->planes[plane];
-    uint64_t whole = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
     uint64_t step = tare_min_u64(whole, p->n_bytes); /* segments may be shorter than theirs */
     if (!p->n_bytes) return TARE_OK;
     if (step < SURVEYED_AT_ONCE) step *= SURVEYED_AT_ONCE / step;

@@ -63,7 +63,7 @@ static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
     for (unsigned i = 0; i < l->n_planes; i++) {
         const tare_wcodec_plane *p = &l->planes[i];
         if (p->region != region) continue;
-        uint64_t bytes = tare_wc_bytes_of(p->shape.item, UINT64_C(1) << p->shape.log2_segment);
+        uint64_t bytes = tare_wc_whole_bytes(&p->shape);
         uint64_t units = tare_max_u64(bytes / p->width, 1);
         if (!least || units < least) {
             least = units;
