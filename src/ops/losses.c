@@ -17,11 +17,32 @@ void tare_losses_free(tare_losses *l) {
     tare_free(l->allocator, l->items, l->capacity * sizeof *l->items);
 }
 
+static int by_place(const void *a, const void *b) {
+    const tare_loss *x = a, *y = b;
+    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
+    if (x->plane != y->plane) return x->plane < y->plane ? -1 : 1;
+    return (x->segment > y->segment) - (x->segment < y->segment);
+}
+
+/* A segment that was read more than once was lost more than once. */
+static size_t drop_repeated(tare_losses *l) {
+    size_t n = 0;
+    if (l->n) qsort(l->items, l->n, sizeof *l->items, by_place);
+    for (size_t i = 0; i < l->n; i++)
+        if (n == 0 || by_place(&l->items[i], &l->items[n - 1]) != 0) l->items[n++] = l->items[i];
+    return n;
+}
+
 void tare_losses_note(tare_losses *l, uint64_t layer, unsigned plane, uint64_t segment,
                       const tare_error *fault) {
     pthread_mutex_lock(&l->mutex);
     void *items = l->items;
-    if (tare_grow(l->allocator, &items, &l->capacity, l->n + 1, sizeof *l->items)) {
+    size_t room = l->n + 1;
+    if (l->n == l->capacity) { /* grows only if more than half of it is not repeated */
+        l->n = drop_repeated(l);
+        room = l->n > l->capacity / 2 ? l->capacity + 1 : l->n + 1;
+    }
+    if (tare_grow(l->allocator, &items, &l->capacity, room, sizeof *l->items)) {
         l->items = items;
         l->items[l->n++] = (tare_loss){layer, segment, plane, *fault};
     } else {
@@ -31,13 +52,6 @@ void tare_losses_note(tare_losses *l, uint64_t layer, unsigned plane, uint64_t s
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
-
-static int by_place(const void *a, const void *b) {
-    const tare_loss *x = a, *y = b;
-    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
-    if (x->plane != y->plane) return x->plane < y->plane ? -1 : 1;
-    return (x->segment > y->segment) - (x->segment < y->segment);
-}
 
 static tare_finding finding_of(const tare_losses_words *words, const tare_wcodec_layer *layer,
                                const tare_error *fault) {
@@ -57,15 +71,6 @@ static void report_one(const tare_loss *loss, const tare_wcodec_layer *layer,
     else
         tare_report_addf(report, &f, "plane %u, segment %" PRIu64 ": damaged%s: %s", loss->plane,
                          loss->segment, words->became, loss->fault.what);
-}
-
-/* A segment that was read more than once was lost more than once. */
-static size_t drop_repeated(tare_losses *l) {
-    size_t n = 0;
-    if (l->n) qsort(l->items, l->n, sizeof *l->items, by_place);
-    for (size_t i = 0; i < l->n; i++)
-        if (n == 0 || by_place(&l->items[i], &l->items[n - 1]) != 0) l->items[n++] = l->items[i];
-    return n;
 }
 
 size_t tare_losses_report(tare_losses *l, const tare_wcodec_index *index,
