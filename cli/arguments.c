@@ -41,6 +41,13 @@ static const common_row common_rows[] = {
       .complete = CLI_COMPLETE_FILE,
       .help = "a model that the .wcodec was packed against; may be given again",
       .list = &cli.base}},
+    {CLI_TAKES_KIN,
+     {.name = "base",
+      .arg = "BASE",
+      .complete = CLI_COMPLETE_FILE,
+      .help = "a model that this one is like: a .wcodec stores what tensors of the same name, type "
+              "and shape differ in, and needs it again; may be given again",
+      .list = &cli.base}},
     {CLI_TAKES_EFFORT,
      {.name = "effort",
       .arg = "LEVEL",

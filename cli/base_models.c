@@ -8,12 +8,20 @@
 #include "cli.h"
 
 static tare_model **bases;
+static const char **hints;
 static size_t n_bases;
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
 
 static tare_status open_bases(tare_error *err) {
     if (bases) return TARE_OK;
     bases = cli_alloc(cli.base.n + 1, sizeof *bases);
+    hints = cli_alloc(cli.base.n + 1, sizeof *hints);
     for (size_t i = 0; i < cli.base.n; i++) {
+        hints[i] = last_part(cli.base.items[i]);
         tare_status status = tare_open_path(&bases[i], cli.base.items[i], NULL, err);
         if (status != TARE_OK) {
             if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", cli.base.items[i]);
@@ -31,10 +39,16 @@ tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err) {
     return status;
 }
 
+const char *const *cli_base_hints(void) {
+    return hints;
+}
+
 void cli_bases_free(void) {
     for (size_t i = 0; i < n_bases; i++) tare_model_free(bases[i]);
     free(bases);
+    free(hints);
     bases = NULL;
+    hints = NULL;
     n_bases = 0;
 }
 
@@ -62,4 +76,23 @@ tare_status cli_use_bases(tare_model *model, tare_error *err) {
     if (status != TARE_OK) cli_name_base(err, report);
     tare_report_free(report);
     return status;
+}
+
+/* For one that is read they were looked at when it was opened. */
+int cli_bases_of_output(tare_convert_options *options, const cli_command *command,
+                        const tare_model *in, const char *out_path) {
+    const char *to = options->to ? options->to : tare_format_of_path(out_path);
+    tare_container_info container;
+    tare_model **list;
+    tare_error err;
+    if (!cli.base.n) return CLI_YES;
+    if (strcmp(to, "wcodec") != 0)
+        return tare_model_container(in, &container)
+                   ? CLI_YES
+                   : cli_usage(command, "--base: neither the input nor the output is a .wcodec");
+    if (cli_bases(&list, &options->n_bases, &err) != TARE_OK)
+        return cli_fail(&err, cli.base.items[0]);
+    options->bases = (const tare_model *const *)list;
+    options->base_hints = cli_base_hints();
+    return CLI_YES;
 }

@@ -68,6 +68,7 @@ enum {
     CLI_TAKES_WORK = 1 << 5,   /* --threads --cpu --quiet */
     CLI_TAKES_BASE = 1 << 6,   /* --base */
     CLI_TAKES_EFFORT = 1 << 7, /* --effort */
+    CLI_TAKES_KIN = 1 << 8,    /* --base, where something is stored against it */
 };
 
 typedef struct cli_example {
@@ -260,6 +261,12 @@ int cli_open(tare_model **out, const char *path, tare_report *report);
 tare_status cli_stdin(tare_source *source, tare_error *err);
 /* The models that --base names, open; they are nobody's to free. */
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
+/* What messages are to call them, as many. */
+const char *const *cli_base_hints(void);
+/* Puts them into the options of a conversion into .wcodec. Returns 0 or, after saying why, an exit
+ * code: they are no use here, or cannot be opened. */
+int cli_bases_of_output(tare_convert_options *options, const cli_command *command,
+                        const tare_model *in, const char *out_path);
 void cli_bases_free(void);
 /* Gives an open model those that it was packed against. */
 tare_status cli_use_bases(tare_model *model, tare_error *err);

@@ -96,6 +96,9 @@ static void print_text(const result *r, unsigned threads) {
     if (r->n_groups > 1) add_row(table, "all tensors", "", &r->all);
     cli_table_print(table, stdout, 0);
     cli_table_free(table);
+    if (cli.base.n)
+        printf("%s of %s tensors as what they differ in from a base\n",
+               cli_exact_text(r->all.n_alike).text, cli_exact_text(r->all.n_tensors).text);
     printf(
         "%s of %s measured, effort %s, %u thread%s, %s; memcpy %.2f GB/s, zstd -3 encodes %.2f\n",
         cli_size_text(r->all.sample_bytes).text, cli_size_text(r->all.bytes).text,
@@ -113,6 +116,7 @@ static void put_bench(struct json_t *object, const tare_bench *b) {
     cli_json_real(object, "coded_bytes", b->coded_bytes);
     cli_json_real(object, "zstd3_bytes", b->zstd_bytes);
     if (args.best_zstd) cli_json_real(object, "zstd19_bytes", b->best_zstd_bytes);
+    if (cli.base.n) cli_json_u64(object, "alike", b->n_alike);
     cli_json_real(object, "encode_gb_s", speed(b, b->encode_seconds));
     cli_json_real(object, "decode_gb_s", speed(b, b->decode_seconds));
     cli_json_real(object, "memcpy_gb_s", speed(b, b->copy_seconds));
@@ -157,6 +161,7 @@ static int run(int argc, const char **argv) {
     int code = cli_open(&model, argv[0], NULL);
     if (code != CLI_YES) return code;
     tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+    tare_model **bases;
     tare_model_summary sum;
     tare_error err;
     tare_model_summarize(model, &sum);
@@ -167,9 +172,13 @@ static int run(int argc, const char **argv) {
     o.best_zstd = args.best_zstd;
     o.threads = cli.threads ? (unsigned)cli.threads : 1;
     o.progress = cli_progress;
-    cli_progress_start("measuring");
-    tare_status status = tare_bench_run(r.rows, model, &o, &err);
-    cli_progress_end();
+    tare_status status = cli_bases(&bases, &o.n_bases, &err);
+    if (status == TARE_OK) {
+        o.bases = (const tare_model *const *)bases;
+        cli_progress_start("measuring");
+        status = tare_bench_run(r.rows, model, &o, &err);
+        cli_progress_end();
+    }
     if (status == TARE_OK) {
         sum_up(&r);
         if (cli.json)
@@ -188,23 +197,25 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_bench = {
     .name = "bench",
     .summary = "what a model would become in a .wcodec, and how fast",
-    .usage = "FILE|DIR [--effort fast|full] [--full] [--zstd19]",
+    .usage = "FILE|DIR [--effort fast|full] [--full] [--zstd19] [--base BASE]...",
     .description =
         "Encodes and decodes each tensor in memory, as a .wcodec holds it, and compares. ENTROPY "
         "is the order-0 entropy of the values that are coded (of planes: all scales of a tensor, "
         "all codes, each by itself): no coder of single values gets below it. WCODEC is what the "
         "codec needs, ZSTD -3 what zstd makes of the bytes as they lie in the file; all in percent "
         "of the tensor's size. A sample of each tensor is measured, about half a gigabyte in all; "
-        "metadata is not. Speeds count bytes of the tensor, with one thread unless --threads says "
+        "metadata is not. With --base both are of the differences where these are less. Speeds "
+        "count bytes of the tensor, with one thread unless --threads says "
         "otherwise; memcpy and zstd have one.",
     .examples = {{"tare bench model.gguf", "sizes and speeds of each tensor"},
                  {"tare bench model.gguf --quiet", "of each type only"},
                  {"tare bench model.gguf --effort full --zstd19", "the smallest forms of both"},
                  {"tare bench model.safetensors --full --threads 8", "all bytes, eight threads"},
                  {"tare bench model.gguf --cpu avx2", "as on another machine"},
+                 {"tare bench tuned.gguf --base model.gguf", "as what it differs in"},
                  {"tare bench model.gguf --json", "for programs"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT | CLI_TAKES_KIN,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,

@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    const char *mode, *base;
+    const char *mode;
     uint64_t segment;
 } args;
 
@@ -16,12 +16,6 @@ static struct {
 static const char *const modes[] = {"raw", "zstd", "direct", "structured"};
 
 static const cli_option options[] = {
-    {.name = "base",
-     .arg = "FILE|DIR",
-     .complete = CLI_COMPLETE_FILE,
-     .help = "a model that this one was made from: what tensors of the same name, type and shape "
-             "differ in is stored; it is needed again to unpack",
-     .text = &args.base},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
@@ -147,17 +141,14 @@ static int failed(const tare_error *err, const outcome *o) {
     return cli_fail(err, o->in_path);
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-static int pack(const tare_model *model, const tare_model *base, outcome *o, tare_report *report) {
+static int pack(const tare_model *model, outcome *o, tare_report *report) {
     tare_pack_options pack_options = TARE_PACK_OPTIONS_INIT;
+    tare_model **bases;
     tare_error err;
     if (!fill_options(&pack_options, o->in_path, report)) return CLI_USAGE;
-    pack_options.base = base;
-    if (base) pack_options.base_hint = last_part(args.base);
+    if (cli_bases(&bases, &pack_options.n_bases, &err) != TARE_OK) return failed(&err, o);
+    pack_options.bases = (const tare_model *const *)bases;
+    pack_options.base_hints = cli_base_hints();
     pack_options.packed = note;
     pack_options.packed_ctx = o;
     cli_progress_start("packing");
@@ -178,14 +169,12 @@ static int run(int argc, const char **argv) {
     (void)argc;
     tare_report *report = tare_report_new();
     outcome o = {.in_path = argv[0], .out_path = argv[1], .report = report};
-    tare_model *model = NULL, *base = NULL;
+    tare_model *model = NULL;
     int code = CLI_YES;
     if (strcmp(argv[1], "-") == 0)
         code = cli_usage(&cmd_pack, "a packed model is not written in one go: name a file");
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
-    if (code == CLI_YES && args.base) code = cli_open(&base, args.base, NULL);
-    if (code == CLI_YES) code = pack(model, base, &o, report);
-    tare_model_free(base);
+    if (code == CLI_YES) code = pack(model, &o, report);
     tare_model_free(model);
     tare_report_free(report);
     return code;
@@ -194,7 +183,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_pack = {
     .name = "pack",
     .summary = "store the files of a model in fewer bytes, without loss",
-    .usage = "IN OUT.wcodec [--effort fast|full] [--base FILE|DIR]",
+    .usage = "IN OUT.wcodec [--effort fast|full] [--base BASE]...",
     .description = "Packs one file, a set of shards or a whole directory (its files, "
                    "and folders in which files of the model lie). Tensors are compressed by what "
                    "their types are made of, in "
@@ -209,7 +198,7 @@ const cli_command cmd_pack = {
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_EFFORT,
+             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_KIN,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
     .max_args = 2,

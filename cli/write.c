@@ -515,12 +515,14 @@ typedef struct parts {
 } parts;
 
 static int open_parts(parts *p, tare_convert_options *options, const cli_command *command,
-                      const tare_model *in, const cli_write *write, tare_report *report) {
+                      const tare_model *in, const char *out_path, const cli_write *write,
+                      tare_report *report) {
     p->rules = cli_alloc(write->type_rules.n, sizeof *p->rules);
     if (!fill_options(command, options, write, report, p->rules) ||
         !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
         return CLI_USAGE;
-    int code = open_importance(&p->importance, command, write, report);
+    int code = cli_bases_of_output(options, command, in, out_path);
+    if (code == 0) code = open_importance(&p->importance, command, write, report);
     if (code == 0) code = cli_adapters_merge(&p->merges, in, &write->merges, report);
     if (code == 0) code = cli_adapters_store(&p->adapters, command, &write->adapters, report);
     if (code != 0) return code;
@@ -556,7 +558,7 @@ int cli_write_model(const cli_command *command, const tare_model *in, const char
     char words[120];
     if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
     if (!write->to && !tare_format_of_path(out_path)) return no_format(command);
-    int code = open_parts(&p, &options, command, in, write, report);
+    int code = open_parts(&p, &options, command, in, out_path, write, report);
     if (code != 0) goto out;
     if (write->report) {
         options.measured = note_loss;

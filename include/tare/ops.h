@@ -136,6 +136,11 @@ typedef struct tare_convert_options {
     float outlier_threshold;
     double outlier_share;
     tare_effort effort; /* other than FAST for .wcodec only */
+    /* For .wcodec only, as in tare_pack_options: models that the output is stored against, and
+     * needs to be read. */
+    const tare_model *const *bases;
+    const char *const *base_hints;
+    size_t n_bases;
 } tare_convert_options;
 
 #define TARE_CONVERT_OPTIONS_INIT                                                                  \
@@ -346,10 +351,13 @@ typedef struct tare_bench_options {
     const tare_allocator *allocator;
     tare_progress_fn progress;
     void *progress_ctx;
+    const tare_model *const *bases; /* tensors that the first of them has alike are stored as what
+                                       they differ in */
+    size_t n_bases;
 } tare_bench_options;
 
 #define TARE_BENCH_OPTIONS_INIT                                                                    \
-    { sizeof(tare_bench_options), false, false, false, 0, NULL, NULL, NULL }
+    { .size = sizeof(tare_bench_options) }
 
 /* What a tensor, or several of them, become in a .wcodec, and how fast. Sizes of a tensor that was
  * sampled are what the sample comes to for the whole; zero-initialised is nothing. */
@@ -358,11 +366,13 @@ typedef struct tare_bench {
     uint64_t bytes;         /* of the tensors, all planes */
     uint64_t sample_bytes;  /* of them measured; speeds are of these */
     double coded_bytes;     /* heads and segments of the codec */
-    double entropy_bytes;   /* order-0 entropy of the values of the planes that are coded: what no
-                               coder of single values gets below */
+    double entropy_bytes;   /* order-0 entropy of the values of the planes that are coded, of their
+                               differences from a base where these have less: what no coder of
+                               single values gets below */
     double zstd_bytes;      /* zstd -3 of the bytes as they lie in the file */
     double best_zstd_bytes; /* zstd -19; 0: not asked for */
     double encode_seconds, decode_seconds, copy_seconds, zstd_seconds; /* copy: memcpy */
+    uint64_t n_alike; /* tensors that a base has, too */
 } tare_bench;
 
 /* Measures each tensor into rows[n_tensors], one after the other: encodes a sample of it (or all

@@ -44,17 +44,20 @@ typedef void (*tare_packed_fn)(void *ctx, const tare_packed_layer *layer);
 typedef struct tare_pack_options {
     size_t size;
     tare_effort effort;
-    tare_pack_mode mode;    /* for tests and doubt */
-    unsigned log2_segment;  /* values of a segment, 14 to 26 (at most 64 MiB); 0: what suits */
-    const char *directory;  /* pack all files of this directory, which the model was opened from,
-                               and of the folders in it that files of the model lie in;
-                               NULL: the files that the model consists of */
-    const tare_model *base; /* a model that this one is like: tensors of the same name, type and
-                               shape are stored as differences; NULL: none */
-    const char *base_hint;  /* what messages call it when it is needed again; may be NULL */
-    unsigned threads;       /* 0: what affinity and cgroup allow */
-    bool force;             /* replace an existing output */
-    bool strict;            /* a file that is left out is an error */
+    tare_pack_mode mode;   /* for tests and doubt */
+    unsigned log2_segment; /* values of a segment, 14 to 26 (at most 64 MiB); 0: what suits */
+    const char *directory; /* pack all files of this directory, which the model was opened from,
+                              and of the folders in it that files of the model lie in;
+                              NULL: the files that the model consists of */
+    /* Models that this one is like, at most 255: a tensor is stored as what it differs in from that
+     * of the same name, type and shape in the first of them that has one. */
+    const tare_model *const *bases;
+    const char *const *base_hints; /* for each what messages call it when it is needed again; it and
+                                      each of them may be NULL */
+    size_t n_bases;
+    unsigned threads; /* 0: what affinity and cgroup allow */
+    bool force;       /* replace an existing output */
+    bool strict;      /* a file that is left out is an error */
     bool no_sync;
     const tare_allocator *allocator;
     tare_report *report;
@@ -70,14 +73,14 @@ typedef struct tare_pack_options {
 typedef struct tare_pack_summary {
     size_t n_files, n_tensors;
     size_t n_shared;     /* tensors stored with another of the same bytes */
-    size_t n_referring;  /* tensors that need the base */
+    size_t n_referring;  /* tensors that need a base */
     uint64_t from_bytes; /* of all files */
     uint64_t to_bytes;
 } tare_pack_summary;
 
 /* Packs the files of a model into one .wcodec, which appears whole or not at all. The same model
  * and options give the same bytes, at any number of threads. `out` may be NULL. ERR_ARG: the output
- * exists and `force` is off, or it is the input or the base; TRUNCATED: bytes of a tensor are
+ * exists and `force` is off, or it is the input or a base; TRUNCATED: bytes of a tensor are
  * missing. Memory: a few segments a thread and what the directory takes. */
 TARE_API tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
                                const tare_pack_options *options, tare_error *err);

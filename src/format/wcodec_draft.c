@@ -38,7 +38,7 @@ static tare_status no_memory(tare_error *err) {
 /* A new layer, with its regions and planes; with a twin, those of that. */
 static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
                              const tare_wcodec_cut *cut, const tare_wcodec_source *source,
-                             int64_t twin, const tare_wcodec_source *base, tare_error *err) {
+                             int64_t twin, const tare_wcodec_kin *kin, tare_error *err) {
     const tare_allocator *a = d->arena.allocator;
     uint32_t i = d->index.n_layers;
     if (i == UINT32_C(1) << 24) return tare_fail(err, TARE_ERR_LIMIT, "more than 2^24 layers");
@@ -48,7 +48,7 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
         !tare_grow(a, (void **)&d->jobs, &d->jobs_capacity, d->n_jobs + 1, sizeof *d->jobs))
         return no_memory(err);
     *out = &d->index.layers[i];
-    **out = (tare_wcodec_layer){.offset = TARE_WCODEC_HEADER, .base = base != NULL};
+    **out = (tare_wcodec_layer){.offset = TARE_WCODEC_HEADER, .base = kin ? kin->base + 1 : 0};
     d->twins[i] = twin >= 0 ? (uint32_t)twin : i;
     d->index.n_layers++;
     if (twin >= 0) {
@@ -58,10 +58,10 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
     }
     TARE_TRY(tare_wcodec_apply_cut(*out, cut, &d->arena, err));
     tare_wc_options *options = TARE_NEW_ARRAY(&d->arena, tare_wc_options, cut->n_planes);
-    tare_wcodec_source *held = base ? TARE_NEW(&d->arena, tare_wcodec_source) : NULL;
-    if (!options || (base && !held)) return no_memory(err);
+    tare_wcodec_source *held = kin ? TARE_NEW(&d->arena, tare_wcodec_source) : NULL;
+    if (!options || (kin && !held)) return no_memory(err);
     memcpy(options, cut->options, cut->n_planes * sizeof *options);
-    if (base) *held = *base;
+    if (kin) *held = kin->source;
     d->jobs[d->n_jobs++] = (tare_wcodec_job){.options = options, .own = *source, .base = held};
     return TARE_OK;
 }
@@ -92,14 +92,13 @@ static tare_status note_spans(tare_wcodec_draft *d, const tare_wcodec_source *so
 
 tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
                                      const tare_wcodec_source *source, bool is_big_endian,
-                                     int64_t twin, const tare_wcodec_source *base,
-                                     tare_error *err) {
+                                     int64_t twin, const tare_wcodec_kin *kin, tare_error *err) {
     uint64_t sizes[TARE_MAX_PLANES];
     tare_wcodec_cut cut;
     tare_wcodec_layer *l = NULL;
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) sizes[p] = t->planes[p].size;
     tare_wcodec_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &d->effort);
-    TARE_TRY(add_layer(d, &l, &cut, source, twin, base, err));
+    TARE_TRY(add_layer(d, &l, &cut, source, twin, kin, err));
     l->kind = TARE_WCODEC_TENSOR;
     l->is_big_endian = is_big_endian;
     l->n_dims = (uint8_t)t->n_dims;
@@ -263,13 +262,32 @@ static int bytes_first(const void *a, const void *b) {
     return x->layer < y->layer ? -1 : x->layer > y->layer;
 }
 
-/* Layers that share the data of another are written as it was; those that no segment of which
- * refers to the base need none. */
-static void finish_layers(tare_wcodec_draft *d) {
+/* Bases that some layer refers to get a record, in their order; layers of which no segment does,
+ * need none. */
+static tare_status number_bases(tare_wcodec_draft *d, tare_error *err) {
+    uint8_t numbers[UINT8_MAX + 1] = {0};
+    tare_wcodec_base *used = TARE_NEW_ARRAY(&d->arena, tare_wcodec_base, d->n_bases);
+    if (!used) return tare_fail(err, TARE_ERR_NOMEM, "base models");
     for (uint32_t i = 0; i < d->index.n_layers; i++) {
         tare_wcodec_layer *l = &d->index.layers[i];
-        l->base = l->is_predicted;
-        if (l->base) d->index.n_bases = 1;
+        if (!l->is_predicted) l->base = 0;
+        numbers[l->base] = l->base != 0;
+    }
+    d->index.bases = used;
+    for (uint32_t i = 0; i < d->n_bases; i++) {
+        if (!numbers[i + 1]) continue;
+        used[d->index.n_bases++] = d->bases[i];
+        numbers[i + 1] = (uint8_t)d->index.n_bases;
+    }
+    for (uint32_t i = 0; i < d->index.n_layers; i++)
+        d->index.layers[i].base = numbers[d->index.layers[i].base];
+    return TARE_OK;
+}
+
+/* Layers that share the data of another are written as it was. */
+static void finish_twins(tare_wcodec_draft *d) {
+    for (uint32_t i = 0; i < d->index.n_layers; i++) {
+        tare_wcodec_layer *l = &d->index.layers[i];
         const tare_wcodec_layer *twin = &d->index.layers[d->twins[i]];
         if (twin == l) continue;
         l->planes = twin->planes;
@@ -299,8 +317,8 @@ tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wcodec_targ
                            .progress = progress,
                            .progress_ctx = progress_ctx};
     TARE_TRY(tare_wcodec_run_jobs(&run, target, &d->arena, err));
-    d->index.bases = &d->base;
-    finish_layers(d);
+    TARE_TRY(number_bases(d, err));
+    finish_twins(d);
     tare_buffer_init(&index, a);
     tare_wcodec_index_write(&index, header, &d->index, run.offset);
     tare_status status = tare_buffer_status(&index, err);

@@ -21,7 +21,9 @@ typedef struct tare_wcodec_draft {
     tare_arena arena;
     tare_wcodec_effort effort;
     tare_wcodec_index index; /* layers, files; digest and the like are the caller's */
-    tare_wcodec_base base;   /* that layers may refer to; a record is made of it if some do */
+    tare_wcodec_base *bases; /* that layers may refer to, the caller's; records are made of those
+                                that some do refer to */
+    uint32_t n_bases;
     size_t layers_capacity;
     tare_wcodec_job *jobs; /* of layers that have data of their own */
     size_t n_jobs, jobs_capacity;
@@ -37,18 +39,23 @@ typedef struct tare_wcodec_origin {
     tare_str name;
 } tare_wcodec_origin;
 
+/* What a tensor may be predicted from: the same one of a base model. */
+typedef struct tare_wcodec_kin {
+    uint8_t base; /* number of the model among those of the draft */
+    tare_wcodec_source source;
+} tare_wcodec_kin;
+
 void tare_wcodec_draft_init(tare_wcodec_draft *draft, const tare_wcodec_effort *effort,
                             const tare_allocator *allocator);
 void tare_wcodec_draft_free(tare_wcodec_draft *draft);
 
 /* Adds a tensor; plane p of its encoding begins at byte starts[p] of readers[p]. `twin`: the number
- * of a layer before that has the same bytes, encoding and shape; -1: none. `base`: the same for the
- * base model, if the tensor may be predicted from it (then draft->base is to be filled in, and the
- * tensor cannot have a twin); NULL: it may not.
- * What is pointed to must outlive the draft. */
+ * of a layer before that has the same bytes, encoding and shape; -1: none. `kin`: what the tensor
+ * may be predicted from (then draft->bases are to be filled in, and it cannot have a twin); NULL:
+ * nothing. What is pointed to must outlive the draft. */
 tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *draft, const tare_tensor *tensor,
                                      const tare_wcodec_source *source, bool is_big_endian,
-                                     int64_t twin, const tare_wcodec_source *base, tare_error *err);
+                                     int64_t twin, const tare_wcodec_kin *kin, tare_error *err);
 /* Adds bytes of another kind: n of them, from byte `offset` of a reader. */
 tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *draft, tare_wcodec_kind kind, tare_str name,
                                     const tare_reader *reader, uint64_t offset, uint64_t n,

@@ -195,8 +195,7 @@ static tare_status find_base(tare_wcodec_source *out, const tare_wcodec_layer *l
     for (unsigned d = 0; is_same && d < l->n_dims; d++) is_same = l->dims[d] == t->dims[d];
     for (unsigned r = 0; is_same && r < l->n_regions; r++)
         is_same = l->region_bytes[r] == t->planes[r].size;
-    bool is_big = base->catalog.layout && base->catalog.layout->is_big_endian;
-    if (!is_same || is_big != l->is_big_endian)
+    if (!is_same || tare_model_is_big_endian(base) != l->is_big_endian)
         return tare_fail(err, TARE_ERR_ARG,
                          "in the base model of another encoding, shape or byte order");
     for (unsigned r = 0; r < l->n_regions; r++) {

@@ -146,6 +146,8 @@ tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *e
 tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *encoding,
                             const uint64_t *dims, uint32_t n_dims, uint32_t file, uint64_t offset,
                             tare_error *err);
+/* The byte order of its tensors. */
+bool tare_model_is_big_endian(const tare_model *m);
 /* Bytes of all tensors; of all tensors and resources. */
 uint64_t tare_catalog_tensor_bytes(const tare_catalog *catalog);
 uint64_t tare_catalog_bytes(const tare_catalog *catalog);

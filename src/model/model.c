@@ -78,6 +78,10 @@ tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *e
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
+bool tare_model_is_big_endian(const tare_model *m) {
+    return m->catalog.layout && m->catalog.layout->is_big_endian;
+}
+
 uint64_t tare_catalog_tensor_bytes(const tare_catalog *c) {
     uint64_t n = 0;
     for (size_t i = 0; i < c->n_tensors; i++) n += c->tensors[i].size_bytes;

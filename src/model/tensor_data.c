@@ -16,10 +16,6 @@ static tare_status with_item(const tare_model *m, size_t tensor, tare_status s, 
     return s;
 }
 
-static bool is_big_endian(const tare_model *m) {
-    return m->catalog.layout && m->catalog.layout->is_big_endian;
-}
-
 /* Turns bytes read from a big-endian file. The unit is that of the stored type: a stand-in was
  * written as what it stands under. Types of unknown structure stay as they are. */
 static tare_status to_little(const tare_model *m, size_t tensor, uint32_t plane, uint64_t offset,
@@ -67,7 +63,7 @@ tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t pl
     TARE_REQUIRE(offset <= p->size && n <= p->size - offset, err);
     tare_status s =
         tare_reader_read(&model->files[p->file].reader, p->offset + offset, buf, n, err);
-    if (s == TARE_OK && is_big_endian(model))
+    if (s == TARE_OK && tare_model_is_big_endian(model))
         s = to_little(model, tensor, plane, offset, buf, n, err);
     return with_item(model, tensor, s, err);
 }
@@ -81,7 +77,7 @@ tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, siz
     const tare_plane *p = &t->planes[plane];
     const tare_reader *r = &model->files[p->file].reader;
     tare_status s = TARE_OK;
-    if (is_big_endian(model))
+    if (tare_model_is_big_endian(model))
         s = tare_fail(err, TARE_ERR_UNSUPPORTED, "bytes of a big-endian file cannot be borrowed");
     else if (!r->map)
         s = tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");

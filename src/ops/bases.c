@@ -74,3 +74,34 @@ tare_status tare_model_use_bases(tare_model *model, const tare_model *const *bas
     tare_wcodec_store *store = tare_wcodec_model_store(model);
     return store ? tare_bases_use(store, bases, n, threads, report, err) : TARE_OK;
 }
+
+/* ---- what may be predicted ------------------------------------------------------------------- */
+
+static bool is_like(const tare_model *base, size_t at, const tare_tensor *t) {
+    const tare_tensor *b = &base->catalog.tensors[at];
+    bool is_alike = b->encoding == t->encoding && b->n_dims == t->n_dims &&
+                    t->encoding->kind != TARE_KIND_UNKNOWN &&
+                    tare_tensor_check_data(base, at, NULL) == TARE_OK;
+    for (uint32_t i = 0; is_alike && i < t->n_dims; i++) is_alike = b->dims[i] == t->dims[i];
+    for (uint32_t i = 0; is_alike && i < t->encoding->n_planes; i++)
+        is_alike = b->planes[i].size == t->planes[i].size; /* lists too */
+    return is_alike;
+}
+
+const tare_tensor *tare_bases_like(size_t *which, const tare_model *const *models, size_t n,
+                                   const tare_model *m, const tare_tensor *t) {
+    for (size_t i = 0; i < n; i++) {
+        if (tare_model_is_big_endian(models[i]) != tare_model_is_big_endian(m)) continue;
+        int64_t at = tare_model_find_tensor(models[i], t->name);
+        if (at < 0 || !is_like(models[i], (size_t)at, t)) continue;
+        *which = i;
+        return &models[i]->catalog.tensors[at];
+    }
+    return NULL;
+}
+
+uint64_t tare_bases_bytes(const tare_model *const *models, size_t n) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += tare_catalog_tensor_bytes(&models[i]->catalog);
+    return sum;
+}

@@ -14,4 +14,11 @@
 tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
                            unsigned threads, tare_report *report, tare_error *err);
 
+/* The tensor that one of `m` may be predicted from: the same name, type, shape and byte order, in
+ * the first of the models that has it; *which is the model's number. NULL: there is none. */
+const tare_tensor *tare_bases_like(size_t *which, const tare_model *const *models, size_t n,
+                                   const tare_model *m, const tare_tensor *t);
+/* Bytes of the tensors of all of them. */
+uint64_t tare_bases_bytes(const tare_model *const *models, size_t n);
+
 #endif

@@ -11,6 +11,8 @@
 #include "base/arith.h"
 #include "format/wcodec_cut.h"
 #include "format/wcodec_memory.h"
+#include "model/catalog.h"
+#include "ops/bases.h"
 #include "ops/bench_sample.h"
 
 enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19, BEST_MOST = 1 << 20 };
@@ -24,10 +26,11 @@ enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19, BEST_MOST
 typedef struct bench {
     const tare_bench_options *options;
     const tare_tensor *t;
-    tare_sampling sampling;
+    tare_sampling sampling, base; /* base.model NULL: none has such a tensor */
     tare_wcodec_cut cut;
     tare_coded_field fields[TARE_CODED_MAX_PLANES];
-    uint64_t *counts[TARE_CODED_MAX_PLANES]; /* of the values of each plane */
+    uint64_t *counts[TARE_CODED_MAX_PLANES]; /* of the values of each plane, behind them of their
+                                                differences from the base */
     uint64_t stored, heads;                  /* of segments; of heads of the first piece */
     uint64_t zstd_in, zstd_out, best_in, best_out;
     tare_bench *row;
@@ -38,6 +41,7 @@ typedef struct bench {
 typedef struct piece {
     tare_sample_piece of;
     uint8_t *bytes, *back; /* both of `of.bytes` */
+    uint8_t *base, *spare; /* so are these; NULL: no base */
     tare_coded *coded;
 } piece;
 
@@ -65,6 +69,7 @@ static tare_status encode(bench *b, piece *p) {
     const uint8_t *at = p->bytes;
     for (unsigned r = 0; r < b->cut.n_regions; r++) {
         regions[r].bytes = at;
+        regions[r].base = p->base ? p->base + (at - p->bytes) : NULL;
         regions[r].size = (size_t)p->of.plane_bytes[r];
         at += p->of.plane_bytes[r];
     }
@@ -146,7 +151,7 @@ static uint32_t kinds_of(uint8_t item) {
     return 1u << item;
 }
 
-/* Values of a plane, whose bytes are decoded into `room`. */
+/* Values of a plane. */
 static void count(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint64_t n) {
     for (uint64_t i = 0; item == 8 && i < n; i++) counts[bytes[i]]++;
     for (uint64_t i = 0; item == 16 && i + 1 < n; i += 2) counts[bytes[i] | bytes[i + 1] << 8]++;
@@ -160,11 +165,45 @@ static void count(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint64_t
     }
 }
 
+/* The plane of a field from its region. */
+static void gather(uint8_t *dst, const tare_coded_field *f, const uint8_t *region, uint64_t n) {
+    region += f->offset;
+    for (uint64_t at = 0; at < n; at += f->width, region += f->stride)
+        memcpy(dst + at, region, f->width);
+}
+
+/* Values of a plane less those of another. */
+static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
+    for (uint64_t i = 0; item == 8 && i < n; i++) a[i] = (uint8_t)(a[i] - b[i]);
+    for (uint64_t i = 0; item == 4 && i < n; i++)
+        a[i] = (uint8_t)(((a[i] - b[i]) & 15) | ((a[i] & 0xF0) - (b[i] & 0xF0)));
+    for (uint64_t i = 0; item == 16 && i + 1 < n; i += 2) {
+        unsigned d = (a[i] | (unsigned)a[i + 1] << 8) - (b[i] | (unsigned)b[i + 1] << 8);
+        a[i] = (uint8_t)d;
+        a[i + 1] = (uint8_t)(d >> 8);
+    }
+    for (uint64_t i = 0; item == 6 && i + 2 < n; i += 3) {
+        uint32_t x = a[i] | (uint32_t)a[i + 1] << 8 | (uint32_t)a[i + 2] << 16, d = 0;
+        uint32_t y = b[i] | (uint32_t)b[i + 1] << 8 | (uint32_t)b[i + 2] << 16;
+        for (unsigned j = 0; j < 24; j += 6) d |= (((x >> j) - (y >> j)) & 63) << j;
+        for (unsigned j = 0; j < 3; j++) a[i + j] = (uint8_t)(d >> 8 * j);
+    }
+}
+
+static void count_differences(bench *b, const piece *p, unsigned plane, uint64_t n) {
+    const tare_coded_field *f = &b->fields[plane];
+    const uint8_t *region = p->base;
+    for (unsigned r = 0; r < f->region; r++) region += p->of.plane_bytes[r];
+    gather(p->spare, f, region, n);
+    subtract(p->back, p->spare, f->item, n);
+    count(b->counts[plane] + kinds_of(f->item), f->item, p->back, n);
+}
+
 static tare_status count_planes(bench *b, const piece *p, const tare_coded_layer *layer) {
     const tare_coded_options o = coded_options(b);
     for (unsigned i = 0; i < layer->n_planes; i++) {
         const tare_coded_plane *plane = &layer->planes[i];
-        size_t size = kinds_of(plane->field.item) * sizeof *b->counts[i];
+        size_t size = 2 * kinds_of(plane->field.item) * sizeof *b->counts[i];
         if (!b->counts[i]) {
             b->counts[i] = tare_alloc(b->options->allocator, size);
             if (!b->counts[i]) return tare_fail(b->err, TARE_ERR_NOMEM, "counts");
@@ -173,6 +212,7 @@ static tare_status count_planes(bench *b, const piece *p, const tare_coded_layer
         TARE_TRY(
             tare_coded_decode_segments(p->back, p->coded, i, 0, plane->n_segments, &o, b->err));
         count(b->counts[i], plane->field.item, p->back, plane->n_bytes);
+        if (p->base) count_differences(b, p, i, plane->n_bytes);
     }
     return TARE_OK;
 }
@@ -200,6 +240,7 @@ static tare_status measure_piece(bench *b, piece *p) {
     tare_coded_layer layer;
     size_t n = (size_t)p->of.bytes;
     TARE_TRY(tare_sampling_read(p->bytes, &b->sampling, &p->of, b->err));
+    if (p->base) TARE_TRY(tare_sampling_read(p->base, &b->base, &p->of, b->err));
     TARE_TRY(encode(b, p));
     tare_coded_describe(p->coded, &layer);
     TARE_TRY(decode(b, p));
@@ -217,11 +258,15 @@ static tare_status run_piece(bench *b, const tare_sample_piece *of) {
     piece p = {.of = *of};
     size_t size;
     if (!of->bytes) return TARE_OK;
-    if (!tare_size_of_u64(2 * of->bytes, &size))
+    if (!tare_size_of_u64((b->base.model ? 4 : 2) * of->bytes, &size))
         return tare_fail(b->err, TARE_ERR_LIMIT, "tensor: too large for memory");
     p.bytes = tare_alloc(a, size);
     if (!p.bytes) return tare_fail(b->err, TARE_ERR_NOMEM, "tensor");
     p.back = p.bytes + of->bytes;
+    if (b->base.model) {
+        p.base = p.back + of->bytes;
+        p.spare = p.base + of->bytes;
+    }
     tare_status status = measure_piece(b, &p);
     tare_coded_free(p.coded);
     tare_free(a, p.bytes, size);
@@ -242,6 +287,14 @@ static void cut(bench *b) {
         b->fields[i] = tare_coded_field_of(&b->cut.planes[i], &b->cut.options[i]);
 }
 
+/* The entropy of a plane, as values or as differences. */
+static double plane_entropy(const bench *b, unsigned plane) {
+    uint32_t n = kinds_of(b->fields[plane].item);
+    if (!b->counts[plane]) return 0;
+    double plain = entropy_bytes(b->counts[plane], n);
+    return b->base.model ? fmin(plain, entropy_bytes(b->counts[plane] + n, n)) : plain;
+}
+
 /* What was measured, for the whole tensor. */
 static void extrapolate(bench *b) {
     tare_bench *row = b->row;
@@ -249,11 +302,20 @@ static void extrapolate(bench *b) {
     double scale = (double)row->bytes / (double)row->sample_bytes;
     row->coded_bytes = (double)b->heads + (double)b->stored * scale;
     for (unsigned i = 0; i < b->cut.n_planes; i++)
-        if (b->counts[i])
-            row->entropy_bytes += entropy_bytes(b->counts[i], kinds_of(b->fields[i].item)) * scale;
+        row->entropy_bytes += plane_entropy(b, i) * scale;
     if (b->zstd_in) row->zstd_bytes = (double)b->zstd_out / (double)b->zstd_in * (double)row->bytes;
     if (b->best_in)
         row->best_zstd_bytes = (double)b->best_out / (double)b->best_in * (double)row->bytes;
+}
+
+static void find_base(bench *b, const tare_model *model) {
+    size_t which;
+    const tare_tensor *like =
+        tare_bases_like(&which, b->options->bases, b->options->n_bases, model, b->t);
+    if (!like) return;
+    const tare_model *base = b->options->bases[which];
+    tare_sampling_init(&b->base, base, (size_t)(like - base->catalog.tensors));
+    b->row->n_alike = 1;
 }
 
 static tare_status measure_tensor(tare_bench *row, const tare_model *model, size_t tensor,
@@ -264,6 +326,7 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
     *row = (tare_bench){.n_tensors = 1, .bytes = b.t->size_bytes};
     tare_sampling_init(&b.sampling, model, tensor);
     cut(&b);
+    find_base(&b, model);
     if (!o->is_whole) {
         tare_sampling_spread(&of, &b.sampling, sample);
         status = run_piece(&b, &of);
@@ -277,7 +340,7 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
     else
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, b.t->name);
     for (unsigned i = 0; i < b.cut.n_planes; i++)
-        tare_free(o->allocator, b.counts[i], kinds_of(b.fields[i].item) * sizeof *b.counts[i]);
+        tare_free(o->allocator, b.counts[i], 2 * kinds_of(b.fields[i].item) * sizeof *b.counts[i]);
     return status;
 }
 
@@ -295,6 +358,7 @@ void tare_bench_add(tare_bench *sum, const tare_bench *row) {
     sum->decode_seconds += row->decode_seconds;
     sum->copy_seconds += row->copy_seconds;
     sum->zstd_seconds += row->zstd_seconds;
+    sum->n_alike += row->n_alike;
 }
 
 tare_status tare_bench_run(tare_bench *rows, const tare_model *model,

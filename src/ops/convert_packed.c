@@ -3,9 +3,11 @@
  * Conversion into a .wcodec: what had to be made stands in a file without a name by now; together
  * with what stays as it is in the input it is the model that is packed. */
 #include <string.h>
+#include <tare/unpack.h>
 
 #include "base/str.h"
 #include "model/carry.h"
+#include "ops/bases.h"
 #include "ops/convert.h"
 #include "ops/pack_run.h"
 
@@ -127,7 +129,9 @@ static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
     TARE_TRY(tare_convert_check(c->plan, set, err));
     TARE_TRY(digest_of(&meant, c->meant, c, err));
     TARE_TRY(tare_model_open(&m, &source, &options, err));
-    tare_status status = digest_of(&found, m, c, err);
+    const tare_convert_options *o = &c->plan->options;
+    tare_status status = tare_model_use_bases(m, o->bases, o->n_bases, o->threads, o->report, err);
+    if (status == TARE_OK) status = digest_of(&found, m, c, err);
     tare_model_free(m);
     if (status != TARE_OK || memcmp(meant.bytes, found.bytes, sizeof meant.bytes) == 0)
         return status;
@@ -142,6 +146,9 @@ static tare_status pack(const tare_plan *plan, const tare_pack_source *source, t
     tare_pack_summary sum;
     TARE_HAND_ON_OUTPUT(&options, o);
     options.effort = o->effort;
+    options.bases = o->bases;
+    options.base_hints = o->base_hints;
+    options.n_bases = o->n_bases;
     TARE_TRY(tare_pack_run(&sum, plan->out_path, source, &options, err));
     *plan->packed_bytes = sum.to_bytes;
     return TARE_OK;
@@ -149,7 +156,8 @@ static tare_status pack(const tare_plan *plan, const tare_pack_source *source, t
 
 uint64_t tare_convert_pack_work(const tare_plan *plan) {
     uint64_t n_digests = (has_stand_ins(plan) ? 1u : 0u) + (plan->options.verify ? 2u : 0u);
-    return tare_pack_work(&plan->catalog) + n_digests * tare_catalog_tensor_bytes(&plan->catalog);
+    return tare_pack_work(&plan->catalog) + n_digests * tare_catalog_tensor_bytes(&plan->catalog) +
+           tare_bases_bytes(plan->options.bases, plan->options.n_bases);
 }
 
 tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, tare_steps *steps,

@@ -109,9 +109,8 @@ static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_erro
     bool is_whole = stored->encoding->n_planes != t->encoding->n_planes;
     /* Bytes that are turned on either side pass through memory; a type of unknown structure is
      * never turned. */
-    const tare_layout *layout = planned->from->catalog.layout;
     bool is_raw = t->encoding->kind == TARE_KIND_UNKNOWN ||
-                  !((layout && layout->is_big_endian) || x->plan->files.is_big_endian);
+                  !(tare_model_is_big_endian(planned->from) || x->plan->files.is_big_endian);
     uint64_t offset = e->offset;
     uint32_t first = is_whole ? 0 : e->plane, n = is_whole ? t->encoding->n_planes : 1;
     for (uint32_t p = first; p < first + n; p++) {

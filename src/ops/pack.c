@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "ops/bases.h"
 #include "ops/convert.h"
 #include "ops/digest.h"
 #include "ops/item_walk.h"
@@ -39,12 +40,11 @@ uint64_t tare_pack_work(const tare_catalog *c) {
 
 static void begin_steps(packing *p, uint64_t file_bytes) {
     const tare_catalog *c = &p->in->catalog;
-    const tare_model *base = p->options.base;
     p->write_bytes = p->source->has_files ? file_bytes : tare_catalog_bytes(c);
     p->own_steps = (tare_steps){.progress = p->options.progress,
                                 .ctx = p->options.progress_ctx,
                                 .total = tare_catalog_tensor_bytes(c) +
-                                         (base ? tare_catalog_tensor_bytes(&base->catalog) : 0) +
+                                         tare_bases_bytes(p->options.bases, p->options.n_bases) +
                                          p->write_bytes};
     p->steps = p->source->steps ? p->source->steps : &p->own_steps;
 }
@@ -109,58 +109,52 @@ static tare_wcodec_source source_of(const tare_model *m, const tare_tensor *t) {
     return s;
 }
 
-static bool is_big_endian(const tare_model *m) {
-    return m->catalog.layout && m->catalog.layout->is_big_endian;
+/* The tensor that one may be predicted from; false: there is none. */
+static bool find_kin(tare_wcodec_kin *out, const packing *p, const tare_tensor *t) {
+    size_t which;
+    const tare_tensor *like =
+        tare_bases_like(&which, p->options.bases, p->options.n_bases, p->in, t);
+    if (like) *out = (tare_wcodec_kin){(uint8_t)which, source_of(p->options.bases[which], like)};
+    return like != NULL;
 }
 
-/* The tensor of the base that one may be predicted from: the same name, type and shape. */
-static const tare_tensor *find_base(const packing *p, const tare_tensor *t) {
-    const tare_model *base = p->options.base;
-    int64_t at = base && is_big_endian(base) == is_big_endian(p->in)
-                     ? tare_model_find_tensor(base, t->name)
-                     : -1;
-    if (at < 0) return NULL;
-    const tare_tensor *b = &base->catalog.tensors[at];
-    bool is_alike = b->encoding == t->encoding && b->n_dims == t->n_dims &&
-                    t->encoding->kind != TARE_KIND_UNKNOWN &&
-                    tare_tensor_check_data(base, (size_t)at, NULL) == TARE_OK;
-    for (uint32_t i = 0; is_alike && i < t->n_dims; i++) is_alike = b->dims[i] == t->dims[i];
-    for (uint32_t i = 0; is_alike && i < t->encoding->n_planes; i++)
-        is_alike = b->planes[i].size == t->planes[i].size; /* lists too */
-    return is_alike ? b : NULL;
-}
-
-/* What is known of the base: its digest, and the name for messages. */
-static tare_status describe_base(packing *p, tare_error *err) {
-    tare_digest digest;
-    const char *hint = p->options.base_hint ? p->options.base_hint : "";
-    TARE_REQUIRE(strlen(hint) <= UINT16_MAX, err);
-    if (!p->options.base) return TARE_OK;
-    tare_status status = digest_model(p, NULL, &digest, p->options.base, err);
-    if (status != TARE_OK && p->options.base_hint) tare_error_file(err, p->options.base_hint);
-    memcpy(p->draft.base.digest, digest.bytes, sizeof digest.bytes);
-    p->draft.base.hint = tare_str_of(hint);
-    return status;
+/* What is known of the bases: their digests, and names for messages. */
+static tare_status describe_bases(packing *p, tare_error *err) {
+    const tare_pack_options *o = &p->options;
+    if (o->n_bases > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
+    p->draft.n_bases = (uint32_t)o->n_bases;
+    p->draft.bases = TARE_NEW_ARRAY(&p->draft.arena, tare_wcodec_base, o->n_bases);
+    if (!p->draft.bases) return tare_fail(err, TARE_ERR_NOMEM, "base models");
+    for (size_t i = 0; i < o->n_bases; i++) {
+        const char *hint = o->base_hints ? o->base_hints[i] : NULL;
+        tare_digest digest;
+        TARE_REQUIRE(!hint || strlen(hint) <= UINT16_MAX, err);
+        tare_status status = digest_model(p, NULL, &digest, o->bases[i], err);
+        if (status != TARE_OK && hint) tare_error_file(err, hint);
+        TARE_TRY(status);
+        memcpy(p->draft.bases[i].digest, digest.bytes, sizeof digest.bytes);
+        p->draft.bases[i].hint = tare_str_of(hint ? hint : "");
+    }
+    return TARE_OK;
 }
 
 static tare_status add_tensors(packing *p, tare_error *err) {
     const tare_catalog *c = &p->in->catalog;
-    bool is_big = is_big_endian(p->in);
+    bool is_big = tare_model_is_big_endian(p->in);
     size_t *twins = TARE_NEW_ARRAY(&p->draft.arena, size_t, c->n_tensors);
     if (!twins) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(find_twins(p, twins, err));
-    TARE_TRY(describe_base(p, err));
+    TARE_TRY(describe_bases(p, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_tensor *t = &c->tensors[i];
         const tare_wcodec_source source = source_of(p->in, t);
-        const tare_tensor *like = find_base(p, t);
-        tare_wcodec_source base;
+        tare_wcodec_kin kin, other;
+        bool has_kin = find_kin(&kin, p, t);
         int64_t twin = twins[i] < i ? (int64_t)twins[i] : -1;
-        if (like) base = source_of(p->options.base, like);
         /* A reader looks for a layer's base by its own name: no twins of or among such layers. */
-        if (twin >= 0 && (like || find_base(p, &c->tensors[twin]))) twin = -1;
-        tare_status status =
-            tare_wcodec_draft_tensor(&p->draft, t, &source, is_big, twin, like ? &base : NULL, err);
+        if (twin >= 0 && (has_kin || find_kin(&other, p, &c->tensors[twin]))) twin = -1;
+        tare_status status = tare_wcodec_draft_tensor(&p->draft, t, &source, is_big, twin,
+                                                      has_kin ? &kin : NULL, err);
         TARE_TRY(tare_walk_blame(status, p->in, i, err));
     }
     p->draft.index.base_quant = tare_wcodec_base_quant(c->tensors, c->n_tensors);
@@ -233,7 +227,8 @@ static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *er
 static tare_status begin_output(packing *p, const char *path, tare_error *err) {
     const tare_out_options out = {.force = p->options.force, .no_sync = p->options.no_sync};
     uint32_t index;
-    if (tare_replaces_model(path, p->options.base)) {
+    for (size_t i = 0; i < p->options.n_bases; i++) {
+        if (!tare_replaces_model(path, p->options.bases[i])) continue;
         tare_fail(err, TARE_ERR_ARG, "the output is the base, which it would need");
         tare_error_file(err, path);
         return TARE_ERR_ARG;
@@ -265,9 +260,23 @@ static void tell_layers(const packing *p, tare_pack_summary *sum) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void tell_unused_base(const packing *p) {
-    tare_report_addf(p->options.report, &TARE_FINDING(WARNING, TARE_ERR_ARG, "pack.base-unused"),
-                     "no tensor is like one of the base: it is not needed");
+static bool is_used(const packing *p, const tare_wcodec_base *base) {
+    const tare_wcodec_index *x = &p->draft.index;
+    for (uint32_t i = 0; i < x->n_bases; i++)
+        if (memcmp(x->bases[i].digest, base->digest, sizeof base->digest) == 0) return true;
+    return false;
+}
+
+static void tell_unused_bases(const packing *p) {
+    for (uint32_t i = 0; i < p->draft.n_bases; i++) {
+        const tare_wcodec_base *b = &p->draft.bases[i];
+        if (is_used(p, b)) continue;
+        tare_report_addf(p->options.report,
+                         &TARE_FINDING(WARNING, TARE_ERR_ARG, "pack.base-unused"),
+                         "no tensor is stored as what it differs in from the base \"%.*s\": the "
+                         "output does not need it",
+                         (int)b->hint.len, b->hint.ptr);
+    }
 }
 
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
@@ -281,7 +290,7 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
     TARE_TRY(add_others(p, err));
     TARE_TRY(write_file(p, sum, err));
     tell_layers(p, sum);
-    if (p->options.base && !sum->n_referring) tell_unused_base(p);
+    tell_unused_bases(p);
     return TARE_OK;
 }
 

@@ -26,6 +26,9 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
         return tare_fail(err, TARE_ERR_ARG,
                          "which tensors of the same bytes are stored once can be chosen only for "
                          "MCF: the output's format stores each by itself");
+    if (p->options.n_bases && !p->format->is_packed)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "only a .wcodec can be stored as what it differs in from a base");
     if (p->options.effort != TARE_EFFORT_FAST && !p->format->is_packed)
         return tare_fail(err, TARE_ERR_ARG, "only a .wcodec can be packed with more effort");
     return TARE_OK;
@@ -103,7 +106,7 @@ static tare_status copy_resources(tare_plan *p, tare_error *err) {
 /* A type of unknown structure cannot change its byte order, so none may be asked for; nor does a
  * record tell the order of bytes that are carried. */
 static tare_status check_unknown(const tare_plan *p, tare_error *err) {
-    bool was_big = p->in->catalog.layout && p->in->catalog.layout->is_big_endian;
+    bool was_big = tare_model_is_big_endian(p->in);
     for (size_t i = 0; i < p->catalog.n_tensors; i++) {
         const tare_tensor *t = p->tensors[i].becomes;
         bool stays = p->catalog.tensors[i].encoding->kind == TARE_KIND_UNKNOWN;
@@ -138,9 +141,8 @@ static tare_status keep_split(const tare_plan *p, tare_arena *arena, tare_write_
 
 bool tare_plan_is_straight(const tare_plan *p, size_t i) {
     const tare_tensor *from = &p->in->catalog.tensors[p->tensors[i].source];
-    const tare_layout *layout = p->in->catalog.layout;
-    bool was_big = layout && layout->is_big_endian;
-    return !tare_planned_is_made(&p->tensors[i]) && was_big == p->files.is_big_endian &&
+    return !tare_planned_is_made(&p->tensors[i]) &&
+           tare_model_is_big_endian(p->in) == p->files.is_big_endian &&
            from->encoding->n_planes == p->catalog.tensors[i].encoding->n_planes;
 }
 

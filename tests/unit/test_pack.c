@@ -307,8 +307,10 @@ static void a_fine_tune_is_what_it_differs_in(void **state) {
         free(make_tuned(first, ids[i], 0));
         uint8_t *expected = make_tuned(tuned, ids[i], 1);
         tare_model *base = help_open(first);
-        o.base = base;
-        o.base_hint = "first.gguf";
+        const tare_model *const bases[] = {base};
+        o.bases = bases;
+        o.base_hints = (const char *const[]){"first.gguf"};
+        o.n_bases = 1;
         pack(packed, tuned, o);
         struct stat st;
         assert_int_equal(stat(packed, &st), 0);
@@ -335,7 +337,8 @@ static void the_base_is_not_replaced(void **state) {
     tare_error err;
     free(make_tuned(first, TARE_ENCODING_BF16, 0));
     tare_model *m = help_open(first), *base = help_open(first);
-    o.base = base;
+    o.bases = &(const tare_model *const){base};
+    o.n_bases = 1;
     o.force = o.no_sync = true;
     assert_int_equal(tare_pack(NULL, first, m, &o, &err), TARE_ERR_ARG);
     tare_model_free(m);
