@@ -8,11 +8,15 @@
 
 #include "wcodec/wc_format.h"
 
+/* The width of the next group where k bits are still to be put into groups. */
+static inline unsigned tare_wc_next_width(unsigned k) {
+    return k >= 4 ? 4 : k >= 2 ? 2 : 1;
+}
+
 /* Widths of the groups that k bits are split into; returns how many. */
 static inline unsigned tare_wc_group_widths(uint8_t widths[TARE_WC_BYPASS_GROUPS], unsigned k) {
     unsigned n = 0;
-    for (uint8_t g = 4; g; g /= 2)
-        for (; k >= g; k -= g) widths[n++] = g;
+    for (; k; k -= widths[n++]) widths[n] = (uint8_t)tare_wc_next_width(k);
     return n;
 }
 

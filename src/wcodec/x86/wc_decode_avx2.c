@@ -6,7 +6,7 @@
 #include "wcodec/x86/wc_emit_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 
-enum { ODD = 1 };
+enum { ODD = 1, AT_ONCE = 1 };
 enum { THR, ALIAS, FREQ_LOW, FREQ_HIGH, ADJ_LOW, ADJ_HIGH, ROWS };
 
 typedef struct lanes {
@@ -95,24 +95,14 @@ static ALWAYS_INLINE __m256i half_step(lanes *l, const rows *t, unsigned h, cons
     return symbol;
 }
 
-static ALWAYS_INLINE void step(uint8_t *symbols, lanes *l, const rows *t, const int log2) {
-    for (unsigned h = 0; h < 2; h++) store_256(symbols + 32 * h, half_step(l, t, h, log2));
+static ALWAYS_INLINE symbols step(lanes *l, const rows *t, const int log2) {
+    symbols s;
+    for (unsigned h = 0; h < 2; h++) s.v[h] = half_step(l, t, h, log2);
+    return s;
 }
 
 #include "wcodec/x86/wc_strands.h"
 
-static void run_1(strand *const *strands, uint32_t n_blocks, unsigned log2) {
-    if (log2 == 4)
-        run(strands, 1, n_blocks, 4);
-    else
-        run(strands, 1, n_blocks, 6);
-}
-
-static void decode(tare_wc_job *jobs, unsigned n_jobs) {
-    static run_function *const run_n[] = {run_1};
-    decode_jobs(jobs, n_jobs, run_n, 1);
-}
-
 void tare_wc_kernels_use_decode_avx2(tare_wc_kernels *k) {
-    k->decode = decode;
+    k->decode = decode_jobs;
 }

@@ -9,7 +9,7 @@
 #include "wcodec/x86/wc_emit_avx512.h"
 #include "wcodec/x86/wc_x86.h"
 
-enum { ODD = 1 };
+enum { ODD = 1, AT_ONCE = 4 };
 enum { THR, ALIAS, FREQ_LOW, FREQ_HIGH, ADJ_LOW, ADJ_HIGH, ROWS };
 
 typedef struct lanes {
@@ -61,48 +61,26 @@ static ALWAYS_INLINE void renew(lanes *l, unsigned stream, __m512i freq, __m512i
     l->words[stream] += 2 * (size_t)_mm_popcnt_u32(is_short);
 }
 
-static ALWAYS_INLINE void step(uint8_t *symbols, lanes *l, const rows *t, const int log2) {
-    const __m512i in_alphabet = _mm512_set1_epi8((char)((1 << log2) - 1));
-    const __m512i down = _mm512_set1_epi16((short)log2);
+static ALWAYS_INLINE symbols step(lanes *l, const rows *t, const unsigned log2) {
     __m512i a = l->low[0], b = l->low[ODD];
     __m512i lower = interleave(a, _mm512_slli_epi16(b, 8));
     __m512i upper = interleave(_mm512_srli_epi16(a, 8), b);
     __m512i thr = _mm512_permutexvar_epi8(lower, t->row[THR]);
     __mmask64 is_alias = _mm512_cmpge_epu8_mask(upper, thr);
-    __m512i symbol = _mm512_and_si512(lower, in_alphabet);
-    symbol = _mm512_mask_permutexvar_epi8(symbol, is_alias, lower, t->row[ALIAS]);
+    __m512i symbol = _mm512_mask_permutexvar_epi8(lower, is_alias, lower, t->row[ALIAS]);
     __m512i f0 = _mm512_permutexvar_epi8(symbol, t->row[FREQ_LOW]);
     __m512i f1 = _mm512_permutexvar_epi8(symbol, t->row[FREQ_HIGH]);
     __m512i adj0 = _mm512_maskz_permutexvar_epi8(is_alias, lower, t->row[ADJ_LOW]);
     __m512i adj1 = _mm512_maskz_permutexvar_epi8(is_alias, lower, t->row[ADJ_HIGH]);
     __m512i adj = interleave(adj0, _mm512_slli_epi16(adj1, 8));
-    renew(l, 0, interleave(f0, _mm512_slli_epi16(f1, 8)),
-          _mm512_add_epi16(_mm512_srlv_epi16(a, down), adj));
+    renew(l, 0, interleave(f0, _mm512_slli_epi16(f1, 8)), _mm512_add_epi16(v_down(a, log2), adj));
     adj = interleave(_mm512_srli_epi16(adj0, 8), adj1);
-    renew(l, ODD, interleave(_mm512_srli_epi16(f0, 8), f1),
-          _mm512_add_epi16(_mm512_srlv_epi16(b, down), adj));
-    _mm512_storeu_si512(symbols, symbol);
+    renew(l, ODD, interleave(_mm512_srli_epi16(f0, 8), f1), _mm512_add_epi16(v_down(b, log2), adj));
+    return (symbols){{symbol}};
 }
 
 #include "wcodec/x86/wc_strands.h"
 
-#define RUN(N)                                                                                     \
-    static void run_##N(strand *const *strands, uint32_t n_blocks, unsigned log2) {                \
-        if (log2 == 4)                                                                             \
-            run(strands, N, n_blocks, 4);                                                          \
-        else                                                                                       \
-            run(strands, N, n_blocks, 6);                                                          \
-    }
-RUN(1)
-RUN(2)
-RUN(3)
-RUN(4)
-
-static void decode(tare_wc_job *jobs, unsigned n_jobs) {
-    static run_function *const run_n[] = {run_1, run_2, run_3, run_4};
-    decode_jobs(jobs, n_jobs, run_n, 4);
-}
-
 void tare_wc_kernels_use_decode_vbmi2(tare_wc_kernels *k) {
-    k->decode = decode;
+    k->decode = decode_jobs;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Symbols of a block of 256 positions to values, with the bits that bypass the entropy coder: what
- * tare_wc_emit_c does step by step. All values of the block are written. A file of one instruction
- * set defines first
+ * Values from the symbols of a step, 64 positions, and the bits that bypass the entropy coder: what
+ * tare_wc_emit_c does. All values of the step are written. Shapes are the kinds of values that get
+ * code of their own, where numbers of bits and shifts are constants. A file of one instruction set
+ * defines first
  *
  *     vec, VEC_BYTES           a vector of bytes; a step is one or more
  *     v_load, v_store, v_all   from memory, to memory, a byte repeated
@@ -11,10 +12,10 @@
  *     v_or_and(a, b, c)        a | b & c
  *     v_choose(a, b, c)        a & b | ~a & c
  *     v_store_words            bytes of words from their lower and their upper ones
+ *     v_store_sixes            four bytes below 64 in three
  *     table, load_table        of 64 bytes
  *     look_up_in               bytes of a table
  *     edge_values              as tare_wc_edge_value
- *     emit_sixes               values of 6 bits
  *
  * Words are shifted, as there is no shift of bytes: what comes in from the neighbour is masked. */
 #ifndef TARE_WCODEC_EMIT_H
@@ -23,9 +24,58 @@
 #include "wcodec/wc_trellis.h"
 #include "wcodec/x86/wc_block.h"
 
-/* What all blocks of a job need: both bytes of the tops, in place, by symbol; which of the bypass
- * bits stay where they are; how far the first one moves to become the sign. With a trellis the
- * state that follows, by state and 32 for an odd symbol. */
+enum { STEP_VECS = TARE_WC_LANES / VEC_BYTES };
+
+/* Symbols of a step, in the lower bits of bytes; above them stands anything. */
+typedef struct symbols {
+    vec v[STEP_VECS];
+} symbols;
+
+static ALWAYS_INLINE symbols load_symbols(const uint8_t *from) {
+    symbols s;
+    for (unsigned i = 0; i < STEP_VECS; i++) s.v[i] = v_load(from + i * VEC_BYTES);
+    return s;
+}
+
+static ALWAYS_INLINE void store_symbols(uint8_t *to, symbols s, unsigned alphabet) {
+    for (unsigned i = 0; i < STEP_VECS; i++)
+        v_store(to + i * VEC_BYTES, v_and(s.v[i], v_all((uint8_t)(alphabet - 1))));
+}
+
+typedef enum shape {
+    ANY_SHAPE, /* bytes and words with any number of bypass bits, read in part */
+    PLAIN_2,
+    EDGE_2,
+    BYTES_0, /* through a table of tops, with 0, 1, 2 bypass bits */
+    BYTES_1,
+    BYTES_2,
+    NIBBLES,
+    SIXES,
+    TRELLIS,
+    WORDS_6, /* 6 .. 10 bypass bits */
+    WORDS_7,
+    WORDS_8,
+    WORDS_9,
+    WORDS_10,
+    N_SHAPES
+} shape;
+
+static inline shape shape_of(const tare_wc_job *job) {
+    unsigned k = job->rule->k, n_read = 0;
+    for (unsigned g = 0; g < job->n_groups; g++) n_read += job->widths[g];
+    if (job->item == 4) return NIBBLES;
+    if (job->item == 6) return SIXES;
+    if (job->rule->trellis) return TRELLIS;
+    if (n_read < k) return ANY_SHAPE;
+    if (job->item == 16) return k >= 6 && k <= 10 ? WORDS_6 + (k - 6) : ANY_SHAPE;
+    if (job->rule->form == TARE_WC_EDGE) return EDGE_2;
+    if (k == 2 && job->rule->form == TARE_WC_PLAIN && !job->rule->has_map) return PLAIN_2;
+    return k <= 2 ? BYTES_0 + k : ANY_SHAPE;
+}
+
+/* What all blocks of a job need to make values: both bytes of the tops, in place, by symbol; which
+ * of the bypass bits stay where they are; how far the first one moves to become the sign. With a
+ * trellis the state that follows, by state and 32 for an odd symbol. */
 typedef struct maker {
     table top[2], next;
     vec keep[2], sign;
@@ -53,86 +103,79 @@ static inline maker maker_of(const tare_wc_job *job) {
     return m;
 }
 
-static inline void emit_nibbles(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
-    for (unsigned i = 0; i < WC_BLOCK / 2; i += VEC_BYTES) {
-        const uint8_t *at = symbols + i / TARE_WC_LANES * 2 * TARE_WC_LANES + i % TARE_WC_LANES;
-        vec upper = v_up(v_load(at + TARE_WC_LANES), 4);
-        v_store(job->dst + p / 2 + i, v_or(v_load(at), upper));
+/* Where the values of a block go, and the bypass bits that they take in. */
+typedef struct outlet {
+    uint8_t *dst;
+    const uint8_t *groups[TARE_WC_BYPASS_GROUPS];
+    unsigned odd; /* the number of the block modulo 2: two share 64 bytes of a group of 1 bit */
+} outlet;
+
+/* `k`: bypass bits, of which n groups are read. */
+static ALWAYS_INLINE outlet outlet_of(const tare_wc_job *job, uint32_t block, const unsigned item,
+                                      const unsigned k, const unsigned n) {
+    outlet o = {.dst = job->dst + (size_t)block * (WC_BLOCK / 8 * item), .odd = block % 2};
+    for (unsigned g = 0, left = k; g < n; g++) {
+        unsigned width = tare_wc_next_width(left);
+        left -= width;
+        o.groups[g] = job->groups[g] + (size_t)block * width / 2 * TARE_WC_LANES;
     }
+    return o;
 }
+
+/* In all that follows `j` is the number of a step in its block, `at` that of a vector's first
+ * symbol in the step. */
 
 /* ---- bypass bits ----------------------------------------------------------------------------- */
 
-/* Bits of positions from p on, in the low bits of bytes; above them stands anything. */
-static ALWAYS_INLINE vec group_raw(const uint8_t *group, uint32_t p, unsigned width) {
-    unsigned shift;
-    uint32_t in_step = p % TARE_WC_LANES;
-    const uint8_t *bytes = group + tare_wc_group_at(width, p - in_step, &shift) + in_step;
-    return v_down(v_load(bytes), shift);
+/* Bits of a group in the low bits of bytes; above them stands anything. */
+static ALWAYS_INLINE vec group_raw(const outlet *o, unsigned g, unsigned j, unsigned at,
+                                   const unsigned width) {
+    const unsigned n_shifts = 8 / width; /* in 64 bytes */
+    const uint8_t *from = o->groups[g] + j / n_shifts * TARE_WC_LANES + at;
+    if (width == 1) return v_down(v_load(from), WC_BLOCK_STEPS * o->odd + j);
+    return v_down(v_load(from), j % n_shifts * width);
 }
 
-static ALWAYS_INLINE vec group_bits(const uint8_t *group, uint32_t p, unsigned width) {
-    return v_and(group_raw(group, p, width), v_all((uint8_t)((1 << width) - 1)));
+static ALWAYS_INLINE vec group_bits(const outlet *o, unsigned g, unsigned j, unsigned at,
+                                    const unsigned width) {
+    return v_and(group_raw(o, g, j, at, width), v_all((uint8_t)((1 << width) - 1)));
 }
 
 /* ---- values of 8 bits ------------------------------------------------------------------------ */
 
-/* One group has all bits, and the symbol is the top. */
-static ALWAYS_INLINE void emit_plain(const tare_wc_job *job, uint32_t p, const uint8_t *symbols,
-                                     const unsigned width, const tare_wc_form form) {
-    const vec keep = v_all((uint8_t)((1 << width) - 1));
-    for (unsigned i = 0; i < WC_BLOCK; i += VEC_BYTES) {
-        vec low = group_raw(job->groups[0], p + i, width);
-        vec v = v_choose(keep, low, v_up(v_load(symbols + i), width));
-        v_store(job->dst + p + i, form == TARE_WC_EDGE ? edge_values(v) : v);
-    }
+/* Two bypass bits, and the symbol is the top. */
+static ALWAYS_INLINE vec plain_2(const outlet *o, unsigned j, unsigned at, vec symbol) {
+    return v_choose(v_all(3), group_raw(o, 0, j, at, 2), v_up(symbol, 2));
 }
 
-static ALWAYS_INLINE vec low_bytes(const tare_wc_job *job, uint32_t p) {
-    unsigned place = job->rule->k;
-    vec low = v_all((uint8_t)job->fill);
-    for (unsigned g = 0; g < job->n_groups; g++) {
-        place -= job->widths[g];
-        low = v_or(low, v_up(group_bits(job->groups[g], p, job->widths[g]), place));
+/* Those of the k bypass bits that n groups have; the others are filled. */
+static ALWAYS_INLINE vec low_bytes(const outlet *o, unsigned j, unsigned at, unsigned k,
+                                   const unsigned n, uint8_t fill) {
+    vec low = v_all(fill);
+    for (unsigned g = 0; g < n; g++) {
+        const unsigned width = tare_wc_next_width(k);
+        k -= width;
+        low = v_or(low, v_up(group_bits(o, g, j, at, width), k));
     }
     return low;
 }
 
-static inline void emit_bytes(const tare_wc_job *job, const maker *m, uint32_t p,
-                              const uint8_t *symbols) {
-    for (unsigned i = 0; i < WC_BLOCK; i += VEC_BYTES) {
-        vec low = low_bytes(job, p + i), top = look_up_in(&m->top[0], v_load(symbols + i));
-        vec v = v_or_and(top, low, m->keep[0]);
-        v_store(job->dst + p + i, v_or_and(v, v_up(low, m->to_sign), m->sign));
-    }
-}
-
-static inline void emit_trellis(tare_wc_job *job, const maker *m, uint32_t p,
-                                const uint8_t *symbols) {
-    const vec one = v_all(1), two = v_all(2), odd_symbol = v_all(32);
-    for (unsigned lane = 0; lane < TARE_WC_LANES; lane += VEC_BYTES) {
-        vec state = v_load(job->trellis + lane);
-        for (unsigned i = lane; i < WC_BLOCK; i += TARE_WC_LANES) {
-            vec symbol = v_load(symbols + i);
-            vec sign = v_sub_bytes(one, v_and(v_up(state, 1), two));
-            v_store(job->dst + p + i, v_xor(v_up(symbol, 2), sign));
-            state = look_up_in(&m->next, v_or_and(state, v_up(symbol, 5), odd_symbol));
-        }
-        v_store(job->trellis + lane, state);
-    }
+static ALWAYS_INLINE vec byte_of(const maker *m, vec symbol, vec low) {
+    vec v = v_or_and(look_up_in(&m->top[0], symbol), low, m->keep[0]);
+    return v_or_and(v, v_up(low, m->to_sign), m->sign);
 }
 
 /* ---- values of 16 bits ----------------------------------------------------------------------- */
 
-/* Both bytes of the k bypass bits of positions from p on, of which n groups are read. */
-static ALWAYS_INLINE void low_words(vec low[2], const tare_wc_job *job, uint32_t p,
-                                    const unsigned k, const unsigned n) {
-    low[0] = v_all((uint8_t)job->fill);
-    low[1] = v_all((uint8_t)(job->fill >> 8));
+/* Both bytes of the bypass bits. */
+static ALWAYS_INLINE void low_words(vec low[2], const outlet *o, unsigned j, unsigned at,
+                                    const unsigned k, const unsigned n, uint16_t fill) {
+    low[0] = v_all((uint8_t)fill);
+    low[1] = v_all((uint8_t)(fill >> 8));
     for (unsigned g = 0, place = k; g < n; g++) {
-        unsigned width = place >= 4 ? 4 : place >= 2 ? 2 : 1, end = place;
+        const unsigned width = tare_wc_next_width(place), end = place;
         place -= width;
-        vec bits = group_bits(job->groups[g], p, width);
+        vec bits = group_bits(o, g, j, at, width);
         if (end > 8) {
             vec upper = place > 8 ? v_up(bits, place - 8) : v_down(bits, 8 - place);
             if (place < 8) upper = v_and(upper, v_all((uint8_t)((1 << (end - 8)) - 1)));
@@ -144,33 +187,100 @@ static ALWAYS_INLINE void low_words(vec low[2], const tare_wc_job *job, uint32_t
     }
 }
 
-static ALWAYS_INLINE void emit_words_of(const tare_wc_job *job, const maker *m, uint32_t p,
-                                        const uint8_t *symbols, const unsigned k,
-                                        const unsigned n) {
-    for (unsigned i = 0; i < WC_BLOCK; i += VEC_BYTES) {
-        vec low[2], bytes[2], symbol = v_load(symbols + i);
-        low_words(low, job, p + i, k, n);
-        for (unsigned h = 0; h < 2; h++)
-            bytes[h] = v_or_and(look_up_in(&m->top[h], symbol), low[h], m->keep[h]);
-        bytes[1] = v_or_and(bytes[1], v_up(low[k > 8], m->to_sign), m->sign);
-        v_store_words(job->dst + 2 * (size_t)(p + i), bytes[0], bytes[1]);
+static ALWAYS_INLINE void put_words(const outlet *o, const maker *m, unsigned j, unsigned at,
+                                    vec symbol, const unsigned k, const unsigned n, uint16_t fill) {
+    vec low[2], bytes[2];
+    low_words(low, o, j, at, k, n, fill);
+    for (unsigned h = 0; h < 2; h++)
+        bytes[h] = v_or_and(look_up_in(&m->top[h], symbol), low[h], m->keep[h]);
+    bytes[1] = v_or_and(bytes[1], v_up(low[k > 8], m->to_sign), m->sign);
+    v_store_words(o->dst + 2 * (j * TARE_WC_LANES + at), bytes[0], bytes[1]);
+}
+
+/* ---- a shape's steps ------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE unsigned item_of(const shape of) {
+    return of == NIBBLES ? 4 : of == SIXES ? 6 : of >= WORDS_6 ? 16 : 8;
+}
+
+/* Bypass bits, and the groups that they are in. */
+static ALWAYS_INLINE unsigned k_of(const shape of) {
+    if (of >= WORDS_6) return 6 + (of - WORDS_6);
+    return of == PLAIN_2 || of == EDGE_2 || of == BYTES_2 ? 2 : of == BYTES_1;
+}
+static ALWAYS_INLINE unsigned n_groups_of(const shape of) {
+    const unsigned k = k_of(of);
+    return k / 4 + k / 2 % 2 + k % 2;
+}
+
+static ALWAYS_INLINE void put_step(const outlet *o, const maker *m, const unsigned j, symbols s,
+                                   const shape of) {
+    for (unsigned i = 0; i < STEP_VECS; i++) {
+        const unsigned at = i * VEC_BYTES;
+        uint8_t *dst = o->dst + (j * TARE_WC_LANES + at) * item_of(of) / 8;
+        if (of == SIXES)
+            v_store_sixes(dst, v_and(s.v[i], v_all(63)));
+        else if (of == PLAIN_2)
+            v_store(dst, plain_2(o, j, at, s.v[i]));
+        else if (of == EDGE_2)
+            v_store(dst, edge_values(plain_2(o, j, at, s.v[i])));
+        else if (of == BYTES_0)
+            v_store(dst, look_up_in(&m->top[0], s.v[i]));
+        else if (of == BYTES_1 || of == BYTES_2)
+            v_store(dst, byte_of(m, s.v[i], low_bytes(o, j, at, k_of(of), 1, 0)));
+        else
+            put_words(o, m, j, at, s.v[i], k_of(of), n_groups_of(of), 0);
     }
 }
 
-/* The usual numbers of bypass bits, all of them read, have code of their own: constant shifts. */
-static inline void emit_words(const tare_wc_job *job, const maker *m, uint32_t p,
-                              const uint8_t *symbols) {
+/* Steps j and j + 1: the low and the high nibbles of 64 bytes. */
+static ALWAYS_INLINE void put_nibbles(const outlet *o, const unsigned j, symbols low,
+                                      symbols high) {
+    for (unsigned i = 0; i < STEP_VECS; i++)
+        v_store(o->dst + j / 2 * TARE_WC_LANES + i * VEC_BYTES,
+                v_choose(v_all(15), low.v[i], v_up(high.v[i], 4)));
+}
+
+/* Values, and the states after the step. */
+static ALWAYS_INLINE void put_trellis(uint8_t *states, const outlet *o, const maker *m,
+                                      const unsigned j, symbols s) {
+    for (unsigned i = 0; i < STEP_VECS; i++) {
+        const unsigned at = i * VEC_BYTES;
+        vec state = v_load(states + at), symbol = v_and(s.v[i], v_all(63));
+        vec sign = v_sub_bytes(v_all(1), v_and(v_up(state, 1), v_all(2)));
+        v_store(o->dst + j * TARE_WC_LANES + at, v_xor(v_up(symbol, 2), sign));
+        state = look_up_in(&m->next, v_or_and(state, v_up(symbol, 5), v_all(32)));
+        v_store(states + at, state);
+    }
+}
+
+/* ---- a block of any shape -------------------------------------------------------------------- */
+
+/* All its symbols lie at `from`. */
+static inline void put_any_block(tare_wc_job *job, const maker *m, uint32_t block,
+                                 const uint8_t *from) {
+    const shape of = shape_of(job);
     const unsigned k = job->rule->k, n = job->n_groups;
-    if (k == 6 && n == 2)
-        emit_words_of(job, m, p, symbols, 6, 2);
-    else if (k == 7 && n == 3)
-        emit_words_of(job, m, p, symbols, 7, 3);
-    else if (k == 8 && n == 2)
-        emit_words_of(job, m, p, symbols, 8, 2);
-    else if (k == 9 && n == 3)
-        emit_words_of(job, m, p, symbols, 9, 3);
-    else
-        emit_words_of(job, m, p, symbols, k, n);
+    outlet o = outlet_of(job, block, job->item, k, n);
+    for (unsigned j = 0; j < WC_BLOCK_STEPS; j++, from += TARE_WC_LANES) {
+        symbols s = load_symbols(from);
+        if (of == NIBBLES && j % 2)
+            put_nibbles(&o, j - 1, load_symbols(from - TARE_WC_LANES), s);
+        else if (of == SIXES)
+            put_step(&o, m, j, s, SIXES);
+        else if (of == EDGE_2)
+            put_step(&o, m, j, s, EDGE_2);
+        else if (of == TRELLIS)
+            put_trellis(job->trellis, &o, m, j, s);
+        for (unsigned i = 0; i < STEP_VECS && job->item == 16; i++)
+            put_words(&o, m, j, i * VEC_BYTES, s.v[i], k, n, job->fill);
+        for (unsigned i = 0; i < STEP_VECS && job->item == 8 && of != EDGE_2 && of != TRELLIS;
+             i++) {
+            unsigned at = i * VEC_BYTES;
+            vec low = low_bytes(&o, j, at, k, n, (uint8_t)job->fill);
+            v_store(o.dst + j * TARE_WC_LANES + at, byte_of(m, s.v[i], low));
+        }
+    }
 }
 
 #endif

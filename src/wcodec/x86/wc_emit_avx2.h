@@ -58,19 +58,15 @@ static ALWAYS_INLINE vec look_up_in(const table *t, vec index) {
 }
 
 /* Four symbols make three bytes: pairs to 12 bits, pairs of these to 24, then without gaps. */
-static inline void emit_sixes(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
-    uint8_t *dst = job->dst + p / 4 * 3;
-    const __m256i close = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1,
-                                           0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
-    const __m256i order = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7);
-    const __m256i first_six = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
-    for (unsigned i = 0; i < WC_BLOCK; i += VEC_BYTES) {
-        __m256i v = load_256(symbols + i);
-        v = _mm256_maddubs_epi16(v, _mm256_set1_epi16(64 << 8 | 1));
-        v = _mm256_madd_epi16(v, _mm256_set1_epi32(4096 << 16 | 1));
-        v = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(v, close), order);
-        _mm256_maskstore_epi32((int *)(void *)(dst + i / 4 * 3), first_six, v);
-    }
+static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
+    const vec close = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1,
+                                       2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+    const vec order = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7);
+    const vec first_six = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
+    v = _mm256_maddubs_epi16(v, _mm256_set1_epi16(64 << 8 | 1));
+    v = _mm256_madd_epi16(v, _mm256_set1_epi32(4096 << 16 | 1));
+    v = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(v, close), order);
+    _mm256_maskstore_epi32((int *)(void *)p, first_six, v);
 }
 
 #include "wcodec/x86/wc_emit.h"

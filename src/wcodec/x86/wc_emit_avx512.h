@@ -7,6 +7,7 @@
 #include "wcodec/x86/wc_edge_avx512.h"
 
 typedef __m512i vec, table;
+typedef uint16_t u16_lanes __attribute__((vector_size(64), may_alias));
 enum { VEC_BYTES = 64 };
 
 static ALWAYS_INLINE vec v_load(const uint8_t *p) {
@@ -19,10 +20,10 @@ static ALWAYS_INLINE vec v_all(uint8_t byte) {
     return _mm512_set1_epi8((char)byte);
 }
 static ALWAYS_INLINE vec v_up(vec v, unsigned n) {
-    return _mm512_sllv_epi16(v, _mm512_set1_epi16((short)n));
+    return (vec)((u16_lanes)v << (uint16_t)n);
 }
 static ALWAYS_INLINE vec v_down(vec v, unsigned n) {
-    return _mm512_srlv_epi16(v, _mm512_set1_epi16((short)n));
+    return (vec)((u16_lanes)v >> (uint16_t)n);
 }
 static ALWAYS_INLINE vec v_or(vec a, vec b) {
     return _mm512_or_si512(a, b);
@@ -57,17 +58,13 @@ static ALWAYS_INLINE vec look_up_in(const table *t, vec index) {
 }
 
 /* Four symbols make three bytes: pairs to 12 bits, pairs of these to 24, then without gaps. */
-static inline void emit_sixes(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
-    uint8_t *dst = job->dst + p / 4 * 3, order[64] = {0};
+static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
+    uint8_t order[64] = {0};
     for (unsigned i = 0; i < 48; i++) order[i] = (uint8_t)(i / 3 * 4 + i % 3);
-    const __m512i to = _mm512_loadu_si512(order);
-    for (unsigned i = 0; i < WC_BLOCK_STEPS; i++) {
-        __m512i v = _mm512_maddubs_epi16(_mm512_loadu_si512(symbols + i * TARE_WC_LANES),
-                                         _mm512_set1_epi16(64 << 8 | 1));
-        v = _mm512_madd_epi16(v, _mm512_set1_epi32(4096 << 16 | 1));
-        v = _mm512_permutexvar_epi8(to, v);
-        _mm512_mask_storeu_epi8(dst + 48 * i, (UINT64_C(1) << 48) - 1, v);
-    }
+    v = _mm512_maddubs_epi16(v, _mm512_set1_epi16(64 << 8 | 1));
+    v = _mm512_madd_epi16(v, _mm512_set1_epi32(4096 << 16 | 1));
+    v = _mm512_permutexvar_epi8(_mm512_loadu_si512(order), v);
+    _mm512_mask_storeu_epi8(p, (UINT64_C(1) << 48) - 1, v);
 }
 
 #include "wcodec/x86/wc_emit.h"

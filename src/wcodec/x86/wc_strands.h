@@ -9,30 +9,30 @@
  *     store_halves the reverse
  *     load_rows    rows from a table
  *     step         64 symbols
- *     maker        what all blocks of a job need to make values
- *     maker_of     a job's maker
- *     emit_...     values of WC_BLOCK positions from their symbols, for each width
- */
+ *     AT_ONCE      strands side by side
+ *
+ * and includes wc_emit.h. */
 #ifndef TARE_WCODEC_STRANDS_H
 #define TARE_WCODEC_STRANDS_H
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/x86/wc_emit.h"
 
 enum { MAX_STRANDS = 4, WORDS_A_BLOCK = WC_BLOCK / 2 };
 
 typedef struct strand {
     lanes lanes;
     rows rows; /* of *table: aligned, as those in the head need not be */
-    _Alignas(64) uint8_t symbols[WC_BLOCK];
     maker maker;
+    shape shape;
+    _Alignas(64) uint8_t symbols[WC_BLOCK];
     const tare_wc_table *table;
     const uint8_t *ends[2];
     tare_wc_job *job;
     uint32_t p; /* a multiple of WC_BLOCK until the last steps */
 } strand;
 
-/* Blocks of strands of one alphabet. */
-typedef void run_function(strand *const *strands, uint32_t n_blocks, unsigned log2);
+/* Blocks of strands that all have a shape, or of any shapes but NIBBLES. */
+typedef void run_function(strand *const *strands, uint32_t n_blocks);
 
 /* ---- a job's beginning and end --------------------------------------------------------------- */
 
@@ -49,6 +49,7 @@ static void begin(strand *s, tare_wc_job *job) {
     }
     s->job = job;
     s->maker = maker_of(job);
+    s->shape = shape_of(job);
     s->table = NULL;
     s->p = 0;
 }
@@ -67,48 +68,6 @@ static void give_back_lanes(const strand *s) {
     }
     for (unsigned i = 0; i < TARE_WC_LANES; i++)
         l->x[i] = (uint32_t)halves[i % 2][i / 2] << 16 | halves[2 + i % 2][i / 2];
-}
-
-/* ---- a block's values ------------------------------------------------------------------------ */
-
-static ALWAYS_INLINE void fetch(const uint8_t *from, uint64_t at, uint64_t n) {
-    for (uint64_t i = 0; i < n; i += 64) /* by number: where it points need not exist */
-        _mm_prefetch((const char *)((uintptr_t)from + at + i), _MM_HINT_T0);
-}
-
-/* Asks for memory that later blocks will read and write: strands side by side have more streams
- * than processors follow by themselves. From memory up to 14 % more bytes a second of 8-bit values
- * and up to 38 % of 16-bit ones, in a core's cache 3 to 13 % fewer. */
-static ALWAYS_INLINE void fetch_ahead(const tare_wc_job *job, uint32_t p) {
-    enum { DST_AHEAD = 2048, GROUPS_AHEAD = 1024 };
-    fetch(job->dst, tare_wc_bytes_of(job->item, p) + DST_AHEAD, WC_BLOCK / 8 * job->item);
-    for (unsigned g = 0; g < job->n_groups; g++)
-        fetch(job->groups[g], (uint64_t)p / 8 * job->widths[g] + GROUPS_AHEAD,
-              WC_BLOCK / 8 * job->widths[g]);
-}
-
-static inline void emit_block(const strand *s, uint32_t p) {
-    const uint8_t *symbols = s->symbols;
-    tare_wc_job *job = s->job;
-    fetch_ahead(job, p);
-    if (job->rule->trellis)
-        emit_trellis(job, &s->maker, p, symbols);
-    else if (job->item == 4)
-        emit_nibbles(job, p, symbols);
-    else if (job->item == 6)
-        emit_sixes(job, p, symbols);
-    else if (job->item == 16)
-        emit_words(job, &s->maker, p, symbols);
-    else if (!is_plain(job))
-        emit_bytes(job, &s->maker, p, symbols);
-    else if (job->widths[0] == 4)
-        emit_plain(job, p, symbols, 4, TARE_WC_PLAIN);
-    else if (job->widths[0] == 1)
-        emit_plain(job, p, symbols, 1, TARE_WC_PLAIN);
-    else if (job->rule->form == TARE_WC_PLAIN)
-        emit_plain(job, p, symbols, 2, TARE_WC_PLAIN);
-    else
-        emit_plain(job, p, symbols, 2, TARE_WC_EDGE);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -133,60 +92,139 @@ static uint32_t whole_blocks(const strand *s) {
     return n;
 }
 
+/* Step j of a block. `held` keeps low nibbles until the high ones come. */
+static ALWAYS_INLINE void take_step(strand *s, lanes *l, const outlet *o, symbols *held,
+                                    const unsigned j, const shape of) {
+    symbols now = step(l, &s->rows, of == NIBBLES ? 4 : 6);
+    if (of == ANY_SHAPE)
+        store_symbols(s->symbols + j * TARE_WC_LANES, now, 64);
+    else if (of == TRELLIS)
+        put_trellis(s->job->trellis, o, &s->maker, j, now);
+    else if (of != NIBBLES)
+        put_step(o, &s->maker, j, now, of);
+    else if (j % 2)
+        put_nibbles(o, j - 1, *held, now);
+    else
+        *held = now;
+}
+
+/* The strands take turns, so that each one's chain of operations hides the others'. (No loop: the
+ * states must stay in registers.) */
+static ALWAYS_INLINE void take_turns(strand *const *s, lanes *l, const outlet *o, symbols *held,
+                                     const unsigned n, const unsigned j, const shape of) {
+    take_step(s[0], &l[0], &o[0], &held[0], j, of);
+    if (n > 1) take_step(s[1], &l[1], &o[1], &held[1], j, of);
+    if (n > 2) take_step(s[2], &l[2], &o[2], &held[2], j, of);
+    if (n > 3) take_step(s[3], &l[3], &o[3], &held[3], j, of);
+}
+
 static ALWAYS_INLINE void run(strand *const *strands, const unsigned n, uint32_t n_blocks,
-                              const int log2) {
+                              const shape of) {
     lanes l[MAX_STRANDS];
+    outlet o[MAX_STRANDS];
+    symbols held[MAX_STRANDS];
     for (unsigned i = 0; i < n; i++) l[i] = strands[i]->lanes;
     while (n_blocks--) {
-        for (unsigned i = 0; i < n; i++) choose_table(strands[i]);
-        for (unsigned j = 0; j < WC_BLOCK_STEPS; j++)
-            for (unsigned i = 0; i < n; i++)
-                step(strands[i]->symbols + j * TARE_WC_LANES, &l[i], &strands[i]->rows, log2);
         for (unsigned i = 0; i < n; i++) {
-            emit_block(strands[i], strands[i]->p);
-            strands[i]->p += WC_BLOCK;
+            strand *s = strands[i];
+            choose_table(s);
+            if (of != ANY_SHAPE)
+                o[i] = outlet_of(s->job, s->p / WC_BLOCK, item_of(of), k_of(of), n_groups_of(of));
+        }
+        take_turns(strands, l, o, held, n, 0, of); /* by hand: the numbers become constants */
+        take_turns(strands, l, o, held, n, 1, of);
+        take_turns(strands, l, o, held, n, 2, of);
+        take_turns(strands, l, o, held, n, 3, of);
+        for (unsigned i = 0; i < n; i++) {
+            strand *s = strands[i];
+            if (of == ANY_SHAPE) put_any_block(s->job, &s->maker, s->p / WC_BLOCK, s->symbols);
+            s->p += WC_BLOCK;
         }
     }
     for (unsigned i = 0; i < n; i++) strands[i]->lanes = l[i];
 }
 
+#define RUN_SHAPES(X)                                                                              \
+    X(PLAIN_2)                                                                                     \
+    X(EDGE_2)                                                                                      \
+    X(BYTES_0)                                                                                     \
+    X(BYTES_1)                                                                                     \
+    X(BYTES_2)                                                                                     \
+    X(SIXES)                                                                                       \
+    X(TRELLIS)                                                                                     \
+    X(WORDS_6)                                                                                     \
+    X(WORDS_7)                                                                                     \
+    X(WORDS_8)                                                                                     \
+    X(WORDS_9)                                                                                     \
+    X(WORDS_10)
+#define DEFINE_RUN(SHAPE)                                                                          \
+    static void run_##SHAPE(strand *const *strands, uint32_t n_blocks) {                           \
+        run(strands, AT_ONCE, n_blocks, SHAPE);                                                    \
+    }
+RUN_SHAPES(DEFINE_RUN)
+
+#define DEFINE_RUN_FEW(N)                                                                          \
+    static void run_any_##N(strand *const *strands, uint32_t n_blocks) {                           \
+        run(strands, N <= AT_ONCE ? N : AT_ONCE, n_blocks, ANY_SHAPE);                             \
+    }                                                                                              \
+    static void run_nibbles_##N(strand *const *strands, uint32_t n_blocks) {                       \
+        run(strands, N <= AT_ONCE ? N : AT_ONCE, n_blocks, NIBBLES);                               \
+    }
+DEFINE_RUN_FEW(1)
+DEFINE_RUN_FEW(2)
+DEFINE_RUN_FEW(3)
+DEFINE_RUN_FEW(4)
+
+/* As many strands as go side by side, of one shape, have code of their own. */
+static run_function *runner_of(strand *const *strands, unsigned n) {
+#define SHAPE_RUN(SHAPE) [SHAPE] = run_##SHAPE,
+    static run_function *const of_shape[N_SHAPES] = {RUN_SHAPES(SHAPE_RUN)};
+    static run_function *const any[] = {run_any_1, run_any_2, run_any_3, run_any_4};
+    static run_function *const nibbles[] = {run_nibbles_1, run_nibbles_2, run_nibbles_3,
+                                            run_nibbles_4};
+    shape of = strands[0]->shape;
+    if (of == NIBBLES) return nibbles[n - 1];
+    for (unsigned i = 1; i < n; i++)
+        if (strands[i]->shape != of) return any[n - 1];
+    return n == AT_ONCE && of_shape[of] ? of_shape[of] : any[n - 1];
+}
+
 /* All blocks that need no care: again and again those that all strands can decode. */
-static void run_blocks(strand *strands, unsigned n, unsigned log2, run_function *const *run_n,
-                       unsigned n_at_once) {
+static void run_blocks(strand *strands, unsigned n, unsigned log2) {
     for (;;) {
         strand *ready[MAX_STRANDS];
         uint32_t n_blocks = UINT32_MAX;
         unsigned m = 0;
-        for (unsigned i = 0; i < n && m < n_at_once; i++) {
+        for (unsigned i = 0; i < n && m < AT_ONCE; i++) {
             uint32_t blocks = whole_blocks(&strands[i]);
             if (!blocks || strands[i].job->tables->log2_alphabet != log2) continue;
             ready[m++] = &strands[i];
             if (blocks < n_blocks) n_blocks = blocks;
         }
         if (!m) return;
-        run_n[m - 1](ready, n_blocks, log2);
+        runner_of(ready, m)(ready, n_blocks);
     }
 }
 
 /* ---- the last steps -------------------------------------------------------------------------- */
 
 /* False: there are too few words; nothing has changed. */
-static bool step_with_care(strand *s, uint8_t *symbols) {
+static bool step_with_care(strand *s, uint8_t *to) {
     lanes l = s->lanes;
     if (s->table->log2_alphabet == 4)
-        step(symbols, &l, &s->rows, 4);
+        store_symbols(to, step(&l, &s->rows, 4), 16);
     else
-        step(symbols, &l, &s->rows, 6);
+        store_symbols(to, step(&l, &s->rows, 6), 64);
     for (unsigned i = 0; i < 2; i++)
         if (l.words[i] > s->ends[i]) return false;
     s->lanes = l;
     return true;
 }
 
-static void emit_last(strand *s, uint32_t p, uint32_t end) {
+static void put_last(strand *s, uint32_t p, uint32_t end) {
     uint64_t n_values = tare_wc_values_of(s->job->item, s->job->n_bytes);
     if (end - p == WC_BLOCK && end <= n_values) {
-        emit_block(s, p);
+        put_any_block(s->job, &s->maker, p / WC_BLOCK, s->symbols);
         return;
     }
     for (uint32_t i = 0; p + i < end; i += TARE_WC_LANES)
@@ -204,19 +242,17 @@ static void finish(strand *s) {
             has_run_out = !step_with_care(s, s->symbols + j * TARE_WC_LANES);
             if (!has_run_out) s->p += TARE_WC_LANES;
         }
-        emit_last(s, first, s->p);
+        put_last(s, first, s->p);
     }
     give_back_lanes(s);
     if (has_run_out) s->job->lanes.has_run_out = true;
 }
 
-/* run_n[i] runs i + 1 strands, up to n_at_once. */
-static void decode_jobs(tare_wc_job *jobs, unsigned n, run_function *const *run_n,
-                        unsigned n_at_once) {
+static void decode_jobs(tare_wc_job *jobs, unsigned n) {
     strand strands[MAX_STRANDS];
     for (unsigned i = 0; i < n; i++) begin(&strands[i], &jobs[i]);
-    run_blocks(strands, n, 6, run_n, n_at_once);
-    run_blocks(strands, n, 4, run_n, n_at_once);
+    run_blocks(strands, n, 6);
+    run_blocks(strands, n, 4);
     for (unsigned i = 0; i < n; i++) finish(&strands[i]);
 }
 
