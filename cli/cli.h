@@ -239,6 +239,8 @@ int cli_usage(const cli_command *command, const char *format, ...)
 int cli_fail(const tare_error *err, const char *path);
 /* A failure that the command found itself. */
 int cli_fail_text(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whether an error is the one that the library calls so (TARE_CODE_...). */
+bool cli_has_code(const tare_error *err, const char *code);
 /* The line of an error, without "tare: ". */
 void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path);
 /* The findings of a report from `level` up, one a line; of each code at most `most`, the rest is

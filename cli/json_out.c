@@ -174,6 +174,7 @@ json_t *cli_json_error(const tare_error *err, const char *path) {
     add_place(document, err->offset, err->item_kind, err->item);
     if (err->item_name[0]) cli_json_text(document, "item_name", err->item_name);
     if (err->field[0]) cli_json_text(document, "field", err->field);
+    if (err->code) cli_json_text(document, "code", err->code);
     cli_json_text(document, "text", err->what);
     char line[1200];
     cli_error_text(line, sizeof line, err, path);

@@ -80,24 +80,17 @@ int cli_fail(const tare_error *err, const char *path) {
     return cli_exit_code(err->status);
 }
 
-/* The library knows no options; where one is the way out, the command names it. */
-static const char *own_words(const char *what) {
-    static const char *const words[][2] = {
-        {"the output exists, and force is off", "the output exists; --force replaces it"},
-    };
-    for (size_t i = 0; what && i < sizeof words / sizeof *words; i++) {
-        if (strcmp(what, words[i][0]) == 0) return words[i][1];
-    }
-    return what;
+bool cli_has_code(const tare_error *err, const char *code) {
+    return err->code && strcmp(err->code, code) == 0;
 }
 
+/* The library knows no options; where one is the way out, the command names it. */
 void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path) {
     tare_error said = *err;
-    said.what = own_words(err->what);
+    if (cli_has_code(err, TARE_CODE_OUTPUT_EXISTS))
+        said.what = "the output exists; --force replaces it";
     /* An output without a name is standard output. */
-    if (!err->file[0] && strcmp(err->what, "the output cannot be written") == 0) {
-        path = "standard output";
-    }
+    if (cli_has_code(err, TARE_CODE_OUTPUT_WRITE) && !err->file[0]) path = "standard output";
     tare_error_format(buf, size, &said, path ? cli_input_name(path) : NULL);
 }
 

@@ -48,12 +48,10 @@ out:
     return is_good;
 }
 
-/* The library's words for a type that cannot be written, with its name; `buf` keeps them. */
+/* A type that cannot be written, with its name; `buf` keeps the words. */
 static void name_type(tare_error *err, char *buf, size_t size, const tare_convert_options *o) {
-    bool is_weighted = strcmp(err->what, "type needs an importance matrix") == 0;
-    if (!is_weighted && strcmp(err->what, "the type that is asked for cannot be encoded") != 0) {
-        return;
-    }
+    bool is_weighted = cli_has_code(err, TARE_CODE_NEEDS_IMPORTANCE);
+    if (!is_weighted && !cli_has_code(err, TARE_CODE_CANNOT_ENCODE)) return;
     const tare_encoding *type = NULL;
     for (size_t i = 0; i <= o->n_rules; i++) {
         const tare_encoding *asked = i < o->n_rules ? o->rules[i].encoding : o->type;
@@ -74,11 +72,11 @@ static void name_type(tare_error *err, char *buf, size_t size, const tare_conver
  * the tensor that the error names tells which. */
 static void name_target(tare_error *err, char *buf, size_t size, const tare_convert_options *o,
                         const char *out_path) {
-    static const char words[] = "the target cannot hold the type that is asked for; ";
-    if (strncmp(err->what, words, sizeof words - 1) != 0) return;
+    if (!cli_has_code(err, TARE_CODE_CANNOT_HOLD)) return;
     bool is_one = o->type && o->n_rules == 0 && !o->mix;
-    snprintf(buf, size, "%s cannot hold %s; %s", o->to ? o->to : tare_format_of_path(out_path),
-             is_one ? o->type->name : "the type that is asked for", err->what + sizeof words - 1);
+    snprintf(buf, size, "%s cannot hold %s; --opaque carries it",
+             o->to ? o->to : tare_format_of_path(out_path),
+             is_one ? o->type->name : "the type that is asked for");
     err->what = buf;
 }
 

@@ -99,12 +99,21 @@ typedef struct tare_error {
     uint64_t offset;     /* byte in `file`; TARE_NO_OFFSET: none */
     int os_error;        /* errno of a failed system call, else 0 */
     const char *what;    /* static: the field and what was expected; never NULL after a failure */
+    const char *code;    /* static: what programs may know the fault by, one of those below; NULL */
     char item_name[112]; /* name of the item, escaped, cut with "..."; empty: none */
     char field[64];      /* where in a text of fields: "tensors[3].offset_scales"; empty: `what`
                             says it */
     char file[112];      /* the file the offset is in, a long path cut in front; empty: the only or
                             main input */
 } tare_error;
+
+/* Faults that a caller may want to say in words of its own. Never changed; the list may grow. */
+#define TARE_CODE_OUTPUT_EXISTS    "output.exists"            /* and `force` is off */
+#define TARE_CODE_OUTPUT_WRITE     "output.write"             /* the system cannot write it */
+#define TARE_CODE_CANNOT_HOLD      "convert.cannot-hold"      /* a type that is asked for */
+#define TARE_CODE_CANNOT_ENCODE    "convert.cannot-encode"    /* the same, in any format */
+#define TARE_CODE_NEEDS_IMPORTANCE "convert.needs-importance" /* no importance matrix was given */
+#define TARE_CODE_NEEDS_BASE       "wcodec.base"              /* a model it was packed against */
 
 /* Writes one line without newline, "model.gguf: byte 1832: tensor 7 "blk.0.attn_q.weight":
  * dimensions overflow", at most size - 1 bytes and a NUL. `path` names the input where err->file

@@ -43,6 +43,17 @@ tare_status tare_fail(tare_error *err, tare_status status, const char *what) {
     return status;
 }
 
+tare_status tare_fail_code(tare_error *err, tare_status status, const char *code,
+                           const char *what) {
+    tare_fail(err, status, what);
+    tare_error_code(err, code);
+    return status;
+}
+
+void tare_error_code(tare_error *err, const char *code) {
+    if (err) err->code = code;
+}
+
 tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, const char *what) {
     tare_fail(err, status, what);
     if (err) err->offset = offset;

@@ -33,6 +33,12 @@ tare_status tare_outset_fail(tare_error *err, tare_status status, const char *wh
     return status;
 }
 
+static tare_status fail_exists(const tare_outset *set, tare_error *err) {
+    tare_outset_fail(err, TARE_ERR_ARG, "the output exists, and force is off", set->path);
+    tare_error_code(err, TARE_CODE_OUTPUT_EXISTS);
+    return TARE_ERR_ARG;
+}
+
 tare_status tare_outset_fail_errno(tare_error *err, int os_error, const char *what,
                                    const char *path) {
     tare_status status = tare_fail_errno(err, os_error, what);
@@ -155,9 +161,7 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
     if (!set->options.is_directory && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no regular file",
                                 set->path);
-    if (!set->options.force)
-        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists, and force is off",
-                                set->path);
+    if (!set->options.force) return fail_exists(set, err);
     return set->options.is_directory ? check_old_directory(set, err) : TARE_OK;
 }
 
@@ -314,9 +318,7 @@ static int give_name(tare_outset *set) {
 /* The one step that makes OUT appear. */
 static tare_status rename_to_final(tare_outset *set, tare_error *err) {
     int failed = tare_os_rename_new(set->parent_fd, set->temp_name, set->final_name);
-    if (failed == EEXIST && !set->options.force)
-        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists, and force is off",
-                                set->path);
+    if (failed == EEXIST && !set->options.force) return fail_exists(set, err);
     bool was_exchanged = false;
     if (failed == EEXIST && set->options.is_directory) {
         failed = tare_os_exchange(set->parent_fd, set->temp_name, set->final_name);

@@ -139,14 +139,19 @@ static const char *member_path(const tare_outset *set, uint32_t index) {
     return name ? name : set->path;
 }
 
+static tare_status fail_write(tare_error *err, int os_error, const char *path) {
+    tare_status status =
+        tare_outset_fail_errno(err, os_error, "the output cannot be written", path);
+    tare_error_code(err, TARE_CODE_OUTPUT_WRITE);
+    return status;
+}
+
 static tare_status write_all(const tare_outset *set, uint32_t index, int fd, uint64_t offset,
                              const uint8_t *bytes, size_t n, tare_error *err) {
     while (n > 0) {
         ssize_t put = pwrite(fd, bytes, n, (off_t)offset);
         if (put < 0 && errno == EINTR) continue;
-        if (put <= 0)
-            return tare_outset_fail_errno(err, put < 0 ? errno : ENOSPC,
-                                          "the output cannot be written", member_path(set, index));
+        if (put <= 0) return fail_write(err, put < 0 ? errno : ENOSPC, member_path(set, index));
         bytes += put;
         offset += (uint64_t)put;
         n -= (size_t)put;
@@ -185,9 +190,7 @@ tare_status tare_outset_copy(tare_outset *set, uint32_t index, uint64_t offset, 
     while (n > 0) {
         int64_t done = tare_os_copy_range(in_fd, in_offset, fd, offset, n);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0)
-            return tare_outset_fail_errno(err, errno, "the output cannot be written",
-                                          member_path(set, index));
+        if (done < 0) return fail_write(err, errno, member_path(set, index));
         if (done == 0) {
             size_t part = (size_t)tare_min_u64(n, scratch_size);
             TARE_TRY(read_all(in_fd, in_offset, scratch, part, err));
@@ -226,8 +229,7 @@ tare_status tare_outset_member_done(tare_outset *set, uint32_t index, tare_error
     m->fd = -1;
     pthread_mutex_unlock(&set->mutex);
     if (close(fd) != 0 && !failed && errno != EINTR) failed = errno;
-    if (failed) return tare_outset_fail_errno(err, failed, "the output cannot be written", m->name);
-    return TARE_OK;
+    return failed ? fail_write(err, failed, m->name) : TARE_OK;
 }
 
 int tare_outset_fd(const tare_outset *set) {

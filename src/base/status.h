@@ -34,10 +34,14 @@ void tare_trace(const char *file, int line, tare_status status);
 
 /* Sets *err (which may be NULL) to a fault without a place; returns status. */
 tare_status tare_fail(tare_error *err, tare_status status, const char *what);
+/* A fault that callers may know by its code. */
+tare_status tare_fail_code(tare_error *err, tare_status status, const char *code, const char *what);
 /* A fault at a byte of the (current) file. */
 tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, const char *what);
 /* A failed system call: errno decides between IO, NOMEM and NOSPACE. */
 tare_status tare_fail_errno(tare_error *err, int os_error, const char *what);
+/* Gives a fault its code. */
+void tare_error_code(tare_error *err, const char *code);
 /* Adds what a lower floor could not know. Each returns err->status (OK when err is NULL is never
  * asked for: pass the status along yourself). A name or file that is set already stays. */
 void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name);
@@ -47,7 +51,7 @@ void tare_error_field(tare_error *err, const char *list, size_t index, const cha
                       const char *field);
 
 #define TARE_ERROR_NONE                                                                            \
-    ((tare_error){TARE_OK, TARE_ITEM_NONE, -1, TARE_NO_OFFSET, 0, "", {0}, {0}, {0}})
+    ((tare_error){TARE_OK, TARE_ITEM_NONE, -1, TARE_NO_OFFSET, 0, "", NULL, {0}, {0}, {0}})
 
 /* Reads a caller's options struct of any known size into ours, which holds the defaults. Fails
  * with ERR_ARG where a larger struct has a tail that is not zero. Both begin with size_t size. */

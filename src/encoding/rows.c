@@ -76,7 +76,8 @@ static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *enco
     if (params->importance && k->encode_weighted[encoding->id])
         *out = k->encode_weighted[encoding->id];
     if (!*out && k->encode_weighted[encoding->id])
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "type needs an importance matrix");
+        return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_NEEDS_IMPORTANCE,
+                              "type needs an importance matrix");
     if (!*out) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be encoded");
     return encoding->kind == TARE_KIND_BLOCK ? choose_special(out, encoding->id, params, err)
                                              : TARE_OK;

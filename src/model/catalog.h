@@ -148,6 +148,9 @@ tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *
                             tare_error *err);
 /* The byte order of its tensors. */
 bool tare_model_is_big_endian(const tare_model *m);
+/* A fault of tensor i of a model, which is `t` there. */
+tare_status tare_fail_tensor(tare_error *err, tare_status status, const tare_tensor *t, size_t i,
+                             const char *what);
 /* Bytes of all tensors; of all tensors and resources. */
 uint64_t tare_catalog_tensor_bytes(const tare_catalog *catalog);
 uint64_t tare_catalog_bytes(const tare_catalog *catalog);

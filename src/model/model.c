@@ -78,6 +78,13 @@ tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *e
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
+tare_status tare_fail_tensor(tare_error *err, tare_status status, const tare_tensor *t, size_t i,
+                             const char *what) {
+    tare_fail(err, status, what);
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+    return status;
+}
+
 bool tare_model_is_big_endian(const tare_model *m) {
     return m->catalog.layout && m->catalog.layout->is_big_endian;
 }

@@ -15,12 +15,11 @@
 #define SUMS   ".in_sum2"
 #define COUNTS ".counts"
 
-static tare_status fail_tensor(const tare_model *model, size_t i, tare_status status,
-                               const char *what, tare_error *err) {
+static tare_status corrupt(const tare_model *model, size_t i, const char *what, tare_error *err) {
     const tare_tensor *t = &model->catalog.tensors[i];
-    tare_fail_at(err, status, t->offset, what);
-    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
-    return status;
+    tare_fail_tensor(err, TARE_ERR_CORRUPT, t, i, what);
+    if (err) err->offset = t->offset;
+    return TARE_ERR_CORRUPT;
 }
 
 /* The name with another ending; false: it is too long to be anybody's. */
@@ -44,8 +43,7 @@ static tare_status read_floats(float **out, const tare_model *model, size_t i, t
                                tare_error *err) {
     const tare_tensor *t = &model->catalog.tensors[i];
     if (t->encoding->id != TARE_ENCODING_F32 || t->n_elements == 0)
-        return fail_tensor(model, i, TARE_ERR_CORRUPT,
-                           "importance matrix: expected F32 and at least one value", err);
+        return corrupt(model, i, "importance matrix: expected F32 and at least one value", err);
     TARE_TRY(tare_tensor_check_data(model, i, err));
     float *values = TARE_NEW_ARRAY(arena, float, t->n_elements);
     if (!values) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
@@ -64,8 +62,7 @@ static tare_status divide(const tare_importance_entry *entry, float *sums, const
     uint64_t cols = entry->n_values / entry->n_slices;
     for (uint64_t s = 0; s < entry->n_slices; s++) {
         if (!isfinite(counts[s]))
-            return fail_tensor(model, counts_tensor, TARE_ERR_CORRUPT,
-                               "importance matrix: count is not finite", err);
+            return corrupt(model, counts_tensor, "importance matrix: count is not finite", err);
         float count = roundf(counts[s]);
         for (uint64_t i = s * cols; i < (s + 1) * cols; i++)
             sums[i] = count > 0 ? sums[i] / count : 1;
@@ -86,12 +83,11 @@ static tare_status read_entry(tare_importance *m, const tare_model *model, size_
     TARE_TRY(read_floats(&values, model, sums, &m->arena, err));
     TARE_TRY(read_floats(&numbers, model, counts, &m->arena, err));
     if (s->n_elements % c->n_elements != 0)
-        return fail_tensor(model, counts, TARE_ERR_CORRUPT,
-                           "importance matrix: the sums are no whole number of slices", err);
+        return corrupt(model, counts, "importance matrix: the sums are no whole number of slices",
+                       err);
     entry->values = values;
     if (!tare_importance_check(m, entry, &bad))
-        return fail_tensor(model, sums, TARE_ERR_CORRUPT, "importance matrix: value is not finite",
-                           err);
+        return corrupt(model, sums, "importance matrix: value is not finite", err);
     TARE_TRY(divide(entry, values, numbers, model, counts, err));
     tare_name_index_add(&m->index, m->entries, sizeof *m->entries, m->n_entries++, NULL);
     return TARE_OK;
@@ -146,16 +142,13 @@ static tare_status read_tensor(tare_importance *m, const tare_model *model, size
     if (tare_str_ends(name, TARE_STR(SUMS))) {
         name.len -= strlen(SUMS);
         int64_t counts = find_partner(model, name, COUNTS, buf, size);
-        if (counts < 0)
-            return fail_tensor(model, i, TARE_ERR_CORRUPT,
-                               "importance matrix: the sums have no counts", err);
+        if (counts < 0) return corrupt(model, i, "importance matrix: the sums have no counts", err);
         return read_entry(m, model, i, (size_t)counts, name, err);
     }
     if (!tare_str_ends(name, TARE_STR(COUNTS))) return TARE_OK;
     name.len -= strlen(COUNTS);
     if (find_partner(model, name, SUMS, buf, size) >= 0) return TARE_OK;
-    return fail_tensor(model, i, TARE_ERR_CORRUPT, "importance matrix: the counts have no sums",
-                       err);
+    return corrupt(model, i, "importance matrix: the counts have no sums", err);
 }
 
 tare_status tare_importance_read_gguf(tare_importance *m, const tare_model *model,

@@ -25,13 +25,6 @@ static bool is_wanted(const tare_plan *p, size_t i) {
     return p->format->states_bounds && stored->kind == TARE_KIND_BLOCK;
 }
 
-static tare_status fail_tensor(const tare_plan *p, size_t i, const char *what, tare_error *err) {
-    const tare_planned *t = &p->tensors[i];
-    tare_fail(err, TARE_ERR_UNSUPPORTED, what);
-    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)t->source, t->becomes->name);
-    return TARE_ERR_UNSUPPORTED;
-}
-
 static tare_status find_bounds(tare_value_bounds *out, const tare_plan *p, size_t i,
                                tare_error *err) {
     const tare_planned *t = &p->tensors[i];
@@ -49,7 +42,8 @@ static tare_status find_bounds(tare_value_bounds *out, const tare_plan *p, size_
     }
     TARE_TRY(tare_plan_range(&range, p, t->source, err));
     if (!is_kept && range.has_odd)
-        return fail_tensor(p, i, "NaN or Inf among the numbers to encode", err);
+        return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t->becomes, t->source,
+                                "NaN or Inf among the numbers to encode");
     *out = (tare_value_bounds){-range.largest, range.largest, true};
     if (has_zero(t->becomes->encoding)) *out = (tare_value_bounds){range.min, range.max, true};
     return TARE_OK;

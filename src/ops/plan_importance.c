@@ -15,13 +15,6 @@ static bool is_weighted(const tare_encoding *to, tare_quality quality) {
     return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
 }
 
-static tare_status fail_tensor(const tare_tensor *t, size_t i, tare_status status, const char *what,
-                               tare_error *err) {
-    tare_fail(err, status, what);
-    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
-    return status;
-}
-
 static void report(const tare_plan *p, size_t i, tare_level level, const char *code,
                    const char *text) {
     tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
@@ -48,21 +41,24 @@ static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *
         m ? tare_importance_of_tensor(&planned->importance, m, t) : TARE_IMPORTANCE_NONE;
     if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
     if (fit == TARE_IMPORTANCE_WRONG && !is_embedding)
-        return fail_tensor(t, i, TARE_ERR_ARG,
-                           "its importance matrix has another size: is it of this model?", err);
+        return tare_fail_tensor(err, TARE_ERR_ARG, t, i,
+                                "its importance matrix has another size: is it of this model?");
     bool is_left_out = fit == TARE_IMPORTANCE_LEFT_OUT;
-    if (tare_encoding_needs_importance(t->encoding))
-        return fail_tensor(t, i, TARE_ERR_ARG,
-                           !m            ? "type needs an importance matrix"
-                           : is_left_out ? "its type needs an importance matrix, and its entry in "
-                                           "the one given is left out"
-                                         : "its type needs an importance matrix, and the one given "
-                                           "has no entry for it",
-                           err);
+    if (tare_encoding_needs_importance(t->encoding)) {
+        tare_fail_tensor(err, TARE_ERR_ARG, t, i,
+                         !m ? "its type needs an importance matrix"
+                         : is_left_out
+                             ? "its type needs an importance matrix, and its entry in the one "
+                               "given is left out"
+                             : "its type needs an importance matrix, and the one given has no "
+                               "entry for it");
+        if (!m) tare_error_code(err, TARE_CODE_NEEDS_IMPORTANCE);
+        return TARE_ERR_ARG;
+    }
     if (!m || is_left_out) return TARE_OK;
     static const char missing[] = "encoded without importance: the matrix has no entry for it";
     if (p->options.strict && is_measured)
-        return fail_tensor(t, i, TARE_ERR_UNSUPPORTED, missing, err);
+        return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i, missing);
     report(p, i, is_measured ? TARE_LEVEL_WARNING : TARE_LEVEL_INFO, "convert.importance-missing",
            missing);
     return TARE_OK;

@@ -50,13 +50,6 @@ static tare_finding finding(const decider *d, size_t i, tare_level level, const 
     return f;
 }
 
-static tare_status fail_tensor(const decider *d, size_t i, tare_status status, const char *what,
-                               tare_error *err) {
-    tare_fail(err, status, what);
-    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, source_tensor(d, i)->name);
-    return status;
-}
-
 static void note_loss(decider *d, size_t i, const char *what) {
     if (d->loss) return;
     d->loss = what;
@@ -205,10 +198,10 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
     const tare_encoding *f16 = tare_encoding_get(TARE_ENCODING_F16);
     const tare_tensor *t = source_tensor(d, i);
     if (!tare_tensor_can_decode(p->in, i) || is_part_of_scheme(p->in, i))
-        return fail_tensor(d, i, TARE_ERR_UNSUPPORTED,
-                           "the target lacks the type, and it cannot be decoded; --opaque carries "
-                           "the stored bytes",
-                           err);
+        return tare_fail_tensor(
+            err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
+            "the target lacks the type, and it cannot be decoded; --opaque carries "
+            "the stored bytes");
     bool overflows = !p->format->holding->has_encoding(f16);
     if (!overflows) {
         tare_status status = tare_plan_overflows_f16(&overflows, p, i, err);
@@ -305,10 +298,10 @@ static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.not-merged");
     tare_report_addf(d->plan->options.report, &f, "no adapter can be merged into %s: %s",
                      t->encoding->name, why);
-    return fail_tensor(d, i, TARE_ERR_UNSUPPORTED,
-                       "an adapter is for it, and its type cannot take one: ask for another with "
-                       "--type or --tensor-type",
-                       err);
+    return tare_fail_tensor(
+        err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
+        "an adapter is for it, and its type cannot take one: ask for another with "
+        "--type or --tensor-type");
 }
 
 static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tensor *stored,
@@ -326,11 +319,12 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
         bool is_opaque =
             p->options.opaque && (to->kind == TARE_KIND_BLOCK || to->kind == TARE_KIND_UNKNOWN);
         stand_in = tare_carry_encoding(h, to, is_opaque);
-        if (!stand_in && to != t->encoding)
-            return fail_tensor(d, i, TARE_ERR_UNSUPPORTED,
-                               "the target cannot hold the type that is asked for; --opaque "
-                               "carries it",
-                               err);
+        if (!stand_in && to != t->encoding) {
+            tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i,
+                             "the target cannot hold the type that is asked for");
+            tare_error_code(err, TARE_CODE_CANNOT_HOLD);
+            return TARE_ERR_UNSUPPORTED;
+        }
         if (!stand_in) {
             planned->action = TARE_ACTION_LOSSY;
             TARE_TRY(choose_decoded(d, i, &to, err));
@@ -357,7 +351,8 @@ static tare_status check_type(const tare_encoding *e, const tare_convert_options
                               tare_error *err) {
     const tare_kernels *k = tare_kernels_get();
     if (!tare_encoding_can_encode(e))
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type that is asked for cannot be encoded");
+        return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_ENCODE,
+                              "the type that is asked for cannot be encoded");
     if (e->kind != TARE_KIND_BLOCK) return TARE_OK;
     if (o->quality == TARE_QUALITY_BEST && !k->encode_best[e->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
@@ -465,7 +460,8 @@ static void report_repacked(const decider *d) {
 /* Under `strict` the first loss is an error. */
 static tare_status check_loss(const decider *d, tare_error *err) {
     if (!d->plan->options.strict || !d->loss) return TARE_OK;
-    return fail_tensor(d, d->loss_tensor, TARE_ERR_UNSUPPORTED, d->loss, err);
+    return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, source_tensor(d, d->loss_tensor),
+                            d->loss_tensor, d->loss);
 }
 
 static tare_status decide_all(decider *d, tare_error *err) {

@@ -70,7 +70,11 @@ static tare_status stream_all(tare_stream_sink *s, const void *bytes, size_t n, 
     while (n > 0) {
         ssize_t done = write(s->fd, at, n);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return tare_fail_errno(err, errno, "the output cannot be written");
+        if (done < 0) {
+            tare_status status = tare_fail_errno(err, errno, "the output cannot be written");
+            tare_error_code(err, TARE_CODE_OUTPUT_WRITE);
+            return status;
+        }
         at += done;
         n -= (size_t)done;
         s->position += (uint64_t)done;
