@@ -53,16 +53,21 @@ void cli_bases_free(void) {
 }
 
 /* What the library can only report, since its errors are static, is said in the error's line. */
-void cli_name_base(tare_error *err, const tare_report *report) {
-    static char words[512];
+static char missing[512];
+
+void cli_note_base(const tare_report *report) {
     for (size_t i = 0; i < tare_report_count(report); i++) {
         const tare_finding *f = tare_report_at(report, i);
-        if (!f->code || strcmp(f->code, "wcodec.base") != 0) continue;
-        tare_str_escape(words, sizeof words, f->text, false);
-        size_t n = strlen(words);
-        snprintf(words + n, sizeof words - n, "%s", cli.base.n ? "" : ": give it with --base FILE");
-        err->what = words;
+        if (!f->code || strcmp(f->code, TARE_CODE_NEEDS_BASE) != 0) continue;
+        tare_str_escape(missing, sizeof missing, f->text, false);
+        size_t n = strlen(missing);
+        snprintf(missing + n, sizeof missing - n, "%s",
+                 cli.base.n ? "" : ": give it with --base FILE");
     }
+}
+
+void cli_name_base(tare_error *err) {
+    if (cli_has_code(err, TARE_CODE_NEEDS_BASE) && missing[0]) err->what = missing;
 }
 
 tare_status cli_use_bases(tare_model *model, tare_error *err) {
@@ -73,9 +78,17 @@ tare_status cli_use_bases(tare_model *model, tare_error *err) {
     tare_report *report = tare_report_new();
     status = tare_model_use_bases(model, (const tare_model *const *)list, n, (unsigned)cli.threads,
                                   report, err);
-    if (status != TARE_OK) cli_name_base(err, report);
+    if (status != TARE_OK) {
+        cli_note_base(report);
+        cli_name_base(err);
+    }
     tare_report_free(report);
     return status;
+}
+
+tare_status cli_find_bases(tare_model *model, tare_error *err) {
+    tare_status status = cli_use_bases(model, err);
+    return status != TARE_OK && cli_has_code(err, TARE_CODE_NEEDS_BASE) ? TARE_OK : status;
 }
 
 /* For one that is read they were looked at when it was opened. */

@@ -106,12 +106,19 @@ const char *cli_command_nearest(const char *word);
 
 /* ---- common options -------------------------------------------------------------------------- */
 
+/* When an opened .wcodec is given its base models. */
+typedef enum cli_base_use {
+    CLI_BASES_NOW = 0,   /* it cannot do without them */
+    CLI_BASES_NAMED = 1, /* if --base is given: only the directory is read */
+    CLI_BASES_LATER = 2, /* the command sees to it */
+} cli_base_use;
+
 typedef struct cli_common {
     bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
     uint64_t threads;
     const char *cpu, *effort;
     cli_list base;
-    bool reads_no_data; /* set by a command: models it opens need no base */
+    cli_base_use base_use; /* set by a command */
 } cli_common;
 
 extern cli_common cli;
@@ -272,8 +279,12 @@ int cli_bases_of_output(tare_convert_options *options, const cli_command *comman
 void cli_bases_free(void);
 /* Gives an open model those that it was packed against. */
 tare_status cli_use_bases(tare_model *model, tare_error *err);
-/* Puts what was reported of a missing base into the error. */
-void cli_name_base(tare_error *err, const tare_report *report);
+/* The same; that some are missing is no failure. */
+tare_status cli_find_bases(tare_model *model, tare_error *err);
+/* Notes what was reported of a missing base, for cli_name_base. */
+void cli_note_base(const tare_report *report);
+/* Where a missing base is the fault, says which. */
+void cli_name_base(tare_error *err);
 /* The same without a word about failures. */
 tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
                              tare_error *err);

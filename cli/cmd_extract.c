@@ -117,8 +117,7 @@ static bool choose_rows(tare_extract_options *extract_options, const tare_tensor
     return true;
 }
 
-static int extract(const tare_model *model, const char *path, const char *name,
-                   const char *output) {
+static int extract(tare_model *model, const char *path, const char *name, const char *output) {
     tare_extract_options extract_options = TARE_EXTRACT_OPTIONS_INIT;
     tare_extract_form form;
     tare_error err;
@@ -130,10 +129,14 @@ static int extract(const tare_model *model, const char *path, const char *name,
     extract_options.force = cli.force;
     extract_options.no_sync = cli.no_sync;
     extract_options.progress = cli_progress;
-    cli_progress_start("extracting");
-    tare_status status =
-        tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
-    cli_progress_end();
+    tare_status status = cli_find_bases(model, &err);
+    if (status == TARE_OK) {
+        cli_progress_start("extracting");
+        status =
+            tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
+        cli_progress_end();
+        cli_name_base(&err);
+    }
     if (status != TARE_OK) return cli_fail(&err, path);
     if (cli.quiet || strcmp(output, "-") == 0) return CLI_YES;
     char *shape = cli_shape_text(tensor), *out_name = cli_escape_path(output);
@@ -194,6 +197,7 @@ static int run(int argc, const char **argv) {
         return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
     }
     tare_model *model;
+    cli.base_use = CLI_BASES_LATER; /* the tensor may need none */
     int code = cli_open(&model, argv[0], NULL);
     if (code == 0) code = extract(model, argv[0], argv[1], output);
     tare_model_free(model);

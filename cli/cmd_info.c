@@ -262,7 +262,7 @@ static int run(int argc, const char **argv) {
     }
     if (args.sort && !args.is_metadata) args.is_tensors = true;
     if (args.filter && !args.is_metadata) args.is_tensors = true;
-    cli.reads_no_data = true;
+    cli.base_use = CLI_BASES_NAMED;
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);

@@ -114,7 +114,8 @@ static int run(int argc, const char **argv) {
     int code = CLI_YES;
     tare_status status = unpack(&result, in_path, out_path, report, &err);
     if (status != TARE_OK) {
-        cli_name_base(&err, report);
+        cli_note_base(report);
+        cli_name_base(&err);
         code = cli_fail(&err, in_path);
     } else {
         if (!cli.json) print_findings(report, in_path);

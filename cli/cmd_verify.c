@@ -52,7 +52,24 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
         status = tare_manifest_write(args.write_manifest, model, &run_options, err);
         if (status != TARE_OK) *path = args.write_manifest;
     }
+    if (status != TARE_OK) cli_name_base(err);
     return status;
+}
+
+/* Base models that are missing, so that not all was verified. */
+static size_t count_missing(const tare_report *report) {
+    size_t n = 0;
+    for (size_t i = 0; i < tare_report_count(report); i++) {
+        const tare_finding *f = tare_report_at(report, i);
+        n += f->code && strcmp(f->code, TARE_CODE_NEEDS_BASE) == 0;
+    }
+    return n;
+}
+
+/* Whether nothing else is wrong. */
+static bool is_incomplete(const tare_report *report) {
+    size_t n = count_missing(report);
+    return n && n == tare_report_count_level(report, TARE_LEVEL_ERROR);
 }
 
 static struct json_t *json_of(const tare_model *model, const char *path, const tare_report *report,
@@ -64,6 +81,7 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
     cli_json_bool(document, "opens", model != NULL);
     cli_json_bool(document, "is_good", is_good);
     cli_json_bool(document, "is_deep", args.is_deep);
+    cli_json_bool(document, "is_complete", !err && count_missing(report) == 0);
     if (model) {
         tare_model_summary sum;
         tare_model_summarize(model, &sum);
@@ -86,11 +104,13 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     tare_model_summary sum;
     tare_model_summarize(model, &sum);
     char *name = cli_escape_path(cli_input_name(path));
-    printf("%s: %s%s%s: %s", name, cli_style_on(stdout, is_good ? CLI_GREEN : CLI_RED),
-           is_good ? "good" : "bad", cli_style_off(stdout), cli_format_text(model).text);
+    const char *verdict = is_good ? "good" : is_incomplete(report) ? "not all verified" : "bad";
+    printf("%s: %s%s%s: %s", name, cli_style_on(stdout, is_good ? CLI_GREEN : CLI_RED), verdict,
+           cli_style_off(stdout), cli_format_text(model).text);
     printf(", %s tensor%s, %s", cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
            cli_size_text(sum.file_bytes).text);
-    if (args.is_deep && !sum.is_truncated) fputs(", all data read", stdout);
+    if (args.is_deep && !sum.is_truncated && !count_missing(report))
+        fputs(", all data read", stdout);
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
     if (args.write_manifest) fputs(", manifest written", stdout);
     if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
@@ -107,6 +127,8 @@ static int verify_one(struct json_t **document, const char *path) {
     tare_model *model;
     tare_error err;
     tare_status status = cli_open_quietly(&model, path, report, &err);
+    bool reads_data = args.is_deep || args.manifest || args.write_manifest;
+    if (status == TARE_OK && reads_data) status = cli_find_bases(model, &err);
     if (status == TARE_OK) {
         cli_progress_start("verifying");
         status = check_more(model, report, &err, &failed_path);
@@ -114,7 +136,7 @@ static int verify_one(struct json_t **document, const char *path) {
     }
     tare_level fatal = cli.strict ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
     bool is_good = status == TARE_OK && tare_report_count_level(report, fatal) == 0;
-    int code = is_good ? CLI_YES : CLI_NO;
+    int code = is_good ? CLI_YES : is_incomplete(report) ? CLI_USAGE : CLI_NO;
     if (cli.json) {
         *document = json_of(model, path, report, status == TARE_OK ? NULL : &err, is_good);
         cli.json = false; /* a failure is in the document already */
@@ -145,7 +167,7 @@ static int check_manifests(int n_models) {
 static int run(int argc, const char **argv) {
     int worst = check_manifests(argc);
     if (worst != CLI_YES) return worst;
-    cli.reads_no_data = !args.is_deep && !args.manifest && !args.write_manifest;
+    cli.base_use = CLI_BASES_LATER;
     struct json_t *list = cli.json && argc > 1 ? cli_json_array() : NULL;
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
         struct json_t *document = NULL;
@@ -167,8 +189,9 @@ const cli_command cmd_verify = {
     .usage = "FILE|DIR... [--deep] [--manifest FILE | --write-manifest FILE]",
     .description =
         "Lists all findings with their byte offset and tensor. Exit code 0: good (there may be "
-        "warnings; --strict makes them errors); 1: it opens and has errors; 3 or 5: it cannot be "
-        "opened; of several models the largest. A manifest has one line a tensor, in the form of "
+        "warnings; --strict makes them errors); 1: it opens and has errors; 2: a base model is "
+        "missing, what does not need it is good; 3 or 5: it cannot be opened; of several models "
+        "the largest. A manifest has one line a tensor, in the form of "
         "sha256sum, and is the same for "
         "every container that holds the same numbers.",
     .examples = {{"tare verify model.gguf", "the directory: quick, whatever the size"},

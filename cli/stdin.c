@@ -101,7 +101,9 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
     tare_status status = TARE_OK;
     if (strcmp(path, "-") == 0) status = cli_stdin(&source, err);
     if (status == TARE_OK) status = tare_model_open(out, &source, &options, err);
-    if (status == TARE_OK && (!cli.reads_no_data || cli.base.n)) status = cli_use_bases(*out, err);
+    if (status == TARE_OK && cli.base_use != CLI_BASES_LATER &&
+        (cli.base_use == CLI_BASES_NOW || cli.base.n))
+        status = cli_use_bases(*out, err);
     if (status != TARE_OK) {
         tare_model_free(*out);
         *out = NULL;

@@ -251,7 +251,8 @@ TARE_API tare_status tare_manifest_check(const char *path, const tare_model *mod
 
 /* Reads all tensor data and adds to options->report: NaN, Inf, impossible scales, codes out of
  * range, padding that is not zero. The rules of the directory are checked while opening: open with
- * a report to get those findings. TARE_OK even when there are findings. */
+ * a report to get those findings. Tensors of a .wcodec that refer to a base model which it was
+ * not given are left out; "wcodec.base" says how many. TARE_OK even when there are findings. */
 TARE_API tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
                                       tare_error *err);
 

@@ -86,7 +86,8 @@ TARE_API bool tare_tensor_packed_bytes(const tare_model *model, size_t tensor, u
 
 /* Gives a .wcodec that is open the models it was packed against, found by their digests, which is
  * why they are read. Before anything else is read from it; they must outlive it. Other models need
- * none. ERR_ARG: one is missing; the finding "wcodec.base" says which. */
+ * none. ERR_ARG (TARE_CODE_NEEDS_BASE): some are missing; the findings
+ * "wcodec.base" say which. What does not refer to them can be read all the same. */
 TARE_API tare_status tare_model_use_bases(tare_model *model, const tare_model *const *bases,
                                           size_t n, unsigned threads, tare_report *report,
                                           tare_error *err);

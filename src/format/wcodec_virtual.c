@@ -141,6 +141,11 @@ void tare_wcodec_store_set_base(tare_wcodec_store *s, uint32_t base, const tare_
     s->bases[base] = model;
 }
 
+bool tare_wcodec_store_lacks_base(const tare_wcodec_store *s, uint32_t layer) {
+    uint8_t base = s->index.layers[layer].base;
+    return base && !s->bases[base - 1];
+}
+
 void tare_wcodec_store_opening(tare_wcodec_store *s, bool is_opening) {
     s->is_opening = is_opening;
 }
@@ -250,6 +255,8 @@ static tare_status blame(tare_status status, const tare_wcodec_store *s, uint32_
                          tare_error *err) {
     const tare_wcodec_layer *l = &s->index.layers[layer];
     if (status == TARE_OK) return status;
+    if (status == TARE_ERR_ARG && tare_wcodec_store_lacks_base(s, layer))
+        tare_error_code(err, TARE_CODE_NEEDS_BASE);
     tare_error_file(err, s->file.name);
     if (l->name.len)
         tare_error_item(err, l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE,
@@ -293,13 +300,13 @@ tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigne
 
 enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a plane, or a segment if that is more */ };
 
-static tare_status survey_plane(const opened_layer *l, unsigned plane, tare_wc_scratch *scratch,
-                                tare_error *err) {
+static tare_status survey_plane(const opened_layer *l, unsigned plane, bool lacks_base,
+                                tare_wc_scratch *scratch, tare_error *err) {
     const tare_wcodec_plane *p = &l->opened.layer->planes[plane];
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     uint64_t step = tare_min_u64(whole, p->n_bytes); /* segments may be shorter than theirs */
     if (!p->n_bytes) return TARE_OK;
-    if (step < SURVEYED_AT_ONCE) step *= SURVEYED_AT_ONCE / step;
+    if (step < SURVEYED_AT_ONCE && !lacks_base) step *= SURVEYED_AT_ONCE / step;
     uint8_t *room = tare_alloc(scratch->allocator, (size_t)step);
     if (!room) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     tare_status status = TARE_OK;
@@ -307,6 +314,7 @@ static tare_status survey_plane(const opened_layer *l, unsigned plane, tare_wc_s
         const tare_wcodec_window to = {.dst = room, .offset = at};
         uint64_t end = tare_min_u64(at + step, p->n_bytes);
         status = tare_wcodec_read_plane(&to, &l->opened, plane, at, end, scratch, err);
+        if (status == TARE_ERR_ARG && lacks_base) status = TARE_OK;
     }
     tare_free(scratch->allocator, room, (size_t)step);
     return status;
@@ -320,7 +328,7 @@ tare_status tare_wcodec_store_survey(tare_wcodec_store *s, uint32_t layer,
     worker *w = take_worker(s);
     if (!w) status = tare_fail(err, TARE_ERR_NOMEM, "segment");
     for (unsigned i = 0; i < l->opened.layer->n_planes && status == TARE_OK; i++)
-        status = survey_plane(l, i, &w->scratch, err);
+        status = survey_plane(l, i, tare_wcodec_store_lacks_base(s, layer), &w->scratch, err);
     if (w) give_worker(s, w);
     free_layer(s, l, 0);
     return blame(status, s, layer, err);

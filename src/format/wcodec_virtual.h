@@ -29,6 +29,8 @@ void tare_wcodec_store_watch(tare_wcodec_store *store, const tare_wcodec_watch *
 bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
 /* The model that base record `base` is of, which must outlive the store. */
 void tare_wcodec_store_set_base(tare_wcodec_store *store, uint32_t base, const tare_model *model);
+/* Whether a layer refers to a base model that is not set. */
+bool tare_wcodec_store_lacks_base(const tare_wcodec_store *store, uint32_t layer);
 /* While the driver of what is packed reads its directory: it may read ahead, into tensors that are
  * damaged or need a base nobody has named yet. These are zeros as long. */
 void tare_wcodec_store_opening(tare_wcodec_store *store, bool is_opening);
@@ -37,7 +39,8 @@ void tare_wcodec_store_opening(tare_wcodec_store *store, bool is_opening);
 tare_status tare_wcodec_store_read(tare_wcodec_store *store, uint32_t layer, unsigned region,
                                    uint64_t offset, void *buf, size_t n, tare_error *err);
 /* Decodes all of a layer for the sake of its checks; `watch`, which must have `lost`, is told what
- * cannot be decoded. For any thread, whatever else is read. */
+ * cannot be decoded. Segments that refer to a base which is not set are left out. For any thread,
+ * whatever else is read. */
 tare_status tare_wcodec_store_survey(tare_wcodec_store *store, uint32_t layer,
                                      const tare_wcodec_watch *watch, tare_error *err);
 /* A reader of ranges, one behind the other; they and the name must live as long as it does. */

@@ -47,9 +47,9 @@ static tare_status use(tare_wcodec_store *store, uint32_t base, const tare_model
         return TARE_OK;
     }
     report_base(b, digests, n, report);
-    return tare_fail(err, TARE_ERR_ARG,
-                     n ? "needs its base model, and another one was given"
-                       : "needs its base model");
+    return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_NEEDS_BASE,
+                          n ? "needs its base model, and another one was given"
+                            : "needs its base model");
 }
 
 tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
@@ -63,9 +63,13 @@ tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *mo
     for (uint32_t i = 0; i < x->n_bases; i++) has_any |= is_needed(x, i);
     for (size_t i = 0; has_any && i < n; i++)
         TARE_TRY(tare_model_digest(NULL, &digests[i], models[i], &run, err));
-    for (uint32_t i = 0; i < x->n_bases; i++)
-        if (is_needed(x, i)) TARE_TRY(use(store, i, models, digests, n, report, err));
-    return TARE_OK;
+    tare_status status = TARE_OK;
+    for (uint32_t i = 0; i < x->n_bases; i++) {
+        if (!is_needed(x, i)) continue;
+        tare_status s = use(store, i, models, digests, n, report, status == TARE_OK ? err : NULL);
+        if (status == TARE_OK) status = s;
+    }
+    return status;
 }
 
 tare_status tare_model_use_bases(tare_model *model, const tare_model *const *bases, size_t n,

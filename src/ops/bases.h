@@ -10,7 +10,8 @@
 
 /* Finds the models that the layers of a container refer to among `models`, by their digests, and
  * hands them to it. ERR_ARG: one is not among them; its digest and the name that it had are
- * reported ("wcodec.base"), and the digests of those that were given. */
+ * reported ("wcodec.base"), and the digests of those that were given. Others are handed over all
+ * the same. */
 tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
                            unsigned threads, tare_report *report, tare_error *err);
 

@@ -26,8 +26,8 @@ typedef struct verify_walk {
     tare_report *report;
     const tare_filler *fillers;
     size_t n_fillers;
-    bool is_of_factors; /* the model is that of a package's adapters, two tensors each */
-    bool is_damaged;    /* it lies in a .wcodec of which segments are lost, which has been told */
+    bool is_of_factors;      /* the model is that of a package's adapters, two tensors each */
+    tare_packed_faults told; /* of the .wcodec that it lies in */
 } verify_walk;
 
 /* Items are the tensors and then the fillers. */
@@ -189,7 +189,9 @@ static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, boo
 
 /* A failure that is news. */
 static tare_status unless_told(const verify_walk *w, tare_status status) {
-    return w->is_damaged && tare_wcodec_is_loss(status) ? TARE_OK : status;
+    bool is_told = (w->told.is_damaged && tare_wcodec_is_loss(status)) ||
+                   (w->told.lacks_base && status == TARE_ERR_ARG);
+    return is_told ? TARE_OK : status;
 }
 
 static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
@@ -236,13 +238,12 @@ static tare_status hand_over(tare_report *to, const tare_report *from, const tar
     return TARE_OK;
 }
 
-static tare_status verify_model(const tare_model *model, bool is_of_factors, bool is_damaged,
-                                const tare_run_options *options, tare_error *err) {
+static tare_status verify_model(const tare_model *model, bool is_of_factors,
+                                tare_packed_faults told, const tare_run_options *options,
+                                tare_error *err) {
     const tare_run_options o = *options;
-    verify_walk w = {.model = model,
-                     .report = tare_report_new(),
-                     .is_of_factors = is_of_factors,
-                     .is_damaged = is_damaged};
+    verify_walk w = {
+        .model = model, .report = tare_report_new(), .is_of_factors = is_of_factors, .told = told};
     if (!w.report) return tare_fail(err, TARE_ERR_NOMEM, "findings");
     if (model->catalog.layout) {
         w.fillers = model->catalog.layout->fillers;
@@ -271,9 +272,8 @@ tare_status tare_verify_data(const tare_model *model, const tare_run_options *op
     TARE_REQUIRE(model, err);
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    bool is_damaged;
-    TARE_TRY(tare_verify_packed(&is_damaged, model, &o, err));
-    TARE_TRY(verify_model(model, false, is_damaged, &o, err));
-    return model->adapters ? verify_model(model->adapters->factors, true, is_damaged, &o, err)
-                           : TARE_OK;
+    tare_packed_faults told;
+    TARE_TRY(tare_verify_packed(&told, model, &o, err));
+    TARE_TRY(verify_model(model, false, told, &o, err));
+    return model->adapters ? verify_model(model->adapters->factors, true, told, &o, err) : TARE_OK;
 }

@@ -7,8 +7,10 @@
 
 #include <tare/ops.h>
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/hash.h"
 #include "base/pool.h"
 #include "base/report.h"
@@ -96,6 +98,33 @@ static void report_digest(const check *c, const tare_digest *found) {
     tare_report_addf(c->report, &f, "the model's digest is %s, the header says %s", is, says);
 }
 
+static bool lacks_bases(const check *c) {
+    for (uint32_t i = 0; i < c->index->n_layers; i++)
+        if (tare_wcodec_store_lacks_base(c->store, i)) return true;
+    return false;
+}
+
+/* Without it the tensors that refer to a base model, and so the digest of all, cannot be checked.
+ */
+static void report_bases(const check *c) {
+    for (uint32_t b = 0; b < c->index->n_bases; b++) {
+        const tare_wcodec_base *base = &c->index->bases[b];
+        char digest[65];
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < c->index->n_layers; i++)
+            n += c->index->layers[i].base == b + 1 && tare_wcodec_store_lacks_base(c->store, i);
+        if (!n) continue;
+        tare_hex(digest, base->digest, sizeof base->digest);
+        tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, TARE_CODE_NEEDS_BASE);
+        tare_report_addf(c->report, &f,
+                         "%" PRIu32
+                         " tensor%s not verified: the base model \"%.*s\", which has the "
+                         "digest %s, is missing",
+                         n, n == 1 ? " is" : "s are", (int)tare_min_u64(base->hint.len, 200),
+                         base->hint.ptr, digest);
+    }
+}
+
 /* Where tensors cannot be read, *n_lost says how many segments are to blame. */
 static tare_status check_digest(size_t *n_lost, const check *c, const tare_model *model,
                                 const tare_run_options *o, tare_error *err) {
@@ -128,16 +157,22 @@ static tare_status check_layers(check *c, const tare_run_options *o, tare_error 
     return status;
 }
 
-tare_status tare_verify_packed(bool *is_damaged, const tare_model *model, const tare_run_options *o,
-                               tare_error *err) {
+tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
+                               const tare_run_options *o, tare_error *err) {
     tare_wcodec_store *store = tare_wcodec_model_store(model);
     size_t n_lost = 0, n_lost_tensors = 0;
-    *is_damaged = false;
+    *out = (tare_packed_faults){false, false};
     if (!store) return TARE_OK;
     check c = {.store = store, .index = tare_wcodec_store_index(store), .report = o->report};
     TARE_TRY(check_layers(&c, o, err));
     TARE_TRY(survey_layers(&n_lost, &c, false, o, err));
-    TARE_TRY(check_digest(&n_lost_tensors, &c, model, o, err));
-    *is_damaged = n_lost || n_lost_tensors;
+    out->lacks_base = lacks_bases(&c);
+    if (out->lacks_base) {
+        report_bases(&c);
+        TARE_TRY(survey_layers(&n_lost_tensors, &c, true, o, err));
+    } else {
+        TARE_TRY(check_digest(&n_lost_tensors, &c, model, o, err));
+    }
+    out->is_damaged = n_lost || n_lost_tensors;
     return TARE_OK;
 }
