@@ -11,11 +11,12 @@
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* Bits of a patch: its value, and a distance in groups of seven bits. */
-static uint64_t patch_bits(uint8_t item, uint64_t total, uint64_t n_patches) {
-    uint64_t bits = item + 8u;
-    for (uint64_t gap = total / n_patches; gap >= 128; gap >>= 7) bits += 8;
-    return bits;
+/* What patches cost: their tops, and distances that a Rice code brings within 0.05 bits of what
+ * they have to say, log2 of their mean and 1.44. */
+static uint64_t patches_cost(uint64_t total, uint64_t n_patches, unsigned top_bits) {
+    if (!n_patches) return 0;
+    return n_patches *
+           (tare_wc_log2(total) - tare_wc_log2(n_patches) + BIT * 3 / 2 + top_bits * BIT);
 }
 
 /* Which of two tops makes way for the other: the rarer one, the upper one of two alike. */
@@ -97,6 +98,33 @@ void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint
     counts[most] += n_patches;
 }
 
+void tare_wc_leave_rare(uint64_t *counts, unsigned alphabet, unsigned top_bits) {
+    const uint64_t units = UINT64_C(256) * alphabet, of_e = 94548; /* log2(e) in units of costs */
+    uint64_t total = 0, n_patches = 0;
+    unsigned most = 0, n = 0;
+    for (unsigned i = 0; i < alphabet; i++) {
+        total += counts[i];
+        n += counts[i] != 0;
+        if (counts[i] > counts[most]) most = i;
+    }
+    for (; n > 2; n--) { /* one alone would give a unit to another in any case */
+        unsigned least = most;
+        for (unsigned i = 0; i < alphabet; i++)
+            if (counts[i] && counts[i] < counts[least]) least = i;
+        uint64_t count = counts[least];
+        if (least == most || count * units >= total) return;
+        /* A unit less for all others. */
+        uint64_t kept = count * tare_wc_log2(units) + total * of_e / units;
+        uint64_t patched = patches_cost(total, n_patches + count, top_bits) -
+                           patches_cost(total, n_patches, top_bits) +
+                           count * (tare_wc_log2(total) - tare_wc_log2(counts[most]));
+        if (patched >= kept) return;
+        n_patches += count;
+        counts[most] += count;
+        counts[least] = 0;
+    }
+}
+
 /* How often each top occurs with the fewest bypass bits of a form; returns how many tops there are.
  */
 static uint32_t count_tops(uint64_t *tops, const tare_wc_rule *rule, uint8_t item,
@@ -139,7 +167,7 @@ static void weigh(tare_wc_coder *coder, uint8_t item, const uint64_t *tops, uint
     symbols[first] += patched;
     coder->n_patches = patched;
     coder->cost = tare_wc_entropy(symbols, 64) + total * coder->rule.k * BIT;
-    if (patched) coder->cost += patched * patch_bits(item, total, patched) * BIT;
+    coder->cost += patches_cost(total, patched, item - coder->rule.k);
     if (coder->rule.has_map) coder->cost += (item - coder->rule.k > 8 ? 1024 : 512) * BIT;
     tare_wc_rule_complete(&coder->rule, item);
 }

@@ -5,7 +5,7 @@
 #ifndef TARE_WCODEC_CHOOSE_H
 #define TARE_WCODEC_CHOOSE_H
 
-#include "wcodec/wc_edge.h"
+#include "wcodec/wc_rule.h"
 #include "wcodec/wc_table.h"
 
 /* Values that occur, and how often. */
@@ -29,20 +29,6 @@ typedef struct tare_wc_coder {
     uint64_t n_patches;
 } tare_wc_coder;
 
-/* Top and low bits of a value. */
-static inline uint32_t tare_wc_split(const tare_wc_rule *rule, uint8_t item, uint32_t v,
-                                     uint32_t *low) {
-    uint32_t k = rule->k;
-    if (rule->form == TARE_WC_EDGE) v = tare_wc_edge_slot((uint8_t)v);
-    if (rule->form != TARE_WC_SIGN) {
-        *low = v & ((1u << k) - 1);
-        return v >> k;
-    }
-    uint32_t size = v & ((1u << (item - 1)) - 1);
-    *low = v >> (item - 1) << (k - 1) | (size & ((1u << (k - 1)) - 1));
-    return size >> (k - 1);
-}
-
 /* Whether the tops of a rule with a map stand in a row: symbol 0 is *first, size of them. */
 static inline bool tare_wc_rule_window(uint16_t *first, uint16_t *size, const tare_wc_rule *rule) {
     uint16_t n = 1; /* entries ascend; behind the last one stands 0 */
@@ -59,6 +45,10 @@ bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts 
 /* Counts of the rule's symbols; a patch counts as the symbol that is used in its place. */
 void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint8_t item,
                            const tare_wc_counts *values);
+
+/* Takes away symbols so rare that a unit of their table is more than they are worth: they will be
+ * patches, with the most frequent symbol in their place. */
+void tare_wc_leave_rare(uint64_t *counts, unsigned alphabet, unsigned top_bits);
 
 /* Joins neighbouring groups of counts (n_groups rows of `alphabet`) as long as a table of their
  * own does not pay. group_class[i] is what group i belongs to; returns the number of classes (at

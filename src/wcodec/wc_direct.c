@@ -4,7 +4,8 @@
 #include "wcodec/wc_direct.h"
 
 #include "wcodec/wc_head.h"
-#include "wcodec/wc_varint.h"
+#include "wcodec/wc_patches.h"
+#include "wcodec/wc_rule.h"
 
 static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
                           const char *what) {
@@ -22,8 +23,8 @@ static tare_status check_choices(const tare_wc_segment *s, const tare_wc_piece *
         return refuse(piece, 3, err, "segment: there is no such table");
     if (s->n_classes ? s->option >= head->n_t16 : s->option != 0)
         return refuse(piece, 25, err, "segment: table of the classes");
-    if (head->shape.item < 8 && (s->count || s->extent))
-        return refuse(piece, 16, err, "segment: values of less than 8 bits have no patches");
+    if (s->rice > (s->count ? TARE_WC_MAX_RICE : 0))
+        return refuse(piece, 26, err, "segment: distances of patches");
     return TARE_OK;
 }
 
@@ -41,10 +42,9 @@ tare_status tare_wc_direct_parts(tare_wc_direct *d, const tare_wc_segment *s,
             tare_wc_align((d->n_positions + TARE_WC_CLASS_RUN - 1) / TARE_WC_CLASS_RUN);
     uint64_t at = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES;
     at += 2 * ((uint64_t)s->size_a + s->size_b);
-    uint64_t values = at + s->extent, end = values + (uint64_t)s->count * (item / 8);
+    uint64_t end = at + s->extent;
     if (end > piece->stored) return refuse(piece, 8, err, "segment: its parts exceed its size");
     d->patches = (uint32_t)at;
-    d->patch_values = (uint32_t)values;
     d->end = (uint32_t)end;
     d->n_groups = tare_wc_group_widths(d->widths, rule->k);
     uint64_t group = tare_wc_align(d->end);
@@ -106,25 +106,47 @@ tare_status tare_wc_direct_begin(tare_wc_job *job, const tare_wc_direct *d,
     return read_classes(classes, &job->lanes, d, s, piece, err);
 }
 
+static void put_small(uint8_t *dst, uint8_t item, unsigned shift, uint32_t v) {
+    uint32_t mask = ((1u << item) - 1) << shift;
+    for (v <<= shift; mask; mask >>= 8, v >>= 8, dst++) *dst = (uint8_t)((*dst & ~mask) | v);
+}
+
+/* Puts a top where another one was; the bypass bits stay. False: there is no value. */
+static bool put_top(const tare_wc_piece *piece, const tare_wc_rule *rule, uint32_t p,
+                    uint32_t top) {
+    uint8_t item = piece->head->shape.item, *dst = piece->dst;
+    unsigned shift = 0, width = item / 8u;
+    uint32_t at = width ? p * width : tare_wc_small_at(item, p, &shift), low;
+    if (at >= piece->n_bytes) return false;
+    dst += at;
+    if (!width) {
+        put_small(dst, item, shift, top);
+    } else if (width == 1) {
+        tare_wc_split(rule, item, *dst, &low);
+        *dst = (uint8_t)tare_wc_join(rule, item, top, low);
+    } else {
+        tare_wc_split(rule, item, tare_load_le16(dst), &low);
+        tare_store_le16(dst, (uint16_t)tare_wc_join(rule, item, top, low));
+    }
+    return true;
+}
+
 static tare_status apply_patches(const tare_wc_direct *d, const tare_wc_segment *s,
                                  const tare_wc_piece *piece, tare_error *err) {
-    uint8_t width = piece->head->shape.item / 8;
-    uint32_t n_values = width ? piece->n_bytes / width : 0, next = 0;
-    const uint8_t *values = piece->bytes + d->patch_values;
-    tare_cursor c;
-    tare_cursor_init(&c, piece->bytes + d->patches, s->extent, piece->offset + d->patches);
+    const tare_wc_rule *rule = &piece->head->rules[s->rule];
+    const tare_wc_patches how = {
+        .n = s->count, .rice = s->rice, .top_bits = (uint8_t)(piece->head->shape.item - rule->k)};
+    tare_wc_bits bits = {.bytes = piece->bytes + d->patches, .n_bytes = s->extent};
+    uint32_t p = UINT32_MAX;
     for (uint32_t i = 0; i < s->count; i++) {
-        uint64_t at = tare_cursor_offset(&c), gap = tare_wc_varint(&c, "position of a patch");
-        TARE_TRY(tare_cursor_status(&c, err));
-        if (gap >= n_values - next)
-            return tare_fail_at(err, TARE_ERR_CORRUPT, at, "position of a patch");
-        next += (uint32_t)gap;
-        memcpy(piece->dst + (size_t)next * width, values + (size_t)i * width, width);
-        next++;
+        uint64_t at = bits.at / 8;
+        uint16_t top;
+        if (!tare_wc_patches_next(&bits, &how, d->n_positions, &p, &top) ||
+            !put_top(piece, rule, p, top))
+            return refuse(piece, d->patches + at, err, "position of a patch");
     }
-    if (tare_cursor_left(&c))
-        return tare_fail_at(err, TARE_ERR_CORRUPT, tare_cursor_offset(&c),
-                            "segment: more bytes than positions of patches");
+    if (s->extent && !tare_wc_patches_end(&bits))
+        return refuse(piece, d->patches + bits.at / 8, err, "segment: more bits than patches");
     return TARE_OK;
 }
 

@@ -9,7 +9,7 @@
 /* Where the parts of a DIRECT segment begin, from its header. */
 typedef struct tare_wc_direct {
     uint32_t n_positions, n_class_symbols;
-    uint32_t patches, patch_values, groups[TARE_WC_BYPASS_GROUPS], end;
+    uint32_t patches, groups[TARE_WC_BYPASS_GROUPS], end;
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
     unsigned n_groups; /* all of them */
     unsigned n_read;   /* those that are to be read */

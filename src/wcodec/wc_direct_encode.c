@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "wcodec/wc_direct.h"
 #include "wcodec/wc_kernels.h"
+#include "wcodec/wc_patches.h"
 #include "wcodec/wc_trellis.h"
 
 enum { SYMBOLS_BLOCK = 1, WORDS_BLOCK, GROUPS_BLOCK, PATCHES_BLOCK, CLASSES_BLOCK };
@@ -17,9 +18,9 @@ typedef struct encoder {
     const uint8_t *values;
     uint32_t n_bytes, n_positions, n_runs;
     uint8_t *symbols, *groups, *classes, *ranks;
-    uint64_t *misfits;                 /* a bit for each position */
-    uint8_t *positions, *patch_values; /* of patches */
-    uint32_t position_bytes, n_patches, max_patches, next_patch, group_bytes;
+    uint64_t *misfits; /* a bit for each position */
+    tare_wc_patch *patches;
+    uint32_t n_patches, max_patches, group_bytes;
 } encoder;
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -88,14 +89,16 @@ void tare_wc_trellis_count(uint64_t counts[64], uint8_t states, const uint8_t *b
 }
 
 /* False: so many patches that the segment cannot pay. */
-static bool put_patch(encoder *e, uint32_t at, const uint8_t *value) {
-    unsigned width = e->item / 8u;
-    uint32_t gap = at - e->next_patch;
+static bool put_patch(encoder *e, uint32_t at) {
+    const tare_wc_rule *rule = &e->plan->coder.rule;
+    uint32_t low, v = 0;
     if (e->n_patches >= e->max_patches) return false;
-    for (; gap >= 0x80; gap >>= 7) e->positions[e->position_bytes++] = (uint8_t)(gap | 0x80);
-    e->positions[e->position_bytes++] = (uint8_t)gap;
-    memcpy(e->patch_values + (size_t)width * e->n_patches++, value, width);
-    e->next_patch = at + 1;
+    if (e->item < 8)
+        tare_wc_small_value(e->values, e->n_bytes, e->item, at, &v);
+    else
+        v = e->item == 8 ? e->values[at] : tare_load_le16(e->values + 2 * (size_t)at);
+    uint16_t top = (uint16_t)tare_wc_split(rule, e->item, v, &low);
+    e->patches[e->n_patches++] = (tare_wc_patch){at, top};
     return true;
 }
 
@@ -110,7 +113,7 @@ static bool split_trellis(encoder *e) {
             symbol = table->cheapest;
         } else if (!trellis_symbol(&symbol, *state, e->values[p]) || !table->freq[symbol]) {
             symbol = 0;
-            if (!table->freq[0] || !put_patch(e, p, e->values + p)) return false;
+            if (!table->freq[0] || !put_patch(e, p)) return false;
         }
         e->symbols[p] = symbol;
         *state = tare_wc_trellis_next(e->plan->coder.rule.trellis, *state, symbol & 1);
@@ -118,9 +121,8 @@ static bool split_trellis(encoder *e) {
     return true;
 }
 
-/* False: values without symbol that cannot be patched, or too many. */
+/* False: too many values without symbol. */
 static bool split_values(encoder *e) {
-    unsigned width = e->item / 8u;
     const tare_wc_split_job job = {
         .rule = &e->plan->coder.rule,
         .symbol_of = e->plan->coder.symbol_of,
@@ -137,8 +139,7 @@ static bool split_values(encoder *e) {
     tare_wc_kernels_get()->split(&job);
     for (uint32_t p = 0; p < e->n_positions; p += 64) {
         for (uint64_t left = e->misfits[p / 64]; left; left &= left - 1) {
-            uint32_t i = p + (uint32_t)__builtin_ctzll(left);
-            if (!width || !put_patch(e, i, e->values + (size_t)i * width)) return false;
+            if (!put_patch(e, p + (uint32_t)__builtin_ctzll(left))) return false;
         }
     }
     return true;
@@ -148,16 +149,16 @@ static bool split_values(encoder *e) {
 
 static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
-    unsigned n = tare_wc_group_widths(widths, e->plan->coder.rule.k), width = e->item / 8u;
+    unsigned n = tare_wc_group_widths(widths, e->plan->coder.rule.k);
     for (unsigned g = 0; g < n; g++)
         e->group_bytes += tare_wc_group_bytes(widths[g], e->n_positions);
-    e->max_patches = width ? e->n_bytes / width / 8 : 0;
+    e->max_patches = e->n_positions / 8;
     e->misfits = tare_wc_scratch_take(scratch, SYMBOLS_BLOCK, (size_t)e->n_positions / 8 * 9);
     e->groups = tare_wc_scratch_take(scratch, GROUPS_BLOCK, e->group_bytes + 1);
-    e->positions = tare_wc_scratch_take(scratch, PATCHES_BLOCK, (size_t)e->max_patches * 5 + 8);
+    e->patches =
+        tare_wc_scratch_take(scratch, PATCHES_BLOCK, (size_t)e->max_patches * sizeof *e->patches);
     e->classes = tare_wc_scratch_take(scratch, CLASSES_BLOCK, 2 * (MAX_RUNS + 64));
-    if (!e->misfits || !e->groups || !e->positions || !e->classes) return false;
-    e->patch_values = e->positions + (size_t)e->max_patches * 3 + 4; /* 2^20 takes three bytes */
+    if (!e->misfits || !e->groups || !e->patches || !e->classes) return false;
     e->ranks = e->classes + MAX_RUNS + 64;
     e->symbols = (uint8_t *)(e->misfits + e->n_positions / 64);
     return true;
@@ -183,18 +184,20 @@ static void put_words(encoder *e, tare_wc_segment *s, tare_wc_put_job *job) {
 /* Lays the parts out; false: they do not fit. */
 static bool write_parts(uint8_t *dst, uint32_t *size, tare_wc_segment *s, const encoder *e,
                         const tare_wc_put *put) {
-    unsigned width = e->item / 8u;
+    const tare_wc_patches how = {.n = e->n_patches,
+                                 .rice = tare_wc_patches_rice(e->n_patches, e->n_positions),
+                                 .top_bits = (uint8_t)(e->item - e->plan->coder.rule.k)};
     s->size_a = tare_wc_put_words(put, 0);
     s->size_b = tare_wc_put_words(put, 1);
     s->count = e->n_patches;
-    s->extent = e->position_bytes;
-    uint64_t end = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES + e->position_bytes;
-    end += 2 * ((uint64_t)s->size_a + s->size_b) + (uint64_t)e->n_patches * width;
+    s->rice = how.rice;
+    s->extent = tare_wc_patches_size(&how, e->patches);
+    uint64_t end = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES + s->extent;
+    end += 2 * ((uint64_t)s->size_a + s->size_b);
     uint64_t aligned = (end + TARE_WC_UNIT - 1) / TARE_WC_UNIT * TARE_WC_UNIT;
     if (aligned + e->group_bytes > tare_wc_max_stored(e->n_bytes)) return false;
     uint8_t *at = tare_wc_put_write(put, dst + TARE_WC_SEGMENT_HEADER);
-    memcpy(at, e->positions, e->position_bytes);
-    memcpy(at + e->position_bytes, e->patch_values, (size_t)e->n_patches * width);
+    tare_wc_patches_write(at, &how, e->patches);
     memset(dst + end, 0, (size_t)(aligned - end));
     memcpy(dst + aligned, e->groups, e->group_bytes);
     *size = (uint32_t)aligned + e->group_bytes;

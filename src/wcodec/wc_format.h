@@ -99,8 +99,9 @@ typedef struct tare_wc_segment {
     uint32_t crc;
     uint32_t size_a, size_b;   /* words; bytes of a frame */
     uint32_t count;            /* patches; bytes of raw bits */
-    uint32_t extent;           /* bytes of patch positions; view width */
+    uint32_t extent;           /* bytes of patches; view width */
     uint8_t n_classes, option; /* option: table of the classes; whether values are signed */
+    uint8_t rice;              /* bits of a patch's distance that are as they are */
     uint8_t pattern[4];
 } tare_wc_segment;
 

@@ -207,7 +207,8 @@ static const struct {
     {12, 24, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
     {24, 25, 1 << TARE_WC_DIRECT},
     {25, 26, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
-    {26, 28, 0},
+    {26, 27, 1 << TARE_WC_DIRECT},
+    {27, 28, 0},
     {28, 32, 1 << TARE_WC_CONSTANT},
 };
 
@@ -238,6 +239,7 @@ tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error 
         .extent = tare_load_le32(bytes + 20),
         .n_classes = bytes[24],
         .option = bytes[25],
+        .rice = bytes[26],
     };
     memcpy(s->pattern, bytes + 28, 4);
     return TARE_OK;
@@ -256,5 +258,6 @@ void tare_wc_segment_write(uint8_t bytes[TARE_WC_SEGMENT_HEADER], const tare_wc_
     tare_store_le32(bytes + 20, s->extent);
     bytes[24] = s->n_classes;
     bytes[25] = s->option;
+    bytes[26] = s->rice;
     memcpy(bytes + 28, s->pattern, 4);
 }

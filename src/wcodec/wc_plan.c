@@ -34,8 +34,13 @@ static bool is_constant(const tare_wc_tally *t, unsigned prediction) {
     return n <= 1 && t->options.forced < 0;
 }
 
-static tare_wc_table *next_table(tare_wc_head *head) {
-    return head->shape.item == 4 ? &head->t16[head->n_t16++] : &head->t64[head->n_t64++];
+/* A table of values' symbols. Steps of a trellis have to be there, as there is one beside each
+ * patch. */
+static void add_table(tare_wc_head *head, const tare_wc_rule *rule, uint64_t *counts) {
+    uint8_t item = head->shape.item, alphabet = tare_wc_alphabet(item);
+    if (!rule->trellis) tare_wc_leave_rare(counts, alphabet, item - rule->k);
+    tare_wc_table_build(item == 4 ? &head->t16[head->n_t16++] : &head->t64[head->n_t64++], alphabet,
+                        counts);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -82,8 +87,7 @@ static tare_status add_classes(tare_wc_plan *plan, const tare_wc_tally *t,
     for (unsigned i = 0; d->n_classes > 1 && i < TARE_WC_GROUPS * alphabet; i++)
         sums[d->group_class[i / alphabet]][i % alphabet] += symbols[i];
     if (d->n_classes == 1) memcpy(sums[0], whole, sizeof sums[0]);
-    for (unsigned c = 0; c < d->n_classes; c++)
-        tare_wc_table_build(next_table(&plan->head), (uint8_t)alphabet, sums[c]);
+    for (unsigned c = 0; c < d->n_classes; c++) add_table(&plan->head, &d->coder.rule, sums[c]);
     if (d->n_classes > 1) add_rank_tables(plan);
     return TARE_OK;
 }
@@ -120,7 +124,7 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
     } else {
         tare_wc_symbol_counts(whole, &d->coder, t->shape.item, &values);
     }
-    /* A sample may lack what the rest has. Wider values are patched then. */
+    /* A sample may lack what the rest has; where it is large that is left to patches. */
     for (unsigned i = 0; t->shape.item < 8 && !t->options.is_full && i < 64; i++)
         whole[i] += !whole[i];
     plan->has_direct[prediction] = true;
@@ -129,7 +133,7 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
     d->first_table = t->shape.item == 4 ? plan->head.n_t16 : plan->head.n_t64;
     if (prediction == 0) return add_classes(plan, t, whole);
     d->n_classes = 1;
-    tare_wc_table_build(next_table(&plan->head), tare_wc_alphabet(t->shape.item), whole);
+    add_table(&plan->head, &d->coder.rule, whole);
     return TARE_OK;
 }
 

@@ -5,21 +5,6 @@
 #include "wcodec/wc_choose.h"
 #include "wcodec/wc_kernels.h"
 
-/* What stands at position p of a plane of nibbles or sixes; false: padding. */
-static bool small_value(const tare_wc_split_job *job, uint32_t p, uint8_t *symbol) {
-    if (job->item == 4) {
-        uint32_t at = p / 128 * 64 + p % 64;
-        if (at >= job->n_bytes) return false;
-        *symbol = job->values[at] >> (p % 128 / 64 * 4) & 15;
-        return true;
-    }
-    const uint8_t *three = job->values + p / 4 * 3;
-    if (p / 4 * 3 >= job->n_bytes) return false;
-    unsigned all = three[0] | (unsigned)three[1] << 8 | (unsigned)three[2] << 16;
-    *symbol = (uint8_t)(all >> p % 4 * 6 & 63);
-    return true;
-}
-
 /* Enters a position's symbol; where it has none, the one that costs least. Returns 1 where there is
  * a value that does not fit. No branch: which symbols a table has is not known beforehand. */
 static inline uint8_t put(uint8_t *to, const tare_wc_table *t, bool is_value, uint8_t symbol) {
@@ -32,9 +17,9 @@ static inline uint8_t put(uint8_t *to, const tare_wc_table *t, bool is_value, ui
 static void split_small(const tare_wc_split_job *job, uint32_t p, const tare_wc_table *t) {
     uint64_t misfits = 0;
     for (uint32_t i = p; i < p + 64; i++) {
-        uint8_t symbol = 0;
-        bool is_value = small_value(job, i, &symbol);
-        misfits |= (uint64_t)put(job->symbols + i, t, is_value, symbol) << (i - p);
+        uint32_t v = 0;
+        bool is_value = tare_wc_small_value(job->values, job->n_bytes, job->item, i, &v);
+        misfits |= (uint64_t)put(job->symbols + i, t, is_value, (uint8_t)v) << (i - p);
     }
     job->misfits[p / 64] = misfits;
 }

@@ -320,6 +320,31 @@ static void trellis_values_come_back(void **state) {
     }
 }
 
+/* Values of a few bits that are too rare for their table. */
+static void rare_values_are_patches(void **state) {
+    (void)state;
+    uint64_t seed = 4;
+    for (uint8_t item = 4; item <= 6; item += 2) {
+        const tare_wc_shape shape = {item, 18, false};
+        const tare_wc_options options = {.forced = -1};
+        uint32_t n = (1u << 18) * item / 8, rare = 0;
+        memset(values, 0, n);
+        for (uint32_t i = 0; i < 1u << 18; i++) {
+            bool is_rare = i % 30011 == 7;
+            unsigned v = is_rare ? 3 + i % 11 : wc_random(&seed) % 4 == 0;
+            for (unsigned j = 0, bit = i * item; j < item; j++, bit++)
+                values[bit / 8] = (uint8_t)(values[bit / 8] | (v >> j & 1) << bit % 8);
+            rare += is_rare;
+        }
+        wc_plane p;
+        wc_encode(&p, &shape, &options, values, n, NULL);
+        assert_int_equal(wc_mode(&p, 0), TARE_WC_DIRECT);
+        assert_int_equal(tare_load_le32(p.segments.data + 16), rare);
+        wc_free(&p);
+        check(&shape, &options, n, "rare values");
+    }
+}
+
 /* With fewer bypass groups: the top bits are right, the rest is in the middle. */
 static void coarse_values_are_near(void **state) {
     (void)state;
@@ -351,6 +376,7 @@ int main(void) {
         cmocka_unit_test(a_surprise_is_not_stored_raw),
         cmocka_unit_test(a_base_predicts),
         cmocka_unit_test(trellis_values_come_back),
+        cmocka_unit_test(rare_values_are_patches),
         cmocka_unit_test(coarse_values_are_near),
         cmocka_unit_test(edges_of_blocks_cost_little),
         cmocka_unit_test(a_head_is_to_the_measure_of_its_segment),

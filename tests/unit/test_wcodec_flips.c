@@ -15,7 +15,7 @@
 #include "format/wcodec_layer.h"
 #include "wc_random.h"
 
-enum { MOST = 8192, MOST_FILE = 4200, SECOND = MOST / 2, MANY = 32 };
+enum { MOST = 16384, MOST_FILE = 4200, SECOND = MOST / 2, MANY = 32 };
 
 /* ---- one small file -------------------------------------------------------------------------- */
 
@@ -250,6 +250,18 @@ static void direct_with_sign_and_patches(void **state) {
     flip_all(&f);
 }
 
+/* Nibbles that are not worth a place in the table. */
+static void direct_with_patches_of_four_bits(void **state) {
+    (void)state;
+    begin(&f, 14000, 4);
+    for (uint32_t j = 0; j < 2 * f.n; j++)
+        put_value(4, j, j == 7777 ? 13 : j == 20202 ? 9 : wc_random(&f.seed) % 64 == 0);
+    f.planes[0].shape.log2_segment = 15;
+    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    assert_int_equal(tare_load_le32(last_segment(&f) + 16), 2);
+    flip_all(&f);
+}
+
 static void direct_with_edges(void **state) {
     (void)state;
     begin(&f, 3072, 8);
@@ -432,6 +444,7 @@ int main(void) {
         cmocka_unit_test(zstd),
         cmocka_unit_test(direct),
         cmocka_unit_test(direct_with_sign_and_patches),
+        cmocka_unit_test(direct_with_patches_of_four_bits),
         cmocka_unit_test(direct_with_edges),
         cmocka_unit_test(direct_with_classes),
         cmocka_unit_test(trellis),

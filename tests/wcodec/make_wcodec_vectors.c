@@ -202,6 +202,19 @@ static void modes(maker *m) {
     drop(m);
 }
 
+/* Values of a few bits, most of them 0 or 1 and a few so rare that they are patches. */
+static void rare(maker *m, uint8_t item) {
+    uint32_t n = 20004, n_bytes = n * item / 8;
+    uint8_t *b = add_layer(m, item == 4 ? "rare nibbles" : "rare sixes", "f4", n, n_bytes);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t v = i % 2999 == 70 ? next(m) % 16 : next(m) % 16 == 0, bit = i * item;
+        for (unsigned j = 0; j < item; j++, bit++)
+            b[bit / 8] = (uint8_t)(b[bit / 8] | (v >> j & 1) << bit % 8);
+    }
+    add_plane(m, item, item == 6 ? 3 : 1, 0, item == 6 ? 3 : 1)->forced = TARE_WC_DIRECT;
+    end_layer(m, NULL);
+}
+
 /* Every width of values, rules with maps and patches, both byte orders. */
 static void items(maker *m) {
     begin(m);
@@ -210,6 +223,8 @@ static void items(maker *m) {
         b[i] = (uint8_t)((normal(m) / 120 & 15) | (normal(m) / 120 & 15) * 16);
     add_plane(m, 4, 1, 0, 1)->forced = TARE_WC_DIRECT;
     end_layer(m, NULL);
+    rare(m, 4);
+    rare(m, 6);
     b = add_layer(m, "sixes", "f6_e2m3", 4000, 3000);
     for (uint32_t i = 0; i < 1000; i++)
         for (unsigned j = 0, v = 0; j < 4; j++) {

@@ -54,6 +54,25 @@ class Reader:
         return self.end - self.at
 
 
+class Bits:
+    """A string of bits, bit 0 of byte 0 first."""
+
+    def __init__(self, data, what):
+        self.data, self.what, self.at = data, what, 0
+
+    def take(self, n):
+        value = 0
+        for i in range(n):
+            check(self.at < 8 * len(self.data), "bits run out: " + self.what)
+            value |= (self.data[self.at // 8] >> self.at % 8 & 1) << i
+            self.at += 1
+        return value
+
+    def end(self):
+        rest = 8 * len(self.data) - self.at
+        check(rest < 8 and not self.take(rest), "bits are left: " + self.what)
+
+
 def align(a, n):
     return -(-a // n) * n
 
@@ -226,13 +245,11 @@ def decode_direct(r, field, head, item, n_bytes):
     check(field["rule"] < len(head.rules), "no such rule")
     check(n_classes == 0 or 2 <= n_classes <= 16, "number of classes")
     check(field["table"] + max(n_classes, 1) <= len(tables), "no such table")
-    check(item >= 8 or (not field["count"] and not field["extent"]), "patches of a small item")
+    check(field["rice"] <= (20 if field["count"] else 0), "distances of patches")
     rule = head.rules[field["rule"]]
     m = 2 * align(n_bytes, 64) if item == 4 else align(n_values, 64)
     lanes = Lanes(r, field["a"], field["b"])
-    position_bytes = r.take(field["extent"])
-    width = item // 8
-    patch_values = r.take(field["count"] * width)
+    patch_bytes = r.take(field["extent"])
     r.zeros(align(r.at, 64) - r.at)
     classes = None
     if n_classes:
@@ -253,7 +270,14 @@ def decode_direct(r, field, head, item, n_bytes):
             t, rest = divmod(p, per_block)
             j, i = divmod(rest, 64)
             low[p] = low[p] << g | data[64 * t + i] >> (g * j) & ((1 << g) - 1)
-    values = assemble(symbols, low, rule, item)
+    tops = [rule.map[s] if rule.map else s % (1 << (item - rule.k)) for s in symbols]
+    values = trellis_values(symbols, rule.trellis) if rule.trellis else \
+        [value_of(top, bits, rule, item) for top, bits in zip(tops, low)]
+    has_value = [64 * (p // 128) + p % 64 < n_bytes if item == 4 else p < n_values
+                 for p in range(m)]
+    for p, top in patches(patch_bytes, field["count"], field["rice"], item - rule.k):
+        check(p < m and has_value[p], "position of a patch")
+        values[p] = value_of(top, low[p], rule, item)
     if item == 4:
         nibbles = [0] * (2 * n_bytes)
         for p in range(m):
@@ -261,29 +285,27 @@ def decode_direct(r, field, head, item, n_bytes):
             if 64 * g + i < n_bytes:
                 nibbles[2 * (64 * g + i) + h] = values[p]
         return nibbles
-    values = values[:n_values]
-    positions, at = Reader(position_bytes), -1
-    for i in range(field["count"]):
-        at += positions.varint() + 1
-        check(at < n_values, "position of a patch")
-        values[at] = int.from_bytes(patch_values[i * width:(i + 1) * width], "little")
-    check(not positions.rest(), "patch positions are left")
-    return values
+    return values[:n_values]
 
 
-def assemble(symbols, low, rule, item):
-    if rule.trellis:
-        return trellis_values(symbols, rule.trellis)
-    k, out = rule.k, []
-    for symbol, bits in zip(symbols, low):
-        top = rule.map[symbol] if rule.map else symbol % (1 << (item - k))
-        w = top << k | bits
-        if rule.form == 1:
-            w = (w >> (k - 1) & 1) << (item - 1) | top << (k - 1) | w % (1 << (k - 1))
-        if rule.form == 2:
-            w = edge_value(w)
-        out.append(w)
-    return out
+def patches(data, count, rice, top_bits):
+    """Positions and tops, from a string of bits."""
+    bits, position = Bits(data, "patches"), -1
+    for _ in range(count):
+        beyond = 0
+        while not bits.take(1):
+            beyond += 1
+        position += 1 + (beyond << rice | bits.take(rice))
+        yield position, bits.take(top_bits)
+    bits.end()
+
+
+def value_of(top, low, rule, item):
+    k = rule.k
+    w = top << k | low
+    if rule.form == 1:
+        w = (w >> (k - 1) & 1) << (item - 1) | top << (k - 1) | w % (1 << (k - 1))
+    return edge_value(w) if rule.form == 2 else w
 
 
 def edge_value(w):
@@ -346,7 +368,7 @@ ZIGZAG = zigzag()
 SHAPES = ((16, 16), (8, 32), (32, 8), (1, 256))
 
 
-def read_magnitudes(lanes, head, transforms, n_cells, bits, raw_bit):
+def read_magnitudes(lanes, head, transforms, n_cells, bits, raw):
     magnitude = [0] * n_cells
 
     def table(context):
@@ -354,10 +376,10 @@ def read_magnitudes(lanes, head, transforms, n_cells, bits, raw_bit):
 
     for b in range(bits - 1, -1, -1):
         base = 2 + 33 * b
-        members, raw = {}, []
+        members, refined = {}, []
         for i in range(n_cells):
             if magnitude[i] >> (b + 2):
-                raw.append(i)
+                refined.append(i)
             elif magnitude[i] >> (b + 1):
                 members.setdefault(base, []).append(i)
             else:
@@ -378,7 +400,7 @@ def read_magnitudes(lanes, head, transforms, n_cells, bits, raw_bit):
                 check(not symbol >> len(group[start:start + 4]), "bits behind a context's end")
         if members:
             lanes.pad(table(max(members)))
-        news += [i for i in raw if raw_bit()]
+        news += [i for i in refined if raw.take(1)]
         for i in news:
             magnitude[i] |= 1 << b
     return magnitude
@@ -426,28 +448,18 @@ def decode_structured(r, field, head, item, n_bytes):
     n_cells = 256 * n_tiles
     check(n_cells <= 1 << 21, "too many positions")
     lanes = Lanes(r, field["a"], field["b"])
-    raw = r.take(field["count"])
+    raw = Bits(r.take(field["count"]), "tiles")
     r.zeros(align(r.at, 64) - r.at)
     t0, t1 = head.t16[head.contexts[0]], head.t16[head.contexts[1]]
     predictors = [lanes.symbol(t0) for _ in range(n_tiles)]
     transforms = [lanes.symbol(t1) for _ in range(4 * n_tiles)]
     lanes.pad(t1)
     check(max(predictors) <= 5 and max(transforms) <= 2, "predictor or transform")
-    place = [0]
-
-    def raw_bit():
-        i = place[0]
-        check(i < 8 * len(raw), "raw bits run out")
-        place[0] += 1
-        return raw[i // 8] >> i % 8 & 1
-
-    magnitude = read_magnitudes(lanes, head, transforms, n_cells, bits, raw_bit)
+    magnitude = read_magnitudes(lanes, head, transforms, n_cells, bits, raw)
     for i in range(n_cells):
-        if magnitude[i] and raw_bit():
+        if magnitude[i] and raw.take(1):
             magnitude[i] = -magnitude[i]
-    check(8 * len(raw) - place[0] < 8, "raw bits are left")
-    while place[0] < 8 * len(raw):
-        check(not raw_bit(), "padding of raw bits")
+    raw.end()
     lanes.finish()
     matrix = [[0] * (cols * tile_cols) for _ in range(rows * tile_rows)]
     for tile in range(n_tiles):
@@ -502,18 +514,18 @@ def rescale(q, base, own):
 def read_fields(r):
     mode, predictor, rule, table = r.take(4)
     crc, a, b, count, extent = struct.unpack("<5I", r.take(20))
-    classes, option, zero = r.number(1), r.number(1), r.number(2)
+    classes, option, rice, zero = r.take(4)
     pattern = r.take(4)
     check(mode <= 4, "unknown mode")
     check(predictor <= (2 if mode in (1, 2, 3) else 0), "predictor")
     check(mode >= 3 or not (rule or table or b or count or extent or option), "unused field")
     check(mode >= 2 or not a, "unused field")
-    check(mode == 3 or not classes, "unused field")
+    check(mode == 3 or not (classes or rice), "unused field")
     check(mode == 1 or not any(pattern), "unused field")
     check(zero == 0, "unused field")
     return {"mode": mode, "predictor": predictor, "rule": rule, "table": table, "crc": crc, "a": a,
             "b": b, "count": count, "extent": extent, "classes": classes, "option": option,
-            "pattern": pattern}
+            "rice": rice, "pattern": pattern}
 
 
 def decode_segment(data, plane, index, n_bytes, base, scales, base_scales):
