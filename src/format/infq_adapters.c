@@ -73,7 +73,7 @@ static bool read_fields(tare_infq_reader *r, const entry *e, tare_adapter *a) {
 /* One of the two; the field of its entry that has to be the rank. */
 static tare_status read_factor(tare_infq_reader *r, const entry *e, field which,
                                const tare_adapter *a, tare_tensor *t, tare_str *text,
-                               const uint8_t **digest, tare_error *err) {
+                               const tare_stated_digest **digest, tare_error *err) {
     const bool is_left = which == FACTOR_A;
     const tare_infq_field rank_field = is_left ? TARE_INFQ_COLS : TARE_INFQ_ROWS;
     const tare_infq_place place = {
@@ -103,8 +103,8 @@ static tare_status read_factor(tare_infq_reader *r, const entry *e, field which,
 }
 
 static tare_status read_adapter(tare_infq_reader *r, const tare_json_value *object, size_t i,
-                                tare_adapter *a, tare_tensor *factors, const uint8_t **digests,
-                                tare_error *err) {
+                                tare_adapter *a, tare_tensor *factors,
+                                const tare_stated_digest **digests, tare_error *err) {
     entry e = {.place = {.list = "adapters", .index = i}};
     tare_infq_layout *l = r->layout;
     r->field = NULL;
@@ -156,7 +156,8 @@ tare_status tare_infq_read_adapters(tare_infq_reader *r, const tare_infq_span *a
     tare_model *factors = TARE_NEW(arena, tare_model);
     tare_tensor *tensors = TARE_NEW_ARRAY(arena, tare_tensor, 2 * (uint64_t)n);
     tare_adapter *adapters = TARE_NEW_ARRAY(arena, tare_adapter, n);
-    const uint8_t **digests = TARE_NEW_ARRAY(arena, const uint8_t *, 2 * (uint64_t)n);
+    const tare_stated_digest **digests =
+        TARE_NEW_ARRAY(arena, const tare_stated_digest *, 2 * (uint64_t)n);
     r->layout->adapters = TARE_NEW_ARRAY(arena, tare_str, n);
     r->layout->factors = TARE_NEW_ARRAY(arena, tare_str, 2 * (uint64_t)n);
     if (!set || !factors || !tensors || !adapters || !digests || !r->layout->adapters ||

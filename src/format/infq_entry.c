@@ -9,7 +9,7 @@
 #include "encoding/outliers.h"
 #include "format/infq_read.h"
 
-#define DIGEST_BYTES 32
+enum { DIGEST_BYTES = 32 };
 
 #define BIT(field) (1u << TARE_INFQ_##field)
 static const unsigned quantized_needs = BIT(DTYPE) | BIT(ROWS) | BIT(COLS) | BIT(BLOCK_SIZE) |
@@ -128,10 +128,13 @@ static bool read_digest(tare_infq_reader *r, tare_infq_entry *e) {
     const tare_json_value *v = &e->fields[TARE_INFQ_SHA256].v;
     if (v->type != TARE_JSON_STRING) return corrupt(r, e, TARE_INFQ_SHA256, what);
     tare_str hex = tare_json_text(v, &r->m->arena);
-    uint8_t *digest = tare_arena_take(&r->m->arena, DIGEST_BYTES);
+    tare_stated_digest *digest = TARE_NEW(&r->m->arena, tare_stated_digest);
     if (!hex.ptr || !digest) return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "digest");
-    if (hex.len != 2 * DIGEST_BYTES || !tare_unhex(digest, hex.ptr, DIGEST_BYTES))
+    if (hex.len != 2 * DIGEST_BYTES || !tare_unhex(digest->bytes, hex.ptr, DIGEST_BYTES))
         return corrupt(r, e, TARE_INFQ_SHA256, what);
+    bool is_plain = v->raw.len == 2 * DIGEST_BYTES + 2; /* in quotes, without escapes */
+    digest->place = is_plain ? v->offset + 1 : TARE_NO_OFFSET;
+    digest->file = r->manifest_file;
     e->sha256 = digest;
     return true;
 }

@@ -92,7 +92,7 @@ static bool count(tare_infq_reader *r, const tare_infq_span *array, size_t *n, c
 typedef struct listing {
     size_t n_quantized;
     tare_str *entries;
-    const uint8_t **digests;
+    const tare_stated_digest **digests;
     uint64_t *places; /* of those that are not quantized: where they stood among all */
 } listing;
 
@@ -126,7 +126,8 @@ static tare_status restore_order(tare_infq_reader *r, const listing *l, tare_err
     size_t n = r->m->catalog.n_tensors, quantized = 0, other = l->n_quantized;
     tare_tensor *tensors = TARE_NEW_ARRAY(&r->m->arena, tare_tensor, n);
     tare_str *entries = TARE_NEW_ARRAY(&r->m->arena, tare_str, n);
-    const uint8_t **digests = TARE_NEW_ARRAY(&r->m->arena, const uint8_t *, n);
+    const tare_stated_digest **digests =
+        TARE_NEW_ARRAY(&r->m->arena, const tare_stated_digest *, n);
     if (!tensors || !entries || !digests) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i < n; i++) {
         bool is_other = other < n && (quantized == l->n_quantized || l->places[other] <= i);
@@ -199,7 +200,7 @@ static tare_status read_all(tare_infq_reader *r, tare_error *err) {
     size_t n = l.n_quantized + n_others;
     r->m->catalog.tensors = TARE_NEW_ARRAY(&r->m->arena, tare_tensor, n);
     l.entries = TARE_NEW_ARRAY(&r->m->arena, tare_str, n);
-    l.digests = TARE_NEW_ARRAY(&r->m->arena, const uint8_t *, n);
+    l.digests = TARE_NEW_ARRAY(&r->m->arena, const tare_stated_digest *, n);
     l.places = TARE_NEW_ARRAY(&r->m->arena, uint64_t, n);
     if (!r->m->catalog.tensors || !l.entries || !l.digests || !l.places)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
@@ -220,15 +221,14 @@ static tare_status read_all(tare_infq_reader *r, tare_error *err) {
 
 static tare_status load_manifest(tare_infq_reader *r, const char *path, tare_error *err) {
     tare_reader opened;
-    uint32_t file;
     size_t size;
     TARE_TRY(tare_files_open(r->files, &opened, path, false, err));
-    tare_status status = tare_model_add_file(r->m, &opened, path, &file, err);
+    tare_status status = tare_model_add_file(r->m, &opened, path, &r->manifest_file, err);
     if (status != TARE_OK) {
         tare_reader_close(&opened);
         return status;
     }
-    const tare_reader *manifest = &r->m->files[file].reader;
+    const tare_reader *manifest = &r->m->files[r->manifest_file].reader;
     if (manifest->size > r->m->limits.metadata_bytes || !tare_size_of_u64(manifest->size, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "size of the manifest");
     char *text = tare_arena_take(&r->m->arena, size);

@@ -30,6 +30,7 @@ typedef struct tare_infq_reader {
     const tare_files *files; /* what the directory is part of */
     const char *directory;
     tare_infq_layout *layout;
+    uint32_t manifest_file; /* of the model's */
     tare_json j;
     const char *field; /* that the fault in an entry is about; NULL: the entry itself */
     tare_infq_payload *payloads;
@@ -77,8 +78,8 @@ typedef struct tare_infq_entry {
     uint64_t index; /* of a tensor that is not quantized: among all */
     tare_infq_span outliers[TARE_INFQ_OUTLIER_FIELDS];
     bool has_outliers;
-    uint64_t n_outliers;   /* UINT64_MAX: up to the end of the file */
-    const uint8_t *sha256; /* of the planes, 32 bytes; NULL: it is not stated */
+    uint64_t n_outliers;              /* UINT64_MAX: up to the end of the file */
+    const tare_stated_digest *sha256; /* NULL: it is not stated */
 } tare_infq_entry;
 
 /* The object that was just read describes a tensor: quantized, with or without a name (then it is

@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "model/catalog.h"
+#include "wcodec/wc_bypass.h"
 
 enum {
     SEGMENTS_BUDGET = 24 << 20, /* within the 64 MiB that docs/behaviour.md grants a command */
@@ -293,6 +294,33 @@ tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigne
     }
     if (status != TARE_OK && err) *err = fault;
     return status;
+}
+
+/* Form EDGE needs all of them, SIGN the first (docs/wcodec.md, 10). */
+static unsigned groups_of(const tare_wc_rule *rule) {
+    uint8_t widths[TARE_WC_BYPASS_GROUPS];
+    unsigned n =
+        rule->trellis || rule->form == TARE_WC_EDGE ? 0 : tare_wc_group_widths(widths, rule->k);
+    return rule->form == TARE_WC_SIGN && n == 1 ? 0 : n;
+}
+
+tare_status tare_wcodec_store_groups(tare_wcodec_store *s, uint32_t layer, unsigned *out,
+                                     tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[layer];
+    tare_cached *held;
+    *out = 0;
+    if (!tare_wcodec_may_be_coarse(l) || l->base) return TARE_OK; /* differences come back whole */
+    TARE_TRY(take_layer(&held, s, layer, err));
+    const opened_layer *opened = held->value;
+    for (unsigned p = 0; p < l->n_planes; p++) {
+        const tare_wc_head *head = opened->opened.heads[p];
+        for (unsigned r = 0; head && r < head->n_rules; r++) {
+            unsigned n = groups_of(&head->rules[r]);
+            if (n > *out) *out = n;
+        }
+    }
+    tare_cache_release(s->layers, held);
+    return TARE_OK;
 }
 
 /* ---- looking at all of a layer ----------------------------------------------------------------

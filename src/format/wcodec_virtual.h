@@ -21,6 +21,10 @@ void tare_wcodec_store_free(tare_wcodec_store *store);
 const tare_wcodec_index *tare_wcodec_store_index(const tare_wcodec_store *store);
 const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *store);
 uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *store);
+/* From how many groups of bypass bits on a layer is read whole, as far as the heads of its planes
+ * tell; 0: it is in any case. */
+tare_status tare_wcodec_store_groups(tare_wcodec_store *store, uint32_t layer, unsigned *out,
+                                     tare_error *err);
 /* Before anything is read: who is told what (it must live as long), and how many groups of bypass
  * bits are read of tensors of numbers that may be coarse. */
 void tare_wcodec_store_watch(tare_wcodec_store *store, const tare_wcodec_watch *watch,

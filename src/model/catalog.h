@@ -55,6 +55,14 @@ typedef struct tare_stored_adapter {
     size_t origin; /* among the adapters of the source; SIZE_MAX: of another source */
 } tare_stored_adapter;
 
+/* What a container states of a tensor: SHA-256 of all planes, one behind the other. */
+typedef struct tare_stated_digest {
+    uint8_t bytes[32];
+    uint64_t place; /* of its 64 hexadecimal digits in a file of the model; TARE_NO_OFFSET: it
+                       stands there in some other form */
+    uint32_t file;
+} tare_stated_digest;
+
 typedef struct tare_catalog {
     tare_metadata *metadata;
     size_t n_metadata;
@@ -63,9 +71,8 @@ typedef struct tare_catalog {
     const tare_stored_adapter *adapters; /* for writers: the factors of adapter i are the tensors
                                             n_tensors + 2 * i and the one behind it */
     size_t n_adapters;
-    const tare_value_bounds *bounds; /* n_tensors; NULL: of none */
-    const uint8_t *const *digests; /* n_tensors: SHA-256 of all planes, one behind the other, as the
-                                      container states it, or NULL; NULL: of none */
+    const tare_value_bounds *bounds;          /* n_tensors; NULL: of none */
+    const tare_stated_digest *const *digests; /* n_tensors, or NULL; NULL: of none */
     const size_t *same_as; /* n_tensors, for writers: the first tensor of the same bytes, itself
                               where there is none before; NULL: not looked for */
     tare_resource_entry *resources;

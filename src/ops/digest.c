@@ -108,7 +108,7 @@ static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, t
         return tare_walk_blame(s, m, tensor, err);
     }
     tare_sha256_final(&h, found);
-    if (memcmp(found, m->catalog.digests[tensor], sizeof found) == 0) return TARE_OK;
+    if (memcmp(found, m->catalog.digests[tensor]->bytes, sizeof found) == 0) return TARE_OK;
     const tare_plane *first = &m->catalog.tensors[tensor].planes[0];
     tare_fail_at(err, TARE_ERR_CHECKSUM, first->offset, TARE_WRONG_DIGEST);
     tare_error_file(err, m->files[first->file].name);

@@ -3,8 +3,6 @@
  * Unpacking: the ranges of each file record are decoded and written where they belong. A range is
  * cut where segments of its region end, so that they are decoded once and straight into the
  * buffer that is written; one thread writes while others decode. */
-#include "ops/unpack_losses.h"
-
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,6 +14,8 @@
 #include "ops/convert.h"
 #include "ops/relay.h"
 #include "ops/sinks.h"
+#include "ops/unpack_digests.h"
+#include "ops/unpack_losses.h"
 
 enum {
     /* Segments of a piece: four side by side are decoded fastest, two nearly so. */
@@ -154,7 +154,7 @@ static tare_status run_tasks(unpacking *u, tare_error *err) {
                     .total = u->total,
                     .done = &u->done};
     TARE_TRY(tare_run_parallel(&run, err));
-    return tare_unpack_losses_report(&u->losses, u->index, o, &u->result, err);
+    return tare_unpack_losses_report(&u->losses, u->store, o, &u->result, err);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -244,13 +244,18 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
 }
 
 /* Files without a byte have no task that would end them. */
-static tare_status run_files(unpacking *u, const char *out_path, tare_error *err) {
+static tare_status run_files(unpacking *u, const char *out_path, const tare_source *in,
+                             tare_error *err) {
     TARE_TRY(begin_output(u, out_path, err));
     tare_file_sink files = {u->set, u->hinted};
     u->sink = tare_sink_of_files(&files);
     for (uint32_t i = 0; i < u->index->n_files; i++)
         if (u->index->files[i].size == 0) TARE_TRY(tare_outset_member_done(u->set, i, err));
     TARE_TRY(run_tasks(u, err));
+    if (u->result.n_coarse) {
+        const tare_unpack_digests digests = {u->store, &u->losses, u->set};
+        TARE_TRY(tare_unpack_mend_digests(&digests, in, &u->options, err));
+    }
     return tare_outset_commit(u->set, err);
 }
 
@@ -259,7 +264,7 @@ tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tar
     TARE_REQUIRE(out_path && in, err);
     unpacking u;
     tare_status status = begin(&u, in, options, err);
-    if (status == TARE_OK) status = run_files(&u, out_path, err);
+    if (status == TARE_OK) status = run_files(&u, out_path, in, err);
     return finish(&u, status, out);
 }
 

@@ -36,33 +36,59 @@ void tare_unpack_losses_free(tare_unpack_losses *l, const tare_wcodec_index *ind
     tare_losses_free(&l->segments);
 }
 
-static void report_whole(const tare_unpack_losses *l, const tare_wcodec_index *index,
-                         tare_report *report, tare_unpack_result *result) {
+/* Tensors that came back whole, because they always do or because so many bits were asked for;
+ * *most is the largest number of groups that would have left something out of one, and 1. */
+static tare_status report_whole(const tare_unpack_losses *l, tare_wcodec_store *store,
+                                const tare_unpack_options *o, tare_unpack_result *result,
+                                unsigned *most, tare_error *err) {
+    const tare_wcodec_index *index = tare_wcodec_store_index(store);
     for (uint32_t i = 0; i < index->n_layers; i++) {
         const tare_wcodec_layer *layer = &index->layers[i];
+        unsigned groups;
         if (layer->kind != TARE_WCODEC_TENSOR || !layer->size) continue;
         if (atomic_load_explicit(&l->is_coarse[i], memory_order_relaxed)) {
             result->n_coarse++;
             continue;
         }
+        TARE_TRY(tare_wcodec_store_groups(store, i, &groups, err));
+        if (groups > *most) *most = groups;
         result->n_whole++;
         tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "unpack.whole");
         f.item_kind = TARE_ITEM_TENSOR;
         f.item_name = layer->name;
-        f.text = (tare_str){"cannot be read with fewer bits: it is whole", 43};
-        tare_report_add(report, &f);
+        if (groups && groups <= o->groups)
+            tare_report_addf(o->report, &f, "it is whole: %u group%s are all that it has", groups,
+                             groups == 1 ? "" : "s");
+        else
+            tare_report_addf(o->report, &f, "it is whole: it cannot be read with fewer bits");
     }
+    return TARE_OK;
 }
 
-tare_status tare_unpack_losses_report(tare_unpack_losses *l, const tare_wcodec_index *index,
+/* Why no tensor is coarse. */
+static const char *none_is_coarse(unsigned most) {
+    static const char *const words[] = {
+        "no tensor can be read with fewer bits",
+        "every tensor is whole with so many groups of bits: only 0 leaves something out",
+        "every tensor is whole with so many groups of bits: at most 1 leaves something out",
+        "every tensor is whole with so many groups of bits: at most 2 leave something out",
+        "every tensor is whole with so many groups of bits: at most 3 leave something out",
+    };
+    unsigned last = sizeof words / sizeof *words - 1;
+    return words[most < last ? most : last];
+}
+
+tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *store,
                                       const tare_unpack_options *o, tare_unpack_result *result,
                                       tare_error *err) {
     static const tare_losses_words words = {"unpack.lost", ", now zeros", SIZE_MAX};
-    result->n_lost = tare_losses_report(&l->segments, index, &words, o->report);
+    unsigned most = 0;
+    result->n_lost =
+        tare_losses_report(&l->segments, tare_wcodec_store_index(store), &words, o->report);
     if (!o->is_coarse) return TARE_OK;
-    if (l->is_coarse) report_whole(l, index, o->report, result);
+    if (l->is_coarse) TARE_TRY(report_whole(l, store, o, result, &most, err));
     if (result->n_coarse && !(o->strict && result->n_whole)) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                     result->n_coarse ? "tensors that cannot be read with fewer bits"
-                                      : "no tensor can be read with fewer bits");
+                     result->n_coarse ? "some tensors are whole: fewer bits were asked for"
+                                      : none_is_coarse(most));
 }

@@ -6,6 +6,7 @@
 
 #include <tare/unpack.h>
 
+#include "format/wcodec_virtual.h"
 #include "ops/losses.h"
 
 /* What threads tell of while they read. */
@@ -20,7 +21,7 @@ tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_wcodec_ind
 void tare_unpack_losses_free(tare_unpack_losses *l, const tare_wcodec_index *index);
 /* Reports what was lost and the tensors that came back whole though fewer bits were asked for, and
  * counts both. ERR_UNSUPPORTED: all of them came back whole, or `strict` and some. */
-tare_status tare_unpack_losses_report(tare_unpack_losses *l, const tare_wcodec_index *index,
+tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *store,
                                       const tare_unpack_options *options,
                                       tare_unpack_result *result, tare_error *err);
 

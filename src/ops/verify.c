@@ -178,7 +178,7 @@ static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, boo
         return;
     }
     tare_sha256_final(hash, found);
-    if (memcmp(found, w->model->catalog.digests[item], sizeof found) == 0) return;
+    if (memcmp(found, w->model->catalog.digests[item]->bytes, sizeof found) == 0) return;
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "data.checksum");
     set_item(w, &f, item);
     f.offset = t->planes[0].offset;
