@@ -353,6 +353,27 @@ const tare_encoding tare_encoding_table[] = {
 _Static_assert(sizeof tare_encoding_table / sizeof tare_encoding_table[0] == TARE_ENCODING_COUNT,
                "one row for each encoding of the list");
 
+/* In ggml's loops: h is the nibble of a byte, l the byte of a run of 32 (i: of 16). The comments
+ * say what the bits of a value's number are, and those of its high bits' number, from bit 0 on. */
+static const tare_woven woven[TARE_ENCODING_COUNT][TARE_MAX_WOVEN] = {
+    /* h iiii: iiii h */
+    [TARE_ENCODING_Q5_0] = {{6, 2, 1, 5, {4, 0, 1, 2, 3}}},
+    [TARE_ENCODING_Q5_1] = {{8, 4, 1, 5, {4, 0, 1, 2, 3}}},
+    /* Two codes a value, l and l + 32. h lllll half: h half lllll. And scales, byte bbb h: h bb b.
+     */
+    [TARE_ENCODING_Q3_K] = {{32, 0, 2, 7, {0, 2, 3, 4, 5, 6, 1}}, {96, 104, 2, 4, {1, 2, 3, 0}}},
+    /* h lllll qq: h qq lllll */
+    [TARE_ENCODING_Q5_K] = {{48, 16, 1, 8, {0, 3, 4, 5, 6, 7, 1, 2}}},
+    /* h lllll a half: a h lllll half */
+    [TARE_ENCODING_Q6_K] = {{0, 128, 2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}},
+    /* scales, in order */
+    [TARE_ENCODING_IQ4_XS] = {{4, 2, 2, 3, {0, 1, 2}}},
+};
+
+const tare_woven *tare_encoding_woven(const tare_encoding *e) {
+    return woven[e->id];
+}
+
 bool tare_encoding_has_codebook(const tare_encoding *e) {
     static const bool has_codebook[TARE_ENCODING_COUNT] = {
         [TARE_ENCODING_IQ2_XXS] = true, [TARE_ENCODING_IQ2_XS] = true,

@@ -3,7 +3,7 @@
  * What must hold of the planes of a layer, whoever names them: a file, or a caller
  * (docs/wcodec.md, 4.2). */
 #include "base/arith.h"
-#include "format/wcodec_index.h"
+#include "format/wcodec_weave.h"
 #include "wcodec/wc_head.h"
 
 /* 8 + 16 rules with maps (4 + 128) + 64 tables (128) + 64 tables (32) + 398 contexts: 12758. */
@@ -25,8 +25,9 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
     if (p->region >= l->n_regions) return refuse(err, at, "plane: region");
     if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
         return refuse(err, at + 4, "plane: its bytes do not lie in a unit");
-    if ((item == 16 && p->width % 2) || (item == 6 && p->width % 3))
+    if ((item == 16 && p->width % 2) || (item == 6 && !p->weave.high_bits && p->width % 3))
         return refuse(err, at + 12, "plane: width is no whole number of values");
+    if (p->weave.high_bits) TARE_TRY(tare_wcodec_check_weave(p, at, err));
     if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
         return refuse(err, at + 24, "plane: size of the head");
     if (p->scale_plane == TARE_WCODEC_NO_SCALES) {
@@ -37,10 +38,31 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
     }
     if (l->region_bytes[p->region] % p->stride)
         return refuse(err, at + 4, "plane: the region is no whole number of units");
-    uint64_t n_bytes = l->region_bytes[p->region] / p->stride * p->width;
+    uint64_t n_bytes = tare_wcodec_plane_bytes(p, l->region_bytes[p->region]);
     if (tare_min_u64(tare_wc_whole_bytes(&p->shape), n_bytes) > TARE_WC_MAX_BYTES)
         return refuse(err, at + 2, "plane: its segments are too large");
     return TARE_OK;
+}
+
+/* A plane's bytes of a unit: one run, or two. */
+typedef struct run {
+    uint64_t begin, end;
+} run;
+
+static unsigned runs_of(run runs[2], const tare_wcodec_plane *p) {
+    runs[0] = (run){p->offset, (uint64_t)p->offset + p->width};
+    if (!p->weave.high_bits) return 1;
+    runs[1] = (run){p->high_offset, (uint64_t)p->high_offset + tare_wc_weave_high_bytes(&p->weave)};
+    return 2;
+}
+
+static bool overlap(const tare_wcodec_plane *p, const tare_wcodec_plane *q) {
+    run of_p[2], of_q[2];
+    unsigned n = runs_of(of_p, p), m = runs_of(of_q, q);
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = p == q ? i + 1 : 0; j < m; j++)
+            if (of_p[i].begin < of_q[j].end && of_q[j].begin < of_p[i].end) return true;
+    return false;
 }
 
 tare_status tare_wcodec_check_cover(const tare_wcodec_layer *l, uint64_t at, tare_error *err) {
@@ -53,12 +75,10 @@ tare_status tare_wcodec_check_cover(const tare_wcodec_layer *l, uint64_t at, tar
                 return refuse(err, at, "planes of a region: their strides differ");
             stride = p->stride;
             covered += p->width;
-            for (unsigned j = 0; j < i; j++) {
-                const tare_wcodec_plane *q = &l->planes[j];
-                bool apart = q->region != region || q->offset >= (uint64_t)p->offset + p->width ||
-                             p->offset >= (uint64_t)q->offset + q->width;
-                if (!apart) return refuse(err, at, "planes of a region: they overlap");
-            }
+            if (p->weave.high_bits) covered += tare_wc_weave_high_bytes(&p->weave);
+            for (unsigned j = 0; j <= i; j++)
+                if (l->planes[j].region == region && overlap(p, &l->planes[j]))
+                    return refuse(err, at, "planes of a region: they overlap");
         }
         if (covered != stride || (!stride && l->region_bytes[region]))
             return refuse(err, at, "planes of a region: they do not cover it");

@@ -134,6 +134,7 @@ tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field, cons
     tare_coded_field whole = *field;
     whole.region = 0;
     whole.stride = whole.offset = whole.width = 0;
+    whole.weave = (tare_coded_weave){0};
     tare_coder *coder = tare_alloc(o.allocator, sizeof *coder);
     if (!coder) return tare_fail(err, TARE_ERR_NOMEM, "coder");
     *coder = (tare_coder){.allocator = o.allocator};

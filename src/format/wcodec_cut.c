@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From the fields of an encoding to planes. One table says what becomes of a field by its type,
- * role and width of codes; the rest is where its bytes lie. */
+ * role and width of codes; the rest is where its bytes lie. Fields of which the encoding says that
+ * they are parts of the same values are woven into one plane. */
 #include "format/wcodec_cut.h"
 
 #include <string.h>
@@ -9,9 +10,14 @@
 #include "base/arith.h"
 #include "encoding/table.h"
 
+_Static_assert((int)TARE_MAX_WOVEN_LOG2 == (int)TARE_WC_MAX_WEAVE, "sizes of units");
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum { ANY = 255, WHOLE = 0, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_PLANE = 1024 };
+/* Values of 5 bits that do not shrink have head and states of DIRECT added, for RAW would take 6:
+ * not where that is seen, for no file may grow by more than 0.1 % and 256 bytes a tensor. */
+enum { ENOUGH_FOR_FIVE_BITS = 1 << 20 };
 
 /* What becomes of the fields of a kind. A field is one plane, or `pieces` cut each of its numbers,
  * the most significant bytes first; or it is cut into runs. */
@@ -78,20 +84,17 @@ typedef struct cutter {
 } cutter;
 
 /* What is common to all planes; NULL rule: bytes. */
-static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, uint32_t stride,
-                uint32_t offset, uint32_t width) {
+static void add_plane(cutter *c, const tare_wcodec_plane *plane, const cut_rule *rule) {
     tare_wcodec_plane *p = &c->out->planes[c->out->n_planes];
     tare_wc_options *o = &c->out->options[c->out->n_planes++];
-    *p = (tare_wcodec_plane){.region = region,
-                             .scale_plane = TARE_WCODEC_NO_SCALES,
-                             .stride = stride,
-                             .offset = offset,
-                             .width = width,
-                             .shape = {.item = item}};
+    uint8_t item = plane->shape.item;
+    *p = *plane;
+    p->scale_plane = TARE_WCODEC_NO_SCALES;
     *o = (tare_wc_options){.is_full = c->effort->is_full, .forced = c->effort->forced};
-    p->n_bytes = c->out->region_bytes[region] / stride * width;
+    p->n_bytes = tare_wcodec_plane_bytes(p, c->out->region_bytes[p->region]);
     p->shape.is_big_endian = item == 16 && c->is_big_endian;
     o->is_repetitive = rule ? rule->is_repetitive : true;
+    o->value_bits = tare_wcodec_value_bits(p);
     uint64_t n_values = tare_wc_values_of(item, p->n_bytes);
     p->shape.log2_segment = c->effort->log2_segment;
     while (tare_wc_whole_bytes(&p->shape) > TARE_WC_MAX_BYTES) p->shape.log2_segment--;
@@ -102,17 +105,80 @@ static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, u
     p->shape.log2_segment = most;
 }
 
+static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, uint32_t stride,
+                uint32_t offset, uint32_t width) {
+    const tare_wcodec_plane p = {.region = region,
+                                 .stride = stride,
+                                 .offset = offset,
+                                 .width = width,
+                                 .shape = {.item = item}};
+    add_plane(c, &p, rule);
+}
+
 /* Values of a plane that stand for a row of the tensor; where rows are very short (the taps of a
  * convolution) for so many that there is something to see. */
 static uint32_t view_width(const cutter *c, const tare_wcodec_plane *p,
                            const tare_plane_info *info) {
     enum { SHORT = 8 };
     if (info->scope != TARE_PLANE_ELEMENTS) return 0;
-    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.item, p->width);
+    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.item, tare_wcodec_unit_bytes(p));
     for (uint32_t d = c->n_dims; cols < SHORT && d-- > 1;)
         if (!tare_mul_u64(cols, c->dims[d - 1], &cols)) return 0;
     uint64_t width = tare_ceil_div_u64(cols, info->unit);
     return tare_mul_u64(width, a_unit, &width) && width <= UINT32_MAX ? (uint32_t)width : 0;
+}
+
+/* ---- what is woven --------------------------------------------------------------------------- */
+
+/* Whether all bytes of a field belong to the values that are woven. */
+static bool is_part(const tare_woven *w, const tare_field *f) {
+    uint32_t end = f->offset + tare_field_width(f->type) * f->count;
+    for (uint32_t at = f->offset; at < end; at++) {
+        bool is_low = at >= w->low && at - w->low < tare_woven_low_bytes(w);
+        bool is_high = at >= w->high && at - w->high < tare_woven_high_bytes(w);
+        if (!is_low && !is_high) return false;
+    }
+    return true;
+}
+
+/* Bits of a number of several bytes have other places in a big-endian file, which no permutation
+ * of the bits of their numbers gives. */
+static bool has_turned_part(const cutter *c, const tare_woven *w) {
+    const tare_field *f = c->encoding->fields;
+    for (uint32_t i = 0; i < c->encoding->n_fields; i++, f++)
+        if (c->is_big_endian && tare_field_width(f->type) > 1 && is_part(w, f)) return true;
+    return false;
+}
+
+/* What a field is woven into; NULL: nothing. */
+static const tare_woven *woven_of(const cutter *c, const tare_field *f) {
+    const tare_woven *w = tare_encoding_woven(c->encoding);
+    for (unsigned i = 0; f->plane == 0 && i < TARE_MAX_WOVEN && w->high_bits; i++, w++) {
+        if (!is_part(w, f)) continue;
+        bool is_small = w->high_bits == 1 && c->out->region_bytes[0] < ENOUGH_FOR_FIVE_BITS;
+        return is_small || has_turned_part(c, w) ? NULL : w;
+    }
+    return NULL;
+}
+
+/* The plane of woven values comes in place of the field that has their low bits. */
+static bool has_low_bits(const tare_woven *w, const tare_field *f) {
+    return f->offset == w->low;
+}
+
+static void add_woven(cutter *c, const tare_woven *w) {
+    const tare_plane_info *info = &c->encoding->planes[0];
+    const cut_rule rule = {.width = TARE_WC_WEAVE_LOW_BITS + w->high_bits};
+    tare_wcodec_plane p = {.stride = info->unit_bytes,
+                           .offset = w->low,
+                           .width = tare_woven_low_bytes(w),
+                           .high_offset = w->high,
+                           .weave = {w->high_bits, w->log2_values, {0}},
+                           .shape = {.item = 6}};
+    memcpy(p.weave.place, w->place, w->log2_values);
+    uint8_t number = c->out->n_planes;
+    add_plane(c, &p, &rule);
+    c->out->options[number].width = view_width(c, &c->out->planes[number], info);
 }
 
 /* The planes of a field; `unit`: bytes of the unit it lies in. */
@@ -149,7 +215,10 @@ static bool is_worth_cutting(const cutter *c, uint8_t region) {
     const tare_field *f = c->encoding->fields;
     for (uint32_t i = 0; i < c->encoding->n_fields; i++, f++) {
         const cut_rule *r = rule_of(c->encoding, f);
-        if (f->plane == region)
+        const tare_woven *w = woven_of(c, f);
+        if (f->plane == region && w)
+            n += has_low_bits(w, f);
+        else if (f->plane == region)
             n += is_in_runs(r, f) ? (uint32_t)f->count / r->run : 1u + r->n_bytes;
     }
     return n <= 1 ? n == 1 : c->out->region_bytes[region] / ENOUGH_FOR_PLANE >= n;
@@ -184,7 +253,11 @@ static void add_fields(cutter *c, bool scales, const bool *is_cut, const tare_fi
     for (uint32_t i = 0; i < c->encoding->n_fields; i++, f++) {
         uint8_t first = c->out->n_planes;
         if (is_scale(f) != scales || !is_cut[f->plane]) continue;
-        add_field(c, f);
+        const tare_woven *w = woven_of(c, f);
+        if (!w)
+            add_field(c, f);
+        else if (has_low_bits(w, f))
+            add_woven(c, w);
         if (scales && !*scale) {
             *scale = f;
             *scale_plane = first;

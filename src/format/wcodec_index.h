@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/cursor.h"
 #include "wcodec/wc_format.h"
+#include "wcodec/wc_weave.h"
 
 enum {
     TARE_WCODEC_HEADER = 128,
@@ -15,6 +16,7 @@ enum {
     TARE_WCODEC_MAX_PLANES = 32,
     TARE_WCODEC_MAX_REGIONS = 4,
     TARE_WCODEC_NO_SCALES = 255,
+    TARE_WCODEC_PLANE_RECORD = 28, /* bytes, up to the weave or the sizes of segments */
 };
 
 typedef enum tare_wcodec_kind {
@@ -32,6 +34,8 @@ typedef struct tare_wcodec_plane {
     uint8_t scale_form;
     uint32_t values_per_scale;
     uint32_t stride, offset, width; /* bytes of a unit of the region */
+    uint32_t high_offset; /* of the high bits of a woven plane, whose low ones those are */
+    tare_wc_weave weave;  /* high_bits 0: none */
     uint32_t head_bytes;
     uint64_t n_bytes;  /* of the plane; follows from the region */
     uint64_t position; /* of the head in the file; follows from the sizes before it */
@@ -117,6 +121,17 @@ tare_status tare_wcodec_check_cover(const tare_wcodec_layer *layer, uint64_t at,
  * header. n_bytes, n_segments of planes are taken as they stand. */
 void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER],
                              const tare_wcodec_index *index, uint64_t offset);
+/* Bytes of the plane for a unit of its region, and for all of a region. */
+static inline uint64_t tare_wcodec_unit_bytes(const tare_wcodec_plane *p) {
+    return p->weave.high_bits ? (uint64_t)p->width / 2 * 3 : p->width;
+}
+/* Bits that values have; 0: all of the item. */
+static inline uint8_t tare_wcodec_value_bits(const tare_wcodec_plane *p) {
+    return p->weave.high_bits ? (uint8_t)(TARE_WC_WEAVE_LOW_BITS + p->weave.high_bits) : 0;
+}
+static inline uint64_t tare_wcodec_plane_bytes(const tare_wcodec_plane *p, uint64_t region_bytes) {
+    return region_bytes / p->stride * tare_wcodec_unit_bytes(p);
+}
 /* Bytes of a plane's segment, the last one being shorter. */
 uint32_t tare_wcodec_segment_bytes(const tare_wcodec_plane *plane, uint64_t segment);
 

@@ -13,7 +13,7 @@
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_varint.h"
 
-enum { LAYER_FIXED = 40, PLANE_FIXED = 28, BASE_FIXED = 40, FILE_FIXED = 20, COUNTS = 64 };
+enum { LAYER_FIXED = 40, BASE_FIXED = 40, FILE_FIXED = 20, COUNTS = 64 };
 
 static const uint8_t magic[8] = {'W', 'C', 'O', 'D', 'E', 'C', 0, 0};
 static const uint8_t end_magic[8] = {'W', 'C', 'O', 'D', 'E', 'C', 0, 1};
@@ -113,6 +113,21 @@ static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, u
     return fits ? TARE_OK : refuse(r, at, "sizes of segments");
 }
 
+/* A plane without high bits would pass for one that is not woven. */
+static tare_status read_weave(const reader *r, tare_wcodec_plane *p, tare_cursor *c) {
+    uint64_t at = tare_cursor_offset(c);
+    p->high_offset = tare_cursor_u32(c, "weave");
+    p->weave.high_bits = tare_cursor_u8(c, "weave");
+    p->weave.log2_values = tare_cursor_u8(c, "weave");
+    TARE_TRY(tare_cursor_status(c, r->err));
+    if (!p->weave.high_bits) return refuse(r, at + 4, "weave: no high bits");
+    if (p->weave.log2_values > TARE_WC_MAX_WEAVE) return refuse(r, at + 5, "weave: size of a unit");
+    const uint8_t *place = tare_cursor_take(c, p->weave.log2_values, "weave");
+    if (!place) return tare_cursor_status(c, r->err);
+    memcpy(p->weave.place, place, p->weave.log2_values);
+    return TARE_OK;
+}
+
 static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_cursor *c,
                               uint64_t *position) {
     tare_wcodec_plane *p = &l->planes[i];
@@ -127,14 +142,15 @@ static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_
     p->width = tare_cursor_u32(c, "plane");
     p->scale_plane = tare_cursor_u8(c, "plane");
     p->scale_form = tare_cursor_u8(c, "plane");
-    uint16_t zero = tare_cursor_u16(c, "plane");
+    uint16_t is_woven = tare_cursor_u16(c, "plane");
     p->values_per_scale = tare_cursor_u32(c, "plane");
     p->head_bytes = tare_cursor_u32(c, "plane");
     TARE_TRY(tare_cursor_status(c, r->err));
     if (flags > 1) return refuse(r, at + 3, "plane: a reserved bit is not 0");
-    if (zero) return refuse(r, at + 18, "plane: a reserved byte is not 0");
+    if (is_woven > 1) return refuse(r, at + 18, "plane: neither woven nor not");
+    if (is_woven) TARE_TRY(read_weave(r, p, c));
     TARE_TRY(tare_wcodec_check_plane(l, i, at, r->err));
-    p->n_bytes = l->region_bytes[p->region] / p->stride * p->width;
+    p->n_bytes = tare_wcodec_plane_bytes(p, l->region_bytes[p->region]);
     return read_sizes(r, p, c, position);
 }
 
@@ -194,7 +210,7 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     }
     TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer"));
     TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len, "encoding of a layer"));
-    if (!tare_cursor_fits(&c, l->n_planes, PLANE_FIXED, at + 7, "planes of a layer"))
+    if (!tare_cursor_fits(&c, l->n_planes, TARE_WCODEC_PLANE_RECORD, at + 7, "planes of a layer"))
         return tare_cursor_status(&c, r->err);
     l->planes = TARE_NEW_ARRAY(r->arena, tare_wcodec_plane, l->n_planes);
     if (!l->planes) return no_memory(r);

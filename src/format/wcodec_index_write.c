@@ -39,9 +39,15 @@ static void put_plane(tare_buffer *out, const tare_wcodec_plane *p) {
     put_u32(out, p->width);
     tare_buffer_put_u8(out, p->scale_plane);
     tare_buffer_put_u8(out, p->scale_form);
-    put_u16(out, 0);
+    put_u16(out, p->weave.high_bits != 0);
     put_u32(out, p->values_per_scale);
     put_u32(out, p->head_bytes);
+    if (p->weave.high_bits) {
+        put_u32(out, p->high_offset);
+        tare_buffer_put_u8(out, p->weave.high_bits);
+        tare_buffer_put_u8(out, p->weave.log2_values);
+        tare_buffer_put(out, p->weave.place, p->weave.log2_values);
+    }
     for (uint64_t i = 0; i < p->n_segments; i++) tare_wc_put_varint(out, p->sizes[i]);
 }
 

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/wcodec_planes.h"
+#include "format/wcodec_weave.h"
 #include "wcodec/wc_head.h"
 
 enum { CRC_FIELD = 4 };
@@ -20,6 +21,7 @@ tare_status tare_wcodec_gather(uint8_t *dst, const tare_wcodec_plane *p,
                                tare_error *err) {
     enum { CHUNK = 1 << 15 };
     const tare_reader *reader = source->readers[p->region];
+    if (p->weave.high_bits) return tare_wcodec_weave_units(dst, p, source, first, n, err);
     uint8_t chunk[CHUNK];
     for (uint64_t at = first, end = first + n; at < end;) {
         uint64_t skip = at % p->width, run = tare_min_u64(p->width - skip, end - at);

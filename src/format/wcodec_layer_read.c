@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "format/wcodec_planes.h"
+#include "format/wcodec_weave.h"
 #include "wcodec/wc_head.h"
 
 enum {
@@ -99,6 +100,10 @@ static void scatter(const tare_wcodec_window *t, const tare_wcodec_plane *p, con
                     uint64_t first, uint64_t end) {
     if (!t->n) {
         memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
+        return;
+    }
+    if (p->weave.high_bits) {
+        tare_wcodec_unweave_units(t, p, bytes, first, end);
         return;
     }
     uint64_t unit =
@@ -413,8 +418,8 @@ tare_status tare_wcodec_read_plane(const tare_wcodec_window *to, const tare_wcod
 
 void tare_wcodec_plane_span(uint64_t *first, uint64_t *end, const tare_wcodec_plane *p,
                             const tare_wcodec_window *window) {
-    *first = window->offset / p->stride * p->width;
-    *end = tare_ceil_div_u64(window->offset + window->n, p->stride) * p->width;
+    *first = window->offset / p->stride * tare_wcodec_unit_bytes(p);
+    *end = tare_ceil_div_u64(window->offset + window->n, p->stride) * tare_wcodec_unit_bytes(p);
     if (p->width != p->stride) return;
     *first = window->offset;
     *end = window->offset + window->n;

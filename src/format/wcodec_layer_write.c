@@ -24,7 +24,7 @@ tare_status tare_wcodec_measure_layer(tare_wcodec_layer *layer, tare_arena *aren
                                       tare_error *err) {
     for (unsigned i = 0; i < layer->n_planes; i++) {
         tare_wcodec_plane *p = &layer->planes[i];
-        p->n_bytes = layer->region_bytes[p->region] / p->stride * p->width;
+        p->n_bytes = tare_wcodec_plane_bytes(p, layer->region_bytes[p->region]);
         p->n_segments = tare_ceil_div_u64(p->n_bytes, tare_wc_whole_bytes(&p->shape));
         p->head_bytes = 0;
         p->sizes = TARE_NEW_ARRAY(arena, uint32_t, p->n_segments);

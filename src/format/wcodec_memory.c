@@ -28,8 +28,16 @@ void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_
         .offset = f->offset,
         .width = f->width,
     };
+    if (f->weave.high_bits) {
+        const tare_coded_weave *w = &f->weave;
+        p->high_offset = w->high_offset;
+        p->weave = (tare_wc_weave){w->high_bits, w->log2_values, {0}};
+        memcpy(p->weave.place, w->place, sizeof w->place);
+        if (!p->width && w->log2_values <= TARE_WC_MAX_WEAVE)
+            p->width = tare_wc_weave_low_bytes(&p->weave);
+    }
     if (!p->width && p->offset < p->stride) p->width = p->stride - p->offset;
-    p->n_bytes = region_bytes / p->stride * p->width;
+    p->n_bytes = tare_wcodec_plane_bytes(p, region_bytes);
     bool is_item = f->item == 4 || f->item == 6 || f->item == 8 || f->item == 16;
     if (!p->shape.log2_segment && is_item)
         p->shape.log2_segment =
@@ -40,7 +48,8 @@ void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_
                              .is_signed = f->is_signed,
                              .width = f->row,
                              .forced = (int)f->mode - 1,
-                             .trellis = f->trellis};
+                             .trellis = f->trellis,
+                             .value_bits = tare_wcodec_value_bits(p)};
 }
 
 tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
@@ -62,7 +71,9 @@ tare_coded_field tare_coded_field_of(const tare_wcodec_plane *p, const tare_wc_o
         .scale_plane = p->scale_plane == TARE_WCODEC_NO_SCALES ? 0 : (uint8_t)(p->scale_plane + 1),
         .scale_form = p->scale_form,
         .values_per_scale = p->values_per_scale,
+        .weave = {p->high_offset, p->weave.high_bits, p->weave.log2_values, {0}},
     };
+    memcpy(f.weave.place, p->weave.place, sizeof f.weave.place);
     if (!how) return f;
     f.is_signed = how->is_signed;
     f.is_repetitive = how->is_repetitive;

@@ -23,6 +23,7 @@ struct tare_coded {
 
 _Static_assert((int)TARE_CODED_MAX_REGIONS == (int)TARE_WCODEC_MAX_REGIONS, "regions");
 _Static_assert((int)TARE_CODED_MAX_PLANES == (int)TARE_WCODEC_MAX_PLANES, "planes");
+_Static_assert(sizeof((tare_coded_weave *)0)->place == (size_t)TARE_WC_MAX_WEAVE, "weaves");
 _Static_assert((int)TARE_CODED_UNIT == (int)TARE_WC_UNIT, "units");
 
 /* The plane that a field asks for, in a region of so many bytes, and how to look for its smallest

@@ -6,7 +6,7 @@
 
 #include "format/wcodec_layer.h"
 
-/* Bytes first .. first + n - 1 of a plane, from its region. */
+/* Bytes first .. first + n - 1 of a plane, from its region; of a woven one whole units. */
 tare_status tare_wcodec_gather(uint8_t *dst, const tare_wcodec_plane *plane,
                                const tare_wcodec_source *source, uint64_t first, uint64_t n,
                                tare_error *err);

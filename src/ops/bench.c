@@ -11,6 +11,7 @@
 #include "base/arith.h"
 #include "format/wcodec_cut.h"
 #include "format/wcodec_memory.h"
+#include "format/wcodec_planes.h"
 #include "model/catalog.h"
 #include "ops/bases.h"
 #include "ops/bench_sample.h"
@@ -165,13 +166,6 @@ static void count(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint64_t
     }
 }
 
-/* The plane of a field from its region. */
-static void gather(uint8_t *dst, const tare_coded_field *f, const uint8_t *region, uint64_t n) {
-    region += f->offset;
-    for (uint64_t at = 0; at < n; at += f->width, region += f->stride)
-        memcpy(dst + at, region, f->width);
-}
-
 /* Values of a plane less those of another. */
 static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
     for (uint64_t i = 0; item == 8 && i < n; i++) a[i] = (uint8_t)(a[i] - b[i]);
@@ -190,13 +184,18 @@ static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
     }
 }
 
-static void count_differences(bench *b, const piece *p, unsigned plane, uint64_t n) {
-    const tare_coded_field *f = &b->fields[plane];
+static tare_status count_differences(bench *b, const piece *p, unsigned plane, uint64_t n) {
+    const tare_wcodec_plane *of = &b->cut.planes[plane];
     const uint8_t *region = p->base;
-    for (unsigned r = 0; r < f->region; r++) region += p->of.plane_bytes[r];
-    gather(p->spare, f, region, n);
-    subtract(p->back, p->spare, f->item, n);
-    count(b->counts[plane] + kinds_of(f->item), f->item, p->back, n);
+    tare_wcodec_source source = {{0}, {0}};
+    tare_reader reader;
+    for (unsigned r = 0; r < of->region; r++) region += p->of.plane_bytes[r];
+    tare_reader_memory(&reader, region, p->of.plane_bytes[of->region], "base");
+    source.readers[of->region] = &reader;
+    TARE_TRY(tare_wcodec_gather(p->spare, of, &source, 0, n, b->err));
+    subtract(p->back, p->spare, of->shape.item, n);
+    count(b->counts[plane] + kinds_of(of->shape.item), of->shape.item, p->back, n);
+    return TARE_OK;
 }
 
 static tare_status count_planes(bench *b, const piece *p, const tare_coded_layer *layer) {
@@ -212,7 +211,7 @@ static tare_status count_planes(bench *b, const piece *p, const tare_coded_layer
         TARE_TRY(
             tare_coded_decode_segments(p->back, p->coded, i, 0, plane->n_segments, &o, b->err));
         count(b->counts[i], plane->field.item, p->back, plane->n_bytes);
-        if (p->base) count_differences(b, p, i, plane->n_bytes);
+        if (p->base) TARE_TRY(count_differences(b, p, i, plane->n_bytes));
     }
     return TARE_OK;
 }
@@ -253,18 +252,29 @@ static tare_status measure_piece(bench *b, piece *p) {
     return TARE_OK;
 }
 
+/* What is decoded at once: all of a piece, or a plane of it, which may be larger if it is woven. */
+static uint64_t most_bytes(const bench *b, const tare_sample_piece *of) {
+    uint64_t n = of->bytes;
+    for (unsigned i = 0; i < b->cut.n_planes; i++) {
+        const tare_wcodec_plane *p = &b->cut.planes[i];
+        n = tare_max_u64(n, tare_wcodec_plane_bytes(p, of->plane_bytes[p->region]));
+    }
+    return n;
+}
+
 static tare_status run_piece(bench *b, const tare_sample_piece *of) {
     const tare_allocator *a = b->options->allocator;
     piece p = {.of = *of};
     size_t size;
     if (!of->bytes) return TARE_OK;
-    if (!tare_size_of_u64((b->base.model ? 4 : 2) * of->bytes, &size))
+    uint64_t plane_bytes = most_bytes(b, of);
+    if (!tare_size_of_u64((of->bytes + plane_bytes) * (b->base.model ? 2 : 1), &size))
         return tare_fail(b->err, TARE_ERR_LIMIT, "tensor: too large for memory");
     p.bytes = tare_alloc(a, size);
     if (!p.bytes) return tare_fail(b->err, TARE_ERR_NOMEM, "tensor");
     p.back = p.bytes + of->bytes;
     if (b->base.model) {
-        p.base = p.back + of->bytes;
+        p.base = p.back + plane_bytes;
         p.spare = p.base + of->bytes;
     }
     tare_status status = measure_piece(b, &p);

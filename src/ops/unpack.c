@@ -64,7 +64,7 @@ static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
         const tare_wcodec_plane *p = &l->planes[i];
         if (p->region != region) continue;
         uint64_t bytes = tare_wc_whole_bytes(&p->shape);
-        uint64_t units = tare_max_u64(bytes / p->width, 1);
+        uint64_t units = tare_max_u64(bytes / tare_wcodec_unit_bytes(p), 1);
         if (!least || units < least) {
             least = units;
             step = units * p->stride;

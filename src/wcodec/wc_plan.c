@@ -125,7 +125,8 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
         tare_wc_symbol_counts(whole, &d->coder, t->shape.item, &values);
     }
     /* A sample may lack what the rest has; where it is large that is left to patches. */
-    for (unsigned i = 0; t->shape.item < 8 && !t->options.is_full && i < 64; i++)
+    unsigned n_symbols = t->options.value_bits && !prediction ? 1u << t->options.value_bits : 64;
+    for (unsigned i = 0; t->shape.item < 8 && !t->options.is_full && i < n_symbols; i++)
         whole[i] += !whole[i];
     plan->has_direct[prediction] = true;
     d->rule = plan->head.n_rules;

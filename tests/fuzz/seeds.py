@@ -101,6 +101,9 @@ def write_wcodec(folder):
     for i in range(24):
         content = bytes(b * b // 50 % (7 + i) & 255 for b in range(600 + 100 * i))
         write(folder, "wcodec_plane", "plane-%d" % i, bytes((i * 11 & 255, i, 16 + i, i)) + content)
+        choices = (1 + i % 2 | (i & 2) << 2, 3 + i % 8, i % 5, i % 3, i % 2, 5 * i, i % 4, 3 * i)
+        write(folder, "wcodec_weave", "weave-%d" % i,
+              bytes(choices + tuple(j * (i + 3) % 11 for j in range(10))) + content + content)
 
 
 def write_planes(folder):

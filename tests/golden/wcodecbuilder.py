@@ -30,13 +30,29 @@ def raw(content):
     return out + bytes(align(len(out), 64) - len(out))
 
 
-def plane(item=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0)):
+def plane(item=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), weave=None):
+    """weave: (offset of the high bytes, high bits, places)."""
     return {"item": item, "s": s, "stride": stride, "offset": offset, "width": width,
-            "region": region, "scales": scales}
+            "region": region, "scales": scales, "weave": weave}
+
+
+def woven(p, unit):
+    """Six bits a value: a nibble, and the high bits whose number has its bits in other places."""
+    at, bits, places = p["weave"]
+    low = int.from_bytes(unit[p["offset"]:p["offset"] + p["width"]], "little")
+    high = int.from_bytes(unit[at:at + (bits << len(places)) // 8], "little")
+    out = 0
+    for v in range(1 << len(places)):
+        number = sum((v >> i & 1) << to for i, to in enumerate(places))
+        top = high >> bits * number & (1 << bits) - 1
+        out |= (low >> 4 * v & 15 | top << 4) << 6 * v
+    return out.to_bytes(6 * (1 << len(places)) // 8, "little")
 
 
 def plane_bytes(p, content):
     units = range(0, len(content), p["stride"])
+    if p["weave"]:
+        return b"".join(woven(p, content[u:u + p["stride"]]) for u in units)
     return b"".join(content[u + p["offset"]:u + p["offset"] + p["width"]] for u in units)
 
 
@@ -102,8 +118,12 @@ class Wcodec:
         for k, p in enumerate(layer.planes):
             self.at["plane %d.%d" % (number, k)] = at + 4 + len(out)
             out += struct.pack("<BBBBIIIBBHII", p["region"], p["item"], p["s"], 0, p["stride"],
-                               p["offset"], p["width"], p["scales"][0], p["scales"][1], 0,
-                               p["scales"][2], 0)
+                               p["offset"], p["width"], p["scales"][0], p["scales"][1],
+                               p["weave"] is not None, p["scales"][2], 0)
+            if p["weave"]:
+                self.at["weave %d.%d" % (number, k)] = at + 4 + len(out)
+                high, bits, places = p["weave"]
+                out += struct.pack("<IBB", high, bits, len(places)) + bytes(places)
             self.at["sizes %d.%d" % (number, k)] = at + 4 + len(out)
             out += sizes[k]
         self.at["layer %d" % number] = at

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,6 +16,7 @@
 #include "encoding/table.h"
 #include "format/wcodec_cut.h"
 #include "format/wcodec_draft.h"
+#include "wc_random.h"
 #include "wcodec/wc_head.h"
 
 static const tare_wcodec_effort effort = TARE_WCODEC_EFFORT_FAST;
@@ -42,6 +44,10 @@ static void check_region(const tare_wcodec_cut *cut, uint8_t region, const char 
         assert_int_equal(cut->region_bytes[region] % stride, 0);
         assert_in_range(p->offset + p->width, 1, stride);
         for (uint32_t b = 0; b < p->width; b++) covered[p->offset + b]++;
+        if (!p->weave.high_bits) continue;
+        uint32_t n_high = tare_wc_weave_high_bytes(&p->weave);
+        assert_in_range(p->high_offset + n_high, 1, stride);
+        for (uint32_t b = 0; b < n_high; b++) covered[p->high_offset + b]++;
     }
     for (uint32_t b = 0; b < stride; b++)
         if (covered[b] != 1) fail_msg("%s: byte %u is in %u planes", name, b, covered[b]);
@@ -53,9 +59,17 @@ static void check_plane(const tare_wcodec_cut *cut, uint8_t i, bool is_big_endia
     uint8_t item = p->shape.item;
     assert_int_equal(tare_wc_shape_check(&p->shape, NULL), TARE_OK);
     assert_true(item != 16 || p->width % 2 == 0);
-    assert_true(item != 6 || p->width % 3 == 0);
+    assert_true(item != 6 || p->weave.high_bits || p->width % 3 == 0);
     assert_int_equal(p->shape.is_big_endian, item == 16 && is_big_endian);
-    assert_int_equal(p->n_bytes, cut->region_bytes[p->region] / p->stride * p->width);
+    assert_int_equal(p->n_bytes,
+                     cut->region_bytes[p->region] / p->stride * tare_wcodec_unit_bytes(p));
+    assert_int_equal(cut->options[i].value_bits, p->weave.high_bits ? 4 + p->weave.high_bits : 0);
+    tare_wcodec_layer l = {.n_regions = cut->n_regions, .n_planes = cut->n_planes};
+    tare_wcodec_plane planes[TARE_WCODEC_MAX_PLANES];
+    memcpy(planes, cut->planes, sizeof planes);
+    memcpy(l.region_bytes, cut->region_bytes, sizeof l.region_bytes);
+    l.planes = planes;
+    assert_int_equal(tare_wcodec_check_plane(&l, i, 0, NULL), TARE_OK);
     if (p->scale_plane == TARE_WCODEC_NO_SCALES) return;
     assert_true(p->scale_plane < i);
     const tare_wcodec_plane *scales = &cut->planes[p->scale_plane];
@@ -86,14 +100,18 @@ static void every_encoding_is_covered(void **state) {
     assert_true(n_cut > 400);
 }
 
-/* "item:offset+width/stride" of each plane. */
+/* "item:offset+width/stride" of each plane, woven ones with "~high offset+bytes". */
 static void describe(char *out, size_t size, const tare_wcodec_cut *cut) {
     size_t n = 0;
     out[0] = '\0';
     for (uint8_t i = 0; i < cut->n_planes; i++) {
         const tare_wcodec_plane *p = &cut->planes[i];
-        n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u/%u", i ? " " : "", p->shape.item,
-                              p->offset, p->width, p->stride);
+        n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u", i ? " " : "", p->shape.item,
+                              p->offset, p->width);
+        if (p->weave.high_bits)
+            n += (size_t)snprintf(out + n, size - n, "~%u+%u", p->high_offset,
+                                  tare_wc_weave_high_bytes(&p->weave));
+        n += (size_t)snprintf(out + n, size - n, "/%u", p->stride);
     }
 }
 
@@ -109,7 +127,13 @@ static void planes_are_those_of_the_fields(void **state) {
         {"f6_e2m3", "6:0+3/3", "6:0+3/3"},
         {"q8_0", "16:0+2/34 8:2+32/34", "16:0+2/34 8:2+32/34"},
         {"q4_k", "16:0+2/144 16:2+2/144 8:4+4/144 8:8+4/144 8:12+4/144 4:16+128/144", NULL},
-        {"q6_k", "16:208+2/210 4:0+128/210 4:128+64/210 8:192+16/210", NULL},
+        {"q6_k", "16:208+2/210 6:0+128~128+64/210 8:192+16/210",
+         "16:208+2/210 6:0+128~128+64/210 8:192+16/210"},
+        {"q5_k", "16:0+2/176 16:2+2/176 8:4+4/176 8:8+4/176 8:12+4/176 6:48+128~16+32/176", NULL},
+        {"q3_k", "16:108+2/110 6:32+64~0+32/110 6:96+8~104+4/110", NULL},
+        {"q5_0", "16:0+2/22 6:6+16~2+4/22", "16:0+2/22 4:2+4/22 4:6+16/22"},
+        {"q5_1", "16:0+2/24 16:2+2/24 6:8+16~4+4/24", "16:0+2/24 16:2+2/24 4:4+4/24 4:8+16/24"},
+        {"iq4_xs", "16:0+2/136 6:4+4~2+2/136 4:8+128/136", NULL},
         {"q8_k", "16:2+2/292 8:1+1/292 8:0+1/292 8:4+256/292 8:260+32/292", NULL},
         {"k3", "16:0+2/2 8:0+1/1 6:0+12/12", NULL},
         {"int8_rowwise", "16:0+2/2 8:0+1/1", NULL},
@@ -118,11 +142,11 @@ static void planes_are_those_of_the_fields(void **state) {
         const tare_encoding *e = tare_encoding_find((tare_str){rows[i].name, strlen(rows[i].name)});
         tare_wcodec_cut cut;
         char text[400];
-        assert_true(cut_of(&cut, e, 640, 2304, false));
+        assert_true(cut_of(&cut, e, 768, 2304, false));
         describe(text, sizeof text, &cut);
         assert_string_equal(text, rows[i].little);
         if (!rows[i].big) continue;
-        assert_true(cut_of(&cut, e, 640, 2304, true));
+        assert_true(cut_of(&cut, e, 768, 2304, true));
         describe(text, sizeof text, &cut);
         assert_string_equal(text, rows[i].big);
     }
@@ -137,6 +161,68 @@ static void small_tensors_stay_whole(void **state) {
     assert_true(cut_of(&cut, tare_encoding_get(TARE_ENCODING_Q4_K), 1, 2048, false));
     assert_int_equal(cut.n_planes, 1);
     assert_int_equal(cut.planes[0].scale_plane, TARE_WCODEC_NO_SCALES);
+}
+
+/* Values of 5 bits are woven only where what that may add is not seen; those of 6 bits anywhere. */
+static void small_tensors_of_five_bits_are_not_woven(void **state) {
+    (void)state;
+    static const struct {
+        tare_encoding_id id;
+        uint64_t n_rows, cols;
+        bool is_woven;
+    } rows[] = {{TARE_ENCODING_Q5_0, 1000, 1024, false}, {TARE_ENCODING_Q5_0, 2000, 1024, true},
+                {TARE_ENCODING_Q5_K, 1000, 1024, false}, {TARE_ENCODING_Q5_K, 2000, 1024, true},
+                {TARE_ENCODING_Q6_K, 100, 256, true},    {TARE_ENCODING_Q3_K, 100, 256, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tare_wcodec_cut cut;
+        bool is_woven = false;
+        assert_true(
+            cut_of(&cut, tare_encoding_get(rows[i].id), rows[i].n_rows, rows[i].cols, false));
+        for (uint8_t p = 0; p < cut.n_planes; p++) is_woven |= cut.planes[p].weave.high_bits != 0;
+        assert_int_equal(is_woven, rows[i].is_woven);
+    }
+}
+
+static tare_status count_bytes(void *ctx, const uint8_t *bytes, size_t n, tare_error *err) {
+    (void)bytes;
+    (void)err;
+    *(uint64_t *)ctx += n;
+    return TARE_OK;
+}
+
+/* What cannot shrink does not grow by more than a file may: 0.1 % and what its layer has. */
+static void noise_stays_as_large_as_it_is(void **state) {
+    (void)state;
+    static const tare_encoding_id ids[] = {TARE_ENCODING_Q5_0, TARE_ENCODING_Q5_1,
+                                           TARE_ENCODING_Q3_K, TARE_ENCODING_Q5_K,
+                                           TARE_ENCODING_Q6_K, TARE_ENCODING_IQ4_XS};
+    enum { COLS = 1024, SMALL = 80, LARGE = 3000, A_FILE = 4096 };
+    uint8_t *noise = malloc((size_t)LARGE * COLS * 7 / 8);
+    uint64_t seed = 3;
+    assert_non_null(noise);
+    for (size_t i = 0; i + 8 <= (size_t)LARGE * COLS * 7 / 8; i += 8) {
+        uint64_t x = wc_random(&seed);
+        memcpy(noise + i, &x, 8);
+    }
+    for (size_t i = 0; i < 2 * sizeof ids / sizeof *ids; i++) {
+        tare_wcodec_cut cut;
+        tare_wcodec_layer l = {.name = {"noise", 5}};
+        tare_arena arena;
+        tare_reader reader;
+        uint64_t size = 0;
+        assert_true(
+            cut_of(&cut, tare_encoding_get(ids[i / 2]), i % 2 ? LARGE : SMALL, COLS, false));
+        tare_arena_init(&arena, NULL);
+        assert_int_equal(tare_wcodec_apply_cut(&l, &cut, &arena, NULL), TARE_OK);
+        tare_reader_memory(&reader, noise, l.region_bytes[0], "noise");
+        const tare_wcodec_source own = {{&reader}, {0}};
+        const tare_wcodec_sink sink = {count_bytes, &size};
+        assert_int_equal(tare_wcodec_encode_layer(&l, &sink, &own, NULL, cut.options, &arena, NULL),
+                         TARE_OK);
+        assert_in_range(size, 1, l.region_bytes[0] + l.region_bytes[0] / 1000 + A_FILE / 2);
+        tare_arena_free(&arena);
+    }
+    free(noise);
 }
 
 /* Whatever is asked for, readers accept the segments. */
@@ -212,6 +298,8 @@ int main(void) {
         cmocka_unit_test(every_encoding_is_covered),
         cmocka_unit_test(planes_are_those_of_the_fields),
         cmocka_unit_test(small_tensors_stay_whole),
+        cmocka_unit_test(small_tensors_of_five_bits_are_not_woven),
+        cmocka_unit_test(noise_stays_as_large_as_it_is),
         cmocka_unit_test(segments_are_never_too_large),
         cmocka_unit_test(codes_know_their_scales),
         cmocka_unit_test(the_header_knows_integers),

@@ -321,6 +321,44 @@ static void structured(void **state) {
     flip_all(&f);
 }
 
+/* Blocks of a scale, high bits and nibbles, as Q5_0 has them. */
+static void make_woven(void) {
+    enum { BLOCK = 22, BLOCKS = 120 };
+    begin(&f, BLOCK * BLOCKS, 16);
+    add_plane(&f, 0, 6);
+    f.planes[0].stride = f.planes[1].stride = BLOCK;
+    f.planes[1].offset = 6;
+    f.planes[1].width = 16;
+    f.planes[1].high_offset = 2;
+    f.planes[1].weave = (tare_wc_weave){1, 5, {4, 0, 1, 2, 3}};
+    for (uint32_t u = 0; u < BLOCKS; u++) {
+        uint8_t *block = f.own + u * BLOCK;
+        tare_store_le16(block, (uint16_t)(0x2c00 + 64 * (wc_random(&f.seed) % 5)));
+        for (uint32_t i = 0; i < 32; i++) {
+            unsigned code = (unsigned)(16 + wc_normal(&f.seed) / 120) & 31;
+            block[6 + i % 16] = (uint8_t)(block[6 + i % 16] | (code & 15) << i / 16 * 4);
+            block[2 + i / 8] = (uint8_t)(block[2 + i / 8] | code >> 4 << i % 8);
+        }
+    }
+}
+
+static void woven(void **state) {
+    (void)state;
+    make_woven();
+    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    flip_all(&f);
+}
+
+static void woven_from_a_base(void **state) {
+    (void)state;
+    make_woven();
+    f.has_base = true;
+    memcpy(f.base, f.own, f.n);
+    for (uint32_t i = 6; i < f.n; i += 22) f.base[i] ^= (uint8_t)(wc_random(&f.seed) & 1);
+    finish(&f, TARE_WC_DIRECT, TARE_WC_REF);
+    flip_all(&f);
+}
+
 static void make_from_base(void) {
     begin(&f, 1500, 8);
     fill_normal(3);
@@ -449,6 +487,8 @@ int main(void) {
         cmocka_unit_test(direct_with_classes),
         cmocka_unit_test(trellis),
         cmocka_unit_test(structured),
+        cmocka_unit_test(woven),
+        cmocka_unit_test(woven_from_a_base),
         cmocka_unit_test(from_a_base),
         cmocka_unit_test(from_a_base_by_scale),
         cmocka_unit_test(coarse_readings_of_a_fine_tune),

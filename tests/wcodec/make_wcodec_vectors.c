@@ -473,6 +473,52 @@ static void edges(maker *m) {
     drop(m);
 }
 
+/* Nibbles and high bits of the same values: as the formats have them, and in any order. */
+static void woven(maker *m) {
+    static const struct {
+        const char *name;
+        uint32_t stride, low, high;
+        tare_wc_weave weave;
+    } forms[] = {{"q5_0", 22, 6, 2, {1, 5, {4, 0, 1, 2, 3}}},
+                 {"q5_1", 24, 8, 4, {1, 5, {4, 0, 1, 2, 3}}},
+                 {"q3_k", 110, 32, 0, {2, 7, {0, 2, 3, 4, 5, 6, 1}}},
+                 {"q5_k", 176, 48, 16, {1, 8, {0, 3, 4, 5, 6, 7, 1, 2}}},
+                 {"q6_k", 210, 0, 128, {2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}},
+                 {"iq4_xs", 136, 4, 2, {2, 3, {0, 1, 2}}},
+                 {"any order", 800, 44, 560, {1, 10, {7, 3, 9, 0, 5, 2, 8, 1, 4, 6}}},
+                 {"another", 20, 4, 0, {2, 4, {3, 1, 0, 2}}}};
+    begin(m);
+    for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        const tare_wc_weave *w = &forms[i].weave;
+        uint32_t n_low = tare_wc_weave_low_bytes(w), n_high = tare_wc_weave_high_bytes(w);
+        uint32_t stride = forms[i].stride, n = (i % 4 ? 6000u : 15000u) / stride * stride;
+        uint8_t *b = add_layer(m, forms[i].name, "u8", n, n);
+        for (uint32_t j = 0; j < n; j++) {
+            int v = j % stride / 4 % 2 ? 50 + normal(m) / 8 : normal(m) / 3;
+            b[j] = (uint8_t)(v + v / 7 * 16);
+        }
+        tare_wc_options *o = add_plane(m, 6, stride, forms[i].low, n_low);
+        tare_wcodec_plane *p = &m->layers[m->index.n_layers - 1].planes[0];
+        o->forced = i == 1 ? TARE_WC_RAW : i == 5 ? -1 : TARE_WC_DIRECT;
+        p->high_offset = forms[i].high;
+        p->weave = *w;
+        /* What lies before, between and behind them. */
+        uint32_t ends[] = {
+            0, forms[i].low, forms[i].low + n_low, forms[i].high, forms[i].high + n_high, stride};
+        if (forms[i].high < forms[i].low)
+            for (unsigned k = 1; k < 3; k++) {
+                uint32_t swap = ends[k];
+                ends[k] = ends[k + 2];
+                ends[k + 2] = swap;
+            }
+        for (unsigned k = 0; k < 6; k += 2)
+            if (ends[k] < ends[k + 1]) add_plane(m, 8, stride, ends[k], ends[k + 1] - ends[k]);
+        end_layer(m, NULL);
+    }
+    end(m, "woven.wcodec", NULL);
+    drop(m);
+}
+
 int main(int argc, char **argv) {
     static maker m, base;
     char path[4096];
@@ -493,6 +539,7 @@ int main(int argc, char **argv) {
     tuned(&m, &base);
     files(&m);
     edges(&m);
+    woven(&m);
     tare_arena_free(&m.arena);
     tare_arena_free(&base.arena);
     return fclose(m.expected) != 0;

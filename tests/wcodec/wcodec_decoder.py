@@ -19,6 +19,29 @@ from wcodec_segments import (Bad, Head, Reader, align, check, decode_segment, ha
 class Plane:
     """What a plane record says."""
 
+    def ranges(self):
+        """Its bytes in a unit: first, past the last."""
+        yield self.offset, self.offset + self.width
+        if self.weave:
+            yield self.weave.offset, self.weave.offset + self.weave.n_bytes
+
+    def unit_bytes(self):
+        """Bytes of the plane that a unit has."""
+        return 6 * len(self.weave.numbers) // 8 if self.weave else self.width
+
+
+class Weave:
+    """Where the high bits of a plane's values lie."""
+
+    def __init__(self, record):
+        self.offset = record.number(4)
+        self.bits, n = record.take(2)
+        check(self.bits in (1, 2) and 3 <= n <= 10, "weave")
+        place = list(record.take(n))
+        check(sorted(place) == list(range(n)), "weave: no permutation")
+        self.numbers = [sum((v >> i & 1) << to for i, to in enumerate(place)) for v in range(2**n)]
+        self.n_bytes = self.bits * 2**n // 8
+
 
 # ---- 4 index, 5 layers ---------------------------------------------------------------------------
 
@@ -61,14 +84,20 @@ class Layer:
         p = Plane()
         p.region, p.item, p.s, flags = record.take(4)
         p.stride, p.offset, p.width = (record.number(4) for _ in range(3))
-        p.scale_plane, p.scale_form, _ = record.number(1), record.number(1), record.zeros(2)
+        p.scale_plane, p.scale_form, woven = (record.number(n) for n in (1, 1, 2))
         p.per_scale, p.head_bytes = record.number(4), record.number(4)
         p.big = bool(flags)
+        check(woven <= 1, "plane record")
+        p.weave = Weave(record) if woven else None
         check(p.region < len(self.region_bytes) and p.item in (4, 6, 8, 16) and
               14 <= p.s <= 26 and flags <= (p.item == 16), "plane record")
         check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "plane record")
         check(p.item != 16 or p.width % 2 == 0, "plane width")
-        check(p.item != 6 or p.width % 3 == 0, "plane width")
+        if p.weave:
+            check(p.item == 6 and 2 * p.width == len(p.weave.numbers), "woven plane")
+            check(p.weave.offset + p.weave.n_bytes <= p.stride, "woven plane")
+        else:
+            check(p.item != 6 or p.width % 3 == 0, "plane width")
         check(p.head_bytes % 64 == 0 and p.head_bytes <= 12800, "head size")
         if p.scale_plane == 255:
             check(not p.scale_form and not p.per_scale, "scales of a plane without")
@@ -77,7 +106,7 @@ class Layer:
                   p.scale_form in (1, 2) and p.per_scale >= 1, "scale plane")
         units, rest = divmod(self.region_bytes[p.region], p.stride)
         check(rest == 0, "region is no whole number of units")
-        p.n_bytes = units * p.width
+        p.n_bytes = units * p.unit_bytes()
         p.segment_bytes = (1 << p.s) * p.item // 8
         check(min(p.n_bytes, p.segment_bytes) <= 1 << 26, "segment size")
         p.sizes = [64 * record.varint() for _ in range(-(-p.n_bytes // p.segment_bytes))]
@@ -85,13 +114,12 @@ class Layer:
 
     def check_cover(self):
         for region, size in enumerate(self.region_bytes):
-            mine = sorted(((p.offset, p) for p in self.planes if p.region == region),
-                          key=lambda pair: pair[0])
+            mine = [p for p in self.planes if p.region == region]
             at = 0
-            for offset, p in mine:
-                check(offset == at and p.stride == mine[0][1].stride, "planes do not tile")
-                at += p.width
-            check(not size or (mine and at == mine[0][1].stride), "planes do not cover")
+            for first, past in sorted(r for p in mine for r in p.ranges()):
+                check(first == at, "planes do not tile")
+                at = past
+            check(all(p.stride == at for p in mine) and (not size or mine), "planes do not cover")
 
     def decode(self, data, base):
         """All regions; base is the layer of the same name in the base model, decoded, or None."""
@@ -129,11 +157,41 @@ class Layer:
 
 
 def gather(region, p):
+    if p.weave:
+        return b"".join(weave(region[u:u + p.stride], p)
+                        for u in range(0, len(region), p.stride))
     return b"".join(region[u + p.offset:u + p.offset + p.width]
                     for u in range(0, len(region), p.stride))
 
 
+def weave(unit, p):
+    """The plane's bytes of a unit."""
+    low, high = (int.from_bytes(unit[a:b], "little") for a, b in p.ranges())
+    values = 0
+    for v, w in enumerate(p.weave.numbers):
+        top = high >> w * p.weave.bits & (1 << p.weave.bits) - 1
+        values |= (low >> 4 * v & 15 | top << 4) << 6 * v
+    return values.to_bytes(p.unit_bytes(), "little")
+
+
+def unweave(unit, data, p):
+    """The reverse, into the unit."""
+    values, low, high = int.from_bytes(data, "little"), 0, 0
+    for v, w in enumerate(p.weave.numbers):
+        value = values >> 6 * v
+        low |= (value & 15) << 4 * v
+        high |= (value >> 4 & (1 << p.weave.bits) - 1) << w * p.weave.bits
+    for (a, b), n in zip(p.ranges(), (low, high)):
+        unit[a:b] = n.to_bytes(b - a, "little")
+
+
 def scatter(region, data, p):
+    for u in range(len(region) // p.stride if p.weave else 0):
+        unit, n = region[u * p.stride:(u + 1) * p.stride], p.unit_bytes()
+        unweave(unit, data[u * n:(u + 1) * n], p)
+        region[u * p.stride:(u + 1) * p.stride] = unit
+    if p.weave:
+        return
     for u in range(len(region) // p.stride):
         region[u * p.stride + p.offset:u * p.stride + p.offset + p.width] = \
             data[u * p.width:(u + 1) * p.width]
