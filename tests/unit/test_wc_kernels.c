@@ -79,13 +79,17 @@ static uint32_t n_dst(const tare_wc_job *job) {
     return job->n_bytes + 1;
 }
 
-static void make_job(tare_wc_job *job, memory *m, uint64_t *seed) {
+/* `like`: a job whose values are made in the same way; NULL: in any. */
+static void make_job(tare_wc_job *job, memory *m, const tare_wc_job *like, uint64_t *seed) {
     static const uint8_t items[] = {4, 6, 8, 16};
-    uint8_t item = items[below(4, seed)];
+    uint8_t item = like ? like->item : items[below(4, seed)];
     uint32_t unit = item == 16 ? 2 : item == 6 ? 3 : 1;
     uint32_t n_max = (uint32_t)tare_wc_bytes_of(item, below(4, seed) ? MAX_POSITIONS : 700);
     *m = (memory){0};
-    make_rule(&m->rule, item, seed);
+    if (like)
+        m->rule = *like->rule;
+    else
+        make_rule(&m->rule, item, seed);
     *job = (tare_wc_job){.rule = &m->rule, .item = item};
     job->n_bytes = (below(n_max, seed) / unit + 1) * unit;
     job->n_positions = tare_wc_positions(item, job->n_bytes);
@@ -156,8 +160,10 @@ static void every_level_decodes_as_the_reference(void **state) {
         memory memories[4];
         uint8_t *copies[4];
         tare_wc_kernels k;
-        unsigned n = 1 + below(4, &seed);
-        for (unsigned i = 0; i < n; i++) make_job(&jobs[i], &memories[i], &seed);
+        unsigned n = below(2, &seed) ? 4 : 1 + below(4, &seed);
+        bool are_alike = below(2, &seed); /* as the segments of a plane */
+        for (unsigned i = 0; i < n; i++)
+            make_job(&jobs[i], &memories[i], i && are_alike ? &jobs[0] : NULL, &seed);
         tare_wc_kernels_init(&k, TARE_CPU_NONE);
         decode(&k, expected, jobs, memories, n);
         for (unsigned i = 0; i < n; i++) {

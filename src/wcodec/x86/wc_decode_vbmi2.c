@@ -9,7 +9,8 @@
 #include "wcodec/x86/wc_emit_avx512.h"
 #include "wcodec/x86/wc_x86.h"
 
-enum { ODD = 1, AT_ONCE = 4 };
+#define AT_ONCE 4
+enum { ODD = 1 };
 enum { THR, ALIAS, FREQ_LOW, FREQ_HIGH, ADJ_LOW, ADJ_HIGH, ROWS };
 
 typedef struct lanes {

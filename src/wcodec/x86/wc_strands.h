@@ -9,7 +9,7 @@
  *     store_halves the reverse
  *     load_rows    rows from a table
  *     step         64 symbols
- *     AT_ONCE      strands side by side
+ *     AT_ONCE      strands side by side: 1 or 4
  *
  * and includes wc_emit.h. */
 #ifndef TARE_WCODEC_STRANDS_H
@@ -131,10 +131,8 @@ static ALWAYS_INLINE void run(strand *const *strands, const unsigned n, uint32_t
             if (of != ANY_SHAPE)
                 o[i] = outlet_of(s->job, s->p / WC_BLOCK, item_of(of), k_of(of), n_groups_of(of));
         }
-        take_turns(strands, l, o, held, n, 0, of); /* by hand: the numbers become constants */
-        take_turns(strands, l, o, held, n, 1, of);
-        take_turns(strands, l, o, held, n, 2, of);
-        take_turns(strands, l, o, held, n, 3, of);
+        UNROLL_4 /* j becomes a constant */
+            for (unsigned j = 0; j < WC_BLOCK_STEPS; j++) take_turns(strands, l, o, held, n, j, of);
         for (unsigned i = 0; i < n; i++) {
             strand *s = strands[i];
             if (of == ANY_SHAPE) put_any_block(s->job, &s->maker, s->p / WC_BLOCK, s->symbols);
@@ -165,28 +163,33 @@ RUN_SHAPES(DEFINE_RUN)
 
 #define DEFINE_RUN_FEW(N)                                                                          \
     static void run_any_##N(strand *const *strands, uint32_t n_blocks) {                           \
-        run(strands, N <= AT_ONCE ? N : AT_ONCE, n_blocks, ANY_SHAPE);                             \
+        run(strands, N, n_blocks, ANY_SHAPE);                                                      \
     }                                                                                              \
     static void run_nibbles_##N(strand *const *strands, uint32_t n_blocks) {                       \
-        run(strands, N <= AT_ONCE ? N : AT_ONCE, n_blocks, NIBBLES);                               \
+        run(strands, N, n_blocks, NIBBLES);                                                        \
     }
 DEFINE_RUN_FEW(1)
+#if AT_ONCE == 4
 DEFINE_RUN_FEW(2)
 DEFINE_RUN_FEW(3)
 DEFINE_RUN_FEW(4)
+static run_function *const run_any[] = {run_any_1, run_any_2, run_any_3, run_any_4};
+static run_function *const run_nibbles[] = {run_nibbles_1, run_nibbles_2, run_nibbles_3,
+                                            run_nibbles_4};
+#else
+static run_function *const run_any[] = {run_any_1};
+static run_function *const run_nibbles[] = {run_nibbles_1};
+#endif
 
 /* As many strands as go side by side, of one shape, have code of their own. */
 static run_function *runner_of(strand *const *strands, unsigned n) {
 #define SHAPE_RUN(SHAPE) [SHAPE] = run_##SHAPE,
     static run_function *const of_shape[N_SHAPES] = {RUN_SHAPES(SHAPE_RUN)};
-    static run_function *const any[] = {run_any_1, run_any_2, run_any_3, run_any_4};
-    static run_function *const nibbles[] = {run_nibbles_1, run_nibbles_2, run_nibbles_3,
-                                            run_nibbles_4};
     shape of = strands[0]->shape;
-    if (of == NIBBLES) return nibbles[n - 1];
+    if (of == NIBBLES) return run_nibbles[n - 1];
     for (unsigned i = 1; i < n; i++)
-        if (strands[i]->shape != of) return any[n - 1];
-    return n == AT_ONCE && of_shape[of] ? of_shape[of] : any[n - 1];
+        if (strands[i]->shape != of) return run_any[n - 1];
+    return n == AT_ONCE && of_shape[of] ? of_shape[of] : run_any[n - 1];
 }
 
 /* All blocks that need no care: again and again those that all strands can decode. */
