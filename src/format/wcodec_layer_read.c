@@ -316,6 +316,15 @@ static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *by
     return status;
 }
 
+/* A segment in memory that was given to us is decoded from there, unless it ends too near to the
+ * end of it. (Not in a mapped file, which may change while it is read.) NULL: it must be read. */
+static const uint8_t *lent_bytes(const batch *b, uint64_t position, uint32_t stored) {
+    const tare_reader *file = b->opened->file;
+    bool is_lent = file->map && !file->owns_map && b->opened->groups == TARE_WC_ALL_GROUPS;
+    if (!is_lent || position > file->size) return NULL;
+    return file->size - position < stored + TARE_WC_READ_AHEAD ? NULL : file->map + position;
+}
+
 /* Adds a segment to the batch. */
 static tare_status add(batch *b, slot s, uint64_t position) {
     uint32_t n_bytes = tare_wcodec_segment_bytes(s.plane, s.segment);
@@ -326,16 +335,19 @@ static tare_status add(batch *b, slot s, uint64_t position) {
     uint8_t *bytes = NULL;
     s.is_in_place = dst && !s.place;
     if (!dst && s.place) status = tare_fail(b->err, TARE_ERR_NOMEM, "segment");
-    size_t room = room_of(stored);
-    if (status == TARE_OK) status = take_room(b, room + (needs_room ? n_bytes : 0), &bytes);
+    const uint8_t *lent = lent_bytes(b, position, stored);
+    size_t room = lent ? 0 : room_of(stored), all_room = room + (needs_room ? n_bytes : 0);
+    if (status == TARE_OK && all_room) status = take_room(b, all_room, &bytes);
     if (needs_room && bytes) dst = bytes + room;
     tare_wc_piece *piece = &b->pieces[b->n];
     *piece = (tare_wc_piece){.head = b->opened->heads[s.number],
+                             .bytes = lent,
                              .stored = stored,
+                             .present = lent ? stored : 0,
                              .offset = position,
                              .dst = dst,
                              .n_bytes = n_bytes};
-    if (status == TARE_OK) status = read_stored(b, piece, bytes);
+    if (status == TARE_OK && !lent) status = read_stored(b, piece, bytes);
     if (status == TARE_OK) {
         b->slots[b->n++] = s;
         return b->n == SIDE_BY_SIDE ? flush(b) : TARE_OK;
