@@ -16,8 +16,6 @@
 
 #include "contest.h"
 #include "wc_subject.h"
-#include "wcodec/wc_direct.h"
-#include "wcodec/wc_head.h"
 
 enum { N_VALUES = 1 << 24, RUNS = 5, KERNEL = 3 };
 
@@ -44,59 +42,10 @@ static void encode(const void *subject_at, int who, size_t n) {
     bench_wc_encode(t->of);
 }
 
-static tare_wc_piece piece_at(const trip *t, const tare_wc_head *head, uint32_t i) {
-    const bench_wc_subject *s = t->of;
-    size_t from = i ? s->ends[i - 1] : s->head_bytes;
-    uint32_t stored = (uint32_t)(s->ends[i] - from);
-    return (tare_wc_piece){.head = head,
-                           .bytes = s->out.data + from,
-                           .stored = stored,
-                           .present = stored,
-                           .dst = t->back + (size_t)i * s->segment_bytes,
-                           .n_bytes = bench_wc_piece_bytes(s, i)};
-}
-
-/* Without CRC, and only what is DIRECT. */
-static void decode_bare(const tare_wc_piece *pieces, unsigned n) {
-    tare_wc_job jobs[4];
-    unsigned n_jobs = 0;
-    for (unsigned i = 0; i < n; i++) {
-        tare_wc_segment segment;
-        tare_wc_direct parts;
-        tare_cursor c;
-        static uint8_t classes[4][TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN];
-        tare_cursor_init(&c, pieces[i].bytes, pieces[i].stored, 0);
-        if (tare_wc_segment_read(&segment, &c, NULL) != TARE_OK) bench_die("segment");
-        if (segment.mode != TARE_WC_DIRECT) continue;
-        if (tare_wc_direct_parts(&parts, &segment, &pieces[i], TARE_WC_ALL_GROUPS, NULL) ||
-            tare_wc_direct_begin(&jobs[n_jobs], &parts, &segment, &pieces[i], classes[i], NULL))
-            bench_die("segment");
-        n_jobs++;
-    }
-    if (n_jobs) tare_wc_kernels_get()->decode(jobs, n_jobs);
-}
-
 static void decode(const void *subject_at, int who, size_t n) {
     const trip *t = subject_at;
-    bench_wc_subject *s = t->of;
-    tare_arena arena;
-    tare_wc_head *head;
-    tare_cursor c;
-    unsigned failed;
     (void)n;
-    tare_arena_init(&arena, NULL);
-    tare_cursor_init(&c, s->out.data, s->head_bytes, 0);
-    if (tare_wc_head_read(&head, &s->shape, &c, &arena, NULL) != TARE_OK) bench_die("head");
-    for (uint32_t i = 0; i < s->n_segments; i += 4) {
-        tare_wc_piece pieces[4];
-        unsigned m = 0;
-        for (; m < 4 && i + m < s->n_segments; m++) pieces[m] = piece_at(t, head, i + m);
-        if (who == KERNEL)
-            decode_bare(pieces, m);
-        else if (tare_wc_decode(pieces, m, TARE_WC_ALL_GROUPS, &s->scratch, &failed, NULL))
-            bench_die("does not decode");
-    }
-    tare_arena_free(&arena);
+    bench_wc_decode(t->of, t->back, who == KERNEL);
 }
 
 /* ---- report ---------------------------------------------------------------------------------- */
@@ -106,7 +55,6 @@ static void report_sizes(const trip *t, const char *name) {
     prepare(KERNEL);
     double stored = (double)bench_wc_encode(s);
     memset(t->back, 0xa5, s->n_bytes);
-    tare_buffer_put_zeros(&s->out, TARE_WC_READ_AHEAD);
     decode(t, 0, s->n_bytes);
     if (memcmp(s->plane, t->back, s->n_bytes) != 0) bench_die("comes back otherwise");
     printf("| %s | %.3f | %+.3f %% | %.4f |", name,

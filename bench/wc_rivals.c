@@ -3,7 +3,8 @@
  * Question: how does the codec of .wcodec compare with zstd, and with the fastest known rANS
  * coders, on the int8 codes of weights? One core, 16 Mi codes of one scale a row of a synthetic
  * model, from memory into memory that has been written; processor's time, best of several runs in
- * turns.
+ * turns. The codec stands there twice: whole calls of the library, and its loops without CRC-32,
+ * which the rANS coders have none of either.
  *
  *     build/release/bench/bench_wc_rivals [LIBRARY...]
  *
@@ -21,6 +22,7 @@
 #include <zstd.h>
 
 #include "contest.h"
+#include "wc_subject.h"
 
 enum { RUNS = 7, ROWS = 8192, MOST_RIVALS = 8 };
 
@@ -74,6 +76,26 @@ static size_t tare_take(const uint8_t *in, size_t size, uint8_t *out, size_t n) 
     (void)in;
     (void)size;
     return tare_coded_decode_region(out, coded, 0, 0, n, &o, NULL) ? 0 : n;
+}
+
+static bench_wc_subject subject;
+
+static const char *bare_name(void) {
+    return "tare, without CRC";
+}
+
+static size_t bare_put(const uint8_t *in, size_t n, uint8_t *out, size_t room) {
+    (void)out;
+    (void)room;
+    if (subject.plane != in) bench_wc_take(&subject, (uint8_t *)(uintptr_t)in, (uint32_t)n, 8, 0);
+    return bench_wc_encode(&subject);
+}
+
+static size_t bare_take(const uint8_t *in, size_t size, uint8_t *out, size_t n) {
+    (void)in;
+    (void)size;
+    bench_wc_decode(&subject, out, true);
+    return n;
 }
 
 /* ---- zstd ------------------------------------------------------------------------------------ */
@@ -188,9 +210,11 @@ static void run(const plane *p, const char *what, const rival *rivals, int n) {
 int main(int argc, char **argv) {
     static const char *const specs[] = {"llama-1b:normal", "llama-1b:t5", "llama-1b:outliers"};
     rival rivals[MOST_RIVALS] = {{tare_name, tare_put, tare_take, 3},
+                                 {bare_name, bare_put, bare_take, 3},
                                  {zstd3_name, zstd3, unzstd, 2},
                                  {zstd19_name, zstd19, unzstd, 1}};
-    int n = 3;
+    int n = 4;
+    bench_wc_init(&subject);
     for (int i = 1; i < argc && n < MOST_RIVALS; i++) rivals[n++] = load(argv[i]);
     printf("zstd %s\n\n| values | coder | bits a code | encode GB/s | decode GB/s |\n"
            "|---|---|---|---|---|\n",
@@ -202,6 +226,7 @@ int main(int argc, char **argv) {
         free(p.back);
         free(p.coded);
     }
+    bench_wc_free(&subject);
     tare_coded_free(coded);
     return 0;
 }

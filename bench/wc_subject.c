@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Planes like those of models, and encoding them. */
+ * Planes like those of models, encoding and decoding them. */
 #include "wc_subject.h"
 
 #include <math.h>
@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "contest.h"
+#include "wcodec/wc_direct.h"
 #include "wcodec/wc_direct_encode.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_trellis.h"
 
-enum { TRELLIS_LOG2 = 19, TRELLIS_SEGMENT = 1 << TRELLIS_LOG2 };
+enum { TRELLIS_LOG2 = 19, TRELLIS_SEGMENT = 1 << TRELLIS_LOG2, SIDE_BY_SIDE = 4 };
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -233,5 +234,68 @@ size_t bench_wc_encode(bench_wc_subject *s) {
         s->ends[i] = s->out.size;
     }
     tare_wc_plan_free(plan);
-    return s->out.size;
+    size_t size = s->out.size;
+    tare_buffer_put_zeros(&s->out, TARE_WC_READ_AHEAD);
+    s->out.size = size;
+    return size;
+}
+
+/* ---- back ------------------------------------------------------------------------------------ */
+
+static tare_wc_piece piece_at(const bench_wc_subject *s, uint8_t *back, const tare_wc_head *head,
+                              uint32_t i) {
+    size_t from = i ? s->ends[i - 1] : s->head_bytes;
+    uint32_t stored = (uint32_t)(s->ends[i] - from);
+    return (tare_wc_piece){.head = head,
+                           .bytes = s->out.data + from,
+                           .stored = stored,
+                           .present = stored,
+                           .dst = back + (size_t)i * s->segment_bytes,
+                           .n_bytes = bench_wc_piece_bytes(s, i)};
+}
+
+/* As tare_wc_decode, but for the CRC; what is not DIRECT is left out. */
+static void decode_bare(const tare_wc_piece *pieces, unsigned n) {
+    tare_wc_segment segments[SIDE_BY_SIDE];
+    tare_wc_direct parts[SIDE_BY_SIDE];
+    tare_wc_job jobs[SIDE_BY_SIDE];
+    const tare_wc_piece *of[SIDE_BY_SIDE];
+    unsigned m = 0;
+    for (unsigned i = 0; i < n; i++) {
+        tare_cursor c;
+        static uint8_t classes[SIDE_BY_SIDE][TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN];
+        tare_cursor_init(&c, pieces[i].bytes, pieces[i].stored, 0);
+        if (tare_wc_segment_read(&segments[m], &c, NULL) != TARE_OK) bench_die("segment");
+        if (segments[m].mode != TARE_WC_DIRECT) continue;
+        of[m] = &pieces[i];
+        if (tare_wc_direct_parts(&parts[m], &segments[m], of[m], TARE_WC_ALL_GROUPS, NULL) ||
+            tare_wc_direct_begin(&jobs[m], &parts[m], &segments[m], of[m], classes[i], NULL))
+            bench_die("segment");
+        m++;
+    }
+    if (m) tare_wc_kernels_get()->decode(jobs, m);
+    for (unsigned i = 0; i < m; i++)
+        if (tare_wc_direct_end(&jobs[i], &parts[i], &segments[i], of[i], NULL))
+            bench_die("segment");
+}
+
+void bench_wc_decode(bench_wc_subject *s, uint8_t *back, bool is_bare) {
+    tare_arena arena;
+    tare_wc_head *head;
+    tare_cursor c;
+    unsigned failed;
+    tare_arena_init(&arena, NULL);
+    tare_cursor_init(&c, s->out.data, s->head_bytes, 0);
+    if (tare_wc_head_read(&head, &s->shape, &c, &arena, NULL) != TARE_OK) bench_die("head");
+    for (uint32_t i = 0; i < s->n_segments; i += SIDE_BY_SIDE) {
+        tare_wc_piece pieces[SIDE_BY_SIDE];
+        unsigned n = 0;
+        for (; n < SIDE_BY_SIDE && i + n < s->n_segments; n++)
+            pieces[n] = piece_at(s, back, head, i + n);
+        if (is_bare)
+            decode_bare(pieces, n);
+        else if (tare_wc_decode(pieces, n, TARE_WC_ALL_GROUPS, &s->scratch, &failed, NULL))
+            bench_die("does not decode");
+    }
+    tare_arena_free(&arena);
 }
