@@ -49,6 +49,26 @@ static tare_status find_bounds(tare_value_bounds *out, const tare_plan *p, size_
     return TARE_OK;
 }
 
+/* Whether bounds that the input states of a tensor which keeps its type have no place in the
+ * output; written to MCF again, it is measured. */
+static bool leaves_bounds(const tare_plan *p, size_t i) {
+    const tare_value_bounds *in = p->in->catalog.bounds;
+    const tare_planned *t = &p->tensors[i];
+    return in && in[t->source].is_known && !is_recoded(t) && t->action != TARE_ACTION_REPACK &&
+           !p->format->states_bounds;
+}
+
+static void report_left(const tare_plan *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) n += leaves_bounds(p, i);
+    if (n)
+        tare_report_addf(
+            p->options.report, &TARE_FINDING(INFO, TARE_OK, "convert.bounds-left"),
+            "the bounds that the input states of %zu tensor%s are left behind: written "
+            "to MCF again, they are measured",
+            n, n == 1 ? "" : "s");
+}
+
 tare_status tare_plan_bounds(tare_plan *plan, tare_error *err) {
     tare_value_bounds *bounds = NULL;
     size_t n = plan->catalog.n_tensors;
@@ -63,5 +83,6 @@ tare_status tare_plan_bounds(tare_plan *plan, tare_error *err) {
             TARE_TRY(find_bounds(&bounds[i], plan, i, err));
     }
     plan->catalog.bounds = bounds;
+    report_left(plan);
     return TARE_OK;
 }
