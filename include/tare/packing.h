@@ -60,7 +60,8 @@ typedef struct tare_pack_options {
     bool strict;      /* a file that is left out is an error */
     bool no_sync;
     const tare_allocator *allocator;
-    tare_report *report;
+    tare_report *report; /* with `directory`: what opening reported of files that are no part of the
+                            model is taken out, for they are packed, or told of here */
     tare_progress_fn progress; /* told of the bytes that were read: twice those of the model */
     void *progress_ctx;
     tare_packed_fn packed;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/report.h"
@@ -77,4 +78,16 @@ void tare_report_addf(tare_report *report, const tare_finding *finding, const ch
     tare_finding f = *finding;
     f.text = tare_str_of(text);
     tare_report_add(report, &f);
+}
+
+void tare_report_forget(tare_report *report, const char *code) {
+    size_t n = 0;
+    for (size_t i = 0; report && i < report->n; i++) {
+        const tare_finding *f = &report->findings[i];
+        if (f->code && strcmp(f->code, code) == 0)
+            report->n_of_level[f->level]--;
+        else
+            report->findings[n++] = *f;
+    }
+    if (report) report->n = n;
 }

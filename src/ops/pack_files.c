@@ -204,6 +204,10 @@ static tare_status take_directory(tare_pack_files *f, const tare_model *m,
     if (!t.base) return tare_fail(err, TARE_ERR_NOMEM, "files");
     TARE_TRY(list_own(&own, m, o->directory, &f->arena, err));
     f->is_directory = true;
+    /* What opening does not count as the model's is packed all the same, or left out here. */
+    tare_report_forget(o->report, "hf.sub-folder");
+    tare_report_forget(o->report, "hf.not-a-file");
+    tare_report_forget(o->report, "hf.large-file");
     TARE_TRY(take_folder(&t, t.base, err));
     return expect_all(f, m, err);
 }
