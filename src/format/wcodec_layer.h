@@ -16,21 +16,6 @@ typedef struct tare_wcodec_source {
     uint64_t starts[TARE_WCODEC_MAX_REGIONS];
 } tare_wcodec_source;
 
-/* Takes what is written, in order. */
-typedef struct tare_wcodec_sink {
-    tare_status (*write)(void *ctx, const uint8_t *bytes, size_t n, tare_error *err);
-    void *ctx;
-} tare_wcodec_sink;
-
-/* Writes the layer's data. The layer says all but sizes and CRC, which are filled in (the sizes of
- * segments lie in the arena); its planes say how they are cut, `options` (one for each plane) how
- * to look for the smallest form. With `base` (the same layer of the base model) segments may be
- * predicted from it, and layer->base must be set. */
-tare_status tare_wcodec_encode_layer(tare_wcodec_layer *layer, const tare_wcodec_sink *sink,
-                                     const tare_wcodec_source *own, const tare_wcodec_source *base,
-                                     const tare_wc_options *options, tare_arena *arena,
-                                     tare_error *err);
-
 enum { TARE_WCODEC_PLACES = 64 };
 #define TARE_WCODEC_ALL_SEGMENTS UINT64_MAX
 

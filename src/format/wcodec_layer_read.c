@@ -12,7 +12,6 @@
 
 enum {
     SIDE_BY_SIDE = 4,
-    ROOM_BLOCK = 7,      /* of the scratch: the codec takes those before it */
     ROOM_MOST = 8 << 20, /* stored and decoded bytes of the segments of a batch, unless of one */
 };
 
@@ -276,7 +275,7 @@ static tare_status take_room(batch *b, size_t n, uint8_t **out) {
     if (b->used + n > b->room_size) TARE_TRY(flush(b));
     if (n > b->room_size) {
         b->room_size = (size_t)tare_max_u64(n, b->room_asked);
-        b->room = tare_wc_scratch_take(b->scratch, ROOM_BLOCK, b->room_size);
+        b->room = tare_wc_scratch_take(b->scratch, TARE_WC_DECODE_STORED, b->room_size);
         if (!b->room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
     }
     *out = b->room + b->used;

@@ -456,27 +456,3 @@ tare_status tare_wcodec_run_jobs(tare_wcodec_run *run, const tare_wcodec_target 
     pthread_mutex_destroy(&c.mutex);
     return status;
 }
-
-/* ---- one layer, in order --------------------------------------------------------------------- */
-
-static tare_status put_in_sink(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
-                               tare_error *err) {
-    const tare_wcodec_sink *sink = ctx;
-    (void)offset; /* one thread writes in order */
-    return sink->write(sink->ctx, bytes, n, err);
-}
-
-tare_status tare_wcodec_encode_layer(tare_wcodec_layer *layer, const tare_wcodec_sink *sink,
-                                     const tare_wcodec_source *own, const tare_wcodec_source *base,
-                                     const tare_wc_options *options, tare_arena *arena,
-                                     tare_error *err) {
-    tare_wcodec_sink to = *sink;
-    const tare_wcodec_target target = {put_in_sink, &to};
-    const tare_wcodec_job job = {.layer = layer, .options = options, .own = *own, .base = base};
-    tare_wcodec_run run = {.jobs = &job,
-                           .n_jobs = 1,
-                           .offset = layer->offset,
-                           .threads = 1,
-                           .allocator = arena->allocator};
-    return tare_wcodec_run_jobs(&run, &target, arena, err);
-}

@@ -9,7 +9,6 @@
 #include "wcodec/wc_patches.h"
 #include "wcodec/wc_trellis.h"
 
-enum { SYMBOLS_BLOCK = 1, WORDS_BLOCK, GROUPS_BLOCK, PATCHES_BLOCK, CLASSES_BLOCK };
 enum { MAX_RUNS = TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN };
 
 typedef struct encoder {
@@ -153,11 +152,12 @@ static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
     for (unsigned g = 0; g < n; g++)
         e->group_bytes += tare_wc_group_bytes(widths[g], e->n_positions);
     e->max_patches = e->n_positions / 8;
-    e->misfits = tare_wc_scratch_take(scratch, SYMBOLS_BLOCK, (size_t)e->n_positions / 8 * 9);
-    e->groups = tare_wc_scratch_take(scratch, GROUPS_BLOCK, e->group_bytes + 1);
-    e->patches =
-        tare_wc_scratch_take(scratch, PATCHES_BLOCK, (size_t)e->max_patches * sizeof *e->patches);
-    e->classes = tare_wc_scratch_take(scratch, CLASSES_BLOCK, 2 * (MAX_RUNS + 64));
+    e->misfits =
+        tare_wc_scratch_take(scratch, TARE_WC_DIRECT_SYMBOLS, (size_t)e->n_positions / 8 * 9);
+    e->groups = tare_wc_scratch_take(scratch, TARE_WC_DIRECT_GROUPS, e->group_bytes + 1);
+    e->patches = tare_wc_scratch_take(scratch, TARE_WC_DIRECT_PATCHES,
+                                      (size_t)e->max_patches * sizeof *e->patches);
+    e->classes = tare_wc_scratch_take(scratch, TARE_WC_DIRECT_CLASSES, 2 * (MAX_RUNS + 64));
     if (!e->misfits || !e->groups || !e->patches || !e->classes) return false;
     e->ranks = e->classes + MAX_RUNS + 64;
     e->symbols = (uint8_t *)(e->misfits + e->n_positions / 64);
@@ -212,7 +212,7 @@ bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
     e.n_runs = (e.n_positions + TARE_WC_CLASS_RUN - 1) / TARE_WC_CLASS_RUN;
     *status = TARE_OK;
     uint32_t per_stream = e.n_positions / 2 + MAX_RUNS; /* words, at most */
-    uint8_t *words = tare_wc_scratch_take(scratch, WORDS_BLOCK, 4 * (size_t)per_stream);
+    uint8_t *words = tare_wc_scratch_take(scratch, TARE_WC_DIRECT_WORDS, 4 * (size_t)per_stream);
     if (!words || !take_memory(&e, scratch)) {
         *status = TARE_ERR_NOMEM;
         return false;

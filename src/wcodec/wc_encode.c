@@ -11,8 +11,6 @@
 #include "wcodec/wc_plan.h"
 #include "wcodec/wc_screen.h"
 
-enum { OUT_BLOCK = 0 };
-
 /* One segment and the best form so far, which lies at the end of the output buffer. */
 typedef struct choice {
     const tare_wc_plan *plan;
@@ -104,7 +102,7 @@ static void try_zstd(choice *c) {
     if (!is_forced && !o->is_repetitive && !c->plan->is_surprised &&
         !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, c->total, room, room_size)))
         return;
-    int level = o->zstd_level ? (int)o->zstd_level : o->is_full ? 19 : 3;
+    int level = o->is_full ? 19 : 3;
     size_t n = ZSTD_compress(room, room_size, c->bytes, c->n_bytes, level);
     if (ZSTD_isError(n)) return; /* it does not shrink */
     tare_wc_segment s = {.mode = TARE_WC_ZSTD, .size_a = (uint32_t)n};
@@ -152,7 +150,7 @@ static tare_status try_all(choice *c, const tare_wc_reference *reference) {
 /* The best form of what the choice has; its bytes are the scratch's. */
 static tare_status choose(choice *c, const tare_wc_reference *reference, tare_error *err) {
     size_t room = tare_wc_max_stored(c->n_bytes);
-    c->best = tare_wc_scratch_take(c->scratch, OUT_BLOCK, 2 * room);
+    c->best = tare_wc_scratch_take(c->scratch, TARE_WC_ENCODE_BEST, 2 * room);
     if (!c->best) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     c->trial = c->best + room;
     tare_status status = try_all(c, reference);

@@ -16,7 +16,7 @@ void tare_wc_scratch_free(tare_wc_scratch *s) {
     tare_wc_scratch_init(s, s->allocator);
 }
 
-void *tare_wc_scratch_take(tare_wc_scratch *s, unsigned i, size_t size) {
+void *tare_wc_scratch_take(tare_wc_scratch *s, tare_wc_block i, size_t size) {
     if (s->blocks[i] && s->sizes[i] >= size) return s->blocks[i];
     tare_free(s->allocator, s->blocks[i], s->sizes[i]);
     s->sizes[i] = size;

@@ -11,7 +11,7 @@
 #include "wcodec/wc_reference.h"
 #include "wcodec/wc_structured.h"
 
-enum { SIDE_BY_SIDE = 4, CLASSES_BLOCK = 0 };
+enum { SIDE_BY_SIDE = 4 };
 
 static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
                           const char *what) {
@@ -168,7 +168,7 @@ static tare_status begin_direct(batch *b, tare_wc_piece *piece, const tare_wc_se
 tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
                            tare_wc_scratch *scratch, unsigned *failed, tare_error *err) {
     batch b = {.n = 0};
-    b.classes = tare_wc_scratch_take(scratch, CLASSES_BLOCK,
+    b.classes = tare_wc_scratch_take(scratch, TARE_WC_DECODE_CLASSES,
                                      SIDE_BY_SIDE * (TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN));
     if (!b.classes) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     for (unsigned i = 0; i < n; i++) {

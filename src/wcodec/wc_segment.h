@@ -30,19 +30,48 @@ typedef struct tare_wc_piece {
     const tare_wc_reference *reference; /* NULL: segments that need one are refused */
 } tare_wc_piece;
 
+/* Who takes which block of a thread's memory. What is in use at the same time is told apart: the
+ * encoders of DIRECT and STRUCTURED, which run one after the other, share blocks, and so do
+ * encoding and decoding. */
+typedef enum tare_wc_block {
+    TARE_WC_ENCODE_BEST = 0, /* the smallest form so far */
+    TARE_WC_ENCODE_PREPARED, /* the segment as differences, in the order that is encoded */
+    TARE_WC_ENCODE_MODE,     /* the first of those that modes share: */
+    TARE_WC_DIRECT_SYMBOLS = TARE_WC_ENCODE_MODE,
+    TARE_WC_DIRECT_WORDS,
+    TARE_WC_DIRECT_GROUPS,
+    TARE_WC_DIRECT_PATCHES,
+    TARE_WC_DIRECT_CLASSES,
+    TARE_WC_SKETCH_MATRIX = TARE_WC_ENCODE_MODE,
+    TARE_WC_SKETCH_MAGNITUDES,
+    TARE_WC_SKETCH_CONTEXTS,
+    TARE_WC_SKETCH_SIDE,
+    TARE_WC_SKETCH_SYMBOLS,
+    TARE_WC_SKETCH_RAW,
+    TARE_WC_SKETCH_WORDS,
+    TARE_WC_BLOCKS,            /* decoding needs fewer: */
+    TARE_WC_DECODE_STORED = 0, /* segments of a batch, as stored and to be spread */
+    TARE_WC_DECODE_CLASSES,    /* of DIRECT segments side by side */
+    TARE_WC_DECODE_MAGNITUDES, /* of a STRUCTURED one */
+    TARE_WC_DECODE_MATRIX,
+    TARE_WC_DECODE_CONTEXTS,
+    TARE_WC_DECODE_NIBBLES,
+    TARE_WC_DECODE_SIDE,
+} tare_wc_block;
+
 /* Memory of one thread that decodes or encodes; grows to what the largest segment needs. */
 typedef struct tare_wc_scratch {
     const tare_allocator *allocator;
-    void *blocks[8];
-    size_t sizes[8];
+    void *blocks[TARE_WC_BLOCKS];
+    size_t sizes[TARE_WC_BLOCKS];
     void *zstd; /* ZSTD_DCtx */
 } tare_wc_scratch;
 
 void tare_wc_scratch_init(tare_wc_scratch *s, const tare_allocator *allocator);
 void tare_wc_scratch_free(tare_wc_scratch *s);
-/* Block i (0..7) of at least `size` bytes, not cleared; NULL when memory is out. Valid until the
- * block is asked for again. */
-void *tare_wc_scratch_take(tare_wc_scratch *s, unsigned i, size_t size);
+/* A block of at least `size` bytes, not cleared; NULL when memory is out. Valid until the block is
+ * asked for again. */
+void *tare_wc_scratch_take(tare_wc_scratch *s, tare_wc_block block, size_t size);
 
 enum { TARE_WC_ALL_GROUPS = TARE_WC_BYPASS_GROUPS };
 

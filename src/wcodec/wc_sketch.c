@@ -9,7 +9,6 @@
 #include "wcodec/wc_table.h"
 #include "wcodec/wc_transform.h"
 
-enum { MATRIX_BLOCK = 1, MAGNITUDES_BLOCK, CONTEXTS_BLOCK, SIDE_BLOCK, SYMBOLS_BLOCK, RAW_BLOCK };
 enum { LIMIT = 1 << TARE_WC_MAX_MAGNITUDE, SIDE_COST = 2 << 16 };
 
 typedef struct maker {
@@ -145,13 +144,15 @@ static bool take_memory(maker *m, tare_wc_scratch *scratch) {
     /* Each bit plane has a quarter of a symbol a coefficient, and what its contexts round up. */
     size_t n_symbols = TARE_WC_MAX_MAGNITUDE * (n / 4 + TARE_WC_PLANE_CONTEXTS + TARE_WC_LANES) +
                        (size_t)m->view.n_tiles * (1 + TARE_WC_SUBS) + TARE_WC_LANES;
-    m->matrix = tare_wc_scratch_take(scratch, MATRIX_BLOCK, n * sizeof *m->matrix);
-    m->magnitudes = tare_wc_scratch_take(scratch, MAGNITUDES_BLOCK, n * sizeof *m->magnitudes);
-    m->contexts = tare_wc_scratch_take(scratch, CONTEXTS_BLOCK, n);
-    m->predictors = tare_wc_scratch_take(scratch, SIDE_BLOCK, m->view.n_tiles * (1 + TARE_WC_SUBS));
-    m->sketch->contexts = tare_wc_scratch_take(scratch, SYMBOLS_BLOCK, n_symbols * 3);
+    m->matrix = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_MATRIX, n * sizeof *m->matrix);
+    m->magnitudes =
+        tare_wc_scratch_take(scratch, TARE_WC_SKETCH_MAGNITUDES, n * sizeof *m->magnitudes);
+    m->contexts = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_CONTEXTS, n);
+    m->predictors =
+        tare_wc_scratch_take(scratch, TARE_WC_SKETCH_SIDE, m->view.n_tiles * (1 + TARE_WC_SUBS));
+    m->sketch->contexts = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_SYMBOLS, n_symbols * 3);
     /* Every coefficient has at most 10 raw bits of refinement, and a sign. */
-    m->sketch->raw = tare_wc_scratch_take(scratch, RAW_BLOCK, n * 11 / 8 + 1);
+    m->sketch->raw = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_RAW, n * 11 / 8 + 1);
     if (!m->matrix || !m->magnitudes || !m->contexts || !m->predictors || !m->sketch->contexts ||
         !m->sketch->raw)
         return false;

@@ -8,8 +8,6 @@
 #include "wcodec/wc_predict.h"
 #include "wcodec/wc_transform.h"
 
-enum { MAGNITUDES_BLOCK = 1, MATRIX_BLOCK, CONTEXTS_BLOCK, NIBBLES_BLOCK, SIDE_BLOCK };
-
 typedef struct decoder {
     const tare_wc_piece *piece;
     const tare_wc_segment *segment;
@@ -78,11 +76,14 @@ static tare_status check(decoder *d, tare_error *err) {
 
 static tare_status take_memory(decoder *d, tare_wc_scratch *scratch, tare_error *err) {
     uint32_t n = d->view.n_cells;
-    d->magnitudes = tare_wc_scratch_take(scratch, MAGNITUDES_BLOCK, n * sizeof *d->magnitudes);
-    d->matrix = tare_wc_scratch_take(scratch, MATRIX_BLOCK, n * sizeof *d->matrix);
-    d->contexts = tare_wc_scratch_take(scratch, CONTEXTS_BLOCK, n);
-    d->nibbles = tare_wc_scratch_take(scratch, NIBBLES_BLOCK, n / 4 + TARE_WC_PLANE_CONTEXTS);
-    d->predictors = tare_wc_scratch_take(scratch, SIDE_BLOCK, d->view.n_tiles * (1 + TARE_WC_SUBS));
+    d->magnitudes =
+        tare_wc_scratch_take(scratch, TARE_WC_DECODE_MAGNITUDES, n * sizeof *d->magnitudes);
+    d->matrix = tare_wc_scratch_take(scratch, TARE_WC_DECODE_MATRIX, n * sizeof *d->matrix);
+    d->contexts = tare_wc_scratch_take(scratch, TARE_WC_DECODE_CONTEXTS, n);
+    d->nibbles =
+        tare_wc_scratch_take(scratch, TARE_WC_DECODE_NIBBLES, n / 4 + TARE_WC_PLANE_CONTEXTS);
+    d->predictors =
+        tare_wc_scratch_take(scratch, TARE_WC_DECODE_SIDE, d->view.n_tiles * (1 + TARE_WC_SUBS));
     if (!d->magnitudes || !d->matrix || !d->contexts || !d->nibbles || !d->predictors)
         return tare_fail(err, TARE_ERR_NOMEM, "segment");
     d->transforms = d->predictors + d->view.n_tiles;

@@ -5,8 +5,6 @@
 
 #include "wcodec/wc_lanes.h"
 
-enum { WORDS_BLOCK = 7 };
-
 /* Puts the symbols backwards. False: a symbol that its table does not have. */
 static bool put_symbols(tare_wc_put *put, const tare_wc_sketch *sketch, const tare_wc_head *head,
                         const tare_wc_inverse *inverses) {
@@ -33,7 +31,7 @@ bool tare_wc_structured_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
     /* Bytes: half of the symbols, a word each. */
     size_t per_stream = sketch->n_symbols + 2 * TARE_WC_SPARE_WORDS;
     uint32_t n_raw = (uint32_t)((sketch->n_raw + 7) / 8);
-    uint8_t *words = tare_wc_scratch_take(scratch, WORDS_BLOCK, 2 * per_stream);
+    uint8_t *words = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_WORDS, 2 * per_stream);
     tare_wc_put put;
     *status = words ? TARE_OK : TARE_ERR_NOMEM;
     if (!words || sketch->magnitude_bits > head->max_magnitude) return false;

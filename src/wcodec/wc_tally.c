@@ -9,7 +9,7 @@
 #include "wcodec/wc_reference.h"
 #include "wcodec/wc_screen.h"
 
-enum { PREPARED_BLOCK = 6, SAMPLE = 4096 /* values; a multiple of every tile */ };
+enum { SAMPLE = 4096 /* values; a multiple of every tile */ };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tar
                                const tare_wc_reference *reference, tare_wc_predictor predictor,
                                tare_wc_scratch *scratch) {
     if (!shape->is_big_endian && !predictor) return bytes;
-    uint8_t *copy = tare_wc_scratch_take(scratch, PREPARED_BLOCK, n_bytes);
+    uint8_t *copy = tare_wc_scratch_take(scratch, TARE_WC_ENCODE_PREPARED, n_bytes);
     if (!copy) return NULL;
     memcpy(copy, bytes, n_bytes);
     if (predictor) tare_wc_reference_subtract(copy, n_bytes, shape, reference, predictor);

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "format/wcodec_layer.h"
 #include "wc_random.h"
+#include "wcodec/encode_layer.h"
 
 enum { MOST = 16384, MOST_FILE = 4200, SECOND = MOST / 2, MANY = 32 };
 
@@ -29,11 +29,6 @@ typedef struct file {
     tare_wc_options options[2];
     uint64_t seed;
 } file;
-
-static tare_status append(void *ctx, const uint8_t *bytes, size_t n, tare_error *err) {
-    tare_buffer_put(ctx, bytes, n);
-    return tare_buffer_status(ctx, err);
-}
 
 static void add_plane(file *f, uint8_t region, uint8_t item) {
     uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
@@ -84,13 +79,11 @@ static void finish(file *f, tare_wc_mode mode, tare_wc_predictor predictor) {
     tare_buffer_put_zeros(&f->bytes, TARE_WCODEC_HEADER);
     tare_reader_memory(&own, f->own, MOST, "own");
     tare_reader_memory(&other, f->base, MOST, "base");
-    const tare_wcodec_sink sink = {append, &f->bytes};
     const tare_wcodec_source from = source_of(&own), base_from = source_of(&other);
     f->layer.offset = TARE_WCODEC_HEADER;
     f->layer.base = f->has_base;
-    assert_int_equal(tare_wcodec_encode_layer(&f->layer, &sink, &from,
-                                              f->has_base ? &base_from : NULL, f->options, &arena,
-                                              &err),
+    assert_int_equal(encode_layer(&f->bytes, &f->layer, &from, f->has_base ? &base_from : NULL,
+                                  f->options, &arena, &err),
                      TARE_OK);
     tare_wcodec_index_write(&f->bytes, header, &index, f->bytes.size);
     assert_int_equal(tare_buffer_status(&f->bytes, &err), TARE_OK);

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "format/wcodec_layer.h"
 #include "model/catalog.h"
+#include "wcodec/encode_layer.h"
 
 enum { BUILD_FILES = 8, BUILD_LAYERS = 1024 };
 
@@ -34,11 +35,6 @@ static inline void build_start(wcodec_build *b) {
     tare_buffer_init(&b->out, NULL);
     tare_buffer_put_zeros(&b->out, TARE_WCODEC_HEADER);
     b->index.layers = b->layers;
-}
-
-static inline tare_status build_append(void *ctx, const uint8_t *bytes, size_t n, tare_error *err) {
-    tare_buffer_put(ctx, bytes, n);
-    return tare_buffer_status(ctx, err);
 }
 
 static inline void build_plane(tare_wcodec_layer *l, unsigned region, uint8_t item, uint32_t stride,
@@ -72,7 +68,6 @@ static inline void build_cut(tare_wcodec_layer *l, unsigned region) {
 static inline void build_layer(wcodec_build *b, tare_wcodec_layer layer,
                                const tare_wcodec_source *source) {
     tare_wc_options options[TARE_WCODEC_MAX_PLANES];
-    tare_wcodec_sink sink = {build_append, &b->out};
     tare_error err;
     assert_true(b->index.n_layers < BUILD_LAYERS);
     tare_wcodec_layer *l = &b->layers[b->index.n_layers++];
@@ -82,8 +77,7 @@ static inline void build_layer(wcodec_build *b, tare_wcodec_layer layer,
     assert_non_null(l->planes);
     for (unsigned r = 0; r < l->n_regions; r++) build_cut(l, r);
     for (unsigned i = 0; i < TARE_WCODEC_MAX_PLANES; i++) options[i] = TARE_WC_OPTIONS_DEFAULT;
-    assert_int_equal(tare_wcodec_encode_layer(l, &sink, source, NULL, options, &b->arena, &err),
-                     TARE_OK);
+    assert_int_equal(encode_layer(&b->out, l, source, NULL, options, &b->arena, &err), TARE_OK);
     if (!l->size) l->offset = TARE_WCODEC_HEADER;
 }
 
