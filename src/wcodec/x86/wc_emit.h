@@ -31,6 +31,12 @@ typedef struct symbols {
     vec v[STEP_VECS];
 } symbols;
 
+static ALWAYS_INLINE symbols zero_symbols(void) {
+    symbols s;
+    for (unsigned i = 0; i < STEP_VECS; i++) s.v[i] = v_all(0);
+    return s;
+}
+
 static ALWAYS_INLINE symbols load_symbols(const uint8_t *from) {
     symbols s;
     for (unsigned i = 0; i < STEP_VECS; i++) s.v[i] = v_load(from + i * VEC_BYTES);

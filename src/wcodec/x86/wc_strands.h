@@ -123,7 +123,10 @@ static ALWAYS_INLINE void run(strand *const *strands, const unsigned n, uint32_t
     lanes l[MAX_STRANDS];
     outlet o[MAX_STRANDS];
     symbols held[MAX_STRANDS];
-    for (unsigned i = 0; i < n; i++) l[i] = strands[i]->lanes;
+    for (unsigned i = 0; i < n; i++) {
+        l[i] = strands[i]->lanes;
+        held[i] = zero_symbols();
+    }
     while (n_blocks--) {
         for (unsigned i = 0; i < n; i++) {
             strand *s = strands[i];
@@ -131,8 +134,13 @@ static ALWAYS_INLINE void run(strand *const *strands, const unsigned n, uint32_t
             if (of != ANY_SHAPE)
                 o[i] = outlet_of(s->job, s->p / WC_BLOCK, item_of(of), k_of(of), n_groups_of(of));
         }
-        UNROLL_4 /* j becomes a constant */
+        if (n == AT_ONCE) {
+            UNROLL_4 /* j becomes a constant; four copies for fewer strands would be much code */
+                for (unsigned j = 0; j < WC_BLOCK_STEPS; j++)
+                    take_turns(strands, l, o, held, n, j, of);
+        } else {
             for (unsigned j = 0; j < WC_BLOCK_STEPS; j++) take_turns(strands, l, o, held, n, j, of);
+        }
         for (unsigned i = 0; i < n; i++) {
             strand *s = strands[i];
             if (of == ANY_SHAPE) put_any_block(s->job, &s->maker, s->p / WC_BLOCK, s->symbols);
@@ -142,54 +150,46 @@ static ALWAYS_INLINE void run(strand *const *strands, const unsigned n, uint32_t
     for (unsigned i = 0; i < n; i++) strands[i]->lanes = l[i];
 }
 
-#define RUN_SHAPES(X)                                                                              \
-    X(PLAIN_2)                                                                                     \
-    X(EDGE_2)                                                                                      \
-    X(BYTES_0)                                                                                     \
-    X(BYTES_1)                                                                                     \
-    X(BYTES_2)                                                                                     \
-    X(SIXES)                                                                                       \
-    X(TRELLIS)                                                                                     \
-    X(WORDS_6)                                                                                     \
-    X(WORDS_7)                                                                                     \
-    X(WORDS_8)                                                                                     \
-    X(WORDS_9)                                                                                     \
-    X(WORDS_10)
-#define DEFINE_RUN(SHAPE)                                                                          \
-    static void run_##SHAPE(strand *const *strands, uint32_t n_blocks) {                           \
-        run(strands, AT_ONCE, n_blocks, SHAPE);                                                    \
+#define DEFINE_RUN(SHAPE, N)                                                                       \
+    static void run_##N##_##SHAPE(strand *const *strands, uint32_t n_blocks) {                     \
+        run(strands, N, n_blocks, SHAPE);                                                          \
     }
-RUN_SHAPES(DEFINE_RUN)
-
-#define DEFINE_RUN_FEW(N)                                                                          \
-    static void run_any_##N(strand *const *strands, uint32_t n_blocks) {                           \
-        run(strands, N, n_blocks, ANY_SHAPE);                                                      \
-    }                                                                                              \
-    static void run_nibbles_##N(strand *const *strands, uint32_t n_blocks) {                       \
-        run(strands, N, n_blocks, NIBBLES);                                                        \
-    }
-DEFINE_RUN_FEW(1)
+#define NAME_RUN(SHAPE, N) [SHAPE] = run_##N##_##SHAPE,
+#define ALL_SHAPES(X, N)                                                                           \
+    X(ANY_SHAPE, N)                                                                                \
+    X(PLAIN_2, N)                                                                                  \
+    X(EDGE_2, N)                                                                                   \
+    X(BYTES_0, N)                                                                                  \
+    X(BYTES_1, N)                                                                                  \
+    X(BYTES_2, N)                                                                                  \
+    X(NIBBLES, N)                                                                                  \
+    X(SIXES, N)                                                                                    \
+    X(TRELLIS, N)                                                                                  \
+    X(WORDS_6, N)                                                                                  \
+    X(WORDS_7, N)                                                                                  \
+    X(WORDS_8, N)                                                                                  \
+    X(WORDS_9, N)                                                                                  \
+    X(WORDS_10, N)
+ALL_SHAPES(DEFINE_RUN, 1)
 #if AT_ONCE == 4
-DEFINE_RUN_FEW(2)
-DEFINE_RUN_FEW(3)
-DEFINE_RUN_FEW(4)
-static run_function *const run_any[] = {run_any_1, run_any_2, run_any_3, run_any_4};
-static run_function *const run_nibbles[] = {run_nibbles_1, run_nibbles_2, run_nibbles_3,
-                                            run_nibbles_4};
-#else
-static run_function *const run_any[] = {run_any_1};
-static run_function *const run_nibbles[] = {run_nibbles_1};
+ALL_SHAPES(DEFINE_RUN, 2)
+ALL_SHAPES(DEFINE_RUN, 3)
+ALL_SHAPES(DEFINE_RUN, 4)
 #endif
+static run_function *const runs[AT_ONCE][N_SHAPES] = {
+    {ALL_SHAPES(NAME_RUN, 1)},
+#if AT_ONCE == 4
+    {ALL_SHAPES(NAME_RUN, 2)},
+    {ALL_SHAPES(NAME_RUN, 3)},
+    {ALL_SHAPES(NAME_RUN, 4)},
+#endif
+};
 
-/* As many strands as go side by side, of one shape, have code of their own. */
-static run_function *runner_of(strand *const *strands, unsigned n) {
-#define SHAPE_RUN(SHAPE) [SHAPE] = run_##SHAPE,
-    static run_function *const of_shape[N_SHAPES] = {RUN_SHAPES(SHAPE_RUN)};
-    shape of = strands[0]->shape;
-    if (of == NIBBLES) return run_nibbles[n - 1];
+/* Strands of one alphabet; nibbles are alone with theirs. */
+static shape common_shape(strand *const *strands, unsigned n) {
     for (unsigned i = 1; i < n; i++)
-        if (strands[i]->shape != of) return run_any[n - 1];
-    return n == AT_ONCE && of_shape[of] ? of_shape[of] : run_any[n - 1];
+        if (strands[i]->shape != strands[0]->shape) return ANY_SHAPE;
+    return strands[0]->shape;
 }
 
 /* All blocks that need no care: again and again those that all strands can decode. */
@@ -205,7 +205,7 @@ static void run_blocks(strand *strands, unsigned n, unsigned log2) {
             if (blocks < n_blocks) n_blocks = blocks;
         }
         if (!m) return;
-        runner_of(ready, m)(ready, n_blocks);
+        runs[m - 1][common_shape(ready, m)](ready, n_blocks);
     }
 }
 
