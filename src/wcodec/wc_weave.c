@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Woven planes: the scalar reference. High bits are taken apart (or put together) in their own
- * order, a byte each, so that a value finds its own by number. */
+ * Woven planes: the scalar reference. Eight values are taken at a time, a byte each in one number;
+ * their high bits lie in an array, where each is found by number. */
 #include "wcodec/wc_weave.h"
 
 #include <string.h>
+
+#include "base/bytes.h"
 
 bool tare_wc_weave_is_good(const tare_wc_weave *w) {
     unsigned seen = 0;
@@ -26,49 +28,101 @@ void tare_wc_weave_places(uint16_t places[TARE_WC_WEAVE_VALUES], const tare_wc_w
             places[(1u << i) + v] = (uint16_t)(places[v] | 1u << w->place[i]);
 }
 
+/* ---- eight values, a byte each --------------------------------------------------------------- */
+
+/* Halves of a run of bits move apart, then halves of these. */
+static uint64_t spread_nibbles(uint32_t bytes) {
+    uint64_t x = bytes;
+    x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+    x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    return (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+static uint32_t pack_nibbles(uint64_t x) {
+    x = (x | x >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    x = (x | x >> 8) & UINT64_C(0x0000ffff0000ffff);
+    return (uint32_t)(x | x >> 16);
+}
+
+static uint64_t load_sixes(const uint8_t *bytes) {
+    uint64_t x = tare_load_le32(bytes) | (uint64_t)tare_load_le16(bytes + 4) << 32;
+    x = (x & 0xffffff) | (x & UINT64_C(0xffffff000000)) << 8;
+    x = (x & UINT64_C(0x00000fff00000fff)) | (x & UINT64_C(0x00fff00000fff000)) << 4;
+    return (x & UINT64_C(0x003f003f003f003f)) | (x & UINT64_C(0x0fc00fc00fc00fc0)) << 2;
+}
+
+static void store_sixes(uint8_t *bytes, uint64_t x) {
+    x = (x & UINT64_C(0x003f003f003f003f)) | (x & UINT64_C(0x3f003f003f003f00)) >> 2;
+    x = (x & UINT64_C(0x00000fff00000fff)) | (x & UINT64_C(0x0fff00000fff0000)) >> 4;
+    x = (x & 0xffffff) | (x & UINT64_C(0x00ffffff00000000)) >> 8;
+    tare_store_le32(bytes, (uint32_t)x);
+    tare_store_le16(bytes + 4, (uint16_t)(x >> 32));
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+/* High bits, a byte each: `bits` is known where this is called. */
+static inline void spread_high(uint8_t *tops, const uint8_t *high, uint32_t n_bytes,
+                               const unsigned bits) {
+    for (uint32_t i = 0; i < n_bytes; i++) {
+        uint64_t x = high[i];
+        if (bits == 2) {
+            x = (x | x << 12) & 0x000f000f;
+            tare_store_le32(tops + 4 * i, (uint32_t)((x | x << 6) & 0x03030303));
+        } else {
+            x = (x | x << 28) & UINT64_C(0x0000000f0000000f);
+            x = (x | x << 14) & UINT64_C(0x0003000300030003);
+            tare_store_le64(tops + 8 * i, (x | x << 7) & UINT64_C(0x0101010101010101));
+        }
+    }
+}
+
+/* values: those that a byte's high bits are of, in their order. */
+static inline void pack_high(uint8_t *high, const uint8_t *tops, const uint16_t *values,
+                             uint32_t n_bytes, const unsigned bits) {
+    for (uint32_t i = 0; i < n_bytes; i++, values += 8 / bits) {
+        unsigned byte = 0;
+        for (unsigned j = 0; j < 8 / bits; j++) byte |= (unsigned)tops[values[j]] << j * bits;
+        high[i] = (uint8_t)byte;
+    }
+}
+
 void tare_wc_weave_c(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                      size_t stride, const tare_wc_weave *w) {
-    const unsigned bits = w->high_bits, per_byte = 8 / bits, mask = (1u << bits) - 1;
-    const uint32_t n_low = tare_wc_weave_low_bytes(w), n_high = tare_wc_weave_high_bytes(w);
+    const uint32_t n = 1u << w->log2_values, n_high = tare_wc_weave_high_bytes(w);
     uint16_t places[TARE_WC_WEAVE_VALUES];
     uint8_t tops[TARE_WC_WEAVE_VALUES];
     tare_wc_weave_places(places, w);
     for (; n_units; n_units--, low += stride, high += stride) {
-        for (uint32_t i = 0; i < n_high; i++)
-            for (unsigned j = 0; j < per_byte; j++)
-                tops[i * per_byte + j] = (uint8_t)((high[i] >> j * bits & mask) << 4);
-        for (uint32_t i = 0; i < n_low; i += 2, plane += 3) {
-            const uint16_t *place = places + 2 * (size_t)i;
-            uint32_t a = (low[i] & 15u) | tops[place[0]], b = low[i] >> 4 | tops[place[1]];
-            uint32_t c = (low[i + 1] & 15u) | tops[place[2]], d = low[i + 1] >> 4 | tops[place[3]];
-            uint32_t all = a | b << 6 | c << 12 | d << 18;
-            plane[0] = (uint8_t)all;
-            plane[1] = (uint8_t)(all >> 8);
-            plane[2] = (uint8_t)(all >> 16);
+        if (w->high_bits == 2)
+            spread_high(tops, high, n_high, 2);
+        else
+            spread_high(tops, high, n_high, 1);
+        for (uint32_t v = 0; v < n; v += 8, plane += 6) {
+            uint64_t top = 0;
+            for (unsigned j = 0; j < 8; j++) top |= (uint64_t)tops[places[v + j]] << 8 * j;
+            store_sixes(plane, spread_nibbles(tare_load_le32(low + v / 2)) | top << 4);
         }
     }
 }
 
 void tare_wc_unweave_c(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                        size_t stride, const tare_wc_weave *w) {
-    const unsigned bits = w->high_bits, per_byte = 8 / bits, mask = (1u << bits) - 1;
-    const uint32_t n_low = tare_wc_weave_low_bytes(w), n_high = tare_wc_weave_high_bytes(w);
-    uint16_t places[TARE_WC_WEAVE_VALUES];
+    const uint32_t n = 1u << w->log2_values, n_high = tare_wc_weave_high_bytes(w);
+    const uint64_t mask = ((1u << w->high_bits) - 1) * UINT64_C(0x0101010101010101);
+    uint16_t places[TARE_WC_WEAVE_VALUES], values[TARE_WC_WEAVE_VALUES];
     uint8_t tops[TARE_WC_WEAVE_VALUES];
     tare_wc_weave_places(places, w);
+    for (uint16_t v = 0; v < n; v++) values[places[v]] = v;
     for (; n_units; n_units--, low += stride, high += stride) {
-        for (uint32_t i = 0; i < n_low; i += 2, plane += 3) {
-            const uint16_t *place = places + 2 * (size_t)i;
-            uint32_t all = plane[0] | (uint32_t)plane[1] << 8 | (uint32_t)plane[2] << 16;
-            low[i] = (uint8_t)((all & 15) | (all >> 6 & 15) << 4);
-            low[i + 1] = (uint8_t)((all >> 12 & 15) | (all >> 18 & 15) << 4);
-            for (unsigned j = 0; j < 4; j++) tops[place[j]] = (uint8_t)(all >> (6 * j + 4) & mask);
+        for (uint32_t v = 0; v < n; v += 8, plane += 6) {
+            uint64_t x = load_sixes(plane);
+            tare_store_le32(low + v / 2, pack_nibbles(x & UINT64_C(0x0f0f0f0f0f0f0f0f)));
+            tare_store_le64(tops + v, x >> 4 & mask);
         }
-        for (uint32_t i = 0; i < n_high; i++) {
-            unsigned byte = 0;
-            for (unsigned j = 0; j < per_byte; j++)
-                byte |= (unsigned)tops[i * per_byte + j] << j * bits;
-            high[i] = (uint8_t)byte;
-        }
+        if (w->high_bits == 2)
+            pack_high(high, tops, values, n_high, 2);
+        else
+            pack_high(high, tops, values, n_high, 1);
     }
 }
