@@ -17,7 +17,7 @@ _Static_assert((int)TARE_MAX_WOVEN_LOG2 == (int)TARE_WC_MAX_WEAVE, "sizes of uni
 enum { ANY = 255, WHOLE = 0, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_PLANE = 1024 };
 /* Values of 5 bits that do not shrink have head and states of DIRECT added, for RAW would take 6:
  * not where that is seen, for no file may grow by more than 0.1 % and 256 bytes a tensor. */
-enum { ENOUGH_FOR_FIVE_BITS = 1 << 20 };
+enum { ENOUGH_FOR_FIVE_BITS = 5 << 18 };
 
 /* What becomes of the fields of a kind. A field is one plane, or `pieces` cut each of its numbers,
  * the most significant bytes first; or it is cut into runs. */
@@ -168,7 +168,8 @@ static bool has_low_bits(const tare_woven *w, const tare_field *f) {
 
 static void add_woven(cutter *c, const tare_woven *w) {
     const tare_plane_info *info = &c->encoding->planes[0];
-    const cut_rule rule = {.width = TARE_WC_WEAVE_LOW_BITS + w->high_bits};
+    /* Below 5 for the longest segments, whose frames are the least part of noise. */
+    const cut_rule rule = {.width = w->high_bits == 1 ? 4.9 : 5.8};
     tare_wcodec_plane p = {.stride = info->unit_bytes,
                            .offset = w->low,
                            .width = tare_woven_low_bytes(w),
