@@ -22,19 +22,23 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
         if (err && at != TARE_NO_OFFSET) err->offset = at + 1;
         return status;
     }
-    if (p->region >= l->n_regions) return refuse(err, at, "plane: region");
+    if (p->region >= l->n_regions) return refuse(err, at, "plane: region: the layer has fewer");
     if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
         return refuse(err, at + 4, "plane: its bytes do not lie in a unit");
     if ((item == 16 && p->width % 2) || (item == 6 && !p->weave.high_bits && p->width % 3))
         return refuse(err, at + 12, "plane: width is no whole number of values");
     if (p->weave.high_bits) TARE_TRY(tare_wcodec_check_weave(p, at, err));
     if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
-        return refuse(err, at + 24, "plane: size of the head");
+        return refuse(err, at + 24,
+                      "plane: size of the head: expected a multiple of 64, at most 12,800");
     if (p->scale_plane == TARE_WCODEC_NO_SCALES) {
-        if (p->scale_form || p->values_per_scale) return refuse(err, at + 16, "plane: scales");
+        if (p->scale_form || p->values_per_scale)
+            return refuse(err, at + 16, "plane: scales: a form or number without a plane of them");
     } else if (p->scale_plane >= i || l->planes[p->scale_plane].shape.item != 16 ||
                p->scale_form < 1 || p->scale_form > 2 || !p->values_per_scale) {
-        return refuse(err, at + 16, "plane: scales");
+        return refuse(err, at + 16,
+                      "plane: scales: expected an earlier plane of 16-bit values, form 1 or 2, at "
+                      "least one value each");
     }
     if (l->region_bytes[p->region] % p->stride)
         return refuse(err, at + 4, "plane: the region is no whole number of units");

@@ -26,9 +26,21 @@ typedef struct reader {
     tare_cursor c; /* of the run of records that is being read */
 } reader;
 
+static const char layer_ends[] = "layer: the record ends inside its fields";
+static const char base_ends[] = "base: the record ends inside its fields";
+static const char file_ends[] = "file: the record ends inside its fields";
+static const char plane_ends[] = "plane: the record of the layer ends inside it";
+static const char weave_ends[] = "weave: the record of the layer ends inside it";
+
 static tare_status refuse(const reader *r, uint64_t at, const char *what) {
     return tare_fail_at(r->err, TARE_ERR_CORRUPT, at, what);
 }
+/* Says which record a fault is in. */
+static tare_status named(const reader *r, tare_status status, const char *list, uint32_t i) {
+    if (status != TARE_OK) tare_error_field(r->err, list, i, NULL, NULL);
+    return status;
+}
+
 static tare_status no_memory(const reader *r) {
     return tare_fail(r->err, TARE_ERR_NOMEM, "index");
 }
@@ -55,10 +67,13 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
     if (!tare_wc_is_zero(h + 84, 44))
         return tare_fail_at(err, TARE_ERR_CORRUPT, 84, "header: a reserved byte is not 0");
     if (*size > limits->metadata_bytes)
-        return tare_fail_at(err, TARE_ERR_LIMIT, 72, "size of the index");
+        return tare_fail_at(err, TARE_ERR_LIMIT, 72,
+                            "size of the index: beyond the limit for metadata");
     bool fits = tare_add_u64(*offset, *size, &end) && tare_add_u64(end, TARE_WCODEC_FOOTER, &end);
     if (!fits || *offset % TARE_WCODEC_ALIGN || *offset < TARE_WCODEC_HEADER || *size < COUNTS)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, 51, "offset of the index");
+        return tare_fail_at(
+            err, TARE_ERR_CORRUPT, 51,
+            "offset of the index: expected a multiple of 128 from 128 on, with room behind it");
     if (end != tare_load_le64(h + 64))
         return tare_fail_at(err, TARE_ERR_CORRUPT, 64, "size of the file: not the index's end");
     if (end > file_size)
@@ -73,13 +88,14 @@ static tare_status check_footer(const reader *r, const uint8_t *header, const ui
     const uint8_t *f = bytes + size;
     uint64_t at = offset + size;
     if (memcmp(f + 24, end_magic, sizeof end_magic) != 0)
-        return refuse(r, at + 24, "footer: magic");
+        return refuse(r, at + 24, "footer: magic: expected WCODEC");
     if (tare_load_le64(f) != offset) return refuse(r, at, "footer: not the header's offset");
     if (tare_load_le64(f + 8) != size) return refuse(r, at + 8, "footer: not the header's size");
     if (tare_load_le32(f + 20)) return refuse(r, at + 20, "footer: a reserved byte is not 0");
     uint32_t crc = tare_crc32(0, header, TARE_WCODEC_HEADER);
     if (tare_crc32(crc, bytes, (size_t)size) != tare_load_le32(f + 16))
-        return tare_fail_at(r->err, TARE_ERR_CHECKSUM, at + 16, "CRC-32 of header and index");
+        return tare_fail_at(r->err, TARE_ERR_CHECKSUM, at + 16,
+                            "CRC-32 of header and index: it is another");
     return TARE_OK;
 }
 
@@ -94,7 +110,8 @@ static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, u
     uint64_t at = tare_cursor_offset(c);
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
-    if (!tare_cursor_fits(c, p->n_segments, 1, at, "sizes of segments"))
+    if (!tare_cursor_fits(c, p->n_segments, 1, at,
+                          "sizes of segments: the record has no room for so many"))
         return tare_cursor_status(c, r->err);
     p->sizes = TARE_NEW_ARRAY(r->arena, uint32_t, p->n_segments);
     if (!p->sizes) return no_memory(r);
@@ -102,7 +119,8 @@ static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, u
     bool fits = tare_add_u64(*position, p->head_bytes, position);
     for (uint64_t i = 0; i < p->n_segments; i++) {
         at = tare_cursor_offset(c);
-        uint64_t units = tare_wc_varint(c, "size of a segment");
+        uint64_t units = tare_wc_varint(
+            c, "size of a segment: the record ends inside it, or it is no number in fewest bytes");
         TARE_TRY(tare_cursor_status(c, r->err));
         uint32_t most = tare_wc_align(TARE_WC_SEGMENT_HEADER + tare_wcodec_segment_bytes(p, i));
         if (units == 0 || units > most / TARE_WC_UNIT)
@@ -110,19 +128,20 @@ static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, u
         p->sizes[i] = (uint32_t)units;
         fits = fits && tare_add_u64(*position, units * TARE_WC_UNIT, position);
     }
-    return fits ? TARE_OK : refuse(r, at, "sizes of segments");
+    return fits ? TARE_OK : refuse(r, at, "sizes of segments: their sum overflows");
 }
 
 /* A plane without high bits would pass for one that is not woven. */
 static tare_status read_weave(const reader *r, tare_wcodec_plane *p, tare_cursor *c) {
     uint64_t at = tare_cursor_offset(c);
-    p->high_offset = tare_cursor_u32(c, "weave");
-    p->weave.high_bits = tare_cursor_u8(c, "weave");
-    p->weave.log2_values = tare_cursor_u8(c, "weave");
+    p->high_offset = tare_cursor_u32(c, weave_ends);
+    p->weave.high_bits = tare_cursor_u8(c, weave_ends);
+    p->weave.log2_values = tare_cursor_u8(c, weave_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
     if (!p->weave.high_bits) return refuse(r, at + 4, "weave: no high bits");
-    if (p->weave.log2_values > TARE_WC_MAX_WEAVE) return refuse(r, at + 5, "weave: size of a unit");
-    const uint8_t *place = tare_cursor_take(c, p->weave.log2_values, "weave");
+    if (p->weave.log2_values > TARE_WC_MAX_WEAVE)
+        return refuse(r, at + 5, "weave: size of a unit: more values than a weave may have");
+    const uint8_t *place = tare_cursor_take(c, p->weave.log2_values, weave_ends);
     if (!place) return tare_cursor_status(c, r->err);
     memcpy(p->weave.place, place, p->weave.log2_values);
     return TARE_OK;
@@ -132,19 +151,19 @@ static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_
                               uint64_t *position) {
     tare_wcodec_plane *p = &l->planes[i];
     uint64_t at = tare_cursor_offset(c);
-    p->region = tare_cursor_u8(c, "plane");
-    p->shape.item = tare_cursor_u8(c, "plane");
-    p->shape.log2_segment = tare_cursor_u8(c, "plane");
-    uint8_t flags = tare_cursor_u8(c, "plane");
+    p->region = tare_cursor_u8(c, plane_ends);
+    p->shape.item = tare_cursor_u8(c, plane_ends);
+    p->shape.log2_segment = tare_cursor_u8(c, plane_ends);
+    uint8_t flags = tare_cursor_u8(c, plane_ends);
     p->shape.is_big_endian = flags & 1;
-    p->stride = tare_cursor_u32(c, "plane");
-    p->offset = tare_cursor_u32(c, "plane");
-    p->width = tare_cursor_u32(c, "plane");
-    p->scale_plane = tare_cursor_u8(c, "plane");
-    p->scale_form = tare_cursor_u8(c, "plane");
-    uint16_t is_woven = tare_cursor_u16(c, "plane");
-    p->values_per_scale = tare_cursor_u32(c, "plane");
-    p->head_bytes = tare_cursor_u32(c, "plane");
+    p->stride = tare_cursor_u32(c, plane_ends);
+    p->offset = tare_cursor_u32(c, plane_ends);
+    p->width = tare_cursor_u32(c, plane_ends);
+    p->scale_plane = tare_cursor_u8(c, plane_ends);
+    p->scale_form = tare_cursor_u8(c, plane_ends);
+    uint16_t is_woven = tare_cursor_u16(c, plane_ends);
+    p->values_per_scale = tare_cursor_u32(c, plane_ends);
+    p->head_bytes = tare_cursor_u32(c, plane_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
     if (flags > 1) return refuse(r, at + 3, "plane: a reserved bit is not 0");
     if (is_woven > 1) return refuse(r, at + 18, "plane: neither woven nor not");
@@ -158,7 +177,8 @@ static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint
     if (l->kind >= TARE_WCODEC_KIND_COUNT) return refuse(r, at + 4, "layer: unknown kind");
     if (l->n_dims > 8 || l->n_regions < 1 || l->n_regions > TARE_WCODEC_MAX_REGIONS ||
         l->n_planes > TARE_WCODEC_MAX_PLANES)
-        return refuse(r, at + 5, "layer: dimensions, regions or planes");
+        return refuse(r, at + 5,
+                      "layer: expected at most 8 dimensions, 1 to 4 regions, at most 32 planes");
     if (l->kind != TARE_WCODEC_TENSOR && (l->n_dims || l->n_regions != 1 || l->encoding.len))
         return refuse(r, at + 5, "layer: only tensors have dimensions and an encoding");
     if (l->base > r->index->n_bases) return refuse(r, at + 8, "layer: there is no such base");
@@ -179,38 +199,43 @@ static tare_status take_text(reader *r, tare_str *out, tare_cursor *c, size_t n,
 
 static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     uint64_t at = tare_cursor_offset(&r->c);
-    uint32_t size = tare_cursor_u32(&r->c, "layer");
-    if (size < LAYER_FIXED) return refuse(r, at, "layer: size of the record");
-    tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "layer");
+    uint32_t size = tare_cursor_u32(&r->c, "layer: the records end inside it");
+    if (size < LAYER_FIXED)
+        return refuse(r, at, "layer: size of the record: below that of its fields");
+    tare_cursor c =
+        tare_cursor_sub(&r->c, size - 4u, "layer: its record reaches beyond all of them");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
-    l->kind = tare_cursor_u8(&c, "layer");
-    l->n_dims = tare_cursor_u8(&c, "layer");
-    l->n_regions = tare_cursor_u8(&c, "layer");
-    l->n_planes = tare_cursor_u8(&c, "layer");
-    l->base = tare_cursor_u8(&c, "layer");
-    uint8_t flags = tare_cursor_u8(&c, "layer");
-    l->name.len = tare_cursor_u16(&c, "layer");
-    l->encoding.len = tare_cursor_u16(&c, "layer");
-    uint16_t zero = tare_cursor_u16(&c, "layer");
-    l->crc = tare_cursor_u32(&c, "layer");
-    uint32_t zeros = tare_cursor_u32(&c, "layer");
-    l->offset = tare_cursor_u64(&c, "layer");
-    l->size = tare_cursor_u64(&c, "layer");
+    l->kind = tare_cursor_u8(&c, layer_ends);
+    l->n_dims = tare_cursor_u8(&c, layer_ends);
+    l->n_regions = tare_cursor_u8(&c, layer_ends);
+    l->n_planes = tare_cursor_u8(&c, layer_ends);
+    l->base = tare_cursor_u8(&c, layer_ends);
+    uint8_t flags = tare_cursor_u8(&c, layer_ends);
+    l->name.len = tare_cursor_u16(&c, layer_ends);
+    l->encoding.len = tare_cursor_u16(&c, layer_ends);
+    uint16_t zero = tare_cursor_u16(&c, layer_ends);
+    l->crc = tare_cursor_u32(&c, layer_ends);
+    uint32_t zeros = tare_cursor_u32(&c, layer_ends);
+    l->offset = tare_cursor_u64(&c, layer_ends);
+    l->size = tare_cursor_u64(&c, layer_ends);
     TARE_TRY(tare_cursor_status(&c, r->err));
     if (flags > 1) return refuse(r, at + 9, "layer: a reserved bit is not 0");
     if (zero) return refuse(r, at + 14, "layer: a reserved byte is not 0");
     if (zeros) return refuse(r, at + 20, "layer: a reserved byte is not 0");
     l->is_big_endian = flags & 1;
     TARE_TRY(check_layer(r, l, at));
-    for (unsigned i = 0; i < l->n_dims; i++) l->dims[i] = tare_cursor_u64(&c, "dimension");
+    for (unsigned i = 0; i < l->n_dims; i++)
+        l->dims[i] = tare_cursor_u64(&c, "dimension: the record ends inside it");
     for (unsigned i = 0; i < l->n_regions; i++) {
-        l->region_bytes[i] = tare_cursor_u64(&c, "size of a region");
+        l->region_bytes[i] = tare_cursor_u64(&c, "size of a region: the record ends inside it");
         if (l->region_bytes[i] >> 63)
-            return refuse(r, tare_cursor_offset(&c) - 8, "size of a region");
+            return refuse(r, tare_cursor_offset(&c) - 8, "size of a region: beyond 2^63 bytes");
     }
-    TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer"));
-    TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len, "encoding of a layer"));
-    if (!tare_cursor_fits(&c, l->n_planes, TARE_WCODEC_PLANE_RECORD, at + 7, "planes of a layer"))
+    TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer: the record ends inside it"));
+    TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len,
+                       "encoding of a layer: the record ends inside it"));
+    if (!tare_cursor_fits(&c, l->n_planes, TARE_WCODEC_PLANE_RECORD, at + 7,
+                          "planes of a layer: the record has no room for so many"))
         return tare_cursor_status(&c, r->err);
     l->planes = TARE_NEW_ARRAY(r->arena, tare_wcodec_plane, l->n_planes);
     if (!l->planes) return no_memory(r);
@@ -290,16 +315,18 @@ static tare_status check_names(const reader *r, const tare_cursor *records) {
 
 static tare_status read_base(reader *r, tare_wcodec_base *b) {
     uint64_t at = tare_cursor_offset(&r->c);
-    uint32_t size = tare_cursor_u32(&r->c, "base");
-    if (size < BASE_FIXED) return refuse(r, at, "base: size of the record");
-    tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "base");
+    uint32_t size = tare_cursor_u32(&r->c, "base: the records end inside it");
+    if (size < BASE_FIXED)
+        return refuse(r, at, "base: size of the record: below that of its fields");
+    tare_cursor c =
+        tare_cursor_sub(&r->c, size - 4u, "base: its record reaches beyond all of them");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
-    uint16_t n = tare_cursor_u16(&c, "base"), zero = tare_cursor_u16(&c, "base");
-    const uint8_t *digest = tare_cursor_take(&c, sizeof b->digest, "base");
+    uint16_t n = tare_cursor_u16(&c, base_ends), zero = tare_cursor_u16(&c, base_ends);
+    const uint8_t *digest = tare_cursor_take(&c, sizeof b->digest, base_ends);
     TARE_TRY(tare_cursor_status(&c, r->err));
     if (zero) return refuse(r, at + 6, "base: a reserved byte is not 0");
     memcpy(b->digest, digest, sizeof b->digest);
-    TARE_TRY(take_text(r, &b->hint, &c, n, "hint of a base"));
+    TARE_TRY(take_text(r, &b->hint, &c, n, "hint of a base: the record ends inside it"));
     return end_record(r, &c, "base: bytes behind its hint");
 }
 
@@ -321,9 +348,16 @@ static tare_status read_range(reader *r, tare_wcodec_range *range, tare_cursor *
                               tare_wcodec_ends *ends) {
     const tare_wcodec_index *index = r->index;
     uint64_t at = tare_cursor_offset(c);
-    uint64_t number = *layer + (uint64_t)tare_wc_unzigzag(tare_wc_varint(c, "range"));
-    uint64_t region = tare_wc_varint(c, "range");
-    uint64_t skip = tare_wc_varint(c, "range"), length = tare_wc_varint(c, "range"), past;
+    uint64_t number =
+        *layer + (uint64_t)tare_wc_unzigzag(tare_wc_varint(
+                     c, "range: the record ends inside it, or it is no number in fewest bytes"));
+    uint64_t region =
+        tare_wc_varint(c, "range: the record ends inside it, or it is no number in fewest bytes");
+    uint64_t skip = tare_wc_varint(
+                 c, "range: the record ends inside it, or it is no number in fewest bytes"),
+             length = tare_wc_varint(
+                 c, "range: the record ends inside it, or it is no number in fewest bytes"),
+             past;
     TARE_TRY(tare_cursor_status(c, r->err));
     if (number >= index->n_layers || region >= index->layers[number].n_regions)
         return refuse(r, at, "range: there is no such layer or region");
@@ -340,25 +374,29 @@ static tare_status read_range(reader *r, tare_wcodec_range *range, tare_cursor *
 
 static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *ends) {
     uint64_t at = tare_cursor_offset(&r->c), total = 0;
-    uint32_t size = tare_cursor_u32(&r->c, "file"), layer = 0;
-    if (size < FILE_FIXED) return refuse(r, at, "file: size of the record");
-    tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "file");
+    uint32_t size = tare_cursor_u32(&r->c, "file: the records end inside it"), layer = 0;
+    if (size < FILE_FIXED)
+        return refuse(r, at, "file: size of the record: below that of its fields");
+    tare_cursor c =
+        tare_cursor_sub(&r->c, size - 4u, "file: its record reaches beyond all of them");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
-    uint16_t n_name = tare_cursor_u16(&c, "file"), zero = tare_cursor_u16(&c, "file");
-    f->size = tare_cursor_u64(&c, "file");
-    f->n_ranges = tare_cursor_u32(&c, "file");
-    TARE_TRY(take_text(r, &f->name, &c, n_name, "name of a file"));
+    uint16_t n_name = tare_cursor_u16(&c, file_ends), zero = tare_cursor_u16(&c, file_ends);
+    f->size = tare_cursor_u64(&c, file_ends);
+    f->n_ranges = tare_cursor_u32(&c, file_ends);
+    TARE_TRY(take_text(r, &f->name, &c, n_name, "name of a file: the record ends inside it"));
     if (zero) return refuse(r, at + 6, "file: a reserved byte is not 0");
     if (!is_name_good(f->name))
         return refuse(r, at + FILE_FIXED, "name of a file: expected a relative path");
-    if (!tare_cursor_fits(&c, f->n_ranges, 4, at + 16, "ranges of a file"))
+    if (!tare_cursor_fits(&c, f->n_ranges, 4, at + 16,
+                          "ranges of a file: the record has no room for so many"))
         return tare_cursor_status(&c, r->err);
     f->ranges = TARE_NEW_ARRAY(r->arena, tare_wcodec_range, f->n_ranges);
     if (!f->ranges) return no_memory(r);
     ends->file++;
     for (uint32_t i = 0; i < f->n_ranges; i++) {
         TARE_TRY(read_range(r, &f->ranges[i], &c, &layer, ends));
-        if (!tare_add_u64(total, f->ranges[i].length, &total)) return refuse(r, at, "ranges");
+        if (!tare_add_u64(total, f->ranges[i].length, &total))
+            return refuse(r, at, "ranges of a file: their sum overflows");
     }
     TARE_TRY(end_record(r, &c, "file: bytes behind its last range"));
     if (total != f->size) return refuse(r, at + 8, "file: its size is not that of its ranges");
@@ -371,7 +409,7 @@ static tare_status read_files(reader *r) {
     if (!tare_wcodec_ends_init(&ends, r->index->n_layers, r->arena->allocator))
         status = no_memory(r);
     for (uint32_t i = 0; status == TARE_OK && i < r->index->n_files; i++)
-        status = read_file(r, &r->index->files[i], &ends);
+        status = named(r, read_file(r, &r->index->files[i], &ends), "files", i);
     tare_wcodec_ends_free(&ends);
     return status;
 }
@@ -396,11 +434,14 @@ static tare_status check_counts(const reader *r, const tare_wcodec_index *x, con
     if (x->n_layers != tare_load_le32(header + 47))
         return refuse(r, offset, "index: number of layers, not the header's");
     if (x->n_layers > r->limits->tensors)
-        return tare_fail_at(r->err, TARE_ERR_LIMIT, offset, "index: number of layers");
-    if (x->n_bases > 255) return refuse(r, offset + 4, "index: number of bases");
+        return tare_fail_at(r->err, TARE_ERR_LIMIT, offset,
+                            "index: number of layers: beyond the limit for tensors");
+    if (x->n_bases > 255)
+        return refuse(r, offset + 4, "index: number of bases: expected at most 255");
     if (x->files_form > 2 || (x->files_form == 0) != (x->n_files == 0) ||
         (x->files_form == 1 && x->n_files != 1))
-        return refuse(r, offset + 12, "index: form of the files");
+        return refuse(r, offset + 12,
+                      "index: form of the files: expected 0 without files, 1 or 2 with some");
     if (!tare_wc_is_zero(bytes + 13, 3))
         return refuse(r, offset + 13, "index: a reserved byte is not 0");
     if (!tare_wc_is_zero(bytes + 40, 24))
@@ -411,9 +452,10 @@ static tare_status check_counts(const reader *r, const tare_wcodec_index *x, con
 /* The next run of records as r->c; the counts must fit. */
 static tare_status enter_run(reader *r, tare_cursor *all, uint64_t size, uint32_t n, size_t least) {
     TARE_TRY(tare_cursor_status(all, r->err));
-    r->c = tare_cursor_sub(all, size, "index: a run of records");
+    r->c = tare_cursor_sub(all, size, "index: a run of records reaches beyond the index");
     TARE_TRY(tare_cursor_status(all, r->err));
-    if (!tare_cursor_fits(&r->c, n, least, tare_cursor_offset(&r->c), "index: a run of records"))
+    if (!tare_cursor_fits(&r->c, n, least, tare_cursor_offset(&r->c),
+                          "index: a run of records has no room for so many"))
         return tare_cursor_status(&r->c, r->err);
     return TARE_OK;
 }
@@ -432,14 +474,16 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     tare_cursor records = r->c;
     x->layers = TARE_NEW_ARRAY(r->arena, tare_wcodec_layer, x->n_layers);
     if (!x->layers) return no_memory(r);
-    for (uint32_t i = 0; i < x->n_layers; i++) TARE_TRY(read_layer(r, &x->layers[i]));
+    for (uint32_t i = 0; i < x->n_layers; i++)
+        TARE_TRY(named(r, read_layer(r, &x->layers[i]), "layers", i));
     TARE_TRY(leave_run(r));
     TARE_TRY(check_spans(r, offset));
     TARE_TRY(check_names(r, &records));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 24), x->n_bases, BASE_FIXED));
     x->bases = TARE_NEW_ARRAY(r->arena, tare_wcodec_base, x->n_bases);
     if (!x->bases) return no_memory(r);
-    for (uint32_t i = 0; i < x->n_bases; i++) TARE_TRY(read_base(r, &x->bases[i]));
+    for (uint32_t i = 0; i < x->n_bases; i++)
+        TARE_TRY(named(r, read_base(r, &x->bases[i]), "bases", i));
     TARE_TRY(leave_run(r));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 32), x->n_files, FILE_FIXED));
     records = r->c;

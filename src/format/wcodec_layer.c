@@ -98,7 +98,9 @@ static tare_status read_head(tare_wcodec_opened *o, unsigned i, tare_arena *aren
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
     TARE_TRY(tare_reader_read(o->file, p->position, bytes, p->head_bytes, err));
     tare_cursor_init(&c, bytes, p->head_bytes, p->position);
-    return tare_wc_head_read(&o->heads[i], &p->shape, &c, arena, err);
+    tare_status status = tare_wc_head_read(&o->heads[i], &p->shape, &c, arena, err);
+    if (status != TARE_OK) tare_error_field(err, "planes", i, NULL, NULL);
+    return status;
 }
 
 bool tare_wcodec_is_loss(tare_status status) {
@@ -168,6 +170,8 @@ tare_status tare_wcodec_check_layer(const tare_wcodec_opened *o, tare_error *err
     TARE_TRY(tare_reader_read(o->file, at, padding, n, err));
     if (!tare_wc_is_zero(padding, n))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "layer: padding is not 0");
-    if (crc != l->crc) return tare_fail_at(err, TARE_ERR_CHECKSUM, l->offset, "layer: CRC-32");
+    if (crc != l->crc)
+        return tare_fail_at(err, TARE_ERR_CHECKSUM, l->offset,
+                            "layer: CRC-32 is not that of its heads and segments");
     return TARE_OK;
 }

@@ -3,6 +3,8 @@
  * Reading regions: the segments asked for are decoded, several side by side, and spread over the
  * units of their region. A segment of which only a part is asked for goes through the cache, so
  * that reading a tensor row by row decodes it once. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -195,7 +197,7 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
         tare_cursor c;
         if (!piece->head)
             return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].plane->position,
-                                "head of a plane");
+                                "head of a plane: it is damaged");
         tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
         TARE_TRY(tare_wc_segment_read(&header, &c, b->err));
         if (header.predictor == TARE_WC_NONE)
@@ -228,12 +230,24 @@ static tare_status decode_what_is_sound(batch *b) {
     return status;
 }
 
+/* Says which segment a fault is in. */
+static void name_segment(const batch *b) {
+    for (unsigned i = 0; b->err && i < b->n; i++) {
+        const tare_wc_piece *piece = &b->pieces[i];
+        if (b->err->offset - piece->offset >= piece->stored) continue; /* before it, too */
+        char segment[40];
+        snprintf(segment, sizeof segment, "segments[%" PRIu64 "]", b->slots[i].segment);
+        tare_error_field(b->err, "planes", b->slots[i].number, segment, NULL);
+    }
+}
+
 /* Decodes what the batch holds and hands it out; a failure leaves nobody waiting. */
 static tare_status flush(batch *b) {
     tare_status status = decode(b, 0, b->n);
     const tare_wcodec_watch *watch = b->opened->watch;
     bool may_lose = watch && watch->lost && !b->is_base_at_fault;
     if (may_lose && tare_wcodec_is_loss(status)) status = decode_what_is_sound(b);
+    if (tare_wcodec_is_loss(status) && !b->is_base_at_fault) name_segment(b);
     for (unsigned i = 0; i < b->n; i++) {
         slot *s = &b->slots[i];
         tare_wc_piece *piece = &b->pieces[i];

@@ -69,10 +69,13 @@ static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, t
     TARE_TRY(tare_reader_read(&s->file, 0, header, there, err));
     if (memcmp(header, "WCODEC\0", tare_min_u64(there, 8)) != 0)
         return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "magic: not a .wcodec");
-    if (there < sizeof header) return tare_fail_at(err, TARE_ERR_TRUNCATED, there, "header");
+    if (there < sizeof header)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, there,
+                            "header: the file ends inside its 128 bytes");
     TARE_TRY(tare_wcodec_find_index(&offset, &size, header, s->file.size, limits, err));
     if (!tare_size_of_u64(size + TARE_WCODEC_FOOTER, &n))
-        return tare_fail_at(err, TARE_ERR_LIMIT, 72, "size of the index");
+        return tare_fail_at(err, TARE_ERR_LIMIT, 72,
+                            "size of the index: larger than memory can be");
     uint8_t *bytes = tare_alloc(s->allocator, n);
     if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "index");
     tare_status status = tare_reader_read(&s->file, offset, bytes, n, err);

@@ -18,13 +18,14 @@ static tare_status check_choices(const tare_wc_segment *s, const tare_wc_piece *
     unsigned n_tables = head->shape.item == 4 ? head->n_t16 : head->n_t64;
     if (s->rule >= head->n_rules) return refuse(piece, 2, err, "segment: there is no such rule");
     if (s->n_classes == 1 || s->n_classes > TARE_WC_MAX_CLASSES)
-        return refuse(piece, 24, err, "segment: number of classes");
+        return refuse(piece, 24, err, "segment: number of classes: expected 0 or 2 to 16");
     if (s->table + (s->n_classes ? s->n_classes : 1u) > n_tables)
         return refuse(piece, 3, err, "segment: there is no such table");
     if (s->n_classes ? s->option >= head->n_t16 : s->option != 0)
-        return refuse(piece, 25, err, "segment: table of the classes");
+        return refuse(piece, 25, err, "segment: table of the classes: there is no such one");
     if (s->rice > (s->count ? TARE_WC_MAX_RICE : 0))
-        return refuse(piece, 26, err, "segment: distances of patches");
+        return refuse(piece, 26, err,
+                      "segment: distances of patches: bits of a remainder that there cannot be");
     return TARE_OK;
 }
 
@@ -143,7 +144,8 @@ static tare_status apply_patches(const tare_wc_direct *d, const tare_wc_segment 
         uint16_t top;
         if (!tare_wc_patches_next(&bits, &how, d->n_positions, &p, &top) ||
             !put_top(piece, rule, p, top))
-            return refuse(piece, d->patches + at, err, "position of a patch");
+            return refuse(piece, d->patches + at, err,
+                          "position of a patch: beyond the values, or the patches end inside it");
     }
     if (s->extent && !tare_wc_patches_end(&bits))
         return refuse(piece, d->patches + bits.at / 8, err, "segment: more bits than patches");

@@ -51,18 +51,19 @@ static unsigned map_width(const tare_wc_rule *rule, uint8_t item) {
 
 static tare_status read_rule(tare_wc_rule *rule, uint8_t item, tare_cursor *c, tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
-    rule->form = tare_cursor_u8(c, "rule");
-    rule->k = tare_cursor_u8(c, "rule");
-    uint8_t has_map = tare_cursor_u8(c, "rule");
-    rule->trellis = tare_cursor_u8(c, "rule");
+    rule->form = tare_cursor_u8(c, "rule: the head ends inside it");
+    rule->k = tare_cursor_u8(c, "rule: the head ends inside it");
+    uint8_t has_map = tare_cursor_u8(c, "rule: the head ends inside it");
+    rule->trellis = tare_cursor_u8(c, "rule: the head ends inside it");
     TARE_TRY(tare_cursor_status(c, err));
     rule->has_map = has_map == 1;
     if (has_map > 1 || !tare_wc_rule_is_valid(rule, item))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "rule: these choices do not go together");
     for (unsigned i = 0; rule->has_map && i < 64; i++) {
         uint64_t entry_at = tare_cursor_offset(c);
-        uint16_t top = map_width(rule, item) == 1 ? tare_cursor_u8(c, "map of a rule")
-                                                  : tare_cursor_u16(c, "map of a rule");
+        uint16_t top = map_width(rule, item) == 1
+                           ? tare_cursor_u8(c, "map of a rule: the head ends inside it")
+                           : tare_cursor_u16(c, "map of a rule: the head ends inside it");
         TARE_TRY(tare_cursor_status(c, err));
         if (top >> (item - rule->k))
             return tare_fail_at(err, TARE_ERR_CORRUPT, entry_at,
@@ -92,7 +93,7 @@ static tare_status read_contexts(tare_wc_head *head, tare_cursor *c, tare_arena 
                                  tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
     unsigned n = head->n_contexts;
-    const uint8_t *bytes = tare_cursor_take(c, n, "contexts");
+    const uint8_t *bytes = tare_cursor_take(c, n, "contexts: the head ends inside them");
     if (!bytes) return tare_cursor_status(c, err);
     for (unsigned i = 0; i < n; i++) {
         if (bytes[i] >= head->n_t16)
@@ -107,12 +108,12 @@ static tare_status read_contexts(tare_wc_head *head, tare_cursor *c, tare_arena 
 
 static tare_status read_counts(tare_wc_head *head, tare_cursor *c, tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
-    head->n_rules = tare_cursor_u8(c, "head of a plane");
-    head->n_t64 = tare_cursor_u8(c, "head of a plane");
-    head->n_t16 = tare_cursor_u8(c, "head of a plane");
-    uint8_t zero = tare_cursor_u8(c, "head of a plane");
-    head->n_contexts = tare_cursor_u16(c, "head of a plane");
-    uint16_t zeros = tare_cursor_u16(c, "head of a plane");
+    head->n_rules = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
+    head->n_t64 = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
+    head->n_t16 = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
+    uint8_t zero = tare_cursor_u8(c, "head of a plane: it ends inside its 8 bytes");
+    head->n_contexts = tare_cursor_u16(c, "head of a plane: it ends inside its 8 bytes");
+    uint16_t zeros = tare_cursor_u16(c, "head of a plane: it ends inside its 8 bytes");
     TARE_TRY(tare_cursor_status(c, err));
     if (head->n_rules > TARE_WC_MAX_RULES || head->n_t64 > TARE_WC_MAX_TABLES ||
         head->n_t16 > TARE_WC_MAX_TABLES)
@@ -122,7 +123,9 @@ static tare_status read_counts(tare_wc_head *head, tare_cursor *c, tare_error *e
     if (head->n_contexts == 0) return TARE_OK;
     unsigned planes = (head->n_contexts - 2u) / 33;
     if (head->n_contexts < 35 || (head->n_contexts - 2u) % 33 || planes > TARE_WC_MAX_MAGNITUDE)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, at + 4, "head of a plane: number of contexts");
+        return tare_fail_at(
+            err, TARE_ERR_CORRUPT, at + 4,
+            "head of a plane: number of contexts: expected 0 or 2 + 33 * B, B 1 to 12");
     head->max_magnitude = (uint8_t)planes;
     return TARE_OK;
 }
@@ -214,7 +217,8 @@ static const struct {
 
 tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
-    const uint8_t *bytes = tare_cursor_take(c, TARE_WC_SEGMENT_HEADER, "segment");
+    const uint8_t *bytes =
+        tare_cursor_take(c, TARE_WC_SEGMENT_HEADER, "segment: it ends inside its 32 bytes");
     if (!bytes) return tare_cursor_status(c, err);
     if (bytes[0] >= TARE_WC_MODE_COUNT)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "segment: unknown mode");

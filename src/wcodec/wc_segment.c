@@ -96,14 +96,16 @@ static tare_status finish(const tare_wc_piece *piece, const tare_wc_segment *s, 
         tare_wc_reference_add(piece->dst, piece->n_bytes, shape, piece->reference,
                               (tare_wc_predictor)s->predictor);
     if (!is_coarse && tare_crc32(0, piece->dst, piece->n_bytes) != s->crc)
-        return tare_fail_at(err, TARE_ERR_CHECKSUM, piece->offset, "segment: CRC-32");
+        return tare_fail_at(err, TARE_ERR_CHECKSUM, piece->offset,
+                            "segment: CRC-32 is not that of what it decodes to");
     return TARE_OK;
 }
 
 static tare_status decode_alone(const tare_wc_piece *piece, const tare_wc_segment *s,
                                 tare_wc_scratch *scratch, tare_error *err) {
     if (piece->present < piece->stored)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset, "segment");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset,
+                            "segment: not all of it was read");
     switch ((tare_wc_mode)s->mode) {
     case TARE_WC_RAW:
         TARE_TRY(decode_raw(piece, err));
@@ -160,7 +162,8 @@ static tare_status begin_direct(batch *b, tare_wc_piece *piece, const tare_wc_se
     b->segments[i] = *s;
     TARE_TRY(tare_wc_direct_parts(&b->parts[i], s, piece, groups, err));
     if (piece->present < read_end(&b->parts[i]))
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset, "segment");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset,
+                            "segment: not all of it was read");
     return tare_wc_direct_begin(&b->jobs[i], &b->parts[i], s, piece,
                                 b->classes + (size_t)i * CLASSES, err);
 }

@@ -58,7 +58,8 @@ static tare_status check(decoder *d, tare_error *err) {
         return refuse(d, 2, err, "segment: tiles that do not fit its values");
     if (!d->piece->head->n_contexts || s->table > d->piece->head->max_magnitude)
         return refuse(d, 3, err, "segment: more bits of magnitude than contexts");
-    if (s->option > 1) return refuse(d, 25, err, "segment: whether values are signed");
+    if (s->option > 1)
+        return refuse(d, 25, err, "segment: whether values are signed: expected 0 or 1");
     uint64_t raw = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES;
     raw += 2 * ((uint64_t)s->size_a + s->size_b);
     uint64_t end = raw + s->count;
@@ -176,7 +177,7 @@ tare_status tare_wc_structured_decode(const tare_wc_piece *piece, const tare_wc_
         return refuse(&d, TARE_WC_SEGMENT_HEADER, err,
                       "segment: states and words do not end together");
     if (d.raw_at > d.raw_bits || d.raw_bits - d.raw_at >= 8)
-        return refuse(&d, 16, err, "segment: number of raw bits");
+        return refuse(&d, 16, err, "segment: number of raw bits: more than its values have");
     while (d.raw_at < d.raw_bits)
         if (take_raw(&d)) return refuse(&d, 16, err, "segment: padding of raw bits is not 0");
     tare_wc_scan_init(&scan, &d.view);

@@ -48,7 +48,7 @@ static bool derive(tare_wc_table *t, uint8_t alphabet) {
 tare_status tare_wc_table_read(tare_wc_table *t, uint8_t alphabet, tare_cursor *c,
                                tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
-    const uint8_t *bytes = tare_cursor_take(c, 2u * alphabet, "table");
+    const uint8_t *bytes = tare_cursor_take(c, 2u * alphabet, "table: the head ends inside it");
     if (!bytes) return tare_cursor_status(c, err);
     memcpy(t->thr, bytes, alphabet);
     memcpy(t->alias, bytes + alphabet, alphabet);

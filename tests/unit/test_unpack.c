@@ -176,6 +176,63 @@ static void folders_come_back(void **state) {
     assert_true(access(help_path("clash"), F_OK) != 0);
 }
 
+enum { LARGEST = 66 << 20 /* a segment and something */ };
+
+static void *bounded_alloc(void *ctx, size_t size) {
+    return size > *(size_t *)ctx ? NULL : malloc(size);
+}
+
+static void *bounded_resize(void *ctx, void *ptr, size_t old_size, size_t size) {
+    (void)old_size;
+    return size > *(size_t *)ctx ? NULL : realloc(ptr, size);
+}
+
+static void bounded_free(void *ctx, void *ptr, size_t size) {
+    (void)ctx;
+    (void)size;
+    free(ptr);
+}
+
+static tare_status read_zeros(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    (void)ctx;
+    (void)offset;
+    (void)err;
+    memset(buf, 0, n);
+    return TARE_OK;
+}
+
+/* A file says how large a unit of its regions is: memory goes by segments all the same. */
+static void units_of_any_size_take_bounded_memory(void **state) {
+    (void)state;
+    static wcodec_build b;
+    const uint32_t n = (72 << 20) + 1; /* more than the bytes that a segment may have */
+    size_t size, largest = LARGEST;
+    const tare_allocator bounded = {&largest, bounded_alloc, bounded_resize, bounded_free};
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_unpack_result result;
+    tare_reader zeros = {.name = "zeros", .size = n, .fd = -1, .fetch = read_zeros};
+    tare_wcodec_source source = {{&zeros}, {0}};
+    tare_wcodec_range range = {0, 0, 0, n};
+    tare_wcodec_file file = {{"zeros", 5}, n, 1, &range};
+    build_start(&b);
+    build_layer(
+        &b,
+        (tare_wcodec_layer){
+            .kind = TARE_WCODEC_BYTES, .n_regions = 1, .region_bytes = {n}, .name = {"zeros", 5}},
+        &source);
+    b.layers[0].planes[0].stride = b.layers[0].planes[0].width = n;
+    b.index.files = &file;
+    b.index.n_files = b.index.files_form = 1;
+    uint8_t *bytes = build_end(&b, &size);
+    save("unit.wcodec", bytes, size);
+    o.allocator = &bounded;
+    o.threads = 1;
+    must_unpack("unit.wcodec", "unit", o, &result);
+    assert_int_equal(result.n_bytes, n);
+    help_remove(help_path("unit"));
+    free(bytes);
+}
+
 static void what_is_wrong_leaves_nothing(void **state) {
     (void)state;
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
@@ -448,6 +505,7 @@ int main(void) {
         cmocka_unit_test(directories_come_back),
         cmocka_unit_test(a_stream_has_the_same_bytes),
         cmocka_unit_test(folders_come_back),
+        cmocka_unit_test(units_of_any_size_take_bounded_memory),
         cmocka_unit_test(what_is_wrong_leaves_nothing),
         cmocka_unit_test(only_damaged_segments_are_lost),
         cmocka_unit_test(damaged_headers_lose_their_segment_alone),
