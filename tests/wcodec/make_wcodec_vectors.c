@@ -26,6 +26,7 @@ typedef struct maker {
     tare_wc_options options[TARE_WCODEC_MAX_PLANES];
     uint8_t *regions[MAX_LAYERS][TARE_WCODEC_MAX_REGIONS];
     uint64_t first_seed, seed;
+    bool is_later; /* files are of the next minor version */
 } maker;
 
 static _Noreturn void fail(const char *what) {
@@ -147,6 +148,46 @@ static void print_files(maker *m) {
     }
 }
 
+/* Records as a later minor version may have them: more at their ends than this one knows. */
+static void lengthen(tare_buffer *out, const uint8_t *run, uint64_t size) {
+    static const uint8_t more[] = {0xF5, 1, 2, 3, 4};
+    for (uint64_t at = 0; at < size;) {
+        uint32_t n = tare_load_le32(run + at);
+        tare_buffer_put(out, run + at, n);
+        if (!out->failed) tare_store_le32(out->data + out->size - n, n + (uint32_t)sizeof more);
+        tare_buffer_put(out, more, sizeof more);
+        at += n;
+    }
+}
+
+/* The file whose bytes are in `out`, of the next minor version. */
+static void make_later(tare_buffer *out) {
+    uint64_t offset = tare_load_le64(out->data + 51), old = tare_load_le64(out->data + 72), at = 64;
+    uint8_t *index = malloc((size_t)old + TARE_WCODEC_FOOTER);
+    if (!index) fail("memory");
+    memcpy(index, out->data + offset, (size_t)old + TARE_WCODEC_FOOTER);
+    out->size = (size_t)offset;
+    tare_buffer_put(out, index, 64);
+    for (unsigned run = 0; run < 3; run++) {
+        uint64_t start = out->size, size = tare_load_le64(index + 16 + 8 * run);
+        lengthen(out, index + at, size);
+        if (out->failed) fail("memory");
+        tare_store_le64(out->data + offset + 16 + 8 * run, out->size - start);
+        at += size;
+    }
+    uint64_t size = out->size - offset;
+    tare_buffer_put(out, index + old, TARE_WCODEC_FOOTER);
+    free(index);
+    if (out->failed) fail("memory");
+    uint8_t *footer = out->data + offset + size;
+    tare_store_le16(out->data + 10, 1);
+    tare_store_le64(out->data + 64, out->size);
+    tare_store_le64(out->data + 72, size);
+    tare_store_le64(footer + 8, size);
+    uint32_t crc = tare_crc32(0, out->data, TARE_WCODEC_HEADER);
+    tare_store_le32(footer + 16, tare_crc32(crc, out->data + offset, (size_t)size));
+}
+
 static void end(maker *m, const char *name, const char *base) {
     uint8_t header[TARE_WCODEC_HEADER];
     char path[4096];
@@ -156,6 +197,7 @@ static void end(maker *m, const char *name, const char *base) {
     tare_wcodec_index_write(&m->out, header, &m->index, m->out.size);
     if (tare_buffer_status(&m->out, &err) != TARE_OK) fail(err.what);
     memcpy(m->out.data, header, sizeof header);
+    if (m->is_later) make_later(&m->out);
     snprintf(path, sizeof path, "%s/%s", m->folder, name);
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(m->out.data, 1, m->out.size, f) != m->out.size || fclose(f)) fail(path);
@@ -415,7 +457,7 @@ static void tuned(maker *m, maker *base) {
 }
 
 /* Two files of tensors and what lies between them; equal tensors stored once. */
-static void files(maker *m) {
+static void files(maker *m, const char *name) {
     static tare_wcodec_range first[] = {
         {0, 0, 0, 200}, {1, 0, 0, 700}, {0, 0, 200, 31}, {2, 0, 0, 700}, {0, 0, 231, 169}};
     static tare_wcodec_range second[] = {{1, 0, 350, 350}, {0, 0, 10, 20}, {1, 0, 0, 1}};
@@ -443,7 +485,7 @@ static void files(maker *m) {
     m->index.files = list;
     m->index.n_files = 2;
     m->index.files_form = 2;
-    end(m, "files.wcodec", NULL);
+    end(m, name, NULL);
     drop(m);
 }
 
@@ -534,7 +576,10 @@ int main(int argc, char **argv) {
     tiles(&m);
     trellis(&m);
     tuned(&m, &base);
-    files(&m);
+    files(&m, "files.wcodec");
+    m.is_later = true;
+    files(&m, "later.wcodec");
+    m.is_later = false;
     edges(&m);
     woven(&m);
     tare_arena_free(&m.arena);
