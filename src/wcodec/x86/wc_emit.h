@@ -52,13 +52,14 @@ typedef enum shape {
     ANY_SHAPE, /* bytes and words with any number of bypass bits, read in part */
     PLAIN_2,
     EDGE_2,
-    BYTES_0, /* through a table of tops, with 0, 1, 2 bypass bits */
+    BYTES_0, /* through a table of tops, with 0 or 1 bypass bits */
     BYTES_1,
-    BYTES_2,
+    SIGNED_1, /* of 1 or 2 bypass bits the first is the sign */
+    SIGNED_2,
     NIBBLES,
     SIXES,
     TRELLIS,
-    WORDS_6, /* 6 .. 10 bypass bits */
+    WORDS_6, /* of 6 .. 10 bypass bits the first is the sign */
     WORDS_7,
     WORDS_8,
     WORDS_9,
@@ -73,19 +74,20 @@ static inline shape shape_of(const tare_wc_job *job) {
     if (job->item == 6) return SIXES;
     if (job->rule->trellis) return TRELLIS;
     if (n_read < k) return ANY_SHAPE;
-    if (job->item == 16) return k >= 6 && k <= 10 ? WORDS_6 + (k - 6) : ANY_SHAPE;
+    bool is_signed = job->rule->form == TARE_WC_SIGN;
+    if (job->item == 16) return is_signed && k >= 6 && k <= 10 ? WORDS_6 + (k - 6) : ANY_SHAPE;
     if (job->rule->form == TARE_WC_EDGE) return EDGE_2;
-    if (k == 2 && job->rule->form == TARE_WC_PLAIN && !job->rule->has_map) return PLAIN_2;
-    return k <= 2 ? BYTES_0 + k : ANY_SHAPE;
+    if (is_signed) return k == 1 ? SIGNED_1 : k == 2 ? SIGNED_2 : ANY_SHAPE;
+    if (k == 2 && !job->rule->has_map) return PLAIN_2;
+    return k == 0 ? BYTES_0 : k == 1 ? BYTES_1 : ANY_SHAPE;
 }
 
 /* What all blocks of a job need to make values: both bytes of the tops, in place, by symbol; which
- * of the bypass bits stay where they are; how far the first one moves to become the sign. With a
+ * of the bypass bits stay where they are; whether the first one moves to become the sign. With a
  * trellis the state that follows, by state and 32 for an odd symbol. */
 typedef struct maker {
     table top[2], next;
     vec keep[2], sign;
-    unsigned to_sign;
 } maker;
 
 static inline maker maker_of(const tare_wc_job *job) {
@@ -105,7 +107,6 @@ static inline maker maker_of(const tare_wc_job *job) {
     }
     m.next = load_table(next);
     m.sign = v_all((uint8_t)(is_sign << 7));
-    m.to_sign = k > 8 ? 16 - k : 8 - k;
     return m;
 }
 
@@ -166,9 +167,20 @@ static ALWAYS_INLINE vec low_bytes(const outlet *o, unsigned j, unsigned at, uns
     return low;
 }
 
-static ALWAYS_INLINE vec byte_of(const maker *m, vec symbol, vec low) {
-    vec v = v_or_and(look_up_in(&m->top[0], symbol), low, m->keep[0]);
-    return v_or_and(v, v_up(low, m->to_sign), m->sign);
+static ALWAYS_INLINE vec tops_of(const maker *m, vec symbol) {
+    return look_up_in(&m->top[0], symbol);
+}
+
+/* Above the one or two bypass bits stands anything. */
+static ALWAYS_INLINE vec signed_byte(const maker *m, vec symbol, vec raw, const unsigned k) {
+    vec v = tops_of(m, symbol);
+    if (k == 2) v = v_choose(v_all(1), raw, v);
+    return v_choose(v_all(0x7f), v, v_up(raw, 8 - k));
+}
+
+static ALWAYS_INLINE vec byte_of(const maker *m, vec symbol, vec low, unsigned k) {
+    vec v = v_or_and(tops_of(m, symbol), low, m->keep[0]);
+    return v_or_and(v, v_up(low, 8 - k), m->sign);
 }
 
 /* ---- values of 16 bits ----------------------------------------------------------------------- */
@@ -199,7 +211,7 @@ static ALWAYS_INLINE void put_words(const outlet *o, const maker *m, unsigned j,
     low_words(low, o, j, at, k, n, fill);
     for (unsigned h = 0; h < 2; h++)
         bytes[h] = v_or_and(look_up_in(&m->top[h], symbol), low[h], m->keep[h]);
-    bytes[1] = v_or_and(bytes[1], v_up(low[k > 8], m->to_sign), m->sign);
+    bytes[1] = v_or_and(bytes[1], v_up(low[k > 8], k > 8 ? 16 - k : 8 - k), m->sign);
     v_store_words(o->dst + 2 * (j * TARE_WC_LANES + at), bytes[0], bytes[1]);
 }
 
@@ -212,7 +224,7 @@ static ALWAYS_INLINE unsigned item_of(const shape of) {
 /* Bypass bits, and the groups that they are in. */
 static ALWAYS_INLINE unsigned k_of(const shape of) {
     if (of >= WORDS_6) return 6 + (of - WORDS_6);
-    return of == PLAIN_2 || of == EDGE_2 || of == BYTES_2 ? 2 : of == BYTES_1;
+    return of == PLAIN_2 || of == EDGE_2 || of == SIGNED_2 ? 2 : of == BYTES_1 || of == SIGNED_1;
 }
 static ALWAYS_INLINE unsigned n_groups_of(const shape of) {
     const unsigned k = k_of(of);
@@ -231,9 +243,11 @@ static ALWAYS_INLINE void put_step(const outlet *o, const maker *m, const unsign
         else if (of == EDGE_2)
             v_store(dst, edge_values(plain_2(o, j, at, s.v[i])));
         else if (of == BYTES_0)
-            v_store(dst, look_up_in(&m->top[0], s.v[i]));
-        else if (of == BYTES_1 || of == BYTES_2)
-            v_store(dst, byte_of(m, s.v[i], low_bytes(o, j, at, k_of(of), 1, 0)));
+            v_store(dst, tops_of(m, s.v[i]));
+        else if (of == BYTES_1)
+            v_store(dst, v_choose(v_all(1), group_raw(o, 0, j, at, 1), tops_of(m, s.v[i])));
+        else if (of == SIGNED_1 || of == SIGNED_2)
+            v_store(dst, signed_byte(m, s.v[i], group_raw(o, 0, j, at, k_of(of)), k_of(of)));
         else
             put_words(o, m, j, at, s.v[i], k_of(of), n_groups_of(of), 0);
     }
@@ -284,7 +298,7 @@ static inline void put_any_block(tare_wc_job *job, const maker *m, uint32_t bloc
              i++) {
             unsigned at = i * VEC_BYTES;
             vec low = low_bytes(&o, j, at, k, n, (uint8_t)job->fill);
-            v_store(o.dst + j * TARE_WC_LANES + at, byte_of(m, s.v[i], low));
+            v_store(o.dst + j * TARE_WC_LANES + at, byte_of(m, s.v[i], low, k));
         }
     }
 }

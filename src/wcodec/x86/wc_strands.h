@@ -161,7 +161,8 @@ static ALWAYS_INLINE void run(strand *const *strands, const unsigned n, uint32_t
     X(EDGE_2, N)                                                                                   \
     X(BYTES_0, N)                                                                                  \
     X(BYTES_1, N)                                                                                  \
-    X(BYTES_2, N)                                                                                  \
+    X(SIGNED_1, N)                                                                                 \
+    X(SIGNED_2, N)                                                                                 \
     X(NIBBLES, N)                                                                                  \
     X(SIXES, N)                                                                                    \
     X(TRELLIS, N)                                                                                  \
