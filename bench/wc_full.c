@@ -85,6 +85,7 @@ static void measure_plane(sums *all, bench_wc_subject *s, const tare_wcodec_plan
     if (tare_wcodec_gather(bytes, p, source, 0, p->n_bytes, NULL)) bench_die("reading");
     bench_wc_take(s, bytes, (uint32_t)p->n_bytes, p->shape.item, p->shape.log2_segment);
     s->shape.is_big_endian = p->shape.is_big_endian;
+    s->shape.is_scales = p->shape.is_scales;
     measure(all, s, name, is_verbose);
     free(bytes);
 }

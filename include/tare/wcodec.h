@@ -74,6 +74,8 @@ typedef struct tare_coded_field {
     uint8_t scale_form;        /* 1: IEEE binary16, 2: bfloat16 */
     uint32_t values_per_scale; /* at least 1 where there are scales */
     tare_coded_weave weave;    /* item 6 only; the plane has its values four in three bytes */
+    bool is_packed_scales;     /* item 6 only, 12 bytes of a unit: eight scales and eight minima as
+                                  Q4_K and Q5_K have them */
 } tare_coded_field;
 
 /* The bytes of a region. */

@@ -5,6 +5,7 @@
 #include "base/arith.h"
 #include "format/wcodec_weave.h"
 #include "wcodec/wc_head.h"
+#include "wcodec/wc_scales.h"
 
 /* 8 + 16 rules with maps (4 + 128) + 64 tables (128) + 64 tables (32) + 398 contexts: 12758. */
 enum { MAX_HEAD = 12800 };
@@ -25,7 +26,8 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
     if (p->region >= l->n_regions) return refuse(err, at, "plane: region: the layer has fewer");
     if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
         return refuse(err, at + 4, "plane: its bytes do not lie in a unit");
-    if ((item == 16 && p->width % 2) || (item == 6 && !p->weave.high_bits && p->width % 3))
+    if ((item == 16 && p->width % 2) || (item == 6 && !p->weave.high_bits && p->width % 3) ||
+        (p->shape.is_scales && (p->weave.high_bits || p->width != TARE_WC_SCALES_UNIT)))
         return refuse(err, at + 12, "plane: width is no whole number of values");
     if (p->weave.high_bits) TARE_TRY(tare_wcodec_check_weave(p, at, err));
     if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)

@@ -212,7 +212,8 @@ tare_status tare_coder_encode(void *dst, size_t *written, uint32_t *sizes, const
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     const tare_coded_field field = {.item = coder->shape.item,
                                     .log2_segment = coder->shape.log2_segment,
-                                    .is_big_endian = coder->shape.is_big_endian};
+                                    .is_big_endian = coder->shape.is_big_endian,
+                                    .is_packed_scales = coder->shape.is_scales};
     if (!n) return TARE_OK;
     crew c = {.piece = &p, .options = &o, .coder = coder, .dst = dst};
     tare_status status = piece_init(&p, &field, bytes, n, base, &o, err);

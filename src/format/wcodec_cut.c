@@ -14,19 +14,19 @@ _Static_assert((int)TARE_MAX_WOVEN_LOG2 == (int)TARE_WC_MAX_WEAVE, "sizes of uni
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum { ANY = 255, WHOLE = 0, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_PLANE = 1024 };
+enum { ANY = 255, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_PLANE = 1024 };
 /* Values of 5 bits that do not shrink have head and states of DIRECT added, for RAW would take 6:
  * not where that is seen, for no file may grow by more than 0.1 % and 256 bytes a tensor. */
 enum { ENOUGH_FOR_FIVE_BITS = 5 << 18 };
 
 /* What becomes of the fields of a kind. A field is one plane, or `pieces` cut each of its numbers,
- * the most significant bytes first; or it is cut into runs. */
+ * the most significant bytes first. */
 typedef struct cut_rule {
     uint8_t type, role, bits; /* of the field; ANY */
     uint8_t item;             /* of the plane, or of the first piece */
-    uint8_t run;              /* bytes of a run; WHOLE: none */
     uint8_t n_bytes;          /* that follow the first piece, each a piece with item 8 */
-    bool is_repetitive;
+    uint8_t count;            /* numbers of the field; 0: any */
+    bool is_repetitive, is_scales;
     double width; /* bits that a value is worth, about: what a good length of segments follows */
     tare_encoding_kind kind; /* UNKNOWN: any */
 } cut_rule;
@@ -44,9 +44,9 @@ static const cut_rule rules[] = {
     {TYPE(U32), TYPE(VALUE), ANY, .item = 8, .n_bytes = 3, .is_repetitive = true, .width = 8},
     {TYPE(U64), TYPE(VALUE), ANY, .item = 8, .n_bytes = 7, .is_repetitive = true, .width = 8},
     {TYPE(U8), TYPE(VALUE), ANY, .item = 8, .is_repetitive = true, .width = 8, .kind = MASKS},
-    /* Eight 6-bit scales, eight 6-bit minima and what is above them: 12 bytes, three kinds. */
-    {TYPE(U8), TYPE(SUBSCALE), 6, .item = 8, .run = 4, .width = 7},
-    {ANY, TYPE(CODE), 3, .item = 6, .width = 5},
+    /* Eight scales, eight minima in 12 bytes. */
+    {TYPE(U8), TYPE(SUBSCALE), 6, .item = 6, .count = 12, .is_scales = true, .width = 6},
+    {ANY, TYPE(CODE), 3, .item = 6, .width = 4.5}, /* two in a value */
     {ANY, TYPE(CODE), 6, .item = 6, .width = 5},
     {ANY, ANY, 1, .item = 4, .width = 4},
     {ANY, ANY, 2, .item = 4, .width = 4},
@@ -62,13 +62,9 @@ static bool fits(uint8_t wanted, uint8_t is) {
 static const cut_rule *rule_of(const tare_encoding *e, const tare_field *f) {
     const cut_rule *r = rules;
     while (!fits(r->type, f->type) || !fits(r->role, f->role) || !fits(r->bits, f->bits) ||
-           (r->kind && r->kind != e->kind))
+           (r->kind && r->kind != e->kind) || (r->count && r->count != f->count))
         r++;
     return r;
-}
-
-static bool is_in_runs(const cut_rule *r, const tare_field *f) {
-    return r->run && f->count % r->run == 0;
 }
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
@@ -111,7 +107,7 @@ static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, u
                                  .stride = stride,
                                  .offset = offset,
                                  .width = width,
-                                 .shape = {.item = item}};
+                                 .shape = {.item = item, .is_scales = rule && rule->is_scales}};
     add_plane(c, &p, rule);
 }
 
@@ -188,12 +184,10 @@ static void add_field(cutter *c, const tare_field *f) {
     const cut_rule *r = rule_of(c->encoding, f);
     uint32_t size = tare_field_width(f->type), unit = info->unit_bytes;
     bool is_alone = size * f->count == unit, is_split = r->n_bytes && (is_alone || f->count == 1);
-    uint32_t run = is_in_runs(r, f) ? r->run : size * f->count;
     uint8_t first = c->out->n_planes;
     if (!is_split) {
         uint8_t item = r->n_bytes ? 8 : r->item;
-        for (uint32_t at = 0; at < size * f->count; at += run)
-            add(c, f->plane, item, r, unit, f->offset + at, run);
+        add(c, f->plane, item, r, unit, f->offset, size * f->count);
     } else {
         uint32_t stride = is_alone ? size : unit, top = r->item / 8;
         uint32_t at = c->is_big_endian ? 0 : size - top;
@@ -206,7 +200,9 @@ static void add_field(cutter *c, const tare_field *f) {
     for (uint8_t i = first; i < c->out->n_planes; i++) {
         tare_wc_options *o = &c->out->options[i];
         o->is_signed = f->type == TARE_FIELD_I8;
-        if (c->out->planes[i].shape.item <= 8) o->width = view_width(c, &c->out->planes[i], info);
+        const tare_wc_shape *shape = &c->out->planes[i].shape;
+        if (shape->item <= 8 && !shape->is_scales)
+            o->width = view_width(c, &c->out->planes[i], info);
     }
 }
 
@@ -220,7 +216,7 @@ static bool is_worth_cutting(const cutter *c, uint8_t region) {
         if (f->plane == region && w)
             n += has_low_bits(w, f);
         else if (f->plane == region)
-            n += is_in_runs(r, f) ? (uint32_t)f->count / r->run : 1u + r->n_bytes;
+            n += 1u + r->n_bytes;
     }
     return n <= 1 ? n == 1 : c->out->region_bytes[region] / ENOUGH_FOR_PLANE >= n;
 }

@@ -156,6 +156,7 @@ static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_
     p->shape.log2_segment = tare_cursor_u8(c, plane_ends);
     uint8_t flags = tare_cursor_u8(c, plane_ends);
     p->shape.is_big_endian = flags & 1;
+    p->shape.is_scales = flags >> 1 & 1;
     p->stride = tare_cursor_u32(c, plane_ends);
     p->offset = tare_cursor_u32(c, plane_ends);
     p->width = tare_cursor_u32(c, plane_ends);
@@ -165,7 +166,7 @@ static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_
     p->values_per_scale = tare_cursor_u32(c, plane_ends);
     p->head_bytes = tare_cursor_u32(c, plane_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
-    if (flags > 1) return refuse(r, at + 3, "plane: a reserved bit is not 0");
+    if (flags > 3) return refuse(r, at + 3, "plane: a reserved bit is not 0");
     if (is_woven > 1) return refuse(r, at + 18, "plane: neither woven nor not");
     if (is_woven) TARE_TRY(read_weave(r, p, c));
     TARE_TRY(tare_wcodec_check_plane(l, i, at, r->err));

@@ -33,7 +33,7 @@ static void put_plane(tare_buffer *out, const tare_wcodec_plane *p) {
     tare_buffer_put_u8(out, p->region);
     tare_buffer_put_u8(out, p->shape.item);
     tare_buffer_put_u8(out, p->shape.log2_segment);
-    tare_buffer_put_u8(out, p->shape.is_big_endian);
+    tare_buffer_put_u8(out, (uint8_t)(p->shape.is_big_endian | p->shape.is_scales << 1));
     put_u32(out, p->stride);
     put_u32(out, p->offset);
     put_u32(out, p->width);

@@ -11,6 +11,7 @@
 #include "format/wcodec_planes.h"
 #include "format/wcodec_weave.h"
 #include "wcodec/wc_head.h"
+#include "wcodec/wc_scales.h"
 
 enum { CRC_FIELD = 4 };
 
@@ -174,4 +175,13 @@ tare_status tare_wcodec_check_layer(const tare_wcodec_opened *o, tare_error *err
         return tare_fail_at(err, TARE_ERR_CHECKSUM, l->offset,
                             "layer: CRC-32 is not that of its heads and segments");
     return TARE_OK;
+}
+
+/* ---- packed scales --------------------------------------------------------------------------- */
+
+_Static_assert(TARE_WCODEC_SCALES_STEP == (int)TARE_WC_SCALES_UNIT * TARE_WC_SCALES_GROUP,
+               "a group of units");
+
+void tare_wcodec_unpack_scales(uint8_t *dst, const uint8_t *src, uint32_t n) {
+    tare_wc_scales_unpack(dst, src, n);
 }

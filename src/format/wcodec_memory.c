@@ -17,9 +17,9 @@ static double worth(uint8_t item) {
 
 void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_coded_field *f,
                          uint64_t region_bytes, bool is_full) {
-    uint32_t least = f->item == 16 ? 2 : f->item == 6 ? 3 : 1;
+    uint32_t least = f->item == 16 ? 2 : f->is_packed_scales ? 12 : f->item == 6 ? 3 : 1;
     *p = (tare_wcodec_plane){
-        .shape = {f->item, f->log2_segment, f->is_big_endian},
+        .shape = {f->item, f->log2_segment, f->is_big_endian, f->is_packed_scales},
         .region = f->region,
         .scale_plane = f->scale_plane ? (uint8_t)(f->scale_plane - 1) : TARE_WCODEC_NO_SCALES,
         .scale_form = f->scale_form,
@@ -72,6 +72,7 @@ tare_coded_field tare_coded_field_of(const tare_wcodec_plane *p, const tare_wc_o
         .scale_form = p->scale_form,
         .values_per_scale = p->values_per_scale,
         .weave = {p->high_offset, p->weave.high_bits, p->weave.log2_values, {0}},
+        .is_packed_scales = p->shape.is_scales,
     };
     memcpy(f.weave.place, p->weave.place, sizeof f.weave.place);
     if (!how) return f;

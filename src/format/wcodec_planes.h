@@ -25,4 +25,10 @@ tare_status tare_wcodec_reference(tare_wc_reference *out, uint8_t *room,
                                   const tare_wcodec_source *base, const tare_wcodec_scales *scales,
                                   tare_error *err);
 
+enum { TARE_WCODEC_SCALES_STEP = 384 }; /* bytes of 32 units */
+
+/* Values of packed scales, four in three bytes, of n bytes: whole units from a multiple of the step
+ * on. */
+void tare_wcodec_unpack_scales(uint8_t *dst, const uint8_t *src, uint32_t n);
+
 #endif

@@ -166,6 +166,15 @@ static void count(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint64_t
     }
 }
 
+static void count_scales(uint64_t *counts, const uint8_t *bytes, uint64_t n) {
+    uint8_t values[TARE_WCODEC_SCALES_STEP];
+    for (uint64_t at = 0; at < n; at += sizeof values) {
+        uint32_t size = (uint32_t)tare_min_u64(sizeof values, n - at);
+        tare_wcodec_unpack_scales(values, bytes + at, size);
+        count(counts, 6, values, size);
+    }
+}
+
 /* Values of a plane less those of another. */
 static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
     for (uint64_t i = 0; item == 8 && i < n; i++) a[i] = (uint8_t)(a[i] - b[i]);
@@ -210,7 +219,10 @@ static tare_status count_planes(bench *b, const piece *p, const tare_coded_layer
         }
         TARE_TRY(
             tare_coded_decode_segments(p->back, p->coded, i, 0, plane->n_segments, &o, b->err));
-        count(b->counts[i], plane->field.item, p->back, plane->n_bytes);
+        if (plane->field.is_packed_scales)
+            count_scales(b->counts[i], p->back, plane->n_bytes);
+        else
+            count(b->counts[i], plane->field.item, p->back, plane->n_bytes);
         if (p->base) TARE_TRY(count_differences(b, p, i, plane->n_bytes));
     }
     return TARE_OK;

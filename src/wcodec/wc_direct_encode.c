@@ -24,8 +24,9 @@ typedef struct encoder {
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item) {
+unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item, uint32_t run) {
     uint32_t sum = 1;
+    if (item == 6) return run % 2;
     for (uint32_t i = 0; i < n_bytes; i++) {
         unsigned low = bytes[i] & 15u, high = bytes[i] >> 4;
         if (item == 8)
@@ -45,7 +46,7 @@ static void find_classes(encoder *e) {
     memset(e->ranks, 0, tare_wc_align(e->n_runs));
     for (uint32_t r = 0; r < e->n_runs; r++) {
         uint32_t at = r * run, n = e->n_bytes - at < run ? e->n_bytes - at : run;
-        uint8_t class = e->plan->group_class[tare_wc_run_group(e->values + at, n, e->item)];
+        uint8_t class = e->plan->group_class[tare_wc_run_group(e->values + at, n, e->item, r)];
         while (list[e->ranks[r]] != class) e->ranks[r]++;
         e->classes[r] = class;
         tare_wc_front(list, e->ranks[r]);

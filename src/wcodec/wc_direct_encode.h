@@ -19,11 +19,12 @@ typedef struct tare_wc_direct_plan {
 } tare_wc_direct_plan;
 
 /* How much is in a run of 256 positions, in quarters of an octave: what classes are chosen by.
- * `bytes` are those of the run, n_bytes of them. */
-unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item);
-/* Bytes of a run of 256 positions. Items 4 and 8 have classes. */
+ * `bytes` are those of the run, n_bytes of them. Values of 6 bits have classes as packed scales
+ * only: scales or minima, which the number of the run says. */
+unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item, uint32_t run);
+/* Bytes of a run of 256 positions. */
 static inline uint32_t tare_wc_run_bytes(uint8_t item) {
-    return item == 4 ? TARE_WC_CLASS_RUN / 2 : TARE_WC_CLASS_RUN;
+    return TARE_WC_CLASS_RUN / 8 * (item < 8 ? item : 8u);
 }
 
 /* Counts the symbols that a trellis codes bytes with; a byte that it cannot reach counts as none.

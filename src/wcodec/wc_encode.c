@@ -64,6 +64,8 @@ static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor pre
     bool is_big_endian = c->plan->head.shape.is_big_endian;
     for (uint32_t i = width; i < c->n_bytes; i++)
         if (values[i] != values[i - width]) return false;
+    /* Of packed scales bytes and values are the same where all are 0. */
+    if (c->plan->head.shape.is_scales && (values[0] | values[1] | values[2])) return false;
     tare_wc_segment s = {.mode = TARE_WC_CONSTANT, .predictor = (uint8_t)predictor};
     for (uint32_t i = 0; i < width; i++) s.pattern[i] = values[is_big_endian ? width - 1 - i : i];
     memset(c->trial + TARE_WC_SEGMENT_HEADER, 0, TARE_WC_UNIT - TARE_WC_SEGMENT_HEADER);

@@ -53,6 +53,7 @@ typedef struct tare_wc_shape {
     uint8_t item; /* bits of a value: 4, 6, 8, 16 */
     uint8_t log2_segment;
     bool is_big_endian; /* 16-bit values */
+    bool is_scales;     /* 6-bit values: packed scales (wc_scales.h) */
 } tare_wc_shape;
 
 /* Half of a bucket: what its slots stand for. Eight bytes, so that it is found by a shift. */

@@ -23,6 +23,8 @@ tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err) {
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: size of segments must be 2^14 to 2^26");
     if (shape->is_big_endian && item != 16)
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: only 16-bit values have a byte order");
+    if (shape->is_scales && item != 6)
+        return tare_fail(err, TARE_ERR_CORRUPT, "plane: packed scales have 6 bits");
     return TARE_OK;
 }
 

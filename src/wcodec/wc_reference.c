@@ -4,6 +4,9 @@
 #include "wcodec/wc_reference.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "wcodec/wc_scales.h"
 
 static void shift_nibbles(uint8_t *bytes, uint32_t n, const uint8_t *ref, unsigned sign) {
     for (uint32_t i = 0; i < n; i++) {
@@ -21,6 +24,20 @@ static void shift_sixes(uint8_t *bytes, uint32_t n, const uint8_t *ref, unsigned
         uint32_t a = load_three(bytes + i), b = load_three(ref + i), sum = 0;
         for (unsigned s = 0; s < 24; s += 6) sum |= (((a >> s) + sign * (b >> s)) & 63) << s;
         for (unsigned j = 0; j < 3; j++) bytes[i + j] = (uint8_t)(sum >> 8 * j);
+    }
+}
+
+/* Of packed scales, a group at a time. */
+static void shift_scales(uint8_t *bytes, uint32_t n, const uint8_t *ref, unsigned sign) {
+    enum { GROUP = TARE_WC_SCALES_UNIT * TARE_WC_SCALES_GROUP };
+    uint8_t own[GROUP], other[GROUP];
+    for (uint32_t at = 0; at < n; at += GROUP) {
+        uint32_t size = n - at < GROUP ? n - at : GROUP;
+        tare_wc_scales_unpack(own, bytes + at, size);
+        tare_wc_scales_unpack(other, ref + at, size);
+        shift_sixes(own, size, other, sign);
+        tare_wc_scales_pack(own, size);
+        memcpy(bytes + at, own, size);
     }
 }
 
@@ -73,6 +90,8 @@ static void shift(uint8_t *bytes, uint32_t n, const tare_wc_shape *shape,
         shift_scaled(bytes, n, r, sign);
     else if (shape->item == 4)
         shift_nibbles(bytes, n, r->bytes, sign);
+    else if (shape->is_scales)
+        shift_scales(bytes, n, r->bytes, sign);
     else if (shape->item == 6)
         shift_sixes(bytes, n, r->bytes, sign);
     else if (shape->item == 16)

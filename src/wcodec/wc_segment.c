@@ -9,6 +9,7 @@
 #include "wcodec/wc_direct.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_reference.h"
+#include "wcodec/wc_scales.h"
 #include "wcodec/wc_structured.h"
 
 enum { SIDE_BY_SIDE = 4 };
@@ -85,13 +86,15 @@ static tare_status decode_zstd(const tare_wc_piece *piece, const tare_wc_segment
 
 /* ---- one segment ----------------------------------------------------------------------------- */
 
-/* What stands between a mode's values and the plane's bytes: byte order, predictor, CRC. */
+/* What stands between a mode's values and the plane's bytes: their layout, predictor, CRC. */
 static tare_status finish(const tare_wc_piece *piece, const tare_wc_segment *s, bool is_coarse,
                           tare_error *err) {
     const tare_wc_shape *shape = &piece->head->shape;
     if (shape->is_big_endian && s->mode == TARE_WC_DIRECT)
         for (uint32_t i = 0; i < piece->n_bytes; i += 2)
             tare_store_u16(piece->dst + i, tare_load_le16(piece->dst + i), true);
+    if (shape->is_scales && s->mode >= TARE_WC_DIRECT)
+        tare_wc_scales_pack(piece->dst, piece->n_bytes);
     if (s->predictor)
         tare_wc_reference_add(piece->dst, piece->n_bytes, shape, piece->reference,
                               (tare_wc_predictor)s->predictor);

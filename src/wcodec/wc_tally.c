@@ -7,6 +7,7 @@
 #include "wcodec/wc_direct.h"
 #include "wcodec/wc_direct_encode.h"
 #include "wcodec/wc_reference.h"
+#include "wcodec/wc_scales.h"
 #include "wcodec/wc_screen.h"
 
 enum { SAMPLE = 4096 /* values; a multiple of every tile */ };
@@ -34,6 +35,7 @@ tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_optio
     t->n_kinds = t->options.trellis ? 64 : 1u << shape->item;
     bool has_classes = t->options.is_full && (shape->item == 4 || shape->item == 8) &&
                        !t->options.is_repetitive && !t->options.trellis;
+    has_classes |= shape->is_scales; /* what is a minimum is known */
     bool has_tiles = t->options.width && shape->item <= 8 && !t->options.trellis &&
                      (t->options.is_full || t->options.forced == TARE_WC_STRUCTURED);
     bool is_whole = true;
@@ -60,11 +62,16 @@ void tare_wc_tally_free(tare_wc_tally *t) {
 const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
                                const tare_wc_reference *reference, tare_wc_predictor predictor,
                                tare_wc_scratch *scratch) {
-    if (!shape->is_big_endian && !predictor) return bytes;
-    uint8_t *copy = tare_wc_scratch_take(scratch, TARE_WC_ENCODE_PREPARED, n_bytes);
+    if (!shape->is_big_endian && !shape->is_scales && !predictor) return bytes;
+    size_t room = shape->is_scales ? 2 * (size_t)n_bytes : n_bytes;
+    uint8_t *copy = tare_wc_scratch_take(scratch, TARE_WC_ENCODE_PREPARED, room);
     if (!copy) return NULL;
     memcpy(copy, bytes, n_bytes);
     if (predictor) tare_wc_reference_subtract(copy, n_bytes, shape, reference, predictor);
+    if (shape->is_scales) {
+        tare_wc_scales_unpack(copy + n_bytes, copy, n_bytes);
+        return copy + n_bytes;
+    }
     for (uint32_t i = 0; shape->is_big_endian && i < n_bytes; i += 2)
         tare_store_le16(copy + i, tare_load_u16(copy + i, true));
     return copy;
@@ -96,16 +103,14 @@ static void count_groups(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_byte
     uint32_t run = tare_wc_run_bytes(t->shape.item);
     for (uint32_t at = 0; at < n_bytes; at += run) {
         uint32_t n = n_bytes - at < run ? n_bytes - at : run;
-        unsigned group = tare_wc_run_group(bytes + at, n, t->shape.item);
+        unsigned group = tare_wc_run_group(bytes + at, n, t->shape.item, at / run);
         uint64_t *row = t->groups + (size_t)group * t->n_kinds;
-        for (uint32_t i = at; i < at + n; i++) {
-            if (t->shape.item == 8) {
-                row[bytes[i]]++;
-            } else {
-                row[bytes[i] & 15]++;
-                row[bytes[i] >> 4]++;
-            }
+        for (uint32_t i = at; t->shape.item == 8 && i < at + n; i++) row[bytes[i]]++;
+        for (uint32_t i = at; t->shape.item == 4 && i < at + n; i++) {
+            row[bytes[i] & 15]++;
+            row[bytes[i] >> 4]++;
         }
+        if (t->shape.item == 6) count_values(row, 6, bytes + at, n);
     }
 }
 
@@ -136,8 +141,8 @@ tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n
             tare_wc_prepare(bytes, n_bytes, &t->shape, reference, predictors[i], scratch);
         if (!values) return tare_fail(err, TARE_ERR_NOMEM, "segment");
         count_values(t->counts[i], t->shape.item, values, n_bytes);
+        if (t->groups && i == 0) count_groups(t, values, n_bytes);
     }
-    if (t->groups) count_groups(t, bytes, n_bytes);
     if (t->contexts && count_tiles(t, bytes, n_bytes, scratch) != TARE_OK)
         return tare_fail(err, TARE_ERR_NOMEM, "segment");
     return TARE_OK;

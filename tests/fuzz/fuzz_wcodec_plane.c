@@ -74,7 +74,8 @@ static void check_back(const tare_buffer *stored, size_t n_head, const plane *p,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < CHOICES) return 0;
     uint8_t item = items[data[0] & 3];
-    uint32_t unit = item == 16 ? 2 : item == 6 ? 3 : 1;
+    bool is_scales = item == 6 && data[0] & 4;
+    uint32_t unit = item == 16 ? 2 : is_scales ? 12 : item == 6 ? 3 : 1;
     bool has_base = data[0] & 8;
     size_t n = (size - CHOICES) / (has_base ? 2 : 1) / unit * unit;
     if (n > MOST) return 0;
@@ -82,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (n == 0) return 0;
     const tare_wc_reference reference = {.bytes = data + CHOICES + n};
     plane p = {
-        .shape = {item, 20, item == 16 && data[0] & 4},
+        .shape = {item, 20, item == 16 && data[0] & 4, is_scales},
         .options = {.is_full = data[0] & 16,
                     .is_repetitive = data[0] & 32,
                     .is_signed = data[0] & 64,

@@ -58,8 +58,11 @@ static void check_levels(tare_wc_piece piece, unsigned groups) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < PREFIX) return 0;
-    tare_wc_shape shape = {items[data[0] & 3], 20, (data[0] & 7) == 7};
+    tare_wc_shape shape = {.item = items[data[0] & 3], .log2_segment = 20};
+    shape.is_big_endian = (data[0] & 7) == 7;
+    shape.is_scales = (data[0] & 7) == 5;
     uint32_t n_bytes = whole_bytes(shape.item, tare_load_le16(data + 1));
+    if (shape.is_scales) n_bytes = n_bytes / 12 * 12;
     size_t n_head = (size_t)data[3] * TARE_WC_UNIT;
     if (size < PREFIX + n_head) return 0;
     size_t stored = (size - PREFIX - n_head) / TARE_WC_UNIT * TARE_WC_UNIT;

@@ -93,7 +93,7 @@ def write_wcodec(folder):
                 unit = {4: 1, 6: 3, 8: 1, 16: 2}[p.item]
                 for k, size in enumerate(p.sizes):
                     n = min(p.segment_bytes, p.n_bytes - k * p.segment_bytes) - unit
-                    choices = (4, 6, 8, 16).index(p.item) | p.big << 2 | (layer.base != 0) << 3
+                    choices = (4, 6, 8, 16).index(p.item) | (p.flags != 0) << 2 | (layer.base != 0) << 3
                     content = struct.pack("<BHB", choices, n, len(head) // 64) + head
                     write(folder, "wcodec_segment", "%s-%d-%d-%d" % (name, i, j, k),
                           content + data[at:at + size])

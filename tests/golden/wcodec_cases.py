@@ -158,7 +158,8 @@ broken("plane-item", "values of five bits", "plane 0.0", 1, b"\5", "plane 0.0+1"
 broken("plane-segment", "segments of 2^13 values", "plane 0.0", 2, b"\15", "plane 0.0+1",
        "size of segments")
 broken("plane-order", "bytes in big-endian order", "plane 0.0", 3, b"\1", "plane 0.0+1", "byte order")
-broken("plane-flag", "an unknown flag", "plane 0.0", 3, b"\2", "plane 0.0+3", "reserved")
+broken("plane-flag", "an unknown flag", "plane 0.0", 3, b"\4", "plane 0.0+3", "reserved")
+broken("plane-packed", "packed scales of 8 bits", "plane 0.0", 3, b"\2", "plane 0.0+1", "packed scales")
 broken("plane-stride", "a stride of 0", "plane 0.0", 4, u32(0), "plane 0.0+4", "unit")
 broken("plane-width", "a width of 0", "plane 0.0", 12, u32(0), "plane 0.0+4", "unit")
 broken("plane-beyond", "bytes beyond the unit", "plane 0.0", 8, u32(1), "plane 0.0+4", "unit")

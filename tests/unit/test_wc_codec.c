@@ -81,7 +81,8 @@ static void all_planes_come_back(void **state) {
         for (unsigned i = 0; i < sizeof items; i++) {
             make(values, 60060, &sources[s], items[i], 7 + s);
             for (unsigned l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
-                tare_wc_shape shape = {items[i], 14, items[i] == 16 && l % 2};
+                tare_wc_shape shape = {.item = items[i], .log2_segment = 14};
+                shape.is_big_endian = items[i] == 16 && l % 2;
                 uint32_t unit = items[i] == 16 ? 2 : items[i] == 6 ? 3 : 1, n = lengths[l] * unit;
                 bool is_long = n > 2000, is_tried = l % 2 && !is_long;
                 for (int forced = -1; forced < TARE_WC_MODE_COUNT; forced++) {
@@ -118,7 +119,7 @@ static double bits(const tare_wc_shape *shape, const tare_wc_options *options, u
 static void modes_are_chosen_by_size(void **state) {
     (void)state;
     const tare_wc_options full = {.forced = -1, .is_full = true, .width = 128};
-    const tare_wc_shape shape = {8, 17, false};
+    const tare_wc_shape shape = {.item = 8, .log2_segment = 17};
     uint64_t counts[256] = {0};
     tare_wc_mode mode;
     make(values, 1 << 17, &sources[0], 8, 1);
@@ -148,7 +149,7 @@ static void modes_are_chosen_by_size(void **state) {
 /* Edges of blocks are coded as what they are, and stay it where fewer bits are read. */
 static void edges_of_blocks_cost_little(void **state) {
     (void)state;
-    const tare_wc_shape shape = {8, 17, false};
+    const tare_wc_shape shape = {.item = 8, .log2_segment = 17};
     const tare_wc_options options = {.forced = TARE_WC_DIRECT};
     uint64_t counts[256] = {0}, seed = 31;
     tare_error err;
@@ -172,7 +173,7 @@ static void edges_of_blocks_cost_little(void **state) {
  * 64 symbols and of 16. */
 static tare_wc_mode alone(uint8_t counts[3], size_t *size, const tare_wc_options *options,
                           uint32_t n_bytes) {
-    const tare_wc_shape shape = {8, 18, false};
+    const tare_wc_shape shape = {.item = 8, .log2_segment = 18};
     tare_wc_scratch scratch;
     tare_wc_plan *plan;
     tare_error err;
@@ -235,7 +236,7 @@ static void a_head_is_to_the_measure_of_its_segment(void **state) {
 /* Of the segments of a long plane some are counted; here those are of one value, the others not. */
 static void a_surprise_is_not_stored_raw(void **state) {
     (void)state;
-    const tare_wc_shape shape = {8, 14, false};
+    const tare_wc_shape shape = {.item = 8, .log2_segment = 14};
     const tare_wc_options fast = TARE_WC_OPTIONS_DEFAULT;
     enum { SEGMENT = 1 << 14, N_SEGMENTS = 8 };
     uint64_t seed = 5;
@@ -260,7 +261,7 @@ static void a_base_predicts(void **state) {
     tare_error err;
     for (unsigned i = 0; i < 5; i++) {
         uint8_t item = items[i < 4 ? i : 2];
-        tare_wc_shape shape = {item, 15, item == 16};
+        tare_wc_shape shape = {.item = item, .log2_segment = 15, .is_big_endian = item == 16};
         tare_wc_options options = {.forced = i == 3 ? -1 : TARE_WC_DIRECT};
         tare_wc_reference reference = {.bytes = base, .values_per_scale = 500, .scale_form = 1};
         make(base, N / 6 * 6, &sources[0], item, 3);
@@ -293,7 +294,7 @@ static void trellis_values_come_back(void **state) {
     (void)state;
     uint64_t seed = 9;
     for (unsigned states = 8; states <= 32; states += 24) {
-        const tare_wc_shape shape = {8, 15, false};
+        const tare_wc_shape shape = {.item = 8, .log2_segment = 15};
         tare_wc_options options = {.forced = -1, .trellis = (uint8_t)states};
         uint8_t t[64] = {0};
         unsigned f = states == 8 ? 5 : 18, e = states == 8 ? 2 : 4;
@@ -320,12 +321,80 @@ static void trellis_values_come_back(void **state) {
     }
 }
 
+/* Eight scales and eight minima a unit, as docs/wcodec.md words it. */
+static void pack_unit(uint8_t b[12], const unsigned scales[8], const unsigned minima[8]) {
+    for (unsigned j = 0; j < 4; j++) {
+        b[j] = (uint8_t)(scales[j] + scales[4 + j] / 16 * 64);
+        b[4 + j] = (uint8_t)(minima[j] + minima[4 + j] / 16 * 64);
+        b[8 + j] = (uint8_t)(scales[4 + j] % 16 + minima[4 + j] % 16 * 16);
+    }
+}
+
+static void packed_scales_cost_what_they_say(void **state) {
+    (void)state;
+    const tare_wc_shape shape = {.item = 6, .log2_segment = 14, .is_scales = true};
+    uint64_t seed = 6, counts[2][64] = {{0}};
+    for (unsigned n_units = 1; n_units < 5000; n_units = n_units * 7 + 5) {
+        for (unsigned u = 0; u < n_units; u++) {
+            unsigned v[16];
+            for (unsigned j = 0; j < 16; j++)
+                v[j] = 20 + (unsigned)(wc_random(&seed) % (j < 8 ? 10 : 40));
+            pack_unit(values + 12 * u, v, v + 8);
+        }
+        for (int forced = -1; forced < TARE_WC_STRUCTURED; forced++) {
+            if (forced == TARE_WC_CONSTANT) continue;
+            const tare_wc_options options = {.forced = forced};
+            check(&shape, &options, 12 * n_units, "packed scales");
+        }
+    }
+    uint32_t n = 12 * 4800;
+    const tare_wc_options fast = {.forced = -1};
+    tare_wc_mode mode;
+    for (uint32_t u = 0; u < n; u += 12) {
+        unsigned v[2][8];
+        for (unsigned j = 0; j < 16; j++) {
+            v[j / 8][j % 8] = (unsigned)(wc_random(&seed) % (j < 8 ? 5 : 50));
+            counts[j / 8][v[j / 8][j % 8]]++;
+        }
+        pack_unit(values + u, v[0], v[1]);
+    }
+    double least = (double)(tare_wc_entropy(counts[0], 64) + tare_wc_entropy(counts[1], 64));
+    assert_true(bits(&shape, &fast, n, &mode) * n / 3 * 4 < least / 65536 * 1.04);
+    assert_int_equal(mode, TARE_WC_DIRECT);
+}
+
+/* Differences of packed scales are those of their values. */
+static void a_base_predicts_packed_scales(void **state) {
+    (void)state;
+    const tare_wc_shape shape = {.item = 6, .log2_segment = 14, .is_scales = true};
+    const tare_wc_options options = {.forced = -1};
+    const tare_wc_reference reference = {.bytes = base};
+    enum { UNITS = 3000 };
+    uint64_t seed = 7;
+    for (unsigned u = 0; u < UNITS; u++) {
+        unsigned own[16], other[16];
+        for (unsigned j = 0; j < 16; j++) {
+            other[j] = (unsigned)(wc_random(&seed) % 64);
+            own[j] = (other[j] + 63 + (unsigned)(wc_random(&seed) % 2)) % 64;
+        }
+        pack_unit(values + 12 * u, own, own + 8);
+        pack_unit(base + 12 * u, other, other + 8);
+    }
+    wc_plane p;
+    tare_error err;
+    wc_encode(&p, &shape, &options, values, 12 * UNITS, &reference);
+    assert_true(p.segments.size < UNITS * 16 / 8 + UNITS);
+    assert_int_equal(wc_decode(got, &p, &reference, TARE_WC_ALL_GROUPS, &err), TARE_OK);
+    assert_memory_equal(got, values, 12 * UNITS);
+    wc_free(&p);
+}
+
 /* Values of a few bits that are too rare for their table. */
 static void rare_values_are_patches(void **state) {
     (void)state;
     uint64_t seed = 4;
     for (uint8_t item = 4; item <= 6; item += 2) {
-        const tare_wc_shape shape = {item, 18, false};
+        const tare_wc_shape shape = {.item = item, .log2_segment = 18};
         const tare_wc_options options = {.forced = -1};
         uint32_t n = (1u << 18) * item / 8, rare = 0;
         memset(values, 0, n);
@@ -348,7 +417,7 @@ static void rare_values_are_patches(void **state) {
 /* With fewer bypass groups: the top bits are right, the rest is in the middle. */
 static void coarse_values_are_near(void **state) {
     (void)state;
-    const tare_wc_shape shape = {16, 15, false};
+    const tare_wc_shape shape = {.item = 16, .log2_segment = 15};
     const tare_wc_options options = {.forced = TARE_WC_DIRECT};
     wc_plane p;
     tare_error err;
@@ -376,6 +445,8 @@ int main(void) {
         cmocka_unit_test(a_surprise_is_not_stored_raw),
         cmocka_unit_test(a_base_predicts),
         cmocka_unit_test(trellis_values_come_back),
+        cmocka_unit_test(packed_scales_cost_what_they_say),
+        cmocka_unit_test(a_base_predicts_packed_scales),
         cmocka_unit_test(rare_values_are_patches),
         cmocka_unit_test(coarse_values_are_near),
         cmocka_unit_test(edges_of_blocks_cost_little),

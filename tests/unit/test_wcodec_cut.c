@@ -101,7 +101,8 @@ static void every_encoding_is_covered(void **state) {
     assert_true(n_cut > 400);
 }
 
-/* "item:offset+width/stride" of each plane, woven ones with "~high offset+bytes". */
+/* "item:offset+width/stride" of each plane, woven ones with "~high offset+bytes", packed scales
+ * with "s". */
 static void describe(char *out, size_t size, const tare_wcodec_cut *cut) {
     size_t n = 0;
     out[0] = '\0';
@@ -112,6 +113,7 @@ static void describe(char *out, size_t size, const tare_wcodec_cut *cut) {
         if (p->weave.high_bits)
             n += (size_t)snprintf(out + n, size - n, "~%u+%u", p->high_offset,
                                   tare_wc_weave_high_bytes(&p->weave));
+        if (p->shape.is_scales) n += (size_t)snprintf(out + n, size - n, "s");
         n += (size_t)snprintf(out + n, size - n, "/%u", p->stride);
     }
 }
@@ -127,10 +129,10 @@ static void planes_are_those_of_the_fields(void **state) {
         {"i16", "8:1+1/2 8:0+1/2", "8:0+1/2 8:1+1/2"},
         {"f6_e2m3", "6:0+3/3", "6:0+3/3"},
         {"q8_0", "16:0+2/34 8:2+32/34", "16:0+2/34 8:2+32/34"},
-        {"q4_k", "16:0+2/144 16:2+2/144 8:4+4/144 8:8+4/144 8:12+4/144 4:16+128/144", NULL},
+        {"q4_k", "16:0+2/144 16:2+2/144 6:4+12s/144 4:16+128/144", NULL},
         {"q6_k", "16:208+2/210 6:0+128~128+64/210 8:192+16/210",
          "16:208+2/210 6:0+128~128+64/210 8:192+16/210"},
-        {"q5_k", "16:0+2/176 16:2+2/176 8:4+4/176 8:8+4/176 8:12+4/176 6:48+128~16+32/176", NULL},
+        {"q5_k", "16:0+2/176 16:2+2/176 6:4+12s/176 6:48+128~16+32/176", NULL},
         {"q3_k", "16:108+2/110 6:32+64~0+32/110 6:96+8~104+4/110", NULL},
         {"q5_0", "16:0+2/22 6:6+16~2+4/22", "16:0+2/22 4:2+4/22 4:6+16/22"},
         {"q5_1", "16:0+2/24 16:2+2/24 6:8+16~4+4/24", "16:0+2/24 16:2+2/24 4:4+4/24 4:8+16/24"},

@@ -34,7 +34,7 @@ static void add_plane(file *f, uint8_t region, uint8_t item) {
     uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
     f->options[f->layer.n_planes] = (tare_wc_options){.forced = TARE_WC_DIRECT, .is_full = true};
     f->planes[f->layer.n_planes++] = (tare_wcodec_plane){
-        .shape = {item, 14, false},
+        .shape = {.item = item, .log2_segment = 14},
         .region = region,
         .scale_plane = TARE_WCODEC_NO_SCALES,
         .stride = width,
@@ -240,6 +240,17 @@ static void direct_with_sign_and_patches(void **state) {
     const uint8_t *rule = f.bytes.data + f.planes[0].position + 8;
     assert_int_equal(rule[0], TARE_WC_SIGN);
     assert_true(tare_load_le32(last_segment(&f) + 16) > 0);
+    flip_all(&f);
+}
+
+static void direct_with_packed_scales(void **state) {
+    (void)state;
+    begin(&f, 12 * 80, 6);
+    f.layer.planes[0].stride = f.layer.planes[0].width = 12;
+    f.planes[0].shape.is_scales = true;
+    for (uint32_t i = 0; i < f.n; i++)
+        f.own[i] = (uint8_t)(i % 12 < 4 ? 0x3a : wc_random(&f.seed) % 64);
+    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
     flip_all(&f);
 }
 
@@ -475,6 +486,7 @@ int main(void) {
         cmocka_unit_test(zstd),
         cmocka_unit_test(direct),
         cmocka_unit_test(direct_with_sign_and_patches),
+        cmocka_unit_test(direct_with_packed_scales),
         cmocka_unit_test(direct_with_patches_of_four_bits),
         cmocka_unit_test(direct_with_edges),
         cmocka_unit_test(direct_with_classes),

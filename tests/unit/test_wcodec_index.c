@@ -52,7 +52,7 @@ static void make(made *m) {
         for (unsigned p = 0; p < m->layers[i].n_planes; p++) {
             m->sizes[i][p] = 1;
             m->planes[i][p] = (tare_wcodec_plane){
-                .shape = {8, 14, false},
+                .shape = {.item = 8, .log2_segment = 14},
                 .scale_plane = TARE_WCODEC_NO_SCALES,
                 .stride = i < 2 ? 6 : 1,
                 .offset = p * 2,

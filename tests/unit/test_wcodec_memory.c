@@ -91,8 +91,12 @@ static void bytes_are_those_of_a_file(void **state) {
     };
     tare_coded_region region = {bytes, N / 18 * 18, NULL};
     tare_wcodec_plane planes[2] = {
-        {.shape = {16, 14, false}, .scale_plane = 255, .stride = 18, .width = 2},
-        {.shape = {4, 16, false}, .scale_plane = 255, .stride = 18, .offset = 2, .width = 16}};
+        {.shape = {.item = 16, .log2_segment = 14}, .scale_plane = 255, .stride = 18, .width = 2},
+        {.shape = {.item = 4, .log2_segment = 16},
+         .scale_plane = 255,
+         .stride = 18,
+         .offset = 2,
+         .width = 16}};
     tare_wcodec_layer layer = {
         .n_regions = 1, .n_planes = 2, .region_bytes = {region.size}, .planes = planes};
     const tare_wc_options how[2] = {{.forced = -1}, {.forced = -1}};

@@ -39,7 +39,7 @@ static inline void build_start(wcodec_build *b) {
 
 static inline void build_plane(tare_wcodec_layer *l, unsigned region, uint8_t item, uint32_t stride,
                                uint32_t offset, uint32_t width) {
-    l->planes[l->n_planes++] = (tare_wcodec_plane){.shape = {item, 14, false},
+    l->planes[l->n_planes++] = (tare_wcodec_plane){.shape = {.item = item, .log2_segment = 14},
                                                    .region = (uint8_t)region,
                                                    .scale_plane = TARE_WCODEC_NO_SCALES,
                                                    .stride = stride,

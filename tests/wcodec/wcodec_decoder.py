@@ -12,8 +12,8 @@ import os
 import sys
 import zlib
 
-from wcodec_segments import (Bad, Head, Reader, align, check, decode_segment, half_float,
-                             unpack_values)
+from wcodec_segments import Bad, Head, Reader, align, check, decode_segment, half_float
+from wcodec_values import BIG_ENDIAN, SCALES, unpack_values
 
 
 class Plane:
@@ -82,15 +82,16 @@ class Layer:
 
     def plane(self, record, index):
         p = Plane()
-        p.region, p.item, p.s, flags = record.take(4)
+        p.region, p.item, p.s, p.flags = record.take(4)
         p.stride, p.offset, p.width = (record.number(4) for _ in range(3))
         p.scale_plane, p.scale_form, woven = (record.number(n) for n in (1, 1, 2))
         p.per_scale, p.head_bytes = record.number(4), record.number(4)
-        p.big = bool(flags)
         check(woven <= 1, "plane record")
         p.weave = Weave(record) if woven else None
         check(p.region < len(self.region_bytes) and p.item in (4, 6, 8, 16) and
-              14 <= p.s <= 26 and flags <= (p.item == 16), "plane record")
+              14 <= p.s <= 26, "plane record")
+        check(p.flags in {16: (0, BIG_ENDIAN), 6: (0, SCALES)}.get(p.item, (0,)), "plane record")
+        check(p.flags != SCALES or (p.width == 12 and not woven), "packed scales")
         check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "plane record")
         check(p.item != 16 or p.width % 2 == 0, "plane width")
         if p.weave:
@@ -136,10 +137,10 @@ class Layer:
             if p.scale_plane != 255:
                 owner = self.planes[p.scale_plane]
                 scales = [half_float(v, p.scale_form, 0) for v in
-                          unpack_values(self.plane_bytes[p.scale_plane], 16, owner.big)]
+                          unpack_values(self.plane_bytes[p.scale_plane], 16, owner.flags)]
                 if base:
                     base_scales = [half_float(v, p.scale_form, 0) for v in unpack_values(
-                        gather(base.regions[owner.region], owner), 16, owner.big)]
+                        gather(base.regions[owner.region], owner), 16, owner.flags)]
             out = b""
             for i, size in enumerate(p.sizes):
                 n = min(p.segment_bytes, p.n_bytes - i * p.segment_bytes)

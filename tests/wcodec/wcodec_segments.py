@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Segments of .wcodec files, decoded as docs/wcodec.md says (its sections 4.2 and 5 to 9).
+"""Segments of .wcodec files, decoded as docs/wcodec.md says (its sections 5 to 9).
 
 Written from that text alone, plain and slow: it says whether the text is enough, and whether the
 library does what it says. Whatever breaks a "must" raises Bad.
@@ -7,6 +7,8 @@ library does what it says. Whatever breaks a "must" raises Bad.
 import math
 import struct
 import zlib
+
+from wcodec_values import pack_values, unpack_values
 
 
 class Bad(Exception):
@@ -135,35 +137,6 @@ class Head:
         check(all(c < n16 for c in self.contexts), "a context without table")
         check(r.rest() < 64, "head is too long")
         r.zeros(r.rest())
-
-
-# ---- 4.2 values ----------------------------------------------------------------------------------
-
-def unpack_values(data, item, big):
-    """The values in a plane's bytes."""
-    if item == 4:
-        return [v for byte in data for v in (byte & 15, byte >> 4)]
-    if item == 6:
-        out = []
-        for t in range(0, len(data), 3):
-            v = int.from_bytes(data[t:t + 3], "little")
-            out += [v & 63, v >> 6 & 63, v >> 12 & 63, v >> 18]
-        return out
-    if item == 8:
-        return list(data)
-    return list(struct.unpack((">" if big else "<") + "%dH" % (len(data) // 2), data))
-
-
-def pack_values(values, item, big):
-    if item == 4:
-        return bytes(values[i] | values[i + 1] << 4 for i in range(0, len(values), 2))
-    if item == 6:
-        return b"".join((values[i] | values[i + 1] << 6 | values[i + 2] << 12 |
-                         values[i + 3] << 18).to_bytes(3, "little")
-                        for i in range(0, len(values), 4))
-    if item == 8:
-        return bytes(values)
-    return struct.pack((">" if big else "<") + "%dH" % len(values), *values)
 
 
 # ---- 7 the entropy decoder -----------------------------------------------------------------------
@@ -534,13 +507,13 @@ def decode_segment(data, plane, index, n_bytes, base, scales, base_scales):
     item, mode = plane.item, field["mode"]
     check(len(data) <= align(32 + n_bytes, 64), "a segment larger than RAW")
     if mode == 0:
-        values = unpack_values(r.take(n_bytes), item, plane.big)
+        values = unpack_values(r.take(n_bytes), item, plane.flags)
     elif mode == 1:
         width = {4: 1, 6: 3, 8: 1, 16: 2}[item]
         check(not any(field["pattern"][width:]), "pattern")
-        values = unpack_values((field["pattern"][:width] * n_bytes)[:n_bytes], item, plane.big)
+        values = unpack_values((field["pattern"][:width] * n_bytes)[:n_bytes], item, plane.flags)
     elif mode == 2:
-        values = unpack_values(decode_zstd(r.take(field["a"]), n_bytes), item, plane.big)
+        values = unpack_values(decode_zstd(r.take(field["a"]), n_bytes), item, plane.flags)
     else:
         decode = decode_direct if mode == 3 else decode_structured
         values = decode(r, field, plane.head, item, n_bytes)
@@ -550,7 +523,7 @@ def decode_segment(data, plane, index, n_bytes, base, scales, base_scales):
         check(base is not None, "needs the base model")
         first = index << plane.s
         at = first * item // 8
-        q = unpack_values(base[at:at + n_bytes], item, plane.big)
+        q = unpack_values(base[at:at + n_bytes], item, plane.flags)
         if field["predictor"] == 2:
             check(item == 8 and scales is not None, "REF_SCALED")
             check((first + n_bytes - 1) // plane.per_scale < len(scales), "a value without scale")
@@ -558,7 +531,7 @@ def decode_segment(data, plane, index, n_bytes, base, scales, base_scales):
                          base_scales[(first + i) // plane.per_scale],
                          scales[(first + i) // plane.per_scale]) for i, v in enumerate(q)]
         values = [(d + p) % (1 << item) for d, p in zip(values, q)]
-    out = pack_values(values, item, plane.big)
+    out = pack_values(values, item, plane.flags)
     check(len(out) == n_bytes, "number of values")
     check(zlib.crc32(out) == field["crc"], "CRC of a segment")
     return out
