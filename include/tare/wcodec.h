@@ -117,7 +117,8 @@ typedef struct tare_coded tare_coded;
  * stride and cover its units, each byte once. The bytes depend on the regions, the fields and
  * is_full alone, not on threads or CPU. Regions are read only during the call, but their bases must
  * live as long as *out. Free with tare_coded_free.
- * ERR_ARG: a field or size that cannot be (`item`: its number); NOMEM; CANCELLED. */
+ * ERR_ARG: a field or size that cannot be (err->item: the field's number; -1 where it is what they
+ * are together); NOMEM; CANCELLED. */
 TARE_API tare_status tare_coded_encode(tare_coded **out, const tare_coded_region *regions,
                                        size_t n_regions, const tare_coded_field *fields,
                                        size_t n_fields, const tare_coded_options *options,

@@ -128,10 +128,18 @@ void tare_coded_free(tare_coded *c) {
     tare_free(c->allocator, c, sizeof *c);
 }
 
+/* Whose fault it is. */
+static tare_status of_field(tare_status status, unsigned i, tare_error *err) {
+    if (err) err->item = i;
+    return status;
+}
+
 /* Checks how the layer is cut. */
 static tare_status check_cut(const tare_wcodec_layer *l, tare_error *err) {
-    for (unsigned i = 0; i < l->n_planes; i++)
-        TARE_TRY(tare_wcodec_check_plane(l, i, TARE_NO_OFFSET, err));
+    for (unsigned i = 0; i < l->n_planes; i++) {
+        tare_status status = tare_wcodec_check_plane(l, i, TARE_NO_OFFSET, err);
+        if (status != TARE_OK) return of_field(status, i, err);
+    }
     return tare_wcodec_check_cover(l, TARE_NO_OFFSET, err);
 }
 
@@ -303,7 +311,8 @@ static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_cod
         const tare_coded_field *f = &fields[i];
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
         tare_coded_plane_of(&l->planes[i], &how[i], f, bytes, is_full);
-        TARE_TRY(tare_coded_field_check(f, err));
+        tare_status status = tare_coded_field_check(f, err);
+        if (status != TARE_OK) return of_field(status, i, err);
     }
     if (check_cut(l, err) == TARE_OK) return TARE_OK;
     if (err) err->status = TARE_ERR_ARG;

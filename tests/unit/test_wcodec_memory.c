@@ -433,6 +433,35 @@ static void fields_that_cannot_be_are_refused(void **state) {
     }
 }
 
+/* Of several fields the one at fault is named; there is no file that an offset could be in. */
+static void the_field_at_fault_is_named(void **state) {
+    (void)state;
+    static const tare_coded_field bad[] = {
+        {.item = 5, .stride = 4, .offset = 2},
+        {.item = 8, .stride = 4, .offset = 2, .region = 1},
+        {.item = 8, .stride = 4, .offset = 4},
+        {.item = 6, .stride = 4, .offset = 2, .width = 2},
+        {.item = 8, .stride = 4, .offset = 2, .scale_plane = 1, .values_per_scale = 1},
+        {.item = 6, .stride = 4, .weave = {4, 1, 3, {0, 1, 2}}},
+        {.item = 8, .stride = 4, .offset = 2, .mode = 6},
+    };
+    const tare_coded_region region = {bytes, 1 << 18, NULL};
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const tare_coded_field fields[2] = {{.item = 8, .stride = 4, .width = 2}, bad[i]};
+        tare_coded *coded;
+        tare_coder *coder;
+        tare_error err;
+        assert_int_equal(tare_coded_encode(&coded, &region, 1, fields, 2, NULL, &err),
+                         TARE_ERR_ARG);
+        assert_int_equal(err.item, 1);
+        assert_true(err.offset == TARE_NO_OFFSET);
+        if (tare_coder_new(&coder, &bad[i], bytes, 1 << 18, NULL, NULL, &err) == TARE_OK)
+            tare_coder_free(coder);
+        else
+            assert_true(err.offset == TARE_NO_OFFSET);
+    }
+}
+
 typedef struct stopper {
     unsigned calls, allowed;
     uint64_t done, total;
@@ -563,6 +592,7 @@ int main(void) {
         cmocka_unit_test(descriptions_are_not_believed),
         cmocka_unit_test(a_coder_makes_the_same_segments),
         cmocka_unit_test(fields_that_cannot_be_are_refused),
+        cmocka_unit_test(the_field_at_fault_is_named),
         cmocka_unit_test(progress_stops_it),
         cmocka_unit_test(memory_that_is_out_is_told),
     };
