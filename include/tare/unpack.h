@@ -27,7 +27,8 @@ typedef struct tare_unpack_options {
     const tare_allocator *allocator;
     const tare_limits *limits;
     tare_report *report;
-    tare_progress_fn progress;
+    tare_progress_fn progress; /* of the files' bytes; then, where digests of coarse tensors are
+                                  stated again, of those tensors' */
     void *progress_ctx;
 } tare_unpack_options;
 

@@ -499,6 +499,61 @@ static void what_cannot_be_coarse_is_said(void **state) {
     free(numbers);
 }
 
+/* A package whose tensors can be coarse, and which states their digests. */
+static void pack_package(void) {
+    tare_convert_options to = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_model *m;
+    tare_error err;
+    to.to = "infq";
+    assert_int_equal(tare_synth_open(&m, "llama-tiny:normal", NULL, &err), TARE_OK);
+    help_convert(help_path("package.infq"), m, &to);
+    tare_model_free(m);
+    m = help_open(help_path("package.infq"));
+    o.no_sync = true;
+    o.directory = help_path("package.infq");
+    if (tare_pack(NULL, help_path("package.wcodec"), m, &o, &err) != TARE_OK)
+        fail_msg("%s", err.what);
+    tare_model_free(m);
+}
+
+/* Stops when the bytes that files have are unpacked, and what follows them has begun. */
+static bool stop_after_files(void *ctx, uint64_t done, uint64_t total) {
+    uint64_t *files = ctx;
+    (void)done;
+    if (!*files) *files = total;
+    return total != *files;
+}
+
+static void digests_are_not_the_end_of_cancelling(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_error err;
+    uint64_t files = 0;
+    pack_package();
+    o.is_coarse = o.force = true;
+    o.threads = 3;
+    must_unpack("package.wcodec", "stopped", o, NULL);
+    help_remove(help_path("stopped"));
+    o.progress = stop_after_files;
+    o.progress_ctx = &files;
+    assert_int_equal(unpack("package.wcodec", "stopped", o, NULL, &err), TARE_ERR_CANCELLED);
+    assert_true(access(help_path("stopped"), F_OK) != 0);
+}
+
+/* The container needs nothing that this limit forbids, the text of the package does. */
+static void a_package_that_is_not_opened_is_told(void **state) {
+    (void)state;
+    tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
+    tare_limits limits = TARE_LIMITS_INIT;
+    tare_error err;
+    o.is_coarse = true;
+    o.limits = &limits;
+    limits.nesting = 0;
+    assert_int_equal(unpack("package.wcodec", "refused", o, NULL, &err), TARE_ERR_LIMIT);
+    assert_true(access(help_path("refused"), F_OK) != 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_come_back),
@@ -512,6 +567,8 @@ int main(void) {
         cmocka_unit_test(findings_about_a_layer_are_bounded),
         cmocka_unit_test(coarse_numbers_are_near),
         cmocka_unit_test(what_cannot_be_coarse_is_said),
+        cmocka_unit_test(digests_are_not_the_end_of_cancelling),
+        cmocka_unit_test(a_package_that_is_not_opened_is_told),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
 }
