@@ -65,7 +65,7 @@ tare_status tare_wcodec_weave_units(uint8_t *dst, const tare_wcodec_plane *p,
 }
 
 /* What a window shows of n bytes that belong at byte `to` of the region. */
-static void put_part(const tare_wcodec_window *t, const uint8_t *bytes, uint64_t to, uint64_t n) {
+static void put_shown(const tare_wcodec_window *t, const uint8_t *bytes, uint64_t to, uint64_t n) {
     uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + n, t->offset + t->n);
     if (low < high) memcpy(t->dst + (low - t->offset), bytes + (low - to), (size_t)(high - low));
 }
@@ -74,8 +74,8 @@ static void unweave_part(const tare_wcodec_window *t, const tare_wcodec_plane *p
                          const uint8_t *bytes, uint64_t unit) {
     uint8_t low[TARE_WC_WEAVE_VALUES / 2], high[TARE_WC_WEAVE_VALUES / 4];
     tare_wc_kernels_get()->unweave(low, high, bytes, 1, 0, &p->weave);
-    put_part(t, low, unit * p->stride + p->offset, p->width);
-    put_part(t, high, unit * p->stride + p->high_offset, tare_wc_weave_high_bytes(&p->weave));
+    put_shown(t, low, unit * p->stride + p->offset, p->width);
+    put_shown(t, high, unit * p->stride + p->high_offset, tare_wc_weave_high_bytes(&p->weave));
 }
 
 void tare_wcodec_unweave_units(const tare_wcodec_window *t, const tare_wcodec_plane *p,

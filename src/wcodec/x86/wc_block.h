@@ -21,11 +21,4 @@
 
 enum { WC_BLOCK = TARE_WC_CLASS_RUN, WC_BLOCK_STEPS = WC_BLOCK / TARE_WC_LANES };
 
-/* Whether one group has all bits of a byte's value, and the symbol is the top: always in form EDGE.
- */
-static inline bool is_plain(const tare_wc_job *job) {
-    return job->rule->form != TARE_WC_SIGN && !job->rule->has_map && job->n_groups == 1 &&
-           job->rule->k == job->widths[0];
-}
-
 #endif

@@ -6,6 +6,7 @@
 
 #include "wcodec/x86/wc_edge_avx2.h"
 #include "wcodec/x86/wc_lookup_avx2.h"
+#include "wcodec/x86/wc_sixes_avx2.h"
 
 typedef __m256i vec;
 typedef row table;
@@ -57,16 +58,8 @@ static ALWAYS_INLINE vec look_up_in(const table *t, vec index) {
     return look_up(t, &at);
 }
 
-/* Four symbols make three bytes: pairs to 12 bits, pairs of these to 24, then without gaps. */
 static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
-    const vec close = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1,
-                                       2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
-    const vec order = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7);
-    const vec first_six = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
-    v = _mm256_maddubs_epi16(v, _mm256_set1_epi16(64 << 8 | 1));
-    v = _mm256_madd_epi16(v, _mm256_set1_epi32(4096 << 16 | 1));
-    v = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(v, close), order);
-    _mm256_maskstore_epi32((int *)(void *)p, first_six, v);
+    store_sixes(p, v);
 }
 
 #include "wcodec/x86/wc_emit.h"

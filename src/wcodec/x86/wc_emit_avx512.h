@@ -5,6 +5,7 @@
 #define TARE_WCODEC_EMIT_AVX512_H
 
 #include "wcodec/x86/wc_edge_avx512.h"
+#include "wcodec/x86/wc_sixes_avx512.h"
 
 typedef __m512i vec, table;
 typedef uint16_t u16_lanes __attribute__((vector_size(64), may_alias));
@@ -57,14 +58,8 @@ static ALWAYS_INLINE vec look_up_in(const table *t, vec index) {
     return _mm512_permutexvar_epi8(index, *t);
 }
 
-/* Four symbols make three bytes: pairs to 12 bits, pairs of these to 24, then without gaps. */
 static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
-    uint8_t order[64] = {0};
-    for (unsigned i = 0; i < 48; i++) order[i] = (uint8_t)(i / 3 * 4 + i % 3);
-    v = _mm512_maddubs_epi16(v, _mm512_set1_epi16(64 << 8 | 1));
-    v = _mm512_madd_epi16(v, _mm512_set1_epi32(4096 << 16 | 1));
-    v = _mm512_permutexvar_epi8(_mm512_loadu_si512(order), v);
-    _mm512_mask_storeu_epi8(p, (UINT64_C(1) << 48) - 1, v);
+    _mm512_mask_storeu_epi8(p, (UINT64_C(1) << SIXES_BYTES) - 1, pack_sixes(v));
 }
 
 #include "wcodec/x86/wc_emit.h"

@@ -4,10 +4,19 @@
  * which most formats need one or two; a bit is moved by asking whether it is set. */
 #include <immintrin.h>
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/x86/wc_sixes_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 
-enum { STEP = 32, LEAST_LOG2 = 4, MOST_LOG2 = 8, TABLES = 4, MOST_STEPS = 8, NOWHERE = 0x80 };
+enum {
+    STEP = 32,
+    LEAST_LOG2 = 4,
+    MOST_LOG2 = 8,
+    TABLES = 4,
+    MOST_STEPS = 8,
+    MOST_PIECES = 8, /* high bits of values in a byte */
+    MOST_OUTS = 2,   /* vectors of the high bytes of a unit */
+    NOWHERE = 0x80,
+};
 
 /* 32 bytes from tables of 16, and the bit of each that is wanted. */
 typedef struct look_up {
@@ -97,20 +106,13 @@ static ALWAYS_INLINE void load_tables(__m256i tables[TABLES], const uint8_t *hig
 
 /* 32 values in 24 bytes, or half of that. */
 static ALWAYS_INLINE void store_values(uint8_t *plane, __m256i v, bool is_half) {
-    const __m256i two = _mm256_set1_epi16(1 | 64 << 8), four = _mm256_set1_epi32(1 | 4096 << 16);
-    const __m256i three = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
-    v = _mm256_madd_epi16(_mm256_maddubs_epi16(v, two), four);
-    v = _mm256_shuffle_epi8(v, three);
-    if (is_half) {
-        __m128i first = _mm256_castsi256_si128(v);
-        _mm_storel_epi64((__m128i *)(void *)plane, first);
-        store_four(plane + 8, _mm_extract_epi32(first, 2));
+    if (!is_half) {
+        store_sixes(plane, v);
         return;
     }
-    v = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
-    _mm_storeu_si128((__m128i *)(void *)plane, _mm256_castsi256_si128(v));
-    _mm_storel_epi64((__m128i *)(void *)(plane + 16), _mm256_extracti128_si256(v, 1));
+    __m128i first = _mm256_castsi256_si128(pack_sixes(v));
+    _mm_storel_epi64((__m128i *)(void *)plane, first);
+    store_four(plane + 8, _mm_extract_epi32(first, 2));
 }
 
 static void weave(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
@@ -188,16 +190,16 @@ static void unweave_short(uint8_t *low, uint8_t *high, const uint8_t *plane, siz
     const unsigned n = 1u << shape->log2_values, bits = shape->high_bits, n_bits = n * bits;
     const bool is_half = n < STEP;
     uint16_t numbers[TARE_WC_WEAVE_VALUES];
-    look_up outs[2];
-    places p[2];
+    look_up outs[MOST_OUTS];
+    places p[MOST_OUTS];
     tare_wc_weave_places(numbers, shape);
-    for (unsigned o = 0; o < 2; o++) no_places(&p[o]);
+    for (unsigned o = 0; o < MOST_OUTS; o++) no_places(&p[o]);
     for (unsigned v = 0; v < n; v++)
         for (unsigned b = 0; b < bits; b++) {
             unsigned to = numbers[v] * bits + b;
             set_place(&p[to / STEP], to % STEP, v, TARE_WC_WEAVE_LOW_BITS + b);
         }
-    for (unsigned o = 0; o < 2; o++) finish(&outs[o], &p[o]);
+    for (unsigned o = 0; o < MOST_OUTS; o++) finish(&outs[o], &p[o]);
     for (; n_units; n_units--, low += stride, high += stride, plane += n / 4 * 3) {
         __m256i v = load_values(plane, is_half), tables[TABLES];
         store_low(low, v, is_half);
@@ -226,8 +228,8 @@ static ALWAYS_INLINE void store_first(uint8_t *dst, __m256i bytes, size_t n) {
 static void unweave(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                     size_t stride, const tare_wc_weave *shape) {
     uint16_t numbers[TARE_WC_WEAVE_VALUES];
-    look_up outs[2][8];
-    places p[2][8];
+    look_up outs[MOST_OUTS][MOST_PIECES];
+    places p[MOST_OUTS][MOST_PIECES];
     if (!is_ours(shape)) {
         tare_wc_unweave_c(low, high, plane, n_units, stride, shape);
         return;
@@ -238,7 +240,8 @@ static void unweave(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_
     }
     const size_t n_high = tare_wc_weave_high_bytes(shape);
     const unsigned bits = shape->high_bits, n_pieces = 8 / bits;
-    const unsigned n_steps = (1u << shape->log2_values) / STEP, n_outs = n_high > STEP ? 2 : 1;
+    const unsigned n_steps = (1u << shape->log2_values) / STEP,
+                   n_outs = n_high > STEP ? MOST_OUTS : 1;
     tare_wc_weave_places(numbers, shape);
     for (unsigned c = 0; c < n_pieces; c++)
         for (unsigned o = 0; o < n_outs; o++) no_places(&p[o][c]);
@@ -250,7 +253,7 @@ static void unweave(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_
     for (unsigned c = 0; c < n_pieces; c++)
         for (unsigned o = 0; o < n_outs; o++) finish(&outs[o][c], &p[o][c]);
     for (; n_units; n_units--, low += stride, high += stride) {
-        __m256i tops[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, tables[TABLES];
+        __m256i tops[MOST_OUTS] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, tables[TABLES];
         for (unsigned k = 0; k < n_steps; k++, plane += STEP / 4 * 3) {
             __m256i v = load_values(plane, false);
             store_low(low + k * (STEP / 2), v, false);

@@ -5,10 +5,15 @@
  * by what it needs, for bits of the next byte that it may bring along are masked out. */
 #include <immintrin.h>
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/x86/wc_sixes_avx512.h"
 #include "wcodec/x86/wc_x86.h"
 
-enum { STEP = 64, MOST_STEPS = 4, MOST_LOG2 = 8 };
+enum {
+    STEP = 64,
+    MOST_STEPS = 4,
+    MOST_LOG2 = 8,
+    MOST_PIECES = 8, /* high bits of values in a byte */
+};
 
 /* What all units have in common. */
 typedef struct weaver {
@@ -53,7 +58,7 @@ static uint8_t turn(unsigned to, unsigned from_bit, unsigned to_bit) {
 static void weave(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                   size_t stride, const tare_wc_weave *shape) {
     uint16_t places[TARE_WC_WEAVE_VALUES];
-    uint8_t from[MOST_STEPS][STEP] = {{0}}, by[MOST_STEPS][STEP] = {{0}}, order[STEP] = {0};
+    uint8_t from[MOST_STEPS][STEP] = {{0}}, by[MOST_STEPS][STEP] = {{0}};
     __m512i froms[MOST_STEPS], bys[MOST_STEPS];
     weaver w;
     if (shape->log2_values > MOST_LOG2) {
@@ -67,13 +72,11 @@ static void weave(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_
         from[v / STEP][v % STEP] = (uint8_t)(bit / 8);
         by[v / STEP][v % STEP] = turn(v % STEP, bit % 8, TARE_WC_WEAVE_LOW_BITS);
     }
-    for (unsigned i = 0; i < 48; i++) order[i] = (uint8_t)(i / 3 * 4 + i % 3);
     for (unsigned k = 0; k < MOST_STEPS; k++) {
         froms[k] = _mm512_loadu_si512(from[k]);
         bys[k] = _mm512_loadu_si512(by[k]);
     }
-    const __m512i packed = _mm512_loadu_si512(order), nibbles = _mm512_set1_epi8(15);
-    const __m512i two = _mm512_set1_epi16(1 | 64 << 8), four = _mm512_set1_epi32(1 | 4096 << 16);
+    const __m512i nibbles = _mm512_set1_epi8(15);
     for (; n_units; n_units--, low += stride, high += stride) {
         const __m512i tops = _mm512_maskz_loadu_epi8(w.high, high);
         for (unsigned k = 0; k < w.n_steps; k++, plane += w.plane_step) {
@@ -83,8 +86,7 @@ static void weave(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_
             __m512i top =
                 _mm512_multishift_epi64_epi8(bys[k], _mm512_permutexvar_epi8(froms[k], tops));
             v = _mm512_or_si512(v, _mm512_and_si512(top, w.tops));
-            v = _mm512_madd_epi16(_mm512_maddubs_epi16(v, two), four);
-            _mm512_mask_storeu_epi8(plane, w.plane, _mm512_permutexvar_epi8(packed, v));
+            _mm512_mask_storeu_epi8(plane, w.plane, pack_sixes(v));
         }
     }
 }
@@ -124,8 +126,8 @@ static void unweave_short(const weaver *w, uint8_t *low, uint8_t *high, const ui
 static void unweave(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                     size_t stride, const tare_wc_weave *shape) {
     uint16_t places[TARE_WC_WEAVE_VALUES];
-    uint8_t from[8][STEP] = {{0}}, by[8][STEP] = {{0}};
-    __m512i froms[8], bys[8], keep[8];
+    uint8_t from[MOST_PIECES][STEP] = {{0}}, by[MOST_PIECES][STEP] = {{0}};
+    __m512i froms[MOST_PIECES], bys[MOST_PIECES], keep[MOST_PIECES];
     weaver w;
     if (shape->log2_values > MOST_LOG2) {
         tare_wc_unweave_c(low, high, plane, n_units, stride, shape);
