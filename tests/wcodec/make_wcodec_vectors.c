@@ -50,8 +50,7 @@ static void rare(maker *m, uint8_t item) {
 static void items(maker *m) {
     begin(m);
     uint8_t *b = add_layer(m, "nibbles", "f4", 5000, 2500);
-    for (uint32_t i = 0; i < 2500; i++)
-        b[i] = (uint8_t)((normal(m) / 120 & 15) | (normal(m) / 120 & 15) * 16);
+    for (uint32_t i = 0; i < 2500; i++) b[i] = two_normals(m, 120);
     add_plane(m, 4, 1, 0, 1)->forced = TARE_WC_DIRECT;
     end_layer(m, NULL);
     rare(m, 4);
@@ -80,7 +79,8 @@ static void items(maker *m) {
         b = add_layer(m, big ? "bf16, big-endian" : "bf16", "bf16", 20000, 40000);
         m->layers[m->index.n_layers - 1].is_big_endian = big;
         for (uint32_t i = 0; i < 20000; i++) {
-            uint32_t bits = tare_f32_bits((float)normal(m) / 4096 + (float)normal(m) / 1000000);
+            float coarse = (float)normal(m) / 4096, fine = (float)normal(m) / 1000000;
+            uint32_t bits = tare_f32_bits(coarse + fine);
             if (i % 777 == 5) bits = next(m) << 1; /* what no top stands for */
             tare_store_u16(b + 2 * i, (uint16_t)(bits >> 16), big);
         }
@@ -92,8 +92,7 @@ static void items(maker *m) {
     for (uint32_t i = 0; i < 3600; i++)
         b[i] = (uint8_t)(i % 18 == 0   ? next(m)
                          : i % 18 == 1 ? 32 + next(m) % 4
-                                       : (unsigned)(8 + normal(m) / 90) % 16 +
-                                             (unsigned)(8 + normal(m) / 90) % 16 * 16);
+                                       : two_normals(m, 90) ^ 0x88u); /* around 8 */
     add_plane(m, 16, 18, 0, 2)->forced = TARE_WC_DIRECT;
     add_plane(m, 4, 18, 2, 16)->forced = TARE_WC_DIRECT;
     end_layer(m, NULL);
@@ -113,9 +112,7 @@ static void classes(maker *m) {
         for (uint32_t i = 0; i < n; i++) {
             int row = (int)(i / 512 % 3);
             b[i] = (uint8_t)(normal(m) / (row == 0 ? 4 : row == 1 ? 20 : 90));
-            if (small)
-                b[i] = (uint8_t)((normal(m) / (row ? 250 : 60) & 15) |
-                                 (normal(m) / (row ? 250 : 60) & 15) * 16);
+            if (small) b[i] = two_normals(m, row ? 250 : 60);
         }
         add_plane(m, small ? 4 : 8, 1, 0, 1)->forced = TARE_WC_DIRECT;
         end_layer(m, NULL);

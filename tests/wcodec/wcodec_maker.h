@@ -45,6 +45,12 @@ static int normal(maker *m) {
     return sum - 2070;
 }
 
+/* A byte of two small numbers, the low one drawn first. */
+static uint8_t two_normals(maker *m, int divisor) {
+    int low = normal(m) / divisor & 15, high = normal(m) / divisor & 15;
+    return (uint8_t)(low | high << 4);
+}
+
 /* ---- a file ---------------------------------------------------------------------------------- */
 
 /* Each has random numbers of its own, so that one more layer changes no other file. */
