@@ -58,7 +58,7 @@ static const common_row common_rows[] = {
      {.name = "threads",
       .letter = 'j',
       .arg = "N",
-      .help = "worker threads (default: what this process may use)",
+      .help = "threads (default or 0: what this process may use)",
       .number = &cli.threads}},
     {CLI_TAKES_WORK,
      {.name = "cpu",

@@ -52,18 +52,26 @@ void cli_bases_free(void) {
     n_bases = 0;
 }
 
-/* What the library can only report, since its errors are static, is said in the error's line. */
-static char missing[512];
+/* What the library can only report, since its errors are static, is said in the error's line: all
+ * bases that are missing. */
+static char missing[1024];
+
+static void add_missing(const char *text) {
+    size_t n = strlen(missing);
+    snprintf(missing + n, sizeof missing - n, "%s", text);
+}
 
 void cli_note_base(const tare_report *report) {
+    char line[512];
+    missing[0] = 0;
     for (size_t i = 0; i < tare_report_count(report); i++) {
         const tare_finding *f = tare_report_at(report, i);
         if (!f->code || strcmp(f->code, TARE_CODE_NEEDS_BASE) != 0) continue;
-        tare_str_escape(missing, sizeof missing, f->text, false);
-        size_t n = strlen(missing);
-        snprintf(missing + n, sizeof missing - n, "%s",
-                 cli.base.n ? "" : ": give it with --base FILE");
+        tare_str_escape(line, sizeof line, f->text, false);
+        if (missing[0]) add_missing("; ");
+        add_missing(line);
     }
+    if (missing[0] && !cli.base.n) add_missing(": give it with --base FILE");
 }
 
 void cli_name_base(tare_error *err) {

@@ -26,7 +26,7 @@ static const cli_option options[] = {
      .text = &args.planes},
     {.name = "salvage",
      .help = "decode what is sound; segments that are damaged become zeros, each is named (exit "
-             "code 3)",
+             "code 3); the index at the file's end must be whole",
      .flag = &args.salvage},
     {0},
 };

@@ -3,7 +3,8 @@
 """What can be seen in the text of the sources alone.
 
 No cast to a wider pointer type (numbers in bytes go through base/bytes.h), a licence line in each
-source, no unfinished business left as a comment, no file over 600 lines, file names unique.
+source, no unfinished business left as a comment, no file over 600 lines, file names unique, no
+model but those of tests.
 """
 import os
 import re
@@ -20,6 +21,7 @@ SCRIPTS = (".py", ".sh", ".cmake")
 # Named alike on purpose: one a folder.
 SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "init.c", "requirements.txt", "run"}
 # Data, named after cases rather than after what is unique.
+MODELS = (".gguf", ".wcodec", ".safetensors", ".mcf")
 DATA = ("tests/golden/", "tests/fuzz/", "tests/cli/")
 
 
@@ -37,6 +39,8 @@ for path in tree.files():
     if name in seen and name not in SHARED_NAMES and not is_data:
         findings.append(f"{path}: the name is taken by {seen[name]}")
     seen.setdefault(name, path)
+    if path.endswith(MODELS) and not path.startswith("tests/"):
+        findings.append(f"{path}: a model outside tests/")
     if not is_source(path):
         continue
     checked += 1

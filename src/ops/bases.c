@@ -20,36 +20,60 @@ static bool is_needed(const tare_wcodec_index *x, uint32_t base) {
     return false;
 }
 
-static void report_base(const tare_wcodec_base *b, const tare_digest *digests, size_t n,
-                        tare_report *report) {
-    char wanted[65], given[65];
+/* Which of the given models is base number `base`; n: none. */
+static size_t given_as(const tare_wcodec_index *x, uint32_t base, const tare_digest *digests,
+                       size_t n) {
+    size_t i = 0;
+    while (i < n && memcmp(digests[i].bytes, x->bases[base].digest, sizeof digests[i].bytes) != 0)
+        i++;
+    return i;
+}
+
+/* The given models that are none of the bases: their number, and the first one. */
+static size_t strangers(const tare_wcodec_index *x, const tare_digest *digests, size_t n,
+                        const tare_digest **first) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t base = 0;
+        while (base < x->n_bases && given_as(x, base, &digests[i], 1) == 1) base++;
+        if (base < x->n_bases) continue;
+        if (count++ == 0) *first = &digests[i];
+    }
+    return count;
+}
+
+static void report_base(const tare_wcodec_index *x, uint32_t base, const tare_digest *digests,
+                        size_t n, tare_report *report) {
+    const tare_wcodec_base *b = &x->bases[base];
+    const tare_digest *other = NULL;
+    char wanted[65], given[65] = "";
+    size_t n_others = strangers(x, digests, n, &other);
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, "wcodec.base");
     tare_hex(wanted, b->digest, sizeof b->digest);
+    if (n_others == 1) tare_hex(given, other->bytes, sizeof other->bytes);
     int n_hint = (int)(b->hint.len < 200 ? b->hint.len : 200);
-    if (n == 0)
-        tare_report_addf(report, &f, "needs its base model \"%.*s\", which has the digest %s",
-                         n_hint, b->hint.ptr, wanted);
-    for (size_t i = 0; i < n; i++) {
-        tare_hex(given, digests[i].bytes, sizeof digests[i].bytes);
-        tare_report_addf(report, &f,
-                         "needs its base model \"%.*s\", which has the digest %s; the one given "
-                         "has %s",
-                         n_hint, b->hint.ptr, wanted, given);
-    }
+    tare_report_addf(report, &f, "%sneeds its base model \"%.*s\", which has the digest %s%s%s",
+                     n_others < n ? "also " : "", n_hint, b->hint.ptr, wanted,
+                     n_others == 0   ? ""
+                     : n_others == 1 ? "; the one given has "
+                                     : "; none of those given has",
+                     given);
 }
 
 static tare_status use(tare_wcodec_store *store, uint32_t base, const tare_model *const *models,
                        const tare_digest *digests, size_t n, tare_report *report, tare_error *err) {
-    const tare_wcodec_base *b = &tare_wcodec_store_index(store)->bases[base];
-    for (size_t i = 0; i < n; i++) {
-        if (memcmp(digests[i].bytes, b->digest, sizeof b->digest) != 0) continue;
+    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    const tare_digest *other;
+    size_t i = given_as(x, base, digests, n);
+    if (i < n) {
         tare_wcodec_store_set_base(store, base, models[i]);
         return TARE_OK;
     }
-    report_base(b, digests, n, report);
+    report_base(x, base, digests, n, report);
     return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_NEEDS_BASE,
-                          n ? "needs its base model, and another one was given"
-                            : "needs its base model");
+                          strangers(x, digests, n, &other)
+                              ? "needs its base model, and another one was given"
+                              : "needs its base model");
 }
 
 tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,

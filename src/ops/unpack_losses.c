@@ -57,8 +57,8 @@ static tare_status report_whole(const tare_unpack_losses *l, tare_wcodec_store *
         f.item_kind = TARE_ITEM_TENSOR;
         f.item_name = layer->name;
         if (groups && groups <= o->groups)
-            tare_report_addf(o->report, &f, "it is whole: %u group%s are all that it has", groups,
-                             groups == 1 ? "" : "s");
+            tare_report_addf(o->report, &f, "it is whole: %u group%s all that it has", groups,
+                             groups == 1 ? " is" : "s are");
         else
             tare_report_addf(o->report, &f, "it is whole: it cannot be read with fewer bits");
     }
