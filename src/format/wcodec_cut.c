@@ -295,11 +295,16 @@ void tare_wcodec_cut_tensor(tare_wcodec_cut *out, const tare_encoding *encoding,
 
 void tare_wcodec_cut_bytes(tare_wcodec_cut *out, uint64_t n_bytes,
                            const tare_wcodec_effort *effort) {
+    tare_wcodec_cut_whole(out, &n_bytes, 1, effort);
+}
+
+void tare_wcodec_cut_whole(tare_wcodec_cut *out, const uint64_t *region_bytes, uint8_t n_regions,
+                           const tare_wcodec_effort *effort) {
     cutter c = {.out = out, .effort = effort};
     out->n_planes = 0;
-    out->n_regions = 1;
-    out->region_bytes[0] = n_bytes;
-    add(&c, 0, 8, NULL, 1, 0, 1);
+    out->n_regions = n_regions;
+    memcpy(out->region_bytes, region_bytes, n_regions * sizeof *region_bytes);
+    for (uint8_t i = 0; i < n_regions; i++) add(&c, i, 8, NULL, 1, 0, 1);
 }
 
 tare_status tare_wcodec_apply_cut(tare_wcodec_layer *layer, const tare_wcodec_cut *cut,

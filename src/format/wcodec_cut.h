@@ -36,6 +36,9 @@ void tare_wcodec_cut_tensor(tare_wcodec_cut *out, const tare_encoding *encoding,
 /* Bytes that are no tensor: parts of files, text. */
 void tare_wcodec_cut_bytes(tare_wcodec_cut *out, uint64_t n_bytes,
                            const tare_wcodec_effort *effort);
+/* Regions as they are: each is a plane of bytes. */
+void tare_wcodec_cut_whole(tare_wcodec_cut *out, const uint64_t *region_bytes, uint8_t n_regions,
+                           const tare_wcodec_effort *effort);
 /* The layer cut so: regions and planes, the latter copied into the arena. */
 tare_status tare_wcodec_apply_cut(tare_wcodec_layer *layer, const tare_wcodec_cut *cut,
                                   tare_arena *arena, tare_error *err);

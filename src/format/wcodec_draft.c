@@ -62,7 +62,8 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
     if (!options || (kin && !held)) return no_memory(err);
     memcpy(options, cut->options, cut->n_planes * sizeof *options);
     if (kin) *held = kin->source;
-    d->jobs[d->n_jobs++] = (tare_wcodec_job){.options = options, .own = *source, .base = held};
+    d->jobs[d->n_jobs++] = (tare_wcodec_job){
+        .options = options, .own = *source, .base = held, .may_be_whole = d->effort.forced < 0};
     return TARE_OK;
 }
 

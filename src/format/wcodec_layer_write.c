@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/hash.h"
+#include "format/wcodec_cut.h"
 #include "format/wcodec_planes.h"
 #include "wcodec/wc_head.h"
 
@@ -169,15 +170,58 @@ void tare_wcodec_note_segment(tare_wcodec_layer *l, const uint8_t *segment) {
     l->is_predicted |= segment[PREDICTOR_PLACE] != TARE_WC_NONE;
 }
 
-tare_status tare_wcodec_put_layer(tare_buffer *out, const tare_wcodec_job *job,
-                                  tare_wcodec_worker *w, tare_error *err) {
+static tare_status put_planes(tare_buffer *out, const tare_wcodec_job *job, tare_wcodec_worker *w,
+                              tare_error *err) {
     tare_wcodec_layer *l = job->layer;
     size_t start = out->size;
     l->crc = 0;
+    l->is_predicted = false;
     for (unsigned i = 0; i < l->n_planes; i++) {
         l->planes[i].position = out->size - start;
         if (l->planes[i].n_segments) TARE_TRY(put_plane(out, job, i, w, err));
     }
     l->size = out->size - start;
     return TARE_OK;
+}
+
+/* What a layer takes in the file by its planes: data and, each of one segment, their records. */
+static uint64_t taken(uint64_t n_data, unsigned n_planes) {
+    enum { A_RECORD = TARE_WCODEC_PLANE_RECORD + 2 };
+    return tare_ceil_div_u64(n_data, TARE_WCODEC_ALIGN) * TARE_WCODEC_ALIGN + n_planes * A_RECORD;
+}
+
+/* Whether its regions would take less as they are. */
+static bool is_better_whole(const tare_wcodec_layer *l) {
+    uint64_t n = 0;
+    for (unsigned i = 0; i < l->n_regions; i++)
+        if (l->region_bytes[i]) n += tare_wc_max_stored((uint32_t)l->region_bytes[i]);
+    return taken(l->size, l->n_planes) > taken(n, l->n_regions);
+}
+
+/* A plane of one segment for each region; it has the place for its size from one it replaces. */
+static void make_whole(tare_wcodec_layer *l, tare_wcodec_cut *cut) {
+    for (unsigned i = 0; i < l->n_planes; i++)
+        if (l->planes[i].n_segments) cut->planes[l->planes[i].region].sizes = l->planes[i].sizes;
+    for (unsigned i = 0; i < cut->n_planes; i++)
+        cut->planes[i].n_segments = cut->planes[i].n_bytes > 0;
+    memcpy(l->planes, cut->planes, cut->n_planes * sizeof *l->planes);
+    l->n_planes = cut->n_planes;
+}
+
+/* Each plane has a header, padding and a record: for a small layer that may be more than cutting it
+ * saves, which only its data tells. */
+tare_status tare_wcodec_put_layer(tare_buffer *out, const tare_wcodec_job *job,
+                                  tare_wcodec_worker *w, tare_error *err) {
+    tare_wcodec_layer *l = job->layer;
+    size_t start = out->size;
+    TARE_TRY(put_planes(out, job, w, err));
+    if (!job->may_be_whole || !is_better_whole(l)) return TARE_OK;
+    const tare_wcodec_effort effort = {.is_full = job->options->is_full, .forced = -1};
+    tare_wcodec_job whole = *job;
+    tare_wcodec_cut cut;
+    tare_wcodec_cut_whole(&cut, l->region_bytes, l->n_regions, &effort);
+    make_whole(l, &cut);
+    whole.options = cut.options;
+    out->size = start;
+    return put_planes(out, &whole, w, err);
 }

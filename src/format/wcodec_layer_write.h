@@ -14,6 +14,7 @@ typedef struct tare_wcodec_job {
     const tare_wc_options *options;
     tare_wcodec_source own;
     const tare_wcodec_source *base; /* the same layer of the base model; NULL: none */
+    bool may_be_whole; /* planes that make a small layer larger give way to one for each region */
 } tare_wcodec_job;
 
 /* Memory of one thread that writes layers. */
@@ -40,8 +41,8 @@ tare_status tare_wcodec_put_segment(tare_buffer *out, const tare_wc_plan *plan,
 tare_status tare_wcodec_put_first(tare_buffer *out, const tare_wc_plan *plan,
                                   const tare_wcodec_job *job, unsigned plane,
                                   tare_wcodec_worker *worker, tare_error *err);
-/* Appends the data of a layer that has been measured, all but what pads it to a multiple of 128.
- * Fills in sizes and CRC; places are counted from where the layer begins. */
+/* Appends the data of a small layer that has been measured, all but what pads it to a multiple of
+ * 128. Fills in sizes and CRC; places are counted from where the layer begins. */
 tare_status tare_wcodec_put_layer(tare_buffer *out, const tare_wcodec_job *job,
                                   tare_wcodec_worker *worker, tare_error *err);
 /* Takes note of a segment of the layer, in their order: its CRC, whether it needs the base. */

@@ -14,6 +14,7 @@
 #include "convert_help.h"
 #include "format/format.h"
 #include "format/wcodec_virtual.h"
+#include "wc_random.h"
 
 static const char *path_for(const char *name, const tare_format *format) {
     char full[64];
@@ -240,6 +241,42 @@ static void equal_tensors_are_stored_once(void **state) {
     assert_int_equal(stat(packed, &st), 0);
     assert_in_range(st.st_size, 0, 900 * 1024 * 2);
     made_free(&made);
+}
+
+/* Many small tensors that cannot shrink: what their planes would need is more than may be added. */
+static void small_tensors_of_noise_hardly_grow(void **state) {
+    (void)state;
+    static const tare_encoding_id ids[] = {TARE_ENCODING_Q5_K, TARE_ENCODING_Q4_K,
+                                           TARE_ENCODING_Q6_K, TARE_ENCODING_Q2_K};
+    enum { TENSORS = 200 };
+    const uint64_t dims[] = {64, 256};
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const char *path = help_path("noise.gguf");
+        made_model made;
+        char names[TENSORS][16];
+        uint64_t seed = 5;
+        made_begin(&made, 4 << 20, TENSORS, 64);
+        for (unsigned t = 0; t < TENSORS; t++) {
+            snprintf(names[t], sizeof names[t], "noise.%u", t);
+            uint8_t *bytes = made_add(&made, tare_str_of(names[t]), ids[i], dims, 2);
+            size_t n = (size_t)made.model->catalog.tensors[t].size_bytes;
+            for (size_t b = 0; b < n; b++) bytes[b] = (uint8_t)(wc_random(&seed) >> 56);
+        }
+        help_convert(path, made_finish(&made, false, NULL, 0), &options);
+        const char *one = help_path("one.wcodec"), *two = help_path("two.wcodec");
+        tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+        o.threads = 1;
+        pack(one, path, o); /* knows how much it may grow */
+        o.threads = 2;
+        pack(two, path, o);
+        help_check_same_file(one, two);
+        check_files(one, path);
+        help_remove(one);
+        help_remove(two);
+        made_free(&made);
+        help_remove(path);
+    }
 }
 
 /* A base model and what training made of it: numbers changed here and there; of Q8_0 also scales.
@@ -484,6 +521,7 @@ int main(void) {
         cmocka_unit_test(odd_bytes_come_back),
         cmocka_unit_test(nameless_models_come_back),
         cmocka_unit_test(equal_tensors_are_stored_once),
+        cmocka_unit_test(small_tensors_of_noise_hardly_grow),
         cmocka_unit_test(a_fine_tune_is_what_it_differs_in),
         cmocka_unit_test(the_base_is_not_replaced),
         cmocka_unit_test(every_mode_comes_back),
