@@ -286,7 +286,7 @@ static tare_status encode(tare_coded *c, const tare_wcodec_source *own, const ta
                           const tare_coded_options *o, tare_error *err) {
     gathering g = {.out = &c->owned};
     const tare_wcodec_target target = {put, &g};
-    const tare_wcodec_job job = {&c->layer, how, *own, c->layer.base ? &c->base : NULL};
+    const tare_wcodec_job job = {&c->layer, how, *own, c->layer.base ? &c->base : NULL, false};
     tare_wcodec_run run = {.jobs = &job,
                            .n_jobs = 1,
                            .threads = tare_coded_threads(o),
