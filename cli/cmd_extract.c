@@ -135,7 +135,7 @@ static int extract(tare_model *model, const char *path, const char *name, const 
         status =
             tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
         cli_progress_end();
-        cli_name_base(&err);
+        if (status != TARE_OK) cli_name_base(&err);
     }
     if (status != TARE_OK) return cli_fail(&err, path);
     if (cli.quiet || strcmp(output, "-") == 0) return CLI_YES;
