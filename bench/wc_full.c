@@ -16,8 +16,8 @@
 #include <zstd.h>
 
 #include "contest.h"
-#include "format/wcodec_cut.h"
-#include "format/wcodec_planes.h"
+#include "format/wcodec/wcodec_cut.h"
+#include "format/wcodec/wcodec_planes.h"
 #include "model/catalog.h"
 #include "wc_subject.h"
 

@@ -92,7 +92,7 @@ char *cli_shape_text(const tare_tensor *tensor) {
 cli_number cli_type_text(const tare_tensor *tensor) {
     cli_number out;
     if (tensor->encoding->id == TARE_ENCODING_UNKNOWN) {
-        snprintf(out.text, sizeof out.text, "unknown(%" PRIu32 ")", tensor->foreign_type);
+        snprintf(out.text, sizeof out.text, "unknown(%" PRIu32 ")", tensor->native_type);
     } else {
         snprintf(out.text, sizeof out.text, "%s", tensor->encoding->name);
     }

@@ -12,7 +12,7 @@
 #define FINDINGS_MAX 4 /* of one kind; a model may lose something in hundreds of tensors */
 
 static const char *const action_names[] = {
-    [TARE_ACTION_COPY] = "copied",     [TARE_ACTION_CARRY] = "carried",
+    [TARE_ACTION_COPY] = "copied",     [TARE_ACTION_STAND_IN] = "carried",
     [TARE_ACTION_ENCODE] = "encoded",  [TARE_ACTION_LOSSY] = "lossy",
     [TARE_ACTION_REPACK] = "repacked",
 };

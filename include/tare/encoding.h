@@ -230,29 +230,30 @@ typedef struct tare_encode_params {
 TARE_API tare_status tare_decode_rows(float *dst, const tare_encoding *encoding,
                                       const tare_rows *src, tare_error *err);
 /* Planes from n_rows * cols floats. Writes every byte of the rows' units; list planes stay empty.
- * NaN, Inf and overflow are encoded as the format's reference does; tare_count_oddities finds them.
- * TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what `params` ask for is not to be had.
+ * NaN, Inf and overflow are encoded as the format's reference does; tare_count_nonfinite finds
+ * them. TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what `params` ask for is not to
+ * be had.
  */
 TARE_API tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                                       const float *src, const tare_encode_params *params,
                                       tare_error *err);
 
 /* Values that a reader should be told of. `first_*` are element positions, UINT64_MAX: none. */
-typedef struct tare_oddities {
+typedef struct tare_nonfinite_counts {
     uint64_t n_nan, n_inf, n_overflow;
     uint64_t first_nan, first_inf, first_overflow;
-} tare_oddities;
+} tare_nonfinite_counts;
 
-#define TARE_ODDITIES_INIT                                                                         \
+#define TARE_NONFINITE_COUNTS_INIT                                                                 \
     { 0, 0, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX }
 
 /* Counts NaN and Inf in n floats whose first one is element `position` of its tensor, and adds
  * them to *sum. */
-TARE_API void tare_count_oddities(tare_oddities *sum, const float *src, uint64_t n,
-                                  uint64_t position);
+TARE_API void tare_count_nonfinite(tare_nonfinite_counts *sum, const float *src, uint64_t n,
+                                   uint64_t position);
 /* Counts scales that are Inf or NaN in encoded rows (with finite input: the scale overflowed), and
  * for plain floats values that are Inf, into n_overflow; `position` as above. */
-TARE_API void tare_count_overflow(tare_oddities *sum, const tare_encoding *encoding,
+TARE_API void tare_count_overflow(tare_nonfinite_counts *sum, const tare_encoding *encoding,
                                   const tare_rows *rows, uint64_t position);
 /* Turns rows between little- and big-endian order, in place, field by field; planes that are NULL
  * are left out. */

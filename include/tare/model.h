@@ -195,8 +195,8 @@ typedef struct tare_plane {
 
 typedef struct tare_tensor {
     tare_str name;
-    const tare_encoding *encoding; /* never NULL; id UNKNOWN: see foreign_type */
-    uint32_t foreign_type;         /* the file's own number of the type */
+    const tare_encoding *encoding; /* never NULL; id UNKNOWN: see native_type */
+    uint32_t native_type;          /* the file's own number of the type */
     uint32_t n_dims;
     const uint64_t *dims; /* outermost first: the last one is the row, the fastest */
     uint64_t n_elements;

@@ -45,12 +45,12 @@ typedef enum tare_coded_mode {
  * 2^(log2_values - 1) bytes that the field's offset says; one or two high bits of each packed in
  * the same way in high_bits * 2^(log2_values - 3) bytes from high_offset on. The high bits of value
  * v, whose number has log2_values bits, have the number in which bit i of v is bit place[i]. */
-typedef struct tare_coded_weave {
+typedef struct tare_coded_join {
     uint32_t high_offset;
-    uint8_t high_bits;   /* 1, 2; 0: the field is not woven */
+    uint8_t high_bits;   /* 1, 2; 0: the field is not joined */
     uint8_t log2_values; /* of a unit, 3..10 */
     uint8_t place[10];   /* a permutation of 0..log2_values - 1 */
-} tare_coded_weave;
+} tare_coded_join;
 
 /* How a plane is cut out of its region. Zero-initialised but for `item` it is the whole of region
  * 0. */
@@ -73,7 +73,7 @@ typedef struct tare_coded_field {
     uint8_t scale_plane;       /* 1 + number of an earlier field with item 16; 0: none */
     uint8_t scale_form;        /* 1: IEEE binary16, 2: bfloat16 */
     uint32_t values_per_scale; /* at least 1 where there are scales */
-    tare_coded_weave weave;    /* item 6 only; the plane has its values four in three bytes */
+    tare_coded_join join;      /* item 6 only; the plane has its values four in three bytes */
     bool is_packed_scales;     /* item 6 only, 12 bytes of a unit: eight scales and eight minima as
                                   Q4_K and Q5_K have them */
 } tare_coded_field;
@@ -129,7 +129,7 @@ TARE_API void tare_coded_free(tare_coded *coded);
 
 typedef struct tare_coded_plane {
     tare_coded_field field; /* complete; hints are 0 */
-    uint64_t n_bytes;       /* of the plane, decoded; woven, it may be larger than its region */
+    uint64_t n_bytes;       /* of the plane, decoded; joined, it may be larger than its region */
     uint64_t segment_bytes; /* of a decoded segment; the last has what is left */
     uint64_t n_segments;
     const uint32_t *sizes; /* of each stored segment, in units of 64 bytes */
@@ -185,7 +185,7 @@ TARE_API tare_status tare_coded_decode_segments(void *dst, const tare_coded *cod
 typedef struct tare_coder tare_coder;
 
 /* Learns from n bytes of a plane, a sample or all of it: those of units without what lies between
- * (field->region, stride, offset, weave are not read). `base`: as many bytes of the base; NULL:
+ * (field->region, stride, offset, join are not read). `base`: as many bytes of the base; NULL:
  * none. field->log2_segment 0: what suits n bytes. Encoding has the same result as that of the
  * whole layer if the sample is the plane, and that has 700 bytes or more. */
 TARE_API tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field,

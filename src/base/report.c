@@ -80,7 +80,7 @@ void tare_report_addf(tare_report *report, const tare_finding *finding, const ch
     tare_report_add(report, &f);
 }
 
-void tare_report_forget(tare_report *report, const char *code) {
+void tare_report_remove(tare_report *report, const char *code) {
     size_t n = 0;
     for (size_t i = 0; report && i < report->n; i++) {
         const tare_finding *f = &report->findings[i];

@@ -14,7 +14,7 @@ void tare_report_addf(tare_report *report, const tare_finding *finding, const ch
     __attribute__((format(printf, 3, 4)));
 
 /* Takes out the findings of a code: somebody tells better. Not while others add. */
-void tare_report_forget(tare_report *report, const char *code);
+void tare_report_remove(tare_report *report, const char *code);
 
 #define TARE_FINDING(level_, status_, code_)                                                       \
     ((tare_finding){.level = TARE_LEVEL_##level_,                                                  \

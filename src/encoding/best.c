@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "encoding/float16.h"
 #include "encoding/levels.h"
-#include "encoding/numbers.h"
 
 /* ---- fits ------------------------------------------------------------------------------------ */
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "encoding/best.h"
+#include "encoding/bitpack.h"
+#include "encoding/float16.h"
 #include "encoding/kquant.h"
-#include "encoding/numbers.h"
-#include "encoding/pack.h"
 
 enum { LANES = TARE_FIT_LANES, MOST = TARE_MOST_PARTS };
 

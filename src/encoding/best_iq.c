@@ -14,9 +14,9 @@
 
 #include "encoding/best.h"
 #include "encoding/codebooks.h"
+#include "encoding/float16.h"
 #include "encoding/iq_pack.h"
 #include "encoding/lattice.h"
-#include "encoding/numbers.h"
 
 /* ---- codebooks by quarters ---------------------------------------------------------------------
  */

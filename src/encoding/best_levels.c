@@ -6,12 +6,12 @@
 #include <math.h>
 
 #include "encoding/best.h"
+#include "encoding/bitpack.h"
+#include "encoding/float16.h"
 #include "encoding/iq.h"
 #include "encoding/kquant.h"
 #include "encoding/levels.h"
 #include "encoding/mcf_blocks.h"
-#include "encoding/numbers.h"
-#include "encoding/pack.h"
 
 typedef struct level_form {
     tare_levels levels;

@@ -7,7 +7,7 @@
 #define TARE_ENCODING_BEST_LONG_H
 
 #include "encoding/best.h"
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 
 typedef struct tare_long {
     const float *src;        /* n numbers from src[from] on */

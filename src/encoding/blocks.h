@@ -4,7 +4,7 @@
 #ifndef TARE_ENCODING_BLOCKS_H
 #define TARE_ENCODING_BLOCKS_H
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 
 enum { TARE_LARGEST_BLOCK = 256 };

@@ -3,7 +3,7 @@
  * The scalar reference of deviations, and their lanes added up; see deviation.h. */
 #include "encoding/deviation.h"
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 
 void tare_add_deviation_c(tare_deviation *sum, const float *reference, const float *values,

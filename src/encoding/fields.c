@@ -3,7 +3,7 @@
  * What can be done with encoded rows by their description alone: change the byte order, look for
  * scales that are no numbers. And the count of NaN and Inf in floats. */
 #include "base/arith.h"
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 #include "encoding/table.h"
 
@@ -101,7 +101,8 @@ void tare_swap_rows(const tare_rows_mut *rows, const tare_encoding *encoding) {
 
 /* ---- oddities -------------------------------------------------------------------------------- */
 
-void tare_count_oddities_c(tare_oddities *sum, const float *src, uint64_t n, uint64_t position) {
+void tare_count_nonfinite_c(tare_nonfinite_counts *sum, const float *src, uint64_t n,
+                            uint64_t position) {
     for (uint64_t i = 0; i < n; i++) {
         uint32_t size = tare_get_f32_bits(src, (size_t)i) & ~TARE_F32_SIGN;
         if (size < TARE_F32_INF) continue;
@@ -115,8 +116,9 @@ void tare_count_oddities_c(tare_oddities *sum, const float *src, uint64_t n, uin
     }
 }
 
-void tare_count_oddities(tare_oddities *sum, const float *src, uint64_t n, uint64_t position) {
-    tare_kernels_get()->count_oddities(sum, src, n, position);
+void tare_count_nonfinite(tare_nonfinite_counts *sum, const float *src, uint64_t n,
+                          uint64_t position) {
+    tare_kernels_get()->count_nonfinite(sum, src, n, position);
 }
 
 /* A factor or offset is out of range when it is neither a number nor finite. */
@@ -162,7 +164,7 @@ static bool is_value_overflow(const uint8_t *p, tare_encoding_id id) {
     }
 }
 
-static void note_overflow(tare_oddities *sum, uint64_t position) {
+static void note_overflow(tare_nonfinite_counts *sum, uint64_t position) {
     sum->n_overflow++;
     sum->first_overflow = tare_min_u64(sum->first_overflow, position);
 }
@@ -187,8 +189,8 @@ static bool may_overflow(const uint8_t *p, size_t n, tare_encoding_id id) {
     return true;
 }
 
-static void count_values(tare_oddities *sum, const tare_encoding *encoding, const tare_rows *rows,
-                         uint64_t position) {
+static void count_values(tare_nonfinite_counts *sum, const tare_encoding *encoding,
+                         const tare_rows *rows, uint64_t position) {
     enum { RUN = 512 };
     size_t n = tare_rows_count(rows), width = encoding->planes[0].unit_bytes;
     if (encoding->is_bit_packed) return; /* none of these has an overflow to see */
@@ -210,8 +212,8 @@ static uint64_t first_element(const tare_plane_info *plane, size_t u, uint64_t c
     return u / units_per_row * cols + u % units_per_row * plane->unit;
 }
 
-static void count_scales(tare_oddities *sum, const tare_encoding *encoding, const tare_field *field,
-                         const tare_rows *rows, uint64_t position) {
+static void count_scales(tare_nonfinite_counts *sum, const tare_encoding *encoding,
+                         const tare_field *field, const tare_rows *rows, uint64_t position) {
     const tare_plane_info *plane = &encoding->planes[field->plane];
     size_t n_units = count_units(encoding, plane, rows->n_rows, rows->cols);
     size_t width = tare_field_width(field->type);
@@ -224,8 +226,8 @@ static void count_scales(tare_oddities *sum, const tare_encoding *encoding, cons
     }
 }
 
-void tare_count_overflow(tare_oddities *sum, const tare_encoding *encoding, const tare_rows *rows,
-                         uint64_t position) {
+void tare_count_overflow(tare_nonfinite_counts *sum, const tare_encoding *encoding,
+                         const tare_rows *rows, uint64_t position) {
     if (encoding->kind == TARE_KIND_FLOAT) {
         count_values(sum, encoding, rows, position);
         return;

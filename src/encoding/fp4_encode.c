@@ -3,10 +3,10 @@
  * Encoders of the block formats with E2M1 codes: mxfp4 (32 elements, a power of two) and nvfp4 (4
  * times 16 elements, each with an unsigned E4M3 scale). Byte for byte what ggml's encoders write.
  */
+#include "encoding/bitpack.h"
 #include "encoding/blocks.h"
+#include "encoding/float16.h"
 #include "encoding/levels.h"
-#include "encoding/numbers.h"
-#include "encoding/pack.h"
 
 enum { MXFP4_BYTES = 17, NVFP4_BYTES = 36 };
 

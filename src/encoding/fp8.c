@@ -7,7 +7,7 @@
  * conversions do: E5M2 becomes infinity, the others NaN. E2M1 (F4) has neither: overflow becomes
  * the largest value and NaN becomes 0 of its sign. E8M0 holds scales, not weights, and is not
  * encoded. */
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 
 typedef struct small_float {

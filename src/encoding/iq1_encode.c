@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "encoding/float16.h"
 #include "encoding/iq1_search.h"
 #include "encoding/iq_pack.h"
 #include "encoding/lattice.h"
-#include "encoding/numbers.h"
 #include "encoding/scalar.h"
 #include "encoding/search.h"
 

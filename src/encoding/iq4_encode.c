@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "encoding/batches.h"
+#include "encoding/bitpack.h"
 #include "encoding/blocks.h"
+#include "encoding/float16.h"
 #include "encoding/iq.h"
-#include "encoding/numbers.h"
-#include "encoding/pack.h"
 #include "encoding/searches.h"
 
 /* Blocks of 32 on their way: 16 super-blocks of iq4_xs. */

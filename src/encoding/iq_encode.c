@@ -5,9 +5,9 @@
  * for byte what ggml's encoders write, so every f32 operation stands in its order. */
 #include <string.h>
 
+#include "encoding/float16.h"
 #include "encoding/iq_pack.h"
 #include "encoding/iq_search.h"
-#include "encoding/numbers.h"
 #include "encoding/scalar.h"
 
 static const tare_iq_form form_iq2_xxs = {.lattice = TARE_LATTICE_IQ2_XXS,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 
 /* A sub-block on its way: also the levels of its elements, and which groups were rounded right onto
  * the codebook. */

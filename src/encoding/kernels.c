@@ -8,7 +8,7 @@
 
 void tare_kernels_init(tare_kernels *k, unsigned cpu) {
     *k = (tare_kernels){
-        .count_oddities = tare_count_oddities_c,
+        .count_nonfinite = tare_count_nonfinite_c,
         .add_deviation = tare_add_deviation_c,
         .add_low_rank = tare_add_low_rank_c,
         .fit_levels = tare_fit_levels_c,

@@ -25,7 +25,8 @@ typedef struct tare_kernels {
     tare_encode_fn encode_best[TARE_ENCODING_COUNT];
     tare_encode_fn encode_clipped[TARE_ENCODING_COUNT]; /* with params->has_clip */
     tare_encode_fn encode_mantle[TARE_ENCODING_COUNT];  /* with params->compat; clips, too */
-    void (*count_oddities)(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
+    void (*count_nonfinite)(tare_nonfinite_counts *sum, const float *src, uint64_t n,
+                            uint64_t position);
     void (*add_deviation)(tare_deviation *sum, const float *reference, const float *values,
                           size_t n);
     /* p->b: within one panel, which has n_cols more columns at least */

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "encoding/batches.h"
+#include "encoding/bitpack.h"
 #include "encoding/blocks.h"
+#include "encoding/float16.h"
 #include "encoding/kquant.h"
-#include "encoding/numbers.h"
-#include "encoding/pack.h"
 #include "encoding/searches.h"
 
 /* Super-blocks on their way: enough of them that each has a lane of its own in a vector. One scale,

@@ -7,7 +7,7 @@
  * the bytes are the same. */
 #include <float.h>
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 
 #define BLOCK 32

@@ -3,8 +3,8 @@
  * Encoders of q4_0, q4_1, q5_0 and q5_1 with an importance vector: a search for each block in place
  * of one pass. Byte for byte what ggml's encoders write. */
 #include "encoding/batches.h"
-#include "encoding/numbers.h"
-#include "encoding/pack.h"
+#include "encoding/bitpack.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 #include "encoding/searches.h"
 

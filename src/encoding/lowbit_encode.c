@@ -2,9 +2,9 @@
  *
  * Encoders of the formats with one, two or one-and-a-half bits and a plain scale: q1_0, q2_0,
  * tq1_0, tq2_0. Byte for byte what ggml's encoders write. */
+#include "encoding/bitpack.h"
 #include "encoding/blocks.h"
-#include "encoding/numbers.h"
-#include "encoding/pack.h"
+#include "encoding/float16.h"
 
 enum { Q1_0_BYTES = 18, Q2_0_BYTES = 18, TQ1_0_BYTES = 54, TQ2_0_BYTES = 66 };
 

@@ -7,7 +7,7 @@
 #ifndef TARE_ENCODING_MCF_BLOCKS_H
 #define TARE_ENCODING_MCF_BLOCKS_H
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include <tare/encoding.h>
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 
 #define TARE_OUTLIER_BYTES 8
 /* What a record can address. */

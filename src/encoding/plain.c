@@ -4,7 +4,7 @@
  * conversion, rounded to nearest even once. There is no way back to integers: whole numbers are no
  * weights, a float between two of them has no right neighbour, and going through f32 would change
  * those above 2^24 without a word. */
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 
 void tare_decode_f16_c(float *dst, const tare_rows *src) {

@@ -7,7 +7,7 @@
 #ifndef TARE_ENCODING_ROWWISE_H
 #define TARE_ENCODING_ROWWISE_H
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 #include "encoding/scalar.h"
 
 /* Largest code of so many bits. */

@@ -29,7 +29,8 @@ void tare_encode_q2_0_c(const tare_rows_mut *dst, const float *src, const tare_e
 void tare_encode_tq1_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
 void tare_encode_tq2_0_c(const tare_rows_mut *dst, const float *src, const tare_encode_params *p);
 
-void tare_count_oddities_c(tare_oddities *sum, const float *src, uint64_t n, uint64_t position);
+void tare_count_nonfinite_c(tare_nonfinite_counts *sum, const float *src, uint64_t n,
+                            uint64_t position);
 void tare_add_deviation_c(tare_deviation *sum, const float *reference, const float *values,
                           size_t n);
 void tare_add_low_rank_c(float *w, size_t stride, const tare_low_rank *p, size_t n_rows,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "encoding/numbers.h"
+#include "encoding/float16.h"
 
 /* Blocks whose largest magnitude is below count as all zero. */
 #define TARE_SEARCH_ZERO 1e-15f

@@ -355,7 +355,7 @@ _Static_assert(sizeof tare_encoding_table / sizeof tare_encoding_table[0] == TAR
 
 /* In ggml's loops: h is the nibble of a byte, l the byte of a run of 32 (i: of 16). The comments
  * say what the bits of a value's number are, and those of its high bits' number, from bit 0 on. */
-static const tare_woven woven[TARE_ENCODING_COUNT][TARE_MAX_WOVEN] = {
+static const tare_joined joined[TARE_ENCODING_COUNT][TARE_MAX_JOINED] = {
     /* h iiii: iiii h */
     [TARE_ENCODING_Q5_0] = {{6, 2, 1, 5, {4, 0, 1, 2, 3}}},
     [TARE_ENCODING_Q5_1] = {{8, 4, 1, 5, {4, 0, 1, 2, 3}}},
@@ -370,8 +370,8 @@ static const tare_woven woven[TARE_ENCODING_COUNT][TARE_MAX_WOVEN] = {
     [TARE_ENCODING_IQ4_XS] = {{4, 2, 2, 3, {0, 1, 2}}},
 };
 
-const tare_woven *tare_encoding_woven(const tare_encoding *e) {
-    return woven[e->id];
+const tare_joined *tare_encoding_joined(const tare_encoding *e) {
+    return joined[e->id];
 }
 
 bool tare_encoding_has_codebook(const tare_encoding *e) {

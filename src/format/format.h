@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * A format driver: probe, open, plan. Adding a container is one driver and one row in registry.c.
- * Moving the bytes of a plan is not its business (ops/execute.c). */
+ * Moving the bytes of a plan is not its business (ops/convert/execute.c). */
 #ifndef TARE_FORMAT_FORMAT_H
 #define TARE_FORMAT_FORMAT_H
 
 #include "format/files.h"
-#include "model/carry.h"
 #include "model/catalog.h"
+#include "model/stand_in.h"
 #include "model/write_plan.h"
 
 #define TARE_PROBE_BYTES 4096
@@ -37,7 +37,7 @@ typedef struct tare_format {
     bool is_directory;
     const char *main_file; /* of a directory: what it is known by; NULL: files with suffixes */
     uint32_t version;      /* that is written; 0: the format has none */
-    const tare_holding *holding;
+    const tare_format_caps *caps;
     bool numbers_types; /* an unknown type has a number, which says something in this format only */
     bool is_llama_cpp;  /* its reader: keys about quantization are written, what it lacks is told */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
@@ -85,7 +85,7 @@ const tare_format *tare_format_find(const char *name);
 
 /* What a file is that is none of ours ("a PyTorch pickle"), and what to do about it; NULL: no
  * idea. Static text for tare_error.what. */
-const char *tare_foreign_file(const tare_probe *probe);
+const char *tare_not_a_model(const tare_probe *probe);
 
 /* Whether the first bytes are those of a .dat importance matrix of llama.cpp, which has no magic:
  * the numbers of its first entry make sense. */

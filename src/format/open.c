@@ -65,7 +65,7 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
     }
     for (size_t i = 0; (*out = tare_format_row(i)) != NULL; i++)
         if ((*out)->probe(probe)) return TARE_OK;
-    const char *what = tare_foreign_file(probe);
+    const char *what = tare_not_a_model(probe);
     if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
     if (probe->file_size == 0) return tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
     return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "not a model file of any known format");

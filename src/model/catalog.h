@@ -125,7 +125,7 @@ struct tare_model {
     tare_stand_in *stand_ins; /* sorted by tensor */
     size_t n_stand_ins;
     const tare_metadata *carried;        /* the record they were restored from; NULL: none */
-    size_t carried_at;                   /* where it stood among the metadata */
+    size_t stand_ins_at;                 /* where it stood among the metadata */
     tare_tensor_note *notes;             /* n_tensors, or NULL: no tensor has one */
     tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
     double rope_freq_base;               /* its rope_theta; 0: absent */

@@ -4,9 +4,9 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "encoding/outliers.h"
-#include "model/carry.h"
-#include "model/finish.h"
+#include "model/model_internal.h"
 #include "model/names.h"
+#include "model/stand_in.h"
 
 struct tare_kept {
     struct tare_kept *next;
@@ -242,7 +242,7 @@ static tare_status index_resources(tare_model *m, tare_error *err) {
 
 tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err) {
     /* The record of stand-ins changes names, so it is read before they are indexed. */
-    TARE_TRY(tare_carry_restore(m, report, err));
+    TARE_TRY(tare_stand_in_restore(m, report, err));
     TARE_TRY(index_tensors(m, err));
     TARE_TRY(index_keys(m, err));
     TARE_TRY(index_resources(m, err));

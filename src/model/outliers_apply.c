@@ -9,7 +9,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "encoding/outliers.h"
-#include "model/finish.h"
+#include "model/model_internal.h"
 
 enum { UNKNOWN = 0, SORTED = 1, UNSORTED = 2 };
 

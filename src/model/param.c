@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/report.h"
 #include "base/str.h"
-#include "model/finish.h"
+#include "model/model_internal.h"
 
 #define MOST_NAMES 6
 

@@ -6,7 +6,7 @@
  * one for each block of the weight. */
 #include "base/arith.h"
 #include "base/str.h"
-#include "model/finish.h"
+#include "model/model_internal.h"
 
 #define MOST_PARTS 7
 

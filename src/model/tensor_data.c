@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "encoding/patch.h"
-#include "model/finish.h"
+#include "model/model_internal.h"
 
 /* Encoded bytes that are decoded in one step. */
 #define SCRATCH_BYTES ((size_t)1 << 20)

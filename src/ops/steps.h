@@ -20,13 +20,13 @@ void tare_steps_end(tare_steps *steps, uint64_t bytes);
 
 /* Threads, memory and findings: what a step has in common with the whole, whatever struct the
  * options of either are. Progress goes through steps. */
-#define TARE_HAND_ON(to, from)                                                                     \
+#define TARE_COPY_RUN_OPTIONS(to, from)                                                            \
     ((to)->threads = (from)->threads, (to)->allocator = (from)->allocator,                         \
      (to)->report = (from)->report)
 /* And how an output is written. */
-#define TARE_HAND_ON_OUTPUT(to, from)                                                              \
-    (TARE_HAND_ON(to, from), (to)->force = (from)->force, (to)->no_sync = (from)->no_sync)
-#define TARE_HAND_ON_STEPS(to, steps)                                                              \
+#define TARE_COPY_RUN_OPTIONS_OUTPUT(to, from)                                                     \
+    (TARE_COPY_RUN_OPTIONS(to, from), (to)->force = (from)->force, (to)->no_sync = (from)->no_sync)
+#define TARE_COPY_RUN_OPTIONS_STEPS(to, steps)                                                     \
     ((to)->progress = (steps)->progress ? tare_steps_tell : NULL, (to)->progress_ctx = (steps))
 
 #endif

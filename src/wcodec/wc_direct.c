@@ -124,10 +124,10 @@ static bool put_top(const tare_wc_piece *piece, const tare_wc_rule *rule, uint32
         put_small(dst, item, shift, top);
     } else if (width == 1) {
         tare_wc_split(rule, item, *dst, &low);
-        *dst = (uint8_t)tare_wc_join(rule, item, top, low);
+        *dst = (uint8_t)tare_wc_value_of(rule, item, top, low);
     } else {
         tare_wc_split(rule, item, tare_load_le16(dst), &low);
-        tare_store_le16(dst, (uint16_t)tare_wc_join(rule, item, top, low));
+        tare_store_le16(dst, (uint16_t)tare_wc_value_of(rule, item, top, low));
     }
     return true;
 }

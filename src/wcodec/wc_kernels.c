@@ -205,8 +205,8 @@ void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
         .split = tare_wc_split_c,
         .encode = tare_wc_encode_c,
         .count_bytes = tare_wc_count_bytes_c,
-        .weave = tare_wc_weave_c,
-        .unweave = tare_wc_unweave_c,
+        .join = tare_wc_join_c,
+        .separate = tare_wc_separate_c,
     };
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
     tare_wc_kernels_init_x86(k, cpu);

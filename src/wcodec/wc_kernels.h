@@ -6,8 +6,8 @@
 #define TARE_WCODEC_KERNELS_H
 
 #include "wcodec/wc_bypass.h"
+#include "wcodec/wc_join.h"
 #include "wcodec/wc_lanes.h"
-#include "wcodec/wc_weave.h"
 
 /* The values of one DIRECT segment, from the first symbol of a value on. Everything is checked but
  * the words: a kernel never reads words behind the end of a stream (bytes, up to
@@ -60,11 +60,11 @@ typedef struct tare_wc_kernels {
     void (*encode)(tare_wc_put_job *jobs, unsigned n_jobs);
     /* counts[byte] += how often it occurs. */
     void (*count_bytes)(uint64_t counts[256], const uint8_t *bytes, size_t n);
-    /* Units of a woven plane, from a region and back to it: as tare_wc_weave_c. */
-    void (*weave)(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
-                  size_t stride, const tare_wc_weave *weave);
-    void (*unweave)(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                    size_t stride, const tare_wc_weave *weave);
+    /* Units of a joined plane, from a region and back to it: as tare_wc_join_c. */
+    void (*join)(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
+                 size_t stride, const tare_wc_join *join);
+    void (*separate)(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
+                     size_t stride, const tare_wc_join *join);
 } tare_wc_kernels;
 
 /* Fills *k for a CPU mask, so that a test can ask for less than the host has. */

@@ -43,8 +43,8 @@ static inline uint32_t tare_wc_split(const tare_wc_rule *rule, uint8_t item, uin
 }
 
 /* The reverse. */
-static inline uint32_t tare_wc_join(const tare_wc_rule *rule, uint8_t item, uint32_t top,
-                                    uint32_t low) {
+static inline uint32_t tare_wc_value_of(const tare_wc_rule *rule, uint8_t item, uint32_t top,
+                                        uint32_t low) {
     uint32_t k = rule->k;
     if (rule->form == TARE_WC_SIGN)
         return low >> (k - 1) << (item - 1) | top << (k - 1) | (low & ((1u << (k - 1)) - 1));

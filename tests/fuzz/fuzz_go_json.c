@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "format/mcf.h"
+#include "format/mcf/mcf.h"
 #include "fuzz_check.h"
 
 static bool merge(tare_buffer *out, tare_str config, tare_str chat) {

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/wcodec_layer.h"
+#include "format/wcodec/wcodec_layer.h"
 #include "fuzz_check.h"
 
 enum { MOST = 1 << 18 }; /* bytes of a region that are read: from its beginning and its end */

@@ -15,7 +15,7 @@ import gguf_cases  # noqa: E402, F401  (the modules fill casebook.CASES)
 import gguf_odd_cases  # noqa: E402, F401
 import safetensors_cases  # noqa: E402, F401
 import directory_cases  # noqa: E402, F401
-import foreign_cases  # noqa: E402, F401
+import not_a_model_cases  # noqa: E402, F401
 import importance_cases  # noqa: E402, F401
 import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
@@ -102,7 +102,7 @@ def write_wcodec(folder):
         content = bytes(b * b // 50 % (7 + i) & 255 for b in range(600 + 100 * i))
         write(folder, "wcodec_plane", "plane-%d" % i, bytes((i * 11 & 255, i, 16 + i, i)) + content)
         choices = (1 + i % 2 | (i & 2) << 2, 3 + i % 8, i % 5, i % 3, i % 2, 5 * i, i % 4, 3 * i)
-        write(folder, "wcodec_weave", "weave-%d" % i,
+        write(folder, "wcodec_join", "join-%d" % i,
               bytes(choices + tuple(j * (i + 3) % 11 for j in range(10))) + content + content)
 
 
@@ -162,7 +162,7 @@ def main():
         write(folder, "go_json", "config-%d" % i, text)
     for kind, texts in ((b"\0", CARRIED), (b"\1", METADATA)):
         for i, text in enumerate(texts):
-            write(folder, "carry", "text-%d-%d" % (kind[0], i), kind + text.encode())
+            write(folder, "stand_in", "text-%d-%d" % (kind[0], i), kind + text.encode())
     with open(os.path.join(folder, "written"), "w"):
         pass
 

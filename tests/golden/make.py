@@ -13,7 +13,7 @@ import gguf_cases
 import gguf_odd_cases
 import safetensors_cases
 import directory_cases
-import foreign_cases
+import not_a_model_cases
 import importance_cases
 import infq_cases
 import mcf_cases

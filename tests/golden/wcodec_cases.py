@@ -43,10 +43,10 @@ yes("empty", "nothing at all", Wcodec(), has={"tensors": 0})
 yes("planes", "a float cut into three planes", Wcodec(Layer("b", b"\1\2\3\4" * 5000, encoding="f32",
                                                            dims=(5000,), planes=WIDE)))
 Q6_K = [plane(16, stride=210, offset=208, width=2),
-        plane(6, stride=210, width=128, weave=(128, 2, (1, 2, 3, 4, 5, 6, 0, 7))),
+        plane(6, stride=210, width=128, join=(128, 2, (1, 2, 3, 4, 5, 6, 0, 7))),
         plane(stride=210, offset=192, width=16)]
 BLOCKS = bytes(i * i % 113 for i in range(210 * 70))
-yes("woven", "nibbles and high bits in one plane",
+yes("joined", "nibbles and high bits in one plane",
     Wcodec(Layer("w", BLOCKS, encoding="q6_k", dims=(70, 256), planes=Q6_K)), has={"tensors": 1})
 yes("segments", "a plane of four segments", Wcodec(Layer("a", bytes(50000))))
 yes("no-bytes", "a tensor without elements", Wcodec(Layer("z", b"", dims=(0,)), A), has={"tensors": 2})
@@ -170,9 +170,9 @@ broken("plane-scale-form", "a form of scales that are not there", "plane 0.0", 1
        "plane 0.0+16", "scales")
 broken("plane-scale-count", "values per scale that is not there", "plane 0.0", 20, u32(1),
        "plane 0.0+16", "scales")
-broken("plane-woven", "a plane that is woven twice", "plane 0.0", 18, b"\2", "plane 0.0+18", "woven")
-broken("plane-woven-bytes", "a plane of bytes that is woven", "plane 0.0", 18, b"\1", "plane 0.0+28",
-       "weave", "TRUNCATED")
+broken("plane-joined", "a plane that is joined twice", "plane 0.0", 18, b"\2", "plane 0.0+18", "joined")
+broken("plane-joined-bytes", "a plane of bytes that is joined", "plane 0.0", 18, b"\1", "plane 0.0+28",
+       "join", "TRUNCATED")
 broken("plane-head", "a head of 32 bytes", "plane 0.0", 24, u32(32), "plane 0.0+24", "head")
 broken("plane-head-large", "a head larger than any can be", "plane 0.0", 24, u32(12864), "plane 0.0+24",
        "head")
@@ -190,32 +190,32 @@ broken("planes-gap", "planes that leave a byte out", "plane 0.0", 0, b"\1", "lay
                      planes=[plane(stride=4, offset=i, region=int(i > 3)) for i in (0, 1, 2, 3)] +
                      [plane(stride=4, offset=0, width=4, region=1)]),))
 
-# ---- weaves
-FIVE = [plane(16, stride=22, width=2), plane(6, stride=22, offset=6, width=16, weave=(2, 1, (4, 0, 1, 2, 3)))]
-WOVEN = (Layer("w", bytes(range(22)) * 3, encoding="q5_0", dims=(3, 32), planes=FIVE),)
+# ---- joins
+FIVE = [plane(16, stride=22, width=2), plane(6, stride=22, offset=6, width=16, join=(2, 1, (4, 0, 1, 2, 3)))]
+JOINED = (Layer("w", bytes(range(22)) * 3, encoding="q5_0", dims=(3, 32), planes=FIVE),)
 
 
-def tangled(name, note, distance, new, at, what, mark="weave 0.1", **more):
-    broken("weave-" + name, note, mark, distance, new, at, what, layers=WOVEN, **more)
+def tangled(name, note, distance, new, at, what, mark="join 0.1", **more):
+    broken("join-" + name, note, mark, distance, new, at, what, layers=JOINED, **more)
 
 
-tangled("item", "woven values of 8 bits", 1, b"\10", "plane 0.1", "6 bits", mark="plane 0.1")
+tangled("item", "joined values of 8 bits", 1, b"\10", "plane 0.1", "6 bits", mark="plane 0.1")
 tangled("width", "half of the nibbles", 12, u32(8), "plane 0.1", "width of its nibbles", mark="plane 0.1")
-tangled("bits-none", "no high bits", 4, b"\0", "weave 0.1+4", "no high bits")
-tangled("bits", "four high bits", 4, b"\4", "weave 0.1", "weave")
-tangled("few", "four values in a unit", 5, b"\2", "weave 0.1", "weave")
-tangled("many", "2^11 values in a unit", 5, b"\13", "weave 0.1+5", "size of a unit")
-tangled("twice", "a place that is there twice", 6, b"\0", "weave 0.1", "permutation")
-tangled("place", "a place beyond the number", 7, b"\5", "weave 0.1", "permutation")
-tangled("beyond", "high bits beyond the unit", 0, u32(19), "weave 0.1", "in a unit")
-tangled("far", "high bits far beyond the unit", 0, u32(2**32 - 1), "weave 0.1", "in a unit")
+tangled("bits-none", "no high bits", 4, b"\0", "join 0.1+4", "no high bits")
+tangled("bits", "four high bits", 4, b"\4", "join 0.1", "join")
+tangled("few", "four values in a unit", 5, b"\2", "join 0.1", "join")
+tangled("many", "2^11 values in a unit", 5, b"\13", "join 0.1+5", "size of a unit")
+tangled("twice", "a place that is there twice", 6, b"\0", "join 0.1", "permutation")
+tangled("place", "a place beyond the number", 7, b"\5", "join 0.1", "permutation")
+tangled("beyond", "high bits beyond the unit", 0, u32(19), "join 0.1", "in a unit")
+tangled("far", "high bits far beyond the unit", 0, u32(2**32 - 1), "join 0.1", "in a unit")
 tangled("own", "high bits among the nibbles", 0, u32(6), "layer 0", "overlap")
 tangled("other", "high bits in another plane", 0, u32(0), "layer 0", "overlap")
 tangled("pair", "a pair of bits where there is one", 4, b"\2", "layer 0", "overlap")
-broken("weave-gap", "one bit where there is a pair", "weave 0.1", 4, b"\1", "layer 0", "cover",
+broken("join-gap", "one bit where there is a pair", "join 0.1", 4, b"\1", "layer 0", "cover",
        layers=(Layer("w", BLOCKS, encoding="q6_k", dims=(70, 256), planes=Q6_K),))
-no("weave-cut", "a record that ends in its weave",
-   Wcodec(*WOVEN, patches=[("plane 0.1", 33, b"\12"), ("layer 0", 0, u32(133))]), "weave 0.1+6", "weave",
+no("join-cut", "a record that ends in its join",
+   Wcodec(*JOINED, patches=[("plane 0.1", 33, b"\12"), ("layer 0", 0, u32(133))]), "join 0.1+6", "join",
    "TRUNCATED")
 
 # ---- bases

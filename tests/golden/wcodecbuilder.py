@@ -30,15 +30,15 @@ def raw(content):
     return out + bytes(align(len(out), 64) - len(out))
 
 
-def plane(item=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), weave=None):
-    """weave: (offset of the high bytes, high bits, places)."""
+def plane(item=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), join=None):
+    """join: (offset of the high bytes, high bits, places)."""
     return {"item": item, "s": s, "stride": stride, "offset": offset, "width": width,
-            "region": region, "scales": scales, "weave": weave}
+            "region": region, "scales": scales, "join": join}
 
 
-def woven(p, unit):
+def joined(p, unit):
     """Six bits a value: a nibble, and the high bits whose number has its bits in other places."""
-    at, bits, places = p["weave"]
+    at, bits, places = p["join"]
     low = int.from_bytes(unit[p["offset"]:p["offset"] + p["width"]], "little")
     high = int.from_bytes(unit[at:at + (bits << len(places)) // 8], "little")
     out = 0
@@ -51,8 +51,8 @@ def woven(p, unit):
 
 def plane_bytes(p, content):
     units = range(0, len(content), p["stride"])
-    if p["weave"]:
-        return b"".join(woven(p, content[u:u + p["stride"]]) for u in units)
+    if p["join"]:
+        return b"".join(joined(p, content[u:u + p["stride"]]) for u in units)
     return b"".join(content[u + p["offset"]:u + p["offset"] + p["width"]] for u in units)
 
 
@@ -119,10 +119,10 @@ class Wcodec:
             self.at["plane %d.%d" % (number, k)] = at + 4 + len(out)
             out += struct.pack("<BBBBIIIBBHII", p["region"], p["item"], p["s"], 0, p["stride"],
                                p["offset"], p["width"], p["scales"][0], p["scales"][1],
-                               p["weave"] is not None, p["scales"][2], 0)
-            if p["weave"]:
-                self.at["weave %d.%d" % (number, k)] = at + 4 + len(out)
-                high, bits, places = p["weave"]
+                               p["join"] is not None, p["scales"][2], 0)
+            if p["join"]:
+                self.at["join %d.%d" % (number, k)] = at + 4 + len(out)
+                high, bits, places = p["join"]
                 out += struct.pack("<IBB", high, bits, len(places)) + bytes(places)
             self.at["sizes %d.%d" % (number, k)] = at + 4 + len(out)
             out += sizes[k]

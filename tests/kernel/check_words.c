@@ -59,19 +59,19 @@ typedef struct count_call {
     const tare_kernels *kernels;
     const float *src;
     uint64_t n;
-    tare_oddities sum;
+    tare_nonfinite_counts sum;
 } count_call;
 
 static void call_count(void *arg) {
     count_call *c = arg;
-    c->kernels->count_oddities(&c->sum, c->src, c->n, 1000);
+    c->kernels->count_nonfinite(&c->sum, c->src, c->n, 1000);
 }
 
 static void compare_count(check *s, size_t n, int fill, int offset) {
     float *src = (void *)check_place(&s->in, n * sizeof(float), offset);
     check_fill_floats(s, src, n, fill);
-    count_call reference = {&s->c, src, n, TARE_ODDITIES_INIT};
-    count_call kernel = {&s->level, src, n, TARE_ODDITIES_INIT};
+    count_call reference = {&s->c, src, n, TARE_NONFINITE_COUNTS_INIT};
+    count_call kernel = {&s->level, src, n, TARE_NONFINITE_COUNTS_INIT};
     call_count(&reference);
     if (!check_call(s, call_count, &kernel)) {
         check_fail(s, "n=%zu fill=%s offset=%d", n, check_float_fill_name(fill), offset);
@@ -82,8 +82,8 @@ static void compare_count(check *s, size_t n, int fill, int offset) {
                    offset);
 }
 
-static void check_oddities(check *s) {
-    bool is_new = s->level.count_oddities != s->below.count_oddities;
+static void check_nonfinite(check *s) {
+    bool is_new = s->level.count_nonfinite != s->below.count_nonfinite;
     if (!check_begin(s, "count", "oddities", is_new)) return;
     for (int fill = 0; check_float_fill_name(fill); fill++) {
         for (size_t n = 0; n <= 300; n++) {
@@ -94,8 +94,8 @@ static void check_oddities(check *s) {
     if (s->is_bench) {
         float *src = (void *)check_place(&s->in, CHECK_BENCH_COUNT * sizeof(float), 0);
         check_fill_floats(s, src, CHECK_BENCH_COUNT, 6);
-        count_call c = {&s->c, src, CHECK_BENCH_COUNT, TARE_ODDITIES_INIT};
-        count_call k = {&s->level, src, CHECK_BENCH_COUNT, TARE_ODDITIES_INIT};
+        count_call c = {&s->c, src, CHECK_BENCH_COUNT, TARE_NONFINITE_COUNTS_INIT};
+        count_call k = {&s->level, src, CHECK_BENCH_COUNT, TARE_NONFINITE_COUNTS_INIT};
         check_bench(s, call_count, &c, &k);
     }
     check_end(s);
@@ -105,5 +105,5 @@ void check_words(check *s) {
     check_swap(s, "u16", 2, s->c.swap_u16, s->below.swap_u16, s->level.swap_u16);
     check_swap(s, "u32", 4, s->c.swap_u32, s->below.swap_u32, s->level.swap_u32);
     check_swap(s, "u64", 8, s->c.swap_u64, s->below.swap_u64, s->level.swap_u64);
-    check_oddities(s);
+    check_nonfinite(s);
 }

@@ -133,7 +133,7 @@ static inline void help_check_tensor(const tare_model *a, const tare_model *b, s
     assert_ptr_equal(x->encoding, y->encoding);
     assert_int_equal(x->n_dims, y->n_dims);
     for (uint32_t d = 0; d < x->n_dims; d++) assert_int_equal(x->dims[d], y->dims[d]);
-    if (x->encoding->kind == TARE_KIND_UNKNOWN) assert_int_equal(x->foreign_type, y->foreign_type);
+    if (x->encoding->kind == TARE_KIND_UNKNOWN) assert_int_equal(x->native_type, y->native_type);
     for (uint32_t p = 0; p < x->encoding->n_planes; p++) {
         size_t n = (size_t)x->planes[p].size;
         assert_int_equal(n, y->planes[p].size);

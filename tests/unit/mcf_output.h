@@ -6,7 +6,7 @@
 #define TESTS_UNIT_MCF_OUTPUT_H
 
 #include "base/bytes.h"
-#include "format/mcf.h"
+#include "format/mcf/mcf.h"
 #include "unit/convert_help.h"
 #include "unit/plan_bytes.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "ops/mix.h"
+#include "ops/mix/mix.h"
 
 #define MOST_TENSORS 2000
 

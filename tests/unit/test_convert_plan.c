@@ -178,7 +178,7 @@ static void what_the_target_lacks_is_decoded_to_f16_or_f32(void **state) {
     assert_string_equal(err.item_name, "small");
     options.opaque = true;
     p = plan(m, &options, "safetensors", TARE_OK, NULL);
-    check_tensor(p, "small", TARE_ENCODING_U8, TARE_ACTION_CARRY);
+    check_tensor(p, "small", TARE_ENCODING_U8, TARE_ACTION_STAND_IN);
     tare_plan_free(p);
     tare_report_free(options.report);
     made_free(&made);
@@ -193,7 +193,7 @@ static void what_cannot_be_decoded_is_refused(void **state) {
     help_add(&made, "strange", TARE_ENCODING_I8, vector, 1);
     tare_tensor *t = &made.model->catalog.tensors[1];
     t->encoding = enc(TARE_ENCODING_UNKNOWN);
-    t->foreign_type = 1234;
+    t->native_type = 1234;
     tare_model *m = finish(&made);
     tare_error err;
     assert_null(plan(m, &options, "safetensors", TARE_ERR_UNSUPPORTED, &err));
@@ -254,7 +254,7 @@ static void parts_of_schemes_stay_together(void **state) {
     tare_model_free(back);
     options.type = NULL; /* nothing asked: nothing happens to them */
     p = plan(m, &options, "gguf", TARE_OK, NULL);
-    check_tensor(p, "p.weight", TARE_ENCODING_I8, TARE_ACTION_CARRY);
+    check_tensor(p, "p.weight", TARE_ENCODING_I8, TARE_ACTION_STAND_IN);
     check_tensor(p, "p.weight_scale_inv", TARE_ENCODING_F32, TARE_ACTION_COPY);
     tare_plan_free(p);
     tare_report_free(options.report);

@@ -15,8 +15,8 @@
 
 #include "base/bytes.h"
 #include "convert_help.h"
-#include "ops/convert.h"
-#include "ops/sinks.h"
+#include "ops/convert/convert.h"
+#include "ops/convert/sinks.h"
 
 static const tare_encoding *enc(tare_encoding_id id) {
     return tare_encoding_get(id);
@@ -30,7 +30,7 @@ static tare_model *finish(made_model *made) {
 
 /* ---- the same bytes -------------------------------------------------------------------------- */
 
-/* Several spans and pieces: 3 Mi floats, 9 MiB of other numbers. */
+/* Several chunks and pieces: 3 Mi floats, 9 MiB of other numbers. */
 static tare_model *make_large(made_model *made) {
     static const uint64_t floats[] = {48, 65536}, bytes[] = {9, 1 << 20};
     made_begin(made, (size_t)32 << 20, 3, 8);
@@ -165,7 +165,7 @@ static bool has_finding(const tare_report *report, const char *code, const char 
 
 static void odd_numbers_are_counted(void **state) {
     (void)state;
-    static const uint64_t dims[] = {8, 65536}; /* two spans */
+    static const uint64_t dims[] = {8, 65536}; /* two chunks */
     static const tare_encoding_id types[] = {TARE_ENCODING_F16, TARE_ENCODING_Q4_0};
     made_model made;
     made_begin(&made, (size_t)4 << 20, 2, 8);

@@ -146,28 +146,28 @@ static void test_swap(void **state) {
     check_swap(TARE_ENCODING_IQ4_XS, 512, 136, "22");
 }
 
-static void test_oddities(void **state) {
+static void test_nonfinite(void **state) {
     (void)state;
     float values[1000];
     for (int i = 0; i < 1000; i++) values[i] = (float)(i - 500) * 1e-38f;
-    tare_oddities sum = TARE_ODDITIES_INIT;
-    tare_count_oddities(&sum, values, 1000, 5000);
+    tare_nonfinite_counts sum = TARE_NONFINITE_COUNTS_INIT;
+    tare_count_nonfinite(&sum, values, 1000, 5000);
     assert_true(sum.n_nan == 0 && sum.n_inf == 0 && sum.n_overflow == 0);
     assert_true(sum.first_nan == UINT64_MAX && sum.first_inf == UINT64_MAX);
     values[999] = NAN;
     values[700] = -NAN;
     values[3] = -INFINITY;
-    tare_count_oddities(&sum, values, 1000, 5000);
+    tare_count_nonfinite(&sum, values, 1000, 5000);
     assert_true(sum.n_nan == 2 && sum.first_nan == 5700);
     assert_true(sum.n_inf == 1 && sum.first_inf == 5003);
-    tare_count_oddities(&sum, values, 1000, 0);
+    tare_count_nonfinite(&sum, values, 1000, 0);
     assert_true(sum.n_nan == 4 && sum.first_nan == 700);
 }
 
-static tare_oddities overflow_of(tare_encoding_id id, const float *values, uint64_t n_rows,
-                                 uint64_t cols) {
+static tare_nonfinite_counts overflow_of(tare_encoding_id id, const float *values, uint64_t n_rows,
+                                         uint64_t cols) {
     uint8_t bytes[4096];
-    tare_oddities sum = TARE_ODDITIES_INIT;
+    tare_nonfinite_counts sum = TARE_NONFINITE_COUNTS_INIT;
     tare_rows_mut out = {{bytes}, n_rows, cols};
     assert_int_equal(tare_encode_rows(&out, get(id), values, NULL, NULL), TARE_OK);
     tare_count_overflow(&sum, get(id), &(tare_rows){{bytes}, n_rows, cols}, 1000);
@@ -187,7 +187,7 @@ static void test_overflow(void **state) {
         values[70] = 1;
         assert_true(overflow_of(ids[i], values, 2, 64).n_overflow == 0);
         values[70] = 1e8f; /* positive: only the factor of Q4_1 and Q5_1 */
-        tare_oddities sum = overflow_of(ids[i], values, 2, 64);
+        tare_nonfinite_counts sum = overflow_of(ids[i], values, 2, 64);
         assert_true(sum.n_overflow == 1);
         assert_true(sum.first_overflow == (is_block ? 1064 : 1070));
         assert_true(sum.n_nan == 0 && sum.n_inf == 0);
@@ -206,7 +206,7 @@ static void test_overflow(void **state) {
 static void test_overflow_of_carried_types(void **state) {
     (void)state;
     uint8_t bytes[2 * 84] = {0};
-    tare_oddities sum = TARE_ODDITIES_INIT;
+    tare_nonfinite_counts sum = TARE_NONFINITE_COUNTS_INIT;
     tare_store_le16(bytes + 84 + 82, 0xfc00);
     tare_count_overflow(&sum, get(TARE_ENCODING_Q2_K), &(tare_rows){{bytes}, 1, 512}, 0);
     assert_true(sum.n_overflow == 1 && sum.first_overflow == 256);
@@ -223,7 +223,7 @@ int main(void) {
         cmocka_unit_test(test_what_cannot_be_done),
         cmocka_unit_test(test_several_rows_are_one_run),
         cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_oddities),
+        cmocka_unit_test(test_nonfinite),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_overflow_of_carried_types),
     };

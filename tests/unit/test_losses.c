@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ops/losses.h"
+#include "ops/packing/losses.h"
 
 enum { SEGMENTS = 300, TIMES = 200 };
 

@@ -13,7 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/str.h"
-#include "format/mcf.h"
+#include "format/mcf/mcf.h"
 
 static tare_status merge(tare_buffer *out, tare_str config, tare_str chat, tare_error *err) {
     tare_arena arena;

@@ -13,7 +13,7 @@
 
 #include "convert_help.h"
 #include "format/format.h"
-#include "format/wcodec_virtual.h"
+#include "format/wcodec/wcodec_virtual.h"
 #include "wc_random.h"
 
 static const char *path_for(const char *name, const tare_format *format) {

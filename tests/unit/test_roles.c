@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "ops/roles.h"
+#include "ops/mix/roles.h"
 
 static const struct {
     const char *name;

@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "ops/synth_file.h"
+#include "ops/synth/synth_file.h"
 
 static tare_quantiles laws[2];
 

@@ -17,7 +17,7 @@
 
 #include "base/bytes.h"
 #include "convert_help.h"
-#include "format/wcodec_virtual.h"
+#include "format/wcodec/wcodec_virtual.h"
 #include "wc_random.h"
 #include "wcodec_build.h"
 

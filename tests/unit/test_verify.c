@@ -14,7 +14,7 @@
 
 #include "base/bytes.h"
 #include "made_model.h"
-#include "ops/probe.h"
+#include "ops/inspect/probe.h"
 
 #define ROWS 5
 
@@ -199,10 +199,10 @@ static void no_encoding_is_forgotten(void **state) {
         }
         /* NVFP4: the first and the last of four scales */
         assert_int_equal(n_planted, e->id == TARE_ENCODING_NVFP4 ? 2 : n_sites);
-        bool has_no_oddities = e->kind == TARE_KIND_INTEGER && e->id != TARE_ENCODING_BOOL;
-        has_no_oddities |=
+        bool is_all_finite = e->kind == TARE_KIND_INTEGER && e->id != TARE_ENCODING_BOOL;
+        is_all_finite |=
             e->is_bit_packed && e->n_planes == 1; /* F4, F6: every pattern is a number */
-        assert_int_equal(n_sites == 0, has_no_oddities);
+        assert_int_equal(n_sites == 0, is_all_finite);
     }
 }
 

@@ -14,8 +14,8 @@
 
 #include "base/arith.h"
 #include "encoding/table.h"
-#include "format/wcodec_cut.h"
-#include "format/wcodec_draft.h"
+#include "format/wcodec/wcodec_cut.h"
+#include "format/wcodec/wcodec_draft.h"
 #include "wc_random.h"
 #include "wcodec/encode_layer.h"
 #include "wcodec/wc_head.h"
@@ -45,8 +45,8 @@ static void check_region(const tare_wcodec_cut *cut, uint8_t region, const char 
         assert_int_equal(cut->region_bytes[region] % stride, 0);
         assert_in_range(p->offset + p->width, 1, stride);
         for (uint32_t b = 0; b < p->width; b++) covered[p->offset + b]++;
-        if (!p->weave.high_bits) continue;
-        uint32_t n_high = tare_wc_weave_high_bytes(&p->weave);
+        if (!p->join.high_bits) continue;
+        uint32_t n_high = tare_wc_join_high_bytes(&p->join);
         assert_in_range(p->high_offset + n_high, 1, stride);
         for (uint32_t b = 0; b < n_high; b++) covered[p->high_offset + b]++;
     }
@@ -60,11 +60,11 @@ static void check_plane(const tare_wcodec_cut *cut, uint8_t i, bool is_big_endia
     uint8_t item = p->shape.item;
     assert_int_equal(tare_wc_shape_check(&p->shape, NULL), TARE_OK);
     assert_true(item != 16 || p->width % 2 == 0);
-    assert_true(item != 6 || p->weave.high_bits || p->width % 3 == 0);
+    assert_true(item != 6 || p->join.high_bits || p->width % 3 == 0);
     assert_int_equal(p->shape.is_big_endian, item == 16 && is_big_endian);
     assert_int_equal(p->n_bytes,
                      cut->region_bytes[p->region] / p->stride * tare_wcodec_unit_bytes(p));
-    assert_int_equal(cut->options[i].value_bits, p->weave.high_bits ? 4 + p->weave.high_bits : 0);
+    assert_int_equal(cut->options[i].value_bits, p->join.high_bits ? 4 + p->join.high_bits : 0);
     tare_wcodec_layer l = {.n_regions = cut->n_regions, .n_planes = cut->n_planes};
     tare_wcodec_plane planes[TARE_WCODEC_MAX_PLANES];
     memcpy(planes, cut->planes, sizeof planes);
@@ -101,7 +101,7 @@ static void every_encoding_is_covered(void **state) {
     assert_true(n_cut > 400);
 }
 
-/* "item:offset+width/stride" of each plane, woven ones with "~high offset+bytes", packed scales
+/* "item:offset+width/stride" of each plane, joined ones with "~high offset+bytes", packed scales
  * with "s". */
 static void describe(char *out, size_t size, const tare_wcodec_cut *cut) {
     size_t n = 0;
@@ -110,9 +110,9 @@ static void describe(char *out, size_t size, const tare_wcodec_cut *cut) {
         const tare_wcodec_plane *p = &cut->planes[i];
         n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u", i ? " " : "", p->shape.item,
                               p->offset, p->width);
-        if (p->weave.high_bits)
+        if (p->join.high_bits)
             n += (size_t)snprintf(out + n, size - n, "~%u+%u", p->high_offset,
-                                  tare_wc_weave_high_bytes(&p->weave));
+                                  tare_wc_join_high_bytes(&p->join));
         if (p->shape.is_scales) n += (size_t)snprintf(out + n, size - n, "s");
         n += (size_t)snprintf(out + n, size - n, "/%u", p->stride);
     }
@@ -166,23 +166,24 @@ static void small_tensors_stay_whole(void **state) {
     assert_int_equal(cut.planes[0].scale_plane, TARE_WCODEC_NO_SCALES);
 }
 
-/* Values of 5 bits are woven only where what that may add is not seen; those of 6 bits anywhere. */
-static void small_tensors_of_five_bits_are_not_woven(void **state) {
+/* Values of 5 bits are joined only where what that may add is not seen; those of 6 bits anywhere.
+ */
+static void small_tensors_of_five_bits_are_not_joined(void **state) {
     (void)state;
     static const struct {
         tare_encoding_id id;
         uint64_t n_rows, cols;
-        bool is_woven;
+        bool is_joined;
     } rows[] = {{TARE_ENCODING_Q5_0, 1000, 1024, false}, {TARE_ENCODING_Q5_0, 2000, 1024, true},
                 {TARE_ENCODING_Q5_K, 1000, 1024, false}, {TARE_ENCODING_Q5_K, 2000, 1024, true},
                 {TARE_ENCODING_Q6_K, 100, 256, true},    {TARE_ENCODING_Q3_K, 100, 256, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tare_wcodec_cut cut;
-        bool is_woven = false;
+        bool is_joined = false;
         assert_true(
             cut_of(&cut, tare_encoding_get(rows[i].id), rows[i].n_rows, rows[i].cols, false));
-        for (uint8_t p = 0; p < cut.n_planes; p++) is_woven |= cut.planes[p].weave.high_bits != 0;
-        assert_int_equal(is_woven, rows[i].is_woven);
+        for (uint8_t p = 0; p < cut.n_planes; p++) is_joined |= cut.planes[p].join.high_bits != 0;
+        assert_int_equal(is_joined, rows[i].is_joined);
     }
 }
 
@@ -299,7 +300,7 @@ int main(void) {
         cmocka_unit_test(every_encoding_is_covered),
         cmocka_unit_test(planes_are_those_of_the_fields),
         cmocka_unit_test(small_tensors_stay_whole),
-        cmocka_unit_test(small_tensors_of_five_bits_are_not_woven),
+        cmocka_unit_test(small_tensors_of_five_bits_are_not_joined),
         cmocka_unit_test(noise_stays_as_large_as_it_is),
         cmocka_unit_test(segments_are_never_too_large),
         cmocka_unit_test(codes_know_their_scales),

@@ -326,7 +326,7 @@ static void structured(void **state) {
 }
 
 /* Blocks of a scale, high bits and nibbles, as Q5_0 has them. */
-static void make_woven(void) {
+static void make_joined(void) {
     enum { BLOCK = 22, BLOCKS = 120 };
     begin(&f, BLOCK * BLOCKS, 16);
     add_plane(&f, 0, 6);
@@ -334,7 +334,7 @@ static void make_woven(void) {
     f.planes[1].offset = 6;
     f.planes[1].width = 16;
     f.planes[1].high_offset = 2;
-    f.planes[1].weave = (tare_wc_weave){1, 5, {4, 0, 1, 2, 3}};
+    f.planes[1].join = (tare_wc_join){1, 5, {4, 0, 1, 2, 3}};
     for (uint32_t u = 0; u < BLOCKS; u++) {
         uint8_t *block = f.own + u * BLOCK;
         tare_store_le16(block, (uint16_t)(0x2c00 + 64 * (wc_random(&f.seed) % 5)));
@@ -346,16 +346,16 @@ static void make_woven(void) {
     }
 }
 
-static void woven(void **state) {
+static void joined(void **state) {
     (void)state;
-    make_woven();
+    make_joined();
     finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
     flip_all(&f);
 }
 
-static void woven_from_a_base(void **state) {
+static void joined_from_a_base(void **state) {
     (void)state;
-    make_woven();
+    make_joined();
     f.has_base = true;
     memcpy(f.base, f.own, f.n);
     for (uint32_t i = 6; i < f.n; i += 22) f.base[i] ^= (uint8_t)(wc_random(&f.seed) & 1);
@@ -492,8 +492,8 @@ int main(void) {
         cmocka_unit_test(direct_with_classes),
         cmocka_unit_test(trellis),
         cmocka_unit_test(structured),
-        cmocka_unit_test(woven),
-        cmocka_unit_test(woven_from_a_base),
+        cmocka_unit_test(joined),
+        cmocka_unit_test(joined_from_a_base),
         cmocka_unit_test(from_a_base),
         cmocka_unit_test(from_a_base_by_scale),
         cmocka_unit_test(coarse_readings_of_a_fine_tune),

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/wcodec_index.h"
+#include "format/wcodec/wcodec_index.h"
 
 #define TEXT(s)                                                                                    \
     { s, sizeof s - 1 }
@@ -249,11 +249,11 @@ static void spoilt_indexes_are_refused(void **state) {
     }
 }
 
-/* ---- weaves ---------------------------------------------------------------------------------- */
+/* ---- joins ---------------------------------------------------------------------------------- */
 
 /* The first layer: in its units of 6 bytes a byte, a high bit of each of eight values, their four
  * bytes of nibbles. */
-static void make_woven(made *m) {
+static void make_joined(made *m) {
     make(m);
     m->planes[0][0].width = 1;
     tare_wcodec_plane *p = &m->planes[0][1];
@@ -261,54 +261,54 @@ static void make_woven(made *m) {
     p->offset = 2;
     p->width = 4;
     p->high_offset = 1;
-    p->weave = (tare_wc_weave){1, 3, {2, 0, 1}};
+    p->join = (tare_wc_join){1, 3, {2, 0, 1}};
 }
 
-static void woven_planes_come_back(void **state) {
+static void joined_planes_come_back(void **state) {
     (void)state;
     static made m;
     written w;
     tare_wcodec_index got;
     tare_arena arena;
     tare_error err;
-    make_woven(&m);
+    make_joined(&m);
     tare_arena_init(&arena, NULL);
     write_index(&w, &m);
     assert_int_equal(read_written(&got, &w, &arena, &err), TARE_OK);
     check_same(&got, &m);
     const tare_wcodec_plane *p = &got.layers[0].planes[1];
     assert_int_equal(p->high_offset, 1);
-    assert_memory_equal(&p->weave, &m.planes[0][1].weave, sizeof p->weave);
+    assert_memory_equal(&p->join, &m.planes[0][1].join, sizeof p->join);
     assert_int_equal(p->n_bytes, 60);
-    assert_int_equal(got.layers[0].planes[0].weave.high_bits, 0);
+    assert_int_equal(got.layers[0].planes[0].join.high_bits, 0);
     tare_buffer_free(&w.bytes);
     tare_arena_free(&arena);
 }
 
-static void spoil_weave(tare_wcodec_plane *p, unsigned i) {
+static void spoil_join(tare_wcodec_plane *p, unsigned i) {
     if (i == 0) p->shape.item = 8;
     if (i == 1) p->width = 2;
-    if (i == 2) p->weave.place[1] = 2;
-    if (i == 3) p->weave.place[0] = 3;
-    if (i == 4) p->weave.high_bits = 3;
-    if (i == 5) p->weave.log2_values = 2;
-    if (i == 6) p->weave.log2_values = 11;
+    if (i == 2) p->join.place[1] = 2;
+    if (i == 3) p->join.place[0] = 3;
+    if (i == 4) p->join.high_bits = 3;
+    if (i == 5) p->join.log2_values = 2;
+    if (i == 6) p->join.log2_values = 11;
     if (i == 7) p->high_offset = 6;
     if (i == 8) p->high_offset = UINT32_MAX;
     if (i == 9) p->high_offset = 0;
     if (i == 10) p->high_offset = 3;
 }
 
-static void spoilt_weaves_are_refused(void **state) {
+static void spoilt_joins_are_refused(void **state) {
     (void)state;
     static const char *const words[] = {
-        "plane: a woven", "weave: not the width", "weave",      "weave",     "weave",    "weave",
-        "weave",          "weave: its",           "weave: its", "planes of", "planes of"};
+        "plane: a joined", "join: not the width", "join",      "join",     "join", "join", "join",
+        "join: its",       "join: its",           "planes of", "planes of"};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
         static made m;
         tare_error err;
-        make_woven(&m);
-        spoil_weave(&m.planes[0][1], i);
+        make_joined(&m);
+        spoil_join(&m.planes[0][1], i);
         tare_status status = read_back(&m, &err);
         if (status != TARE_ERR_CORRUPT || strncmp(err.what, words[i], strlen(words[i])) != 0)
             fail_msg("case %u: status %d, %s", i, (int)status, err.what);
@@ -429,8 +429,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sound_index_comes_back),
         cmocka_unit_test(spoilt_indexes_are_refused),
-        cmocka_unit_test(woven_planes_come_back),
-        cmocka_unit_test(spoilt_weaves_are_refused),
+        cmocka_unit_test(joined_planes_come_back),
+        cmocka_unit_test(spoilt_joins_are_refused),
         cmocka_unit_test(what_must_be_zero_is_told_where_it_is),
         cmocka_unit_test(names_and_sizes_are_told_where_they_are),
         cmocka_unit_test(what_later_versions_add_is_skipped),

@@ -175,17 +175,17 @@ static void parts_are_as_the_whole(void **state) {
 }
 
 /* Nibbles and high bits as Q6_K and Q5_0 have them, and far apart: any part is as the whole. */
-static void woven_fields_come_back(void **state) {
+static void joined_fields_come_back(void **state) {
     (void)state;
     static const tare_coded_field rows[][2] = {
         {{.item = 6,
           .log2_segment = 14,
           .stride = 210,
-          .weave = {128, 2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}},
+          .join = {128, 2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}},
          {.item = 8, .stride = 210, .offset = 192}},
-        {{.item = 6, .stride = 22, .offset = 6, .weave = {2, 1, 5, {4, 0, 1, 2, 3}}},
+        {{.item = 6, .stride = 22, .offset = 6, .join = {2, 1, 5, {4, 0, 1, 2, 3}}},
          {.item = 16, .stride = 22, .width = 2}},
-        {{.item = 6, .stride = 50000, .offset = 49996, .weave = {0, 1, 3, {2, 1, 0}}},
+        {{.item = 6, .stride = 50000, .offset = 49996, .join = {0, 1, 3, {2, 1, 0}}},
          {.item = 8, .stride = 50000, .offset = 1, .width = 49995}},
     };
     for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -197,8 +197,7 @@ static void woven_fields_come_back(void **state) {
         tare_coded *coded = encode(&region, 1, rows[r], 2, &o), *again;
         check_region(coded, 0, bytes, region.size, &o);
         tare_coded_describe(coded, &made);
-        assert_memory_equal(&made.planes[0].field.weave, &rows[r][0].weave,
-                            sizeof rows[r][0].weave);
+        assert_memory_equal(&made.planes[0].field.join, &rows[r][0].join, sizeof rows[r][0].join);
         assert_int_equal(tare_coded_open(&again, &made, NULL, NULL, &err), TARE_OK);
         for (unsigned round = 0; round < 60; round++) {
             size_t from = wc_random(&seed) % region.size;
@@ -408,12 +407,12 @@ static void fields_that_cannot_be_are_refused(void **state) {
         {.item = 4, .trellis = 8},
         {.item = 8, .scale_plane = 1, .scale_form = 1, .values_per_scale = 1},
         {.item = 16, .is_big_endian = true, .stride = 7000},
-        {.item = 6, .stride = 8, .weave = {4, 1, 3, {0, 1, 2}}}, /* three bytes in no plane */
-        {.item = 6, .stride = 5, .weave = {4, 1, 3, {0, 1, 1}}},
-        {.item = 6, .stride = 5, .weave = {4, 1, 200, {0, 1, 2}}},
-        {.item = 6, .stride = 5, .weave = {4, 255, 3, {0, 1, 2}}},
-        {.item = 6, .stride = 5, .weave = {5, 1, 3, {0, 1, 2}}},
-        {.item = 8, .stride = 5, .weave = {4, 1, 3, {0, 1, 2}}},
+        {.item = 6, .stride = 8, .join = {4, 1, 3, {0, 1, 2}}}, /* three bytes in no plane */
+        {.item = 6, .stride = 5, .join = {4, 1, 3, {0, 1, 1}}},
+        {.item = 6, .stride = 5, .join = {4, 1, 200, {0, 1, 2}}},
+        {.item = 6, .stride = 5, .join = {4, 255, 3, {0, 1, 2}}},
+        {.item = 6, .stride = 5, .join = {5, 1, 3, {0, 1, 2}}},
+        {.item = 8, .stride = 5, .join = {4, 1, 3, {0, 1, 2}}},
     };
     const tare_coded_region region = {bytes, 1 << 18, NULL};
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -442,7 +441,7 @@ static void the_field_at_fault_is_named(void **state) {
         {.item = 8, .stride = 4, .offset = 4},
         {.item = 6, .stride = 4, .offset = 2, .width = 2},
         {.item = 8, .stride = 4, .offset = 2, .scale_plane = 1, .values_per_scale = 1},
-        {.item = 6, .stride = 4, .weave = {4, 1, 3, {0, 1, 2}}},
+        {.item = 6, .stride = 4, .join = {4, 1, 3, {0, 1, 2}}},
         {.item = 8, .stride = 4, .offset = 2, .mode = 6},
     };
     const tare_coded_region region = {bytes, 1 << 18, NULL};
@@ -585,7 +584,7 @@ int main(void) {
         cmocka_unit_test(every_width_mode_and_size_comes_back),
         cmocka_unit_test(bytes_are_those_of_a_file),
         cmocka_unit_test(parts_are_as_the_whole),
-        cmocka_unit_test(woven_fields_come_back),
+        cmocka_unit_test(joined_fields_come_back),
         cmocka_unit_test(layers_of_regions_and_bases_come_back),
         cmocka_unit_test(coarse_values_are_near),
         cmocka_unit_test(bases_that_are_missing_are_refused),

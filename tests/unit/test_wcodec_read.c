@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/pool.h"
 #include "convert_help.h"
-#include "format/wcodec_virtual.h"
+#include "format/wcodec/wcodec_virtual.h"
 #include "wc_random.h"
 #include "wcodec_build.h"
 

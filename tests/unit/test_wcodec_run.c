@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "format/wcodec_cut.h"
-#include "format/wcodec_layer_write.h"
+#include "format/wcodec/wcodec_cut.h"
+#include "format/wcodec/wcodec_layer_write.h"
 #include "wc_random.h"
 
 enum { LAYERS = 24, MOST = 24 << 20 };

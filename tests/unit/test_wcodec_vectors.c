@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "format/wcodec_layer.h"
+#include "format/wcodec/wcodec_layer.h"
 #include "wc_random.h"
 
 typedef struct opened {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "format/wcodec_layer.h"
+#include "format/wcodec/wcodec_layer.h"
 #include "model/catalog.h"
 #include "wcodec/encode_layer.h"
 

@@ -4,7 +4,7 @@
 #ifndef TARE_TESTS_ENCODE_LAYER_H
 #define TARE_TESTS_ENCODE_LAYER_H
 
-#include "format/wcodec_layer_write.h"
+#include "format/wcodec/wcodec_layer_write.h"
 
 /* One thread writes in order. */
 static inline tare_status encode_layer_put(void *ctx, uint64_t offset, const uint8_t *bytes,

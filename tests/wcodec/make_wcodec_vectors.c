@@ -261,7 +261,7 @@ static void files(maker *m, const char *name) {
     m->planes[0][0].shape.log2_segment = 22;
     end_layer(m, NULL);
     for (unsigned t = 0; t < 2; t++) {
-        uint8_t *w = add_layer(m, t ? "twin" : "weight", "i8", 700, 700);
+        uint8_t *w = add_layer(m, t ? "duplicate" : "weight", "i8", 700, 700);
         for (uint32_t i = 0; i < 700; i++)
             w[i] = (uint8_t)(t ? m->regions[1][0][i] : normal(m) / 30);
         if (t == 0) {
@@ -271,7 +271,7 @@ static void files(maker *m, const char *name) {
         }
         tare_wcodec_layer *l = &m->layers[m->index.n_layers - 1];
         *l = m->layers[1];
-        l->name = (tare_str){"twin", 4};
+        l->name = (tare_str){"duplicate", 4};
     }
     m->index.files = list;
     m->index.n_files = 2;
@@ -304,11 +304,11 @@ static void edges(maker *m) {
 }
 
 /* Nibbles and high bits of the same values: as the formats have them, and in any order. */
-static void woven(maker *m) {
+static void joined(maker *m) {
     static const struct {
         const char *name;
         uint32_t stride, low, high;
-        tare_wc_weave weave;
+        tare_wc_join join;
     } forms[] = {{"q5_0", 22, 6, 2, {1, 5, {4, 0, 1, 2, 3}}},
                  {"q5_1", 24, 8, 4, {1, 5, {4, 0, 1, 2, 3}}},
                  {"q3_k", 110, 32, 0, {2, 7, {0, 2, 3, 4, 5, 6, 1}}},
@@ -319,8 +319,8 @@ static void woven(maker *m) {
                  {"another", 20, 4, 0, {2, 4, {3, 1, 0, 2}}}};
     begin(m);
     for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        const tare_wc_weave *w = &forms[i].weave;
-        uint32_t n_low = tare_wc_weave_low_bytes(w), n_high = tare_wc_weave_high_bytes(w);
+        const tare_wc_join *w = &forms[i].join;
+        uint32_t n_low = tare_wc_join_low_bytes(w), n_high = tare_wc_join_high_bytes(w);
         uint32_t stride = forms[i].stride, n = (i % 4 ? 6000u : 15000u) / stride * stride;
         uint8_t *b = add_layer(m, forms[i].name, "u8", n, n);
         for (uint32_t j = 0; j < n; j++) {
@@ -331,7 +331,7 @@ static void woven(maker *m) {
         tare_wcodec_plane *p = &m->layers[m->index.n_layers - 1].planes[0];
         o->forced = i == 1 ? TARE_WC_RAW : i == 5 ? -1 : TARE_WC_DIRECT;
         p->high_offset = forms[i].high;
-        p->weave = *w;
+        p->join = *w;
         /* What lies before, between and behind them. */
         uint32_t ends[] = {
             0, forms[i].low, forms[i].low + n_low, forms[i].high, forms[i].high + n_high, stride};
@@ -345,7 +345,7 @@ static void woven(maker *m) {
             if (ends[k] < ends[k + 1]) add_plane(m, 8, stride, ends[k], ends[k + 1] - ends[k]);
         end_layer(m, NULL);
     }
-    end(m, "woven.wcodec", NULL);
+    end(m, "joined.wcodec", NULL);
     drop(m);
 }
 
@@ -398,7 +398,7 @@ int main(int argc, char **argv) {
     files(&m, "later.wcodec");
     m.is_later = false;
     edges(&m);
-    woven(&m);
+    joined(&m);
     scales(&m);
     tare_arena_free(&m.arena);
     tare_arena_free(&base.arena);

@@ -22,23 +22,23 @@ class Plane:
     def ranges(self):
         """Its bytes in a unit: first, past the last."""
         yield self.offset, self.offset + self.width
-        if self.weave:
-            yield self.weave.offset, self.weave.offset + self.weave.n_bytes
+        if self.join:
+            yield self.join.offset, self.join.offset + self.join.n_bytes
 
     def unit_bytes(self):
         """Bytes of the plane that a unit has."""
-        return 6 * len(self.weave.numbers) // 8 if self.weave else self.width
+        return 6 * len(self.join.numbers) // 8 if self.join else self.width
 
 
-class Weave:
+class Join:
     """Where the high bits of a plane's values lie."""
 
     def __init__(self, record):
         self.offset = record.number(4)
         self.bits, n = record.take(2)
-        check(self.bits in (1, 2) and 3 <= n <= 10, "weave")
+        check(self.bits in (1, 2) and 3 <= n <= 10, "join")
         place = list(record.take(n))
-        check(sorted(place) == list(range(n)), "weave: no permutation")
+        check(sorted(place) == list(range(n)), "join: no permutation")
         self.numbers = [sum((v >> i & 1) << to for i, to in enumerate(place)) for v in range(2**n)]
         self.n_bytes = self.bits * 2**n // 8
 
@@ -84,19 +84,19 @@ class Layer:
         p = Plane()
         p.region, p.item, p.s, p.flags = record.take(4)
         p.stride, p.offset, p.width = (record.number(4) for _ in range(3))
-        p.scale_plane, p.scale_form, woven = (record.number(n) for n in (1, 1, 2))
+        p.scale_plane, p.scale_form, joined = (record.number(n) for n in (1, 1, 2))
         p.per_scale, p.head_bytes = record.number(4), record.number(4)
-        check(woven <= 1, "plane record")
-        p.weave = Weave(record) if woven else None
+        check(joined <= 1, "plane record")
+        p.join = Join(record) if joined else None
         check(p.region < len(self.region_bytes) and p.item in (4, 6, 8, 16) and
               14 <= p.s <= 26, "plane record")
         check(p.flags in {16: (0, BIG_ENDIAN), 6: (0, SCALES)}.get(p.item, (0,)), "plane record")
-        check(p.flags != SCALES or (p.width == 12 and not woven), "packed scales")
+        check(p.flags != SCALES or (p.width == 12 and not joined), "packed scales")
         check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "plane record")
         check(p.item != 16 or p.width % 2 == 0, "plane width")
-        if p.weave:
-            check(p.item == 6 and 2 * p.width == len(p.weave.numbers), "woven plane")
-            check(p.weave.offset + p.weave.n_bytes <= p.stride, "woven plane")
+        if p.join:
+            check(p.item == 6 and 2 * p.width == len(p.join.numbers), "joined plane")
+            check(p.join.offset + p.join.n_bytes <= p.stride, "joined plane")
         else:
             check(p.item != 6 or p.width % 3 == 0, "plane width")
         check(p.head_bytes % 64 == 0 and p.head_bytes <= 12800, "head size")
@@ -158,40 +158,40 @@ class Layer:
 
 
 def gather(region, p):
-    if p.weave:
-        return b"".join(weave(region[u:u + p.stride], p)
+    if p.join:
+        return b"".join(join(region[u:u + p.stride], p)
                         for u in range(0, len(region), p.stride))
     return b"".join(region[u + p.offset:u + p.offset + p.width]
                     for u in range(0, len(region), p.stride))
 
 
-def weave(unit, p):
+def join(unit, p):
     """The plane's bytes of a unit."""
     low, high = (int.from_bytes(unit[a:b], "little") for a, b in p.ranges())
     values = 0
-    for v, w in enumerate(p.weave.numbers):
-        top = high >> w * p.weave.bits & (1 << p.weave.bits) - 1
+    for v, w in enumerate(p.join.numbers):
+        top = high >> w * p.join.bits & (1 << p.join.bits) - 1
         values |= (low >> 4 * v & 15 | top << 4) << 6 * v
     return values.to_bytes(p.unit_bytes(), "little")
 
 
-def unweave(unit, data, p):
+def separate(unit, data, p):
     """The reverse, into the unit."""
     values, low, high = int.from_bytes(data, "little"), 0, 0
-    for v, w in enumerate(p.weave.numbers):
+    for v, w in enumerate(p.join.numbers):
         value = values >> 6 * v
         low |= (value & 15) << 4 * v
-        high |= (value >> 4 & (1 << p.weave.bits) - 1) << w * p.weave.bits
+        high |= (value >> 4 & (1 << p.join.bits) - 1) << w * p.join.bits
     for (a, b), n in zip(p.ranges(), (low, high)):
         unit[a:b] = n.to_bytes(b - a, "little")
 
 
 def scatter(region, data, p):
-    for u in range(len(region) // p.stride if p.weave else 0):
+    for u in range(len(region) // p.stride if p.join else 0):
         unit, n = region[u * p.stride:(u + 1) * p.stride], p.unit_bytes()
-        unweave(unit, data[u * n:(u + 1) * n], p)
+        separate(unit, data[u * n:(u + 1) * n], p)
         region[u * p.stride:(u + 1) * p.stride] = unit
-    if p.weave:
+    if p.join:
         return
     for u in range(len(region) // p.stride):
         region[u * p.stride + p.offset:u * p.stride + p.offset + p.width] = \

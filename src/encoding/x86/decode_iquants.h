@@ -10,8 +10,8 @@
 
 #include "encoding/codebooks.h"
 #include "encoding/iq.h"
+#include "encoding/simd/spread_points.h"
 #include "encoding/x86/decode_lanes.h"
-#include "encoding/x86/spread_points.h"
 
 /* ---- factors --------------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 #include "encoding/scalar.h"
-#include "encoding/x86/ahead.h"
+#include "encoding/simd/prefetch.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

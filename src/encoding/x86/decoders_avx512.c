@@ -3,11 +3,11 @@
  * Decoders of the block formats and the floats of 8 and 4 bits for AVX-512. */
 #include "encoding/x86/lanes_avx512.h"
 
-#include "encoding/x86/decode_blocks32.h"
+#include "encoding/simd/decode_blocks32.h"
+#include "encoding/simd/decode_small.h"
 #include "encoding/x86/decode_iquants.h"
 #include "encoding/x86/decode_kquants.h"
 #include "encoding/x86/decode_levels.h"
-#include "encoding/x86/decode_small.h"
 #include "encoding/x86/decode_ternary.h"
 #include "encoding/x86/x86.h"
 

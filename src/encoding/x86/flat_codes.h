@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "encoding/x86/past.h"
+#include "encoding/simd/stream_store.h"
 #include "encoding/x86/signed_codes.h"
 
 enum { FLAT_BLOCK = 32 };

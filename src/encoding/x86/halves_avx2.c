@@ -6,7 +6,7 @@
 #include <immintrin.h>
 
 #include "encoding/scalar.h"
-#include "encoding/x86/ahead.h"
+#include "encoding/simd/prefetch.h"
 #include "encoding/x86/x86.h"
 
 static inline void store_f16(float *dst, const uint8_t *p) {

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 
 #include "encoding/scalar.h"
-#include "encoding/x86/ahead.h"
+#include "encoding/simd/prefetch.h"
 #include "encoding/x86/x86.h"
 
 /* The first n of 16 lanes. */

@@ -8,8 +8,8 @@
 #ifndef TARE_ENCODING_X86_LEVELS_AVX2_H
 #define TARE_ENCODING_X86_LEVELS_AVX2_H
 
+#include "encoding/float16.h"
 #include "encoding/levels.h"
-#include "encoding/numbers.h"
 #include "encoding/x86/lanes_avx2.h"
 
 /* Bit 23 of a float in [1, 2) is set, in [2, 4) it is not: buckets 4 to 7 come first. */

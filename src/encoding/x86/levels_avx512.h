@@ -7,8 +7,8 @@
 #ifndef TARE_ENCODING_X86_LEVELS_AVX512_H
 #define TARE_ENCODING_X86_LEVELS_AVX512_H
 
+#include "encoding/float16.h"
 #include "encoding/levels.h"
-#include "encoding/numbers.h"
 #include "encoding/x86/lanes_avx512.h"
 
 /* By the low 5 bits of the bucket's number: its midpoint, and the code below it. */

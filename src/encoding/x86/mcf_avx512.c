@@ -3,8 +3,8 @@
  * MCF's formats for AVX-512. */
 #include "encoding/x86/lanes_avx512.h"
 
-#include "encoding/x86/mcf_encode.h"
-#include "encoding/x86/mcf_ints.h"
+#include "encoding/simd/mcf_encode.h"
+#include "encoding/simd/mcf_ints.h"
 #include "encoding/x86/x86.h"
 
 void tare_kernels_use_mcf_avx512(tare_kernels *k) {

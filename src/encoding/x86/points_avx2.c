@@ -3,8 +3,8 @@
  * The searches of the IQ1, IQ2 and IQ3 encoders for AVX2. */
 #include "encoding/x86/lanes_avx2.h"
 
-#include "encoding/x86/search_points.h"
-#include "encoding/x86/search_splits.h"
+#include "encoding/simd/search_points.h"
+#include "encoding/simd/search_splits.h"
 #include "encoding/x86/x86.h"
 
 static const tare_iq_searches searches = {&tare_searches_avx2, split_points, search_points,

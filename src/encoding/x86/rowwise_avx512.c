@@ -3,7 +3,7 @@
  * INFQ's formats for AVX-512. */
 #include "encoding/x86/lanes_avx512.h"
 
-#include "encoding/x86/rowwise_lanes.h"
+#include "encoding/simd/rowwise_lanes.h"
 #include "encoding/x86/x86.h"
 
 void tare_kernels_use_rowwise_avx512(tare_kernels *k) {

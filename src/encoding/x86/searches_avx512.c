@@ -5,11 +5,11 @@
 #include "encoding/x86/levels_avx512.h"
 
 #include "encoding/kquant_encode.h"
-#include "encoding/x86/search_affine.h"
-#include "encoding/x86/search_levels.h"
-#include "encoding/x86/search_rows.h"
-#include "encoding/x86/search_signed.h"
-#include "encoding/x86/search_unsigned.h"
+#include "encoding/simd/search_affine.h"
+#include "encoding/simd/search_levels.h"
+#include "encoding/simd/search_rows.h"
+#include "encoding/simd/search_signed.h"
+#include "encoding/simd/search_unsigned.h"
 #include "encoding/x86/x86.h"
 
 const tare_searches tare_searches_avx512 = {

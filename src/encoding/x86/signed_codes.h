@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "encoding/x86/groups.h"
+#include "encoding/simd/groups.h"
 
 /* Four codes of `bits` bits in each integer, lowest first, to one in each byte. */
 INLINE __m256i spread(__m256i runs, int bits) {

@@ -38,7 +38,8 @@ static void swap_u64(uint8_t *bytes, uint64_t n) {
 
 /* Floats whose exponent is all ones are few: a run of 32 that has one is counted by the reference.
  */
-static void count_oddities(tare_oddities *sum, const float *src, uint64_t n, uint64_t position) {
+static void count_nonfinite(tare_nonfinite_counts *sum, const float *src, uint64_t n,
+                            uint64_t position) {
     const __m256i exponent = _mm256_set1_epi32(0x7f800000);
     uint64_t i = 0;
     for (; n - i >= 32; i += 32) {
@@ -48,14 +49,14 @@ static void count_oddities(tare_oddities *sum, const float *src, uint64_t n, uin
             odd = _mm256_or_si256(odd, _mm256_cmpeq_epi32(_mm256_and_si256(v, exponent), exponent));
         }
         if (__builtin_expect(!_mm256_testz_si256(odd, odd), 0))
-            tare_count_oddities_c(sum, src + i, 32, position + i);
+            tare_count_nonfinite_c(sum, src + i, 32, position + i);
     }
-    tare_count_oddities_c(sum, src + i, n - i, position + i);
+    tare_count_nonfinite_c(sum, src + i, n - i, position + i);
 }
 
 void tare_kernels_use_words_avx2(tare_kernels *k) {
     k->swap_u16 = swap_u16;
     k->swap_u32 = swap_u32;
     k->swap_u64 = swap_u64;
-    k->count_oddities = count_oddities;
+    k->count_nonfinite = count_nonfinite;
 }

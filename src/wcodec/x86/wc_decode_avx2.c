@@ -79,13 +79,13 @@ static ALWAYS_INLINE __m256i half_step(lanes *l, const rows *t, unsigned h, cons
     __m256i lower = interleave(a, _mm256_slli_epi16(b, 8));
     __m256i upper = interleave(_mm256_srli_epi16(a, 8), b);
     __m256i bucket = _mm256_and_si256(lower, in_alphabet);
-    spots at = spots_of(bucket);
+    lut_index at = lut_index_of(bucket);
     __m256i thr = look_up(&t->row[THR], &at);
     __m256i is_alias = _mm256_cmpeq_epi8(_mm256_max_epu8(upper, thr), upper);
     __m256i symbol = _mm256_blendv_epi8(bucket, look_up(&t->row[ALIAS], &at), is_alias);
     __m256i adj0 = _mm256_and_si256(is_alias, look_up(&t->row[ADJ_LOW], &at));
     __m256i adj1 = _mm256_and_si256(is_alias, look_up(&t->row[ADJ_HIGH], &at));
-    at = spots_of(symbol);
+    at = lut_index_of(symbol);
     __m256i f0 = look_up(&t->row[FREQ_LOW], &at), f1 = look_up(&t->row[FREQ_HIGH], &at);
     __m256i adj = interleave(adj0, _mm256_slli_epi16(adj1, 8));
     renew(l, 0, h, interleave(f0, _mm256_slli_epi16(f1, 8)),
@@ -102,7 +102,7 @@ static ALWAYS_INLINE symbols step(lanes *l, const rows *t, const int log2) {
     return s;
 }
 
-#include "wcodec/x86/wc_strands.h"
+#include "wcodec/simd/wc_interleaved.h"
 
 void tare_wc_kernels_use_decode_avx2(tare_wc_kernels *k) {
     k->decode = decode_jobs;

@@ -80,7 +80,7 @@ static ALWAYS_INLINE symbols step(lanes *l, const rows *t, const unsigned log2) 
     return (symbols){{symbol}};
 }
 
-#include "wcodec/x86/wc_strands.h"
+#include "wcodec/simd/wc_interleaved.h"
 
 void tare_wc_kernels_use_decode_vbmi2(tare_wc_kernels *k) {
     k->decode = decode_jobs;

@@ -4,8 +4,8 @@
 #ifndef TARE_WCODEC_EDGE_AVX2_H
 #define TARE_WCODEC_EDGE_AVX2_H
 
+#include "wcodec/simd/wc_block.h"
 #include "wcodec/wc_edge.h"
-#include "wcodec/x86/wc_block.h"
 
 static ALWAYS_INLINE __m256i edge_values(__m256i slots) {
     const __m256i upper = _mm256_set1_epi8(TARE_WC_UPPER_SLOT);

@@ -4,8 +4,8 @@
 #ifndef TARE_WCODEC_EDGE_AVX512_H
 #define TARE_WCODEC_EDGE_AVX512_H
 
+#include "wcodec/simd/wc_block.h"
 #include "wcodec/wc_edge.h"
-#include "wcodec/x86/wc_block.h"
 
 static ALWAYS_INLINE __m512i edge_values(__m512i slots) {
     const __m512i upper = _mm512_set1_epi8(TARE_WC_UPPER_SLOT), one = _mm512_set1_epi8(1);

@@ -54,7 +54,7 @@ static ALWAYS_INLINE table load_table(const uint8_t *bytes) {
     return load_row(bytes);
 }
 static ALWAYS_INLINE vec look_up_in(const table *t, vec index) {
-    spots at = spots_of(index);
+    lut_index at = lut_index_of(index);
     return look_up(t, &at);
 }
 
@@ -62,6 +62,6 @@ static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
     store_sixes(p, v);
 }
 
-#include "wcodec/x86/wc_emit.h"
+#include "wcodec/simd/wc_emit.h"
 
 #endif

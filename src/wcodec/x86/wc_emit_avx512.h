@@ -62,6 +62,6 @@ static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
     _mm512_mask_storeu_epi8(p, (UINT64_C(1) << SIXES_BYTES) - 1, pack_sixes(v));
 }
 
-#include "wcodec/x86/wc_emit.h"
+#include "wcodec/simd/wc_emit.h"
 
 #endif

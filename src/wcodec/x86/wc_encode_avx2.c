@@ -4,7 +4,7 @@
  * are gathered; divided by 32-bit products as the scalar reference divides. */
 #include <immintrin.h>
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/simd/wc_block.h"
 #include "wcodec/x86/wc_x86.h"
 
 enum { AT_ONCE = 8, VECTORS = TARE_WC_LANES / 2 / AT_ONCE };
@@ -113,7 +113,7 @@ static ALWAYS_INLINE void step(lanes *l, const uint8_t *symbols, const rows *r, 
     }
 }
 
-#include "wcodec/x86/wc_put_jobs.h"
+#include "wcodec/simd/wc_put_jobs.h"
 
 void tare_wc_encode_avx2(tare_wc_put_job *jobs, unsigned n_jobs) {
     for (unsigned i = 0; i < n_jobs; i++) encode_job(&jobs[i]);

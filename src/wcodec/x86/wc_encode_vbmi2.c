@@ -6,7 +6,7 @@
  * to gather 64 slots takes as long as all the rest. */
 #include <immintrin.h>
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/simd/wc_block.h"
 #include "wcodec/x86/wc_x86.h"
 
 /* Rows by symbol, by chunk, by piece. */
@@ -151,7 +151,7 @@ static ALWAYS_INLINE void step(lanes *l, const uint8_t *symbols, const rows *r, 
     }
 }
 
-#include "wcodec/x86/wc_put_jobs.h"
+#include "wcodec/simd/wc_put_jobs.h"
 
 static bool has_pieces(const tare_wc_put_job *job) {
     uint32_t n = (job->n_positions + WC_BLOCK - 1) / WC_BLOCK;

@@ -5,15 +5,15 @@
 #ifndef TARE_WCODEC_LOOKUP_AVX2_H
 #define TARE_WCODEC_LOOKUP_AVX2_H
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/simd/wc_block.h"
 
 typedef struct row {
     __m256i quarter[4];
 } row;
 
-typedef struct spots {
+typedef struct lut_index {
     __m256i in[4]; /* of a quarter: bits 0 to 3; bit 7: in another one */
-} spots;
+} lut_index;
 
 static ALWAYS_INLINE row load_row(const uint8_t *bytes) {
     row r;
@@ -25,16 +25,16 @@ static ALWAYS_INLINE row load_row(const uint8_t *bytes) {
 }
 
 /* Of bytes below 64. */
-static ALWAYS_INLINE spots spots_of(__m256i index) {
+static ALWAYS_INLINE lut_index lut_index_of(__m256i index) {
     const __m256i to_sign = _mm256_set1_epi8(0x70);
-    spots p;
+    lut_index p;
     for (unsigned i = 0; i < 4; i++)
         p.in[i] =
             _mm256_add_epi8(_mm256_xor_si256(index, _mm256_set1_epi8((char)(16 * i))), to_sign);
     return p;
 }
 
-static ALWAYS_INLINE __m256i look_up(const row *r, const spots *p) {
+static ALWAYS_INLINE __m256i look_up(const row *r, const lut_index *p) {
     __m256i a = _mm256_or_si256(_mm256_shuffle_epi8(r->quarter[0], p->in[0]),
                                 _mm256_shuffle_epi8(r->quarter[1], p->in[1]));
     __m256i b = _mm256_or_si256(_mm256_shuffle_epi8(r->quarter[2], p->in[2]),

@@ -4,7 +4,7 @@
 #ifndef TARE_WCODEC_SIXES_AVX2_H
 #define TARE_WCODEC_SIXES_AVX2_H
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/simd/wc_block.h"
 
 /* Each four bytes below 64 as the first three: pairs to 12 bits, pairs of these to 24. Then, in
  * each half of the vector, without gaps: 12 bytes and zeros. */

@@ -4,7 +4,7 @@
 #ifndef TARE_WCODEC_SIXES_AVX512_H
 #define TARE_WCODEC_SIXES_AVX512_H
 
-#include "wcodec/x86/wc_block.h"
+#include "wcodec/simd/wc_block.h"
 
 enum { SIXES_BYTES = 64 * 6 / 8 };
 

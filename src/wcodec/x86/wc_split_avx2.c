@@ -51,7 +51,7 @@ static ALWAYS_INLINE uint32_t put_symbols(splitter *s, uint32_t p, __m256i symbo
         s->has = load_row(has);
         s->table = t;
     }
-    spots at = spots_of(symbols);
+    lut_index at = lut_index_of(symbols);
     __m256i is_zero = _mm256_cmpeq_epi8(look_up(&s->has, &at), _mm256_setzero_si256());
     none = _mm256_or_si256(none, is_zero);
     symbols = _mm256_blendv_epi8(symbols, _mm256_set1_epi8((char)t->cheapest), none);

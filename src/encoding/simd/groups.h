@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Encoding LANES units at once, where a unit is a run of elements with a scale of its own: written
+ * on the names of lanes_avx2.h or lanes_avx512.h, which the including file chooses.
+ *
+ * The extremes of each unit are gathered across vectors until lane b holds those of unit b, so that
+ * one or two divisions and one conversion to f16 serve all of them. What a format cannot do alike
+ * in vectors (a NaN is passed over by the references, but not by a tree of maxima) is handed to the
+ * reference by groups. */
+#ifndef TARE_ENCODING_SIMD_GROUPS_H
+#define TARE_ENCODING_SIMD_GROUPS_H
+
+#include "encoding/float16.h"
+#include "encoding/scalar.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vec max_as_signed(vec a, vec b) {
+    return of_bits(max_signed(bits_of(a), bits_of(b)));
+}
+
+DEFINE_ACROSS(across_max_signed, max_as_signed)
+
+INLINE block32 load_block(const float *src) {
+    block32 b;
+    for (int i = 0; i < VECTORS; i++) b.v[i] = load(src + i * LANES);
+    return b;
+}
+
+/* Lane b: the largest magnitude of unit b. False: there is a NaN. */
+INLINE bool sizes_of_group(vec *sizes, const float *src, int unit) {
+    vec size[LANES];
+    for (int b = 0; b < LANES; b++) {
+        ivec largest = all_i(0);
+        for (int i = 0; i < unit; i += LANES) {
+            ivec bits = bits_of(load(src + b * unit + i));
+            largest = max_signed(largest, and_i(bits, all_i(~TARE_F32_SIGN)));
+        }
+        size[b] = of_bits(largest);
+    }
+    *sizes = across_max_signed(size);
+    return greater_mask(bits_of(*sizes), all_i(TARE_F32_INF)) == 0;
+}
+
+enum { LEVEL_STEPS = 7 }; /* between the 8 magnitudes of an E2M1 code */
+
+/* What is known of a group when its codes are to be written. */
+typedef struct group {
+    uint16_t d[LANES]; /* the factors as stored, inverted */
+    float id[LANES];
+    uint16_t m[LANES]; /* offsets */
+    float min[LANES];
+    uint32_t scales[LANES];          /* bytes in place of d */
+    float reach[LEVEL_STEPS][LANES]; /* what a magnitude must exceed to have a code above each */
+} group;
+
+INLINE void set_factors(group *g, vec d) {
+    store_halves(g->d, d);
+    store(g->id, inverse(d));
+}
+INLINE void set_mins(group *g, vec min) {
+    store_halves(g->m, min);
+    store(g->min, min);
+}
+
+/* The low four bits of each code: element j in the low nibble, j + 16 in the high one. */
+INLINE void store_nibbles(uint8_t *dst, __m256i codes) {
+    __m128i low = _mm256_castsi256_si128(codes), high = _mm256_extracti128_si256(codes, 1);
+    __m128i nibble = _mm_set1_epi8(15);
+    high = _mm_slli_epi16(_mm_and_si128(high, nibble), 4);
+    _mm_storeu_si128((void *)dst, _mm_or_si128(_mm_and_si128(low, nibble), high));
+}
+
+typedef bool (*scan_fn)(group *g, const float *src);
+typedef void (*write_fn)(uint8_t *dst, const float *src, const group *g);
+
+enum { AHEAD = 512 }; /* floats before they are scanned: half a page was best, or near it */
+
+/* Asks for memory that is read soon; it may lie behind the end. */
+INLINE void fetch_floats(const float *src, size_t at, size_t n) {
+    for (size_t i = 0; i < n; i += 16)
+        _mm_prefetch((const char *)((uintptr_t)src + (at + i) * sizeof *src), _MM_HINT_T0);
+}
+
+/* A group is scanned before the one ahead of it is written: the long way from a scan's last maximum
+ * through two divisions runs beside the writing, which does not depend on it. */
+INLINE void encode_groups(const tare_rows_mut *rows, const float *src, size_t unit,
+                          size_t unit_bytes, scan_fn scan, write_fn write, tare_encode_fn scalar) {
+    const size_t group_size = LANES * unit;
+    size_t n = tare_rows_mut_count(rows), at = 0;
+    uint8_t *dst = rows->planes[0];
+    group groups[2], *now = groups, *next = groups + 1;
+    bool is_plain = n >= group_size && scan(now, src);
+    for (; n - at >= group_size; at += group_size, dst += LANES * unit_bytes) {
+        fetch_floats(src, at + group_size + AHEAD, group_size);
+        bool is_next_plain = n - at >= 2 * group_size && scan(next, src + at + group_size);
+        if (__builtin_expect(is_plain, 1))
+            write(dst, src + at, now);
+        else
+            tare_encode_run(scalar, dst, src + at, group_size);
+        group *written = now;
+        now = next;
+        next = written;
+        is_plain = is_next_plain;
+    }
+    if (at < n) tare_encode_run(scalar, dst, src + at, n - at);
+}
+
+#endif

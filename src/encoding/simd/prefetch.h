@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Decoders write far more than they read, in order. A store to a line that no cache near has waits
+ * for it, so lines are asked for ahead: into the second-level cache early, into the first shortly
+ * before. From memory to memory that saves a third of the time; where the result stays in the
+ * second-level cache it costs a few percent, of some up to 15. Stores past the caches are no way
+ * out: they would be faster still into memory that was written before, but take twice the time into
+ * memory that is fresh from the system, whose lines the system has just cleared, and nothing here
+ * can tell. */
+#ifndef TARE_ENCODING_SIMD_PREFETCH_H
+#define TARE_ENCODING_SIMD_PREFETCH_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+/* Bytes; an odd place costs little, one beyond the result nothing. */
+enum { AHEAD_FIRST_LEVEL = 512, AHEAD_SECOND_LEVEL = 2048 };
+
+/* Called once for each 64 bytes of the result. Always inline: to gcc a function that does nothing
+ * but this has no effect, and it would drop the calls. */
+static inline __attribute__((always_inline)) void fetch_ahead(const void *result) {
+    uintptr_t at = (uintptr_t)result;
+    _mm_prefetch((const void *)(at + AHEAD_FIRST_LEVEL), _MM_HINT_T0);
+    _mm_prefetch((const void *)(at + AHEAD_SECOND_LEVEL), _MM_HINT_T1);
+}
+
+#endif

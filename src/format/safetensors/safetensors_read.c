@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The safetensors driver, reading: one file, files given as the shards of one model, an index, or a
+ * member of a set that is found by its name (README of huggingface/safetensors, "Format"; the names
+ * of shards and index are those of huggingface transformers). */
+#include <errno.h>
+
+#include "base/arith.h"
+#include "base/bytes.h"
+#include "base/str.h"
+#include "format/safetensors/safetensors.h"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+bool tare_is_plain_name(tare_str name) {
+    if (name.len == 0 || tare_str_is(name, ".") || tare_str_is(name, "..")) return false;
+    return !memchr(name.ptr, '/', name.len) && !memchr(name.ptr, 0, name.len);
+}
+
+const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name) {
+    size_t n = strlen(directory);
+    char *path = tare_arena_take(arena, n + name.len + 1);
+    if (!path) return NULL;
+    memcpy(path, directory, n);
+    memcpy(path + n, name.ptr, name.len);
+    return path;
+}
+
+/* The parts of "model-00001-of-00003.safetensors". */
+typedef struct shard_name {
+    tare_str stem;
+    uint32_t count;
+    int width; /* digits of the numbers */
+} shard_name;
+
+/* A run of 5 to 9 digits at the end of *text, which is cut off. */
+static bool cut_number(tare_str *text, uint32_t *number, int *width) {
+    size_t n = 0;
+    while (n < 9 && n < text->len && text->ptr[text->len - n - 1] >= '0' &&
+           text->ptr[text->len - n - 1] <= '9') {
+        n++;
+    }
+    text->len -= n;
+    *number = 0;
+    *width = (int)n;
+    for (size_t i = 0; i < n; i++) {
+        *number = *number * 10 + (uint32_t)(text->ptr[text->len + i] - '0');
+    }
+    return n >= 5;
+}
+
+static bool cut_suffix(tare_str *text, const char *suffix) {
+    tare_str s = tare_str_of(suffix);
+    if (!tare_str_ends(*text, s)) return false;
+    text->len -= s.len;
+    return true;
+}
+
+static bool parse_shard_name(shard_name *out, tare_str name) {
+    uint32_t number;
+    int width;
+    if (!cut_suffix(&name, TARE_SAFETENSORS_SUFFIX) ||
+        !cut_number(&name, &out->count, &out->width) || !cut_suffix(&name, "-of-") ||
+        !cut_number(&name, &number, &width) || !cut_suffix(&name, "-")) {
+        return false;
+    }
+    out->stem = name;
+    return width == out->width && number >= 1 && number <= out->count;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+tare_status tare_safetensors_make_shards(tare_model *m, tare_safetensors_layout *layout, size_t n,
+                                         tare_error *err) {
+    if (n > m->limits.shards) return tare_fail(err, TARE_ERR_LIMIT, "number of shards");
+    layout->shards = TARE_NEW_ARRAY(&m->arena, tare_safetensors_shard, n);
+    layout->n_shards = n;
+    return layout->shards ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "shards");
+}
+
+static tare_status add_reader(tare_model *m, tare_safetensors_shard *shard, tare_reader *reader,
+                              tare_error *err) {
+    tare_status status = tare_model_add_file(m, reader, reader->name, &shard->file, err);
+    if (status != TARE_OK) tare_reader_close(reader);
+    return status;
+}
+
+tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *layout, size_t i,
+                                        const char *directory, tare_str name, bool map,
+                                        tare_error *err) {
+    const char *path = tare_join_path(&m->arena, directory, name);
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "path of a shard");
+    layout->shards[i].name = path + strlen(directory);
+    tare_reader reader;
+    tare_status status = tare_files_open(layout->files, &reader, path, map, err);
+    if (status != TARE_OK) {
+        if (err && err->os_error == ENOENT) err->what = "a shard of the set is missing";
+        tare_error_file(err, path);
+        return status;
+    }
+    return add_reader(m, &layout->shards[i], &reader, err);
+}
+
+tare_status tare_safetensors_read_index(tare_model *m, tare_safetensors_layout *layout,
+                                        const tare_reader *reader, tare_error *err) {
+    size_t size;
+    if (reader->size > m->limits.safetensors_header || !tare_size_of_u64(reader->size, &size)) {
+        return tare_fail_at(err, TARE_ERR_LIMIT, 0, "index: larger than the limit");
+    }
+    m->directory_bytes += size;
+    return tare_safetensors_read_text(m, reader, 0, size, &layout->index_text, err);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static tare_status read_headers(tare_model *m, tare_safetensors_layout *layout, tare_error *err) {
+    size_t n = 0;
+    for (size_t i = 0; i < layout->n_shards; i++) {
+        tare_safetensors_shard *shard = &layout->shards[i];
+        shard->first_tensor = n;
+        tare_status status = tare_safetensors_read_header(m, shard, err);
+        n += shard->n_tensors;
+        if (status == TARE_OK && n > m->limits.tensors) {
+            status = tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
+        }
+        if (status != TARE_OK) {
+            if (layout->n_shards > 1) tare_error_file(err, m->files[shard->file].name);
+            return status;
+        }
+    }
+    m->catalog.tensors = TARE_NEW_ARRAY(&m->arena, tare_tensor, n);
+    return m->catalog.tensors ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+}
+
+/* The data section is tiled exactly; what is missing at its end is a download cut short. */
+static tare_status check_layout(tare_model *m, const tare_safetensors_shard *shard,
+                                tare_report *report, tare_error *err) {
+    tare_layout_rules rules = {
+        .file = shard->file,
+        .first_tensor = shard->first_tensor,
+        .base = shard->data_offset,
+        .end = m->files[shard->file].reader.size,
+        .alignment = 1,
+        .may_be_truncated = true,
+        .truncated_code = "safetensors.truncated-data",
+    };
+    tare_filler *fillers;
+    size_t n_fillers;
+    return tare_layout_check(m, &rules, &fillers, &n_fillers, report, err);
+}
+
+tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout,
+                                  const tare_format *format, tare_report *report, tare_error *err) {
+    TARE_TRY(read_headers(m, layout, err));
+    for (size_t i = 0; i < layout->n_shards; i++) {
+        const tare_safetensors_shard *shard = &layout->shards[i];
+        tare_status status = tare_safetensors_read_tensors(m, shard, report, err);
+        m->catalog.n_tensors = shard->first_tensor + shard->n_tensors; /* as far as they are read */
+        if (status == TARE_OK) status = check_layout(m, shard, report, err);
+        if (status != TARE_OK) {
+            if (layout->n_shards > 1) tare_error_file(err, m->files[shard->file].name);
+            return status;
+        }
+    }
+    TARE_TRY(tare_safetensors_read_metadata(m, layout, report, err));
+    tare_layout *kept = TARE_NEW(&m->arena, tare_layout);
+    if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "layout");
+    *kept = (tare_layout){.format = format, .alignment = 1, .detail = layout};
+    kept->data_offset = layout->n_shards ? layout->shards[0].data_offset : 0;
+    m->catalog.layout = kept;
+    return TARE_OK;
+}
+
+/* ---- the driver ------------------------------------------------------------------------------ */
+
+/* An index is a JSON object too; no header's text begins at byte 0. */
+static bool is_index(const tare_probe *p) {
+    static const char word[] = "\"weight_map\"";
+    size_t i = 0;
+    while (i < p->head_size && strchr(" \t\r\n", p->head[i]) && p->head[i]) i++;
+    if (i == p->head_size || p->head[i] != '{') return false;
+    for (; i + sizeof word - 1 <= p->head_size; i++) {
+        if (memcmp(p->head + i, word, sizeof word - 1) == 0) return true;
+    }
+    return false;
+}
+
+static tare_status open_single(tare_model *m, tare_safetensors_layout *layout, tare_reader *reader,
+                               const tare_open_options *options, tare_error *err) {
+    TARE_TRY(tare_safetensors_make_shards(m, layout, 1, err));
+    TARE_TRY(add_reader(m, &layout->shards[0], reader, err));
+    return tare_safetensors_load(m, layout, &tare_format_safetensors, options->report, err);
+}
+
+static tare_status open_sources(tare_model *m, tare_safetensors_layout *layout,
+                                const tare_open_context *ctx, tare_error *err) {
+    const tare_source *set = ctx->source;
+    TARE_TRY(tare_safetensors_make_shards(m, layout, set->n_shards, err));
+    for (size_t i = 0; i < set->n_shards; i++) {
+        tare_reader reader;
+        TARE_TRY(tare_source_open(&reader, &set->shards[i], ctx->options->map, err));
+        TARE_TRY(add_reader(m, &layout->shards[i], &reader, err));
+    }
+    return tare_safetensors_load(m, layout, &tare_format_safetensors, ctx->options->report, err);
+}
+
+/* A path up to its last slash, "" where there is none; in the arena. */
+static const char *directory_of(tare_arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    return tare_arena_str(arena, (tare_str){path, slash ? (size_t)(slash - path) + 1 : 0}).ptr;
+}
+
+static tare_status open_index(tare_model *m, tare_safetensors_layout *layout,
+                              const tare_reader *reader, const tare_open_options *options,
+                              tare_error *err) {
+    const char *directory = directory_of(&m->arena, reader->name);
+    if (!directory) return tare_fail(err, TARE_ERR_NOMEM, "path of the index");
+    layout->index_name =
+        tare_arena_str(&m->arena, tare_str_of(reader->name + strlen(directory))).ptr;
+    layout->index_path = tare_arena_str(&m->arena, tare_str_of(reader->name)).ptr;
+    if (!layout->index_name || !layout->index_path)
+        return tare_fail(err, TARE_ERR_NOMEM, "name of the index");
+    TARE_TRY(tare_safetensors_read_index(m, layout, reader, err));
+    return tare_safetensors_open_index(m, layout, directory, &tare_format_safetensors, options,
+                                       err);
+}
+
+/* A set without an index: its members' names say how many there are. */
+static tare_status open_numbered(tare_model *m, tare_safetensors_layout *layout,
+                                 const char *directory, const shard_name *name,
+                                 const tare_open_options *options, tare_error *err) {
+    TARE_TRY(tare_safetensors_make_shards(m, layout, name->count, err));
+    for (uint32_t i = 0; i < name->count; i++) {
+        tare_buffer text;
+        tare_buffer_init(&text, m->allocator);
+        tare_buffer_printf(&text, "%.*s-%0*u-of-%0*u" TARE_SAFETENSORS_SUFFIX, (int)name->stem.len,
+                           name->stem.ptr, name->width, i + 1, name->width, name->count);
+        tare_status status = tare_buffer_status(&text, err);
+        if (status == TARE_OK) {
+            tare_str member = {(const char *)text.data, text.size};
+            status =
+                tare_safetensors_open_shard(m, layout, i, directory, member, options->map, err);
+        }
+        tare_buffer_free(&text);
+        TARE_TRY(status);
+    }
+    return tare_safetensors_load(m, layout, &tare_format_safetensors, options->report, err);
+}
+
+/* Whether the set that was opened has the member it was looked for by. */
+static tare_status check_member(const tare_safetensors_layout *layout, const char *member,
+                                tare_error *err) {
+    for (size_t i = 0; i < layout->n_shards; i++) {
+        if (strcmp(layout->shards[i].name, member) == 0) return TARE_OK;
+    }
+    return tare_fail(err, TARE_ERR_CORRUPT,
+                     "the index beside this shard does not list it: open it as one shard alone");
+}
+
+/* The whole set of a member: by the index beside it, else by the numbers in the names. */
+static tare_status open_set(tare_model *m, tare_safetensors_layout *layout, const char *path,
+                            const shard_name *name, const tare_open_options *options,
+                            tare_error *err) {
+    const char *directory = directory_of(&m->arena, path);
+    if (!directory) return tare_fail(err, TARE_ERR_NOMEM, "path of the set");
+    const char *stem = tare_join_path(&m->arena, directory, name->stem);
+    if (!stem) return tare_fail(err, TARE_ERR_NOMEM, "path of the set");
+    const char *index = tare_join_path(&m->arena, stem, TARE_STR(TARE_SAFETENSORS_INDEX_SUFFIX));
+    if (!index) return tare_fail(err, TARE_ERR_NOMEM, "path of the index");
+
+    tare_reader reader;
+    tare_error fault = TARE_ERROR_NONE;
+    tare_status status = tare_files_open(layout->files, &reader, index, false, &fault);
+    if (status == TARE_OK) {
+        status = open_index(m, layout, &reader, options, err);
+        tare_reader_close(&reader);
+        if (status != TARE_OK) return status;
+        return check_member(layout, path + strlen(directory), err);
+    }
+    if (fault.os_error == ENOENT) return open_numbered(m, layout, directory, name, options, err);
+    if (err) *err = fault;
+    return status;
+}
+
+static tare_status open_any(tare_model *m, tare_safetensors_layout *layout,
+                            const tare_open_context *ctx, tare_error *err) {
+    const char *path = ctx->source->kind == TARE_SOURCE_PATH ? ctx->source->name : NULL;
+    if (ctx->source->kind == TARE_SOURCE_SHARDS) return open_sources(m, layout, ctx, err);
+    if (is_index(ctx->probe)) {
+        if (path) return open_index(m, layout, ctx->first, ctx->options, err);
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "an index of safetensors shards: only a path leads to its shards");
+    }
+    shard_name name;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (path && !ctx->options->one_shard &&
+        parse_shard_name(&name, tare_str_of(slash ? slash + 1 : path))) {
+        return open_set(m, layout, path, &name, ctx->options, err);
+    }
+    return open_single(m, layout, ctx->first, ctx->options, err);
+}
+
+static tare_status open_safetensors(tare_model *m, const tare_open_context *ctx, tare_error *err) {
+    tare_safetensors_layout *layout = TARE_NEW(&m->arena, tare_safetensors_layout);
+    if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
+    layout->files = ctx->probe->files;
+    TARE_TRY(open_any(m, layout, ctx, err));
+    return tare_model_finish(m, ctx->options->report, err);
+}
+
+/* A header's size, then its brace. A size that fits the file and something that JSON could begin
+ * with is enough too, so that a header the format forbids is told as such. */
+static bool probe(const tare_probe *p) {
+    if (p->is_directory) return false;
+    if (is_index(p)) return true;
+    if (p->head_size <= TARE_SAFETENSORS_SIZE_BYTES) return false;
+    uint64_t size = tare_load_le64(p->head);
+    const char *first = (const char *)p->head + TARE_SAFETENSORS_SIZE_BYTES;
+    if (first[0] == '{') {
+        bool is_all = p->head_size == TARE_SAFETENSORS_SIZE_BYTES + 1;
+        return is_all || strchr("\"} \t\r\n", first[1]) != NULL;
+    }
+    return size >= 2 && size <= p->file_size - TARE_SAFETENSORS_SIZE_BYTES &&
+           size <= TARE_SAFETENSORS_MAX_HEADER && first[0] && strchr("[\" \t\r\n", first[0]);
+}
+
+const tare_format tare_format_safetensors = {
+    .name = "safetensors",
+    .description = "safetensors file, or shards and their index",
+    .suffix = TARE_SAFETENSORS_SUFFIX,
+    .caps = &tare_safetensors_caps,
+    .probe = probe,
+    .open = open_safetensors,
+    .plan = tare_safetensors_plan,
+};

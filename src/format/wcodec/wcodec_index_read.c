@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Header, index and footer of a .wcodec, read. Nothing in them is believed: counts only as far as
+ * there are bytes for them, sizes only after checked sums. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "format/wcodec/wcodec_index.h"
+#include "model/names.h"
+#include "wcodec/wc_head.h"
+#include "wcodec/wc_varint.h"
+
+enum { LAYER_FIXED = 40, BASE_FIXED = 40, FILE_FIXED = 20, COUNTS = 64 };
+
+static const uint8_t magic[8] = {'W', 'C', 'O', 'D', 'E', 'C', 0, 0};
+static const uint8_t end_magic[8] = {'W', 'C', 'O', 'D', 'E', 'C', 0, 1};
+
+typedef struct reader {
+    tare_wcodec_index *index;
+    const tare_limits *limits;
+    tare_arena *arena;
+    tare_error *err;
+    tare_cursor c; /* of the run of records that is being read */
+} reader;
+
+static const char layer_ends[] = "layer: the record ends inside its fields";
+static const char base_ends[] = "base: the record ends inside its fields";
+static const char file_ends[] = "file: the record ends inside its fields";
+static const char plane_ends[] = "plane: the record of the layer ends inside it";
+static const char join_ends[] = "join: the record of the layer ends inside it";
+
+static tare_status refuse(const reader *r, uint64_t at, const char *what) {
+    return tare_fail_at(r->err, TARE_ERR_CORRUPT, at, what);
+}
+/* Says which record a fault is in. */
+static tare_status named(const reader *r, tare_status status, const char *list, uint32_t i) {
+    if (status != TARE_OK) tare_error_field(r->err, list, i, NULL, NULL);
+    return status;
+}
+
+static tare_status no_memory(const reader *r) {
+    return tare_fail(r->err, TARE_ERR_NOMEM, "index");
+}
+/* What a larger minor version has at the end of a record is not known here, and skipped. */
+static tare_status end_record(const reader *r, const tare_cursor *c, const char *what) {
+    if (r->index->minor || !tare_cursor_left(c)) return TARE_OK;
+    return refuse(r, tare_cursor_offset(c), what);
+}
+
+/* ---- header ---------------------------------------------------------------------------------- */
+
+tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
+                                   const uint8_t h[TARE_WCODEC_HEADER], uint64_t file_size,
+                                   const tare_limits *limits, tare_error *err) {
+    uint64_t end;
+    *offset = tare_load_le64(h + 51);
+    *size = tare_load_le64(h + 72);
+    if (memcmp(h, magic, sizeof magic) != 0)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "magic: expected WCODEC");
+    if (tare_load_le16(h + 8) != 1)
+        return tare_fail_at(err, TARE_ERR_UNSUPPORTED, 8, "version: expected 1");
+    if (!tare_wc_is_zero(h + 59, 5))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 59, "header: a reserved byte is not 0");
+    if (!tare_wc_is_zero(h + 84, 44))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 84, "header: a reserved byte is not 0");
+    if (*size > limits->metadata_bytes)
+        return tare_fail_at(err, TARE_ERR_LIMIT, 72,
+                            "size of the index: beyond the limit for metadata");
+    bool fits = tare_add_u64(*offset, *size, &end) && tare_add_u64(end, TARE_WCODEC_FOOTER, &end);
+    if (!fits || *offset % TARE_WCODEC_ALIGN || *offset < TARE_WCODEC_HEADER || *size < COUNTS)
+        return tare_fail_at(
+            err, TARE_ERR_CORRUPT, 51,
+            "offset of the index: expected a multiple of 128 from 128 on, with room behind it");
+    if (end != tare_load_le64(h + 64))
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 64, "size of the file: not the index's end");
+    if (end > file_size)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, file_size, "file: ends before its index");
+    if (end < file_size)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, end, "file: goes on behind its footer");
+    return TARE_OK;
+}
+
+static tare_status check_footer(const reader *r, const uint8_t *header, const uint8_t *bytes,
+                                uint64_t offset, uint64_t size) {
+    const uint8_t *f = bytes + size;
+    uint64_t at = offset + size;
+    if (memcmp(f + 24, end_magic, sizeof end_magic) != 0)
+        return refuse(r, at + 24, "footer: magic: expected WCODEC");
+    if (tare_load_le64(f) != offset) return refuse(r, at, "footer: not the header's offset");
+    if (tare_load_le64(f + 8) != size) return refuse(r, at + 8, "footer: not the header's size");
+    if (tare_load_le32(f + 20)) return refuse(r, at + 20, "footer: a reserved byte is not 0");
+    uint32_t crc = tare_crc32(0, header, TARE_WCODEC_HEADER);
+    if (tare_crc32(crc, bytes, (size_t)size) != tare_load_le32(f + 16))
+        return tare_fail_at(r->err, TARE_ERR_CHECKSUM, at + 16,
+                            "CRC-32 of header and index: it is another");
+    return TARE_OK;
+}
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+uint32_t tare_wcodec_segment_bytes(const tare_wcodec_plane *p, uint64_t segment) {
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+    return (uint32_t)tare_min_u64(whole, p->n_bytes - segment * whole);
+}
+
+static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, uint64_t *position) {
+    uint64_t at = tare_cursor_offset(c);
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+    p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
+    if (!tare_cursor_fits(c, p->n_segments, 1, at,
+                          "sizes of segments: the record has no room for so many"))
+        return tare_cursor_status(c, r->err);
+    p->sizes = TARE_NEW_ARRAY(r->arena, uint32_t, p->n_segments);
+    if (!p->sizes) return no_memory(r);
+    p->position = *position;
+    bool fits = tare_add_u64(*position, p->head_bytes, position);
+    for (uint64_t i = 0; i < p->n_segments; i++) {
+        at = tare_cursor_offset(c);
+        uint64_t units = tare_wc_varint(
+            c, "size of a segment: the record ends inside it, or it is no number in fewest bytes");
+        TARE_TRY(tare_cursor_status(c, r->err));
+        uint32_t most = tare_wc_align(TARE_WC_SEGMENT_HEADER + tare_wcodec_segment_bytes(p, i));
+        if (units == 0 || units > most / TARE_WC_UNIT)
+            return refuse(r, at, "size of a segment: not between 1 and that of RAW");
+        p->sizes[i] = (uint32_t)units;
+        fits = fits && tare_add_u64(*position, units * TARE_WC_UNIT, position);
+    }
+    return fits ? TARE_OK : refuse(r, at, "sizes of segments: their sum overflows");
+}
+
+/* A plane without high bits would pass for one that is not joined. */
+static tare_status read_join(const reader *r, tare_wcodec_plane *p, tare_cursor *c) {
+    uint64_t at = tare_cursor_offset(c);
+    p->high_offset = tare_cursor_u32(c, join_ends);
+    p->join.high_bits = tare_cursor_u8(c, join_ends);
+    p->join.log2_values = tare_cursor_u8(c, join_ends);
+    TARE_TRY(tare_cursor_status(c, r->err));
+    if (!p->join.high_bits) return refuse(r, at + 4, "join: no high bits");
+    if (p->join.log2_values > TARE_WC_MAX_JOIN)
+        return refuse(r, at + 5, "join: size of a unit: more values than a join may have");
+    const uint8_t *place = tare_cursor_take(c, p->join.log2_values, join_ends);
+    if (!place) return tare_cursor_status(c, r->err);
+    memcpy(p->join.place, place, p->join.log2_values);
+    return TARE_OK;
+}
+
+static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_cursor *c,
+                              uint64_t *position) {
+    tare_wcodec_plane *p = &l->planes[i];
+    uint64_t at = tare_cursor_offset(c);
+    p->region = tare_cursor_u8(c, plane_ends);
+    p->shape.item = tare_cursor_u8(c, plane_ends);
+    p->shape.log2_segment = tare_cursor_u8(c, plane_ends);
+    uint8_t flags = tare_cursor_u8(c, plane_ends);
+    p->shape.is_big_endian = flags & 1;
+    p->shape.is_scales = flags >> 1 & 1;
+    p->stride = tare_cursor_u32(c, plane_ends);
+    p->offset = tare_cursor_u32(c, plane_ends);
+    p->width = tare_cursor_u32(c, plane_ends);
+    p->scale_plane = tare_cursor_u8(c, plane_ends);
+    p->scale_form = tare_cursor_u8(c, plane_ends);
+    uint16_t is_joined = tare_cursor_u16(c, plane_ends);
+    p->values_per_scale = tare_cursor_u32(c, plane_ends);
+    p->head_bytes = tare_cursor_u32(c, plane_ends);
+    TARE_TRY(tare_cursor_status(c, r->err));
+    if (flags > 3) return refuse(r, at + 3, "plane: a reserved bit is not 0");
+    if (is_joined > 1) return refuse(r, at + 18, "plane: neither joined nor not");
+    if (is_joined) TARE_TRY(read_join(r, p, c));
+    TARE_TRY(tare_wcodec_check_plane(l, i, at, r->err));
+    p->n_bytes = tare_wcodec_plane_bytes(p, l->region_bytes[p->region]);
+    return read_sizes(r, p, c, position);
+}
+
+static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint64_t at) {
+    if (l->kind >= TARE_WCODEC_KIND_COUNT) return refuse(r, at + 4, "layer: unknown kind");
+    if (l->n_dims > 8 || l->n_regions < 1 || l->n_regions > TARE_WCODEC_MAX_REGIONS ||
+        l->n_planes > TARE_WCODEC_MAX_PLANES)
+        return refuse(r, at + 5,
+                      "layer: expected at most 8 dimensions, 1 to 4 regions, at most 32 planes");
+    if (l->kind != TARE_WCODEC_TENSOR && (l->n_dims || l->n_regions != 1 || l->encoding.len))
+        return refuse(r, at + 5, "layer: only tensors have dimensions and an encoding");
+    if (l->base > r->index->n_bases) return refuse(r, at + 8, "layer: there is no such base");
+    if (l->offset % TARE_WCODEC_ALIGN || l->size % TARE_WCODEC_ALIGN ||
+        l->offset < TARE_WCODEC_HEADER)
+        return refuse(r, at + 24, "layer: its data is not at multiples of 128");
+    if (!l->size && l->offset != TARE_WCODEC_HEADER)
+        return refuse(r, at + 24, "layer: it has no data, so its offset must be 128");
+    return TARE_OK;
+}
+
+static tare_status take_text(reader *r, tare_str *out, tare_cursor *c, size_t n, const char *what) {
+    const uint8_t *bytes = tare_cursor_take(c, n, what);
+    if (!bytes) return tare_cursor_status(c, r->err);
+    *out = tare_arena_str(r->arena, (tare_str){(const char *)bytes, n});
+    return out->ptr ? TARE_OK : no_memory(r);
+}
+
+static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
+    uint64_t at = tare_cursor_offset(&r->c);
+    uint32_t size = tare_cursor_u32(&r->c, "layer: the records end inside it");
+    if (size < LAYER_FIXED)
+        return refuse(r, at, "layer: size of the record: below that of its fields");
+    tare_cursor c =
+        tare_cursor_sub(&r->c, size - 4u, "layer: its record reaches beyond all of them");
+    TARE_TRY(tare_cursor_status(&r->c, r->err));
+    l->kind = tare_cursor_u8(&c, layer_ends);
+    l->n_dims = tare_cursor_u8(&c, layer_ends);
+    l->n_regions = tare_cursor_u8(&c, layer_ends);
+    l->n_planes = tare_cursor_u8(&c, layer_ends);
+    l->base = tare_cursor_u8(&c, layer_ends);
+    uint8_t flags = tare_cursor_u8(&c, layer_ends);
+    l->name.len = tare_cursor_u16(&c, layer_ends);
+    l->encoding.len = tare_cursor_u16(&c, layer_ends);
+    uint16_t zero = tare_cursor_u16(&c, layer_ends);
+    l->crc = tare_cursor_u32(&c, layer_ends);
+    uint32_t zeros = tare_cursor_u32(&c, layer_ends);
+    l->offset = tare_cursor_u64(&c, layer_ends);
+    l->size = tare_cursor_u64(&c, layer_ends);
+    TARE_TRY(tare_cursor_status(&c, r->err));
+    if (flags > 1) return refuse(r, at + 9, "layer: a reserved bit is not 0");
+    if (zero) return refuse(r, at + 14, "layer: a reserved byte is not 0");
+    if (zeros) return refuse(r, at + 20, "layer: a reserved byte is not 0");
+    l->is_big_endian = flags & 1;
+    TARE_TRY(check_layer(r, l, at));
+    for (unsigned i = 0; i < l->n_dims; i++)
+        l->dims[i] = tare_cursor_u64(&c, "dimension: the record ends inside it");
+    for (unsigned i = 0; i < l->n_regions; i++) {
+        l->region_bytes[i] = tare_cursor_u64(&c, "size of a region: the record ends inside it");
+        if (l->region_bytes[i] >> 63)
+            return refuse(r, tare_cursor_offset(&c) - 8, "size of a region: beyond 2^63 bytes");
+    }
+    TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer: the record ends inside it"));
+    TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len,
+                       "encoding of a layer: the record ends inside it"));
+    if (!tare_cursor_fits(&c, l->n_planes, TARE_WCODEC_PLANE_RECORD, at + 7,
+                          "planes of a layer: the record has no room for so many"))
+        return tare_cursor_status(&c, r->err);
+    l->planes = TARE_NEW_ARRAY(r->arena, tare_wcodec_plane, l->n_planes);
+    if (!l->planes) return no_memory(r);
+    uint64_t position = l->offset, end;
+    for (unsigned i = 0; i < l->n_planes; i++) TARE_TRY(read_plane(r, l, i, &c, &position));
+    TARE_TRY(end_record(r, &c, "layer: bytes behind its last plane"));
+    if (!tare_align_u64(position - l->offset, TARE_WCODEC_ALIGN, &end) || end != l->size)
+        return refuse(r, at + 32, "layer: its size is not that of its planes");
+    return tare_wcodec_check_cover(l, at, r->err);
+}
+
+typedef struct span {
+    uint64_t offset, size;
+} span;
+
+static int by_offset(const void *a, const void *b) {
+    const span *x = a, *y = b;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* Layers' data must lie one behind the other from the header to the index. */
+static tare_status check_spans(const reader *r, uint64_t index_offset) {
+    uint32_t n = 0;
+    uint64_t at = TARE_WCODEC_HEADER;
+    span *spans = TARE_NEW_ARRAY(r->arena, span, r->index->n_layers);
+    if (!spans) return no_memory(r);
+    for (uint32_t i = 0; i < r->index->n_layers; i++) {
+        const tare_wcodec_layer *l = &r->index->layers[i];
+        if (l->size) spans[n++] = (span){l->offset, l->size};
+    }
+    if (n) qsort(spans, n, sizeof *spans, by_offset);
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_same = i && by_offset(&spans[i], &spans[i - 1]) == 0;
+        if (is_same) continue; /* stored once */
+        if (spans[i].offset != at || !tare_add_u64(at, spans[i].size, &at))
+            return refuse(r, spans[i].offset, "layers: a gap or an overlap in their data");
+    }
+    if (at != index_offset) return refuse(r, at, "layers: their data does not end at the index");
+    return TARE_OK;
+}
+
+static bool is_same_kind(const void *a, const void *b) {
+    const tare_wcodec_layer *x = a, *y = b;
+    return x->kind == y->kind;
+}
+
+/* Where record i stands in the run that `c` begins; it was read before. */
+static uint64_t record_offset(tare_cursor c, uint32_t i) {
+    for (; i > 0; i--) tare_cursor_take(&c, tare_cursor_u32(&c, "record") - 4u, "record");
+    return tare_cursor_offset(&c);
+}
+
+/* Names are unique within a kind; runs of bytes may share theirs. */
+static tare_status check_names(const reader *r, const tare_cursor *records) {
+    const tare_wcodec_index *x = r->index;
+    tare_name_index names;
+    uint32_t n_metadata = 0;
+    TARE_TRY(tare_name_index_init(&names, r->arena, x->n_layers, r->err));
+    for (uint32_t i = 0; i < x->n_layers; i++) {
+        const tare_wcodec_layer *l = &x->layers[i];
+        n_metadata += l->kind == TARE_WCODEC_METADATA;
+        bool is_second = l->kind != TARE_WCODEC_BYTES &&
+                         tare_name_index_add(&names, x->layers, sizeof *l, i, is_same_kind) >= 0;
+        if (!is_second && n_metadata < 2) continue;
+        size_t fields = LAYER_FIXED + 8 * ((size_t)l->n_dims + l->n_regions);
+        refuse(r, record_offset(*records, i) + fields, "name of a layer: there twice");
+        tare_error_item(r->err,
+                        l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE, -1,
+                        l->name);
+        return TARE_ERR_CORRUPT;
+    }
+    return TARE_OK;
+}
+
+/* ---- bases and files ------------------------------------------------------------------------- */
+
+static tare_status read_base(reader *r, tare_wcodec_base *b) {
+    uint64_t at = tare_cursor_offset(&r->c);
+    uint32_t size = tare_cursor_u32(&r->c, "base: the records end inside it");
+    if (size < BASE_FIXED)
+        return refuse(r, at, "base: size of the record: below that of its fields");
+    tare_cursor c =
+        tare_cursor_sub(&r->c, size - 4u, "base: its record reaches beyond all of them");
+    TARE_TRY(tare_cursor_status(&r->c, r->err));
+    uint16_t n = tare_cursor_u16(&c, base_ends), zero = tare_cursor_u16(&c, base_ends);
+    const uint8_t *digest = tare_cursor_take(&c, sizeof b->digest, base_ends);
+    TARE_TRY(tare_cursor_status(&c, r->err));
+    if (zero) return refuse(r, at + 6, "base: a reserved byte is not 0");
+    memcpy(b->digest, digest, sizeof b->digest);
+    TARE_TRY(take_text(r, &b->hint, &c, n, "hint of a base: the record ends inside it"));
+    return end_record(r, &c, "base: bytes behind its hint");
+}
+
+/* Relative, no part empty, "." or "..", no NUL. */
+static bool is_name_good(tare_str name) {
+    size_t start = 0;
+    for (size_t i = 0; i <= name.len; i++) {
+        if (i < name.len && name.ptr[i] == 0) return false;
+        if (i < name.len && name.ptr[i] != '/') continue;
+        size_t n = i - start;
+        bool is_dots = (n == 1 || n == 2) && memcmp(name.ptr + start, "..", n) == 0;
+        if (n == 0 || is_dots) return false;
+        start = i + 1;
+    }
+    return true;
+}
+
+static tare_status read_range(reader *r, tare_wcodec_range *range, tare_cursor *c, uint32_t *layer,
+                              tare_wcodec_ends *ends) {
+    const tare_wcodec_index *index = r->index;
+    uint64_t at = tare_cursor_offset(c);
+    uint64_t number =
+        *layer + (uint64_t)tare_wc_unzigzag(tare_wc_varint(
+                     c, "range: the record ends inside it, or it is no number in fewest bytes"));
+    uint64_t region =
+        tare_wc_varint(c, "range: the record ends inside it, or it is no number in fewest bytes");
+    uint64_t skip = tare_wc_varint(
+                 c, "range: the record ends inside it, or it is no number in fewest bytes"),
+             length = tare_wc_varint(
+                 c, "range: the record ends inside it, or it is no number in fewest bytes"),
+             past;
+    TARE_TRY(tare_cursor_status(c, r->err));
+    if (number >= index->n_layers || region >= index->layers[number].n_regions)
+        return refuse(r, at, "range: there is no such layer or region");
+    uint64_t *end = tare_wcodec_end(ends, (uint32_t)number, (uint8_t)region);
+    uint64_t offset = *end + (uint64_t)tare_wc_unzigzag(skip);
+    if (!length || !tare_add_u64(offset, length, &past) ||
+        past > index->layers[number].region_bytes[region])
+        return refuse(r, at, "range: it does not lie in its region");
+    *end = past;
+    *layer = (uint32_t)number;
+    *range = (tare_wcodec_range){*layer, (uint8_t)region, offset, length};
+    return TARE_OK;
+}
+
+static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *ends) {
+    uint64_t at = tare_cursor_offset(&r->c), total = 0;
+    uint32_t size = tare_cursor_u32(&r->c, "file: the records end inside it"), layer = 0;
+    if (size < FILE_FIXED)
+        return refuse(r, at, "file: size of the record: below that of its fields");
+    tare_cursor c =
+        tare_cursor_sub(&r->c, size - 4u, "file: its record reaches beyond all of them");
+    TARE_TRY(tare_cursor_status(&r->c, r->err));
+    uint16_t n_name = tare_cursor_u16(&c, file_ends), zero = tare_cursor_u16(&c, file_ends);
+    f->size = tare_cursor_u64(&c, file_ends);
+    f->n_ranges = tare_cursor_u32(&c, file_ends);
+    TARE_TRY(take_text(r, &f->name, &c, n_name, "name of a file: the record ends inside it"));
+    if (zero) return refuse(r, at + 6, "file: a reserved byte is not 0");
+    if (!is_name_good(f->name))
+        return refuse(r, at + FILE_FIXED, "name of a file: expected a relative path");
+    if (!tare_cursor_fits(&c, f->n_ranges, 4, at + 16,
+                          "ranges of a file: the record has no room for so many"))
+        return tare_cursor_status(&c, r->err);
+    f->ranges = TARE_NEW_ARRAY(r->arena, tare_wcodec_range, f->n_ranges);
+    if (!f->ranges) return no_memory(r);
+    ends->file++;
+    for (uint32_t i = 0; i < f->n_ranges; i++) {
+        TARE_TRY(read_range(r, &f->ranges[i], &c, &layer, ends));
+        if (!tare_add_u64(total, f->ranges[i].length, &total))
+            return refuse(r, at, "ranges of a file: their sum overflows");
+    }
+    TARE_TRY(end_record(r, &c, "file: bytes behind its last range"));
+    if (total != f->size) return refuse(r, at + 8, "file: its size is not that of its ranges");
+    return TARE_OK;
+}
+
+static tare_status read_files(reader *r) {
+    tare_wcodec_ends ends;
+    tare_status status = TARE_OK;
+    if (!tare_wcodec_ends_init(&ends, r->index->n_layers, r->arena->allocator))
+        status = no_memory(r);
+    for (uint32_t i = 0; status == TARE_OK && i < r->index->n_files; i++)
+        status = named(r, read_file(r, &r->index->files[i], &ends), "files", i);
+    tare_wcodec_ends_free(&ends);
+    return status;
+}
+
+static tare_status check_file_names(const reader *r, const tare_cursor *records) {
+    const tare_wcodec_index *x = r->index;
+    tare_name_index names;
+    TARE_TRY(tare_name_index_init(&names, r->arena, x->n_files, r->err));
+    for (uint32_t i = 0; i < x->n_files; i++) {
+        if (tare_name_index_add(&names, x->files, sizeof *x->files, i, NULL) < 0) continue;
+        refuse(r, record_offset(*records, i) + FILE_FIXED, "name of a file: there twice");
+        tare_error_item(r->err, TARE_ITEM_RESOURCE, i, x->files[i].name);
+        return TARE_ERR_CORRUPT;
+    }
+    return TARE_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static tare_status check_counts(const reader *r, const tare_wcodec_index *x, const uint8_t *bytes,
+                                const uint8_t *header, uint64_t offset) {
+    if (x->n_layers != tare_load_le32(header + 47))
+        return refuse(r, offset, "index: number of layers, not the header's");
+    if (x->n_layers > r->limits->tensors)
+        return tare_fail_at(r->err, TARE_ERR_LIMIT, offset,
+                            "index: number of layers: beyond the limit for tensors");
+    if (x->n_bases > 255)
+        return refuse(r, offset + 4, "index: number of bases: expected at most 255");
+    if (x->files_form > 2 || (x->files_form == 0) != (x->n_files == 0) ||
+        (x->files_form == 1 && x->n_files != 1))
+        return refuse(r, offset + 12,
+                      "index: form of the files: expected 0 without files, 1 or 2 with some");
+    if (!tare_wc_is_zero(bytes + 13, 3))
+        return refuse(r, offset + 13, "index: a reserved byte is not 0");
+    if (!tare_wc_is_zero(bytes + 40, 24))
+        return refuse(r, offset + 40, "index: a reserved byte is not 0");
+    return TARE_OK;
+}
+
+/* The next run of records as r->c; the counts must fit. */
+static tare_status enter_run(reader *r, tare_cursor *all, uint64_t size, uint32_t n, size_t least) {
+    TARE_TRY(tare_cursor_status(all, r->err));
+    r->c = tare_cursor_sub(all, size, "index: a run of records reaches beyond the index");
+    TARE_TRY(tare_cursor_status(all, r->err));
+    if (!tare_cursor_fits(&r->c, n, least, tare_cursor_offset(&r->c),
+                          "index: a run of records has no room for so many"))
+        return tare_cursor_status(&r->c, r->err);
+    return TARE_OK;
+}
+
+static tare_status leave_run(const reader *r) {
+    if (tare_cursor_left(&r->c))
+        return refuse(r, tare_cursor_offset(&r->c), "index: bytes behind the last record");
+    return TARE_OK;
+}
+
+static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, uint64_t size) {
+    tare_wcodec_index *x = r->index;
+    tare_cursor all;
+    tare_cursor_init(&all, bytes + COUNTS, size - COUNTS, offset + COUNTS);
+    TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 16), x->n_layers, LAYER_FIXED));
+    tare_cursor records = r->c;
+    x->layers = TARE_NEW_ARRAY(r->arena, tare_wcodec_layer, x->n_layers);
+    if (!x->layers) return no_memory(r);
+    for (uint32_t i = 0; i < x->n_layers; i++)
+        TARE_TRY(named(r, read_layer(r, &x->layers[i]), "layers", i));
+    TARE_TRY(leave_run(r));
+    TARE_TRY(check_spans(r, offset));
+    TARE_TRY(check_names(r, &records));
+    TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 24), x->n_bases, BASE_FIXED));
+    x->bases = TARE_NEW_ARRAY(r->arena, tare_wcodec_base, x->n_bases);
+    if (!x->bases) return no_memory(r);
+    for (uint32_t i = 0; i < x->n_bases; i++)
+        TARE_TRY(named(r, read_base(r, &x->bases[i]), "bases", i));
+    TARE_TRY(leave_run(r));
+    TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 32), x->n_files, FILE_FIXED));
+    records = r->c;
+    x->files = TARE_NEW_ARRAY(r->arena, tare_wcodec_file, x->n_files);
+    if (!x->files) return no_memory(r);
+    TARE_TRY(read_files(r));
+    TARE_TRY(leave_run(r));
+    TARE_TRY(check_file_names(r, &records));
+    if (tare_cursor_left(&all))
+        return refuse(r, tare_cursor_offset(&all), "index: bytes behind its records");
+    return TARE_OK;
+}
+
+tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[TARE_WCODEC_HEADER],
+                                   const uint8_t *bytes, uint64_t offset, uint64_t size,
+                                   const tare_limits *limits, tare_arena *arena, tare_error *err) {
+    reader r = {.index = out, .limits = limits, .arena = arena, .err = err};
+    TARE_TRY(check_footer(&r, header, bytes, offset, size));
+    *out = (tare_wcodec_index){
+        .base_quant = header[44],
+        .tile_rows = header[45],
+        .tile_cols = header[46],
+        .files_form = bytes[12],
+        .zstd_version = tare_load_le32(header + 80),
+        .n_layers = tare_load_le32(bytes),
+        .n_bases = tare_load_le32(bytes + 4),
+        .n_files = tare_load_le32(bytes + 8),
+    };
+    out->minor = tare_load_le16(header + 10);
+    memcpy(out->digest, header + 12, sizeof out->digest);
+    TARE_TRY(check_counts(&r, out, bytes, header, offset));
+    return read_runs(&r, bytes, offset, size);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading regions: the segments asked for are decoded, several side by side, and spread over the
+ * units of their region. A segment of which only a part is asked for goes through the cache, so
+ * that reading a tensor row by row decodes it once. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "format/wcodec/wcodec_join.h"
+#include "format/wcodec/wcodec_planes.h"
+#include "wcodec/wc_head.h"
+
+enum {
+    SIDE_BY_SIDE = 4,
+    ROOM_MOST = 8 << 20, /* stored and decoded bytes of the segments of a batch, unless of one */
+};
+
+typedef struct slot {
+    const tare_wcodec_plane *plane;
+    unsigned number; /* of the plane */
+    uint64_t segment;
+    uint64_t from, to;  /* bytes of the plane that are wanted of it */
+    uint64_t start;     /* its first byte in the plane */
+    tare_cached *place; /* in the cache, to be filled; NULL: it is not kept */
+    bool is_in_place;   /* decoded to where it belongs */
+} slot;
+
+/* Segments that are decoded together, of one plane or several. */
+typedef struct batch {
+    const tare_wcodec_opened *opened;
+    const tare_wcodec_window *target;
+    tare_wc_scratch *scratch;
+    uint8_t *room; /* for what is stored, and decoded to be spread */
+    size_t room_size, used;
+    size_t room_asked; /* what all segments to be read need, or ROOM_MOST */
+    unsigned n;
+    tare_wc_piece pieces[SIDE_BY_SIDE];
+    slot slots[SIDE_BY_SIDE];
+    bool is_base_at_fault; /* what failed last is no damage of this container */
+    tare_error *err;
+} batch;
+
+/* ---- spreading ------------------------------------------------------------------------------- */
+
+/* `width` is known where this is called: a copy of few bytes is a move or two. */
+static inline void spread_units(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width,
+                                size_t stride) {
+    for (; n > 0; n--, dst += stride, src += width) memcpy(dst, src, width);
+}
+
+/* The plane's bytes of n units, which lie `stride` apart. */
+static void spread(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width, size_t stride) {
+    switch (width) { /* the widths of fields of block types; others are rarer than long */
+    case 1:
+        spread_units(dst, src, n, 1, stride);
+        break;
+    case 2:
+        spread_units(dst, src, n, 2, stride);
+        break;
+    case 4:
+        spread_units(dst, src, n, 4, stride);
+        break;
+    case 8:
+        spread_units(dst, src, n, 8, stride);
+        break;
+    case 16:
+        spread_units(dst, src, n, 16, stride);
+        break;
+    case 32:
+        spread_units(dst, src, n, 32, stride);
+        break;
+    case 64:
+        spread_units(dst, src, n, 64, stride);
+        break;
+    case 128:
+        spread_units(dst, src, n, 128, stride);
+        break;
+    default:
+        spread_units(dst, src, n, width, stride);
+        break;
+    }
+}
+
+/* The plane's bytes from `at` on, at most up to `end` and the end of their unit, as far as the
+ * window shows them. Returns how many these were. */
+static uint64_t put_part(const tare_wcodec_window *t, const tare_wcodec_plane *p,
+                         const uint8_t *bytes, uint64_t at, uint64_t end) {
+    uint64_t to = at / p->width * p->stride + p->offset + at % p->width;
+    uint64_t run = p->width == p->stride ? end - at : p->width - at % p->width;
+    run = tare_min_u64(run, end - at);
+    uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + run, t->offset + t->n);
+    if (low < high) memcpy(t->dst + (low - t->offset), bytes + (low - to), (size_t)(high - low));
+    return run;
+}
+
+/* The plane's bytes first .. end - 1, which `bytes` begins with, to where they belong. Units that
+ * lie in the window as a whole, all but a few at its ends, are spread without looking. */
+static void scatter(const tare_wcodec_window *t, const tare_wcodec_plane *p, const uint8_t *bytes,
+                    uint64_t first, uint64_t end) {
+    if (!t->n) {
+        memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
+        return;
+    }
+    if (p->join.high_bits) {
+        tare_wcodec_separate_units(t, p, bytes, first, end);
+        return;
+    }
+    uint64_t unit =
+        tare_max_u64(tare_ceil_div_u64(first, p->width), tare_ceil_div_u64(t->offset, p->stride));
+    uint64_t past = tare_min_u64(end / p->width, (t->offset + t->n) / p->stride);
+    uint64_t at = first;
+    bool has_whole = p->width < p->stride && unit < past;
+    while (at < (has_whole ? unit * p->width : end))
+        at += put_part(t, p, bytes + (at - first), at, end);
+    if (!has_whole) return;
+    spread(t->dst + (unit * p->stride + p->offset - t->offset), bytes + (at - first), past - unit,
+           p->width, p->stride);
+    at = past * p->width;
+    while (at < end) at += put_part(t, p, bytes + (at - first), at, end);
+}
+
+/* Where a segment's first byte goes if all its bytes go there in a row and lie in the target. */
+static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
+    bool is_whole = s->from == s->start && s->to == s->start + n_bytes;
+    bool is_run = !b->target->n || s->plane->width == s->plane->stride;
+    if (!is_whole || !is_run || s->start < b->target->offset) return NULL;
+    if (b->target->n && s->start + n_bytes > b->target->offset + b->target->n) return NULL;
+    return b->target->dst + (s->start - b->target->offset);
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+/* Both models' scales of a segment; its own ones whole, for they were so when it was predicted. */
+static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, batch *b, unsigned plane,
+                               uint64_t first, uint64_t n) {
+    const tare_wcodec_layer *l = b->opened->layer;
+    tare_wc_scratch scratch; /* that of the batch is in use */
+    tare_wc_scratch_init(&scratch, b->scratch->allocator);
+    const tare_wcodec_window to = {.dst = room, .offset = first};
+    tare_wcodec_opened whole = *b->opened;
+    if (whole.groups < TARE_WC_ALL_GROUPS) {
+        whole.groups = TARE_WC_ALL_GROUPS;
+        whole.cache = NULL; /* what it keeps is coarse */
+    }
+    tare_status status =
+        tare_wcodec_read_plane(&to, &whole, plane, first, first + n, &scratch, b->err);
+    tare_wc_scratch_free(&scratch);
+    TARE_TRY(status);
+    status = tare_wcodec_gather(room + n, &l->planes[plane], b->opened->base, first, n, b->err);
+    b->is_base_at_fault = status != TARE_OK;
+    *scales = (tare_wcodec_scales){room, room + n};
+    return status;
+}
+
+static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const slot *s,
+                                         tare_wc_predictor predictor) {
+    const tare_allocator *allocator = b->scratch->allocator;
+    const tare_wcodec_layer *l = b->opened->layer;
+    tare_wcodec_scales scales = {0};
+    tare_wc_reference reference;
+    uint64_t first, n = 0;
+    unsigned failed;
+    if (!l->base)
+        return tare_fail_at(b->err, TARE_ERR_CORRUPT, piece->offset + 1,
+                            "segment: predicted in a layer without base");
+    if (!b->opened->base)
+        return tare_fail_at(b->err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
+    bool has_scales = predictor == TARE_WC_REF_SCALED &&
+                      tare_wcodec_scale_span(&first, &n, l, s->number, s->segment);
+    size_t size = piece->n_bytes + (has_scales ? 2 * (size_t)n : 0);
+    uint8_t *room = tare_alloc(allocator, size);
+    if (!room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    tare_status status = TARE_OK;
+    if (has_scales)
+        status = read_scales(&scales, room + piece->n_bytes, b, s->plane->scale_plane, first, n);
+    if (status == TARE_OK) {
+        status = tare_wcodec_reference(&reference, room, l, s->number, s->segment, b->opened->base,
+                                       &scales, b->err);
+        b->is_base_at_fault = status != TARE_OK;
+    }
+    piece->reference = &reference;
+    if (status == TARE_OK)
+        status = tare_wc_decode(piece, 1, b->opened->groups, b->scratch, &failed, b->err);
+    tare_free(allocator, room, size);
+    return status;
+}
+
+/* Decodes pieces: those without a predictor together. */
+static tare_status decode(batch *b, unsigned first, unsigned end) {
+    tare_wc_piece together[SIDE_BY_SIDE];
+    unsigned n = 0, failed;
+    for (unsigned i = first; i < end; i++) {
+        tare_wc_piece *piece = &b->pieces[i];
+        tare_wc_segment header;
+        tare_cursor c;
+        if (!piece->head)
+            return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].plane->position,
+                                "head of a plane: it is damaged");
+        tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
+        TARE_TRY(tare_wc_segment_read(&header, &c, b->err));
+        if (header.predictor == TARE_WC_NONE)
+            together[n++] = *piece;
+        else
+            TARE_TRY(
+                decode_with_reference(b, piece, &b->slots[i], (tare_wc_predictor)header.predictor));
+    }
+    if (!n) return TARE_OK;
+    return tare_wc_decode(together, n, b->opened->groups, b->scratch, &failed, b->err);
+}
+
+/* Decodes each piece by itself; what cannot be decoded is told and becomes zeros. */
+static tare_status decode_what_is_sound(batch *b) {
+    const tare_wcodec_watch *watch = b->opened->watch;
+    tare_error *told = b->err, fault = TARE_ERROR_NONE;
+    tare_status status = TARE_OK;
+    b->err = &fault;
+    for (unsigned i = 0; i < b->n && status == TARE_OK; i++) {
+        status = decode(b, i, i + 1);
+        if (!tare_wcodec_is_loss(status) || b->is_base_at_fault) continue;
+        status = TARE_OK;
+        memset(b->pieces[i].dst, 0, b->pieces[i].n_bytes);
+        if (b->pieces[i].head) /* else it was told when the layer was opened */
+            watch->lost(watch->ctx, b->opened->number, b->slots[i].number, b->slots[i].segment,
+                        &fault);
+    }
+    b->err = told;
+    if (status != TARE_OK && told) *told = fault;
+    return status;
+}
+
+/* Says which segment a fault is in. */
+static void name_segment(const batch *b) {
+    for (unsigned i = 0; b->err && i < b->n; i++) {
+        const tare_wc_piece *piece = &b->pieces[i];
+        if (b->err->offset - piece->offset >= piece->stored) continue; /* before it, too */
+        char segment[40];
+        snprintf(segment, sizeof segment, "segments[%" PRIu64 "]", b->slots[i].segment);
+        tare_error_field(b->err, "planes", b->slots[i].number, segment, NULL);
+    }
+}
+
+/* Decodes what the batch holds and hands it out; a failure leaves nobody waiting. */
+static tare_status flush(batch *b) {
+    tare_status status = decode(b, 0, b->n);
+    const tare_wcodec_watch *watch = b->opened->watch;
+    bool may_lose = watch && watch->lost && !b->is_base_at_fault;
+    if (may_lose && tare_wcodec_is_loss(status)) status = decode_what_is_sound(b);
+    if (tare_wcodec_is_loss(status) && !b->is_base_at_fault) name_segment(b);
+    for (unsigned i = 0; i < b->n; i++) {
+        slot *s = &b->slots[i];
+        tare_wc_piece *piece = &b->pieces[i];
+        if (status == TARE_OK && !s->is_in_place)
+            scatter(b->target, s->plane, piece->dst + (s->from - s->start), s->from, s->to);
+        if (!s->place) continue;
+        if (status == TARE_OK) {
+            tare_cache_fill(b->opened->cache, s->place, piece->dst, piece->n_bytes);
+            tare_cache_release(b->opened->cache, s->place);
+        } else {
+            tare_free(b->scratch->allocator, piece->dst, piece->n_bytes);
+            tare_cache_fail(b->opened->cache, s->place);
+        }
+    }
+    b->n = 0;
+    b->used = 0;
+    return status;
+}
+
+/* ---- gathering a batch ----------------------------------------------------------------------- */
+
+/* Room for a segment as it is stored. */
+static size_t room_of(uint32_t stored) {
+    return tare_wc_align(stored + TARE_WC_READ_AHEAD);
+}
+
+/* At most what the segments of plane bytes first .. end - 1 take, and at most ROOM_MOST: a few
+ * bytes of scales shall not cost megabytes. */
+static size_t room_to_ask(const tare_wcodec_plane *p, uint64_t first, uint64_t end) {
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+    size_t room = 0;
+    for (uint64_t s = first / whole; s * whole < end && room < ROOM_MOST; s++)
+        room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wcodec_segment_bytes(p, s);
+    return (size_t)tare_min_u64(room, ROOM_MOST);
+}
+
+/* Room in the batch, which is emptied for it if need be. */
+static tare_status take_room(batch *b, size_t n, uint8_t **out) {
+    if (b->used + n > b->room_size) TARE_TRY(flush(b));
+    if (n > b->room_size) {
+        b->room_size = (size_t)tare_max_u64(n, b->room_asked);
+        b->room = tare_wc_scratch_take(b->scratch, TARE_WC_DECODE_STORED, b->room_size);
+        if (!b->room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    }
+    *out = b->room + b->used;
+    b->used += n;
+    return TARE_OK;
+}
+
+/* Reads what a coarse reading needs of a segment. */
+static tare_status read_coarse(const batch *b, tare_wc_piece *piece, uint8_t *bytes) {
+    const tare_reader *file = b->opened->file;
+    piece->present = TARE_WC_SEGMENT_HEADER;
+    TARE_TRY(tare_reader_read(file, piece->offset, bytes, piece->present, b->err));
+    uint32_t had = piece->present, n;
+    TARE_TRY(tare_wc_coarse_bytes(&n, piece, b->opened->groups, b->err));
+    piece->present = n;
+    const tare_wcodec_watch *watch = b->opened->watch;
+    if (n < piece->stored && watch && watch->coarse) watch->coarse(watch->ctx, b->opened->number);
+    return tare_reader_read(file, piece->offset + had, bytes + had, n - had, b->err);
+}
+
+static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *bytes) {
+    const tare_wcodec_opened *o = b->opened;
+    tare_status status = TARE_OK;
+    piece->bytes = bytes;
+    if (o->groups < TARE_WC_ALL_GROUPS && piece->head) status = read_coarse(b, piece, bytes);
+    bool is_lost = o->watch && o->watch->lost && tare_wcodec_is_loss(status);
+    if (!piece->present || is_lost) {
+        piece->present = piece->stored;
+        status = tare_reader_read(o->file, piece->offset, bytes, piece->stored, b->err);
+        is_lost = o->watch && o->watch->lost && tare_wcodec_is_loss(status);
+    }
+    if (is_lost && status != TARE_OK) { /* decoding finds no segment in zeros */
+        memset(bytes, 0, piece->stored);
+        status = TARE_OK;
+    }
+    memset(bytes + piece->present, 0, TARE_WC_READ_AHEAD);
+    return status;
+}
+
+/* A segment in memory that was given to us is decoded from there, unless it ends too near to the
+ * end of it. (Not in a mapped file, which may change while it is read.) NULL: it must be read. */
+static const uint8_t *lent_bytes(const batch *b, uint64_t position, uint32_t stored) {
+    const tare_reader *file = b->opened->file;
+    bool is_lent = file->map && !file->owns_map && b->opened->groups == TARE_WC_ALL_GROUPS;
+    if (!is_lent || position > file->size) return NULL;
+    return file->size - position < stored + TARE_WC_READ_AHEAD ? NULL : file->map + position;
+}
+
+/* Adds a segment to the batch. */
+static tare_status add(batch *b, slot s, uint64_t position) {
+    uint32_t n_bytes = tare_wcodec_segment_bytes(s.plane, s.segment);
+    uint32_t stored = s.plane->sizes[s.segment] * TARE_WC_UNIT;
+    uint8_t *dst = s.place ? tare_alloc(b->scratch->allocator, n_bytes) : place_of(b, &s, n_bytes);
+    bool needs_room = !dst && !s.place;
+    tare_status status = TARE_OK;
+    uint8_t *bytes = NULL;
+    s.is_in_place = dst && !s.place;
+    if (!dst && s.place) status = tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    const uint8_t *lent = lent_bytes(b, position, stored);
+    size_t room = lent ? 0 : room_of(stored), all_room = room + (needs_room ? n_bytes : 0);
+    if (status == TARE_OK && all_room) status = take_room(b, all_room, &bytes);
+    if (needs_room && bytes) dst = bytes + room;
+    tare_wc_piece *piece = &b->pieces[b->n];
+    *piece = (tare_wc_piece){.head = b->opened->heads[s.number],
+                             .bytes = lent,
+                             .stored = stored,
+                             .present = lent ? stored : 0,
+                             .offset = position,
+                             .dst = dst,
+                             .n_bytes = n_bytes};
+    if (status == TARE_OK && !lent) status = read_stored(b, piece, bytes);
+    if (status == TARE_OK) {
+        b->slots[b->n++] = s;
+        return b->n == SIDE_BY_SIDE ? flush(b) : TARE_OK;
+    }
+    if (s.place) {
+        if (dst) tare_free(b->scratch->allocator, dst, n_bytes);
+        tare_cache_fail(b->opened->cache, s.place);
+    }
+    return status;
+}
+
+/* A segment of which a part is wanted: from the cache, or into it. */
+static tare_status take_part(batch *b, slot *s, uint64_t position) {
+    tare_cache *cache = b->opened->cache;
+    tare_cache_key key = {b->opened->number << 8 | s->number, s->segment};
+    tare_cached *kept;
+    tare_cache_state state = tare_cache_take(&kept, cache, key, b->n == 0);
+    if (state == TARE_CACHE_BUSY) {
+        TARE_TRY(flush(b)); /* who has something to make must not wait */
+        state = tare_cache_take(&kept, cache, key, true);
+    }
+    if (state == TARE_CACHE_NO_MEMORY) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    if (state == TARE_CACHE_TO_MAKE) {
+        s->place = kept;
+        return add(b, *s, position);
+    }
+    const uint8_t *bytes = kept->value;
+    scatter(b->target, s->plane, bytes + (s->from - s->start), s->from, s->to);
+    tare_cache_release(cache, kept);
+    return TARE_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static uint64_t position_of(const batch *b, unsigned plane, uint64_t segment) {
+    uint64_t at = b->opened->places[plane][segment / TARE_WCODEC_PLACES];
+    for (uint64_t s = segment / TARE_WCODEC_PLACES * TARE_WCODEC_PLACES; s < segment; s++)
+        at += (uint64_t)b->opened->layer->planes[plane].sizes[s] * TARE_WC_UNIT;
+    return at;
+}
+
+/* Adds the segments of a plane that bytes first .. end - 1 lie in. */
+static tare_status walk(batch *b, unsigned plane, uint64_t first, uint64_t end) {
+    const tare_wcodec_plane *p = &b->opened->layer->planes[plane];
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+    if (first >= end) return TARE_OK;
+    /* Decoding it may read scales: they must not be among what the batch has still to make. */
+    if (p->scale_plane != TARE_WCODEC_NO_SCALES && b->n) TARE_TRY(flush(b));
+    uint64_t segment = first / whole, position = position_of(b, plane, segment);
+    for (; segment * whole < end; segment++) {
+        slot s = {.plane = p, .number = plane, .segment = segment, .start = segment * whole};
+        uint64_t stop = s.start + tare_wcodec_segment_bytes(p, segment);
+        s.from = tare_max_u64(s.start, first);
+        s.to = tare_min_u64(stop, end);
+        bool is_whole = s.from == s.start && s.to == stop;
+        TARE_TRY(is_whole || !b->opened->cache ? add(b, s, position) : take_part(b, &s, position));
+        position += (uint64_t)p->sizes[segment] * TARE_WC_UNIT;
+    }
+    return TARE_OK;
+}
+
+/* The last of what was added. */
+static tare_status finish(batch *b, tare_status status) {
+    if (status == TARE_OK) return b->n ? flush(b) : TARE_OK;
+    b->err = NULL; /* others wait for what the batch holds; the first failure is told */
+    if (b->n) flush(b);
+    return status;
+}
+
+tare_status tare_wcodec_read_plane(const tare_wcodec_window *to, const tare_wcodec_opened *o,
+                                   unsigned plane, uint64_t first, uint64_t end,
+                                   tare_wc_scratch *scratch, tare_error *err) {
+    batch b = {.opened = o,
+               .target = to,
+               .scratch = scratch,
+               .room_asked = room_to_ask(&o->layer->planes[plane], first, end),
+               .err = err};
+    return finish(&b, walk(&b, plane, first, end));
+}
+
+void tare_wcodec_plane_span(uint64_t *first, uint64_t *end, const tare_wcodec_plane *p,
+                            const tare_wcodec_window *window) {
+    *first = window->offset / p->stride * tare_wcodec_unit_bytes(p);
+    *end = tare_ceil_div_u64(window->offset + window->n, p->stride) * tare_wcodec_unit_bytes(p);
+    if (p->width != p->stride) return;
+    *first = window->offset;
+    *end = window->offset + window->n;
+}
+
+tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *o, unsigned region,
+                                    uint64_t offset, size_t n, tare_wc_scratch *scratch,
+                                    tare_error *err) {
+    const tare_wcodec_window to = {dst, offset, n};
+    batch b = {.opened = o, .target = &to, .scratch = scratch, .err = err};
+    uint64_t first[TARE_WCODEC_MAX_PLANES], end[TARE_WCODEC_MAX_PLANES];
+    tare_status status = TARE_OK;
+    for (unsigned i = 0; i < o->layer->n_planes; i++) {
+        const tare_wcodec_plane *p = &o->layer->planes[i];
+        first[i] = end[i] = 0;
+        if (p->region != region || !n) continue;
+        tare_wcodec_plane_span(&first[i], &end[i], p, &to);
+        b.room_asked += room_to_ask(p, first[i], end[i]);
+    }
+    b.room_asked = (size_t)tare_min_u64(b.room_asked, ROOM_MOST);
+    for (unsigned i = 0; i < o->layer->n_planes && status == TARE_OK; i++)
+        status = walk(&b, i, first[i], end[i]);
+    return finish(&b, status);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A .wcodec with file records is its files: the driver of their format reads them, and nothing of
+ * what it knows is lost. A file NAME of the container C has the path C/NAME. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "format/wcodec/wcodec_read.h"
+
+/* The container as a directory. */
+typedef struct packed {
+    tare_files files; /* first: what drivers are handed */
+    tare_model *m;
+    tare_wcodec_store *store;
+    const tare_wcodec_file **sorted; /* by name */
+    size_t n;
+    const char *root; /* the container's path */
+} packed;
+
+static int by_name(const void *a, const void *b) {
+    const tare_wcodec_file *const *x = a, *const *y = b;
+    return tare_str_compare((*x)->name, (*y)->name);
+}
+
+static const char *path_of(const packed *p, const tare_wcodec_file *f) {
+    size_t n = strlen(p->root);
+    char *path = tare_arena_take(&p->m->arena, n + 1 + f->name.len + 1);
+    if (!path) return NULL;
+    memcpy(path, p->root, n);
+    path[n] = '/';
+    memcpy(path + n + 1, f->name.ptr, f->name.len);
+    return path;
+}
+
+static tare_status open_file(const packed *p, tare_reader *out, const tare_wcodec_file *f,
+                             tare_error *err) {
+    const char *path = path_of(p, f);
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
+    return tare_wcodec_store_reader(out, p->store, f->ranges, f->n_ranges, path, err);
+}
+
+/* ---- as a directory -------------------------------------------------------------------------- */
+
+/* What stands in a path behind the container's; NULL: it is no path in it. */
+static const char *inner_path(const packed *p, const char *path) {
+    size_t n = strlen(p->root);
+    if (strncmp(path, p->root, n) != 0 || (path[n] && path[n] != '/')) return NULL;
+    path += n;
+    while (*path == '/') path++;
+    return path;
+}
+
+static tare_status open_packed(const tare_files *files, tare_reader *out, const char *path,
+                               tare_error *err) {
+    const packed *p = (const packed *)(const void *)files;
+    const char *inner = inner_path(p, path);
+    *out = (tare_reader){.name = path, .fd = -1};
+    const tare_wcodec_file key = {.name = tare_str_of(inner ? inner : "")}, *at = &key;
+    const tare_wcodec_file *const *found =
+        p->n ? bsearch(&at, p->sorted, p->n, sizeof at, by_name) : NULL;
+    if (found) return open_file(p, out, *found, err);
+    tare_fail_errno(err, ENOENT, "cannot be opened");
+    tare_error_file(err, path);
+    return TARE_ERR_IO;
+}
+
+/* Only the top folder is asked for; names are sorted, so that a folder's files stand together. */
+static tare_status list_packed(const tare_files *files, const char *path, tare_files_visit visit,
+                               void *ctx, tare_error *err) {
+    const packed *p = (const packed *)(const void *)files;
+    const char *inner = inner_path(p, path);
+    tare_str last = {"", 0};
+    if (!inner || *inner) return tare_fail_errno(err, ENOENT, "opening the directory");
+    for (size_t i = 0; i < p->n; i++) {
+        const tare_wcodec_file *f = p->sorted[i];
+        const char *slash = memchr(f->name.ptr, '/', f->name.len);
+        tare_str name = {f->name.ptr, slash ? (size_t)(slash - f->name.ptr) : f->name.len};
+        if (i && tare_str_equal(name, last)) continue;
+        last = name;
+        const char *text = tare_arena_str(&p->m->arena, name).ptr;
+        if (!text) return tare_fail(err, TARE_ERR_NOMEM, "directory");
+        tare_files_entry e = {text, slash ? 0 : f->size, slash ? S_IFDIR : S_IFREG};
+        TARE_TRY(visit(ctx, &e, err));
+    }
+    return TARE_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* A container within a container is a file like any: it is not looked into. */
+static const tare_format *driver_of(const tare_probe *probe) {
+    const tare_format *f;
+    for (size_t i = 0; (f = tare_format_row(i)) != NULL; i++)
+        if (f != &tare_format_wcodec && f->probe(probe)) return f;
+    return NULL;
+}
+
+static tare_status run_driver(const packed *p, const tare_open_context *ctx, bool *is_ours,
+                              tare_error *err) {
+    const tare_format *format = driver_of(ctx->probe);
+    *is_ours = format != NULL;
+    if (format) p->m->held_format = format->name;
+    return format ? format->open(p->m, ctx, err) : TARE_OK;
+}
+
+static tare_status open_single(const packed *p, const tare_open_options *options, bool *is_ours,
+                               tare_error *err) {
+    uint8_t head[TARE_PROBE_BYTES];
+    tare_reader file;
+    tare_open_options alone = *options; /* a shard, if it is one: no other is in the container */
+    alone.one_shard = true;
+    TARE_TRY(open_file(p, &file, p->sorted[0], err));
+    tare_source source = {.kind = TARE_SOURCE_CALLBACK, .name = file.name, .fd = -1};
+    tare_probe probe = {.head = head,
+                        .head_size = (size_t)tare_min_u64(file.size, sizeof head),
+                        .file_size = file.size,
+                        .files = &p->files};
+    tare_open_context ctx = {&source, &alone, &probe, &file};
+    tare_status status = tare_reader_read(&file, 0, head, probe.head_size, err);
+    if (status == TARE_OK) status = run_driver(p, &ctx, is_ours, err);
+    tare_reader_close(&file);
+    return status;
+}
+
+static tare_status open_directory(const packed *p, const tare_open_options *options, bool *is_ours,
+                                  tare_error *err) {
+    tare_reader none = {.fd = -1};
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = p->root, .fd = -1};
+    tare_probe probe = {.path = p->root, .is_directory = true, .files = &p->files};
+    tare_open_context ctx = {&source, options, &probe, &none};
+    return run_driver(p, &ctx, is_ours, err);
+}
+
+tare_status tare_wcodec_open_files(tare_model *m, tare_wcodec_store *store,
+                                   const tare_open_options *options, bool *is_ours,
+                                   tare_error *err) {
+    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    packed p = {.files = {open_packed, list_packed},
+                .m = m,
+                .store = store,
+                .n = x->n_files,
+                .root = tare_wcodec_store_file(store)->name};
+    p.sorted = TARE_NEW_ARRAY(&m->arena, const tare_wcodec_file *, p.n);
+    if (!p.sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
+    for (size_t i = 0; i < p.n; i++) p.sorted[i] = &x->files[i];
+    qsort(p.sorted, p.n, sizeof *p.sorted, by_name);
+    tare_wcodec_store_opening(store, true);
+    tare_status status = x->files_form == 1 ? open_single(&p, options, is_ours, err)
+                                            : open_directory(&p, options, is_ours, err);
+    tare_wcodec_store_opening(store, false);
+    return status;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writing many layers with a few threads. Tasks stand in one list for all layers, so that threads
+ * are started once. A plane has tasks that count its segments and, further down the list, tasks
+ * that encode them; those of the next plane are counted in between, so that a thread seldom waits
+ * for the last count. Small layers are one task, several of them. What is encoded goes through a
+ * ring in which each task has its turn: the places of bytes follow from those before them.
+ *
+ * Nobody waits for ever: tasks are taken in order, and a task waits for earlier ones only. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/pool.h"
+#include "format/wcodec/wcodec_layer_write.h"
+
+enum {
+    SMALL = 1 << 18,    /* bytes of a layer that one thread writes by itself */
+    BATCH = 1 << 20,    /* bytes of small layers in a task, */
+    MOST_SMALL = 256,   /* and their number */
+    SLOTS_A_THREAD = 2, /* encoded tasks that wait for their turn */
+    MOST_WORKERS = 256,
+};
+
+typedef enum step_kind { COUNT, ENCODE, WHOLE } step_kind;
+
+/* A run of tasks: the segments of a plane, or some small layers (one task). */
+typedef struct step {
+    step_kind kind;
+    unsigned plane;
+    size_t job, n_jobs;
+    bool begins_layer, ends_layer; /* ENCODE */
+    uint64_t first_task, n_tasks;
+    uint64_t first_turn; /* of those that write */
+    struct plane_state *state;
+} step;
+
+/* A plane on its way. */
+typedef struct plane_state {
+    tare_wc_tally **tallies; /* one a worker, made when it first counts */
+    uint64_t n_to_count, n_to_encode;
+    tare_wc_plan *plan;
+} plane_state;
+
+typedef struct slot {
+    uint64_t turn; /* whose it is */
+    bool is_done;
+    const step *step;
+    uint64_t segment;
+    tare_buffer out;
+} slot;
+
+typedef struct crew {
+    tare_wcodec_run *run;
+    const tare_wcodec_target *target;
+    step *steps;
+    size_t n_steps, steps_capacity;
+    plane_state *states;
+    size_t n_states, n_states_made;
+    tare_wcodec_worker *workers;
+    unsigned n_workers;
+    slot *slots;
+    uint64_t n_slots, n_tasks, n_turns, total;
+    _Atomic uint64_t done;
+    pthread_mutex_t mutex; /* guards the rest, slots, counters and plans of planes */
+    pthread_cond_t changed;
+    uint64_t next_turn;   /* that gets its place */
+    uint64_t position;    /* in the file */
+    uint64_t failed_task; /* the lowest; UINT64_MAX: none */
+} crew;
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static uint64_t layer_bytes(const tare_wcodec_layer *l) {
+    uint64_t n = 0;
+    for (unsigned i = 0; i < l->n_regions; i++) n += l->region_bytes[i];
+    return n;
+}
+
+static bool add_step(crew *c, step s) {
+    if (!tare_grow(c->run->allocator, (void **)&c->steps, &c->steps_capacity, c->n_steps + 1,
+                   sizeof *c->steps))
+        return false;
+    s.first_task = c->n_tasks;
+    s.first_turn = c->n_turns;
+    c->n_tasks += s.n_tasks;
+    if (s.kind != COUNT) c->n_turns += s.n_tasks;
+    c->steps[c->n_steps++] = s;
+    return true;
+}
+
+/* The steps of a plane: it is counted before `waiting`, the plane before it, is encoded. */
+static bool add_plane(crew *c, size_t job, unsigned plane, step *waiting) {
+    const tare_wcodec_plane *p = &c->run->jobs[job].layer->planes[plane];
+    plane_state *state = &c->states[c->n_states++];
+    state->n_to_count = state->n_to_encode = p->n_segments;
+    step count = {
+        .kind = COUNT, .job = job, .plane = plane, .n_tasks = p->n_segments, .state = state};
+    c->total += p->n_bytes;
+    if (!add_step(c, count) || (waiting->state && !add_step(c, *waiting))) return false;
+    *waiting = count;
+    waiting->kind = ENCODE;
+    return true;
+}
+
+static bool end_waiting(crew *c, step *waiting) {
+    bool is_added = !waiting->state || add_step(c, *waiting);
+    waiting->state = NULL;
+    return is_added;
+}
+
+/* Adds a small layer to the last step if that is one of small layers with room. */
+static bool add_small(crew *c, size_t job, uint64_t *batch) {
+    uint64_t n = layer_bytes(c->run->jobs[job].layer);
+    step *last = c->n_steps ? &c->steps[c->n_steps - 1] : NULL;
+    c->total += n;
+    if (last && last->kind == WHOLE && last->job + last->n_jobs == job &&
+        last->n_jobs < MOST_SMALL && *batch + n <= BATCH) {
+        *batch += n;
+        last->n_jobs++;
+        return true;
+    }
+    *batch = n;
+    return add_step(c, (step){.kind = WHOLE, .job = job, .n_jobs = 1, .n_tasks = 1});
+}
+
+static bool list_steps(crew *c) {
+    step waiting = {0};
+    uint64_t batch = 0;
+    for (size_t j = 0; j < c->run->n_jobs; j++) {
+        const tare_wcodec_layer *l = c->run->jobs[j].layer;
+        if (layer_bytes(l) <= SMALL) {
+            if (!end_waiting(c, &waiting) || !add_small(c, j, &batch)) return false;
+            continue;
+        }
+        bool is_first = true;
+        for (unsigned i = 0; i < l->n_planes; i++) {
+            if (!l->planes[i].n_segments) continue;
+            if (!add_plane(c, j, i, &waiting)) return false;
+            waiting.begins_layer = is_first;
+            is_first = false;
+        }
+        waiting.ends_layer = true;
+    }
+    return end_waiting(c, &waiting);
+}
+
+static const step *find_step(const crew *c, uint64_t task) {
+    return &c->steps[tare_part_of(&c->steps->first_task, c->n_steps, sizeof *c->steps, task)];
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void note_failure(crew *c, uint64_t task) {
+    pthread_mutex_lock(&c->mutex);
+    if (task < c->failed_task) c->failed_task = task;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+/* A task that waits gives up when an earlier one has failed: what it waits for will not come. */
+static tare_status gave_up(tare_error *err) {
+    return tare_fail(err, TARE_ERR_CANCELLED, "another part failed");
+}
+
+static slot *take_slot(crew *c, uint64_t task, uint64_t turn) {
+    slot *s = &c->slots[turn % c->n_slots];
+    pthread_mutex_lock(&c->mutex);
+    while (s->turn != turn && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
+    bool is_ours = s->turn == turn;
+    pthread_mutex_unlock(&c->mutex);
+    return is_ours ? s : NULL;
+}
+
+static const tare_wc_plan *wait_for_plan(crew *c, uint64_t task, const plane_state *state) {
+    pthread_mutex_lock(&c->mutex);
+    while (!state->plan && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
+    const tare_wc_plan *plan = state->plan;
+    pthread_mutex_unlock(&c->mutex);
+    return plan;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static void free_tallies(const crew *c, plane_state *state) {
+    for (unsigned i = 0; state->tallies && i < c->n_workers; i++)
+        tare_wc_tally_free(state->tallies[i]);
+    tare_free(c->run->allocator, state->tallies, c->n_workers * sizeof(tare_wc_tally *));
+    state->tallies = NULL;
+}
+
+/* The sum of what the workers counted makes the plan. */
+static tare_status make_plan(crew *c, plane_state *state, tare_error *err) {
+    tare_wc_tally *sum = NULL;
+    tare_wc_plan *plan = NULL;
+    for (unsigned i = 0; i < c->n_workers; i++) {
+        if (!state->tallies[i]) continue;
+        if (sum)
+            tare_wc_tally_merge(sum, state->tallies[i]);
+        else
+            sum = state->tallies[i];
+    }
+    tare_status status = tare_wc_plan_new(&plan, sum, err);
+    free_tallies(c, state);
+    pthread_mutex_lock(&c->mutex);
+    state->plan = plan;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->mutex);
+    return status;
+}
+
+static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsigned worker,
+                             tare_error *err) {
+    const tare_allocator *a = c->run->allocator;
+    const tare_wcodec_job *job = &c->run->jobs[s->job];
+    size_t size = c->n_workers * sizeof(tare_wc_tally *);
+    pthread_mutex_lock(&c->mutex);
+    if (!s->state->tallies) {
+        s->state->tallies = tare_alloc(a, size);
+        if (s->state->tallies) memset(s->state->tallies, 0, size);
+    }
+    tare_wc_tally **tallies = s->state->tallies;
+    pthread_mutex_unlock(&c->mutex);
+    if (!tallies) return tare_fail(err, TARE_ERR_NOMEM, "plane");
+    if (!tallies[worker])
+        tallies[worker] = tare_wc_tally_new(&job->layer->planes[s->plane].shape,
+                                            &job->options[s->plane], job->base != NULL, a);
+    *out = tallies[worker];
+    return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "plane");
+}
+
+static tare_status count(crew *c, const step *s, uint64_t segment, unsigned worker,
+                         tare_error *err) {
+    const tare_wcodec_job *job = &c->run->jobs[s->job];
+    uint64_t n = job->layer->planes[s->plane].n_segments;
+    tare_wc_tally *tally;
+    TARE_TRY(own_tally(&tally, c, s, worker, err));
+    if (tare_wc_tally_wants(&job->options[s->plane], segment, n))
+        TARE_TRY(
+            tare_wcodec_tally_segment(tally, job, s->plane, segment, &c->workers[worker], err));
+    pthread_mutex_lock(&c->mutex);
+    bool is_last = --s->state->n_to_count == 0;
+    pthread_mutex_unlock(&c->mutex);
+    return is_last ? make_plan(c, s->state, err) : TARE_OK;
+}
+
+/* ---- encoding -------------------------------------------------------------------------------- */
+
+static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint64_t task,
+                                  tare_buffer *out, unsigned worker, tare_error *err) {
+    const tare_wcodec_job *job = &c->run->jobs[s->job];
+    const tare_wc_plan *plan = wait_for_plan(c, task, s->state);
+    if (!plan) return gave_up(err);
+    tare_wcodec_worker *w = &c->workers[worker];
+    if (segment == 0)
+        TARE_TRY(tare_wcodec_put_first(out, plan, job, s->plane, w, err));
+    else
+        TARE_TRY(tare_wcodec_put_segment(out, plan, job, s->plane, segment, w, err));
+    pthread_mutex_lock(&c->mutex);
+    bool is_last = --s->state->n_to_encode == 0;
+    pthread_mutex_unlock(&c->mutex);
+    if (!is_last) return TARE_OK;
+    tare_wc_plan_free(s->state->plan);
+    s->state->plan = NULL;
+    return TARE_OK;
+}
+
+/* Several layers; until they get their place, offsets count from where the first begins. */
+static tare_status encode_layers(crew *c, const step *s, tare_buffer *out, unsigned worker,
+                                 tare_error *err) {
+    for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
+        tare_wcodec_layer *l = c->run->jobs[i].layer;
+        l->offset = out->size;
+        TARE_TRY(tare_wcodec_put_layer(out, &c->run->jobs[i], &c->workers[worker], err));
+        tare_buffer_put_zeros(out, (size_t)(0 - l->size) % TARE_WCODEC_ALIGN);
+        l->size = out->size - l->offset;
+    }
+    return tare_buffer_status(out, err);
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static void place_layers(crew *c, const step *s) {
+    for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
+        tare_wcodec_layer *l = c->run->jobs[i].layer;
+        l->offset = l->size ? l->offset + c->position : TARE_WCODEC_HEADER;
+        for (unsigned p = 0; p < l->n_planes; p++) l->planes[p].position += l->offset;
+    }
+}
+
+static void place_segment(crew *c, slot *of) {
+    const step *s = of->step;
+    tare_wcodec_layer *l = c->run->jobs[s->job].layer;
+    tare_wcodec_plane *p = &l->planes[s->plane];
+    size_t head = 0;
+    if (of->segment == 0) {
+        if (s->begins_layer) {
+            l->offset = c->position;
+            l->crc = 0;
+        }
+        p->position = c->position;
+        head = p->head_bytes;
+        l->crc = tare_crc32(l->crc, of->out.data, head);
+    }
+    tare_wcodec_note_segment(l, of->out.data + head);
+    if (!s->ends_layer || of->segment + 1 < p->n_segments) return;
+    uint64_t end = c->position + of->out.size;
+    tare_buffer_put_zeros(&of->out, (size_t)(0 - end) % TARE_WCODEC_ALIGN);
+    l->size = c->position + of->out.size - l->offset;
+}
+
+/* Gives places to all that is done and next, and writes it; others may do so at the same time. */
+static tare_status write_ready(crew *c, tare_error *err) {
+    tare_status status = TARE_OK;
+    pthread_mutex_lock(&c->mutex);
+    for (;;) {
+        slot *s = &c->slots[c->next_turn % c->n_slots];
+        if (s->turn != c->next_turn || !s->is_done) break;
+        uint64_t position = c->position;
+        if (s->step->kind == WHOLE)
+            place_layers(c, s->step);
+        else
+            place_segment(c, s);
+        c->position += s->out.size;
+        c->next_turn++;
+        pthread_mutex_unlock(&c->mutex);
+        status = tare_buffer_status(&s->out, err);
+        if (status == TARE_OK && s->out.size)
+            status = c->target->write(c->target->ctx, position, s->out.data, s->out.size, err);
+        pthread_mutex_lock(&c->mutex);
+        s->is_done = false;
+        s->out.size = 0;
+        s->turn += c->n_slots;
+        pthread_cond_broadcast(&c->changed);
+        if (status != TARE_OK) break;
+    }
+    pthread_mutex_unlock(&c->mutex);
+    return status;
+}
+
+static tare_status encode(crew *c, const step *s, uint64_t index, uint64_t task, unsigned worker,
+                          tare_error *err) {
+    slot *mine = take_slot(c, task, s->first_turn + index);
+    if (!mine) return gave_up(err);
+    mine->step = s;
+    mine->segment = index;
+    if (s->kind == WHOLE)
+        TARE_TRY(encode_layers(c, s, &mine->out, worker, err));
+    else
+        TARE_TRY(encode_segment(c, s, index, task, &mine->out, worker, err));
+    pthread_mutex_lock(&c->mutex);
+    mine->is_done = true;
+    pthread_mutex_unlock(&c->mutex);
+    return write_ready(c, err);
+}
+
+/* ---- the crew -------------------------------------------------------------------------------- */
+
+/* Bytes that a task takes care of, for progress. */
+static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
+    uint64_t n = 0;
+    if (s->kind == COUNT) return 0;
+    if (s->kind == ENCODE)
+        return tare_wcodec_segment_bytes(&c->run->jobs[s->job].layer->planes[s->plane], index);
+    for (size_t i = s->job; i < s->job + s->n_jobs; i++) n += layer_bytes(c->run->jobs[i].layer);
+    return n;
+}
+
+static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    crew *c = ctx;
+    const step *s = find_step(c, task);
+    uint64_t index = task - s->first_task;
+    tare_status status =
+        s->kind == COUNT ? count(c, s, index, worker, err) : encode(c, s, index, task, worker, err);
+    if (status != TARE_OK)
+        note_failure(c, task);
+    else
+        atomic_fetch_add(&c->done, task_bytes(c, s, index));
+    return status;
+}
+
+static tare_status take_memory(crew *c, tare_error *err) {
+    const tare_allocator *a = c->run->allocator;
+    size_t n_planes = 0;
+    for (size_t i = 0; i < c->run->n_jobs; i++) {
+        const tare_wcodec_layer *l = c->run->jobs[i].layer;
+        if (layer_bytes(l) > SMALL) n_planes += l->n_planes;
+    }
+    c->n_workers = c->run->threads ? c->run->threads : tare_default_threads();
+    if (c->n_workers > MOST_WORKERS) c->n_workers = MOST_WORKERS;
+    c->n_slots = (uint64_t)c->n_workers * SLOTS_A_THREAD;
+    c->states = tare_alloc(a, (n_planes + 1) * sizeof *c->states);
+    c->n_states_made = n_planes + 1;
+    c->workers = tare_alloc(a, c->n_workers * sizeof *c->workers);
+    c->slots = tare_alloc(a, (size_t)c->n_slots * sizeof *c->slots);
+    for (size_t i = 0; c->states && i < n_planes + 1; i++) c->states[i] = (plane_state){0};
+    for (unsigned i = 0; c->workers && i < c->n_workers; i++)
+        tare_wcodec_worker_init(&c->workers[i], a);
+    for (uint64_t i = 0; c->slots && i < c->n_slots; i++) {
+        c->slots[i] = (slot){.turn = i};
+        tare_buffer_init(&c->slots[i].out, a);
+    }
+    return c->states && c->workers && c->slots && list_steps(c)
+               ? TARE_OK
+               : tare_fail(err, TARE_ERR_NOMEM, "work memory");
+}
+
+static void give_back(crew *c) {
+    const tare_allocator *a = c->run->allocator;
+    for (size_t i = 0; c->states && i < c->n_states; i++) {
+        free_tallies(c, &c->states[i]);
+        tare_wc_plan_free(c->states[i].plan);
+    }
+    for (unsigned i = 0; c->workers && i < c->n_workers; i++)
+        tare_wcodec_worker_free(&c->workers[i]);
+    for (uint64_t i = 0; c->slots && i < c->n_slots; i++) tare_buffer_free(&c->slots[i].out);
+    tare_free(a, c->states, c->n_states_made * sizeof *c->states);
+    tare_free(a, c->workers, c->n_workers * sizeof *c->workers);
+    tare_free(a, c->slots, (size_t)c->n_slots * sizeof *c->slots);
+    tare_free(a, c->steps, c->steps_capacity * sizeof *c->steps);
+}
+
+static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
+    tare_wcodec_run *run = c->run;
+    for (size_t i = 0; i < run->n_jobs; i++)
+        TARE_TRY(tare_wcodec_measure_layer(run->jobs[i].layer, arena, err));
+    TARE_TRY(take_memory(c, err));
+    return tare_run_parallel(&(tare_run){.threads = c->n_workers,
+                                         .n_tasks = c->n_tasks,
+                                         .task = run_task,
+                                         .ctx = c,
+                                         .progress = run->progress,
+                                         .progress_ctx = run->progress_ctx,
+                                         .parallel = run->parallel,
+                                         .parallel_ctx = run->parallel_ctx,
+                                         .total = c->total,
+                                         .done = &c->done},
+                             err);
+}
+
+tare_status tare_wcodec_run_jobs(tare_wcodec_run *run, const tare_wcodec_target *target,
+                                 tare_arena *arena, tare_error *err) {
+    crew c = {.run = run, .target = target, .position = run->offset, .failed_task = UINT64_MAX};
+    if (pthread_mutex_init(&c.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
+    if (pthread_cond_init(&c.changed, NULL)) {
+        pthread_mutex_destroy(&c.mutex);
+        return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
+    }
+    tare_status status = run_crew(&c, arena, err);
+    if (status == TARE_OK) run->offset = c.position;
+    give_back(&c);
+    pthread_cond_destroy(&c.changed);
+    pthread_mutex_destroy(&c.mutex);
+    return status;
+}

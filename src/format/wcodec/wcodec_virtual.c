@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The store behind virtual files: layers are opened when they are first read, and with their
+ * segments kept within bounds, however large the container. */
+#include "format/wcodec/wcodec_virtual.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "model/catalog.h"
+#include "wcodec/wc_bypass.h"
+
+enum {
+    SEGMENTS_BUDGET = 24 << 20, /* within the 64 MiB that docs/behaviour.md grants a command */
+    LAYERS_BUDGET = 8 << 20,
+};
+
+/* What one thread decodes with. */
+typedef struct worker {
+    struct worker *next;
+    tare_wc_scratch scratch;
+} worker;
+
+/* A layer with its heads. */
+typedef struct opened_layer {
+    tare_arena arena;
+    tare_wcodec_opened opened;
+    tare_wcodec_source base;
+} opened_layer;
+
+struct tare_wcodec_store {
+    const tare_allocator *allocator;
+    tare_arena arena; /* of the index */
+    tare_reader file;
+    tare_wcodec_index index;
+    uint64_t directory_bytes;
+    const tare_wcodec_watch *watch; /* NULL: nobody wants to know */
+    unsigned groups;                /* of bypass bits, of tensors that may be coarse */
+    const tare_model *bases[UINT8_MAX];
+    bool is_opening; /* bases are not known yet */
+    tare_cache *segments, *layers;
+    pthread_mutex_t mutex; /* guards the workers */
+    worker *idle;
+    bool has_mutex;
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void free_segment(void *ctx, void *value, size_t cost) {
+    tare_wcodec_store *store = ctx;
+    tare_free(store->allocator, value, cost);
+}
+
+static void free_layer(void *ctx, void *value, size_t cost) {
+    tare_wcodec_store *store = ctx;
+    opened_layer *l = value;
+    (void)cost;
+    tare_arena_free(&l->arena);
+    tare_free(store->allocator, l, sizeof *l);
+}
+
+static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, tare_error *err) {
+    uint8_t header[TARE_WCODEC_HEADER];
+    uint64_t offset, size;
+    size_t n;
+    size_t there = (size_t)tare_min_u64(s->file.size, sizeof header);
+    TARE_TRY(tare_reader_read(&s->file, 0, header, there, err));
+    if (memcmp(header, "WCODEC\0", tare_min_u64(there, 8)) != 0)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "magic: not a .wcodec");
+    if (there < sizeof header)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, there,
+                            "header: the file ends inside its 128 bytes");
+    TARE_TRY(tare_wcodec_find_index(&offset, &size, header, s->file.size, limits, err));
+    if (!tare_size_of_u64(size + TARE_WCODEC_FOOTER, &n))
+        return tare_fail_at(err, TARE_ERR_LIMIT, 72,
+                            "size of the index: larger than memory can be");
+    uint8_t *bytes = tare_alloc(s->allocator, n);
+    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "index");
+    tare_status status = tare_reader_read(&s->file, offset, bytes, n, err);
+    if (status == TARE_OK)
+        status =
+            tare_wcodec_index_read(&s->index, header, bytes, offset, size, limits, &s->arena, err);
+    tare_free(s->allocator, bytes, n);
+    s->directory_bytes = sizeof header + n;
+    return status;
+}
+
+tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
+                                   const tare_limits *limits, const tare_allocator *allocator,
+                                   tare_error *err) {
+    tare_wcodec_store *s = tare_alloc(allocator, sizeof *s);
+    *out = NULL;
+    if (!s) {
+        tare_reader_close(file);
+        return tare_fail(err, TARE_ERR_NOMEM, "container");
+    }
+    *s = (tare_wcodec_store){.allocator = allocator, .file = *file, .groups = TARE_WC_ALL_GROUPS};
+    *file = (tare_reader){.fd = -1};
+    tare_arena_init(&s->arena, allocator);
+    s->segments = tare_cache_new(SEGMENTS_BUDGET, free_segment, s, allocator);
+    s->layers = tare_cache_new(LAYERS_BUDGET, free_layer, s, allocator);
+    s->has_mutex = pthread_mutex_init(&s->mutex, NULL) == 0;
+    tare_status status = s->segments && s->layers && s->has_mutex
+                             ? read_index(s, limits, err)
+                             : tare_fail(err, TARE_ERR_NOMEM, "container");
+    if (status == TARE_OK)
+        *out = s;
+    else
+        tare_wcodec_store_free(s);
+    return status;
+}
+
+void tare_wcodec_store_free(tare_wcodec_store *s) {
+    if (!s) return;
+    for (worker *w = s->idle, *next; w; w = next) {
+        next = w->next;
+        tare_wc_scratch_free(&w->scratch);
+        tare_free(s->allocator, w, sizeof *w);
+    }
+    tare_cache_free(s->segments);
+    tare_cache_free(s->layers);
+    if (s->has_mutex) pthread_mutex_destroy(&s->mutex);
+    tare_reader_close(&s->file);
+    tare_arena_free(&s->arena);
+    tare_free(s->allocator, s, sizeof *s);
+}
+
+const tare_wcodec_index *tare_wcodec_store_index(const tare_wcodec_store *s) {
+    return &s->index;
+}
+
+const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *s) {
+    return &s->file;
+}
+
+void tare_wcodec_store_watch(tare_wcodec_store *s, const tare_wcodec_watch *watch,
+                             unsigned groups) {
+    s->watch = watch;
+    s->groups = groups;
+}
+
+void tare_wcodec_store_set_base(tare_wcodec_store *s, uint32_t base, const tare_model *model) {
+    s->bases[base] = model;
+}
+
+bool tare_wcodec_store_lacks_base(const tare_wcodec_store *s, uint32_t layer) {
+    uint8_t base = s->index.layers[layer].base;
+    return base && !s->bases[base - 1];
+}
+
+void tare_wcodec_store_opening(tare_wcodec_store *s, bool is_opening) {
+    s->is_opening = is_opening;
+}
+
+uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *s) {
+    return s->directory_bytes;
+}
+
+/* ---- reading regions ------------------------------------------------------------------------- */
+
+static worker *take_worker(tare_wcodec_store *s) {
+    pthread_mutex_lock(&s->mutex);
+    worker *w = s->idle;
+    if (w) s->idle = w->next;
+    pthread_mutex_unlock(&s->mutex);
+    if (w) return w;
+    w = tare_alloc(s->allocator, sizeof *w);
+    if (w) tare_wc_scratch_init(&w->scratch, s->allocator);
+    return w;
+}
+
+static void give_worker(tare_wcodec_store *s, worker *w) {
+    pthread_mutex_lock(&s->mutex);
+    w->next = s->idle;
+    s->idle = w;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* About what an opened layer takes: a table is eight times as large in memory as in the file. */
+static size_t cost_of(const tare_wcodec_layer *l) {
+    size_t cost = sizeof(opened_layer);
+    for (unsigned i = 0; i < l->n_planes; i++)
+        cost += 13 * (size_t)l->planes[i].head_bytes +
+                (size_t)(l->planes[i].n_segments / TARE_WCODEC_PLACES + 1) * sizeof(uint64_t);
+    return cost;
+}
+
+bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *l) {
+    const tare_encoding *e = tare_encoding_find(l->encoding);
+    return l->kind == TARE_WCODEC_TENSOR && e &&
+           (e->kind == TARE_KIND_FLOAT || e->kind == TARE_KIND_BLOCK);
+}
+
+/* The tensor of the same name in a base model, if it is one that segments can refer to. */
+static tare_status find_base(tare_wcodec_source *out, const tare_wcodec_layer *l,
+                             const tare_model *base, tare_error *err) {
+    int64_t at = tare_model_find_tensor(base, l->name);
+    if (at < 0) return tare_fail(err, TARE_ERR_ARG, "the base model has no tensor of this name");
+    const tare_tensor *t = &base->catalog.tensors[at];
+    bool is_same = tare_str_is(l->encoding, t->encoding->name) && l->n_dims == t->n_dims &&
+                   l->n_regions <= t->encoding->n_planes;
+    for (unsigned d = 0; is_same && d < l->n_dims; d++) is_same = l->dims[d] == t->dims[d];
+    for (unsigned r = 0; is_same && r < l->n_regions; r++)
+        is_same = l->region_bytes[r] == t->planes[r].size;
+    if (!is_same || tare_model_is_big_endian(base) != l->is_big_endian)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "in the base model of another encoding, shape or byte order");
+    for (unsigned r = 0; r < l->n_regions; r++) {
+        out->readers[r] = &base->files[t->planes[r].file].reader;
+        out->starts[r] = t->planes[r].offset;
+    }
+    return TARE_OK;
+}
+
+static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t number,
+                              const tare_wcodec_watch *watch, tare_error *err) {
+    const tare_wcodec_layer *layer = &s->index.layers[number];
+    const tare_model *base = layer->base ? s->bases[layer->base - 1] : NULL;
+    TARE_TRY(tare_wcodec_open_watched(&l->opened, &s->file, layer, number, watch, &l->arena, err));
+    if (!base) return TARE_OK;
+    TARE_TRY(find_base(&l->base, layer, base, err));
+    l->opened.base = &l->base;
+    return TARE_OK;
+}
+
+static tare_status make_layer(opened_layer **out, tare_wcodec_store *s, uint32_t number,
+                              const tare_wcodec_watch *watch, tare_error *err) {
+    opened_layer *l = tare_alloc(s->allocator, sizeof *l);
+    *out = l;
+    if (!l) return tare_fail(err, TARE_ERR_NOMEM, "layer");
+    memset(&l->base, 0, sizeof l->base);
+    tare_arena_init(&l->arena, s->allocator);
+    tare_status status = open_layer(l, s, number, watch, err);
+    if (status != TARE_OK) free_layer(s, l, 0);
+    return status;
+}
+
+static tare_status take_layer(tare_cached **out, tare_wcodec_store *s, uint32_t number,
+                              tare_error *err) {
+    opened_layer *l;
+    tare_cache_state state = tare_cache_take(out, s->layers, (tare_cache_key){number, 0}, true);
+    if (state == TARE_CACHE_NO_MEMORY) return tare_fail(err, TARE_ERR_NOMEM, "layer");
+    if (state == TARE_CACHE_HELD) return TARE_OK;
+    tare_status status = make_layer(&l, s, number, s->watch, err);
+    if (status != TARE_OK) {
+        tare_cache_fail(s->layers, *out);
+        return status;
+    }
+    l->opened.cache = s->segments;
+    if (tare_wcodec_may_be_coarse(&s->index.layers[number])) l->opened.groups = s->groups;
+    tare_cache_fill(s->layers, *out, l, cost_of(&s->index.layers[number]));
+    return TARE_OK;
+}
+
+/* Tensors are named by their callers too, who know them by another number. */
+static tare_status blame(tare_status status, const tare_wcodec_store *s, uint32_t layer,
+                         tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[layer];
+    if (status == TARE_OK) return status;
+    if (status == TARE_ERR_ARG && tare_wcodec_store_lacks_base(s, layer))
+        tare_error_code(err, TARE_CODE_NEEDS_BASE);
+    tare_error_file(err, s->file.name);
+    if (l->name.len)
+        tare_error_item(err, l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE,
+                        -1, l->name);
+    return status;
+}
+
+static tare_status read_region(tare_wcodec_store *s, uint32_t layer, unsigned region,
+                               uint64_t offset, void *buf, size_t n, tare_error *err) {
+    tare_cached *held;
+    worker *w = take_worker(s);
+    if (!w) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    tare_status status = take_layer(&held, s, layer, err);
+    if (status == TARE_OK) {
+        const opened_layer *l = held->value;
+        status = tare_wcodec_read_region(buf, &l->opened, region, offset, n, &w->scratch, err);
+        tare_cache_release(s->layers, held);
+    }
+    give_worker(s, w);
+    return blame(status, s, layer, err);
+}
+
+tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigned region,
+                                   uint64_t offset, void *buf, size_t n, tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[layer];
+    tare_error fault = TARE_ERROR_NONE;
+    tare_status status = TARE_OK;
+    bool is_ahead = s->is_opening && l->kind == TARE_WCODEC_TENSOR;
+    bool is_unknown = is_ahead && l->base;
+    if (!is_unknown) status = read_region(s, layer, region, offset, buf, n, &fault);
+    if (is_unknown || (is_ahead && tare_wcodec_is_loss(status))) {
+        memset(buf, 0, n);
+        return TARE_OK;
+    }
+    if (status != TARE_OK && err) *err = fault;
+    return status;
+}
+
+/* Form EDGE needs all of them, SIGN the first (docs/wcodec.md, 10). */
+static unsigned groups_of(const tare_wc_rule *rule) {
+    uint8_t widths[TARE_WC_BYPASS_GROUPS];
+    unsigned n =
+        rule->trellis || rule->form == TARE_WC_EDGE ? 0 : tare_wc_group_widths(widths, rule->k);
+    return rule->form == TARE_WC_SIGN && n == 1 ? 0 : n;
+}
+
+tare_status tare_wcodec_store_groups(tare_wcodec_store *s, uint32_t layer, unsigned *out,
+                                     tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[layer];
+    tare_cached *held;
+    *out = 0;
+    if (!tare_wcodec_may_be_coarse(l) || l->base) return TARE_OK; /* differences come back whole */
+    TARE_TRY(take_layer(&held, s, layer, err));
+    const opened_layer *opened = held->value;
+    for (unsigned p = 0; p < l->n_planes; p++) {
+        const tare_wc_head *head = opened->opened.heads[p];
+        for (unsigned r = 0; head && r < head->n_rules; r++) {
+            unsigned n = groups_of(&head->rules[r]);
+            if (n > *out) *out = n;
+        }
+    }
+    tare_cache_release(s->layers, held);
+    return TARE_OK;
+}
+
+/* ---- looking at all of a layer ----------------------------------------------------------------
+ */
+
+enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a plane, or a segment if that is more */ };
+
+static tare_status survey_plane(const opened_layer *l, unsigned plane, bool lacks_base,
+                                tare_wc_scratch *scratch, tare_error *err) {
+    const tare_wcodec_plane *p = &l->opened.layer->planes[plane];
+    uint64_t whole = tare_wc_whole_bytes(&p->shape);
+    uint64_t step = tare_min_u64(whole, p->n_bytes); /* segments may be shorter than theirs */
+    if (!p->n_bytes) return TARE_OK;
+    if (step < SURVEYED_AT_ONCE && !lacks_base) step *= SURVEYED_AT_ONCE / step;
+    uint8_t *room = tare_alloc(scratch->allocator, (size_t)step);
+    if (!room) return tare_fail(err, TARE_ERR_NOMEM, "segment");
+    tare_status status = TARE_OK;
+    for (uint64_t at = 0; at < p->n_bytes && status == TARE_OK; at += step) {
+        const tare_wcodec_window to = {.dst = room, .offset = at};
+        uint64_t end = tare_min_u64(at + step, p->n_bytes);
+        status = tare_wcodec_read_plane(&to, &l->opened, plane, at, end, scratch, err);
+        if (status == TARE_ERR_ARG && lacks_base) status = TARE_OK;
+    }
+    tare_free(scratch->allocator, room, (size_t)step);
+    return status;
+}
+
+tare_status tare_wcodec_store_survey(tare_wcodec_store *s, uint32_t layer,
+                                     const tare_wcodec_watch *watch, tare_error *err) {
+    opened_layer *l;
+    tare_status status = make_layer(&l, s, layer, watch, err);
+    if (status != TARE_OK) return blame(status, s, layer, err);
+    worker *w = take_worker(s);
+    if (!w) status = tare_fail(err, TARE_ERR_NOMEM, "segment");
+    for (unsigned i = 0; i < l->opened.layer->n_planes && status == TARE_OK; i++)
+        status = survey_plane(l, i, tare_wcodec_store_lacks_base(s, layer), &w->scratch, err);
+    if (w) give_worker(s, w);
+    free_layer(s, l, 0);
+    return blame(status, s, layer, err);
+}
+
+/* ---- virtual files --------------------------------------------------------------------------- */
+
+typedef struct view {
+    tare_wcodec_store *store;
+    const tare_wcodec_range *ranges;
+    size_t n;
+    uint64_t starts[]; /* of each range in the file */
+} view;
+
+/* The range that a byte lies in. */
+static size_t find_range(const view *v, uint64_t offset) {
+    return tare_part_of(v->starts, v->n, sizeof *v->starts, offset);
+}
+
+static tare_status read_view(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
+    const view *v = ctx;
+    uint8_t *dst = buf;
+    for (size_t i = find_range(v, offset); n > 0; i++) {
+        const tare_wcodec_range *r = &v->ranges[i];
+        uint64_t skip = offset - v->starts[i];
+        size_t take = (size_t)tare_min_u64(n, r->length - skip);
+        TARE_TRY(tare_wcodec_store_read(v->store, r->layer, r->region, r->offset + skip, dst, take,
+                                        err));
+        dst += take;
+        offset += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+static size_t view_size(size_t n) {
+    return sizeof(view) + n * sizeof(uint64_t);
+}
+
+static void close_view(void *ctx) {
+    view *v = ctx;
+    tare_free(v->store->allocator, v, view_size(v->n));
+}
+
+tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
+                                     const tare_wcodec_range *ranges, size_t n, const char *name,
+                                     tare_error *err) {
+    uint64_t size = 0;
+    *out = (tare_reader){.fd = -1};
+    view *v = tare_alloc(store->allocator, view_size(n));
+    if (!v) return tare_fail(err, TARE_ERR_NOMEM, "ranges of a file");
+    v->store = store;
+    v->ranges = ranges;
+    v->n = n;
+    for (size_t i = 0; i < n; i++) {
+        v->starts[i] = size;
+        if (!tare_add_u64(size, ranges[i].length, &size)) {
+            close_view(v);
+            return tare_fail(err, TARE_ERR_CORRUPT, "ranges of a file: their sum overflows");
+        }
+    }
+    *out = (tare_reader){.name = name,
+                         .size = size,
+                         .fd = -1,
+                         .fetch = read_view,
+                         .read_ctx = v,
+                         .close = close_view};
+    return TARE_OK;
+}
+
+bool tare_wcodec_reader_range(tare_wcodec_range *out, const tare_reader *reader, uint64_t offset,
+                              uint64_t n) {
+    const view *v = reader->read_ctx;
+    if (reader->fetch != read_view || offset > reader->size || n > reader->size - offset || !v->n)
+        return false;
+    size_t i = find_range(v, offset);
+    const tare_wcodec_range *r = &v->ranges[i];
+    uint64_t skip = offset - v->starts[i];
+    *out = (tare_wcodec_range){r->layer, r->region, r->offset + skip, n};
+    return skip <= r->length && n <= r->length - skip;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * PEFT's LoRA: names of tensors (base_model.model.MODULE.lora_A.weight, with the adapter's name
+ * before "weight" or without it; MODULE.lora_embedding_A for embeddings) and adapter_config.json.
+ * Its lora_A is the right factor, its lora_B the left one; embeddings, and matrices stored as
+ * Conv1D does (fan_in_fan_out), are the transposes of what these make. */
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "model/names.h"
+#include "ops/adapters/adapter_open.h"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* What a tensor's name says. */
+typedef struct part_name {
+    tare_str module;
+    bool is_left; /* lora_B */
+    bool is_embedding;
+} part_name;
+
+/* Where `what` stands in a name, the last time; name.len: nowhere. */
+static size_t find_last(tare_str name, tare_str what) {
+    for (size_t i = name.len >= what.len ? name.len - what.len + 1 : 0; i-- > 0;)
+        if (memcmp(name.ptr + i, what.ptr, what.len) == 0) return i;
+    return name.len;
+}
+
+static bool parse_name(part_name *out, tare_str name) {
+    static const struct {
+        tare_str text;
+        bool is_left, is_embedding;
+    } marks[] = {{{".lora_A", 7}, false, false},
+                 {{".lora_B", 7}, true, false},
+                 {{".lora_embedding_A", 17}, false, true},
+                 {{".lora_embedding_B", 17}, true, true}};
+    const tare_str prefix = TARE_STR("base_model.model.");
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const size_t at = find_last(name, marks[i].text);
+        if (at == name.len) continue;
+        const tare_str rest = tare_str_cut(name, at + marks[i].text.len);
+        const bool is_parameter = marks[i].is_embedding && rest.len == 0;
+        if (!is_parameter && !(rest.len > 0 && rest.ptr[0] == '.')) continue;
+        if (!marks[i].is_embedding && !tare_str_ends(rest, TARE_STR(".weight"))) continue;
+        *out = (part_name){{name.ptr, at}, marks[i].is_left, marks[i].is_embedding};
+        if (tare_str_starts(out->module, prefix))
+            out->module = tare_str_cut(out->module, prefix.len);
+        return out->module.len > 0;
+    }
+    return false;
+}
+
+bool tare_model_is_peft(const tare_model *m) {
+    part_name name;
+    for (size_t i = 0; i < m->catalog.n_tensors; i++)
+        if (parse_name(&name, m->catalog.tensors[i].name)) return true;
+    return false;
+}
+
+/* ---- the configuration ----------------------------------------------------------------------- */
+
+/* A number for the modules that an expression matches. */
+typedef struct pattern {
+    regex_t regex;
+    double value;
+} pattern;
+
+typedef struct patterns {
+    pattern *list;
+    size_t n, capacity;
+} patterns;
+
+typedef struct config {
+    tare_json j;
+    tare_arena *arena;
+    const tare_allocator *allocator;
+    double rank, alpha;
+    bool has_rank, has_alpha, is_lora;
+    bool is_rslora, is_transposed;
+    patterns ranks, alphas;
+} config;
+
+static void patterns_free(const config *c, patterns *p) {
+    for (size_t i = 0; i < p->n; i++) regfree(&p->list[i].regex);
+    tare_free(c->allocator, p->list, p->capacity * sizeof *p->list);
+}
+
+/* Python's expression as a POSIX one that matches the end of a module's name at a dot, as PEFT
+ * wants it. False: it has what POSIX has not. */
+static bool translate(char *out, tare_str text) {
+    char *p = out + sprintf(out, "^(.*[.])?(");
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = text.ptr[i], next = i + 1 < text.len ? text.ptr[i + 1] : '\0';
+        if (c == '\0') return false;
+        if (c == '(' && next == '?') {
+            if (i + 2 >= text.len || text.ptr[i + 2] != ':') return false;
+            *p++ = '(';
+            i += 2;
+        } else if (c == '\\' && (next == 'd' || next == 'w')) {
+            p += sprintf(p, next == 'd' ? "[0-9]" : "[A-Za-z0-9_]");
+            i++;
+        } else if (c == '\\' && ((next | 0x20) >= 'a' && (next | 0x20) <= 'z')) {
+            return false;
+        } else {
+            *p++ = c;
+            if (c == '\\' && next) *p++ = text.ptr[++i];
+        }
+    }
+    strcpy(p, ")$");
+    return true;
+}
+
+static bool add_pattern(config *c, patterns *p, const tare_json_value *key, double value) {
+    const tare_str text = tare_json_text(key, c->arena);
+    char *posix = text.ptr ? tare_arena_take(c->arena, text.len * 12 + 32) : NULL;
+    if (!posix ||
+        !tare_grow(c->allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
+        return tare_json_fail(&c->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "pattern of modules");
+    pattern *to = &p->list[p->n];
+    if (!translate(posix, text) || regcomp(&to->regex, posix, REG_EXTENDED | REG_NOSUB) != 0)
+        return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, key->offset,
+                              "pattern of modules: no expression that is understood");
+    to->value = value;
+    p->n++;
+    return true;
+}
+
+static bool read_number(config *c, const tare_json_value *v, double *out, const char *what) {
+    if (v->type == TARE_JSON_NUMBER && tare_json_f64(v, out) && *out > 0) return true;
+    return tare_json_fail(&c->j, TARE_ERR_CORRUPT, v->offset, what);
+}
+
+static bool read_patterns(config *c, const tare_json_value *v, patterns *p, const char *what) {
+    tare_json_value key, value;
+    double number;
+    if (v->type == TARE_JSON_NULL) return true;
+    if (v->type != TARE_JSON_OBJECT)
+        return tare_json_fail(&c->j, TARE_ERR_CORRUPT, v->offset, what);
+    while (tare_json_key(&c->j, &key) != TARE_JSON_END) {
+        tare_json_next(&c->j, &value);
+        if (!read_number(c, &value, &number, what) || !add_pattern(c, p, &key, number))
+            return false;
+    }
+    return c->j.err.status == TARE_OK;
+}
+
+/* Initialisations that leave the base as it is: all but names of others. */
+static bool is_plain_start(const tare_json_value *v) {
+    return v->type != TARE_JSON_STRING || tare_json_is(v, "gaussian") || tare_json_is(v, "eva") ||
+           tare_json_is(v, "orthogonal");
+}
+
+/* Whether a value says nothing: null, false, an empty list, object or text. */
+static bool is_nothing(const tare_json_value *v, tare_str raw) {
+    if (v->type == TARE_JSON_NULL || v->type == TARE_JSON_FALSE) return true;
+    for (size_t i = 1; i + 1 < raw.len; i++)
+        if (raw.ptr[i] != ' ' && raw.ptr[i] != '\n') return false;
+    return v->type == TARE_JSON_ARRAY || v->type == TARE_JSON_OBJECT || v->type == TARE_JSON_STRING;
+}
+
+/* Members that change what the factors mean, beyond what is done here. */
+static bool check_refused(config *c, const tare_json_value *key, const tare_json_value *v,
+                          tare_str raw) {
+    static const struct {
+        const char *name, *what;
+    } refused[] = {
+        {"use_dora", "use_dora: DoRA's magnitudes are not merged"},
+        {"modules_to_save", "modules_to_save: whole modules are not merged"},
+        {"lora_bias", "lora_bias: biases are not merged"},
+        {"layer_replication", "layer_replication: the base has other layers then"},
+        {"alora_invocation_tokens", "alora_invocation_tokens: works for some tokens only"},
+        {"target_parameters", "target_parameters: adapters of single parameters are not known"},
+        {"trainable_token_indices", "trainable_token_indices: single tokens are not merged"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (tare_json_is(key, refused[i].name) && !is_nothing(v, raw))
+            return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v->offset, refused[i].what);
+    if (tare_json_is(key, "bias") && !tare_json_is(v, "none"))
+        return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v->offset,
+                              "bias: expected \"none\"; biases are not merged");
+    if (tare_json_is(key, "init_lora_weights") && !is_plain_start(v))
+        return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v->offset,
+                              "init_lora_weights: changes the base, convert the adapter to a plain "
+                              "one first");
+    return true;
+}
+
+static bool read_member(config *c, const tare_json_value *key) {
+    tare_json_value v;
+    tare_str raw;
+    tare_json_next(&c->j, &v);
+    if (tare_json_is(key, "rank_pattern"))
+        return read_patterns(c, &v, &c->ranks, "rank_pattern: expected an object of numbers");
+    if (tare_json_is(key, "alpha_pattern"))
+        return read_patterns(c, &v, &c->alphas, "alpha_pattern: expected an object of numbers");
+    if (tare_json_is(key, "r"))
+        return c->has_rank = read_number(c, &v, &c->rank, "r: expected a number beyond 0");
+    if (tare_json_is(key, "lora_alpha"))
+        return c->has_alpha =
+                   read_number(c, &v, &c->alpha, "lora_alpha: expected a number beyond 0");
+    if (tare_json_is(key, "peft_type")) {
+        c->is_lora = tare_json_is(&v, "LORA");
+        if (!c->is_lora)
+            return tare_json_fail(&c->j, TARE_ERR_UNSUPPORTED, v.offset,
+                                  "peft_type: expected \"LORA\"");
+    }
+    if (tare_json_is(key, "use_rslora")) c->is_rslora = v.type == TARE_JSON_TRUE;
+    if (tare_json_is(key, "fan_in_fan_out")) c->is_transposed = v.type == TARE_JSON_TRUE;
+    return tare_json_skip(&c->j, &v, &raw) && check_refused(c, key, &v, raw);
+}
+
+static tare_status parse_config(config *c, tare_str text, tare_error *err) {
+    tare_json_value whole, key;
+    tare_json_init(&c->j, text, 0, TARE_JSON_MAX_DEPTH);
+    if (tare_json_begin(&c->j, &whole) != TARE_JSON_OBJECT)
+        tare_json_fail(&c->j, TARE_ERR_CORRUPT, 0, "expected an object");
+    while (c->j.err.status == TARE_OK && tare_json_key(&c->j, &key) != TARE_JSON_END)
+        read_member(c, &key);
+    if (c->j.err.status == TARE_OK) tare_json_finish(&c->j);
+    if (c->j.err.status == TARE_OK && !(c->is_lora && c->has_rank && c->has_alpha))
+        tare_json_fail(&c->j, TARE_ERR_CORRUPT, 0,
+                       !c->is_lora    ? "peft_type: missing"
+                       : !c->has_rank ? "r: missing"
+                                      : "lora_alpha: missing");
+    return tare_json_status(&c->j, err);
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+/* The number of the first expression that a module matches. */
+static double number_of(const patterns *p, const char *module, double other) {
+    for (size_t i = 0; i < p->n; i++)
+        if (regexec(&p->list[i].regex, module, 0, NULL, 0) == 0) return p->list[i].value;
+    return other;
+}
+
+static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err) {
+    const tare_str module = tare_arena_str(c->arena, a->name);
+    if (!module.ptr) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
+    if (!a->a || !a->b)
+        return tare_fail(err, TARE_ERR_CORRUPT,
+                         a->a ? "its other factor is missing: lora_A"
+                              : "its other factor is missing: lora_B");
+    if (a->a->n_dims != 2 || a->b->n_dims != 2)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "a factor is no matrix");
+    if (a->is_transposed) { /* the transpose of B A is that of A times that of B */
+        const tare_tensor *left = a->a;
+        a->a = a->b;
+        a->b = left;
+    }
+    TARE_TRY(tare_adapter_measure(a, err));
+    const double rank = number_of(&c->ranks, module.ptr, c->rank);
+    const double alpha = number_of(&c->alphas, module.ptr, c->alpha);
+    if (rank != (double)a->rank)
+        return tare_fail(err, TARE_ERR_CORRUPT,
+                         "its factors have another rank than its configuration says");
+    a->scale = alpha / (c->is_rslora ? sqrt(rank) : rank);
+    return TARE_OK;
+}
+
+/* The pair of a module, new or begun. */
+static tare_adapter *pair_of(tare_adapter_set *set, tare_name_index *index, tare_str module) {
+    tare_adapter *next = &set->adapters[set->n];
+    *next = (tare_adapter){.name = module};
+    int64_t at = tare_name_index_add(index, set->adapters, sizeof *next, set->n, NULL);
+    if (at >= 0) return &set->adapters[at];
+    set->n++;
+    return next;
+}
+
+static tare_status collect(const config *c, tare_adapter_set *set, const tare_model *m,
+                           tare_error *err) {
+    tare_name_index index;
+    const size_t n = m->catalog.n_tensors;
+    set->adapters = TARE_NEW_ARRAY(c->arena, tare_adapter, n + 1);
+    if (!set->adapters) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
+    TARE_TRY(tare_name_index_init(&index, c->arena, n + 1, err));
+    for (size_t i = 0; i < n; i++) {
+        const tare_tensor *t = &m->catalog.tensors[i];
+        part_name name;
+        const char *fault = NULL;
+        tare_adapter *pair = parse_name(&name, t->name) ? pair_of(set, &index, name.module) : NULL;
+        const tare_tensor **factor = !pair ? NULL : name.is_left ? &pair->a : &pair->b;
+        if (!pair)
+            fault = "no factor of a pair: only those are merged";
+        else if (*factor)
+            fault = "a second factor of its kind for one module";
+        if (fault) {
+            tare_fail(err, TARE_ERR_UNSUPPORTED, fault);
+            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+            return TARE_ERR_UNSUPPORTED;
+        }
+        *factor = t;
+        pair->is_transposed = name.is_embedding || c->is_transposed;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_adapters_of_peft(tare_adapter_set *set, tare_model *m, tare_str text,
+                                  tare_error *err) {
+    config c = {.arena = &m->arena, .allocator = m->allocator};
+    tare_status status = parse_config(&c, text, err);
+    if (status == TARE_OK) status = collect(&c, set, m, err);
+    for (size_t i = 0; status == TARE_OK && i < set->n; i++) {
+        status = finish_pair(&c, &set->adapters[i], err);
+        if (status != TARE_OK) tare_adapter_fault(set, &set->adapters[i], status, err);
+    }
+    patterns_free(&c, &c.ranks);
+    patterns_free(&c, &c.alphas);
+    return status;
+}

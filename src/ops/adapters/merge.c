@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Merging adapters; the order of sums is that of encoding/low_rank.h. Of a tensor in work all of B
+ * is in memory, in panels, and of A the rows at hand: beside an adapter of rank r and a tensor of n
+ * columns that is 4 * r * n bytes, whatever the model and the adapter have. */
+#include "ops/adapters/merge.h"
+
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "encoding/low_rank.h"
+#include "model/adapter_set.h"
+
+#define PIECE ((uint64_t)1 << 16) /* elements of a factor that are read at a time */
+
+/* A pair and the tensor it is added to. */
+typedef struct part {
+    size_t tensor, order;
+    const tare_adapter_set *set;
+    const tare_adapter *adapter;
+    float scale;
+    /* in work, guarded by the mutex */
+    float *b; /* panels; NULL: not in memory */
+    float largest;
+    uint64_t left; /* elements of the tensor that were not added to yet */
+    unsigned users;
+} part;
+
+struct tare_merge {
+    const tare_allocator *allocator;
+    part *parts; /* by tensor, those of one in the order they were asked for */
+    size_t n, capacity;
+    pthread_mutex_t mutex;
+};
+
+/* ---- which pairs go where -------------------------------------------------------------------- */
+
+static void report_shapes(const part *p, const tare_tensor *t, tare_report *report) {
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, "convert.adapter-shape");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)p->tensor;
+    f.item_name = t->name;
+    tare_report_addf(report, &f,
+                     "the adapter \"%.*s\" makes [%llu, %llu] of rank %llu, the tensor is "
+                     "[%llu, %llu]",
+                     (int)tare_min_u64(p->adapter->name.len, 200), p->adapter->name.ptr,
+                     (unsigned long long)p->adapter->rows, (unsigned long long)p->adapter->cols,
+                     (unsigned long long)p->adapter->rank, (unsigned long long)t->n_rows,
+                     (unsigned long long)t->cols);
+}
+
+static tare_status check_pair(const part *p, const tare_model *in, tare_report *report,
+                              tare_error *err) {
+    const tare_adapter *a = p->adapter;
+    const tare_tensor *t = &in->catalog.tensors[p->tensor];
+    if (a->rows != t->n_rows || a->cols != t->cols) {
+        report_shapes(p, t, report);
+        return tare_fail(err, TARE_ERR_ARG,
+                         "its product has another shape than the tensor it is "
+                         "for");
+    }
+    const tare_model *factors = p->set->factors;
+    const size_t pair[2] = {tare_adapter_factor(p->set, a->a), tare_adapter_factor(p->set, a->b)};
+    for (int i = 0; i < 2; i++) {
+        if (!tare_tensor_can_decode(factors, pair[i]) || tare_tensor_needs_rows(factors, pair[i]))
+            return tare_fail(err, TARE_ERR_UNSUPPORTED, "the type of a factor cannot be decoded");
+        TARE_TRY(tare_tensor_check_data(factors, pair[i], err));
+    }
+    if (!(fabsf(p->scale) <= FLT_MAX))
+        return tare_fail(err, TARE_ERR_ARG, "its scale is no finite number");
+    return TARE_OK;
+}
+
+static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
+                            const tare_adapter *adapter, tare_report *report, tare_error *err) {
+    if (!tare_grow(m->allocator, (void **)&m->parts, &m->capacity, m->n + 1, sizeof *m->parts))
+        return tare_fail(err, TARE_ERR_NOMEM, "adapters");
+    tare_str name = use->target.len ? use->target : adapter->name;
+    if (name.len == 0)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "a pair without a name does not say which tensor it is for");
+    tare_error why = TARE_ERROR_NONE;
+    int64_t tensor = tare_merge_find_tensor(in, name, &why);
+    if (tensor < 0) {
+        if (err) *err = why;
+        return why.status;
+    }
+    part *p = &m->parts[m->n];
+    *p = (part){.tensor = (size_t)tensor,
+                .order = m->n,
+                .set = use->set,
+                .adapter = adapter,
+                .scale = (float)(adapter->scale * use->scale)};
+    m->n++;
+    return check_pair(p, in, report, err);
+}
+
+static void report_use(const tare_adapter_use *use, size_t n, tare_report *report) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.merged");
+    if (n == 1)
+        tare_report_addf(report, &f, "%s: one pair of factors is merged", use->set->path);
+    else
+        tare_report_addf(report, &f, "%s: %zu pairs of factors are merged", use->set->path, n);
+}
+
+static tare_status add_use(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
+                           tare_report *report, tare_error *err) {
+    const size_t before = m->n;
+    for (size_t i = 0; i < use->set->n; i++) {
+        const tare_adapter *a = &use->set->adapters[i];
+        if (!tare_adapter_is_used(use, a)) continue;
+        if (use->target.len && m->n > before) {
+            tare_fail(err, TARE_ERR_ARG,
+                      "a tensor is named for an adapter of several pairs, which name theirs");
+            return tare_adapter_fault(use->set, a, TARE_ERR_ARG, err);
+        }
+        tare_status status = add_part(m, in, use, a, report, err);
+        if (status != TARE_OK) return tare_adapter_fault(use->set, a, status, err);
+    }
+    if (m->n > before) {
+        report_use(use, m->n - before, report);
+        return TARE_OK;
+    }
+    tare_fail(err, TARE_ERR_ARG, "has no adapter of that name");
+    tare_error_item(err, TARE_ITEM_ADAPTER, -1, use->name);
+    tare_error_file(err, use->set->path);
+    return TARE_ERR_ARG;
+}
+
+static int by_tensor(const void *a, const void *b) {
+    const part *x = a, *y = b;
+    if (x->tensor != y->tensor) return x->tensor < y->tensor ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+tare_status tare_merge_new(tare_merge **out, const tare_model *in, const tare_adapter_use *uses,
+                           size_t n_uses, tare_report *report, const tare_allocator *allocator,
+                           tare_error *err) {
+    *out = NULL;
+    if (n_uses == 0) return TARE_OK;
+    tare_merge *m = tare_alloc(allocator, sizeof *m);
+    if (!m) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
+    *m = (tare_merge){.allocator = allocator};
+    if (pthread_mutex_init(&m->mutex, NULL) != 0) {
+        tare_free(allocator, m, sizeof *m);
+        return tare_fail(err, TARE_ERR_NOMEM, "lock");
+    }
+    tare_status status = TARE_OK;
+    for (size_t i = 0; status == TARE_OK && i < n_uses; i++) {
+        if (!uses[i].set)
+            status = tare_fail(err, TARE_ERR_ARG, "an adapter without a set");
+        else
+            status = add_use(m, in, &uses[i], report, err);
+    }
+    if (m->n) qsort(m->parts, m->n, sizeof *m->parts, by_tensor);
+    if (status == TARE_OK)
+        *out = m;
+    else
+        tare_merge_free(m);
+    return status;
+}
+
+/* The first part of a tensor or of one behind it. */
+static size_t find(const tare_merge *m, size_t tensor) {
+    size_t low = 0, high = m->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->parts[middle].tensor < tensor)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool tare_merge_changes(const tare_merge *m, size_t tensor) {
+    size_t i = m ? find(m, tensor) : 0;
+    return m && i < m->n && m->parts[i].tensor == tensor;
+}
+
+void tare_merge_into(tare_chunks *s, tare_merge *m) {
+    if (tare_merge_changes(m, s->tensor)) s->merge = m;
+}
+
+/* ---- factors --------------------------------------------------------------------------------- */
+
+static uint64_t panels_bytes(const part *p) {
+    return tare_panels_size((size_t)p->adapter->rank, (size_t)p->adapter->cols) * sizeof(float);
+}
+
+static void drop(const tare_merge *m, part *p) {
+    if (p->b) tare_free(m->allocator, p->b, (size_t)panels_bytes(p));
+    p->b = NULL;
+}
+
+void tare_merge_free(tare_merge *m) {
+    if (!m) return;
+    for (size_t i = 0; i < m->n; i++) drop(m, &m->parts[i]);
+    pthread_mutex_destroy(&m->mutex);
+    tare_free(m->allocator, m->parts, m->capacity * sizeof *m->parts);
+    tare_free(m->allocator, m, sizeof *m);
+}
+
+/* The largest magnitude; NaN and Inf come out as Inf. */
+static float largest_of(const float *values, uint64_t n) {
+    float most = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const float size = fabsf(values[i]);
+        if (!(size <= FLT_MAX)) return INFINITY;
+        if (size > most) most = size;
+    }
+    return most;
+}
+
+static void put_in_panels(const part *p, uint64_t row, uint64_t col, float value) {
+    p->b[tare_panels_at((size_t)p->adapter->rank, (size_t)row, (size_t)col)] = value;
+}
+
+/* A piece of B as it is stored: element `first` and those behind it. */
+static void put_piece(part *p, const float *piece, uint64_t first, uint64_t n) {
+    const uint64_t length = p->adapter->b->cols;
+    p->largest = fmaxf(p->largest, largest_of(piece, n));
+    for (uint64_t i = 0, row = first / length, col = first % length; i < n; i++) {
+        if (p->adapter->is_transposed)
+            put_in_panels(p, col, row, piece[i]);
+        else
+            put_in_panels(p, row, col, piece[i]);
+        if (++col == length) col = 0, row++;
+    }
+}
+
+static tare_status read_b(part *p, float *piece, tare_error *err) {
+    const tare_tensor *b = p->adapter->b;
+    const size_t factor = tare_adapter_factor(p->set, b);
+    for (uint64_t at = 0; at < b->n_elements; at += PIECE) {
+        const uint64_t n = tare_min_u64(PIECE, b->n_elements - at);
+        TARE_TRY(tare_tensor_values_f32(piece, p->set->factors, factor, at, n, err));
+        put_piece(p, piece, at, n);
+    }
+    return TARE_OK;
+}
+
+static tare_status load(const tare_merge *m, part *p, tare_error *err) {
+    uint64_t floats, bytes;
+    size_t size;
+    /* A product of two sizes of which one is rounded up. */
+    if (!tare_mul_u64(p->adapter->cols + TARE_PANEL, p->adapter->rank, &floats) ||
+        !tare_mul_u64(floats, sizeof(float), &bytes) || !tare_size_of_u64(bytes, &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "a factor does not fit memory");
+    float *piece = tare_alloc(m->allocator, PIECE * sizeof *piece);
+    p->b = tare_alloc(m->allocator, (size_t)panels_bytes(p));
+    p->largest = 0;
+    tare_status status = TARE_OK;
+    if (!piece || !p->b) status = tare_fail(err, TARE_ERR_NOMEM, "factors of an adapter");
+    if (status == TARE_OK) {
+        memset(p->b, 0, (size_t)panels_bytes(p));
+        status = read_b(p, piece, err);
+    }
+    if (piece) tare_free(m->allocator, piece, PIECE * sizeof *piece);
+    if (status != TARE_OK) drop(m, p);
+    return status;
+}
+
+/* Has B in memory until the part is released. */
+static tare_status acquire(tare_merge *m, part *p, uint64_t n_elements, tare_error *err) {
+    tare_status status = TARE_OK;
+    pthread_mutex_lock(&m->mutex);
+    if (!p->b) {
+        p->left = n_elements;
+        status = load(m, p, err);
+    }
+    if (status == TARE_OK) p->users++;
+    pthread_mutex_unlock(&m->mutex);
+    return status;
+}
+
+/* After n elements. The last ones of the tensor let go of the memory. */
+static void release(tare_merge *m, part *p, uint64_t n) {
+    pthread_mutex_lock(&m->mutex);
+    p->left -= tare_min_u64(p->left, n);
+    if (--p->users == 0 && p->left == 0) drop(m, p);
+    pthread_mutex_unlock(&m->mutex);
+}
+
+void tare_merge_leave(tare_merge *m, size_t tensor) {
+    if (!m) return;
+    for (size_t i = find(m, tensor); i < m->n && m->parts[i].tensor == tensor; i++)
+        drop(m, &m->parts[i]);
+}
+
+/* Rows [first, first + n) of A; `aside` has room for n floats. */
+static tare_status read_a(float *a, float *aside, const part *p, uint64_t first, uint64_t n,
+                          tare_error *err) {
+    const uint64_t rank = p->adapter->rank, rows = p->adapter->rows;
+    const size_t factor = tare_adapter_factor(p->set, p->adapter->a);
+    if (!p->adapter->is_transposed)
+        return tare_tensor_values_f32(a, p->set->factors, factor, first * rank, n * rank, err);
+    for (uint64_t r = 0; r < rank; r++) {
+        TARE_TRY(tare_tensor_values_f32(aside, p->set->factors, factor, r * rows + first, n, err));
+        for (uint64_t i = 0; i < n; i++) a[i * rank + r] = aside[i];
+    }
+    return TARE_OK;
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
+
+/* Columns [col, col + n_cols) of rows [row, row + n_rows), which lie one behind the other. */
+static tare_status add_rows(const part *p, float *values, uint64_t row, uint64_t n_rows,
+                            uint64_t col, uint64_t n_cols, tare_scratch *scratch, tare_error *err) {
+    const uint64_t rank = p->adapter->rank, at_once = tare_max_u64(PIECE / rank, 1);
+    const uint64_t most = tare_min_u64(at_once, n_rows);
+    float *a = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_FACTOR,
+                                                 most * (rank + 1) * sizeof *a);
+    if (!a) return tare_fail(err, TARE_ERR_NOMEM, "factors of an adapter");
+    for (uint64_t at = 0; at < n_rows; at += most) {
+        const uint64_t n = tare_min_u64(most, n_rows - at);
+        TARE_TRY(read_a(a, a + n * rank, p, row + at, n, err));
+        const double bound = (double)largest_of(a, n * rank) * (double)p->largest * (double)rank;
+        if (!(bound <= FLT_MAX / 2 && bound * fabs((double)p->scale) <= FLT_MAX / 2))
+            return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                             "NaN or Inf in a factor, or products that may be beyond F32");
+        const tare_low_rank product = {a, p->b, (size_t)rank, p->scale};
+        tare_low_rank_add(values + at * n_cols, (size_t)n_cols, &product, (size_t)n, (size_t)col,
+                          (size_t)n_cols);
+    }
+    return TARE_OK;
+}
+
+/* The rest of a row, whole rows, the beginning of one. */
+static tare_status add_part_to(const part *p, float *values, uint64_t first, uint64_t n,
+                               tare_scratch *scratch, tare_error *err) {
+    const uint64_t cols = p->adapter->cols;
+    while (n > 0) {
+        const uint64_t col = first % cols;
+        const bool is_whole = col == 0 && n >= cols;
+        const uint64_t n_rows = is_whole ? n / cols : 1;
+        const uint64_t n_cols = is_whole ? cols : tare_min_u64(cols - col, n);
+        TARE_TRY(add_rows(p, values, first / cols, n_rows, col, n_cols, scratch, err));
+        values += n_rows * n_cols;
+        first += n_rows * n_cols;
+        n -= n_rows * n_cols;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_merge_add(tare_merge *m, size_t tensor, float *values, uint64_t first, uint64_t n,
+                           tare_scratch *scratch, tare_error *err) {
+    for (size_t i = find(m, tensor); i < m->n && m->parts[i].tensor == tensor; i++) {
+        part *p = &m->parts[i];
+        const uint64_t n_elements = p->adapter->rows * p->adapter->cols;
+        tare_status status = acquire(m, p, n_elements, err);
+        if (status == TARE_OK) {
+            status = add_part_to(p, values, first, n, scratch, err);
+            release(m, p, n);
+        }
+        if (status != TARE_OK) return tare_adapter_fault(p->set, p->adapter, status, err);
+    }
+    return TARE_OK;
+}

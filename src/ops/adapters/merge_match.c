@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tensor an adapter is for: by name, as modules of Hugging Face models have them, or by role
+ * and layer where the model has other names. GGUF files keep the rows of query and key matrices of
+ * some architectures in another order; which, only those know that are listed here. */
+#include "base/str.h"
+#include "ops/adapters/merge.h"
+#include "ops/mix/roles.h"
+
+static int64_t find_exactly(const tare_model *in, tare_str name) {
+    char text[512];
+    int64_t at = tare_model_find_tensor(in, name);
+    if (at >= 0 || name.len + sizeof ".weight" > sizeof text) return at;
+    memcpy(text, name.ptr, name.len);
+    memcpy(text + name.len, ".weight", sizeof ".weight");
+    return tare_model_find_tensor(in, tare_str_of(text));
+}
+
+static bool is_same_place(const tare_role_info *a, const tare_role_info *b) {
+    return a->role == b->role && a->layer == b->layer && a->expert == b->expert &&
+           a->is_expert == b->is_expert && a->is_shared == b->is_shared && !b->is_bias &&
+           a->is_tower == b->is_tower;
+}
+
+/* Whether GGUF files of an architecture have the rows of all matrices as Hugging Face has them. */
+static bool keeps_rows(tare_str architecture) {
+    static const char *const names[] = {"qwen2", "qwen2moe", "qwen3",  "qwen3moe",
+                                        "gemma", "gemma2",   "gemma3", "phi3"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tare_str_is(architecture, names[i])) return true;
+    return false;
+}
+
+static int64_t find_by_role(const tare_model *in, tare_str name, tare_error *err) {
+    const tare_role_info wanted = tare_role_of_name(name);
+    int64_t found = -1;
+    tare_role_info role = {.role = TARE_ROLE_UNKNOWN};
+    if (wanted.role == TARE_ROLE_UNKNOWN) return -1;
+    for (size_t i = 0; i < in->catalog.n_tensors; i++) {
+        const tare_tensor *t = &in->catalog.tensors[i];
+        const tare_role_info info = tare_role_of_name(t->name);
+        if (t->n_dims != 2 || !is_same_place(&wanted, &info)) continue;
+        if (found >= 0) return -1;
+        found = (int64_t)i;
+        role = info;
+    }
+    const bool is_turned = role.role == TARE_ROLE_ATTN_Q || role.role == TARE_ROLE_ATTN_K ||
+                           role.role == TARE_ROLE_ATTN_QKV;
+    if (found >= 0 && is_turned && role.is_gguf && !wanted.is_gguf &&
+        !keeps_rows(tare_model_architecture(in))) {
+        tare_fail(err, TARE_ERR_UNSUPPORTED,
+                  "a GGUF may hold the rows of queries and keys in another order: merge into the "
+                  "Hugging Face model and convert that");
+        return -1;
+    }
+    return found;
+}
+
+int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, tare_error *err) {
+    for (tare_str rest = name; rest.len > 0;) {
+        int64_t at = find_exactly(in, rest);
+        if (at >= 0) return at;
+        size_t dot = 0;
+        while (dot < rest.len && rest.ptr[dot] != '.') dot++;
+        rest = tare_str_cut(rest, dot + 1);
+    }
+    tare_fail(err, TARE_ERR_ARG, "finds no tensor of the model");
+    return find_by_role(in, name, err);
+}

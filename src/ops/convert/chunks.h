@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A tensor cut into chunks of bounded size, each decoded by itself: what conversion, scanning and
+ * comparing share. */
+#ifndef TARE_OPS_CONVERT_SPANS_H
+#define TARE_OPS_CONVERT_SPANS_H
+
+#include "encoding/outliers.h"
+#include "encoding/patch.h"
+#include "model/catalog.h"
+
+/* 128 Ki elements: half a MiB of floats stays in the second-level cache, beside what it becomes,
+ * from reading to encoding, and is large enough that a system call a chunk costs nothing. */
+#define TARE_CHUNK_ELEMENTS (UINT64_C(1) << 17)
+
+struct tare_merge;
+
+typedef struct tare_chunks {
+    const tare_model *model;
+    size_t tensor;
+    const tare_encoding *from, *to; /* to NULL: only decoded */
+    uint64_t row_length;            /* a tensor whose rows need not be told apart is one row */
+    uint64_t n_rows;
+    uint64_t step;           /* rows a chunk or, where pieces are cut from rows, elements */
+    uint64_t chunks_per_row; /* 0: a chunk is whole rows */
+    uint64_t n_chunks;
+    uint64_t slice_rows; /* rows that share an importance: a chunk is whole rows of one slice; 0: it
+                            need not be */
+    struct tare_merge *merge; /* adds to what is decoded; NULL: nothing */
+} tare_chunks;
+
+enum {
+    TARE_SCRATCH_STORED = 0,
+    TARE_SCRATCH_VALUES = 1,
+    TARE_SCRATCH_ENCODED = 2,
+    TARE_SCRATCH_READ_BACK = 3,
+    TARE_SCRATCH_DECODED = 4,
+    TARE_SCRATCH_FACTOR = 5,
+    TARE_SCRATCH_OUTLIERS = 6,
+    TARE_SCRATCH_SLOTS
+};
+
+/* Memory of one thread; each slot grows as needed. */
+typedef struct tare_scratch {
+    const tare_allocator *allocator;
+    uint8_t *bytes[TARE_SCRATCH_SLOTS];
+    size_t size[TARE_SCRATCH_SLOTS];
+} tare_scratch;
+
+/* At least `size` bytes, the slot's own; what was in it is lost. NULL when memory is out. */
+uint8_t *tare_scratch_get(tare_scratch *s, int slot, uint64_t size);
+/* One for each thread of a run, empty; NULL when memory is out. */
+tare_scratch *tare_scratch_new(unsigned threads, const tare_allocator *allocator);
+void tare_scratch_delete(tare_scratch *scratch, unsigned threads, const tare_allocator *allocator);
+
+/* One decoded chunk. */
+typedef struct tare_chunk {
+    float *values;  /* in the scratch */
+    uint64_t first; /* element of the tensor */
+    tare_patch at;
+    tare_outliers outliers; /* n 0: none */
+} tare_chunk;
+
+/* Elements of a chunk. */
+static inline uint64_t tare_chunk_count(const tare_chunk *chunk) {
+    return chunk->at.n_rows * chunk->at.n_cols;
+}
+
+/* UNSUPPORTED: the tensor cannot be decoded, or `to` not be encoded chunk by chunk. */
+tare_status tare_chunks_init(tare_chunks *s, const tare_model *model, size_t tensor,
+                             const tare_encoding *to, tare_error *err);
+/* Cuts the chunks so that each is whole rows of one slice of `rows` > 0 rows, for encoders that
+ * weigh columns. */
+void tare_chunks_keep_slices(tare_chunks *s, uint64_t rows);
+/* The slice that chunk i lies in. */
+uint64_t tare_chunks_slice(const tare_chunks *s, uint64_t i);
+/* Reads and decodes chunk i, and adds what is to be merged into it. */
+tare_status tare_chunks_decode(tare_chunk *out, const tare_chunks *s, uint64_t i,
+                               tare_scratch *scratch, tare_error *err);
+/* Reads the stored planes of chunk i of a linear tensor. */
+tare_status tare_chunks_read(tare_rows *out, const tare_chunks *s, uint64_t i,
+                             tare_scratch *scratch, tare_error *err);
+/* Reads chunk i and repacks it into the scratch: *out is where its elements lie, rows its planes.
+ */
+tare_status tare_chunks_repack(tare_chunk *out, tare_rows_mut *rows, const tare_chunks *s,
+                               uint64_t i, tare_scratch *scratch, tare_error *err);
+/* Where plane p of a decoded chunk lies in the encoded tensor, and how many bytes it takes: what is
+ * there once for the whole tensor belongs to the first chunk. */
+void tare_chunks_place(const tare_chunks *s, const tare_chunk *chunk, uint32_t plane,
+                       uint64_t *offset, uint64_t *size);
+/* Finds the n outliers of a decoded chunk, and takes them out of its values for as long as it is
+ * encoded. IO: there are not as many as before. */
+tare_status tare_chunks_take_outliers(tare_chunk *chunk, const tare_chunks *s,
+                                      const tare_outlier_rule *rule, uint64_t n,
+                                      tare_scratch *scratch, tare_error *err);
+/* Encodes a decoded chunk into the scratch: planes[p] for each plane of s->to. Outliers are back in
+ * its values afterwards. */
+tare_status tare_chunks_encode(tare_rows_mut *out, const tare_chunks *s, const tare_chunk *chunk,
+                               const tare_encode_params *params, tare_scratch *scratch,
+                               tare_error *err);
+
+#endif

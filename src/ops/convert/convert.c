@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running a plan: write, tell what was odd about the numbers, read back where that is asked for,
+ * and only then let the output appear. docs/behaviour.md, "Conversion" and "Writing". */
+#include <dirent.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/outfile.h"
+#include "base/report.h"
+#include "base/str.h"
+#include "ops/convert/convert.h"
+#include "ops/convert/sinks.h"
+
+/* What one run needs. */
+typedef struct conversion {
+    const tare_plan *plan;
+    tare_execution *execution;
+    tare_watch watch; /* oddities: for each tensor of the plan; NULL: none is encoded */
+    tare_outset *set;
+    _Atomic uint64_t *hinted;
+    _Atomic uint64_t done;
+} conversion;
+
+/* ---- what is watched ------------------------------------------------------------------------- */
+
+static tare_status begin_watching(conversion *c, tare_error *err) {
+    const tare_plan *p = c->plan;
+    bool encodes = false;
+    for (size_t i = 0; i < tare_plan_n_stored(p); i++)
+        encodes |=
+            p->tensors[i].action == TARE_ACTION_ENCODE || p->tensors[i].action == TARE_ACTION_LOSSY;
+    if (!encodes) return TARE_OK;
+    c->watch.oddities =
+        tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *c->watch.oddities);
+    if (!c->watch.oddities) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
+    for (size_t i = 0; i < tare_plan_n_stored(p); i++)
+        c->watch.oddities[i] = (tare_nonfinite_counts)TARE_NONFINITE_COUNTS_INIT;
+    return p->options.measured ? tare_measure_new(&c->watch.measure, p, err) : TARE_OK;
+}
+
+static void report_count(const tare_plan *p, size_t tensor, const char *code, const char *what,
+                         uint64_t count, uint64_t first) {
+    if (count == 0) return;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, code);
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)p->tensors[tensor].source;
+    f.item_name = p->tensors[tensor].becomes->name;
+    tare_report_addf(p->options.report, &f, "%" PRIu64 " %s, first at element %" PRIu64, count,
+                     what, first);
+}
+
+static tare_status report_nonfinite(const conversion *c, tare_error *err) {
+    const tare_plan *p = c->plan;
+    int64_t odd = -1;
+    bool is_refused = false; /* whether or not the caller is strict */
+    for (size_t i = 0; c->watch.oddities && i < tare_plan_n_stored(p); i++) {
+        const tare_nonfinite_counts *o = &c->watch.oddities[i];
+        report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
+        report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
+        report_count(p, i, "convert.overflow", "beyond the range of the type", o->n_overflow,
+                     o->first_overflow);
+        if (o->n_nan + o->n_inf + o->n_overflow == 0) continue;
+        bool is_here =
+            p->format->refuses_odd && p->tensors[i].becomes->encoding->kind == TARE_KIND_BLOCK;
+        if (odd < 0 || (is_here && !is_refused)) odd = (int64_t)i;
+        is_refused |= is_here;
+    }
+    if (odd < 0 || !(p->options.strict || is_refused)) return TARE_OK;
+    const tare_planned *planned = &p->tensors[odd];
+    tare_fail(err, TARE_ERR_UNSUPPORTED, "NaN, Inf or overflow among the numbers to encode");
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)planned->source, planned->becomes->name);
+    return TARE_ERR_UNSUPPORTED;
+}
+
+/* ---- into files ------------------------------------------------------------------------------ */
+
+/* Whether a name is, or ends, like the files of some format. */
+static bool is_model_name(const char *name) {
+    for (size_t i = 0; tare_format_row(i); i++) {
+        const char *main_file = tare_format_row(i)->main_file;
+        if (main_file && strcmp(name, main_file) == 0) return true;
+        tare_str suffix = tare_str_of(tare_format_row(i)->suffix);
+        if (suffix.len && tare_str_ends(tare_str_of(name), suffix)) return true;
+    }
+    return false;
+}
+
+tare_status tare_check_replaced(const char *out_path, tare_error *err) {
+    DIR *dir = opendir(out_path);
+    if (!dir) return TARE_OK;
+    bool is_empty = true, has_model = false;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        is_empty = false;
+        has_model |= is_model_name(entry->d_name);
+    }
+    closedir(dir);
+    if (is_empty || has_model) return TARE_OK;
+    tare_fail(err, TARE_ERR_ARG, "the old output holds no model: not replaced, remove it yourself");
+    tare_error_file(err, out_path);
+    return TARE_ERR_ARG;
+}
+
+bool tare_replaces_model(const char *out_path, const tare_model *model) {
+    for (size_t i = 0; model && i < model->n_files; i++) {
+        int fd = model->files[i].reader.fd;
+        if (fd >= 0 && tare_holds_file(out_path, fd)) return true;
+    }
+    return false;
+}
+
+static tare_status check_replaced(const tare_plan *p, tare_error *err) {
+    return p->files.is_directory && p->options.force ? tare_check_replaced(p->out_path, err)
+                                                     : TARE_OK;
+}
+
+static tare_out_options out_options(const tare_plan *p) {
+    tare_out_options options = {.is_directory = p->files.is_directory,
+                                .force = p->options.force,
+                                .no_sync = p->options.no_sync};
+    for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
+    return options;
+}
+
+tare_status tare_plan_check(const tare_plan *plan, tare_error *err) {
+    TARE_REQUIRE(plan && plan->out_path, err);
+    const tare_out_options options = out_options(plan);
+    TARE_TRY(check_replaced(plan, err));
+    return tare_outset_check(plan->out_path, &options, plan->options.allocator, err);
+}
+
+static tare_status begin_files(conversion *c, tare_error *err) {
+    const tare_plan *p = c->plan;
+    const tare_out_options options = out_options(p);
+    TARE_TRY(check_replaced(p, err));
+    TARE_TRY(tare_outset_new(&c->set, p->out_path, &options, p->options.allocator, err));
+    for (size_t i = 0; i < p->files.n_files; i++) {
+        uint32_t index;
+        const tare_write_file *file = &p->files.files[i];
+        TARE_TRY(tare_outset_add(c->set, file->name, file->size, &index, err));
+    }
+    c->hinted = tare_alloc(p->options.allocator, p->files.n_files * sizeof *c->hinted);
+    if (!c->hinted) return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    for (size_t i = 0; i < p->files.n_files; i++) atomic_init(&c->hinted[i], 0);
+    return TARE_OK;
+}
+
+static tare_status write_files(conversion *c, tare_error *err) {
+    const tare_convert_options *o = &c->plan->options;
+    uint64_t work = tare_execution_bytes(c->execution);
+    uint64_t total = o->verify ? work * 2 : work;
+    tare_file_sink files = {c->set, c->hinted};
+    tare_compare_sink comparison = {c->set};
+    tare_sink sink = tare_sink_of_files(&files);
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, total, err));
+    TARE_TRY(report_nonfinite(c, err));
+    if (o->verify) {
+        TARE_TRY(tare_outset_sync(c->set, err));
+        sink = tare_sink_of_comparison(&comparison);
+        TARE_TRY(tare_execution_run(c->execution, &sink, NULL, &c->done, total, err));
+        TARE_TRY(tare_convert_check(c->plan, c->set, err));
+    }
+    return tare_outset_commit(c->set, err);
+}
+
+/* What is laid out never gets a name: it is what the output is made of. */
+static tare_status write_packed(conversion *c, tare_error *err) {
+    const tare_convert_options *o = &c->plan->options;
+    uint64_t work = tare_execution_bytes(c->execution);
+    tare_steps steps = {o->progress, o->progress_ctx, work, work + tare_convert_pack_work(c->plan)};
+    tare_file_sink files = {c->set, c->hinted};
+    tare_sink sink = tare_sink_of_files(&files);
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, steps.total, err));
+    TARE_TRY(report_nonfinite(c, err));
+    return tare_convert_pack(c->plan, c->set, &steps, err);
+}
+
+static void end(conversion *c) {
+    const tare_plan *p = c->plan;
+    tare_outset_free(c->set);
+    tare_execution_free(c->execution);
+    tare_measure_free(c->watch.measure);
+    tare_free(p->options.allocator, c->watch.oddities,
+              tare_plan_n_stored(p) * sizeof *c->watch.oddities);
+    tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
+}
+
+/* Hands over what was measured, once nothing can fail any more. */
+static void tell(const conversion *c) {
+    if (c->watch.measure) tare_measure_tell(c->watch.measure);
+}
+
+static tare_status run(conversion *c, tare_error *err) {
+    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
+    TARE_TRY(begin_files(c, err));
+    return c->plan->format->is_packed ? write_packed(c, err) : write_files(c, err);
+}
+
+tare_status tare_plan_run(const tare_plan *plan, tare_error *err) {
+    TARE_REQUIRE(plan && plan->out_path, err);
+    conversion c = {.plan = plan};
+    tare_status status = run(&c, err);
+    if (status == TARE_OK) tell(&c);
+    end(&c);
+    return status;
+}
+
+/* ---- through a descriptor -------------------------------------------------------------------- */
+
+static tare_status run_stream(conversion *c, int fd, tare_error *err) {
+    tare_stream_sink stream = {.fd = fd};
+    tare_sink sink = tare_sink_of_stream(&stream);
+    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_execution_new(&c->execution, c->plan, true, err));
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,
+                                tare_execution_bytes(c->execution), err));
+    TARE_TRY(tare_stream_sink_finish(&stream, c->plan->files.files[0].size, err));
+    return report_nonfinite(c, err);
+}
+
+tare_status tare_plan_run_fd(const tare_plan *plan, int fd, tare_error *err) {
+    TARE_REQUIRE(plan && fd >= 0, err);
+    if (plan->files.is_directory || plan->files.n_files != 1)
+        return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
+    if (plan->format->is_packed)
+        return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
+    if (plan->options.verify)
+        return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
+    conversion c = {.plan = plan};
+    tare_status status = run_stream(&c, fd, err);
+    if (status == TARE_OK) tell(&c);
+    end(&c);
+    return status;
+}
+
+tare_status tare_convert(const char *out_path, const tare_model *in,
+                         const tare_convert_options *options, tare_error *err) {
+    tare_plan *plan;
+    TARE_TRY(tare_plan_new(&plan, out_path, in, options, err));
+    tare_status status = tare_plan_run(plan, err);
+    tare_plan_free(plan);
+    return status;
+}
+
+tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
+                          const tare_convert_options *options, tare_error *err) {
+    tare_convert_options opt = TARE_CONVERT_OPTIONS_INIT;
+    tare_mix_options mix_options = TARE_MIX_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
+    TARE_TRY(tare_options_read(&mix_options, sizeof mix_options, opt.mix, err));
+    mix_options.mix = tare_mix_find(mix);
+    if (!mix_options.mix) return tare_fail(err, TARE_ERR_ARG, "there is no such mix");
+    opt.mix = &mix_options;
+    return tare_convert(out_path, in, &opt, err);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The check of a conversion's result, beside that of its bytes. */
+#ifndef TARE_OPS_CONVERT_CONVERT_H
+#define TARE_OPS_CONVERT_CONVERT_H
+
+#include "base/outfile.h"
+#include "ops/convert/plan.h"
+#include "ops/steps.h"
+
+/* Opens what was written as any reader would and compares it with the plan: tensors (name, type,
+ * shape, place), metadata, resources. CHECKSUM: they differ. */
+tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_error *err);
+/* Packs the output of a plan whose format asks for it; `made` holds what the plan lays out. */
+tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, tare_steps *steps,
+                              tare_error *err);
+/* Bytes that it tells progress of. */
+uint64_t tare_convert_pack_work(const tare_plan *plan);
+
+/* With `force` a directory is replaced with all that is in it: one that holds no model is somebody
+ * else's and stays (ERR_ARG). An empty one is nobody's. */
+tare_status tare_check_replaced(const char *out_path, tare_error *err);
+/* Whether to write to the path would take away a file of the model; NULL: there is none. */
+bool tare_replaces_model(const char *out_path, const tare_model *model);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plan of a conversion: what becomes of each tensor, the catalog that the target format lays
+ * out, and the layout. Made once (plan.c, plan_tensors.c, plan_metadata.c), run by convert.c. */
+#ifndef TARE_OPS_CONVERT_PLAN_H
+#define TARE_OPS_CONVERT_PLAN_H
+
+#include <tare/ops.h>
+
+#include "encoding/outliers.h"
+#include "format/format.h"
+#include "model/write_plan.h"
+#include "ops/adapters/merge.h"
+#include "ops/mix/mix.h"
+
+/* The outliers of a tensor that is encoded, found before: how many each chunk has. */
+typedef struct tare_planned_outliers {
+    tare_outlier_rule rule;
+    uint64_t *records; /* n_chunks + 1: before each chunk, and of all */
+    uint64_t *equal;   /* n_chunks + 1: the same of magnitudes that are the rule's own */
+} tare_planned_outliers;
+
+/* What becomes of one tensor. The catalog of the plan holds it as it will be stored; `becomes` is
+ * what it means: another name, shape or encoding where it is carried under a stand-in. */
+typedef struct tare_planned {
+    const tare_model *from; /* the input, or the model of an adapter's factors */
+    size_t source;          /* index among its tensors */
+    tare_tensor_action action;
+    bool is_carried; /* stored under a stand-in: goes on record */
+    uint32_t file;   /* of the output */
+    const tare_tensor *becomes;
+    const float *importance;               /* a row for each slice; NULL: none */
+    const tare_planned_outliers *outliers; /* NULL: none */
+} tare_planned;
+
+/* Whether the bytes of a tensor are made anew, and not those of the input. */
+static inline bool tare_planned_is_made(const tare_planned *t) {
+    return t->action != TARE_ACTION_COPY && t->action != TARE_ACTION_STAND_IN;
+}
+
+struct tare_plan {
+    const tare_model *in;
+    tare_convert_options options;
+    tare_mix_options mix; /* mix.mix NULL: none */
+    tare_limits limits;   /* those of the options, else those that the input was opened with */
+    tare_arena arena;
+    const tare_format *format;
+    const char *out_path; /* NULL: a descriptor */
+    tare_catalog catalog;
+    tare_planned *tensors; /* catalog.n_tensors of them */
+    tare_write_plan files;
+    bool is_identity;
+    uint64_t packed, *packed_bytes; /* of a file that was packed, once it is; 0: not yet */
+    tare_merge *merge;              /* adapters that are added to tensors; NULL: none */
+};
+
+/* Planned tensors, factors of adapters included. */
+static inline size_t tare_plan_n_stored(const tare_plan *p) {
+    return p->catalog.n_tensors + 2 * p->catalog.n_adapters;
+}
+
+/* Whether a tensor is packed as it lies in the input. */
+bool tare_plan_is_straight(const tare_plan *plan, size_t tensor);
+/* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds
+ * what is lost or left alone to the report; fails with UNSUPPORTED where that is an error. */
+tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);
+/* Fills `importance` of the tensors that are encoded, from that of the options. ARG: it has another
+ * size, or there is none for a type that needs it. */
+tare_status tare_plan_importance(tare_plan *plan, tare_error *err);
+/* The choice of the plan's mix for every tensor of the input, but where `manual` has a type. What
+ * is odd about it is reported; *loss_tensor: the first tensor that needed a fallback, -1: none did.
+ * ERR_ARG: what llama.cpp refuses, too. */
+tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tare_plan *plan,
+                          const tare_encoding *const *manual, tare_arena *arena, tare_error *err);
+/* Adds the adapters that are stored beside the tensors: plan->catalog.adapters and their factors,
+ * which follow the tensors. */
+tare_status tare_plan_adapters(tare_plan *plan, tare_error *err);
+/* The metadata that goes with the tensors as planned: plan->catalog.metadata. */
+tare_status tare_plan_metadata(tare_plan *plan, tare_error *err);
+/* Fills catalog.bounds where the format or an encoding asks for them. */
+tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
+/* Finds the outliers of tensors that get a type with a list of them: `outliers`, and the sizes of
+ * the lists. */
+tare_status tare_plan_outliers(tare_plan *plan, tare_error *err);
+/* Fills catalog.same_as where the format can store tensors once. */
+tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err);
+/* What a tensor's numbers lie between; NaN and Inf are passed over, has_odd tells of them. */
+typedef struct tare_value_range {
+    float min, max; /* 0 lies between them */
+    float largest;  /* magnitude */
+    bool has_odd;
+} tare_value_range;
+tare_status tare_plan_range(tare_value_range *out, const tare_plan *plan, size_t tensor,
+                            tare_error *err);
+/* Whether all codes of a tensor exist in the encoding it can be repacked into. */
+tare_status tare_plan_can_repack(bool *out, const tare_plan *plan, size_t tensor, tare_error *err);
+/* Whether a value of the tensor is finite and beyond F16; reads and decodes all of it. */
+tare_status tare_plan_overflows_f16(bool *out, const tare_plan *plan, size_t tensor,
+                                    tare_error *err);
+
+#endif

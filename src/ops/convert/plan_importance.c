@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which planned tensors are encoded by an importance matrix: docs/behaviour.md, "Importance
+ * matrices". What does not fit is told now, before a byte is written. */
+#include "base/report.h"
+#include "base/str.h"
+#include "encoding/kernels.h"
+#include "ops/convert/plan_scan.h"
+#include "ops/mix/importance_matrix.h"
+#include "ops/mix/roles.h"
+
+/* Whether an encoder looks at the importance it is given. */
+static bool is_weighted(const tare_encoding *to, tare_quality quality) {
+    if (to->kind != TARE_KIND_BLOCK) return false;
+    return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
+}
+
+static void report(const tare_plan *p, size_t i, tare_level level, const char *code,
+                   const char *text) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
+    f.level = level;
+    f.status = level == TARE_LEVEL_INFO ? TARE_OK : TARE_ERR_ARG;
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)i;
+    f.item_name = p->in->catalog.tensors[i].name;
+    f.text = tare_str_of(text);
+    tare_report_add(p->options.report, &f);
+}
+
+/* The matrix of a tensor that is to be encoded. llama-imatrix measures no token embedding, which is
+ * looked up, not multiplied, and the output matrix only on request: without them it is complete. An
+ * entry of an embedding may be of another size, as it is for llama-quantize. */
+static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *err) {
+    const tare_tensor *t = planned->becomes;
+    const tare_importance *m = p->options.importance;
+    size_t i = planned->source;
+    tare_role role = tare_role_of_name(t->name).role;
+    bool is_embedding = role == TARE_ROLE_TOKEN_EMBEDDING;
+    bool is_measured = !is_embedding && role != TARE_ROLE_OUTPUT;
+    tare_importance_fit fit =
+        m ? tare_importance_of_tensor(&planned->importance, m, t) : TARE_IMPORTANCE_NONE;
+    if (fit == TARE_IMPORTANCE_FITS) return TARE_OK;
+    if (fit == TARE_IMPORTANCE_WRONG && !is_embedding)
+        return tare_fail_tensor(err, TARE_ERR_ARG, t, i,
+                                "its importance matrix has another size: is it of this model?");
+    bool is_left_out = fit == TARE_IMPORTANCE_LEFT_OUT;
+    if (tare_encoding_needs_importance(t->encoding)) {
+        tare_fail_tensor(err, TARE_ERR_ARG, t, i,
+                         !m ? "its type needs an importance matrix"
+                         : is_left_out
+                             ? "its type needs an importance matrix, and its entry in the one "
+                               "given is left out"
+                             : "its type needs an importance matrix, and the one given has no "
+                               "entry for it");
+        if (!m) tare_error_code(err, TARE_CODE_NEEDS_IMPORTANCE);
+        return TARE_ERR_ARG;
+    }
+    if (!m || is_left_out) return TARE_OK;
+    static const char missing[] = "encoded without importance: the matrix has no entry for it";
+    if (p->options.strict && is_measured)
+        return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i, missing);
+    report(p, i, is_measured ? TARE_LEVEL_WARNING : TARE_LEVEL_INFO, "convert.importance-missing",
+           missing);
+    return TARE_OK;
+}
+
+/* A matrix none of whose names is in the model is of another one. */
+static tare_status check_related(const tare_plan *p, tare_error *err) {
+    const tare_catalog *c = &p->in->catalog;
+    const float *values;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (tare_importance_of_tensor(&values, p->options.importance, &c->tensors[i]) !=
+            TARE_IMPORTANCE_NONE)
+            return TARE_OK;
+    return tare_fail(err, TARE_ERR_ARG,
+                     "the importance matrix is of another model: it has an entry for no tensor of "
+                     "this one");
+}
+
+tare_status tare_plan_importance(tare_plan *plan, tare_error *err) {
+    bool is_related = false;
+    for (size_t i = 0; i < plan->catalog.n_tensors; i++) {
+        tare_planned *planned = &plan->tensors[i];
+        if (planned->action != TARE_ACTION_ENCODE ||
+            !is_weighted(planned->becomes->encoding, plan->options.quality))
+            continue;
+        if (plan->options.importance && !is_related) TARE_TRY(check_related(plan, err));
+        is_related = true;
+        TARE_TRY(weigh(plan, planned, err));
+    }
+    return TARE_OK;
+}
+
+tare_status tare_plan_chunks(tare_chunks *chunks, const tare_plan *plan,
+                             const tare_planned *planned, tare_error *err) {
+    const tare_tensor *t = planned->becomes;
+    TARE_TRY(tare_chunks_init(chunks, planned->from, planned->source, t->encoding, err));
+    if (planned->from == plan->in) tare_merge_into(chunks, plan->merge);
+    if (planned->importance) tare_chunks_keep_slices(chunks, t->n_rows / tare_importance_slices(t));
+    return TARE_OK;
+}

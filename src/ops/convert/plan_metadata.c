@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Metadata that depends on what becomes of the tensors; all other keys go across as they are:
+ * docs/behaviour.md, "Conversion". */
+#include <string.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "ops/convert/plan.h"
+
+#define FILE_TYPE            "general.file_type"
+#define QUANTIZATION_VERSION "general.quantization_version"
+#define QUANTIZATION_NOW     2 /* of ggml's block formats */
+#define ADDED_KEYS           3 /* the file type, this version, the record of carried tensors */
+
+/* How a shard set was cut says nothing about the model that is written. */
+static bool is_split_key(const tare_metadata *m) {
+    return m->space == TARE_KEYS_MODEL &&
+           (tare_str_is(m->key, "split.no") || tare_str_is(m->key, "split.count") ||
+            tare_str_is(m->key, "split.tensors.count"));
+}
+
+/* The encoding that most elements of matrices have. */
+static const tare_encoding *most_used(const tare_plan *p) {
+    uint64_t elements[TARE_ENCODING_COUNT] = {0};
+    size_t best = TARE_ENCODING_UNKNOWN;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) {
+        const tare_tensor *t = p->tensors[i].becomes;
+        if (t->n_dims < 2) continue;
+        elements[t->encoding->id] += t->n_elements;
+        if (elements[t->encoding->id] > elements[best]) best = t->encoding->id;
+    }
+    return tare_encoding_get((tare_encoding_id)best);
+}
+
+static tare_metadata u32_key(const char *key, uint64_t number) {
+    return (tare_metadata){.key = tare_str_of(key),
+                           .value = {.type = TARE_VALUE_U32, .as.u = number},
+                           .space = TARE_KEYS_MODEL,
+                           .offset = TARE_NO_OFFSET};
+}
+
+static tare_finding key_finding(const char *code, tare_str key) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
+    f.item_kind = TARE_ITEM_KEY;
+    f.item_name = key;
+    return f;
+}
+
+/* The mix that the types are chosen by; NULL: there is none. */
+static const tare_mix *mix_of(const tare_plan *p) {
+    return p->mix.mix && p->mix.mix->type ? p->mix.mix : NULL;
+}
+
+/* Keeps general.file_type true; false: the key goes, for it would not be. Of the mixes Q3_K to Q5_K
+ * it is the S one. */
+static bool keep_file_type(const tare_plan *p, tare_metadata *m) {
+    const tare_mix *mix = mix_of(p) ? mix_of(p) : tare_mix_mostly(most_used(p));
+    tare_finding f = key_finding("convert.file-type", m->key);
+    if (!mix) {
+        tare_report_addf(p->options.report, &f, "left out: no number says what the types are now");
+        return false;
+    }
+    *m = u32_key(FILE_TYPE, (uint64_t)mix->file_type);
+    return true;
+}
+
+static tare_status add_record(tare_plan *p, tare_error *err) {
+    tare_catalog *c = &p->catalog;
+    const tare_tensor **becomes = TARE_NEW_ARRAY(&p->arena, const tare_tensor *, c->n_tensors);
+    const tare_tensor **stored = TARE_NEW_ARRAY(&p->arena, const tare_tensor *, c->n_tensors);
+    size_t n = 0;
+    if (!becomes || !stored) return tare_fail(err, TARE_ERR_NOMEM, "record of carried tensors");
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (!p->tensors[i].is_carried) continue;
+        becomes[n] = p->tensors[i].becomes;
+        stored[n++] = &c->tensors[i];
+    }
+    if (n == 0) return TARE_OK;
+    return tare_stand_in_record(&c->metadata[c->n_metadata++], becomes, stored, n, &p->arena, err);
+}
+
+/* All as it was; the record of stand-ins in its place. */
+static void keep_all(tare_plan *p) {
+    const tare_catalog *in = &p->in->catalog;
+    tare_catalog *c = &p->catalog;
+    for (size_t i = 0; i <= in->n_metadata; i++) {
+        if (p->in->carried && i == p->in->stand_ins_at)
+            c->metadata[c->n_metadata++] = *p->in->carried;
+        if (i < in->n_metadata) c->metadata[c->n_metadata++] = in->metadata[i];
+    }
+}
+
+/* ---- keys of the model ----------------------------------------------------------------------- */
+
+static tare_metadata *find_key(const tare_plan *p, tare_str key) {
+    for (size_t i = 0; i < p->catalog.n_metadata; i++) {
+        tare_metadata *m = &p->catalog.metadata[i];
+        if (m->space == TARE_KEYS_MODEL && tare_str_equal(m->key, key)) return m;
+    }
+    return NULL;
+}
+
+/* In its old place, or at the end. */
+static void set_key(tare_plan *p, const tare_metadata *m) {
+    tare_metadata *old = find_key(p, m->key);
+    *(old ? old : &p->catalog.metadata[p->catalog.n_metadata++]) = *m;
+}
+
+static void copy_keys(tare_plan *p, bool recodes) {
+    const tare_catalog *in = &p->in->catalog;
+    bool had_split = false;
+    for (size_t i = 0; i < in->n_metadata; i++) {
+        tare_metadata m = in->metadata[i];
+        had_split |= is_split_key(&m);
+        if (is_split_key(&m)) continue;
+        if (recodes && m.space == TARE_KEYS_MODEL && tare_str_is(m.key, FILE_TYPE) &&
+            !keep_file_type(p, &m))
+            continue;
+        p->catalog.metadata[p->catalog.n_metadata++] = m;
+    }
+    if (!had_split) return;
+    tare_finding f = key_finding("convert.split-keys-dropped", TARE_STR("split.*"));
+    tare_report_addf(p->options.report, &f, "left out: they tell how the input was split");
+}
+
+/* What the caller wants to be so; the texts are copied, as they are his. */
+static tare_status override_keys(tare_plan *p, tare_error *err) {
+    for (size_t i = 0; i < p->options.n_overrides; i++) {
+        tare_metadata m = p->options.overrides[i];
+        bool is_text = m.value.type == TARE_VALUE_STRING;
+        if (m.key.len == 0 || m.value.type == TARE_VALUE_ARRAY)
+            return tare_fail(err, TARE_ERR_ARG, "an override sets a key to a number, bool or text");
+        m.key = tare_arena_str(&p->arena, m.key);
+        if (is_text) m.value.as.s = tare_arena_str(&p->arena, m.value.as.s);
+        if (!m.key.ptr || (is_text && !m.value.as.s.ptr))
+            return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+        m.space = TARE_KEYS_MODEL;
+        m.offset = TARE_NO_OFFSET;
+        set_key(p, &m);
+    }
+    return TARE_OK;
+}
+
+tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
+    tare_catalog *c = &plan->catalog;
+    /* What a .wcodec holds is often a GGUF file again: it has the keys that one would have. */
+    bool says_mix = plan->format->is_llama_cpp || plan->format->is_packed;
+    const tare_mix *mix = says_mix ? mix_of(plan) : NULL;
+    bool recodes = mix_of(plan) != NULL, has_blocks = mix != NULL;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (!tare_planned_is_made(&plan->tensors[i])) continue;
+        recodes = true;
+        const tare_encoding *e = plan->tensors[i].becomes->encoding;
+        has_blocks |= e->kind == TARE_KIND_BLOCK && e->n_planes == 1; /* one of ggml's */
+    }
+    c->metadata =
+        TARE_NEW_ARRAY(&plan->arena, tare_metadata,
+                       plan->in->catalog.n_metadata + ADDED_KEYS + plan->options.n_overrides);
+    if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    if (plan->is_identity) {
+        keep_all(plan);
+        return TARE_OK;
+    }
+    copy_keys(plan, recodes);
+    const tare_metadata version = u32_key(QUANTIZATION_VERSION, QUANTIZATION_NOW);
+    if (has_blocks && !find_key(plan, version.key)) set_key(plan, &version);
+    if (mix) {
+        const tare_metadata file_type = u32_key(FILE_TYPE, (uint64_t)mix->file_type);
+        set_key(plan, &file_type);
+    }
+    TARE_TRY(override_keys(plan, err));
+    return add_record(plan, err);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A mix in a plan: its choice for every tensor, what is said about it, and what is refused because
+ * the result would be worth little: numbers that were quantized before, types of very few bits
+ * without an importance matrix. */
+#include <inttypes.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "ops/convert/plan.h"
+#include "ops/mix/importance_matrix.h"
+
+static const tare_tensor *source(const tare_plan *p, size_t i) {
+    return &p->in->catalog.tensors[i];
+}
+
+static tare_status refuse(const tare_plan *p, size_t i, const char *what, tare_error *err) {
+    tare_fail(err, TARE_ERR_ARG, what);
+    tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, source(p, i)->name);
+    return TARE_ERR_ARG;
+}
+
+static bool is_measured(const tare_plan *p, const tare_tensor *t) {
+    const float *values;
+    const tare_importance *m = p->options.importance;
+    if (!m) return false;
+    tare_importance_fit fit = tare_importance_of_tensor(&values, m, t);
+    return fit != TARE_IMPORTANCE_NONE && fit != TARE_IMPORTANCE_LEFT_OUT;
+}
+
+/* Whether a choice can stand: a tensor that has its type already is only copied. */
+static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c, tare_error *err) {
+    const tare_tensor *t = source(p, i);
+    if (!c->type || c->type == t->encoding) return TARE_OK;
+    if (t->encoding->kind == TARE_KIND_BLOCK && !p->mix.allow_requantize)
+        return refuse(
+            p, i,
+            "it is quantized already, and again would lose more: start from the unquantized "
+            "model, or say --allow-requantize",
+            err);
+    if (c->needs_importance && !is_measured(p, t))
+        return refuse(p, i,
+                      p->options.importance
+                          ? "its type in this mix has so few bits that it needs an importance "
+                            "matrix, and the one given has no entry for it, or it is left out"
+                          : "its type in this mix has so few bits that it needs an importance "
+                            "matrix: give one with --imatrix, or take a larger type",
+                      err);
+    return TARE_OK;
+}
+
+static tare_finding fallback_finding(const tare_plan *p, int64_t i, const char *code) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, code);
+    f.item = i;
+    if (i < 0) return f;
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item_name = source(p, (size_t)i)->name;
+    return f;
+}
+
+/* Says which tensors got another type than their mix has for them; *first: the first, -1: none. */
+static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices, int64_t *first) {
+    size_t n = p->in->catalog.n_tensors, n_fallbacks = 0;
+    *first = -1;
+    for (size_t i = 0; i < n; i++) {
+        const tare_mix_choice *c = &choices[i];
+        if (!c->wanted) continue;
+        if (n_fallbacks++ == 0) *first = (int64_t)i;
+        tare_finding f = fallback_finding(p, (int64_t)i, "mix.fallback");
+        tare_report_addf(p->options.report, &f,
+                         "%s, not %s: rows of %" PRIu64
+                         " are no whole number of blocks of %" PRIu32,
+                         c->type->name, c->wanted->name, source(p, i)->cols, c->wanted->block);
+    }
+    if (n_fallbacks == 0) return;
+    tare_finding f = fallback_finding(p, -1, "mix.fallbacks");
+    tare_report_addf(p->options.report, &f, "%zu of %zu tensors needed a fallback", n_fallbacks, n);
+}
+
+static tare_status report_roles(const tare_plan *p, const tare_mix_choice *choices, bool has_roles,
+                                tare_error *err) {
+    if (has_roles || !p->mix.mix->type || p->in->catalog.n_tensors == 0) return TARE_OK;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "mix.no-roles");
+    bool has_any = false;
+    for (size_t i = 0; i < p->in->catalog.n_tensors; i++) has_any |= choices[i].type != NULL;
+    if (has_any)
+        tare_report_addf(p->options.report, &f,
+                         "no name tells what a tensor is for: all matrices but norms become %s",
+                         p->mix.mix->type->name);
+    else
+        tare_report_addf(p->options.report, &f,
+                         "no name tells what a tensor is for, and none is a matrix to quantize: "
+                         "all stay as they are");
+    if (!p->options.strict) return TARE_OK;
+    return tare_fail(err, TARE_ERR_UNSUPPORTED, "no name tells what a tensor is for");
+}
+
+tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tare_plan *plan,
+                          const tare_encoding *const *manual, tare_arena *arena, tare_error *err) {
+    const tare_importance *importance = plan->options.importance;
+    tare_mix_request request = {.options = &plan->mix,
+                                .manual = manual,
+                                .by_file = plan->options.keep_split,
+                                .has_importance = importance && importance->n_entries > 0};
+    bool has_roles;
+    *out = TARE_NEW_ARRAY(arena, tare_mix_choice, plan->in->catalog.n_tensors);
+    if (!*out) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+    TARE_TRY(tare_mix_choose(*out, &has_roles, plan->in, &request, arena, err));
+    TARE_TRY(report_roles(plan, *out, has_roles, err));
+    for (size_t i = 0; i < plan->in->catalog.n_tensors; i++)
+        TARE_TRY(check(plan, i, &(*out)[i], err));
+    report_fallbacks(plan, *out, loss_tensor);
+    return TARE_OK;
+}

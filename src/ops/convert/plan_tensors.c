@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What becomes of each tensor: docs/behaviour.md, "Conversion". In this order: the encoding that
+ * the user, or a mix, asks for, where the tensor can take it; whether the target holds that; a
+ * stand-in; decoding to F16 or F32. Whatever is lost or left alone is reported, and an error under
+ * `strict`.
+ */
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "encoding/kernels.h"
+#include "encoding/patch.h"
+#include "encoding/repack.h"
+#include "ops/convert/plan.h"
+#include "ops/mix/roles.h"
+
+typedef struct decider {
+    tare_plan *plan;
+    regex_t *regexes; /* one a rule */
+    size_t n_regexes;
+    bool *is_used; /* for each rule */
+    char *name;    /* NUL-terminated copy, for the regexes */
+    size_t name_capacity;
+    int64_t *rule;                /* for each source tensor, the one that decides; -1: none */
+    tare_mix_choice *mix;         /* for each source tensor; NULL: there is no mix */
+    const tare_encoding **wanted; /* for each source tensor; its own: stays as it is */
+    bool *is_dropped;
+    const char *loss; /* of the first tensor that loses something; NULL: none does */
+    size_t loss_tensor;
+    size_t n_repacked;
+    const tare_encoding *lacks_code; /* what the tensor in hand would be repacked into, did that not
+                                        lack one of its codes; NULL: it is not so */
+} decider;
+
+static const tare_tensor *source_tensor(const decider *d, size_t i) {
+    return &d->plan->in->catalog.tensors[i];
+}
+
+static tare_finding finding(const decider *d, size_t i, tare_level level, const char *code) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
+    f.level = level;
+    f.status = level == TARE_LEVEL_INFO ? TARE_OK : TARE_ERR_UNSUPPORTED;
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)i;
+    f.item_name = source_tensor(d, i)->name;
+    return f;
+}
+
+static void note_loss(decider *d, size_t i, const char *what) {
+    if (d->loss) return;
+    d->loss = what;
+    d->loss_tensor = i;
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static tare_status compile_rules(decider *d, tare_error *err) {
+    const tare_convert_options *o = &d->plan->options;
+    if (o->n_rules == 0) return TARE_OK;
+    d->regexes = tare_arena_array(&d->plan->arena, o->n_rules, sizeof *d->regexes);
+    d->is_used = TARE_NEW_ARRAY(&d->plan->arena, bool, o->n_rules);
+    if (!d->regexes || !d->is_used) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+    for (size_t i = 0; i < o->n_rules; i++) {
+        int failed = regcomp(&d->regexes[i], o->rules[i].pattern, REG_EXTENDED | REG_NOSUB);
+        if (failed == REG_ESPACE) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+        if (failed)
+            return tare_fail(err, TARE_ERR_ARG, "tensor type rule: not a regular expression");
+        d->n_regexes++;
+    }
+    return TARE_OK;
+}
+
+/* The first rule that matches a name; -1: none. Names end at their first NUL for this. */
+static tare_status find_rule(decider *d, tare_str name, int64_t *rule, tare_error *err) {
+    *rule = -1;
+    if (d->n_regexes == 0) return TARE_OK;
+    if (!tare_grow(d->plan->options.allocator, (void **)&d->name, &d->name_capacity, name.len + 1,
+                   1))
+        return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    memcpy(d->name, name.ptr, name.len);
+    d->name[name.len] = '\0';
+    for (size_t i = 0; i < d->n_regexes && *rule < 0; i++)
+        if (regexec(&d->regexes[i], d->name, 0, NULL, 0) == 0) *rule = (int64_t)i;
+    return TARE_OK;
+}
+
+/* Numbers that stand for real ones: plain floats and quantized blocks. */
+static bool is_float(const tare_tensor *t) {
+    return t->encoding->kind == TARE_KIND_FLOAT || t->encoding->kind == TARE_KIND_BLOCK;
+}
+
+/* Block scales and packed codes mean something only beside their partners; an FP8 weight with its
+ * scales is an ordinary weight once it is decoded. */
+static bool is_part_of_scheme(const tare_model *m, size_t i) {
+    const tare_tensor_note *note = m->notes ? &m->notes[i] : NULL;
+    return note && note->companion < 0 && (note->scheme || note->is_packed);
+}
+
+/* Why a tensor cannot take an encoding that is asked for; NULL: it can. */
+static const char *obstacle(const decider *d, size_t i, const tare_encoding *to) {
+    const tare_tensor *t = source_tensor(d, i);
+    if (is_part_of_scheme(d->plan->in, i)) return "it is part of a packed scheme";
+    if (!is_float(t)) return "its numbers are no floats";
+    if (!tare_tensor_can_decode(d->plan->in, i)) return "its type cannot be decoded";
+    if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)
+        return "its rows are no whole number of blocks";
+    if (!tare_encoding_fills_bytes(to, t->n_elements)) return "its numbers fill no whole bytes";
+    const tare_format_caps *h = d->plan->format->caps;
+    if (h->has_encoding(to) && t->n_dims <= h->max_dims &&
+        !tare_format_caps_has_rank(h, to, t->n_dims))
+        return "its shape is no matrix";
+    return NULL;
+}
+
+/* `type` is for matrices but norms. */
+static bool takes_type(const decider *d, size_t i) {
+    const tare_tensor *t = source_tensor(d, i);
+    return t->n_dims >= 2 && is_float(t) && !is_part_of_scheme(d->plan->in, i) &&
+           tare_role_of_name(t->name).role != TARE_ROLE_NORM;
+}
+
+/* What a format makes of floats that nothing else is asked for: of those that can be decoded and
+ * are not quantized as it holds them, unless all is to be carried as it is. NULL: nothing. */
+static const tare_encoding *made_by_format(const decider *d, size_t i) {
+    const tare_format *f = d->plan->format;
+    const tare_tensor *t = source_tensor(d, i);
+    bool is_held = t->encoding->kind == TARE_KIND_BLOCK && f->caps->has_encoding(t->encoding);
+    if (f->floats_become == TARE_ENCODING_UNKNOWN || d->plan->options.opaque || is_held ||
+        !is_float(t) || is_part_of_scheme(d->plan->in, i) ||
+        !tare_tensor_can_decode(d->plan->in, i))
+        return NULL;
+    return tare_encoding_get(f->floats_become);
+}
+
+/* What is asked for: by a mix, which has seen the rules; by a rule; for all; by the format. NULL:
+ * nothing. */
+static const tare_encoding *asked_for(decider *d, size_t i) {
+    const tare_convert_options *o = &d->plan->options;
+    bool is_open = !d->mix || d->mix[i].is_open;
+    if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
+    if (d->mix) return d->mix[i].type;
+    if (d->rule[i] >= 0) return o->rules[d->rule[i]].encoding;
+    return o->type && takes_type(d, i) ? o->type : made_by_format(d, i);
+}
+
+static void decide_wanted(decider *d, size_t i) {
+    const tare_tensor *t = source_tensor(d, i);
+    const tare_encoding *to = asked_for(d, i);
+    d->wanted[i] = t->encoding;
+    if (!to || to == t->encoding) return;
+    const char *why = obstacle(d, i, to);
+    if (!why) {
+        d->wanted[i] = to;
+        return;
+    }
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.kept");
+    tare_report_addf(d->plan->options.report, &f, "stays %s, not %s: %s", t->encoding->name,
+                     to->name, why);
+    note_loss(d, i, "the tensor cannot take the type that was asked for");
+}
+
+static tare_status choose_by_mix(decider *d, tare_error *err) {
+    tare_plan *p = d->plan;
+    size_t n = p->in->catalog.n_tensors;
+    int64_t fallback;
+    if (!p->mix.mix) return TARE_OK;
+    const tare_encoding **manual = TARE_NEW_ARRAY(&p->arena, const tare_encoding *, n);
+    if (!manual) return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    for (size_t i = 0; i < n; i++)
+        manual[i] = d->rule[i] >= 0 ? p->options.rules[d->rule[i]].encoding : NULL;
+    TARE_TRY(tare_plan_mix(&d->mix, &fallback, p, manual, &p->arena, err));
+    if (fallback >= 0)
+        note_loss(d, (size_t)fallback, "its rows are no whole number of blocks of the mix's type");
+    return TARE_OK;
+}
+
+/* Scales that were multiplied into the decoded weights have no use any more. */
+static void drop_companion(decider *d, size_t i) {
+    const tare_model *in = d->plan->in;
+    int64_t companion = in->notes ? in->notes[i].companion : -1;
+    if (companion < 0 || d->wanted[i] == source_tensor(d, i)->encoding) return;
+    if (d->is_dropped[companion]) return;
+    d->is_dropped[companion] = true;
+    tare_finding f = finding(d, (size_t)companion, TARE_LEVEL_INFO, "convert.companion-dropped");
+    tare_report_addf(d->plan->options.report, &f,
+                     "left out: its scales are in the decoded weights now");
+}
+
+/* ---- what the target takes ------------------------------------------------------------------- */
+
+/* The encoding that a tensor is decoded to because the target lacks its own. */
+static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **out,
+                                  tare_error *err) {
+    const tare_plan *p = d->plan;
+    const tare_encoding *f16 = tare_encoding_get(TARE_ENCODING_F16);
+    const tare_tensor *t = source_tensor(d, i);
+    if (!tare_tensor_can_decode(p->in, i) || is_part_of_scheme(p->in, i))
+        return tare_fail_tensor(
+            err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
+            "the target lacks the type, and it cannot be decoded; --opaque carries "
+            "the stored bytes");
+    bool overflows = !p->format->caps->has_encoding(f16);
+    if (!overflows) {
+        tare_status status = tare_plan_overflows_f16(&overflows, p, i, err);
+        if (status != TARE_OK) {
+            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+            return status;
+        }
+    }
+    *out = overflows ? tare_encoding_get(TARE_ENCODING_F32) : f16;
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
+    if (d->lacks_code)
+        tare_report_addf(p->options.report, &f,
+                         "%s decoded to %s: %s cannot hold it, and its lowest code is not in %s; "
+                         "--type %s encodes it anew",
+                         t->encoding->name, (*out)->name, p->format->name, d->lacks_code->name,
+                         d->lacks_code->name);
+    else
+        tare_report_addf(p->options.report, &f, "%s decoded to %s: %s cannot hold it",
+                         t->encoding->name, (*out)->name, p->format->name);
+    note_loss(d, i,
+              "the target lacks the type: decoding it loses the stored numbers; --opaque "
+              "carries them");
+    return TARE_OK;
+}
+
+/* Puts a tensor that the target does not hold as it is under a stand-in. */
+static tare_status carry(decider *d, const tare_planned *planned, tare_tensor *stored,
+                         const tare_encoding *stand_in, tare_error *err) {
+    tare_plan *p = d->plan;
+    const tare_model *in = p->in;
+    size_t number = planned->source;
+    int64_t taken;
+    do { /* until no tensor has that name already */
+        TARE_TRY(tare_stand_in_tensor(stored, planned->becomes, p->format->caps, stand_in, number,
+                                      &p->arena, err));
+        taken = tare_name_index_find(&in->tensor_index, in->catalog.tensors,
+                                     sizeof *in->catalog.tensors, stored->name);
+        number += in->catalog.n_tensors;
+    } while (taken >= 0 && (size_t)taken != planned->source);
+    return TARE_OK;
+}
+
+static tare_status derive(tare_plan *p, const tare_tensor **out, const tare_tensor *from,
+                          const tare_encoding *encoding, tare_error *err) {
+    tare_tensor *t = TARE_NEW(&p->arena, tare_tensor);
+    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    *t = *from;
+    *out = t;
+    return tare_tensor_derive(t, encoding, from->dims, from->n_dims, &p->arena, err);
+}
+
+/* Whether the target holds an encoding. The number of an unknown type says something only in the
+ * format that it comes from. */
+static bool holds(const decider *d, const tare_encoding *e) {
+    const tare_plan *p = d->plan;
+    const tare_layout *from = p->in->catalog.layout;
+    if (e->kind == TARE_KIND_UNKNOWN && from && from->format && from->format->numbers_types)
+        return p->catalog.layout != NULL;
+    return p->format->caps->has_encoding(e);
+}
+
+/* Whether the bytes of a tensor can be brought into the order of what is asked for or, where that
+ * is its own type and the target lacks it, of what the target has: *to. */
+static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_encoding **to,
+                                   tare_error *err) {
+    const tare_plan *p = d->plan;
+    const tare_tensor *t = source_tensor(d, i);
+    const tare_encoding *other = tare_repack_of(t->encoding);
+    *out = false;
+    d->lacks_code = NULL;
+    if (tare_merge_changes(p->merge, i)) return TARE_OK;
+    if (!other || t->cols % 32 != 0 || is_part_of_scheme(p->in, i)) return TARE_OK;
+    if (*to == t->encoding ? holds(d, *to) || !holds(d, other) || p->options.opaque : *to != other)
+        return TARE_OK;
+    if (*to != t->encoding && (p->options.has_clip || p->options.compat != TARE_COMPAT_NONE))
+        return TARE_OK;
+    TARE_TRY(tare_plan_can_repack(out, p, i, err));
+    if (!*out) {
+        d->lacks_code = other;
+        return TARE_OK;
+    }
+    *to = other;
+    d->n_repacked++;
+    return TARE_OK;
+}
+
+/* Whether a tensor that adapters change can stay what it is. */
+static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
+    const tare_tensor *t = source_tensor(d, i);
+    const char *why = obstacle(d, i, t->encoding);
+    if (!why && tare_tensor_needs_rows(d->plan->in, i)) why = "its block scales lie apart";
+    if (!why && !tare_encoding_can_encode(t->encoding)) why = "its type cannot be encoded";
+    if (!why) return TARE_OK;
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.not-merged");
+    tare_report_addf(d->plan->options.report, &f, "no adapter can be merged into %s: %s",
+                     t->encoding->name, why);
+    return tare_fail_tensor(
+        err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
+        "an adapter is for it, and its type cannot take one: ask for another with "
+        "--type or --tensor-type");
+}
+
+static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tensor *stored,
+                          tare_error *err) {
+    tare_plan *p = d->plan;
+    const tare_format_caps *h = p->format->caps;
+    const tare_tensor *t = source_tensor(d, i);
+    const tare_encoding *to = d->wanted[i], *stand_in;
+    bool is_repacked;
+    *planned = (tare_planned){.from = p->in, .source = i, .becomes = t};
+    TARE_TRY(choose_repacked(&is_repacked, d, i, &to, err));
+    if (is_repacked) planned->action = TARE_ACTION_REPACK;
+    stand_in = to;
+    if (!holds(d, to)) {
+        bool is_opaque =
+            p->options.opaque && (to->kind == TARE_KIND_BLOCK || to->kind == TARE_KIND_UNKNOWN);
+        stand_in = tare_stand_in_encoding(h, to, is_opaque);
+        if (!stand_in && to != t->encoding) {
+            tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i,
+                             "the target cannot hold the type that is asked for");
+            tare_error_code(err, TARE_CODE_CANNOT_HOLD);
+            return TARE_ERR_UNSUPPORTED;
+        }
+        if (!stand_in) {
+            planned->action = TARE_ACTION_LOSSY;
+            TARE_TRY(choose_decoded(d, i, &to, err));
+            stand_in = to;
+        }
+    }
+    const bool is_merged = tare_merge_changes(p->merge, i);
+    if (is_merged && to == t->encoding) TARE_TRY(check_merged(d, i, err));
+    if ((is_merged || to != t->encoding) && planned->action == TARE_ACTION_COPY)
+        planned->action = TARE_ACTION_ENCODE;
+    if (to != t->encoding) TARE_TRY(derive(p, &planned->becomes, t, to, err));
+    *stored = *planned->becomes;
+    if (stand_in == to && tare_format_caps_has_shape(h, planned->becomes)) return TARE_OK;
+    if (planned->action == TARE_ACTION_COPY) planned->action = TARE_ACTION_STAND_IN;
+    planned->is_carried = true;
+    tare_status status = carry(d, planned, stored, stand_in, err);
+    if (status != TARE_OK) tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tare_status check_type(const tare_encoding *e, const tare_convert_options *o,
+                              tare_error *err) {
+    const tare_kernels *k = tare_kernels_get();
+    if (!tare_encoding_can_encode(e))
+        return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_ENCODE,
+                              "the type that is asked for cannot be encoded");
+    if (e->kind != TARE_KIND_BLOCK) return TARE_OK;
+    if (o->quality == TARE_QUALITY_BEST && !k->encode_best[e->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for has no best quality");
+    if (o->compat == TARE_COMPAT_MANTLE && !k->encode_mantle[e->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for is none that the other program encodes");
+    if (o->has_clip && !k->encode_clipped[e->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for takes no bounds for its values");
+    return TARE_OK;
+}
+
+static bool asks_for_blocks(const tare_convert_options *o) {
+    bool does = o->type && o->type->kind == TARE_KIND_BLOCK;
+    for (size_t i = 0; i < o->n_rules; i++) does |= o->rules[i].encoding->kind == TARE_KIND_BLOCK;
+    return does;
+}
+
+static tare_status check_types(const tare_convert_options *o, const tare_format *format,
+                               tare_error *err) {
+    if (o->compat != TARE_COMPAT_NONE && o->quality != TARE_QUALITY_DEFAULT)
+        return tare_fail(err, TARE_ERR_ARG, "quality and compatibility exclude each other");
+    if (o->has_clip && !(o->clip_min <= o->clip_max && o->clip_max - o->clip_min < INFINITY))
+        return tare_fail(err, TARE_ERR_ARG, "bounds of values: the lower one is not below");
+    if (o->type) TARE_TRY(check_type(o->type, o, err));
+    for (size_t i = 0; i < o->n_rules; i++) {
+        if (!o->rules[i].pattern || !o->rules[i].encoding)
+            return tare_fail(err, TARE_ERR_ARG, "tensor type rule: expected a pattern and a type");
+        TARE_TRY(check_type(o->rules[i].encoding, o, err));
+    }
+    if (o->has_clip && !asks_for_blocks(o))
+        return tare_fail(err, TARE_ERR_ARG,
+                         "bounds of values: none of MCF's types is asked for, and only for them do "
+                         "they count");
+    bool has_types = o->type || o->n_rules || !format->imitate;
+    if (o->compat != TARE_COMPAT_NONE && has_types && !asks_for_blocks(o))
+        return tare_fail(err, TARE_ERR_ARG,
+                         "compatibility: no type is asked for that the other program encodes");
+    return TARE_OK;
+}
+
+/* Whether the output is to be the input again, byte for byte: nothing is asked for that the input
+ * is not already. Shards go together unless the format is a directory of them. */
+static bool is_identity(const decider *d) {
+    const tare_plan *p = d->plan;
+    const tare_convert_options *o = &p->options;
+    const tare_layout *layout = p->catalog.layout; /* NULL: of another format */
+    if (!layout || layout->version != p->format->version) return false;
+    if (p->format->has_one_form) return false; /* whatever form the input has */
+    tare_byte_order order = layout->is_big_endian ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
+    if (o->order != TARE_ORDER_KEEP && o->order != order) return false;
+    if (o->alignment != 0 && o->alignment != layout->alignment) return false;
+    if (o->shard_size != 0 || o->keep_split || (p->in->n_files > 1 && !p->format->is_directory))
+        return false;
+    if (o->n_overrides > 0 || p->merge) return false;
+    if (p->mix.mix && p->mix.mix->type) return false; /* general.file_type names the mix */
+    for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
+        if (d->wanted[i] != source_tensor(d, i)->encoding) return false;
+    return true;
+}
+
+/* Every tensor as its file has it, stand-ins too: their record goes back where it was. */
+static void keep_all(tare_plan *p) {
+    p->catalog.n_tensors = p->in->catalog.n_tensors;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) {
+        const tare_tensor *t = &p->in->catalog.tensors[i], *stored = tare_model_stored(p->in, i);
+        p->catalog.tensors[i] = *stored;
+        p->tensors[i] = (tare_planned){
+            .from = p->in,
+            .source = i,
+            .action = stored == t ? TARE_ACTION_COPY : TARE_ACTION_STAND_IN,
+            .is_carried = stored != t,
+            .becomes = t,
+        };
+    }
+}
+
+/* A rule that decides nothing is mostly a name that was mistyped. */
+static tare_status check_rules(const decider *d, tare_error *err) {
+    const tare_convert_options *o = &d->plan->options;
+    bool all_used = true;
+    for (size_t i = 0; i < d->n_regexes; i++) {
+        if (d->is_used[i]) continue;
+        all_used = false;
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.rule-unused");
+        tare_report_addf(o->report, &f,
+                         "the rule \"%s\" decides for no tensor: none that an earlier "
+                         "rule leaves has such a name",
+                         o->rules[i].pattern);
+    }
+    if (all_used || !o->strict) return TARE_OK;
+    return tare_fail(err, TARE_ERR_UNSUPPORTED, "a tensor type rule decides for no tensor");
+}
+
+/* Once for all tensors: which they are, their actions tell. */
+static void report_repacked(const decider *d) {
+    if (d->n_repacked == 0) return;
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.repacked");
+    tare_report_addf(d->plan->options.report, &f,
+                     "repacked is without loss: the same codes and scales in the order of the "
+                     "target's type");
+}
+
+/* Under `strict` the first loss is an error. */
+static tare_status check_loss(const decider *d, tare_error *err) {
+    if (!d->plan->options.strict || !d->loss) return TARE_OK;
+    return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, source_tensor(d, d->loss_tensor),
+                            d->loss_tensor, d->loss);
+}
+
+static tare_status decide_all(decider *d, tare_error *err) {
+    tare_plan *p = d->plan;
+    size_t n = p->in->catalog.n_tensors;
+    d->wanted = TARE_NEW_ARRAY(&p->arena, const tare_encoding *, n);
+    d->is_dropped = TARE_NEW_ARRAY(&p->arena, bool, n);
+    d->rule = TARE_NEW_ARRAY(&p->arena, int64_t, n);
+    p->tensors = TARE_NEW_ARRAY(&p->arena, tare_planned, n);
+    p->catalog.tensors = TARE_NEW_ARRAY(&p->arena, tare_tensor, n);
+    if (!d->wanted || !d->is_dropped || !d->rule || !p->tensors || !p->catalog.tensors)
+        return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    TARE_TRY(compile_rules(d, err));
+    for (size_t i = 0; i < n; i++) {
+        /* Data that is not there is found now, not after hours of writing. */
+        TARE_TRY(tare_tensor_check_data(p->in, i, err));
+        TARE_TRY(find_rule(d, source_tensor(d, i)->name, &d->rule[i], err));
+    }
+    TARE_TRY(choose_by_mix(d, err));
+    for (size_t i = 0; i < n; i++) {
+        decide_wanted(d, i);
+        if (d->wanted[i] != source_tensor(d, i)->encoding)
+            TARE_TRY(check_type(d->wanted[i], &p->options, err));
+        drop_companion(d, i);
+    }
+    TARE_TRY(check_rules(d, err));
+    p->is_identity = is_identity(d);
+    if (p->is_identity) {
+        keep_all(p);
+        return check_loss(d, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (d->is_dropped[i]) continue;
+        size_t at = p->catalog.n_tensors++;
+        TARE_TRY(decide(d, i, &p->tensors[at], &p->catalog.tensors[at], err));
+    }
+    report_repacked(d);
+    return check_loss(d, err);
+}
+
+tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {
+    decider d = {.plan = plan};
+    TARE_TRY(check_types(&plan->options, plan->format, err));
+    tare_status status = decide_all(&d, err);
+    for (size_t i = 0; i < d.n_regexes; i++) regfree(&d.regexes[i]);
+    tare_free(plan->options.allocator, d.name, d.name_capacity);
+    return status;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The three ends of a conversion: docs/behaviour.md, "Writing". */
+#include "ops/convert/sinks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arith.h"
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Write-back starts this often: large enough for the disk, small enough that little is left to do
+ * when the last byte is written. */
+#define HINT_STEP ((uint64_t)8 << 20)
+
+/* Tasks run nearly in order: when one has passed a step, what lies before it is on its way or about
+ * to be written; a page that is dirtied again is written twice and nothing is lost. */
+static void hint(const tare_file_sink *s, uint32_t file, uint64_t end) {
+    uint64_t from = atomic_load_explicit(&s->hinted[file], memory_order_relaxed);
+    uint64_t upto = end / HINT_STEP * HINT_STEP;
+    if (upto > from && atomic_compare_exchange_strong(&s->hinted[file], &from, upto))
+        tare_outset_flush_hint(s->set, file, from, upto - from);
+}
+
+static tare_status put_in_file(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
+                               size_t n, tare_scratch *scratch, tare_error *err) {
+    const tare_file_sink *s = ctx;
+    (void)scratch;
+    TARE_TRY(tare_outset_write(s->set, file, offset, bytes, n, err));
+    hint(s, file, offset + n);
+    return TARE_OK;
+}
+
+#define COPY_SCRATCH ((size_t)1 << 20) /* where the system cannot copy by itself */
+
+static tare_status copy_to_file(void *ctx, uint32_t file, uint64_t offset, int in_fd,
+                                uint64_t in_offset, uint64_t n, tare_scratch *scratch,
+                                tare_error *err) {
+    const tare_file_sink *s = ctx;
+    uint8_t *buf = tare_scratch_get(scratch, TARE_SCRATCH_STORED, COPY_SCRATCH);
+    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(tare_outset_copy(s->set, file, offset, in_fd, in_offset, n, buf, COPY_SCRATCH, err));
+    hint(s, file, offset + n);
+    return TARE_OK;
+}
+
+static tare_status file_is_done(void *ctx, uint32_t file, tare_error *err) {
+    return tare_outset_member_done(((tare_file_sink *)ctx)->set, file, err);
+}
+
+static tare_status read_file(void *ctx, uint32_t file, uint64_t offset, void *buf, size_t n,
+                             tare_error *err) {
+    return tare_outset_read(((tare_file_sink *)ctx)->set, file, offset, buf, n, err);
+}
+
+tare_sink tare_sink_of_files(tare_file_sink *s) {
+    return (tare_sink){.ctx = s,
+                       .put = put_in_file,
+                       .copy = copy_to_file,
+                       .read = read_file,
+                       .file_done = file_is_done};
+}
+
+/* ---- a stream -------------------------------------------------------------------------------- */
+
+static tare_status stream_all(tare_stream_sink *s, const void *bytes, size_t n, tare_error *err) {
+    const uint8_t *at = bytes;
+    while (n > 0) {
+        ssize_t done = write(s->fd, at, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) {
+            tare_status status = tare_fail_errno(err, errno, "the output cannot be written");
+            tare_error_code(err, TARE_CODE_OUTPUT_WRITE);
+            return status;
+        }
+        at += done;
+        n -= (size_t)done;
+        s->position += (uint64_t)done;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_stream_sink_finish(tare_stream_sink *s, uint64_t size, tare_error *err) {
+    static const uint8_t zeros[4096];
+    while (s->position < size)
+        TARE_TRY(stream_all(s, zeros, (size_t)tare_min_u64(sizeof zeros, size - s->position), err));
+    return TARE_OK;
+}
+
+static tare_status put_in_stream(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
+                                 size_t n, tare_scratch *scratch, tare_error *err) {
+    (void)file, (void)scratch;
+    TARE_TRY(tare_stream_sink_finish(ctx, offset, err));
+    return stream_all(ctx, bytes, n, err);
+}
+
+tare_sink tare_sink_of_stream(tare_stream_sink *s) {
+    return (tare_sink){.ctx = s, .put = put_in_stream, .is_sequential = true};
+}
+
+/* ---- a comparison ---------------------------------------------------------------------------- */
+
+static tare_status put_in_comparison(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
+                                     size_t n, tare_scratch *scratch, tare_error *err) {
+    const tare_compare_sink *s = ctx;
+    uint8_t *buf = tare_scratch_get(scratch, TARE_SCRATCH_READ_BACK, n);
+    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(tare_outset_read(s->set, file, offset, buf, n, err));
+    if (memcmp(buf, bytes, n) == 0) return TARE_OK;
+    const uint8_t *expected = bytes;
+    size_t i = 0;
+    while (buf[i] == expected[i]) i++;
+    return tare_fail_at(err, TARE_ERR_CHECKSUM, offset + i,
+                        "the output does not read back as it was written");
+}
+
+static tare_status comparison_is_done(void *ctx, uint32_t file, tare_error *err) {
+    return tare_outset_member_done(((tare_compare_sink *)ctx)->set, file, err);
+}
+
+static tare_status read_compared(void *ctx, uint32_t file, uint64_t offset, void *buf, size_t n,
+                                 tare_error *err) {
+    return tare_outset_read(((tare_compare_sink *)ctx)->set, file, offset, buf, n, err);
+}
+
+tare_sink tare_sink_of_comparison(tare_compare_sink *s) {
+    return (tare_sink){
+        .ctx = s, .put = put_in_comparison, .read = read_compared, .file_done = comparison_is_done};
+}

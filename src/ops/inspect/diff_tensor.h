@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Comparing one tensor of two models. */
+#ifndef TARE_OPS_INSPECT_DIFF_TENSOR_H
+#define TARE_OPS_INSPECT_DIFF_TENSOR_H
+
+#include <tare/ops.h>
+
+#include "ops/item_walk.h"
+
+/* Two tensors of the same name and shape. */
+typedef struct tare_tensor_pair {
+    const tare_model *a, *b;
+    size_t in_a, in_b;
+} tare_tensor_pair;
+
+#define TARE_PAIR_SCRATCH (2 * TARE_PIECE)
+
+/* Stored bytes of both. */
+uint64_t tare_tensor_pair_bytes(const tare_tensor_pair *p);
+/* Whether they differ in encoding or stored bytes; then *item says how, with the numbers of what
+ * both decode to where that can be had and `needs_numbers` asks for it. */
+tare_status tare_tensor_pair_compare(bool *differs, tare_diff_item *item, const tare_tensor_pair *p,
+                                     bool needs_numbers, const tare_walk_job *job, tare_error *err);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Digests of tensors and models; docs/behaviour.md, "Digests". They are the same in every container
+ * that holds the same encodings: what is hashed is the canonical name of the encoding, the shape,
+ * and the planes as tare_tensor_read gives them, little-endian. An encoding that tare does not know
+ * is told apart by the file's own number for it. */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "ops/inspect/digest.h"
+#include "ops/item_walk.h"
+
+/* ---- one tensor ------------------------------------------------------------------------------ */
+
+static void hash_u64(tare_sha256 *h, uint64_t v) {
+    uint8_t bytes[8];
+    tare_store_le64(bytes, v);
+    tare_sha256_update(h, bytes, sizeof bytes);
+}
+
+static void hash_head(tare_sha256 *h, const tare_tensor *t) {
+    tare_sha256_update(h, t->encoding->name, strlen(t->encoding->name) + 1);
+    if (t->encoding->id == TARE_ENCODING_UNKNOWN) hash_u64(h, t->native_type);
+    hash_u64(h, t->n_dims);
+    for (uint32_t i = 0; i < t->n_dims; i++) hash_u64(h, t->dims[i]);
+}
+
+static tare_status hash_planes(tare_sha256 *h, const tare_model *model, size_t tensor,
+                               const tare_walk_job *job, tare_error *err) {
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+        const size_t piece = tare_walk_piece(t, p);
+        for (uint64_t at = 0; at < t->planes[p].size; at += piece) {
+            uint64_t left = t->planes[p].size - at;
+            size_t n = left < piece ? (size_t)left : piece;
+            TARE_TRY(tare_tensor_read(model, tensor, p, at, job->scratch, n, err));
+            tare_sha256_update(h, job->scratch, n);
+            TARE_TRY(tare_walk_tick(job, n, err));
+        }
+    }
+    return TARE_OK;
+}
+
+typedef struct digest_walk {
+    const tare_model *model;
+    size_t first; /* item 0 is this tensor */
+    tare_digest *digests;
+} digest_walk;
+
+static uint64_t tensor_size(const void *ctx, size_t item) {
+    const digest_walk *w = ctx;
+    return w->model->catalog.tensors[w->first + item].size_bytes;
+}
+
+static tare_status digest_one(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
+    digest_walk *w = ctx;
+    const size_t tensor = w->first + item;
+    tare_sha256 h;
+    TARE_TRY(tare_sha256_init(&h, err));
+    hash_head(&h, &w->model->catalog.tensors[tensor]);
+    tare_status s = hash_planes(&h, w->model, tensor, job, err);
+    if (s != TARE_OK) {
+        tare_sha256_free(&h);
+        return tare_walk_blame(s, w->model, tensor, err);
+    }
+    tare_sha256_final(&h, w->digests[item].bytes);
+    return TARE_OK;
+}
+
+static tare_status digest_tensors(tare_digest *digests, const tare_model *model, size_t first,
+                                  size_t n, const tare_run_options *o, tare_error *err) {
+    digest_walk w = {model, first, digests};
+    return tare_walk_run(&(tare_walk){.n_items = n,
+                                      .size_of = tensor_size,
+                                      .visit = digest_one,
+                                      .ctx = &w,
+                                      .scratch_size = TARE_PIECE,
+                                      .threads = o->threads,
+                                      .allocator = o->allocator,
+                                      .progress = o->progress,
+                                      .progress_ctx = o->progress_ctx},
+                         err);
+}
+
+tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
+                               tare_error *err) {
+    TARE_REQUIRE(out && model && tensor < model->catalog.n_tensors, err);
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    o.threads = 1;
+    o.allocator = model->allocator;
+    return digest_tensors(out, model, tensor, 1, &o, err);
+}
+
+/* ---- what the container states ----------------------------------------------------------------
+ */
+
+static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
+    const digest_walk *w = ctx;
+    const size_t tensor = w->first + item;
+    const tare_model *m = w->model;
+    uint8_t found[32];
+    tare_sha256 h;
+    TARE_TRY(tare_sha256_init(&h, err));
+    tare_status s = hash_planes(&h, m, tensor, job, err);
+    if (s != TARE_OK) {
+        tare_sha256_free(&h);
+        return tare_walk_blame(s, m, tensor, err);
+    }
+    tare_sha256_final(&h, found);
+    if (memcmp(found, m->catalog.digests[tensor]->bytes, sizeof found) == 0) return TARE_OK;
+    const tare_plane *first = &m->catalog.tensors[tensor].planes[0];
+    tare_fail_at(err, TARE_ERR_CHECKSUM, first->offset, TARE_WRONG_DIGEST);
+    tare_error_file(err, m->files[first->file].name);
+    return tare_walk_blame(TARE_ERR_CHECKSUM, m, tensor, err);
+}
+
+tare_status tare_tensor_check(const tare_model *model, size_t tensor, tare_error *err) {
+    TARE_REQUIRE(model && tensor < model->catalog.n_tensors, err);
+    if (!model->catalog.digests || !model->catalog.digests[tensor]) return TARE_OK;
+    digest_walk w = {model, tensor, NULL};
+    return tare_walk_run(&(tare_walk){.n_items = 1,
+                                      .size_of = tensor_size,
+                                      .visit = check_one,
+                                      .ctx = &w,
+                                      .scratch_size = TARE_PIECE,
+                                      .threads = 1,
+                                      .allocator = model->allocator},
+                         err);
+}
+
+/* ---- the manifest's digest ------------------------------------------------------------------- */
+
+static void hash_line(void *ctx, const tare_buffer *line) {
+    tare_sha256_update(ctx, line->data, line->size);
+}
+
+static tare_status hash_manifest(tare_digest *out, const tare_model *model,
+                                 const tare_digest *digests, const tare_allocator *allocator,
+                                 tare_error *err) {
+    tare_sha256 h;
+    TARE_TRY(tare_sha256_init(&h, err));
+    tare_status s = tare_manifest_lines(model, digests, allocator, hash_line, &h, err);
+    if (s == TARE_OK)
+        tare_sha256_final(&h, out->bytes);
+    else
+        tare_sha256_free(&h);
+    return s;
+}
+
+tare_status tare_model_digest(tare_digest *digests, tare_digest *whole, const tare_model *model,
+                              const tare_run_options *options, tare_error *err) {
+    TARE_REQUIRE(model, err);
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    const size_t n = model->catalog.n_tensors, size = n * sizeof *digests;
+    tare_digest *own = NULL;
+    if (!digests && n) {
+        digests = own = tare_alloc(o.allocator, size);
+        if (!own) return tare_fail(err, TARE_ERR_NOMEM, "digests");
+    }
+    tare_status s = digest_tensors(digests, model, 0, n, &o, err);
+    if (s == TARE_OK && whole) s = hash_manifest(whole, model, digests, o.allocator, err);
+    if (own) tare_free(o.allocator, own, size);
+    return s;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare_verify_data: what can only be seen by reading all of a model. Each kind of oddity is one
+ * finding a tensor, at the first place, with how many there are: a broken tensor may hold millions.
+ * The rules of the directory are checked while opening. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tare/ops.h>
+
+#include "base/arith.h"
+#include "base/hash.h"
+#include "base/report.h"
+#include "base/str.h"
+#include "format/wcodec/wcodec_layer.h"
+#include "model/adapter_set.h"
+#include "ops/inspect/digest.h"
+#include "ops/inspect/probe.h"
+#include "ops/inspect/verify_packed.h"
+#include "ops/inspect/verify_records.h"
+#include "ops/item_walk.h"
+
+typedef struct verify_walk {
+    const tare_model *model;
+    tare_report *report;
+    const tare_filler *fillers;
+    size_t n_fillers;
+    bool is_of_factors;      /* the model is that of a package's adapters, two tensors each */
+    tare_packed_faults told; /* of the .wcodec that it lies in */
+} verify_walk;
+
+/* Items are the tensors and then the fillers. */
+static uint64_t item_size(const void *ctx, size_t item) {
+    const verify_walk *w = ctx;
+    const size_t n = w->model->catalog.n_tensors;
+    return item < n ? w->model->catalog.tensors[item].size_bytes : w->fillers[item - n].size;
+}
+
+static tare_str file_name(const verify_walk *w, uint32_t file) {
+    return tare_str_of(w->model->n_files > 1 ? w->model->files[file].name : NULL);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static const struct {
+    tare_level level;
+    const char *code, *one, *many;
+} oddity_texts[TARE_ODD_COUNT] = {
+    [TARE_ODD_NAN] = {TARE_LEVEL_ERROR, "data.nan", "value is not a number",
+                      "values are not numbers"},
+    [TARE_ODD_INF] = {TARE_LEVEL_ERROR, "data.inf", "value is infinite", "values are infinite"},
+    [TARE_ODD_SCALE] = {TARE_LEVEL_ERROR, "data.scale", "scale is no finite number",
+                        "scales are no finite numbers"},
+    [TARE_ODD_CODE] = {TARE_LEVEL_ERROR, "data.code", "value is outside its range",
+                       "values are outside their range"},
+    [TARE_ODD_LOWEST] = {TARE_LEVEL_WARNING, "data.lowest-code",
+                         "code is the lowest, which is not used",
+                         "codes are the lowest, which is not used"},
+    [TARE_ODD_PADDING] = {TARE_LEVEL_WARNING, "data.padding-codes",
+                          "code beyond the last column is not 0",
+                          "codes beyond the last column are not 0"},
+};
+
+/* What a finding about a tensor is about. */
+static void set_item(const verify_walk *w, tare_finding *f, size_t tensor) {
+    f->item_kind = w->is_of_factors ? TARE_ITEM_ADAPTER : TARE_ITEM_TENSOR;
+    f->item = (int64_t)(w->is_of_factors ? tensor / 2 : tensor);
+    f->item_name = w->model->catalog.tensors[tensor].name;
+}
+
+static void report_nonfinite(const verify_walk *w, size_t tensor, uint32_t plane,
+                             const tare_nonfinite_count *sum) {
+    const tare_tensor *t = &w->model->catalog.tensors[tensor];
+    for (size_t kind = 0; kind < TARE_ODD_COUNT; kind++) {
+        if (sum->n[kind] == 0) continue;
+        tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, oddity_texts[kind].code);
+        f.level = oddity_texts[kind].level;
+        set_item(w, &f, tensor);
+        f.offset = t->planes[plane].offset + sum->first[kind];
+        f.file = file_name(w, t->planes[plane].file);
+        const bool is_one = sum->n[kind] == 1;
+        tare_report_addf(w->report, &f, "%" PRIu64 " %s", sum->n[kind],
+                         is_one ? oddity_texts[kind].one : oddity_texts[kind].many);
+    }
+}
+
+/* Bytes of a plane that are there: a model may be cut short, which opening has reported. */
+static uint64_t bytes_there(const tare_model *m, const tare_plane *plane) {
+    uint64_t size = m->files[plane->file].reader.size;
+    return plane->offset >= size ? 0 : tare_min_u64(plane->size, size - plane->offset);
+}
+
+/* `hash` NULL: nobody asks for a digest. */
+static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p, tare_sha256 *hash,
+                                const tare_walk_job *job, tare_error *err) {
+    const tare_tensor *t = &w->model->catalog.tensors[tensor];
+    const uint32_t unit = t->encoding->planes[p].unit_bytes;
+    const size_t piece = tare_walk_piece(t, p);
+    tare_probe_site sites[TARE_MAX_PROBES];
+    const size_t n_sites = tare_probes_of(sites, t->encoding);
+    if (n_sites == 0 && !hash) return tare_walk_tick(job, t->planes[p].size, err);
+
+    uint64_t there = bytes_there(w->model, &t->planes[p]);
+    tare_nonfinite_count sum = {{0}, {0}};
+    for (uint64_t at = 0; at < there; at += piece) {
+        /* only whole units have members to look at */
+        size_t n = (size_t)tare_min_u64(there - at, piece) / unit * unit;
+        TARE_TRY(tare_tensor_read(w->model, tensor, p, at, job->scratch, n, err));
+        if (hash) tare_sha256_update(hash, job->scratch, n);
+        for (size_t i = 0; i < n_sites; i++)
+            if (sites[i].plane == p)
+                tare_probe_units(&sum, &sites[i], job->scratch, n / unit, unit, at);
+        tare_probe_codes(&sum, t->encoding, p, t->cols, job->scratch, at / unit, n / unit);
+        TARE_TRY(tare_walk_tick(job, n, err));
+    }
+    report_nonfinite(w, tensor, p, &sum);
+    return TARE_OK;
+}
+
+/* ---- fillers --------------------------------------------------------------------------------- */
+
+static uint64_t count_nonzero(const uint8_t *bytes, size_t n, uint64_t position, uint64_t *first) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++) count += bytes[i] != 0;
+    for (size_t i = 0; count && *first == TARE_NO_OFFSET && i < n; i++)
+        if (bytes[i]) *first = position + i;
+    return count;
+}
+
+/* How much of a filler is padding: all, but for what follows the last tensor and its padding, which
+ * opening has reported whatever it holds. */
+static uint64_t padding_size(const verify_walk *w, const tare_filler *filler) {
+    const uint64_t file_size = w->model->files[filler->file].reader.size;
+    const uint32_t alignment = w->model->catalog.layout->alignment;
+    uint64_t end;
+    if (filler->offset + filler->size < file_size || alignment == 0) return filler->size;
+    if (!tare_align_u64(filler->offset, alignment, &end)) return filler->size;
+    return tare_min_u64(end - filler->offset, filler->size);
+}
+
+static tare_status verify_filler(const verify_walk *w, const tare_filler *filler,
+                                 const tare_walk_job *job, tare_error *err) {
+    const tare_reader *reader = &w->model->files[filler->file].reader;
+    const uint64_t size = padding_size(w, filler);
+    uint64_t count = 0, first = TARE_NO_OFFSET;
+    for (uint64_t at = 0; at < size; at += TARE_PIECE) {
+        size_t n = (size_t)tare_min_u64(size - at, TARE_PIECE);
+        TARE_TRY(tare_reader_read(reader, filler->offset + at, job->scratch, n, err));
+        count += count_nonzero(job->scratch, n, filler->offset + at, &first);
+        TARE_TRY(tare_walk_tick(job, n, err));
+    }
+    if (count == 0) return TARE_OK;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "data.padding");
+    f.offset = first;
+    f.file = file_name(w, filler->file);
+    tare_report_addf(w->report, &f, "%" PRIu64 " of %" PRIu64 " bytes outside all tensors %s",
+                     count, size, count == 1 ? "is not zero" : "are not zero");
+    return TARE_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tare_status verify_tensor(const verify_walk *w, size_t item, tare_sha256 *hash,
+                                 const tare_walk_job *job, tare_error *err) {
+    const tare_tensor *t = &w->model->catalog.tensors[item];
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++)
+        TARE_TRY(verify_plane(w, item, p, hash, job, err));
+    return TARE_OK;
+}
+
+/* Holds what was hashed against what the container states; or drops it. */
+static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, bool is_whole) {
+    uint8_t found[32];
+    const tare_tensor *t = &w->model->catalog.tensors[item];
+    if (!is_whole) {
+        tare_sha256_free(hash);
+        return;
+    }
+    tare_sha256_final(hash, found);
+    if (memcmp(found, w->model->catalog.digests[item]->bytes, sizeof found) == 0) return;
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "data.checksum");
+    set_item(w, &f, item);
+    f.offset = t->planes[0].offset;
+    f.file = file_name(w, t->planes[0].file);
+    f.text = TARE_STR(TARE_WRONG_DIGEST);
+    tare_report_add(w->report, &f);
+}
+
+/* A failure that is news. */
+static tare_status unless_told(const verify_walk *w, tare_status status) {
+    bool is_told = (w->told.is_damaged && tare_wcodec_is_loss(status)) ||
+                   (w->told.lacks_base && status == TARE_ERR_ARG);
+    return is_told ? TARE_OK : status;
+}
+
+static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
+    verify_walk *w = ctx;
+    const size_t n = w->model->catalog.n_tensors;
+    if (item >= n) return unless_told(w, verify_filler(w, &w->fillers[item - n], job, err));
+    const bool is_stated = w->model->catalog.digests && w->model->catalog.digests[item];
+    tare_sha256 hash;
+    if (is_stated) TARE_TRY(tare_sha256_init(&hash, err));
+    tare_status s = verify_tensor(w, item, is_stated ? &hash : NULL, job, err);
+    if (is_stated) end_digest(w, item, &hash, s == TARE_OK);
+    if (s == TARE_OK)
+        s = tare_verify_records(w->model, item, w->is_of_factors, w->report, job->scratch,
+                                TARE_PIECE, err);
+    s = unless_told(w, s);
+    return s == TARE_OK ? TARE_OK : tare_walk_blame(s, w->model, item, err);
+}
+
+/* ---- in order -------------------------------------------------------------------------------- */
+
+/* Tensors in their order, then fillers; within one of them by offset. */
+static int in_order(const void *a, const void *b) {
+    const tare_finding *x = *(const tare_finding *const *)a;
+    const tare_finding *y = *(const tare_finding *const *)b;
+    if ((x->item < 0) != (y->item < 0)) return x->item < 0 ? 1 : -1;
+    if (x->item != y->item) return x->item < y->item ? -1 : 1;
+    int c = tare_str_compare(x->file, y->file);
+    if (c) return c;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return strcmp(x->code, y->code);
+}
+
+/* Threads find in any order; the caller gets one that is always the same. */
+static tare_status hand_over(tare_report *to, const tare_report *from, const tare_allocator *a,
+                             tare_error *err) {
+    const size_t n = tare_report_count(from);
+    if (n == 0) return TARE_OK;
+    const tare_finding **order = tare_alloc(a, n * sizeof *order);
+    if (!order) return tare_fail(err, TARE_ERR_NOMEM, "findings");
+    for (size_t i = 0; i < n; i++) order[i] = tare_report_at(from, i);
+    qsort(order, n, sizeof *order, in_order);
+    for (size_t i = 0; i < n; i++) tare_report_add(to, order[i]);
+    tare_free(a, order, n * sizeof *order);
+    return TARE_OK;
+}
+
+static tare_status verify_model(const tare_model *model, bool is_of_factors,
+                                tare_packed_faults told, const tare_run_options *options,
+                                tare_error *err) {
+    const tare_run_options o = *options;
+    verify_walk w = {
+        .model = model, .report = tare_report_new(), .is_of_factors = is_of_factors, .told = told};
+    if (!w.report) return tare_fail(err, TARE_ERR_NOMEM, "findings");
+    if (model->catalog.layout) {
+        w.fillers = model->catalog.layout->fillers;
+        w.n_fillers = model->catalog.layout->n_fillers;
+    }
+    tare_status s = tare_walk_run(&(tare_walk){.n_items = model->catalog.n_tensors + w.n_fillers,
+                                               .size_of = item_size,
+                                               .visit = verify_item,
+                                               .ctx = &w,
+                                               .scratch_size = TARE_PIECE,
+                                               .threads = o.threads,
+                                               .allocator = o.allocator,
+                                               .progress = o.progress,
+                                               .progress_ctx = o.progress_ctx},
+                                  err);
+    if (o.report) {
+        tare_status handed = hand_over(o.report, w.report, o.allocator, s == TARE_OK ? err : NULL);
+        if (s == TARE_OK) s = handed;
+    }
+    tare_report_free(w.report);
+    return s;
+}
+
+tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
+                             tare_error *err) {
+    TARE_REQUIRE(model, err);
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_packed_faults told;
+    TARE_TRY(tare_verify_packed(&told, model, &o, err));
+    TARE_TRY(verify_model(model, false, told, &o, err));
+    return model->adapters ? verify_model(model->adapters->factors, true, told, &o, err) : TARE_OK;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a .wcodec says of itself: the CRC of each layer, over its heads and the CRCs of its
+ * segments; of each segment, over what it decodes to; the digest of the model. The digest decodes
+ * all tensors: only where it fails they are looked at segment by segment. */
+#include "ops/inspect/verify_packed.h"
+
+#include <tare/ops.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/hash.h"
+#include "base/pool.h"
+#include "base/report.h"
+#include "format/wcodec/wcodec_read.h"
+#include "ops/packing/losses.h"
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+/* One for each layer, filled by any thread; reported in order. */
+typedef struct check {
+    tare_wcodec_store *store;
+    const tare_wcodec_index *index;
+    tare_error *faults;
+    tare_report *report;
+} check;
+
+static tare_status check_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    const check *c = ctx;
+    const tare_wcodec_opened o = {.file = tare_wcodec_store_file(c->store),
+                                  .layer = &c->index->layers[task]};
+    (void)worker;
+    c->faults[task] = (tare_error){.status = TARE_OK};
+    tare_status status = tare_wcodec_check_layer(&o, &c->faults[task]);
+    if (status == TARE_OK || tare_wcodec_is_loss(status)) return TARE_OK;
+    *err = c->faults[task];
+    return status;
+}
+
+static void report_layer(const check *c, uint32_t layer) {
+    const tare_wcodec_layer *l = &c->index->layers[layer];
+    const tare_error *fault = &c->faults[layer];
+    if (fault->status == TARE_OK) return;
+    tare_finding f = TARE_FINDING(ERROR, fault->status, "wcodec.layer");
+    f.offset = fault->offset;
+    f.item_kind = l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE;
+    f.item_name = l->name;
+    f.text = (tare_str){fault->what, strlen(fault->what)};
+    tare_report_add(c->report, &f);
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+typedef struct survey {
+    tare_wcodec_store *store;
+    const tare_wcodec_index *index;
+    tare_wcodec_watch watch;
+    tare_losses losses;
+    bool is_of_tensors; /* else of all other layers */
+} survey;
+
+static void note_loss(void *ctx, uint64_t layer, unsigned plane, uint64_t segment,
+                      const tare_error *fault) {
+    tare_losses_note(&((survey *)ctx)->losses, layer, plane, segment, fault);
+}
+
+static tare_status survey_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    const survey *s = ctx;
+    (void)worker;
+    if ((s->index->layers[task].kind == TARE_WCODEC_TENSOR) != s->is_of_tensors) return TARE_OK;
+    return tare_wcodec_store_survey(s->store, (uint32_t)task, &s->watch, err);
+}
+
+static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tensors,
+                                 const tare_run_options *o, tare_error *err) {
+    static const tare_losses_words words = {"wcodec.segment", "", 64};
+    survey s = {.store = c->store, .index = c->index, .is_of_tensors = is_of_tensors};
+    s.watch = (tare_wcodec_watch){.lost = note_loss, .ctx = &s};
+    TARE_TRY(tare_losses_init(&s.losses, o->allocator, err));
+    const tare_run run = {
+        .threads = o->threads, .n_tasks = c->index->n_layers, .task = survey_layer, .ctx = &s};
+    tare_status status = tare_run_parallel(&run, err);
+    *n_lost = tare_losses_report(&s.losses, c->index, &words, o->report);
+    tare_losses_free(&s.losses);
+    return status;
+}
+
+/* ---- the digest ------------------------------------------------------------------------------ */
+
+static void report_digest(const check *c, const tare_digest *found) {
+    char says[65], is[65];
+    tare_hex(says, c->index->digest, sizeof c->index->digest);
+    tare_hex(is, found->bytes, sizeof found->bytes);
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "wcodec.digest");
+    f.offset = 12;
+    tare_report_addf(c->report, &f, "the model's digest is %s, the header says %s", is, says);
+}
+
+static bool lacks_bases(const check *c) {
+    for (uint32_t i = 0; i < c->index->n_layers; i++)
+        if (tare_wcodec_store_lacks_base(c->store, i)) return true;
+    return false;
+}
+
+/* Without it the tensors that refer to a base model, and so the digest of all, cannot be checked.
+ */
+static void report_bases(const check *c) {
+    for (uint32_t b = 0; b < c->index->n_bases; b++) {
+        const tare_wcodec_base *base = &c->index->bases[b];
+        char digest[65];
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < c->index->n_layers; i++)
+            n += c->index->layers[i].base == b + 1 && tare_wcodec_store_lacks_base(c->store, i);
+        if (!n) continue;
+        tare_hex(digest, base->digest, sizeof base->digest);
+        tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, TARE_CODE_NEEDS_BASE);
+        tare_report_addf(c->report, &f,
+                         "%" PRIu32
+                         " tensor%s not verified: the base model \"%.*s\", which has the "
+                         "digest %s, is missing",
+                         n, n == 1 ? " is" : "s are", (int)tare_min_u64(base->hint.len, 200),
+                         base->hint.ptr, digest);
+    }
+}
+
+/* Where tensors cannot be read, *n_lost says how many segments are to blame. */
+static tare_status check_digest(size_t *n_lost, const check *c, const tare_model *model,
+                                const tare_run_options *o, tare_error *err) {
+    tare_run_options options = *o;
+    tare_error fault = TARE_ERROR_NONE;
+    tare_digest digest;
+    options.progress = NULL; /* the pass over all data that follows is what is shown */
+    options.report = NULL;
+    *n_lost = 0;
+    tare_status status = tare_model_digest(NULL, &digest, model, &options, &fault);
+    if (status == TARE_OK && memcmp(digest.bytes, c->index->digest, sizeof digest.bytes) != 0)
+        report_digest(c, &digest);
+    if (tare_wcodec_is_loss(status)) TARE_TRY(survey_layers(n_lost, c, true, o, err));
+    if (status == TARE_OK || *n_lost) return TARE_OK;
+    if (err) *err = fault;
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tare_status check_layers(check *c, const tare_run_options *o, tare_error *err) {
+    uint32_t n = c->index->n_layers;
+    if (n == 0) return TARE_OK;
+    c->faults = tare_alloc(o->allocator, n * sizeof *c->faults);
+    if (!c->faults) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
+    const tare_run run = {.threads = o->threads, .n_tasks = n, .task = check_layer, .ctx = c};
+    tare_status status = tare_run_parallel(&run, err);
+    for (uint32_t i = 0; status == TARE_OK && i < n; i++) report_layer(c, i);
+    tare_free(o->allocator, c->faults, n * sizeof *c->faults);
+    return status;
+}
+
+tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
+                               const tare_run_options *o, tare_error *err) {
+    tare_wcodec_store *store = tare_wcodec_model_store(model);
+    size_t n_lost = 0, n_lost_tensors = 0;
+    *out = (tare_packed_faults){false, false};
+    if (!store) return TARE_OK;
+    check c = {.store = store, .index = tare_wcodec_store_index(store), .report = o->report};
+    TARE_TRY(check_layers(&c, o, err));
+    TARE_TRY(survey_layers(&n_lost, &c, false, o, err));
+    out->lacks_base = lacks_bases(&c);
+    if (out->lacks_base) {
+        report_bases(&c);
+        TARE_TRY(survey_layers(&n_lost_tensors, &c, true, o, err));
+    } else {
+        TARE_TRY(check_digest(&n_lost_tensors, &c, model, o, err));
+    }
+    out->is_damaged = n_lost || n_lost_tensors;
+    return TARE_OK;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Verifying what only a .wcodec has. */
+#ifndef TARE_OPS_INSPECT_VERIFY_PACKED_H
+#define TARE_OPS_INSPECT_VERIFY_PACKED_H
+
+#include <tare/ops.h>
+
+/* What has been told, and whoever reads the model's tensors meets again. */
+typedef struct tare_packed_faults {
+    bool is_damaged, lacks_base;
+} tare_packed_faults;
+
+/* Reports layers whose CRC is wrong ("wcodec.layer"), segments that cannot be decoded ("wcodec.
+ * segment"), base models that are missing ("wcodec.base") and, where nothing of the kind is found,
+ * a model that is not that of the header ("wcodec.digest"). Other formats have nothing of this. */
+tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
+                               const tare_run_options *options, tare_error *err);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The handle of an importance matrix: opening, which tells the two forms apart, lookup, choice of
+ * entries. */
+#include "ops/mix/importance_matrix.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "base/str.h"
+#include "format/format.h"
+#include "model/names.h"
+#include "ops/mix/roles.h"
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+bool tare_importance_check(const tare_importance *m, const tare_importance_entry *entry,
+                           uint64_t *at) {
+    uint64_t n_negative = 0;
+    for (uint64_t i = 0; i < entry->n_values; i++) {
+        if (!isfinite(entry->values[i])) {
+            *at = i;
+            return false;
+        }
+        n_negative += entry->values[i] < 0;
+    }
+    if (n_negative == 0) return true;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "importance.negative");
+    f.item_name = entry->name;
+    tare_report_addf(m->report, &f, "%llu values are negative, which no sum of squares is",
+                     (unsigned long long)n_negative);
+    return true;
+}
+
+static tare_status open_gguf(tare_importance *m, const tare_source *source,
+                             const tare_open_options *options, tare_error *err) {
+    tare_model *model;
+    TARE_TRY(tare_model_open(&model, source, options, err));
+    m->is_gguf = true;
+    tare_status status = tare_importance_read_gguf(m, model, err);
+    tare_model_free(model);
+    return status;
+}
+
+/* What a file that is no GGUF may be. The .dat form has no magic, so what is known to be something
+ * else is told first. */
+static tare_status open_dat(tare_importance *m, const tare_reader *reader, const uint8_t *head,
+                            size_t n, tare_error *err) {
+    tare_probe probe = {.head = head, .head_size = n, .file_size = reader->size};
+    for (size_t i = 0; tare_format_row(i); i++)
+        if (tare_format_row(i)->probe(&probe))
+            return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                             "a model, not an importance matrix: llama-imatrix measures one");
+    const char *what = tare_is_importance_dat(&probe) ? NULL : tare_not_a_model(&probe);
+    if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
+    return tare_importance_read_dat(m, reader, err);
+}
+
+static tare_status open_file(tare_importance *m, const tare_source *source,
+                             const tare_open_options *options, tare_error *err) {
+    uint8_t head[TARE_PROBE_BYTES];
+    tare_reader reader = {.fd = -1};
+    TARE_TRY(tare_source_open(&reader, source, false, err));
+    size_t n = (size_t)tare_min_u64(reader.size, sizeof head);
+    tare_status status = tare_reader_read(&reader, 0, head, n, err);
+    tare_probe probe = {.head = head, .head_size = n, .file_size = reader.size};
+    if (status == TARE_OK && reader.size == 0)
+        status = tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
+    else if (status == TARE_OK && tare_format_gguf.probe(&probe))
+        status = open_gguf(m, source, options, err);
+    else if (status == TARE_OK)
+        status = open_dat(m, &reader, head, n, err);
+    if (status != TARE_OK) tare_error_file(err, reader.name);
+    tare_reader_close(&reader);
+    return status;
+}
+
+tare_status tare_importance_open(tare_importance **out, const tare_source *source,
+                                 const tare_open_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(source, err);
+    tare_open_options opt = TARE_OPEN_OPTIONS_INIT;
+    tare_limits limits = TARE_LIMITS_INIT;
+    TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
+    TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
+    tare_importance *m = tare_alloc(opt.allocator, sizeof *m);
+    if (!m) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
+    *m = (tare_importance){.allocator = opt.allocator, .limits = limits, .report = opt.report};
+    tare_arena_init(&m->arena, opt.allocator);
+    opt.format = "gguf";
+    tare_status status = source->kind == TARE_SOURCE_SHARDS ? open_gguf(m, source, &opt, err)
+                                                            : open_file(m, source, &opt, err);
+    m->report = NULL; /* the caller's for this call only */
+    if (status == TARE_OK)
+        *out = m;
+    else
+        tare_importance_free(m);
+    return status;
+}
+
+tare_status tare_importance_open_path(tare_importance **out, const char *path,
+                                      const tare_open_options *options, tare_error *err) {
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    return tare_importance_open(out, &source, options, err);
+}
+
+void tare_importance_free(tare_importance *importance) {
+    if (!importance) return;
+    tare_arena_free(&importance->arena);
+    tare_free(importance->allocator, importance, sizeof *importance);
+}
+
+/* ---- getters --------------------------------------------------------------------------------- */
+
+void tare_importance_summarize(const tare_importance *importance, tare_importance_summary *out) {
+    *out = (tare_importance_summary){.is_gguf = importance->is_gguf,
+                                     .n_entries = importance->n_entries,
+                                     .n_chunks = importance->n_chunks,
+                                     .chunk_size = importance->chunk_size,
+                                     .n_datasets = importance->n_datasets};
+    for (size_t i = 0; i < importance->n_entries; i++)
+        out->n_values += importance->entries[i].n_values;
+}
+
+tare_str tare_importance_dataset(const tare_importance *importance, size_t i) {
+    return i < importance->n_datasets ? importance->datasets[i] : TARE_STR("");
+}
+
+const tare_importance_entry *tare_importance_at(const tare_importance *importance, size_t i) {
+    return i < importance->n_entries ? &importance->entries[i] : NULL;
+}
+
+/* The index of an entry by its whole name, also of one that is left out; -1: there is none. */
+static int64_t find_any(const tare_importance *m, tare_str name) {
+    return tare_name_index_find(&m->index, m->entries, sizeof *m->entries, name);
+}
+
+static bool is_left_out(const tare_importance *m, int64_t i) {
+    return (uint64_t)i >= m->n_entries;
+}
+
+int64_t tare_importance_find(const tare_importance *importance, tare_str name) {
+    int64_t i = find_any(importance, name);
+    return i >= 0 && is_left_out(importance, i) ? -1 : i;
+}
+
+/* ---- choice of entries ----------------------------------------------------------------------- */
+
+static bool contains(tare_str name, tare_str part) {
+    for (size_t i = 0; i + part.len <= name.len; i++)
+        if (part.len == 0 || memcmp(name.ptr + i, part.ptr, part.len) == 0) return true;
+    return false;
+}
+
+static bool contains_any(tare_str name, const char *const *parts, size_t n_parts) {
+    for (size_t i = 0; i < n_parts; i++)
+        if (contains(name, tare_str_of(parts[i]))) return true;
+    return false;
+}
+
+/* What is left out goes behind what is kept, which stays in order: so that a tensor whose entry is
+ * not to count can be told from one that was not measured. */
+void tare_importance_select(tare_importance *importance, const char *const *parts, size_t n_parts,
+                            bool is_included) {
+    tare_importance *m = importance;
+    size_t n = m->n_entries, n_all = n + m->n_left_out;
+    m->n_entries = 0;
+    for (size_t i = 0; i < n; i++) {
+        tare_importance_entry e = m->entries[i];
+        if (contains_any(e.name, parts, n_parts) != is_included) continue;
+        m->entries[i] = m->entries[m->n_entries];
+        m->entries[m->n_entries++] = e;
+    }
+    m->n_left_out = n_all - m->n_entries;
+    memset(m->index.slots, 0, (size_t)(m->index.mask + 1) * sizeof *m->index.slots);
+    for (size_t i = 0; i < n_all; i++)
+        tare_name_index_add(&m->index, m->entries, sizeof *m->entries, i, NULL);
+}
+
+/* ---- what belongs to a tensor ---------------------------------------------------------------- */
+
+static const char *const gguf_parts[] = {
+    [TARE_ROLE_ATTN_Q] = "attn_q",           [TARE_ROLE_ATTN_K] = "attn_k",
+    [TARE_ROLE_ATTN_V] = "attn_v",           [TARE_ROLE_ATTN_QKV] = "attn_qkv",
+    [TARE_ROLE_ATTN_OUTPUT] = "attn_output", [TARE_ROLE_FFN_UP] = "ffn_up",
+    [TARE_ROLE_FFN_GATE] = "ffn_gate",       [TARE_ROLE_FFN_DOWN] = "ffn_down",
+    [TARE_ROLE_ROUTER] = "ffn_gate_inp",
+};
+
+/* The name that GGUF has for a tensor of a Hugging Face model; false: not known. An expert's is
+ * that of all of its layer. GPT-2's c_attn, c_fc and c_proj may lie transposed. */
+static bool gguf_name(char *buf, size_t size, tare_str name, const tare_role_info *role) {
+    if (role->is_gguf || role->is_bias || contains(name, TARE_STR(".c_"))) return false;
+    if (role->role == TARE_ROLE_TOKEN_EMBEDDING || role->role == TARE_ROLE_OUTPUT) {
+        bool is_output = role->role == TARE_ROLE_OUTPUT;
+        return snprintf(buf, size, is_output ? "output.weight" : "token_embd.weight") > 0;
+    }
+    if (role->layer < 0 || role->role >= sizeof gguf_parts / sizeof *gguf_parts ||
+        !gguf_parts[role->role] || (role->is_expert && role->expert < 0))
+        return false;
+    return snprintf(buf, size, "blk.%d.%s%s.weight", (int)role->layer, gguf_parts[role->role],
+                    role->is_expert   ? "_exps"
+                    : role->is_shared ? "_shexp"
+                                      : "") > 0;
+}
+
+uint64_t tare_importance_slices(const tare_tensor *tensor) {
+    uint64_t n = 1;
+    for (uint32_t d = 0; d + 2 < tensor->n_dims; d++) n *= tensor->dims[d];
+    return n;
+}
+
+/* The slice of one expert. */
+static tare_importance_fit of_expert(const float **values, const tare_importance_entry *e,
+                                     const tare_tensor *tensor, uint64_t expert) {
+    uint64_t cols = tensor->cols, n_slices = cols ? e->n_values / cols : 0;
+    bool is_whole = n_slices * cols == e->n_values;
+    if (!is_whole || (e->n_slices && e->n_slices != n_slices) || expert >= n_slices ||
+        tare_importance_slices(tensor) != 1)
+        return TARE_IMPORTANCE_WRONG;
+    *values = e->values + expert * cols;
+    return TARE_IMPORTANCE_FITS;
+}
+
+tare_importance_fit tare_importance_of_tensor(const float **values, const tare_importance *m,
+                                              const tare_tensor *tensor) {
+    char name[80];
+    uint64_t n_wanted;
+    *values = NULL;
+    int64_t i = find_any(m, tensor->name);
+    tare_role_info role = {.expert = -1};
+    if (i < 0) {
+        role = tare_role_of_name(tensor->name);
+        if (!gguf_name(name, sizeof name, tensor->name, &role)) return TARE_IMPORTANCE_NONE;
+        i = find_any(m, tare_str_of(name));
+    }
+    if (i < 0) return TARE_IMPORTANCE_NONE;
+    if (is_left_out(m, i)) return TARE_IMPORTANCE_LEFT_OUT;
+    const tare_importance_entry *e = &m->entries[i];
+    if (role.expert >= 0) return of_expert(values, e, tensor, (uint64_t)role.expert);
+    if (!tare_mul_u64(tare_importance_slices(tensor), tensor->cols, &n_wanted) ||
+        n_wanted != e->n_values)
+        return TARE_IMPORTANCE_WRONG;
+    *values = e->values;
+    return TARE_IMPORTANCE_FITS;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Importance matrices behind the public handle. Two readers fill one, importance_dat.c and
+ * importance_gguf.c; planning takes from it what belongs to a tensor. */
+#ifndef TARE_OPS_MIX_IMPORTANCE_MATRIX_H
+#define TARE_OPS_MIX_IMPORTANCE_MATRIX_H
+
+#include <tare/importance.h>
+
+#include "model/catalog.h"
+
+struct tare_importance {
+    const tare_allocator *allocator;
+    tare_limits limits;
+    tare_report *report;
+    tare_arena arena;
+    tare_importance_entry *entries;
+    size_t n_entries;
+    size_t n_left_out;     /* by tare_importance_select; they lie behind the others */
+    tare_name_index index; /* of all */
+    tare_str *datasets;
+    size_t n_datasets;
+    uint64_t n_chunks, chunk_size;
+    bool is_gguf;
+};
+
+/* The .dat form; CORRUPT and TRUNCATED carry the offset and the field. */
+tare_status tare_importance_read_dat(tare_importance *m, const tare_reader *reader,
+                                     tare_error *err);
+/* The GGUF form, from an opened model. */
+tare_status tare_importance_read_gguf(tare_importance *m, const tare_model *model, tare_error *err);
+
+/* Whether all n values are finite; *at is the first that is not. A warning goes to the report
+ * where some are negative, which no sum of squares is. */
+bool tare_importance_check(const tare_importance *m, const tare_importance_entry *entry,
+                           uint64_t *at);
+
+typedef enum tare_importance_fit {
+    TARE_IMPORTANCE_NONE = 0,  /* no entry */
+    TARE_IMPORTANCE_WRONG = 1, /* an entry of another size */
+    TARE_IMPORTANCE_FITS = 2,
+    TARE_IMPORTANCE_LEFT_OUT = 3, /* an entry that is not to count */
+} tare_importance_fit;
+
+/* How many matrices a tensor is made of, each with its own row of importance: all dimensions but
+ * the last two. */
+uint64_t tare_importance_slices(const tare_tensor *tensor);
+
+/* The values of a tensor, slice after slice. Its entry is found by its name, else by the name that
+ * GGUF has for its role; a matrix of one expert takes its slice of the entry for all of them. */
+tare_importance_fit tare_importance_of_tensor(const float **values, const tare_importance *m,
+                                              const tare_tensor *tensor);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bases are found by what they hold, not by their names. */
+#include "ops/packing/bases.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tare/unpack.h>
+
+#include "base/hash.h"
+#include "base/report.h"
+#include "format/wcodec/wcodec_read.h"
+#include "model/catalog.h"
+#include "ops/inspect/digest.h"
+
+static bool is_needed(const tare_wcodec_index *x, uint32_t base) {
+    for (uint32_t i = 0; i < x->n_layers; i++)
+        if (x->layers[i].base == base + 1) return true;
+    return false;
+}
+
+/* Which of the given models is base number `base`; n: none. */
+static size_t given_as(const tare_wcodec_index *x, uint32_t base, const tare_digest *digests,
+                       size_t n) {
+    size_t i = 0;
+    while (i < n && memcmp(digests[i].bytes, x->bases[base].digest, sizeof digests[i].bytes) != 0)
+        i++;
+    return i;
+}
+
+/* The given models that are none of the bases: their number, and the first one. */
+static size_t unmatched_bases(const tare_wcodec_index *x, const tare_digest *digests, size_t n,
+                              const tare_digest **first) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t base = 0;
+        while (base < x->n_bases && given_as(x, base, &digests[i], 1) == 1) base++;
+        if (base < x->n_bases) continue;
+        if (count++ == 0) *first = &digests[i];
+    }
+    return count;
+}
+
+static void report_base(const tare_wcodec_index *x, uint32_t base, const tare_digest *digests,
+                        size_t n, tare_report *report) {
+    const tare_wcodec_base *b = &x->bases[base];
+    const tare_digest *other = NULL;
+    char wanted[65], given[65] = "";
+    size_t n_others = unmatched_bases(x, digests, n, &other);
+    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, "wcodec.base");
+    tare_hex(wanted, b->digest, sizeof b->digest);
+    if (n_others == 1) tare_hex(given, other->bytes, sizeof other->bytes);
+    int n_hint = (int)(b->hint.len < 200 ? b->hint.len : 200);
+    tare_report_addf(report, &f, "%sneeds its base model \"%.*s\", which has the digest %s%s%s",
+                     n_others < n ? "also " : "", n_hint, b->hint.ptr, wanted,
+                     n_others == 0   ? ""
+                     : n_others == 1 ? "; the one given has "
+                                     : "; none of those given has",
+                     given);
+}
+
+static tare_status use(tare_wcodec_store *store, uint32_t base, const tare_model *const *models,
+                       const tare_digest *digests, size_t n, tare_report *report, tare_error *err) {
+    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    const tare_digest *other;
+    size_t i = given_as(x, base, digests, n);
+    if (i < n) {
+        tare_wcodec_store_set_base(store, base, models[i]);
+        return TARE_OK;
+    }
+    report_base(x, base, digests, n, report);
+    return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_NEEDS_BASE,
+                          unmatched_bases(x, digests, n, &other)
+                              ? "needs its base model, and another one was given"
+                              : "needs its base model");
+}
+
+tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
+                           unsigned threads, tare_report *report, tare_error *err) {
+    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    tare_digest digests[UINT8_MAX];
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    run.threads = threads;
+    if (n > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
+    bool has_any = false;
+    for (uint32_t i = 0; i < x->n_bases; i++) has_any |= is_needed(x, i);
+    for (size_t i = 0; has_any && i < n; i++)
+        TARE_TRY(tare_model_digest(NULL, &digests[i], models[i], &run, err));
+    tare_status status = TARE_OK;
+    for (uint32_t i = 0; i < x->n_bases; i++) {
+        if (!is_needed(x, i)) continue;
+        tare_status s = use(store, i, models, digests, n, report, status == TARE_OK ? err : NULL);
+        if (status == TARE_OK) status = s;
+    }
+    return status;
+}
+
+tare_status tare_model_use_bases(tare_model *model, const tare_model *const *bases, size_t n,
+                                 unsigned threads, tare_report *report, tare_error *err) {
+    TARE_REQUIRE(model && (bases || n == 0), err);
+    tare_wcodec_store *store = tare_wcodec_model_store(model);
+    return store ? tare_bases_use(store, bases, n, threads, report, err) : TARE_OK;
+}
+
+/* ---- what may be predicted ------------------------------------------------------------------- */
+
+static bool is_like(const tare_model *base, size_t at, const tare_tensor *t) {
+    const tare_tensor *b = &base->catalog.tensors[at];
+    bool is_alike = b->encoding == t->encoding && b->n_dims == t->n_dims &&
+                    t->encoding->kind != TARE_KIND_UNKNOWN &&
+                    tare_tensor_check_data(base, at, NULL) == TARE_OK;
+    for (uint32_t i = 0; is_alike && i < t->n_dims; i++) is_alike = b->dims[i] == t->dims[i];
+    for (uint32_t i = 0; is_alike && i < t->encoding->n_planes; i++)
+        is_alike = b->planes[i].size == t->planes[i].size; /* lists too */
+    return is_alike;
+}
+
+const tare_tensor *tare_bases_like(size_t *which, const tare_model *const *models, size_t n,
+                                   const tare_model *m, const tare_tensor *t) {
+    for (size_t i = 0; i < n; i++) {
+        if (tare_model_is_big_endian(models[i]) != tare_model_is_big_endian(m)) continue;
+        int64_t at = tare_model_find_tensor(models[i], t->name);
+        if (at < 0 || !is_like(models[i], (size_t)at, t)) continue;
+        *which = i;
+        return &models[i]->catalog.tensors[at];
+    }
+    return NULL;
+}
+
+uint64_t tare_bases_bytes(const tare_model *const *models, size_t n) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += tare_catalog_tensor_bytes(&models[i]->catalog);
+    return sum;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What of a tensor a benchmark measures: pieces that fit memory, each of runs of whole units. */
+#ifndef TARE_OPS_PACKING_BENCH_SAMPLE_H
+#define TARE_OPS_PACKING_BENCH_SAMPLE_H
+
+#include <tare/model.h>
+
+#include "base/status.h"
+
+enum { TARE_SAMPLE_RUNS = 4 };
+
+/* A tensor as units that take the same bytes of each of its planes: runs of elements, or rows. */
+typedef struct tare_sampling {
+    const tare_model *model;
+    const tare_tensor *t;
+    size_t tensor;
+    uint64_t n_units;
+    uint64_t unit_bytes[TARE_MAX_PLANES]; /* of each plane; 0: all of it goes into each piece */
+    uint64_t unit_sum;
+} tare_sampling;
+
+typedef struct tare_sample_piece {
+    unsigned n_runs;
+    uint64_t first[TARE_SAMPLE_RUNS], n_units; /* of each run */
+    uint64_t plane_bytes[TARE_MAX_PLANES], bytes;
+} tare_sample_piece;
+
+void tare_sampling_init(tare_sampling *s, const tare_model *model, size_t tensor);
+/* About `most` bytes, spread over the tensor. */
+void tare_sampling_spread(tare_sample_piece *piece, const tare_sampling *s, uint64_t most);
+/* What lies from unit `first` on, at most `most` bytes; returns the unit behind it. */
+uint64_t tare_sampling_next(tare_sample_piece *piece, const tare_sampling *s, uint64_t first,
+                            uint64_t most);
+/* Reads the piece, plane after plane. */
+tare_status tare_sampling_read(uint8_t *dst, const tare_sampling *s, const tare_sample_piece *piece,
+                               tare_error *err);
+
+#endif

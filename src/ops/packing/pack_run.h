@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packing from inside: of files that are to come back, or of a model that is computed. */
+#ifndef TARE_OPS_PACKING_PACK_RUN_H
+#define TARE_OPS_PACKING_PACK_RUN_H
+
+#include <tare/packing.h>
+
+#include "base/outfile.h"
+#include "model/catalog.h"
+#include "ops/steps.h"
+
+typedef struct tare_pack_source {
+    const tare_model *model;
+    const tare_model *opened; /* the same as the output will be opened, which its digest is of: with
+                                 stand-ins restored; NULL: no different */
+    bool has_files; /* they are packed; else the metadata and resources of the model are */
+    tare_status (*check)(void *ctx, tare_outset *set, tare_error *err); /* of the complete output,
+                                                                           before it has its name;
+                                                                           NULL: none */
+    void *check_ctx;
+    tare_steps *steps; /* what packing is a part of: its progress; NULL: that of the options */
+} tare_pack_source;
+
+/* Bytes that packing a computed model of this content tells progress of. */
+uint64_t tare_pack_work(const tare_catalog *catalog);
+
+/* As tare_pack. `options` are complete. */
+tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
+                          const tare_pack_source *source, const tare_pack_options *options,
+                          tare_error *err);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Unpacking: the ranges of each file record are decoded and written where they belong. A range is
+ * cut where segments of its region end, so that they are decoded once and straight into the
+ * buffer that is written; one thread writes while others decode. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/pool.h"
+#include "base/report.h"
+#include "format/format.h"
+#include "ops/convert/convert.h"
+#include "ops/convert/sinks.h"
+#include "ops/packing/bases.h"
+#include "ops/packing/unpack_digests.h"
+#include "ops/packing/unpack_losses.h"
+#include "ops/packing/write_combiner.h"
+
+enum {
+    /* Segments of a piece: four side by side are decoded fastest, two nearly so. */
+    SEGMENTS_LEAST = 2,
+    SEGMENTS_MOST = 4,
+    /* Bytes of a piece, but for the least number of segments: decoded ones and those they come from
+     * stay in a core's own cache until they are written. */
+    PIECE_BYTES = 1 << 20,
+    PIECE_MOST = 8 << 20, /* in any case, unless one segment's units are more */
+};
+
+/* A range of a file that is read from one region, in tasks. */
+typedef struct job {
+    const tare_wcodec_range *range;
+    uint32_t file;
+    uint64_t offset; /* in the file */
+    uint64_t step;   /* of the region: tasks begin at multiples of it */
+    uint64_t first_task;
+} job;
+
+typedef struct unpacking {
+    tare_unpack_options options;
+    tare_wcodec_store *store;
+    const tare_wcodec_index *index;
+    tare_unpack_losses losses;
+    job *jobs;
+    size_t n_jobs;
+    uint64_t n_tasks, total;
+    size_t buffer_size;
+    tare_write_combiner *combiner;
+    _Atomic uint64_t *left; /* tasks, of each file */
+    _Atomic uint64_t *hinted;
+    _Atomic uint64_t done;
+    tare_outset *set;
+    tare_sink sink;
+    tare_unpack_result result;
+} unpacking;
+
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+/* Bytes of a region that some segments of the plane with the fewest units reach over; units may be
+ * so large that they are cut themselves. */
+static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
+    uint64_t step = 0, least = 0;
+    for (unsigned i = 0; i < l->n_planes; i++) {
+        const tare_wcodec_plane *p = &l->planes[i];
+        if (p->region != region) continue;
+        uint64_t bytes = tare_wc_whole_bytes(&p->shape);
+        uint64_t units = tare_max_u64(bytes / tare_wcodec_unit_bytes(p), 1);
+        if (!least || units < least) {
+            least = units;
+            step = units * p->stride;
+        }
+    }
+    if (!step) return 1;
+    uint64_t n = tare_max_u64(tare_min_u64(SEGMENTS_MOST, PIECE_BYTES / step), SEGMENTS_LEAST);
+    step *= tare_max_u64(tare_min_u64(n, PIECE_MOST / step), 1);
+    return tare_min_u64(step, TARE_WC_MAX_BYTES);
+}
+
+static uint64_t tasks_of(const job *j) {
+    return (j->range->offset + j->range->length - 1) / j->step - j->range->offset / j->step + 1;
+}
+
+static tare_status cut(unpacking *u, tare_error *err) {
+    const tare_allocator *a = u->options.allocator;
+    for (uint32_t f = 0; f < u->index->n_files; f++) u->n_jobs += u->index->files[f].n_ranges;
+    u->jobs = tare_alloc(a, u->n_jobs * sizeof *u->jobs);
+    u->left = tare_alloc(a, u->index->n_files * sizeof *u->left);
+    u->hinted = tare_alloc(a, u->index->n_files * sizeof *u->hinted);
+    if (!u->jobs || !u->left || !u->hinted) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
+    job *j = u->jobs;
+    for (uint32_t f = 0; f < u->index->n_files; f++) {
+        const tare_wcodec_file *file = &u->index->files[f];
+        uint64_t before = u->n_tasks, offset = 0;
+        for (uint32_t i = 0; i < file->n_ranges; i++, j++) {
+            const tare_wcodec_range *r = &file->ranges[i];
+            *j = (job){r, f, offset, step_of(&u->index->layers[r->layer], r->region), u->n_tasks};
+            u->n_tasks += tasks_of(j);
+            offset += r->length;
+            uint64_t most = tare_min_u64(j->step, r->length);
+            if (most > u->buffer_size) u->buffer_size = (size_t)most;
+        }
+        atomic_init(&u->left[f], u->n_tasks - before);
+        atomic_init(&u->hinted[f], 0);
+        u->total += file->size;
+    }
+    return TARE_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static const job *job_of(const unpacking *u, uint64_t task) {
+    return &u->jobs[tare_part_of(&u->jobs->first_task, u->n_jobs, sizeof *u->jobs, task)];
+}
+
+static tare_status write_piece(void *ctx, const tare_write_combiner_piece *p, tare_error *err) {
+    unpacking *u = ctx;
+    TARE_TRY(u->sink.put(u->sink.ctx, p->file, p->offset, p->bytes, p->n, NULL, err));
+    atomic_fetch_add_explicit(&u->done, p->n, memory_order_relaxed);
+    if (atomic_fetch_sub(&u->left[p->file], 1) == 1 && u->sink.file_done)
+        return u->sink.file_done(u->sink.ctx, p->file, err);
+    return TARE_OK;
+}
+
+static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    unpacking *u = ctx;
+    const job *j = job_of(u, task);
+    const tare_wcodec_range *r = j->range;
+    (void)worker;
+    uint64_t block = r->offset / j->step + (task - j->first_task);
+    uint64_t from = tare_max_u64(block * j->step, r->offset);
+    uint64_t to = tare_min_u64((block + 1) * j->step, r->offset + r->length);
+    const tare_write_combiner_piece piece = {.bytes = tare_write_combiner_take(u->combiner),
+                                             .n = (size_t)(to - from),
+                                             .file = j->file,
+                                             .offset = j->offset + (from - r->offset)};
+    if (!piece.bytes) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    tare_status status =
+        tare_wcodec_store_read(u->store, r->layer, r->region, from, piece.bytes, piece.n, err);
+    if (status == TARE_OK) return tare_write_combiner_put(u->combiner, &piece, err);
+    tare_write_combiner_give(u->combiner, piece.bytes);
+    return status;
+}
+
+static tare_status run_tasks(unpacking *u, tare_error *err) {
+    const tare_unpack_options *o = &u->options;
+    unsigned threads = u->sink.is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
+    TARE_TRY(tare_write_combiner_new(&u->combiner, threads, u->buffer_size, write_piece, u,
+                                     o->allocator, err));
+    tare_run run = {.threads = threads,
+                    .n_tasks = u->n_tasks,
+                    .task = run_task,
+                    .ctx = u,
+                    .progress = o->progress,
+                    .progress_ctx = o->progress_ctx,
+                    .total = u->total,
+                    .done = &u->done};
+    TARE_TRY(tare_run_parallel(&run, err));
+    return tare_unpack_losses_report(&u->losses, u->store, o, &u->result, err);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static tare_status open_store(unpacking *u, const tare_source *in, tare_error *err) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    tare_limits own = limits;
+    tare_reader file;
+    TARE_TRY(tare_options_read(&own, sizeof own, u->options.limits, err));
+    TARE_TRY(tare_source_open(&file, in, false, err));
+    TARE_TRY(tare_wcodec_store_open(&u->store, &file, &own, u->options.allocator, err));
+    u->index = tare_wcodec_store_index(u->store);
+    if (u->index->n_files == 0)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "the container holds a model but no files: convert it instead");
+    TARE_TRY(tare_unpack_losses_init(&u->losses, u->index, &u->options, err));
+    tare_wcodec_store_watch(u->store, &u->losses.watch,
+                            u->options.is_coarse ? u->options.groups : TARE_WC_ALL_GROUPS);
+    return tare_bases_use(u->store, u->options.bases, u->options.n_bases, u->options.threads,
+                          u->options.report, err);
+}
+
+static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_options *options,
+                         tare_error *err) {
+    *u = (unpacking){.options = TARE_UNPACK_OPTIONS_INIT};
+    TARE_TRY(tare_options_read(&u->options, sizeof u->options, options, err));
+    if (in->kind == TARE_SOURCE_SHARDS)
+        return tare_fail(err, TARE_ERR_ARG, "a .wcodec is one file");
+    if (u->options.is_coarse && u->options.salvage)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "what is read in part cannot be checked: damage would not be found");
+    TARE_TRY(open_store(u, in, err));
+    u->result.is_directory = u->index->files_form == 2;
+    u->result.n_files = u->index->n_files;
+    u->result.packed_bytes = tare_wcodec_store_file(u->store)->size;
+    TARE_TRY(cut(u, err));
+    u->result.n_bytes = u->total;
+    return TARE_OK;
+}
+
+static void end(unpacking *u) {
+    const tare_allocator *a = u->options.allocator;
+    tare_outset_free(u->set);
+    tare_write_combiner_free(u->combiner);
+    if (u->index) {
+        tare_free(a, u->jobs, u->n_jobs * sizeof *u->jobs);
+        tare_free(a, u->left, u->index->n_files * sizeof *u->left);
+        tare_free(a, u->hinted, u->index->n_files * sizeof *u->hinted);
+        tare_unpack_losses_free(&u->losses, u->index);
+    }
+    tare_wcodec_store_free(u->store);
+}
+
+static tare_status finish(unpacking *u, tare_status status, tare_unpack_result *out) {
+    if (out) *out = u->result;
+    end(u);
+    return status;
+}
+
+/* ---- into files ------------------------------------------------------------------------------ */
+
+static tare_status begin_output(unpacking *u, const char *out_path, tare_error *err) {
+    const tare_unpack_options *o = &u->options;
+    const tare_reader *file = tare_wcodec_store_file(u->store);
+    tare_out_options options = {.is_directory = u->result.is_directory,
+                                .force = o->force,
+                                .no_sync = o->no_sync,
+                                .has_folders = true,
+                                .total_size = u->total};
+    if (file->fd >= 0 && tare_holds_file(out_path, file->fd))
+        return tare_fail(err, TARE_ERR_ARG, "the output is the input, or holds it");
+    for (size_t i = 0; i < o->n_bases; i++)
+        if (tare_replaces_model(out_path, o->bases[i]))
+            return tare_fail(err, TARE_ERR_ARG, "the output is a base, or holds one");
+    if (options.is_directory && o->force) TARE_TRY(tare_check_replaced(out_path, err));
+    TARE_TRY(tare_outset_new(&u->set, out_path, &options, o->allocator, err));
+    for (uint32_t i = 0; i < u->index->n_files; i++) {
+        const tare_wcodec_file *f = &u->index->files[i];
+        uint32_t index;
+        tare_status status = tare_outset_add(u->set, options.is_directory ? f->name.ptr : NULL,
+                                             f->size, &index, err);
+        if (status == TARE_OK) continue;
+        tare_error_item(err, TARE_ITEM_RESOURCE, i, f->name);
+        return status;
+    }
+    return TARE_OK;
+}
+
+/* Files without a byte have no task that would end them. */
+static tare_status run_files(unpacking *u, const char *out_path, const tare_source *in,
+                             tare_error *err) {
+    TARE_TRY(begin_output(u, out_path, err));
+    tare_file_sink files = {u->set, u->hinted};
+    u->sink = tare_sink_of_files(&files);
+    for (uint32_t i = 0; i < u->index->n_files; i++)
+        if (u->index->files[i].size == 0) TARE_TRY(tare_outset_member_done(u->set, i, err));
+    TARE_TRY(run_tasks(u, err));
+    if (u->result.n_coarse) {
+        const tare_unpack_digests digests = {u->store, &u->losses, u->set};
+        TARE_TRY(tare_unpack_mend_digests(&digests, in, &u->options, err));
+    }
+    return tare_outset_commit(u->set, err);
+}
+
+tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tare_source *in,
+                        const tare_unpack_options *options, tare_error *err) {
+    TARE_REQUIRE(out_path && in, err);
+    unpacking u;
+    tare_status status = begin(&u, in, options, err);
+    if (status == TARE_OK) status = run_files(&u, out_path, in, err);
+    return finish(&u, status, out);
+}
+
+/* ---- into a descriptor ----------------------------------------------------------------------- */
+
+static tare_status run_stream(unpacking *u, int fd, tare_error *err) {
+    tare_stream_sink stream = {.fd = fd};
+    if (u->result.is_directory)
+        return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
+    u->sink = tare_sink_of_stream(&stream);
+    return run_tasks(u, err);
+}
+
+tare_status tare_unpack_fd(tare_unpack_result *out, int fd, const tare_source *in,
+                           const tare_unpack_options *options, tare_error *err) {
+    TARE_REQUIRE(fd >= 0 && in, err);
+    unpacking u;
+    tare_status status = begin(&u, in, options, err);
+    if (status == TARE_OK) status = run_stream(&u, fd, err);
+    return finish(&u, status, out);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/packing/unpack_losses.h"
+
+#include <stdatomic.h>
+
+#include "base/report.h"
+
+static void note_loss(void *ctx, uint64_t layer, unsigned plane, uint64_t segment,
+                      const tare_error *fault) {
+    tare_losses_note(&((tare_unpack_losses *)ctx)->segments, layer, plane, segment, fault);
+}
+
+static void note_coarse(void *ctx, uint64_t layer) {
+    tare_unpack_losses *l = ctx;
+    atomic_store_explicit(&l->is_coarse[layer], true, memory_order_relaxed);
+}
+
+tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_wcodec_index *index,
+                                    const tare_unpack_options *o, tare_error *err) {
+    *l = (tare_unpack_losses){.is_coarse = NULL};
+    TARE_TRY(tare_losses_init(&l->segments, o->allocator, err));
+    l->watch.ctx = l;
+    if (o->salvage) l->watch.lost = note_loss;
+    if (!o->is_coarse || index->n_layers == 0) return TARE_OK;
+    l->watch.coarse = note_coarse;
+    l->is_coarse = tare_alloc(o->allocator, index->n_layers * sizeof *l->is_coarse);
+    if (!l->is_coarse) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
+    for (uint32_t i = 0; i < index->n_layers; i++) atomic_init(&l->is_coarse[i], false);
+    return TARE_OK;
+}
+
+void tare_unpack_losses_free(tare_unpack_losses *l, const tare_wcodec_index *index) {
+    if (!l->watch.ctx) return;
+    if (l->is_coarse)
+        tare_free(l->segments.allocator, l->is_coarse, index->n_layers * sizeof *l->is_coarse);
+    tare_losses_free(&l->segments);
+}
+
+/* Tensors that came back whole, because they always do or because so many bits were asked for;
+ * *most is the largest number of groups that would have left something out of one, and 1. */
+static tare_status report_whole(const tare_unpack_losses *l, tare_wcodec_store *store,
+                                const tare_unpack_options *o, tare_unpack_result *result,
+                                unsigned *most, tare_error *err) {
+    const tare_wcodec_index *index = tare_wcodec_store_index(store);
+    for (uint32_t i = 0; i < index->n_layers; i++) {
+        const tare_wcodec_layer *layer = &index->layers[i];
+        unsigned groups;
+        if (layer->kind != TARE_WCODEC_TENSOR || !layer->size) continue;
+        if (atomic_load_explicit(&l->is_coarse[i], memory_order_relaxed)) {
+            result->n_coarse++;
+            continue;
+        }
+        TARE_TRY(tare_wcodec_store_groups(store, i, &groups, err));
+        if (groups > *most) *most = groups;
+        result->n_whole++;
+        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "unpack.whole");
+        f.item_kind = TARE_ITEM_TENSOR;
+        f.item_name = layer->name;
+        if (groups && groups <= o->groups)
+            tare_report_addf(o->report, &f, "it is whole: %u group%s all that it has", groups,
+                             groups == 1 ? " is" : "s are");
+        else
+            tare_report_addf(o->report, &f, "it is whole: it cannot be read with fewer bits");
+    }
+    return TARE_OK;
+}
+
+/* Why no tensor is coarse. */
+static const char *none_is_coarse(unsigned most) {
+    static const char *const words[] = {
+        "no tensor can be read with fewer bits",
+        "every tensor is whole with so many groups of bits: only 0 leaves something out",
+        "every tensor is whole with so many groups of bits: at most 1 leaves something out",
+        "every tensor is whole with so many groups of bits: at most 2 leave something out",
+        "every tensor is whole with so many groups of bits: at most 3 leave something out",
+    };
+    unsigned last = sizeof words / sizeof *words - 1;
+    return words[most < last ? most : last];
+}
+
+tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *store,
+                                      const tare_unpack_options *o, tare_unpack_result *result,
+                                      tare_error *err) {
+    static const tare_losses_words words = {"unpack.lost", ", now zeros", SIZE_MAX};
+    unsigned most = 0;
+    result->n_lost =
+        tare_losses_report(&l->segments, tare_wcodec_store_index(store), &words, o->report);
+    if (!o->is_coarse) return TARE_OK;
+    if (l->is_coarse) TARE_TRY(report_whole(l, store, o, result, &most, err));
+    if (result->n_coarse && !(o->strict && result->n_whole)) return TARE_OK;
+    return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                     result->n_coarse ? "some tensors are whole: fewer bits were asked for"
+                                      : none_is_coarse(most));
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values from the symbols of a step, 64 positions, and the bits that bypass the entropy coder: what
+ * tare_wc_emit_c does. All values of the step are written. Shapes are the kinds of values that get
+ * code of their own, where numbers of bits and shifts are constants. A file of one instruction set
+ * defines first
+ *
+ *     vec, VEC_BYTES           a vector of bytes; a step is one or more
+ *     v_load, v_store, v_all   from memory, to memory, a byte repeated
+ *     v_up, v_down             words shifted
+ *     v_or, v_and, v_xor, v_sub_bytes
+ *     v_or_and(a, b, c)        a | b & c
+ *     v_choose(a, b, c)        a & b | ~a & c
+ *     v_store_words            bytes of words from their lower and their upper ones
+ *     v_store_sixes            four bytes below 64 in three
+ *     table, load_table        of 64 bytes
+ *     look_up_in               bytes of a table
+ *     edge_values              as tare_wc_edge_value
+ *
+ * Words are shifted, as there is no shift of bytes: what comes in from the neighbour is masked. */
+#ifndef TARE_WCODEC_SIMD_WC_EMIT_H
+#define TARE_WCODEC_SIMD_WC_EMIT_H
+
+#include "wcodec/simd/wc_block.h"
+#include "wcodec/wc_trellis.h"
+
+enum { STEP_VECS = TARE_WC_LANES / VEC_BYTES };
+
+/* Symbols of a step, in the lower bits of bytes; above them stands anything. */
+typedef struct symbols {
+    vec v[STEP_VECS];
+} symbols;
+
+static ALWAYS_INLINE symbols zero_symbols(void) {
+    symbols s;
+    for (unsigned i = 0; i < STEP_VECS; i++) s.v[i] = v_all(0);
+    return s;
+}
+
+static ALWAYS_INLINE symbols load_symbols(const uint8_t *from) {
+    symbols s;
+    for (unsigned i = 0; i < STEP_VECS; i++) s.v[i] = v_load(from + i * VEC_BYTES);
+    return s;
+}
+
+static ALWAYS_INLINE void store_symbols(uint8_t *to, symbols s, unsigned alphabet) {
+    for (unsigned i = 0; i < STEP_VECS; i++)
+        v_store(to + i * VEC_BYTES, v_and(s.v[i], v_all((uint8_t)(alphabet - 1))));
+}
+
+typedef enum shape {
+    ANY_SHAPE, /* bytes and words with any number of bypass bits, read in part */
+    PLAIN_2,
+    EDGE_2,
+    BYTES_0, /* through a table of tops, with 0 or 1 bypass bits */
+    BYTES_1,
+    SIGNED_1, /* of 1 or 2 bypass bits the first is the sign */
+    SIGNED_2,
+    NIBBLES,
+    SIXES,
+    TRELLIS,
+    WORDS_6, /* of 6 .. 10 bypass bits the first is the sign */
+    WORDS_7,
+    WORDS_8,
+    WORDS_9,
+    WORDS_10,
+    N_SHAPES
+} shape;
+
+static inline shape shape_of(const tare_wc_job *job) {
+    unsigned k = job->rule->k, n_read = 0;
+    for (unsigned g = 0; g < job->n_groups; g++) n_read += job->widths[g];
+    if (job->item == 4) return NIBBLES;
+    if (job->item == 6) return SIXES;
+    if (job->rule->trellis) return TRELLIS;
+    if (n_read < k) return ANY_SHAPE;
+    bool is_signed = job->rule->form == TARE_WC_SIGN;
+    if (job->item == 16) return is_signed && k >= 6 && k <= 10 ? WORDS_6 + (k - 6) : ANY_SHAPE;
+    if (job->rule->form == TARE_WC_EDGE) return EDGE_2;
+    if (is_signed) return k == 1 ? SIGNED_1 : k == 2 ? SIGNED_2 : ANY_SHAPE;
+    if (k == 2 && !job->rule->has_map) return PLAIN_2;
+    return k == 0 ? BYTES_0 : k == 1 ? BYTES_1 : ANY_SHAPE;
+}
+
+/* What all blocks of a job need to make values: both bytes of the tops, in place, by symbol; which
+ * of the bypass bits stay where they are; whether the first one moves to become the sign. With a
+ * trellis the state that follows, by state and 32 for an odd symbol. */
+typedef struct maker {
+    table top[2], next;
+    vec keep[2], sign;
+} maker;
+
+static inline maker maker_of(const tare_wc_job *job) {
+    const unsigned k = job->rule->k, is_sign = job->rule->form == TARE_WC_SIGN;
+    const unsigned keep = (1u << (k - is_sign)) - 1;
+    uint8_t top[2][64], next[64];
+    maker m;
+    for (uint8_t i = 0; i < 64; i++) {
+        unsigned in_place = (unsigned)job->rule->map[i] << (k - is_sign);
+        top[0][i] = (uint8_t)in_place;
+        top[1][i] = (uint8_t)(in_place >> 8);
+        next[i] = tare_wc_trellis_next(job->rule->trellis, i % 32, i / 32);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        m.top[i] = load_table(top[i]);
+        m.keep[i] = v_all((uint8_t)(keep >> 8 * i));
+    }
+    m.next = load_table(next);
+    m.sign = v_all((uint8_t)(is_sign << 7));
+    return m;
+}
+
+/* Where the values of a block go, and the bypass bits that they take in. */
+typedef struct out_cursor {
+    uint8_t *dst;
+    const uint8_t *groups[TARE_WC_BYPASS_GROUPS];
+    unsigned odd; /* the number of the block modulo 2: two share 64 bytes of a group of 1 bit */
+} out_cursor;
+
+/* `k`: bypass bits, of which n groups are read. */
+static ALWAYS_INLINE out_cursor out_cursor_of(const tare_wc_job *job, uint32_t block,
+                                              const unsigned item, const unsigned k,
+                                              const unsigned n) {
+    out_cursor o = {.dst = job->dst + (size_t)block * (WC_BLOCK / 8 * item), .odd = block % 2};
+    for (unsigned g = 0, left = k; g < n; g++) {
+        unsigned width = tare_wc_next_width(left);
+        left -= width;
+        o.groups[g] = job->groups[g] + (size_t)block * width / 2 * TARE_WC_LANES;
+    }
+    return o;
+}
+
+/* In all that follows `j` is the number of a step in its block, `at` that of a vector's first
+ * symbol in the step. */
+
+/* ---- bypass bits ----------------------------------------------------------------------------- */
+
+/* Bits of a group in the low bits of bytes; above them stands anything. */
+static ALWAYS_INLINE vec group_raw(const out_cursor *o, unsigned g, unsigned j, unsigned at,
+                                   const unsigned width) {
+    const unsigned n_shifts = 8 / width; /* in 64 bytes */
+    const uint8_t *from = o->groups[g] + j / n_shifts * TARE_WC_LANES + at;
+    if (width == 1) return v_down(v_load(from), WC_BLOCK_STEPS * o->odd + j);
+    return v_down(v_load(from), j % n_shifts * width);
+}
+
+static ALWAYS_INLINE vec group_bits(const out_cursor *o, unsigned g, unsigned j, unsigned at,
+                                    const unsigned width) {
+    return v_and(group_raw(o, g, j, at, width), v_all((uint8_t)((1 << width) - 1)));
+}
+
+/* ---- values of 8 bits ------------------------------------------------------------------------ */
+
+/* Two bypass bits, and the symbol is the top. */
+static ALWAYS_INLINE vec plain_2(const out_cursor *o, unsigned j, unsigned at, vec symbol) {
+    return v_choose(v_all(3), group_raw(o, 0, j, at, 2), v_up(symbol, 2));
+}
+
+/* Those of the k bypass bits that n groups have; the others are filled. */
+static ALWAYS_INLINE vec low_bytes(const out_cursor *o, unsigned j, unsigned at, unsigned k,
+                                   const unsigned n, uint8_t fill) {
+    vec low = v_all(fill);
+    for (unsigned g = 0; g < n; g++) {
+        const unsigned width = tare_wc_next_width(k);
+        k -= width;
+        low = v_or(low, v_up(group_bits(o, g, j, at, width), k));
+    }
+    return low;
+}
+
+static ALWAYS_INLINE vec tops_of(const maker *m, vec symbol) {
+    return look_up_in(&m->top[0], symbol);
+}
+
+/* Above the one or two bypass bits stands anything. */
+static ALWAYS_INLINE vec signed_byte(const maker *m, vec symbol, vec raw, const unsigned k) {
+    vec v = tops_of(m, symbol);
+    if (k == 2) v = v_choose(v_all(1), raw, v);
+    return v_choose(v_all(0x7f), v, v_up(raw, 8 - k));
+}
+
+static ALWAYS_INLINE vec byte_of(const maker *m, vec symbol, vec low, unsigned k) {
+    vec v = v_or_and(tops_of(m, symbol), low, m->keep[0]);
+    return v_or_and(v, v_up(low, 8 - k), m->sign);
+}
+
+/* ---- values of 16 bits ----------------------------------------------------------------------- */
+
+/* Both bytes of the bypass bits. */
+static ALWAYS_INLINE void low_words(vec low[2], const out_cursor *o, unsigned j, unsigned at,
+                                    const unsigned k, const unsigned n, uint16_t fill) {
+    low[0] = v_all((uint8_t)fill);
+    low[1] = v_all((uint8_t)(fill >> 8));
+    for (unsigned g = 0, place = k; g < n; g++) {
+        const unsigned width = tare_wc_next_width(place), end = place;
+        place -= width;
+        vec bits = group_bits(o, g, j, at, width);
+        if (end > 8) {
+            vec upper = place > 8 ? v_up(bits, place - 8) : v_down(bits, 8 - place);
+            if (place < 8) upper = v_and(upper, v_all((uint8_t)((1 << (end - 8)) - 1)));
+            low[1] = v_or(low[1], upper);
+        }
+        if (place >= 8) continue;
+        if (end > 8) bits = v_and(bits, v_all((uint8_t)(255 >> place)));
+        low[0] = v_or(low[0], v_up(bits, place));
+    }
+}
+
+static ALWAYS_INLINE void put_words(const out_cursor *o, const maker *m, unsigned j, unsigned at,
+                                    vec symbol, const unsigned k, const unsigned n, uint16_t fill) {
+    vec low[2], bytes[2];
+    low_words(low, o, j, at, k, n, fill);
+    for (unsigned h = 0; h < 2; h++)
+        bytes[h] = v_or_and(look_up_in(&m->top[h], symbol), low[h], m->keep[h]);
+    bytes[1] = v_or_and(bytes[1], v_up(low[k > 8], k > 8 ? 16 - k : 8 - k), m->sign);
+    v_store_words(o->dst + 2 * (j * TARE_WC_LANES + at), bytes[0], bytes[1]);
+}
+
+/* ---- a shape's steps ------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE unsigned item_of(const shape of) {
+    return of == NIBBLES ? 4 : of == SIXES ? 6 : of >= WORDS_6 ? 16 : 8;
+}
+
+/* Bypass bits, and the groups that they are in. */
+static ALWAYS_INLINE unsigned k_of(const shape of) {
+    if (of >= WORDS_6) return 6 + (of - WORDS_6);
+    return of == PLAIN_2 || of == EDGE_2 || of == SIGNED_2 ? 2 : of == BYTES_1 || of == SIGNED_1;
+}
+static ALWAYS_INLINE unsigned n_groups_of(const shape of) {
+    const unsigned k = k_of(of);
+    return k / 4 + k / 2 % 2 + k % 2;
+}
+
+static ALWAYS_INLINE void put_step(const out_cursor *o, const maker *m, const unsigned j, symbols s,
+                                   const shape of) {
+    for (unsigned i = 0; i < STEP_VECS; i++) {
+        const unsigned at = i * VEC_BYTES;
+        uint8_t *dst = o->dst + (j * TARE_WC_LANES + at) * item_of(of) / 8;
+        if (of == SIXES)
+            v_store_sixes(dst, v_and(s.v[i], v_all(63)));
+        else if (of == PLAIN_2)
+            v_store(dst, plain_2(o, j, at, s.v[i]));
+        else if (of == EDGE_2)
+            v_store(dst, edge_values(plain_2(o, j, at, s.v[i])));
+        else if (of == BYTES_0)
+            v_store(dst, tops_of(m, s.v[i]));
+        else if (of == BYTES_1)
+            v_store(dst, v_choose(v_all(1), group_raw(o, 0, j, at, 1), tops_of(m, s.v[i])));
+        else if (of == SIGNED_1 || of == SIGNED_2)
+            v_store(dst, signed_byte(m, s.v[i], group_raw(o, 0, j, at, k_of(of)), k_of(of)));
+        else
+            put_words(o, m, j, at, s.v[i], k_of(of), n_groups_of(of), 0);
+    }
+}
+
+/* Steps j and j + 1: the low and the high nibbles of 64 bytes. */
+static ALWAYS_INLINE void put_nibbles(const out_cursor *o, const unsigned j, symbols low,
+                                      symbols high) {
+    for (unsigned i = 0; i < STEP_VECS; i++)
+        v_store(o->dst + j / 2 * TARE_WC_LANES + i * VEC_BYTES,
+                v_choose(v_all(15), low.v[i], v_up(high.v[i], 4)));
+}
+
+/* Values, and the states after the step. */
+static ALWAYS_INLINE void put_trellis(uint8_t *states, const out_cursor *o, const maker *m,
+                                      const unsigned j, symbols s) {
+    for (unsigned i = 0; i < STEP_VECS; i++) {
+        const unsigned at = i * VEC_BYTES;
+        vec state = v_load(states + at), symbol = v_and(s.v[i], v_all(63));
+        vec sign = v_sub_bytes(v_all(1), v_and(v_up(state, 1), v_all(2)));
+        v_store(o->dst + j * TARE_WC_LANES + at, v_xor(v_up(symbol, 2), sign));
+        state = look_up_in(&m->next, v_or_and(state, v_up(symbol, 5), v_all(32)));
+        v_store(states + at, state);
+    }
+}
+
+/* ---- a block of any shape -------------------------------------------------------------------- */
+
+/* All its symbols lie at `from`. */
+static inline void put_any_block(tare_wc_job *job, const maker *m, uint32_t block,
+                                 const uint8_t *from) {
+    const shape of = shape_of(job);
+    const unsigned k = job->rule->k, n = job->n_groups;
+    out_cursor o = out_cursor_of(job, block, job->item, k, n);
+    for (unsigned j = 0; j < WC_BLOCK_STEPS; j++, from += TARE_WC_LANES) {
+        symbols s = load_symbols(from);
+        if (of == NIBBLES && j % 2)
+            put_nibbles(&o, j - 1, load_symbols(from - TARE_WC_LANES), s);
+        else if (of == SIXES)
+            put_step(&o, m, j, s, SIXES);
+        else if (of == EDGE_2)
+            put_step(&o, m, j, s, EDGE_2);
+        else if (of == TRELLIS)
+            put_trellis(job->trellis, &o, m, j, s);
+        for (unsigned i = 0; i < STEP_VECS && job->item == 16; i++)
+            put_words(&o, m, j, i * VEC_BYTES, s.v[i], k, n, job->fill);
+        for (unsigned i = 0; i < STEP_VECS && job->item == 8 && of != EDGE_2 && of != TRELLIS;
+             i++) {
+            unsigned at = i * VEC_BYTES;
+            vec low = low_bytes(&o, j, at, k, n, (uint8_t)job->fill);
+            v_store(o.dst + j * TARE_WC_LANES + at, byte_of(m, s.v[i], low, k));
+        }
+    }
+}
+
+#endif
