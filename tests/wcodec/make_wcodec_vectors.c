@@ -261,7 +261,7 @@ static void files(maker *m, const char *name) {
     m->planes[0][0].shape.log2_segment = 22;
     end_layer(m, NULL);
     for (unsigned t = 0; t < 2; t++) {
-        uint8_t *w = add_layer(m, t ? "duplicate" : "weight", "i8", 700, 700);
+        uint8_t *w = add_layer(m, t ? "twin" : "weight", "i8", 700, 700);
         for (uint32_t i = 0; i < 700; i++)
             w[i] = (uint8_t)(t ? m->regions[1][0][i] : normal(m) / 30);
         if (t == 0) {
@@ -271,7 +271,7 @@ static void files(maker *m, const char *name) {
         }
         tare_wcodec_layer *l = &m->layers[m->index.n_layers - 1];
         *l = m->layers[1];
-        l->name = (tare_str){"duplicate", 4};
+        l->name = (tare_str){"twin", 4};
     }
     m->index.files = list;
     m->index.n_files = 2;
