@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * SHA-256 from libcrypto, CRC-32 from libdeflate. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include <libdeflate.h>
@@ -10,9 +11,25 @@
 
 #include "base/hash.h"
 
+/* libcrypto's default context reads openssl.cnf, and the environment for where it lies; what stands
+ * there can take SHA-256 away. One of our own holds the providers that are built in and reads
+ * nothing. It is made once, belongs to the method and stays as long as the process. */
+static const EVP_MD *sha256_method(void) {
+    static _Atomic(EVP_MD *) method;
+    EVP_MD *made = NULL, *ready = atomic_load(&method);
+    if (ready) return ready;
+    OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
+    if (context) made = EVP_MD_fetch(context, "SHA256", NULL);
+    if (made && atomic_compare_exchange_strong(&method, &ready, made)) return made;
+    EVP_MD_free(made); /* another thread was first, or memory is out */
+    OSSL_LIB_CTX_free(context);
+    return ready;
+}
+
 tare_status tare_sha256_init(tare_sha256 *h, tare_error *err) {
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    if (!ctx || EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1) {
+    const EVP_MD *method = sha256_method();
+    EVP_MD_CTX *ctx = method ? EVP_MD_CTX_new() : NULL;
+    if (!ctx || EVP_DigestInit_ex2(ctx, method, NULL) != 1) {
         EVP_MD_CTX_free(ctx);
         h->ctx = NULL;
         return tare_fail(err, TARE_ERR_NOMEM, "SHA-256");

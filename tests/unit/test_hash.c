@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a hash that depends on the environment. libcrypto reads the file that
+ * OPENSSL_CONF names; one that loads a provider which is not there took SHA-256 away. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "temp_folder.h"
+
+static void check_abc(void) {
+    uint8_t digest[32];
+    char hex[65];
+    tare_sha256 h;
+    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_update(&h, "abc", 3);
+    tare_sha256_final(&h, digest);
+    tare_hex(hex, digest, sizeof digest);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+static void *hash_often(void *unused) {
+    for (int i = 0; i < 100; i++) check_abc();
+    return unused;
+}
+
+/* The threads race for the first use, too: this runs before any other test. */
+static void a_broken_configuration_changes_nothing(void **state) {
+    pthread_t threads[4];
+    (void)state;
+    write_temp_text("openssl.cnf", "openssl_conf = init\n[init]\nproviders = list\n"
+                                   "[list]\nabsent = absent\n"
+                                   "[absent]\nmodule = /nonexistent.so\nactivate = 1\n");
+    setenv("OPENSSL_CONF", temp_path("openssl.cnf"), 1);
+    setenv("OPENSSL_MODULES", temp_folder, 1);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hash_often, NULL), 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+}
+
+static void empty_and_cut_inputs_hash_alike(void **state) {
+    uint8_t bytes[300], whole[32], parts[32];
+    tare_sha256 h;
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7);
+    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_update(&h, bytes, sizeof bytes);
+    tare_sha256_final(&h, whole);
+    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    for (size_t i = 0; i < sizeof bytes; i += 60) {
+        tare_sha256_update(&h, bytes + i, 60);
+        tare_sha256_update(&h, NULL, 0);
+    }
+    tare_sha256_final(&h, parts);
+    assert_memory_equal(whole, parts, sizeof whole);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_broken_configuration_changes_nothing),
+        cmocka_unit_test(empty_and_cut_inputs_hash_alike),
+    };
+    return cmocka_run_group_tests(tests, make_temp_folder, remove_temp_folder);
+}
