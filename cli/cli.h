@@ -310,6 +310,7 @@ void cli_json_str(struct json_t *object, const char *key, tare_str text);
 void cli_json_add(struct json_t *object, const char *key, struct json_t *value); /* steals */
 struct json_t *cli_json_object(void);
 struct json_t *cli_json_array(void);
+struct json_t *cli_json_number(uint64_t n);
 void cli_json_append(struct json_t *array, struct json_t *value); /* steals */
 struct json_t *cli_json_value(const tare_value *value, uint64_t max_elements);
 struct json_t *cli_json_shape(const tare_tensor *tensor);

@@ -12,8 +12,9 @@
 #include <tare/unpack.h>
 
 static struct {
-    bool is_tensors, is_metadata, is_all;
+    bool is_tensors, is_metadata, is_all, is_raw, has_stats;
     const char *filter, *sort;
+    uint64_t context;
 } args;
 
 static const cli_option options[] = {
@@ -28,6 +29,17 @@ static const cli_option options[] = {
      .choices = "name size type",
      .help = "order of the tensors; else that of the file",
      .text = &args.sort},
+    {.name = "stats",
+     .help = "read the tensors too: least, largest, mean, standard deviation, zeros, NaN and "
+             "infinities, and a histogram from the least to the largest value",
+     .flag = &args.has_stats},
+    {.name = "raw",
+     .help = "print the value of one key, or one resource, as it is: FILE KEY",
+     .flag = &args.is_raw},
+    {.name = "context",
+     .arg = "N",
+     .help = "tokens that the memory of the cache is for (default: what the model was trained for)",
+     .size = &args.context},
     {.name = "all", .help = "whole arrays and strings, however long", .flag = &args.is_all},
     {0},
 };
@@ -119,13 +131,20 @@ static void note_no_match(const char *what) {
     if (args.filter) cli_fail_text(CLI_YES, "--filter: no %s matches", what);
 }
 
-static void print_tensors(const tare_model *model) {
+/* The columns of tensors: what is known of each, then its statistics or notes. */
+static cli_table *new_tensor_table(bool is_packed) {
+    char headings[160];
+    snprintf(headings, sizeof headings, "~NAME|TYPE|SHAPE|>SIZE|%s%s",
+             is_packed ? ">PACKED|>RATIO|" : "", args.has_stats ? INFO_STATS_HEADINGS : "");
+    return cli_table_new(headings);
+}
+
+static void print_tensors(const tare_model *model, const tare_tensor_stats *stats) {
     size_t n;
     size_t *chosen = choose_tensors(model, &n);
     if (n == 0) note_no_match("tensor");
     const bool is_packed = info_is_packed(model);
-    cli_table *table = cli_table_new(is_packed ? "~NAME|TYPE|SHAPE|>SIZE|>PACKED|>RATIO|"
-                                               : "~NAME|TYPE|SHAPE|>SIZE|");
+    cli_table *table = new_tensor_table(is_packed);
     for (size_t i = 0; i < n; i++) {
         const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
         char *name = cli_escape(tensor->name, false, 0), *shape = cli_shape_text(tensor);
@@ -135,7 +154,10 @@ static void print_tensors(const tare_model *model) {
         cli_table_add(table, shape);
         cli_table_add(table, cli_size_text(tensor->size_bytes).text);
         if (is_packed) info_put_packed(table, model, chosen[i]);
-        cli_table_add(table, note_of(note, sizeof note, model, chosen[i], tensor));
+        if (stats)
+            info_add_stats(table, &stats[chosen[i]]);
+        else
+            cli_table_add(table, note_of(note, sizeof note, model, chosen[i], tensor));
         free(name);
         free(shape);
     }
@@ -180,7 +202,7 @@ static struct json_t *json_regions(const tare_tensor *tensor) {
     return list;
 }
 
-static struct json_t *json_tensors(const tare_model *model) {
+static struct json_t *json_tensors(const tare_model *model, const tare_tensor_stats *stats) {
     struct json_t *list = cli_json_array();
     size_t n;
     size_t *chosen = choose_tensors(model, &n);
@@ -203,6 +225,7 @@ static struct json_t *json_tensors(const tare_model *model) {
         if (info_outliers(tensor, &n_outliers)) cli_json_u64(entry, "outliers", n_outliers);
         if (scheme) cli_json_text(entry, "scheme", scheme);
         if (info_is_cut_short(model, tensor)) cli_json_bool(entry, "cut_short", true);
+        if (stats) cli_json_add(entry, "stats", info_json_stats(&stats[chosen[i]]));
         cli_json_append(list, entry);
     }
     free(chosen);
@@ -234,26 +257,52 @@ static struct json_t *json_metadata(const tare_model *model) {
     return list;
 }
 
-static void print_json(const tare_model *model, const tare_report *report) {
+static void print_json(const tare_model *model, const char *path, const tare_tensor_stats *stats,
+                       const tare_report *report) {
     struct json_t *document = cli_json_new("tare.info/1");
-    info_json_screen(document, model, report);
-    if (args.is_tensors) cli_json_add(document, "tensors", json_tensors(model));
+    info_json_screen(document, model, path, args.context, report);
+    if (args.is_tensors) cli_json_add(document, "tensors", json_tensors(model, stats));
     if (args.is_metadata) cli_json_add(document, "metadata", json_metadata(model));
     cli_json_print(document);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static void print_text(const tare_model *model, const char *path, const tare_report *report) {
-    if (!args.is_tensors && !args.is_metadata) info_print_screen(model, path, report);
+static void print_text(const tare_model *model, const char *path, const tare_tensor_stats *stats,
+                       const tare_report *report) {
+    if (!args.is_tensors && !args.is_metadata) info_print_screen(model, path, args.context, report);
     if (args.is_metadata) print_metadata(model);
     if (args.is_metadata && args.is_tensors) fputc('\n', stdout);
-    if (args.is_tensors) print_tensors(model);
+    if (args.is_tensors) print_tensors(model, stats);
     if (args.is_tensors && !args.filter) info_list_adapters(model);
 }
 
+/* What the options ask for about an open model; an exit code. */
+static int show(const tare_model *model, const char *path, const tare_report *report) {
+    tare_tensor_stats *stats = NULL;
+    if (args.has_stats) {
+        size_t n;
+        int code;
+        size_t *chosen = choose_tensors(model, &n);
+        stats = info_read_stats(model, chosen, n, &code, path);
+        free(chosen);
+        if (code != CLI_YES) {
+            free(stats);
+            return code;
+        }
+    }
+    if (cli.json)
+        print_json(model, path, stats, report);
+    else
+        print_text(model, path, stats, report);
+    free(stats);
+    return CLI_YES;
+}
+
 static int run(int argc, const char **argv) {
-    (void)argc;
+    if (argc != (args.is_raw ? 2 : 1))
+        return cli_usage(&cmd_info, args.is_raw ? "--raw needs FILE KEY" : "one FILE");
+    if (args.has_stats) args.is_tensors = true;
     if (args.filter && regcomp(&pattern, args.filter, REG_EXTENDED | REG_NOSUB) != 0) {
         char *safe = cli_escape_path(args.filter);
         cli_usage(&cmd_info, "--filter: \"%s\" is not a regular expression", safe);
@@ -266,11 +315,10 @@ static int run(int argc, const char **argv) {
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);
-    if (code == 0 && cli.json) {
-        print_json(model, report);
-    } else if (code == 0) {
-        print_text(model, argv[0], report);
-    }
+    if (code == CLI_YES && args.is_raw)
+        code = info_print_raw(model, argv[0], argv[1]);
+    else if (code == CLI_YES)
+        code = show(model, argv[0], report);
     tare_model_free(model);
     tare_report_free(report);
     if (args.filter) regfree(&pattern);
@@ -280,7 +328,8 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_info = {
     .name = "info",
     .summary = "show what is in a model",
-    .usage = "FILE|DIR [-t] [-m] [--filter REGEX]",
+    .usage = "FILE|DIR [-t] [-m] [--filter REGEX] [--stats]\n"
+             "FILE KEY --raw",
     .description =
         "Reads the directory of a file and no data, so that it is quick whatever the size. Without "
         "options: format, parameters, types and sizes on one screen. FILE may be any member of a "
@@ -288,13 +337,15 @@ const cli_command cmd_info = {
     .examples = {{"tare info model.gguf", "one screen about a model"},
                  {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
                  {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},
-                 {"tare info -m --all --filter chat_template model.gguf",
-                  "one metadata value, whole"},
+                 {"tare info -t --stats model.gguf", "what the values of its tensors are"},
+                 {"tare info model.gguf tokenizer.chat_template --raw > template.jinja",
+                  "one metadata value, as it is"},
+                 {"tare info --context 8Ki model.gguf", "the memory that 8192 tokens need"},
                  {"tare info --json -t model.gguf | jq '.tensors[].name'", "for scripts"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = 2,
     .run = run,
 };

@@ -32,6 +32,9 @@ bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tenso
 
 /* Begins a line of the screen; an empty name goes on with the line before. */
 void info_label(const char *name);
+/* One entry of a list that goes over several lines, each with whole entries; *column is where the
+ * line stands, 0 before the first entry. */
+void info_put_entry(size_t *column, const char *name, const char *entry);
 /* The model's adapters: some on the screen, all as a table, in a document; nothing where it has
  * none. */
 void info_print_adapters(const tare_model *model);
@@ -45,8 +48,31 @@ bool info_is_packed(const tare_model *model);
 /* Two cells of a table: the bytes that the tensor has packed, and their share of its own. */
 void info_put_packed(cli_table *table, const tare_model *model, size_t tensor);
 
-void info_print_screen(const tare_model *model, const char *path, const tare_report *report);
+/* The name of the mix of types; nothing where the metadata do not tell. */
+void info_print_mix(const tare_model *model);
+/* What matters to those who run it: tokenizer, memory for `context` tokens (0: what the model was
+ * trained for), the name of the file. */
+void info_print_use(const tare_model *model, const char *path, uint64_t context);
+void info_json_use(struct json_t *document, const tare_model *model, const char *path,
+                   uint64_t context);
+
+/* The statistics of the values of n tensors, reading their data: one for each tensor of the model,
+ * those not chosen empty; owned by the caller. *code: 0, or an exit code after saying why. */
+tare_tensor_stats *info_read_stats(const tare_model *model, const size_t *chosen, size_t n,
+                                   int *code, const char *path);
+/* The headings of a table, and the seven cells for them. */
+#define INFO_STATS_HEADINGS ">MIN|>MAX|>MEAN|>STD DEV|>ZEROS|>NAN/INF|HISTOGRAM"
+void info_add_stats(cli_table *table, const tare_tensor_stats *stats);
+struct json_t *info_json_stats(const tare_tensor_stats *stats);
+
+/* Prints the value of a metadata key as it is, or the bytes of a resource; an exit code. Elements
+ * of an array get a line each. */
+int info_print_raw(const tare_model *model, const char *path, const char *key);
+
+void info_print_screen(const tare_model *model, const char *path, uint64_t context,
+                       const tare_report *report);
 /* Adds the same facts to a document. */
-void info_json_screen(struct json_t *document, const tare_model *model, const tare_report *report);
+void info_json_screen(struct json_t *document, const tare_model *model, const char *path,
+                      uint64_t context, const tare_report *report);
 
 #endif

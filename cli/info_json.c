@@ -53,7 +53,8 @@ static struct json_t *json_resources(const tare_model *model) {
     return list;
 }
 
-void info_json_screen(struct json_t *document, const tare_model *model, const tare_report *report) {
+void info_json_screen(struct json_t *document, const tare_model *model, const char *path,
+                      uint64_t context, const tare_report *report) {
     tare_model_summary sum;
     tare_model_summarize(model, &sum);
     tare_str architecture = tare_model_architecture(model);
@@ -82,5 +83,6 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ta
     cli_json_add(document, "files", json_files(model));
     cli_json_add(document, "resources", json_resources(model));
     info_json_adapters(document, model);
+    info_json_use(document, model, path, context);
     cli_json_add(document, "findings", cli_json_findings(report));
 }

@@ -110,9 +110,7 @@ const info_param info_params[] = {
 };
 const size_t info_n_params = sizeof info_params / sizeof *info_params;
 
-/* One entry of a list that goes over several lines, each with whole entries; *column is where the
- * line stands, 0 before the first entry. */
-static void put_entry(size_t *column, const char *name, const char *entry) {
+void info_put_entry(size_t *column, const char *name, const char *entry) {
     size_t width = cli_width(entry);
     if (*column == 0) {
         info_label(name);
@@ -135,7 +133,7 @@ static void print_params(const tare_model *model) {
         if (!tare_model_param(model, info_params[i].param, &value)) continue;
         char entry[64];
         snprintf(entry, sizeof entry, "%s %" PRIu64, info_params[i].name, value);
-        put_entry(&column, "model", entry);
+        info_put_entry(&column, "model", entry);
     }
     if (column) fputc('\n', stdout);
 }
@@ -255,9 +253,9 @@ static void print_resources(const tare_model *model) {
         char *name = cli_escape(r->name, false, 60), entry[320];
         snprintf(entry, sizeof entry, "%s %s", name, cli_size_text(r->size).text);
         free(name);
-        put_entry(&column, "resources", entry);
+        info_put_entry(&column, "resources", entry);
     }
-    if (tare_model_resource(model, i)) put_entry(&column, "resources", "...");
+    if (tare_model_resource(model, i)) info_put_entry(&column, "resources", "...");
     if (column) fputc('\n', stdout);
 }
 
@@ -278,7 +276,8 @@ static void print_doubts(const tare_model_summary *sum, const tare_report *repor
     free(name);
 }
 
-void info_print_screen(const tare_model *model, const char *path, const tare_report *report) {
+void info_print_screen(const tare_model *model, const char *path, uint64_t context,
+                       const tare_report *report) {
     tare_model_summary sum;
     tare_model_summarize(model, &sum);
     char *name = cli_escape_path(cli_input_name(path));
@@ -296,11 +295,13 @@ void info_print_screen(const tare_model *model, const char *path, const tare_rep
     print_params(model);
     print_sizes(&sum);
     info_print_container(model);
+    info_print_mix(model);
     print_types(model, sum.tensor_bytes);
     print_outliers(model);
     print_schemes(model);
     info_print_adapters(model);
     print_shards(model, &sum);
     print_resources(model);
+    info_print_use(model, path, context);
     print_doubts(&sum, report, path);
 }

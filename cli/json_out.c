@@ -38,7 +38,7 @@ json_t *cli_json_new(const char *schema) {
     return document;
 }
 
-static json_t *json_of_u64(uint64_t n) {
+json_t *cli_json_number(uint64_t n) {
     if (n <= INT64_MAX) return checked(json_integer((json_int_t)n));
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, n);
@@ -62,7 +62,7 @@ static json_t *json_of_str(tare_str text, bool *is_raw) {
 }
 
 void cli_json_u64(json_t *object, const char *key, uint64_t n) {
-    cli_json_add(object, key, json_of_u64(n));
+    cli_json_add(object, key, cli_json_number(n));
 }
 
 void cli_json_real(json_t *object, const char *key, double x) {
@@ -129,13 +129,13 @@ json_t *cli_json_value(const tare_value *value, uint64_t max_elements) {
     case TARE_VALUE_U64:
         break;
     }
-    return json_of_u64(value->as.u);
+    return cli_json_number(value->as.u);
 }
 
 json_t *cli_json_shape(const tare_tensor *tensor) {
     json_t *shape = cli_json_array();
     for (uint32_t i = 0; i < tensor->n_dims; i++) {
-        cli_json_append(shape, json_of_u64(tensor->dims[i]));
+        cli_json_append(shape, cli_json_number(tensor->dims[i]));
     }
     return shape;
 }

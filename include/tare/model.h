@@ -174,7 +174,11 @@ typedef enum tare_param {
     TARE_PARAM_HEAD_COUNT_KV = 4,
     TARE_PARAM_LAYER_COUNT = 5,
     TARE_PARAM_FEED_FORWARD_LENGTH = 6,
-    TARE_PARAM_COUNT = 7,
+    TARE_PARAM_KEY_LENGTH = 7,   /* of one head */
+    TARE_PARAM_VALUE_LENGTH = 8, /* of one head */
+    TARE_PARAM_KV_LORA_RANK = 9, /* latent attention: numbers that keys and values are made of */
+    TARE_PARAM_ROPE_LENGTH = 10, /* of a head, how many numbers are rotated */
+    TARE_PARAM_COUNT = 11,
 } tare_param;
 
 /* Looks, in this order: "ARCH.key" with ARCH from general.architecture, the literal "llm.key",

@@ -14,6 +14,7 @@
 #include <tare/base.h>
 #include <tare/encoding.h>
 #include <tare/importance.h>
+#include <tare/inspect.h>
 #include <tare/model.h>
 #include <tare/ops.h>
 #include <tare/packing.h>

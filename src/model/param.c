@@ -40,6 +40,10 @@ static const param_names names[] = {
                                         NULL,
                                         {"intermediate_size", "n_inner", "ffn_dim", "d_ff",
                                          "ffn_hidden_size"}},
+    [TARE_PARAM_KEY_LENGTH] = {{"attention.key_length"}, NULL, {"head_dim"}},
+    [TARE_PARAM_VALUE_LENGTH] = {{"attention.value_length"}, NULL, {"v_head_dim"}},
+    [TARE_PARAM_KV_LORA_RANK] = {{"attention.kv_lora_rank"}, NULL, {"kv_lora_rank"}},
+    [TARE_PARAM_ROPE_LENGTH] = {{"rope.dimension_count"}, NULL, {"qk_rope_head_dim"}},
 };
 
 _Static_assert(sizeof names / sizeof *names == TARE_PARAM_COUNT, "one row for each parameter");

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare info: what someone who wants to run a model asks: its mix of types by name, its tokenizer,
+ * the memory that it needs, and whether its file is named as others expect. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+
+/* Token types of GGUF that are no text of the vocabulary's own. */
+enum { TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4 };
+
+static const tare_value *value_of(const tare_model *model, const char *key) {
+    int64_t i = tare_model_find_key(model, (tare_str){key, strlen(key)});
+    return i >= 0 ? &tare_model_metadata(model, (size_t)i)->value : NULL;
+}
+
+static bool text_of(const tare_model *model, const char *key, tare_str *out) {
+    const tare_value *v = value_of(model, key);
+    if (!v || v->type != TARE_VALUE_STRING) return false;
+    *out = v->as.s;
+    return true;
+}
+
+/* ---- mix ------------------------------------------------------------------------------------- */
+
+/* What general.file_type says; NULL: nothing, or a number that no mix has. */
+static const tare_mix *mix_of(const tare_model *model) {
+    uint64_t type;
+    const tare_value *v = value_of(model, "general.file_type");
+    if (!v || !tare_value_u64(v, &type)) return NULL;
+    for (size_t i = 0; tare_mix_at(i); i++)
+        if (tare_mix_at(i)->file_type >= 0 && (uint64_t)tare_mix_at(i)->file_type == type)
+            return tare_mix_at(i);
+    return NULL;
+}
+
+/* ---- tokenizer ------------------------------------------------------------------------------- */
+
+typedef struct tokenizer {
+    tare_str model, pre;
+    const tare_array *tokens, *types; /* NULL: not there */
+    uint64_t n_control, n_user_defined;
+} tokenizer;
+
+static const tare_array *array_of(const tare_model *model, const char *key) {
+    const tare_value *v = value_of(model, key);
+    return v && v->type == TARE_VALUE_ARRAY ? &v->as.a : NULL;
+}
+
+static bool read_tokenizer(tokenizer *out, const tare_model *model) {
+    tare_array_walk walk;
+    tare_value element;
+    uint64_t type;
+    *out = (tokenizer){.tokens = array_of(model, "tokenizer.ggml.tokens"),
+                       .types = array_of(model, "tokenizer.ggml.token_type")};
+    text_of(model, "tokenizer.ggml.pre", &out->pre);
+    if (!text_of(model, "tokenizer.ggml.model", &out->model)) return false;
+    if (!out->types) return true;
+    tare_array_begin(&walk, out->types);
+    while (tare_array_next(&walk, &element)) {
+        if (!tare_value_u64(&element, &type)) continue;
+        out->n_control += type == TOKEN_CONTROL || type == TOKEN_UNKNOWN;
+        out->n_user_defined += type == TOKEN_USER_DEFINED;
+    }
+    return true;
+}
+
+/* The tokens that programs ask for by their role. */
+static const struct {
+    const char *name, *key;
+} special[] = {
+    {"bos", "tokenizer.ggml.bos_token_id"},       {"eos", "tokenizer.ggml.eos_token_id"},
+    {"eot", "tokenizer.ggml.eot_token_id"},       {"unk", "tokenizer.ggml.unknown_token_id"},
+    {"sep", "tokenizer.ggml.seperator_token_id"}, {"pad", "tokenizer.ggml.padding_token_id"},
+    {"cls", "tokenizer.ggml.cls_token_id"},       {"mask", "tokenizer.ggml.mask_token_id"},
+};
+
+/* The text of token `id`; false: there is none. */
+static bool token_text(const tokenizer *t, uint64_t id, tare_str *out) {
+    tare_array_walk walk;
+    tare_value element;
+    if (!t->tokens || id >= t->tokens->count || t->tokens->type != TARE_VALUE_STRING) return false;
+    tare_array_begin(&walk, t->tokens);
+    for (uint64_t i = 0; tare_array_next(&walk, &element); i++) {
+        if (i < id) continue;
+        *out = element.as.s;
+        return true;
+    }
+    return false;
+}
+
+static void print_special(const tare_model *model, const tokenizer *t) {
+    size_t column = 0;
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        uint64_t id;
+        tare_str token = {NULL, 0};
+        const tare_value *v = value_of(model, special[i].key);
+        if (!v || !tare_value_u64(v, &id)) continue;
+        char entry[160], *text = NULL;
+        if (token_text(t, id, &token)) text = cli_escape(token, true, 24);
+        snprintf(entry, sizeof entry, "%s %" PRIu64 "%s%s", special[i].name, id, text ? " " : "",
+                 text ? text : "");
+        info_put_entry(&column, "", entry);
+        free(text);
+    }
+    if (column) fputc('\n', stdout);
+}
+
+static void print_tokenizer(const tare_model *model) {
+    tokenizer t;
+    if (!read_tokenizer(&t, model)) return;
+    char *kind = cli_escape(t.model, false, 24), *pre = cli_escape(t.pre, false, 24);
+    info_label("tokenizer");
+    fputs(kind, stdout);
+    if (t.pre.len) printf(", pre %s", pre);
+    if (t.tokens) printf(", %s tokens", cli_exact_text(t.tokens->count).text);
+    if (t.types) printf(" (%s control", cli_exact_text(t.n_control).text);
+    if (t.types && t.n_user_defined) printf(", %s added", cli_exact_text(t.n_user_defined).text);
+    puts(t.types ? ")" : "");
+    print_special(model, &t);
+    free(kind);
+    free(pre);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void print_memory(const tare_model *model, uint64_t context) {
+    tare_memory_needs needs;
+    if (!tare_model_memory(&needs, model, context) || needs.weights == 0) return;
+    info_label("to run it");
+    printf("%s for the weights", cli_size_text(needs.weights).text);
+    if (needs.cache)
+        printf(" + %s of %scache for %s tokens", cli_size_text(needs.cache).text,
+               needs.is_latent_cache ? "latent " : "", cli_exact_text(needs.context).text);
+    if (needs.state) printf(" + %s of state", cli_size_text(needs.state).text);
+    fputc('\n', stdout);
+}
+
+/* ---- the name of the file -------------------------------------------------------------------- */
+
+/* Why a GGUF file's name does not follow the convention; NULL: it does, or needs not. */
+static const char *name_fault(char *buf, size_t size, const tare_model *model, const char *path) {
+    tare_model_summary sum;
+    tare_gguf_name parts;
+    char computed[64], wanted[256];
+    tare_model_summarize(model, &sum);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (strcmp(sum.format, "gguf") != 0 || strcmp(path, "-") == 0) return NULL;
+    const size_t n = strlen(name);
+    if (n < 5 || strcmp(name + n - 5, ".gguf") != 0) return "the suffix is not .gguf";
+    if (tare_gguf_name_parse(&parts, (tare_str){name, n})) return NULL;
+    tare_gguf_name_of_model(&parts, computed, sizeof computed, model);
+    tare_gguf_name_format(wanted, sizeof wanted, &parts);
+    char *safe = cli_escape_path(wanted);
+    snprintf(buf, size, "not NAME-SIZE-VERSION-TYPE.gguf; the metadata give %s", safe);
+    free(safe);
+    return buf;
+}
+
+static void print_name(const tare_model *model, const char *path) {
+    char fault[400];
+    const char *why = name_fault(fault, sizeof fault, model, path);
+    if (!why) return;
+    info_label("file name");
+    puts(why);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+void info_print_mix(const tare_model *model) {
+    const tare_mix *mix = mix_of(model);
+    if (!mix) return;
+    info_label("mix");
+    printf("%s\n", mix->name);
+}
+
+void info_print_use(const tare_model *model, const char *path, uint64_t context) {
+    print_tokenizer(model);
+    print_memory(model, context);
+    print_name(model, path);
+}
+
+static struct json_t *json_tokenizer(const tare_model *model, const tokenizer *t) {
+    struct json_t *object = cli_json_object(), *ids = cli_json_object();
+    cli_json_str(object, "model", t->model);
+    if (t->pre.len) cli_json_str(object, "pre", t->pre);
+    if (t->tokens) cli_json_u64(object, "tokens", t->tokens->count);
+    if (t->types) cli_json_u64(object, "control", t->n_control);
+    if (t->types) cli_json_u64(object, "user_defined", t->n_user_defined);
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        uint64_t id;
+        const tare_value *v = value_of(model, special[i].key);
+        if (v && tare_value_u64(v, &id)) cli_json_u64(ids, special[i].name, id);
+    }
+    cli_json_add(object, "special", ids);
+    return object;
+}
+
+void info_json_use(struct json_t *document, const tare_model *model, const char *path,
+                   uint64_t context) {
+    const tare_mix *mix = mix_of(model);
+    tokenizer t;
+    tare_memory_needs needs;
+    char fault[400];
+    if (mix) cli_json_text(document, "mix", mix->name);
+    if (read_tokenizer(&t, model)) cli_json_add(document, "tokenizer", json_tokenizer(model, &t));
+    if (tare_model_memory(&needs, model, context)) {
+        struct json_t *memory = cli_json_object();
+        cli_json_u64(memory, "weights", needs.weights);
+        cli_json_u64(memory, "context", needs.context);
+        cli_json_u64(memory, "cache", needs.cache);
+        cli_json_u64(memory, "state", needs.state);
+        cli_json_add(document, "memory", memory);
+    }
+    const char *why = name_fault(fault, sizeof fault, model, path);
+    if (why) cli_json_text(document, "file_name_fault", why);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/inspect.h: what can be said about a model without changing it: statistics of its values, the
+ * memory that it takes to run it.
+ */
+#ifndef TARE_INSPECT_H
+#define TARE_INSPECT_H
+
+#include <tare/base.h>
+#include <tare/model.h>
+#include <tare/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- statistics of values -------------------------------------------------------------------- */
+
+#define TARE_STATS_BINS 256
+
+/* The values of a tensor as floats; integers of more than 24 bits are rounded. Only finite values
+ * count for all but n_nan and n_inf. */
+typedef struct tare_tensor_stats {
+    bool is_decoded; /* false: the tensor cannot be decoded, and all else is 0 */
+    uint64_t n_finite, n_zero, n_nan, n_inf;
+    double min, max, mean;
+    double std_dev; /* of the whole population: the divisor is n_finite */
+    /* Bin i counts the values from (i - 128) * reach / 128 up to, but without, the next bin's
+     * first. reach is the smallest power of two above every magnitude; 0: all values are 0. */
+    double reach;
+    uint64_t histogram[TARE_STATS_BINS];
+} tare_tensor_stats;
+
+/* Told of each tensor once it was read, in any order, from any thread but by one at a time; `stats`
+ * lives as long as the call. */
+typedef void (*tare_stats_fn)(void *ctx, size_t tensor, const tare_tensor_stats *stats);
+
+/* Reads tensors[0 .. n_tensors - 1] (indexes; NULL: all of the model) once, in parallel, and tells
+ * what their values are. The numbers do not depend on threads or CPU. Of `options` the threads,
+ * the allocator and progress count. ERR_ARG: there is no such tensor; what reading them may give.
+ */
+TARE_API tare_status tare_model_stats(const tare_model *model, const size_t *tensors,
+                                      size_t n_tensors, tare_stats_fn fn, void *ctx,
+                                      const tare_run_options *options, tare_error *err);
+
+/* Shares of the range from stats->min to stats->max, from a histogram: columns[i] becomes the
+ * number of values in the i-th of n_columns equal parts. A bin that lies across a border is divided
+ * by length, so that the sums are rounded. */
+TARE_API void tare_stats_columns(uint64_t *columns, size_t n_columns,
+                                 const tare_tensor_stats *stats);
+
+/* ---- memory to run a model ------------------------------------------------------------------- */
+
+/* Bytes that a program needs to hold a language model and what it keeps between tokens, as far as
+ * the metadata tell. Buffers of the program itself come on top. */
+typedef struct tare_memory_needs {
+    uint64_t weights;     /* all tensors as they are stored */
+    uint64_t context;     /* tokens that `cache` is for */
+    uint64_t cache;       /* keys and values of attention, 16 bits each, with nothing left out for
+                             sliding windows; 0: not known, or no attention */
+    uint64_t state;       /* of recurrent layers for one sequence, 32 bits each number */
+    bool is_latent_cache; /* one compressed row a token and layer (multi-head latent attention) */
+} tare_memory_needs;
+
+/* `context` 0: the length that the model was trained for. False: the metadata do not tell what a
+ * cache would take, or the numbers overflow; `weights` is right in any case. */
+TARE_API bool tare_model_memory(tare_memory_needs *out, const tare_model *model, uint64_t context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
