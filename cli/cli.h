@@ -157,8 +157,7 @@ void cli_option_value(char *buf, size_t size, const cli_option *option);
  * `indent` spaces; newlines stay. */
 void cli_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
-/* ---- memory: never NULL, the command ends with 6 ----------------------------------------------
- */
+/* ---- memory: never NULL, the command ends with 6 --------------------------------------------- */
 
 void *cli_alloc(size_t n, size_t size);
 void *cli_grow(void *ptr, size_t n, size_t size);
@@ -322,8 +321,7 @@ void cli_json_fail(const tare_error *err, const char *path, const tare_report *r
 /* Writes the document to stdout and frees it. */
 void cli_json_print(struct json_t *document);
 
-/* ---- writing, for convert, quantize and synth -------------------------------------------------
- */
+/* ---- writing, for convert, quantize and synth ------------------------------------------------ */
 
 /* The options of a conversion, filled by the options tables of the commands that write models. */
 typedef struct cli_write {

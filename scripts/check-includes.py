@@ -3,7 +3,9 @@
 """The law of the floors: a file includes from its own floor and from lower ones only.
 
 Each folder names the folders whose headers it may include; "tare" is the public headers. What is
-not in the table may include nothing of ours, so a new folder has to state its place here.
+not in the table may include nothing of ours, so a new folder has to state its place here. Each
+folder of src opens with a README.md of a few lines: what lives there, and what it may include.
+Kernels over lanes (simd/) know no instruction set: they neither include nor use intrinsics.
 """
 import os
 import re
@@ -13,8 +15,12 @@ import tree
 ALLOWED = {
     "include/tare": {"tare"},
     "src/base": {"tare", "base"},
-    "src/encoding": {"tare", "base", "encoding"},
-    "src/wcodec": {"tare", "base", "encoding", "wcodec"},
+    "src/encoding": {"tare", "base", "encoding", "encoding/simd", "encoding/x86"},
+    "src/encoding/simd": {"tare", "base", "encoding", "encoding/simd"},
+    "src/encoding/x86": {"tare", "base", "encoding", "encoding/simd", "encoding/x86"},
+    "src/wcodec": {"tare", "base", "encoding", "wcodec", "wcodec/x86"},
+    "src/wcodec/simd": {"tare", "base", "wcodec", "wcodec/simd"},
+    "src/wcodec/x86": {"tare", "base", "wcodec", "wcodec/simd", "wcodec/x86"},
     "src/model": {"tare", "base", "encoding", "model"},
     "src/format": {"tare", "base", "encoding", "wcodec", "model", "format"},
     "src/ops": {"tare", "base", "encoding", "model", "format", "ops"},
@@ -31,6 +37,9 @@ ALLOWED = {
     "tests/consumer": {"tare"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
+INTRINSIC = re.compile(r"\b(?:_mm\d*_\w+|_MM_\w+|__m(?:128|256|512)\w*|__mmask\d+|\w*mmintrin\.h)\b")
+SEES = re.compile(r"^Sees: (.*)\.$", re.M)
+README_LINES = range(5, 13)
 
 
 def place(path):
@@ -48,14 +57,32 @@ def target(path, name):
     for start in ("src", os.path.dirname(path), "", "tests"):
         full = os.path.normpath(os.path.join(tree.ROOT, start, name))
         if os.path.isfile(full) and full.startswith(tree.ROOT + os.sep):
-            return os.path.basename(place(os.path.relpath(full, tree.ROOT)))
+            folder = place(os.path.relpath(full, tree.ROOT))
+            return re.sub(r"^(src|tests)/", "", folder)
     return None
+
+
+def check_readme(folder):
+    """What a folder's README.md says it may include is what its row of the table says."""
+    path = f"{folder}/README.md"
+    if not os.path.isfile(os.path.join(tree.ROOT, path)):
+        return [f"{folder}: no README.md says what lives there and what it may include"]
+    text = tree.read(path)
+    n_lines = len(text.splitlines())
+    wrong = [] if n_lines in README_LINES else [f"{path}: {n_lines} lines: 5 to 12 are asked for"]
+    said, row = SEES.search(text), ALLOWED[place(path)]
+    if not said or set(said.group(1).split(", ")) != row:
+        wrong.append(f"{path}: its last line must be: Sees: {', '.join(sorted(row))}.")
+    return wrong
 
 
 findings, checked = [], 0
 for path in tree.files(tree.C_SOURCES):
     checked += 1
     folder = place(path)
+    if os.path.dirname(path).endswith("/simd"):
+        findings += [f"{path}: {name} belongs to a folder of one instruction set"
+                     for name in sorted(set(INTRINSIC.findall(tree.read(path))))]
     for match in INCLUDE.finditer(tree.read(path)):
         quote, name = match.groups()
         where = f"{path}: #include {quote}{name}"
@@ -67,4 +94,8 @@ for path in tree.files(tree.C_SOURCES):
             findings.append(f"{where}: {folder or 'this folder'} must not see {to}")
         elif to == "tare" and quote == '"' and folder != "include/tare":
             findings.append(f"{where}: public headers are included as <tare/...>")
+folders = {os.path.dirname(path) for path in tree.files(tree.C_SOURCES) if path.startswith("src/")}
+for folder in sorted(folders):
+    checked += 1
+    findings += check_readme(folder)
 tree.finish(findings, checked)

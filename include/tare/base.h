@@ -200,8 +200,7 @@ TARE_API const tare_finding *tare_report_at(const tare_report *report, size_t i)
  * (total 0: unknown). Return true to stop: the call cleans up and returns TARE_ERR_CANCELLED. */
 typedef bool (*tare_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
-/* ---- threads of the caller --------------------------------------------------------------------
- */
+/* ---- threads of the caller ------------------------------------------------------------------- */
 
 /* Runs body(body_ctx, i) once for each i below n, on any threads, at the same time or one after
  * the other, and returns when all have returned: a caller's own thread pool. Each body takes work

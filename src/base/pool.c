@@ -165,8 +165,7 @@ tare_status tare_run_parallel(const tare_run *run, tare_error *err) {
     return c.err.status;
 }
 
-/* ---- how many threads --------------------------------------------------------------------------
- */
+/* ---- how many threads ------------------------------------------------------------------------ */
 
 /* CPUs that a cgroup's quota pays for, rounded up; 0: no quota or no such file. */
 static unsigned quota_v2(const char *path) {

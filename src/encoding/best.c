@@ -139,8 +139,7 @@ tare_stored tare_search_stored(const tare_part *p, const tare_scale_kind *kind) 
     return best;
 }
 
-/* ---- scales that are whole numbers times an f16 ------------------------------------------------
- */
+/* ---- scales that are whole numbers times an f16 ---------------------------------------------- */
 
 static float factor_of(const tare_super *s, int index) {
     return s->unit * (float)(s->first + s->step * index);

@@ -18,8 +18,7 @@
 /* Positions of the lowest local minima of n values, at most `most`, the lowest first. */
 int tare_lowest_minima(int *at, int most, const float *values, int n);
 
-/* ---- one scale ---------------------------------------------------------------------------------
- */
+/* ---- one scale ------------------------------------------------------------------------------- */
 
 /* How scales are walked: down from one that reaches beyond the largest number. */
 typedef struct tare_walk {
@@ -71,8 +70,7 @@ typedef struct tare_stored {
 /* The best scale of those that can be stored. */
 tare_stored tare_search_stored(const tare_part *p, const tare_scale_kind *kind);
 
-/* ---- scales that are whole numbers times an f16 ------------------------------------------------
- */
+/* ---- scales that are whole numbers times an f16 ---------------------------------------------- */
 
 /* Several parts whose scales are whole numbers first + step * i, i = 0..count-1, times `unit` times
  * one f16. */

@@ -184,8 +184,7 @@ static void improve_q5_1(uint8_t *y, const tare_best_block *b) {
     tare_pack_fifth_bits(y + 4, codes);
 }
 
-/* ---- pairs of whole numbers under two f16 ------------------------------------------------------
- */
+/* ---- pairs of whole numbers under two f16 ---------------------------------------------------- */
 
 /* scale = d * scales[j], offset = -dmin * mins[j]; whole numbers 0..top. */
 typedef struct found {

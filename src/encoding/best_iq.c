@@ -18,8 +18,7 @@
 #include "encoding/iq_pack.h"
 #include "encoding/lattice.h"
 
-/* ---- codebooks by quarters ---------------------------------------------------------------------
- */
+/* ---- codebooks by quarters ------------------------------------------------------------------- */
 
 /* Combinations of levels in a quarter: 3 levels twice, or one of 8. Rows of second halves are
  * filled up to whole vectors. */
@@ -65,8 +64,7 @@ static const book *book_get(tare_lattice_id id) {
     return &books[id];
 }
 
-/* ---- the nearest point -------------------------------------------------------------------------
- */
+/* ---- the nearest point ----------------------------------------------------------------------- */
 
 typedef struct nearest {
     float error;

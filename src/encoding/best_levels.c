@@ -147,8 +147,7 @@ static void improve_nvfp4(uint8_t *y, const tare_best_block *b) {
         y[s] = search_fp4(y + 4 + 8 * s, b, s, 16, &tare_scale_half_ue4m3);
 }
 
-/* ---- scales under an f16 -----------------------------------------------------------------------
- */
+/* ---- scales under an f16 --------------------------------------------------------------------- */
 
 /* Codes of the parts, n elements each, indexes of scales and the f16 of them all. */
 static tare_super_found search_super(uint8_t *codes, const tare_best_block *b, size_t n,

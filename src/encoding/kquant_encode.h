@@ -235,8 +235,7 @@ static inline void encode_batch_q3_k(uint8_t *y, batch *b) {
         encode_block_q3_k(y, b, k, factors[k], ls + 16 * k);
 }
 
-/* ---- q4_K and q5_K ----------------------------------------------------------------------------
- */
+/* ---- q4_K and q5_K --------------------------------------------------------------------------- */
 
 static inline void clamp_63(uint8_t *v) {
     for (int j = 0; j < 8; j++)

@@ -210,8 +210,7 @@ void tare_value_pack(struct tare_buffer *out, const tare_value *value, bool is_b
 /* A string value, or an empty string. */
 tare_str tare_catalog_get_str(const tare_catalog *c, const char *key);
 
-/* ---- metadata and resources as text: for containers without typed keys ------------------------
- */
+/* ---- metadata and resources as text: for containers without typed keys ----------------------- */
 
 /* All entries of one space as JSON with types: [{"key":...,"type":"u32","value":...}, ...]; 64-bit
  * integers and floats keep every bit, strings that are no UTF-8 go as {"hex":"..."}. */

@@ -220,8 +220,7 @@ static void test_resources_and_pairs(void **state) {
     tare_buffer_free(&g.b);
 }
 
-/* ---- input that is not what it should be ------------------------------------------------------
- */
+/* ---- input that is not what it should be ----------------------------------------------------- */
 
 /* Whatever the bytes are: a refusal has a status of the file's fault and an offset inside it, and
  * what opens can be walked to its end. */

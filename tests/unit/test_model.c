@@ -15,8 +15,7 @@
 #include "base/str.h"
 #include "model/catalog.h"
 
-/* ---- models made by hand ----------------------------------------------------------------------
- */
+/* ---- models made by hand --------------------------------------------------------------------- */
 
 typedef struct made {
     tare_model *m;
@@ -74,8 +73,7 @@ static tare_value u32(uint32_t n) {
     return (tare_value){.type = TARE_VALUE_U32, .as.u = n};
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void test_names(void **state) {
     (void)state;
@@ -109,8 +107,7 @@ static void test_names(void **state) {
     tare_arena_free(&arena);
 }
 
-/* ---- hyperparameters --------------------------------------------------------------------------
- */
+/* ---- hyperparameters ------------------------------------------------------------------------- */
 
 static void expect_param(const made *k, tare_param param, int64_t expected) {
     uint64_t n;
@@ -197,8 +194,7 @@ static void test_config(void **state) {
     tare_model_free(k.m);
 }
 
-/* ---- schemes ----------------------------------------------------------------------------------
- */
+/* ---- schemes --------------------------------------------------------------------------------- */
 
 static void expect_scheme(const made *k, const char *name, const char *scheme, bool can_decode) {
     int64_t i = tare_model_find_tensor(k->m, tare_str_of(name));

@@ -115,10 +115,6 @@ INLINE block32 scaled(const float *src, float id, float bias) {
     return t;
 }
 
-/* The fifth bit of each code. */
-INLINE uint32_t fifth_bits(__m256i codes) {
-    return (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(codes, 3));
-}
 /* scan_FORMAT: what must be known of a group; false: it holds a NaN.
  * write_FORMAT: its blocks. */
 
@@ -132,7 +128,7 @@ INLINE void write_q4_0(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b++, dst += 18, src += BLOCK) {
         memcpy(dst, &g->d[b], 2);
         block32 t = scaled(src, g->id[b], 8.5f);
-        _mm_storeu_si128((void *)(dst + 2), nibbles(&t));
+        store_16(dst + 2, nibbles(&t));
     }
 }
 
@@ -145,8 +141,8 @@ INLINE bool scan_q5_0(group *g, const float *src) {
 INLINE void write_q5_0(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b++, dst += 22, src += BLOCK) {
         block32 t = scaled(src, g->id[b], 16.5f);
-        __m256i codes = _mm256_min_epu8(low_bytes(&t), _mm256_set1_epi8(31));
-        uint32_t high = fifth_bits(codes);
+        bytes32 codes = min_bytes_unsigned(low_bytes(&t), all_bytes(31));
+        uint32_t high = bit_of_bytes(codes, 4);
         memcpy(dst, &g->d[b], 2);
         memcpy(dst + 2, &high, 4);
         store_nibbles(dst + 6, codes);
@@ -171,7 +167,7 @@ INLINE void write_q4_1(uint8_t *dst, const float *src, const group *g) {
         memcpy(dst, &g->d[b], 2);
         memcpy(dst + 2, &g->m[b], 2);
         block32 t = scaled_above(src, g->min[b], g->id[b], 0.5f);
-        _mm_storeu_si128((void *)(dst + 4), nibbles(&t));
+        store_16(dst + 4, nibbles(&t));
     }
 }
 
@@ -181,8 +177,8 @@ INLINE bool scan_q5_1(group *g, const float *src) {
 INLINE void write_q5_1(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b++, dst += 24, src += BLOCK) {
         block32 t = scaled_above(src, g->min[b], g->id[b], 0.5f);
-        __m256i codes = low_bytes(&t);
-        uint32_t high = fifth_bits(codes);
+        bytes32 codes = low_bytes(&t);
+        uint32_t high = bit_of_bytes(codes, 4);
         memcpy(dst, &g->d[b], 2);
         memcpy(dst + 2, &g->m[b], 2);
         memcpy(dst + 4, &high, 4);
@@ -196,18 +192,12 @@ INLINE bool scan_q8_0(group *g, const float *src) {
     set_factors(g, divide(sizes, all(127)));
     return true;
 }
-/* Half away from zero, then a whole number: the float below 0.5, with the sign of t, is added and
- * the sum cut off. (0.5 itself would carry the float below 0.5 up to 1.) */
 INLINE void write_q8_0(uint8_t *dst, const float *src, const group *g) {
-    const ivec sign = all_i(TARE_F32_SIGN), below_half = all_i(UINT32_C(0x3effffff));
     for (int b = 0; b < LANES; b++, dst += 34, src += BLOCK) {
         block32 t = load_block(src);
-        for (int i = 0; i < VECTORS; i++) {
-            t.v[i] = mul(t.v[i], all(g->id[b]));
-            t.v[i] = add(t.v[i], of_bits(or_i(and_i(bits_of(t.v[i]), sign), below_half)));
-        }
+        for (int i = 0; i < VECTORS; i++) t.v[i] = half_away(mul(t.v[i], all(g->id[b])));
         memcpy(dst, &g->d[b], 2);
-        _mm256_storeu_si256((void *)(dst + 2), low_bytes(&t));
+        store_32(dst + 2, low_bytes(&t));
     }
 }
 

@@ -4,26 +4,26 @@
 #ifndef TARE_ENCODING_SIMD_DECODE_BLOCKS32_H
 #define TARE_ENCODING_SIMD_DECODE_BLOCKS32_H
 
-#include "encoding/x86/decode_lanes.h"
+#include "encoding/simd/decode_lanes.h"
 
 /* Codes of five bits: nibbles, and the fifth bits in a word. */
-INLINE __m256i load_five_bits(const uint8_t *nibbles, const uint8_t *fifth) {
-    return _mm256_or_si256(load_nibbles(nibbles), where_set(tare_load_le32(fifth), 16));
+INLINE bytes32 load_five_bits(const uint8_t *nibbles, const uint8_t *fifth) {
+    return or_bytes(load_nibbles(nibbles), where_set(tare_load_le32(fifth), 16));
 }
 
 INLINE void block_q4_0(float *dst, const uint8_t *block) {
-    __m256i codes = _mm256_sub_epi8(load_nibbles(block + 2), all_bytes(8));
+    bytes32 codes = sub_bytes(load_nibbles(block + 2), all_bytes(8));
     store_scaled(dst, codes, load_half(block));
 }
 INLINE void block_q4_1(float *dst, const uint8_t *block) {
     store_moved(dst, load_nibbles(block + 4), load_half(block), load_half(block + 2));
 }
 INLINE void block_q5_0(float *dst, const uint8_t *block) {
-    __m256i codes = _mm256_sub_epi8(load_five_bits(block + 6, block + 2), all_bytes(16));
+    bytes32 codes = sub_bytes(load_five_bits(block + 6, block + 2), all_bytes(16));
     store_scaled(dst, codes, load_half(block));
 }
 INLINE void block_q5_1(float *dst, const uint8_t *block) {
-    __m256i codes = load_five_bits(block + 8, block + 4);
+    bytes32 codes = load_five_bits(block + 8, block + 4);
     store_moved(dst, codes, load_half(block), load_half(block + 2));
 }
 INLINE void block_q8_0(float *dst, const uint8_t *block) {

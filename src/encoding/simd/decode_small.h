@@ -6,7 +6,7 @@
 #define TARE_ENCODING_SIMD_DECODE_SMALL_H
 
 #include "encoding/float16.h"
-#include "encoding/x86/decode_lanes.h"
+#include "encoding/simd/decode_lanes.h"
 
 /* Bits of the floats of codes that are finite numbers. */
 INLINE ivec finite_bits(ivec codes, uint32_t mantissa_bits, uint32_t bias, uint32_t sign) {
@@ -50,13 +50,6 @@ INLINE ivec f4_bits(ivec codes) {
         ints32 codes = ints_of(load(block));                                                       \
         for (int i = 0; i < VECTORS; i++) put(dst, i, of_bits(name##_bits(codes.v[i])));           \
     }
-
-/* Nibbles in the order of their elements, the low one of each byte first. */
-INLINE __m256i load_nibble_pairs(const uint8_t *p) {
-    __m128i qs = load_16(p), nibble = _mm_set1_epi8(15);
-    __m128i low = _mm_and_si128(qs, nibble), high = _mm_and_si128(_mm_srli_epi16(qs, 4), nibble);
-    return _mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high));
-}
 
 DEFINE_BLOCK(e4m3, load_32)
 DEFINE_BLOCK(e5m2, load_32)

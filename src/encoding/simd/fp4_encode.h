@@ -40,17 +40,15 @@ INLINE bool scan_mxfp4(group *g, const float *src) {
 /* 32 codes. With a power of two for d, id * x is exact and all midpoints are whole. The float next
  * to it on the side of 0, cut off, says how many whole numbers its magnitude exceeds, and a table
  * how many midpoints these are. Next to 0 there is NaN, which is cut off to 0. */
-INLINE __m256i mxfp4_codes(const float *src, float id) {
-    const __m256i midpoints =
-        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6, 6));
+INLINE bytes32 mxfp4_codes(const float *src, float id) {
+    static const int8_t midpoints[16] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6, 6};
     block32 t = load_block(src);
     for (int i = 0; i < VECTORS; i++)
         t.v[i] = of_bits(sub_i(bits_of(mul(t.v[i], all(id))), all_i(1)));
-    __m256i whole = low_bytes(&t), size = _mm256_abs_epi8(whole);
-    __m256i codes = _mm256_shuffle_epi8(midpoints, _mm256_min_epu8(size, _mm256_set1_epi8(15)));
-    codes = _mm256_sub_epi8(codes, _mm256_cmpgt_epi8(size, _mm256_set1_epi8(19)));
-    __m256i sign = _mm256_and_si256(whole, _mm256_set1_epi8(INT8_MIN));
-    return _mm256_or_si256(codes, _mm256_srli_epi16(sign, 4));
+    bytes32 whole = low_bytes(&t), size = size_of_bytes(whole);
+    bytes32 codes = levels_at(sixteen_levels(midpoints), min_bytes_unsigned(size, all_bytes(15)));
+    codes = sub_bytes(codes, greater_bytes(size, all_bytes(19)));
+    return or_bytes(codes, field(whole, 7, 1, 3));
 }
 
 INLINE void write_mxfp4(uint8_t *dst, const float *src, const group *g) {
@@ -89,7 +87,7 @@ INLINE void set_reach(group *g, vec d, ivec scales) {
 }
 
 /* 32 codes, of the units b and b + 1. Only a code above 0 has a sign. */
-INLINE __m256i nvfp4_codes(const float *src, const group *g, int b) {
+INLINE bytes32 nvfp4_codes(const float *src, const group *g, int b) {
     block32 x = load_block(src);
     ivec codes[VECTORS];
     for (int v = 0; v < VECTORS; v++) {
@@ -117,11 +115,7 @@ INLINE void write_nvfp4(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b += 4, dst += 36) {
         for (int s = 0; s < 4; s++) dst[s] = (uint8_t)g->scales[b + s];
         for (int s = 0; s < 4; s += 2, src += 32) {
-            /* The upper eight of each 16 into the high nibbles of the lower. */
-            __m256i codes = nvfp4_codes(src, g, b + s);
-            codes = _mm256_or_si256(codes, _mm256_slli_epi16(_mm256_srli_si256(codes, 8), 4));
-            codes = _mm256_permute4x64_epi64(codes, 0x08);
-            _mm_storeu_si128((void *)(dst + 4 + 8 * s), _mm256_castsi256_si128(codes));
+            store_nibbles_of_16(dst + 4 + 8 * s, nvfp4_codes(src, g, b + s));
         }
     }
 }

@@ -13,8 +13,6 @@
 #include "encoding/float16.h"
 #include "encoding/scalar.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 INLINE vec max_as_signed(vec a, vec b) {
     return of_bits(max_signed(bits_of(a), bits_of(b)));
 }
@@ -42,6 +40,16 @@ INLINE bool sizes_of_group(vec *sizes, const float *src, int unit) {
     return greater_mask(bits_of(*sizes), all_i(TARE_F32_INF)) == 0;
 }
 
+/* Half away from zero, once it is cut off: the float below one half, with the sign of the number,
+ * is added. (0.5 itself would carry the float below 0.5 up to 1.) */
+INLINE vec half_away(vec t) {
+    const ivec sign = all_i(TARE_F32_SIGN), below_half = all_i(UINT32_C(0x3effffff));
+    return add(t, of_bits(or_i(and_i(bits_of(t), sign), below_half)));
+}
+INLINE ivec rounded_away(vec t) {
+    return whole_of(half_away(t));
+}
+
 enum { LEVEL_STEPS = 7 }; /* between the 8 magnitudes of an E2M1 code */
 
 /* What is known of a group when its codes are to be written. */
@@ -63,14 +71,6 @@ INLINE void set_mins(group *g, vec min) {
     store(g->min, min);
 }
 
-/* The low four bits of each code: element j in the low nibble, j + 16 in the high one. */
-INLINE void store_nibbles(uint8_t *dst, __m256i codes) {
-    __m128i low = _mm256_castsi256_si128(codes), high = _mm256_extracti128_si256(codes, 1);
-    __m128i nibble = _mm_set1_epi8(15);
-    high = _mm_slli_epi16(_mm_and_si128(high, nibble), 4);
-    _mm_storeu_si128((void *)dst, _mm_or_si128(_mm_and_si128(low, nibble), high));
-}
-
 typedef bool (*scan_fn)(group *g, const float *src);
 typedef void (*write_fn)(uint8_t *dst, const float *src, const group *g);
 
@@ -79,7 +79,7 @@ enum { AHEAD = 512 }; /* floats before they are scanned: half a page was best, o
 /* Asks for memory that is read soon; it may lie behind the end. */
 INLINE void fetch_floats(const float *src, size_t at, size_t n) {
     for (size_t i = 0; i < n; i += 16)
-        _mm_prefetch((const char *)((uintptr_t)src + (at + i) * sizeof *src), _MM_HINT_T0);
+        __builtin_prefetch((const char *)((uintptr_t)src + (at + i) * sizeof *src));
 }
 
 /* A group is scanned before the one ahead of it is written: the long way from a scan's last maximum

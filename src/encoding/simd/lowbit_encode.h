@@ -52,7 +52,7 @@ INLINE bool scan_levels(group *g, const float *src, int unit) {
 }
 
 /* Rounded with halves away from zero, plus 1. 0 * infinity, as 0 or as -1. */
-INLINE __m256i level_codes(const float *src, float id, bool keeps_nan) {
+INLINE bytes32 level_codes(const float *src, float id, bool keeps_nan) {
     block32 x = load_block(src);
     ivec codes[VECTORS];
     for (int i = 0; i < VECTORS; i++) {
@@ -68,17 +68,10 @@ INLINE bool scan_q2_0(group *g, const float *src) {
     return scan_levels(g, src, 64);
 }
 INLINE void write_q2_0(uint8_t *dst, const float *src, const group *g) {
-    const __m256i by_four = _mm256_set1_epi16(0x0401), by_sixteen = _mm256_set1_epi32(0x00100001);
     for (int b = 0; b < LANES; b++, dst += 18) {
         memcpy(dst, &g->d[b], 2);
         for (int k = 0; k < 2; k++, src += 32) {
-            __m256i pairs = _mm256_maddubs_epi16(level_codes(src, g->id[b], false), by_four);
-            __m256i bytes = _mm256_madd_epi16(pairs, by_sixteen);
-            bytes = _mm256_packus_epi32(bytes, bytes);
-            bytes = _mm256_packus_epi16(bytes, bytes);
-            __m128i low = _mm256_castsi256_si128(bytes);
-            __m128i high = _mm256_extracti128_si256(bytes, 1);
-            _mm_storel_epi64((void *)(dst + 2 + 8 * k), _mm_unpacklo_epi32(low, high));
+            store_packed(dst + 2 + 8 * k, level_codes(src, g->id[b], false), 2);
         }
     }
 }
@@ -87,8 +80,7 @@ INLINE bool scan_tq(group *g, const float *src) {
     return scan_levels(g, src, 256);
 }
 INLINE void ternary_codes(uint8_t *codes, const float *src, float id) {
-    for (int i = 0; i < 256; i += 32)
-        _mm256_storeu_si256((void *)(codes + i), level_codes(src + i, id, true));
+    for (int i = 0; i < 256; i += 32) store_32(codes + i, level_codes(src + i, id, true));
 }
 INLINE void write_tq1_0(uint8_t *dst, const float *src, const group *g) {
     for (int b = 0; b < LANES; b++, dst += 54, src += 256) {

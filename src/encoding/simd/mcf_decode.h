@@ -11,7 +11,6 @@
 #include "encoding/mcf_blocks.h"
 #include "encoding/simd/groups.h"
 #include "encoding/simd/stream_store.h"
-#include "encoding/x86/signed_codes.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -25,14 +24,14 @@ INLINE void join_rows(uint64_t *n_rows, uint64_t *cols, uint64_t step) {
 /* ---- decode ---------------------------------------------------------------------------------- */
 
 INLINE void decode_block(float *dst, const uint8_t *codes, float scale, int bits, bool is_past) {
-    block32 x = floats_of(with_sign(load_codes(codes, bits), bits));
+    block32 x = floats_of(sign_extend(load_packed(codes, bits), bits));
     for (int i = 0; i < VECTORS; i++) put_vector(dst + i * LANES, mul(all(scale), x.v[i]), is_past);
 }
 
 INLINE float half_at(const uint8_t *p) {
     uint16_t half;
     memcpy(&half, p, 2);
-    return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half)));
+    return float_of_half(half);
 }
 
 /* The scales of eight blocks: what is no block's is not used. */
@@ -40,10 +39,9 @@ INLINE void scales_of_super(float scales[TARE_MCF_BLOCKS], float super, const ui
                             size_t n) {
     uint8_t six[TARE_MCF_BLOCKS] = {0};
     memcpy(six, subs, n);
-    __m256i bits = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)six)),
-                                    _mm256_set1_epi32(63));
-    __m256 parts = _mm256_div_ps(_mm256_cvtepi32_ps(bits), _mm256_set1_ps(32));
-    _mm256_storeu_ps(scales, _mm256_mul_ps(_mm256_set1_ps(super), parts));
+    words8 bits = and_bytes(words_of_bytes(six), all_words(63));
+    floats8 parts = divide_8(floats_of_words(bits), all_8(32));
+    store_8(scales, mul_8(all_8(super), parts));
 }
 
 INLINE void decode_scaled_row(float *dst, const tare_mcf_row *at, size_t n_blocks, int bits,
@@ -96,7 +94,7 @@ INLINE void decode_mcf(float *dst, const tare_rows *src, int bits, bool has_supe
     join_rows(&rows.n_rows, &rows.cols, has_supers ? TARE_MCF_SUPER : TARE_MCF_BLOCK);
     if (goes_past(dst, rows.n_rows * rows.cols, rows.cols)) {
         decode_rows(dst, &rows, bits, has_supers, true);
-        _mm_sfence();
+        end_stores_past();
     } else {
         decode_rows(dst, &rows, bits, has_supers, false);
     }

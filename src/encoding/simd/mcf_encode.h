@@ -30,7 +30,7 @@ INLINE vec held(vec t, int bits) {
 }
 
 /* By division, as the reference has them. */
-static __attribute__((noinline)) __m256i divided_codes(const float *src, float divisor, int bits) {
+static __attribute__((noinline)) bytes32 divided_codes(const float *src, float divisor, int bits) {
     ivec codes[VECTORS];
     for (int i = 0; i < VECTORS; i++)
         codes[i] = and_i(rounded_away(held(divide(load(src + i * LANES), all(divisor)), bits)),
@@ -41,8 +41,8 @@ static __attribute__((noinline)) __m256i divided_codes(const float *src, float d
 /* The codes of x / scale. A product with the inverse is within 2^-22 of the quotient, relatively,
  * so 2^-15 of it as quotients are at most 127.5: only near a half can they round apart, and there
  * the block is divided. */
-INLINE __m256i codes_of(const float *src, float scale, int bits) {
-    if (!(scale > 0)) return _mm256_setzero_si256();
+INLINE bytes32 codes_of(const float *src, float scale, int bits) {
+    if (!(scale > 0)) return all_bytes(0);
     const vec inverse_scale = all(1.0f / scale);
     ivec codes[VECTORS];
     vec furthest = all(0);
@@ -58,7 +58,7 @@ INLINE __m256i codes_of(const float *src, float scale, int bits) {
 }
 
 /* By multiplication with the inverse of the scale, which is 0 or an ordinary float. */
-INLINE __m256i multiplied_codes(const float *src, float scale, int bits) {
+INLINE bytes32 multiplied_codes(const float *src, float scale, int bits) {
     const vec inverse_scale = all(scale > 0 ? 1.0f / scale : 0);
     ivec codes[VECTORS];
     for (int i = 0; i < VECTORS; i++)
@@ -79,16 +79,16 @@ INLINE bool scales_of_group(vec *scales, const float *src, int bits) {
  * the processor fetches by itself comes late, all of a group at once is too much. */
 INLINE void fetch_block(const float *src) {
     const char *later = (const char *)(src + 2 * LANES * TARE_MCF_BLOCK);
-    _mm_prefetch(later, _MM_HINT_T0);
-    _mm_prefetch(later + 64, _MM_HINT_T0);
+    __builtin_prefetch(later);
+    __builtin_prefetch(later + 64);
 }
 
 INLINE void put_block(const tare_mcf_row *at, size_t b, const float *src, float scale,
                       const mcf_way *way) {
     fetch_block(src);
-    __m256i codes =
+    bytes32 codes =
         way->is_mantle ? multiplied_codes(src, scale, way->bits) : codes_of(src, scale, way->bits);
-    store_codes(at->codes + b * 4 * (size_t)way->bits, codes, way->bits);
+    store_packed(at->codes + b * 4 * (size_t)way->bits, codes, way->bits);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #define TARE_ENCODING_SIMD_MCF_INTS_H
 
 #include "encoding/mcf_blocks.h"
-#include "encoding/x86/flat_codes.h"
+#include "encoding/simd/flat_codes.h"
 
 enum { BOUNDS_PIECE = 4096 };
 
@@ -18,7 +18,7 @@ INLINE void decode_mcf_ints(float *dst, const tare_rows *src, int bits, bool has
     if (has_zero) memcpy(&f.zero, src->planes[1], sizeof f.zero);
     if (goes_past(dst, n, n)) {
         decode_flat(dst, codes, n, &f, true);
-        _mm_sfence();
+        end_stores_past();
     } else {
         decode_flat(dst, codes, n, &f, false);
     }

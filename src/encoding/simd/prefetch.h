@@ -10,7 +10,6 @@
 #ifndef TARE_ENCODING_SIMD_PREFETCH_H
 #define TARE_ENCODING_SIMD_PREFETCH_H
 
-#include <immintrin.h>
 #include <stdint.h>
 
 /* Bytes; an odd place costs little, one beyond the result nothing. */
@@ -20,8 +19,8 @@ enum { AHEAD_FIRST_LEVEL = 512, AHEAD_SECOND_LEVEL = 2048 };
  * but this has no effect, and it would drop the calls. */
 static inline __attribute__((always_inline)) void fetch_ahead(const void *result) {
     uintptr_t at = (uintptr_t)result;
-    _mm_prefetch((const void *)(at + AHEAD_FIRST_LEVEL), _MM_HINT_T0);
-    _mm_prefetch((const void *)(at + AHEAD_SECOND_LEVEL), _MM_HINT_T1);
+    __builtin_prefetch((const void *)(at + AHEAD_FIRST_LEVEL));
+    __builtin_prefetch((const void *)(at + AHEAD_SECOND_LEVEL), 0, 2);
 }
 
 #endif

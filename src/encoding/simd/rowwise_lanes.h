@@ -6,7 +6,7 @@
 #define TARE_ENCODING_SIMD_ROWWISE_LANES_H
 
 #include "encoding/rowwise.h"
-#include "encoding/x86/flat_codes.h"
+#include "encoding/simd/flat_codes.h"
 
 INLINE void decode_rows(float *dst, const tare_rows *src, int bits, bool is_past) {
     const size_t cols = (size_t)src->cols, row_bytes = flat_bytes(cols, bits);
@@ -20,7 +20,7 @@ INLINE void decode_rows(float *dst, const tare_rows *src, int bits, bool is_past
 INLINE void decode_rowwise(float *dst, const tare_rows *src, int bits) {
     if (goes_past(dst, src->n_rows * src->cols, src->cols)) {
         decode_rows(dst, src, bits, true);
-        _mm_sfence();
+        end_stores_past();
     } else {
         decode_rows(dst, src, bits, false);
     }

@@ -14,8 +14,6 @@
 
 #include "encoding/searches.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { LARGEST = 32 };
 
 /* Added and taken away again, it rounds what is exact as an integer of 23 bits. */
@@ -91,7 +89,7 @@ INLINE void store_codes(const tare_blocks *b, size_t first, int size, const floa
             vec t = clamp(mul(all(inverse[lane]), x), low, high);
             codes.v[v] = add(round_small(t), all(offset[lane]));
         }
-        _mm256_storeu_si256((void *)(b->codes + at + i), low_bytes(&codes));
+        store_32(b->codes + at + i, low_bytes(&codes));
     }
 }
 

@@ -121,7 +121,7 @@ static void level_codes(uint8_t *nibbles_out, size_t stride, const float *x, con
             t = max_of(min_of(t, all(134)), all(-134));
             codes.v[v] = level_numbers(&tables, t);
         }
-        _mm_storeu_si128((void *)(nibbles_out + stride * j), nibbles(&codes));
+        store_16(nibbles_out + stride * j, nibbles(&codes));
     }
 }
 

@@ -4,7 +4,8 @@
  * the levels of a group are no point of the codebook, the points of its list of neighbours have a
  * lane each: what an element adds to their distances depends on its level alone, and a lookup in
  * the few values that are possible takes the place of the arithmetic. All sums stay in the order of
- * the scalar search. Written on the names of lanes_avx2.h or lanes_avx512.h. */
+ * the scalar search. Written on the names of lanes_avx2.h or lanes_avx512.h,
+ * and split_eight, which the including file chooses. */
 #ifndef TARE_ENCODING_SIMD_SEARCH_POINTS_H
 #define TARE_ENCODING_SIMD_SEARCH_POINTS_H
 
@@ -172,36 +173,7 @@ static float search_points(tare_iq_sub *b, const tare_iq_form *form, float range
                      : points_search(b, form, range, scale, (points_form){4, 3, 8});
 }
 
-/* ---- weights and signs ------------------------------------------------------------------------
- */
-
-/* Signs and magnitudes of eight elements; of an odd number of signs the cheapest one is changed.
- * False: a cost is no number. */
-INLINE bool split_eight(tare_iq_chunk *c, size_t at, bool is_even) {
-    const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256 x = _mm256_loadu_ps(c->x + at);
-    __m256 is_plus = _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GE_OQ);
-    __m256 magnitudes = _mm256_xor_ps(x, _mm256_andnot_ps(is_plus, sign));
-    uint32_t signs = ~(uint32_t)_mm256_movemask_ps(is_plus) & 255;
-    if (is_even) {
-        __m256 costs = _mm256_mul_ps(_mm256_mul_ps(_mm256_loadu_ps(c->weights + at), x), x);
-        if (_mm256_movemask_ps(_mm256_cmp_ps(costs, costs, _CMP_UNORD_Q))) return false;
-        __m256 least = _mm256_min_ps(costs, _mm256_permute2f128_ps(costs, costs, 1));
-        least = _mm256_min_ps(least, _mm256_permute_ps(least, 0x4e));
-        least = _mm256_min_ps(least, _mm256_permute_ps(least, 0xb1));
-        uint32_t cheapest = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(costs, least, _CMP_EQ_OQ));
-        uint32_t changed = __builtin_parity(signs) ? cheapest & -cheapest : 0;
-        __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-        __m256i is_changed =
-            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)changed), bits), bits);
-        magnitudes =
-            _mm256_xor_ps(magnitudes, _mm256_and_ps(_mm256_castsi256_ps(is_changed), sign));
-        signs = (signs ^ changed) & 127;
-    }
-    _mm256_storeu_ps(c->magnitudes + at, magnitudes);
-    c->signs[at / 8] = (uint8_t)signs;
-    return true;
-}
+/* ---- weights and signs ----------------------------------------------------------------------- */
 
 static void split_points(tare_iq_chunk *c, size_t at, size_t n, bool is_weighted,
                          const tare_iq_form *form, float sigma2) {

@@ -36,7 +36,7 @@ INLINE void recode_rows(uint8_t *codes, const float *x, const float *scales, con
             vec t = divide(add(load(x + i + v * LANES), all(mins[j])), all(scales[j]));
             row[v] = clamp_i(sub_i(round_even(t), all_i((uint32_t)low)), 0, high - low);
         }
-        _mm256_storeu_si256((void *)(codes + i), bytes_of(row));
+        store_32(codes + i, bytes_of(row));
     }
 }
 

@@ -244,7 +244,7 @@ INLINE void store_lane_codes(uint8_t *codes, vec *lanes) {
     for (int i = 0; i < LANES * 16; i += 32) {
         block32 row;
         for (int v = 0; v < VECTORS; v++) row.v[v] = load(rows + i + v * LANES);
-        _mm256_storeu_si256((void *)(codes + i), low_bytes(&row));
+        store_32(codes + i, low_bytes(&row));
     }
 }
 

@@ -4,11 +4,11 @@
 #include "encoding/x86/lanes_avx2.h"
 
 #include "encoding/simd/decode_blocks32.h"
+#include "encoding/simd/decode_iquants.h"
+#include "encoding/simd/decode_kquants.h"
+#include "encoding/simd/decode_levels.h"
 #include "encoding/simd/decode_small.h"
-#include "encoding/x86/decode_iquants.h"
-#include "encoding/x86/decode_kquants.h"
-#include "encoding/x86/decode_levels.h"
-#include "encoding/x86/decode_ternary.h"
+#include "encoding/simd/decode_ternary.h"
 #include "encoding/x86/x86.h"
 
 void tare_kernels_use_decoders_avx2(tare_kernels *k) {

@@ -5,9 +5,10 @@
 #ifndef TARE_ENCODING_X86_LANES_AVX2_H
 #define TARE_ENCODING_X86_LANES_AVX2_H
 
-#include <immintrin.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "encoding/x86/lanes_bytes.h"
+#include "encoding/x86/packed_codes.h"
 
 enum { LANES = 8, VECTORS = 4 }; /* VECTORS of LANES make a block */
 
@@ -30,7 +31,7 @@ static inline vec load(const float *p) {
 static inline void store(float *p, vec a) {
     _mm256_storeu_ps(p, a);
 }
-/* Past the caches, to a place aligned to the vector; _mm_sfence ends a run of them. */
+/* Past the caches, to a place aligned to the vector; end_stores_past ends a run of them. */
 static inline void store_past(float *p, vec a) {
     _mm256_stream_ps(p, a);
 }
@@ -184,8 +185,7 @@ static inline ints32 ints_of(__m256i bytes) {
     return b;
 }
 
-/* ---- true and false in each lane, blocks across lanes ------------------------------------------
- */
+/* ---- true and false in each lane, blocks across lanes ---------------------------------------- */
 
 typedef __m256 mask; /* true or false in each lane */
 
@@ -285,8 +285,7 @@ static inline void transpose(vec r[LANES]) {
     }
 }
 
-/* ---- what searches for points need ------------------------------------------------------------
- */
+/* ---- what searches for points need ----------------------------------------------------------- */
 
 static const float counting[LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
 /* Runs of 4 and of 8 odd numbers, as long as a vector. */

@@ -5,9 +5,10 @@
 #ifndef TARE_ENCODING_X86_LANES_AVX512_H
 #define TARE_ENCODING_X86_LANES_AVX512_H
 
-#include <immintrin.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "encoding/x86/lanes_bytes.h"
+#include "encoding/x86/packed_codes.h"
 
 enum { LANES = 16, VECTORS = 2 };
 
@@ -30,7 +31,7 @@ static inline vec load(const float *p) {
 static inline void store(float *p, vec a) {
     _mm512_storeu_ps(p, a);
 }
-/* Past the caches, to a place aligned to the vector; _mm_sfence ends a run of them. */
+/* Past the caches, to a place aligned to the vector; end_stores_past ends a run of them. */
 static inline void store_past(float *p, vec a) {
     _mm512_stream_ps(p, a);
 }
@@ -161,8 +162,7 @@ static inline ints32 ints_of(__m256i bytes) {
     return b;
 }
 
-/* ---- true and false in each lane, blocks across lanes ------------------------------------------
- */
+/* ---- true and false in each lane, blocks across lanes ---------------------------------------- */
 
 typedef __mmask16 mask;
 
@@ -261,8 +261,7 @@ static inline void transpose(vec r[LANES]) {
     }
 }
 
-/* ---- what searches for points need ------------------------------------------------------------
- */
+/* ---- what searches for points need ----------------------------------------------------------- */
 
 static const float counting[LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 static const float odd_numbers_4[LANES] = {1, 3, 5, 7, 1, 3, 5, 7, 1, 3, 5, 7, 1, 3, 5, 7};

@@ -2,6 +2,7 @@
  *
  * The searches of the IQ1, IQ2 and IQ3 encoders for AVX2. */
 #include "encoding/x86/lanes_avx2.h"
+#include "encoding/x86/split_eight.h"
 
 #include "encoding/simd/search_points.h"
 #include "encoding/simd/search_splits.h"

@@ -49,8 +49,7 @@ static const char *member_path(tare_model *m, const shard_name *name, uint32_t n
     return path;
 }
 
-/* ---- what the shards say of themselves --------------------------------------------------------
- */
+/* ---- what the shards say of themselves ------------------------------------------------------- */
 
 typedef struct split_words {
     const char *key, *missing, *no_number, *wrong;

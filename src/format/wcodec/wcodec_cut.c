@@ -124,8 +124,7 @@ static uint32_t view_width(const cutter *c, const tare_wcodec_plane *p,
     return tare_mul_u64(width, a_unit, &width) && width <= UINT32_MAX ? (uint32_t)width : 0;
 }
 
-/* ---- what is joined ---------------------------------------------------------------------------
- */
+/* ---- what is joined -------------------------------------------------------------------------- */
 
 /* Whether all bytes of a field belong to the values that are joined. */
 static bool is_part(const tare_joined *w, const tare_field *f) {

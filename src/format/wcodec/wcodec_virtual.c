@@ -326,8 +326,7 @@ tare_status tare_wcodec_store_groups(tare_wcodec_store *s, uint32_t layer, unsig
     return TARE_OK;
 }
 
-/* ---- looking at all of a layer ----------------------------------------------------------------
- */
+/* ---- looking at all of a layer --------------------------------------------------------------- */
 
 enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a plane, or a segment if that is more */ };
 

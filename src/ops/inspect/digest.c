@@ -92,8 +92,7 @@ tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t
     return digest_tensors(out, model, tensor, 1, &o, err);
 }
 
-/* ---- what the container states ----------------------------------------------------------------
- */
+/* ---- what the container states --------------------------------------------------------------- */
 
 static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, tare_error *err) {
     const digest_walk *w = ctx;

@@ -166,8 +166,7 @@ static tare_status add_tensors(packing *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* ---- what is no tensor ------------------------------------------------------------------------
- */
+/* ---- what is no tensor ----------------------------------------------------------------------- */
 
 static tare_status add_metadata(packing *p, tare_error *err) {
     const tare_catalog *c = &p->in->catalog;

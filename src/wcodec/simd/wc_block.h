@@ -4,8 +4,6 @@
 #ifndef TARE_WCODEC_SIMD_WC_BLOCK_H
 #define TARE_WCODEC_SIMD_WC_BLOCK_H
 
-#include <immintrin.h>
-
 #include "wcodec/wc_kernels.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))

@@ -4,6 +4,8 @@
 #ifndef TARE_WCODEC_EDGE_AVX512_H
 #define TARE_WCODEC_EDGE_AVX512_H
 
+#include <immintrin.h>
+
 #include "wcodec/simd/wc_block.h"
 #include "wcodec/wc_edge.h"
 

@@ -5,6 +5,8 @@
 #ifndef TARE_WCODEC_LOOKUP_AVX2_H
 #define TARE_WCODEC_LOOKUP_AVX2_H
 
+#include <immintrin.h>
+
 #include "wcodec/simd/wc_block.h"
 
 typedef struct row {

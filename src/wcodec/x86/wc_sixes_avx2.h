@@ -4,6 +4,8 @@
 #ifndef TARE_WCODEC_SIXES_AVX2_H
 #define TARE_WCODEC_SIXES_AVX2_H
 
+#include <immintrin.h>
+
 #include "wcodec/simd/wc_block.h"
 
 /* Each four bytes below 64 as the first three: pairs to 12 bits, pairs of these to 24. Then, in

@@ -4,6 +4,8 @@
 #ifndef TARE_WCODEC_SIXES_AVX512_H
 #define TARE_WCODEC_SIXES_AVX512_H
 
+#include <immintrin.h>
+
 #include "wcodec/simd/wc_block.h"
 
 enum { SIXES_BYTES = 64 * 6 / 8 };

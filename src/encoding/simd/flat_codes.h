@@ -8,13 +8,12 @@
  * Minima and maxima of two vectors give the second where one is NaN, so the order of their
  * arguments says whether a NaN is passed over or passed on; passed on, it becomes the smallest
  * integer, whose low byte is the code 0 that the references give it. */
-#ifndef TARE_ENCODING_X86_FLAT_CODES_H
-#define TARE_ENCODING_X86_FLAT_CODES_H
+#ifndef TARE_ENCODING_SIMD_FLAT_CODES_H
+#define TARE_ENCODING_SIMD_FLAT_CODES_H
 
 #include <string.h>
 
 #include "encoding/simd/stream_store.h"
-#include "encoding/x86/signed_codes.h"
 
 enum { FLAT_BLOCK = 32 };
 
@@ -31,7 +30,7 @@ typedef struct flat_values {
 
 INLINE void decode_flat_block(float *dst, const uint8_t *codes, const flat_values *f,
                               bool is_past) {
-    block32 x = floats_of(with_sign(load_codes(codes, f->bits), f->bits));
+    block32 x = floats_of(sign_extend(load_packed(codes, f->bits), f->bits));
     for (int i = 0; i < VECTORS; i++) {
         vec level = f->has_zero ? sub(x.v[i], all(f->zero)) : x.v[i];
         put_vector(dst + i * LANES, mul(all(f->scale), level), is_past);
@@ -77,7 +76,7 @@ INLINE ivec away_codes(vec x, const flat_grid *g) {
     return rounded_away(max_of(all(g->low), min_of(all(g->high), t)));
 }
 
-INLINE __m256i flat_block(const float *src, const flat_grid *g, flat_codes_fn code) {
+INLINE bytes32 flat_block(const float *src, const flat_grid *g, flat_codes_fn code) {
     ivec codes[VECTORS];
     for (int i = 0; i < VECTORS; i++) codes[i] = and_i(code(load(src + i * LANES), g), all_i(0xff));
     return bytes_of(codes);
@@ -87,12 +86,12 @@ INLINE __m256i flat_block(const float *src, const flat_grid *g, flat_codes_fn co
 INLINE void encode_flat(uint8_t *codes, const float *src, size_t n, const flat_grid *g,
                         flat_codes_fn code) {
     for (; n >= FLAT_BLOCK; n -= FLAT_BLOCK, src += FLAT_BLOCK, codes += 4 * g->bits)
-        store_codes(codes, flat_block(src, g, code), g->bits);
+        store_packed(codes, flat_block(src, g, code), g->bits);
     if (n == 0) return;
     float x[FLAT_BLOCK] = {0};
     uint8_t last[FLAT_BLOCK];
     memcpy(x, (const uint8_t *)src, n * sizeof *x);
-    store_codes(last, flat_block(x, g, code), g->bits);
+    store_packed(last, flat_block(x, g, code), g->bits);
     if (g->bits == 4 && n % 2) last[n / 2] &= 15;
     memcpy(codes, last, flat_bytes(n, g->bits));
 }

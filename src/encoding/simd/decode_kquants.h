@@ -2,18 +2,18 @@
  *
  * Decoders of the K formats on the names of decode_lanes.h. The integer factors of a super-block
  * are scaled by its f16 factors first, all at once, as the reference does one by one. */
-#ifndef TARE_ENCODING_X86_DECODE_KQUANTS_H
-#define TARE_ENCODING_X86_DECODE_KQUANTS_H
+#ifndef TARE_ENCODING_SIMD_DECODE_KQUANTS_H
+#define TARE_ENCODING_SIMD_DECODE_KQUANTS_H
 
 #include "encoding/kquant.h"
-#include "encoding/x86/decode_lanes.h"
+#include "encoding/simd/decode_lanes.h"
 
 /* Run g of 32 codes of two bits, four runs to 32 bytes. */
-INLINE __m256i load_two_bits(const uint8_t *qs, int g) {
+INLINE bytes32 load_two_bits(const uint8_t *qs, int g) {
     return field(load_32(qs + g / 4 * 32), g % 4 * 2, 2, 0);
 }
 /* Run g of 32 codes of four bits, two runs to 32 bytes. */
-INLINE __m256i load_four_bits(const uint8_t *qs, int g) {
+INLINE bytes32 load_four_bits(const uint8_t *qs, int g) {
     return field(load_32(qs + g / 2 * 32), g % 2 * 4, 4, 0);
 }
 
@@ -28,24 +28,14 @@ INLINE void block_q2_k(float *dst, const uint8_t *block) {
     }
 }
 
-/* Sixteen factors of 6 bits in 12 bytes: the low nibbles of factors i and i + 8 share byte i, the
- * upper two bits of i, i + 4, i + 8, i + 12 share byte 8 + i. */
-INLINE __m128i load_q3_k_scales(const uint8_t *p) {
-    __m128i low = _mm_loadl_epi64((const void *)p);
-    low = _mm_and_si128(_mm_unpacklo_epi64(low, _mm_srli_epi16(low, 4)), _mm_set1_epi8(15));
-    __m128i high = _mm_set1_epi32((int32_t)tare_load_le32(p + 8));
-    high = _mm_and_si128(_mm_srlv_epi32(high, _mm_setr_epi32(0, 2, 4, 6)), _mm_set1_epi8(3));
-    return _mm_sub_epi8(_mm_or_si128(low, _mm_slli_epi16(high, 4)), _mm_set1_epi8(32));
-}
-
 INLINE void block_q3_k(float *dst, const uint8_t *block) {
     float factors[32]; /* 16 of them count */
-    __m128i scales = load_q3_k_scales(block + Q3_K_SCALES);
-    store_scaled(factors, _mm256_set_m128i(scales, scales), load_half(block + Q3_K_D));
-    __m256i high = load_32(block + Q3_K_HMASK);
+    bytes16 scales = load_q3_k_scales(block + Q3_K_SCALES);
+    store_scaled(factors, join_halves(scales, scales), load_half(block + Q3_K_D));
+    bytes32 high = load_32(block + Q3_K_HMASK);
     for (int g = 0; g < 8; g++) {
-        __m256i codes = _mm256_or_si256(load_two_bits(block + Q3_K_QS, g), field(high, g, 1, 2));
-        store_scaled_halves(dst + 32 * g, _mm256_sub_epi8(codes, all_bytes(4)), all(factors[2 * g]),
+        bytes32 codes = or_bytes(load_two_bits(block + Q3_K_QS, g), field(high, g, 1, 2));
+        store_scaled_halves(dst + 32 * g, sub_bytes(codes, all_bytes(4)), all(factors[2 * g]),
                             all(factors[2 * g + 1]));
     }
 }
@@ -57,7 +47,7 @@ INLINE void load_q4_k_factors(float factors[32], const uint8_t *block) {
     uint32_t a = tare_load_le32(p), b = tare_load_le32(p + 4), c = tare_load_le32(p + 8);
     uint64_t scales = (uint64_t)((c & four) | (a >> 2 & two)) << 32 | (a & six);
     uint64_t mins = (uint64_t)((c >> 4 & four) | (b >> 2 & two)) << 32 | (b & six);
-    __m256i both = _mm256_setr_epi64x((int64_t)scales, 0, (int64_t)mins, 0);
+    bytes32 both = join_quarters(scales, 0, mins, 0);
     store_scaled_halves(factors, both, load_half(block + Q4_K_D),
                         negative(load_half(block + Q4_K_DMIN)));
 }
@@ -73,9 +63,9 @@ INLINE void block_q4_k(float *dst, const uint8_t *block) {
 INLINE void block_q5_k(float *dst, const uint8_t *block) {
     float factors[32];
     load_q4_k_factors(factors, block);
-    __m256i high = load_32(block + Q5_K_QH);
+    bytes32 high = load_32(block + Q5_K_QH);
     for (int g = 0; g < 8; g++) {
-        __m256i codes = _mm256_or_si256(load_four_bits(block + Q5_K_QS, g), field(high, g, 1, 4));
+        bytes32 codes = or_bytes(load_four_bits(block + Q5_K_QS, g), field(high, g, 1, 4));
         store_moved(dst + 32 * g, codes, all(factors[g]), all(factors[16 + g]));
     }
 }
@@ -83,15 +73,14 @@ INLINE void block_q5_k(float *dst, const uint8_t *block) {
 /* Of each half of 128, elements 0..63 have low nibbles and 64..127 the high ones of 64 bytes. */
 INLINE void block_q6_k(float *dst, const uint8_t *block) {
     float factors[32]; /* 16 of them count */
-    __m128i scales = load_16(block + Q6_K_SCALES);
-    store_scaled(factors, _mm256_set_m128i(scales, scales), load_half(block + Q6_K_D));
+    bytes16 scales = load_16(block + Q6_K_SCALES);
+    store_scaled(factors, join_halves(scales, scales), load_half(block + Q6_K_D));
     for (int g = 0; g < 8; g++) {
-        __m256i low = load_32(block + Q6_K_QL + g / 4 * 64 + g % 2 * 32);
-        __m256i high = load_32(block + Q6_K_QH + g / 4 * 32);
-        __m256i codes =
-            _mm256_or_si256(field(low, g % 4 / 2 * 4, 4, 0), field(high, g % 4 * 2, 2, 4));
-        store_scaled_halves(dst + 32 * g, _mm256_sub_epi8(codes, all_bytes(32)),
-                            all(factors[2 * g]), all(factors[2 * g + 1]));
+        bytes32 low = load_32(block + Q6_K_QL + g / 4 * 64 + g % 2 * 32);
+        bytes32 high = load_32(block + Q6_K_QH + g / 4 * 32);
+        bytes32 codes = or_bytes(field(low, g % 4 / 2 * 4, 4, 0), field(high, g % 4 * 2, 2, 4));
+        store_scaled_halves(dst + 32 * g, sub_bytes(codes, all_bytes(32)), all(factors[2 * g]),
+                            all(factors[2 * g + 1]));
     }
 }
 
