@@ -15,7 +15,7 @@ static const cli_option options[] = {
      .help = "measure all bytes, not a sample of each tensor",
      .flag = &args.is_whole},
     {.name = "zstd19",
-     .help = "also zstd -19, of at most 1 MiB a tensor: slow",
+     .help = "also zstd -19, of the same bytes: slow, so the sample is smaller",
      .flag = &args.best_zstd},
     {0},
 };
@@ -52,9 +52,14 @@ static double speed(const tare_bench *b, double seconds) {
     return seconds > 0 ? (double)b->sample_bytes / seconds / 1e9 : 0;
 }
 
+/* Hundredths of the tensors' size. */
+static double points(const tare_bench *b, double part) {
+    return b->bytes ? part / (double)b->bytes * 100 : 0;
+}
+
 static void add_share(cli_table *table, const tare_bench *b, double part) {
     char text[32] = "-";
-    if (b->bytes && part > 0) snprintf(text, sizeof text, "%.1f %%", part / (double)b->bytes * 100);
+    if (b->bytes && part > 0) snprintf(text, sizeof text, "%.1f %%", points(b, part));
     cli_table_add(table, text);
 }
 
@@ -99,6 +104,11 @@ static void print_text(const result *r, unsigned threads) {
     if (cli.base.n)
         printf("%s of %s tensors as what they differ in from a base\n",
                cli_exact_text(r->all.n_alike).text, cli_exact_text(r->all.n_tensors).text);
+    if (r->all.coded_error > 0)
+        printf(
+            "of a sample: all tensors within %.2f points for WCODEC, %.2f for ZSTD -3 (2 standard "
+            "errors); --full measures all\n",
+            2 * points(&r->all, r->all.coded_error), 2 * points(&r->all, r->all.zstd_error));
     printf(
         "%s of %s measured, effort %s, %u thread%s, %s; memcpy %.2f GB/s, zstd -3 encodes %.2f\n",
         cli_size_text(r->all.sample_bytes).text, cli_size_text(r->all.bytes).text,
@@ -116,6 +126,9 @@ static void put_bench(struct json_t *object, const tare_bench *b) {
     cli_json_real(object, "coded_bytes", b->coded_bytes);
     cli_json_real(object, "zstd3_bytes", b->zstd_bytes);
     if (args.best_zstd) cli_json_real(object, "zstd19_bytes", b->best_zstd_bytes);
+    cli_json_real(object, "coded_error_bytes", b->coded_error);
+    cli_json_real(object, "zstd3_error_bytes", b->zstd_error);
+    if (args.best_zstd) cli_json_real(object, "zstd19_error_bytes", b->best_zstd_error);
     if (cli.base.n) cli_json_u64(object, "alike", b->n_alike);
     cli_json_real(object, "encode_gb_s", speed(b, b->encode_seconds));
     cli_json_real(object, "decode_gb_s", speed(b, b->decode_seconds));
@@ -203,8 +216,12 @@ const cli_command cmd_bench = {
         "is the order-0 entropy of the values that are coded (of planes: all scales of a tensor, "
         "all codes, each by itself): no coder of single values gets below it. WCODEC is what the "
         "codec needs, ZSTD -3 what zstd makes of the bytes as they lie in the file; all in percent "
-        "of the tensor's size. A sample of each tensor is measured, about half a gigabyte in all; "
-        "metadata is not. With --base both are of the differences where these are less. Speeds "
+        "of the tensor's size. Models of up to 512 MiB (with --zstd19: 32 MiB) are measured whole, "
+        "of "
+        "larger ones the same share of each tensor, from 64 places spread over it; how far a "
+        "sample "
+        "may be off is stated. Metadata is not measured. With --base both are of the differences "
+        "where these are less. Speeds "
         "count bytes of the tensor, with one thread unless --threads says "
         "otherwise; memcpy and zstd have one.",
     .examples = {{"tare bench model.gguf", "sizes and speeds of each tensor"},

@@ -347,7 +347,7 @@ typedef struct tare_bench_options {
     size_t size;
     bool is_full;     /* effort of the codec: the smallest form, not the fast one */
     bool is_whole;    /* all bytes, not a sample of each tensor */
-    bool best_zstd;   /* also zstd -19, of at most 1 MiB a tensor */
+    bool best_zstd;   /* also zstd -19, of the same bytes; samples are smaller then */
     unsigned threads; /* of the codec, 0: one; zstd and memcpy have one */
     const tare_allocator *allocator;
     tare_progress_fn progress;
@@ -372,13 +372,17 @@ typedef struct tare_bench {
                                single values gets below */
     double zstd_bytes;      /* zstd -3 of the bytes as they lie in the file */
     double best_zstd_bytes; /* zstd -19; 0: not asked for */
+    double coded_error, zstd_error, best_zstd_error; /* standard errors of these sizes, in bytes; 0:
+                                                        all bytes were measured */
     double encode_seconds, decode_seconds, copy_seconds, zstd_seconds; /* copy: memcpy */
     uint64_t n_alike; /* tensors that a base has, too */
 } tare_bench;
 
-/* Measures each tensor into rows[n_tensors], one after the other: encodes a sample of it (or all
- * of it, in pieces) in memory as a .wcodec holds it, decodes and compares it. Memory: a few times
- * 64 MiB. CORRUPT: something else came back. */
+/* Measures each tensor into rows[n_tensors], one after the other: encodes it in memory as a .wcodec
+ * holds it, decodes and compares it. Of a model of more than 512 MiB (with best_zstd: 32 MiB) a
+ * sample is measured: the same share of each tensor, but at least 4 MiB (1 MiB), in 64 runs at
+ * random places of equal parts. All sizes are of the same bytes. Memory: a few times 64 MiB.
+ * CORRUPT: something else came back. */
 TARE_API tare_status tare_bench_run(tare_bench *rows, const tare_model *model,
                                     const tare_bench_options *options, tare_error *err);
 /* Adds a row to a sum. */

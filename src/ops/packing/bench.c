@@ -16,12 +16,24 @@
 #include "ops/packing/bases.h"
 #include "ops/packing/bench_sample.h"
 
-enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19, BEST_MOST = 1 << 20 };
+enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19 };
 
-#define SAMPLE_LEAST (UINT64_C(1) << 20)
-#define SAMPLE_MOST  (UINT64_C(4) << 20)   /* bytes of a tensor, */
-#define SAMPLE_ALL   (UINT64_C(512) << 20) /* and of all of them, about */
-#define PIECE_MOST   (UINT64_C(64) << 20)
+/* Bytes that are sampled of a tensor at least, and of a model about. zstd -19 takes a hundred times
+ * as long as all else, but gets the same bytes. */
+typedef struct sample_size {
+    uint64_t least, all;
+} sample_size;
+
+static const sample_size usual_sample = {UINT64_C(4) << 20, UINT64_C(512) << 20};
+static const sample_size slow_sample = {UINT64_C(1) << 20, UINT64_C(32) << 20};
+
+#define PIECE_MOST (UINT64_C(64) << 20)
+
+/* The same size of each piece, to tell from how much they differ how sure the sum is. */
+typedef struct spread {
+    unsigned n;
+    double sum, squares;
+} spread;
 
 /* A tensor at work. */
 typedef struct bench {
@@ -33,7 +45,8 @@ typedef struct bench {
     uint64_t *counts[TARE_CODED_MAX_PLANES]; /* of the values of each plane, behind them of their
                                                 differences from the base */
     uint64_t stored, heads;                  /* of segments; of heads of the first piece */
-    uint64_t zstd_in, zstd_out, best_in, best_out;
+    uint64_t zstd, best_zstd;                /* bytes that zstd needs for the sample */
+    spread coded_pieces, zstd_pieces, best_zstd_pieces;
     tare_bench *row;
     tare_error *err;
 } bench;
@@ -58,6 +71,23 @@ static tare_coded_options coded_options(const bench *b) {
     o.threads = b->options->threads ? b->options->threads : 1;
     o.allocator = b->options->allocator;
     return o;
+}
+
+/* ---- how sure a sample is -------------------------------------------------------------------- */
+
+static void note_piece(spread *s, double size) {
+    s->n++;
+    s->sum += size;
+    s->squares += size * size;
+}
+
+/* The standard error of the sum, as a share of it; 0: nothing to tell it from. `share` of the
+ * whole was measured, and that is certain. */
+static double relative_error(const spread *s, double share) {
+    if (s->n < 2 || s->sum <= 0 || share >= 1) return 0;
+    const double n = s->n, mean = s->sum / n;
+    const double variance = fmax(s->squares / n - mean * mean, 0) * n / (n - 1);
+    return sqrt(variance / n * (1 - share)) / mean;
 }
 
 /* ---- speeds ---------------------------------------------------------------------------------- */
@@ -113,8 +143,10 @@ static void copy(bench *b, const piece *p) {
     b->row->copy_seconds += best;
 }
 
-static tare_status squeeze(bench *b, const uint8_t *bytes, size_t n, int level, uint64_t *in,
-                           uint64_t *out, double *seconds) {
+/* Adds what zstd makes of the piece. */
+static tare_status squeeze(bench *b, const piece *p, int level, uint64_t *out, spread *pieces,
+                           double *seconds) {
+    const size_t n = (size_t)p->of.bytes;
     size_t room = ZSTD_compressBound(n);
     void *dst = tare_alloc(b->options->allocator, room ? room : 1);
     if (!dst) return tare_fail(b->err, TARE_ERR_NOMEM, "zstd");
@@ -122,27 +154,14 @@ static tare_status squeeze(bench *b, const uint8_t *bytes, size_t n, int level, 
     size_t size = 0;
     for (unsigned round = 0; round < (seconds ? ENCODE_ROUNDS : 1u); round++) {
         double start = now();
-        size = ZSTD_compress(dst, room, bytes, n, level);
+        size = ZSTD_compress(dst, room, p->bytes, n, level);
         best = fmin(best, now() - start);
     }
     if (seconds) *seconds += best;
     tare_free(b->options->allocator, dst, room ? room : 1);
     if (ZSTD_isError(size)) return tare_fail(b->err, TARE_ERR_NOMEM, "zstd");
-    *in += n;
     *out += size;
-    return TARE_OK;
-}
-
-/* zstd -19 of at most BEST_MOST, some of each region: scales that lie before their codes are not
- * all that there is. */
-static tare_status squeeze_best(bench *b, const piece *p) {
-    const uint8_t *at = p->bytes;
-    uint64_t most = tare_min_u64(p->of.bytes, BEST_MOST);
-    for (unsigned r = 0; r < b->cut.n_regions && most; r++) {
-        uint64_t n = p->of.plane_bytes[r] * most / p->of.bytes; /* both are below 2^32 */
-        TARE_TRY(squeeze(b, at, (size_t)n, BEST_LEVEL, &b->best_in, &b->best_out, NULL));
-        at += p->of.plane_bytes[r];
-    }
+    note_piece(pieces, (double)size);
     return TARE_OK;
 }
 
@@ -239,17 +258,18 @@ static double entropy_bytes(const uint64_t *counts, uint32_t n) {
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
 static void add_sizes(bench *b, const tare_coded_layer *layer) {
+    const uint64_t before = b->stored;
     for (unsigned i = 0; i < layer->n_planes; i++) {
         const tare_coded_plane *p = &layer->planes[i];
         for (uint64_t s = 0; s < p->n_segments; s++)
             b->stored += (uint64_t)p->sizes[s] * TARE_CODED_UNIT;
         if (b->row->sample_bytes == 0) b->heads += p->head_bytes;
     }
+    note_piece(&b->coded_pieces, (double)(b->stored - before));
 }
 
 static tare_status measure_piece(bench *b, piece *p) {
     tare_coded_layer layer;
-    size_t n = (size_t)p->of.bytes;
     TARE_TRY(tare_sampling_read(p->bytes, &b->sampling, &p->of, b->err));
     if (p->base) TARE_TRY(tare_sampling_read(p->base, &b->base, &p->of, b->err));
     TARE_TRY(encode(b, p));
@@ -257,8 +277,9 @@ static tare_status measure_piece(bench *b, piece *p) {
     TARE_TRY(decode(b, p));
     copy(b, p);
     TARE_TRY(count_planes(b, p, &layer));
-    TARE_TRY(squeeze(b, p->bytes, n, FAST_LEVEL, &b->zstd_in, &b->zstd_out, &b->row->zstd_seconds));
-    if (b->options->best_zstd && b->best_in < BEST_MOST / 2) TARE_TRY(squeeze_best(b, p));
+    TARE_TRY(squeeze(b, p, FAST_LEVEL, &b->zstd, &b->zstd_pieces, &b->row->zstd_seconds));
+    if (b->options->best_zstd)
+        TARE_TRY(squeeze(b, p, BEST_LEVEL, &b->best_zstd, &b->best_zstd_pieces, NULL));
     add_sizes(b, &layer);
     b->row->sample_bytes += p->of.bytes;
     return TARE_OK;
@@ -322,13 +343,15 @@ static double plane_entropy(const bench *b, unsigned plane) {
 static void extrapolate(bench *b) {
     tare_bench *row = b->row;
     if (!row->sample_bytes) return;
-    double scale = (double)row->bytes / (double)row->sample_bytes;
-    row->coded_bytes = (double)b->heads + (double)b->stored * scale;
+    const double share = (double)row->sample_bytes / (double)row->bytes;
+    row->coded_bytes = (double)b->heads + (double)b->stored / share;
+    row->coded_error = row->coded_bytes * relative_error(&b->coded_pieces, share);
     for (unsigned i = 0; i < b->cut.n_planes; i++)
-        row->entropy_bytes += plane_entropy(b, i) * scale;
-    if (b->zstd_in) row->zstd_bytes = (double)b->zstd_out / (double)b->zstd_in * (double)row->bytes;
-    if (b->best_in)
-        row->best_zstd_bytes = (double)b->best_out / (double)b->best_in * (double)row->bytes;
+        row->entropy_bytes += plane_entropy(b, i) / share;
+    row->zstd_bytes = (double)b->zstd / share;
+    row->zstd_error = row->zstd_bytes * relative_error(&b->zstd_pieces, share);
+    row->best_zstd_bytes = (double)b->best_zstd / share;
+    row->best_zstd_error = row->best_zstd_bytes * relative_error(&b->best_zstd_pieces, share);
 }
 
 static void find_base(bench *b, const tare_model *model) {
@@ -350,11 +373,12 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
     tare_sampling_init(&b.sampling, model, tensor);
     cut(&b);
     find_base(&b, model);
-    if (!o->is_whole) {
-        tare_sampling_spread(&of, &b.sampling, sample);
+    const bool is_partial = !o->is_whole && tare_sampling_is_partial(&b.sampling, sample);
+    for (unsigned i = 0; is_partial && i < TARE_SAMPLE_PIECES && status == TARE_OK; i++) {
+        tare_sampling_spread(&of, &b.sampling, i, sample);
         status = run_piece(&b, &of);
     }
-    for (uint64_t at = 0; o->is_whole && at < b.sampling.n_units && status == TARE_OK;) {
+    for (uint64_t at = 0; !is_partial && at < b.sampling.n_units && status == TARE_OK;) {
         at = tare_sampling_next(&of, &b.sampling, at, PIECE_MOST);
         status = run_piece(&b, &of);
     }
@@ -377,11 +401,24 @@ void tare_bench_add(tare_bench *sum, const tare_bench *row) {
     sum->entropy_bytes += row->entropy_bytes;
     sum->zstd_bytes += row->zstd_bytes;
     sum->best_zstd_bytes += row->best_zstd_bytes;
+    /* errors of different tensors are independent */
+    sum->coded_error = hypot(sum->coded_error, row->coded_error);
+    sum->zstd_error = hypot(sum->zstd_error, row->zstd_error);
+    sum->best_zstd_error = hypot(sum->best_zstd_error, row->best_zstd_error);
     sum->encode_seconds += row->encode_seconds;
     sum->decode_seconds += row->decode_seconds;
     sum->copy_seconds += row->copy_seconds;
     sum->zstd_seconds += row->zstd_seconds;
     sum->n_alike += row->n_alike;
+}
+
+/* Bytes to measure of a tensor: the same share of each, so that none counts for more than its size,
+ * but enough to have several pieces. */
+static uint64_t sample_of(const sample_size *size, const tare_model *model, size_t tensor,
+                          uint64_t all) {
+    const double share = all ? (double)size->all / (double)all : 1;
+    const uint64_t bytes = tare_model_tensor(model, tensor)->size_bytes;
+    return share >= 1 ? bytes : tare_max_u64(size->least, (uint64_t)((double)bytes * share));
 }
 
 tare_status tare_bench_run(tare_bench *rows, const tare_model *model,
@@ -393,10 +430,10 @@ tare_status tare_bench_run(tare_bench *rows, const tare_model *model,
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_model_summary sum;
     tare_model_summarize(model, &sum);
-    uint64_t sample = SAMPLE_ALL / tare_max_u64(sum.n_tensors, 1);
-    sample = tare_max_u64(SAMPLE_LEAST, tare_min_u64(sample, SAMPLE_MOST));
+    const sample_size *size = o.best_zstd ? &slow_sample : &usual_sample;
     for (size_t i = 0; i < sum.n_tensors; i++) {
-        TARE_TRY(measure_tensor(&rows[i], model, i, sample, &o, err ? err : &ignored));
+        TARE_TRY(measure_tensor(&rows[i], model, i, sample_of(size, model, i, sum.tensor_bytes), &o,
+                                err ? err : &ignored));
         done += rows[i].bytes;
         if (o.progress && o.progress(o.progress_ctx, done, sum.tensor_bytes))
             return tare_fail(err, TARE_ERR_CANCELLED, "cancelled");

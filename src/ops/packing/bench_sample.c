@@ -55,15 +55,32 @@ static void measure(tare_sample_piece *piece, const tare_sampling *s) {
     }
 }
 
-void tare_sampling_spread(tare_sample_piece *piece, const tare_sampling *s, uint64_t most) {
-    uint64_t units = s->unit_sum ? tare_max_u64(most / s->unit_sum, TARE_SAMPLE_RUNS) : s->n_units;
-    *piece = (tare_sample_piece){.n_runs = 1, .n_units = s->n_units};
-    if (units < s->n_units) {
-        piece->n_runs = TARE_SAMPLE_RUNS;
-        piece->n_units = units / TARE_SAMPLE_RUNS;
-        uint64_t last = s->n_units - piece->n_units;
-        for (unsigned i = 0; i < TARE_SAMPLE_RUNS; i++)
-            piece->first[i] = last / (TARE_SAMPLE_RUNS - 1) * i;
+/* Units of a run; 0: the sample would be all of the tensor. */
+static uint64_t run_units(const tare_sampling *s, uint64_t most) {
+    const uint64_t runs = (uint64_t)TARE_SAMPLE_PIECES * TARE_SAMPLE_RUNS;
+    if (!s->unit_sum || most >= s->n_units * s->unit_sum) return 0;
+    return tare_min_u64(tare_max_u64(most / s->unit_sum / runs, 1), s->n_units / runs);
+}
+
+bool tare_sampling_is_partial(const tare_sampling *s, uint64_t most) {
+    return run_units(s, most) > 0;
+}
+
+/* splitmix64: the same place for the same part of the same tensor, on every machine. */
+static uint64_t random_of(uint64_t tensor, uint64_t part) {
+    uint64_t z = (tensor << 16 | part) + UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+void tare_sampling_spread(tare_sample_piece *piece, const tare_sampling *s, unsigned which,
+                          uint64_t most) {
+    const uint64_t part = s->n_units / ((uint64_t)TARE_SAMPLE_PIECES * TARE_SAMPLE_RUNS);
+    *piece = (tare_sample_piece){.n_runs = TARE_SAMPLE_RUNS, .n_units = run_units(s, most)};
+    for (unsigned r = 0; r < TARE_SAMPLE_RUNS; r++) {
+        const uint64_t i = (uint64_t)r * TARE_SAMPLE_PIECES + which;
+        piece->first[r] = i * part + random_of(s->tensor, i) % (part - piece->n_units + 1);
     }
     measure(piece, s);
 }

@@ -8,7 +8,9 @@
 
 #include "base/status.h"
 
-enum { TARE_SAMPLE_RUNS = 4 };
+/* A sample is so many pieces of so many runs each. Pieces of one tensor are independent of each
+ * other, so that how much they differ tells how far the sample may be from the whole. */
+enum { TARE_SAMPLE_PIECES = 4, TARE_SAMPLE_RUNS = 16 };
 
 /* A tensor as units that take the same bytes of each of its planes: runs of elements, or rows. */
 typedef struct tare_sampling {
@@ -27,8 +29,13 @@ typedef struct tare_sample_piece {
 } tare_sample_piece;
 
 void tare_sampling_init(tare_sampling *s, const tare_model *model, size_t tensor);
-/* About `most` bytes, spread over the tensor. */
-void tare_sampling_spread(tare_sample_piece *piece, const tare_sampling *s, uint64_t most);
+/* Whether a sample of `most` bytes would be less than the whole tensor. */
+bool tare_sampling_is_partial(const tare_sampling *s, uint64_t most);
+/* Piece 0 .. TARE_SAMPLE_PIECES - 1 of a sample of about `most` bytes in all. The tensor is cut
+ * into equal parts, one a run, dealt out to the pieces in turn; where in its part a run begins is
+ * random, but always the same. */
+void tare_sampling_spread(tare_sample_piece *piece, const tare_sampling *s, unsigned which,
+                          uint64_t most);
 /* What lies from unit `first` on, at most `most` bytes; returns the unit behind it. */
 uint64_t tare_sampling_next(tare_sample_piece *piece, const tare_sampling *s, uint64_t first,
                             uint64_t most);
