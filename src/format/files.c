@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,8 @@ static tare_status list_directory(DIR *directory, tare_files_visit visit, void *
         tare_files_entry e = {.name = d->d_name};
         struct stat st;
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
+        e.is_link = fstatat(dirfd(directory), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISLNK(st.st_mode);
         if (fstatat(dirfd(directory), d->d_name, &st, 0) == 0) {
             e.size = (uint64_t)st.st_size;
             e.mode = st.st_mode;
@@ -40,4 +43,39 @@ tare_status tare_files_list(const tare_files *files, const char *path, tare_file
     tare_status status = list_directory(directory, visit, ctx, err);
     closedir(directory);
     return status;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name) {
+    size_t n = strlen(directory);
+    char *path = tare_arena_take(arena, n + name.len + 1);
+    if (!path) return NULL;
+    memcpy(path, directory, n);
+    memcpy(path + n, name.ptr, name.len);
+    return path;
+}
+
+bool tare_files_is_bookkeeping(tare_str path) {
+    for (size_t i = path.len; i > 0; i--)
+        if (path.ptr[i - 1] == '/') {
+            path = tare_str_cut(path, i);
+            break;
+        }
+    return tare_str_is(path, ".git") || tare_str_is(path, ".cache");
+}
+
+bool tare_is_plain_name(tare_str name) {
+    if (name.len == 0 || tare_str_is(name, ".") || tare_str_is(name, "..")) return false;
+    return !memchr(name.ptr, '/', name.len) && !memchr(name.ptr, 0, name.len);
+}
+
+bool tare_is_inner_path(tare_str path) {
+    const char *slash;
+    while ((slash = path.len ? memchr(path.ptr, '/', path.len) : NULL) != NULL) {
+        const size_t n = (size_t)(slash - path.ptr);
+        if (!tare_is_plain_name((tare_str){path.ptr, n})) return false;
+        path = tare_str_cut(path, n + 1);
+    }
+    return tare_is_plain_name(path);
 }

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include "base/alloc.h"
 #include "base/reader.h"
 
 /* An entry of a directory; links are followed. mode 0: a link that leads nowhere. */
@@ -14,6 +15,7 @@ typedef struct tare_files_entry {
     const char *name;
     uint64_t size;
     mode_t mode;
+    bool is_link;
 } tare_files_entry;
 
 typedef tare_status (*tare_files_visit)(void *ctx, const tare_files_entry *entry, tare_error *err);
@@ -32,5 +34,15 @@ tare_status tare_files_open(const tare_files *files, tare_reader *out, const cha
  */
 tare_status tare_files_list(const tare_files *files, const char *path, tare_files_visit visit,
                             void *ctx, tare_error *err);
+
+/* directory + name in the arena; NULL: memory is out. */
+const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name);
+/* What other programs keep beside a model, and nobody copies with it: version control and download
+ * caches, by the last part of a path. */
+bool tare_files_is_bookkeeping(tare_str path);
+/* The name of a file of a directory: not empty, "." or "..", without '/' and NUL. */
+bool tare_is_plain_name(tare_str name);
+/* Plain names with '/' between them: a file in a folder of the directory. */
+bool tare_is_inner_path(tare_str path);
 
 #endif

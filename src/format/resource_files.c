@@ -19,8 +19,8 @@ static tare_status check_names(const tare_write_plan *out, const tare_catalog *c
     for (size_t i = 0; i < out->n_files; i++) names[i] = tare_str_of(out->files[i].name);
     for (size_t i = 0; i < c->n_resources; i++) {
         names[out->n_files + i] = c->resources[i].info.name;
-        if (!tare_is_plain_name(c->resources[i].info.name)) {
-            return fail_resource(c, i, "resource: not the plain name of a file", err);
+        if (!tare_is_inner_path(c->resources[i].info.name)) {
+            return fail_resource(c, i, "resource: not the name of a file in the directory", err);
         }
     }
     tare_name_index index;

@@ -107,6 +107,14 @@ typedef struct tare_tensor_note {
     bool is_packed;     /* codes that must not be decoded as numbers */
 } tare_tensor_note;
 
+/* What lies beside a model and is not taken for a part of it, so that no output made of it has it.
+ */
+typedef struct tare_left_out {
+    tare_str name;
+    const char *code; /* of the finding that opening told it with; static */
+    const char *why;  /* static */
+} tare_left_out;
+
 struct tare_model {
     const char *format;         /* name of the driver, or of what computed it; static */
     const char *held_format;    /* of the files that it was opened from, where they lie packed in
@@ -128,7 +136,9 @@ struct tare_model {
     size_t stand_ins_at;                 /* where it stood among the metadata */
     tare_tensor_note *notes;             /* n_tensors, or NULL: no tensor has one */
     tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
-    double rope_freq_base;               /* its rope_theta; 0: absent */
+    tare_left_out *left_out;             /* lost by whoever writes the model elsewhere */
+    size_t n_left_out;
+    double rope_freq_base; /* its rope_theta; 0: absent */
     tare_str architecture;
     const struct tare_adapter_set *adapters; /* NULL: none */
     _Atomic uint8_t *list_states; /* n_tensors: what is known of list planes (outliers_apply.c);

@@ -63,7 +63,7 @@ yes("file", "a file of safetensors", Wcodec(*WHOLE, files=[("m.safetensors", SPA
     has={"format": "wcodec", "tensors": 1, "version": 1})
 yes("folder", "a directory with a file in a folder",
     Wcodec(*WHOLE, Layer("c", b"x", kind=BYTES), files=[("m.safetensors", SPAN), ("s/x", [(2, 0, 0, 1)])]),
-    ("warning", "hf.sub-folder", None, "resource -1"), has={"tensors": 1})
+    has={"tensors": 1, "resources": 1})
 
 # ---- damage that the directory does not show
 yes("damaged", "a segment whose bytes are not those of its CRC",

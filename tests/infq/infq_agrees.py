@@ -7,6 +7,7 @@ A safetensors file becomes a package whose codes and scales are those of exact a
 packages written in Python, with scales beside codes or in a file of their own and with fields that
 nobody knows, decode to the same numbers; tensors that are no floats, shapes, metadata and side
 files come back."""
+import json
 import os
 import shutil
 import struct
@@ -93,14 +94,39 @@ def check_written(run, name, dtypes, is_outlier=lambda rows: lambda r, c, x: abs
     return manifest
 
 
+# The public converter quantizes all floats; tare leaves norms and what has one row as they are.
+EVERY = ("--tensor-type", "weight|norm|scalar=int8_rowwise")
+
+
+def check_small(run):
+    """What is small keeps its type and its bytes, there and back, and what changes is a loss."""
+    run.convert("in.safetensors", "small.infq")
+    assert set(infq_package.read(run.path("small.infq"))[1]) == {
+        name for name in ROWS if name.endswith(".weight")}
+    run.convert("small.infq", "small.gguf")
+    run.convert("small.gguf", "small.safetensors")
+    back = read_safetensors(run.path("small.safetensors"))[1]
+    for name, dtype, shape, content in TENSORS:
+        assert name.endswith(".weight") or back[name] == (dtype, shape, content), name
+    code, _, text = run.call("convert", run.path("in.safetensors"), run.path("x.infq"), "--strict")
+    assert code == 5 and '"m.weight": the target\'s format quantizes it' in text, text
+    run.convert("in.safetensors", "x.infq", "--strict", "--type", "int8_rowwise")
+    # Norms that another program quantized are F32 for llama.cpp, whatever else becomes F16.
+    run.convert("out.infq", "norms.gguf")
+    types = {t["name"]: t["type"] for t in
+             json.loads(run.must("info", "--json", "-t", run.path("norms.gguf")))["tensors"]}
+    assert types["norm"] == types["scalar"] == "f32" and types["m.weight"] == "f16", types
+
+
 def check_own(run):
     with open(run.path("in.safetensors"), "wb") as f:
         f.write(safetensors(TENSORS, {"a": "b", "c": "\u00e9"}))
-    run.convert("in.safetensors", "out.infq", "--verify")
+    run.convert("in.safetensors", "out.infq", "--verify", *EVERY)
     check_written(run, "out.infq", lambda t: "int8_rowwise")
     run.must("verify", "--strict", run.path("out.infq"))
     assert "int8_rowwise" in run.must("info", run.path("out.infq"))
-    run.convert("in.safetensors", "four.infq", "--type", "int4_rowwise")
+    run.convert("in.safetensors", "four.infq", "--type", "int4_rowwise", "--tensor-type",
+                "norm|scalar=int8_rowwise")
     check_written(run, "four.infq",
                   lambda t: "int4_rowwise" if t.endswith(".weight") else "int8_rowwise")
     assert os.path.exists(run.path("out.infq/weights_outliers.bin"))
@@ -109,7 +135,7 @@ def check_own(run):
             ("some.infq", ("--outlier-threshold", "0.5"), lambda rows: lambda r, c, x: abs(x) > 0.5),
             ("share.infq", ("--outliers", "2%"),
              lambda rows: largest(rows, sum(map(len, rows)) * 2 // 100))):
-        run.convert("in.safetensors", name, "--verify", *option)
+        run.convert("in.safetensors", name, "--verify", *EVERY, *option)
         check_written(run, name, lambda t: "int8_rowwise", rule)
         run.must("verify", "--strict", "--deep", run.path(name))
         # Lists cross as planes do, and are part of the digest.
@@ -223,5 +249,5 @@ def check_damage(run):
 
 if __name__ == "__main__":
     it = Run(*sys.argv[1:])
-    for check in (check_own, check_side_files, check_foreign, check_refused, check_damage):
+    for check in (check_own, check_small, check_side_files, check_foreign, check_refused, check_damage):
         check(it)

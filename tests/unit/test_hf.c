@@ -64,22 +64,35 @@ static void side_files_are_resources(void **state) {
     write_temp_text("config.json", "{\"model_type\":\"x\"}");
     write_temp_text("pytorch_model.bin", "pickle");
     write_temp_text("merges.txt", "");
+    mkdir(temp_path("1_Pooling"), 0700);
+    write_temp_text("1_Pooling/config.json", "{\"p\":1}");
+    mkdir(temp_path("1_Pooling/deep"), 0700);
+    write_temp_text("1_Pooling/deep/model.safetensors", "a module's");
     mkdir(temp_path("onnx"), 0700);
+    write_temp_text("onnx/model.onnx", "for others");
+    mkdir(temp_path(".git"), 0700);
+    write_temp_text(".git/config", "history");
+    assert_int_equal(symlink("1_Pooling", temp_path("link")), 0);
     assert_int_equal(symlink("nowhere", temp_path("broken.txt")), 0);
     tare_report *report = tare_report_new();
     tare_model *m = open_folder("", report);
     assert_string_equal(m->format, "hf");
     assert_int_equal(m->catalog.n_tensors, 1);
     assert_int_equal(m->catalog.n_metadata, 1);
-    assert_resource(m, 0, "config.json", "{\"model_type\":\"x\"}");
-    assert_resource(m, 1, "merges.txt", "");
-    assert_resource(m, 2, "tokenizer.json", "{\"t\":1}");
-    assert_null(tare_model_resource(m, 3));
+    assert_resource(m, 0, "1_Pooling/config.json", "{\"p\":1}");
+    assert_resource(m, 1, "1_Pooling/deep/model.safetensors", "a module's");
+    assert_resource(m, 2, "config.json", "{\"model_type\":\"x\"}");
+    assert_resource(m, 3, "merges.txt", "");
+    assert_resource(m, 4, "tokenizer.json", "{\"t\":1}");
+    assert_null(tare_model_resource(m, 5));
     assert_true(tare_str_is(tare_model_architecture(m), "x"));
-    assert_int_equal(tare_report_count(report), 4);
+    assert_int_equal(tare_report_count(report), 6);
+    assert_int_equal(m->n_left_out, 2); /* what goes with the model, as far as one can tell */
     assert_finding(report, "hf.other-weights", "other.safetensors");
     assert_finding(report, "hf.other-weights", "pytorch_model.bin");
-    assert_finding(report, "hf.sub-folder", "onnx");
+    assert_finding(report, "hf.other-weights", "onnx/model.onnx");
+    assert_finding(report, "hf.skipped", ".git");
+    assert_finding(report, "hf.sub-folder", "link");
     assert_finding(report, "hf.not-a-file", "broken.txt");
     tare_model_free(m);
     tare_report_free(report);
@@ -99,6 +112,28 @@ static void links_are_followed(void **state) {
     assert_int_equal(tare_report_count(report), 0);
     assert_int_equal(m->catalog.n_tensors, 1);
     assert_resource(m, 0, "config.json", "{}");
+    tare_model_free(m);
+    tare_report_free(report);
+}
+
+/* A directory of a training run may hold anything: what is opened has bounds. */
+static void a_folder_of_many_files_is_left_out(void **state) {
+    (void)state;
+    write_weights("model.safetensors", header_a);
+    mkdir(temp_path("few"), 0700);
+    write_temp_text("few/1", "");
+    mkdir(temp_path("many"), 0700);
+    for (int i = 0; i < 257; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "many/%d", i);
+        write_temp_text(name, "");
+    }
+    tare_report *report = tare_report_new();
+    tare_model *m = open_folder("", report);
+    assert_resource(m, 0, "few/1", "");
+    assert_null(tare_model_resource(m, 1));
+    assert_int_equal(tare_report_count(report), 1);
+    assert_finding(report, "hf.sub-folder", "many");
     tare_model_free(m);
     tare_report_free(report);
 }
@@ -283,7 +318,8 @@ static void a_file_stands_before_its_copy_in_the_header(void **state) {
 
 static void names_that_leave_the_directory_are_refused(void **state) {
     (void)state;
-    static const char *const names[] = {"../x", "/x", "..", ".", "", "a/b", "model.safetensors"};
+    static const char *const names[] = {
+        "../x", "/x", "..", ".", "", "a//b", "a/../b", "a/", "model.safetensors"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tare_resource_entry r = {.info = {tare_str_of(names[i]), 1}, .bytes = (const uint8_t *)"x"};
         tare_catalog c = {.resources = &r, .n_resources = 1};
@@ -302,6 +338,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(side_files_are_resources),
         TEST(links_are_followed),
+        TEST(a_folder_of_many_files_is_left_out),
         TEST(large_files_are_left_out),
         TEST(the_weights_are_chosen_by_rule),
         TEST(a_missing_shard_is_named),

@@ -30,17 +30,6 @@ tare_status tare_infq_expect_files(tare_infq_reader *r, uint64_t n, tare_error *
     return tare_name_index_init(&r->payload_index, &r->m->arena, most, err);
 }
 
-/* Names with "/" between them, each of which is that of a file or folder in the one before. */
-static bool is_inner_path(tare_str path) {
-    const char *slash;
-    while ((slash = path.len ? memchr(path.ptr, '/', path.len) : NULL) != NULL) {
-        const size_t n = (size_t)(slash - path.ptr);
-        if (!tare_is_plain_name((tare_str){path.ptr, n})) return false;
-        path = (tare_str){slash + 1, path.len - n - 1};
-    }
-    return tare_is_plain_name(path);
-}
-
 /* Whether links on the way lead out of the directory. */
 static bool leaves(const char *directory, const char *path) {
     char *home = realpath(directory, NULL), *target = realpath(path, NULL);
@@ -65,12 +54,12 @@ static tare_status open_new(tare_infq_reader *r, tare_infq_payload *p, const cha
     return status;
 }
 
-tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *v, bool in_folders,
-                                uint32_t *file, tare_error *err) {
+tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *v, uint32_t *file,
+                                tare_error *err) {
     static const char what[] = "expected the name of a file in the package";
     tare_str name = v->type == TARE_JSON_STRING ? tare_json_text(v, &r->m->arena) : (tare_str){0};
     if (v->type == TARE_JSON_STRING && !name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "file");
-    if (!name.ptr || !(in_folders ? is_inner_path(name) : tare_is_plain_name(name)))
+    if (!name.ptr || !tare_is_inner_path(name))
         return tare_fail_at(err, TARE_ERR_CORRUPT, v->offset, what);
     tare_infq_payload *p = &r->payloads[r->n_payloads];
     p->name = name;
@@ -114,7 +103,7 @@ tare_status tare_infq_place_plane(tare_infq_reader *r, const tare_infq_entry *e,
     if (where->alignment > 1 && plane->offset % where->alignment)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "expected a multiple of 64");
     r->field = where->file_field;
-    TARE_TRY(tare_infq_open_file(r, where->file, true, &plane->file, err));
+    TARE_TRY(tare_infq_open_file(r, where->file, &plane->file, err));
     r->field = where->offset_field;
     TARE_TRY(check_inside(r, plane, where, err));
     void *regions = r->regions;

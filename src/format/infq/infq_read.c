@@ -169,7 +169,7 @@ static tare_status read_files(tare_infq_reader *r, const tare_infq_span *files, 
     tare_infq_begin(r, files);
     while (tare_json_next(&r->j, &v) != TARE_JSON_END) {
         tare_resource_entry e = {.info = {tare_json_text(&v, &r->m->arena), 0}};
-        tare_status status = tare_infq_open_file(r, &v, false, &e.file, err);
+        tare_status status = tare_infq_open_file(r, &v, &e.file, err);
         if (status == TARE_OK) {
             e.info.size = r->m->files[e.file].reader.size;
             if (e.info.size > r->m->limits.resource_bytes)

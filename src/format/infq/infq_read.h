@@ -99,8 +99,8 @@ void tare_infq_error_field(tare_error *err, const tare_infq_place *place, const 
 /* Room for so many files; before the first is opened. */
 tare_status tare_infq_expect_files(tare_infq_reader *r, uint64_t n, tare_error *err);
 /* Opens a file of the directory, or of folders in it, or finds it open. */
-tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *name, bool in_folders,
-                                uint32_t *file, tare_error *err);
+tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *name, uint32_t *file,
+                                tare_error *err);
 /* The fields that say where a plane lies. */
 typedef struct tare_infq_where {
     const tare_json_value *file, *offset;

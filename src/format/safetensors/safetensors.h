@@ -101,11 +101,6 @@ tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *
 tare_status tare_safetensors_read_index(tare_model *m, tare_safetensors_layout *layout,
                                         const tare_reader *reader, tare_error *err);
 
-/* Whether a text from a stranger names a file in a folder and nothing else. */
-bool tare_is_plain_name(tare_str name);
-/* directory + name in the arena; NULL: memory is out. */
-const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name);
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 #define TARE_SAFETENSORS_MODEL "model" /* stem of the files in a directory */

@@ -10,22 +10,6 @@
 #include "base/str.h"
 #include "format/safetensors/safetensors.h"
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-bool tare_is_plain_name(tare_str name) {
-    if (name.len == 0 || tare_str_is(name, ".") || tare_str_is(name, "..")) return false;
-    return !memchr(name.ptr, '/', name.len) && !memchr(name.ptr, 0, name.len);
-}
-
-const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name) {
-    size_t n = strlen(directory);
-    char *path = tare_arena_take(arena, n + name.len + 1);
-    if (!path) return NULL;
-    memcpy(path, directory, n);
-    memcpy(path + n, name.ptr, name.len);
-    return path;
-}
-
 /* The parts of "model-00001-of-00003.safetensors". */
 typedef struct shard_name {
     tare_str stem;

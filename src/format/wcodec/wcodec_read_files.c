@@ -67,22 +67,43 @@ static tare_status open_packed(const tare_files *files, tare_reader *out, const 
     return TARE_ERR_IO;
 }
 
-/* Only the top folder is asked for; names are sorted, so that a folder's files stand together. */
+/* The first file whose name is not below `name`. */
+static size_t first_from(const packed *p, tare_str name) {
+    size_t low = 0, high = p->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (tare_str_compare(p->sorted[mid]->name, name) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Names are sorted, so that a folder's files stand together. */
 static tare_status list_packed(const tare_files *files, const char *path, tare_files_visit visit,
                                void *ctx, tare_error *err) {
     const packed *p = (const packed *)(const void *)files;
     const char *inner = inner_path(p, path);
-    tare_str last = {"", 0};
-    if (!inner || *inner) return tare_fail_errno(err, ENOENT, "opening the directory");
-    for (size_t i = 0; i < p->n; i++) {
+    tare_str folder = tare_str_of(inner ? inner : ""), last = {"", 0};
+    while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
+    if (!inner) return tare_fail_errno(err, ENOENT, "opening the directory");
+    const char *prefix = tare_arena_str(&p->m->arena, folder).ptr;
+    if (prefix && folder.len) prefix = tare_join_path(&p->m->arena, prefix, TARE_STR("/"));
+    if (!prefix) return tare_fail(err, TARE_ERR_NOMEM, "directory");
+    const tare_str before = tare_str_of(prefix);
+    for (size_t i = first_from(p, before); i < p->n; i++) {
         const tare_wcodec_file *f = p->sorted[i];
-        const char *slash = memchr(f->name.ptr, '/', f->name.len);
-        tare_str name = {f->name.ptr, slash ? (size_t)(slash - f->name.ptr) : f->name.len};
-        if (i && tare_str_equal(name, last)) continue;
+        if (!tare_str_starts(f->name, before)) break;
+        const tare_str rest = tare_str_cut(f->name, before.len);
+        const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
+        tare_str name = {rest.ptr, slash ? (size_t)(slash - rest.ptr) : rest.len};
+        if (last.len && tare_str_equal(name, last)) continue;
         last = name;
         const char *text = tare_arena_str(&p->m->arena, name).ptr;
         if (!text) return tare_fail(err, TARE_ERR_NOMEM, "directory");
-        tare_files_entry e = {text, slash ? 0 : f->size, slash ? S_IFDIR : S_IFREG};
+        tare_files_entry e = {
+            .name = text, .size = slash ? 0 : f->size, .mode = slash ? S_IFDIR : S_IFREG};
         TARE_TRY(visit(ctx, &e, err));
     }
     return TARE_OK;

@@ -92,6 +92,14 @@ static void report_not_llama_cpp(const tare_plan *p) {
                      "they are, no tokenizer or architecture keys are made");
 }
 
+/* Opening told of what it left out; here it is lost. */
+static void note_left_out(tare_plan *p) {
+    for (size_t i = 0; i < p->in->n_left_out; i++)
+        tare_report_remove(p->options.report, p->in->left_out[i].code);
+    for (size_t i = 0; i < p->in->n_left_out; i++)
+        tare_strict_file(&p->strict, p->in->left_out[i].name, p->in->left_out[i].why);
+}
+
 static tare_status copy_resources(tare_plan *p, tare_error *err) {
     const tare_catalog *in = &p->in->catalog;
     p->catalog.resources = TARE_NEW_ARRAY(&p->arena, tare_resource_entry, in->n_resources);
@@ -195,6 +203,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_merge_new(&p->merge, p->in, p->options.merges, p->options.n_merges,
                             p->options.report, p->options.allocator, err));
     TARE_TRY(tare_plan_tensors(p, err));
+    TARE_TRY(tare_strict_check(&p->strict, err)); /* before tensors are read */
     TARE_TRY(tare_plan_adapters(p, err));
     TARE_TRY(tare_plan_importance(p, err));
     TARE_TRY(tare_plan_outliers(p, err));
@@ -202,8 +211,10 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_plan_duplicates(p, err));
     TARE_TRY(tare_plan_metadata(p, err));
     TARE_TRY(copy_resources(p, err));
+    note_left_out(p);
     report_version(p);
     report_not_llama_cpp(p);
+    TARE_TRY(tare_strict_check(&p->strict, err));
     return lay_out(p, err);
 }
 
@@ -229,7 +240,11 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
     tare_plan *p = tare_alloc(opt.allocator, sizeof *p);
     if (!p) return tare_fail(err, TARE_ERR_NOMEM, "plan");
-    *p = (tare_plan){.in = in, .options = opt, .mix = mix, .limits = limits};
+    *p = (tare_plan){.in = in,
+                     .options = opt,
+                     .mix = mix,
+                     .limits = limits,
+                     .strict = {.report = opt.report, .is_strict = opt.strict}};
     tare_arena_init(&p->arena, opt.allocator);
     p->packed_bytes = &p->packed;
     tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);

@@ -12,6 +12,7 @@
 #include "model/write_plan.h"
 #include "ops/adapters/merge.h"
 #include "ops/mix/mix.h"
+#include "ops/strict.h"
 
 /* The outliers of a tensor that is encoded, found before: how many each chunk has. */
 typedef struct tare_planned_outliers {
@@ -52,6 +53,7 @@ struct tare_plan {
     bool is_identity;
     uint64_t packed, *packed_bytes; /* of a file that was packed, once it is; 0: not yet */
     tare_merge *merge;              /* adapters that are added to tensors; NULL: none */
+    tare_strict strict;             /* what the output lacks */
 };
 
 /* Planned tensors, factors of adapters included. */
@@ -70,7 +72,7 @@ tare_status tare_plan_importance(tare_plan *plan, tare_error *err);
 /* The choice of the plan's mix for every tensor of the input, but where `manual` has a type. What
  * is odd about it is reported; *loss_tensor: the first tensor that needed a fallback, -1: none did.
  * ERR_ARG: what llama.cpp refuses, too. */
-tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tare_plan *plan,
+tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan *plan,
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err);
 /* Adds the adapters that are stored beside the tensors: plan->catalog.adapters and their factors,
  * which follow the tensors. */

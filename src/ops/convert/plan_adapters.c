@@ -64,18 +64,17 @@ static tare_status collect(list *l, tare_plan *p, tare_error *err) {
 }
 
 /* Adapters that the output's format has no place for. */
-static tare_status leave_behind(const tare_plan *p, size_t n, tare_error *err) {
+static tare_status leave_behind(tare_plan *p, size_t n, tare_error *err) {
     if (p->options.n_adapters > 0)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "adapters to store: the output's format has no place for them, only INFQ "
                          "has; merge them");
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.adapters-left");
-    tare_report_addf(p->options.report, &f,
+    tare_strict_note(&p->strict, &f, "adapters of the input would be left behind",
                      "%zu pair%s of factors of adapters left behind: merge them with "
                      "--apply-adapter, or take them out with tare extract --adapter",
                      n, n == 1 ? "" : "s");
-    if (!p->options.strict) return TARE_OK;
-    return tare_fail(err, TARE_ERR_UNSUPPORTED, "adapters of the input would be left behind");
+    return TARE_OK;
 }
 
 static tare_status check_names(tare_plan *p, const tare_stored_adapter *adapters, size_t n,

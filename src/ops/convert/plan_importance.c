@@ -15,22 +15,10 @@ static bool is_weighted(const tare_encoding *to, tare_quality quality) {
     return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
 }
 
-static void report(const tare_plan *p, size_t i, tare_level level, const char *code,
-                   const char *text) {
-    tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
-    f.level = level;
-    f.status = level == TARE_LEVEL_INFO ? TARE_OK : TARE_ERR_ARG;
-    f.item_kind = TARE_ITEM_TENSOR;
-    f.item = (int64_t)i;
-    f.item_name = p->in->catalog.tensors[i].name;
-    f.text = tare_str_of(text);
-    tare_report_add(p->options.report, &f);
-}
-
 /* The matrix of a tensor that is to be encoded. llama-imatrix measures no token embedding, which is
  * looked up, not multiplied, and the output matrix only on request: without them it is complete. An
  * entry of an embedding may be of another size, as it is for llama-quantize. */
-static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *err) {
+static tare_status weigh(tare_plan *p, tare_planned *planned, tare_error *err) {
     const tare_tensor *t = planned->becomes;
     const tare_importance *m = p->options.importance;
     size_t i = planned->source;
@@ -57,10 +45,14 @@ static tare_status weigh(const tare_plan *p, tare_planned *planned, tare_error *
     }
     if (!m || is_left_out) return TARE_OK;
     static const char missing[] = "encoded without importance: the matrix has no entry for it";
-    if (p->options.strict && is_measured)
-        return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i, missing);
-    report(p, i, is_measured ? TARE_LEVEL_WARNING : TARE_LEVEL_INFO, "convert.importance-missing",
-           missing);
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.importance-missing");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item = (int64_t)i;
+    f.item_name = p->in->catalog.tensors[i].name;
+    if (is_measured)
+        tare_strict_note(&p->strict, &f, missing, "%s", missing);
+    else
+        tare_report_addf(p->options.report, &f, "%s", missing);
     return TARE_OK;
 }
 

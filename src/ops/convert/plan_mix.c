@@ -77,25 +77,23 @@ static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices,
     tare_report_addf(p->options.report, &f, "%zu of %zu tensors needed a fallback", n_fallbacks, n);
 }
 
-static tare_status report_roles(const tare_plan *p, const tare_mix_choice *choices, bool has_roles,
-                                tare_error *err) {
-    if (has_roles || !p->mix.mix->type || p->in->catalog.n_tensors == 0) return TARE_OK;
+static void report_roles(tare_plan *p, const tare_mix_choice *choices, bool has_roles) {
+    static const char what[] = "no name tells what a tensor is for";
+    if (has_roles || !p->mix.mix->type || p->in->catalog.n_tensors == 0) return;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "mix.no-roles");
     bool has_any = false;
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++) has_any |= choices[i].type != NULL;
     if (has_any)
-        tare_report_addf(p->options.report, &f,
+        tare_strict_note(&p->strict, &f, what,
                          "no name tells what a tensor is for: all matrices but norms become %s",
                          p->mix.mix->type->name);
     else
-        tare_report_addf(p->options.report, &f,
+        tare_strict_note(&p->strict, &f, what,
                          "no name tells what a tensor is for, and none is a matrix to quantize: "
                          "all stay as they are");
-    if (!p->options.strict) return TARE_OK;
-    return tare_fail(err, TARE_ERR_UNSUPPORTED, "no name tells what a tensor is for");
 }
 
-tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tare_plan *plan,
+tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan *plan,
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err) {
     const tare_importance *importance = plan->options.importance;
     tare_mix_request request = {.options = &plan->mix,
@@ -106,7 +104,7 @@ tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, const tar
     *out = TARE_NEW_ARRAY(arena, tare_mix_choice, plan->in->catalog.n_tensors);
     if (!*out) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
     TARE_TRY(tare_mix_choose(*out, &has_roles, plan->in, &request, arena, err));
-    TARE_TRY(report_roles(plan, *out, has_roles, err));
+    report_roles(plan, *out, has_roles);
     for (size_t i = 0; i < plan->in->catalog.n_tensors; i++)
         TARE_TRY(check(plan, i, &(*out)[i], err));
     report_fallbacks(plan, *out, loss_tensor);

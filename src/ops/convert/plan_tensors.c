@@ -29,8 +29,6 @@ typedef struct decider {
     tare_mix_choice *mix;         /* for each source tensor; NULL: there is no mix */
     const tare_encoding **wanted; /* for each source tensor; its own: stays as it is */
     bool *is_dropped;
-    const char *loss; /* of the first tensor that loses something; NULL: none does */
-    size_t loss_tensor;
     size_t n_repacked;
     const tare_encoding *lacks_code; /* what the tensor in hand would be repacked into, did that not
                                         lack one of its codes; NULL: it is not so */
@@ -48,12 +46,6 @@ static tare_finding finding(const decider *d, size_t i, tare_level level, const 
     f.item = (int64_t)i;
     f.item_name = source_tensor(d, i)->name;
     return f;
-}
-
-static void note_loss(decider *d, size_t i, const char *what) {
-    if (d->loss) return;
-    d->loss = what;
-    d->loss_tensor = i;
 }
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -123,44 +115,61 @@ static bool takes_type(const decider *d, size_t i) {
            tare_role_of_name(t->name).role != TARE_ROLE_NORM;
 }
 
-/* What a format makes of floats that nothing else is asked for: of those that can be decoded and
- * are not quantized as it holds them, unless all is to be carried as it is. NULL: nothing. */
+/* What a format makes of matrices that nothing else is asked for: of those that can be decoded and
+ * are not quantized as it holds them, unless all is to be carried as it is. A norm and a tensor of
+ * one row are small, and what runs a model counts on their type. NULL: nothing. */
 static const tare_encoding *made_by_format(const decider *d, size_t i) {
     const tare_format *f = d->plan->format;
     const tare_tensor *t = source_tensor(d, i);
     bool is_held = t->encoding->kind == TARE_KIND_BLOCK && f->caps->has_encoding(t->encoding);
     if (f->floats_become == TARE_ENCODING_UNKNOWN || d->plan->options.opaque || is_held ||
-        !is_float(t) || is_part_of_scheme(d->plan->in, i) ||
-        !tare_tensor_can_decode(d->plan->in, i))
+        !takes_type(d, i) || t->n_rows < 2 || !tare_tensor_can_decode(d->plan->in, i))
         return NULL;
     return tare_encoding_get(f->floats_become);
 }
 
-/* What is asked for: by a mix, which has seen the rules; by a rule; for all; by the format. NULL:
- * nothing. */
+/* What is asked for: by a mix, which has seen the rules; by a rule; for all. NULL: nothing. */
 static const tare_encoding *asked_for(decider *d, size_t i) {
     const tare_convert_options *o = &d->plan->options;
     bool is_open = !d->mix || d->mix[i].is_open;
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
     if (d->mix) return d->mix[i].type;
     if (d->rule[i] >= 0) return o->rules[d->rule[i]].encoding;
-    return o->type && takes_type(d, i) ? o->type : made_by_format(d, i);
+    return o->type && takes_type(d, i) ? o->type : NULL;
+}
+
+/* Nobody asked for it, so that it is told. */
+static void make_by_format(decider *d, size_t i) {
+    const tare_encoding *to = made_by_format(d, i);
+    if (!to || obstacle(d, i, to)) return;
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
+    tare_strict_note(&d->plan->strict, &f,
+                     "the target's format quantizes it: ask for that with --type, or --opaque "
+                     "carries the stored numbers",
+                     "%s quantized to %s, as %s does with matrices: --type %s asks for it, "
+                     "--opaque carries the stored numbers",
+                     source_tensor(d, i)->encoding->name, to->name, d->plan->format->name,
+                     to->name);
+    d->wanted[i] = to;
 }
 
 static void decide_wanted(decider *d, size_t i) {
     const tare_tensor *t = source_tensor(d, i);
     const tare_encoding *to = asked_for(d, i);
     d->wanted[i] = t->encoding;
-    if (!to || to == t->encoding) return;
+    if (!to) {
+        make_by_format(d, i);
+        return;
+    }
+    if (to == t->encoding) return;
     const char *why = obstacle(d, i, to);
     if (!why) {
         d->wanted[i] = to;
         return;
     }
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.kept");
-    tare_report_addf(d->plan->options.report, &f, "stays %s, not %s: %s", t->encoding->name,
-                     to->name, why);
-    note_loss(d, i, "the tensor cannot take the type that was asked for");
+    tare_strict_note(&d->plan->strict, &f, "the tensor cannot take the type that was asked for",
+                     "stays %s, not %s: %s", t->encoding->name, to->name, why);
 }
 
 static tare_status choose_by_mix(decider *d, tare_error *err) {
@@ -173,8 +182,11 @@ static tare_status choose_by_mix(decider *d, tare_error *err) {
     for (size_t i = 0; i < n; i++)
         manual[i] = d->rule[i] >= 0 ? p->options.rules[d->rule[i]].encoding : NULL;
     TARE_TRY(tare_plan_mix(&d->mix, &fallback, p, manual, &p->arena, err));
-    if (fallback >= 0)
-        note_loss(d, (size_t)fallback, "its rows are no whole number of blocks of the mix's type");
+    if (fallback >= 0) {
+        const tare_finding f = finding(d, (size_t)fallback, TARE_LEVEL_WARNING, "mix.fallback");
+        tare_strict_remember(&p->strict, &f,
+                             "its rows are no whole number of blocks of the mix's type");
+    }
     return TARE_OK;
 }
 
@@ -203,28 +215,28 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
             err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
             "the target lacks the type, and it cannot be decoded; --opaque carries "
             "the stored bytes");
-    bool overflows = !p->format->caps->has_encoding(f16);
-    if (!overflows) {
-        tare_status status = tare_plan_overflows_f16(&overflows, p, i, err);
+    /* Norms and vectors are F32 in files that llama.cpp runs, and it stops at others. */
+    bool is_f32 = !takes_type(d, i) || !p->format->caps->has_encoding(f16);
+    if (!is_f32) {
+        tare_status status = tare_plan_overflows_f16(&is_f32, p, i, err);
         if (status != TARE_OK) {
             tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
             return status;
         }
     }
-    *out = overflows ? tare_encoding_get(TARE_ENCODING_F32) : f16;
+    *out = is_f32 ? tare_encoding_get(TARE_ENCODING_F32) : f16;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
+    static const char what[] =
+        "the target lacks the type: decoding it loses the stored numbers; --opaque carries them";
     if (d->lacks_code)
-        tare_report_addf(p->options.report, &f,
+        tare_strict_note(&d->plan->strict, &f, what,
                          "%s decoded to %s: %s cannot hold it, and its lowest code is not in %s; "
                          "--type %s encodes it anew",
                          t->encoding->name, (*out)->name, p->format->name, d->lacks_code->name,
                          d->lacks_code->name);
     else
-        tare_report_addf(p->options.report, &f, "%s decoded to %s: %s cannot hold it",
+        tare_strict_note(&d->plan->strict, &f, what, "%s decoded to %s: %s cannot hold it",
                          t->encoding->name, (*out)->name, p->format->name);
-    note_loss(d, i,
-              "the target lacks the type: decoding it loses the stored numbers; --opaque "
-              "carries them");
     return TARE_OK;
 }
 
@@ -433,20 +445,16 @@ static void keep_all(tare_plan *p) {
 }
 
 /* A rule that decides nothing is mostly a name that was mistyped. */
-static tare_status check_rules(const decider *d, tare_error *err) {
+static void check_rules(const decider *d) {
     const tare_convert_options *o = &d->plan->options;
-    bool all_used = true;
     for (size_t i = 0; i < d->n_regexes; i++) {
         if (d->is_used[i]) continue;
-        all_used = false;
-        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.rule-unused");
-        tare_report_addf(o->report, &f,
+        const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.rule-unused");
+        tare_strict_note(&d->plan->strict, &f, "a tensor type rule decides for no tensor",
                          "the rule \"%s\" decides for no tensor: none that an earlier "
                          "rule leaves has such a name",
                          o->rules[i].pattern);
     }
-    if (all_used || !o->strict) return TARE_OK;
-    return tare_fail(err, TARE_ERR_UNSUPPORTED, "a tensor type rule decides for no tensor");
 }
 
 /* Once for all tensors: which they are, their actions tell. */
@@ -456,13 +464,6 @@ static void report_repacked(const decider *d) {
     tare_report_addf(d->plan->options.report, &f,
                      "repacked is without loss: the same codes and scales in the order of the "
                      "target's type");
-}
-
-/* Under `strict` the first loss is an error. */
-static tare_status check_loss(const decider *d, tare_error *err) {
-    if (!d->plan->options.strict || !d->loss) return TARE_OK;
-    return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, source_tensor(d, d->loss_tensor),
-                            d->loss_tensor, d->loss);
 }
 
 static tare_status decide_all(decider *d, tare_error *err) {
@@ -488,11 +489,11 @@ static tare_status decide_all(decider *d, tare_error *err) {
             TARE_TRY(check_type(d->wanted[i], &p->options, err));
         drop_companion(d, i);
     }
-    TARE_TRY(check_rules(d, err));
+    check_rules(d);
     p->is_identity = is_identity(d);
     if (p->is_identity) {
         keep_all(p);
-        return check_loss(d, err);
+        return TARE_OK;
     }
     for (size_t i = 0; i < n; i++) {
         if (d->is_dropped[i]) continue;
@@ -500,7 +501,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
         TARE_TRY(decide(d, i, &p->tensors[at], &p->catalog.tensors[at], err));
     }
     report_repacked(d);
-    return check_loss(d, err);
+    return TARE_OK;
 }
 
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {

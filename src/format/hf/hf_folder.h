@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What lies in a Hugging Face directory, folders in it included. */
+#ifndef TARE_FORMAT_HF_HF_FOLDER_H
+#define TARE_FORMAT_HF_HF_FOLDER_H
+
+#include <sys/stat.h>
+
+#include "format/files.h"
+#include "model/catalog.h"
+
+typedef struct tare_hf_entry {
+    tare_str name; /* from the directory on, parts joined by '/'; NUL-terminated */
+    uint64_t size;
+    mode_t mode; /* of what a link leads to; 0: it leads nowhere */
+    bool is_link;
+    bool is_weights; /* for the caller to note */
+} tare_hf_entry;
+
+typedef struct tare_hf_folder {
+    const tare_allocator *allocator;
+    tare_arena arena;
+    const tare_files *files;
+    const char *path;       /* ends with a slash */
+    tare_hf_entry *entries; /* sorted by name; of the top folder, and of those walked through */
+    size_t n, capacity;
+    const char *at; /* while listing: what the names of the folder at hand begin with */
+} tare_hf_folder;
+
+/* Lists a directory. *out is to be freed whatever comes back. */
+tare_status tare_hf_list(tare_hf_folder *out, const tare_files *files, const char *path,
+                         const tare_allocator *allocator, tare_error *err);
+/* Adds what lies in the folders of a listed directory, in place of them. Those that are no part of
+ * a model, that a link leads to, or that have too many files stay as they are. */
+tare_status tare_hf_list_folders(tare_hf_folder *folder, tare_error *err);
+void tare_hf_folder_free(tare_hf_folder *folder);
+
+tare_hf_entry *tare_hf_find(const tare_hf_folder *folder, tare_str name); /* NULL: none */
+/* A file of the top folder with a suffix. */
+bool tare_hf_has_suffix(const tare_hf_entry *entry, const char *suffix);
+
+#endif

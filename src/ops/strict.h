@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an output lacks of its input: one rule for every command that writes one. Numbers that
+ * change without being asked to, files, metadata and adapters that are left out: each is a warning
+ * in the report, and under `strict` the first one is the error that the run ends with, before a
+ * byte is written. docs/behaviour.md, "What is lost". */
+#ifndef TARE_OPS_STRICT_H
+#define TARE_OPS_STRICT_H
+
+#include <stdarg.h>
+
+#include "base/report.h"
+#include "model/catalog.h"
+
+typedef struct tare_strict {
+    tare_report *report;
+    bool is_strict;
+    const char *what; /* the first loss; NULL: none yet */
+    tare_item_kind item_kind;
+    int64_t item;
+    tare_str item_name; /* borrowed */
+} tare_strict;
+
+/* Reports a loss as a warning, about the item of `finding`. `what`, static, is the error that it is
+ * under `strict`. */
+void tare_strict_note(tare_strict *strict, const tare_finding *finding, const char *what,
+                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Remembers a loss that is in the report already. */
+void tare_strict_remember(tare_strict *strict, const tare_finding *finding, const char *what);
+/* A file that the output does not have. */
+void tare_strict_file(tare_strict *strict, tare_str name, const char *why);
+/* UNSUPPORTED under `strict` where anything is lost: the first loss. */
+tare_status tare_strict_check(const tare_strict *strict, tare_error *err);
+
+#endif
