@@ -16,10 +16,10 @@
 #include <zstd.h>
 
 #include "contest.h"
-#include "format/wcodec/wcodec_cut.h"
-#include "format/wcodec/wcodec_planes.h"
 #include "model/catalog.h"
 #include "wc_subject.h"
+#include "wcodec/layer/wc_cut.h"
+#include "wcodec/layer/wc_gather.h"
 
 enum { LEVEL = 19, SMALL = 1 << 22, FRAMING = 400, NAME = 64 };
 
@@ -78,11 +78,11 @@ static void measure_kinds(sums *all, bench_wc_subject *s, char **names, size_t n
 
 /* ---- of models ------------------------------------------------------------------------------- */
 
-static void measure_plane(sums *all, bench_wc_subject *s, const tare_wcodec_plane *p,
-                          const tare_wcodec_source *source, const char *name) {
+static void measure_plane(sums *all, bench_wc_subject *s, const tare_wc_stream *p,
+                          const tare_wc_source *source, const char *name) {
     if (!p->n_bytes || p->n_bytes > UINT32_MAX) return;
     uint8_t *bytes = bench_room((size_t)p->n_bytes);
-    if (tare_wcodec_gather(bytes, p, source, 0, p->n_bytes, NULL)) bench_die("reading");
+    if (tare_wc_gather(bytes, p, source, 0, p->n_bytes, NULL)) bench_die("reading");
     bench_wc_take(s, bytes, (uint32_t)p->n_bytes, p->shape.item, p->shape.log2_segment);
     s->shape.is_big_endian = p->shape.is_big_endian;
     s->shape.is_scales = p->shape.is_scales;
@@ -92,23 +92,23 @@ static void measure_plane(sums *all, bench_wc_subject *s, const tare_wcodec_plan
 
 static void measure_tensor(sums *all, bench_wc_subject *s, const tare_model *m,
                            const tare_tensor *t) {
-    const tare_wcodec_effort effort = {.is_full = true, .forced = -1};
+    const tare_wc_effort effort = {.is_full = true, .forced = -1};
     uint64_t sizes[TARE_MAX_PLANES];
-    tare_wcodec_source source = {{0}, {0}};
-    tare_wcodec_cut cut;
+    tare_wc_source source = {{0}, {0}};
+    tare_wc_cut cut;
     for (uint32_t r = 0; r < t->encoding->n_planes; r++) {
         sizes[r] = t->planes[r].size;
         source.readers[r] = &m->files[t->planes[r].file].reader;
         source.starts[r] = t->planes[r].offset;
     }
     bool is_big_endian = m->catalog.layout && m->catalog.layout->is_big_endian;
-    tare_wcodec_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &effort);
-    for (unsigned p = 0; p < cut.n_planes; p++) {
+    tare_wc_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &effort);
+    for (unsigned p = 0; p < cut.n_streams; p++) {
         char name[NAME];
         snprintf(name, sizeof name, "%.*s: %s, plane %u",
                  (int)(t->name.len < 32 ? t->name.len : 32), t->name.ptr, t->encoding->name, p);
         s->options = cut.options[p];
-        measure_plane(all, s, &cut.planes[p], &source, name);
+        measure_plane(all, s, &cut.streams[p], &source, name);
     }
 }
 

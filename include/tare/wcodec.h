@@ -13,8 +13,8 @@
  *     tare_coded_free(coded);
  *
  * A layer is one to four regions of bytes. A region is a row of equal units (a number, a
- * quantization block). A field takes the same `width` bytes of each unit: these make a plane, which
- * is cut into segments of 2^log2_segment values. A segment decodes alone.
+ * quantization block). A field takes the same `width` bytes of each unit: these make a stream,
+ * which is cut into segments of 2^log2_segment values. A segment decodes alone.
  */
 #ifndef TARE_WCODEC_H
 #define TARE_WCODEC_H
@@ -27,7 +27,7 @@ extern "C" {
 
 enum {
     TARE_CODED_MAX_REGIONS = 4,
-    TARE_CODED_MAX_PLANES = 32,
+    TARE_CODED_MAX_STREAMS = 32,
     TARE_CODED_UNIT = 64, /* heads and segments are multiples of so many bytes */
 };
 
@@ -52,7 +52,7 @@ typedef struct tare_coded_join {
     uint8_t place[10];   /* a permutation of 0..log2_values - 1 */
 } tare_coded_join;
 
-/* How a plane is cut out of its region. Zero-initialised but for `item` it is the whole of region
+/* How a stream is cut out of its region. Zero-initialised but for `item` it is the whole of region
  * 0. */
 typedef struct tare_coded_field {
     uint8_t region;
@@ -70,10 +70,10 @@ typedef struct tare_coded_field {
     uint8_t mode;       /* tare_coded_mode */
     uint32_t row;       /* values of a row of the matrix; 0: not known, no tiles */
     /* Scales, for codes of 8 bits that are predicted from a base with other scales. */
-    uint8_t scale_plane;       /* 1 + number of an earlier field with item 16; 0: none */
+    uint8_t scale_stream;      /* 1 + number of an earlier field with item 16; 0: none */
     uint8_t scale_form;        /* 1: IEEE binary16, 2: bfloat16 */
     uint32_t values_per_scale; /* at least 1 where there are scales */
-    tare_coded_join join;      /* item 6 only; the plane has its values four in three bytes */
+    tare_coded_join join;      /* item 6 only; the stream has its values four in three bytes */
     bool is_packed_scales;     /* item 6 only, 12 bytes of a unit: eight scales and eight minima as
                                   Q4_K and Q5_K have them */
 } tare_coded_field;
@@ -113,7 +113,7 @@ typedef struct tare_coded tare_coded;
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-/* Encodes a layer: 1 to 4 regions, cut into up to 32 planes. The planes of a region have the same
+/* Encodes a layer: 1 to 4 regions, cut into up to 32 streams. The streams of a region have the same
  * stride and cover its units, each byte once. The bytes depend on the regions, the fields and
  * is_full alone, not on threads or CPU. Regions are read only during the call, but their bases must
  * live as long as *out. Free with tare_coded_free.
@@ -127,30 +127,30 @@ TARE_API void tare_coded_free(tare_coded *coded);
 
 /* ---- what was encoded ------------------------------------------------------------------------ */
 
-typedef struct tare_coded_plane {
+typedef struct tare_coded_stream {
     tare_coded_field field; /* complete; hints are 0 */
-    uint64_t n_bytes;       /* of the plane, decoded; joined, it may be larger than its region */
+    uint64_t n_bytes;       /* of the stream, decoded; joined, it may be larger than its region */
     uint64_t segment_bytes; /* of a decoded segment; the last has what is left */
     uint64_t n_segments;
     const uint32_t *sizes; /* of each stored segment, in units of 64 bytes */
     uint64_t position;     /* of the head in the layer's data; the segments follow it */
     uint32_t head_bytes;
-} tare_coded_plane;
+} tare_coded_stream;
 
 /* All that decoding needs, which a container keeps. */
 typedef struct tare_coded_layer {
-    const uint8_t *data; /* for each plane its head and segments, zeros to a multiple of 128 */
+    const uint8_t *data; /* for each stream its head and segments, zeros to a multiple of 128 */
     size_t size;
     uint32_t crc; /* CRC-32 of heads and of the segments' own CRC-32s */
-    unsigned n_regions, n_planes;
+    unsigned n_regions, n_streams;
     uint64_t region_bytes[TARE_CODED_MAX_REGIONS];
-    const tare_coded_plane *planes;
+    const tare_coded_stream *streams;
 } tare_coded_layer;
 
 /* What *coded is made of; keep it to open it again. */
 TARE_API void tare_coded_describe(const tare_coded *coded, tare_coded_layer *out);
 /* Opens a layer that was encoded before. `layer->data` is borrowed and must live as long as *out,
- * the rest is copied. Of a plane field, sizes, n_segments and head_bytes are read; the other
+ * the rest is copied. Of a stream field, sizes, n_segments and head_bytes are read; the other
  * numbers follow from them. `bases`: for each region the base's bytes, as many as it has, borrowed;
  * NULL: layers that need them are refused when they are decoded. Of `options` the allocator counts.
  * Any bytes and numbers may be given. CORRUPT, CHECKSUM (the layer's), LIMIT, TRUNCATED:
@@ -172,22 +172,23 @@ TARE_API tare_status tare_coded_decode_region(void *dst, const tare_coded *coded
 /* All regions; dst[i] takes region_bytes[i] bytes. */
 TARE_API tare_status tare_coded_decode_layer(void *const *dst, const tare_coded *coded,
                                              const tare_coded_options *options, tare_error *err);
-/* Segments first .. first + n - 1 of a plane, the plane's bytes in a row: n * segment_bytes, less
+/* Segments first .. first + n - 1 of a stream, the stream's bytes in a row: n * segment_bytes, less
  * where the last segment is among them. */
-TARE_API tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsigned plane,
+TARE_API tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsigned stream,
                                                 uint64_t first, uint64_t n,
                                                 const tare_coded_options *options, tare_error *err);
 
-/* ---- segments of a plane that is never in memory as a whole ---------------------------------- */
+/* ---- segments of a stream that is never in memory as a whole ----------------------------------
+ */
 
-/* The head of a plane, made from the plane or from a part of it, and how to encode with it.
+/* The head of a stream, made from the stream or from a part of it, and how to encode with it.
  * Immutable: any number of threads may encode with it at once. */
 typedef struct tare_coder tare_coder;
 
-/* Learns from n bytes of a plane, a sample or all of it: those of units without what lies between
+/* Learns from n bytes of a stream, a sample or all of it: those of units without what lies between
  * (field->region, stride, offset, join are not read). `base`: as many bytes of the base; NULL:
  * none. field->log2_segment 0: what suits n bytes. Encoding has the same result as that of the
- * whole layer if the sample is the plane, and that has 700 bytes or more. */
+ * whole layer if the sample is the stream, and that has 700 bytes or more. */
 TARE_API tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field,
                                     const void *bytes, size_t n, const void *base,
                                     const tare_coded_options *options, tare_error *err);
@@ -198,7 +199,7 @@ TARE_API const uint8_t *tare_coder_head(const tare_coder *coder, size_t *n);
 TARE_API size_t tare_coder_segment_bytes(const tare_coder *coder);
 /* The largest number of bytes that n bytes can become. */
 TARE_API size_t tare_coder_bound(const tare_coder *coder, size_t n);
-/* Encodes consecutive segments: whole ones, only the plane's last may be shorter. Writes them one
+/* Encodes consecutive segments: whole ones, only the stream's last may be shorter. Writes them one
  * behind the other to dst, which has room for tare_coder_bound(coder, n) bytes, and the size of
  * each in units of 64 bytes to sizes[0 .. ceil(n / segment_bytes) - 1]; *written is their sum in
  * bytes. `base` as above; needed if the coder was made with one. */

@@ -155,3 +155,9 @@ size_t tare_error_format(char *buf, size_t size, const tare_error *err, const ch
     }
     return n;
 }
+
+bool tare_status_is_loss(tare_status status) {
+    return status == TARE_ERR_CORRUPT || status == TARE_ERR_CHECKSUM ||
+           status == TARE_ERR_TRUNCATED || status == TARE_ERR_UNSUPPORTED ||
+           status == TARE_ERR_IO || status == TARE_ERR_LIMIT;
+}

@@ -50,6 +50,9 @@ void tare_error_file(tare_error *err, const char *file);
 void tare_error_field(tare_error *err, const char *list, size_t index, const char *part,
                       const char *field);
 
+/* Whether a fault is one of the data at hand, which other data need not have. */
+bool tare_status_is_loss(tare_status status);
+
 #define TARE_ERROR_NONE                                                                            \
     ((tare_error){TARE_OK, TARE_ITEM_NONE, -1, TARE_NO_OFFSET, 0, "", NULL, {0}, {0}, {0}})
 

@@ -71,11 +71,6 @@ extern const tare_format tare_format_mcf;
 extern const tare_format tare_format_infq;
 extern const tare_format tare_format_wcodec;
 
-/* Adds the resources of a catalog to the files of a directory. UNSUPPORTED: a name that no file can
- * have there, or that another file has. */
-tare_status tare_plan_resource_files(tare_write_plan *out, const tare_catalog *catalog,
-                                     tare_error *err);
-
 /* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
 tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
                              tare_error *err);

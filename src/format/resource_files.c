@@ -2,7 +2,8 @@
  *
  * Resources as files of a directory that is written, beside what a format puts there itself. */
 #include "base/str.h"
-#include "format/safetensors/safetensors.h"
+#include "format/files.h"
+#include "format/resources.h"
 #include "model/names.h"
 
 static tare_status fail_resource(const tare_catalog *c, size_t i, const char *what,

@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "format/safetensors/safetensors.h"
+#include "format/resources.h"
 
 /* ---- base64 ---------------------------------------------------------------------------------- */
 

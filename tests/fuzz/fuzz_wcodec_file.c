@@ -7,27 +7,28 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/wcodec/wcodec_layer.h"
+#include "format/wcodec/wcodec_index.h"
 #include "fuzz_check.h"
+#include "wcodec/layer/wc_layer.h"
 
 enum { MOST = 1 << 18 }; /* bytes of a region that are read: from its beginning and its end */
 
 static void read_layer(const tare_reader *file, const tare_wcodec_layer *l, tare_arena *arena) {
-    tare_wcodec_opened opened;
+    tare_wc_opened opened;
     tare_wc_scratch scratch;
     tare_error err = TARE_ERROR_NONE;
     uint8_t *bytes = malloc(MOST);
     FUZZ_CHECK(bytes);
     tare_wc_scratch_init(&scratch, NULL);
-    tare_status status = tare_wcodec_open_layer(&opened, file, l, arena, &err);
-    for (unsigned r = 0; r < l->n_regions && status == TARE_OK; r++) {
-        size_t n = l->region_bytes[r] < MOST ? (size_t)l->region_bytes[r] : MOST;
-        status = tare_wcodec_read_region(bytes, &opened, r, 0, n, &scratch, &err);
+    tare_status status = tare_wc_open_layer(&opened, file, &l->coded, arena, &err);
+    for (unsigned r = 0; r < l->coded.n_regions && status == TARE_OK; r++) {
+        size_t n = l->coded.region_bytes[r] < MOST ? (size_t)l->coded.region_bytes[r] : MOST;
+        status = tare_wc_read_region(bytes, &opened, r, 0, n, &scratch, &err);
         if (status == TARE_OK)
-            status = tare_wcodec_read_region(bytes, &opened, r, l->region_bytes[r] - n, n, &scratch,
-                                             &err);
+            status = tare_wc_read_region(bytes, &opened, r, l->coded.region_bytes[r] - n, n,
+                                         &scratch, &err);
     }
-    if (status == TARE_OK) status = tare_wcodec_check_layer(&opened, &err);
+    if (status == TARE_OK) status = tare_wc_check_layer(&opened, &err);
     FUZZ_CHECK(status == TARE_OK || (err.what && err.what[0]));
     tare_wc_scratch_free(&scratch);
     free(bytes);

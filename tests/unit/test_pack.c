@@ -307,9 +307,9 @@ static void check_predicted(const char *packed, const tare_model *base, const ui
     const tare_wcodec_index *index = tare_wcodec_store_index(store);
     const tare_wcodec_layer *layer = &index->layers[0];
     const tare_plane *place = &base->catalog.tensors[0].planes[0];
-    const tare_wcodec_source source = {.readers = {&base->files[place->file].reader},
-                                       .starts = {place->offset}};
-    tare_wcodec_opened opened;
+    const tare_wc_source source = {.readers = {&base->files[place->file].reader},
+                                   .starts = {place->offset}};
+    tare_wc_opened opened;
     tare_wc_scratch scratch;
     tare_arena arena;
     tare_digest digest;
@@ -321,12 +321,12 @@ static void check_predicted(const char *packed, const tare_model *base, const ui
     assert_int_equal(tare_model_digest(NULL, &digest, base, NULL, NULL), TARE_OK);
     assert_memory_equal(index->bases[0].digest, digest.bytes, 32);
     assert_int_equal(
-        tare_wcodec_open_layer(&opened, tare_wcodec_store_file(store), layer, &arena, NULL),
+        tare_wc_open_layer(&opened, tare_wcodec_store_file(store), &layer->coded, &arena, NULL),
         TARE_OK);
     opened.base = &source;
-    size_t n = (size_t)layer->region_bytes[0];
+    size_t n = (size_t)layer->coded.region_bytes[0];
     uint8_t *bytes = malloc(n);
-    assert_int_equal(tare_wcodec_read_region(bytes, &opened, 0, 0, n, &scratch, NULL), TARE_OK);
+    assert_int_equal(tare_wc_read_region(bytes, &opened, 0, 0, n, &scratch, NULL), TARE_OK);
     assert_memory_equal(bytes, expected, n);
     free(bytes);
     tare_wc_scratch_free(&scratch);

@@ -211,16 +211,17 @@ static void units_of_any_size_take_bounded_memory(void **state) {
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
     tare_unpack_result result;
     tare_reader zeros = {.name = "zeros", .size = n, .fd = -1, .fetch = read_zeros};
-    tare_wcodec_source source = {{&zeros}, {0}};
+    tare_wc_source source = {{&zeros}, {0}};
     tare_wcodec_range range = {0, 0, 0, n};
     tare_wcodec_file file = {{"zeros", 5}, n, 1, &range};
     build_start(&b);
-    build_layer(
-        &b,
-        (tare_wcodec_layer){
-            .kind = TARE_WCODEC_BYTES, .n_regions = 1, .region_bytes = {n}, .name = {"zeros", 5}},
-        &source);
-    b.layers[0].planes[0].stride = b.layers[0].planes[0].width = n;
+    build_layer(&b,
+                (tare_wcodec_layer){.kind = TARE_WCODEC_BYTES,
+                                    .coded.n_regions = 1,
+                                    .coded.region_bytes = {n},
+                                    .name = {"zeros", 5}},
+                &source);
+    b.layers[0].coded.streams[0].stride = b.layers[0].coded.streams[0].width = n;
     b.index.files = &file;
     b.index.n_files = b.index.files_form = 1;
     uint8_t *bytes = build_end(&b, &size);
@@ -271,13 +272,13 @@ static uint8_t *build_numbers(uint8_t *numbers, const char *encoding, unsigned i
     size_t n = item == 16 ? 2 * N_VALUES - 2 : 4 * N_VALUES - 4;
     tare_reader reader;
     tare_reader_memory(&reader, numbers, n, "numbers");
-    tare_wcodec_source source = {{&reader}, {0}};
+    tare_wc_source source = {{&reader}, {0}};
     build_start(&b);
     tare_wcodec_layer l = {.kind = TARE_WCODEC_TENSOR,
                            .n_dims = 1,
-                           .n_regions = 1,
+                           .coded.n_regions = 1,
                            .dims = {N_VALUES - 1},
-                           .region_bytes = {n},
+                           .coded.region_bytes = {n},
                            .name = TARE_STR("numbers"),
                            .encoding = tare_str_of(encoding)};
     build_layer(&b, l, &source);
@@ -299,8 +300,7 @@ static tare_wcodec_store *open_bytes(const uint8_t *bytes, size_t size) {
 }
 
 /* The bytes of a plane of F32 that became zeros. */
-static void expect_zeros(uint8_t *numbers, const tare_wcodec_plane *p, uint64_t first,
-                         uint64_t end) {
+static void expect_zeros(uint8_t *numbers, const tare_wc_stream *p, uint64_t first, uint64_t end) {
     for (uint64_t i = first; i < end && i < p->n_bytes; i++)
         numbers[i / p->width * p->stride + p->offset + i % p->width] = 0;
 }
@@ -330,7 +330,7 @@ static void check_verified(const char *name, const tare_report *lost) {
 }
 
 /* The second segment of the first plane, the head of the second. */
-static void damage(uint8_t *bytes, const tare_wcodec_plane *planes) {
+static void damage(uint8_t *bytes, const tare_wc_stream *planes) {
     assert_true(planes[1].head_bytes > 0);
     bytes[planes[0].position + planes[0].head_bytes + 64 * (uint64_t)planes[0].sizes[0] + 300] ^= 4;
     bytes[planes[1].position + 3] ^= 1;
@@ -345,7 +345,7 @@ static void only_damaged_segments_are_lost(void **state) {
     uint8_t *numbers = malloc(4 * N_VALUES);
     uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
     tare_wcodec_store *store = open_bytes(bytes, size);
-    const tare_wcodec_plane *planes = tare_wcodec_store_index(store)->layers[0].planes;
+    const tare_wc_stream *planes = tare_wcodec_store_index(store)->layers[0].coded.streams;
     uint64_t lost = UINT64_C(1) << planes[0].shape.log2_segment;
     expect_zeros(numbers, &planes[0], 2 * lost, 4 * lost);
     expect_zeros(numbers, &planes[1], 0, planes[1].n_bytes);
@@ -384,7 +384,7 @@ static void damaged_headers_lose_their_segment_alone(void **state) {
     uint8_t *numbers = malloc(4 * N_VALUES);
     uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
     tare_wcodec_store *store = open_bytes(bytes, size);
-    const tare_wcodec_plane *p = &tare_wcodec_store_index(store)->layers[0].planes[0];
+    const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
     uint64_t lost = UINT64_C(1) << p->shape.log2_segment;
     uint64_t at = p->position + p->head_bytes + 64 * (uint64_t)p->sizes[0];
     expect_zeros(numbers, p, 2 * lost, 4 * lost);
@@ -396,7 +396,7 @@ static void damaged_headers_lose_their_segment_alone(void **state) {
         save("header.wcodec", bytes, size);
         o.salvage = false;
         tare_status status = unpack("header.wcodec", "rest", o, NULL, &err);
-        assert_true(tare_wcodec_is_loss(status));
+        assert_true(tare_status_is_loss(status));
         if (i == 1) assert_true(status == TARE_ERR_CORRUPT && err.offset == at + 1);
         o.salvage = true;
         must_unpack("header.wcodec", "rest", o, &r);
@@ -428,7 +428,7 @@ static void findings_about_a_layer_are_bounded(void **state) {
     build_bytes(&b, TARE_WCODEC_RESOURCE, "noise", numbers, N - 1);
     uint8_t *bytes = build_end(&b, &size);
     tare_wcodec_store *store = open_bytes(bytes, size);
-    const tare_wcodec_plane *p = &tare_wcodec_store_index(store)->layers[0].planes[0];
+    const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
     assert_int_equal(p->n_segments, N >> 14);
     uint64_t at = p->position + p->head_bytes;
     for (uint64_t i = 0; i < p->n_segments; at += 64 * (uint64_t)p->sizes[i++]) bytes[at + 40] ^= 1;

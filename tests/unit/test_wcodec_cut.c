@@ -14,30 +14,30 @@
 
 #include "base/arith.h"
 #include "encoding/table.h"
-#include "format/wcodec/wcodec_cut.h"
 #include "format/wcodec/wcodec_draft.h"
 #include "wc_random.h"
 #include "wcodec/encode_layer.h"
+#include "wcodec/layer/wc_cut.h"
 #include "wcodec/wc_head.h"
 
-static const tare_wcodec_effort effort = TARE_WCODEC_EFFORT_FAST;
+static const tare_wc_effort effort = TARE_WC_EFFORT_FAST;
 
 /* The cut of a tensor of n_rows x cols elements. */
-static bool cut_of(tare_wcodec_cut *out, const tare_encoding *e, uint64_t n_rows, uint64_t cols,
+static bool cut_of(tare_wc_cut *out, const tare_encoding *e, uint64_t n_rows, uint64_t cols,
                    bool is_big_endian) {
     const uint64_t dims[] = {n_rows, cols};
     uint64_t sizes[TARE_MAX_PLANES] = {n_rows * cols};
     if (e->kind != TARE_KIND_UNKNOWN && tare_encoding_sizes(sizes, e, dims, 2, NULL) != TARE_OK)
         return false;
-    tare_wcodec_cut_tensor(out, e, sizes, dims, 2, is_big_endian, &effort);
+    tare_wc_cut_tensor(out, e, sizes, dims, 2, is_big_endian, &effort);
     return true;
 }
 
-static void check_region(const tare_wcodec_cut *cut, uint8_t region, const char *name) {
+static void check_region(const tare_wc_cut *cut, uint8_t region, const char *name) {
     uint8_t covered[4096] = {0};
     uint32_t stride = 0;
-    for (uint8_t i = 0; i < cut->n_planes; i++) {
-        const tare_wcodec_plane *p = &cut->planes[i];
+    for (uint8_t i = 0; i < cut->n_streams; i++) {
+        const tare_wc_stream *p = &cut->streams[i];
         if (p->region != region) continue;
         assert_true(!stride || p->stride == stride);
         stride = p->stride;
@@ -55,25 +55,24 @@ static void check_region(const tare_wcodec_cut *cut, uint8_t region, const char 
     assert_true(stride || !cut->region_bytes[region]);
 }
 
-static void check_plane(const tare_wcodec_cut *cut, uint8_t i, bool is_big_endian) {
-    const tare_wcodec_plane *p = &cut->planes[i];
+static void check_plane(const tare_wc_cut *cut, uint8_t i, bool is_big_endian) {
+    const tare_wc_stream *p = &cut->streams[i];
     uint8_t item = p->shape.item;
     assert_int_equal(tare_wc_shape_check(&p->shape, NULL), TARE_OK);
     assert_true(item != 16 || p->width % 2 == 0);
     assert_true(item != 6 || p->join.high_bits || p->width % 3 == 0);
     assert_int_equal(p->shape.is_big_endian, item == 16 && is_big_endian);
-    assert_int_equal(p->n_bytes,
-                     cut->region_bytes[p->region] / p->stride * tare_wcodec_unit_bytes(p));
+    assert_int_equal(p->n_bytes, cut->region_bytes[p->region] / p->stride * tare_wc_unit_bytes(p));
     assert_int_equal(cut->options[i].value_bits, p->join.high_bits ? 4 + p->join.high_bits : 0);
-    tare_wcodec_layer l = {.n_regions = cut->n_regions, .n_planes = cut->n_planes};
-    tare_wcodec_plane planes[TARE_WCODEC_MAX_PLANES];
-    memcpy(planes, cut->planes, sizeof planes);
+    tare_wc_layer l = {.n_regions = cut->n_regions, .n_streams = cut->n_streams};
+    tare_wc_stream streams[TARE_WC_MAX_STREAMS];
+    memcpy(streams, cut->streams, sizeof streams);
     memcpy(l.region_bytes, cut->region_bytes, sizeof l.region_bytes);
-    l.planes = planes;
-    assert_int_equal(tare_wcodec_check_plane(&l, i, 0, NULL), TARE_OK);
-    if (p->scale_plane == TARE_WCODEC_NO_SCALES) return;
-    assert_true(p->scale_plane < i);
-    const tare_wcodec_plane *scales = &cut->planes[p->scale_plane];
+    l.streams = streams;
+    assert_int_equal(tare_wc_check_stream(&l, i, 0, NULL), TARE_OK);
+    if (p->scale_stream == TARE_WC_NO_SCALES) return;
+    assert_true(p->scale_stream < i);
+    const tare_wc_stream *scales = &cut->streams[p->scale_stream];
     uint64_t n = tare_wc_values_of(item, p->n_bytes);
     assert_int_equal(scales->shape.item, 16);
     assert_int_equal(tare_ceil_div_u64(n, p->values_per_scale), scales->n_bytes / 2);
@@ -87,14 +86,14 @@ static void every_encoding_is_covered(void **state) {
     for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
         const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
         for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
-            tare_wcodec_cut cut;
+            tare_wc_cut cut;
             bool is_big_endian = i % 2;
             if (!cut_of(&cut, e, shapes[i / 2][0], shapes[i / 2][1], is_big_endian)) continue;
             bool has_list = e->planes[e->n_planes - 1].scope == TARE_PLANE_LIST; /* empty */
             assert_int_equal(cut.n_regions, e->n_planes - has_list);
-            assert_in_range(cut.n_planes, 1, TARE_WCODEC_MAX_PLANES);
+            assert_in_range(cut.n_streams, 1, TARE_WC_MAX_STREAMS);
             for (uint8_t r = 0; r < cut.n_regions; r++) check_region(&cut, r, e->name);
-            for (uint8_t p = 0; p < cut.n_planes; p++) check_plane(&cut, p, is_big_endian);
+            for (uint8_t p = 0; p < cut.n_streams; p++) check_plane(&cut, p, is_big_endian);
             n_cut++;
         }
     }
@@ -103,11 +102,11 @@ static void every_encoding_is_covered(void **state) {
 
 /* "item:offset+width/stride" of each plane, joined ones with "~high offset+bytes", packed scales
  * with "s". */
-static void describe(char *out, size_t size, const tare_wcodec_cut *cut) {
+static void describe(char *out, size_t size, const tare_wc_cut *cut) {
     size_t n = 0;
     out[0] = '\0';
-    for (uint8_t i = 0; i < cut->n_planes; i++) {
-        const tare_wcodec_plane *p = &cut->planes[i];
+    for (uint8_t i = 0; i < cut->n_streams; i++) {
+        const tare_wc_stream *p = &cut->streams[i];
         n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u", i ? " " : "", p->shape.item,
                               p->offset, p->width);
         if (p->join.high_bits)
@@ -143,7 +142,7 @@ static void planes_are_those_of_the_fields(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const tare_encoding *e = tare_encoding_find((tare_str){rows[i].name, strlen(rows[i].name)});
-        tare_wcodec_cut cut;
+        tare_wc_cut cut;
         char text[400];
         assert_true(cut_of(&cut, e, 900, 2304, false));
         describe(text, sizeof text, &cut);
@@ -158,12 +157,12 @@ static void planes_are_those_of_the_fields(void **state) {
 /* A plane has a record and a head: what is tiny is not cut. */
 static void small_tensors_stay_whole(void **state) {
     (void)state;
-    tare_wcodec_cut cut;
+    tare_wc_cut cut;
     assert_true(cut_of(&cut, tare_encoding_get(TARE_ENCODING_F32), 1, 16, false));
-    assert_int_equal(cut.n_planes, 1);
+    assert_int_equal(cut.n_streams, 1);
     assert_true(cut_of(&cut, tare_encoding_get(TARE_ENCODING_Q4_K), 1, 2048, false));
-    assert_int_equal(cut.n_planes, 1);
-    assert_int_equal(cut.planes[0].scale_plane, TARE_WCODEC_NO_SCALES);
+    assert_int_equal(cut.n_streams, 1);
+    assert_int_equal(cut.streams[0].scale_stream, TARE_WC_NO_SCALES);
 }
 
 /* Values of 5 bits are joined only where what that may add is not seen; those of 6 bits anywhere.
@@ -178,11 +177,11 @@ static void small_tensors_of_five_bits_are_not_joined(void **state) {
                 {TARE_ENCODING_Q5_K, 1000, 1024, false}, {TARE_ENCODING_Q5_K, 2000, 1024, true},
                 {TARE_ENCODING_Q6_K, 100, 256, true},    {TARE_ENCODING_Q3_K, 100, 256, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tare_wcodec_cut cut;
+        tare_wc_cut cut;
         bool is_joined = false;
         assert_true(
             cut_of(&cut, tare_encoding_get(rows[i].id), rows[i].n_rows, rows[i].cols, false));
-        for (uint8_t p = 0; p < cut.n_planes; p++) is_joined |= cut.planes[p].join.high_bits != 0;
+        for (uint8_t p = 0; p < cut.n_streams; p++) is_joined |= cut.streams[p].join.high_bits != 0;
         assert_int_equal(is_joined, rows[i].is_joined);
     }
 }
@@ -203,8 +202,8 @@ static void noise_stays_as_large_as_it_is(void **state) {
         memcpy(noise + i, &x, 8);
     }
     for (size_t i = 0; i < 2 * sizeof ids / sizeof *ids; i++) {
-        tare_wcodec_cut cut;
-        tare_wcodec_layer l = {.name = {"noise", 5}};
+        tare_wc_cut cut;
+        tare_wc_layer l = {0};
         tare_arena arena;
         tare_reader reader;
         tare_buffer data;
@@ -212,15 +211,16 @@ static void noise_stays_as_large_as_it_is(void **state) {
         assert_true(
             cut_of(&cut, tare_encoding_get(ids[i / 2]), i % 2 ? LARGE : SMALL, COLS, false));
         tare_arena_init(&arena, NULL);
-        assert_int_equal(tare_wcodec_apply_cut(&l, &cut, &arena, NULL), TARE_OK);
+        assert_int_equal(tare_wc_apply_cut(&l, &cut, &arena, NULL), TARE_OK);
         tare_reader_memory(&reader, noise, l.region_bytes[0], "noise");
-        const tare_wcodec_target target = {encode_layer_put, &data};
-        const tare_wcodec_job job = {&l, cut.options, {{&reader}, {0}}, NULL, .may_be_whole = true};
-        tare_wcodec_run run = {.jobs = &job, .n_jobs = 1, .threads = 1};
-        assert_int_equal(tare_wcodec_run_jobs(&run, &target, &arena, NULL), TARE_OK);
-        assert_in_range(data.size + l.n_planes * A_RECORD, 1,
+        const tare_wc_target target = {encode_layer_put, &data};
+        const tare_wc_layer_job job = {
+            &l, cut.options, {{&reader}, {0}}, NULL, .may_be_whole = true};
+        tare_wc_run run = {.jobs = &job, .n_jobs = 1, .threads = 1};
+        assert_int_equal(tare_wc_run_jobs(&run, &target, &arena, NULL), TARE_OK);
+        assert_in_range(data.size + l.n_streams * A_RECORD, 1,
                         l.region_bytes[0] + l.region_bytes[0] / 1000 + A_TENSOR);
-        if (i % 2 == 0) assert_int_equal(l.n_planes, 1);
+        if (i % 2 == 0) assert_int_equal(l.n_streams, 1);
         tare_buffer_free(&data);
         tare_arena_free(&arena);
     }
@@ -230,22 +230,22 @@ static void noise_stays_as_large_as_it_is(void **state) {
 /* Whatever is asked for, readers accept the segments. */
 static void segments_are_never_too_large(void **state) {
     (void)state;
-    const tare_wcodec_effort large = {.forced = -1, .log2_segment = TARE_WC_MAX_LOG2};
+    const tare_wc_effort large = {.forced = -1, .log2_segment = TARE_WC_MAX_LOG2};
     const uint64_t dims[] = {1 << 14, 1 << 14};
     for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
         const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
         uint64_t sizes[TARE_MAX_PLANES] = {0};
-        tare_wcodec_cut cut;
+        tare_wc_cut cut;
         if (e->kind == TARE_KIND_UNKNOWN || tare_encoding_sizes(sizes, e, dims, 2, NULL) != TARE_OK)
             continue;
-        tare_wcodec_cut_tensor(&cut, e, sizes, dims, 2, false, &large);
-        tare_wcodec_layer l = {.n_regions = cut.n_regions, .planes = cut.planes};
+        tare_wc_cut_tensor(&cut, e, sizes, dims, 2, false, &large);
+        tare_wc_layer l = {.n_regions = cut.n_regions, .streams = cut.streams};
         memcpy(l.region_bytes, cut.region_bytes, sizeof l.region_bytes);
-        l.n_planes = cut.n_planes;
-        for (uint8_t p = 0; p < cut.n_planes; p++) {
-            uint8_t log2 = cut.planes[p].shape.item == 16 ? 25 : TARE_WC_MAX_LOG2;
-            assert_int_equal(cut.planes[p].shape.log2_segment, log2);
-            assert_int_equal(tare_wcodec_check_plane(&l, p, 0, NULL), TARE_OK);
+        l.n_streams = cut.n_streams;
+        for (uint8_t p = 0; p < cut.n_streams; p++) {
+            uint8_t log2 = cut.streams[p].shape.item == 16 ? 25 : TARE_WC_MAX_LOG2;
+            assert_int_equal(cut.streams[p].shape.log2_segment, log2);
+            assert_int_equal(tare_wc_check_stream(&l, p, 0, NULL), TARE_OK);
         }
     }
 }
@@ -261,12 +261,12 @@ static void codes_know_their_scales(void **state) {
                 {TARE_ENCODING_Q6_K, 0},
                 {TARE_ENCODING_MCF_INT8, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tare_wcodec_cut cut;
+        tare_wc_cut cut;
         uint32_t found = 0;
         assert_true(cut_of(&cut, tare_encoding_get(rows[i].id), 640, 2304, false));
-        for (uint8_t p = 0; p < cut.n_planes; p++)
-            if (cut.planes[p].scale_plane != TARE_WCODEC_NO_SCALES)
-                found = cut.planes[p].values_per_scale;
+        for (uint8_t p = 0; p < cut.n_streams; p++)
+            if (cut.streams[p].scale_stream != TARE_WC_NO_SCALES)
+                found = cut.streams[p].values_per_scale;
         assert_int_equal(found, rows[i].values_per_scale);
     }
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "format/wcodec/wcodec_index.h"
 #include "wc_random.h"
 #include "wcodec/encode_layer.h"
 
@@ -25,18 +26,19 @@ typedef struct file {
     uint32_t n;
     bool has_base;
     tare_wcodec_layer layer;
-    tare_wcodec_plane planes[2];
+    tare_wc_stream planes[2];
     tare_wc_options options[2];
     uint64_t seed;
 } file;
 
 static void add_plane(file *f, uint8_t region, uint8_t item) {
     uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
-    f->options[f->layer.n_planes] = (tare_wc_options){.forced = TARE_WC_DIRECT, .is_full = true};
-    f->planes[f->layer.n_planes++] = (tare_wcodec_plane){
+    f->options[f->layer.coded.n_streams] =
+        (tare_wc_options){.forced = TARE_WC_DIRECT, .is_full = true};
+    f->planes[f->layer.coded.n_streams++] = (tare_wc_stream){
         .shape = {.item = item, .log2_segment = 14},
         .region = region,
-        .scale_plane = TARE_WCODEC_NO_SCALES,
+        .scale_stream = TARE_WC_NO_SCALES,
         .stride = width,
         .width = width,
     };
@@ -46,16 +48,16 @@ static void begin(file *f, uint32_t n, uint8_t item) {
     *f = (file){.n = n, .seed = n};
     f->layer = (tare_wcodec_layer){.n_dims = 1,
                                    .dims = {n},
-                                   .n_regions = 1,
-                                   .region_bytes = {n},
+                                   .coded.n_regions = 1,
+                                   .coded.region_bytes = {n},
                                    .name = {"weight", 6},
                                    .encoding = {"i8", 2},
-                                   .planes = f->planes};
+                                   .coded.streams = f->planes};
     if (item) add_plane(f, 0, item);
 }
 
-static tare_wcodec_source source_of(const tare_reader *reader) {
-    return (tare_wcodec_source){{reader, reader}, {0, SECOND}};
+static tare_wc_source source_of(const tare_reader *reader) {
+    return (tare_wc_source){{reader, reader}, {0, SECOND}};
 }
 
 /* Writes the file, whose name says how its last plane is to be stored. */
@@ -79,16 +81,16 @@ static void finish(file *f, tare_wc_mode mode, tare_wc_predictor predictor) {
     tare_buffer_put_zeros(&f->bytes, TARE_WCODEC_HEADER);
     tare_reader_memory(&own, f->own, MOST, "own");
     tare_reader_memory(&other, f->base, MOST, "base");
-    const tare_wcodec_source from = source_of(&own), base_from = source_of(&other);
-    f->layer.offset = TARE_WCODEC_HEADER;
+    const tare_wc_source from = source_of(&own), base_from = source_of(&other);
+    f->layer.coded.offset = TARE_WCODEC_HEADER;
     f->layer.base = f->has_base;
-    assert_int_equal(encode_layer(&f->bytes, &f->layer, &from, f->has_base ? &base_from : NULL,
-                                  f->options, &arena, &err),
+    assert_int_equal(encode_layer(&f->bytes, &f->layer.coded, &from,
+                                  f->has_base ? &base_from : NULL, f->options, &arena, &err),
                      TARE_OK);
     tare_wcodec_index_write(&f->bytes, header, &index, f->bytes.size);
     assert_int_equal(tare_buffer_status(&f->bytes, &err), TARE_OK);
     memcpy(f->bytes.data, header, sizeof header);
-    const tare_wcodec_plane *last = &f->planes[f->layer.n_planes - 1];
+    const tare_wc_stream *last = &f->planes[f->layer.coded.n_streams - 1];
     const uint8_t *segment = f->bytes.data + last->position + last->head_bytes;
     assert_int_equal(segment[0], mode);
     assert_int_equal(segment[1], predictor);
@@ -97,7 +99,7 @@ static void finish(file *f, tare_wc_mode mode, tare_wc_predictor predictor) {
 }
 
 static const uint8_t *last_segment(const file *f) {
-    const tare_wcodec_plane *last = &f->planes[f->layer.n_planes - 1];
+    const tare_wc_stream *last = &f->planes[f->layer.coded.n_streams - 1];
     return f->bytes.data + last->position + last->head_bytes;
 }
 
@@ -114,17 +116,17 @@ static tare_status read_index(tare_wcodec_index *index, const uint8_t *bytes, si
 
 static tare_status read_layer(uint8_t *dst, const tare_reader *reader, const tare_wcodec_layer *l,
                               const file *f, tare_arena *arena, tare_wc_scratch *scratch) {
-    tare_wcodec_opened opened;
+    tare_wc_opened opened;
     tare_reader base;
     tare_error err;
     tare_reader_memory(&base, f->base, MOST, "base");
-    const tare_wcodec_source source = source_of(&base);
-    TARE_TRY(tare_wcodec_open_layer(&opened, reader, l, arena, &err));
+    const tare_wc_source source = source_of(&base);
+    TARE_TRY(tare_wc_open_layer(&opened, reader, &l->coded, arena, &err));
     opened.base = f->has_base ? &source : NULL;
-    for (unsigned r = 0; r < l->n_regions; r++)
-        TARE_TRY(tare_wcodec_read_region(dst + (r ? SECOND : 0), &opened, r, 0,
-                                         (size_t)l->region_bytes[r], scratch, &err));
-    return tare_wcodec_check_layer(&opened, &err);
+    for (unsigned r = 0; r < l->coded.n_regions; r++)
+        TARE_TRY(tare_wc_read_region(dst + (r ? SECOND : 0), &opened, r, 0,
+                                     (size_t)l->coded.region_bytes[r], scratch, &err));
+    return tare_wc_check_layer(&opened, &err);
 }
 
 /* Whether the bytes are refused, or say what they did. */
@@ -246,7 +248,7 @@ static void direct_with_sign_and_patches(void **state) {
 static void direct_with_packed_scales(void **state) {
     (void)state;
     begin(&f, 12 * 80, 6);
-    f.layer.planes[0].stride = f.layer.planes[0].width = 12;
+    f.layer.coded.streams[0].stride = f.layer.coded.streams[0].width = 12;
     f.planes[0].shape.is_scales = true;
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)(i % 12 < 4 ? 0x3a : wc_random(&f.seed) % 64);
@@ -382,12 +384,12 @@ static void from_a_base(void **state) {
 static void make_by_scale(tare_wc_mode of_scales, uint32_t n_scales) {
     begin(&f, 2000, 0);
     f.has_base = true;
-    f.layer.n_regions = 2;
-    f.layer.region_bytes[1] = 2 * (uint64_t)n_scales;
+    f.layer.coded.n_regions = 2;
+    f.layer.coded.region_bytes[1] = 2 * (uint64_t)n_scales;
     add_plane(&f, 1, 16);
     add_plane(&f, 0, 8);
     f.options[0].forced = (int)of_scales;
-    f.planes[1].scale_plane = 0;
+    f.planes[1].scale_stream = 0;
     f.planes[1].scale_form = 1;
     f.planes[1].values_per_scale = f.n / n_scales;
     for (uint32_t i = 0; i < n_scales; i++) {
@@ -422,9 +424,9 @@ static void count_lost(void *ctx, uint64_t layer, unsigned plane, uint64_t segme
 /* A region, from few bits, or from a base of which only `there` bytes can be read. */
 static tare_status read_otherwise(uint8_t *dst, unsigned region, unsigned groups, size_t there,
                                   unsigned *n_lost) {
-    const tare_wcodec_watch watch = {.lost = count_lost, .ctx = n_lost};
+    const tare_wc_watch watch = {.lost = count_lost, .ctx = n_lost};
     tare_wcodec_index index;
-    tare_wcodec_opened opened;
+    tare_wc_opened opened;
     tare_reader base, reader;
     tare_arena arena;
     tare_wc_scratch scratch;
@@ -433,14 +435,15 @@ static tare_status read_otherwise(uint8_t *dst, unsigned region, unsigned groups
     tare_wc_scratch_init(&scratch, NULL);
     tare_reader_memory(&base, f.base, there, "base");
     tare_reader_memory(&reader, f.bytes.data, f.bytes.size, "file");
-    const tare_wcodec_source source = source_of(&base);
+    const tare_wc_source source = source_of(&base);
     assert_int_equal(read_index(&index, f.bytes.data, f.bytes.size, &arena, &err), TARE_OK);
     assert_int_equal(
-        tare_wcodec_open_watched(&opened, &reader, index.layers, 0, &watch, &arena, &err), TARE_OK);
+        tare_wc_open_watched(&opened, &reader, &index.layers->coded, 0, &watch, &arena, &err),
+        TARE_OK);
     opened.base = &source;
     opened.groups = groups;
-    tare_status status = tare_wcodec_read_region(
-        dst, &opened, region, 0, (size_t)f.layer.region_bytes[region], &scratch, &err);
+    tare_status status = tare_wc_read_region(
+        dst, &opened, region, 0, (size_t)f.layer.coded.region_bytes[region], &scratch, &err);
     tare_wc_scratch_free(&scratch);
     tare_arena_free(&arena);
     return status;

@@ -23,7 +23,7 @@
 typedef struct made {
     tare_wcodec_index index;
     tare_wcodec_layer layers[3];
-    tare_wcodec_plane planes[3][2];
+    tare_wc_stream planes[3][2];
     uint32_t sizes[3][2];
     tare_wcodec_file files[2];
     tare_wcodec_range ranges[2][3];
@@ -37,23 +37,23 @@ static void make(made *m) {
         m->layers[i] = (tare_wcodec_layer){
             .kind = i < 2 ? TARE_WCODEC_TENSOR : TARE_WCODEC_BYTES,
             .n_dims = i < 2 ? 2 : 0,
-            .n_regions = 1,
-            .n_planes = i < 2 ? 2 : 1,
+            .coded.n_regions = 1,
+            .coded.n_streams = i < 2 ? 2 : 1,
             .base = i == 1,
-            .crc = 77,
-            .offset = 128 + i * 128,
-            .size = 128,
+            .coded.crc = 77,
+            .coded.offset = 128 + i * 128,
+            .coded.size = 128,
             .dims = {4, 8},
-            .region_bytes = {60},
+            .coded.region_bytes = {60},
             .name = {(const char *[]){"first", "second", "bytes"}[i], (size_t[]){5, 6, 5}[i]},
-            .planes = m->planes[i],
+            .coded.streams = m->planes[i],
         };
         if (i < 2) m->layers[i].encoding = (tare_str)TEXT("i8");
-        for (unsigned p = 0; p < m->layers[i].n_planes; p++) {
+        for (unsigned p = 0; p < m->layers[i].coded.n_streams; p++) {
             m->sizes[i][p] = 1;
-            m->planes[i][p] = (tare_wcodec_plane){
+            m->planes[i][p] = (tare_wc_stream){
                 .shape = {.item = 8, .log2_segment = 14},
-                .scale_plane = TARE_WCODEC_NO_SCALES,
+                .scale_stream = TARE_WC_NO_SCALES,
                 .stride = i < 2 ? 6 : 1,
                 .offset = p * 2,
                 .width = i < 2 ? 2 + p * 2 : 1,
@@ -115,8 +115,8 @@ static tare_status read_written(tare_wcodec_index *got, const written *w, tare_a
 
 static void check_same(const tare_wcodec_index *got, const made *m) {
     assert_int_equal(got->n_layers, 3);
-    assert_int_equal(got->layers[1].planes[1].position, 128 + 128 + 64);
-    assert_int_equal(got->layers[1].planes[1].n_bytes, 40);
+    assert_int_equal(got->layers[1].coded.streams[1].position, 128 + 128 + 64);
+    assert_int_equal(got->layers[1].coded.streams[1].n_bytes, 40);
     assert_int_equal(got->layers[1].base, 1);
     assert_int_equal(got->layers[0].dims[1], 8);
     assert_memory_equal(got->bases[0].digest, m->base.digest, 32);
@@ -183,7 +183,7 @@ static void spoil(made *m, unsigned i) {
         m->planes[0][1].stride = 5;
         break;
     case 10:
-        m->layers[0].region_bytes[0] = 61;
+        m->layers[0].coded.region_bytes[0] = 61;
         break;
     case 11:
         m->sizes[0][0] = 3;
@@ -192,13 +192,13 @@ static void spoil(made *m, unsigned i) {
         m->layers[1].base = 2;
         break;
     case 13:
-        m->layers[1].offset = 128;
+        m->layers[1].coded.offset = 128;
         break;
     case 14:
         m->layers[2].n_dims = 1;
         break;
     case 15:
-        m->planes[0][1].scale_plane = 0;
+        m->planes[0][1].scale_stream = 0;
         break;
     case 16:
         m->planes[0][0].shape.item = 5;
@@ -210,8 +210,8 @@ static void spoil(made *m, unsigned i) {
         m->planes[0][0].head_bytes = 12800 + 64; /* more than any head needs */
         break;
     default:
-        m->layers[2].n_planes = 0;
-        m->layers[2].size = m->layers[2].region_bytes[0] = 0;
+        m->layers[2].coded.n_streams = 0;
+        m->layers[2].coded.size = m->layers[2].coded.region_bytes[0] = 0;
         break;
     }
 }
@@ -256,7 +256,7 @@ static void spoilt_indexes_are_refused(void **state) {
 static void make_joined(made *m) {
     make(m);
     m->planes[0][0].width = 1;
-    tare_wcodec_plane *p = &m->planes[0][1];
+    tare_wc_stream *p = &m->planes[0][1];
     p->shape.item = 6;
     p->offset = 2;
     p->width = 4;
@@ -276,16 +276,16 @@ static void joined_planes_come_back(void **state) {
     write_index(&w, &m);
     assert_int_equal(read_written(&got, &w, &arena, &err), TARE_OK);
     check_same(&got, &m);
-    const tare_wcodec_plane *p = &got.layers[0].planes[1];
+    const tare_wc_stream *p = &got.layers[0].coded.streams[1];
     assert_int_equal(p->high_offset, 1);
     assert_memory_equal(&p->join, &m.planes[0][1].join, sizeof p->join);
     assert_int_equal(p->n_bytes, 60);
-    assert_int_equal(got.layers[0].planes[0].join.high_bits, 0);
+    assert_int_equal(got.layers[0].coded.streams[0].join.high_bits, 0);
     tare_buffer_free(&w.bytes);
     tare_arena_free(&arena);
 }
 
-static void spoil_join(tare_wcodec_plane *p, unsigned i) {
+static void spoil_join(tare_wc_stream *p, unsigned i) {
     if (i == 0) p->shape.item = 8;
     if (i == 1) p->width = 2;
     if (i == 2) p->join.place[1] = 2;
@@ -373,7 +373,7 @@ static void names_and_sizes_are_told_where_they_are(void **state) {
     write_index(&w, &m);
     size_t first = run_of(&w, 0), second = first + tare_load_le32(w.bytes.data + first);
     tare_buffer_free(&w.bytes);
-    m.layers[0].region_bytes[0] = UINT64_C(1) << 63;
+    m.layers[0].coded.region_bytes[0] = UINT64_C(1) << 63;
     assert_int_equal(read_back(&m, &err), TARE_ERR_CORRUPT);
     assert_int_equal(err.offset, DATA_END + first + 40 + 8 * 2);
     make(&m);

@@ -90,15 +90,10 @@ static void bytes_are_those_of_a_file(void **state) {
         {.item = 4, .stride = 18, .offset = 2, .log2_segment = 16},
     };
     tare_coded_region region = {bytes, N / 18 * 18, NULL};
-    tare_wcodec_plane planes[2] = {
-        {.shape = {.item = 16, .log2_segment = 14}, .scale_plane = 255, .stride = 18, .width = 2},
-        {.shape = {.item = 4, .log2_segment = 16},
-         .scale_plane = 255,
-         .stride = 18,
-         .offset = 2,
-         .width = 16}};
-    tare_wcodec_layer layer = {
-        .n_regions = 1, .n_planes = 2, .region_bytes = {region.size}, .planes = planes};
+    tare_wc_stream streams[2] = {
+        {{16, 14, false, false}, .scale_stream = 255, .stride = 18, .width = 2},
+        {{4, 16, false, false}, .scale_stream = 255, .stride = 18, .offset = 2, .width = 16}};
+    tare_wc_layer layer = {1, 2, .region_bytes = {region.size}, .streams = streams};
     const tare_wc_options how[2] = {{.forced = -1}, {.forced = -1}};
     tare_buffer file;
     tare_reader reader;
@@ -108,7 +103,7 @@ static void bytes_are_those_of_a_file(void **state) {
     tare_arena_init(&arena, NULL);
     tare_buffer_init(&file, NULL);
     tare_reader_memory(&reader, bytes, region.size, "bytes");
-    const tare_wcodec_source own = {{&reader}, {0}};
+    const tare_wc_source own = {{&reader}, {0}};
     assert_int_equal(encode_layer(&file, &layer, &own, NULL, how, &arena, &err), TARE_OK);
     for (unsigned i = 0; i < 4; i++) {
         unsigned calls = 0;
@@ -124,8 +119,8 @@ static void bytes_are_those_of_a_file(void **state) {
         assert_int_equal(made.size, file.size);
         assert_memory_equal(made.data, file.data, file.size);
         assert_int_equal(made.crc, layer.crc);
-        assert_int_equal(made.planes[1].position, planes[1].position);
-        assert_int_equal(made.planes[1].n_segments, planes[1].n_segments);
+        assert_int_equal(made.streams[1].position, streams[1].position);
+        assert_int_equal(made.streams[1].n_segments, streams[1].n_segments);
         check_region(coded, 0, bytes, region.size, &o);
         assert_int_equal(calls, i == 3 ? 2 : 0);
         tare_coded_free(coded);
@@ -159,7 +154,7 @@ static void parts_are_as_the_whole(void **state) {
         assert_int_equal(got[n], 0xa5);
     }
     tare_coded_describe(coded, &made);
-    const tare_coded_plane *p = &made.planes[2];
+    const tare_coded_stream *p = &made.streams[2];
     assert_int_equal(p->field.width, 2);
     assert_true(p->n_segments > 4);
     assert_int_equal(tare_coded_decode_segments(got, coded, 2, 1, 3, NULL, &err), TARE_OK);
@@ -197,7 +192,7 @@ static void joined_fields_come_back(void **state) {
         tare_coded *coded = encode(&region, 1, rows[r], 2, &o), *again;
         check_region(coded, 0, bytes, region.size, &o);
         tare_coded_describe(coded, &made);
-        assert_memory_equal(&made.planes[0].field.join, &rows[r][0].join, sizeof rows[r][0].join);
+        assert_memory_equal(&made.streams[0].field.join, &rows[r][0].join, sizeof rows[r][0].join);
         assert_int_equal(tare_coded_open(&again, &made, NULL, NULL, &err), TARE_OK);
         for (unsigned round = 0; round < 60; round++) {
             size_t from = wc_random(&seed) % region.size;
@@ -224,7 +219,11 @@ static void layers_of_regions_and_bases_come_back(void **state) {
     static uint8_t own_scales[SCALES], base_scales[SCALES], codes[CODES], scales[SCALES];
     tare_coded_field fields[2] = {
         {.region = 1, .item = 16},
-        {.item = 8, .log2_segment = 15, .scale_plane = 1, .scale_form = 1, .values_per_scale = 500},
+        {.item = 8,
+         .log2_segment = 15,
+         .scale_stream = 1,
+         .scale_form = 1,
+         .values_per_scale = 500},
     };
     tare_coded_region regions[2] = {{bytes, CODES, base}, {own_scales, SCALES, base_scales}};
     tare_coded_options o = TARE_CODED_OPTIONS_INIT;
@@ -302,16 +301,16 @@ static void descriptions_are_not_believed(void **state) {
     fill(bytes, region.size, 20);
     tare_coded *coded = encode(&region, 1, &field, 1, NULL), *again;
     tare_coded_describe(coded, &made);
-    assert_int_equal(made.planes[0].n_segments, 3);
+    assert_int_equal(made.streams[0].n_segments, 3);
     uint8_t *copy = malloc(made.size);
     assert_non_null(copy);
     for (unsigned i = 0; i < 10; i++) {
         tare_coded_layer spoilt = made;
-        tare_coded_plane plane = made.planes[0];
+        tare_coded_stream plane = made.streams[0];
         memcpy(copy, made.data, made.size);
         memcpy(sizes, plane.sizes, sizeof sizes);
         spoilt.data = copy;
-        spoilt.planes = &plane;
+        spoilt.streams = &plane;
         plane.sizes = sizes;
         if (i == 1) copy[plane.head_bytes / 2] ^= 1;
         if (i == 2) spoilt.crc ^= 1;
@@ -333,7 +332,7 @@ static void descriptions_are_not_believed(void **state) {
         tare_coded_free(again);
     }
     memcpy(copy, made.data, made.size); /* damage inside a segment shows when it is decoded */
-    size_t second = made.planes[0].head_bytes + (size_t)made.planes[0].sizes[0] * TARE_CODED_UNIT;
+    size_t second = made.streams[0].head_bytes + (size_t)made.streams[0].sizes[0] * TARE_CODED_UNIT;
     copy[second + 600] ^= 4;
     made.data = copy;
     assert_int_equal(tare_coded_open(&again, &made, NULL, NULL, &err), TARE_OK);
@@ -367,7 +366,7 @@ static void a_coder_makes_the_same_segments(void **state) {
         assert_int_equal(tare_coder_new(&coder, &field, bytes, region.size, region.base, &o, &err),
                          TARE_OK);
         const uint8_t *head = tare_coder_head(coder, &n_head);
-        assert_int_equal(n_head, made.planes[0].head_bytes);
+        assert_int_equal(n_head, made.streams[0].head_bytes);
         assert_memory_equal(head, made.data, n_head);
         at = n_head;
         size_t step = 3 * tare_coder_segment_bytes(coder);
@@ -378,7 +377,7 @@ static void a_coder_makes_the_same_segments(void **state) {
                                                region.base ? base + from : NULL, &o, &err),
                              TARE_OK);
             assert_memory_equal(dst, made.data + at, written);
-            assert_int_equal(sizes[0], made.planes[0].sizes[s]);
+            assert_int_equal(sizes[0], made.streams[0].sizes[s]);
             at += written;
         }
         assert_true(made.size - at < 128);
@@ -405,7 +404,7 @@ static void fields_that_cannot_be_are_refused(void **state) {
         {.item = 8, .trellis = 9},
         {.item = 16, .trellis = 8},
         {.item = 4, .trellis = 8},
-        {.item = 8, .scale_plane = 1, .scale_form = 1, .values_per_scale = 1},
+        {.item = 8, .scale_stream = 1, .scale_form = 1, .values_per_scale = 1},
         {.item = 16, .is_big_endian = true, .stride = 7000},
         {.item = 6, .stride = 8, .join = {4, 1, 3, {0, 1, 2}}}, /* three bytes in no plane */
         {.item = 6, .stride = 5, .join = {4, 1, 3, {0, 1, 1}}},
@@ -440,7 +439,7 @@ static void the_field_at_fault_is_named(void **state) {
         {.item = 8, .stride = 4, .offset = 2, .region = 1},
         {.item = 8, .stride = 4, .offset = 4},
         {.item = 6, .stride = 4, .offset = 2, .width = 2},
-        {.item = 8, .stride = 4, .offset = 2, .scale_plane = 1, .values_per_scale = 1},
+        {.item = 8, .stride = 4, .offset = 2, .scale_stream = 1, .values_per_scale = 1},
         {.item = 6, .stride = 4, .join = {4, 1, 3, {0, 1, 2}}},
         {.item = 8, .stride = 4, .offset = 2, .mode = 6},
     };

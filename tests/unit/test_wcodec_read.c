@@ -276,7 +276,7 @@ static void verifying_looks_at_layers_and_digest(void **state) {
         tare_reader file;
         tare_reader_memory(&file, bytes, size, "packed");
         assert_int_equal(tare_wcodec_store_open(&store, &file, &limits, NULL, &err), TARE_OK);
-        const tare_wcodec_plane *p = &tare_wcodec_store_index(store)->layers[0].planes[0];
+        const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
         if (damaged) bytes[p->position + p->head_bytes + 5] ^= 1;
         tare_wcodec_store_free(store);
         save("plain.wcodec", bytes, size);

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "format/wcodec/wcodec_cut.h"
-#include "format/wcodec/wcodec_layer_write.h"
 #include "wc_random.h"
+#include "wcodec/layer/wc_cut.h"
+#include "wcodec/layer/wc_layer_write.h"
 
 enum { LAYERS = 24, MOST = 24 << 20 };
 
@@ -19,8 +19,8 @@ typedef struct made {
     tare_arena arena;
     tare_reader reader;
     uint8_t *bytes, *out;
-    tare_wcodec_layer layers[LAYERS];
-    tare_wcodec_job jobs[LAYERS];
+    tare_wc_layer layers[LAYERS];
+    tare_wc_layer_job jobs[LAYERS];
     uint64_t size, failing; /* reads that reach this byte fail */
 } made;
 
@@ -45,7 +45,7 @@ static void make(made *m) {
                                            TARE_ENCODING_I8,   TARE_ENCODING_F32,
                                            TARE_ENCODING_I64,  TARE_ENCODING_K6};
     static const uint64_t rows[] = {1, 300, 0, 7, 700, 33, 4, 500};
-    const tare_wcodec_effort effort = TARE_WCODEC_EFFORT_FAST;
+    const tare_wc_effort effort = TARE_WC_EFFORT_FAST;
     uint64_t at = 0, state = 7;
     *m = (made){.failing = UINT64_MAX};
     tare_arena_init(&m->arena, NULL);
@@ -57,11 +57,11 @@ static void make(made *m) {
         const tare_encoding *e = tare_encoding_get(ids[i % 6]);
         const uint64_t dims[] = {rows[i % 8], 768};
         uint64_t sizes[TARE_MAX_PLANES];
-        tare_wcodec_cut *cut = TARE_NEW(&m->arena, tare_wcodec_cut);
+        tare_wc_cut *cut = TARE_NEW(&m->arena, tare_wc_cut);
         assert_int_equal(tare_encoding_sizes(sizes, e, dims, 2, NULL), TARE_OK);
-        tare_wcodec_cut_tensor(cut, e, sizes, dims, 2, false, &effort);
-        assert_int_equal(tare_wcodec_apply_cut(&m->layers[i], cut, &m->arena, NULL), TARE_OK);
-        m->jobs[i] = (tare_wcodec_job){.layer = &m->layers[i], .options = cut->options};
+        tare_wc_cut_tensor(cut, e, sizes, dims, 2, false, &effort);
+        assert_int_equal(tare_wc_apply_cut(&m->layers[i], cut, &m->arena, NULL), TARE_OK);
+        m->jobs[i] = (tare_wc_layer_job){.layer = &m->layers[i], .options = cut->options};
         for (unsigned r = 0; r < cut->n_regions; r++) {
             m->jobs[i].own.readers[r] = &m->reader;
             m->jobs[i].own.starts[r] = at;
@@ -79,9 +79,9 @@ static void unmake(made *m) {
 }
 
 static tare_status run(made *m, unsigned threads, uint64_t *end, tare_error *err) {
-    tare_wcodec_target target = {write_made, m};
-    tare_wcodec_run run = {.jobs = m->jobs, .n_jobs = LAYERS, .offset = 128, .threads = threads};
-    tare_status status = tare_wcodec_run_jobs(&run, &target, &m->arena, err);
+    tare_wc_target target = {write_made, m};
+    tare_wc_run run = {.jobs = m->jobs, .n_jobs = LAYERS, .offset = 128, .threads = threads};
+    tare_status status = tare_wc_run_jobs(&run, &target, &m->arena, err);
     *end = run.offset;
     return status;
 }
@@ -124,16 +124,16 @@ static void layers_fill_the_file(void **state) {
     uint64_t end, at = 128;
     assert_int_equal(run(&m, 3, &end, NULL), TARE_OK);
     for (size_t i = 0; i < LAYERS; i++) {
-        const tare_wcodec_layer *l = &m.layers[i];
+        const tare_wc_layer *l = &m.layers[i];
         uint64_t position = l->offset;
         assert_int_equal(l->offset, l->size ? at : 128);
         assert_int_equal(l->size % 128, 0);
         at += l->size;
-        for (unsigned p = 0; l->size && p < l->n_planes; p++) {
-            assert_int_equal(l->planes[p].position, position);
-            position += l->planes[p].head_bytes;
-            for (uint64_t s = 0; s < l->planes[p].n_segments; s++)
-                position += (uint64_t)l->planes[p].sizes[s] * 64;
+        for (unsigned p = 0; l->size && p < l->n_streams; p++) {
+            assert_int_equal(l->streams[p].position, position);
+            position += l->streams[p].head_bytes;
+            for (uint64_t s = 0; s < l->streams[p].n_segments; s++)
+                position += (uint64_t)l->streams[p].sizes[s] * 64;
         }
         if (l->size) assert_in_range(position, at - 64, at);
     }
@@ -166,10 +166,10 @@ static void stopping_stops(void **state) {
     (void)state;
     made m;
     make(&m);
-    tare_wcodec_target target = {write_made, &m};
-    tare_wcodec_run run = {
+    tare_wc_target target = {write_made, &m};
+    tare_wc_run run = {
         .jobs = m.jobs, .n_jobs = LAYERS, .offset = 128, .threads = 3, .progress = stop};
-    assert_int_equal(tare_wcodec_run_jobs(&run, &target, &m.arena, NULL), TARE_ERR_CANCELLED);
+    assert_int_equal(tare_wc_run_jobs(&run, &target, &m.arena, NULL), TARE_ERR_CANCELLED);
     unmake(&m);
 }
 

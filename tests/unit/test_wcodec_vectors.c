@@ -12,8 +12,9 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "format/wcodec/wcodec_layer.h"
+#include "format/wcodec/wcodec_index.h"
 #include "wc_random.h"
+#include "wcodec/layer/wc_layer.h"
 
 typedef struct opened {
     uint8_t *bytes;
@@ -59,37 +60,37 @@ static tare_status open_bytes(opened *o, tare_error *err) {
 
 /* All regions of layer i, one behind the other; the caller frees. */
 static tare_status decode(uint8_t **out, size_t *n_out, opened *o, uint32_t i,
-                          const tare_wcodec_source *base, tare_error *err) {
+                          const tare_wc_source *base, tare_error *err) {
     const tare_wcodec_layer *l = &o->index.layers[i];
-    tare_wcodec_opened layer;
+    tare_wc_opened layer;
     tare_wc_scratch scratch;
     uint64_t n = 0, at = 0;
-    for (unsigned r = 0; r < l->n_regions; r++) n += l->region_bytes[r];
+    for (unsigned r = 0; r < l->coded.n_regions; r++) n += l->coded.region_bytes[r];
     *out = malloc((size_t)n + 1);
     assert_non_null(*out);
     *n_out = (size_t)n;
     tare_wc_scratch_init(&scratch, NULL);
-    tare_status status = tare_wcodec_open_layer(&layer, &o->reader, l, &o->arena, err);
+    tare_status status = tare_wc_open_layer(&layer, &o->reader, &l->coded, &o->arena, err);
     layer.base = base;
-    for (unsigned r = 0; r < l->n_regions && status == TARE_OK; r++) {
-        status = tare_wcodec_read_region(*out + at, &layer, r, 0, (size_t)l->region_bytes[r],
-                                         &scratch, err);
-        at += l->region_bytes[r];
+    for (unsigned r = 0; r < l->coded.n_regions && status == TARE_OK; r++) {
+        status = tare_wc_read_region(*out + at, &layer, r, 0, (size_t)l->coded.region_bytes[r],
+                                     &scratch, err);
+        at += l->coded.region_bytes[r];
     }
-    if (status == TARE_OK) status = tare_wcodec_check_layer(&layer, err);
+    if (status == TARE_OK) status = tare_wc_check_layer(&layer, err);
     tare_wc_scratch_free(&scratch);
     return status;
 }
 
 /* Where the base's layer i is to be had, decoded: region behind region. */
-static void source_of(tare_wcodec_source *s, tare_reader *reader, const opened *o, uint32_t i,
+static void source_of(tare_wc_source *s, tare_reader *reader, const opened *o, uint32_t i,
                       const uint8_t *bytes, size_t n) {
     tare_reader_memory(reader, bytes, n, "base");
     uint64_t at = 0;
-    for (unsigned r = 0; r < o->index.layers[i].n_regions; r++) {
+    for (unsigned r = 0; r < o->index.layers[i].coded.n_regions; r++) {
         s->readers[r] = reader;
         s->starts[r] = at;
-        at += o->index.layers[i].region_bytes[r];
+        at += o->index.layers[i].coded.region_bytes[r];
     }
 }
 
@@ -117,7 +118,7 @@ static void check_file(char **line, const char *name, const char *base_name) {
     for (uint32_t i = 0; i < o.index.n_layers; i++) {
         uint8_t *bytes, *other = NULL;
         size_t n, n_other, at = 0;
-        tare_wcodec_source source;
+        tare_wc_source source;
         tare_reader reader;
         if (base_name) {
             assert_int_equal(decode(&bytes, &n, &o, i, NULL, &err),
@@ -127,9 +128,9 @@ static void check_file(char **line, const char *name, const char *base_name) {
             source_of(&source, &reader, &base, i, other, n_other);
         }
         assert_int_equal(decode(&bytes, &n, &o, i, base_name ? &source : NULL, &err), TARE_OK);
-        for (unsigned r = 0; r < o.index.layers[i].n_regions; r++) {
-            check_digest(line, bytes + at, (size_t)o.index.layers[i].region_bytes[r], name);
-            at += (size_t)o.index.layers[i].region_bytes[r];
+        for (unsigned r = 0; r < o.index.layers[i].coded.n_regions; r++) {
+            check_digest(line, bytes + at, (size_t)o.index.layers[i].coded.region_bytes[r], name);
+            at += (size_t)o.index.layers[i].coded.region_bytes[r];
         }
         free(bytes);
         free(other);
@@ -168,19 +169,20 @@ static void parts_of_regions_are_as_the_whole(void **state) {
     o.bytes = read_all("items.wcodec", &o.size);
     assert_int_equal(open_bytes(&o, &err), TARE_OK);
     for (uint32_t i = 0; i < o.index.n_layers; i++) {
-        tare_wcodec_opened layer;
+        tare_wc_opened layer;
         tare_wc_scratch scratch;
         uint8_t *whole, part[5000];
         size_t n;
         tare_wc_scratch_init(&scratch, NULL);
         assert_int_equal(decode(&whole, &n, &o, i, NULL, &err), TARE_OK);
         assert_int_equal(
-            tare_wcodec_open_layer(&layer, &o.reader, &o.index.layers[i], &o.arena, &err), TARE_OK);
+            tare_wc_open_layer(&layer, &o.reader, &o.index.layers[i].coded, &o.arena, &err),
+            TARE_OK);
         for (unsigned round = 0; n && round < 40; round++) {
             size_t from = wc_random(&seed) % n, length = wc_random(&seed) % 4000;
             if (length > n - from) length = n - from;
             memset(part, 0xa5, sizeof part);
-            assert_int_equal(tare_wcodec_read_region(part, &layer, 0, from, length, &scratch, &err),
+            assert_int_equal(tare_wc_read_region(part, &layer, 0, from, length, &scratch, &err),
                              TARE_OK);
             assert_memory_equal(part, whole + from, length);
             assert_int_equal(part[length], 0xa5);
@@ -209,7 +211,8 @@ static void decode_sound(decoded *d, opened *o) {
     for (; d->n < o->index.n_layers; d->n++) {
         const tare_wcodec_layer *l = &o->index.layers[d->n];
         assert_int_equal(decode(&d->bytes[d->n], &d->sizes[d->n], o, d->n, NULL, &err), TARE_OK);
-        if (l->offset + l->size > d->data_end) d->data_end = l->offset + l->size;
+        if (l->coded.offset + l->coded.size > d->data_end)
+            d->data_end = l->coded.offset + l->coded.size;
     }
     tare_arena_free(&o->arena);
 }
@@ -218,7 +221,7 @@ static void decode_sound(decoded *d, opened *o) {
 static bool depends_on(const opened *o, const decoded *d, uint32_t i, size_t byte) {
     const tare_wcodec_layer *l = &o->index.layers[i];
     if (byte < TARE_WCODEC_HEADER || byte >= d->data_end) return true;
-    return byte >= l->offset && byte < l->offset + l->size;
+    return byte >= l->coded.offset && byte < l->coded.offset + l->coded.size;
 }
 
 /* Whether the file is refused; else all that depends on a byte of it must be as it was. */

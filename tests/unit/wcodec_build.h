@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "format/wcodec/wcodec_layer.h"
+#include "format/wcodec/wcodec_index.h"
 #include "model/catalog.h"
 #include "wcodec/encode_layer.h"
 
@@ -37,74 +37,78 @@ static inline void build_start(wcodec_build *b) {
     b->index.layers = b->layers;
 }
 
-static inline void build_plane(tare_wcodec_layer *l, unsigned region, uint8_t item, uint32_t stride,
-                               uint32_t offset, uint32_t width) {
-    l->planes[l->n_planes++] = (tare_wcodec_plane){.shape = {.item = item, .log2_segment = 14},
-                                                   .region = (uint8_t)region,
-                                                   .scale_plane = TARE_WCODEC_NO_SCALES,
-                                                   .stride = stride,
-                                                   .offset = offset,
-                                                   .width = width};
+static inline void build_stream(tare_wcodec_layer *l, unsigned region, uint8_t item,
+                                uint32_t stride, uint32_t offset, uint32_t width) {
+    l->coded.streams[l->coded.n_streams++] =
+        (tare_wc_stream){.shape = {.item = item, .log2_segment = 14},
+                         .region = (uint8_t)region,
+                         .scale_stream = TARE_WC_NO_SCALES,
+                         .stride = stride,
+                         .offset = offset,
+                         .width = width};
 }
 
 /* Cuts a region by what its size allows: bytes; 16-bit numbers; a head of 2 and 16 bytes of
  * nibbles; the four bytes of F32. */
 static inline void build_cut(tare_wcodec_layer *l, unsigned region) {
-    uint64_t n = l->region_bytes[region];
+    uint64_t n = l->coded.region_bytes[region];
     if (n == 0) return;
     if (n % 18 == 0) {
-        build_plane(l, region, 16, 18, 0, 2);
-        build_plane(l, region, 4, 18, 2, 16);
+        build_stream(l, region, 16, 18, 0, 2);
+        build_stream(l, region, 4, 18, 2, 16);
     } else if (n % 4 == 0 && n % 8) {
-        build_plane(l, region, 16, 4, 2, 2);
-        build_plane(l, region, 8, 4, 1, 1);
-        build_plane(l, region, 8, 4, 0, 1);
+        build_stream(l, region, 16, 4, 2, 2);
+        build_stream(l, region, 8, 4, 1, 1);
+        build_stream(l, region, 8, 4, 0, 1);
     } else {
-        build_plane(l, region, n % 2 ? 8 : 16, n % 2 ? 1 : 2, 0, n % 2 ? 1 : 2);
+        build_stream(l, region, n % 2 ? 8 : 16, n % 2 ? 1 : 2, 0, n % 2 ? 1 : 2);
     }
 }
 
 /* A layer over bytes of readers, encoded at once. */
 static inline void build_layer(wcodec_build *b, tare_wcodec_layer layer,
-                               const tare_wcodec_source *source) {
-    tare_wc_options options[TARE_WCODEC_MAX_PLANES];
+                               const tare_wc_source *source) {
+    tare_wc_options options[TARE_WC_MAX_STREAMS];
     tare_error err;
     assert_true(b->index.n_layers < BUILD_LAYERS);
     tare_wcodec_layer *l = &b->layers[b->index.n_layers++];
     *l = layer;
-    l->offset = b->out.size;
-    l->planes = TARE_NEW_ARRAY(&b->arena, tare_wcodec_plane, TARE_WCODEC_MAX_PLANES);
-    assert_non_null(l->planes);
-    for (unsigned r = 0; r < l->n_regions; r++) build_cut(l, r);
-    for (unsigned i = 0; i < TARE_WCODEC_MAX_PLANES; i++) options[i] = TARE_WC_OPTIONS_DEFAULT;
-    assert_int_equal(encode_layer(&b->out, l, source, NULL, options, &b->arena, &err), TARE_OK);
-    if (!l->size) l->offset = TARE_WCODEC_HEADER;
+    l->coded.offset = b->out.size;
+    l->coded.streams = TARE_NEW_ARRAY(&b->arena, tare_wc_stream, TARE_WC_MAX_STREAMS);
+    assert_non_null(l->coded.streams);
+    for (unsigned r = 0; r < l->coded.n_regions; r++) build_cut(l, r);
+    for (unsigned i = 0; i < TARE_WC_MAX_STREAMS; i++) options[i] = TARE_WC_OPTIONS_DEFAULT;
+    assert_int_equal(encode_layer(&b->out, &l->coded, source, NULL, options, &b->arena, &err),
+                     TARE_OK);
+    if (!l->coded.size) l->coded.offset = TARE_WCODEC_HEADER;
 }
 
 static inline void build_bytes(wcodec_build *b, tare_wcodec_kind kind, const char *name,
                                const void *bytes, size_t n) {
     tare_reader reader;
     tare_reader_memory(&reader, bytes, n, name);
-    tare_wcodec_source source = {{&reader}, {0}};
-    tare_wcodec_layer l = {
-        .kind = (uint8_t)kind, .n_regions = 1, .region_bytes = {n}, .name = {name, strlen(name)}};
+    tare_wc_source source = {{&reader}, {0}};
+    tare_wcodec_layer l = {.kind = (uint8_t)kind,
+                           .coded.n_regions = 1,
+                           .coded.region_bytes = {n},
+                           .name = {name, strlen(name)}};
     build_layer(b, l, &source);
 }
 
 static inline void build_tensors(wcodec_build *b, const tare_model *m) {
     for (size_t i = 0; i < m->catalog.n_tensors; i++) {
         const tare_tensor *t = tare_model_stored(m, i);
-        tare_wcodec_source source = {{0}, {0}};
+        tare_wc_source source = {{0}, {0}};
         tare_wcodec_layer l = {.kind = TARE_WCODEC_TENSOR,
                                .n_dims = (uint8_t)t->n_dims,
-                               .n_regions = (uint8_t)t->encoding->n_planes,
+                               .coded.n_regions = (uint8_t)t->encoding->n_planes,
                                .is_big_endian =
                                    m->catalog.layout && m->catalog.layout->is_big_endian,
                                .name = t->name,
                                .encoding = tare_str_of(t->encoding->name)};
         memcpy(l.dims, t->dims, t->n_dims * sizeof *l.dims);
-        for (unsigned r = 0; r < l.n_regions; r++) {
-            l.region_bytes[r] = t->planes[r].size;
+        for (unsigned r = 0; r < l.coded.n_regions; r++) {
+            l.coded.region_bytes[r] = t->planes[r].size;
             source.readers[r] = &m->files[t->planes[r].file].reader;
             source.starts[r] = t->planes[r].offset;
         }

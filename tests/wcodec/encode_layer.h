@@ -4,7 +4,7 @@
 #ifndef TARE_TESTS_ENCODE_LAYER_H
 #define TARE_TESTS_ENCODE_LAYER_H
 
-#include "format/wcodec/wcodec_layer_write.h"
+#include "wcodec/layer/wc_layer_write.h"
 
 /* One thread writes in order. */
 static inline tare_status encode_layer_put(void *ctx, uint64_t offset, const uint8_t *bytes,
@@ -15,20 +15,19 @@ static inline tare_status encode_layer_put(void *ctx, uint64_t offset, const uin
 }
 
 /* Appends the layer's data. The layer says all but sizes and CRC, which are filled in, and begins
- * at layer->offset; `base`: what it may be predicted from, then layer->base must be set. */
-static inline tare_status encode_layer(tare_buffer *out, tare_wcodec_layer *layer,
-                                       const tare_wcodec_source *own,
-                                       const tare_wcodec_source *base,
+ * at layer->offset; `base`: what it may be predicted from, then layer->has_base must be set. */
+static inline tare_status encode_layer(tare_buffer *out, tare_wc_layer *layer,
+                                       const tare_wc_source *own, const tare_wc_source *base,
                                        const tare_wc_options *options, tare_arena *arena,
                                        tare_error *err) {
-    const tare_wcodec_target target = {encode_layer_put, out};
-    const tare_wcodec_job job = {.layer = layer, .options = options, .own = *own, .base = base};
-    tare_wcodec_run run = {.jobs = &job,
-                           .n_jobs = 1,
-                           .offset = layer->offset,
-                           .threads = 1,
-                           .allocator = arena->allocator};
-    return tare_wcodec_run_jobs(&run, &target, arena, err);
+    const tare_wc_target target = {encode_layer_put, out};
+    const tare_wc_layer_job job = {.layer = layer, .options = options, .own = *own, .base = base};
+    tare_wc_run run = {.jobs = &job,
+                       .n_jobs = 1,
+                       .offset = layer->offset,
+                       .threads = 1,
+                       .allocator = arena->allocator};
+    return tare_wc_run_jobs(&run, &target, arena, err);
 }
 
 #endif

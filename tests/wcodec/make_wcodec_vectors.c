@@ -212,8 +212,8 @@ static void fill_base(maker *m, const maker *base) {
     uint8_t *scales = calloc(MAX_REGION, 1);
     if (!scales) fail("memory");
     m->regions[m->index.n_layers - 1][1] = scales;
-    l->n_regions = 2;
-    l->region_bytes[1] = 120;
+    l->coded.n_regions = 2;
+    l->coded.region_bytes[1] = 120;
     for (uint32_t j = 0; j < 6000; j++) codes[j] = (uint8_t)(normal(m) / 12);
     for (uint32_t j = 0; j < 60; j++) tare_store_le16(scales + 2 * j, (uint16_t)(0x2c00 + j * 8));
     if (base) {
@@ -224,11 +224,11 @@ static void fill_base(maker *m, const maker *base) {
                                       (float)(next(m) % 3));
     }
     add_plane(m, 16, 2, 0, 2);
-    l->planes[0].region = 1;
+    l->coded.streams[0].region = 1;
     add_plane(m, 8, 1, 0, 1);
-    l->planes[1].scale_plane = 0;
-    l->planes[1].scale_form = 1;
-    l->planes[1].values_per_scale = 100;
+    l->coded.streams[1].scale_stream = 0;
+    l->coded.streams[1].scale_form = 1;
+    l->coded.streams[1].values_per_scale = 100;
     end_layer(m, base);
 }
 
@@ -328,7 +328,7 @@ static void joined(maker *m) {
             b[j] = (uint8_t)(v + v / 7 * 16);
         }
         tare_wc_options *o = add_plane(m, 6, stride, forms[i].low, n_low);
-        tare_wcodec_plane *p = &m->layers[m->index.n_layers - 1].planes[0];
+        tare_wc_stream *p = &m->layers[m->index.n_layers - 1].coded.streams[0];
         o->forced = i == 1 ? TARE_WC_RAW : i == 5 ? -1 : TARE_WC_DIRECT;
         p->high_offset = forms[i].high;
         p->join = *w;

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "encode_layer.h"
+#include "format/wcodec/wcodec_index.h"
 
 enum { MAX_LAYERS = 16, MAX_REGION = 1 << 17 };
 
@@ -21,9 +22,9 @@ typedef struct maker {
     tare_buffer out;
     tare_wcodec_index index;
     tare_wcodec_layer layers[MAX_LAYERS];
-    tare_wcodec_plane planes[MAX_LAYERS][TARE_WCODEC_MAX_PLANES];
-    tare_wc_options options[TARE_WCODEC_MAX_PLANES];
-    uint8_t *regions[MAX_LAYERS][TARE_WCODEC_MAX_REGIONS];
+    tare_wc_stream planes[MAX_LAYERS][TARE_WC_MAX_STREAMS];
+    tare_wc_options options[TARE_WC_MAX_STREAMS];
+    uint8_t *regions[MAX_LAYERS][TARE_WC_MAX_REGIONS];
     uint64_t first_seed, seed;
     bool is_later; /* files are of the next minor version */
 } maker;
@@ -69,12 +70,12 @@ static uint8_t *add_layer(maker *m, const char *name, const char *encoding, uint
     *l = (tare_wcodec_layer){
         .kind = encoding ? TARE_WCODEC_TENSOR : TARE_WCODEC_BYTES,
         .n_dims = encoding ? 1 : 0,
-        .n_regions = 1,
+        .coded.n_regions = 1,
         .dims = {n_values},
-        .region_bytes = {n_bytes},
+        .coded.region_bytes = {n_bytes},
         .name = {name, strlen(name)},
         .encoding = {encoding ? encoding : "", encoding ? strlen(encoding) : 0},
-        .planes = m->planes[m->index.n_layers],
+        .coded.streams = m->planes[m->index.n_layers],
     };
     uint8_t *bytes = calloc(MAX_REGION, 1);
     if (!bytes || n_bytes > MAX_REGION) fail("memory");
@@ -86,10 +87,10 @@ static uint8_t *add_layer(maker *m, const char *name, const char *encoding, uint
 static tare_wc_options *add_plane(maker *m, uint8_t item, uint32_t stride, uint32_t offset,
                                   uint32_t width) {
     tare_wcodec_layer *l = &m->layers[m->index.n_layers - 1];
-    tare_wc_options *o = &m->options[l->n_planes];
-    l->planes[l->n_planes++] = (tare_wcodec_plane){
+    tare_wc_options *o = &m->options[l->coded.n_streams];
+    l->coded.streams[l->coded.n_streams++] = (tare_wc_stream){
         .shape = {.item = item, .log2_segment = 14},
-        .scale_plane = TARE_WCODEC_NO_SCALES,
+        .scale_stream = TARE_WC_NO_SCALES,
         .stride = stride,
         .offset = offset,
         .width = width,
@@ -99,12 +100,12 @@ static tare_wc_options *add_plane(maker *m, uint8_t item, uint32_t stride, uint3
     return o;
 }
 
-static tare_wcodec_source source_of(const maker *m, tare_reader readers[TARE_WCODEC_MAX_REGIONS],
-                                    uint32_t layer) {
-    tare_wcodec_source s = {{0}, {0}};
-    for (unsigned r = 0; r < m->layers[layer].n_regions; r++) {
-        tare_reader_memory(&readers[r], m->regions[layer][r], m->layers[layer].region_bytes[r],
-                           "vector");
+static tare_wc_source source_of(const maker *m, tare_reader readers[TARE_WC_MAX_REGIONS],
+                                uint32_t layer) {
+    tare_wc_source s = {{0}, {0}};
+    for (unsigned r = 0; r < m->layers[layer].coded.n_regions; r++) {
+        tare_reader_memory(&readers[r], m->regions[layer][r],
+                           m->layers[layer].coded.region_bytes[r], "vector");
         s.readers[r] = &readers[r];
     }
     return s;
@@ -114,15 +115,16 @@ static tare_wcodec_source source_of(const maker *m, tare_reader readers[TARE_WCO
 static void end_layer(maker *m, const maker *base) {
     uint32_t i = m->index.n_layers - 1;
     tare_wcodec_layer *l = &m->layers[i];
-    tare_reader own_readers[TARE_WCODEC_MAX_REGIONS], base_readers[TARE_WCODEC_MAX_REGIONS];
-    tare_wcodec_source own = source_of(m, own_readers, i), other;
+    tare_reader own_readers[TARE_WC_MAX_REGIONS], base_readers[TARE_WC_MAX_REGIONS];
+    tare_wc_source own = source_of(m, own_readers, i), other;
     tare_error err;
     if (base) other = source_of(base, base_readers, i);
     l->base = base != NULL;
-    l->offset = m->out.size;
-    if (encode_layer(&m->out, l, &own, base ? &other : NULL, m->options, &m->arena, &err) !=
+    l->coded.offset = m->out.size;
+    if (encode_layer(&m->out, &l->coded, &own, base ? &other : NULL, m->options, &m->arena, &err) !=
         TARE_OK)
         fail(err.what);
+    if (!l->coded.size) l->coded.offset = TARE_WCODEC_HEADER; /* as layers without data have it */
 }
 
 static void print_digest(maker *m, const uint8_t *bytes, size_t n, tare_str name, int region) {
@@ -208,8 +210,8 @@ static void end(maker *m, const char *name, const char *base) {
     if (!f || fwrite(m->out.data, 1, m->out.size, f) != m->out.size || fclose(f)) fail(path);
     fprintf(m->expected, "file %s%s%s\n", name, base ? " " : "", base ? base : "");
     for (uint32_t i = 0; i < m->index.n_layers; i++)
-        for (unsigned r = 0; r < m->layers[i].n_regions; r++)
-            print_digest(m, m->regions[i][r], (size_t)m->layers[i].region_bytes[r],
+        for (unsigned r = 0; r < m->layers[i].coded.n_regions; r++)
+            print_digest(m, m->regions[i][r], (size_t)m->layers[i].coded.region_bytes[r],
                          m->layers[i].name, (int)r);
     print_files(m);
     tare_buffer_free(&m->out);
@@ -217,7 +219,7 @@ static void end(maker *m, const char *name, const char *base) {
 
 static void drop(maker *m) {
     for (uint32_t i = 0; i < m->index.n_layers; i++)
-        for (unsigned r = 0; r < m->layers[i].n_regions; r++) free(m->regions[i][r]);
+        for (unsigned r = 0; r < m->layers[i].coded.n_regions; r++) free(m->regions[i][r]);
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include "encoding/outliers.h"
 #include "encoding/table.h"
 #include "format/infq/infq_adapters.h"
+#include "format/resources.h"
 
 typedef struct writer {
     tare_write_plan *plan;

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "format/format.h"
+#include "format/resources.h"
 
 #define TARE_SAFETENSORS_SUFFIX        ".safetensors"
 #define TARE_SAFETENSORS_INDEX_SUFFIX  ".safetensors.index.json"
@@ -75,13 +76,6 @@ tare_status tare_safetensors_read_tensors(tare_model *m, const tare_safetensors_
  * catalog.resources from the key tare.resources. */
 tare_status tare_safetensors_read_metadata(tare_model *m, tare_safetensors_layout *layout,
                                            tare_report *report, tare_error *err);
-
-/* Resources as a JSON text: {"name":{"text":"..."},"name":{"base64":"..."}}. */
-tare_status tare_resources_from_json(tare_resource_entry **out, size_t *n, tare_str text,
-                                     tare_arena *arena, tare_error *err);
-/* Those that lie in files are read from `source`, whole, one after the other. */
-tare_status tare_resources_to_json(tare_buffer *out, const tare_resource_entry *resources, size_t n,
-                                   const tare_model *source, tare_error *err);
 
 /* ---- sets of shards -------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 
 enum { TILE = 16 };
 
-void tare_wcodec_draft_init(tare_wcodec_draft *d, const tare_wcodec_effort *effort,
+void tare_wcodec_draft_init(tare_wcodec_draft *d, const tare_wc_effort *effort,
                             const tare_allocator *allocator) {
     *d = (tare_wcodec_draft){.effort = *effort};
     tare_arena_init(&d->arena, allocator);
@@ -36,10 +36,9 @@ static tare_status no_memory(tare_error *err) {
 }
 
 /* A new layer, with its regions and planes; with a duplicate, those of that. */
-static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
-                             const tare_wcodec_cut *cut, const tare_wcodec_source *source,
-                             int64_t duplicate, const tare_wcodec_base_tensor *base_tensor,
-                             tare_error *err) {
+static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, const tare_wc_cut *cut,
+                             const tare_wc_source *source, int64_t duplicate,
+                             const tare_wcodec_base_tensor *base_tensor, tare_error *err) {
     const tare_allocator *a = d->arena.allocator;
     uint32_t i = d->index.n_layers;
     if (i == UINT32_C(1) << 24) return tare_fail(err, TARE_ERR_LIMIT, "more than 2^24 layers");
@@ -50,22 +49,23 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out,
         !tare_grow(a, (void **)&d->jobs, &d->jobs_capacity, d->n_jobs + 1, sizeof *d->jobs))
         return no_memory(err);
     *out = &d->index.layers[i];
-    **out = (tare_wcodec_layer){.offset = TARE_WCODEC_HEADER,
-                                .base = base_tensor ? base_tensor->base + 1 : 0};
+    **out = (tare_wcodec_layer){
+        .base = base_tensor ? base_tensor->base + 1 : 0,
+        .coded = {.offset = TARE_WCODEC_HEADER, .has_base = base_tensor != NULL}};
     d->duplicates[i] = duplicate >= 0 ? (uint32_t)duplicate : i;
     d->index.n_layers++;
     if (duplicate >= 0) {
-        (*out)->n_regions = cut->n_regions;
-        memcpy((*out)->region_bytes, cut->region_bytes, sizeof cut->region_bytes);
+        (*out)->coded.n_regions = cut->n_regions;
+        memcpy((*out)->coded.region_bytes, cut->region_bytes, sizeof cut->region_bytes);
         return TARE_OK;
     }
-    TARE_TRY(tare_wcodec_apply_cut(*out, cut, &d->arena, err));
-    tare_wc_options *options = TARE_NEW_ARRAY(&d->arena, tare_wc_options, cut->n_planes);
-    tare_wcodec_source *held = base_tensor ? TARE_NEW(&d->arena, tare_wcodec_source) : NULL;
+    TARE_TRY(tare_wc_apply_cut(&(*out)->coded, cut, &d->arena, err));
+    tare_wc_options *options = TARE_NEW_ARRAY(&d->arena, tare_wc_options, cut->n_streams);
+    tare_wc_source *held = base_tensor ? TARE_NEW(&d->arena, tare_wc_source) : NULL;
     if (!options || (base_tensor && !held)) return no_memory(err);
-    memcpy(options, cut->options, cut->n_planes * sizeof *options);
+    memcpy(options, cut->options, cut->n_streams * sizeof *options);
     if (base_tensor) *held = base_tensor->source;
-    d->jobs[d->n_jobs++] = (tare_wcodec_job){
+    d->jobs[d->n_jobs++] = (tare_wc_layer_job){
         .options = options, .own = *source, .base = held, .may_be_whole = d->effort.forced < 0};
     return TARE_OK;
 }
@@ -77,7 +77,7 @@ static tare_status hold_name(tare_wcodec_draft *d, tare_str *out, tare_str name,
     return out->ptr ? TARE_OK : no_memory(err);
 }
 
-static tare_status note_spans(tare_wcodec_draft *d, const tare_wcodec_source *source,
+static tare_status note_spans(tare_wcodec_draft *d, const tare_wc_source *source,
                               const tare_tensor *t, tare_error *err) {
     uint32_t n = t->encoding->n_planes;
     if (!tare_grow(d->arena.allocator, (void **)&d->spans, &d->spans_capacity, d->n_spans + n,
@@ -95,14 +95,14 @@ static tare_status note_spans(tare_wcodec_draft *d, const tare_wcodec_source *so
 }
 
 tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
-                                     const tare_wcodec_source *source, bool is_big_endian,
+                                     const tare_wc_source *source, bool is_big_endian,
                                      int64_t duplicate, const tare_wcodec_base_tensor *base_tensor,
                                      tare_error *err) {
     uint64_t sizes[TARE_MAX_PLANES];
-    tare_wcodec_cut cut;
+    tare_wc_cut cut;
     tare_wcodec_layer *l = NULL;
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) sizes[p] = t->planes[p].size;
-    tare_wcodec_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &d->effort);
+    tare_wc_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &d->effort);
     TARE_TRY(add_layer(d, &l, &cut, source, duplicate, base_tensor, err));
     l->kind = TARE_WCODEC_TENSOR;
     l->is_big_endian = is_big_endian;
@@ -116,10 +116,10 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
 tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *d, tare_wcodec_kind kind, tare_str name,
                                     const tare_reader *reader, uint64_t offset, uint64_t n,
                                     tare_error *err) {
-    tare_wcodec_cut cut;
+    tare_wc_cut cut;
     tare_wcodec_layer *l = NULL;
-    const tare_wcodec_source source = {.readers = {reader}, .starts = {offset}};
-    tare_wcodec_cut_bytes(&cut, n, &d->effort);
+    const tare_wc_source source = {.readers = {reader}, .starts = {offset}};
+    tare_wc_cut_bytes(&cut, n, &d->effort);
     TARE_TRY(add_layer(d, &l, &cut, &source, -1, NULL, err));
     l->kind = (uint8_t)kind;
     return hold_name(d, &l->name, name, err);
@@ -259,12 +259,24 @@ uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int bytes_first(const void *a, const void *b) {
-    const tare_wcodec_job *x = a, *y = b;
-    bool x_is_tensor = x->layer->kind == TARE_WCODEC_TENSOR;
-    bool y_is_tensor = y->layer->kind == TARE_WCODEC_TENSOR;
-    if (x_is_tensor != y_is_tensor) return x_is_tensor ? 1 : -1;
-    return x->layer < y->layer ? -1 : x->layer > y->layer;
+/* A job for each layer that is not another's duplicate, now that all stand still. What opening
+ * needs lies together, before all that is large: tensors come last. */
+static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
+    tare_wc_layer_job *ordered = TARE_NEW_ARRAY(&d->arena, tare_wc_layer_job, d->n_jobs);
+    size_t n = 0;
+    for (int of_tensors = 0; ordered && of_tensors < 2; of_tensors++) {
+        const tare_wc_layer_job *job = d->jobs;
+        for (uint32_t i = 0; i < d->index.n_layers; i++) {
+            tare_wcodec_layer *l = &d->index.layers[i];
+            if (d->duplicates[i] != i) continue;
+            if ((l->kind == TARE_WCODEC_TENSOR) == of_tensors) {
+                ordered[n] = *job;
+                ordered[n++].layer = &l->coded;
+            }
+            job++;
+        }
+    }
+    return ordered;
 }
 
 /* Bases that some layer refers to get a record, in their order; layers of which no segment does,
@@ -275,7 +287,7 @@ static tare_status number_bases(tare_wcodec_draft *d, tare_error *err) {
     if (!used) return tare_fail(err, TARE_ERR_NOMEM, "base models");
     for (uint32_t i = 0; i < d->index.n_layers; i++) {
         tare_wcodec_layer *l = &d->index.layers[i];
-        if (!l->is_predicted) l->base = 0;
+        if (!l->coded.is_predicted) l->base = 0;
         numbers[l->base] = l->base != 0;
     }
     d->index.bases = used;
@@ -295,34 +307,26 @@ static void finish_duplicates(tare_wcodec_draft *d) {
         tare_wcodec_layer *l = &d->index.layers[i];
         const tare_wcodec_layer *duplicate = &d->index.layers[d->duplicates[i]];
         if (duplicate == l) continue;
-        l->planes = duplicate->planes;
-        l->n_planes = duplicate->n_planes;
-        l->offset = duplicate->offset;
-        l->size = duplicate->size;
-        l->crc = duplicate->crc;
+        l->coded = duplicate->coded;
     }
 }
 
-tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wcodec_target *target,
+tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wc_target *target,
                                     unsigned threads, tare_progress_fn progress, void *progress_ctx,
                                     uint64_t *size, tare_error *err) {
     const tare_allocator *a = d->arena.allocator;
     uint8_t header[TARE_WCODEC_HEADER];
     tare_buffer index;
-    /* A job for each layer that is not another's duplicate, in their order: now that all stand
-     * still. */
-    for (uint32_t i = 0, n = 0; i < d->index.n_layers; i++)
-        if (d->duplicates[i] == i) d->jobs[n++].layer = &d->index.layers[i];
-    /* What opening needs lies together, before all that is large. */
-    if (d->n_jobs) qsort(d->jobs, d->n_jobs, sizeof *d->jobs, bytes_first);
-    tare_wcodec_run run = {.jobs = d->jobs,
-                           .n_jobs = d->n_jobs,
-                           .offset = TARE_WCODEC_HEADER,
-                           .threads = threads,
-                           .allocator = a,
-                           .progress = progress,
-                           .progress_ctx = progress_ctx};
-    TARE_TRY(tare_wcodec_run_jobs(&run, target, &d->arena, err));
+    tare_wc_layer_job *jobs = order_jobs(d);
+    if (!jobs) return no_memory(err);
+    tare_wc_run run = {.jobs = jobs,
+                       .n_jobs = d->n_jobs,
+                       .offset = TARE_WCODEC_HEADER,
+                       .threads = threads,
+                       .allocator = a,
+                       .progress = progress,
+                       .progress_ctx = progress_ctx};
+    TARE_TRY(tare_wc_run_jobs(&run, target, &d->arena, err));
     TARE_TRY(number_bases(d, err));
     finish_duplicates(d);
     tare_buffer_init(&index, a);

@@ -5,9 +5,10 @@
 #ifndef TARE_FORMAT_WCODEC_WCODEC_DRAFT_H
 #define TARE_FORMAT_WCODEC_WCODEC_DRAFT_H
 
-#include "format/wcodec/wcodec_cut.h"
-#include "format/wcodec/wcodec_layer_write.h"
+#include "format/wcodec/wcodec_index.h"
 #include "model/catalog.h"
+#include "wcodec/layer/wc_cut.h"
+#include "wcodec/layer/wc_layer_write.h"
 
 /* Where a region of a layer lies in a source file. */
 typedef struct tare_wcodec_span {
@@ -19,13 +20,13 @@ typedef struct tare_wcodec_span {
 
 typedef struct tare_wcodec_draft {
     tare_arena arena;
-    tare_wcodec_effort effort;
+    tare_wc_effort effort;
     tare_wcodec_index index; /* layers, files; digest and the like are the caller's */
     tare_wcodec_base *bases; /* that layers may refer to, the caller's; records are made of those
                                 that some do refer to */
     uint32_t n_bases;
     size_t layers_capacity;
-    tare_wcodec_job *jobs; /* of layers that have data of their own */
+    tare_wc_layer_job *jobs; /* of layers that have data of their own */
     size_t n_jobs, jobs_capacity;
     uint32_t *duplicates; /* for each layer: the one whose data it shares, or itself */
     size_t duplicates_capacity;
@@ -42,10 +43,10 @@ typedef struct tare_wcodec_origin {
 /* What a tensor may be predicted from: the same one of a base model. */
 typedef struct tare_wcodec_base_tensor {
     uint8_t base; /* number of the model among those of the draft */
-    tare_wcodec_source source;
+    tare_wc_source source;
 } tare_wcodec_base_tensor;
 
-void tare_wcodec_draft_init(tare_wcodec_draft *draft, const tare_wcodec_effort *effort,
+void tare_wcodec_draft_init(tare_wcodec_draft *draft, const tare_wc_effort *effort,
                             const tare_allocator *allocator);
 void tare_wcodec_draft_free(tare_wcodec_draft *draft);
 
@@ -54,7 +55,7 @@ void tare_wcodec_draft_free(tare_wcodec_draft *draft);
  * what the tensor may be predicted from (then draft->bases are to be filled in, and it cannot have
  * a duplicate); NULL: nothing. What is pointed to must outlive the draft. */
 tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *draft, const tare_tensor *tensor,
-                                     const tare_wcodec_source *source, bool is_big_endian,
+                                     const tare_wc_source *source, bool is_big_endian,
                                      int64_t duplicate, const tare_wcodec_base_tensor *base_tensor,
                                      tare_error *err);
 /* Adds bytes of another kind: n of them, from byte `offset` of a reader. */
@@ -68,7 +69,7 @@ tare_status tare_wcodec_draft_files(tare_wcodec_draft *draft, const tare_wcodec_
 uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n);
 
 /* Writes it all. *size: of the file. */
-tare_status tare_wcodec_draft_write(tare_wcodec_draft *draft, const tare_wcodec_target *target,
+tare_status tare_wcodec_draft_write(tare_wcodec_draft *draft, const tare_wc_target *target,
                                     unsigned threads, tare_progress_fn progress, void *progress_ctx,
                                     uint64_t *size, tare_error *err);
 

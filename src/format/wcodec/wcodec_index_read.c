@@ -29,7 +29,7 @@ typedef struct reader {
 static const char layer_ends[] = "layer: the record ends inside its fields";
 static const char base_ends[] = "base: the record ends inside its fields";
 static const char file_ends[] = "file: the record ends inside its fields";
-static const char plane_ends[] = "plane: the record of the layer ends inside it";
+static const char stream_ends[] = "plane: the record of the layer ends inside it";
 static const char join_ends[] = "join: the record of the layer ends inside it";
 
 static tare_status refuse(const reader *r, uint64_t at, const char *what) {
@@ -70,7 +70,7 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
         return tare_fail_at(err, TARE_ERR_LIMIT, 72,
                             "size of the index: beyond the limit for metadata");
     bool fits = tare_add_u64(*offset, *size, &end) && tare_add_u64(end, TARE_WCODEC_FOOTER, &end);
-    if (!fits || *offset % TARE_WCODEC_ALIGN || *offset < TARE_WCODEC_HEADER || *size < COUNTS)
+    if (!fits || *offset % TARE_WC_LAYER_ALIGN || *offset < TARE_WCODEC_HEADER || *size < COUNTS)
         return tare_fail_at(
             err, TARE_ERR_CORRUPT, 51,
             "offset of the index: expected a multiple of 128 from 128 on, with room behind it");
@@ -101,12 +101,7 @@ static tare_status check_footer(const reader *r, const uint8_t *header, const ui
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-uint32_t tare_wcodec_segment_bytes(const tare_wcodec_plane *p, uint64_t segment) {
-    uint64_t whole = tare_wc_whole_bytes(&p->shape);
-    return (uint32_t)tare_min_u64(whole, p->n_bytes - segment * whole);
-}
-
-static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, uint64_t *position) {
+static tare_status read_sizes(reader *r, tare_wc_stream *p, tare_cursor *c, uint64_t *position) {
     uint64_t at = tare_cursor_offset(c);
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
@@ -122,7 +117,7 @@ static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, u
         uint64_t units = tare_wc_varint(
             c, "size of a segment: the record ends inside it, or it is no number in fewest bytes");
         TARE_TRY(tare_cursor_status(c, r->err));
-        uint32_t most = tare_wc_align(TARE_WC_SEGMENT_HEADER + tare_wcodec_segment_bytes(p, i));
+        uint32_t most = tare_wc_align(TARE_WC_SEGMENT_HEADER + tare_wc_segment_bytes(p, i));
         if (units == 0 || units > most / TARE_WC_UNIT)
             return refuse(r, at, "size of a segment: not between 1 and that of RAW");
         p->sizes[i] = (uint32_t)units;
@@ -131,8 +126,8 @@ static tare_status read_sizes(reader *r, tare_wcodec_plane *p, tare_cursor *c, u
     return fits ? TARE_OK : refuse(r, at, "sizes of segments: their sum overflows");
 }
 
-/* A plane without high bits would pass for one that is not joined. */
-static tare_status read_join(const reader *r, tare_wcodec_plane *p, tare_cursor *c) {
+/* A stream without high bits would pass for one that is not joined. */
+static tare_status read_join(const reader *r, tare_wc_stream *p, tare_cursor *c) {
     uint64_t at = tare_cursor_offset(c);
     p->high_offset = tare_cursor_u32(c, join_ends);
     p->join.high_bits = tare_cursor_u8(c, join_ends);
@@ -147,46 +142,46 @@ static tare_status read_join(const reader *r, tare_wcodec_plane *p, tare_cursor 
     return TARE_OK;
 }
 
-static tare_status read_plane(reader *r, tare_wcodec_layer *l, unsigned i, tare_cursor *c,
-                              uint64_t *position) {
-    tare_wcodec_plane *p = &l->planes[i];
+static tare_status read_stream(reader *r, tare_wcodec_layer *l, unsigned i, tare_cursor *c,
+                               uint64_t *position) {
+    tare_wc_stream *p = &l->coded.streams[i];
     uint64_t at = tare_cursor_offset(c);
-    p->region = tare_cursor_u8(c, plane_ends);
-    p->shape.item = tare_cursor_u8(c, plane_ends);
-    p->shape.log2_segment = tare_cursor_u8(c, plane_ends);
-    uint8_t flags = tare_cursor_u8(c, plane_ends);
+    p->region = tare_cursor_u8(c, stream_ends);
+    p->shape.item = tare_cursor_u8(c, stream_ends);
+    p->shape.log2_segment = tare_cursor_u8(c, stream_ends);
+    uint8_t flags = tare_cursor_u8(c, stream_ends);
     p->shape.is_big_endian = flags & 1;
     p->shape.is_scales = flags >> 1 & 1;
-    p->stride = tare_cursor_u32(c, plane_ends);
-    p->offset = tare_cursor_u32(c, plane_ends);
-    p->width = tare_cursor_u32(c, plane_ends);
-    p->scale_plane = tare_cursor_u8(c, plane_ends);
-    p->scale_form = tare_cursor_u8(c, plane_ends);
-    uint16_t is_joined = tare_cursor_u16(c, plane_ends);
-    p->values_per_scale = tare_cursor_u32(c, plane_ends);
-    p->head_bytes = tare_cursor_u32(c, plane_ends);
+    p->stride = tare_cursor_u32(c, stream_ends);
+    p->offset = tare_cursor_u32(c, stream_ends);
+    p->width = tare_cursor_u32(c, stream_ends);
+    p->scale_stream = tare_cursor_u8(c, stream_ends);
+    p->scale_form = tare_cursor_u8(c, stream_ends);
+    uint16_t is_joined = tare_cursor_u16(c, stream_ends);
+    p->values_per_scale = tare_cursor_u32(c, stream_ends);
+    p->head_bytes = tare_cursor_u32(c, stream_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
     if (flags > 3) return refuse(r, at + 3, "plane: a reserved bit is not 0");
     if (is_joined > 1) return refuse(r, at + 18, "plane: neither joined nor not");
     if (is_joined) TARE_TRY(read_join(r, p, c));
-    TARE_TRY(tare_wcodec_check_plane(l, i, at, r->err));
-    p->n_bytes = tare_wcodec_plane_bytes(p, l->region_bytes[p->region]);
+    TARE_TRY(tare_wc_check_stream(&l->coded, i, at, r->err));
+    p->n_bytes = tare_wc_stream_bytes(p, l->coded.region_bytes[p->region]);
     return read_sizes(r, p, c, position);
 }
 
 static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint64_t at) {
     if (l->kind >= TARE_WCODEC_KIND_COUNT) return refuse(r, at + 4, "layer: unknown kind");
-    if (l->n_dims > 8 || l->n_regions < 1 || l->n_regions > TARE_WCODEC_MAX_REGIONS ||
-        l->n_planes > TARE_WCODEC_MAX_PLANES)
+    if (l->n_dims > 8 || l->coded.n_regions < 1 || l->coded.n_regions > TARE_WC_MAX_REGIONS ||
+        l->coded.n_streams > TARE_WC_MAX_STREAMS)
         return refuse(r, at + 5,
                       "layer: expected at most 8 dimensions, 1 to 4 regions, at most 32 planes");
-    if (l->kind != TARE_WCODEC_TENSOR && (l->n_dims || l->n_regions != 1 || l->encoding.len))
+    if (l->kind != TARE_WCODEC_TENSOR && (l->n_dims || l->coded.n_regions != 1 || l->encoding.len))
         return refuse(r, at + 5, "layer: only tensors have dimensions and an encoding");
     if (l->base > r->index->n_bases) return refuse(r, at + 8, "layer: there is no such base");
-    if (l->offset % TARE_WCODEC_ALIGN || l->size % TARE_WCODEC_ALIGN ||
-        l->offset < TARE_WCODEC_HEADER)
+    if (l->coded.offset % TARE_WC_LAYER_ALIGN || l->coded.size % TARE_WC_LAYER_ALIGN ||
+        l->coded.offset < TARE_WCODEC_HEADER)
         return refuse(r, at + 24, "layer: its data is not at multiples of 128");
-    if (!l->size && l->offset != TARE_WCODEC_HEADER)
+    if (!l->coded.size && l->coded.offset != TARE_WCODEC_HEADER)
         return refuse(r, at + 24, "layer: it has no data, so its offset must be 128");
     return TARE_OK;
 }
@@ -208,44 +203,47 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     TARE_TRY(tare_cursor_status(&r->c, r->err));
     l->kind = tare_cursor_u8(&c, layer_ends);
     l->n_dims = tare_cursor_u8(&c, layer_ends);
-    l->n_regions = tare_cursor_u8(&c, layer_ends);
-    l->n_planes = tare_cursor_u8(&c, layer_ends);
+    l->coded.n_regions = tare_cursor_u8(&c, layer_ends);
+    l->coded.n_streams = tare_cursor_u8(&c, layer_ends);
     l->base = tare_cursor_u8(&c, layer_ends);
     uint8_t flags = tare_cursor_u8(&c, layer_ends);
     l->name.len = tare_cursor_u16(&c, layer_ends);
     l->encoding.len = tare_cursor_u16(&c, layer_ends);
     uint16_t zero = tare_cursor_u16(&c, layer_ends);
-    l->crc = tare_cursor_u32(&c, layer_ends);
+    l->coded.crc = tare_cursor_u32(&c, layer_ends);
     uint32_t zeros = tare_cursor_u32(&c, layer_ends);
-    l->offset = tare_cursor_u64(&c, layer_ends);
-    l->size = tare_cursor_u64(&c, layer_ends);
+    l->coded.offset = tare_cursor_u64(&c, layer_ends);
+    l->coded.size = tare_cursor_u64(&c, layer_ends);
     TARE_TRY(tare_cursor_status(&c, r->err));
     if (flags > 1) return refuse(r, at + 9, "layer: a reserved bit is not 0");
     if (zero) return refuse(r, at + 14, "layer: a reserved byte is not 0");
     if (zeros) return refuse(r, at + 20, "layer: a reserved byte is not 0");
     l->is_big_endian = flags & 1;
+    l->coded.has_base = l->base != 0;
     TARE_TRY(check_layer(r, l, at));
     for (unsigned i = 0; i < l->n_dims; i++)
         l->dims[i] = tare_cursor_u64(&c, "dimension: the record ends inside it");
-    for (unsigned i = 0; i < l->n_regions; i++) {
-        l->region_bytes[i] = tare_cursor_u64(&c, "size of a region: the record ends inside it");
-        if (l->region_bytes[i] >> 63)
+    for (unsigned i = 0; i < l->coded.n_regions; i++) {
+        l->coded.region_bytes[i] =
+            tare_cursor_u64(&c, "size of a region: the record ends inside it");
+        if (l->coded.region_bytes[i] >> 63)
             return refuse(r, tare_cursor_offset(&c) - 8, "size of a region: beyond 2^63 bytes");
     }
     TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer: the record ends inside it"));
     TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len,
                        "encoding of a layer: the record ends inside it"));
-    if (!tare_cursor_fits(&c, l->n_planes, TARE_WCODEC_PLANE_RECORD, at + 7,
+    if (!tare_cursor_fits(&c, l->coded.n_streams, TARE_WC_STREAM_RECORD, at + 7,
                           "planes of a layer: the record has no room for so many"))
         return tare_cursor_status(&c, r->err);
-    l->planes = TARE_NEW_ARRAY(r->arena, tare_wcodec_plane, l->n_planes);
-    if (!l->planes) return no_memory(r);
-    uint64_t position = l->offset, end;
-    for (unsigned i = 0; i < l->n_planes; i++) TARE_TRY(read_plane(r, l, i, &c, &position));
+    l->coded.streams = TARE_NEW_ARRAY(r->arena, tare_wc_stream, l->coded.n_streams);
+    if (!l->coded.streams) return no_memory(r);
+    uint64_t position = l->coded.offset, end;
+    for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, &c, &position));
     TARE_TRY(end_record(r, &c, "layer: bytes behind its last plane"));
-    if (!tare_align_u64(position - l->offset, TARE_WCODEC_ALIGN, &end) || end != l->size)
+    if (!tare_align_u64(position - l->coded.offset, TARE_WC_LAYER_ALIGN, &end) ||
+        end != l->coded.size)
         return refuse(r, at + 32, "layer: its size is not that of its planes");
-    return tare_wcodec_check_cover(l, at, r->err);
+    return tare_wc_check_cover(&l->coded, at, r->err);
 }
 
 typedef struct span {
@@ -266,7 +264,7 @@ static tare_status check_spans(const reader *r, uint64_t index_offset) {
     if (!spans) return no_memory(r);
     for (uint32_t i = 0; i < r->index->n_layers; i++) {
         const tare_wcodec_layer *l = &r->index->layers[i];
-        if (l->size) spans[n++] = (span){l->offset, l->size};
+        if (l->coded.size) spans[n++] = (span){l->coded.offset, l->coded.size};
     }
     if (n) qsort(spans, n, sizeof *spans, by_offset);
     for (uint32_t i = 0; i < n; i++) {
@@ -302,7 +300,7 @@ static tare_status check_names(const reader *r, const tare_cursor *records) {
         bool is_second = l->kind != TARE_WCODEC_BYTES &&
                          tare_name_index_add(&names, x->layers, sizeof *l, i, is_same_kind) >= 0;
         if (!is_second && n_metadata < 2) continue;
-        size_t fields = LAYER_FIXED + 8 * ((size_t)l->n_dims + l->n_regions);
+        size_t fields = LAYER_FIXED + 8 * ((size_t)l->n_dims + l->coded.n_regions);
         refuse(r, record_offset(*records, i) + fields, "name of a layer: there twice");
         tare_error_item(r->err,
                         l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE, -1,
@@ -360,12 +358,12 @@ static tare_status read_range(reader *r, tare_wcodec_range *range, tare_cursor *
                  c, "range: the record ends inside it, or it is no number in fewest bytes"),
              past;
     TARE_TRY(tare_cursor_status(c, r->err));
-    if (number >= index->n_layers || region >= index->layers[number].n_regions)
+    if (number >= index->n_layers || region >= index->layers[number].coded.n_regions)
         return refuse(r, at, "range: there is no such layer or region");
     uint64_t *end = tare_wcodec_end(ends, (uint32_t)number, (uint8_t)region);
     uint64_t offset = *end + (uint64_t)tare_wc_unzigzag(skip);
     if (!length || !tare_add_u64(offset, length, &past) ||
-        past > index->layers[number].region_bytes[region])
+        past > index->layers[number].coded.region_bytes[region])
         return refuse(r, at, "range: it does not lie in its region");
     *end = past;
     *layer = (uint32_t)number;

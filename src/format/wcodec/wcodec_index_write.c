@@ -29,7 +29,7 @@ static void end_record(tare_buffer *out, size_t at) {
     if (!out->failed) tare_store_le32(out->data + at, (uint32_t)(out->size - at));
 }
 
-static void put_plane(tare_buffer *out, const tare_wcodec_plane *p) {
+static void put_stream(tare_buffer *out, const tare_wc_stream *p) {
     tare_buffer_put_u8(out, p->region);
     tare_buffer_put_u8(out, p->shape.item);
     tare_buffer_put_u8(out, p->shape.log2_segment);
@@ -37,7 +37,7 @@ static void put_plane(tare_buffer *out, const tare_wcodec_plane *p) {
     put_u32(out, p->stride);
     put_u32(out, p->offset);
     put_u32(out, p->width);
-    tare_buffer_put_u8(out, p->scale_plane);
+    tare_buffer_put_u8(out, p->scale_stream);
     tare_buffer_put_u8(out, p->scale_form);
     put_u16(out, p->join.high_bits != 0);
     put_u32(out, p->values_per_scale);
@@ -55,22 +55,22 @@ static void put_layer(tare_buffer *out, const tare_wcodec_layer *l) {
     size_t at = begin_record(out);
     tare_buffer_put_u8(out, l->kind);
     tare_buffer_put_u8(out, l->n_dims);
-    tare_buffer_put_u8(out, l->n_regions);
-    tare_buffer_put_u8(out, l->n_planes);
+    tare_buffer_put_u8(out, l->coded.n_regions);
+    tare_buffer_put_u8(out, l->coded.n_streams);
     tare_buffer_put_u8(out, l->base);
     tare_buffer_put_u8(out, l->is_big_endian);
     put_u16(out, (uint16_t)l->name.len);
     put_u16(out, (uint16_t)l->encoding.len);
     put_u16(out, 0);
-    put_u32(out, l->crc);
+    put_u32(out, l->coded.crc);
     put_u32(out, 0);
-    put_u64(out, l->offset);
-    put_u64(out, l->size);
+    put_u64(out, l->coded.offset);
+    put_u64(out, l->coded.size);
     for (unsigned i = 0; i < l->n_dims; i++) put_u64(out, l->dims[i]);
-    for (unsigned i = 0; i < l->n_regions; i++) put_u64(out, l->region_bytes[i]);
+    for (unsigned i = 0; i < l->coded.n_regions; i++) put_u64(out, l->coded.region_bytes[i]);
     tare_buffer_put_str(out, l->name);
     tare_buffer_put_str(out, l->encoding);
-    for (unsigned i = 0; i < l->n_planes; i++) put_plane(out, &l->planes[i]);
+    for (unsigned i = 0; i < l->coded.n_streams; i++) put_stream(out, &l->coded.streams[i]);
     end_record(out, at);
 }
 
@@ -108,7 +108,7 @@ static void put_file(tare_buffer *out, const tare_wcodec_file *f, tare_wcodec_en
 bool tare_wcodec_ends_init(tare_wcodec_ends *ends, uint32_t n_layers,
                            const tare_allocator *allocator) {
     *ends = (tare_wcodec_ends){.allocator = allocator};
-    ends->n = (size_t)n_layers * TARE_WCODEC_MAX_REGIONS;
+    ends->n = (size_t)n_layers * TARE_WC_MAX_REGIONS;
     if (!ends->n) return true;
     ends->ends = tare_alloc(allocator, ends->n * sizeof *ends->ends);
     ends->files = tare_alloc(allocator, ends->n * sizeof *ends->files);
@@ -122,7 +122,7 @@ void tare_wcodec_ends_free(tare_wcodec_ends *ends) {
 }
 
 uint64_t *tare_wcodec_end(tare_wcodec_ends *ends, uint32_t layer, uint8_t region) {
-    size_t i = (size_t)layer * TARE_WCODEC_MAX_REGIONS + region;
+    size_t i = (size_t)layer * TARE_WC_MAX_REGIONS + region;
     if (ends->files[i] != ends->file) ends->ends[i] = 0;
     ends->files[i] = ends->file;
     return &ends->ends[i];

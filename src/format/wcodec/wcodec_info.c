@@ -22,8 +22,8 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
     if (m->held_format && m->catalog.layout) out->format_version = m->catalog.layout->version;
     for (uint32_t i = 0; i < x->n_files; i++) out->unpacked_bytes += x->files[i].size;
     for (uint32_t i = 0; !x->n_files && i < x->n_layers; i++)
-        for (unsigned r = 0; r < x->layers[i].n_regions; r++)
-            out->unpacked_bytes += x->layers[i].region_bytes[r];
+        for (unsigned r = 0; r < x->layers[i].coded.n_regions; r++)
+            out->unpacked_bytes += x->layers[i].coded.region_bytes[r];
     return true;
 }
 
@@ -58,6 +58,6 @@ bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out)
     }
     if (range.layer == UINT32_MAX) return true; /* a tensor of no bytes */
     const tare_wcodec_layer *l = &tare_wcodec_store_index(store)->layers[range.layer];
-    *out = l->size;
+    *out = l->coded.size;
     return l->kind == TARE_WCODEC_TENSOR;
 }

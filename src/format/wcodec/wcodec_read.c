@@ -38,16 +38,17 @@ static tare_status set_tensor(const reader *r, tare_tensor *t, const tare_wcodec
         return tare_fail(r->err, TARE_ERR_UNSUPPORTED, "encoding: no number format of this name");
     TARE_TRY(tare_tensor_set(r->m, t, encoding, l->dims, l->n_dims, r->file, offset, r->err));
     uint32_t list = tare_encoding_list_plane(encoding);
-    if (list < l->n_regions && l->region_bytes[list] % encoding->planes[list].unit_bytes == 0)
-        TARE_TRY(tare_tensor_set_list(t, l->region_bytes[list], &r->m->arena, r->err));
+    if (list < l->coded.n_regions &&
+        l->coded.region_bytes[list] % encoding->planes[list].unit_bytes == 0)
+        TARE_TRY(tare_tensor_set_list(t, l->coded.region_bytes[list], &r->m->arena, r->err));
     uint64_t size = 0;
-    for (unsigned i = 0; i < l->n_regions; i++) size += l->region_bytes[i];
-    bool is_right = l->n_regions == 1
+    for (unsigned i = 0; i < l->coded.n_regions; i++) size += l->coded.region_bytes[i];
+    bool is_right = l->coded.n_regions == 1
                         ? size == t->size_bytes
-                        : l->n_regions == encoding->n_planes ||
-                              (l->n_regions == list && list + 1 == encoding->n_planes);
-    for (unsigned i = 0; l->n_regions > 1 && is_right && i < l->n_regions; i++)
-        is_right = l->region_bytes[i] == t->planes[i].size;
+                        : l->coded.n_regions == encoding->n_planes ||
+                              (l->coded.n_regions == list && list + 1 == encoding->n_planes);
+    for (unsigned i = 0; l->coded.n_regions > 1 && is_right && i < l->coded.n_regions; i++)
+        is_right = l->coded.region_bytes[i] == t->planes[i].size;
     return is_right ? TARE_OK
                     : tare_fail(r->err, TARE_ERR_CORRUPT,
                                 "regions: not of the size that shape and encoding ask for");
@@ -67,7 +68,7 @@ static tare_status read_tensors(reader *r) {
             TARE_TRY(blame(r, set_tensor(r, t, l, offset), n));
             c->n_tensors = ++n;
         }
-        for (unsigned k = 0; k < l->n_regions; k++) offset += l->region_bytes[k];
+        for (unsigned k = 0; k < l->coded.n_regions; k++) offset += l->coded.region_bytes[k];
     }
     return TARE_OK;
 }
@@ -90,8 +91,8 @@ static tare_status read_metadata(reader *r, uint32_t layer) {
     const tare_wcodec_layer *l = &r->index->layers[layer];
     tare_catalog *c = &r->m->catalog;
     size_t n;
-    if (l->region_bytes[0] > r->m->limits.metadata_bytes ||
-        !tare_size_of_u64(l->region_bytes[0], &n))
+    if (l->coded.region_bytes[0] > r->m->limits.metadata_bytes ||
+        !tare_size_of_u64(l->coded.region_bytes[0], &n))
         return tare_fail(r->err, TARE_ERR_LIMIT, "size of the metadata");
     char *text = tare_arena_take(&r->m->arena, n);
     if (!text) return tare_fail(r->err, TARE_ERR_NOMEM, "metadata");
@@ -104,9 +105,10 @@ static tare_status read_metadata(reader *r, uint32_t layer) {
 static tare_status add_resource(reader *r, const tare_wcodec_layer *l, uint64_t offset) {
     tare_catalog *c = &r->m->catalog;
     tare_resource_entry *e = &c->resources[c->n_resources];
-    *e = (tare_resource_entry){.info = {tare_arena_str(&r->m->arena, l->name), l->region_bytes[0]},
-                               .file = r->file,
-                               .offset = offset};
+    *e = (tare_resource_entry){
+        .info = {tare_arena_str(&r->m->arena, l->name), l->coded.region_bytes[0]},
+        .file = r->file,
+        .offset = offset};
     if (!e->info.name.ptr) return tare_fail(r->err, TARE_ERR_NOMEM, "resource");
     if (e->info.size > r->m->limits.resource_bytes) {
         tare_fail(r->err, TARE_ERR_LIMIT, "size of a resource");
@@ -123,7 +125,7 @@ static tare_status read_others(reader *r) {
         const tare_wcodec_layer *l = &r->index->layers[i];
         if (l->kind == TARE_WCODEC_METADATA) TARE_TRY(read_metadata(r, i));
         if (l->kind == TARE_WCODEC_RESOURCE) TARE_TRY(add_resource(r, l, offset));
-        for (unsigned k = 0; k < l->n_regions; k++) offset += l->region_bytes[k];
+        for (unsigned k = 0; k < l->coded.n_regions; k++) offset += l->coded.region_bytes[k];
     }
     return TARE_OK;
 }
@@ -137,9 +139,9 @@ static tare_status add_view(reader *r, size_t n_regions) {
     if (!r->ranges) return tare_fail(r->err, TARE_ERR_NOMEM, "list of layers");
     for (uint32_t i = 0; i < r->index->n_layers; i++) {
         const tare_wcodec_layer *l = &r->index->layers[i];
-        for (unsigned k = 0; k < l->n_regions; k++)
-            if (l->region_bytes[k])
-                r->ranges[n++] = (tare_wcodec_range){i, (uint8_t)k, 0, l->region_bytes[k]};
+        for (unsigned k = 0; k < l->coded.n_regions; k++)
+            if (l->coded.region_bytes[k])
+                r->ranges[n++] = (tare_wcodec_range){i, (uint8_t)k, 0, l->coded.region_bytes[k]};
     }
     TARE_TRY(tare_wcodec_store_reader(&view, r->store, r->ranges, n, name, r->err));
     tare_status status = tare_model_add_file(r->m, &view, name, &r->file, r->err);
@@ -154,7 +156,7 @@ tare_status tare_wcodec_open_layers(tare_model *m, tare_wcodec_store *store,
     tare_layout *layout = TARE_NEW(&m->arena, tare_layout);
     if (!layout) return tare_fail(err, TARE_ERR_NOMEM, "layout");
     for (uint32_t i = 0; i < r.index->n_layers; i++) {
-        n_regions += r.index->layers[i].n_regions;
+        n_regions += r.index->layers[i].coded.n_regions;
         n_kinds[r.index->layers[i].kind]++;
     }
     *layout = (tare_layout){.format = &tare_format_wcodec, .version = 1, .alignment = 1};

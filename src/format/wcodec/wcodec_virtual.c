@@ -26,8 +26,8 @@ typedef struct worker {
 /* A layer with its heads. */
 typedef struct opened_layer {
     tare_arena arena;
-    tare_wcodec_opened opened;
-    tare_wcodec_source base;
+    tare_wc_opened opened;
+    tare_wc_source base;
 } opened_layer;
 
 struct tare_wcodec_store {
@@ -36,8 +36,8 @@ struct tare_wcodec_store {
     tare_reader file;
     tare_wcodec_index index;
     uint64_t directory_bytes;
-    const tare_wcodec_watch *watch; /* NULL: nobody wants to know */
-    unsigned groups;                /* of bypass bits, of tensors that may be coarse */
+    const tare_wc_watch *watch; /* NULL: nobody wants to know */
+    unsigned groups;            /* of bypass bits, of tensors that may be coarse */
     const tare_model *bases[UINT8_MAX];
     bool is_opening; /* bases are not known yet */
     tare_cache *segments, *layers;
@@ -135,8 +135,7 @@ const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *s) {
     return &s->file;
 }
 
-void tare_wcodec_store_watch(tare_wcodec_store *s, const tare_wcodec_watch *watch,
-                             unsigned groups) {
+void tare_wcodec_store_watch(tare_wcodec_store *s, const tare_wc_watch *watch, unsigned groups) {
     s->watch = watch;
     s->groups = groups;
 }
@@ -181,9 +180,9 @@ static void give_worker(tare_wcodec_store *s, worker *w) {
 /* About what an opened layer takes: a table is eight times as large in memory as in the file. */
 static size_t cost_of(const tare_wcodec_layer *l) {
     size_t cost = sizeof(opened_layer);
-    for (unsigned i = 0; i < l->n_planes; i++)
-        cost += 13 * (size_t)l->planes[i].head_bytes +
-                (size_t)(l->planes[i].n_segments / TARE_WCODEC_PLACES + 1) * sizeof(uint64_t);
+    for (unsigned i = 0; i < l->coded.n_streams; i++)
+        cost += 13 * (size_t)l->coded.streams[i].head_bytes +
+                (size_t)(l->coded.streams[i].n_segments / TARE_WC_PLACES + 1) * sizeof(uint64_t);
     return cost;
 }
 
@@ -194,20 +193,20 @@ bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *l) {
 }
 
 /* The tensor of the same name in a base model, if it is one that segments can refer to. */
-static tare_status find_base(tare_wcodec_source *out, const tare_wcodec_layer *l,
+static tare_status find_base(tare_wc_source *out, const tare_wcodec_layer *l,
                              const tare_model *base, tare_error *err) {
     int64_t at = tare_model_find_tensor(base, l->name);
     if (at < 0) return tare_fail(err, TARE_ERR_ARG, "the base model has no tensor of this name");
     const tare_tensor *t = &base->catalog.tensors[at];
     bool is_same = tare_str_is(l->encoding, t->encoding->name) && l->n_dims == t->n_dims &&
-                   l->n_regions <= t->encoding->n_planes;
+                   l->coded.n_regions <= t->encoding->n_planes;
     for (unsigned d = 0; is_same && d < l->n_dims; d++) is_same = l->dims[d] == t->dims[d];
-    for (unsigned r = 0; is_same && r < l->n_regions; r++)
-        is_same = l->region_bytes[r] == t->planes[r].size;
+    for (unsigned r = 0; is_same && r < l->coded.n_regions; r++)
+        is_same = l->coded.region_bytes[r] == t->planes[r].size;
     if (!is_same || tare_model_is_big_endian(base) != l->is_big_endian)
         return tare_fail(err, TARE_ERR_ARG,
                          "in the base model of another encoding, shape or byte order");
-    for (unsigned r = 0; r < l->n_regions; r++) {
+    for (unsigned r = 0; r < l->coded.n_regions; r++) {
         out->readers[r] = &base->files[t->planes[r].file].reader;
         out->starts[r] = t->planes[r].offset;
     }
@@ -215,10 +214,11 @@ static tare_status find_base(tare_wcodec_source *out, const tare_wcodec_layer *l
 }
 
 static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t number,
-                              const tare_wcodec_watch *watch, tare_error *err) {
+                              const tare_wc_watch *watch, tare_error *err) {
     const tare_wcodec_layer *layer = &s->index.layers[number];
     const tare_model *base = layer->base ? s->bases[layer->base - 1] : NULL;
-    TARE_TRY(tare_wcodec_open_watched(&l->opened, &s->file, layer, number, watch, &l->arena, err));
+    TARE_TRY(
+        tare_wc_open_watched(&l->opened, &s->file, &layer->coded, number, watch, &l->arena, err));
     if (!base) return TARE_OK;
     TARE_TRY(find_base(&l->base, layer, base, err));
     l->opened.base = &l->base;
@@ -226,7 +226,7 @@ static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t nu
 }
 
 static tare_status make_layer(opened_layer **out, tare_wcodec_store *s, uint32_t number,
-                              const tare_wcodec_watch *watch, tare_error *err) {
+                              const tare_wc_watch *watch, tare_error *err) {
     opened_layer *l = tare_alloc(s->allocator, sizeof *l);
     *out = l;
     if (!l) return tare_fail(err, TARE_ERR_NOMEM, "layer");
@@ -276,7 +276,7 @@ static tare_status read_region(tare_wcodec_store *s, uint32_t layer, unsigned re
     tare_status status = take_layer(&held, s, layer, err);
     if (status == TARE_OK) {
         const opened_layer *l = held->value;
-        status = tare_wcodec_read_region(buf, &l->opened, region, offset, n, &w->scratch, err);
+        status = tare_wc_read_region(buf, &l->opened, region, offset, n, &w->scratch, err);
         tare_cache_release(s->layers, held);
     }
     give_worker(s, w);
@@ -291,7 +291,7 @@ tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigne
     bool is_ahead = s->is_opening && l->kind == TARE_WCODEC_TENSOR;
     bool is_unknown = is_ahead && l->base;
     if (!is_unknown) status = read_region(s, layer, region, offset, buf, n, &fault);
-    if (is_unknown || (is_ahead && tare_wcodec_is_loss(status))) {
+    if (is_unknown || (is_ahead && tare_status_is_loss(status))) {
         memset(buf, 0, n);
         return TARE_OK;
     }
@@ -315,7 +315,7 @@ tare_status tare_wcodec_store_groups(tare_wcodec_store *s, uint32_t layer, unsig
     if (!tare_wcodec_may_be_coarse(l) || l->base) return TARE_OK; /* differences come back whole */
     TARE_TRY(take_layer(&held, s, layer, err));
     const opened_layer *opened = held->value;
-    for (unsigned p = 0; p < l->n_planes; p++) {
+    for (unsigned p = 0; p < l->coded.n_streams; p++) {
         const tare_wc_head *head = opened->opened.heads[p];
         for (unsigned r = 0; head && r < head->n_rules; r++) {
             unsigned n = groups_of(&head->rules[r]);
@@ -328,11 +328,11 @@ tare_status tare_wcodec_store_groups(tare_wcodec_store *s, uint32_t layer, unsig
 
 /* ---- looking at all of a layer --------------------------------------------------------------- */
 
-enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a plane, or a segment if that is more */ };
+enum { SURVEYED_AT_ONCE = 1 << 20 /* bytes of a stream, or a segment if that is more */ };
 
-static tare_status survey_plane(const opened_layer *l, unsigned plane, bool lacks_base,
-                                tare_wc_scratch *scratch, tare_error *err) {
-    const tare_wcodec_plane *p = &l->opened.layer->planes[plane];
+static tare_status survey_stream(const opened_layer *l, unsigned stream, bool lacks_base,
+                                 tare_wc_scratch *scratch, tare_error *err) {
+    const tare_wc_stream *p = &l->opened.layer->streams[stream];
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     uint64_t step = tare_min_u64(whole, p->n_bytes); /* segments may be shorter than theirs */
     if (!p->n_bytes) return TARE_OK;
@@ -341,9 +341,9 @@ static tare_status survey_plane(const opened_layer *l, unsigned plane, bool lack
     if (!room) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     tare_status status = TARE_OK;
     for (uint64_t at = 0; at < p->n_bytes && status == TARE_OK; at += step) {
-        const tare_wcodec_window to = {.dst = room, .offset = at};
+        const tare_wc_window to = {.dst = room, .offset = at};
         uint64_t end = tare_min_u64(at + step, p->n_bytes);
-        status = tare_wcodec_read_plane(&to, &l->opened, plane, at, end, scratch, err);
+        status = tare_wc_read_stream(&to, &l->opened, stream, at, end, scratch, err);
         if (status == TARE_ERR_ARG && lacks_base) status = TARE_OK;
     }
     tare_free(scratch->allocator, room, (size_t)step);
@@ -351,14 +351,14 @@ static tare_status survey_plane(const opened_layer *l, unsigned plane, bool lack
 }
 
 tare_status tare_wcodec_store_survey(tare_wcodec_store *s, uint32_t layer,
-                                     const tare_wcodec_watch *watch, tare_error *err) {
+                                     const tare_wc_watch *watch, tare_error *err) {
     opened_layer *l;
     tare_status status = make_layer(&l, s, layer, watch, err);
     if (status != TARE_OK) return blame(status, s, layer, err);
     worker *w = take_worker(s);
     if (!w) status = tare_fail(err, TARE_ERR_NOMEM, "segment");
-    for (unsigned i = 0; i < l->opened.layer->n_planes && status == TARE_OK; i++)
-        status = survey_plane(l, i, tare_wcodec_store_lacks_base(s, layer), &w->scratch, err);
+    for (unsigned i = 0; i < l->opened.layer->n_streams && status == TARE_OK; i++)
+        status = survey_stream(l, i, tare_wcodec_store_lacks_base(s, layer), &w->scratch, err);
     if (w) give_worker(s, w);
     free_layer(s, l, 0);
     return blame(status, s, layer, err);

@@ -8,7 +8,8 @@
 
 #include <tare/model.h>
 
-#include "format/wcodec/wcodec_layer.h"
+#include "format/wcodec/wcodec_index.h"
+#include "wcodec/layer/wc_layer.h"
 
 /* Immutable once opened; any number of threads may read. */
 typedef struct tare_wcodec_store tare_wcodec_store;
@@ -27,8 +28,7 @@ tare_status tare_wcodec_store_groups(tare_wcodec_store *store, uint32_t layer, u
                                      tare_error *err);
 /* Before anything is read: who is told what (it must live as long), and how many groups of bypass
  * bits are read of tensors of numbers that may be coarse. */
-void tare_wcodec_store_watch(tare_wcodec_store *store, const tare_wcodec_watch *watch,
-                             unsigned groups);
+void tare_wcodec_store_watch(tare_wcodec_store *store, const tare_wc_watch *watch, unsigned groups);
 /* Whether its numbers stand for real ones, so that fewer bits of them make sense. */
 bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
 /* The model that base record `base` is of, which must outlive the store. */
@@ -46,7 +46,7 @@ tare_status tare_wcodec_store_read(tare_wcodec_store *store, uint32_t layer, uns
  * cannot be decoded. Segments that refer to a base which is not set are left out. For any thread,
  * whatever else is read. */
 tare_status tare_wcodec_store_survey(tare_wcodec_store *store, uint32_t layer,
-                                     const tare_wcodec_watch *watch, tare_error *err);
+                                     const tare_wc_watch *watch, tare_error *err);
 /* A reader of ranges, one behind the other; they and the name must live as long as it does. */
 tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
                                      const tare_wcodec_range *ranges, size_t n, const char *name,

@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/report.h"
 #include "base/str.h"
-#include "format/wcodec/wcodec_layer.h"
 #include "model/adapter_set.h"
 #include "ops/inspect/digest.h"
 #include "ops/inspect/probe.h"
@@ -189,7 +188,7 @@ static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, boo
 
 /* A failure that is news. */
 static tare_status unless_told(const verify_walk *w, tare_status status) {
-    bool is_told = (w->told.is_damaged && tare_wcodec_is_loss(status)) ||
+    bool is_told = (w->told.is_damaged && tare_status_is_loss(status)) ||
                    (w->told.lacks_base && status == TARE_ERR_ARG);
     return is_told ? TARE_OK : status;
 }

@@ -29,12 +29,12 @@ typedef struct check {
 
 static tare_status check_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const check *c = ctx;
-    const tare_wcodec_opened o = {.file = tare_wcodec_store_file(c->store),
-                                  .layer = &c->index->layers[task]};
+    const tare_wc_opened o = {.file = tare_wcodec_store_file(c->store),
+                              .layer = &c->index->layers[task].coded};
     (void)worker;
     c->faults[task] = (tare_error){.status = TARE_OK};
-    tare_status status = tare_wcodec_check_layer(&o, &c->faults[task]);
-    if (status == TARE_OK || tare_wcodec_is_loss(status)) return TARE_OK;
+    tare_status status = tare_wc_check_layer(&o, &c->faults[task]);
+    if (status == TARE_OK || tare_status_is_loss(status)) return TARE_OK;
     *err = c->faults[task];
     return status;
 }
@@ -56,7 +56,7 @@ static void report_layer(const check *c, uint32_t layer) {
 typedef struct survey {
     tare_wcodec_store *store;
     const tare_wcodec_index *index;
-    tare_wcodec_watch watch;
+    tare_wc_watch watch;
     tare_losses losses;
     bool is_of_tensors; /* else of all other layers */
 } survey;
@@ -77,7 +77,7 @@ static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tens
                                  const tare_run_options *o, tare_error *err) {
     static const tare_losses_words words = {"wcodec.segment", "", 64};
     survey s = {.store = c->store, .index = c->index, .is_of_tensors = is_of_tensors};
-    s.watch = (tare_wcodec_watch){.lost = note_loss, .ctx = &s};
+    s.watch = (tare_wc_watch){.lost = note_loss, .ctx = &s};
     TARE_TRY(tare_losses_init(&s.losses, o->allocator, err));
     const tare_run run = {
         .threads = o->threads, .n_tasks = c->index->n_layers, .task = survey_layer, .ctx = &s};
@@ -137,7 +137,7 @@ static tare_status check_digest(size_t *n_lost, const check *c, const tare_model
     tare_status status = tare_model_digest(NULL, &digest, model, &options, &fault);
     if (status == TARE_OK && memcmp(digest.bytes, c->index->digest, sizeof digest.bytes) != 0)
         report_digest(c, &digest);
-    if (tare_wcodec_is_loss(status)) TARE_TRY(survey_layers(n_lost, c, true, o, err));
+    if (tare_status_is_loss(status)) TARE_TRY(survey_layers(n_lost, c, true, o, err));
     if (status == TARE_OK || *n_lost) return TARE_OK;
     if (err) *err = fault;
     return status;

@@ -9,12 +9,12 @@
 #include <zstd.h>
 
 #include "base/arith.h"
-#include "format/wcodec/wcodec_cut.h"
-#include "format/wcodec/wcodec_memory.h"
-#include "format/wcodec/wcodec_planes.h"
 #include "model/catalog.h"
 #include "ops/packing/bases.h"
 #include "ops/packing/bench_sample.h"
+#include "wcodec/layer/coded.h"
+#include "wcodec/layer/wc_cut.h"
+#include "wcodec/layer/wc_gather.h"
 
 enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19 };
 
@@ -40,12 +40,12 @@ typedef struct bench {
     const tare_bench_options *options;
     const tare_tensor *t;
     tare_sampling sampling, base; /* base.model NULL: none has such a tensor */
-    tare_wcodec_cut cut;
-    tare_coded_field fields[TARE_CODED_MAX_PLANES];
-    uint64_t *counts[TARE_CODED_MAX_PLANES]; /* of the values of each plane, behind them of their
+    tare_wc_cut cut;
+    tare_coded_field fields[TARE_CODED_MAX_STREAMS];
+    uint64_t *counts[TARE_CODED_MAX_STREAMS]; /* of the values of each stream, behind them of their
                                                 differences from the base */
-    uint64_t stored, heads;                  /* of segments; of heads of the first piece */
-    uint64_t zstd, best_zstd;                /* bytes that zstd needs for the sample */
+    uint64_t stored, heads;                   /* of segments; of heads of the first piece */
+    uint64_t zstd, best_zstd;                 /* bytes that zstd needs for the sample */
     spread coded_pieces, zstd_pieces, best_zstd_pieces;
     tare_bench *row;
     tare_error *err;
@@ -108,8 +108,8 @@ static tare_status encode(bench *b, piece *p) {
     for (unsigned round = 0; round < ENCODE_ROUNDS; round++) {
         tare_coded_free(p->coded);
         double start = now();
-        TARE_TRY(tare_coded_encode(&p->coded, regions, b->cut.n_regions, b->fields, b->cut.n_planes,
-                                   &o, b->err));
+        TARE_TRY(tare_coded_encode(&p->coded, regions, b->cut.n_regions, b->fields,
+                                   b->cut.n_streams, &o, b->err));
         best = fmin(best, now() - start);
     }
     b->row->encode_seconds += best;
@@ -171,7 +171,7 @@ static uint32_t kinds_of(uint8_t item) {
     return 1u << item;
 }
 
-/* Values of a plane. */
+/* Values of a stream. */
 static void count(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint64_t n) {
     for (uint64_t i = 0; item == 8 && i < n; i++) counts[bytes[i]]++;
     for (uint64_t i = 0; item == 16 && i + 1 < n; i += 2) counts[bytes[i] | bytes[i + 1] << 8]++;
@@ -186,15 +186,15 @@ static void count(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint64_t
 }
 
 static void count_scales(uint64_t *counts, const uint8_t *bytes, uint64_t n) {
-    uint8_t values[TARE_WCODEC_SCALES_STEP];
+    uint8_t values[TARE_WC_SCALES_STEP];
     for (uint64_t at = 0; at < n; at += sizeof values) {
         uint32_t size = (uint32_t)tare_min_u64(sizeof values, n - at);
-        tare_wcodec_unpack_scales(values, bytes + at, size);
+        tare_wc_unpack_scales(values, bytes + at, size);
         count(counts, 6, values, size);
     }
 }
 
-/* Values of a plane less those of another. */
+/* Values of a stream less those of another. */
 static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
     for (uint64_t i = 0; item == 8 && i < n; i++) a[i] = (uint8_t)(a[i] - b[i]);
     for (uint64_t i = 0; item == 4 && i < n; i++)
@@ -212,37 +212,37 @@ static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
     }
 }
 
-static tare_status count_differences(bench *b, const piece *p, unsigned plane, uint64_t n) {
-    const tare_wcodec_plane *of = &b->cut.planes[plane];
+static tare_status count_differences(bench *b, const piece *p, unsigned stream, uint64_t n) {
+    const tare_wc_stream *of = &b->cut.streams[stream];
     const uint8_t *region = p->base;
-    tare_wcodec_source source = {{0}, {0}};
+    tare_wc_source source = {{0}, {0}};
     tare_reader reader;
     for (unsigned r = 0; r < of->region; r++) region += p->of.plane_bytes[r];
     tare_reader_memory(&reader, region, p->of.plane_bytes[of->region], "base");
     source.readers[of->region] = &reader;
-    TARE_TRY(tare_wcodec_gather(p->spare, of, &source, 0, n, b->err));
+    TARE_TRY(tare_wc_gather(p->spare, of, &source, 0, n, b->err));
     subtract(p->back, p->spare, of->shape.item, n);
-    count(b->counts[plane] + kinds_of(of->shape.item), of->shape.item, p->back, n);
+    count(b->counts[stream] + kinds_of(of->shape.item), of->shape.item, p->back, n);
     return TARE_OK;
 }
 
-static tare_status count_planes(bench *b, const piece *p, const tare_coded_layer *layer) {
+static tare_status count_streams(bench *b, const piece *p, const tare_coded_layer *layer) {
     const tare_coded_options o = coded_options(b);
-    for (unsigned i = 0; i < layer->n_planes; i++) {
-        const tare_coded_plane *plane = &layer->planes[i];
-        size_t size = 2 * kinds_of(plane->field.item) * sizeof *b->counts[i];
+    for (unsigned i = 0; i < layer->n_streams; i++) {
+        const tare_coded_stream *stream = &layer->streams[i];
+        size_t size = 2 * kinds_of(stream->field.item) * sizeof *b->counts[i];
         if (!b->counts[i]) {
             b->counts[i] = tare_alloc(b->options->allocator, size);
             if (!b->counts[i]) return tare_fail(b->err, TARE_ERR_NOMEM, "counts");
             memset(b->counts[i], 0, size);
         }
         TARE_TRY(
-            tare_coded_decode_segments(p->back, p->coded, i, 0, plane->n_segments, &o, b->err));
-        if (plane->field.is_packed_scales)
-            count_scales(b->counts[i], p->back, plane->n_bytes);
+            tare_coded_decode_segments(p->back, p->coded, i, 0, stream->n_segments, &o, b->err));
+        if (stream->field.is_packed_scales)
+            count_scales(b->counts[i], p->back, stream->n_bytes);
         else
-            count(b->counts[i], plane->field.item, p->back, plane->n_bytes);
-        if (p->base) TARE_TRY(count_differences(b, p, i, plane->n_bytes));
+            count(b->counts[i], stream->field.item, p->back, stream->n_bytes);
+        if (p->base) TARE_TRY(count_differences(b, p, i, stream->n_bytes));
     }
     return TARE_OK;
 }
@@ -259,8 +259,8 @@ static double entropy_bytes(const uint64_t *counts, uint32_t n) {
 
 static void add_sizes(bench *b, const tare_coded_layer *layer) {
     const uint64_t before = b->stored;
-    for (unsigned i = 0; i < layer->n_planes; i++) {
-        const tare_coded_plane *p = &layer->planes[i];
+    for (unsigned i = 0; i < layer->n_streams; i++) {
+        const tare_coded_stream *p = &layer->streams[i];
         for (uint64_t s = 0; s < p->n_segments; s++)
             b->stored += (uint64_t)p->sizes[s] * TARE_CODED_UNIT;
         if (b->row->sample_bytes == 0) b->heads += p->head_bytes;
@@ -276,7 +276,7 @@ static tare_status measure_piece(bench *b, piece *p) {
     tare_coded_describe(p->coded, &layer);
     TARE_TRY(decode(b, p));
     copy(b, p);
-    TARE_TRY(count_planes(b, p, &layer));
+    TARE_TRY(count_streams(b, p, &layer));
     TARE_TRY(squeeze(b, p, FAST_LEVEL, &b->zstd, &b->zstd_pieces, &b->row->zstd_seconds));
     if (b->options->best_zstd)
         TARE_TRY(squeeze(b, p, BEST_LEVEL, &b->best_zstd, &b->best_zstd_pieces, NULL));
@@ -285,13 +285,13 @@ static tare_status measure_piece(bench *b, piece *p) {
     return TARE_OK;
 }
 
-/* What is decoded at once: all of a piece, or a plane of it, which may be larger if it is joined.
+/* What is decoded at once: all of a piece, or a stream of it, which may be larger if it is joined.
  */
 static uint64_t most_bytes(const bench *b, const tare_sample_piece *of) {
     uint64_t n = of->bytes;
-    for (unsigned i = 0; i < b->cut.n_planes; i++) {
-        const tare_wcodec_plane *p = &b->cut.planes[i];
-        n = tare_max_u64(n, tare_wcodec_plane_bytes(p, of->plane_bytes[p->region]));
+    for (unsigned i = 0; i < b->cut.n_streams; i++) {
+        const tare_wc_stream *p = &b->cut.streams[i];
+        n = tare_max_u64(n, tare_wc_stream_bytes(p, of->plane_bytes[p->region]));
     }
     return n;
 }
@@ -317,26 +317,26 @@ static tare_status run_piece(bench *b, const tare_sample_piece *of) {
     return status;
 }
 
-/* The planes that pack would cut the tensor into. */
+/* The streams that pack would cut the tensor into. */
 static void cut(bench *b) {
-    const tare_wcodec_effort effort = {.is_full = b->options->is_full, .forced = -1};
+    const tare_wc_effort effort = {.is_full = b->options->is_full, .forced = -1};
     uint64_t plane_bytes[TARE_MAX_PLANES] = {0};
     const tare_encoding *e = b->t->encoding;
     for (unsigned p = 0; p < e->n_planes; p++) plane_bytes[p] = b->t->planes[p].size;
     if (e->kind == TARE_KIND_UNKNOWN)
-        tare_wcodec_cut_bytes(&b->cut, plane_bytes[0], &effort);
+        tare_wc_cut_bytes(&b->cut, plane_bytes[0], &effort);
     else
-        tare_wcodec_cut_tensor(&b->cut, e, plane_bytes, b->t->dims, b->t->n_dims, false, &effort);
-    for (unsigned i = 0; i < b->cut.n_planes; i++)
-        b->fields[i] = tare_coded_field_of(&b->cut.planes[i], &b->cut.options[i]);
+        tare_wc_cut_tensor(&b->cut, e, plane_bytes, b->t->dims, b->t->n_dims, false, &effort);
+    for (unsigned i = 0; i < b->cut.n_streams; i++)
+        b->fields[i] = tare_coded_field_of(&b->cut.streams[i], &b->cut.options[i]);
 }
 
-/* The entropy of a plane, as values or as differences. */
-static double plane_entropy(const bench *b, unsigned plane) {
-    uint32_t n = kinds_of(b->fields[plane].item);
-    if (!b->counts[plane]) return 0;
-    double plain = entropy_bytes(b->counts[plane], n);
-    return b->base.model ? fmin(plain, entropy_bytes(b->counts[plane] + n, n)) : plain;
+/* The entropy of a stream, as values or as differences. */
+static double stream_entropy(const bench *b, unsigned stream) {
+    uint32_t n = kinds_of(b->fields[stream].item);
+    if (!b->counts[stream]) return 0;
+    double plain = entropy_bytes(b->counts[stream], n);
+    return b->base.model ? fmin(plain, entropy_bytes(b->counts[stream] + n, n)) : plain;
 }
 
 /* What was measured, for the whole tensor. */
@@ -346,8 +346,8 @@ static void extrapolate(bench *b) {
     const double share = (double)row->sample_bytes / (double)row->bytes;
     row->coded_bytes = (double)b->heads + (double)b->stored / share;
     row->coded_error = row->coded_bytes * relative_error(&b->coded_pieces, share);
-    for (unsigned i = 0; i < b->cut.n_planes; i++)
-        row->entropy_bytes += plane_entropy(b, i) / share;
+    for (unsigned i = 0; i < b->cut.n_streams; i++)
+        row->entropy_bytes += stream_entropy(b, i) / share;
     row->zstd_bytes = (double)b->zstd / share;
     row->zstd_error = row->zstd_bytes * relative_error(&b->zstd_pieces, share);
     row->best_zstd_bytes = (double)b->best_zstd / share;
@@ -386,7 +386,7 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
         extrapolate(&b);
     else
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, b.t->name);
-    for (unsigned i = 0; i < b.cut.n_planes; i++)
+    for (unsigned i = 0; i < b.cut.n_streams; i++)
         tare_free(o->allocator, b.counts[i], 2 * kinds_of(b.fields[i].item) * sizeof *b.counts[i]);
     return status;
 }

@@ -65,7 +65,7 @@ static tare_finding finding_of(const tare_losses_words *words, const tare_wcodec
 static void report_one(const tare_loss *loss, const tare_wcodec_layer *layer,
                        const tare_losses_words *words, tare_report *report) {
     const tare_finding f = finding_of(words, layer, &loss->fault);
-    if (loss->segment == TARE_WCODEC_ALL_SEGMENTS)
+    if (loss->segment == TARE_WC_ALL_SEGMENTS)
         tare_report_addf(report, &f, "plane %u: its head is damaged and with it all segments%s: %s",
                          loss->plane, words->became, loss->fault.what);
     else

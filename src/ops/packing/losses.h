@@ -9,7 +9,7 @@
 #include "format/wcodec/wcodec_virtual.h"
 
 typedef struct tare_loss {
-    uint64_t layer, segment; /* TARE_WCODEC_ALL_SEGMENTS: all of the plane */
+    uint64_t layer, segment; /* TARE_WC_ALL_SEGMENTS: all of the plane */
     unsigned plane;
     tare_error fault;
 } tare_loss;

@@ -101,8 +101,8 @@ static tare_status find_duplicates(const packing *p, size_t *duplicates, tare_er
     return TARE_OK;
 }
 
-static tare_wcodec_source source_of(const tare_model *m, const tare_tensor *t) {
-    tare_wcodec_source s = {0};
+static tare_wc_source source_of(const tare_model *m, const tare_tensor *t) {
+    tare_wc_source s = {0};
     for (uint32_t i = 0; i < t->encoding->n_planes; i++) {
         s.readers[i] = &m->files[t->planes[i].file].reader;
         s.starts[i] = t->planes[i].offset;
@@ -149,7 +149,7 @@ static tare_status add_tensors(packing *p, tare_error *err) {
     TARE_TRY(describe_bases(p, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_tensor *t = &c->tensors[i];
-        const tare_wcodec_source source = source_of(p->in, t);
+        const tare_wc_source source = source_of(p->in, t);
         tare_wcodec_base_tensor base_tensor, other;
         bool has_base_tensor = find_base_tensor(&base_tensor, p, t);
         int64_t duplicate = duplicates[i] < i ? (int64_t)duplicates[i] : -1;
@@ -219,7 +219,7 @@ static tare_status put(void *ctx, uint64_t offset, const uint8_t *bytes, size_t 
 static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *err) {
     _Atomic uint64_t hinted = 0;
     tare_file_sink files = {p->set, &hinted};
-    const tare_wcodec_target target = {put, &files};
+    const tare_wc_target target = {put, &files};
     TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, p->options.threads,
                                      p->steps->progress ? tare_steps_tell : NULL, p->steps,
                                      &sum->to_bytes, err));
@@ -252,9 +252,10 @@ static void tell_layers(const packing *p, tare_pack_summary *sum) {
     for (uint32_t i = 0; i < p->draft.index.n_layers; i++) {
         const tare_wcodec_layer *l = &p->draft.index.layers[i];
         tare_packed_layer told = {.name = l->name, .is_shared = p->draft.duplicates[i] != i};
-        for (unsigned r = 0; r < l->n_regions; r++) told.from_bytes += l->region_bytes[r];
+        for (unsigned r = 0; r < l->coded.n_regions; r++)
+            told.from_bytes += l->coded.region_bytes[r];
         if (l->kind == TARE_WCODEC_TENSOR) told.encoding = tare_encoding_find(l->encoding);
-        if (!told.is_shared) told.to_bytes = l->size;
+        if (!told.is_shared) told.to_bytes = l->coded.size;
         sum->n_tensors += l->kind == TARE_WCODEC_TENSOR;
         sum->n_shared += told.is_shared;
         sum->n_referring += l->base != 0;
@@ -307,9 +308,9 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     unsigned log2 = options->log2_segment;
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
     TARE_REQUIRE((unsigned)options->mode < sizeof modes / sizeof *modes, err);
-    const tare_wcodec_effort effort = {.is_full = options->effort == TARE_EFFORT_FULL,
-                                       .forced = modes[options->mode],
-                                       .log2_segment = (uint8_t)log2};
+    const tare_wc_effort effort = {.is_full = options->effort == TARE_EFFORT_FULL,
+                                   .forced = modes[options->mode],
+                                   .log2_segment = (uint8_t)log2};
     tare_wcodec_draft_init(&p.draft, &effort, options->allocator);
     tare_status status = pack(&p, out_path, &sum, err);
     tare_outset_free(p.set);

@@ -60,11 +60,11 @@ typedef struct unpacking {
  * so large that they are cut themselves. */
 static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
     uint64_t step = 0, least = 0;
-    for (unsigned i = 0; i < l->n_planes; i++) {
-        const tare_wcodec_plane *p = &l->planes[i];
+    for (unsigned i = 0; i < l->coded.n_streams; i++) {
+        const tare_wc_stream *p = &l->coded.streams[i];
         if (p->region != region) continue;
         uint64_t bytes = tare_wc_whole_bytes(&p->shape);
-        uint64_t units = tare_max_u64(bytes / tare_wcodec_unit_bytes(p), 1);
+        uint64_t units = tare_max_u64(bytes / tare_wc_unit_bytes(p), 1);
         if (!least || units < least) {
             least = units;
             step = units * p->stride;

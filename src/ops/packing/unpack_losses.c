@@ -45,7 +45,7 @@ static tare_status report_whole(const tare_unpack_losses *l, tare_wcodec_store *
     for (uint32_t i = 0; i < index->n_layers; i++) {
         const tare_wcodec_layer *layer = &index->layers[i];
         unsigned groups;
-        if (layer->kind != TARE_WCODEC_TENSOR || !layer->size) continue;
+        if (layer->kind != TARE_WCODEC_TENSOR || !layer->coded.size) continue;
         if (atomic_load_explicit(&l->is_coarse[i], memory_order_relaxed)) {
             result->n_coarse++;
             continue;

@@ -13,7 +13,7 @@
 typedef struct tare_unpack_losses {
     tare_losses segments;
     _Atomic bool *is_coarse; /* of each layer; NULL: not asked for */
-    tare_wcodec_watch watch; /* ctx NULL: nothing to free */
+    tare_wc_watch watch;     /* ctx NULL: nothing to free */
 } tare_unpack_losses;
 
 tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_wcodec_index *index,

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the parts of include/tare/wcodec.h share. */
-#ifndef TARE_FORMAT_WCODEC_WCODEC_MEMORY_H
-#define TARE_FORMAT_WCODEC_WCODEC_MEMORY_H
+#ifndef TARE_WCODEC_LAYER_CODED_H
+#define TARE_WCODEC_LAYER_CODED_H
 
 #include <tare/wcodec.h>
 
 #include "base/pool.h"
-#include "format/wcodec/wcodec_layer_write.h"
+#include "wcodec/layer/wc_layer_write.h"
 
 struct tare_coded {
     const tare_allocator *allocator;
     tare_arena arena;
-    tare_wcodec_layer layer; /* its data begins at 0 of `file` */
-    tare_coded_plane *planes;
+    tare_wc_layer layer; /* its data begins at 0 of `file` */
+    tare_coded_stream *streams;
     tare_buffer owned; /* what was encoded here; empty where the data is the caller's */
     tare_reader file;
-    tare_wcodec_opened opened;
-    tare_reader base_readers[TARE_WCODEC_MAX_REGIONS];
-    tare_wcodec_source base;
+    tare_wc_opened opened;
+    tare_reader base_readers[TARE_WC_MAX_REGIONS];
+    tare_wc_source base;
 };
 
-_Static_assert((int)TARE_CODED_MAX_REGIONS == (int)TARE_WCODEC_MAX_REGIONS, "regions");
-_Static_assert((int)TARE_CODED_MAX_PLANES == (int)TARE_WCODEC_MAX_PLANES, "planes");
+_Static_assert((int)TARE_CODED_MAX_REGIONS == (int)TARE_WC_MAX_REGIONS, "regions");
+_Static_assert((int)TARE_CODED_MAX_STREAMS == (int)TARE_WC_MAX_STREAMS, "planes");
 _Static_assert(sizeof((tare_coded_join *)0)->place == (size_t)TARE_WC_MAX_JOIN, "joins");
 _Static_assert((int)TARE_CODED_UNIT == (int)TARE_WC_UNIT, "units");
 
-/* The plane that a field asks for, in a region of so many bytes, and how to look for its smallest
+/* The stream that a field asks for, in a region of so many bytes, and how to look for its smallest
  * form (may be NULL). */
-void tare_coded_plane_of(tare_wcodec_plane *plane, tare_wc_options *how,
-                         const tare_coded_field *field, uint64_t region_bytes, bool is_full);
+void tare_coded_stream_of(tare_wc_stream *stream, tare_wc_options *how,
+                          const tare_coded_field *field, uint64_t region_bytes, bool is_full);
 /* The reverse; `how` may be NULL. */
-tare_coded_field tare_coded_field_of(const tare_wcodec_plane *plane, const tare_wc_options *how);
+tare_coded_field tare_coded_field_of(const tare_wc_stream *stream, const tare_wc_options *how);
 /* Whether the field's wishes can be met. */
 tare_status tare_coded_field_check(const tare_coded_field *field, tare_error *err);
 /* A work list with the caller's wishes about threads and progress. */

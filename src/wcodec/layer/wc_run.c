@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writing many layers with a few threads. Tasks stand in one list for all layers, so that threads
- * are started once. A plane has tasks that count its segments and, further down the list, tasks
- * that encode them; those of the next plane are counted in between, so that a thread seldom waits
+ * are started once. A stream has tasks that count its segments and, further down the list, tasks
+ * that encode them; those of the next stream are counted in between, so that a thread seldom waits
  * for the last count. Small layers are one task, several of them. What is encoded goes through a
  * ring in which each task has its turn: the places of bytes follow from those before them.
  *
@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/pool.h"
-#include "format/wcodec/wcodec_layer_write.h"
+#include "wcodec/layer/wc_layer_write.h"
 
 enum {
     SMALL = 1 << 18,    /* bytes of a layer that one thread writes by itself */
@@ -27,23 +27,23 @@ enum {
 
 typedef enum step_kind { COUNT, ENCODE, WHOLE } step_kind;
 
-/* A run of tasks: the segments of a plane, or some small layers (one task). */
+/* A run of tasks: the segments of a stream, or some small layers (one task). */
 typedef struct step {
     step_kind kind;
-    unsigned plane;
+    unsigned stream;
     size_t job, n_jobs;
     bool begins_layer, ends_layer; /* ENCODE */
     uint64_t first_task, n_tasks;
     uint64_t first_turn; /* of those that write */
-    struct plane_state *state;
+    struct stream_state *state;
 } step;
 
-/* A plane on its way. */
-typedef struct plane_state {
+/* A stream on its way. */
+typedef struct stream_state {
     tare_wc_tally **tallies; /* one a worker, made when it first counts */
     uint64_t n_to_count, n_to_encode;
     tare_wc_plan *plan;
-} plane_state;
+} stream_state;
 
 typedef struct slot {
     uint64_t turn; /* whose it is */
@@ -54,18 +54,18 @@ typedef struct slot {
 } slot;
 
 typedef struct crew {
-    tare_wcodec_run *run;
-    const tare_wcodec_target *target;
+    tare_wc_run *run;
+    const tare_wc_target *target;
     step *steps;
     size_t n_steps, steps_capacity;
-    plane_state *states;
+    stream_state *states;
     size_t n_states, n_states_made;
-    tare_wcodec_worker *workers;
+    tare_wc_worker *workers;
     unsigned n_workers;
     slot *slots;
     uint64_t n_slots, n_tasks, n_turns, total;
     _Atomic uint64_t done;
-    pthread_mutex_t mutex; /* guards the rest, slots, counters and plans of planes */
+    pthread_mutex_t mutex; /* guards the rest, slots, counters and plans of streams */
     pthread_cond_t changed;
     uint64_t next_turn;   /* that gets its place */
     uint64_t position;    /* in the file */
@@ -74,7 +74,7 @@ typedef struct crew {
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static uint64_t layer_bytes(const tare_wcodec_layer *l) {
+static uint64_t layer_bytes(const tare_wc_layer *l) {
     uint64_t n = 0;
     for (unsigned i = 0; i < l->n_regions; i++) n += l->region_bytes[i];
     return n;
@@ -92,13 +92,13 @@ static bool add_step(crew *c, step s) {
     return true;
 }
 
-/* The steps of a plane: it is counted before `waiting`, the plane before it, is encoded. */
-static bool add_plane(crew *c, size_t job, unsigned plane, step *waiting) {
-    const tare_wcodec_plane *p = &c->run->jobs[job].layer->planes[plane];
-    plane_state *state = &c->states[c->n_states++];
+/* The steps of a stream: it is counted before `waiting`, the stream before it, is encoded. */
+static bool add_stream(crew *c, size_t job, unsigned stream, step *waiting) {
+    const tare_wc_stream *p = &c->run->jobs[job].layer->streams[stream];
+    stream_state *state = &c->states[c->n_states++];
     state->n_to_count = state->n_to_encode = p->n_segments;
     step count = {
-        .kind = COUNT, .job = job, .plane = plane, .n_tasks = p->n_segments, .state = state};
+        .kind = COUNT, .job = job, .stream = stream, .n_tasks = p->n_segments, .state = state};
     c->total += p->n_bytes;
     if (!add_step(c, count) || (waiting->state && !add_step(c, *waiting))) return false;
     *waiting = count;
@@ -131,15 +131,15 @@ static bool list_steps(crew *c) {
     step waiting = {0};
     uint64_t batch = 0;
     for (size_t j = 0; j < c->run->n_jobs; j++) {
-        const tare_wcodec_layer *l = c->run->jobs[j].layer;
+        const tare_wc_layer *l = c->run->jobs[j].layer;
         if (layer_bytes(l) <= SMALL) {
             if (!end_waiting(c, &waiting) || !add_small(c, j, &batch)) return false;
             continue;
         }
         bool is_first = true;
-        for (unsigned i = 0; i < l->n_planes; i++) {
-            if (!l->planes[i].n_segments) continue;
-            if (!add_plane(c, j, i, &waiting)) return false;
+        for (unsigned i = 0; i < l->n_streams; i++) {
+            if (!l->streams[i].n_segments) continue;
+            if (!add_stream(c, j, i, &waiting)) return false;
             waiting.begins_layer = is_first;
             is_first = false;
         }
@@ -175,7 +175,7 @@ static slot *take_slot(crew *c, uint64_t task, uint64_t turn) {
     return is_ours ? s : NULL;
 }
 
-static const tare_wc_plan *wait_for_plan(crew *c, uint64_t task, const plane_state *state) {
+static const tare_wc_plan *wait_for_plan(crew *c, uint64_t task, const stream_state *state) {
     pthread_mutex_lock(&c->mutex);
     while (!state->plan && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
     const tare_wc_plan *plan = state->plan;
@@ -185,7 +185,7 @@ static const tare_wc_plan *wait_for_plan(crew *c, uint64_t task, const plane_sta
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static void free_tallies(const crew *c, plane_state *state) {
+static void free_tallies(const crew *c, stream_state *state) {
     for (unsigned i = 0; state->tallies && i < c->n_workers; i++)
         tare_wc_tally_free(state->tallies[i]);
     tare_free(c->run->allocator, state->tallies, c->n_workers * sizeof(tare_wc_tally *));
@@ -193,7 +193,7 @@ static void free_tallies(const crew *c, plane_state *state) {
 }
 
 /* The sum of what the workers counted makes the plan. */
-static tare_status make_plan(crew *c, plane_state *state, tare_error *err) {
+static tare_status make_plan(crew *c, stream_state *state, tare_error *err) {
     tare_wc_tally *sum = NULL;
     tare_wc_plan *plan = NULL;
     for (unsigned i = 0; i < c->n_workers; i++) {
@@ -215,7 +215,7 @@ static tare_status make_plan(crew *c, plane_state *state, tare_error *err) {
 static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsigned worker,
                              tare_error *err) {
     const tare_allocator *a = c->run->allocator;
-    const tare_wcodec_job *job = &c->run->jobs[s->job];
+    const tare_wc_layer_job *job = &c->run->jobs[s->job];
     size_t size = c->n_workers * sizeof(tare_wc_tally *);
     pthread_mutex_lock(&c->mutex);
     if (!s->state->tallies) {
@@ -226,21 +226,20 @@ static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsign
     pthread_mutex_unlock(&c->mutex);
     if (!tallies) return tare_fail(err, TARE_ERR_NOMEM, "plane");
     if (!tallies[worker])
-        tallies[worker] = tare_wc_tally_new(&job->layer->planes[s->plane].shape,
-                                            &job->options[s->plane], job->base != NULL, a);
+        tallies[worker] = tare_wc_tally_new(&job->layer->streams[s->stream].shape,
+                                            &job->options[s->stream], job->base != NULL, a);
     *out = tallies[worker];
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "plane");
 }
 
 static tare_status count(crew *c, const step *s, uint64_t segment, unsigned worker,
                          tare_error *err) {
-    const tare_wcodec_job *job = &c->run->jobs[s->job];
-    uint64_t n = job->layer->planes[s->plane].n_segments;
+    const tare_wc_layer_job *job = &c->run->jobs[s->job];
+    uint64_t n = job->layer->streams[s->stream].n_segments;
     tare_wc_tally *tally;
     TARE_TRY(own_tally(&tally, c, s, worker, err));
-    if (tare_wc_tally_wants(&job->options[s->plane], segment, n))
-        TARE_TRY(
-            tare_wcodec_tally_segment(tally, job, s->plane, segment, &c->workers[worker], err));
+    if (tare_wc_tally_wants(&job->options[s->stream], segment, n))
+        TARE_TRY(tare_wc_tally_segment(tally, job, s->stream, segment, &c->workers[worker], err));
     pthread_mutex_lock(&c->mutex);
     bool is_last = --s->state->n_to_count == 0;
     pthread_mutex_unlock(&c->mutex);
@@ -251,14 +250,14 @@ static tare_status count(crew *c, const step *s, uint64_t segment, unsigned work
 
 static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint64_t task,
                                   tare_buffer *out, unsigned worker, tare_error *err) {
-    const tare_wcodec_job *job = &c->run->jobs[s->job];
+    const tare_wc_layer_job *job = &c->run->jobs[s->job];
     const tare_wc_plan *plan = wait_for_plan(c, task, s->state);
     if (!plan) return gave_up(err);
-    tare_wcodec_worker *w = &c->workers[worker];
+    tare_wc_worker *w = &c->workers[worker];
     if (segment == 0)
-        TARE_TRY(tare_wcodec_put_first(out, plan, job, s->plane, w, err));
+        TARE_TRY(tare_wc_put_first(out, plan, job, s->stream, w, err));
     else
-        TARE_TRY(tare_wcodec_put_segment(out, plan, job, s->plane, segment, w, err));
+        TARE_TRY(tare_wc_put_segment(out, plan, job, s->stream, segment, w, err));
     pthread_mutex_lock(&c->mutex);
     bool is_last = --s->state->n_to_encode == 0;
     pthread_mutex_unlock(&c->mutex);
@@ -272,10 +271,10 @@ static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint
 static tare_status encode_layers(crew *c, const step *s, tare_buffer *out, unsigned worker,
                                  tare_error *err) {
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
-        tare_wcodec_layer *l = c->run->jobs[i].layer;
+        tare_wc_layer *l = c->run->jobs[i].layer;
         l->offset = out->size;
-        TARE_TRY(tare_wcodec_put_layer(out, &c->run->jobs[i], &c->workers[worker], err));
-        tare_buffer_put_zeros(out, (size_t)(0 - l->size) % TARE_WCODEC_ALIGN);
+        TARE_TRY(tare_wc_put_layer(out, &c->run->jobs[i], &c->workers[worker], err));
+        tare_buffer_put_zeros(out, (size_t)(0 - l->size) % TARE_WC_LAYER_ALIGN);
         l->size = out->size - l->offset;
     }
     return tare_buffer_status(out, err);
@@ -285,16 +284,16 @@ static tare_status encode_layers(crew *c, const step *s, tare_buffer *out, unsig
 
 static void place_layers(crew *c, const step *s) {
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
-        tare_wcodec_layer *l = c->run->jobs[i].layer;
-        l->offset = l->size ? l->offset + c->position : TARE_WCODEC_HEADER;
-        for (unsigned p = 0; p < l->n_planes; p++) l->planes[p].position += l->offset;
+        tare_wc_layer *l = c->run->jobs[i].layer;
+        l->offset = l->size ? l->offset + c->position : c->run->offset;
+        for (unsigned p = 0; p < l->n_streams; p++) l->streams[p].position += l->offset;
     }
 }
 
 static void place_segment(crew *c, slot *of) {
     const step *s = of->step;
-    tare_wcodec_layer *l = c->run->jobs[s->job].layer;
-    tare_wcodec_plane *p = &l->planes[s->plane];
+    tare_wc_layer *l = c->run->jobs[s->job].layer;
+    tare_wc_stream *p = &l->streams[s->stream];
     size_t head = 0;
     if (of->segment == 0) {
         if (s->begins_layer) {
@@ -305,10 +304,10 @@ static void place_segment(crew *c, slot *of) {
         head = p->head_bytes;
         l->crc = tare_crc32(l->crc, of->out.data, head);
     }
-    tare_wcodec_note_segment(l, of->out.data + head);
+    tare_wc_note_segment(l, of->out.data + head);
     if (!s->ends_layer || of->segment + 1 < p->n_segments) return;
     uint64_t end = c->position + of->out.size;
-    tare_buffer_put_zeros(&of->out, (size_t)(0 - end) % TARE_WCODEC_ALIGN);
+    tare_buffer_put_zeros(&of->out, (size_t)(0 - end) % TARE_WC_LAYER_ALIGN);
     l->size = c->position + of->out.size - l->offset;
 }
 
@@ -364,7 +363,7 @@ static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
     uint64_t n = 0;
     if (s->kind == COUNT) return 0;
     if (s->kind == ENCODE)
-        return tare_wcodec_segment_bytes(&c->run->jobs[s->job].layer->planes[s->plane], index);
+        return tare_wc_segment_bytes(&c->run->jobs[s->job].layer->streams[s->stream], index);
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) n += layer_bytes(c->run->jobs[i].layer);
     return n;
 }
@@ -384,21 +383,21 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
 
 static tare_status take_memory(crew *c, tare_error *err) {
     const tare_allocator *a = c->run->allocator;
-    size_t n_planes = 0;
+    size_t n_streams = 0;
     for (size_t i = 0; i < c->run->n_jobs; i++) {
-        const tare_wcodec_layer *l = c->run->jobs[i].layer;
-        if (layer_bytes(l) > SMALL) n_planes += l->n_planes;
+        const tare_wc_layer *l = c->run->jobs[i].layer;
+        if (layer_bytes(l) > SMALL) n_streams += l->n_streams;
     }
     c->n_workers = c->run->threads ? c->run->threads : tare_default_threads();
     if (c->n_workers > MOST_WORKERS) c->n_workers = MOST_WORKERS;
     c->n_slots = (uint64_t)c->n_workers * SLOTS_A_THREAD;
-    c->states = tare_alloc(a, (n_planes + 1) * sizeof *c->states);
-    c->n_states_made = n_planes + 1;
+    c->states = tare_alloc(a, (n_streams + 1) * sizeof *c->states);
+    c->n_states_made = n_streams + 1;
     c->workers = tare_alloc(a, c->n_workers * sizeof *c->workers);
     c->slots = tare_alloc(a, (size_t)c->n_slots * sizeof *c->slots);
-    for (size_t i = 0; c->states && i < n_planes + 1; i++) c->states[i] = (plane_state){0};
+    for (size_t i = 0; c->states && i < n_streams + 1; i++) c->states[i] = (stream_state){0};
     for (unsigned i = 0; c->workers && i < c->n_workers; i++)
-        tare_wcodec_worker_init(&c->workers[i], a);
+        tare_wc_worker_init(&c->workers[i], a);
     for (uint64_t i = 0; c->slots && i < c->n_slots; i++) {
         c->slots[i] = (slot){.turn = i};
         tare_buffer_init(&c->slots[i].out, a);
@@ -414,8 +413,7 @@ static void give_back(crew *c) {
         free_tallies(c, &c->states[i]);
         tare_wc_plan_free(c->states[i].plan);
     }
-    for (unsigned i = 0; c->workers && i < c->n_workers; i++)
-        tare_wcodec_worker_free(&c->workers[i]);
+    for (unsigned i = 0; c->workers && i < c->n_workers; i++) tare_wc_worker_free(&c->workers[i]);
     for (uint64_t i = 0; c->slots && i < c->n_slots; i++) tare_buffer_free(&c->slots[i].out);
     tare_free(a, c->states, c->n_states_made * sizeof *c->states);
     tare_free(a, c->workers, c->n_workers * sizeof *c->workers);
@@ -424,9 +422,9 @@ static void give_back(crew *c) {
 }
 
 static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
-    tare_wcodec_run *run = c->run;
+    tare_wc_run *run = c->run;
     for (size_t i = 0; i < run->n_jobs; i++)
-        TARE_TRY(tare_wcodec_measure_layer(run->jobs[i].layer, arena, err));
+        TARE_TRY(tare_wc_measure_layer(run->jobs[i].layer, arena, err));
     TARE_TRY(take_memory(c, err));
     return tare_run_parallel(&(tare_run){.threads = c->n_workers,
                                          .n_tasks = c->n_tasks,
@@ -441,8 +439,8 @@ static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
                              err);
 }
 
-tare_status tare_wcodec_run_jobs(tare_wcodec_run *run, const tare_wcodec_target *target,
-                                 tare_arena *arena, tare_error *err) {
+tare_status tare_wc_run_jobs(tare_wc_run *run, const tare_wc_target *target, tare_arena *arena,
+                             tare_error *err) {
     crew c = {.run = run, .target = target, .position = run->offset, .failed_task = UINT64_MAX};
     if (pthread_mutex_init(&c.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "thread pool");
     if (pthread_cond_init(&c.changed, NULL)) {

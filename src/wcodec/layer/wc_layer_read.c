@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "format/wcodec/wcodec_join.h"
-#include "format/wcodec/wcodec_planes.h"
+#include "wcodec/layer/wc_gather.h"
+#include "wcodec/layer/wc_join_units.h"
 #include "wcodec/wc_head.h"
 
 enum {
@@ -18,19 +18,19 @@ enum {
 };
 
 typedef struct slot {
-    const tare_wcodec_plane *plane;
-    unsigned number; /* of the plane */
+    const tare_wc_stream *stream;
+    unsigned number; /* of the stream */
     uint64_t segment;
-    uint64_t from, to;  /* bytes of the plane that are wanted of it */
-    uint64_t start;     /* its first byte in the plane */
+    uint64_t from, to;  /* bytes of the stream that are wanted of it */
+    uint64_t start;     /* its first byte in the stream */
     tare_cached *place; /* in the cache, to be filled; NULL: it is not kept */
     bool is_in_place;   /* decoded to where it belongs */
 } slot;
 
-/* Segments that are decoded together, of one plane or several. */
+/* Segments that are decoded together, of one stream or several. */
 typedef struct batch {
-    const tare_wcodec_opened *opened;
-    const tare_wcodec_window *target;
+    const tare_wc_opened *opened;
+    const tare_wc_window *target;
     tare_wc_scratch *scratch;
     uint8_t *room; /* for what is stored, and decoded to be spread */
     size_t room_size, used;
@@ -50,7 +50,7 @@ static inline void spread_units(uint8_t *dst, const uint8_t *src, uint64_t n, si
     for (; n > 0; n--, dst += stride, src += width) memcpy(dst, src, width);
 }
 
-/* The plane's bytes of n units, which lie `stride` apart. */
+/* The stream's bytes of n units, which lie `stride` apart. */
 static void spread(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width, size_t stride) {
     switch (width) { /* the widths of fields of block types; others are rarer than long */
     case 1:
@@ -83,10 +83,10 @@ static void spread(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width, s
     }
 }
 
-/* The plane's bytes from `at` on, at most up to `end` and the end of their unit, as far as the
+/* The stream's bytes from `at` on, at most up to `end` and the end of their unit, as far as the
  * window shows them. Returns how many these were. */
-static uint64_t put_part(const tare_wcodec_window *t, const tare_wcodec_plane *p,
-                         const uint8_t *bytes, uint64_t at, uint64_t end) {
+static uint64_t put_part(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
+                         uint64_t at, uint64_t end) {
     uint64_t to = at / p->width * p->stride + p->offset + at % p->width;
     uint64_t run = p->width == p->stride ? end - at : p->width - at % p->width;
     run = tare_min_u64(run, end - at);
@@ -95,16 +95,16 @@ static uint64_t put_part(const tare_wcodec_window *t, const tare_wcodec_plane *p
     return run;
 }
 
-/* The plane's bytes first .. end - 1, which `bytes` begins with, to where they belong. Units that
+/* The stream's bytes first .. end - 1, which `bytes` begins with, to where they belong. Units that
  * lie in the window as a whole, all but a few at its ends, are spread without looking. */
-static void scatter(const tare_wcodec_window *t, const tare_wcodec_plane *p, const uint8_t *bytes,
+static void scatter(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
                     uint64_t first, uint64_t end) {
     if (!t->n) {
         memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
         return;
     }
     if (p->join.high_bits) {
-        tare_wcodec_separate_units(t, p, bytes, first, end);
+        tare_wc_separate_units(t, p, bytes, first, end);
         return;
     }
     uint64_t unit =
@@ -124,7 +124,7 @@ static void scatter(const tare_wcodec_window *t, const tare_wcodec_plane *p, con
 /* Where a segment's first byte goes if all its bytes go there in a row and lie in the target. */
 static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
     bool is_whole = s->from == s->start && s->to == s->start + n_bytes;
-    bool is_run = !b->target->n || s->plane->width == s->plane->stride;
+    bool is_run = !b->target->n || s->stream->width == s->stream->stride;
     if (!is_whole || !is_run || s->start < b->target->offset) return NULL;
     if (b->target->n && s->start + n_bytes > b->target->offset + b->target->n) return NULL;
     return b->target->dst + (s->start - b->target->offset);
@@ -133,51 +133,51 @@ static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
 /* ---- decoding -------------------------------------------------------------------------------- */
 
 /* Both models' scales of a segment; its own ones whole, for they were so when it was predicted. */
-static tare_status read_scales(tare_wcodec_scales *scales, uint8_t *room, batch *b, unsigned plane,
+static tare_status read_scales(tare_wc_scale_runs *scales, uint8_t *room, batch *b, unsigned stream,
                                uint64_t first, uint64_t n) {
-    const tare_wcodec_layer *l = b->opened->layer;
+    const tare_wc_layer *l = b->opened->layer;
     tare_wc_scratch scratch; /* that of the batch is in use */
     tare_wc_scratch_init(&scratch, b->scratch->allocator);
-    const tare_wcodec_window to = {.dst = room, .offset = first};
-    tare_wcodec_opened whole = *b->opened;
+    const tare_wc_window to = {.dst = room, .offset = first};
+    tare_wc_opened whole = *b->opened;
     if (whole.groups < TARE_WC_ALL_GROUPS) {
         whole.groups = TARE_WC_ALL_GROUPS;
         whole.cache = NULL; /* what it keeps is coarse */
     }
     tare_status status =
-        tare_wcodec_read_plane(&to, &whole, plane, first, first + n, &scratch, b->err);
+        tare_wc_read_stream(&to, &whole, stream, first, first + n, &scratch, b->err);
     tare_wc_scratch_free(&scratch);
     TARE_TRY(status);
-    status = tare_wcodec_gather(room + n, &l->planes[plane], b->opened->base, first, n, b->err);
+    status = tare_wc_gather(room + n, &l->streams[stream], b->opened->base, first, n, b->err);
     b->is_base_at_fault = status != TARE_OK;
-    *scales = (tare_wcodec_scales){room, room + n};
+    *scales = (tare_wc_scale_runs){room, room + n};
     return status;
 }
 
 static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const slot *s,
                                          tare_wc_predictor predictor) {
     const tare_allocator *allocator = b->scratch->allocator;
-    const tare_wcodec_layer *l = b->opened->layer;
-    tare_wcodec_scales scales = {0};
+    const tare_wc_layer *l = b->opened->layer;
+    tare_wc_scale_runs scales = {0};
     tare_wc_reference reference;
     uint64_t first, n = 0;
     unsigned failed;
-    if (!l->base)
+    if (!l->has_base)
         return tare_fail_at(b->err, TARE_ERR_CORRUPT, piece->offset + 1,
                             "segment: predicted in a layer without base");
     if (!b->opened->base)
         return tare_fail_at(b->err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
-    bool has_scales = predictor == TARE_WC_REF_SCALED &&
-                      tare_wcodec_scale_span(&first, &n, l, s->number, s->segment);
+    bool has_scales =
+        predictor == TARE_WC_REF_SCALED && tare_wc_scale_span(&first, &n, l, s->number, s->segment);
     size_t size = piece->n_bytes + (has_scales ? 2 * (size_t)n : 0);
     uint8_t *room = tare_alloc(allocator, size);
     if (!room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
     tare_status status = TARE_OK;
     if (has_scales)
-        status = read_scales(&scales, room + piece->n_bytes, b, s->plane->scale_plane, first, n);
+        status = read_scales(&scales, room + piece->n_bytes, b, s->stream->scale_stream, first, n);
     if (status == TARE_OK) {
-        status = tare_wcodec_reference(&reference, room, l, s->number, s->segment, b->opened->base,
-                                       &scales, b->err);
+        status = tare_wc_load_reference(&reference, room, l, s->number, s->segment, b->opened->base,
+                                        &scales, b->err);
         b->is_base_at_fault = status != TARE_OK;
     }
     piece->reference = &reference;
@@ -196,7 +196,7 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
         tare_wc_segment header;
         tare_cursor c;
         if (!piece->head)
-            return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].plane->position,
+            return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].stream->position,
                                 "head of a plane: it is damaged");
         tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
         TARE_TRY(tare_wc_segment_read(&header, &c, b->err));
@@ -212,13 +212,13 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
 
 /* Decodes each piece by itself; what cannot be decoded is told and becomes zeros. */
 static tare_status decode_what_is_sound(batch *b) {
-    const tare_wcodec_watch *watch = b->opened->watch;
+    const tare_wc_watch *watch = b->opened->watch;
     tare_error *told = b->err, fault = TARE_ERROR_NONE;
     tare_status status = TARE_OK;
     b->err = &fault;
     for (unsigned i = 0; i < b->n && status == TARE_OK; i++) {
         status = decode(b, i, i + 1);
-        if (!tare_wcodec_is_loss(status) || b->is_base_at_fault) continue;
+        if (!tare_status_is_loss(status) || b->is_base_at_fault) continue;
         status = TARE_OK;
         memset(b->pieces[i].dst, 0, b->pieces[i].n_bytes);
         if (b->pieces[i].head) /* else it was told when the layer was opened */
@@ -244,15 +244,15 @@ static void name_segment(const batch *b) {
 /* Decodes what the batch holds and hands it out; a failure leaves nobody waiting. */
 static tare_status flush(batch *b) {
     tare_status status = decode(b, 0, b->n);
-    const tare_wcodec_watch *watch = b->opened->watch;
+    const tare_wc_watch *watch = b->opened->watch;
     bool may_lose = watch && watch->lost && !b->is_base_at_fault;
-    if (may_lose && tare_wcodec_is_loss(status)) status = decode_what_is_sound(b);
-    if (tare_wcodec_is_loss(status) && !b->is_base_at_fault) name_segment(b);
+    if (may_lose && tare_status_is_loss(status)) status = decode_what_is_sound(b);
+    if (tare_status_is_loss(status) && !b->is_base_at_fault) name_segment(b);
     for (unsigned i = 0; i < b->n; i++) {
         slot *s = &b->slots[i];
         tare_wc_piece *piece = &b->pieces[i];
         if (status == TARE_OK && !s->is_in_place)
-            scatter(b->target, s->plane, piece->dst + (s->from - s->start), s->from, s->to);
+            scatter(b->target, s->stream, piece->dst + (s->from - s->start), s->from, s->to);
         if (!s->place) continue;
         if (status == TARE_OK) {
             tare_cache_fill(b->opened->cache, s->place, piece->dst, piece->n_bytes);
@@ -274,13 +274,13 @@ static size_t room_of(uint32_t stored) {
     return tare_wc_align(stored + TARE_WC_READ_AHEAD);
 }
 
-/* At most what the segments of plane bytes first .. end - 1 take, and at most ROOM_MOST: a few
+/* At most what the segments of stream bytes first .. end - 1 take, and at most ROOM_MOST: a few
  * bytes of scales shall not cost megabytes. */
-static size_t room_to_ask(const tare_wcodec_plane *p, uint64_t first, uint64_t end) {
+static size_t room_to_ask(const tare_wc_stream *p, uint64_t first, uint64_t end) {
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     size_t room = 0;
     for (uint64_t s = first / whole; s * whole < end && room < ROOM_MOST; s++)
-        room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wcodec_segment_bytes(p, s);
+        room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wc_segment_bytes(p, s);
     return (size_t)tare_min_u64(room, ROOM_MOST);
 }
 
@@ -305,21 +305,21 @@ static tare_status read_coarse(const batch *b, tare_wc_piece *piece, uint8_t *by
     uint32_t had = piece->present, n;
     TARE_TRY(tare_wc_coarse_bytes(&n, piece, b->opened->groups, b->err));
     piece->present = n;
-    const tare_wcodec_watch *watch = b->opened->watch;
+    const tare_wc_watch *watch = b->opened->watch;
     if (n < piece->stored && watch && watch->coarse) watch->coarse(watch->ctx, b->opened->number);
     return tare_reader_read(file, piece->offset + had, bytes + had, n - had, b->err);
 }
 
 static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *bytes) {
-    const tare_wcodec_opened *o = b->opened;
+    const tare_wc_opened *o = b->opened;
     tare_status status = TARE_OK;
     piece->bytes = bytes;
     if (o->groups < TARE_WC_ALL_GROUPS && piece->head) status = read_coarse(b, piece, bytes);
-    bool is_lost = o->watch && o->watch->lost && tare_wcodec_is_loss(status);
+    bool is_lost = o->watch && o->watch->lost && tare_status_is_loss(status);
     if (!piece->present || is_lost) {
         piece->present = piece->stored;
         status = tare_reader_read(o->file, piece->offset, bytes, piece->stored, b->err);
-        is_lost = o->watch && o->watch->lost && tare_wcodec_is_loss(status);
+        is_lost = o->watch && o->watch->lost && tare_status_is_loss(status);
     }
     if (is_lost && status != TARE_OK) { /* decoding finds no segment in zeros */
         memset(bytes, 0, piece->stored);
@@ -340,8 +340,8 @@ static const uint8_t *lent_bytes(const batch *b, uint64_t position, uint32_t sto
 
 /* Adds a segment to the batch. */
 static tare_status add(batch *b, slot s, uint64_t position) {
-    uint32_t n_bytes = tare_wcodec_segment_bytes(s.plane, s.segment);
-    uint32_t stored = s.plane->sizes[s.segment] * TARE_WC_UNIT;
+    uint32_t n_bytes = tare_wc_segment_bytes(s.stream, s.segment);
+    uint32_t stored = s.stream->sizes[s.segment] * TARE_WC_UNIT;
     uint8_t *dst = s.place ? tare_alloc(b->scratch->allocator, n_bytes) : place_of(b, &s, n_bytes);
     bool needs_room = !dst && !s.place;
     tare_status status = TARE_OK;
@@ -388,31 +388,31 @@ static tare_status take_part(batch *b, slot *s, uint64_t position) {
         return add(b, *s, position);
     }
     const uint8_t *bytes = kept->value;
-    scatter(b->target, s->plane, bytes + (s->from - s->start), s->from, s->to);
+    scatter(b->target, s->stream, bytes + (s->from - s->start), s->from, s->to);
     tare_cache_release(cache, kept);
     return TARE_OK;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static uint64_t position_of(const batch *b, unsigned plane, uint64_t segment) {
-    uint64_t at = b->opened->places[plane][segment / TARE_WCODEC_PLACES];
-    for (uint64_t s = segment / TARE_WCODEC_PLACES * TARE_WCODEC_PLACES; s < segment; s++)
-        at += (uint64_t)b->opened->layer->planes[plane].sizes[s] * TARE_WC_UNIT;
+static uint64_t position_of(const batch *b, unsigned stream, uint64_t segment) {
+    uint64_t at = b->opened->places[stream][segment / TARE_WC_PLACES];
+    for (uint64_t s = segment / TARE_WC_PLACES * TARE_WC_PLACES; s < segment; s++)
+        at += (uint64_t)b->opened->layer->streams[stream].sizes[s] * TARE_WC_UNIT;
     return at;
 }
 
-/* Adds the segments of a plane that bytes first .. end - 1 lie in. */
-static tare_status walk(batch *b, unsigned plane, uint64_t first, uint64_t end) {
-    const tare_wcodec_plane *p = &b->opened->layer->planes[plane];
+/* Adds the segments of a stream that bytes first .. end - 1 lie in. */
+static tare_status walk(batch *b, unsigned stream, uint64_t first, uint64_t end) {
+    const tare_wc_stream *p = &b->opened->layer->streams[stream];
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     if (first >= end) return TARE_OK;
     /* Decoding it may read scales: they must not be among what the batch has still to make. */
-    if (p->scale_plane != TARE_WCODEC_NO_SCALES && b->n) TARE_TRY(flush(b));
-    uint64_t segment = first / whole, position = position_of(b, plane, segment);
+    if (p->scale_stream != TARE_WC_NO_SCALES && b->n) TARE_TRY(flush(b));
+    uint64_t segment = first / whole, position = position_of(b, stream, segment);
     for (; segment * whole < end; segment++) {
-        slot s = {.plane = p, .number = plane, .segment = segment, .start = segment * whole};
-        uint64_t stop = s.start + tare_wcodec_segment_bytes(p, segment);
+        slot s = {.stream = p, .number = stream, .segment = segment, .start = segment * whole};
+        uint64_t stop = s.start + tare_wc_segment_bytes(p, segment);
         s.from = tare_max_u64(s.start, first);
         s.to = tare_min_u64(stop, end);
         bool is_whole = s.from == s.start && s.to == stop;
@@ -430,42 +430,42 @@ static tare_status finish(batch *b, tare_status status) {
     return status;
 }
 
-tare_status tare_wcodec_read_plane(const tare_wcodec_window *to, const tare_wcodec_opened *o,
-                                   unsigned plane, uint64_t first, uint64_t end,
-                                   tare_wc_scratch *scratch, tare_error *err) {
+tare_status tare_wc_read_stream(const tare_wc_window *to, const tare_wc_opened *o, unsigned stream,
+                                uint64_t first, uint64_t end, tare_wc_scratch *scratch,
+                                tare_error *err) {
     batch b = {.opened = o,
                .target = to,
                .scratch = scratch,
-               .room_asked = room_to_ask(&o->layer->planes[plane], first, end),
+               .room_asked = room_to_ask(&o->layer->streams[stream], first, end),
                .err = err};
-    return finish(&b, walk(&b, plane, first, end));
+    return finish(&b, walk(&b, stream, first, end));
 }
 
-void tare_wcodec_plane_span(uint64_t *first, uint64_t *end, const tare_wcodec_plane *p,
-                            const tare_wcodec_window *window) {
-    *first = window->offset / p->stride * tare_wcodec_unit_bytes(p);
-    *end = tare_ceil_div_u64(window->offset + window->n, p->stride) * tare_wcodec_unit_bytes(p);
+void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_wc_stream *p,
+                         const tare_wc_window *window) {
+    *first = window->offset / p->stride * tare_wc_unit_bytes(p);
+    *end = tare_ceil_div_u64(window->offset + window->n, p->stride) * tare_wc_unit_bytes(p);
     if (p->width != p->stride) return;
     *first = window->offset;
     *end = window->offset + window->n;
 }
 
-tare_status tare_wcodec_read_region(uint8_t *dst, const tare_wcodec_opened *o, unsigned region,
-                                    uint64_t offset, size_t n, tare_wc_scratch *scratch,
-                                    tare_error *err) {
-    const tare_wcodec_window to = {dst, offset, n};
+tare_status tare_wc_read_region(uint8_t *dst, const tare_wc_opened *o, unsigned region,
+                                uint64_t offset, size_t n, tare_wc_scratch *scratch,
+                                tare_error *err) {
+    const tare_wc_window to = {dst, offset, n};
     batch b = {.opened = o, .target = &to, .scratch = scratch, .err = err};
-    uint64_t first[TARE_WCODEC_MAX_PLANES], end[TARE_WCODEC_MAX_PLANES];
+    uint64_t first[TARE_WC_MAX_STREAMS], end[TARE_WC_MAX_STREAMS];
     tare_status status = TARE_OK;
-    for (unsigned i = 0; i < o->layer->n_planes; i++) {
-        const tare_wcodec_plane *p = &o->layer->planes[i];
+    for (unsigned i = 0; i < o->layer->n_streams; i++) {
+        const tare_wc_stream *p = &o->layer->streams[i];
         first[i] = end[i] = 0;
         if (p->region != region || !n) continue;
-        tare_wcodec_plane_span(&first[i], &end[i], p, &to);
+        tare_wc_stream_span(&first[i], &end[i], p, &to);
         b.room_asked += room_to_ask(p, first[i], end[i]);
     }
     b.room_asked = (size_t)tare_min_u64(b.room_asked, ROOM_MOST);
-    for (unsigned i = 0; i < o->layer->n_planes && status == TARE_OK; i++)
+    for (unsigned i = 0; i < o->layer->n_streams && status == TARE_OK; i++)
         status = walk(&b, i, first[i], end[i]);
     return finish(&b, status);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the fields of an encoding to planes. One table says what becomes of a field by its type,
+ * From the fields of an encoding to streams. One table says what becomes of a field by its type,
  * role and width of codes; the rest is where its bytes lie. Fields of which the encoding says that
- * they are parts of the same values are joined into one plane. */
-#include "format/wcodec/wcodec_cut.h"
+ * they are parts of the same values are joined into one stream. */
+#include "wcodec/layer/wc_cut.h"
 
 #include <string.h>
 
@@ -14,16 +14,16 @@ _Static_assert((int)TARE_MAX_JOINED_LOG2 == (int)TARE_WC_MAX_JOIN, "sizes of uni
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum { ANY = 255, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_PLANE = 1024 };
+enum { ANY = 255, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_STREAM = 1024 };
 /* Values of 5 bits that do not shrink have head and states of DIRECT added, for RAW would take 6:
  * not where that is seen, for no file may grow by more than 0.1 % and 256 bytes a tensor. */
 enum { ENOUGH_FOR_FIVE_BITS = 5 << 18 };
 
-/* What becomes of the fields of a kind. A field is one plane, or `pieces` cut each of its numbers,
+/* What becomes of the fields of a kind. A field is one stream, or `pieces` cut each of its numbers,
  * the most significant bytes first. */
 typedef struct cut_rule {
     uint8_t type, role, bits; /* of the field; ANY */
-    uint8_t item;             /* of the plane, or of the first piece */
+    uint8_t item;             /* of the stream, or of the first piece */
     uint8_t n_bytes;          /* that follow the first piece, each a piece with item 8 */
     uint8_t count;            /* numbers of the field; 0: any */
     bool is_repetitive, is_scales;
@@ -70,27 +70,27 @@ static const cut_rule *rule_of(const tare_encoding *e, const tare_field *f) {
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
 typedef struct cutter {
-    tare_wcodec_cut *out;
+    tare_wc_cut *out;
     const tare_encoding *encoding;
     const uint64_t *dims;
     uint32_t n_dims;
     uint64_t cols;
     bool is_big_endian;
-    const tare_wcodec_effort *effort;
+    const tare_wc_effort *effort;
 } cutter;
 
-/* What is common to all planes; NULL rule: bytes. */
-static void add_plane(cutter *c, const tare_wcodec_plane *plane, const cut_rule *rule) {
-    tare_wcodec_plane *p = &c->out->planes[c->out->n_planes];
-    tare_wc_options *o = &c->out->options[c->out->n_planes++];
-    uint8_t item = plane->shape.item;
-    *p = *plane;
-    p->scale_plane = TARE_WCODEC_NO_SCALES;
+/* What is common to all streams; NULL rule: bytes. */
+static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *rule) {
+    tare_wc_stream *p = &c->out->streams[c->out->n_streams];
+    tare_wc_options *o = &c->out->options[c->out->n_streams++];
+    uint8_t item = stream->shape.item;
+    *p = *stream;
+    p->scale_stream = TARE_WC_NO_SCALES;
     *o = (tare_wc_options){.is_full = c->effort->is_full, .forced = c->effort->forced};
-    p->n_bytes = tare_wcodec_plane_bytes(p, c->out->region_bytes[p->region]);
+    p->n_bytes = tare_wc_stream_bytes(p, c->out->region_bytes[p->region]);
     p->shape.is_big_endian = item == 16 && c->is_big_endian;
     o->is_repetitive = rule ? rule->is_repetitive : true;
-    o->value_bits = tare_wcodec_value_bits(p);
+    o->value_bits = tare_wc_value_bits(p);
     uint64_t n_values = tare_wc_values_of(item, p->n_bytes);
     p->shape.log2_segment = c->effort->log2_segment;
     while (tare_wc_whole_bytes(&p->shape) > TARE_WC_MAX_BYTES) p->shape.log2_segment--;
@@ -103,21 +103,20 @@ static void add_plane(cutter *c, const tare_wcodec_plane *plane, const cut_rule 
 
 static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, uint32_t stride,
                 uint32_t offset, uint32_t width) {
-    const tare_wcodec_plane p = {.region = region,
-                                 .stride = stride,
-                                 .offset = offset,
-                                 .width = width,
-                                 .shape = {.item = item, .is_scales = rule && rule->is_scales}};
-    add_plane(c, &p, rule);
+    const tare_wc_stream p = {.region = region,
+                              .stride = stride,
+                              .offset = offset,
+                              .width = width,
+                              .shape = {.item = item, .is_scales = rule && rule->is_scales}};
+    add_stream(c, &p, rule);
 }
 
-/* Values of a plane that stand for a row of the tensor; where rows are very short (the taps of a
+/* Values of a stream that stand for a row of the tensor; where rows are very short (the taps of a
  * convolution) for so many that there is something to see. */
-static uint32_t view_width(const cutter *c, const tare_wcodec_plane *p,
-                           const tare_plane_info *info) {
+static uint32_t view_width(const cutter *c, const tare_wc_stream *p, const tare_plane_info *info) {
     enum { SHORT = 8 };
     if (info->scope != TARE_PLANE_ELEMENTS) return 0;
-    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.item, tare_wcodec_unit_bytes(p));
+    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.item, tare_wc_unit_bytes(p));
     for (uint32_t d = c->n_dims; cols < SHORT && d-- > 1;)
         if (!tare_mul_u64(cols, c->dims[d - 1], &cols)) return 0;
     uint64_t width = tare_ceil_div_u64(cols, info->unit);
@@ -157,7 +156,7 @@ static const tare_joined *joined_of(const cutter *c, const tare_field *f) {
     return NULL;
 }
 
-/* The plane of joined values comes in place of the field that has their low bits. */
+/* The stream of joined values comes in place of the field that has their low bits. */
 static bool has_low_bits(const tare_joined *w, const tare_field *f) {
     return f->offset == w->low;
 }
@@ -166,25 +165,25 @@ static void add_joined(cutter *c, const tare_joined *w) {
     const tare_plane_info *info = &c->encoding->planes[0];
     /* Below 5 for the longest segments, whose frames are the least part of noise. */
     const cut_rule rule = {.width = w->high_bits == 1 ? 4.9 : 5.8};
-    tare_wcodec_plane p = {.stride = info->unit_bytes,
-                           .offset = w->low,
-                           .width = tare_joined_low_bytes(w),
-                           .high_offset = w->high,
-                           .join = {w->high_bits, w->log2_values, {0}},
-                           .shape = {.item = 6}};
+    tare_wc_stream p = {.stride = info->unit_bytes,
+                        .offset = w->low,
+                        .width = tare_joined_low_bytes(w),
+                        .high_offset = w->high,
+                        .join = {w->high_bits, w->log2_values, {0}},
+                        .shape = {.item = 6}};
     memcpy(p.join.place, w->place, w->log2_values);
-    uint8_t number = c->out->n_planes;
-    add_plane(c, &p, &rule);
-    c->out->options[number].width = view_width(c, &c->out->planes[number], info);
+    uint8_t number = c->out->n_streams;
+    add_stream(c, &p, &rule);
+    c->out->options[number].width = view_width(c, &c->out->streams[number], info);
 }
 
-/* The planes of a field; `unit`: bytes of the unit it lies in. */
+/* The streams of a field; `unit`: bytes of the unit it lies in. */
 static void add_field(cutter *c, const tare_field *f) {
     const tare_plane_info *info = &c->encoding->planes[f->plane];
     const cut_rule *r = rule_of(c->encoding, f);
     uint32_t size = tare_field_width(f->type), unit = info->unit_bytes;
     bool is_alone = size * f->count == unit, is_split = r->n_bytes && (is_alone || f->count == 1);
-    uint8_t first = c->out->n_planes;
+    uint8_t first = c->out->n_streams;
     if (!is_split) {
         uint8_t item = r->n_bytes ? 8 : r->item;
         add(c, f->plane, item, r, unit, f->offset, size * f->count);
@@ -197,16 +196,16 @@ static void add_field(cutter *c, const tare_field *f) {
             add(c, f->plane, 8, r, stride, f->offset + at, 1);
         }
     }
-    for (uint8_t i = first; i < c->out->n_planes; i++) {
+    for (uint8_t i = first; i < c->out->n_streams; i++) {
         tare_wc_options *o = &c->out->options[i];
         o->is_signed = f->type == TARE_FIELD_I8;
-        const tare_wc_shape *shape = &c->out->planes[i].shape;
+        const tare_wc_shape *shape = &c->out->streams[i].shape;
         if (shape->item <= 8 && !shape->is_scales)
-            o->width = view_width(c, &c->out->planes[i], info);
+            o->width = view_width(c, &c->out->streams[i], info);
     }
 }
 
-/* Whether a region is worth being cut at all: each plane has a record, a head, segments. */
+/* Whether a region is worth being cut at all: each stream has a record, a head, segments. */
 static bool is_worth_cutting(const cutter *c, uint8_t region) {
     uint32_t n = 0;
     const tare_field *f = c->encoding->fields;
@@ -218,7 +217,7 @@ static bool is_worth_cutting(const cutter *c, uint8_t region) {
         else if (f->plane == region)
             n += 1u + r->n_bytes;
     }
-    return n <= 1 ? n == 1 : c->out->region_bytes[region] / ENOUGH_FOR_PLANE >= n;
+    return n <= 1 ? n == 1 : c->out->region_bytes[region] / ENOUGH_FOR_STREAM >= n;
 }
 
 static bool is_scale(const tare_field *f) {
@@ -226,11 +225,11 @@ static bool is_scale(const tare_field *f) {
 }
 
 /* Codes of 8 bits learn which scale is theirs, so that they can be predicted from a base that was
- * scaled otherwise. `scales` is the number of that plane, `scale` its field. */
+ * scaled otherwise. `scales` is the number of that stream, `scale` its field. */
 static void link_scales(cutter *c, uint8_t codes, const tare_field *f, uint8_t scales,
                         const tare_field *scale) {
     const tare_plane_info *of_scale = &c->encoding->planes[scale->plane];
-    tare_wcodec_plane *p = &c->out->planes[codes];
+    tare_wc_stream *p = &c->out->streams[codes];
     uint64_t share = p->width;
     if (f->plane != scale->plane && of_scale->scope == TARE_PLANE_ROW)
         share = c->cols;
@@ -238,17 +237,17 @@ static void link_scales(cutter *c, uint8_t codes, const tare_field *f, uint8_t s
              of_scale->unit != c->encoding->planes[f->plane].unit)
         return;
     if (!share || share > UINT32_MAX) return;
-    p->scale_plane = scales;
+    p->scale_stream = scales;
     p->scale_form = scale->type == TARE_FIELD_F16 ? 1 : 2;
     p->values_per_scale = (uint32_t)share;
 }
 
-/* Scales go first, because planes that refer to them come later. */
+/* Scales go first, because streams that refer to them come later. */
 static void add_fields(cutter *c, bool scales, const bool *is_cut, const tare_field **scale,
-                       uint8_t *scale_plane) {
+                       uint8_t *scale_stream) {
     const tare_field *f = c->encoding->fields;
     for (uint32_t i = 0; i < c->encoding->n_fields; i++, f++) {
-        uint8_t first = c->out->n_planes;
+        uint8_t first = c->out->n_streams;
         if (is_scale(f) != scales || !is_cut[f->plane]) continue;
         const tare_joined *w = joined_of(c, f);
         if (!w)
@@ -257,20 +256,20 @@ static void add_fields(cutter *c, bool scales, const bool *is_cut, const tare_fi
             add_joined(c, w);
         if (scales && !*scale) {
             *scale = f;
-            *scale_plane = first;
+            *scale_stream = first;
         }
         if (*scale && f->role == TARE_FIELD_CODE && f->type == TARE_FIELD_I8)
-            link_scales(c, first, f, *scale_plane, *scale);
+            link_scales(c, first, f, *scale_stream, *scale);
     }
 }
 
-void tare_wcodec_cut_tensor(tare_wcodec_cut *out, const tare_encoding *encoding,
-                            const uint64_t *plane_bytes, const uint64_t *dims, uint32_t n_dims,
-                            bool is_big_endian, const tare_wcodec_effort *effort) {
+void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
+                        const uint64_t *plane_bytes, const uint64_t *dims, uint32_t n_dims,
+                        bool is_big_endian, const tare_wc_effort *effort) {
     static const cut_rule opaque = {.item = 8, .width = 7};
     bool is_cut[TARE_MAX_PLANES];
     const tare_field *scale = NULL;
-    uint8_t scale_plane = TARE_WCODEC_NO_SCALES;
+    uint8_t scale_stream = TARE_WC_NO_SCALES;
     cutter c = {.out = out,
                 .encoding = encoding,
                 .dims = dims,
@@ -278,7 +277,7 @@ void tare_wcodec_cut_tensor(tare_wcodec_cut *out, const tare_encoding *encoding,
                 .cols = n_dims ? dims[n_dims - 1] : 1,
                 .is_big_endian = is_big_endian,
                 .effort = effort};
-    out->n_planes = 0;
+    out->n_streams = 0;
     out->n_regions = encoding->n_planes;
     /* A list that is empty is not there; one that is not is written in any case, and not cut. */
     while (encoding->planes[out->n_regions - 1].scope == TARE_PLANE_LIST &&
@@ -287,33 +286,32 @@ void tare_wcodec_cut_tensor(tare_wcodec_cut *out, const tare_encoding *encoding,
     memcpy(out->region_bytes, plane_bytes, out->n_regions * sizeof *plane_bytes);
     for (uint8_t i = 0; i < encoding->n_planes; i++)
         is_cut[i] = encoding->planes[i].scope != TARE_PLANE_LIST && is_worth_cutting(&c, i);
-    add_fields(&c, true, is_cut, &scale, &scale_plane);
-    add_fields(&c, false, is_cut, &scale, &scale_plane);
+    add_fields(&c, true, is_cut, &scale, &scale_stream);
+    add_fields(&c, false, is_cut, &scale, &scale_stream);
     for (uint8_t i = 0; i < out->n_regions; i++)
         if (!is_cut[i]) add(&c, i, 8, &opaque, 1, 0, 1);
 }
 
-void tare_wcodec_cut_bytes(tare_wcodec_cut *out, uint64_t n_bytes,
-                           const tare_wcodec_effort *effort) {
-    tare_wcodec_cut_whole(out, &n_bytes, 1, effort);
+void tare_wc_cut_bytes(tare_wc_cut *out, uint64_t n_bytes, const tare_wc_effort *effort) {
+    tare_wc_cut_whole(out, &n_bytes, 1, effort);
 }
 
-void tare_wcodec_cut_whole(tare_wcodec_cut *out, const uint64_t *region_bytes, uint8_t n_regions,
-                           const tare_wcodec_effort *effort) {
+void tare_wc_cut_whole(tare_wc_cut *out, const uint64_t *region_bytes, uint8_t n_regions,
+                       const tare_wc_effort *effort) {
     cutter c = {.out = out, .effort = effort};
-    out->n_planes = 0;
+    out->n_streams = 0;
     out->n_regions = n_regions;
     memcpy(out->region_bytes, region_bytes, n_regions * sizeof *region_bytes);
     for (uint8_t i = 0; i < n_regions; i++) add(&c, i, 8, NULL, 1, 0, 1);
 }
 
-tare_status tare_wcodec_apply_cut(tare_wcodec_layer *layer, const tare_wcodec_cut *cut,
-                                  tare_arena *arena, tare_error *err) {
+tare_status tare_wc_apply_cut(tare_wc_layer *layer, const tare_wc_cut *cut, tare_arena *arena,
+                              tare_error *err) {
     layer->n_regions = cut->n_regions;
-    layer->n_planes = cut->n_planes;
+    layer->n_streams = cut->n_streams;
     memcpy(layer->region_bytes, cut->region_bytes, cut->n_regions * sizeof *cut->region_bytes);
-    layer->planes = TARE_NEW_ARRAY(arena, tare_wcodec_plane, cut->n_planes);
-    if (!layer->planes) return tare_fail(err, TARE_ERR_NOMEM, "planes");
-    memcpy(layer->planes, cut->planes, cut->n_planes * sizeof *cut->planes);
+    layer->streams = TARE_NEW_ARRAY(arena, tare_wc_stream, cut->n_streams);
+    if (!layer->streams) return tare_fail(err, TARE_ERR_NOMEM, "planes");
+    memcpy(layer->streams, cut->streams, cut->n_streams * sizeof *cut->streams);
     return TARE_OK;
 }

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of the planes of a layer, whoever names them: a file, or a caller
+ * What must hold of the streams of a layer, whoever names them: a file, or a caller
  * (docs/wcodec.md, 4.2). */
 #include "base/arith.h"
-#include "format/wcodec/wcodec_join.h"
+#include "wcodec/layer/wc_join_units.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_scales.h"
 
 /* 8 + 16 rules with maps (4 + 128) + 64 tables (128) + 64 tables (32) + 398 contexts: 12758. */
 enum { MAX_HEAD = 12800 };
 
-/* The record lies at `at`, and n bytes on what is wrong; planes that callers describe lie nowhere.
+/* The record lies at `at`, and n bytes on what is wrong; streams that callers describe lie nowhere.
  */
 static tare_status refuse(tare_error *err, uint64_t at, unsigned n, const char *what) {
     return tare_fail_at(err, TARE_ERR_CORRUPT, at == TARE_NO_OFFSET ? at : at + n, what);
 }
 
-tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint64_t at,
-                                    tare_error *err) {
-    const tare_wcodec_plane *p = &l->planes[i];
+tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at, tare_error *err) {
+    const tare_wc_stream *p = &l->streams[i];
     uint8_t item = p->shape.item;
     tare_status status = tare_wc_shape_check(&p->shape, err);
     if (status != TARE_OK) {
@@ -31,14 +30,14 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
     if ((item == 16 && p->width % 2) || (item == 6 && !p->join.high_bits && p->width % 3) ||
         (p->shape.is_scales && (p->join.high_bits || p->width != TARE_WC_SCALES_UNIT)))
         return refuse(err, at, 12, "plane: width is no whole number of values");
-    if (p->join.high_bits) TARE_TRY(tare_wcodec_check_join(p, at, err));
+    if (p->join.high_bits) TARE_TRY(tare_wc_check_join(p, at, err));
     if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
         return refuse(err, at, 24,
                       "plane: size of the head: expected a multiple of 64, at most 12,800");
-    if (p->scale_plane == TARE_WCODEC_NO_SCALES) {
+    if (p->scale_stream == TARE_WC_NO_SCALES) {
         if (p->scale_form || p->values_per_scale)
             return refuse(err, at, 16, "plane: scales: a form or number without a plane of them");
-    } else if (p->scale_plane >= i || l->planes[p->scale_plane].shape.item != 16 ||
+    } else if (p->scale_stream >= i || l->streams[p->scale_stream].shape.item != 16 ||
                p->scale_form < 1 || p->scale_form > 2 || !p->values_per_scale) {
         return refuse(err, at, 16,
                       "plane: scales: expected an earlier plane of 16-bit values, form 1 or 2, at "
@@ -46,25 +45,25 @@ tare_status tare_wcodec_check_plane(const tare_wcodec_layer *l, unsigned i, uint
     }
     if (l->region_bytes[p->region] % p->stride)
         return refuse(err, at, 4, "plane: the region is no whole number of units");
-    uint64_t n_bytes = tare_wcodec_plane_bytes(p, l->region_bytes[p->region]);
+    uint64_t n_bytes = tare_wc_stream_bytes(p, l->region_bytes[p->region]);
     if (tare_min_u64(tare_wc_whole_bytes(&p->shape), n_bytes) > TARE_WC_MAX_BYTES)
         return refuse(err, at, 2, "plane: its segments are too large");
     return TARE_OK;
 }
 
-/* A plane's bytes of a unit: one run, or two. */
+/* A stream's bytes of a unit: one run, or two. */
 typedef struct run {
     uint64_t begin, end;
 } run;
 
-static unsigned runs_of(run runs[2], const tare_wcodec_plane *p) {
+static unsigned runs_of(run runs[2], const tare_wc_stream *p) {
     runs[0] = (run){p->offset, (uint64_t)p->offset + p->width};
     if (!p->join.high_bits) return 1;
     runs[1] = (run){p->high_offset, (uint64_t)p->high_offset + tare_wc_join_high_bytes(&p->join)};
     return 2;
 }
 
-static bool overlap(const tare_wcodec_plane *p, const tare_wcodec_plane *q) {
+static bool overlap(const tare_wc_stream *p, const tare_wc_stream *q) {
     run of_p[2], of_q[2];
     unsigned n = runs_of(of_p, p), m = runs_of(of_q, q);
     for (unsigned i = 0; i < n; i++)
@@ -73,11 +72,11 @@ static bool overlap(const tare_wcodec_plane *p, const tare_wcodec_plane *q) {
     return false;
 }
 
-tare_status tare_wcodec_check_cover(const tare_wcodec_layer *l, uint64_t at, tare_error *err) {
+tare_status tare_wc_check_cover(const tare_wc_layer *l, uint64_t at, tare_error *err) {
     for (unsigned region = 0; region < l->n_regions; region++) {
         uint64_t covered = 0, stride = 0;
-        for (unsigned i = 0; i < l->n_planes; i++) {
-            const tare_wcodec_plane *p = &l->planes[i];
+        for (unsigned i = 0; i < l->n_streams; i++) {
+            const tare_wc_stream *p = &l->streams[i];
             if (p->region != region) continue;
             if (stride && p->stride != stride)
                 return refuse(err, at, 0, "planes of a region: their strides differ");
@@ -85,7 +84,7 @@ tare_status tare_wcodec_check_cover(const tare_wcodec_layer *l, uint64_t at, tar
             covered += p->width;
             if (p->join.high_bits) covered += tare_wc_join_high_bytes(&p->join);
             for (unsigned j = 0; j <= i; j++)
-                if (l->planes[j].region == region && overlap(p, &l->planes[j]))
+                if (l->streams[j].region == region && overlap(p, &l->streams[j]))
                     return refuse(err, at, 0, "planes of a region: they overlap");
         }
         if (covered != stride || (!stride && l->region_bytes[region]))

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoding layers in memory: the planes that a call needs are shared out, a few segments a task. */
+ * Decoding layers in memory: the streams that a call needs are shared out, a few segments a task.
+ */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "format/wcodec/wcodec_memory.h"
+#include "wcodec/layer/coded.h"
 
 enum {
     SIDE_BY_SIDE = 4,
     LARGE = 1 << 20 /* decoded bytes of a segment that is a task by itself */
 };
 
-/* A plane's part of the work. */
+/* A stream's part of the work. */
 typedef struct share {
-    unsigned plane;
-    uint64_t first, end; /* bytes of the plane that are wanted */
-    uint64_t task_bytes; /* of the plane, a whole number of segments */
+    unsigned stream;
+    uint64_t first, end; /* bytes of the stream that are wanted */
+    uint64_t task_bytes; /* of the stream, a whole number of segments */
     uint64_t first_task;
-    tare_wcodec_window to;
+    tare_wc_window to;
 } share;
 
 typedef struct decoding {
-    tare_wcodec_opened opened;
+    tare_wc_opened opened;
     const tare_coded_options *options;
-    share shares[TARE_WCODEC_MAX_PLANES];
+    share shares[TARE_WC_MAX_STREAMS];
     unsigned n_shares;
     uint64_t n_tasks, total;
     tare_wc_scratch *scratches; /* one a worker */
@@ -36,23 +37,24 @@ static void begin(decoding *d, const tare_coded *c, const tare_coded_options *o)
     if (o->is_coarse && o->n_groups < TARE_WC_ALL_GROUPS) d->opened.groups = o->n_groups;
 }
 
-static void add_share(decoding *d, unsigned plane, uint64_t first, uint64_t end,
-                      const tare_wcodec_window *to) {
-    const tare_wcodec_plane *p = &d->opened.layer->planes[plane];
+static void add_share(decoding *d, unsigned stream, uint64_t first, uint64_t end,
+                      const tare_wc_window *to) {
+    const tare_wc_stream *p = &d->opened.layer->streams[stream];
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     if (first >= end) return;
     share *s = &d->shares[d->n_shares++];
-    *s = (share){plane, first, end, whole <= LARGE ? SIDE_BY_SIDE * whole : whole, d->n_tasks, *to};
+    *s =
+        (share){stream, first, end, whole <= LARGE ? SIDE_BY_SIDE * whole : whole, d->n_tasks, *to};
     d->n_tasks += (end - 1) / s->task_bytes - first / s->task_bytes + 1;
     d->total += end - first;
 }
 
-static void add_region(decoding *d, unsigned region, const tare_wcodec_window *to) {
-    for (unsigned i = 0; to->n && i < d->opened.layer->n_planes; i++) {
-        const tare_wcodec_plane *p = &d->opened.layer->planes[i];
+static void add_region(decoding *d, unsigned region, const tare_wc_window *to) {
+    for (unsigned i = 0; to->n && i < d->opened.layer->n_streams; i++) {
+        const tare_wc_stream *p = &d->opened.layer->streams[i];
         uint64_t first, end;
         if (p->region != region) continue;
-        tare_wcodec_plane_span(&first, &end, p, to);
+        tare_wc_stream_span(&first, &end, p, to);
         add_share(d, i, first, end, to);
     }
 }
@@ -65,8 +67,8 @@ static tare_status decode_some(void *ctx, uint64_t task, unsigned worker, tare_e
     uint64_t start = (s->first / s->task_bytes + (task - s->first_task)) * s->task_bytes;
     uint64_t first = tare_max_u64(start, s->first),
              end = tare_min_u64(start + s->task_bytes, s->end);
-    TARE_TRY(tare_wcodec_read_plane(&s->to, &d->opened, s->plane, first, end, &d->scratches[worker],
-                                    err));
+    TARE_TRY(
+        tare_wc_read_stream(&s->to, &d->opened, s->stream, first, end, &d->scratches[worker], err));
     atomic_fetch_add(&d->done, end - first);
     return TARE_OK;
 }
@@ -99,7 +101,7 @@ tare_status tare_coded_decode_region(void *dst, const tare_coded *coded, unsigne
     TARE_REQUIRE(n <= coded->layer.region_bytes[region] - offset, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     begin(&d, coded, &o);
-    add_region(&d, region, &(tare_wcodec_window){dst, offset, n});
+    add_region(&d, region, &(tare_wc_window){dst, offset, n});
     return run(&d, err);
 }
 
@@ -113,23 +115,23 @@ tare_status tare_coded_decode_layer(void *const *dst, const tare_coded *coded,
     for (unsigned r = 0; r < coded->layer.n_regions; r++) {
         uint64_t n = coded->layer.region_bytes[r];
         TARE_REQUIRE(dst[r] || !n, err);
-        add_region(&d, r, &(tare_wcodec_window){dst[r], 0, n});
+        add_region(&d, r, &(tare_wc_window){dst[r], 0, n});
     }
     return run(&d, err);
 }
 
-tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsigned plane,
+tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsigned stream,
                                        uint64_t first, uint64_t n,
                                        const tare_coded_options *options, tare_error *err) {
     tare_coded_options o = TARE_CODED_OPTIONS_INIT;
     decoding d;
-    TARE_REQUIRE(coded && plane < coded->layer.n_planes && (dst || !n), err);
-    const tare_coded_plane *p = &coded->planes[plane];
+    TARE_REQUIRE(coded && stream < coded->layer.n_streams && (dst || !n), err);
+    const tare_coded_stream *p = &coded->streams[stream];
     TARE_REQUIRE(first <= p->n_segments && n <= p->n_segments - first, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     begin(&d, coded, &o);
     uint64_t start = first * p->segment_bytes;
     uint64_t end = tare_min_u64((first + n) * p->segment_bytes, p->n_bytes);
-    add_share(&d, plane, start, end, &(tare_wcodec_window){.dst = dst, .offset = start});
+    add_share(&d, stream, start, end, &(tare_wc_window){.dst = dst, .offset = start});
     return run(&d, err);
 }

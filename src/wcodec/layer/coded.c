@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layers in memory: what was encoded, described and opened again (include/tare/wcodec.h). */
-#include "format/wcodec/wcodec_memory.h"
+#include "wcodec/layer/coded.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -15,13 +15,13 @@ static double worth(uint8_t item) {
     return item == 4 ? 4 : item == 6 ? 5 : item == 8 ? 7 : 11;
 }
 
-void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_coded_field *f,
-                         uint64_t region_bytes, bool is_full) {
+void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_coded_field *f,
+                          uint64_t region_bytes, bool is_full) {
     uint32_t least = f->item == 16 ? 2 : f->is_packed_scales ? 12 : f->item == 6 ? 3 : 1;
-    *p = (tare_wcodec_plane){
+    *p = (tare_wc_stream){
         .shape = {f->item, f->log2_segment, f->is_big_endian, f->is_packed_scales},
         .region = f->region,
-        .scale_plane = f->scale_plane ? (uint8_t)(f->scale_plane - 1) : TARE_WCODEC_NO_SCALES,
+        .scale_stream = f->scale_stream ? (uint8_t)(f->scale_stream - 1) : TARE_WC_NO_SCALES,
         .scale_form = f->scale_form,
         .values_per_scale = f->values_per_scale,
         .stride = f->stride ? f->stride : least,
@@ -37,7 +37,7 @@ void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_
             p->width = tare_wc_join_low_bytes(&p->join);
     }
     if (!p->width && p->offset < p->stride) p->width = p->stride - p->offset;
-    p->n_bytes = tare_wcodec_plane_bytes(p, region_bytes);
+    p->n_bytes = tare_wc_stream_bytes(p, region_bytes);
     bool is_item = f->item == 4 || f->item == 6 || f->item == 8 || f->item == 16;
     if (!p->shape.log2_segment && is_item)
         p->shape.log2_segment =
@@ -49,7 +49,7 @@ void tare_coded_plane_of(tare_wcodec_plane *p, tare_wc_options *how, const tare_
                              .width = f->row,
                              .forced = (int)f->mode - 1,
                              .trellis = f->trellis,
-                             .value_bits = tare_wcodec_value_bits(p)};
+                             .value_bits = tare_wc_value_bits(p)};
 }
 
 tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
@@ -59,7 +59,7 @@ tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
     return TARE_OK;
 }
 
-tare_coded_field tare_coded_field_of(const tare_wcodec_plane *p, const tare_wc_options *how) {
+tare_coded_field tare_coded_field_of(const tare_wc_stream *p, const tare_wc_options *how) {
     tare_coded_field f = {
         .region = p->region,
         .item = p->shape.item,
@@ -68,7 +68,7 @@ tare_coded_field tare_coded_field_of(const tare_wcodec_plane *p, const tare_wc_o
         .stride = p->stride,
         .offset = p->offset,
         .width = p->width,
-        .scale_plane = p->scale_plane == TARE_WCODEC_NO_SCALES ? 0 : (uint8_t)(p->scale_plane + 1),
+        .scale_stream = p->scale_stream == TARE_WC_NO_SCALES ? 0 : (uint8_t)(p->scale_stream + 1),
         .scale_form = p->scale_form,
         .values_per_scale = p->values_per_scale,
         .join = {p->high_offset, p->join.high_bits, p->join.log2_values, {0}},
@@ -115,8 +115,8 @@ static tare_coded *new_coded(const tare_allocator *allocator) {
     c->allocator = allocator;
     tare_arena_init(&c->arena, allocator);
     tare_buffer_init(&c->owned, allocator);
-    c->layer.planes = TARE_NEW_ARRAY(&c->arena, tare_wcodec_plane, TARE_WCODEC_MAX_PLANES);
-    if (c->layer.planes) return c;
+    c->layer.streams = TARE_NEW_ARRAY(&c->arena, tare_wc_stream, TARE_WC_MAX_STREAMS);
+    if (c->layer.streams) return c;
     tare_coded_free(c);
     return NULL;
 }
@@ -135,34 +135,34 @@ static tare_status of_field(tare_status status, unsigned i, tare_error *err) {
 }
 
 /* Checks how the layer is cut. */
-static tare_status check_cut(const tare_wcodec_layer *l, tare_error *err) {
-    for (unsigned i = 0; i < l->n_planes; i++) {
-        tare_status status = tare_wcodec_check_plane(l, i, TARE_NO_OFFSET, err);
+static tare_status check_cut(const tare_wc_layer *l, tare_error *err) {
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        tare_status status = tare_wc_check_stream(l, i, TARE_NO_OFFSET, err);
         if (status != TARE_OK) return of_field(status, i, err);
     }
-    return tare_wcodec_check_cover(l, TARE_NO_OFFSET, err);
+    return tare_wc_check_cover(l, TARE_NO_OFFSET, err);
 }
 
 static void set_bases(tare_coded *c, const void *const *bases) {
     if (!bases) return;
-    c->layer.base = 1;
+    c->layer.has_base = true;
     for (unsigned r = 0; r < c->layer.n_regions; r++) {
         tare_reader_memory(&c->base_readers[r], bases[r], c->layer.region_bytes[r], "base");
         c->base.readers[r] = &c->base_readers[r];
     }
 }
 
-/* The layer is complete, its data at hand: parses the heads, describes the planes. */
+/* The layer is complete, its data at hand: parses the heads, describes the streams. */
 static tare_status open_data(tare_coded *c, const uint8_t *data, size_t size, tare_error *err) {
-    tare_wcodec_layer *l = &c->layer;
+    tare_wc_layer *l = &c->layer;
     tare_reader_memory(&c->file, data, size, "layer");
-    TARE_TRY(tare_wcodec_open_layer(&c->opened, &c->file, l, &c->arena, err));
-    if (l->base) c->opened.base = &c->base;
-    c->planes = TARE_NEW_ARRAY(&c->arena, tare_coded_plane, l->n_planes);
-    if (!c->planes) return tare_fail(err, TARE_ERR_NOMEM, "planes");
-    for (unsigned i = 0; i < l->n_planes; i++) {
-        const tare_wcodec_plane *p = &l->planes[i];
-        c->planes[i] = (tare_coded_plane){
+    TARE_TRY(tare_wc_open_layer(&c->opened, &c->file, l, &c->arena, err));
+    if (l->has_base) c->opened.base = &c->base;
+    c->streams = TARE_NEW_ARRAY(&c->arena, tare_coded_stream, l->n_streams);
+    if (!c->streams) return tare_fail(err, TARE_ERR_NOMEM, "planes");
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        const tare_wc_stream *p = &l->streams[i];
+        c->streams[i] = (tare_coded_stream){
             .field = tare_coded_field_of(p, NULL),
             .n_bytes = p->n_bytes,
             .segment_bytes = tare_wc_whole_bytes(&p->shape),
@@ -180,15 +180,15 @@ void tare_coded_describe(const tare_coded *c, tare_coded_layer *out) {
                               .size = (size_t)c->file.size,
                               .crc = c->layer.crc,
                               .n_regions = c->layer.n_regions,
-                              .n_planes = c->layer.n_planes,
-                              .planes = c->planes};
+                              .n_streams = c->layer.n_streams,
+                              .streams = c->streams};
     memcpy(out->region_bytes, c->layer.region_bytes, sizeof out->region_bytes);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Sizes of a plane's segments: their number must be what follows, each one that it can be. */
-static tare_status take_sizes(tare_coded *c, tare_wcodec_plane *p, const tare_coded_plane *from,
+/* Sizes of a stream's segments: their number must be what follows, each one that it can be. */
+static tare_status take_sizes(tare_coded *c, tare_wc_stream *p, const tare_coded_stream *from,
                               uint64_t *position, tare_error *err) {
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
@@ -199,7 +199,7 @@ static tare_status take_sizes(tare_coded *c, tare_wcodec_plane *p, const tare_co
     p->position = *position;
     *position += p->head_bytes; /* a sum of 32-bit numbers, fewer than 2^32 of them */
     for (uint64_t s = 0; s < p->n_segments; s++) {
-        uint32_t most = tare_wc_max_stored(tare_wcodec_segment_bytes(p, s)) / TARE_WC_UNIT;
+        uint32_t most = tare_wc_max_stored(tare_wc_segment_bytes(p, s)) / TARE_WC_UNIT;
         if (from->sizes[s] == 0 || from->sizes[s] > most)
             return tare_fail(err, TARE_ERR_CORRUPT,
                              "size of a segment: not between 1 and that of RAW");
@@ -211,28 +211,28 @@ static tare_status take_sizes(tare_coded *c, tare_wcodec_plane *p, const tare_co
 }
 
 static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_error *err) {
-    tare_wcodec_layer *l = &c->layer;
+    tare_wc_layer *l = &c->layer;
     uint64_t position = 0, end;
     l->n_regions = (uint8_t)from->n_regions;
-    l->n_planes = (uint8_t)from->n_planes;
+    l->n_streams = (uint8_t)from->n_streams;
     l->crc = from->crc;
     l->size = from->size;
     memcpy(l->region_bytes, from->region_bytes, sizeof l->region_bytes);
     for (unsigned r = 0; r < l->n_regions; r++)
         if (l->region_bytes[r] >> 63) return tare_fail(err, TARE_ERR_CORRUPT, "size of a region");
-    for (unsigned i = 0; i < l->n_planes; i++) {
-        const tare_coded_field *f = &from->planes[i].field;
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        const tare_coded_field *f = &from->streams[i].field;
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
-        tare_coded_plane_of(&l->planes[i], NULL, f, bytes, false);
-        l->planes[i].head_bytes = from->planes[i].head_bytes;
+        tare_coded_stream_of(&l->streams[i], NULL, f, bytes, false);
+        l->streams[i].head_bytes = from->streams[i].head_bytes;
     }
     TARE_TRY(check_cut(l, err));
-    for (unsigned i = 0; i < l->n_planes; i++)
-        TARE_TRY(take_sizes(c, &l->planes[i], &from->planes[i], &position, err));
-    if (!tare_align_u64(position, TARE_WCODEC_ALIGN, &end) || end != from->size)
+    for (unsigned i = 0; i < l->n_streams; i++)
+        TARE_TRY(take_sizes(c, &l->streams[i], &from->streams[i], &position, err));
+    if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != from->size)
         return tare_fail(err, TARE_ERR_CORRUPT, "layer: its size is not that of its planes");
     TARE_TRY(open_data(c, from->data, from->size, err));
-    return tare_wcodec_check_layer(&c->opened, err);
+    return tare_wc_check_layer(&c->opened, err);
 }
 
 tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
@@ -242,8 +242,8 @@ tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(layer && layer->n_regions >= 1 && layer->n_regions <= TARE_CODED_MAX_REGIONS, err);
-    TARE_REQUIRE(layer->n_planes <= TARE_CODED_MAX_PLANES && (layer->planes || !layer->n_planes),
-                 err);
+    TARE_REQUIRE(
+        layer->n_streams <= TARE_CODED_MAX_STREAMS && (layer->streams || !layer->n_streams), err);
     TARE_REQUIRE(layer->data || !layer->size, err);
     for (unsigned r = 0; bases && r < layer->n_regions; r++)
         TARE_REQUIRE(bases[r] || !layer->region_bytes[r], err);
@@ -253,7 +253,7 @@ tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
     tare_status status = take_layer(c, layer, err);
     if (status == TARE_OK) {
         set_bases(c, bases);
-        c->layer.base = 1; /* whether segments refer to one shows when they are read */
+        c->layer.has_base = true; /* whether segments refer to one shows when they are read */
         if (bases) c->opened.base = &c->base;
         *out = c;
     } else {
@@ -282,21 +282,22 @@ static tare_status put(void *ctx, uint64_t offset, const uint8_t *bytes, size_t 
     return status;
 }
 
-static tare_status encode(tare_coded *c, const tare_wcodec_source *own, const tare_wc_options *how,
+static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_wc_options *how,
                           const tare_coded_options *o, tare_error *err) {
     gathering g = {.out = &c->owned};
-    const tare_wcodec_target target = {put, &g};
-    const tare_wcodec_job job = {&c->layer, how, *own, c->layer.base ? &c->base : NULL, false};
-    tare_wcodec_run run = {.jobs = &job,
-                           .n_jobs = 1,
-                           .threads = tare_coded_threads(o),
-                           .allocator = c->allocator,
-                           .progress = o->progress,
-                           .progress_ctx = o->progress_ctx,
-                           .parallel = o->parallel,
-                           .parallel_ctx = o->parallel_ctx};
+    const tare_wc_target target = {put, &g};
+    const tare_wc_layer_job job = {&c->layer, how, *own, c->layer.has_base ? &c->base : NULL,
+                                   false};
+    tare_wc_run run = {.jobs = &job,
+                       .n_jobs = 1,
+                       .threads = tare_coded_threads(o),
+                       .allocator = c->allocator,
+                       .progress = o->progress,
+                       .progress_ctx = o->progress_ctx,
+                       .parallel = o->parallel,
+                       .parallel_ctx = o->parallel_ctx};
     if (pthread_mutex_init(&g.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "layer");
-    tare_status status = tare_wcodec_run_jobs(&run, &target, &c->arena, err);
+    tare_status status = tare_wc_run_jobs(&run, &target, &c->arena, err);
     pthread_mutex_destroy(&g.mutex);
     if (!c->layer.size) c->layer.offset = 0; /* nothing to be found anywhere */
     return status;
@@ -305,12 +306,12 @@ static tare_status encode(tare_coded *c, const tare_wcodec_source *own, const ta
 /* The layer that the fields cut; what cannot be is the caller's fault. */
 static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_coded_field *fields,
                              size_t n_fields, bool is_full, tare_error *err) {
-    tare_wcodec_layer *l = &c->layer;
-    l->n_planes = (uint8_t)n_fields;
-    for (unsigned i = 0; i < l->n_planes; i++) {
+    tare_wc_layer *l = &c->layer;
+    l->n_streams = (uint8_t)n_fields;
+    for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_field *f = &fields[i];
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
-        tare_coded_plane_of(&l->planes[i], &how[i], f, bytes, is_full);
+        tare_coded_stream_of(&l->streams[i], &how[i], f, bytes, is_full);
         tare_status status = tare_coded_field_check(f, err);
         if (status != TARE_OK) return of_field(status, i, err);
     }
@@ -322,10 +323,10 @@ static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_cod
 static tare_status encode_regions(tare_coded *c, const tare_coded_region *regions,
                                   const tare_coded_field *fields, size_t n_fields,
                                   const tare_coded_options *o, tare_error *err) {
-    tare_wc_options how[TARE_WCODEC_MAX_PLANES];
-    tare_reader readers[TARE_WCODEC_MAX_REGIONS];
-    tare_wcodec_source own = {{0}, {0}};
-    const void *bases[TARE_WCODEC_MAX_REGIONS];
+    tare_wc_options how[TARE_WC_MAX_STREAMS];
+    tare_reader readers[TARE_WC_MAX_REGIONS];
+    tare_wc_source own = {{0}, {0}};
+    const void *bases[TARE_WC_MAX_REGIONS];
     for (unsigned r = 0; r < c->layer.n_regions; r++) {
         c->layer.region_bytes[r] = regions[r].size;
         bases[r] = regions[r].base;
@@ -345,7 +346,7 @@ tare_status tare_coded_encode(tare_coded **out, const tare_coded_region *regions
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(regions && n_regions >= 1 && n_regions <= TARE_CODED_MAX_REGIONS, err);
-    TARE_REQUIRE(n_fields <= TARE_CODED_MAX_PLANES && (fields || !n_fields), err);
+    TARE_REQUIRE(n_fields <= TARE_CODED_MAX_STREAMS && (fields || !n_fields), err);
     for (size_t r = 0; r < n_regions; r++) {
         TARE_REQUIRE(regions[r].bytes || !regions[r].size, err);
         TARE_REQUIRE(!regions[r].base == !regions[0].base, err);

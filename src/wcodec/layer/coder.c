@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoding segments of a plane that is never in memory as a whole (include/tare/wcodec.h). */
+ * Encoding segments of a stream that is never in memory as a whole (include/tare/wcodec.h). */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "format/wcodec/wcodec_memory.h"
+#include "wcodec/layer/coded.h"
 #include "wcodec/wc_head.h"
 
 struct tare_coder {
@@ -16,38 +16,38 @@ struct tare_coder {
     bool has_base;
 };
 
-/* A run of segments as a layer of one plane. */
+/* A run of segments as a layer of one stream. */
 typedef struct piece {
     tare_arena arena;
-    tare_wcodec_layer layer;
-    tare_wcodec_plane plane;
+    tare_wc_layer layer;
+    tare_wc_stream stream;
     tare_wc_options how;
-    tare_wcodec_job job;
+    tare_wc_layer_job job;
     tare_reader own, base_reader;
-    tare_wcodec_source base;
+    tare_wc_source base;
 } piece;
 
 static tare_status piece_init(piece *p, const tare_coded_field *field, const void *bytes, size_t n,
                               const void *base, const tare_coded_options *o, tare_error *err) {
-    *p = (piece){.layer = {.n_regions = 1, .n_planes = 1, .region_bytes = {n}}};
+    *p = (piece){.layer = {.n_regions = 1, .n_streams = 1, .region_bytes = {n}}};
     tare_arena_init(&p->arena, o->allocator);
     TARE_TRY(tare_coded_field_check(field, err));
-    p->layer.planes = &p->plane;
-    tare_coded_plane_of(&p->plane, &p->how, field, n, o->is_full);
+    p->layer.streams = &p->stream;
+    tare_coded_stream_of(&p->stream, &p->how, field, n, o->is_full);
     tare_reader_memory(&p->own, bytes, n, "plane");
     tare_reader_memory(&p->base_reader, base, base ? n : 0, "base");
     p->base.readers[0] = &p->base_reader;
-    p->job = (tare_wcodec_job){.layer = &p->layer,
-                               .options = &p->how,
-                               .own = {{&p->own}, {0}},
-                               .base = base ? &p->base : NULL};
-    if (tare_wcodec_check_plane(&p->layer, 0, TARE_NO_OFFSET, err) != TARE_OK) {
+    p->job = (tare_wc_layer_job){.layer = &p->layer,
+                                 .options = &p->how,
+                                 .own = {{&p->own}, {0}},
+                                 .base = base ? &p->base : NULL};
+    if (tare_wc_check_stream(&p->layer, 0, TARE_NO_OFFSET, err) != TARE_OK) {
         if (err) err->status = TARE_ERR_ARG;
         return TARE_ERR_ARG;
     }
-    if (tare_wc_whole_bytes(&p->plane.shape) > TARE_WC_MAX_BYTES)
+    if (tare_wc_whole_bytes(&p->stream.shape) > TARE_WC_MAX_BYTES)
         return tare_fail(err, TARE_ERR_ARG, "plane: its segments are too large");
-    return tare_wcodec_measure_layer(&p->layer, &p->arena, err);
+    return tare_wc_measure_layer(&p->layer, &p->arena, err);
 }
 
 /* ---- work shared by both calls --------------------------------------------------------------- */
@@ -56,7 +56,7 @@ typedef struct crew {
     piece *piece;
     const tare_coded_options *options;
     const tare_coder *coder;
-    tare_wcodec_worker *workers;
+    tare_wc_worker *workers;
     tare_wc_tally **tallies; /* one a worker; NULL where it counted nothing */
     uint8_t *dst; /* of encoded segments, each at the place its largest form would have */
     unsigned n_workers;
@@ -69,19 +69,19 @@ static tare_status run_crew(crew *c, tare_task_fn task, tare_error *err) {
     c->workers = tare_alloc(a, c->n_workers * sizeof *c->workers);
     c->tallies = tare_alloc(a, c->n_workers * sizeof *c->tallies);
     for (unsigned i = 0; c->workers && c->tallies && i < c->n_workers; i++) {
-        tare_wcodec_worker_init(&c->workers[i], a);
+        tare_wc_worker_init(&c->workers[i], a);
         c->tallies[i] = NULL;
     }
     if (!c->workers || !c->tallies) return tare_fail(err, TARE_ERR_NOMEM, "work memory");
-    const tare_run run = tare_coded_run(c->options, c->piece->plane.n_segments, task, c,
-                                        c->piece->plane.n_bytes, &c->done);
+    const tare_run run = tare_coded_run(c->options, c->piece->stream.n_segments, task, c,
+                                        c->piece->stream.n_bytes, &c->done);
     return tare_run_parallel(&run, err);
 }
 
 static void end_crew(crew *c) {
     const tare_allocator *a = c->options->allocator;
     for (unsigned i = 0; c->workers && c->tallies && i < c->n_workers; i++) {
-        tare_wcodec_worker_free(&c->workers[i]);
+        tare_wc_worker_free(&c->workers[i]);
         tare_wc_tally_free(c->tallies[i]);
     }
     tare_free(a, c->workers, c->n_workers * sizeof *c->workers);
@@ -95,14 +95,14 @@ static tare_status count(void *ctx, uint64_t segment, unsigned worker, tare_erro
     crew *c = ctx;
     piece *p = c->piece;
     tare_wc_tally **own = &c->tallies[worker];
-    if (tare_wc_tally_wants(&p->how, segment, p->plane.n_segments)) {
+    if (tare_wc_tally_wants(&p->how, segment, p->stream.n_segments)) {
         if (!*own)
-            *own = tare_wc_tally_new(&p->plane.shape, &p->how, p->job.base != NULL,
+            *own = tare_wc_tally_new(&p->stream.shape, &p->how, p->job.base != NULL,
                                      c->options->allocator);
         if (!*own) return tare_fail(err, TARE_ERR_NOMEM, "plane");
-        TARE_TRY(tare_wcodec_tally_segment(*own, &p->job, 0, segment, &c->workers[worker], err));
+        TARE_TRY(tare_wc_tally_segment(*own, &p->job, 0, segment, &c->workers[worker], err));
     }
-    atomic_fetch_add(&c->done, tare_wcodec_segment_bytes(&p->plane, segment));
+    atomic_fetch_add(&c->done, tare_wc_segment_bytes(&p->stream, segment));
     return TARE_OK;
 }
 
@@ -115,7 +115,7 @@ static tare_status learn(tare_coder *coder, crew *c, tare_error *err) {
         else if (c->tallies[i])
             sum = c->tallies[i];
     }
-    coder->shape = c->piece->plane.shape;
+    coder->shape = c->piece->stream.shape;
     coder->has_base = c->piece->job.base != NULL;
     TARE_TRY(tare_wc_plan_new(&coder->plan, sum, err));
     tare_wc_head_write(&coder->head, tare_wc_plan_head(coder->plan));
@@ -179,18 +179,18 @@ static tare_status encode(void *ctx, uint64_t segment, unsigned worker, tare_err
     piece *p = c->piece;
     tare_buffer out;
     tare_buffer_init(&out, c->options->allocator);
-    tare_status status = tare_wcodec_put_segment(&out, c->coder->plan, &p->job, 0, segment,
-                                                 &c->workers[worker], err);
+    tare_status status =
+        tare_wc_put_segment(&out, c->coder->plan, &p->job, 0, segment, &c->workers[worker], err);
     size_t place =
-        (size_t)segment * tare_wc_max_stored((uint32_t)tare_wc_whole_bytes(&p->plane.shape));
+        (size_t)segment * tare_wc_max_stored((uint32_t)tare_wc_whole_bytes(&p->stream.shape));
     if (status == TARE_OK) memcpy(c->dst + place, out.data, out.size);
     tare_buffer_free(&out);
-    atomic_fetch_add(&c->done, tare_wcodec_segment_bytes(&p->plane, segment));
+    atomic_fetch_add(&c->done, tare_wc_segment_bytes(&p->stream, segment));
     return status;
 }
 
 /* Moves the segments to where they follow each other. */
-static size_t close_gaps(uint8_t *dst, uint32_t *sizes, const tare_wcodec_plane *p) {
+static size_t close_gaps(uint8_t *dst, uint32_t *sizes, const tare_wc_stream *p) {
     size_t room = tare_wc_max_stored((uint32_t)tare_wc_whole_bytes(&p->shape)), at = 0;
     for (uint64_t s = 0; s < p->n_segments; s++) {
         size_t n = (size_t)p->sizes[s] * TARE_WC_UNIT;
@@ -218,7 +218,7 @@ tare_status tare_coder_encode(void *dst, size_t *written, uint32_t *sizes, const
     crew c = {.piece = &p, .options = &o, .coder = coder, .dst = dst};
     tare_status status = piece_init(&p, &field, bytes, n, base, &o, err);
     if (status == TARE_OK) status = run_crew(&c, encode, err);
-    if (status == TARE_OK) *written = close_gaps(dst, sizes, &p.plane);
+    if (status == TARE_OK) *written = close_gaps(dst, sizes, &p.stream);
     end_crew(&c);
     return status;
 }

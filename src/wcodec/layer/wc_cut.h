@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a layer of a .wcodec is cut into streams: docs/wcodec.md, 12. What an encoding is made of
+ * says it all, so that no encoding is known by name here. */
+#ifndef TARE_WCODEC_LAYER_WC_CUT_H
+#define TARE_WCODEC_LAYER_WC_CUT_H
+
+#include <tare/encoding.h>
+
+#include "wcodec/layer/wc_layer.h"
+
+_Static_assert(TARE_WC_MAX_REGIONS >= TARE_MAX_PLANES, "each plane of an encoding is a region");
+
+/* How hard to try, and what to do for tests. */
+typedef struct tare_wc_effort {
+    bool is_full;
+    int forced;           /* a tare_wc_mode to be used wherever it can; -1: the smallest */
+    uint8_t log2_segment; /* values of a segment; 0: what suits the stream */
+} tare_wc_effort;
+
+#define TARE_WC_EFFORT_FAST                                                                        \
+    { .forced = -1 }
+
+typedef struct tare_wc_cut {
+    uint8_t n_regions, n_streams;
+    uint64_t region_bytes[TARE_WC_MAX_REGIONS];
+    tare_wc_stream streams[TARE_WC_MAX_STREAMS]; /* without what encoding them fills in */
+    tare_wc_options options[TARE_WC_MAX_STREAMS];
+} tare_wc_cut;
+
+/* A tensor whose regions are the planes of its encoding, of so many bytes each, one row after the
+ * other, with numbers in the byte order of its file. */
+void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
+                        const uint64_t *plane_bytes, const uint64_t *dims, uint32_t n_dims,
+                        bool is_big_endian, const tare_wc_effort *effort);
+/* Bytes that are no tensor: parts of files, text. */
+void tare_wc_cut_bytes(tare_wc_cut *out, uint64_t n_bytes, const tare_wc_effort *effort);
+/* Regions as they are: each is a stream of bytes. */
+void tare_wc_cut_whole(tare_wc_cut *out, const uint64_t *region_bytes, uint8_t n_regions,
+                       const tare_wc_effort *effort);
+/* The layer cut so: regions and streams, the latter copied into the arena. */
+tare_status tare_wc_apply_cut(tare_wc_layer *layer, const tare_wc_cut *cut, tare_arena *arena,
+                              tare_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stream bytes from regions, and what segments are predicted from. */
+#include "wcodec/layer/wc_gather.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "wcodec/layer/wc_join_units.h"
+#include "wcodec/wc_scales.h"
+
+tare_status tare_wc_gather(uint8_t *dst, const tare_wc_stream *p, const tare_wc_source *source,
+                           uint64_t first, uint64_t n, tare_error *err) {
+    enum { CHUNK = 1 << 15 };
+    const tare_reader *reader = source->readers[p->region];
+    if (p->join.high_bits) return tare_wc_join_units(dst, p, source, first, n, err);
+    uint8_t chunk[CHUNK];
+    for (uint64_t at = first, end = first + n; at < end;) {
+        uint64_t skip = at % p->width, run = tare_min_u64(p->width - skip, end - at);
+        uint64_t from = source->starts[p->region] + at / p->width * p->stride + p->offset;
+        if (p->width == p->stride) run = end - at; /* nothing lies between */
+        if (p->width == p->stride || p->stride > CHUNK) {
+            TARE_TRY(tare_reader_read(reader, from + skip, dst + (at - first), (size_t)run, err));
+            at += run;
+            continue;
+        }
+        uint64_t n_units = tare_ceil_div_u64(end - at + skip, p->width);
+        n_units = tare_min_u64(n_units, CHUNK / p->stride);
+        size_t span = (size_t)((n_units - 1) * p->stride + p->width);
+        TARE_TRY(tare_reader_read(reader, from, chunk, span, err));
+        for (uint64_t u = 0; u < n_units; u++, skip = 0, at += run) {
+            run = tare_min_u64(p->width - skip, end - at);
+            memcpy(dst + (at - first), chunk + u * p->stride + skip, (size_t)run);
+        }
+    }
+    return TARE_OK;
+}
+
+tare_status tare_wc_load_reference(tare_wc_reference *out, uint8_t *room, const tare_wc_layer *l,
+                                   unsigned stream, uint64_t segment, const tare_wc_source *base,
+                                   const tare_wc_scale_runs *scales, tare_error *err) {
+    const tare_wc_stream *p = &l->streams[stream];
+    uint32_t n_bytes = tare_wc_segment_bytes(p, segment);
+    *out = (tare_wc_reference){
+        .bytes = room,
+        .first_value = segment << p->shape.log2_segment,
+        .values_per_scale = p->values_per_scale,
+        .scale_form = p->scale_form,
+    };
+    uint64_t first = segment * tare_wc_whole_bytes(&p->shape);
+    TARE_TRY(tare_wc_gather(room, p, base, first, n_bytes, err));
+    if (!scales->own) return TARE_OK;
+    out->own_scales = scales->own;
+    out->base_scales = scales->base;
+    out->scales_are_big_endian = l->streams[p->scale_stream].shape.is_big_endian;
+    return TARE_OK;
+}
+
+bool tare_wc_scale_span(uint64_t *first, uint64_t *n, const tare_wc_layer *l, unsigned stream,
+                        uint64_t segment) {
+    const tare_wc_stream *p = &l->streams[stream];
+    if (p->scale_stream == TARE_WC_NO_SCALES || p->shape.item != 8) return false;
+    uint64_t value = segment << p->shape.log2_segment;
+    uint64_t last = value + tare_wc_segment_bytes(p, segment) - 1;
+    *first = value / p->values_per_scale * 2;
+    *n = (last / p->values_per_scale + 1) * 2 - *first;
+    return *first + *n <= l->streams[p->scale_stream].n_bytes;
+}
+
+_Static_assert(TARE_WC_SCALES_STEP == (int)TARE_WC_SCALES_UNIT * TARE_WC_SCALES_GROUP,
+               "a group of units");
+
+void tare_wc_unpack_scales(uint8_t *dst, const uint8_t *src, uint32_t n) {
+    tare_wc_scales_unpack(dst, src, n);
+}

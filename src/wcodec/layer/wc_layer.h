@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers of a .wcodec between regions, which are bytes as a file has them, and streams, which the
+ * codec works on (docs/wcodec.md, 4.2 and 5). Memory is bounded by segments. */
+#ifndef TARE_WCODEC_LAYER_WC_LAYER_H
+#define TARE_WCODEC_LAYER_WC_LAYER_H
+
+#include "base/cache.h"
+#include "base/cursor.h"
+#include "base/reader.h"
+#include "wcodec/layer/wc_stream.h"
+#include "wcodec/wc_encode.h"
+
+/* Where the bytes of a layer's regions are to be had: region i from byte starts[i] of reader i. */
+typedef struct tare_wc_source {
+    const tare_reader *readers[TARE_WC_MAX_REGIONS];
+    uint64_t starts[TARE_WC_MAX_REGIONS];
+} tare_wc_source;
+
+enum { TARE_WC_PLACES = 64 };
+#define TARE_WC_ALL_SEGMENTS UINT64_MAX
+
+/* What is told while layers are read, by any thread. */
+typedef struct tare_wc_watch {
+    /* A segment (or, where the head is damaged, all of a stream) cannot be decoded and is taken as
+     * zeros. NULL: the first fault ends the reading. */
+    void (*lost)(void *ctx, uint64_t layer, unsigned stream, uint64_t segment,
+                 const tare_error *fault);
+    /* Some segment of the layer was read in part. May be NULL. */
+    void (*coarse)(void *ctx, uint64_t layer);
+    void *ctx;
+} tare_wc_watch;
+
+/* A layer that is read. */
+typedef struct tare_wc_opened {
+    const tare_reader *file;
+    const tare_wc_layer *layer;
+    const tare_wc_source *base; /* NULL: layers that need one are refused */
+    tare_wc_head *heads[TARE_WC_MAX_STREAMS];
+    uint64_t *places[TARE_WC_MAX_STREAMS]; /* of every 64th segment, in the file */
+    unsigned groups;                       /* of bypass bits; TARE_WC_ALL_GROUPS: all */
+    tare_cache *cache;          /* of segments of which only a part was asked for; NULL: none */
+    uint64_t number;            /* of the layer, in the cache and for the watch */
+    const tare_wc_watch *watch; /* NULL: nobody wants to know */
+} tare_wc_opened;
+
+/* Reads the heads of the streams, into the arena. base, groups and cache are the caller's to set.
+ */
+tare_status tare_wc_open_layer(tare_wc_opened *out, const tare_reader *file,
+                               const tare_wc_layer *layer, tare_arena *arena, tare_error *err);
+/* Where decoded bytes belong: bytes offset .. offset + n - 1 of a region; n 0: dst takes a stream's
+ * bytes from `offset` on. */
+typedef struct tare_wc_window {
+    uint8_t *dst;
+    uint64_t offset, n;
+} tare_wc_window;
+
+/* Bytes first .. end - 1 of a stream, into the part of them that the window shows. */
+tare_status tare_wc_read_stream(const tare_wc_window *to, const tare_wc_opened *opened,
+                                unsigned stream, uint64_t first, uint64_t end,
+                                tare_wc_scratch *scratch, tare_error *err);
+/* Which bytes of a stream a window on its region needs. */
+void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_wc_stream *stream,
+                         const tare_wc_window *window);
+/* As tare_wc_open_layer, for a layer that is watched, under a number: a damaged head loses its
+ * stream alone. */
+tare_status tare_wc_open_watched(tare_wc_opened *out, const tare_reader *file,
+                                 const tare_wc_layer *layer, uint64_t number,
+                                 const tare_wc_watch *watch, tare_arena *arena, tare_error *err);
+/* Bytes offset .. offset + n - 1 of a region; decodes the segments they lie in, and no others. Up
+ * to four are decoded side by side, and straight into dst where a stream is all of its region. */
+tare_status tare_wc_read_region(uint8_t *dst, const tare_wc_opened *opened, unsigned region,
+                                uint64_t offset, size_t n, tare_wc_scratch *scratch,
+                                tare_error *err);
+/* Compares the layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
+tare_status tare_wc_check_layer(const tare_wc_opened *opened, tare_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writing layers of a .wcodec: one at a time, or all of a file by a few threads. The bytes depend
+ * on the layers and the options alone. */
+#ifndef TARE_WCODEC_LAYER_WC_LAYER_WRITE_H
+#define TARE_WCODEC_LAYER_WC_LAYER_WRITE_H
+
+#include "wcodec/layer/wc_layer.h"
+
+/* A layer to be written. It says all but sizes, places and CRC, which are filled in; its streams
+ * say how they are cut, `options` (one for each stream) how to look for the smallest form. */
+typedef struct tare_wc_layer_job {
+    tare_wc_layer *layer;
+    const tare_wc_options *options;
+    tare_wc_source own;
+    const tare_wc_source *base; /* the same layer of the base model; NULL: none */
+    bool may_be_whole; /* streams that make a small layer larger give way to one for each region */
+} tare_wc_layer_job;
+
+/* Memory of one thread that writes layers. */
+typedef struct tare_wc_worker {
+    tare_wc_scratch scratch;
+    uint8_t *room; /* a segment, its reference, its scales in both models */
+    size_t room_size;
+} tare_wc_worker;
+
+void tare_wc_worker_init(tare_wc_worker *worker, const tare_allocator *allocator);
+void tare_wc_worker_free(tare_wc_worker *worker);
+
+/* Numbers of bytes and segments of the layer's streams; the list of sizes lies in the arena. */
+tare_status tare_wc_measure_layer(tare_wc_layer *layer, tare_arena *arena, tare_error *err);
+/* The two steps of a stream: segments are counted, in any order; then, with a plan of what was
+ * counted, each is encoded: its stored bytes are appended. */
+tare_status tare_wc_tally_segment(tare_wc_tally *tally, const tare_wc_layer_job *job,
+                                  unsigned stream, uint64_t segment, tare_wc_worker *worker,
+                                  tare_error *err);
+tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_plan *plan,
+                                const tare_wc_layer_job *job, unsigned stream, uint64_t segment,
+                                tare_wc_worker *worker, tare_error *err);
+/* The first one with the stream's head in front of it, whose size is noted. */
+tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_plan *plan,
+                              const tare_wc_layer_job *job, unsigned stream, tare_wc_worker *worker,
+                              tare_error *err);
+/* Appends the data of a small layer that has been measured, all but what pads it to a multiple of
+ * 128. Fills in sizes and CRC; places are counted from where the layer begins. */
+tare_status tare_wc_put_layer(tare_buffer *out, const tare_wc_layer_job *job,
+                              tare_wc_worker *worker, tare_error *err);
+/* Takes note of a segment of the layer, in their order: its CRC, whether it needs the base. */
+void tare_wc_note_segment(tare_wc_layer *layer, const uint8_t *segment);
+
+/* Takes what is written: any place, from any thread, no byte twice. */
+typedef struct tare_wc_target {
+    tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
+                         tare_error *err);
+    void *ctx;
+} tare_wc_target;
+
+typedef struct tare_wc_run {
+    const tare_wc_layer_job *jobs;
+    size_t n_jobs;
+    uint64_t
+        offset; /* of the first layer, a multiple of 128; when done, of what follows the last */
+    unsigned threads;
+    const tare_allocator *allocator;
+    tare_progress_fn progress;
+    void *progress_ctx;
+    tare_parallel_fn parallel; /* the caller's threads; NULL: our own */
+    void *parallel_ctx;
+} tare_wc_run;
+
+/* Writes the data of all layers, in their order. Memory: a few segments a thread. */
+tare_status tare_wc_run_jobs(tare_wc_run *run, const tare_wc_target *target, tare_arena *arena,
+                             tare_error *err);
+
+#endif
