@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of tare_model_finish that have a file of their own. */
+ * What the files of a model share: the steps of tare_model_finish, and how its tensors fail. */
 #ifndef TARE_MODEL_MODEL_INTERNAL_H
 #define TARE_MODEL_MODEL_INTERNAL_H
 
@@ -14,6 +14,10 @@ tare_status tare_model_read_config(tare_model *m, tare_report *report, tare_erro
 
 /* Room for what is found out about list planes, where a tensor has one. */
 tare_status tare_model_expect_records(tare_model *m, tare_error *err);
+
+/* Names the tensor in the error of a step that failed; gives the step's status (tensor_bytes.c). */
+tare_status tare_tensor_name_error(const tare_model *m, size_t tensor, tare_status s,
+                                   tare_error *err);
 
 /* How a tensor of factors lies over a tensor of weights: each matrix of `rows` rows has n_rows x
  * n_cols factors, each for block_rows x block_cols numbers. */

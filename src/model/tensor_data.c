@@ -1,94 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bytes behind the catalog: planes of tensors, in little-endian order whatever the file's; rows
- * as floats; resources. */
+ * Tensors as floats: rows and elements are decoded, multiplied by the scales of a companion, and
+ * take the outliers that are recorded for them. */
 #include "base/arith.h"
-#include "base/str.h"
 #include "encoding/patch.h"
 #include "model/model_internal.h"
 
 /* Encoded bytes that are decoded in one step. */
 #define SCRATCH_BYTES ((size_t)1 << 20)
-
-static tare_status with_item(const tare_model *m, size_t tensor, tare_status s, tare_error *err) {
-    if (s != TARE_OK)
-        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, m->catalog.tensors[tensor].name);
-    return s;
-}
-
-/* Turns bytes read from a big-endian file. The unit is that of the stored type: a stand-in was
- * written as what it stands under. Types of unknown structure stay as they are. */
-static tare_status to_little(const tare_model *m, size_t tensor, uint32_t plane, uint64_t offset,
-                             uint8_t *buf, size_t n, tare_error *err) {
-    const tare_tensor *t = &m->catalog.tensors[tensor], *stored = tare_model_stored(m, tensor);
-    const tare_encoding *encoding = stored->encoding;
-    uint32_t p = stored == t ? plane : 0;
-    if (encoding->kind == TARE_KIND_UNKNOWN) return TARE_OK;
-    const tare_plane_info *info = &encoding->planes[p];
-    uint64_t within = t->planes[plane].offset - stored->planes[p].offset + offset;
-    if (within % info->unit_bytes || n % info->unit_bytes)
-        return tare_fail(err, TARE_ERR_ARG, "offset and size must be whole units of the plane");
-    const uint64_t n_units = (uint64_t)n / info->unit_bytes;
-    tare_rows_mut rows = {.n_rows = 1, .cols = n_units * info->unit};
-    if (info->scope == TARE_PLANE_ROW) rows = (tare_rows_mut){.n_rows = n_units, .cols = 1};
-    rows.planes[p] = buf;
-    tare_swap_rows(&rows, encoding);
-    return TARE_OK;
-}
-
-tare_status tare_tensor_check_data(const tare_model *model, size_t tensor, tare_error *err) {
-    const tare_tensor *t = &model->catalog.tensors[tensor];
-    const bool is_unknown = t->encoding->kind == TARE_KIND_UNKNOWN;
-    for (uint32_t p = 0; p < (is_unknown ? 1 : t->encoding->n_planes); p++) {
-        const tare_plane *plane = &t->planes[p];
-        const tare_open_file *file = &model->files[plane->file];
-        /* the size of an unknown type is what was found of it: nothing, where the file is cut */
-        const bool is_lost = is_unknown && t->n_elements && plane->size == 0;
-        if (!is_lost && (plane->size == 0 || (plane->offset <= file->reader.size &&
-                                              plane->size <= file->reader.size - plane->offset)))
-            continue;
-        tare_fail_at(err, TARE_ERR_TRUNCATED, plane->offset, "data beyond the end of the file");
-        tare_error_file(err, file->name);
-        return with_item(model, tensor, TARE_ERR_TRUNCATED, err);
-    }
-    return TARE_OK;
-}
-
-tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
-                             uint64_t offset, void *buf, size_t n, tare_error *err) {
-    TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (buf || n == 0), err);
-    const tare_tensor *t = &model->catalog.tensors[tensor];
-    TARE_REQUIRE(plane < t->encoding->n_planes, err);
-    const tare_plane *p = &t->planes[plane];
-    TARE_REQUIRE(offset <= p->size && n <= p->size - offset, err);
-    tare_status s =
-        tare_reader_read(&model->files[p->file].reader, p->offset + offset, buf, n, err);
-    if (s == TARE_OK && tare_model_is_big_endian(model))
-        s = to_little(model, tensor, plane, offset, buf, n, err);
-    return with_item(model, tensor, s, err);
-}
-
-tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, size_t tensor,
-                               uint32_t plane, tare_error *err) {
-    TARE_REQUIRE(out && model && tensor < model->catalog.n_tensors, err);
-    *out = NULL;
-    const tare_tensor *t = &model->catalog.tensors[tensor];
-    TARE_REQUIRE(plane < t->encoding->n_planes, err);
-    const tare_plane *p = &t->planes[plane];
-    const tare_reader *r = &model->files[p->file].reader;
-    tare_status s = TARE_OK;
-    if (tare_model_is_big_endian(model))
-        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "bytes of a big-endian file cannot be borrowed");
-    else if (!r->map)
-        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");
-    else if (p->offset > r->size || p->size > r->size - p->offset)
-        s = tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "tensor data beyond the end of file");
-    else
-        *out = r->map + p->offset;
-    return with_item(model, tensor, s, err);
-}
-
-/* ---- rows as floats -------------------------------------------------------------------------- */
 
 bool tare_tensor_can_decode(const tare_model *model, size_t tensor) {
     if (!model || tensor >= model->catalog.n_tensors) return false;
@@ -237,7 +156,7 @@ static tare_status values_f32(float *out, const tare_model *m, size_t tensor, ui
                       note && note->is_packed ? "codes of a packed scheme are not decoded"
                                               : "this type cannot be decoded");
     if (s == TARE_OK) s = tare_tensor_apply_records(out, m, tensor, begin, end, err);
-    return with_item(m, tensor, s, err);
+    return tare_tensor_name_error(m, tensor, s, err);
 }
 
 tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor, uint64_t first,
@@ -259,21 +178,4 @@ tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t t
     if (tare_tensor_needs_rows(model, tensor))
         TARE_REQUIRE(t->cols && first % t->cols == 0 && n % t->cols == 0, err);
     return values_f32(out, model, tensor, first, first + n, err);
-}
-
-/* ---- resources ------------------------------------------------------------------------------- */
-
-tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_t offset, void *buf,
-                               size_t n, tare_error *err) {
-    TARE_REQUIRE(model && resource < model->catalog.n_resources && (buf || n == 0), err);
-    const tare_resource_entry *r = &model->catalog.resources[resource];
-    TARE_REQUIRE(offset <= r->info.size && n <= r->info.size - offset, err);
-    if (r->bytes) {
-        if (n) memcpy(buf, r->bytes + offset, n);
-        return TARE_OK;
-    }
-    tare_status s =
-        tare_reader_read(&model->files[r->file].reader, r->offset + offset, buf, n, err);
-    if (s != TARE_OK) tare_error_item(err, TARE_ITEM_RESOURCE, (int64_t)resource, r->info.name);
-    return s;
 }
