@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An output set from inside, for the two files that implement it: outfile.c begins and ends it,
- * outfile_member.c writes into it. */
+ * An output set from inside, for the files that implement it: outfile.c begins and ends it,
+ * outfile_member.c writes into it, outfile_set.c is what both need. */
 #ifndef TARE_BASE_OUTFILE_SET_H
 #define TARE_BASE_OUTFILE_SET_H
 

@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening: from a source of any kind to a reader, from its first bytes to a driver. The suffix of a
- * name decides nothing. */
+ * Opening: from the first bytes of a source to a driver. The suffix of a name decides nothing. */
 #include <sys/stat.h>
 
 #include "base/arith.h"
 #include "base/str.h"
 #include "format/format.h"
-
-static const char *display_name(const tare_source *s) {
-    return s->name ? s->name : "";
-}
-
-tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
-                             tare_error *err) {
-    *out = (tare_reader){.fd = -1};
-    switch (source->kind) {
-    case TARE_SOURCE_PATH:
-        TARE_REQUIRE(source->name, err);
-        return tare_reader_open(out, source->name, map, err);
-    case TARE_SOURCE_MEMORY:
-        TARE_REQUIRE(source->memory || source->size == 0, err);
-        tare_reader_memory(out, source->memory, source->size, display_name(source));
-        return TARE_OK;
-    case TARE_SOURCE_FD:
-        return tare_reader_fd(out, source->fd, display_name(source), map, err);
-    case TARE_SOURCE_CALLBACK:
-        TARE_REQUIRE(source->read, err);
-        tare_reader_callback(out, source->read, source->read_ctx, source->size,
-                             display_name(source));
-        return TARE_OK;
-    case TARE_SOURCE_SHARDS:
-        break;
-    }
-    return tare_fail(err, TARE_ERR_ARG, "source: not a single file");
-}
 
 static bool is_directory(const tare_source *s) {
     struct stat st;

@@ -316,7 +316,3 @@ tare_status tare_infq_read_other(tare_infq_reader *r, const tare_json_value *obj
                                  tare_infq_entry *entry, tare_error *err) {
     return read_entry(r, object, place, other_needs, check_other, t, entry, err);
 }
-
-void tare_infq_error_field(tare_error *err, const tare_infq_place *place, const char *field) {
-    tare_error_field(err, place->list, place->index, place->part, field);
-}

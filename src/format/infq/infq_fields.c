@@ -77,3 +77,7 @@ void tare_infq_begin(tare_infq_reader *r, const tare_infq_span *s) {
     tare_json_init(&r->j, s->text, s->v.offset, r->m->limits.nesting);
     tare_json_begin(&r->j, &v);
 }
+
+void tare_infq_error_field(tare_error *err, const tare_infq_place *place, const char *field) {
+    tare_error_field(err, place->list, place->index, place->part, field);
+}

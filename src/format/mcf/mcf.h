@@ -101,12 +101,15 @@ typedef struct tare_mcf_layout {
     tare_str model_info; /* the section as it was; empty: there is none */
 } tare_mcf_layout;
 
-/* NULL: there is none. */
+/* mcf_sections.c. NULL: there is none. */
 const tare_mcf_section *tare_mcf_find(const tare_mcf_reader *r, uint32_t type);
 /* Reads a section, or n bytes of it from byte `from`, into memory that lives as long as the model.
  * LIMIT: beyond the limit for directories. */
 tare_status tare_mcf_load(tare_mcf_reader *r, const tare_mcf_section *s, uint64_t from, uint64_t n,
                           tare_cursor *out, tare_error *err);
+/* The same for n bytes of the file, which are there. */
+tare_status tare_mcf_load_at(tare_mcf_reader *r, uint64_t offset, uint64_t n, tare_cursor *out,
+                             tare_error *err);
 /* A finding of level error; tensor -1: none. */
 void tare_mcf_report(const tare_mcf_reader *r, tare_level level, const char *code, int64_t tensor,
                      uint64_t offset, const char *text);

@@ -12,51 +12,6 @@
 
 static const char magic[4] = {'M', 'C', 'F', '\0'};
 
-void tare_mcf_report(const tare_mcf_reader *r, tare_level level, const char *code, int64_t tensor,
-                     uint64_t offset, const char *text) {
-    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, code);
-    f.level = level;
-    f.offset = offset;
-    if (tensor >= 0) {
-        f.item_kind = TARE_ITEM_TENSOR;
-        f.item = tensor;
-        f.item_name = r->m->catalog.tensors[tensor].name;
-    }
-    f.text = tare_str_of(text);
-    tare_report_add(r->report, &f);
-}
-
-const tare_mcf_section *tare_mcf_find(const tare_mcf_reader *r, uint32_t type) {
-    for (size_t i = 0; i < r->n_sections; i++)
-        if (r->sections[i].type == type) return &r->sections[i];
-    return NULL;
-}
-
-/* n bytes of the file at `offset`, which are there, for as long as the model lives. */
-static tare_status load(tare_mcf_reader *r, uint64_t offset, uint64_t n, tare_cursor *out,
-                        tare_error *err) {
-    size_t size;
-    if (n > r->m->limits.metadata_bytes || !tare_size_of_u64(n, &size) ||
-        r->m->directory_bytes > r->m->limits.metadata_bytes - n)
-        return tare_fail_at(err, TARE_ERR_LIMIT, offset, "the directory is longer than the limit");
-    uint8_t *bytes = tare_alloc(r->m->allocator, size ? size : 1);
-    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "section");
-    tare_status status = tare_model_keep(r->m, bytes, size ? size : 1, err);
-    if (status != TARE_OK) {
-        tare_free(r->m->allocator, bytes, size ? size : 1);
-        return status;
-    }
-    TARE_TRY(tare_reader_read(&r->m->files[r->file].reader, offset, bytes, size, err));
-    r->m->directory_bytes += n;
-    tare_cursor_init(out, bytes, n, offset);
-    return TARE_OK;
-}
-
-tare_status tare_mcf_load(tare_mcf_reader *r, const tare_mcf_section *s, uint64_t from, uint64_t n,
-                          tare_cursor *out, tare_error *err) {
-    return load(r, s->offset + from, n, out, err);
-}
-
 /* ---- header ---------------------------------------------------------------------------------- */
 
 typedef struct header {
@@ -68,7 +23,7 @@ typedef struct header {
 static tare_status read_header(tare_mcf_reader *r, header *h, tare_error *err) {
     tare_cursor c;
     uint64_t there = tare_min_u64(r->file_size, TARE_MCF_HEADER_BYTES);
-    TARE_TRY(load(r, 0, there, &c, err));
+    TARE_TRY(tare_mcf_load_at(r, 0, there, &c, err));
     const uint8_t *m = tare_cursor_take(&c, sizeof magic, "magic");
     if (m && memcmp(m, magic, sizeof magic) != 0)
         tare_cursor_fail(&c, TARE_ERR_CORRUPT, 0, "magic: not \"MCF\"");
@@ -178,7 +133,7 @@ static tare_status read_directory(tare_mcf_reader *r, const header *h, tare_erro
     if (!tare_add_u64(h->directory, size, &end) || end > r->file_size)
         return tare_fail_at(err, TARE_ERR_CORRUPT, 16,
                             "section_dir_offset: the directory goes beyond the end of the file");
-    TARE_TRY(load(r, h->directory, size, &c, err));
+    TARE_TRY(tare_mcf_load_at(r, h->directory, size, &c, err));
     r->sections = TARE_NEW_ARRAY(&r->m->arena, tare_mcf_section, n);
     if (!r->sections) return tare_fail(err, TARE_ERR_NOMEM, "sections");
     r->n_sections = n;

@@ -87,6 +87,9 @@ tare_status tare_safetensors_open_index(tare_model *m, tare_safetensors_layout *
 /* Makes layout->shards, `n` of them, empty. */
 tare_status tare_safetensors_make_shards(tare_model *m, tare_safetensors_layout *layout, size_t n,
                                          tare_error *err);
+/* Adds an open reader to the model's files, as that shard; closes it where that fails. */
+tare_status tare_safetensors_add_reader(tare_model *m, tare_safetensors_shard *shard,
+                                        tare_reader *reader, tare_error *err);
 /* Opens shard `i`, of that name in a directory, and adds it to the model's files. */
 tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *layout, size_t i,
                                         const char *directory, tare_str name, bool map,
@@ -135,6 +138,8 @@ tare_status tare_hf_plan(tare_write_plan *out, const tare_catalog *catalog,
 tare_status tare_safetensors_plan_files(tare_write_plan *out, const tare_catalog *catalog,
                                         const tare_write_options *options, bool with_resources,
                                         tare_error *err);
+/* safetensors_parts.c. */
+void tare_safetensors_put_number(tare_buffer *out, uint64_t n);
 /* "__metadata__":{...}, nothing where no pair is to be written. */
 void tare_safetensors_put_metadata(tare_buffer *out, const tare_safetensors_pairs *pairs,
                                    bool with_ours);

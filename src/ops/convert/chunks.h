@@ -5,6 +5,7 @@
 #ifndef TARE_OPS_CONVERT_SPANS_H
 #define TARE_OPS_CONVERT_SPANS_H
 
+#include "base/thread_scratch.h"
 #include "encoding/outliers.h"
 #include "encoding/patch.h"
 #include "model/catalog.h"
@@ -29,6 +30,7 @@ typedef struct tare_chunks {
     struct tare_merge *merge; /* adds to what is decoded; NULL: nothing */
 } tare_chunks;
 
+/* Slots of a scratch. */
 enum {
     TARE_SCRATCH_STORED = 0,
     TARE_SCRATCH_VALUES = 1,
@@ -36,22 +38,9 @@ enum {
     TARE_SCRATCH_READ_BACK = 3,
     TARE_SCRATCH_DECODED = 4,
     TARE_SCRATCH_FACTOR = 5,
-    TARE_SCRATCH_OUTLIERS = 6,
-    TARE_SCRATCH_SLOTS
+    TARE_SCRATCH_OUTLIERS = 6
 };
-
-/* Memory of one thread; each slot grows as needed. */
-typedef struct tare_scratch {
-    const tare_allocator *allocator;
-    uint8_t *bytes[TARE_SCRATCH_SLOTS];
-    size_t size[TARE_SCRATCH_SLOTS];
-} tare_scratch;
-
-/* At least `size` bytes, the slot's own; what was in it is lost. NULL when memory is out. */
-uint8_t *tare_scratch_get(tare_scratch *s, int slot, uint64_t size);
-/* One for each thread of a run, empty; NULL when memory is out. */
-tare_scratch *tare_scratch_new(unsigned threads, const tare_allocator *allocator);
-void tare_scratch_delete(tare_scratch *scratch, unsigned threads, const tare_allocator *allocator);
+_Static_assert((int)TARE_SCRATCH_OUTLIERS < (int)TARE_SCRATCH_SLOTS, "a slot for each");
 
 /* One decoded chunk. */
 typedef struct tare_chunk {

@@ -2,7 +2,6 @@
  *
  * Running a plan: write, tell what was odd about the numbers, read back where that is asked for,
  * and only then let the output appear. docs/behaviour.md, "Conversion" and "Writing". */
-#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/str.h"
 #include "ops/convert/convert.h"
 #include "ops/convert/sinks.h"
+#include "ops/replaced.h"
 
 /* What one run needs. */
 typedef struct conversion {
@@ -74,41 +74,6 @@ static tare_status report_nonfinite(const conversion *c, tare_error *err) {
 }
 
 /* ---- into files ------------------------------------------------------------------------------ */
-
-/* Whether a name is, or ends, like the files of some format. */
-static bool is_model_name(const char *name) {
-    for (size_t i = 0; tare_format_row(i); i++) {
-        const char *main_file = tare_format_row(i)->main_file;
-        if (main_file && strcmp(name, main_file) == 0) return true;
-        tare_str suffix = tare_str_of(tare_format_row(i)->suffix);
-        if (suffix.len && tare_str_ends(tare_str_of(name), suffix)) return true;
-    }
-    return false;
-}
-
-tare_status tare_check_replaced(const char *out_path, tare_error *err) {
-    DIR *dir = opendir(out_path);
-    if (!dir) return TARE_OK;
-    bool is_empty = true, has_model = false;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        is_empty = false;
-        has_model |= is_model_name(entry->d_name);
-    }
-    closedir(dir);
-    if (is_empty || has_model) return TARE_OK;
-    tare_fail(err, TARE_ERR_ARG, "the old output holds no model: not replaced, remove it yourself");
-    tare_error_file(err, out_path);
-    return TARE_ERR_ARG;
-}
-
-bool tare_replaces_model(const char *out_path, const tare_model *model) {
-    for (size_t i = 0; model && i < model->n_files; i++) {
-        int fd = model->files[i].reader.fd;
-        if (fd >= 0 && tare_holds_file(out_path, fd)) return true;
-    }
-    return false;
-}
 
 static tare_status check_replaced(const tare_plan *p, tare_error *err) {
     return p->files.is_directory && p->options.force ? tare_check_replaced(p->out_path, err)

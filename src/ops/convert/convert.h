@@ -17,10 +17,4 @@ tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, ta
 /* Bytes that it tells progress of. */
 uint64_t tare_convert_pack_work(const tare_plan *plan);
 
-/* With `force` a directory is replaced with all that is in it: one that holds no model is somebody
- * else's and stays (ERR_ARG). An empty one is nobody's. */
-tare_status tare_check_replaced(const char *out_path, tare_error *err);
-/* Whether to write to the path would take away a file of the model; NULL: there is none. */
-bool tare_replaces_model(const char *out_path, const tare_model *model);
-
 #endif

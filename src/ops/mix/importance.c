@@ -16,24 +16,6 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-bool tare_importance_check(const tare_importance *m, const tare_importance_entry *entry,
-                           uint64_t *at) {
-    uint64_t n_negative = 0;
-    for (uint64_t i = 0; i < entry->n_values; i++) {
-        if (!isfinite(entry->values[i])) {
-            *at = i;
-            return false;
-        }
-        n_negative += entry->values[i] < 0;
-    }
-    if (n_negative == 0) return true;
-    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "importance.negative");
-    f.item_name = entry->name;
-    tare_report_addf(m->report, &f, "%llu values are negative, which no sum of squares is",
-                     (unsigned long long)n_negative);
-    return true;
-}
-
 static tare_status open_gguf(tare_importance *m, const tare_source *source,
                              const tare_open_options *options, tare_error *err) {
     tare_model *model;

@@ -17,6 +17,7 @@
 #include "ops/packing/bases.h"
 #include "ops/packing/pack_files.h"
 #include "ops/packing/pack_run.h"
+#include "ops/replaced.h"
 
 /* What one run needs. */
 typedef struct packing {

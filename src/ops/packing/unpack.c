@@ -16,6 +16,7 @@
 #include "ops/packing/unpack_digests.h"
 #include "ops/packing/unpack_losses.h"
 #include "ops/packing/write_combiner.h"
+#include "ops/replaced.h"
 
 enum {
     /* Segments of a piece: four side by side are decoded fastest, two nearly so. */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shards of a model, however they were found: opened, and read into the catalog. */
+#include <errno.h>
+
+#include "base/arith.h"
+#include "format/safetensors/safetensors.h"
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+tare_status tare_safetensors_make_shards(tare_model *m, tare_safetensors_layout *layout, size_t n,
+                                         tare_error *err) {
+    if (n > m->limits.shards) return tare_fail(err, TARE_ERR_LIMIT, "number of shards");
+    layout->shards = TARE_NEW_ARRAY(&m->arena, tare_safetensors_shard, n);
+    layout->n_shards = n;
+    return layout->shards ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "shards");
+}
+
+tare_status tare_safetensors_add_reader(tare_model *m, tare_safetensors_shard *shard,
+                                        tare_reader *reader, tare_error *err) {
+    tare_status status = tare_model_add_file(m, reader, reader->name, &shard->file, err);
+    if (status != TARE_OK) tare_reader_close(reader);
+    return status;
+}
+
+tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *layout, size_t i,
+                                        const char *directory, tare_str name, bool map,
+                                        tare_error *err) {
+    const char *path = tare_join_path(&m->arena, directory, name);
+    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "path of a shard");
+    layout->shards[i].name = path + strlen(directory);
+    tare_reader reader;
+    tare_status status = tare_files_open(layout->files, &reader, path, map, err);
+    if (status != TARE_OK) {
+        if (err && err->os_error == ENOENT) err->what = "a shard of the set is missing";
+        tare_error_file(err, path);
+        return status;
+    }
+    return tare_safetensors_add_reader(m, &layout->shards[i], &reader, err);
+}
+
+tare_status tare_safetensors_read_index(tare_model *m, tare_safetensors_layout *layout,
+                                        const tare_reader *reader, tare_error *err) {
+    size_t size;
+    if (reader->size > m->limits.safetensors_header || !tare_size_of_u64(reader->size, &size)) {
+        return tare_fail_at(err, TARE_ERR_LIMIT, 0, "index: larger than the limit");
+    }
+    m->directory_bytes += size;
+    return tare_safetensors_read_text(m, reader, 0, size, &layout->index_text, err);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static tare_status read_headers(tare_model *m, tare_safetensors_layout *layout, tare_error *err) {
+    size_t n = 0;
+    for (size_t i = 0; i < layout->n_shards; i++) {
+        tare_safetensors_shard *shard = &layout->shards[i];
+        shard->first_tensor = n;
+        tare_status status = tare_safetensors_read_header(m, shard, err);
+        n += shard->n_tensors;
+        if (status == TARE_OK && n > m->limits.tensors) {
+            status = tare_fail(err, TARE_ERR_LIMIT, "number of tensors");
+        }
+        if (status != TARE_OK) {
+            if (layout->n_shards > 1) tare_error_file(err, m->files[shard->file].name);
+            return status;
+        }
+    }
+    m->catalog.tensors = TARE_NEW_ARRAY(&m->arena, tare_tensor, n);
+    return m->catalog.tensors ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+}
+
+/* The data section is tiled exactly; what is missing at its end is a download cut short. */
+static tare_status check_layout(tare_model *m, const tare_safetensors_shard *shard,
+                                tare_report *report, tare_error *err) {
+    tare_layout_rules rules = {
+        .file = shard->file,
+        .first_tensor = shard->first_tensor,
+        .base = shard->data_offset,
+        .end = m->files[shard->file].reader.size,
+        .alignment = 1,
+        .may_be_truncated = true,
+        .truncated_code = "safetensors.truncated-data",
+    };
+    tare_filler *fillers;
+    size_t n_fillers;
+    return tare_layout_check(m, &rules, &fillers, &n_fillers, report, err);
+}
+
+tare_status tare_safetensors_load(tare_model *m, tare_safetensors_layout *layout,
+                                  const tare_format *format, tare_report *report, tare_error *err) {
+    TARE_TRY(read_headers(m, layout, err));
+    for (size_t i = 0; i < layout->n_shards; i++) {
+        const tare_safetensors_shard *shard = &layout->shards[i];
+        tare_status status = tare_safetensors_read_tensors(m, shard, report, err);
+        m->catalog.n_tensors = shard->first_tensor + shard->n_tensors; /* as far as they are read */
+        if (status == TARE_OK) status = check_layout(m, shard, report, err);
+        if (status != TARE_OK) {
+            if (layout->n_shards > 1) tare_error_file(err, m->files[shard->file].name);
+            return status;
+        }
+    }
+    TARE_TRY(tare_safetensors_read_metadata(m, layout, report, err));
+    tare_layout *kept = TARE_NEW(&m->arena, tare_layout);
+    if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "layout");
+    *kept = (tare_layout){.format = format, .alignment = 1, .detail = layout};
+    kept->data_offset = layout->n_shards ? layout->shards[0].data_offset : 0;
+    m->catalog.layout = kept;
+    return TARE_OK;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an output may take the place of: not a model that is being read, and not somebody's folder.
+ */
+#include "ops/replaced.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "base/outfile.h"
+#include "base/str.h"
+#include "format/format.h"
+
+/* Whether a name is, or ends, like the files of some format. */
+static bool is_model_name(const char *name) {
+    for (size_t i = 0; tare_format_row(i); i++) {
+        const char *main_file = tare_format_row(i)->main_file;
+        if (main_file && strcmp(name, main_file) == 0) return true;
+        tare_str suffix = tare_str_of(tare_format_row(i)->suffix);
+        if (suffix.len && tare_str_ends(tare_str_of(name), suffix)) return true;
+    }
+    return false;
+}
+
+tare_status tare_check_replaced(const char *out_path, tare_error *err) {
+    DIR *dir = opendir(out_path);
+    if (!dir) return TARE_OK;
+    bool is_empty = true, has_model = false;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        is_empty = false;
+        has_model |= is_model_name(entry->d_name);
+    }
+    closedir(dir);
+    if (is_empty || has_model) return TARE_OK;
+    tare_fail(err, TARE_ERR_ARG, "the old output holds no model: not replaced, remove it yourself");
+    tare_error_file(err, out_path);
+    return TARE_ERR_ARG;
+}
+
+bool tare_replaces_model(const char *out_path, const tare_model *model) {
+    for (size_t i = 0; model && i < model->n_files; i++) {
+        int fd = model->files[i].reader.fd;
+        if (fd >= 0 && tare_holds_file(out_path, fd)) return true;
+    }
+    return false;
+}
