@@ -10,8 +10,6 @@
 
 #include "cli.h"
 
-cli_common cli;
-
 typedef struct common_row {
     unsigned takes; /* 0: every command */
     cli_option option;

@@ -257,6 +257,9 @@ void cli_print_findings(FILE *out, const tare_report *report, const char *path, 
 const char *cli_input_name(const char *path);
 /* "tensor", ... */
 const char *cli_item_kind(tare_item_kind kind);
+void cli_flush(void); /* stdout */
+/* Standard error, once what was printed before is out: both may go to one place. */
+FILE *cli_error_stream(void);
 /* Flushes stdout; the exit code, changed to 4 where writing failed. */
 int cli_finish(int code);
 

@@ -30,6 +30,8 @@ bool info_outliers(const tare_tensor *tensor, uint64_t *n);
 /* The same of all tensors, and how many of them have some. */
 bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tensors);
 
+/* Where what follows a label begins. */
+enum { INFO_LABEL_COLUMN = 16 };
 /* Begins a line of the screen; an empty name goes on with the line before. */
 void info_label(const char *name);
 /* One entry of a list that goes over several lines, each with whole entries; *column is where the

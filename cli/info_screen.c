@@ -7,8 +7,6 @@
 
 #include "info.h"
 
-#define LABEL_COLUMN   16
-#define SCREEN_COLUMNS 80
 #define TYPE_LINES_MAX 9 /* the rest is summed up, to stay on one screen */
 #define RESOURCES_MAX  12
 
@@ -77,10 +75,6 @@ bool info_is_cut_short(const tare_model *model, const tare_tensor *t) {
 
 /* ---- the one screen -------------------------------------------------------------------------- */
 
-void info_label(const char *name) {
-    printf("  %-*s", LABEL_COLUMN - 2, name);
-}
-
 static void print_format(const tare_model *model, const tare_model_summary *sum) {
     info_label("format");
     fputs(cli_format_text(model).text, stdout);
@@ -109,22 +103,6 @@ const info_param info_params[] = {
     {TARE_PARAM_VOCAB_SIZE, "vocabulary", "vocab_size"},
 };
 const size_t info_n_params = sizeof info_params / sizeof *info_params;
-
-void info_put_entry(size_t *column, const char *name, const char *entry) {
-    size_t width = cli_width(entry);
-    if (*column == 0) {
-        info_label(name);
-        *column = LABEL_COLUMN;
-    } else if (*column + 2 + width > SCREEN_COLUMNS) {
-        printf(",\n%*s", LABEL_COLUMN, "");
-        *column = LABEL_COLUMN;
-    } else {
-        fputs(", ", stdout);
-        *column += 2;
-    }
-    fputs(entry, stdout);
-    *column += width;
-}
 
 static void print_params(const tare_model *model) {
     size_t column = 0;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Failures in one line, and the exit code that belongs to each status. Nothing here needs memory:
+ * whoever has none can still say so. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli.h"
+
+int cli_exit_code(tare_status status) {
+    switch (status) {
+    case TARE_OK:
+        return CLI_YES;
+    case TARE_ERR_ARG:
+        return CLI_USAGE;
+    case TARE_ERR_IO:
+        return CLI_IO;
+    case TARE_ERR_NOMEM:
+    case TARE_ERR_NOSPACE:
+        return CLI_MEMORY;
+    case TARE_ERR_UNSUPPORTED:
+        return CLI_UNSUPPORTED;
+    case TARE_ERR_TRUNCATED:
+    case TARE_ERR_CORRUPT:
+    case TARE_ERR_LIMIT:
+    case TARE_ERR_CHECKSUM:
+        return CLI_INPUT;
+    case TARE_ERR_CANCELLED:
+        return CLI_CANCELLED;
+    }
+    return CLI_INPUT;
+}
+
+/* The first failure to write to standard output: 0, or its errno. */
+static int output_errno;
+
+void cli_flush(void) {
+    if (fflush(stdout) != 0 && output_errno == 0) output_errno = errno;
+}
+
+FILE *cli_error_stream(void) {
+    cli_flush();
+    return stderr;
+}
+
+int cli_usage(const cli_command *command, const char *format, ...) {
+    const char *name = command ? command->name : "";
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(cli_error_stream(), "tare: %s%s", name, *name ? ": " : "");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\ntry: tare %s%s--help\n", name, *name ? " " : "");
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+int cli_fail_text(int code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("tare: ", cli_error_stream());
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return code;
+}
+
+bool cli_has_code(const tare_error *err, const char *code) {
+    return err->code && strcmp(err->code, code) == 0;
+}
+
+/* The library knows no options; where one is the way out, the command names it. */
+void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path) {
+    tare_error said = *err;
+    if (cli_has_code(err, TARE_CODE_OUTPUT_EXISTS))
+        said.what = "the output exists; --force replaces it";
+    /* An output without a name is standard output. */
+    if (cli_has_code(err, TARE_CODE_OUTPUT_WRITE) && !err->file[0]) path = "standard output";
+    tare_error_format(buf, size, &said, path ? cli_input_name(path) : NULL);
+}
+
+const char *cli_input_name(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+const char *cli_item_kind(tare_item_kind kind) {
+    static const char *const kinds[] = {"", "tensor", "key", "resource", "adapter"};
+    return kinds[kind];
+}
+
+int cli_finish(int code) {
+    cli_flush();
+    if (output_errno == 0 && !ferror(stdout)) return code;
+    if (output_errno == EPIPE) return 128 + SIGPIPE;
+    bool is_full = output_errno == ENOSPC || output_errno == EDQUOT || output_errno == EFBIG;
+    return cli_fail_text(is_full ? CLI_MEMORY : CLI_IO, "standard output: %s",
+                         output_errno ? strerror(output_errno) : "cannot be written");
+}
