@@ -22,7 +22,9 @@ static tare_status open_bases(tare_error *err) {
     hints = cli_alloc(cli.base.n + 1, sizeof *hints);
     for (size_t i = 0; i < cli.base.n; i++) {
         hints[i] = last_part(cli.base.items[i]);
-        tare_status status = tare_open_path(&bases[i], cli.base.items[i], NULL, err);
+        tare_source source;
+        tare_status status = cli_source(&source, cli.base.items[i], err);
+        if (status == TARE_OK) status = tare_model_open(&bases[i], &source, NULL, err);
         if (status != TARE_OK) {
             if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", cli.base.items[i]);
             return status;

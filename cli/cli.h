@@ -38,8 +38,7 @@ typedef enum cli_complete {
     CLI_COMPLETE_SYNTH,  /* shapes of synthetic models */
     CLI_COMPLETE_SHELL,
     CLI_COMPLETE_COMMAND,
-    CLI_COMPLETE_MIX,    /* mixes of types */
-    CLI_COMPLETE_TENSOR, /* names in a file, which are not offered */
+    CLI_COMPLETE_FILE_OR_MIX, /* files, and mixes of types */
 } cli_complete;
 
 /* One option. Exactly one of the targets is set; it says what the value is and where it goes. */
@@ -62,7 +61,7 @@ typedef struct cli_option {
 /* Common options a command takes beside those that every command takes. */
 enum {
     CLI_TAKES_JSON = 1 << 0,
-    CLI_TAKES_INPUT = 1 << 1, /* --one-shard */
+    CLI_TAKES_INPUT = 1 << 1, /* --one-shard --timeout --retries */
     CLI_TAKES_STRICT = 1 << 2,
     CLI_TAKES_OUTPUT = 1 << 3, /* --force --no-sync */
     CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
@@ -88,12 +87,11 @@ typedef struct cli_command {
     const char *summary;       /* one line */
     const char *usage;         /* what follows the name, one form a line */
     const char *description;   /* paragraphs for help and manual; lines are wrapped */
-    cli_example examples[10];  /* ends at line NULL */
+    cli_example examples[12];  /* ends at line NULL */
     const cli_option *options; /* ends at name NULL */
     cli_topic topic;           /* title NULL: none */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
-    cli_complete last;      /* for the last of max_args, where that is of another kind */
     int min_args, max_args; /* max -1: any number */
     int (*run)(int argc, const char **argv);
 } cli_command;
@@ -117,7 +115,7 @@ typedef enum cli_base_use {
 
 typedef struct cli_common {
     bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
-    uint64_t threads;
+    uint64_t threads, timeout, retries;
     const char *cpu, *effort;
     cli_list base;
     cli_base_use base_use; /* set by a command */
@@ -270,8 +268,14 @@ int cli_finish(int code);
 /* Opens a model; "-" is standard input. Returns 0 or, after saying why, an exit code. The report
  * may be NULL. */
 int cli_open(tare_model **out, const char *path, tare_report *report);
+/* Where an input is read: a path, a URL, or "-". */
+tare_status cli_source(tare_source *out, const char *path, tare_error *err);
 /* Where standard input is to be read. */
 tare_status cli_stdin(tare_source *source, tare_error *err);
+/* What the command calls an argument: a URL without its password and query, other text as it is.
+ * cli_source knows which URL is meant. */
+const char *cli_hide_secrets(const char *text);
+void cli_remote_free(void);
 /* The models that --base names, open; they are nobody's to free. */
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
 /* What messages are to call them, as many. */
@@ -300,6 +304,11 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
 void cli_progress_start(const char *verb);
 bool cli_progress(void *ctx, uint64_t done, uint64_t total);
 void cli_progress_end(void);
+/* What a thread of the library fetches from a server: shown where nothing else is counted. True:
+ * stop. */
+bool cli_progress_elsewhere(uint64_t bytes);
+/* As cli_progress_start, for work that is nothing but fetching: cli_progress_end ends it. */
+void cli_progress_fetch(const char *verb);
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 

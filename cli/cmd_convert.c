@@ -129,6 +129,7 @@ const cli_command cmd_convert = {
         "appears under its name only when it is complete. IN may be - (standard input), OUT may "
         "be - (standard output) with --to.",
     .examples = {{"tare convert model.safetensors model.gguf", "another container, same numbers"},
+                 {"tare convert hf://ORG/NAME model.gguf --type q8_0", "from the hub, as a stream"},
                  {"tare convert model.gguf small.gguf --type q8_0 --tensor-type 'output=f16'",
                   "8 bits a weight, the output layer in f16"},
                  {"tare convert big.gguf out --to hf --shard-size 5G",

@@ -10,7 +10,7 @@
 
 static struct {
     double tolerance;
-    bool is_brief;
+    bool is_brief, is_directory;
 } args;
 
 static const cli_option options[] = {
@@ -22,6 +22,9 @@ static const cli_option options[] = {
     {.name = "brief",
      .help = "only whether they differ; stops at the first difference",
      .flag = &args.is_brief},
+    {.name = "directory",
+     .help = "read no values: compare names, shapes, types, metadata and the sizes of side files",
+     .flag = &args.is_directory},
     {0},
 };
 
@@ -165,7 +168,10 @@ static void print_text(const pair *models, const tare_diff *diff) {
         for (size_t i = 0; tare_diff_at(diff, i);) print_section(models, diff, &i);
     }
     bool is_same = tare_diff_is_same(diff);
-    printf("%s and %s %s", a, b, is_same ? "hold the same model" : "differ");
+    printf("%s and %s %s", a, b,
+           !is_same            ? "differ"
+           : args.is_directory ? "have the same directory"
+                               : "hold the same model");
     if (!is_same && !args.is_brief) {
         printf(" in %zu place%s", n_different, cli_plural(n_different));
     }
@@ -215,6 +221,7 @@ static int compare(const pair *models) {
     tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
     diff_options.tolerance = args.tolerance;
     diff_options.brief = args.is_brief;
+    diff_options.directory = args.is_directory;
     diff_options.threads = (unsigned)cli.threads;
     diff_options.progress = cli_progress;
     tare_diff *diff;
@@ -250,7 +257,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_diff = {
     .name = "diff",
     .summary = "compare two models, across formats and number types",
-    .usage = "A B [--tolerance X] [--brief]",
+    .usage = "A B [--tolerance X] [--brief] [--directory]",
     .description =
         "Metadata first, then the set of tensors, shapes, types, then values: exactly where the "
         "types are the same, else by what both decode to. RMSE/RMS is the root of the mean squared "
@@ -258,6 +265,8 @@ const cli_command cmd_diff = {
     .examples = {{"tare diff model.gguf copy.safetensors", "are they the same model?"},
                  {"tare diff model.safetensors q8.gguf --tolerance 0.01",
                   "is every tensor within 1 % of the original?"},
+                 {"tare diff --directory local.gguf https://example.org/model.gguf",
+                  "is it the same model, as far as a few requests tell?"},
                  {"tare diff --brief a.gguf b.gguf && echo same", "in a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,

@@ -207,13 +207,15 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_extract = {
     .name = "extract",
     .summary = "write one tensor to a file",
-    .usage = "FILE|DIR TENSOR [-o x.npy|x.bin] [--rows A:B]\n"
+    .usage = "FILE|DIR|URL TENSOR [-o x.npy|x.bin] [--rows A:B]\n"
              "DIR NAME --adapter -o OUT",
     .description = "As .npy the numbers are decoded; as .bin the bytes are those stored, "
                    "little-endian.",
     .examples = {{"tare extract model.gguf output.weight -o out.npy", "for numpy.load"},
                  {"tare extract model.gguf token_embd.weight --rows 0:10 -o head.npy",
                   "the first ten rows"},
+                 {"tare extract hf://ORG/NAME model.norm.weight -o norm.npy",
+                  "one tensor of a model on the hub"},
                  {"tare extract model.gguf output.weight --form bin | sha256sum",
                   "the stored bytes, through a pipe"},
                  {"tare extract package.infq sql --adapter -o sql-lora",
@@ -221,7 +223,6 @@ const cli_command cmd_extract = {
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
-    .last = CLI_COMPLETE_TENSOR,
     .min_args = 2,
     .max_args = 2,
     .run = run,

@@ -328,13 +328,14 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_info = {
     .name = "info",
     .summary = "show what is in a model",
-    .usage = "FILE|DIR [-t] [-m] [--filter REGEX] [--stats]\n"
+    .usage = "FILE|DIR|URL [-t] [-m] [--filter REGEX] [--stats]\n"
              "FILE KEY --raw",
     .description =
         "Reads the directory of a file and no data, so that it is quick whatever the size. Without "
         "options: format, parameters, types and sizes on one screen. FILE may be any member of a "
         "shard set, DIR a Hugging Face directory, - standard input.",
     .examples = {{"tare info model.gguf", "one screen about a model"},
+                 {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},
                  {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
                  {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},
                  {"tare info -t --stats model.gguf", "what the values of its tensors are"},

@@ -12,15 +12,8 @@ static struct {
     uint64_t segment;
 } args;
 
-static const struct {
-    const char *name;
-    tare_coded_mode mode;
-} modes[] = {
-    {"raw", TARE_CODED_RAW},
-    {"zstd", TARE_CODED_ZSTD},
-    {"direct", TARE_CODED_DIRECT},
-    {"structured", TARE_CODED_STRUCTURED},
-};
+/* In the order of tare_pack_mode, which begins with none of them. */
+static const char *const modes[] = {"raw", "zstd", "direct", "structured"};
 
 static const cli_option options[] = {
     {.name = "mode",
@@ -132,7 +125,7 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
     }
     o->effort = cli_effort();
     for (size_t i = 0; args.mode && i < sizeof modes / sizeof *modes; i++)
-        if (strcmp(args.mode, modes[i].name) == 0) o->mode = modes[i].mode;
+        if (strcmp(args.mode, modes[i]) == 0) o->mode = (tare_pack_mode)(i + 1);
     if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;
     o->threads = (unsigned)cli.threads;
     o->force = cli.force;
@@ -198,6 +191,7 @@ const cli_command cmd_pack = {
                    "files come back byte for byte. OUT appears under its name only when it is "
                    "complete.",
     .examples = {{"tare pack model.gguf model.wcodec", "a file"},
+                 {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
                  {"tare pack hf-directory model.wcodec --effort full",
                   "a directory with shards and side files, as small as it gets"},
                  {"tare pack tuned.gguf tuned.wcodec --base original.gguf",

@@ -69,10 +69,10 @@ static void print_json(const tare_unpack_result *r, const char *in_path, const c
 static tare_status unpack(tare_unpack_result *r, const char *in_path, const char *out_path,
                           tare_report *report, tare_error *err) {
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = in_path, .fd = -1};
+    tare_source source;
     tare_model **bases;
     tare_status status = cli_bases(&bases, &o.n_bases, err);
-    if (status == TARE_OK && strcmp(in_path, "-") == 0) status = cli_stdin(&source, err);
+    if (status == TARE_OK) status = cli_source(&source, in_path, err);
     if (status != TARE_OK) return status;
     o.bases = (const tare_model *const *)bases;
     o.threads = (unsigned)cli.threads;

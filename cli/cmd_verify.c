@@ -186,7 +186,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_verify = {
     .name = "verify",
     .summary = "check a model against every rule of its format",
-    .usage = "FILE|DIR... [--deep] [--manifest FILE | --write-manifest FILE]",
+    .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]",
     .description =
         "Lists all findings with their byte offset and tensor. Exit code 0: good (there may be "
         "warnings; --strict makes them errors); 1: it opens and has errors; 2: a base model is "
@@ -196,6 +196,7 @@ const cli_command cmd_verify = {
         "every container that holds the same numbers.",
     .examples = {{"tare verify model.gguf", "the directory: quick, whatever the size"},
                  {"tare verify --deep model.gguf", "and all values"},
+                 {"tare verify hf://ORG/NAME", "a model of the hub, without its data"},
                  {"tare verify *.gguf", "all models of a folder"},
                  {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
                  {"tare verify --manifest model.sha256 copy.safetensors",

@@ -3,4 +3,4 @@
  * What the common options of a command line said. */
 #include "cli.h"
 
-cli_common cli;
+cli_common cli = {.timeout = 30, .retries = 5};

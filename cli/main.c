@@ -90,9 +90,12 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         free(extra);
         goto out;
     }
+    for (int i = 0; i < n_args; i++) args[i] = cli_hide_secrets(args[i]);
+    for (size_t i = 0; i < cli.base.n; i++) cli.base.items[i] = cli_hide_secrets(cli.base.items[i]);
     code = cli_apply_cpu(command) ? command->run(n_args, args) : CLI_UNSUPPORTED;
 out:
     cli_bases_free();
+    cli_remote_free();
     free(args);
     return code;
 }

@@ -20,6 +20,7 @@ static struct {
     double start, last_show;
     size_t columns; /* 0: nothing is shown */
     bool is_shown;
+    _Atomic bool is_fetch; /* what is shown comes from cli_progress_elsewhere */
     struct sigaction old_actions[3];
 } state;
 
@@ -50,6 +51,12 @@ void cli_progress_start(const char *verb) {
     state.last_show = state.start + FIRST_SHOW - SHOW_EVERY;
     state.columns = cli.quiet ? 0 : cli_columns(stderr);
     state.is_shown = false;
+    state.is_fetch = false;
+}
+
+void cli_progress_fetch(const char *verb) {
+    cli_progress_start(verb);
+    state.is_fetch = true;
 }
 
 /* "1:02:03" or "2:03". */
@@ -80,17 +87,27 @@ static void show(uint64_t done, uint64_t total, double elapsed) {
     state.is_shown = true;
 }
 
+static void show_now_and_then(uint64_t done, uint64_t total) {
+    double time = now();
+    if (state.columns <= 1 || time - state.last_show < SHOW_EVERY) return;
+    state.last_show = time;
+    show(done, total, time - state.start);
+}
+
 bool cli_progress(void *ctx, uint64_t done, uint64_t total) {
     (void)ctx;
-    double time = now();
-    if (state.columns > 1 && time - state.last_show >= SHOW_EVERY) {
-        state.last_show = time;
-        show(done, total, time - state.start);
-    }
+    show_now_and_then(done, total);
+    return is_stopped != 0;
+}
+
+/* While the command waits for the library to open a URL, no other thread shows anything. */
+bool cli_progress_elsewhere(uint64_t bytes) {
+    if (state.is_fetch) show_now_and_then(bytes, 0);
     return is_stopped != 0;
 }
 
 void cli_progress_end(void) {
+    state.is_fetch = false;
     if (state.is_shown) fputs("\r\033[K", stderr);
     state.is_shown = false;
     for (size_t i = 0; i < 3; i++) sigaction(stop_signals[i], &state.old_actions[i], NULL);

@@ -90,29 +90,3 @@ tare_status cli_stdin(tare_source *source, tare_error *err) {
         (tare_source){.kind = TARE_SOURCE_FD, .name = cli_input_name("-"), .fd = STDIN_FILENO};
     return S_ISREG(st.st_mode) ? TARE_OK : spool_stdin(&source->fd, err);
 }
-
-tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
-                             tare_error *err) {
-    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
-    options.report = report;
-    options.one_shard = cli.one_shard;
-    *out = NULL;
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
-    tare_status status = TARE_OK;
-    if (strcmp(path, "-") == 0) status = cli_stdin(&source, err);
-    if (status == TARE_OK) status = tare_model_open(out, &source, &options, err);
-    if (status == TARE_OK && cli.base_use != CLI_BASES_LATER &&
-        (cli.base_use == CLI_BASES_NOW || cli.base.n))
-        status = cli_use_bases(*out, err);
-    if (status != TARE_OK) {
-        tare_model_free(*out);
-        *out = NULL;
-    }
-    return status;
-}
-
-int cli_open(tare_model **out, const char *path, tare_report *report) {
-    tare_error err;
-    tare_status status = cli_open_quietly(out, path, report, &err);
-    return status == TARE_OK ? 0 : cli_fail(&err, path);
-}

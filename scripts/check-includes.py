@@ -25,9 +25,10 @@ ALLOWED = {
     "src/wcodec/x86": {"tare", "base", "wcodec", "wcodec/simd", "wcodec/x86"},
     "src/wcodec/layer": {"tare", "base", "encoding", "wcodec", "wcodec/layer"},
     "src/model": {"tare", "base", "encoding", "model"},
+    "src/remote": {"tare", "base", "remote"},
     # What drivers share knows none of them but by the names in format.h; a driver knows itself,
     # and where it says so another that its files are made of.
-    "src/format": BELOW_FORMAT | {"format"},
+    "src/format": BELOW_FORMAT | {"format", "remote"},
     "src/format/gguf": BELOW_FORMAT | {"format", "format/gguf"},
     "src/format/safetensors": BELOW_FORMAT | {"format", "format/safetensors"},
     "src/format/hf": BELOW_FORMAT | {"format", "format/hf", "format/safetensors"},
@@ -40,9 +41,9 @@ ALLOWED = {
     # Tests and benchmarks of what is not public see a floor with all its folders.
     "bench": {"tare", "bench", "tests/judge", "wcodec", "format", "model"},
     "tests/support": {"tare", "tests/support"},
-    "tests/unit": BELOW_FORMAT | {"wcodec", "format", "ops", "tests/support", "tests/unit", "tests/wcodec"},
+    "tests/unit": BELOW_FORMAT | {"remote", "wcodec", "format", "ops", "tests/support", "tests/unit", "tests/wcodec"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "tests/support", "tests/kernel"},
-    "tests/fuzz": {"tare", "base", "wcodec", "model", "format", "tests/support", "tests/fuzz"},
+    "tests/fuzz": {"tare", "base", "remote", "wcodec", "model", "format", "tests/support", "tests/fuzz"},
     "tests/wcodec": {"tare", "base", "wcodec", "format", "tests/wcodec"},
     "tests/golden": {"tare", "tests/support", "tests/golden"},
     "tests/judge": {"tare", "tests/judge"},

@@ -24,6 +24,7 @@ typedef enum tare_source_kind {
     TARE_SOURCE_FD = 2,     /* fd: borrowed, read with pread, its position is left alone */
     TARE_SOURCE_CALLBACK = 3,
     TARE_SOURCE_SHARDS = 4, /* shards, n_shards: the files of one model, in order */
+    TARE_SOURCE_URL = 5,    /* name: https://, http:// or hf://; remote: see tare/remote.h */
 } tare_source_kind;
 
 /* Fills buf with exactly n bytes from byte `offset`, or fails. Called from many threads. */
@@ -40,6 +41,7 @@ typedef struct tare_source {
     void *read_ctx;
     const struct tare_source *shards;
     size_t n_shards;
+    struct tare_remote *remote; /* URL: the session it is opened through */
 } tare_source;
 
 typedef struct tare_open_options {

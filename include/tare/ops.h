@@ -293,10 +293,11 @@ typedef struct tare_diff_options {
     const tare_allocator *allocator;
     tare_progress_fn progress;
     void *progress_ctx;
+    bool directory; /* read no values: tensors differ by name, shape and type, side files by size */
 } tare_diff_options;
 
 #define TARE_DIFF_OPTIONS_INIT                                                                     \
-    { sizeof(tare_diff_options), 0, false, 0, NULL, NULL, NULL }
+    { sizeof(tare_diff_options), 0, false, 0, NULL, NULL, NULL, false }
 
 typedef struct tare_diff tare_diff;
 

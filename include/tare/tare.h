@@ -18,6 +18,7 @@
 #include <tare/model.h>
 #include <tare/ops.h>
 #include <tare/packing.h>
+#include <tare/remote.h>
 #include <tare/unpack.h>
 #include <tare/wcodec.h>
 

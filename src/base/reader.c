@@ -126,9 +126,8 @@ tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, s
 }
 
 void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n) {
+    if (r->prefetch) r->prefetch(r->read_ctx, offset, n);
 #ifdef POSIX_FADV_WILLNEED
     if (r->fd >= 0) posix_fadvise(r->fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
-#else
-    (void)r, (void)offset, (void)n;
 #endif
 }

@@ -17,7 +17,9 @@ typedef struct tare_reader {
     tare_status (*read)(void *ctx, uint64_t offset, void *buf, size_t n);
     /* As read, for readers of our own: it says itself what is wrong, and where. */
     tare_status (*fetch)(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err);
-    void *read_ctx;           /* of either */
+    /* Of the same: a range that will be read soon; may be NULL. */
+    void (*prefetch)(void *ctx, uint64_t offset, uint64_t n);
+    void *read_ctx;           /* of all three */
     void (*close)(void *ctx); /* of a callback reader, may be NULL */
 } tare_reader;
 
@@ -34,7 +36,7 @@ void tare_reader_close(tare_reader *r);
 /* Exactly n bytes from `offset`. Past the end: TRUNCATED with the offset and r->name. */
 tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, size_t n,
                              tare_error *err);
-/* Tells the system that a range will be read soon / was read and is not needed again. Hints. */
+/* Tells the system, or the server's connection, that a range will be read soon: a hint. */
 void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n);
 
 #endif

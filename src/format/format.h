@@ -5,7 +5,7 @@
 #ifndef TARE_FORMAT_FORMAT_H
 #define TARE_FORMAT_FORMAT_H
 
-#include "format/files.h"
+#include "base/files.h"
 #include "model/catalog.h"
 #include "model/stand_in.h"
 #include "model/write_plan.h"

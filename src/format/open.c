@@ -6,23 +6,32 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "format/format.h"
+#include "remote/remote_files.h"
 
-static bool is_directory(const tare_source *s) {
+/* `files` NULL: the file system. */
+static bool is_directory(const tare_source *s, const tare_remote_files *files) {
     struct stat st;
+    if (files) return files->is_directory;
     return s->kind == TARE_SOURCE_PATH && s->name && stat(s->name, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* Opens what the probes are to look at: the source, or the first of its shards. */
 static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
-                        const tare_source *source, bool map, tare_error *err) {
+                        const tare_source *source, const tare_remote_files *files, bool map,
+                        tare_error *err) {
     const tare_source *s = source->kind == TARE_SOURCE_SHARDS ? &source->shards[0] : source;
-    *probe = (tare_probe){.path = s->kind == TARE_SOURCE_PATH ? s->name : NULL, .head = head};
-    if (is_directory(s)) {
+    *probe = (tare_probe){.path = s->kind == TARE_SOURCE_PATH ? s->name : NULL,
+                          .head = head,
+                          .files = files ? &files->files : NULL};
+    if (is_directory(s, files)) {
         if (s != source) return tare_fail(err, TARE_ERR_ARG, "source: a shard is a directory");
         probe->is_directory = true;
         return TARE_OK;
     }
-    TARE_TRY(tare_source_open(first, s, map, err));
+    if (files)
+        TARE_TRY(tare_files_open(probe->files, first, s->name, false, err));
+    else
+        TARE_TRY(tare_source_open(first, s, map, err));
     probe->file_size = first->size;
     probe->head_size = (size_t)tare_min_u64(first->size, TARE_PROBE_BYTES);
     return tare_reader_read(first, 0, head, probe->head_size, err);
@@ -43,18 +52,35 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
 }
 
 static tare_status open_source(tare_model **out, const tare_source *source,
-                               const tare_open_options *options, tare_reader *first,
-                               tare_error *err) {
+                               const tare_remote_files *files, const tare_open_options *options,
+                               tare_reader *first, tare_error *err) {
     uint8_t head[TARE_PROBE_BYTES];
     tare_probe probe;
     const tare_format *format;
-    TARE_TRY(look(&probe, first, head, source, options->map, err));
+    TARE_TRY(look(&probe, first, head, source, files, options->map, err));
     TARE_TRY(choose(&format, &probe, options, err));
     TARE_TRY(tare_model_new(out, options, err));
     if (source->kind == TARE_SOURCE_SHARDS) tare_reader_close(first);
     (*out)->format = format->name;
     tare_open_context ctx = {source, options, &probe, first};
     return format->open(*out, &ctx, err);
+}
+
+/* Behind a URL there are files as behind a path; drivers do not see the difference. */
+static tare_status open_remote(tare_model **out, const tare_source *source,
+                               const tare_open_options *options, tare_reader *first,
+                               tare_error *err) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    tare_remote_files files;
+    TARE_REQUIRE(source->name && source->remote, err);
+    tare_status status = tare_remote_files_begin(&files, source->remote, source->name,
+                                                 options->limits ? options->limits : &limits, err);
+    if (status == TARE_OK) {
+        tare_source path = {.kind = TARE_SOURCE_PATH, .name = files.root, .fd = -1};
+        status = open_source(out, &path, &files, options, first, err);
+    }
+    tare_remote_files_end(&files, status == TARE_OK);
+    return status;
 }
 
 tare_status tare_model_open(tare_model **out, const tare_source *source,
@@ -66,7 +92,9 @@ tare_status tare_model_open(tare_model **out, const tare_source *source,
     tare_open_options complete = TARE_OPEN_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&complete, sizeof complete, options, err));
     tare_reader first = {.fd = -1};
-    tare_status s = open_source(out, source, &complete, &first, err);
+    tare_status s = source->kind == TARE_SOURCE_URL
+                        ? open_remote(out, source, &complete, &first, err)
+                        : open_source(out, source, NULL, &complete, &first, err);
     tare_reader_close(&first);
     if (s != TARE_OK) {
         tare_model_free(*out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Resources as files of a directory that is written, beside what a format puts there itself. */
+#include "base/files.h"
 #include "base/str.h"
-#include "format/files.h"
 #include "format/resources.h"
 #include "model/names.h"
 

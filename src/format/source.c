@@ -2,9 +2,24 @@
  *
  * From a source of any kind, but for a set of shards, to a reader. */
 #include "format/format.h"
+#include "remote/remote_files.h"
 
 static const char *display_name(const tare_source *s) {
     return s->name ? s->name : "";
+}
+
+/* A file behind a URL, alone. */
+static tare_status open_url(tare_reader *out, const tare_source *source, tare_error *err) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    tare_remote_files files;
+    TARE_REQUIRE(source->name && source->remote, err);
+    tare_status status =
+        tare_remote_files_begin(&files, source->remote, source->name, &limits, err);
+    if (status == TARE_OK && files.is_directory)
+        status = tare_fail(err, TARE_ERR_ARG, "is a directory");
+    if (status == TARE_OK) status = tare_files_open(&files.files, out, files.root, false, err);
+    tare_remote_files_end(&files, status == TARE_OK);
+    return status;
 }
 
 tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
@@ -25,6 +40,8 @@ tare_status tare_source_open(tare_reader *out, const tare_source *source, bool m
         tare_reader_callback(out, source->read, source->read_ctx, source->size,
                              display_name(source));
         return TARE_OK;
+    case TARE_SOURCE_URL:
+        return open_url(out, source, err);
     case TARE_SOURCE_SHARDS:
         break;
     }

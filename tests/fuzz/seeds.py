@@ -25,6 +25,14 @@ from ggufbuilder import (BF16, BLOCKS, F16, F32, Q4_0, Q4_K, Q8_0, TF64, TI32, T
                          Gguf)
 
 LARGEST = 1 << 16
+HUB_LISTS = (
+    b'{"id":"o/n","sha":"0123456789abcdef0123456789abcdef01234567","siblings":[{"rfilename":"a/b",'
+    b'"size":12,"lfs":{"size":12}},{"rfilename":"README.md","size":null}],"tags":["x"]}',
+    b'{"siblings":[{"rfilename":"../a"}]}', b'{"siblings":[{"rfilename":"a"},{"rfilename":"a"}]}',
+    b'HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-9/100\r\nContent-Length: 10\r\n'
+    b'ETag: "x"\r\nX-Repo-Commit: 0123456789abcdef0123456789abcdef01234567\r\n\r\n',
+    b'HTTP/2 416\r\ncontent-range: bytes */0\r\nretry-after: 7\r\nx-error-code: GatedRepo\r\n',
+)
 NAMES = ("Mixtral-8x7B-v0.1-KQ2.gguf", "Grok-100B-v1.0-Q4_0-00003-of-00009.gguf",
          "Hermes-2-Pro-Llama-3-8B-v1.0-F16.gguf", "not-a-known-arrangement.gguf",
          "Phi-3-mini-3.8B-ContextLength4k-instruct-v1.0.gguf", "mmproj-a-7B-v1.0-LoRA.gguf")
@@ -158,6 +166,8 @@ def main():
             write(folder, target, case.name, content)
     for i, name in enumerate(NAMES):
         write(folder, "gguf_name", "name-%d" % i, name.encode())
+    for i, text in enumerate(HUB_LISTS):
+        write(folder, "hub_list", "answer-%d" % i, text)
     for i, text in enumerate(TEMPLATED):
         write(folder, "go_json", "config-%d" % i, text)
     for kind, texts in ((b"\0", CARRIED), (b"\1", METADATA)):

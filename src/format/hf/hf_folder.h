@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "format/files.h"
+#include "base/files.h"
 #include "model/catalog.h"
 
 typedef struct tare_hf_entry {

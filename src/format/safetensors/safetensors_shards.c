@@ -53,6 +53,9 @@ tare_status tare_safetensors_read_index(tare_model *m, tare_safetensors_layout *
 
 static tare_status read_headers(tare_model *m, tare_safetensors_layout *layout, tare_error *err) {
     size_t n = 0;
+    for (size_t i = 0; layout->n_shards > 1 && i < layout->n_shards; i++)
+        tare_reader_will_need(&m->files[layout->shards[i].file].reader, 0,
+                              TARE_SAFETENSORS_SIZE_BYTES);
     for (size_t i = 0; i < layout->n_shards; i++) {
         tare_safetensors_shard *shard = &layout->shards[i];
         shard->first_tensor = n;

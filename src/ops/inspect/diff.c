@@ -117,7 +117,7 @@ static tare_status same_resource(bool *out, const differ *d, size_t a, size_t b,
                                  tare_error *err) {
     uint64_t size = d->a->catalog.resources[a].info.size;
     *out = size == d->b->catalog.resources[b].info.size;
-    for (uint64_t at = 0; *out && at < size; at += RESOURCE_PIECE) {
+    for (uint64_t at = 0; !d->options->directory && *out && at < size; at += RESOURCE_PIECE) {
         size_t n = (size_t)tare_min_u64(size - at, RESOURCE_PIECE);
         TARE_TRY(tare_resource_read(d->a, a, at, scratch, n, err));
         TARE_TRY(tare_resource_read(d->b, b, at, scratch + RESOURCE_PIECE, n, err));
@@ -207,8 +207,9 @@ static tare_status compare_pair(void *ctx, size_t item, const tare_walk_job *job
     pair *p = &w->pairs[item];
     const tare_diff_options *o = w->d->options;
     if (o->brief && atomic_load(&w->found)) return TARE_OK;
-    const bool needs_numbers = !o->brief || o->tolerance > 0;
-    TARE_TRY(tare_tensor_pair_compare(&p->differs, &p->item, &p->tensors, needs_numbers, job, err));
+    tare_pair_depth depth = !o->brief || o->tolerance > 0 ? TARE_PAIR_NUMBERS : TARE_PAIR_BYTES;
+    if (o->directory) depth = TARE_PAIR_TYPES;
+    TARE_TRY(tare_tensor_pair_compare(&p->differs, &p->item, &p->tensors, depth, job, err));
     if (!p->differs) return TARE_OK;
     p->item.is_tolerated =
         o->tolerance > 0 && p->item.is_decoded && p->item.relative_rmse <= o->tolerance;

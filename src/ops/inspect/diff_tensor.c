@@ -172,7 +172,7 @@ static tare_status compare_values(tare_diff_item *item, const tare_tensor_pair *
 }
 
 tare_status tare_tensor_pair_compare(bool *differs, tare_diff_item *item, const tare_tensor_pair *p,
-                                     bool needs_numbers, const tare_walk_job *job,
+                                     tare_pair_depth depth, const tare_walk_job *job,
                                      tare_error *err) {
     *item = (tare_diff_item){.kind = TARE_DIFF_ENCODING,
                              .name = tensor_a(p)->name,
@@ -180,10 +180,12 @@ tare_status tare_tensor_pair_compare(bool *differs, tare_diff_item *item, const 
                              .b = (int64_t)p->in_b};
     *differs = true;
     tare_status s = TARE_OK;
-    if (same_encoding(p)) {
+    const bool needs_numbers = depth == TARE_PAIR_NUMBERS;
+    if (same_encoding(p) && depth != TARE_PAIR_TYPES) {
         item->kind = TARE_DIFF_VALUE;
         s = compare_planes(differs, &item->n_different, p, needs_numbers, job, err);
     } else {
+        *differs = !same_encoding(p);
         s = tare_walk_tick(job, tare_tensor_pair_bytes(p), err);
     }
     if (s == TARE_OK && *differs && needs_numbers && tare_tensor_can_decode(p->a, p->in_a) &&

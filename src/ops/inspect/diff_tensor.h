@@ -14,13 +14,21 @@ typedef struct tare_tensor_pair {
     size_t in_a, in_b;
 } tare_tensor_pair;
 
+/* How much of two tensors is compared. */
+typedef enum tare_pair_depth {
+    TARE_PAIR_TYPES = 0, /* nothing is read */
+    TARE_PAIR_BYTES,     /* whether they differ */
+    TARE_PAIR_NUMBERS,   /* and by how much */
+} tare_pair_depth;
+
 #define TARE_PAIR_SCRATCH (2 * TARE_PIECE)
 
 /* Stored bytes of both. */
 uint64_t tare_tensor_pair_bytes(const tare_tensor_pair *p);
 /* Whether they differ in encoding or stored bytes; then *item says how, with the numbers of what
- * both decode to where that can be had and `needs_numbers` asks for it. */
+ * both decode to where that can be had and `depth` asks for it. */
 tare_status tare_tensor_pair_compare(bool *differs, tare_diff_item *item, const tare_tensor_pair *p,
-                                     bool needs_numbers, const tare_walk_job *job, tare_error *err);
+                                     tare_pair_depth depth, const tare_walk_job *job,
+                                     tare_error *err);
 
 #endif

@@ -44,13 +44,13 @@ static tare_str last_part(const char *path) {
 
 /* ---- the files of a model -------------------------------------------------------------------- */
 
-/* Whether the file itself is there to be read: a set that was opened by an index has one more. */
-static const char *index_of(const tare_model *m) {
+/* A set that was opened by an index has one file more. */
+static const tare_safetensors_layout *index_of(const tare_model *m) {
     const tare_layout *layout = m->catalog.layout;
     bool is_set =
         layout && (layout->format == &tare_format_safetensors || layout->format == &tare_format_hf);
-    if (!is_set || m->files[0].reader.fd < 0) return NULL;
-    return ((const tare_safetensors_layout *)layout->detail)->index_path;
+    const tare_safetensors_layout *set = is_set ? layout->detail : NULL;
+    return set && set->index_path && set->index_path[0] ? set : NULL;
 }
 
 /* A model from memory may be without a name, or have one that no file can have. */
@@ -61,11 +61,34 @@ static tare_str name_of(const char *path) {
     return is_none ? TARE_STR("model") : name;
 }
 
+/* It was read whole when the model was opened. */
+static tare_status add_index(tare_pack_files *f, const tare_safetensors_layout *set,
+                             tare_error *err) {
+    tare_reader *r = TARE_NEW(&f->arena, tare_reader);
+    if (!r) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    tare_reader_memory(r, set->index_text.ptr, set->index_text.len, set->index_path);
+    return add(f, r, last_part(set->index_path), err);
+}
+
+/* The side files of a Hugging Face directory have the names they have in it: "1_Pooling/x.json". */
+static void name_side_files(tare_str *names, const tare_model *m) {
+    const tare_catalog *c = &m->catalog;
+    if (!c->layout || c->layout->format != &tare_format_hf) return;
+    for (size_t i = 0; i < c->n_resources; i++) {
+        const tare_resource_entry *r = &c->resources[i];
+        bool is_file = !r->bytes && r->offset == 0 && r->info.size == m->files[r->file].reader.size;
+        if (is_file) names[r->file] = r->info.name;
+    }
+}
+
 static tare_status take_model(tare_pack_files *f, const tare_model *m, tare_error *err) {
-    for (size_t i = 0; i < m->n_files; i++)
-        TARE_TRY(add(f, &m->files[i].reader, name_of(m->files[i].name), err));
-    const char *index = m->n_files ? index_of(m) : NULL;
-    if (index) TARE_TRY(open_file(f, index, last_part(index), err));
+    tare_str *names = TARE_NEW_ARRAY(&f->arena, tare_str, m->n_files);
+    if (!names) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    for (size_t i = 0; i < m->n_files; i++) names[i] = name_of(m->files[i].name);
+    name_side_files(names, m);
+    for (size_t i = 0; i < m->n_files; i++) TARE_TRY(add(f, &m->files[i].reader, names[i], err));
+    const tare_safetensors_layout *set = m->n_files ? index_of(m) : NULL;
+    if (set) TARE_TRY(add_index(f, set, err));
     f->is_directory = f->n > 1;
     return TARE_OK;
 }

@@ -2,8 +2,8 @@
  *
  * What the paths of a model lead to: the file system, or the files that are packed in one file.
  * Drivers that look for files beside the one they were given go through it. */
-#ifndef TARE_FORMAT_FILES_H
-#define TARE_FORMAT_FILES_H
+#ifndef TARE_BASE_FILES_H
+#define TARE_BASE_FILES_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Files and directories by path, in the file system or in what stands for it. */
-#include "format/files.h"
+#include "base/files.h"
 
 #include <dirent.h>
 #include <errno.h>

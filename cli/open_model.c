@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening a model, wherever it is read from, with the base models that it needs. */
+#include "cli.h"
+
+tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
+                             tare_error *err) {
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    options.report = report;
+    options.one_shard = cli.one_shard;
+    *out = NULL;
+    tare_source source;
+    tare_status status = cli_source(&source, path, err);
+    bool is_fetched = status == TARE_OK && source.kind == TARE_SOURCE_URL;
+    if (is_fetched) cli_progress_fetch("reading");
+    if (status == TARE_OK) status = tare_model_open(out, &source, &options, err);
+    if (is_fetched) cli_progress_end();
+    if (status == TARE_OK && cli.base_use != CLI_BASES_LATER &&
+        (cli.base_use == CLI_BASES_NOW || cli.base.n))
+        status = cli_use_bases(*out, err);
+    if (status != TARE_OK) {
+        tare_model_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+int cli_open(tare_model **out, const char *path, tare_report *report) {
+    tare_error err;
+    tare_status status = cli_open_quietly(out, path, report, &err);
+    return status == TARE_OK ? 0 : cli_fail(&err, path);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/remote.h: models that lie on a server. A session keeps what all URLs share: settings,
+ * connections, a bounded cache of what was read. Only the ranges that are asked for are fetched,
+ * so that the directory of a model of any size is read in a few requests.
+ *
+ *     tare_remote *remote;
+ *     tare_remote_options options = TARE_REMOTE_OPTIONS_INIT;
+ *     if (tare_remote_new(&remote, &options, &err) == TARE_OK) {
+ *         tare_source source = {.kind = TARE_SOURCE_URL, .name = "hf://ORG/NAME", .remote =
+ * remote}; tare_model_open(&model, &source, NULL, &err);
+ *     }
+ *
+ * URLs
+ *   https://HOST/PATH, http://HOST/PATH   one file; a shard or an index leads to its siblings
+ *   hf://ORG/NAME[@REVISION]              a model of the Hugging Face hub, as a directory
+ *   hf://ORG/NAME[@REVISION]/FOLDER/      a folder of it
+ *   hf://ORG/NAME[@REVISION]/FILE         one file of it
+ *
+ * Transfers are made by libcurl, which is loaded when the first URL is opened. Passwords and
+ * queries of URLs never stand in names, messages or findings.
+ */
+#ifndef TARE_REMOTE_H
+#define TARE_REMOTE_H
+
+#include <tare/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What URLs are opened through. Any number of threads may use it; it must outlive all models that
+ * were opened with it. It runs a thread of its own from the first URL on. */
+typedef struct tare_remote tare_remote;
+
+typedef struct tare_remote_options {
+    size_t size;
+    const tare_allocator *allocator; /* NULL: malloc */
+    const char *hub_endpoint;        /* of hf:// URLs; NULL: https://huggingface.co */
+    const char *hub_token;           /* sent to the endpoint and to no other host; NULL: none */
+    const char *ca_file;             /* certificates to trust, PEM; NULL: the system's */
+    const char *ca_folder;           /* the same as a folder of hashed names; may be NULL */
+    const char *proxy;               /* NULL: as libcurl finds it in the environment; "": none */
+    tare_progress_fn progress;       /* called about ten times a second while something is fetched,
+                                        from the session's thread, with the bytes received so far
+                                        and a total of 0; true cancels what is being fetched */
+    void *progress_ctx;
+    uint64_t whole_bytes;     /* 64 MiB: a server that sends no ranges is asked for a whole file up
+                                 to this size; it is kept in memory */
+    uint64_t cache_bytes;     /* 64 MiB: memory for what was read, beside what is being read */
+    uint32_t connections;     /* 8: requests at the same time, 1 to 64 */
+    uint32_t retries;         /* 5: tries in a row that bring nothing, after the first */
+    uint32_t backoff_ms;      /* 250: before the first retry; doubles with each, up to 30 s */
+    uint32_t connect_seconds; /* 30: until a connection must stand */
+    uint32_t stall_seconds;   /* 30: a transfer that is slower than 1 KB/s for so long is broken off
+                                 and taken up again */
+} tare_remote_options;
+
+#define TARE_REMOTE_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(tare_remote_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,               \
+            UINT64_C(1) << 26, UINT64_C(1) << 26, 8, 5, 250, 30, 30                                \
+    }
+
+/* A new session; nothing is loaded or connected yet. Texts are copied. Errors: ARG (an endpoint
+ * that is no URL, a token with characters that no header may hold), NOMEM. */
+TARE_API tare_status tare_remote_new(tare_remote **out, const tare_remote_options *options,
+                                     tare_error *err);
+TARE_API void tare_remote_free(tare_remote *remote);
+
+/* Whether a text is a URL of one of the kinds above, by its first characters. */
+TARE_API bool tare_is_url(const char *text);
+/* A URL without password and query, for messages: writes at most size - 1 bytes and a NUL; returns
+ * the length the whole text has. Other text is copied as it is. */
+TARE_API size_t tare_url_public(char *buf, size_t size, const char *url);
+
+/* What a session has done so far. */
+typedef struct tare_remote_counts {
+    size_t size;       /* set by the caller: sizeof(tare_remote_counts) */
+    uint64_t requests; /* sent, retries and redirections included */
+    uint64_t retries;
+    uint64_t redirects;
+    uint64_t bytes; /* received, without headers */
+} tare_remote_counts;
+
+/* Fills what the size covers; ARG where it is not set. */
+TARE_API tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out,
+                                       tare_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

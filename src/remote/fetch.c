@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The thread that fetches: a queue of ranges, as many exchanges at a time as options allow, and
+ * what becomes of each response. A range that is cut off goes on where it stopped; If-Range and the
+ * validators of every response prove that all parts are of one state of the file. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "remote/session.h"
+#include "remote/transport.h"
+
+#define HOPS_MOST    10
+#define BACKOFF_MOST 30000 /* ms */
+#define POLL_MS      100   /* how often the caller is asked whether to go on */
+#define IDLE_MS      60000
+#define IGNORED_MOST ((size_t)1 << 20) /* bytes of a page that says what is wrong */
+
+typedef struct fetch {
+    struct fetch *next;
+    tare_remote_file *file;
+    tare_exchange exchange;
+    tare_response response;
+    tare_cached *entries[TARE_RUN_MOST];
+    size_t n_blocks;
+    uint64_t begin, end;      /* bytes of the file */
+    uint64_t got, got_before; /* from begin on: now, and when this try began */
+    unsigned tries, hops;
+    uint64_t start_at; /* ms */
+    size_t ignored;
+    bool is_accepted, is_whole;
+    bool begins_anew;   /* the request has to be made in another way */
+    tare_status status; /* what on_body found */
+    tare_error err;
+} fetch;
+
+struct tare_fetcher {
+    tare_transport *transport;
+    pthread_t thread;
+    fetch *queued, *running;
+    size_t n_running;
+    uint64_t next_poll;
+    bool is_stopping;
+};
+
+static uint64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- the end of a fetch ---------------------------------------------------------------------- */
+
+static void list_push(fetch **list, fetch *f) {
+    while (*list) list = &(*list)->next;
+    f->next = NULL;
+    *list = f;
+}
+
+static void list_take(fetch **list, const fetch *f) {
+    while (*list != f) list = &(*list)->next;
+    *list = f->next;
+}
+
+/* A fault of this fetch: the file, the status of the response, the range. */
+static tare_status fault(fetch *f, tare_status status, const char *what) {
+    tare_fail(&f->err, status, what);
+    tare_error_file(&f->err, f->file->name);
+    int n = 0;
+    if (f->response.status)
+        n = snprintf(f->err.field, sizeof f->err.field, "HTTP %u, ", f->response.status);
+    snprintf(f->err.field + n, sizeof f->err.field - (size_t)n, "bytes %" PRIu64 "-%" PRIu64,
+             f->begin + f->got, f->end - 1);
+    f->status = status;
+    return status;
+}
+
+/* Hands the blocks over, those that are not there as failed, and frees the fetch. */
+static void finish(fetch *f) {
+    tare_remote *r = f->file->remote;
+    for (size_t i = 0; i < f->n_blocks; i++) {
+        tare_block *b = tare_block_of(f->entries[i]);
+        if (b->state == TARE_BLOCK_COMING) {
+            b->state = TARE_BLOCK_FAILED;
+            b->err = f->err;
+        }
+        tare_cache_release(r->cache, f->entries[i]);
+    }
+    f->file->n_fetches--;
+    pthread_cond_broadcast(&r->changed);
+    tare_free(r->options.allocator, f, sizeof *f);
+}
+
+static void finish_with(fetch *f, tare_status status, const char *what) {
+    fault(f, status, what);
+    finish(f);
+}
+
+/* All of the file is in memory. */
+static void finish_from_whole(fetch *f) {
+    const tare_buffer *whole = &f->file->whole;
+    for (size_t i = 0; i < f->n_blocks; i++) {
+        tare_block *b = tare_block_of(f->entries[i]);
+        uint64_t at = f->begin + i * TARE_BLOCK_BYTES;
+        uint64_t left = at < whole->size ? whole->size - at : 0;
+        b->size = (size_t)tare_min_u64(left, b->size);
+        if (b->size) memcpy(b->bytes, whole->data + at, b->size);
+        b->state = TARE_BLOCK_READY;
+    }
+    finish(f);
+}
+
+/* ---- responses that bring the file ----------------------------------------------------------- */
+
+#define CHANGED "the file changed on the server while it was read"
+
+/* Whether a response is of the file that is being read; the size is that of all of it. */
+static tare_status check_identity(fetch *f, bool has_total, uint64_t total) {
+    const tare_remote_file *file = f->file;
+    if (file->is_known && !tare_response_matches(&f->response, file->etag, file->modified))
+        return fault(f, TARE_ERR_IO, CHANGED);
+    if (!file->has_size || !has_total || file->size == total) return TARE_OK;
+    return fault(f, TARE_ERR_IO,
+                 file->is_known ? CHANGED : "not the size that the hub's list says");
+}
+
+static void learn(fetch *f, uint64_t size) {
+    tare_remote_file *file = f->file;
+    file->size = size;
+    file->has_size = true;
+    file->is_known = true;
+    if (f->response.etag[0]) memcpy(file->etag, f->response.etag, sizeof file->etag);
+    if (f->response.modified[0])
+        memcpy(file->modified, f->response.modified, sizeof file->modified);
+}
+
+static tare_status accept_range(fetch *f) {
+    const tare_response *r = &f->response;
+    uint64_t first = f->begin + f->got;
+    if (!r->has_range) return fault(f, TARE_ERR_CORRUPT, "Content-Range: missing");
+    if (!r->has_total)
+        return fault(f, TARE_ERR_UNSUPPORTED, "Content-Range: the size of the file is not stated");
+    if (r->first != first || r->last >= f->end)
+        return fault(f, TARE_ERR_CORRUPT, "Content-Range: another range than was asked for");
+    if (r->has_length && r->length != r->last - r->first + 1)
+        return fault(f, TARE_ERR_CORRUPT, "Content-Length: not that of the range");
+    TARE_TRY(check_identity(f, true, r->total));
+    learn(f, r->total);
+    f->file->has_ranges = true;
+    f->end = tare_min_u64(f->end, r->total);
+    tare_block *last = tare_block_of(f->entries[f->n_blocks - 1]);
+    last->size = (size_t)(f->end - f->begin - (f->n_blocks - 1) * TARE_BLOCK_BYTES);
+    return TARE_OK;
+}
+
+/* A server that knows no ranges, one that does not take our validator, or another file. */
+static tare_status accept_whole(fetch *f) {
+    tare_remote_file *file = f->file;
+    const tare_response *r = &f->response;
+    TARE_TRY(check_identity(f, r->has_length, r->length));
+    if (file->has_ranges) {
+        if (!f->exchange.if_range || file->ignores_if_range)
+            return fault(f, TARE_ERR_UNSUPPORTED, "the server sends no byte ranges any more");
+        file->ignores_if_range = true;
+        f->begins_anew = true;
+        return TARE_ERR_IO; /* ends the exchange */
+    }
+    if (r->has_length && r->length > file->remote->options.whole_bytes)
+        return fault(f, TARE_ERR_UNSUPPORTED,
+                     "the server sends no byte ranges, and the file is too large to be read whole: "
+                     "download it first");
+    file->whole.size = 0;
+    f->is_whole = true;
+    return TARE_OK;
+}
+
+static tare_status accept_response(fetch *f) {
+    const tare_response *r = &f->response;
+    f->is_accepted = true;
+    if (r->fault) return fault(f, TARE_ERR_CORRUPT, r->fault);
+    if (r->is_encoded)
+        return fault(f, TARE_ERR_UNSUPPORTED, "Content-Encoding: the server compresses the file");
+    return r->status == 206 ? accept_range(f) : accept_whole(f);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static bool put_whole(fetch *f, const uint8_t *bytes, size_t n) {
+    tare_buffer *whole = &f->file->whole;
+    if (n > f->file->remote->options.whole_bytes - whole->size) {
+        fault(f, TARE_ERR_UNSUPPORTED,
+              "the server sends no byte ranges, and the file is too large to be read whole: "
+              "download it first");
+        return false;
+    }
+    tare_buffer_put(whole, bytes, n);
+    if (whole->failed) fault(f, TARE_ERR_NOMEM, "a file that is read whole");
+    return !whole->failed;
+}
+
+static bool put_blocks(fetch *f, const uint8_t *bytes, size_t n) {
+    tare_remote *r = f->file->remote;
+    while (n > 0) {
+        if (f->got == f->end - f->begin) {
+            fault(f, TARE_ERR_CORRUPT, "more bytes than were asked for");
+            return false;
+        }
+        tare_block *b = tare_block_of(f->entries[f->got / TARE_BLOCK_BYTES]);
+        size_t at = (size_t)(f->got % TARE_BLOCK_BYTES);
+        size_t take = n < b->size - at ? n : b->size - at;
+        memcpy(b->bytes + at, bytes, take);
+        bytes += take;
+        n -= take;
+        f->got += take;
+        if (at + take < b->size) continue;
+        pthread_mutex_lock(&r->mutex);
+        b->state = TARE_BLOCK_READY;
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->mutex);
+    }
+    return true;
+}
+
+static void on_header(void *owner, const char *line, size_t n) {
+    tare_response_line(&((fetch *)owner)->response, line, n);
+}
+
+static bool brings_file(const fetch *f) {
+    return f->response.status == 200 || f->response.status == 206;
+}
+
+static bool on_body(void *owner, const uint8_t *bytes, size_t n) {
+    fetch *f = owner;
+    tare_remote *r = f->file->remote;
+    tare_status status = TARE_OK;
+    pthread_mutex_lock(&r->mutex);
+    r->counts.bytes += n;
+    if (brings_file(f) && !f->is_accepted) status = accept_response(f);
+    pthread_mutex_unlock(&r->mutex);
+    if (status != TARE_OK) return false;
+    if (!brings_file(f)) {
+        f->ignored += n;
+        return f->ignored <= IGNORED_MOST;
+    }
+    return f->is_whole ? put_whole(f, bytes, n) : put_blocks(f, bytes, n);
+}
+
+/* ---- what becomes of a fetch ----------------------------------------------------------------- */
+
+static void queue_again(fetch *f, uint64_t wait) {
+    f->start_at = now_ms() + wait;
+    list_push(&f->file->remote->fetcher->queued, f);
+}
+
+/* Another try later, if there is one left. What was received stays. */
+static void try_again(fetch *f, tare_status status, const char *what) {
+    const tare_remote_options *o = &f->file->remote->options;
+    if (!f->is_whole && f->got - f->got_before >= TARE_BLOCK_BYTES) f->tries = 0;
+    if (f->response.retry_seconds == UINT32_MAX) {
+        finish_with(f, status, "the server asks to come back later than can be waited for");
+    } else if (f->tries == o->retries) {
+        finish_with(f, status, what);
+    } else {
+        uint64_t wait = (uint64_t)o->backoff_ms << (f->tries < 16 ? f->tries : 16);
+        wait = tare_min_u64(wait, BACKOFF_MOST);
+        f->tries++;
+        f->file->remote->counts.retries++;
+        queue_again(f, tare_max_u64(wait, (uint64_t)f->response.retry_seconds * 1000));
+    }
+}
+
+static const char *address_of(const tare_remote_file *file) {
+    return file->location ? file->location : file->address;
+}
+
+static void set_location(tare_remote_file *file, char *location) {
+    tare_remote_drop_text(file->remote, file->location);
+    file->location = location;
+}
+
+/* Follows a redirection. A user, a password or a token never go with it to another server. */
+static void redirect(fetch *f) {
+    tare_remote_file *file = f->file;
+    tare_url from, to;
+    tare_buffer text;
+    if (f->response.commit[0]) memcpy(file->commit, f->response.commit, sizeof file->commit);
+    if (++f->hops > HOPS_MOST) {
+        finish_with(f, TARE_ERR_IO, "too many redirections");
+        return;
+    }
+    if (tare_url_split(&to, f->exchange.redirect, NULL) != TARE_OK) {
+        finish_with(f, TARE_ERR_UNSUPPORTED, "redirected to what is no http or https URL");
+        return;
+    }
+    if (tare_url_split(&from, address_of(file), NULL) == TARE_OK && from.is_secure &&
+        !to.is_secure) {
+        finish_with(f, TARE_ERR_UNSUPPORTED, "redirected from https to http");
+        return;
+    }
+    tare_buffer_init(&text, NULL);
+    tare_url_put(&text, &to, true);
+    tare_buffer_put_u8(&text, 0);
+    char *location =
+        text.failed ? NULL : tare_remote_copy_text(file->remote, (const char *)text.data);
+    tare_buffer_free(&text);
+    if (!location) {
+        finish_with(f, TARE_ERR_NOMEM, "a redirection");
+        return;
+    }
+    set_location(file, location);
+    file->remote->counts.redirects++;
+    queue_again(f, 0);
+}
+
+/* A whole response without the file. */
+static void refuse(fetch *f) {
+    tare_remote_file *file = f->file;
+    const tare_response *r = &f->response;
+    if (tare_response_is_busy(r->status)) {
+        try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
+    } else if (r->status == 416 && r->is_unsatisfied && r->total == 0 && f->begin == 0 &&
+               !(file->has_size && file->size)) {
+        learn(f, 0);
+        file->is_whole = true;
+        finish_from_whole(f);
+    } else if (r->status == 416 && file->is_known) {
+        finish_with(f, TARE_ERR_IO, CHANGED);
+    } else if (file->location && f->hops == 0) {
+        set_location(file, NULL); /* it was good for a while only: asks for a new one */
+        try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
+    } else {
+        fault(f, TARE_ERR_IO, tare_response_fault(r, file->is_hub && !file->location));
+        if (r->status == 404 || r->status == 410) f->err.os_error = ENOENT;
+        finish(f);
+    }
+}
+
+/* A response that brings the file is over. */
+static void settle(fetch *f) {
+    tare_remote_file *file = f->file;
+    if (!f->is_accepted && accept_response(f) != TARE_OK && !f->begins_anew) {
+        finish(f);
+    } else if (f->begins_anew) {
+        queue_again(f, 0);
+    } else if (f->is_whole) {
+        if (file->has_size && file->size != file->whole.size) {
+            finish_with(f, TARE_ERR_IO, "not the size that the hub's list says");
+            return;
+        }
+        learn(f, file->whole.size);
+        file->is_whole = true;
+        finish_from_whole(f);
+    } else if (f->got == f->end - f->begin) {
+        finish(f);
+    } else if (f->got > f->got_before) {
+        queue_again(f, 0); /* a server may send less than it was asked for */
+    } else {
+        try_again(f, TARE_ERR_IO, "the server sends no bytes of the range");
+    }
+}
+
+static void judge(fetch *f) {
+    const tare_exchange *x = &f->exchange;
+    unsigned status = f->response.status;
+    if (f->status != TARE_OK)
+        finish(f);
+    else if (x->end == TARE_EXCHANGE_BROKEN && !f->begins_anew)
+        try_again(f, TARE_ERR_IO, x->what);
+    else if (x->end == TARE_EXCHANGE_FAILED)
+        finish_with(f, TARE_ERR_IO, x->what);
+    else if (brings_file(f))
+        settle(f);
+    else if (status >= 300 && status < 400 && x->redirect)
+        redirect(f);
+    else
+        refuse(f);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+/* Until a response has said how a file is read, one request for it is enough. */
+static bool may_start(const struct tare_fetcher *e, const fetch *f, uint64_t now) {
+    if (f->start_at > now) return false;
+    if (f->file->is_known) return true;
+    for (const fetch *other = e->running; other; other = other->next)
+        if (other->file == f->file) return false;
+    return true;
+}
+
+static void fill_exchange(fetch *f) {
+    const tare_remote_file *file = f->file;
+    const tare_remote *r = file->remote;
+    tare_url asked, first;
+    f->exchange = (tare_exchange){.url = address_of(file),
+                                  .first = f->begin + f->got,
+                                  .last = f->end - 1,
+                                  .owner = f,
+                                  .on_header = on_header,
+                                  .on_body = on_body};
+    if (file->has_ranges && !file->ignores_if_range)
+        f->exchange.if_range = tare_response_validator(file->etag, file->modified);
+    if (tare_url_split(&asked, f->exchange.url, NULL) != TARE_OK ||
+        tare_url_split(&first, file->address, NULL) != TARE_OK ||
+        !tare_url_same_origin(&asked, &first))
+        return;
+    f->exchange.userinfo = file->userinfo;
+    if (file->is_hub && tare_url_same_origin(&asked, &r->hub))
+        f->exchange.bearer = r->options.hub_token;
+}
+
+static void start_one(struct tare_fetcher *e, fetch *f) {
+    list_take(&e->queued, f);
+    if (f->file->is_whole) {
+        finish_from_whole(f);
+        return;
+    }
+    if (f->file->has_size) f->end = tare_min_u64(f->end, f->file->size);
+    f->response = (tare_response){.status = 0};
+    f->got_before = f->got;
+    f->ignored = 0;
+    f->is_accepted = f->is_whole = f->begins_anew = false;
+    fill_exchange(f);
+    if (!tare_transport_start(e->transport, &f->exchange)) {
+        finish_with(f, TARE_ERR_NOMEM, "a request");
+        return;
+    }
+    f->file->remote->counts.requests++;
+    list_push(&e->running, f);
+    e->n_running++;
+}
+
+static void start_all(tare_remote *r) {
+    struct tare_fetcher *e = r->fetcher;
+    uint64_t now = now_ms();
+    for (fetch *f = e->queued, *next; f && e->n_running < r->options.connections; f = next) {
+        next = f->next;
+        if (may_start(e, f, now)) start_one(e, f);
+    }
+}
+
+static void stop_running(struct tare_fetcher *e, fetch *f) {
+    tare_transport_release(e->transport, &f->exchange);
+    list_take(&e->running, f);
+    e->n_running--;
+}
+
+/* Breaks off what nobody waits for any more, or everything. */
+static void drop(tare_remote *r, bool all) {
+    struct tare_fetcher *e = r->fetcher;
+    for (fetch *f = e->running, *next; f; f = next) {
+        next = f->next;
+        if (!all && !f->file->is_closing) continue;
+        stop_running(e, f);
+        finish_with(f, TARE_ERR_CANCELLED, "cancelled");
+    }
+    for (fetch *f = e->queued, *next; f; f = next) {
+        next = f->next;
+        if (!all && !f->file->is_closing) continue;
+        list_take(&e->queued, f);
+        finish_with(f, TARE_ERR_CANCELLED, "cancelled");
+    }
+}
+
+/* Asks the caller whether to go on, now and then; the lock is given up meanwhile. */
+static bool is_cancelled(tare_remote *r) {
+    struct tare_fetcher *e = r->fetcher;
+    uint64_t now = now_ms(), bytes = r->counts.bytes;
+    if (!r->options.progress || (!e->queued && !e->running) || now < e->next_poll) return false;
+    e->next_poll = now + POLL_MS;
+    pthread_mutex_unlock(&r->mutex);
+    bool stops = r->options.progress(r->options.progress_ctx, bytes, 0);
+    pthread_mutex_lock(&r->mutex);
+    return stops;
+}
+
+static int wait_ms(const struct tare_fetcher *e) {
+    if (e->running) return POLL_MS;
+    uint64_t now = now_ms(), wait = IDLE_MS;
+    for (const fetch *f = e->queued; f; f = f->next)
+        wait = tare_min_u64(wait, f->start_at > now ? f->start_at - now : 0);
+    return (int)(e->queued ? tare_min_u64(wait, POLL_MS) : wait);
+}
+
+static void *run(void *ctx) {
+    tare_remote *r = ctx;
+    struct tare_fetcher *e = r->fetcher;
+    pthread_mutex_lock(&r->mutex);
+    while (!e->is_stopping) {
+        drop(r, is_cancelled(r));
+        start_all(r);
+        int wait = wait_ms(e);
+        pthread_mutex_unlock(&r->mutex);
+        tare_exchange *x = tare_transport_step(e->transport, wait);
+        pthread_mutex_lock(&r->mutex);
+        if (!x) continue;
+        fetch *f = x->owner;
+        list_take(&e->running, f);
+        e->n_running--;
+        if (f->response.status == 0 && x->http_status > 0)
+            f->response.status = (unsigned)x->http_status;
+        tare_exchange over = *x; /* judging may free the fetch, and needs the redirection */
+        judge(f);
+        tare_transport_release(e->transport, &over);
+    }
+    drop(r, true);
+    pthread_mutex_unlock(&r->mutex);
+    return NULL;
+}
+
+/* ---- for the rest of the session ------------------------------------------------------------- */
+
+/* Signals are the caller's threads' to handle. */
+static int start_thread(tare_remote *r) {
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int failed = pthread_create(&r->fetcher->thread, NULL, run, r);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return failed;
+}
+
+tare_status tare_fetcher_start(tare_remote *r, tare_error *err) {
+    if (r->fetcher) return TARE_OK;
+    struct tare_fetcher *e = tare_alloc(r->options.allocator, sizeof *e);
+    if (!e) return tare_fail(err, TARE_ERR_NOMEM, "transfers");
+    *e = (struct tare_fetcher){.transport = NULL};
+    tare_status status = tare_transport_new(&e->transport, &r->options, err);
+    if (status == TARE_OK) {
+        r->fetcher = e;
+        if (start_thread(r) != 0) {
+            r->fetcher = NULL;
+            status = tare_fail(err, TARE_ERR_NOMEM, "a thread for transfers");
+        }
+    }
+    if (status != TARE_OK) {
+        tare_transport_free(e->transport);
+        tare_free(r->options.allocator, e, sizeof *e);
+    }
+    return status;
+}
+
+void tare_fetcher_stop(tare_remote *r) {
+    struct tare_fetcher *e = r->fetcher;
+    if (!e) return;
+    pthread_mutex_lock(&r->mutex);
+    e->is_stopping = true;
+    tare_transport_wake(e->transport);
+    pthread_mutex_unlock(&r->mutex);
+    pthread_join(e->thread, NULL);
+    tare_transport_free(e->transport);
+    tare_free(r->options.allocator, e, sizeof *e);
+    r->fetcher = NULL;
+}
+
+tare_status tare_fetcher_add(tare_remote *r, tare_remote_file *file, uint64_t first_block,
+                             tare_cached *const *entries, size_t n, tare_error *err) {
+    fetch *f = tare_alloc(r->options.allocator, sizeof *f);
+    if (!f) return tare_fail(err, TARE_ERR_NOMEM, "a request");
+    *f = (fetch){.file = file, .n_blocks = n, .err = TARE_ERROR_NONE};
+    f->begin = first_block * TARE_BLOCK_BYTES;
+    f->end = f->begin + n * TARE_BLOCK_BYTES;
+    memcpy(f->entries, entries, n * sizeof *entries);
+    file->n_fetches++;
+    list_push(&r->fetcher->queued, f);
+    tare_transport_wake(r->fetcher->transport);
+    return TARE_OK;
+}
+
+void tare_fetcher_forget(tare_remote *r, tare_remote_file *file) {
+    file->is_closing = true;
+    if (file->n_fetches) tare_transport_wake(r->fetcher->transport);
+    while (file->n_fetches) pthread_cond_wait(&r->changed, &r->mutex);
+}

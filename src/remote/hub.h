@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The Hugging Face hub: hf:// names, the addresses they stand for, and the list of files that the
+ * hub gives of a revision (GET /api/models/ORG/NAME/revision/REV). */
+#ifndef TARE_REMOTE_HUB_H
+#define TARE_REMOTE_HUB_H
+
+#include "base/buffer.h"
+
+#define TARE_HUB_ENDPOINT "https://huggingface.co"
+#define TARE_HUB_REVISION "main"
+
+/* The parts of hf://ORG/NAME[@REVISION][/PATH]. */
+typedef struct tare_hub_name {
+    tare_str root;     /* what stands in front of PATH, without the slash */
+    tare_str model;    /* "ORG/NAME" */
+    tare_str revision; /* unescaped; "main" where none is given */
+    tare_str path;     /* a file or a folder, without slashes at its ends; empty: the whole model */
+    bool is_folder;    /* of the path: none, or one that ends in a slash */
+} tare_hub_name;
+
+/* Takes a name apart; texts lie in it or in the arena. ARG: it is none. */
+tare_status tare_hub_name_parse(tare_hub_name *out, const char *text, tare_arena *arena,
+                                tare_error *err);
+/* Addresses, without a NUL: of a file of a revision, and of the list of all its files. */
+void tare_hub_put_file(tare_buffer *out, const char *endpoint, const tare_hub_name *name,
+                       tare_str revision, tare_str file);
+void tare_hub_put_list(tare_buffer *out, const char *endpoint, const tare_hub_name *name);
+
+#define TARE_HUB_NO_SIZE UINT64_MAX
+
+typedef struct tare_hub_file {
+    tare_str path;
+    uint64_t size; /* TARE_HUB_NO_SIZE: the hub does not say */
+} tare_hub_file;
+
+typedef struct tare_hub_list {
+    tare_str commit;      /* 40 hexadecimal digits; empty: not stated */
+    tare_hub_file *files; /* sorted by path */
+    size_t n;
+} tare_hub_list;
+
+/* Whether a text is the name of a commit: 40 hexadecimal digits. */
+bool tare_hub_is_commit(tare_str text);
+/* Reads a list, a text from a stranger: paths lead to places in the model only, none is there
+ * twice. Texts lie in the arena. CORRUPT, LIMIT: with the byte and the entry. */
+tare_status tare_hub_list_parse(tare_hub_list *out, tare_str json, tare_arena *arena,
+                                const tare_limits *limits, tare_error *err);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files and directories behind a URL. HTTP lists no directories: only a model of the hub is one.
+ * Files beside a file get its password, never its query, which is a signature of that file alone.
+ */
+#include "remote/remote_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Ends a buffer as a string; NULL: memory is out. */
+static const char *text_of(tare_buffer *b) {
+    tare_buffer_put_u8(b, 0);
+    return b->failed ? NULL : (const char *)b->data;
+}
+
+static tare_status open_place(tare_remote_files *p, tare_reader *out, tare_remote_place *place,
+                              tare_buffer *address, tare_error *err) {
+    tare_remote_file *file;
+    place->address = text_of(address);
+    if (!place->address) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    TARE_TRY(tare_remote_file_open(out, &file, p->remote, place, err));
+    file->opened = &p->opened;
+    file->next_opened = p->opened;
+    p->opened = file;
+    return TARE_OK;
+}
+
+static int by_path(const void *a, const void *b) {
+    return tare_str_compare(((const tare_hub_file *)a)->path, ((const tare_hub_file *)b)->path);
+}
+
+static const tare_hub_file *find(const tare_remote_files *p, tare_str path) {
+    const tare_hub_file key = {.path = path};
+    return p->list.n ? bsearch(&key, p->list.files, p->list.n, sizeof key, by_path) : NULL;
+}
+
+/* All files of a model come from one commit: that of the list, or of the first file. */
+static tare_str revision_of(const tare_remote_files *p) {
+    tare_str revision = p->list.commit.len ? p->list.commit : p->name.revision;
+    pthread_mutex_lock(&p->remote->mutex);
+    for (const tare_remote_file *f = p->list.commit.len ? NULL : p->opened; f; f = f->next_opened)
+        if (f->commit[0]) revision = tare_str_of(f->commit);
+    pthread_mutex_unlock(&p->remote->mutex);
+    return revision;
+}
+
+/* What a path is within a model of the hub; false: it is not in it. */
+static bool within_model(const tare_remote_files *p, const char *path, tare_str *out) {
+    tare_str text = tare_str_of(path);
+    if (!p->is_hub || !tare_str_starts(text, p->name.root)) return false;
+    *out = tare_str_cut(text, p->name.root.len);
+    if (out->len && out->ptr[0] != '/') return false;
+    while (out->len && out->ptr[0] == '/') *out = tare_str_cut(*out, 1);
+    while (out->len && out->ptr[out->len - 1] == '/') out->len--;
+    return true;
+}
+
+static tare_status put_hub_address(const tare_remote_files *p, tare_buffer *out,
+                                   tare_remote_place *place, tare_error *err) {
+    tare_str path;
+    if (!within_model(p, place->name, &path))
+        return tare_fail_errno(err, ENOENT, "cannot be opened");
+    place->is_hub = true;
+    if (p->is_directory) {
+        const tare_hub_file *file = find(p, path);
+        if (!file) return tare_fail_errno(err, ENOENT, "cannot be opened");
+        place->has_size = file->size != TARE_HUB_NO_SIZE;
+        place->size = place->has_size ? file->size : 0;
+    }
+    tare_hub_put_file(out, p->remote->options.hub_endpoint, &p->name, revision_of(p), path);
+    return TARE_OK;
+}
+
+/* The file itself, or one beside it, whose name is not escaped yet. */
+static tare_status put_address(const tare_remote_files *p, tare_buffer *out,
+                               tare_remote_place *place, tare_error *err) {
+    tare_str path = tare_str_of(place->name), root = tare_str_of(p->root);
+    place->userinfo = p->userinfo;
+    if (tare_str_equal(path, root)) {
+        tare_url_put(out, &p->url, true);
+        return TARE_OK;
+    }
+    size_t folder = root.len;
+    while (folder && root.ptr[folder - 1] != '/') folder--;
+    if (!tare_str_starts(path, (tare_str){root.ptr, folder}))
+        return tare_fail_errno(err, ENOENT, "cannot be opened");
+    tare_buffer_put(out, root.ptr, folder);
+    tare_url_put_path(out, tare_str_cut(path, folder), false, true);
+    return TARE_OK;
+}
+
+static tare_status open_remote(const tare_files *files, tare_reader *out, const char *path,
+                               tare_error *err) {
+    tare_remote_files *p = (tare_remote_files *)(uintptr_t)files;
+    tare_remote_place place = {.name = path};
+    tare_buffer address;
+    *out = (tare_reader){.name = path, .fd = -1};
+    tare_buffer_init(&address, NULL);
+    tare_status status = p->is_hub ? put_hub_address(p, &address, &place, err)
+                                   : put_address(p, &address, &place, err);
+    if (status == TARE_OK) status = open_place(p, out, &place, &address, err);
+    if (status != TARE_OK) tare_error_file(err, path);
+    tare_buffer_free(&address);
+    return status;
+}
+
+/* ---- directories ----------------------------------------------------------------------------- */
+
+/* The list is sorted, so that what a sub-folder holds stands together. */
+static tare_status list_remote(const tare_files *files, const char *path, tare_files_visit visit,
+                               void *ctx, tare_error *err) {
+    tare_remote_files *p = (tare_remote_files *)(uintptr_t)files;
+    tare_str folder, last = {"", 0};
+    if (!p->is_directory || !within_model(p, path, &folder))
+        return tare_fail_errno(err, ENOENT, "opening the directory");
+    for (size_t i = 0; i < p->list.n; i++) {
+        const tare_hub_file *f = &p->list.files[i];
+        tare_str name = f->path;
+        if (folder.len) {
+            if (!tare_str_starts(name, folder) || name.len == folder.len ||
+                name.ptr[folder.len] != '/')
+                continue;
+            name = tare_str_cut(name, folder.len + 1);
+        }
+        const char *slash = memchr(name.ptr, '/', name.len);
+        if (slash) name.len = (size_t)(slash - name.ptr);
+        if (last.len && tare_str_equal(name, last)) continue;
+        last = name;
+        const char *text = tare_arena_str(&p->arena, name).ptr;
+        if (!text) return tare_fail(err, TARE_ERR_NOMEM, "directory");
+        uint64_t size = slash || f->size == TARE_HUB_NO_SIZE ? 0 : f->size;
+        tare_files_entry e = {.name = text, .size = size, .mode = slash ? S_IFDIR : S_IFREG};
+        TARE_TRY(visit(ctx, &e, err));
+    }
+    return TARE_OK;
+}
+
+static tare_status parse_list(tare_remote_files *p, const tare_reader *reader,
+                              const tare_limits *limits, tare_error *err) {
+    size_t size;
+    if (reader->size > limits->metadata_bytes || !tare_size_of_u64(reader->size, &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "list of files: larger than the limit");
+    char *text = tare_arena_take(&p->arena, size);
+    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
+    TARE_TRY(tare_reader_read(reader, 0, text, size, err));
+    return tare_hub_list_parse(&p->list, (tare_str){text, size}, &p->arena, limits, err);
+}
+
+static tare_status fetch_list(tare_remote_files *p, const tare_limits *limits, tare_error *err) {
+    tare_remote_file *file;
+    tare_reader reader;
+    tare_buffer address;
+    tare_buffer_init(&address, NULL);
+    tare_hub_put_list(&address, p->remote->options.hub_endpoint, &p->name);
+    tare_remote_place place = {.name = p->root, .address = text_of(&address), .is_hub = true};
+    tare_status status = place.address
+                             ? tare_remote_file_open(&reader, &file, p->remote, &place, err)
+                             : tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    tare_buffer_free(&address);
+    if (status == TARE_OK) {
+        status = parse_list(p, &reader, limits, err);
+        tare_reader_close(&reader);
+    }
+    if (status != TARE_OK) tare_error_file(err, p->root);
+    return status;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static tare_status begin_hub(tare_remote_files *p, const char *url, const tare_limits *limits,
+                             tare_error *err) {
+    tare_str root = tare_str_of(url);
+    while (root.len && root.ptr[root.len - 1] == '/') root.len--;
+    p->root = tare_arena_str(&p->arena, root).ptr;
+    if (!p->root) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    TARE_TRY(tare_hub_name_parse(&p->name, p->root, &p->arena, err));
+    p->is_hub = true;
+    p->is_directory = p->name.is_folder || root.ptr[root.len] == '/';
+    return p->is_directory ? fetch_list(p, limits, err) : TARE_OK;
+}
+
+static tare_status begin_file(tare_remote_files *p, tare_error *err) {
+    tare_buffer text;
+    tare_buffer_init(&text, NULL);
+    tare_url_put(&text, &p->url, false);
+    p->root = tare_arena_str(&p->arena, (tare_str){(const char *)text.data, text.size}).ptr;
+    bool is_good = true;
+    if (p->url.userinfo.len) {
+        text.size = 0;
+        is_good = tare_url_unescape(&text, p->url.userinfo);
+        p->userinfo = tare_arena_str(&p->arena, (tare_str){(const char *)text.data, text.size}).ptr;
+    }
+    bool has_memory = !text.failed && p->root && (p->userinfo || p->url.userinfo.len == 0);
+    tare_buffer_free(&text);
+    if (!has_memory) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    if (!is_good) return tare_fail(err, TARE_ERR_ARG, "URL: a malformed %XX in user or password");
+    if (p->url.path.len == 0 || p->url.path.ptr[p->url.path.len - 1] == '/') {
+        tare_fail(err, TARE_ERR_ARG,
+                  "a web server lists no directories: name a file, or open a "
+                  "model of the hub as hf://ORG/NAME");
+        tare_error_file(err, p->root);
+        return TARE_ERR_ARG;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_remote_files_begin(tare_remote_files *out, tare_remote *remote, const char *url,
+                                    const tare_limits *limits, tare_error *err) {
+    *out = (tare_remote_files){.files = {open_remote, list_remote}, .remote = remote};
+    tare_arena_init(&out->arena, remote->options.allocator);
+    if (strncasecmp(url, "hf://", 5) == 0) return begin_hub(out, url, limits, err);
+    const char *kept = tare_arena_str(&out->arena, tare_str_of(url)).ptr;
+    if (!kept) return tare_fail(err, TARE_ERR_NOMEM, "a URL");
+    TARE_TRY(tare_url_split(&out->url, kept, err));
+    return begin_file(out, err);
+}
+
+void tare_remote_files_end(tare_remote_files *p, bool is_opened) {
+    pthread_mutex_lock(&p->remote->mutex);
+    for (tare_remote_file *f = p->opened; f; f = f->next_opened) {
+        f->is_opened = is_opened;
+        f->opened = NULL;
+    }
+    pthread_mutex_unlock(&p->remote->mutex);
+    tare_arena_free(&p->arena);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HTTP headers from a stranger: numbers are checked, texts bounded, what is not known is skipped.
+ */
+#include "remote/response.h"
+
+#include <strings.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "remote/hub.h"
+
+#define RETRY_MOST 120 /* seconds that a server may ask to wait */
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static tare_str trim(tare_str text) {
+    while (text.len && is_space(text.ptr[0])) text = tare_str_cut(text, 1);
+    while (text.len && is_space(text.ptr[text.len - 1])) text.len--;
+    return text;
+}
+
+/* Digits at the beginning of a text, which are cut off; false: none, or too many. */
+static bool take_number(tare_str *text, uint64_t *out) {
+    size_t n = 0;
+    *out = 0;
+    for (; n < text->len && text->ptr[n] >= '0' && text->ptr[n] <= '9'; n++)
+        if (!tare_mul_u64(*out, 10, out) ||
+            !tare_add_u64(*out, (uint64_t)(text->ptr[n] - '0'), out))
+            return false;
+    *text = tare_str_cut(*text, n);
+    return n > 0;
+}
+
+static bool take(tare_str *text, const char *word) {
+    tare_str w = tare_str_of(word);
+    if (text->len < w.len || strncasecmp(text->ptr, word, w.len) != 0) return false;
+    *text = tare_str_cut(*text, w.len);
+    return true;
+}
+
+/* "bytes 0-99/1000", with a star for a total that is not known, or for the range where there is
+ * none. */
+static bool read_range(tare_response *r, tare_str text) {
+    if (!take(&text, "bytes ")) return false;
+    r->is_unsatisfied = take(&text, "*/");
+    if (!r->is_unsatisfied) {
+        if (!take_number(&text, &r->first) || !take(&text, "-") || !take_number(&text, &r->last) ||
+            !take(&text, "/") || r->last < r->first)
+            return false;
+        r->has_range = true;
+        if (take(&text, "*")) return text.len == 0;
+    }
+    r->has_total = true;
+    if (!take_number(&text, &r->total) || text.len || r->total > INT64_MAX) return false;
+    return r->is_unsatisfied || r->last < r->total;
+}
+
+static void copy_text(char *out, size_t size, tare_str text) {
+    out[0] = 0;
+    if (text.len >= size) return;
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f) return;
+    memcpy(out, text.ptr, text.len);
+    out[text.len] = 0;
+}
+
+/* Seconds; the other form, a date, is taken as the longest wait. */
+static uint32_t read_retry(tare_str text) {
+    uint64_t seconds;
+    if (!take_number(&text, &seconds) || text.len || seconds > RETRY_MOST) return UINT32_MAX;
+    return (uint32_t)seconds;
+}
+
+static void begin(tare_response *r, tare_str line) {
+    uint64_t status = 0;
+    *r = (tare_response){.status = 0};
+    while (line.len && line.ptr[0] != ' ') line = tare_str_cut(line, 1);
+    line = trim(line);
+    if (take_number(&line, &status) && status < 1000) r->status = (unsigned)status;
+}
+
+void tare_response_line(tare_response *r, const char *text, size_t n) {
+    tare_str line = trim((tare_str){text, n});
+    if (tare_str_starts(line, TARE_STR("HTTP/"))) {
+        begin(r, line);
+        return;
+    }
+    const char *colon = line.len ? memchr(line.ptr, ':', line.len) : NULL;
+    if (!colon) return;
+    tare_str name = {line.ptr, (size_t)(colon - line.ptr) + 1};
+    tare_str value = trim(tare_str_cut(line, name.len));
+#define IS(header) (name.len == sizeof header - 1 && strncasecmp(name.ptr, header, name.len) == 0)
+    if (IS("content-range:")) {
+        if (!read_range(r, value)) r->fault = "Content-Range: \"bytes FIRST-LAST/SIZE\" expected";
+    } else if (IS("content-length:")) {
+        tare_str rest = value;
+        r->has_length = take_number(&rest, &r->length) && rest.len == 0;
+        if (!r->has_length) r->fault = "Content-Length: a number expected";
+    } else if (IS("content-encoding:")) {
+        r->is_encoded = value.len && !(value.len == 8 && take(&value, "identity"));
+    } else if (IS("etag:")) {
+        copy_text(r->etag, sizeof r->etag, value);
+    } else if (IS("last-modified:")) {
+        copy_text(r->modified, sizeof r->modified, value);
+    } else if (IS("retry-after:")) {
+        r->retry_seconds = read_retry(value);
+    } else if (IS("x-repo-commit:")) {
+        copy_text(r->commit, sizeof r->commit, value);
+        if (!tare_hub_is_commit(tare_str_of(r->commit))) r->commit[0] = 0;
+    } else if (IS("x-error-code:")) {
+        r->is_gated = tare_str_is(value, "GatedRepo");
+        r->is_unknown = tare_str_is(value, "RepoNotFound") ||
+                        tare_str_is(value, "RevisionNotFound") ||
+                        tare_str_is(value, "EntryNotFound");
+    }
+#undef IS
+}
+
+/* A tag is compared without the mark of a weak one: servers add it when they compress. */
+static const char *opaque(const char *etag) {
+    return strncmp(etag, "W/", 2) == 0 ? etag + 2 : etag;
+}
+
+bool tare_response_matches(const tare_response *r, const char *etag, const char *modified) {
+    if (r->etag[0] && etag[0]) return strcmp(opaque(r->etag), opaque(etag)) == 0;
+    if (r->modified[0] && modified[0]) return strcmp(r->modified, modified) == 0;
+    return true;
+}
+
+const char *tare_response_validator(const char *etag, const char *modified) {
+    if (etag[0]) return etag[0] == '"' ? etag : NULL;
+    return modified[0] ? modified : NULL;
+}
+
+bool tare_response_is_busy(unsigned status) {
+    return status == 408 || status == 425 || status == 429 || status == 500 || status == 502 ||
+           status == 503 || status == 504;
+}
+
+const char *tare_response_fault(const tare_response *r, bool is_hub) {
+    if (is_hub && r->is_gated)
+        return "the model is gated: accept its conditions on the hub, and give a token of the "
+               "account that did";
+    if (is_hub && (r->status == 401 || r->status == 403))
+        return "the hub refuses: the model does not exist, or a token is needed that may read it";
+    if (is_hub && (r->is_unknown || r->status == 404))
+        return "the hub has no such model, revision or file; the name of a folder ends in a slash";
+    switch (r->status) {
+    case 401:
+    case 403:
+        return "the server refuses access";
+    case 404:
+    case 410:
+        return "the server has no such file";
+    case 407:
+        return "the proxy wants a user and a password";
+    case 416:
+        return "the server refuses the range";
+    case 429:
+        return "the server takes no more requests for now";
+    default:
+        return tare_response_is_busy(r->status) ? "the server cannot answer now"
+                                                : "not the answer that a file has";
+    }
+}

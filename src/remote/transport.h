@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HTTP exchanges, many at a time, driven by one thread. What a response means is not its business,
+ * and redirections are not followed: remote/fetch.c decides. */
+#ifndef TARE_REMOTE_TRANSPORT_H
+#define TARE_REMOTE_TRANSPORT_H
+
+#include <tare/remote.h>
+
+#include "base/status.h"
+
+typedef struct tare_transport tare_transport;
+
+/* How an exchange ended. */
+typedef enum tare_exchange_end {
+    TARE_EXCHANGE_DONE = 0,   /* a whole response is there, whatever its status */
+    TARE_EXCHANGE_BROKEN = 1, /* trying again may help: cut, stalled, refused */
+    TARE_EXCHANGE_FAILED = 2, /* it will not: no such host, a certificate nobody trusts */
+} tare_exchange_end;
+
+/* One GET. The caller fills the first part; all texts are copied when it is started. */
+typedef struct tare_exchange {
+    const char *url;
+    const char *userinfo; /* "user:password", unescaped; NULL: none */
+    const char *bearer;   /* a token; NULL: none */
+    uint64_t first, last; /* the range of bytes */
+    const char *if_range; /* a validator; NULL: none */
+    void *owner;
+    /* A line of the header, its line end included; a status line begins a new response. */
+    void (*on_header)(void *owner, const char *line, size_t n);
+    /* Bytes of the body; false ends the exchange, which then is DONE. */
+    bool (*on_body)(void *owner, const uint8_t *bytes, size_t n);
+
+    tare_exchange_end end;
+    const char *what;     /* static: why it is not DONE */
+    long http_status;     /* 0: there was no response */
+    const char *redirect; /* where a redirection leads, absolute; NULL: none. Lives until the
+                             exchange is released */
+    void *handle;         /* the transport's own */
+    bool is_stopped;      /* on_body wanted no more */
+} tare_exchange;
+
+/* Loads libcurl. */
+tare_status tare_transport_new(tare_transport **out, const tare_remote_options *options,
+                               tare_error *err);
+/* No exchange may be under way. */
+void tare_transport_free(tare_transport *transport);
+/* False: memory is out. */
+bool tare_transport_start(tare_transport *transport, tare_exchange *exchange);
+/* Moves bytes for at most `timeout_ms`; returns an exchange that has ended, NULL: none has. */
+tare_exchange *tare_transport_step(tare_transport *transport, int timeout_ms);
+/* After an exchange has ended, or to break it off. */
+void tare_transport_release(tare_transport *transport, tare_exchange *exchange);
+/* Ends a step that waits; the only function that other threads may call. */
+void tare_transport_wake(tare_transport *transport);
+
+#endif

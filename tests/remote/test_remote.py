@@ -1,0 +1,468 @@
+# SPDX-License-Identifier: MIT
+"""Models behind URLs: the command against servers that do wrong, a look-alike of the hub, and nginx.
+
+    test_remote.py TARE SUITE      SUITE: faults, hub or nginx; 77 where nginx is not installed
+
+Guards against: bytes that are not the file's, a password or a token that reaches a message or another
+server, many small requests, waiting for ever.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from servers import Hub, Nginx, Server
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+from safetensors_file import safetensors  # noqa: E402
+
+COMMAND = sys.argv[1]
+MIB = 1 << 20
+
+
+class RemoteTest(unittest.TestCase):
+    """A folder, an environment without the user's settings, and the command."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="tare-remote-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.env = {"HOME": self.folder, "PATH": os.environ["PATH"], "NO_PROXY": "*"}
+        self.tare("synth", "llama-tiny", "tiny.gguf", "--quiet")
+        self.tiny = self.read("tiny.gguf")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def run_tare(self, *words):
+        return subprocess.run([COMMAND, *words], cwd=self.folder, env=self.env, timeout=100,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+
+    def tare(self, *words, code=0):
+        """What it wrote to standard output."""
+        done = self.run_tare(*words)
+        self.assertEqual(done.returncode, code, done.stderr.decode() or done.stdout[:500])
+        return done.stdout.decode("utf-8", "replace")
+
+    def fault(self, *words, code=4):
+        """The line it says on standard error."""
+        done = self.run_tare(*words)
+        self.assertEqual(done.returncode, code, done.stderr.decode() or done.stdout[:500])
+        return done.stderr.decode().strip().removeprefix("tare: ")
+
+    def served(self, routes):
+        server = Server(routes)
+        self.addCleanup(server.stop)
+        return server
+
+    def same_as_tiny(self, url, *more):
+        self.assertIn("hold the same model", self.tare("diff", url, "tiny.gguf", *more))
+
+
+class Faults(RemoteTest):
+    """A server that does wrong is either outlived or refused, in words."""
+
+    def good(self, h, _):
+        h.send_range(self.tiny)
+
+    def one(self, route):
+        server = self.served({"/m.gguf": route})
+        return server, server.url + "/m.gguf"
+
+    def test_a_directory_takes_one_request(self):
+        server, url = self.one(self.good)
+        self.assertIn("llama", self.tare("info", url))
+        self.assertEqual([h["Range"] for _, h in server.seen], [f"bytes=0-{MIB - 1}"])
+
+    def test_a_hundred_thousand_tensors_take_three_requests(self):
+        big = safetensors([(f"model.layers.{i}.mlp.experts.down_proj.weight", "F32", [1], b"\0" * 4)
+                           for i in range(100000)])
+        server, url = self.one(lambda h, _: h.send_range(big))
+        self.assertIn('"tensor_count": 100000', self.tare("info", "--json", url))
+        self.assertLessEqual(len(server.seen), 3)
+
+    def test_one_tensor_takes_its_own_bytes(self):
+        server, url = self.one(self.good)
+        self.tare("extract", url, "model.norm.weight", "-o", "remote.npy")
+        asked = len(server.seen)
+        self.tare("extract", "tiny.gguf", "model.norm.weight", "-o", "local.npy")
+        self.assertEqual(self.read("remote.npy"), self.read("local.npy"))
+        self.assertLessEqual(asked, 3)
+
+    def test_convert_and_pack_give_the_same_bytes(self):
+        _, url = self.one(self.good)
+        for command, out in (("convert", "safetensors"), ("pack", "wcodec")):
+            self.tare(command, url, "remote." + out, "--quiet")
+            self.tare(command, "tiny.gguf", "local." + out, "--quiet")
+            if command == "convert":
+                self.assertEqual(self.read("remote." + out), self.read("local." + out))
+            else:
+                self.tare("unpack", "remote.wcodec", "back.gguf", "--quiet")
+                self.assertEqual(self.read("back.gguf"), self.tiny)
+
+    def test_a_packed_file_is_unpacked_from_its_url(self):
+        self.tare("pack", "tiny.gguf", "tiny.wcodec", "--quiet")
+        packed = self.read("tiny.wcodec")
+        server = self.served({"/tiny.wcodec": lambda h, _: h.send_range(packed)})
+        self.tare("unpack", server.url + "/tiny.wcodec", "back.gguf", "--quiet")
+        self.assertEqual(self.read("back.gguf"), self.tiny)
+
+    def test_cut_connections_go_on_where_they_stopped(self):
+        cuts = iter((700000, 1, 99999, 12345))
+
+        def route(h, _):
+            h.send_range(self.tiny, cut=next(cuts, None))
+        server, url = self.one(route)
+        self.same_as_tiny(url)
+        second = server.seen[1][1]
+        self.assertEqual(second["Range"], f"bytes=700000-{MIB - 1}")
+        self.assertEqual(second["If-Range"], '"one"')
+
+    def test_a_server_that_only_cuts_is_given_up(self):
+        server, url = self.one(lambda h, _: h.send_range(self.tiny, cut=0))
+        line = self.fault("info", url, "--retries", "2")
+        self.assertEqual(line, f"{url}: HTTP 206, bytes 0-{MIB - 1}: the server closes the "
+                               "connection before all bytes are there")
+        self.assertEqual(len(server.seen), 3)
+
+    def test_busy_servers_are_asked_again(self):
+        def route(h, count):
+            if count == 1:
+                h.reply(503, b"busy")
+            elif count == 2:
+                h.reply(429, b"slow down", Retry_After=1)
+            else:
+                self.good(h, count)
+        _, url = self.one(route)
+        start = time.monotonic()
+        self.same_as_tiny(url)
+        self.assertGreater(time.monotonic() - start, 1.2)
+
+    def test_a_wait_that_is_too_long_is_refused(self):
+        server, url = self.one(lambda h, _: h.reply(429, b"", Retry_After=86400))
+        line = self.fault("info", url)
+        self.assertIn("HTTP 429, bytes 0-1048575: the server asks to come back later", line)
+        self.assertEqual(len(server.seen), 1)
+
+    def test_a_file_that_changes_is_an_error(self):
+        for name, second in (("etag", {"etag": '"two"'}), ("size", {"total": len(self.tiny) + 1})):
+            def route(h, count, second=second):
+                del h.headers["If-Range"]  # a server that does not know it
+                h.send_range(self.tiny, **(second if count > 1 else {}))
+            with self.subTest(name):
+                _, url = self.one(route)
+                line = self.fault("verify", "--deep", url)
+                self.assertIn("the file changed on the server while it was read", line)
+
+    def test_if_range_that_does_not_match_is_an_error(self):
+        def route(h, count):
+            h.send_range(self.tiny, etag='"one"' if count == 1 else '"two"')
+        _, url = self.one(route)
+        self.assertIn("the file changed on the server", self.fault("verify", "--deep", url))
+
+    def test_if_range_that_a_server_does_not_know_is_left_out(self):
+        def route(h, _):
+            if "If-Range" in h.headers:
+                h.reply(200, self.tiny, ETag='"one"')
+            else:
+                h.send_range(self.tiny)
+        _, url = self.one(route)
+        self.same_as_tiny(url)
+
+    def test_wrong_answers_are_refused(self):
+        def refuses(route, words, code):
+            _, url = self.one(route)
+            line = self.fault("info", url, code=code)
+            self.assertIn(words, line)
+            self.assertTrue(line.startswith(url + ": HTTP "), line)
+        tiny = self.tiny
+        refuses(lambda h, _: h.send_range(tiny, shift=1), "another range than was asked for", 3)
+        refuses(lambda h, _: h.send_range(tiny, length=5), "Content-Length: not that", 3)
+        refuses(lambda h, _: h.send_range(tiny, total="*"), "the size of the file is not stated", 5)
+        refuses(lambda h, _: h.send_range(tiny, total="x"), "Content-Range: \"bytes FIRST", 3)
+        refuses(lambda h, _: h.reply(206, tiny[:9]), "Content-Range: missing", 3)
+        refuses(lambda h, _: h.send_range(tiny, Content_Encoding="gzip"), "compresses the file", 5)
+        refuses(lambda h, _: h.reply(404), "the server has no such file", 4)
+        refuses(lambda h, _: h.reply(403), "the server refuses access", 4)
+        refuses(lambda h, _: h.reply(301), "not the answer that a file has", 4)
+        refuses(lambda h, _: h.reply(204), "not the answer that a file has", 4)
+
+    def test_redirections_end(self):
+        _, url = self.one(lambda h, _: h.reply(302, Location="/m.gguf"))
+        self.assertIn("too many redirections", self.fault("info", url))
+        _, url = self.one(lambda h, _: h.reply(302, Location="file:///etc/passwd"))
+        self.assertIn("no http or https URL", self.fault("info", url, code=5))
+
+    def test_a_location_that_expires_is_asked_for_again(self):
+        def store(h, count):
+            if count == 2:
+                h.reply(403, b"expired")
+            else:
+                self.good(h, count)
+        server = self.served({"/m.gguf": lambda h, _: h.reply(307, Location="/store?signature=1"),
+                              "/store": store})
+        self.same_as_tiny(server.url + "/m.gguf")
+        self.assertEqual(server.counts["/m.gguf"], 2)
+
+    def test_servers_without_ranges_send_small_files_whole(self):
+        server, url = self.one(lambda h, _: h.reply(200, self.tiny))
+        self.same_as_tiny(url)
+        self.assertEqual(len(server.seen), 1)
+        _, url = self.one(lambda h, _: h.reply(200, b"x", Content_Length=1 << 40))
+        line = self.fault("info", url, code=5)
+        self.assertIn("HTTP 200, bytes 0-1048575: the server sends no byte ranges, and the file is "
+                      "too large to be read whole: download it first", line)
+
+    def test_an_empty_file_and_a_page_are_named(self):
+        _, url = self.one(lambda h, _: h.reply(416, Content_Range="bytes */0"))
+        self.assertIn("the file is empty", self.fault("info", url, code=3))
+        _, url = self.one(lambda h, _: h.reply(200, b"<!DOCTYPE html><html>hello</html>"))
+        self.assertEqual(self.run_tare("info", url).returncode, 5)
+
+    def test_a_slow_server_is_given_up(self):
+        def route(h, _):
+            h.send_response(206)
+            h.send_header("Content-Range", f"bytes 0-{MIB - 1}/{len(self.tiny)}")
+            h.send_header("Content-Length", str(MIB))
+            h.end_headers()
+            for _ in range(60):
+                h.wfile.write(b"x")
+                time.sleep(0.1)
+        _, url = self.one(route)
+        start = time.monotonic()
+        line = self.fault("info", url, "--timeout", "1", "--retries", "0")
+        self.assertIn("the server sends nothing, or less than 1 KB/s", line)
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_nobody_listens(self):
+        server = self.served({})
+        server.stop()
+        self.assertIn("bytes 0-1048575: no connection to the server",
+                      self.fault("info", server.url + "/m.gguf", "--retries", "1"))
+
+    def test_a_stop_ends_what_waits_and_leaves_nothing(self):
+        _, url = self.one(lambda h, count: self.good(h, count) if count == 1 else time.sleep(20))
+        process = subprocess.Popen([COMMAND, "convert", url, "out.safetensors"], cwd=self.folder,
+                                   env=self.env, stderr=subprocess.PIPE)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        self.assertIn(b"cancelled", process.communicate(timeout=10)[1])
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual([n for n in os.listdir(self.folder) if "out" in n], [])
+
+    def test_secrets_stay_where_they_belong(self):
+        other = self.served({"/m.gguf": self.good})
+        port = other.server_port
+
+        def route(h, _):
+            h.reply(302, Location=f"http://localhost:{port}/m.gguf")
+        first = self.served({"/m.gguf": route})
+        url = first.url.replace("//", "//ann:p%40ss@") + "/m.gguf?signature=secret#part"
+        text = self.tare("info", url) + self.tare("info", "--json", url)
+        self.assertNotIn("ann", text)
+        self.assertNotIn("secret", text)
+        self.assertIn(f"{first.url}/m.gguf", text)
+        self.assertEqual(first.seen[0][0], "/m.gguf?signature=secret")
+        self.assertEqual(first.seen[0][1]["Authorization"], "Basic YW5uOnBAc3M=")
+        self.assertNotIn("Authorization", other.seen[0][1])
+        first.stop()
+        line = self.fault("verify", url, "--retries", "0")
+        self.assertNotIn("ann", line)
+        self.assertNotIn("secret", line)
+
+    def test_two_urls_that_differ_in_what_is_hidden_stay_two(self):
+        self.tare("convert", "tiny.gguf", "half.gguf", "--type", "f16", "--quiet")
+        half = self.read("half.gguf")
+        _, url = self.one(lambda h, _: h.send_range(half if "v=2" in h.path else self.tiny))
+        self.assertIn("#2 differ", self.tare("diff", "--directory", url + "?v=1", url + "?v=2", code=1))
+
+    def test_a_directory_alone_tells_what_differs(self):
+        server, url = self.one(self.good)
+        self.assertIn("have the same directory", self.tare("diff", "--directory", url, "tiny.gguf"))
+        self.assertEqual(len(server.seen), 1)
+        self.tare("convert", "tiny.gguf", "half.gguf", "--type", "f16", "--quiet")
+        self.tare("diff", "--directory", url, "half.gguf", code=1)
+
+    def test_shards_are_found_beside_an_index(self):
+        self.tare("synth", "llama-tiny", "set", "--to", "hf", "--shard-size", "2M", "--quiet")
+        files = {n: self.read("set/" + n) for n in os.listdir(self.path("set"))}
+        server = self.served({f"/a%20b/{n}": lambda h, _, d=d: h.send_range(d)
+                              for n, d in files.items()})
+        index = "model.safetensors.index.json"
+        self.tare("diff", server.url + "/a%20b/" + index, "set/" + index)
+        line = self.fault("info", server.url + "/a%20b/", code=2)
+        self.assertIn("a web server lists no directories", line)
+
+    def test_the_library_is_only_needed_for_urls(self):
+        needed = subprocess.run(["ldd", COMMAND], capture_output=True, text=True).stdout
+        self.assertNotIn("curl", needed)
+
+
+class HubTest(RemoteTest):
+    """hf://ORG/NAME is a directory like any."""
+
+    def setUp(self):
+        super().setUp()
+        self.hub = Hub(token="hf_secret")
+        self.addCleanup(self.hub.stop)
+        self.env |= {"HF_ENDPOINT": self.hub.url, "HF_TOKEN": "hf_secret"}
+        self.tare("synth", "llama-tiny", "set", "--to", "hf", "--shard-size", "2M", "--quiet")
+        files = {n: self.read("set/" + n) for n in os.listdir(self.path("set"))}
+        files |= {"config.json": b'{"model_type": "llama"}', "README.md": b"# tiny",
+                  "1_Pooling/config.json": b"{}"}
+        self.hub.add("org/tiny", files)
+        self.hub.add("org/tiny-GGUF", {"tiny.gguf": self.tiny, "sub dir/t.gguf": self.tiny})
+
+    def test_a_model_is_a_directory(self):
+        self.assertIn("hf://org/tiny\n  format        hf", self.tare("info", "hf://org/tiny"))
+        resources = [p for p in self.hub.seen.paths() if p.endswith("README.md")]
+        self.assertEqual(resources, [], "side files are read when they are asked for")
+
+    def test_its_values_are_those_of_the_local_directory(self):
+        os.mkdir(self.path("set/1_Pooling"))
+        for name in ("config.json", "README.md", "1_Pooling/config.json"):
+            with open(self.path("set/" + name), "wb") as f:
+                f.write(self.hub.models["org/tiny"][name])
+        self.assertIn("hold the same model", self.tare("diff", "hf://org/tiny", "set"))
+
+    def test_all_files_are_of_one_commit(self):
+        self.tare("verify", "--deep", "hf://org/tiny")
+        listed, *files = self.hub.seen.paths()
+        self.assertEqual(listed, "/api/models/org/tiny/revision/main?blobs=true")
+        self.assertTrue(files)
+        for path in files:
+            self.assertIn(f"/resolve/{Hub.COMMIT}/", path)
+
+    def test_files_folders_and_revisions(self):
+        url = "hf://org/tiny-GGUF"
+        self.same_as_tiny(url + "/tiny.gguf")
+        self.same_as_tiny(url + "@refs/pr/1/sub dir/")
+        self.same_as_tiny(url + "@refs%2Fpr%2F1/sub dir/t.gguf")
+        self.assertIn("/org/tiny-GGUF/resolve/refs%2Fpr%2F1/sub%20dir/t.gguf", self.hub.seen.paths())
+
+    def test_a_token_goes_to_the_hub_alone(self):
+        self.same_as_tiny("hf://org/tiny-GGUF/tiny.gguf")
+        for _, headers in self.hub.seen:
+            self.assertEqual(headers["Authorization"], "Bearer hf_secret")
+        self.assertTrue(self.hub.store.seen)
+        for _, headers in self.hub.store.seen:
+            self.assertNotIn("Authorization", headers)
+
+    def test_a_token_comes_from_its_file(self):
+        del self.env["HF_TOKEN"]
+        line = self.fault("info", "hf://org/tiny")
+        self.assertEqual(line, "hf://org/tiny: HTTP 401, bytes 0-1048575: the model is gated: accept "
+                               "its conditions on the hub, and give a token of the account that did")
+        folder = self.path(".cache/huggingface")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "token"), "w") as f:
+            f.write("hf_secret\n")
+        self.tare("info", "hf://org/tiny")
+
+    def test_what_is_not_there(self):
+        self.assertIn("HTTP 404, bytes 0-1048575: the hub has no such model, revision or file",
+                      self.fault("info", "hf://org/none"))
+        self.assertIn("the hub has no such", self.fault("info", "hf://org/tiny@v9/model.safetensors"))
+        for url in ("hf://org", "hf://org/", "hf://org/a b", "hf://org/../x", "hf://org/n@/f",
+                    "hf://org/name/../f"):
+            self.assertIn("hf://ORG/NAME[@REVISION][/FILE] expected",
+                          self.fault("info", url, code=2), url)
+
+    def test_lists_that_lie_are_refused(self):
+        def lists(text):
+            self.hub.answer = lambda h, _: h.reply(200, text)
+            return self.fault("info", "hf://org/tiny", code=3)
+        self.assertIn('hf://org/tiny: byte 27: siblings[0]: rfilename: a path in the model expected',
+                      lists(b'{"siblings":[{"rfilename": "../../etc/passwd"}]}'))
+        self.assertIn("siblings: missing", lists(b"{}"))
+        self.assertIn("twice", lists(b'{"siblings":[{"rfilename":"a"},{"rfilename":"a"}]}'))
+
+    def test_pack_keeps_the_index(self):
+        self.tare("pack", "hf://org/tiny", "tiny.wcodec", "--quiet")
+        self.tare("unpack", "tiny.wcodec", "back", "--quiet")
+        for name in ("model.safetensors.index.json", "README.md", "1_Pooling/config.json"):
+            self.assertEqual(self.read("back/" + name), self.hub.models["org/tiny"][name])
+
+
+class NginxTest(RemoteTest):
+    """A real server, by HTTP/1.1 and, with TLS, HTTP/2."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("files"))
+        shutil.copy(self.path("tiny.gguf"), self.path("files/tiny.gguf"))
+        os.mkdir(self.path("nginx"))
+        self.nginx = Nginx(self.path("nginx"), self.path("files"))
+        self.addCleanup(self.nginx.stop)
+
+    def test_ranges(self):
+        self.same_as_tiny(self.nginx.url + "/tiny.gguf")
+        self.assertTrue(all(line.startswith("206 ") for line in self.nginx.log()), self.nginx.log())
+
+    def test_tls_is_verified(self):
+        url = self.nginx.tls_url + "/tiny.gguf"
+        self.assertIn("the server's certificate is not trusted", self.fault("info", url))
+        for variable in ("CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+            self.env[variable] = self.nginx.cert
+            self.same_as_tiny(url)
+            del self.env[variable]
+
+    def test_redirections(self):
+        self.env["CURL_CA_BUNDLE"] = self.nginx.cert
+        self.same_as_tiny(self.nginx.url + "/moved/tiny.gguf")
+        asked = [line.split()[1] for line in self.nginx.log()]
+        self.assertEqual(asked.count("/moved/tiny.gguf"), 1, "where it leads is kept")
+        self.assertIn("redirected from https to http",
+                      self.fault("info", self.nginx.tls_url + "/down/tiny.gguf", code=5))
+
+    def test_no_ranges(self):
+        self.same_as_tiny(self.nginx.url + "/whole/tiny.gguf")
+        with open(self.path("files/large.gguf"), "wb") as f:
+            f.truncate(65 * MIB)
+        self.assertIn("HTTP 200, bytes 0-1048575: the server sends no byte ranges",
+                      self.fault("info", self.nginx.url + "/whole/large.gguf", code=5))
+
+    def test_passwords(self):
+        url = self.nginx.url + "/closed/tiny.gguf"
+        self.assertIn("HTTP 401", self.fault("info", url))
+        self.same_as_tiny(url.replace("//", "//ann:s3cr3t%2Fword@"))
+
+    def test_a_slow_server_is_waited_for(self):
+        self.same_as_tiny(self.nginx.url + "/slow/tiny.gguf")
+
+    def test_a_file_that_is_replaced_is_an_error(self):
+        url = self.nginx.url + "/slow/tiny.gguf"
+        process = subprocess.Popen([COMMAND, "verify", "--deep", url], cwd=self.folder,
+                                   env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(0.4)
+        changed = bytearray(self.tiny)
+        changed[-1] ^= 1
+        with open(self.path("files/new"), "wb") as f:
+            f.write(changed)
+        os.utime(self.path("files/new"), (1, 1))
+        os.rename(self.path("files/new"), self.path("files/tiny.gguf"))
+        self.assertIn(b"the file changed on the server", process.communicate(timeout=60)[1])
+
+
+def main():
+    suites = {"faults": Faults, "hub": HubTest, "nginx": NginxTest}
+    if sys.argv[2] == "nginx" and not Nginx.available:
+        print("SKIP: nginx is not installed (nginx-light, openssl)")
+        return 77
+    loader = unittest.defaultTestLoader
+    loader.testNamePrefixes = sys.argv[3:] or None
+    suite = loader.loadTestsFromTestCase(suites[sys.argv[2]])
+    result = unittest.TextTestRunner(verbosity=1).run(suite)
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
