@@ -2,6 +2,7 @@
  *
  * The one check of where tensor data lies, shared by all containers: aligned, inside the data
  * section, not overlapping; and the list of the bytes that belong to no tensor. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -35,28 +36,53 @@ static tare_status fault(const tare_model *m, const tare_layout_rules *rules, si
     return status;
 }
 
-/* What lies beyond the end of the file: a finding for each tensor, or the end of it. */
-static tare_status beyond_end(tare_model *m, const tare_layout_rules *rules, size_t tensor,
-                              tare_report *report, tare_error *err) {
-    static const char what[] = "tensor data beyond the end of the file";
-    if (!rules->may_be_truncated) return fault(m, rules, tensor, TARE_ERR_TRUNCATED, what, err);
-    const tare_tensor *t = &m->catalog.tensors[tensor];
+/* Tensors that the file ends before or in: how many, the first of them, where the last one ends. */
+enum { EXAMPLES = 4 };
+
+typedef struct missing {
+    size_t n, first[EXAMPLES], last;
+    uint64_t end;
+} missing;
+
+static const char beyond_end[] = "tensor data beyond the end of the file";
+
+/* Of a tensor with several planes the first that is beyond the end counts. */
+static void note_missing(missing *out, size_t tensor, uint64_t end) {
+    if (end > out->end) out->end = end;
+    if (out->n && out->last == tensor) return;
+    if (out->n < EXAMPLES) out->first[out->n] = tensor;
+    out->last = tensor;
+    out->n++;
+}
+
+/* One finding about the file, then a few of the tensors. */
+static void report_missing(tare_model *m, const tare_layout_rules *rules, const missing *what,
+                           tare_report *report) {
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_TRUNCATED, rules->truncated_code);
-    f.item_kind = TARE_ITEM_TENSOR;
-    f.item = (int64_t)tensor;
-    f.offset = place_of(m, rules, tensor);
+    const uint64_t size = m->files[rules->file].reader.size;
+    f.offset = size;
     f.file = tare_str_of(tare_model_record_file(m, rules->file));
-    f.item_name = t->name;
-    f.text = tare_str_of(what);
-    tare_report_add(report, &f);
     m->files[rules->file].is_truncated = true;
-    return TARE_OK;
+    tare_report_addf(report, &f,
+                     "the file ends %" PRIu64 " bytes too early, at %" PRIu64 " of %" PRIu64
+                     ": data of %zu of %zu tensors is missing",
+                     what->end - size, size, what->end, what->n,
+                     m->catalog.n_tensors - rules->first_tensor);
+    for (size_t i = 0; i < what->n && i < EXAMPLES; i++) {
+        f.item_kind = TARE_ITEM_TENSOR;
+        f.item = (int64_t)what->first[i];
+        f.offset = place_of(m, rules, what->first[i]);
+        f.item_name = m->catalog.tensors[what->first[i]].name;
+        f.text = tare_str_of(beyond_end);
+        tare_report_add(report, &f);
+    }
 }
 
 /* The ranges of all planes in the file, each checked by itself. */
 static tare_status collect(tare_model *m, const tare_layout_rules *rules, range *ranges, size_t *n,
                            tare_report *report, tare_error *err) {
     bool is_sorted = true;
+    missing lost = {.n = 0};
     *n = 0;
     for (size_t i = rules->first_tensor; i < m->catalog.n_tensors; i++) {
         const tare_tensor *t = &m->catalog.tensors[i];
@@ -72,13 +98,17 @@ static tare_status collect(tare_model *m, const tare_layout_rules *rules, range 
             /* Nothing of an empty tensor can be missing; a writer that pads before it but not
              * behind puts it beyond the end. */
             if (plane->offset > rules->end ? plane->size || !rules->may_be_truncated
-                                           : end > rules->end)
-                TARE_TRY(beyond_end(m, rules, i, report, err));
+                                           : end > rules->end) {
+                if (!rules->may_be_truncated)
+                    return fault(m, rules, i, TARE_ERR_TRUNCATED, beyond_end, err);
+                note_missing(&lost, i, end);
+            }
             ranges[*n] = (range){plane->offset, end, i};
             is_sorted = is_sorted && (*n == 0 || compare(&ranges[*n - 1], &ranges[*n]) < 0);
             ++*n;
         }
     }
+    if (lost.n) report_missing(m, rules, &lost, report);
     if (!is_sorted) qsort(ranges, *n, sizeof *ranges, compare);
     return TARE_OK;
 }

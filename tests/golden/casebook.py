@@ -53,11 +53,13 @@ class Case:
 
 def place(source, at):
     """A byte offset: a number, None, or a mark that the builder of the file has set ("key 0"),
-    perhaps with a distance ("data+12")."""
+    perhaps with a distance ("data+12"); "file end" is its size."""
     if at is None:
         return "none"
     if isinstance(at, int):
         return at
+    if at == "file end":
+        return len(content_of(source))
     mark, distance = re.fullmatch(r"(.*?)(?:\+(\d+))?", at, re.S).groups()
     return source.at[mark] + int(distance or 0)
 

@@ -106,6 +106,7 @@ shard = St(obj(t("b", "F32", [2], 8, 16)), bytes(16))
 no("index-shard-corrupt", "a shard with a hole", shard, "CORRUPT", '"b"', "hole",
    item="tensor 1", file=TWO, files={INDEX: index, ONE: SHARD_A, TWO: shard})
 good("index-shard-cut", "a shard cut short", SHARD_B,
+     ("error", "safetensors.truncated-data", len(SHARD_B.content) - 1, "none"),
      ("error", "safetensors.truncated-data", '"b"', "tensor 1"), has={"truncated": 1},
      reads=((0, "OK"), (1, "TRUNCATED")),
      files={INDEX: index, ONE: SHARD_A, TWO: SHARD_B.content[:-1]})

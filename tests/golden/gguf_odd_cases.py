@@ -184,21 +184,25 @@ for unit in (3, 5, 12, 13, 100):
          ("error", "gguf.alignment", "key 0 value", "key 0"), has={"alignment": unit})
 good("data-cut", "a download cut short: the last tensor ends behind the file",
      plain().ends(pad_last=False, cut=1),
+     ("error", "gguf.truncated-data", "file end", "none"),
      ("error", "gguf.truncated-data", "tensor 1 offset", "tensor 1"),
      has={"truncated": 1}, reads=((0, "OK"), (1, "TRUNCATED")))
 good("data-missing", "the file ends with its directory",
      plain().ends(end_in_directory=True),
+     ("error", "gguf.truncated-data", "file end", "none"),
      ("error", "gguf.truncated-data", "tensor 0 offset", "tensor 0"),
      ("error", "gguf.truncated-data", "tensor 1 offset", "tensor 1"),
      has={"truncated": 1}, reads=((0, "TRUNCATED"), (1, "TRUNCATED")))
 good("data-past-end", "CVE-2026-7482: offset + size far behind the end, read while quantizing",
      weights().tensor("a", [1 << 30], F32, data=b"").tensor("b", [8], F32, offset=1 << 40, data=b""),
+     ("error", "gguf.truncated-data", "file end", "none"),
      ("error", "gguf.truncated-data", "tensor 0 offset", "tensor 0"),
      ("error", "gguf.truncated-data", "tensor 1 offset", "tensor 1"),
      has={"truncated": 1}, reads=((0, "TRUNCATED"), (1, "TRUNCATED")))
 for power in (30, 31):
     good("alignment-2-%d" % power, "ggml#1516: the data section begins behind the file",
          Gguf().kv("general.alignment", U32, 1 << power).tensor("a", [8], F32),
+         ("error", "gguf.truncated-data", "file end", "none"),
          ("error", "gguf.truncated-data", "tensor 0 offset", "tensor 0"),
          has={"truncated": 1}, reads=((0, "TRUNCATED"),))
 

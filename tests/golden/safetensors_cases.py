@@ -247,13 +247,16 @@ no("tail-empty-model", "data that no tensor is over", St("{}", bytes(8)), "CORRU
 # ---- what opens with a finding --------------------------------------------------------------------
 
 yes("data-cut", "a download cut short: the last tensor ends behind the file", St(obj(A, B), bytes(15)),
+    ("error", "safetensors.truncated-data", "file end", "none"),
     ("error", "safetensors.truncated-data", '"b"', "tensor 1"), has={"truncated": 1},
     reads=((0, "OK"), (1, "TRUNCATED")))
 yes("data-missing", "a header and nothing else", St(obj(A)),
+    ("error", "safetensors.truncated-data", "file end", "none"),
     ("error", "safetensors.truncated-data", '"a"', "tensor 0"), has={"truncated": 1},
     reads=((0, "TRUNCATED"),))
 yes("data-exabytes", "an end of 2^63 in a file of a few bytes",
     St(obj(t("a", "U8", [1 << 63], 0, 1 << 63)), bytes(8)),
+    ("error", "safetensors.truncated-data", "file end", "none"),
     ("error", "safetensors.truncated-data", '"a"', "tensor 0"), has={"truncated": 1},
     reads=((0, "TRUNCATED"),))
 yes("unknown-field", "a member that the format does not have",
