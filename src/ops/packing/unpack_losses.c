@@ -36,12 +36,14 @@ void tare_unpack_losses_free(tare_unpack_losses *l, const tare_wcodec_index *ind
     tare_losses_free(&l->segments);
 }
 
-/* Tensors that came back whole, because they always do or because so many bits were asked for;
- * *most is the largest number of groups that would have left something out of one, and 1. */
+/* Tensors that came back whole, because they always do or because so many bits were asked for: a
+ * line for all of them, and for those who want to know one each. *most: the largest number of
+ * groups that a tensor has. */
 static tare_status report_whole(const tare_unpack_losses *l, tare_wcodec_store *store,
                                 const tare_unpack_options *o, tare_unpack_result *result,
                                 unsigned *most, tare_error *err) {
     const tare_wcodec_index *index = tare_wcodec_store_index(store);
+    size_t n_fixed = 0;
     for (uint32_t i = 0; i < index->n_layers; i++) {
         const tare_wcodec_layer *layer = &index->layers[i];
         unsigned groups;
@@ -53,26 +55,36 @@ static tare_status report_whole(const tare_unpack_losses *l, tare_wcodec_store *
         TARE_TRY(tare_wcodec_store_groups(store, i, &groups, err));
         if (groups > *most) *most = groups;
         result->n_whole++;
-        tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "unpack.whole");
+        tare_finding f = TARE_FINDING(INFO, TARE_ERR_UNSUPPORTED, "unpack.whole");
         f.item_kind = TARE_ITEM_TENSOR;
         f.item_name = layer->name;
-        if (groups && groups <= o->groups)
-            tare_report_addf(o->report, &f, "it is whole: %u group%s all that it has", groups,
-                             groups == 1 ? " is" : "s are");
+        n_fixed += groups == 0;
+        if (groups)
+            tare_report_addf(o->report, &f, "read whole: it has %u group%s of bits", groups,
+                             groups == 1 ? "" : "s");
         else
-            tare_report_addf(o->report, &f, "it is whole: it cannot be read with fewer bits");
+            tare_report_addf(o->report, &f, "read whole: its type has no coarse form");
     }
+    if (!result->n_whole || !result->n_coarse) return TARE_OK;
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "unpack.whole");
+    const size_t n_asked = (size_t)result->n_whole - n_fixed;
+    if (n_asked)
+        tare_report_addf(o->report, &f,
+                         "%zu tensors are read whole: they have no more groups of bits", n_asked);
+    if (n_fixed)
+        tare_report_addf(o->report, &f, "%zu tensors are read whole: they have no coarse form",
+                         n_fixed);
     return TARE_OK;
 }
 
 /* Why no tensor is coarse. */
 static const char *none_is_coarse(unsigned most) {
     static const char *const words[] = {
-        "no tensor can be read with fewer bits",
-        "every tensor is whole with so many groups of bits: only 0 leaves something out",
-        "every tensor is whole with so many groups of bits: at most 1 leaves something out",
-        "every tensor is whole with so many groups of bits: at most 2 leave something out",
-        "every tensor is whole with so many groups of bits: at most 3 leave something out",
+        "no tensor of this file has a coarse form",
+        "no tensor of this file has more than 1 group of bits: only 0 leaves something out",
+        "no tensor of this file has more than 2 groups of bits: only 0 and 1 leave something out",
+        "no tensor of this file has more than 3 groups of bits: only 0 to 2 leave something out",
+        "no tensor of this file has more than 4 groups of bits: only 0 to 3 leave something out",
     };
     unsigned last = sizeof words / sizeof *words - 1;
     return words[most < last ? most : last];
@@ -89,6 +101,7 @@ tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *
     if (l->is_coarse) TARE_TRY(report_whole(l, store, o, result, &most, err));
     if (result->n_coarse && !(o->strict && result->n_whole)) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                     result->n_coarse ? "some tensors are whole: fewer bits were asked for"
-                                      : none_is_coarse(most));
+                     result->n_coarse
+                         ? "some tensors have no coarse form, or not so many groups of bits"
+                         : none_is_coarse(most));
 }
