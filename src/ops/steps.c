@@ -7,8 +7,11 @@
  * text. The total stays. */
 bool tare_steps_tell(void *ctx, uint64_t done, uint64_t total) {
     const tare_steps *s = ctx;
+    const uint64_t all = tare_min_u64(s->done + done, s->total);
     (void)total;
-    return s->progress(s->ctx, tare_min_u64(s->done + done, s->total), s->total);
+    if (!s->shown || !s->total) return s->progress(s->ctx, all, s->total);
+    return s->progress(s->ctx, (uint64_t)((double)all / (double)s->total * (double)s->shown),
+                       s->shown);
 }
 
 void tare_steps_end(tare_steps *s, uint64_t bytes) {

@@ -11,6 +11,8 @@ typedef struct tare_steps {
     tare_progress_fn progress; /* NULL: nobody wants to know */
     void *ctx;
     uint64_t done, total; /* bytes of the steps before, of all */
+    uint64_t shown;       /* bytes that all the work stands for, where some are read more than once:
+                             what is told is scaled to them; 0: total */
 } tare_steps;
 
 /* The progress of the step at hand; `steps` is the context. */

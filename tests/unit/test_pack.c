@@ -500,6 +500,25 @@ static void progress_is_of_all_steps(void **state) {
     made_free(&made);
 }
 
+/* Tensors are read twice, for their digests and to be packed; to whoever watches the model has the
+ * size of its file. */
+static void progress_counts_bytes_of_the_file(void **state) {
+    (void)state;
+    const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    tare_pack_summary sum;
+    const char *path = make("watched", &tare_format_gguf, &options);
+    tare_model *m = help_open(path);
+    watched w = {0};
+    o.progress = watch;
+    o.progress_ctx = &w;
+    assert_int_equal(tare_pack(&sum, help_path("watched.wcodec"), m, &o, NULL), TARE_OK);
+    assert_int_equal(w.total, sum.from_bytes);
+    assert_true(w.last <= w.total && w.last > w.total - w.total / 10);
+    tare_model_free(m);
+    help_remove(help_path("watched.wcodec"));
+}
+
 static void effort_is_for_packing(void **state) {
     (void)state;
     made_model made;
@@ -528,6 +547,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_left_of_a_failure),
         cmocka_unit_test(stopping_leaves_nothing),
         cmocka_unit_test(progress_is_of_all_steps),
+        cmocka_unit_test(progress_counts_bytes_of_the_file),
         cmocka_unit_test(effort_is_for_packing),
     };
     return cmocka_run_group_tests(tests, help_set_up, help_tear_down);

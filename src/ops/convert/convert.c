@@ -134,7 +134,10 @@ static tare_status write_files(conversion *c, tare_error *err) {
 static tare_status write_packed(conversion *c, tare_error *err) {
     const tare_convert_options *o = &c->plan->options;
     uint64_t work = tare_execution_bytes(c->execution);
-    tare_steps steps = {o->progress, o->progress_ctx, work, work + tare_convert_pack_work(c->plan)};
+    tare_steps steps = {.progress = o->progress,
+                        .ctx = o->progress_ctx,
+                        .done = work,
+                        .total = work + tare_convert_pack_work(c->plan)};
     tare_file_sink files = {c->set, c->hinted};
     tare_sink sink = tare_sink_of_files(&files);
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, steps.total, err));

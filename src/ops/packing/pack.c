@@ -46,7 +46,8 @@ static void begin_steps(packing *p, uint64_t file_bytes) {
                                 .ctx = p->options.progress_ctx,
                                 .total = tare_catalog_tensor_bytes(c) +
                                          tare_bases_bytes(p->options.bases, p->options.n_bases) +
-                                         p->write_bytes};
+                                         p->write_bytes,
+                                .shown = p->write_bytes};
     p->steps = p->source->steps ? p->source->steps : &p->own_steps;
 }
 
