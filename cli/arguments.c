@@ -127,7 +127,8 @@ static bool refuse(const cli_command *command, const cli_option *option, const c
 static bool store_encoding(const cli_command *command, const cli_option *option,
                            const char *value) {
     const tare_encoding *encoding = cli_type_parse(value);
-    if (!encoding) return refuse(command, option, value, CLI_A_TYPE);
+    char wanted[160];
+    if (!encoding) return refuse(command, option, value, cli_a_type(wanted, sizeof wanted, value));
     *option->encoding = encoding;
     return true;
 }
@@ -138,9 +139,22 @@ static bool store_real(double *out, const char *value) {
     return end != value && *end == '\0' && *out >= 0;
 }
 
+/* Whether `value` is none of the formats that can be written; `wanted` names them then. */
+static bool is_no_format(char *wanted, size_t size, const char *value) {
+    const char *name;
+    size_t n = (size_t)snprintf(wanted, size, "one of:");
+    for (size_t i = 0; (name = cli_complete_word(CLI_COMPLETE_FORMAT, i)) != NULL; i++) {
+        if (strcmp(name, value) == 0) return false;
+        if (n < size) n += (size_t)snprintf(wanted + n, size - n, " %s", name);
+    }
+    return true;
+}
+
 static bool store(const cli_command *command, const cli_option *option, const char *value) {
+    char wanted[160];
+    if (option->complete == CLI_COMPLETE_FORMAT && is_no_format(wanted, sizeof wanted, value))
+        return refuse(command, option, value, wanted);
     if (option->choices && !is_word_of(option->choices, value)) {
-        char wanted[160];
         snprintf(wanted, sizeof wanted, "one of: %s", option->choices);
         return refuse(command, option, value, wanted);
     }

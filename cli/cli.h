@@ -168,9 +168,10 @@ char *cli_copy(const char *text, size_t n);
 /* "512", "64K", "5G", "1.5Gi", a B at the end allowed. */
 bool cli_size_parse(uint64_t *out, const char *text);
 bool cli_number_parse(uint64_t *out, const char *text);
-/* A number format that may be asked for; NULL: none has this name, so it is not CLI_A_TYPE. */
+/* A number format that may be asked for; NULL: none has this name. */
 const tare_encoding *cli_type_parse(const char *text);
-#define CLI_A_TYPE "a type (f32, f16, bf16, q8_0, q4_0, ...)"
+/* What such a text is not: "a type; did you mean q4_k?". Returns buf. */
+const char *cli_a_type(char *buf, size_t size, const char *text);
 /* "A:B" with either side missing; end UINT64_MAX: to the end. */
 bool cli_range_parse(uint64_t *first, uint64_t *end, const char *text);
 #define CLI_NUMBER_MAX 32

@@ -13,6 +13,23 @@ const tare_encoding *cli_type_parse(const char *text) {
     return e && e->id != TARE_ENCODING_UNKNOWN ? e : NULL;
 }
 
+static const char *type_name_at(void *ctx, size_t i) {
+    (void)ctx;
+    return cli_complete_word(CLI_COMPLETE_TYPE, i);
+}
+
+const char *cli_a_type(char *buf, size_t size, const char *text) {
+    char lower[24] = "";
+    for (size_t i = 0; text[i] && i + 1 < sizeof lower; i++)
+        lower[i] = (char)tolower((unsigned char)text[i]);
+    const char *nearest = cli_nearest(lower, type_name_at, NULL);
+    if (nearest)
+        snprintf(buf, size, "a type; did you mean %s?", nearest);
+    else
+        snprintf(buf, size, "a type (f32, f16, bf16, q8_0, q4_0, ...)");
+    return buf;
+}
+
 bool cli_number_parse(uint64_t *out, const char *text) {
     uint64_t n = 0;
     if (!*text) return false;

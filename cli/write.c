@@ -32,7 +32,9 @@ static bool parse_rule(const cli_command *command, tare_type_rule *rule, const c
     }
     rule->encoding = cli_type_parse(equals + 1);
     if (!rule->encoding) {
-        cli_usage(command, "--tensor-type: \"%s\" is not " CLI_A_TYPE, strrchr(safe, '=') + 1);
+        char wanted[160];
+        cli_usage(command, "--tensor-type: \"%s\" is not %s", strrchr(safe, '=') + 1,
+                  cli_a_type(wanted, sizeof wanted, equals + 1));
         goto out;
     }
     rule->pattern = cli_copy(text, (size_t)(equals - text));
