@@ -15,7 +15,7 @@
 /* A file of 1000 bytes whose data section is [100, 1000), and tensors at given ranges. */
 typedef struct laid {
     tare_model *m;
-    tare_tensor tensors[4];
+    tare_tensor tensors[6];
     tare_layout_rules rules;
     tare_filler *fillers;
     size_t n_fillers;
@@ -111,12 +111,29 @@ static void test_truncated(void **state) {
     laid l = {.rules = loose};
     assert_int_equal(check(&l, RANGES(100, 900, 908, 1008, 2004, 3000, 5004, 5004)), TARE_OK);
     assert_true(l.m->files[0].is_truncated);
-    assert_int_equal(tare_report_count_level(l.report, TARE_LEVEL_ERROR), 2);
-    const tare_finding *f = tare_report_at(l.report, 1);
+    assert_int_equal(tare_report_count_level(l.report, TARE_LEVEL_ERROR), 3);
+    const tare_finding *f = tare_report_at(l.report, 0);
+    assert_int_equal(f->item_kind, TARE_ITEM_NONE);
+    assert_int_equal(f->offset, 1000);
+    assert_non_null(strstr(f->text.ptr, "2000 bytes too early, at 1000 of 3000"));
+    assert_non_null(strstr(f->text.ptr, "2 of 4 tensors"));
+    f = tare_report_at(l.report, 2);
     assert_int_equal(f->item, 2);
     assert_int_equal(f->status, TARE_ERR_TRUNCATED);
     assert_string_equal(f->code, "test.truncated");
     assert_int_equal(l.n_fillers, 2);
+    done(&l);
+}
+
+static void test_no_more_than_four_examples(void **state) {
+    (void)state;
+    laid l = {.rules = loose};
+    assert_int_equal(
+        check(&l, RANGES(1004, 1012, 1012, 1020, 1020, 1028, 1028, 1036, 1036, 1044, 1044, 1052)),
+        TARE_OK);
+    assert_int_equal(tare_report_count_level(l.report, TARE_LEVEL_ERROR), 5);
+    assert_int_equal(tare_report_at(l.report, 4)->item, 3);
+    assert_non_null(strstr(tare_report_at(l.report, 0)->text.ptr, "6 of 6 tensors"));
     done(&l);
 }
 
@@ -125,6 +142,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fillers),
         cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_no_more_than_four_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
