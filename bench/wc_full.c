@@ -92,7 +92,7 @@ static void measure_plane(sums *all, bench_wc_subject *s, const tare_wc_stream *
 
 static void measure_tensor(sums *all, bench_wc_subject *s, const tare_model *m,
                            const tare_tensor *t) {
-    const tare_wc_effort effort = {.is_full = true, .forced = -1};
+    const tare_wc_effort effort = {.is_full = true, .mode = TARE_CODED_SMALLEST};
     uint64_t sizes[TARE_MAX_PLANES];
     tare_wc_source source = {{0}, {0}};
     tare_wc_cut cut;

@@ -266,7 +266,7 @@ static void decode_bare(const tare_wc_piece *pieces, unsigned n) {
         static uint8_t classes[SIDE_BY_SIDE][TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN];
         tare_cursor_init(&c, pieces[i].bytes, pieces[i].stored, 0);
         if (tare_wc_segment_read(&segments[m], &c, NULL) != TARE_OK) bench_die("segment");
-        if (segments[m].mode != TARE_WC_DIRECT) continue;
+        if (segments[m].mode != TARE_CODED_DIRECT) continue;
         of[m] = &pieces[i];
         if (tare_wc_direct_parts(&parts[m], &segments[m], of[m], TARE_WC_ALL_GROUPS, NULL) ||
             tare_wc_direct_begin(&jobs[m], &parts[m], &segments[m], of[m], classes[i], NULL))

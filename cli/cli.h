@@ -38,7 +38,8 @@ typedef enum cli_complete {
     CLI_COMPLETE_SYNTH,  /* shapes of synthetic models */
     CLI_COMPLETE_SHELL,
     CLI_COMPLETE_COMMAND,
-    CLI_COMPLETE_FILE_OR_MIX, /* files, and mixes of types */
+    CLI_COMPLETE_MIX,    /* mixes of types */
+    CLI_COMPLETE_TENSOR, /* names in a file, which are not offered */
 } cli_complete;
 
 /* One option. Exactly one of the targets is set; it says what the value is and where it goes. */
@@ -92,6 +93,7 @@ typedef struct cli_command {
     cli_topic topic;           /* title NULL: none */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
+    cli_complete last;      /* for the last of max_args, where that is of another kind */
     int min_args, max_args; /* max -1: any number */
     int (*run)(int argc, const char **argv);
 } cli_command;

@@ -223,6 +223,7 @@ const cli_command cmd_extract = {
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
+    .last = CLI_COMPLETE_TENSOR,
     .min_args = 2,
     .max_args = 2,
     .run = run,

@@ -12,8 +12,15 @@ static struct {
     uint64_t segment;
 } args;
 
-/* In the order of tare_pack_mode, which begins with none of them. */
-static const char *const modes[] = {"raw", "zstd", "direct", "structured"};
+static const struct {
+    const char *name;
+    tare_coded_mode mode;
+} modes[] = {
+    {"raw", TARE_CODED_RAW},
+    {"zstd", TARE_CODED_ZSTD},
+    {"direct", TARE_CODED_DIRECT},
+    {"structured", TARE_CODED_STRUCTURED},
+};
 
 static const cli_option options[] = {
     {.name = "mode",
@@ -125,7 +132,7 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
     }
     o->effort = cli_effort();
     for (size_t i = 0; args.mode && i < sizeof modes / sizeof *modes; i++)
-        if (strcmp(args.mode, modes[i]) == 0) o->mode = (tare_pack_mode)(i + 1);
+        if (strcmp(args.mode, modes[i].name) == 0) o->mode = modes[i].mode;
     if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;
     o->threads = (unsigned)cli.threads;
     o->force = cli.force;

@@ -69,6 +69,7 @@ const cli_command cmd_synth = {
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_SYNTH,
+    .last = CLI_COMPLETE_FILE,
     .min_args = 2,
     .max_args = 2,
     .run = run,

@@ -9,6 +9,7 @@
 #include <tare/base.h>
 #include <tare/encoding.h>
 #include <tare/model.h>
+#include <tare/wcodec.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,16 +20,6 @@ typedef enum tare_effort {
     TARE_EFFORT_FAST = 0,
     TARE_EFFORT_FULL = 1, /* also tiles, classes of values, the highest level of zstd */
 } tare_effort;
-
-/* Forms a segment may be stored in. A form that does not fit a segment (direct coding of more than
- * 2^20 values, zstd where nothing shrinks) gives way to plain bytes. */
-typedef enum tare_pack_mode {
-    TARE_PACK_SMALLEST = 0, /* each segment as it becomes smallest */
-    TARE_PACK_RAW = 1,
-    TARE_PACK_ZSTD = 2,
-    TARE_PACK_DIRECT = 3,
-    TARE_PACK_STRUCTURED = 4,
-} tare_pack_mode;
 
 /* What became of one layer: a tensor, or what else a file holds. */
 typedef struct tare_packed_layer {
@@ -44,7 +35,7 @@ typedef void (*tare_packed_fn)(void *ctx, const tare_packed_layer *layer);
 typedef struct tare_pack_options {
     size_t size;
     tare_effort effort;
-    tare_pack_mode mode;   /* for tests and doubt */
+    tare_coded_mode mode;  /* every segment, where it can be; for tests and doubt */
     unsigned log2_segment; /* values of a segment, 14 to 26 (at most 64 MiB); 0: what suits */
     const char *directory; /* pack all files of this directory, which the model was opened from,
                               and of the folders in it that files of the model lie in;

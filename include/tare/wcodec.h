@@ -31,7 +31,9 @@ enum {
     TARE_CODED_UNIT = 64, /* heads and segments are multiples of so many bytes */
 };
 
-/* How a segment is stored. As a wish in a field: wherever it can be. */
+/* How a segment is stored. As a wish, of a field or for all of a file: wherever it can be. A mode
+ * that does not fit a segment (DIRECT of more than 2^20 values, ZSTD where nothing shrinks) gives
+ * way to RAW. */
 typedef enum tare_coded_mode {
     TARE_CODED_SMALLEST = 0, /* the mode that takes fewest bytes */
     TARE_CODED_RAW = 1,

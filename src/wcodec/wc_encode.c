@@ -23,19 +23,19 @@ typedef struct choice {
     tare_wc_scratch *scratch;
 } choice;
 
-static bool may_use(const choice *c, tare_wc_mode mode) {
-    int forced = c->plan->options.forced;
-    return forced < 0 || forced == (int)mode;
+static bool may_use(const choice *c, tare_coded_mode mode) {
+    tare_coded_mode wish = c->plan->options.mode;
+    return wish == TARE_CODED_SMALLEST || wish == mode;
 }
 
 /* What a plane needs besides segments of a mode. */
 static tare_wc_head head_for(const tare_wc_plan *plan, uint8_t mode) {
     tare_wc_head head = plan->head;
-    if (mode != TARE_WC_DIRECT) head.n_rules = head.n_t64 = 0;
-    if (mode != TARE_WC_STRUCTURED) head.n_contexts = 0;
-    if (mode == TARE_WC_DIRECT)
+    if (mode != TARE_CODED_DIRECT) head.n_rules = head.n_t64 = 0;
+    if (mode != TARE_CODED_STRUCTURED) head.n_contexts = 0;
+    if (mode == TARE_CODED_DIRECT)
         head.n_t16 = plan->n_direct_t16;
-    else if (mode != TARE_WC_STRUCTURED) /* whose tables have their numbers */
+    else if (mode != TARE_CODED_STRUCTURED) /* whose tables have their numbers */
         head.n_t16 = 0;
     return head;
 }
@@ -66,7 +66,7 @@ static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor pre
         if (values[i] != values[i - width]) return false;
     /* Of packed scales bytes and values are the same where all are 0. */
     if (c->plan->head.shape.is_scales && (values[0] | values[1] | values[2])) return false;
-    tare_wc_segment s = {.mode = TARE_WC_CONSTANT, .predictor = (uint8_t)predictor};
+    tare_wc_segment s = {.mode = TARE_CODED_CONSTANT, .predictor = (uint8_t)predictor};
     for (uint32_t i = 0; i < width; i++) s.pattern[i] = values[is_big_endian ? width - 1 - i : i];
     memset(c->trial + TARE_WC_SEGMENT_HEADER, 0, TARE_WC_UNIT - TARE_WC_SEGMENT_HEADER);
     offer(c, &s, TARE_WC_UNIT, c->total);
@@ -75,7 +75,7 @@ static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor pre
 
 static tare_status try_direct(choice *c, const uint8_t *values, tare_wc_predictor predictor) {
     unsigned i = predictor != TARE_WC_NONE;
-    tare_wc_segment s = {.mode = TARE_WC_DIRECT, .predictor = (uint8_t)predictor};
+    tare_wc_segment s = {.mode = TARE_CODED_DIRECT, .predictor = (uint8_t)predictor};
     uint8_t item = c->plan->head.shape.item;
     tare_status status;
     uint32_t stored;
@@ -88,7 +88,7 @@ static tare_status try_direct(choice *c, const uint8_t *values, tare_wc_predicto
 }
 
 static void write_raw(choice *c) {
-    tare_wc_segment s = {.mode = TARE_WC_RAW};
+    tare_wc_segment s = {.mode = TARE_CODED_RAW};
     uint32_t end = TARE_WC_SEGMENT_HEADER + c->n_bytes, stored = tare_wc_align(end);
     if (c->stored && stored > c->total) return;
     memcpy(c->trial + TARE_WC_SEGMENT_HEADER, c->bytes, c->n_bytes);
@@ -100,14 +100,14 @@ static void try_zstd(choice *c) {
     const tare_wc_options *o = &c->plan->options;
     uint8_t *room = c->trial + TARE_WC_SEGMENT_HEADER;
     size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
-    bool is_forced = o->forced == TARE_WC_ZSTD;
+    bool is_forced = o->mode == TARE_CODED_ZSTD;
     if (!is_forced && !o->is_repetitive && !c->plan->is_surprised &&
         !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, c->total, room, room_size)))
         return;
     int level = o->is_full ? 19 : 3;
     size_t n = ZSTD_compress(room, room_size, c->bytes, c->n_bytes, level);
     if (ZSTD_isError(n)) return; /* it does not shrink */
-    tare_wc_segment s = {.mode = TARE_WC_ZSTD, .size_a = (uint32_t)n};
+    tare_wc_segment s = {.mode = TARE_CODED_ZSTD, .size_a = (uint32_t)n};
     uint32_t end = TARE_WC_SEGMENT_HEADER + s.size_a, stored = tare_wc_align(end);
     memset(c->trial + end, 0, stored - end);
     offer(c, &s, stored, c->total);
@@ -116,7 +116,7 @@ static void try_zstd(choice *c) {
 static tare_status try_tiles(choice *c) {
     const tare_wc_head *head = &c->plan->head;
     tare_wc_sketch sketch;
-    tare_wc_segment s = {.mode = TARE_WC_STRUCTURED};
+    tare_wc_segment s = {.mode = TARE_CODED_STRUCTURED};
     tare_status status;
     uint32_t stored;
     if (!c->plan->has_tiles) return TARE_OK;
@@ -138,14 +138,15 @@ static tare_status try_all(choice *c, const tare_wc_reference *reference) {
         const uint8_t *values =
             tare_wc_prepare(c->bytes, c->n_bytes, shape, reference, predictors[i], c->scratch);
         if (!values) return TARE_ERR_NOMEM;
-        bool is_constant = may_use(c, TARE_WC_CONSTANT) && try_constant(c, values, predictors[i]);
+        bool is_constant =
+            may_use(c, TARE_CODED_CONSTANT) && try_constant(c, values, predictors[i]);
         if (is_constant) return TARE_OK;
-        if (may_use(c, TARE_WC_DIRECT)) TARE_TRY(try_direct(c, values, predictors[i]));
+        if (may_use(c, TARE_CODED_DIRECT)) TARE_TRY(try_direct(c, values, predictors[i]));
     }
-    if (may_use(c, TARE_WC_STRUCTURED)) TARE_TRY(try_tiles(c));
-    if (may_use(c, TARE_WC_ZSTD)) try_zstd(c);
+    if (may_use(c, TARE_CODED_STRUCTURED)) TARE_TRY(try_tiles(c));
+    if (may_use(c, TARE_CODED_ZSTD)) try_zstd(c);
     /* RAW is as good as a mode that saves nothing, and faster. */
-    if (c->plan->options.forced < 0 || !c->stored) write_raw(c);
+    if (c->plan->options.mode == TARE_CODED_SMALLEST || !c->stored) write_raw(c);
     return TARE_OK;
 }
 

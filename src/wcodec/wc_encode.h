@@ -11,16 +11,16 @@
 #include "wcodec/wc_segment.h"
 
 typedef struct tare_wc_options {
-    bool is_full;       /* try STRUCTURED and ZSTD where they may pay */
-    bool is_repetitive; /* try ZSTD anyway: text, integers, masks */
-    bool is_signed;     /* values are two's complement (for tiles and classes) */
-    uint32_t width;     /* of the matrix, in values; 0: none, no tiles */
-    int forced;         /* a tare_wc_mode to be used wherever it can; -1: the smallest */
-    uint8_t value_bits; /* that values have at most, without a base; 0: those of the item */
-    uint8_t trellis;    /* 8 or 32: the bytes are steps of a trellis, not values (see below) */
+    bool is_full;         /* try STRUCTURED and ZSTD where they may pay */
+    bool is_repetitive;   /* try ZSTD anyway: text, integers, masks */
+    bool is_signed;       /* values are two's complement (for tiles and classes) */
+    uint32_t width;       /* of the matrix, in values; 0: none, no tiles */
+    tare_coded_mode mode; /* to be used wherever it can */
+    uint8_t value_bits;   /* that values have at most, without a base; 0: those of the item */
+    uint8_t trellis;      /* 8 or 32: the bytes are steps of a trellis, not values (see below) */
 } tare_wc_options;
 
-#define TARE_WC_OPTIONS_DEFAULT ((tare_wc_options){.forced = -1})
+#define TARE_WC_OPTIONS_DEFAULT ((tare_wc_options){.mode = TARE_CODED_SMALLEST})
 
 typedef struct tare_wc_tally tare_wc_tally;
 typedef struct tare_wc_plan tare_wc_plan;

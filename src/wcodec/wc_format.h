@@ -6,6 +6,8 @@
 #ifndef TARE_WCODEC_FORMAT_H
 #define TARE_WCODEC_FORMAT_H
 
+#include <tare/wcodec.h>
+
 #include "base/alloc.h"
 
 enum {
@@ -26,15 +28,6 @@ enum {
     TARE_WC_BYPASS_GROUPS = 5,    /* at most: 15 = 4 + 4 + 4 + 2 + 1 */
     TARE_WC_READ_AHEAD = 64,      /* bytes behind a segment that kernels may read */
 };
-
-typedef enum tare_wc_mode {
-    TARE_WC_RAW = 0,
-    TARE_WC_CONSTANT = 1,
-    TARE_WC_ZSTD = 2,
-    TARE_WC_DIRECT = 3,
-    TARE_WC_STRUCTURED = 4,
-    TARE_WC_MODE_COUNT
-} tare_wc_mode;
 
 typedef enum tare_wc_predictor {
     TARE_WC_NONE = 0,
@@ -94,7 +87,8 @@ typedef struct tare_wc_head {
 
 /* The 32 bytes that a segment begins with; `a` .. `d` as the mode means them. */
 typedef struct tare_wc_segment {
-    uint8_t mode, predictor;
+    uint8_t mode; /* tare_coded_mode; in the file one less */
+    uint8_t predictor;
     uint8_t rule;  /* DIRECT; tile shape of STRUCTURED */
     uint8_t table; /* DIRECT: the first; bits of magnitude of STRUCTURED */
     uint32_t crc;

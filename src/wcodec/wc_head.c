@@ -206,15 +206,15 @@ static const struct {
     uint8_t first, end; /* a run of bytes */
     uint8_t modes;      /* a bit for each mode that uses it */
 } segment_fields[] = {
-    {1, 2, 1 << TARE_WC_CONSTANT | 1 << TARE_WC_ZSTD | 1 << TARE_WC_DIRECT},
-    {2, 4, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
-    {8, 12, 1 << TARE_WC_ZSTD | 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
-    {12, 24, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
-    {24, 25, 1 << TARE_WC_DIRECT},
-    {25, 26, 1 << TARE_WC_DIRECT | 1 << TARE_WC_STRUCTURED},
-    {26, 27, 1 << TARE_WC_DIRECT},
+    {1, 2, 1 << TARE_CODED_CONSTANT | 1 << TARE_CODED_ZSTD | 1 << TARE_CODED_DIRECT},
+    {2, 4, 1 << TARE_CODED_DIRECT | 1 << TARE_CODED_STRUCTURED},
+    {8, 12, 1 << TARE_CODED_ZSTD | 1 << TARE_CODED_DIRECT | 1 << TARE_CODED_STRUCTURED},
+    {12, 24, 1 << TARE_CODED_DIRECT | 1 << TARE_CODED_STRUCTURED},
+    {24, 25, 1 << TARE_CODED_DIRECT},
+    {25, 26, 1 << TARE_CODED_DIRECT | 1 << TARE_CODED_STRUCTURED},
+    {26, 27, 1 << TARE_CODED_DIRECT},
     {27, 28, 0},
-    {28, 32, 1 << TARE_WC_CONSTANT},
+    {28, 32, 1 << TARE_CODED_CONSTANT},
 };
 
 tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error *err) {
@@ -222,11 +222,12 @@ tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error 
     const uint8_t *bytes =
         tare_cursor_take(c, TARE_WC_SEGMENT_HEADER, "segment: it ends inside its 32 bytes");
     if (!bytes) return tare_cursor_status(c, err);
-    if (bytes[0] >= TARE_WC_MODE_COUNT)
+    if (bytes[0] >= TARE_CODED_STRUCTURED)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "segment: unknown mode");
+    const uint8_t mode = (uint8_t)(bytes[0] + 1);
     for (size_t i = 0; i < sizeof segment_fields / sizeof segment_fields[0]; i++) {
         unsigned first = segment_fields[i].first, end = segment_fields[i].end;
-        if (segment_fields[i].modes >> bytes[0] & 1) continue;
+        if (segment_fields[i].modes >> mode & 1) continue;
         if (!tare_wc_is_zero(bytes + first, end - first))
             return tare_fail_at(err, TARE_ERR_CORRUPT, at + first,
                                 "segment: a field that the mode does not use is not 0");
@@ -234,7 +235,7 @@ tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error 
     if (bytes[1] > TARE_WC_REF_SCALED)
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at + 1, "segment: unknown predictor");
     *s = (tare_wc_segment){
-        .mode = bytes[0],
+        .mode = mode,
         .predictor = bytes[1],
         .rule = bytes[2],
         .table = bytes[3],
@@ -253,7 +254,7 @@ tare_status tare_wc_segment_read(tare_wc_segment *s, tare_cursor *c, tare_error 
 
 void tare_wc_segment_write(uint8_t bytes[TARE_WC_SEGMENT_HEADER], const tare_wc_segment *s) {
     memset(bytes, 0, TARE_WC_SEGMENT_HEADER);
-    bytes[0] = s->mode;
+    bytes[0] = (uint8_t)(s->mode - 1);
     bytes[1] = s->predictor;
     bytes[2] = s->rule;
     bytes[3] = s->table;

@@ -31,7 +31,7 @@ static bool list_counts(tare_wc_counts *out, const uint64_t *counts, uint32_t n,
 static bool is_constant(const tare_wc_tally *t, unsigned prediction) {
     unsigned n = 0;
     for (uint32_t v = 0; v < t->n_kinds; v++) n += t->counts[prediction][v] != 0;
-    return n <= 1 && t->options.forced < 0;
+    return n <= 1 && t->options.mode == TARE_CODED_SMALLEST;
 }
 
 /* A table of values' symbols. Steps of a trellis have to be there, as there is one beside each
@@ -111,7 +111,7 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
         return TARE_ERR_NOMEM;
     if (values.n == 0 || is_constant(t, prediction)) return TARE_OK;
     uint64_t plain = t->n_values * t->shape.item;
-    bool is_forced = t->options.forced == TARE_WC_DIRECT || t->options.trellis;
+    bool is_forced = t->options.mode == TARE_CODED_DIRECT || t->options.trellis;
     if (!is_forced && plain < FRAME_BITS) return TARE_OK;
     bool is_made = t->options.trellis
                        ? trellis_rule(&d->coder, t, &plan->arena)
@@ -199,7 +199,7 @@ static tare_status fill(tare_wc_plan *plan, const tare_wc_tally *t) {
 }
 
 bool tare_wc_is_tiny(const tare_wc_options *options, uint64_t n_bytes) {
-    return options->forced < 0 && !options->trellis && n_bytes < FRAME_BITS / 8;
+    return options->mode == TARE_CODED_SMALLEST && !options->trellis && n_bytes < FRAME_BITS / 8;
 }
 
 tare_status tare_wc_plan_tiny(tare_wc_plan **out, const tare_wc_shape *shape,

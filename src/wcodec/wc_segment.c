@@ -90,10 +90,10 @@ static tare_status decode_zstd(const tare_wc_piece *piece, const tare_wc_segment
 static tare_status finish(const tare_wc_piece *piece, const tare_wc_segment *s, bool is_coarse,
                           tare_error *err) {
     const tare_wc_shape *shape = &piece->head->shape;
-    if (shape->is_big_endian && s->mode == TARE_WC_DIRECT)
+    if (shape->is_big_endian && s->mode == TARE_CODED_DIRECT)
         for (uint32_t i = 0; i < piece->n_bytes; i += 2)
             tare_store_u16(piece->dst + i, tare_load_le16(piece->dst + i), true);
-    if (shape->is_scales && s->mode >= TARE_WC_DIRECT)
+    if (shape->is_scales && s->mode >= TARE_CODED_DIRECT)
         tare_wc_scales_pack(piece->dst, piece->n_bytes);
     if (s->predictor)
         tare_wc_reference_add(piece->dst, piece->n_bytes, shape, piece->reference,
@@ -109,14 +109,14 @@ static tare_status decode_alone(const tare_wc_piece *piece, const tare_wc_segmen
     if (piece->present < piece->stored)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset,
                             "segment: not all of it was read");
-    switch ((tare_wc_mode)s->mode) {
-    case TARE_WC_RAW:
+    switch ((tare_coded_mode)s->mode) {
+    case TARE_CODED_RAW:
         TARE_TRY(decode_raw(piece, err));
         break;
-    case TARE_WC_CONSTANT:
+    case TARE_CODED_CONSTANT:
         TARE_TRY(decode_constant(piece, s, err));
         break;
-    case TARE_WC_ZSTD:
+    case TARE_CODED_ZSTD:
         TARE_TRY(decode_zstd(piece, s, scratch, err));
         break;
     default:
@@ -182,7 +182,7 @@ tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
         *failed = i;
         TARE_TRY(read_header(&s, &pieces[i], err));
         TARE_TRY(check_reference(&s, &pieces[i], err));
-        if (s.mode != TARE_WC_DIRECT) {
+        if (s.mode != TARE_CODED_DIRECT) {
             TARE_TRY(decode_alone(&pieces[i], &s, scratch, err));
             continue;
         }
@@ -199,7 +199,7 @@ tare_status tare_wc_coarse_bytes(uint32_t *n, const tare_wc_piece *piece, unsign
     tare_wc_direct d;
     *n = piece->stored;
     TARE_TRY(read_header(&s, piece, err));
-    if (s.mode != TARE_WC_DIRECT || s.predictor) return TARE_OK;
+    if (s.mode != TARE_CODED_DIRECT || s.predictor) return TARE_OK;
     TARE_TRY(tare_wc_direct_parts(&d, &s, piece, groups, err));
     *n = read_end(&d);
     return TARE_OK;

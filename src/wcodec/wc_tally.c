@@ -37,7 +37,7 @@ tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_optio
                        !t->options.is_repetitive && !t->options.trellis;
     has_classes |= shape->is_scales; /* what is a minimum is known */
     bool has_tiles = t->options.width && shape->item <= 8 && !t->options.trellis &&
-                     (t->options.is_full || t->options.forced == TARE_WC_STRUCTURED);
+                     (t->options.is_full || t->options.mode == TARE_CODED_STRUCTURED);
     bool is_whole = true;
     for (unsigned i = 0; i <= (unsigned)has_base; i++) {
         t->counts[i] = take_zeros(allocator, t->n_kinds * sizeof *t->counts[i]);
@@ -190,7 +190,7 @@ bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape
     uint8_t best = 0;
     *status = TARE_OK;
     if (n_values > TARE_WC_MAX_VALUES || !n_values) return false;
-    if (options->forced != TARE_WC_STRUCTURED &&
+    if (options->mode != TARE_CODED_STRUCTURED &&
         !tare_wc_may_have_tiles(shape->item, options->is_signed, width, bytes, n_bytes))
         return false;
     for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++) {
@@ -206,7 +206,7 @@ bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape
     }
     /* Counts of contexts fit a sample better than they will fit the rest: about 3 %. */
     count_values(counts, shape->item, bytes, n_sample);
-    bool is_forced = options->forced == TARE_WC_STRUCTURED;
+    bool is_forced = options->mode == TARE_CODED_STRUCTURED;
     uint64_t plain = tare_wc_entropy(counts, (size_t)1 << shape->item);
     if (least == UINT64_MAX || (!is_forced && least > plain - plain / 32)) return false;
     return tare_wc_sketch_init(sketch, shape->item, options->is_signed, best, width, bytes, n_bytes,

@@ -24,7 +24,7 @@ static tare_pack_options choose_options(const uint8_t *data, size_t size) {
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
     uint32_t choice = tare_crc32(0, data, size);
     o.effort = choice & 1 ? TARE_EFFORT_FULL : TARE_EFFORT_FAST;
-    o.mode = choice & 2 ? TARE_PACK_SMALLEST : (tare_pack_mode)(choice >> 3 & 3) + 1;
+    o.mode = choice & 2 ? TARE_CODED_SMALLEST : (tare_coded_mode)((choice >> 3 & 3) + 2);
     o.log2_segment = choice & 4 ? 14 : 0;
     o.force = o.no_sync = true;
     return o;

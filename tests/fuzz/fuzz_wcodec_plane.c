@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                     .is_repetitive = data[0] & 32,
                     .is_signed = data[0] & 64,
                     .width = data[2],
-                    .forced = data[1] % (TARE_WC_MODE_COUNT + 1) - 1},
+                    .mode = (tare_coded_mode)(data[1] % (TARE_CODED_STRUCTURED + 1))},
         .bytes = data + CHOICES,
         .n_bytes = (uint32_t)n,
         .reference = has_base ? &reference : NULL,

@@ -396,13 +396,13 @@ static void every_mode_comes_back(void **state) {
     const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
     const char *packed = help_path("mode.wcodec");
     const char *path = make("modes", &tare_format_gguf, &options);
-    for (int mode = TARE_PACK_SMALLEST; mode <= TARE_PACK_STRUCTURED; mode++) {
+    for (int mode = TARE_CODED_SMALLEST; mode <= TARE_CODED_STRUCTURED; mode++) {
         /* What is slowest is tried in one size; segments are cut for all modes in one place. */
-        unsigned most = mode == TARE_PACK_STRUCTURED ? 0 : 14;
+        unsigned most = mode == TARE_CODED_STRUCTURED ? 0 : 14;
         for (unsigned log2 = 0; log2 <= most; log2 += 14) {
             tare_pack_options o = TARE_PACK_OPTIONS_INIT;
             tare_model *m = help_open(path);
-            o.mode = (tare_pack_mode)mode;
+            o.mode = (tare_coded_mode)mode;
             o.log2_segment = log2;
             o.force = o.no_sync = true;
             assert_int_equal(tare_pack(NULL, packed, m, &o, NULL), TARE_OK);

@@ -66,8 +66,8 @@ static void check(const tare_wc_shape *shape, const tare_wc_options *options, ui
     memset(got, 0xa5, n_bytes + 64);
     tare_status status = wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err);
     if (status != TARE_OK || memcmp(got, values, n_bytes))
-        fail_msg("%s: item %u, %u bytes, forced %d: %s", name, shape->item, n_bytes,
-                 options->forced, err.what);
+        fail_msg("%s: item %u, %u bytes, forced %d: %s", name, shape->item, n_bytes, options->mode,
+                 err.what);
     for (unsigned i = 0; i < 64; i++) assert_int_equal(got[n_bytes + i], 0xa5);
     assert_true(p.segments.size <= n_bytes + 96u * p.n_segments + 64);
     wc_free(&p);
@@ -85,15 +85,15 @@ static void all_planes_come_back(void **state) {
                 shape.is_big_endian = items[i] == 16 && l % 2;
                 uint32_t unit = items[i] == 16 ? 2 : items[i] == 6 ? 3 : 1, n = lengths[l] * unit;
                 bool is_long = n > 2000, is_tried = l % 2 && !is_long;
-                for (int forced = -1; forced < TARE_WC_MODE_COUNT; forced++) {
+                for (int forced = TARE_CODED_SMALLEST; forced <= TARE_CODED_STRUCTURED; forced++) {
                     /* Full effort changes what is chosen, and the classes of DIRECT. */
-                    bool is_choice = forced < 0 || forced == TARE_WC_DIRECT;
-                    tare_wc_options options = {.forced = forced,
+                    bool is_choice = forced == TARE_CODED_SMALLEST || forced == TARE_CODED_DIRECT;
+                    tare_wc_options options = {.mode = (tare_coded_mode)forced,
                                                .is_full = is_choice && is_tried,
                                                .is_signed = l % 3 == 0,
                                                .width = l % 4 ? 32 + l : 128};
                     if (options.width > lengths[l]) options.width = lengths[l];
-                    if (forced == TARE_WC_STRUCTURED && is_long && sources[s].kind != SMOOTH)
+                    if (forced == TARE_CODED_STRUCTURED && is_long && sources[s].kind != SMOOTH)
                         continue;
                     check(&shape, &options, n, sources[s].name);
                 }
@@ -104,7 +104,7 @@ static void all_planes_come_back(void **state) {
 
 /* What a plane costs, in bits a value. */
 static double bits(const tare_wc_shape *shape, const tare_wc_options *options, uint32_t n_bytes,
-                   tare_wc_mode *mode) {
+                   tare_coded_mode *mode) {
     wc_plane p;
     tare_error err;
     wc_encode(&p, shape, options, values, n_bytes, NULL);
@@ -118,27 +118,27 @@ static double bits(const tare_wc_shape *shape, const tare_wc_options *options, u
 
 static void modes_are_chosen_by_size(void **state) {
     (void)state;
-    const tare_wc_options full = {.forced = -1, .is_full = true, .width = 128};
+    const tare_wc_options full = {.mode = TARE_CODED_SMALLEST, .is_full = true, .width = 128};
     const tare_wc_shape shape = {.item = 8, .log2_segment = 17};
     uint64_t counts[256] = {0};
-    tare_wc_mode mode;
+    tare_coded_mode mode;
     make(values, 1 << 17, &sources[0], 8, 1);
     for (uint32_t i = 0; i < 1 << 17; i++) counts[values[i]]++;
     double entropy = (double)tare_wc_entropy(counts, 256) / 65536 / (1 << 17);
     assert_true(bits(&shape, &full, 1 << 17, &mode) < entropy * 1.006);
-    assert_int_equal(mode, TARE_WC_DIRECT);
+    assert_int_equal(mode, TARE_CODED_DIRECT);
     make(values, 1 << 17, &sources[3], 8, 1);
     assert_true(bits(&shape, &full, 1 << 17, &mode) < 0.01);
-    assert_int_equal(mode, TARE_WC_CONSTANT);
+    assert_int_equal(mode, TARE_CODED_CONSTANT);
     make(values, 1 << 17, &sources[4], 8, 1);
     assert_true(bits(&shape, &full, 1 << 17, &mode) < 8.01);
-    assert_int_equal(mode, TARE_WC_RAW);
+    assert_int_equal(mode, TARE_CODED_RAW);
     make(values, 1 << 17, &sources[6], 8, 1);
     assert_true(bits(&shape, &full, 1 << 17, &mode) < 3);
-    assert_int_equal(mode, TARE_WC_STRUCTURED);
+    assert_int_equal(mode, TARE_CODED_STRUCTURED);
     make(values, 1 << 17, &sources[7], 8, 1);
     assert_true(bits(&shape, &full, 1 << 17, &mode) < 0.2);
-    assert_int_equal(mode, TARE_WC_ZSTD);
+    assert_int_equal(mode, TARE_CODED_ZSTD);
     make(values, 1 << 17, &sources[8], 8, 1); /* rows of different scale: classes */
     double classes = bits(&shape, &full, 1 << 17, &mode);
     tare_wc_options fast = full;
@@ -150,7 +150,7 @@ static void modes_are_chosen_by_size(void **state) {
 static void edges_of_blocks_cost_little(void **state) {
     (void)state;
     const tare_wc_shape shape = {.item = 8, .log2_segment = 17};
-    const tare_wc_options options = {.forced = TARE_WC_DIRECT};
+    const tare_wc_options options = {.mode = TARE_CODED_DIRECT};
     uint64_t counts[256] = {0}, seed = 31;
     tare_error err;
     wc_plane p;
@@ -171,8 +171,8 @@ static void edges_of_blocks_cost_little(void **state) {
 
 /* A plane of one segment, and head and segment as they are for that. `counts`: of rules, tables of
  * 64 symbols and of 16. */
-static tare_wc_mode alone(uint8_t counts[3], size_t *size, const tare_wc_options *options,
-                          uint32_t n_bytes) {
+static tare_coded_mode alone(uint8_t counts[3], size_t *size, const tare_wc_options *options,
+                             uint32_t n_bytes) {
     const tare_wc_shape shape = {.item = 8, .log2_segment = 18};
     tare_wc_scratch scratch;
     tare_wc_plan *plan;
@@ -197,7 +197,7 @@ static tare_wc_mode alone(uint8_t counts[3], size_t *size, const tare_wc_options
     p.offsets[1] = (uint32_t)*size;
     assert_int_equal(wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err), TARE_OK);
     assert_memory_equal(got, values, n_bytes);
-    tare_wc_mode mode = wc_mode(&p, 0);
+    tare_coded_mode mode = wc_mode(&p, 0);
     wc_free(&p);
     tare_wc_plan_free(plan);
     tare_wc_tally_free(tally);
@@ -208,28 +208,29 @@ static tare_wc_mode alone(uint8_t counts[3], size_t *size, const tare_wc_options
 /* Tables that the only segment does not use are not written. */
 static void a_head_is_to_the_measure_of_its_segment(void **state) {
     (void)state;
-    const tare_wc_options full = {.forced = -1, .is_full = true, .is_signed = true, .width = 128};
+    const tare_wc_options full = {
+        .mode = TARE_CODED_SMALLEST, .is_full = true, .is_signed = true, .width = 128};
     static const uint8_t nothing[3], one_of_each[3] = {1, 1, 0};
     uint8_t counts[3];
     size_t size;
     uint64_t seed = 41;
     make(values, 1 << 15, &sources[7], 8, 1); /* text */
-    assert_int_equal(alone(counts, &size, &full, 1 << 15), TARE_WC_ZSTD);
+    assert_int_equal(alone(counts, &size, &full, 1 << 15), TARE_CODED_ZSTD);
     assert_memory_equal(counts, nothing, 3);
     make(values, 1 << 17, &sources[0], 8, 1);
-    assert_int_equal(alone(counts, &size, &full, 1 << 17), TARE_WC_DIRECT);
+    assert_int_equal(alone(counts, &size, &full, 1 << 17), TARE_CODED_DIRECT);
     assert_memory_equal(counts, one_of_each, 3);
     make(values, 1 << 15, &sources[6], 8, 1); /* smooth */
-    assert_int_equal(alone(counts, &size, &full, 1 << 15), TARE_WC_STRUCTURED);
+    assert_int_equal(alone(counts, &size, &full, 1 << 15), TARE_CODED_STRUCTURED);
     assert_true(!counts[0] && !counts[1] && counts[2]);
     tare_wc_options forced = full;
-    forced.forced = TARE_WC_DIRECT;
-    assert_int_equal(alone(counts, &size, &forced, 1 << 15), TARE_WC_DIRECT);
+    forced.mode = TARE_CODED_DIRECT;
+    assert_int_equal(alone(counts, &size, &forced, 1 << 15), TARE_CODED_DIRECT);
     assert_true(counts[0] == 1 && counts[1] && counts[2] <= 2); /* of ranks, not of contexts */
     /* What comes again lies further away than a look at 64 KiB sees. */
     for (uint32_t i = 0; i < 100000; i++)
         values[i] = values[i + 100000] = (uint8_t)(wc_random(&seed) >> 40);
-    assert_int_equal(alone(counts, &size, &full, 200000), TARE_WC_ZSTD);
+    assert_int_equal(alone(counts, &size, &full, 200000), TARE_CODED_ZSTD);
     assert_true(size < 101000);
 }
 
@@ -240,7 +241,7 @@ static void a_surprise_is_not_stored_raw(void **state) {
     const tare_wc_options fast = TARE_WC_OPTIONS_DEFAULT;
     enum { SEGMENT = 1 << 14, N_SEGMENTS = 8 };
     uint64_t seed = 5;
-    tare_wc_mode mode;
+    tare_coded_mode mode;
     bool is_any = false;
     for (unsigned i = 0; i < N_SEGMENTS; i++) {
         bool is_counted = tare_wc_tally_wants(&fast, i, N_SEGMENTS);
@@ -262,7 +263,7 @@ static void a_base_predicts(void **state) {
     for (unsigned i = 0; i < 5; i++) {
         uint8_t item = items[i < 4 ? i : 2];
         tare_wc_shape shape = {.item = item, .log2_segment = 15, .is_big_endian = item == 16};
-        tare_wc_options options = {.forced = i == 3 ? -1 : TARE_WC_DIRECT};
+        tare_wc_options options = {.mode = i == 3 ? TARE_CODED_SMALLEST : TARE_CODED_DIRECT};
         tare_wc_reference reference = {.bytes = base, .values_per_scale = 500, .scale_form = 1};
         make(base, N / 6 * 6, &sources[0], item, 3);
         memcpy(values, base, N);
@@ -295,7 +296,7 @@ static void trellis_values_come_back(void **state) {
     uint64_t seed = 9;
     for (unsigned states = 8; states <= 32; states += 24) {
         const tare_wc_shape shape = {.item = 8, .log2_segment = 15};
-        tare_wc_options options = {.forced = -1, .trellis = (uint8_t)states};
+        tare_wc_options options = {.mode = TARE_CODED_SMALLEST, .trellis = (uint8_t)states};
         uint8_t t[64] = {0};
         unsigned f = states == 8 ? 5 : 18, e = states == 8 ? 2 : 4;
         for (uint32_t i = 0; i < N; i++) { /* the rule as the specification words it */
@@ -310,7 +311,7 @@ static void trellis_values_come_back(void **state) {
         wc_plane p;
         tare_error err;
         wc_encode(&p, &shape, &options, values, N, NULL);
-        assert_int_equal(wc_mode(&p, 0), TARE_WC_DIRECT);
+        assert_int_equal(wc_mode(&p, 0), TARE_CODED_DIRECT);
         assert_int_equal(tare_load_le32(p.segments.data + 16), 0); /* no patches */
         assert_true(p.segments.size < N * 5 / 8);
         assert_int_equal(wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err), TARE_OK);
@@ -341,15 +342,15 @@ static void packed_scales_cost_what_they_say(void **state) {
                 v[j] = 20 + (unsigned)(wc_random(&seed) % (j < 8 ? 10 : 40));
             pack_unit(values + 12 * u, v, v + 8);
         }
-        for (int forced = -1; forced < TARE_WC_STRUCTURED; forced++) {
-            if (forced == TARE_WC_CONSTANT) continue;
-            const tare_wc_options options = {.forced = forced};
+        for (int forced = TARE_CODED_SMALLEST; forced < TARE_CODED_STRUCTURED; forced++) {
+            if (forced == TARE_CODED_CONSTANT) continue;
+            const tare_wc_options options = {.mode = (tare_coded_mode)forced};
             check(&shape, &options, 12 * n_units, "packed scales");
         }
     }
     uint32_t n = 12 * 4800;
-    const tare_wc_options fast = {.forced = -1};
-    tare_wc_mode mode;
+    const tare_wc_options fast = {.mode = TARE_CODED_SMALLEST};
+    tare_coded_mode mode;
     for (uint32_t u = 0; u < n; u += 12) {
         unsigned v[2][8];
         for (unsigned j = 0; j < 16; j++) {
@@ -360,14 +361,14 @@ static void packed_scales_cost_what_they_say(void **state) {
     }
     double least = (double)(tare_wc_entropy(counts[0], 64) + tare_wc_entropy(counts[1], 64));
     assert_true(bits(&shape, &fast, n, &mode) * n / 3 * 4 < least / 65536 * 1.04);
-    assert_int_equal(mode, TARE_WC_DIRECT);
+    assert_int_equal(mode, TARE_CODED_DIRECT);
 }
 
 /* Differences of packed scales are those of their values. */
 static void a_base_predicts_packed_scales(void **state) {
     (void)state;
     const tare_wc_shape shape = {.item = 6, .log2_segment = 14, .is_scales = true};
-    const tare_wc_options options = {.forced = -1};
+    const tare_wc_options options = {.mode = TARE_CODED_SMALLEST};
     const tare_wc_reference reference = {.bytes = base};
     enum { UNITS = 3000 };
     uint64_t seed = 7;
@@ -395,7 +396,7 @@ static void rare_values_are_patches(void **state) {
     uint64_t seed = 4;
     for (uint8_t item = 4; item <= 6; item += 2) {
         const tare_wc_shape shape = {.item = item, .log2_segment = 18};
-        const tare_wc_options options = {.forced = -1};
+        const tare_wc_options options = {.mode = TARE_CODED_SMALLEST};
         uint32_t n = (1u << 18) * item / 8, rare = 0;
         memset(values, 0, n);
         for (uint32_t i = 0; i < 1u << 18; i++) {
@@ -407,7 +408,7 @@ static void rare_values_are_patches(void **state) {
         }
         wc_plane p;
         wc_encode(&p, &shape, &options, values, n, NULL);
-        assert_int_equal(wc_mode(&p, 0), TARE_WC_DIRECT);
+        assert_int_equal(wc_mode(&p, 0), TARE_CODED_DIRECT);
         assert_int_equal(tare_load_le32(p.segments.data + 16), rare);
         wc_free(&p);
         check(&shape, &options, n, "rare values");
@@ -418,7 +419,7 @@ static void rare_values_are_patches(void **state) {
 static void coarse_values_are_near(void **state) {
     (void)state;
     const tare_wc_shape shape = {.item = 16, .log2_segment = 15};
-    const tare_wc_options options = {.forced = TARE_WC_DIRECT};
+    const tare_wc_options options = {.mode = TARE_CODED_DIRECT};
     wc_plane p;
     tare_error err;
     make(values, N, &sources[0], 16, 1);

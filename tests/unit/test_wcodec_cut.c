@@ -230,7 +230,7 @@ static void noise_stays_as_large_as_it_is(void **state) {
 /* Whatever is asked for, readers accept the segments. */
 static void segments_are_never_too_large(void **state) {
     (void)state;
-    const tare_wc_effort large = {.forced = -1, .log2_segment = TARE_WC_MAX_LOG2};
+    const tare_wc_effort large = {.mode = TARE_CODED_SMALLEST, .log2_segment = TARE_WC_MAX_LOG2};
     const uint64_t dims[] = {1 << 14, 1 << 14};
     for (int id = 0; id < TARE_ENCODING_COUNT; id++) {
         const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);

@@ -34,7 +34,7 @@ typedef struct file {
 static void add_plane(file *f, uint8_t region, uint8_t item) {
     uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
     f->options[f->layer.coded.n_streams] =
-        (tare_wc_options){.forced = TARE_WC_DIRECT, .is_full = true};
+        (tare_wc_options){.mode = TARE_CODED_DIRECT, .is_full = true};
     f->planes[f->layer.coded.n_streams++] = (tare_wc_stream){
         .shape = {.item = item, .log2_segment = 14},
         .region = region,
@@ -61,7 +61,7 @@ static tare_wc_source source_of(const tare_reader *reader) {
 }
 
 /* Writes the file, whose name says how its last plane is to be stored. */
-static void finish(file *f, tare_wc_mode mode, tare_wc_predictor predictor) {
+static void finish(file *f, tare_coded_mode mode, tare_wc_predictor predictor) {
     tare_wcodec_base base = {.hint = {"base", 4}};
     tare_wcodec_range range = {0, 0, 0, f->n};
     tare_wcodec_file whole = {{"a.bin", 5}, f->n, 1, &range};
@@ -92,7 +92,7 @@ static void finish(file *f, tare_wc_mode mode, tare_wc_predictor predictor) {
     memcpy(f->bytes.data, header, sizeof header);
     const tare_wc_stream *last = &f->planes[f->layer.coded.n_streams - 1];
     const uint8_t *segment = f->bytes.data + last->position + last->head_bytes;
-    assert_int_equal(segment[0], mode);
+    assert_int_equal(segment[0] + 1, mode);
     assert_int_equal(segment[1], predictor);
     assert_true(f->bytes.size < MOST_FILE);
     tare_arena_free(&arena);
@@ -185,8 +185,8 @@ static void raw(void **state) {
     (void)state;
     begin(&f, 1500, 8);
     fill_normal(1);
-    f.options[0].forced = TARE_WC_RAW;
-    finish(&f, TARE_WC_RAW, TARE_WC_NONE);
+    f.options[0].mode = TARE_CODED_RAW;
+    finish(&f, TARE_CODED_RAW, TARE_WC_NONE);
     flip_all(&f);
 }
 
@@ -194,8 +194,8 @@ static void constant(void **state) {
     (void)state;
     begin(&f, 999, 6);
     for (uint32_t i = 0; i < f.n; i += 3) memcpy(f.own + i, "abc", 3);
-    f.options[0].forced = TARE_WC_CONSTANT;
-    finish(&f, TARE_WC_CONSTANT, TARE_WC_NONE);
+    f.options[0].mode = TARE_CODED_CONSTANT;
+    finish(&f, TARE_CODED_CONSTANT, TARE_WC_NONE);
     flip_all(&f);
 }
 
@@ -204,8 +204,8 @@ static void zstd(void **state) {
     begin(&f, 4000, 8);
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)("a model's metadata is text"[i % 26] + (i % 131 == 0));
-    f.options[0].forced = TARE_WC_ZSTD;
-    finish(&f, TARE_WC_ZSTD, TARE_WC_NONE);
+    f.options[0].mode = TARE_CODED_ZSTD;
+    finish(&f, TARE_CODED_ZSTD, TARE_WC_NONE);
     flip_all(&f);
 }
 
@@ -224,7 +224,7 @@ static void direct(void **state) {
         begin(&f, 1200, items[i]);
         for (uint32_t j = 0; j < f.n * 8 / items[i]; j++)
             put_value(items[i], j, wc_normal(&f.seed) / 150);
-        finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+        finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
         flip_all(&f);
     }
 }
@@ -238,7 +238,7 @@ static void direct_with_sign_and_patches(void **state) {
         unsigned size = i % 300 == 7 ? 0x5000 + i : 0x3000 + 37 * (unsigned)(x % 62);
         tare_store_le16(f.own + 2 * i, (uint16_t)(size | (x >> 40 & 1) << 15));
     }
-    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
     const uint8_t *rule = f.bytes.data + f.planes[0].position + 8;
     assert_int_equal(rule[0], TARE_WC_SIGN);
     assert_true(tare_load_le32(last_segment(&f) + 16) > 0);
@@ -252,7 +252,7 @@ static void direct_with_packed_scales(void **state) {
     f.planes[0].shape.is_scales = true;
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)(i % 12 < 4 ? 0x3a : wc_random(&f.seed) % 64);
-    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
     flip_all(&f);
 }
 
@@ -263,7 +263,7 @@ static void direct_with_patches_of_four_bits(void **state) {
     for (uint32_t j = 0; j < 2 * f.n; j++)
         put_value(4, j, j == 7777 ? 13 : j == 20202 ? 9 : wc_random(&f.seed) % 64 == 0);
     f.planes[0].shape.log2_segment = 15;
-    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
     assert_int_equal(tare_load_le32(last_segment(&f) + 16), 2);
     flip_all(&f);
 }
@@ -276,7 +276,7 @@ static void direct_with_edges(void **state) {
         int v = (int8_t)f.own[i];
         if (v != 127 && v != -127) f.own[i] = (uint8_t)(v / 2);
     }
-    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
     assert_int_equal(f.bytes.data[f.planes[0].position + 8], TARE_WC_EDGE);
     flip_all(&f);
 }
@@ -288,7 +288,7 @@ static void direct_with_classes(void **state) {
         begin(&f, items[i] == 4 ? 4000 : 4096, items[i]);
         for (uint32_t j = 0, n = f.n * 8 / items[i]; j < n; j++)
             put_value(items[i], j, wc_normal(&f.seed) / (j / (n / 4) % 2 ? 60 : 480));
-        finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+        finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
         assert_true(last_segment(&f)[24] >= 2);
         flip_all(&f);
     }
@@ -309,7 +309,7 @@ static void trellis(void **state) {
         }
         f.own[1050] = 2; /* where no step leads: a patch */
         f.options[0].trellis = (uint8_t)states;
-        finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+        finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
         assert_int_equal(tare_load_le32(last_segment(&f) + 16), 1);
         flip_all(&f);
     }
@@ -320,10 +320,10 @@ static void structured(void **state) {
     begin(&f, 1024, 8);
     for (uint32_t i = 0; i < f.n; i++)
         f.own[i] = (uint8_t)((int)(i % 32 * 5 + i / 32 * 3) - 120 + wc_normal(&f.seed) / 300);
-    f.options[0].forced = TARE_WC_STRUCTURED;
+    f.options[0].mode = TARE_CODED_STRUCTURED;
     f.options[0].width = 32;
     f.options[0].is_signed = true;
-    finish(&f, TARE_WC_STRUCTURED, TARE_WC_NONE);
+    finish(&f, TARE_CODED_STRUCTURED, TARE_WC_NONE);
     flip_all(&f);
 }
 
@@ -351,7 +351,7 @@ static void make_joined(void) {
 static void joined(void **state) {
     (void)state;
     make_joined();
-    finish(&f, TARE_WC_DIRECT, TARE_WC_NONE);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_NONE);
     flip_all(&f);
 }
 
@@ -361,7 +361,7 @@ static void joined_from_a_base(void **state) {
     f.has_base = true;
     memcpy(f.base, f.own, f.n);
     for (uint32_t i = 6; i < f.n; i += 22) f.base[i] ^= (uint8_t)(wc_random(&f.seed) & 1);
-    finish(&f, TARE_WC_DIRECT, TARE_WC_REF);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_REF);
     flip_all(&f);
 }
 
@@ -371,7 +371,7 @@ static void make_from_base(void) {
     f.has_base = true;
     for (uint32_t i = 0; i < f.n; i++)
         f.base[i] = (uint8_t)(f.own[i] + (unsigned)(wc_random(&f.seed) % 3));
-    finish(&f, TARE_WC_DIRECT, TARE_WC_REF);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_REF);
 }
 
 static void from_a_base(void **state) {
@@ -381,19 +381,19 @@ static void from_a_base(void **state) {
 }
 
 /* Codes with a scale for each run of some, in a region of their own; the base has other scales. */
-static void make_by_scale(tare_wc_mode of_scales, uint32_t n_scales) {
+static void make_by_scale(tare_coded_mode of_scales, uint32_t n_scales) {
     begin(&f, 2000, 0);
     f.has_base = true;
     f.layer.coded.n_regions = 2;
     f.layer.coded.region_bytes[1] = 2 * (uint64_t)n_scales;
     add_plane(&f, 1, 16);
     add_plane(&f, 0, 8);
-    f.options[0].forced = (int)of_scales;
+    f.options[0].mode = of_scales;
     f.planes[1].scale_stream = 0;
     f.planes[1].scale_form = 1;
     f.planes[1].values_per_scale = f.n / n_scales;
     for (uint32_t i = 0; i < n_scales; i++) {
-        bool is_odd = of_scales != TARE_WC_RAW; /* DIRECT, and not by what they differ in */
+        bool is_odd = of_scales != TARE_CODED_RAW; /* DIRECT, and not by what they differ in */
         uint64_t own = is_odd ? wc_random(&f.seed) % 512 : i;
         uint64_t other = is_odd ? wc_random(&f.seed) % 1024 : i;
         tare_store_le16(f.own + SECOND + 2 * i, (uint16_t)(0x2c00 + own));
@@ -404,12 +404,12 @@ static void make_by_scale(tare_wc_mode of_scales, uint32_t n_scales) {
         f.base[i] = (uint8_t)(v / 2);
         f.own[i] = (uint8_t)(v / 2 * 2 + (int)(wc_random(&f.seed) & 1));
     }
-    finish(&f, TARE_WC_DIRECT, TARE_WC_REF_SCALED);
+    finish(&f, TARE_CODED_DIRECT, TARE_WC_REF_SCALED);
 }
 
 static void from_a_base_by_scale(void **state) {
     (void)state;
-    make_by_scale(TARE_WC_RAW, 40);
+    make_by_scale(TARE_CODED_RAW, 40);
     flip_all(&f);
 }
 
@@ -458,7 +458,7 @@ static void coarse_readings_of_a_fine_tune(void **state) {
     assert_int_equal(read_otherwise(got, 0, 0, MOST, &n_lost), TARE_OK);
     assert_memory_equal(got, f.own, f.n);
     tare_buffer_free(&f.bytes);
-    make_by_scale(TARE_WC_DIRECT, 1000);
+    make_by_scale(TARE_CODED_DIRECT, 1000);
     assert_int_equal(read_otherwise(got, 0, 0, MOST, &n_lost), TARE_OK);
     assert_memory_equal(got, f.own, f.n);
     assert_int_equal(read_otherwise(got, 1, 0, MOST, &n_lost), TARE_OK);
@@ -475,7 +475,7 @@ static void a_base_that_fails_loses_nothing(void **state) {
     make_from_base();
     assert_int_equal(read_otherwise(got, 0, TARE_WC_ALL_GROUPS, 1000, &n_lost), TARE_ERR_TRUNCATED);
     tare_buffer_free(&f.bytes);
-    make_by_scale(TARE_WC_RAW, 40);
+    make_by_scale(TARE_CODED_RAW, 40);
     assert_int_equal(read_otherwise(got, 0, TARE_WC_ALL_GROUPS, SECOND + 40, &n_lost),
                      TARE_ERR_TRUNCATED);
     assert_int_equal(n_lost, 0);

@@ -94,7 +94,7 @@ static void bytes_are_those_of_a_file(void **state) {
         {{16, 14, false, false}, .scale_stream = 255, .stride = 18, .width = 2},
         {{4, 16, false, false}, .scale_stream = 255, .stride = 18, .offset = 2, .width = 16}};
     tare_wc_layer layer = {1, 2, .region_bytes = {region.size}, .streams = streams};
-    const tare_wc_options how[2] = {{.forced = -1}, {.forced = -1}};
+    const tare_wc_options how[2] = {{.mode = TARE_CODED_SMALLEST}, {.mode = TARE_CODED_SMALLEST}};
     tare_buffer file;
     tare_reader reader;
     tare_arena arena;

@@ -123,8 +123,8 @@ static inline tare_status wc_decode(uint8_t *dst, const wc_plane *p,
 }
 
 /* Mode and predictor of a segment. */
-static inline tare_wc_mode wc_mode(const wc_plane *p, uint32_t i) {
-    return (tare_wc_mode)p->segments.data[p->offsets[i]];
+static inline tare_coded_mode wc_mode(const wc_plane *p, uint32_t i) {
+    return (tare_coded_mode)(p->segments.data[p->offsets[i]] + 1);
 }
 static inline uint8_t wc_predictor(const wc_plane *p, uint32_t i) {
     return p->segments.data[p->offsets[i] + 1];

@@ -13,18 +13,18 @@
 static void modes(maker *m) {
     static const char *const names[] = {"raw", "constant", "zstd", "direct", "structured"};
     begin(m);
-    for (int mode = 0; mode < TARE_WC_MODE_COUNT; mode++) {
+    for (int mode = TARE_CODED_RAW; mode <= TARE_CODED_STRUCTURED; mode++) {
         uint32_t n = 1800;
-        uint8_t *b = add_layer(m, names[mode], "i8", n, n);
+        uint8_t *b = add_layer(m, names[mode - 1], "i8", n, n);
         for (uint32_t i = 0; i < n; i++) {
             int v = normal(m) / 24;
-            if (mode == TARE_WC_CONSTANT) v = -3;
-            if (mode == TARE_WC_ZSTD) v = (int)(i % 61 * 7);
-            if (mode == TARE_WC_STRUCTURED) v = (int)(i % 50 * 2 + i / 50 * 3) + v / 4 - 70;
+            if (mode == TARE_CODED_CONSTANT) v = -3;
+            if (mode == TARE_CODED_ZSTD) v = (int)(i % 61 * 7);
+            if (mode == TARE_CODED_STRUCTURED) v = (int)(i % 50 * 2 + i / 50 * 3) + v / 4 - 70;
             b[i] = (uint8_t)v;
         }
         tare_wc_options *o = add_plane(m, 8, 1, 0, 1);
-        o->forced = mode;
+        o->mode = (tare_coded_mode)mode;
         o->width = 50;
         o->is_signed = true;
         end_layer(m, NULL);
@@ -42,7 +42,7 @@ static void rare(maker *m, uint8_t item) {
         for (unsigned j = 0; j < item; j++, bit++)
             b[bit / 8] = (uint8_t)(b[bit / 8] | (v >> j & 1) << bit % 8);
     }
-    add_plane(m, item, item == 6 ? 3 : 1, 0, item == 6 ? 3 : 1)->forced = TARE_WC_DIRECT;
+    add_plane(m, item, item == 6 ? 3 : 1, 0, item == 6 ? 3 : 1)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
 }
 
@@ -51,7 +51,7 @@ static void items(maker *m) {
     begin(m);
     uint8_t *b = add_layer(m, "nibbles", "f4", 5000, 2500);
     for (uint32_t i = 0; i < 2500; i++) b[i] = two_normals(m, 120);
-    add_plane(m, 4, 1, 0, 1)->forced = TARE_WC_DIRECT;
+    add_plane(m, 4, 1, 0, 1)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     rare(m, 4);
     rare(m, 6);
@@ -61,19 +61,19 @@ static void items(maker *m) {
             v |= (unsigned)(normal(m) / 40 & 63) << 6 * j;
             for (unsigned k = 0; j == 3 && k < 3; k++) b[3 * i + k] = (uint8_t)(v >> 8 * k);
         }
-    add_plane(m, 6, 3, 0, 3)->forced = TARE_WC_DIRECT;
+    add_plane(m, 6, 3, 0, 3)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     b = add_layer(m, "bytes with a map", "i8", 8000, 8000);
     for (uint32_t i = 0; i < 8000; i++)
         b[i] = (uint8_t)(i % 400 ? normal(m) / 80 : (int)(next(m) & 255));
-    add_plane(m, 8, 1, 0, 1)->forced = TARE_WC_DIRECT;
+    add_plane(m, 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     b = add_layer(m, "8-bit floats", "f8_e4m3", 3000, 3000);
     for (uint32_t i = 0; i < 3000; i++) {
         int size = 60 + normal(m) / 20;
         b[i] = (uint8_t)((int)(next(m) & 128) + size);
     }
-    add_plane(m, 8, 1, 0, 1)->forced = TARE_WC_DIRECT;
+    add_plane(m, 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     for (unsigned big = 0; big < 2; big++) {
         b = add_layer(m, big ? "bf16, big-endian" : "bf16", "bf16", 20000, 40000);
@@ -84,7 +84,7 @@ static void items(maker *m) {
             if (i % 777 == 5) bits = next(m) << 1; /* what no top stands for */
             tare_store_u16(b + 2 * i, (uint16_t)(bits >> 16), big);
         }
-        add_plane(m, 16, 2, 0, 2)->forced = TARE_WC_DIRECT;
+        add_plane(m, 16, 2, 0, 2)->mode = TARE_CODED_DIRECT;
         m->planes[m->index.n_layers - 1][0].shape.is_big_endian = big;
         end_layer(m, NULL);
     }
@@ -93,8 +93,8 @@ static void items(maker *m) {
         b[i] = (uint8_t)(i % 18 == 0   ? next(m)
                          : i % 18 == 1 ? 32 + next(m) % 4
                                        : two_normals(m, 90) ^ 0x88u); /* around 8 */
-    add_plane(m, 16, 18, 0, 2)->forced = TARE_WC_DIRECT;
-    add_plane(m, 4, 18, 2, 16)->forced = TARE_WC_DIRECT;
+    add_plane(m, 16, 18, 0, 2)->mode = TARE_CODED_DIRECT;
+    add_plane(m, 4, 18, 2, 16)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     add_layer(m, "nothing", "f32", 0, 0);
     end_layer(m, NULL);
@@ -114,7 +114,7 @@ static void classes(maker *m) {
             b[i] = (uint8_t)(normal(m) / (row == 0 ? 4 : row == 1 ? 20 : 90));
             if (small) b[i] = two_normals(m, row ? 250 : 60);
         }
-        add_plane(m, small ? 4 : 8, 1, 0, 1)->forced = TARE_WC_DIRECT;
+        add_plane(m, small ? 4 : 8, 1, 0, 1)->mode = TARE_CODED_DIRECT;
         end_layer(m, NULL);
     }
     end(m, "classes.wcodec", NULL);
@@ -150,7 +150,7 @@ static void tiles(maker *m) {
         }
         tare_wc_options *o =
             add_plane(m, forms[f].item, forms[f].item == 6 ? 3 : 1, 0, forms[f].item == 6 ? 3 : 1);
-        o->forced = TARE_WC_STRUCTURED;
+        o->mode = TARE_CODED_STRUCTURED;
         o->width = forms[f].width;
         o->is_signed = forms[f].is_signed;
         end_layer(m, NULL);
@@ -297,7 +297,7 @@ static void edges(maker *m) {
         if (i % 50 == 7) block[2] = 0x80; /* beyond the edge */
     }
     add_plane(m, 16, 34, 0, 2);
-    add_plane(m, 8, 34, 2, 32)->forced = TARE_WC_DIRECT;
+    add_plane(m, 8, 34, 2, 32)->mode = TARE_CODED_DIRECT;
     end_layer(m, NULL);
     end(m, "edges.wcodec", NULL);
     drop(m);
@@ -329,7 +329,7 @@ static void joined(maker *m) {
         }
         tare_wc_options *o = add_plane(m, 6, stride, forms[i].low, n_low);
         tare_wc_stream *p = &m->layers[m->index.n_layers - 1].coded.streams[0];
-        o->forced = i == 1 ? TARE_WC_RAW : i == 5 ? -1 : TARE_WC_DIRECT;
+        o->mode = i == 1 ? TARE_CODED_RAW : i == 5 ? TARE_CODED_SMALLEST : TARE_CODED_DIRECT;
         p->high_offset = forms[i].high;
         p->join = *w;
         /* What lies before, between and behind them. */
@@ -367,7 +367,7 @@ static void scales(maker *m) {
             }
         }
         add_plane(m, 8, 16, 0, 4);
-        add_plane(m, 6, 16, 4, 12)->forced = i == 2 ? TARE_WC_RAW : TARE_WC_DIRECT;
+        add_plane(m, 6, 16, 4, 12)->mode = i == 2 ? TARE_CODED_RAW : TARE_CODED_DIRECT;
         m->planes[m->index.n_layers - 1][1].shape.is_scales = true;
         end_layer(m, NULL);
     }

@@ -65,8 +65,11 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, cons
     if (!options || (base_tensor && !held)) return no_memory(err);
     memcpy(options, cut->options, cut->n_streams * sizeof *options);
     if (base_tensor) *held = base_tensor->source;
-    d->jobs[d->n_jobs++] = (tare_wc_layer_job){
-        .options = options, .own = *source, .base = held, .may_be_whole = d->effort.forced < 0};
+    d->jobs[d->n_jobs++] =
+        (tare_wc_layer_job){.options = options,
+                            .own = *source,
+                            .base = held,
+                            .may_be_whole = d->effort.mode == TARE_CODED_SMALLEST};
     return TARE_OK;
 }
 

@@ -319,7 +319,7 @@ static tare_status run_piece(bench *b, const tare_sample_piece *of) {
 
 /* The streams that pack would cut the tensor into. */
 static void cut(bench *b) {
-    const tare_wc_effort effort = {.is_full = b->options->is_full, .forced = -1};
+    const tare_wc_effort effort = {.is_full = b->options->is_full, .mode = TARE_CODED_SMALLEST};
     uint64_t plane_bytes[TARE_MAX_PLANES] = {0};
     const tare_encoding *e = b->t->encoding;
     for (unsigned p = 0; p < e->n_planes; p++) plane_bytes[p] = b->t->planes[p].size;

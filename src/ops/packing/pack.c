@@ -304,14 +304,13 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
 tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
                           const tare_pack_source *source, const tare_pack_options *options,
                           tare_error *err) {
-    static const int modes[] = {-1, TARE_WC_RAW, TARE_WC_ZSTD, TARE_WC_DIRECT, TARE_WC_STRUCTURED};
     tare_pack_summary sum = {0};
     packing p = {.in = source->model, .source = source, .options = *options};
     unsigned log2 = options->log2_segment;
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
-    TARE_REQUIRE((unsigned)options->mode < sizeof modes / sizeof *modes, err);
+    TARE_REQUIRE((unsigned)options->mode <= TARE_CODED_STRUCTURED, err);
     const tare_wc_effort effort = {.is_full = options->effort == TARE_EFFORT_FULL,
-                                   .forced = modes[options->mode],
+                                   .mode = options->mode,
                                    .log2_segment = (uint8_t)log2};
     tare_wcodec_draft_init(&p.draft, &effort, options->allocator);
     tare_status status = pack(&p, out_path, &sum, err);

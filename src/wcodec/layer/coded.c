@@ -47,7 +47,7 @@ void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_co
                              .is_repetitive = f->is_repetitive,
                              .is_signed = f->is_signed,
                              .width = f->row,
-                             .forced = (int)f->mode - 1,
+                             .mode = (tare_coded_mode)f->mode,
                              .trellis = f->trellis,
                              .value_bits = tare_wc_value_bits(p)};
 }
@@ -79,7 +79,7 @@ tare_coded_field tare_coded_field_of(const tare_wc_stream *p, const tare_wc_opti
     f.is_signed = how->is_signed;
     f.is_repetitive = how->is_repetitive;
     f.trellis = how->trellis;
-    f.mode = (uint8_t)(how->forced + 1);
+    f.mode = (uint8_t)how->mode;
     f.row = how->width;
     return f;
 }

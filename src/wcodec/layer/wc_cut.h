@@ -14,12 +14,12 @@ _Static_assert(TARE_WC_MAX_REGIONS >= TARE_MAX_PLANES, "each plane of an encodin
 /* How hard to try, and what to do for tests. */
 typedef struct tare_wc_effort {
     bool is_full;
-    int forced;           /* a tare_wc_mode to be used wherever it can; -1: the smallest */
+    tare_coded_mode mode; /* to be used wherever it can */
     uint8_t log2_segment; /* values of a segment; 0: what suits the stream */
 } tare_wc_effort;
 
 #define TARE_WC_EFFORT_FAST                                                                        \
-    { .forced = -1 }
+    { .mode = TARE_CODED_SMALLEST }
 
 typedef struct tare_wc_cut {
     uint8_t n_regions, n_streams;

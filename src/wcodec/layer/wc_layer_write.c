@@ -218,7 +218,7 @@ tare_status tare_wc_put_layer(tare_buffer *out, const tare_wc_layer_job *job, ta
     size_t start = out->size;
     TARE_TRY(put_streams(out, job, w, err));
     if (!job->may_be_whole || !is_better_whole(l)) return TARE_OK;
-    const tare_wc_effort effort = {.is_full = job->options->is_full, .forced = -1};
+    const tare_wc_effort effort = {.is_full = job->options->is_full};
     tare_wc_layer_job whole = *job;
     tare_wc_cut cut;
     tare_wc_cut_whole(&cut, l->region_bytes, l->n_regions, &effort);

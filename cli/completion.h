@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the completions of the shells share: each is written from the table of commands. */
+#ifndef TARE_CLI_COMPLETION_H
+#define TARE_CLI_COMPLETION_H
+
+#include "cli.h"
+
+void cli_completion_bash(FILE *out);
+void cli_completion_zsh(FILE *out);
+void cli_completion_fish(FILE *out);
+
+/* What argument i of a command is; CLI_COMPLETE_NOTHING beyond the last. */
+cli_complete cli_complete_argument(const cli_command *command, int i);
+/* The number of arguments after which a shell offers the same again: 1 where any number may follow.
+ */
+int cli_complete_places(const cli_command *command);
+
+/* The words an option or argument may be, between spaces: `choices`, or all of a kind. */
+void cli_complete_put_words(FILE *out, const char *choices, cli_complete kind);
+bool cli_complete_has_words(const char *choices, cli_complete kind);
+/* The text with `escape` before each character of `special`. */
+void cli_complete_put_text(FILE *out, const char *text, const char *special, const char *escape);
+
+#endif
