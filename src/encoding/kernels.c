@@ -16,28 +16,9 @@ void tare_kernels_init(tare_kernels *k, unsigned cpu) {
         .swap_u32 = tare_swap_u32_c,
         .swap_u64 = tare_swap_u64_c,
     };
-    tare_kernels_init_plain(k);
-    tare_kernels_init_fp8(k);
-    tare_kernels_init_legacy(k);
-    tare_kernels_init_kquants(k);
-    tare_kernels_init_iquants(k);
-    tare_kernels_init_microscale(k);
-    tare_kernels_init_ternary(k);
-    tare_kernels_init_legacy_weighted(k);
-    tare_kernels_init_kquant_encode(k);
-    tare_kernels_init_iq4_encode(k);
-    tare_kernels_init_fp4_encode(k);
-    tare_kernels_init_lowbit_encode(k);
-    tare_kernels_init_iq_encode(k);
-    tare_kernels_init_iq1_encode(k);
-    tare_kernels_init_best_levels(k);
-    tare_kernels_init_best_iq(k);
-    tare_kernels_init_best_affine(k);
-    tare_kernels_init_mcf(k);
-    tare_kernels_init_mcf_int_best(k);
-    tare_kernels_init_mcf_int(k);
-    tare_kernels_init_rowwise(k);
-    tare_kernels_init_rowwise_best(k);
+#define INIT_FAMILY(name) tare_kernels_init_##name(k);
+    TARE_KERNEL_FAMILIES(INIT_FAMILY)
+#undef INIT_FAMILY
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
     tare_kernels_init_x86(k, cpu);
 #else

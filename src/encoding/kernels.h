@@ -45,28 +45,34 @@ void tare_kernels_init_x86(tare_kernels *k, unsigned cpu);
 /* The library's own table, for the mask in force. */
 const tare_kernels *tare_kernels_get(void);
 
-/* Each family sets its rows of the table (plain.c, fp8.c, legacy.c, ...). */
-void tare_kernels_init_plain(tare_kernels *k);
-void tare_kernels_init_fp8(tare_kernels *k);
-void tare_kernels_init_legacy(tare_kernels *k);
-void tare_kernels_init_kquants(tare_kernels *k);
-void tare_kernels_init_iquants(tare_kernels *k);
-void tare_kernels_init_microscale(tare_kernels *k);
-void tare_kernels_init_ternary(tare_kernels *k);
-void tare_kernels_init_legacy_weighted(tare_kernels *k);
-void tare_kernels_init_kquant_encode(tare_kernels *k);
-void tare_kernels_init_iq4_encode(tare_kernels *k);
-void tare_kernels_init_fp4_encode(tare_kernels *k);
-void tare_kernels_init_lowbit_encode(tare_kernels *k);
-void tare_kernels_init_iq_encode(tare_kernels *k);
-void tare_kernels_init_iq1_encode(tare_kernels *k);
-void tare_kernels_init_best_levels(tare_kernels *k);
-void tare_kernels_init_best_iq(tare_kernels *k);
-void tare_kernels_init_best_affine(tare_kernels *k);
-void tare_kernels_init_mcf(tare_kernels *k);
-void tare_kernels_init_mcf_int_best(tare_kernels *k);
-void tare_kernels_init_mcf_int(tare_kernels *k);
-void tare_kernels_init_rowwise(tare_kernels *k);
-void tare_kernels_init_rowwise_best(tare_kernels *k);
+/* Each family sets its rows of the table (plain.c, fp8.c, legacy.c, ...); a later one may replace
+ * what an earlier one set. */
+#define TARE_KERNEL_FAMILIES(FAMILY)                                                               \
+    FAMILY(plain)                                                                                  \
+    FAMILY(fp8)                                                                                    \
+    FAMILY(legacy)                                                                                 \
+    FAMILY(kquants)                                                                                \
+    FAMILY(iquants)                                                                                \
+    FAMILY(microscale)                                                                             \
+    FAMILY(ternary)                                                                                \
+    FAMILY(legacy_weighted)                                                                        \
+    FAMILY(kquant_encode)                                                                          \
+    FAMILY(iq4_encode)                                                                             \
+    FAMILY(fp4_encode)                                                                             \
+    FAMILY(lowbit_encode)                                                                          \
+    FAMILY(iq_encode)                                                                              \
+    FAMILY(iq1_encode)                                                                             \
+    FAMILY(best_levels)                                                                            \
+    FAMILY(best_iq)                                                                                \
+    FAMILY(best_affine)                                                                            \
+    FAMILY(mcf)                                                                                    \
+    FAMILY(mcf_int_best)                                                                           \
+    FAMILY(mcf_int)                                                                                \
+    FAMILY(rowwise)                                                                                \
+    FAMILY(rowwise_best)
+
+#define TARE_DECLARE_FAMILY(name) void tare_kernels_init_##name(tare_kernels *k);
+TARE_KERNEL_FAMILIES(TARE_DECLARE_FAMILY)
+#undef TARE_DECLARE_FAMILY
 
 #endif

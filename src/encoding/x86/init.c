@@ -3,30 +3,12 @@
  * Overrides by CPU level, lowest first. */
 #include "encoding/x86/x86.h"
 
+#define USE_AVX2(name)   tare_kernels_use_##name##_avx2(k);
+#define USE_AVX512(name) tare_kernels_use_##name##_avx512(k);
+
 void tare_kernels_init_x86(tare_kernels *k, unsigned cpu) {
     if (!(cpu & TARE_CPU_AVX2)) return;
-    tare_kernels_use_blocks32_avx2(k);
-    tare_kernels_use_decoders_avx2(k);
-    tare_kernels_use_deviation_avx2(k);
-    tare_kernels_use_fits_avx2(k);
-    tare_kernels_use_fp4_encode_avx2(k);
-    tare_kernels_use_halves_avx2(k);
-    tare_kernels_use_low_rank_avx2(k);
-    tare_kernels_use_lowbit_encode_avx2(k);
-    tare_kernels_use_mcf_avx2(k);
-    tare_kernels_use_points_avx2(k);
-    tare_kernels_use_rowwise_avx2(k);
-    tare_kernels_use_searches_avx2(k);
-    tare_kernels_use_words_avx2(k);
+    TARE_AVX2_FILES(USE_AVX2)
     if (!(cpu & TARE_CPU_AVX512)) return;
-    tare_kernels_use_blocks32_avx512(k);
-    tare_kernels_use_decoders_avx512(k);
-    tare_kernels_use_fp4_encode_avx512(k);
-    tare_kernels_use_halves_avx512(k);
-    tare_kernels_use_low_rank_avx512(k);
-    tare_kernels_use_lowbit_encode_avx512(k);
-    tare_kernels_use_mcf_avx512(k);
-    tare_kernels_use_points_avx512(k);
-    tare_kernels_use_rowwise_avx512(k);
-    tare_kernels_use_searches_avx512(k);
+    TARE_AVX512_FILES(USE_AVX512)
 }

@@ -7,29 +7,38 @@
 #include "encoding/kernels.h"
 #include "encoding/searches.h"
 
-void tare_kernels_use_blocks32_avx2(tare_kernels *k);
-void tare_kernels_use_decoders_avx2(tare_kernels *k);
-void tare_kernels_use_deviation_avx2(tare_kernels *k);
-void tare_kernels_use_fits_avx2(tare_kernels *k);
-void tare_kernels_use_fp4_encode_avx2(tare_kernels *k);
-void tare_kernels_use_halves_avx2(tare_kernels *k);
-void tare_kernels_use_low_rank_avx2(tare_kernels *k);
-void tare_kernels_use_lowbit_encode_avx2(tare_kernels *k);
-void tare_kernels_use_mcf_avx2(tare_kernels *k);
-void tare_kernels_use_points_avx2(tare_kernels *k);
-void tare_kernels_use_rowwise_avx2(tare_kernels *k);
-void tare_kernels_use_searches_avx2(tare_kernels *k);
-void tare_kernels_use_words_avx2(tare_kernels *k);
-void tare_kernels_use_blocks32_avx512(tare_kernels *k);
-void tare_kernels_use_decoders_avx512(tare_kernels *k);
-void tare_kernels_use_fp4_encode_avx512(tare_kernels *k);
-void tare_kernels_use_halves_avx512(tare_kernels *k);
-void tare_kernels_use_low_rank_avx512(tare_kernels *k);
-void tare_kernels_use_lowbit_encode_avx512(tare_kernels *k);
-void tare_kernels_use_mcf_avx512(tare_kernels *k);
-void tare_kernels_use_points_avx512(tare_kernels *k);
-void tare_kernels_use_rowwise_avx512(tare_kernels *k);
-void tare_kernels_use_searches_avx512(tare_kernels *k);
+/* The files of a level, NAME_avx2.c or NAME_avx512.c. */
+#define TARE_AVX2_FILES(FILE)                                                                      \
+    FILE(blocks32)                                                                                 \
+    FILE(decoders)                                                                                 \
+    FILE(deviation)                                                                                \
+    FILE(fits)                                                                                     \
+    FILE(fp4_encode)                                                                               \
+    FILE(halves)                                                                                   \
+    FILE(low_rank)                                                                                 \
+    FILE(lowbit_encode)                                                                            \
+    FILE(mcf)                                                                                      \
+    FILE(points)                                                                                   \
+    FILE(rowwise)                                                                                  \
+    FILE(searches)                                                                                 \
+    FILE(words)
+
+#define TARE_AVX512_FILES(FILE)                                                                    \
+    FILE(blocks32)                                                                                 \
+    FILE(decoders)                                                                                 \
+    FILE(fp4_encode)                                                                               \
+    FILE(halves)                                                                                   \
+    FILE(low_rank)                                                                                 \
+    FILE(lowbit_encode)                                                                            \
+    FILE(mcf)                                                                                      \
+    FILE(points)                                                                                   \
+    FILE(rowwise)                                                                                  \
+    FILE(searches)
+
+#define TARE_DECLARE_AVX2(name)   void tare_kernels_use_##name##_avx2(tare_kernels *k);
+#define TARE_DECLARE_AVX512(name) void tare_kernels_use_##name##_avx512(tare_kernels *k);
+TARE_AVX2_FILES(TARE_DECLARE_AVX2)
+TARE_AVX512_FILES(TARE_DECLARE_AVX512)
 
 /* What other kernels of the level search with. */
 extern const tare_searches tare_searches_avx2;
