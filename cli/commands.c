@@ -5,10 +5,8 @@
 
 #include "commands.h"
 
-static const cli_command *const commands[] = {
-    &cmd_info,    &cmd_verify, &cmd_convert, &cmd_quantize, &cmd_pack,       &cmd_unpack, &cmd_diff,
-    &cmd_extract, &cmd_bench,  &cmd_synth,   &cmd_name,     &cmd_completion, &cmd_help,
-};
+#define COMMAND_ROW(name) &cmd_##name,
+static const cli_command *const commands[] = {CLI_COMMANDS(COMMAND_ROW)};
 
 const cli_command *cli_command_at(size_t i) {
     return i < sizeof commands / sizeof *commands ? commands[i] : NULL;

@@ -6,18 +6,24 @@
 
 #include "cli.h"
 
-extern const cli_command cmd_info;
-extern const cli_command cmd_verify;
-extern const cli_command cmd_convert;
-extern const cli_command cmd_quantize;
-extern const cli_command cmd_pack;
-extern const cli_command cmd_unpack;
-extern const cli_command cmd_diff;
-extern const cli_command cmd_extract;
-extern const cli_command cmd_synth;
-extern const cli_command cmd_name;
-extern const cli_command cmd_bench;
-extern const cli_command cmd_completion;
-extern const cli_command cmd_help;
+/* In the order of the help. */
+#define CLI_COMMANDS(COMMAND)                                                                      \
+    COMMAND(info)                                                                                  \
+    COMMAND(verify)                                                                                \
+    COMMAND(convert)                                                                               \
+    COMMAND(quantize)                                                                              \
+    COMMAND(pack)                                                                                  \
+    COMMAND(unpack)                                                                                \
+    COMMAND(diff)                                                                                  \
+    COMMAND(extract)                                                                               \
+    COMMAND(bench)                                                                                 \
+    COMMAND(synth)                                                                                 \
+    COMMAND(name)                                                                                  \
+    COMMAND(completion)                                                                            \
+    COMMAND(help)
+
+#define CLI_DECLARE_COMMAND(name) extern const cli_command cmd_##name;
+CLI_COMMANDS(CLI_DECLARE_COMMAND)
+#undef CLI_DECLARE_COMMAND
 
 #endif
