@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare convert: a model in another container, byte order, number format. */
+#include <string.h>
+
 #include "commands.h"
 
 static cli_write args;
@@ -93,19 +95,42 @@ static const cli_option options[] = {
     {0},
 };
 
-/* The test of the help holds these names against those that completion offers. */
+/* The first format, of those that are written, which holds a type as it is; -1: none does. */
+static int holder_of(const tare_encoding *type) {
+    tare_format_info format;
+    for (int i = 0; tare_format_at((size_t)i, &format); i++)
+        if (format.can_write && tare_format_holds(format.name, type)) return i;
+    return -1;
+}
+
+/* The types that can be asked for: plain ones, or block types under the first format that holds
+ * them. False: there are none. */
+static bool list_types(char *out, size_t size, bool is_plain, int holder) {
+    size_t n = 0;
+    for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
+        const tare_encoding *type = tare_encoding_get((tare_encoding_id)id);
+        if (!type || !tare_encoding_can_encode(type)) continue;
+        if ((type->kind != TARE_KIND_BLOCK) != is_plain) continue;
+        if (!is_plain && holder_of(type) != holder) continue;
+        int put = snprintf(out + n, size - n, "%s%s", n ? " " : "", type->name);
+        n += put > 0 && (size_t)put < size - n ? (size_t)put : 0;
+    }
+    return n > 0;
+}
+
 static const char *topic_row(size_t i, const char **what) {
-    static const char *const rows[][2] = {
-        {"any format", "f64 f32 f16 bf16 f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz f4 (carried as "
-                       "integers where the format lacks them)"},
-        {"gguf", "q8_0 q5_1 q5_0 q4_1 q4_0 q6_k q5_k q4_k q3_k q2_k q2_0 q1_0 iq4_xs iq4_nl iq3_s "
-                 "iq3_xxs iq2_s iq2_xs iq2_xxs iq1_m iq1_s tq2_0 tq1_0 mxfp4 nvfp4"},
-        {"mcf", "q8 q4 k6 k4 k3 k2 mcf_int8 mcf_int8_zero mcf_int4 mcf_int4_zero"},
-        {"infq", "int8_rowwise int4_rowwise (elsewhere with --opaque)"},
-    };
-    if (i >= sizeof rows / sizeof *rows) return NULL;
-    *what = rows[i][1];
-    return rows[i][0];
+    static char types[1024];
+    tare_format_info format;
+    *what = types;
+    if (i-- == 0) {
+        list_types(types, sizeof types, true, -1);
+        size_t n = strlen(types);
+        snprintf(types + n, sizeof types - n, " (as integers where the format lacks them)");
+        return "any format";
+    }
+    for (int holder = 0; tare_format_at((size_t)holder, &format); holder++)
+        if (list_types(types, sizeof types, false, holder) && i-- == 0) return format.name;
+    return NULL;
 }
 
 static int run(int argc, const char **argv) {

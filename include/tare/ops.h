@@ -30,6 +30,9 @@ typedef struct tare_format_info {
 TARE_API bool tare_format_at(size_t i, tare_format_info *out);
 /* The format an output path asks for by its suffix; NULL: none does. Static. */
 TARE_API const char *tare_format_of_path(const char *path);
+/* Whether files of a format, by its name, hold tensors of a number format as they are. False where
+ * they are carried under another one, or not at all, and where there is no such format. */
+TARE_API bool tare_format_holds(const char *format, const tare_encoding *encoding);
 
 /* ---- mixes ----------------------------------------------------------------------------------- */
 

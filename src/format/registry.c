@@ -42,3 +42,8 @@ const char *tare_format_of_path(const char *path) {
             return formats[i]->name;
     return NULL;
 }
+
+bool tare_format_holds(const char *format, const tare_encoding *encoding) {
+    const tare_format *f = format ? tare_format_find(format) : NULL;
+    return f && encoding && f->caps->has_encoding(encoding);
+}

@@ -168,13 +168,31 @@ static void stand_ins_take_no_names(void **state) {
     made_free(&made);
 }
 
+/* What the help lists for each format is asked of the drivers. */
+static void formats_hold_what_their_drivers_say(void **state) {
+    (void)state;
+    const tare_encoding *f32 = tare_encoding_get(TARE_ENCODING_F32);
+    const tare_encoding *q4_k = tare_encoding_get(TARE_ENCODING_Q4_K);
+    tare_format_info format;
+    for (size_t i = 0; tare_format_at(i, &format); i++)
+        assert_true(tare_format_holds(format.name, f32));
+    assert_true(tare_format_holds("gguf", q4_k));
+    assert_true(tare_format_holds("wcodec", q4_k));
+    assert_false(tare_format_holds("safetensors", q4_k));
+    assert_false(tare_format_holds("mcf", q4_k));
+    assert_false(tare_format_holds("tape", f32));
+    assert_false(tare_format_holds(NULL, f32));
+    assert_false(tare_format_holds("gguf", NULL));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, help_set_up, help_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(what_all_formats_have_is_copied), T(what_some_format_lacks_is_carried),
-        T(opaque_carries_everything),       T(byte_orders_hold_the_same),
-        T(byte_orders_encode_the_same),     T(stand_ins_take_no_names),
+        T(what_all_formats_have_is_copied),     T(what_some_format_lacks_is_carried),
+        T(opaque_carries_everything),           T(byte_orders_hold_the_same),
+        T(byte_orders_encode_the_same),         T(stand_ins_take_no_names),
+        T(formats_hold_what_their_drivers_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
