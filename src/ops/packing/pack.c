@@ -10,7 +10,6 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
-#include "ops/convert/convert.h"
 #include "ops/convert/sinks.h"
 #include "ops/inspect/digest.h"
 #include "ops/item_walk.h"

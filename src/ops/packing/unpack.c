@@ -10,7 +10,6 @@
 #include "base/pool.h"
 #include "base/report.h"
 #include "format/format.h"
-#include "ops/convert/convert.h"
 #include "ops/convert/sinks.h"
 #include "ops/packing/bases.h"
 #include "ops/packing/unpack_digests.h"
