@@ -7,6 +7,7 @@ other in a circle can only be read, tested and changed together: what all of the
 a lower file. Uses that are meant to go back up are named in MEANT; a name there that closes no
 circle any more is a finding too.
 """
+import functools
 import re
 import subprocess
 import sys
@@ -25,15 +26,13 @@ MEANT = {
 OBJECT = re.compile(r"(?:^|/)CMakeFiles/(\w+)\.dir/(.+\.c)\.o$")
 
 
-def symbols(path):
-    """The external symbols an object defines, and those it needs."""
-    defined, needed = set(), set()
-    out = subprocess.run(["nm", "--extern-only", "--format=posix", path], check=True,
+def symbols(objects):
+    """Yields (object, symbol, whether the object defines it) of external symbols."""
+    out = subprocess.run(["nm", "-A", "--extern-only", "--format=posix", *objects], check=True,
                          capture_output=True, text=True).stdout
     for line in out.splitlines():
-        name, kind = line.split()[:2]
-        (needed if kind in "Uvw" else defined).add(name)
-    return defined, needed
+        path, name, kind = line.rsplit(": ", 1)[0], *line.rsplit(": ", 1)[1].split()[:2]
+        yield path, name, kind not in "Uvw"
 
 
 def circles(uses):
@@ -60,6 +59,7 @@ def circles(uses):
     return sorted(found)
 
 
+@functools.cache
 def meant(symbol):
     """The pattern of MEANT that a symbol goes by."""
     patterns = (p for p in MEANT if re.fullmatch(p.replace("*", r"\w+"), symbol))
@@ -78,13 +78,13 @@ def graph(needs, home, kept):
 
 
 sys.setrecursionlimit(10000)
-needs, home = {}, {}
-for path in sys.argv[1:]:
-    match = OBJECT.search(path)
-    if match:
-        file = "/".join(match.groups())
-        defined, needs[file] = symbols(path)
-        home.update((symbol, file) for symbol in defined)
+files = {path: "/".join(match.groups()) for path in sys.argv[1:] if (match := OBJECT.search(path))}
+needs, home = {file: set() for file in files.values()}, {}
+for path, symbol, is_defined in symbols(files):
+    if is_defined:
+        home[symbol] = files[path]
+    else:
+        needs[files[path]].add(symbol)
 
 findings = []
 uses = graph(needs, home, lambda symbol: not meant(symbol))
