@@ -25,6 +25,19 @@ void bench_load_ggml(bench_ggml *ggml, const char *path) {
     memcpy(&ggml->quantize, &quantize, sizeof quantize);
 }
 
+int bench_options(int argc, char **argv, const char *usage, bench_ggml *ggml, bool *with_memory) {
+    int first = 1;
+    for (; first < argc && argv[first][0] == '-'; first++) {
+        if (strcmp(argv[first], "-l") == 0 && first + 1 < argc)
+            bench_load_ggml(ggml, argv[++first]);
+        else if (strcmp(argv[first], "-m") == 0)
+            *with_memory = true;
+        else
+            bench_die(usage);
+    }
+    return first;
+}
+
 int bench_ggml_type(const bench_ggml *ggml, const tare_encoding *e) {
     for (int i = 0; ggml->traits && i < GGML_TYPES; i++) {
         const char *name = ggml->traits(i)->type_name;

@@ -98,15 +98,8 @@ static void report(const subject *s, bool with_memory) {
 int main(int argc, char **argv) {
     bool with_memory = false;
     bench_ggml ggml = {NULL, NULL};
-    int first = 1;
-    for (; first < argc && argv[first][0] == '-'; first++) {
-        if (strcmp(argv[first], "-l") == 0 && first + 1 < argc)
-            bench_load_ggml(&ggml, argv[++first]);
-        else if (strcmp(argv[first], "-m") == 0)
-            with_memory = true;
-        else
-            bench_die("usage: bench_decode [-l GGML_LIBRARY] [-m] [TYPE...]");
-    }
+    int first = bench_options(argc, argv, "usage: bench_decode [-l GGML_LIBRARY] [-m] [TYPE...]",
+                              &ggml, &with_memory);
     size_t n = with_memory ? IN_MEMORY : IN_CACHE;
     subject s = {.bytes = bench_room(n * sizeof(float)), .floats = bench_room(n * sizeof(float))};
     printf("| decode | AVX2, Melem/s | AVX-512 | ggml | ratios |%s\n",

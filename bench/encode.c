@@ -97,15 +97,8 @@ static void report(const subject *s, bool with_memory) {
 int main(int argc, char **argv) {
     bench_ggml ggml = {NULL, NULL};
     bool with_memory = false;
-    int first = 1;
-    for (; first < argc && argv[first][0] == '-'; first++) {
-        if (strcmp(argv[first], "-l") == 0 && first + 1 < argc)
-            bench_load_ggml(&ggml, argv[++first]);
-        else if (strcmp(argv[first], "-m") == 0)
-            with_memory = true;
-        else
-            bench_die("usage: bench_encode [-l GGML_LIBRARY] [-m] [TYPE...]");
-    }
+    int first = bench_options(argc, argv, "usage: bench_encode [-l GGML_LIBRARY] [-m] [TYPE...]",
+                              &ggml, &with_memory);
     size_t n = with_memory ? IN_MEMORY : COUNT;
     float *values = bench_room(n * sizeof *values);
     float *importance = bench_room(COLS * sizeof *importance);
