@@ -86,44 +86,6 @@ static int full_sync(int fd) {
     return fsync(fd);
 }
 
-#elif defined(__APPLE__)
-
-int tare_os_open_unnamed(int dir_fd) {
-    (void)dir_fd;
-    return -1;
-}
-
-int tare_os_link(int fd, int dir_fd, const char *name) {
-    (void)fd, (void)dir_fd, (void)name;
-    return ENOTSUP;
-}
-
-static int rename_flags(int dir_fd, const char *from, const char *to, unsigned flags) {
-    return renameatx_np(dir_fd, from, dir_fd, to, flags) == 0 ? 0 : errno;
-}
-#define RENAME_NEW_FLAG  RENAME_EXCL
-#define RENAME_SWAP_FLAG RENAME_SWAP
-
-static int set_space_aside(int fd, uint64_t size) {
-    (void)fd, (void)size;
-    return ENOTSUP;
-}
-
-int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
-                           uint64_t n) {
-    (void)in_fd, (void)in_offset, (void)out_fd, (void)out_offset, (void)n;
-    return 0;
-}
-
-void tare_os_start_write_back(int fd, uint64_t offset, uint64_t n) {
-    (void)fd, (void)offset, (void)n;
-}
-
-/* fsync leaves the data in the drive's cache there. */
-static int full_sync(int fd) {
-    return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd);
-}
-
 #else
 
 int tare_os_open_unnamed(int dir_fd) {
@@ -136,13 +98,6 @@ int tare_os_link(int fd, int dir_fd, const char *name) {
     return ENOTSUP;
 }
 
-static int rename_flags(int dir_fd, const char *from, const char *to, unsigned flags) {
-    (void)dir_fd, (void)from, (void)to, (void)flags;
-    return ENOTSUP;
-}
-#define RENAME_NEW_FLAG  1u
-#define RENAME_SWAP_FLAG 2u
-
 static int set_space_aside(int fd, uint64_t size) {
     (void)fd, (void)size;
     return ENOTSUP;
@@ -158,10 +113,33 @@ void tare_os_start_write_back(int fd, uint64_t offset, uint64_t n) {
     (void)fd, (void)offset, (void)n;
 }
 
+#if defined(__APPLE__)
+
+static int rename_flags(int dir_fd, const char *from, const char *to, unsigned flags) {
+    return renameatx_np(dir_fd, from, dir_fd, to, flags) == 0 ? 0 : errno;
+}
+#define RENAME_NEW_FLAG  RENAME_EXCL
+#define RENAME_SWAP_FLAG RENAME_SWAP
+
+/* fsync leaves the data in the drive's cache there. */
+static int full_sync(int fd) {
+    return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd);
+}
+
+#else
+
+static int rename_flags(int dir_fd, const char *from, const char *to, unsigned flags) {
+    (void)dir_fd, (void)from, (void)to, (void)flags;
+    return ENOTSUP;
+}
+#define RENAME_NEW_FLAG  1u
+#define RENAME_SWAP_FLAG 2u
+
 static int full_sync(int fd) {
     return fsync(fd);
 }
 
+#endif
 #endif
 
 static bool means_unsupported(int os_error) {
