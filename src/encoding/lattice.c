@@ -89,24 +89,18 @@ static void fill(const tare_lattice *l) {
 
 #define FILL_ONCE(id, name)                                                                        \
     static void fill_##name(void) {                                                                \
-        fill(&lattices[id]);                                                                       \
+        fill(&lattices[TARE_LATTICE_##id]);                                                        \
     }                                                                                              \
     static pthread_once_t once_##name = PTHREAD_ONCE_INIT;
-FILL_ONCE(TARE_LATTICE_IQ2_XXS, iq2_xxs)
-FILL_ONCE(TARE_LATTICE_IQ2_XS, iq2_xs)
-FILL_ONCE(TARE_LATTICE_IQ2_S, iq2_s)
-FILL_ONCE(TARE_LATTICE_IQ1, iq1)
-FILL_ONCE(TARE_LATTICE_IQ3_XXS, iq3_xxs)
-FILL_ONCE(TARE_LATTICE_IQ3_S, iq3_s)
+TARE_LATTICES(FILL_ONCE)
 
 const tare_lattice *tare_lattice_get(tare_lattice_id id) {
+#define ONCE_ROW(id, name) {&once_##name, fill_##name},
     static const struct {
         pthread_once_t *once;
         void (*fill)(void);
-    } rows[TARE_LATTICE_COUNT] = {
-        {&once_iq2_xxs, fill_iq2_xxs}, {&once_iq2_xs, fill_iq2_xs},   {&once_iq2_s, fill_iq2_s},
-        {&once_iq1, fill_iq1},         {&once_iq3_xxs, fill_iq3_xxs}, {&once_iq3_s, fill_iq3_s},
-    };
+    } rows[TARE_LATTICE_COUNT] = {TARE_LATTICES(ONCE_ROW)};
+#undef ONCE_ROW
     pthread_once(rows[id].once, rows[id].fill);
     return &lattices[id];
 }

@@ -18,14 +18,20 @@ typedef struct tare_lattice {
     uint16_t *near; /* lists: their length, then indexes of points, nearest first, then ascending */
 } tare_lattice;
 
+/* All of them: LATTICE(ID, name). */
+#define TARE_LATTICES(LATTICE)                                                                     \
+    LATTICE(IQ2_XXS, iq2_xxs)                                                                      \
+    LATTICE(IQ2_XS, iq2_xs)                                                                        \
+    LATTICE(IQ2_S, iq2_s)                                                                          \
+    LATTICE(IQ1, iq1)                                                                              \
+    LATTICE(IQ3_XXS, iq3_xxs)                                                                      \
+    LATTICE(IQ3_S, iq3_s)
+
 typedef enum tare_lattice_id {
-    TARE_LATTICE_IQ2_XXS,
-    TARE_LATTICE_IQ2_XS,
-    TARE_LATTICE_IQ2_S,
-    TARE_LATTICE_IQ1,
-    TARE_LATTICE_IQ3_XXS,
-    TARE_LATTICE_IQ3_S,
-    TARE_LATTICE_COUNT
+#define TARE_LATTICE_ENUM(id, name) TARE_LATTICE_##id,
+    TARE_LATTICES(TARE_LATTICE_ENUM)
+#undef TARE_LATTICE_ENUM
+        TARE_LATTICE_COUNT
 } tare_lattice_id;
 
 const tare_lattice *tare_lattice_get(tare_lattice_id id);

@@ -54,28 +54,19 @@ static void fill(tare_lattice_id id, int32_t *entries, uint16_t *points) {
 
 #define FILL_ONCE(id, name)                                                                        \
     static void fill_##name(void) {                                                                \
-        fill(id, entries_##name, points_##name);                                                   \
+        fill(TARE_LATTICE_##id, entries_##name, points_##name);                                    \
     }                                                                                              \
     static pthread_once_t once_##name = PTHREAD_ONCE_INIT;
-FILL_ONCE(TARE_LATTICE_IQ2_XXS, iq2_xxs)
-FILL_ONCE(TARE_LATTICE_IQ2_XS, iq2_xs)
-FILL_ONCE(TARE_LATTICE_IQ2_S, iq2_s)
-FILL_ONCE(TARE_LATTICE_IQ1, iq1)
-FILL_ONCE(TARE_LATTICE_IQ3_XXS, iq3_xxs)
-FILL_ONCE(TARE_LATTICE_IQ3_S, iq3_s)
+TARE_LATTICES(FILL_ONCE)
 
-#define ROW(name)                                                                                  \
-    { &once_##name, fill_##name, &lists_##name }
 const tare_point_lists *tare_point_lists_get(tare_lattice_id id) {
+#define ONCE_ROW(id, name) {&once_##name, fill_##name, &lists_##name},
     static const struct {
         pthread_once_t *once;
         void (*fill)(void);
         const tare_point_lists *lists;
-    } rows[TARE_LATTICE_COUNT] = {
-        [TARE_LATTICE_IQ2_XXS] = ROW(iq2_xxs), [TARE_LATTICE_IQ2_XS] = ROW(iq2_xs),
-        [TARE_LATTICE_IQ2_S] = ROW(iq2_s),     [TARE_LATTICE_IQ1] = ROW(iq1),
-        [TARE_LATTICE_IQ3_XXS] = ROW(iq3_xxs), [TARE_LATTICE_IQ3_S] = ROW(iq3_s),
-    };
+    } rows[TARE_LATTICE_COUNT] = {TARE_LATTICES(ONCE_ROW)};
+#undef ONCE_ROW
     pthread_once(rows[id].once, rows[id].fill);
     return rows[id].lists;
 }
