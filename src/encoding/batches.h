@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks of rows and their importance in batches, for the searches of searches.h: these read whole
- * vectors of blocks, of floats that lie where floats may. */
+ * Blocks of rows and their importance in batches, for the searches of block_searches.h: these read
+ * whole vectors of blocks, of floats that lie where floats may. */
 #ifndef TARE_ENCODING_BATCHES_H
 #define TARE_ENCODING_BATCHES_H
 

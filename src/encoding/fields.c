@@ -99,7 +99,8 @@ void tare_swap_rows(const tare_rows_mut *rows, const tare_encoding *encoding) {
     }
 }
 
-/* ---- oddities -------------------------------------------------------------------------------- */
+/* ---- NaN and Inf --------------------------------------------------------------------------------
+ */
 
 void tare_count_nonfinite_c(tare_nonfinite_counts *sum, const float *src, uint64_t n,
                             uint64_t position) {

@@ -12,7 +12,7 @@
 #include "encoding/iq_pack.h"
 #include "encoding/lattice.h"
 #include "encoding/scalar.h"
-#include "encoding/search.h"
+#include "encoding/scale_search.h"
 
 /* One sub-block: the split that was found, then points of the codebook. `shift`: bit h says that
  * half h is shifted down (iq1_s: both bits alike). */

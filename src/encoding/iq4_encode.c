@@ -6,10 +6,10 @@
 
 #include "encoding/batches.h"
 #include "encoding/bitpack.h"
+#include "encoding/block_searches.h"
 #include "encoding/blocks.h"
 #include "encoding/float16.h"
 #include "encoding/iq.h"
-#include "encoding/searches.h"
 
 /* Blocks of 32 on their way: 16 super-blocks of iq4_xs. */
 enum { BATCH = 128 };

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
+#include "encoding/block_searches.h"
 #include "encoding/lattice.h"
-#include "encoding/searches.h"
 
 /* What the five formats differ in. */
 typedef struct tare_iq_form {

@@ -12,10 +12,10 @@
 
 #include "encoding/batches.h"
 #include "encoding/bitpack.h"
+#include "encoding/block_searches.h"
 #include "encoding/blocks.h"
 #include "encoding/float16.h"
 #include "encoding/kquant.h"
-#include "encoding/searches.h"
 
 /* Super-blocks on their way: enough of them that each has a lane of its own in a vector. One scale,
  * minimum and sum of weights a sub-block, one code an element. */

@@ -4,9 +4,9 @@
  * of one pass. Byte for byte what ggml's encoders write. */
 #include "encoding/batches.h"
 #include "encoding/bitpack.h"
+#include "encoding/block_searches.h"
 #include "encoding/float16.h"
 #include "encoding/scalar.h"
-#include "encoding/searches.h"
 
 static const tare_affine_walk walk_q4_1 = {-0.9f, 0.05f, 36, 15, 0};
 static const tare_affine_walk walk_q5_1 = {-0.9f, 0.05f, 36, 31, 0};

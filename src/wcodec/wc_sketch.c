@@ -11,7 +11,7 @@
 
 enum { LIMIT = 1 << TARE_WC_MAX_MAGNITUDE, SIDE_COST = 2 << 16 };
 
-typedef struct maker {
+typedef struct sketcher {
     tare_wc_view view;
     tare_wc_scan scan;
     uint8_t item;
@@ -20,7 +20,7 @@ typedef struct maker {
     uint8_t *contexts, *predictors, *transforms;
     tare_wc_sketch *sketch;
     uint32_t costs[LIMIT]; /* of a magnitude */
-} maker;
+} sketcher;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -48,7 +48,7 @@ static uint64_t choose_transform(int32_t block[TARE_WC_SUB_CELLS], uint8_t *kind
     return least;
 }
 
-static uint64_t try_predictor(maker *m, uint32_t tile, unsigned predictor, uint8_t *transforms,
+static uint64_t try_predictor(sketcher *m, uint32_t tile, unsigned predictor, uint8_t *transforms,
                               int32_t blocks[TARE_WC_SUBS][TARE_WC_SUB_CELLS], uint64_t limit) {
     const tare_wc_view *v = &m->view;
     const int16_t *at = m->matrix + tare_wc_tile_at(v, tile);
@@ -68,7 +68,7 @@ static uint64_t try_predictor(maker *m, uint32_t tile, unsigned predictor, uint8
 }
 
 /* False: coefficients too large whatever is tried. */
-static bool choose_tile(maker *m, uint32_t tile) {
+static bool choose_tile(sketcher *m, uint32_t tile) {
     uint64_t least = UINT64_MAX;
     for (uint8_t p = 0; p < TARE_WC_PREDICTORS; p++) {
         int32_t blocks[TARE_WC_SUBS][TARE_WC_SUB_CELLS];
@@ -104,7 +104,7 @@ static void put_raw(tare_wc_sketch *s, unsigned bit) {
     s->n_raw++;
 }
 
-static void put_plane(maker *m, unsigned b) {
+static void put_plane(sketcher *m, unsigned b) {
     uint32_t counts[TARE_WC_PLANE_CONTEXTS], at[TARE_WC_PLANE_CONTEXTS];
     tare_wc_sketch *s = m->sketch;
     tare_wc_contexts(m->contexts, counts, m->magnitudes, m->transforms, m->view.n_cells, b);
@@ -125,7 +125,7 @@ static void put_plane(maker *m, unsigned b) {
     }
 }
 
-static void put_all(maker *m) {
+static void put_all(sketcher *m) {
     tare_wc_sketch *s = m->sketch;
     uint32_t n = m->view.n_cells;
     unsigned all = 0;
@@ -139,7 +139,7 @@ static void put_all(maker *m) {
         if (m->magnitudes[i]) put_raw(s, m->magnitudes[i] >> 15);
 }
 
-static bool take_memory(maker *m, tare_wc_scratch *scratch) {
+static bool take_memory(sketcher *m, tare_wc_scratch *scratch) {
     size_t n = m->view.n_cells;
     /* Each bit plane has a quarter of a symbol a coefficient, and what its contexts round up. */
     size_t n_symbols = TARE_WC_MAX_MAGNITUDE * (n / 4 + TARE_WC_PLANE_CONTEXTS + TARE_WC_LANES) +
@@ -165,7 +165,7 @@ bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, bool is_signed, u
                          uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
                          tare_wc_scratch *scratch, tare_status *status) {
     uint64_t n_values = tare_wc_values_of(item, n_bytes);
-    maker m = {.item = item, .sketch = sketch};
+    sketcher m = {.item = item, .sketch = sketch};
     *status = TARE_OK;
     *sketch = (tare_wc_sketch){.shape = shape, .is_signed = is_signed, .width = width};
     if (item > 8 || n_values > TARE_WC_MAX_VALUES ||

@@ -53,7 +53,8 @@ static void check_swap(check *s, const char *type, size_t width, swap_fn referen
     check_end(s);
 }
 
-/* ---- oddities -------------------------------------------------------------------------------- */
+/* ---- NaN and Inf --------------------------------------------------------------------------------
+ */
 
 typedef struct count_call {
     const tare_kernels *kernels;

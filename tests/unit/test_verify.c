@@ -14,7 +14,7 @@
 
 #include "base/bytes.h"
 #include "made_model.h"
-#include "ops/inspect/probe.h"
+#include "ops/inspect/bad_patterns.h"
 
 #define ROWS 5
 
@@ -187,8 +187,8 @@ static void no_encoding_is_forgotten(void **state) {
     (void)state;
     for (int id = 1; id < TARE_ENCODING_COUNT; id++) {
         const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
-        tare_probe_site sites[TARE_MAX_PROBES];
-        size_t n_sites = tare_probes_of(sites, e), n_planted = 0;
+        tare_pattern_site sites[TARE_MAX_PATTERNS];
+        size_t n_sites = tare_patterns_of(sites, e), n_planted = 0;
         for (size_t s = 0; s < n_sites; s++) {
             /* what lists hold: infq-outliers-* of the malformed corpus */
             bool is_planted = e->planes[sites[s].plane].scope == TARE_PLANE_LIST;

@@ -16,7 +16,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "encoding/simd/groups.h"
+#include "encoding/simd/encode_groups.h"
 
 enum { BLOCK = 32 };
 

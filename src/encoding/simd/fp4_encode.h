@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "encoding/simd/groups.h"
+#include "encoding/simd/encode_groups.h"
 
 /* ---- mxfp4 ----------------------------------------------------------------------------------- */
 

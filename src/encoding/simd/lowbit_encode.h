@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "encoding/bitpack.h"
-#include "encoding/simd/groups.h"
+#include "encoding/simd/encode_groups.h"
 
 /* ---- q1_0 ------------------------------------------------------------------------------------ */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "encoding/mcf_blocks.h"
-#include "encoding/simd/groups.h"
+#include "encoding/simd/encode_groups.h"
 #include "encoding/simd/stream_store.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 
 #include <float.h>
 
-#include "encoding/searches.h"
+#include "encoding/block_searches.h"
 
 enum { LARGEST = 32 };
 

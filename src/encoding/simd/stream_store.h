@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "encoding/simd/groups.h"
+#include "encoding/simd/encode_groups.h"
 
 /* Whoever decodes more than this at once will not find its beginning in the caches: stores past
  * them save reading every line that is written. */

@@ -4,8 +4,8 @@
 #ifndef TARE_ENCODING_X86_X86_H
 #define TARE_ENCODING_X86_X86_H
 
+#include "encoding/block_searches.h"
 #include "encoding/kernels.h"
-#include "encoding/searches.h"
 
 /* The files of a level, NAME_avx2.c or NAME_avx512.c. */
 #define TARE_AVX2_FILES(FILE)                                                                      \

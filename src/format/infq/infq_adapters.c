@@ -23,7 +23,7 @@ bool tare_infq_is_adapter_field(const tare_json_value *key) {
 }
 
 typedef struct entry {
-    tare_infq_span fields[FIELDS];
+    tare_infq_value fields[FIELDS];
     tare_infq_place place;
     tare_str text;
 } entry;
@@ -147,7 +147,7 @@ static tare_status check_names(tare_infq_reader *r, const tare_adapter_set *set,
     return status;
 }
 
-tare_status tare_infq_read_adapters(tare_infq_reader *r, const tare_infq_span *array, size_t n,
+tare_status tare_infq_read_adapters(tare_infq_reader *r, const tare_infq_value *array, size_t n,
                                     tare_error *err) {
     tare_json_value v;
     tare_arena *arena = &r->m->arena;

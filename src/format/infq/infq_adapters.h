@@ -8,7 +8,7 @@
 #include "model/adapter_set.h"
 
 /* Reads the n entries of "adapters": r->m->adapters, and their texts in the layout. */
-tare_status tare_infq_read_adapters(tare_infq_reader *r, const tare_infq_span *array, size_t n,
+tare_status tare_infq_read_adapters(tare_infq_reader *r, const tare_infq_value *array, size_t n,
                                     tare_error *err);
 /* The last step: the model of the factors has the files of the package, now that all are open. */
 void tare_infq_finish_adapters(tare_model *m);

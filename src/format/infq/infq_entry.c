@@ -90,7 +90,7 @@ static bool read_shape(tare_infq_reader *r, tare_infq_entry *e) {
     tare_json_value v;
     tare_json j;
     uint64_t n;
-    const tare_infq_span *shape = &e->fields[TARE_INFQ_SHAPE];
+    const tare_infq_value *shape = &e->fields[TARE_INFQ_SHAPE];
     if (shape->v.type != TARE_JSON_ARRAY) return corrupt(r, e, TARE_INFQ_SHAPE, A_SHAPE);
     tare_json_init(&j, shape->text, shape->v.offset, r->m->limits.nesting);
     tare_json_begin(&j, &v);
@@ -166,7 +166,7 @@ static bool outlier_counts(tare_infq_reader *r, const tare_infq_entry *e, tare_i
 }
 
 static bool take_outliers(tare_infq_reader *r, tare_infq_entry *e) {
-    const tare_infq_span *s = &e->fields[TARE_INFQ_OUTLIERS];
+    const tare_infq_value *s = &e->fields[TARE_INFQ_OUTLIERS];
     tare_json_value key;
     if (s->v.type != TARE_JSON_OBJECT)
         return corrupt(r, e, TARE_INFQ_OUTLIERS, "expected an object");

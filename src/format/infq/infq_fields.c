@@ -59,7 +59,7 @@ bool tare_infq_fail(tare_infq_reader *r, const tare_json_value *v, const char *w
     return tare_json_fail(&r->j, TARE_ERR_CORRUPT, v->offset, what);
 }
 
-bool tare_infq_take(tare_infq_reader *r, tare_infq_span *s, const tare_json_value *key) {
+bool tare_infq_take(tare_infq_reader *r, tare_infq_value *s, const tare_json_value *key) {
     if (s->v.type != TARE_JSON_END)
         return tare_infq_fail(r, key, "manifest: a field is given twice");
     tare_json_next(&r->j, &s->v);
@@ -72,7 +72,7 @@ void tare_infq_pass(tare_infq_reader *r) {
     tare_json_skip(&r->j, &value, NULL);
 }
 
-void tare_infq_begin(tare_infq_reader *r, const tare_infq_span *s) {
+void tare_infq_begin(tare_infq_reader *r, const tare_infq_value *s) {
     tare_json_value v;
     tare_json_init(&r->j, s->text, s->v.offset, r->m->limits.nesting);
     tare_json_begin(&r->j, &v);

@@ -10,29 +10,29 @@
 
 /* What the manifest is made of. */
 typedef struct outline {
-    tare_infq_span parts[TARE_INFQ_PARTS];
-    tare_infq_span tensors, metadata, safetensors, files; /* of our own entry */
+    tare_infq_value parts[TARE_INFQ_PARTS];
+    tare_infq_value tensors, metadata, safetensors, files; /* of our own entry */
 } outline;
 
 /* ---- the outline ----------------------------------------------------------------------------- */
 
-static bool unsupported(tare_infq_reader *r, const tare_infq_span *s, const char *what) {
+static bool unsupported(tare_infq_reader *r, const tare_infq_value *s, const char *what) {
     return tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, s->v.offset, what);
 }
 
 static bool scan_ours(tare_infq_reader *r, outline *o) {
     tare_json_value key;
-    const tare_infq_span *ours = &o->parts[TARE_INFQ_OURS];
+    const tare_infq_value *ours = &o->parts[TARE_INFQ_OURS];
     if (ours->v.type == TARE_JSON_END) return true;
     if (ours->v.type != TARE_JSON_OBJECT)
         return tare_infq_fail(r, &ours->v, "tare: expected an object");
     tare_infq_begin(r, ours);
     while (tare_json_key(&r->j, &key) != TARE_JSON_END) {
-        tare_infq_span *s = tare_json_is(&key, "tensors")       ? &o->tensors
-                            : tare_json_is(&key, "metadata")    ? &o->metadata
-                            : tare_json_is(&key, "safetensors") ? &o->safetensors
-                            : tare_json_is(&key, "files")       ? &o->files
-                                                                : NULL;
+        tare_infq_value *s = tare_json_is(&key, "tensors")       ? &o->tensors
+                             : tare_json_is(&key, "metadata")    ? &o->metadata
+                             : tare_json_is(&key, "safetensors") ? &o->safetensors
+                             : tare_json_is(&key, "files")       ? &o->files
+                                                                 : NULL;
         if (s)
             tare_infq_take(r, s, &key);
         else
@@ -43,7 +43,7 @@ static bool scan_ours(tare_infq_reader *r, outline *o) {
 
 static bool check_parts(tare_infq_reader *r, const outline *o, const tare_json_value *whole) {
     uint64_t version;
-    const tare_infq_span *p = o->parts;
+    const tare_infq_value *p = o->parts;
     if (p[TARE_INFQ_VERSION].v.type == TARE_JSON_END)
         return tare_infq_fail(r, whole, "version: missing");
     if (!tare_json_u64(&p[TARE_INFQ_VERSION].v, &version) || version != 1)
@@ -73,7 +73,7 @@ static bool scan(tare_infq_reader *r, outline *o) {
 }
 
 /* How many elements an array has; an absent one has none. */
-static bool count(tare_infq_reader *r, const tare_infq_span *array, size_t *n, const char *what) {
+static bool count(tare_infq_reader *r, const tare_infq_value *array, size_t *n, const char *what) {
     tare_json_value v;
     if (array->v.type == TARE_JSON_END) return true;
     if (array->v.type != TARE_JSON_ARRAY) return tare_infq_fail(r, &array->v, what);
@@ -96,8 +96,8 @@ typedef struct listing {
     uint64_t *places; /* of those that are not quantized: where they stood among all */
 } listing;
 
-static tare_status read_tensors(tare_infq_reader *r, const tare_infq_span *array, bool is_quantized,
-                                listing *l, tare_error *err) {
+static tare_status read_tensors(tare_infq_reader *r, const tare_infq_value *array,
+                                bool is_quantized, listing *l, tare_error *err) {
     tare_json_value v;
     tare_infq_entry e;
     tare_infq_place place = {.list = is_quantized ? "tensors" : "tare.tensors"};
@@ -144,8 +144,8 @@ static tare_status restore_order(tare_infq_reader *r, const listing *l, tare_err
 
 /* ---- metadata and side files ----------------------------------------------------------------- */
 
-static tare_status read_metadata(tare_infq_reader *r, const tare_infq_span *s, tare_key_space space,
-                                 tare_error *err) {
+static tare_status read_metadata(tare_infq_reader *r, const tare_infq_value *s,
+                                 tare_key_space space, tare_error *err) {
     tare_catalog *c = &r->m->catalog;
     size_t first = c->n_metadata;
     if (s->v.type == TARE_JSON_END) return TARE_OK;
@@ -159,7 +159,7 @@ static tare_status read_metadata(tare_infq_reader *r, const tare_infq_span *s, t
     return TARE_OK;
 }
 
-static tare_status read_files(tare_infq_reader *r, const tare_infq_span *files, size_t n,
+static tare_status read_files(tare_infq_reader *r, const tare_infq_value *files, size_t n,
                               tare_error *err) {
     tare_json_value v;
     tare_catalog *c = &r->m->catalog;
@@ -190,8 +190,8 @@ static tare_status read_all(tare_infq_reader *r, tare_error *err) {
     outline o = {0};
     listing l = {0};
     size_t n_others = 0, n_files = 0, n_adapters = 0;
-    const tare_infq_span *quantized = &o.parts[TARE_INFQ_TENSORS];
-    const tare_infq_span *adapters = &o.parts[TARE_INFQ_ADAPTERS];
+    const tare_infq_value *quantized = &o.parts[TARE_INFQ_TENSORS];
+    const tare_infq_value *adapters = &o.parts[TARE_INFQ_ADAPTERS];
     if (!scan(r, &o) || !count(r, quantized, &l.n_quantized, "tensors: expected an array") ||
         !count(r, &o.tensors, &n_others, "tare.tensors: expected an array") ||
         !count(r, &o.files, &n_files, "tare.files: expected an array") ||

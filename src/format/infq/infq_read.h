@@ -10,10 +10,10 @@
 #include "format/infq/infq.h"
 
 /* A value and all of its text; type END: absent. */
-typedef struct tare_infq_span {
+typedef struct tare_infq_value {
     tare_json_value v;
     tare_str text;
-} tare_infq_span;
+} tare_infq_value;
 
 /* A file that entries name; `name` first: an index over names reads it. */
 typedef struct tare_infq_payload {
@@ -50,12 +50,12 @@ extern const char *const tare_infq_outlier_field_names[TARE_INFQ_OUTLIER_FIELDS]
 
 /* A fault of the manifest at a value. Returns false. */
 bool tare_infq_fail(tare_infq_reader *r, const tare_json_value *v, const char *what);
-/* Reads the value that is next into an empty span; a second one for a key is a fault. */
-bool tare_infq_take(tare_infq_reader *r, tare_infq_span *s, const tare_json_value *key);
+/* Reads the value that is next into an empty one; a second one for a key is a fault. */
+bool tare_infq_take(tare_infq_reader *r, tare_infq_value *s, const tare_json_value *key);
 /* Passes over the value that is next. */
 void tare_infq_pass(tare_infq_reader *r);
-/* Goes to the text of a span that is an object or an array, and into it. */
-void tare_infq_begin(tare_infq_reader *r, const tare_infq_span *s);
+/* Goes to the text of a value that is an object or an array, and into it. */
+void tare_infq_begin(tare_infq_reader *r, const tare_infq_value *s);
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
@@ -69,14 +69,14 @@ typedef struct tare_infq_place {
 /* What an entry says of a tensor. */
 typedef struct tare_infq_entry {
     tare_infq_place place;
-    tare_infq_span fields[TARE_INFQ_FIELDS];
+    tare_infq_value fields[TARE_INFQ_FIELDS];
     tare_str text; /* from brace to brace */
     uint64_t at;   /* of it in the manifest */
     uint64_t dims[TARE_MAX_DIMS];
     uint32_t n_dims;
     const tare_encoding *encoding;
     uint64_t index; /* of a tensor that is not quantized: among all */
-    tare_infq_span outliers[TARE_INFQ_OUTLIER_FIELDS];
+    tare_infq_value outliers[TARE_INFQ_OUTLIER_FIELDS];
     bool has_outliers;
     uint64_t n_outliers;              /* UINT64_MAX: up to the end of the file */
     const tare_stated_digest *sha256; /* NULL: it is not stated */

@@ -16,7 +16,7 @@
 typedef struct conversion {
     const tare_plan *plan;
     tare_execution *execution;
-    tare_watch watch; /* oddities: for each tensor of the plan; NULL: none is encoded */
+    tare_watch watch; /* nonfinite: for each tensor of the plan; NULL: none is encoded */
     tare_outset *set;
     _Atomic uint64_t *hinted;
     _Atomic uint64_t done;
@@ -31,11 +31,11 @@ static tare_status begin_watching(conversion *c, tare_error *err) {
         encodes |=
             p->tensors[i].action == TARE_ACTION_ENCODE || p->tensors[i].action == TARE_ACTION_LOSSY;
     if (!encodes) return TARE_OK;
-    c->watch.oddities =
-        tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *c->watch.oddities);
-    if (!c->watch.oddities) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
+    c->watch.nonfinite =
+        tare_alloc(p->options.allocator, tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
+    if (!c->watch.nonfinite) return tare_fail(err, TARE_ERR_NOMEM, "counts of odd numbers");
     for (size_t i = 0; i < tare_plan_n_stored(p); i++)
-        c->watch.oddities[i] = (tare_nonfinite_counts)TARE_NONFINITE_COUNTS_INIT;
+        c->watch.nonfinite[i] = (tare_nonfinite_counts)TARE_NONFINITE_COUNTS_INIT;
     return p->options.measured ? tare_measure_new(&c->watch.measure, p, err) : TARE_OK;
 }
 
@@ -54,8 +54,8 @@ static tare_status report_nonfinite(const conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     int64_t odd = -1;
     bool is_refused = false; /* whether or not the caller is strict */
-    for (size_t i = 0; c->watch.oddities && i < tare_plan_n_stored(p); i++) {
-        const tare_nonfinite_counts *o = &c->watch.oddities[i];
+    for (size_t i = 0; c->watch.nonfinite && i < tare_plan_n_stored(p); i++) {
+        const tare_nonfinite_counts *o = &c->watch.nonfinite[i];
         report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
         report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
         report_count(p, i, "convert.overflow", "beyond the range of the type", o->n_overflow,
@@ -150,8 +150,8 @@ static void end(conversion *c) {
     tare_outset_free(c->set);
     tare_execution_free(c->execution);
     tare_measure_free(c->watch.measure);
-    tare_free(p->options.allocator, c->watch.oddities,
-              tare_plan_n_stored(p) * sizeof *c->watch.oddities);
+    tare_free(p->options.allocator, c->watch.nonfinite,
+              tare_plan_n_stored(p) * sizeof *c->watch.nonfinite);
     tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
 }
 

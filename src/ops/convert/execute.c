@@ -59,7 +59,7 @@ struct tare_execution {
     _Atomic uint64_t *done;
     tare_scratch *scratch; /* one a worker */
     tare_watch watch;
-    pthread_mutex_t mutex; /* guards the oddities */
+    pthread_mutex_t mutex; /* guards the nonfinite */
 };
 
 /* ---- cutting --------------------------------------------------------------------------------- */
@@ -363,7 +363,7 @@ static tare_status run_digest(tare_execution *x, const job *j, tare_scratch *scr
 
 static void add_nonfinite(tare_execution *x, size_t tensor, const tare_nonfinite_counts *found) {
     if (found->n_nan + found->n_inf + found->n_overflow == 0) return;
-    tare_nonfinite_counts *sum = &x->watch.oddities[tensor];
+    tare_nonfinite_counts *sum = &x->watch.nonfinite[tensor];
     pthread_mutex_lock(&x->mutex);
     sum->n_nan += found->n_nan;
     sum->n_inf += found->n_inf;
@@ -425,7 +425,7 @@ static tare_encode_params params_of(const tare_plan *plan, const job *j, const t
 static tare_status watch_chunk(tare_execution *x, const job *j, const tare_chunks *chunks,
                                uint64_t index, const tare_chunk *chunk, const tare_rows_mut *rows,
                                tare_scratch *scratch, tare_error *err) {
-    if (x->watch.oddities) {
+    if (x->watch.nonfinite) {
         tare_nonfinite_counts found = TARE_NONFINITE_COUNTS_INIT;
         tare_count_recoded(&found, chunks->to, chunk->values, rows, chunk->first);
         uint64_t first = UINT64_MAX;

@@ -40,7 +40,7 @@ uint64_t tare_execution_bytes(const tare_execution *x);
 /* What is looked at while chunks are encoded. */
 typedef struct tare_watch {
     tare_nonfinite_counts
-        *oddities;         /* those of tensor i of the plan are added to oddities[i]; NULL: none */
+        *nonfinite;        /* those of tensor i of the plan are added to nonfinite[i]; NULL: none */
     tare_measure *measure; /* NULL: none */
 } tare_watch;
 

@@ -10,7 +10,7 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "encoding/deviation.h"
-#include "ops/inspect/values.h"
+#include "ops/inspect/value_pieces.h"
 
 static const tare_tensor *tensor_a(const tare_tensor_pair *p) {
     return &p->a->catalog.tensors[p->in_a];

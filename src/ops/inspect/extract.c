@@ -14,7 +14,7 @@
 #include "base/outfile.h"
 #include "base/str.h"
 #include "encoding/patch.h"
-#include "ops/inspect/values.h"
+#include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
 
 /* ---- where the bytes go ---------------------------------------------------------------------- */

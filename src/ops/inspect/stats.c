@@ -13,7 +13,7 @@
 
 #include "base/arith.h"
 #include "base/bytes.h"
-#include "ops/inspect/values.h"
+#include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
 
 #define LANES  16

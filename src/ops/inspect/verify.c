@@ -14,8 +14,8 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "model/adapter_set.h"
+#include "ops/inspect/bad_patterns.h"
 #include "ops/inspect/digest.h"
-#include "ops/inspect/probe.h"
 #include "ops/inspect/verify_packed.h"
 #include "ops/inspect/verify_records.h"
 #include "ops/item_walk.h"
@@ -45,18 +45,18 @@ static tare_str file_name(const verify_walk *w, uint32_t file) {
 static const struct {
     tare_level level;
     const char *code, *one, *many;
-} oddity_texts[TARE_ODD_COUNT] = {
-    [TARE_ODD_NAN] = {TARE_LEVEL_ERROR, "data.nan", "value is not a number",
+} oddity_texts[TARE_BAD_COUNT] = {
+    [TARE_BAD_NAN] = {TARE_LEVEL_ERROR, "data.nan", "value is not a number",
                       "values are not numbers"},
-    [TARE_ODD_INF] = {TARE_LEVEL_ERROR, "data.inf", "value is infinite", "values are infinite"},
-    [TARE_ODD_SCALE] = {TARE_LEVEL_ERROR, "data.scale", "scale is no finite number",
+    [TARE_BAD_INF] = {TARE_LEVEL_ERROR, "data.inf", "value is infinite", "values are infinite"},
+    [TARE_BAD_SCALE] = {TARE_LEVEL_ERROR, "data.scale", "scale is no finite number",
                         "scales are no finite numbers"},
-    [TARE_ODD_CODE] = {TARE_LEVEL_ERROR, "data.code", "value is outside its range",
+    [TARE_BAD_CODE] = {TARE_LEVEL_ERROR, "data.code", "value is outside its range",
                        "values are outside their range"},
-    [TARE_ODD_LOWEST] = {TARE_LEVEL_WARNING, "data.lowest-code",
+    [TARE_BAD_LOWEST] = {TARE_LEVEL_WARNING, "data.lowest-code",
                          "code is the lowest, which is not used",
                          "codes are the lowest, which is not used"},
-    [TARE_ODD_PADDING] = {TARE_LEVEL_WARNING, "data.padding-codes",
+    [TARE_BAD_PADDING] = {TARE_LEVEL_WARNING, "data.padding-codes",
                           "code beyond the last column is not 0",
                           "codes beyond the last column are not 0"},
 };
@@ -69,9 +69,9 @@ static void set_item(const verify_walk *w, tare_finding *f, size_t tensor) {
 }
 
 static void report_nonfinite(const verify_walk *w, size_t tensor, uint32_t plane,
-                             const tare_nonfinite_count *sum) {
+                             const tare_bad_patterns *sum) {
     const tare_tensor *t = &w->model->catalog.tensors[tensor];
-    for (size_t kind = 0; kind < TARE_ODD_COUNT; kind++) {
+    for (size_t kind = 0; kind < TARE_BAD_COUNT; kind++) {
         if (sum->n[kind] == 0) continue;
         tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, oddity_texts[kind].code);
         f.level = oddity_texts[kind].level;
@@ -96,12 +96,12 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
     const tare_tensor *t = &w->model->catalog.tensors[tensor];
     const uint32_t unit = t->encoding->planes[p].unit_bytes;
     const size_t piece = tare_walk_piece(t, p);
-    tare_probe_site sites[TARE_MAX_PROBES];
-    const size_t n_sites = tare_probes_of(sites, t->encoding);
+    tare_pattern_site sites[TARE_MAX_PATTERNS];
+    const size_t n_sites = tare_patterns_of(sites, t->encoding);
     if (n_sites == 0 && !hash) return tare_walk_tick(job, t->planes[p].size, err);
 
     uint64_t there = bytes_there(w->model, &t->planes[p]);
-    tare_nonfinite_count sum = {{0}, {0}};
+    tare_bad_patterns sum = {{0}, {0}};
     for (uint64_t at = 0; at < there; at += piece) {
         /* only whole units have members to look at */
         size_t n = (size_t)tare_min_u64(there - at, piece) / unit * unit;
@@ -109,8 +109,8 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
         if (hash) tare_sha256_update(hash, job->scratch, n);
         for (size_t i = 0; i < n_sites; i++)
             if (sites[i].plane == p)
-                tare_probe_units(&sum, &sites[i], job->scratch, n / unit, unit, at);
-        tare_probe_codes(&sum, t->encoding, p, t->cols, job->scratch, at / unit, n / unit);
+                tare_find_bad_units(&sum, &sites[i], job->scratch, n / unit, unit, at);
+        tare_find_bad_codes(&sum, t->encoding, p, t->cols, job->scratch, at / unit, n / unit);
         TARE_TRY(tare_walk_tick(job, n, err));
     }
     report_nonfinite(w, tensor, p, &sum);

@@ -85,16 +85,16 @@ static inline shape shape_of(const tare_wc_job *job) {
 /* What all blocks of a job need to make values: both bytes of the tops, in place, by symbol; which
  * of the bypass bits stay where they are; whether the first one moves to become the sign. With a
  * trellis the state that follows, by state and 32 for an odd symbol. */
-typedef struct maker {
+typedef struct value_tables {
     table top[2], next;
     vec keep[2], sign;
-} maker;
+} value_tables;
 
-static inline maker maker_of(const tare_wc_job *job) {
+static inline value_tables value_tables_of(const tare_wc_job *job) {
     const unsigned k = job->rule->k, is_sign = job->rule->form == TARE_WC_SIGN;
     const unsigned keep = (1u << (k - is_sign)) - 1;
     uint8_t top[2][64], next[64];
-    maker m;
+    value_tables m;
     for (uint8_t i = 0; i < 64; i++) {
         unsigned in_place = (unsigned)job->rule->map[i] << (k - is_sign);
         top[0][i] = (uint8_t)in_place;
@@ -168,18 +168,18 @@ static ALWAYS_INLINE vec low_bytes(const out_cursor *o, unsigned j, unsigned at,
     return low;
 }
 
-static ALWAYS_INLINE vec tops_of(const maker *m, vec symbol) {
+static ALWAYS_INLINE vec tops_of(const value_tables *m, vec symbol) {
     return look_up_in(&m->top[0], symbol);
 }
 
 /* Above the one or two bypass bits stands anything. */
-static ALWAYS_INLINE vec signed_byte(const maker *m, vec symbol, vec raw, const unsigned k) {
+static ALWAYS_INLINE vec signed_byte(const value_tables *m, vec symbol, vec raw, const unsigned k) {
     vec v = tops_of(m, symbol);
     if (k == 2) v = v_choose(v_all(1), raw, v);
     return v_choose(v_all(0x7f), v, v_up(raw, 8 - k));
 }
 
-static ALWAYS_INLINE vec byte_of(const maker *m, vec symbol, vec low, unsigned k) {
+static ALWAYS_INLINE vec byte_of(const value_tables *m, vec symbol, vec low, unsigned k) {
     vec v = v_or_and(tops_of(m, symbol), low, m->keep[0]);
     return v_or_and(v, v_up(low, 8 - k), m->sign);
 }
@@ -206,8 +206,9 @@ static ALWAYS_INLINE void low_words(vec low[2], const out_cursor *o, unsigned j,
     }
 }
 
-static ALWAYS_INLINE void put_words(const out_cursor *o, const maker *m, unsigned j, unsigned at,
-                                    vec symbol, const unsigned k, const unsigned n, uint16_t fill) {
+static ALWAYS_INLINE void put_words(const out_cursor *o, const value_tables *m, unsigned j,
+                                    unsigned at, vec symbol, const unsigned k, const unsigned n,
+                                    uint16_t fill) {
     vec low[2], bytes[2];
     low_words(low, o, j, at, k, n, fill);
     for (unsigned h = 0; h < 2; h++)
@@ -232,8 +233,8 @@ static ALWAYS_INLINE unsigned n_groups_of(const shape of) {
     return k / 4 + k / 2 % 2 + k % 2;
 }
 
-static ALWAYS_INLINE void put_step(const out_cursor *o, const maker *m, const unsigned j, symbols s,
-                                   const shape of) {
+static ALWAYS_INLINE void put_step(const out_cursor *o, const value_tables *m, const unsigned j,
+                                   symbols s, const shape of) {
     for (unsigned i = 0; i < STEP_VECS; i++) {
         const unsigned at = i * VEC_BYTES;
         uint8_t *dst = o->dst + (j * TARE_WC_LANES + at) * item_of(of) / 8;
@@ -263,7 +264,7 @@ static ALWAYS_INLINE void put_nibbles(const out_cursor *o, const unsigned j, sym
 }
 
 /* Values, and the states after the step. */
-static ALWAYS_INLINE void put_trellis(uint8_t *states, const out_cursor *o, const maker *m,
+static ALWAYS_INLINE void put_trellis(uint8_t *states, const out_cursor *o, const value_tables *m,
                                       const unsigned j, symbols s) {
     for (unsigned i = 0; i < STEP_VECS; i++) {
         const unsigned at = i * VEC_BYTES;
@@ -278,7 +279,7 @@ static ALWAYS_INLINE void put_trellis(uint8_t *states, const out_cursor *o, cons
 /* ---- a block of any shape -------------------------------------------------------------------- */
 
 /* All its symbols lie at `from`. */
-static inline void put_any_block(tare_wc_job *job, const maker *m, uint32_t block,
+static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32_t block,
                                  const uint8_t *from) {
     const shape of = shape_of(job);
     const unsigned k = job->rule->k, n = job->n_groups;

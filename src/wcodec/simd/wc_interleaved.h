@@ -22,7 +22,7 @@ enum { MAX_INTERLEAVED = 4, WORDS_A_BLOCK = WC_BLOCK / 2 };
 typedef struct interleaved_job {
     lanes lanes;
     rows rows; /* of *table: aligned, as those in the head need not be */
-    maker maker;
+    value_tables tables;
     shape shape;
     _Alignas(64) uint8_t symbols[WC_BLOCK];
     const tare_wc_table *table;
@@ -48,7 +48,7 @@ static void begin(interleaved_job *s, tare_wc_job *job) {
         s->ends[i] = job->lanes.words[i] + 2 * (size_t)job->lanes.left[i];
     }
     s->job = job;
-    s->maker = maker_of(job);
+    s->tables = value_tables_of(job);
     s->shape = shape_of(job);
     s->table = NULL;
     s->p = 0;
@@ -99,9 +99,9 @@ static ALWAYS_INLINE void take_step(interleaved_job *s, lanes *l, const out_curs
     if (of == ANY_SHAPE)
         store_symbols(s->symbols + j * TARE_WC_LANES, now, 64);
     else if (of == TRELLIS)
-        put_trellis(s->job->trellis, o, &s->maker, j, now);
+        put_trellis(s->job->trellis, o, &s->tables, j, now);
     else if (of != NIBBLES)
-        put_step(o, &s->maker, j, now, of);
+        put_step(o, &s->tables, j, now, of);
     else if (j % 2)
         put_nibbles(o, j - 1, *held, now);
     else
@@ -146,7 +146,7 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
         }
         for (unsigned i = 0; i < n; i++) {
             interleaved_job *s = jobs[i];
-            if (of == ANY_SHAPE) put_any_block(s->job, &s->maker, s->p / WC_BLOCK, s->symbols);
+            if (of == ANY_SHAPE) put_any_block(s->job, &s->tables, s->p / WC_BLOCK, s->symbols);
             s->p += WC_BLOCK;
         }
     }
@@ -231,7 +231,7 @@ static bool step_with_care(interleaved_job *s, uint8_t *to) {
 static void put_last(interleaved_job *s, uint32_t p, uint32_t end) {
     uint64_t n_values = tare_wc_values_of(s->job->item, s->job->n_bytes);
     if (end - p == WC_BLOCK && end <= n_values) {
-        put_any_block(s->job, &s->maker, p / WC_BLOCK, s->symbols);
+        put_any_block(s->job, &s->tables, p / WC_BLOCK, s->symbols);
         return;
     }
     for (uint32_t i = 0; p + i < end; i += TARE_WC_LANES)

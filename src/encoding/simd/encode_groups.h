@@ -7,8 +7,8 @@
  * one or two divisions and one conversion to f16 serve all of them. What a format cannot do alike
  * in vectors (a NaN is passed over by the references, but not by a tree of maxima) is handed to the
  * reference by groups. */
-#ifndef TARE_ENCODING_SIMD_GROUPS_H
-#define TARE_ENCODING_SIMD_GROUPS_H
+#ifndef TARE_ENCODING_SIMD_ENCODE_GROUPS_H
+#define TARE_ENCODING_SIMD_ENCODE_GROUPS_H
 
 #include "encoding/float16.h"
 #include "encoding/scalar.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The searches of search.h over many blocks at once, which is where the encoders of the K formats
- * and of iq4 spend their time. One table for each instruction set; those of vectors give a lane to
- * a block, because the order of a block's sums is fixed, and promise the bytes of the scalar table.
+ * The searches of scale_search.h over many blocks at once, which is where the encoders of the K
+ * formats and of iq4 spend their time. One table for each instruction set; those of vectors give a
+ * lane to a block, because the order of a block's sums is fixed, and promise the bytes of the
+ * scalar table.
  */
-#ifndef TARE_ENCODING_SEARCHES_H
-#define TARE_ENCODING_SEARCHES_H
+#ifndef TARE_ENCODING_BLOCK_SEARCHES_H
+#define TARE_ENCODING_BLOCK_SEARCHES_H
 
 #include "encoding/kernels.h"
-#include "encoding/search.h"
+#include "encoding/scale_search.h"
 
 typedef enum tare_weighing {
     TARE_WEIGH_MAGNITUDE, /* |x| */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scale searches on one block; see search.h for what is promised. Comparisons are all strict, the
- * first of equal candidates stays. */
+ * Scale searches on one block; see scale_search.h for what is promised. Comparisons are all strict,
+ * the first of equal candidates stays. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "encoding/levels.h"
-#include "encoding/search.h"
+#include "encoding/scale_search.h"
 
 #define MOST 32
 

@@ -3,8 +3,8 @@
  * Searches for the scale (and minimum) of one small block: the scalar reference of ggml's block
  * encoders. Every operation stands in ggml's order, in f32 without contraction, because the bytes
  * that come out are to be the same; so nothing here may be rearranged. */
-#ifndef TARE_ENCODING_SEARCH_H
-#define TARE_ENCODING_SEARCH_H
+#ifndef TARE_ENCODING_SCALE_SEARCH_H
+#define TARE_ENCODING_SCALE_SEARCH_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * How a tensor's values are gone over in bounded memory. */
-#ifndef TARE_OPS_INSPECT_VALUES_H
-#define TARE_OPS_INSPECT_VALUES_H
+#ifndef TARE_OPS_INSPECT_VALUE_PIECES_H
+#define TARE_OPS_INSPECT_VALUE_PIECES_H
 
 #include "base/arith.h"
 #include "model/catalog.h"

@@ -2,7 +2,7 @@
  *
  * The scalar table of searches: block by block. Also what the tables of vectors fall back on for
  * blocks they cannot do alike. */
-#include "encoding/searches.h"
+#include "encoding/block_searches.h"
 
 #include <math.h>
 
