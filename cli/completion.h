@@ -6,9 +6,11 @@
 
 #include "cli.h"
 
-void cli_completion_bash(FILE *out);
-void cli_completion_zsh(FILE *out);
-void cli_completion_fish(FILE *out);
+#define CLI_SHELLS(SHELL) SHELL(bash) SHELL(zsh) SHELL(fish)
+
+#define CLI_DECLARE_SHELL(name) void cli_completion_##name(FILE *out);
+CLI_SHELLS(CLI_DECLARE_SHELL)
+#undef CLI_DECLARE_SHELL
 
 /* What argument i of a command is; CLI_COMPLETE_NOTHING beyond the last. */
 cli_complete cli_complete_argument(const cli_command *command, int i);
