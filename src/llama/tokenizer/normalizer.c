@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What llama.cpp knows of the normalizer of tokenizer.json: lower case, and accents taken off. */
+#include "llama/tokenizer/context.h"
+
+static void take(tare_llama_flag *flag, const tare_json_value *v) {
+    if (v->type == TARE_JSON_TRUE) *flag = TARE_LLAMA_FLAG_YES;
+    if (v->type == TARE_JSON_FALSE) *flag = TARE_LLAMA_FLAG_NO;
+}
+
+static void read_one(tare_llama_tokenizer *t, const tare_json_value *normalizer, unsigned depth) {
+    static const char *const names[] = {"type", "lowercase", "strip_accents", "normalizers"};
+    tare_json_value v[4], inner;
+    tare_json j;
+    tare_json_span_members(normalizer, names, v, 4);
+    if (tare_json_is(&v[0], "Lowercase")) t->lowercase = TARE_LLAMA_FLAG_YES;
+    if (tare_json_is(&v[0], "StripAccents")) t->strip_accents = TARE_LLAMA_FLAG_YES;
+    if (tare_json_is(&v[0], "BertNormalizer")) {
+        take(&t->lowercase, &v[1]);
+        take(&t->strip_accents, &v[2]);
+    }
+    if (!tare_json_is(&v[0], "Sequence") || depth == 0) return;
+    tare_json_span_open(&j, &v[3]);
+    while (tare_json_span_next(&j, &inner) != TARE_JSON_END) read_one(t, &inner, depth - 1);
+}
+
+void tare_llama_find_normalizer(tare_llama_tokenizer *t) {
+    read_one(t, &t->json.normalizer, 8);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tokens with a role and whether they are added to a text. tokenizer_config.json names them by
+ * their text, tokenizer.json's added tokens give the ids, config.json gives ids where a name leads
+ * nowhere; which are added follows from the post_processor (post_processor.c) and the add_X_token
+ * of tokenizer_config.json. */
+#include "llama/tokenizer/specials.h"
+
+#include <stdio.h>
+
+#include "base/str.h"
+
+static const char *const names[] = {"bos",  "eos", "unk", "sep",    "pad",    "cls",
+                                    "mask", "eot", "eom", "prefix", "suffix", "middle"};
+_Static_assert(sizeof names / sizeof *names == TARE_LLAMA_SPECIAL_COUNT, "one name for each");
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+bool tare_llama_has_id(const tare_llama_tokenizer *t, tare_llama_special special) {
+    for (size_t i = 0; i < t->n_ids; i++)
+        if (t->ids[i].special == special) return true;
+    return false;
+}
+
+void tare_llama_set_id(tare_llama_tokenizer *t, tare_llama_special special, uint32_t id,
+                       bool is_late) {
+    for (size_t i = 0; i < t->n_ids; i++)
+        if (t->ids[i].special == special) {
+            t->ids[i].id = id;
+            return;
+        }
+    t->ids[t->n_ids++] = (tare_llama_special_id){special, id, is_late};
+}
+
+/* Sets an id that the files tell, unless an earlier source has. One without a token is told and
+ * left out: llama.cpp would take its default instead. */
+static void offer_id(tare_llama_tokenizer *t, tare_llama_special special, uint64_t id,
+                     const char *file) {
+    if (tare_llama_has_id(t, special)) return;
+    if (id < t->vocab.n_tokens) {
+        tare_llama_set_id(t, special, (uint32_t)id, false);
+        return;
+    }
+    tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.special-id", file,
+                    "%s_token_id %llu is left out: the vocabulary has %zu tokens", names[special],
+                    (unsigned long long)id, t->vocab.n_tokens);
+}
+
+/* The id of the first added token of tokenizer.json with this text. */
+static bool find_added(tare_llama_tokenizer *t, tare_str text, uint64_t *id) {
+    static const char *const members[] = {"content", "id"};
+    tare_json j;
+    tare_json_value token, values[2];
+    tare_json_span_open(&j, &t->json.added_tokens);
+    while (tare_json_span_next(&j, &token) != TARE_JSON_END) {
+        tare_json_span_members(&token, members, values, 2);
+        if (values[0].type != TARE_JSON_STRING) continue;
+        tare_str content = tare_json_text(&values[0], &t->scratch);
+        if (content.ptr && tare_str_equal(content, text)) return tare_json_u64(&values[1], id);
+    }
+    return false;
+}
+
+/* ---- tokenizer_config.json ------------------------------------------------------------------- */
+
+static tare_json_value config_member(const tare_llama_file *file, const char *format,
+                                     tare_llama_special special) {
+    char key[32];
+    snprintf(key, sizeof key, format, names[special]);
+    return tare_json_span_member(&file->root, key);
+}
+
+static tare_status read_names(tare_llama_tokenizer *t, tare_llama_named *n, tare_error *err) {
+    for (size_t i = 0; i <= TARE_LLAMA_MASK; i++) {
+        tare_json_value v = config_member(&t->tokenizer_config, "%s_token", (tare_llama_special)i);
+        v = tare_json_span_content(&v);
+        if (v.type != TARE_JSON_END) TARE_TRY(tare_llama_text(&n->text[i], t, &v, err));
+    }
+    /* Encoders name their first and last token by other roles. */
+    if (t->json.file.text.ptr && !n->text[TARE_LLAMA_BOS].len)
+        n->text[TARE_LLAMA_BOS] = n->text[TARE_LLAMA_CLS];
+    if (t->json.file.text.ptr && !n->text[TARE_LLAMA_EOS].len)
+        n->text[TARE_LLAMA_EOS] = n->text[TARE_LLAMA_SEP];
+    return TARE_OK;
+}
+
+void tare_llama_set_add(tare_llama_tokenizer *t, tare_llama_add add, bool is_added) {
+    if (t->adds[add] == TARE_LLAMA_FLAG_UNSET) t->add_order[t->n_adds++] = add;
+    t->adds[add] = is_added ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
+}
+
+static void read_add_flags(tare_llama_tokenizer *t) {
+    static const struct {
+        tare_llama_special special;
+        tare_llama_add add;
+    } rows[] = {{TARE_LLAMA_BOS, TARE_LLAMA_ADD_BOS},
+                {TARE_LLAMA_EOS, TARE_LLAMA_ADD_EOS},
+                {TARE_LLAMA_SEP, TARE_LLAMA_ADD_SEP}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tare_json_value v = config_member(&t->tokenizer_config, "add_%s_token", rows[i].special);
+        if (v.type == TARE_JSON_TRUE || v.type == TARE_JSON_FALSE)
+            tare_llama_set_add(t, rows[i].add, v.type == TARE_JSON_TRUE);
+    }
+}
+
+/* ---- config.json ----------------------------------------------------------------------------- */
+
+/* X_token_id of config.json, else of its text_config; of a list of ends the first. */
+static bool config_id(const tare_llama_tokenizer *t, tare_llama_special special, uint64_t *id) {
+    tare_json_value v = config_member(&t->model_config, "%s_token_id", special);
+    if (v.type == TARE_JSON_END || v.type == TARE_JSON_NULL) {
+        tare_llama_file inner = t->model_config;
+        inner.root = tare_json_span_member(&t->model_config.root, "text_config");
+        v = config_member(&inner, "%s_token_id", special);
+    }
+    if (v.type == TARE_JSON_ARRAY && special == TARE_LLAMA_EOS) {
+        tare_json j;
+        tare_json_span_open(&j, &v);
+        tare_json_span_next(&j, &v);
+    }
+    return tare_json_u64(&v, id);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void apply_rules(tare_llama_tokenizer *t) {
+    for (size_t i = 0; i < t->options->n_rules; i++) {
+        const tare_llama_special_rule *rule = &t->options->rules[i];
+        uint64_t id = rule->id;
+        if (rule->is_fall_back && tare_llama_has_id(t, rule->special)) continue;
+        if (rule->text && !find_added(t, tare_str_of(rule->text), &id)) continue;
+        if (id < t->vocab.n_tokens)
+            tare_llama_set_id(t, rule->special, (uint32_t)id, rule->is_late);
+    }
+}
+
+static void offer_names(tare_llama_tokenizer *t, const tare_llama_named *named) {
+    for (size_t i = 0; i < named->n_roles; i++) {
+        uint64_t id;
+        if (named->text[i].len && find_added(t, named->text[i], &id))
+            offer_id(t, (tare_llama_special)i, id, t->json.file.name);
+    }
+}
+
+static void offer_numbers(tare_llama_tokenizer *t, size_t n_roles) {
+    for (size_t i = 0; i < n_roles; i++) {
+        uint64_t id;
+        if (config_id(t, (tare_llama_special)i, &id))
+            offer_id(t, (tare_llama_special)i, id, t->model_config.name);
+    }
+}
+
+tare_status tare_llama_find_specials(tare_llama_tokenizer *t, tare_error *err) {
+    tare_llama_named named = {.n_roles = TARE_LLAMA_MASK + 1};
+    bool is_configured = t->tokenizer_config.text.ptr != NULL;
+    TARE_TRY(read_names(t, &named, err));
+    TARE_TRY(tare_llama_read_post_processor(t, &named, err));
+    read_add_flags(t);
+    /* Names of a post_processor alone are weaker than the numbers of config.json. */
+    if (is_configured) offer_names(t, &named);
+    offer_numbers(t, named.n_roles);
+    if (!is_configured) offer_names(t, &named);
+    apply_rules(t);
+    if (t->needs_add_bos && t->adds[TARE_LLAMA_ADD_BOS] == TARE_LLAMA_FLAG_UNSET)
+        tare_llama_set_add(t, TARE_LLAMA_ADD_BOS, false);
+    return TARE_OK;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Templates of chats: in tokenizer_config.json (one, or a list of named ones), in
+ * chat_template.jinja, or in chat_template.json, the first of these that is there. */
+#include "base/str.h"
+#include "llama/tokenizer/context.h"
+
+static tare_status add(tare_llama_tokenizer *t, tare_str name, tare_str text, tare_error *err) {
+    if (!name.ptr || !text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+    if (tare_str_is(name, "default")) name.len = 0;
+    t->templates[t->n_templates++] = (tare_llama_template){name, text};
+    return TARE_OK;
+}
+
+/* A name as part of a key: what is no ASCII letter or digit becomes an underscore. */
+static tare_str key_name(tare_str name, tare_arena *arena) {
+    char *out = tare_arena_take(arena, name.len);
+    for (size_t i = 0; out && i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        out[i] = is_plain ? c : '_';
+    }
+    /* A character counts once, whatever number of bytes it has. */
+    size_t n = 0;
+    for (size_t i = 0; out && i < name.len; i++)
+        if (((unsigned char)name.ptr[i] & 0xc0) != 0x80) out[n++] = out[i];
+    return (tare_str){out, n};
+}
+
+/* [{"name": ..., "template": ...}, ...] */
+static tare_status add_list(tare_llama_tokenizer *t, const tare_json_value *list, tare_error *err) {
+    static const char *const members[] = {"name", "template"};
+    tare_json j;
+    tare_json_value v, values[2];
+    size_t n = 0;
+    tare_json_span_open(&j, list);
+    while (tare_json_span_next(&j, &v) != TARE_JSON_END) n++;
+    t->templates = TARE_NEW_ARRAY(&t->scratch, tare_llama_template, n);
+    if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+    tare_json_span_open(&j, list);
+    while (tare_json_span_next(&j, &v) != TARE_JSON_END) {
+        tare_json_span_members(&v, members, values, 2);
+        if (values[0].type != TARE_JSON_STRING || values[1].type != TARE_JSON_STRING) continue;
+        tare_str name = key_name(tare_json_text(&values[0], &t->scratch), &t->scratch);
+        if (name.ptr && name.len == 0) continue;
+        TARE_TRY(add(t, name, tare_json_text(&values[1], &t->scratch), err));
+    }
+    return TARE_OK;
+}
+
+static tare_status add_value(tare_llama_tokenizer *t, const tare_json_value *v, tare_error *err) {
+    if (v->type == TARE_JSON_ARRAY) return add_list(t, v, err);
+    if (v->type != TARE_JSON_STRING) return TARE_OK;
+    t->templates = TARE_NEW(&t->scratch, tare_llama_template);
+    if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+    return add(t, TARE_STR("default"), tare_json_text(v, &t->scratch), err);
+}
+
+tare_status tare_llama_find_templates(tare_llama_tokenizer *t, tare_error *err) {
+    tare_llama_file file;
+    tare_json_value v = tare_json_span_member(&t->tokenizer_config.root, "chat_template");
+    TARE_TRY(add_value(t, &v, err));
+    if (t->n_templates) return TARE_OK;
+    TARE_TRY(tare_llama_file_read(&file, t, "chat_template.jinja", err));
+    if (file.text.ptr) {
+        t->templates = TARE_NEW(&t->scratch, tare_llama_template);
+        if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+        return add(t, TARE_STR("default"), file.text, err);
+    }
+    TARE_TRY(tare_llama_file_read_json(&file, t, "chat_template.json", err));
+    v = tare_json_span_member(&file.root, "chat_template");
+    return add_value(t, &v, err);
+}
