@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "fuzz_check.h"
+#include "support/scratch_name.h"
 
-static char folder[256];
+static char folder[SCRATCH_NAME_SIZE];
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
     (void)st, (void)kind;
@@ -30,9 +31,7 @@ static void remove_folder(void) {
 
 const char *scratch_folder(void) {
     if (folder[0] == 0) {
-        const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
-        snprintf(folder, sizeof folder, "%s/tare-fuzz-XXXXXX", base != NULL ? base : "/tmp");
-        FUZZ_CHECK(mkdtemp(folder) != NULL);
+        FUZZ_CHECK(mkdtemp(scratch_name(folder)) != NULL);
         atexit(remove_folder);
     }
     return folder;

@@ -14,15 +14,15 @@
 #include <tare/ops.h>
 
 #include "made_model.h"
+#include "support/scratch_name.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static char help_dir[64];
+static char help_dir[SCRATCH_NAME_SIZE];
 
 static inline int help_set_up(void **state) {
     (void)state;
-    strcpy(help_dir, "/tmp/tare-convert-XXXXXX");
-    return mkdtemp(help_dir) ? 0 : -1;
+    return mkdtemp(scratch_name(help_dir)) ? 0 : -1;
 }
 
 static inline int help_remove_entry(const char *path, const struct stat *st, int kind,
@@ -44,7 +44,7 @@ static inline int help_tear_down(void **state) {
 
 /* "DIR/name"; a few at a time. */
 static inline const char *help_path(const char *name) {
-    static char paths[8][160];
+    static char paths[8][SCRATCH_PATH_SIZE];
     static unsigned next;
     char *path = paths[next++ % 8];
     snprintf(path, sizeof paths[0], "%s/%s", help_dir, name);

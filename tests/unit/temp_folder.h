@@ -10,12 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static char temp_folder[64];
+#include "support/scratch_name.h"
+
+static char temp_folder[SCRATCH_NAME_SIZE];
 
 static inline int make_temp_folder(void **state) {
     (void)state;
-    strcpy(temp_folder, "/tmp/tare-unit-XXXXXX");
-    return mkdtemp(temp_folder) ? 0 : -1;
+    return mkdtemp(scratch_name(temp_folder)) ? 0 : -1;
 }
 
 static inline int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {

@@ -12,18 +12,18 @@
 
 #include <cmocka.h>
 
+#include "support/scratch_name.h"
 #include "unit/gguf_build.h"
 
-static char folder[64];
+static char folder[SCRATCH_NAME_SIZE];
 
 static int make_folder(void **state) {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tare-split-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(scratch_name(folder)) ? 0 : -1;
 }
 
 static const char *path_of(const char *name) {
-    static char path[128];
+    static char path[SCRATCH_PATH_SIZE];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }

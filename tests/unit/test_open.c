@@ -14,9 +14,10 @@
 
 #include <tare/ops.h>
 
+#include "support/scratch_name.h"
 #include "unit/gguf_build.h"
 
-static char path[] = "/tmp/tare-open-XXXXXX";
+static char path[SCRATCH_NAME_SIZE];
 static gguf_build sample;
 
 static int make_sample(void **state) {
@@ -25,7 +26,7 @@ static int make_sample(void **state) {
     build_key_str(&sample, "general.name", "sample");
     build_tensor(&sample, "w", 2, (uint64_t[]){4, 2}, 0, 32);
     build_end(&sample);
-    int fd = mkstemp(path);
+    int fd = mkstemp(scratch_name(path));
     if (fd < 0) return -1;
     ssize_t n = write(fd, sample.b.data, sample.b.size);
     close(fd);

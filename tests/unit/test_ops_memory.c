@@ -16,13 +16,14 @@
 #include "base/bytes.h"
 #include "gguf_build.h"
 #include "made_model.h"
+#include "support/scratch_name.h"
 
-static char directory[] = "/tmp/tare-memory-XXXXXX";
-static char path[64], manifest[64];
+static char directory[SCRATCH_NAME_SIZE];
+static char path[SCRATCH_PATH_SIZE], manifest[SCRATCH_PATH_SIZE];
 
 static int make_directory(void **state) {
     (void)state;
-    if (!mkdtemp(directory)) return -1;
+    if (!mkdtemp(scratch_name(directory))) return -1;
     snprintf(path, sizeof path, "%s/out", directory);
     snprintf(manifest, sizeof manifest, "%s/manifest", directory);
     return 0;

@@ -22,14 +22,14 @@
 
 #include "base/outfile.h"
 #include "base/outfile_stale.h"
+#include "support/scratch_name.h"
 
-static char dir[64];
-static char out[80];
+static char dir[SCRATCH_NAME_SIZE];
+static char out[SCRATCH_PATH_SIZE];
 
 static int set_up(void **state) {
     (void)state;
-    strcpy(dir, "/tmp/tare-outfile-XXXXXX");
-    if (!mkdtemp(dir)) return -1;
+    if (!mkdtemp(scratch_name(dir))) return -1;
     snprintf(out, sizeof out, "%s/out", dir);
     return 0;
 }
@@ -186,7 +186,7 @@ static void an_output_that_appears_meanwhile_stays(void **state) {
 static void only_files_and_flat_directories_are_replaced(void **state) {
     (void)state;
     tare_outset *set;
-    char inner[96];
+    char inner[SCRATCH_PATH_SIZE + 8];
     tare_out_options force = {.force = true}, force_dir = {.force = true, .is_directory = true};
     assert_int_equal(mkfifo(out, 0600), 0);
     assert_int_equal(tare_outset_new(&set, out, &force, NULL, NULL), TARE_ERR_ARG);
@@ -207,7 +207,7 @@ static void paths_that_name_nothing_are_refused(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(tare_outset_new(&set, wrong[i], &(tare_out_options){0}, NULL, NULL),
                          TARE_ERR_ARG);
-    char missing[96];
+    char missing[SCRATCH_PATH_SIZE + 16];
     snprintf(missing, sizeof missing, "%s/missing/out", dir);
     assert_int_equal(tare_outset_new(&set, missing, &(tare_out_options){0}, NULL, NULL),
                      TARE_ERR_IO);
@@ -233,7 +233,7 @@ static void a_directory_that_is_gone_is_the_cause(void **state) {
 
 static void a_link_is_followed(void **state) {
     (void)state;
-    char real[80];
+    char real[SCRATCH_PATH_SIZE + 8];
     struct stat st;
     snprintf(real, sizeof real, "%s/real", dir);
     put_file(real, "old");
@@ -249,7 +249,7 @@ static void a_link_is_followed(void **state) {
 /* What a link names may be made by way of it; relative names are those of the link's directory. */
 static void a_dangling_link_is_followed(void **state) {
     (void)state;
-    char real[80], other[80];
+    char real[SCRATCH_PATH_SIZE + 8], other[SCRATCH_PATH_SIZE + 8];
     struct stat st;
     snprintf(real, sizeof real, "%s/real", dir);
     snprintf(other, sizeof other, "%s/other", dir);
@@ -272,7 +272,7 @@ static void a_dangling_link_is_followed(void **state) {
 
 static void links_in_a_circle_are_an_error(void **state) {
     (void)state;
-    char other[80];
+    char other[SCRATCH_PATH_SIZE + 8];
     tare_outset *set;
     tare_error err;
     const tare_out_options options = {.force = true};
@@ -286,7 +286,7 @@ static void links_in_a_circle_are_an_error(void **state) {
 
 static void a_directory_is_exchanged(void **state) {
     (void)state;
-    char path[96];
+    char path[SCRATCH_PATH_SIZE + 8];
     tare_out_options options = {.is_directory = true};
     tare_outset *set = begin_directory(&options);
     assert_int_equal(tare_outset_commit(set, NULL), TARE_OK);
@@ -501,7 +501,7 @@ static void other_names_stay(void **state) {
     static const char *const others[] = {".out2.tare-abcdef", ".out.tare-abcdefg", ".out.tare-abc",
                                          "out.tare-abcdef", ".out.tare_abcdef"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char path[96];
+        char path[SCRATCH_PATH_SIZE + 8];
         snprintf(path, sizeof path, "%s/%s", dir, others[i]);
         put_file(path, "x");
     }
@@ -529,7 +529,7 @@ static void long_names_fit(void **state) {
 
 static void a_copy_is_one_however_it_is_made(void **state) {
     (void)state;
-    char in[80], scratch[100], back[3000];
+    char in[SCRATCH_PATH_SIZE + 8], scratch[SCRATCH_PATH_SIZE + 16], back[3000];
     static char bytes[3000];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7);
     snprintf(in, sizeof in, "%s/in", dir);

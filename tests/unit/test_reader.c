@@ -17,6 +17,7 @@
 #include "base/reader.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "support/scratch_name.h"
 
 static const char text[] = "0123456789";
 
@@ -40,8 +41,8 @@ static void check(const tare_reader *r) {
 
 static void every_kind_reads_the_same(void **state) {
     (void)state;
-    char path[] = "/tmp/tare-reader-XXXXXX";
-    int fd = mkstemp(path);
+    char path[SCRATCH_NAME_SIZE];
+    int fd = mkstemp(scratch_name(path));
     assert_int_equal(write(fd, text, 10), 10);
     tare_reader r;
     for (int map = 0; map < 2; map++) {
@@ -82,10 +83,10 @@ static void what_is_no_file_is_refused(void **state) {
 /* A pipe with a name that nobody writes to: refused at once, with what to do about it. */
 static void a_named_pipe_is_not_waited_for(void **state) {
     (void)state;
-    char folder[] = "/tmp/tare-reader-XXXXXX", path[64];
+    char folder[SCRATCH_NAME_SIZE], path[SCRATCH_PATH_SIZE];
     tare_reader r;
     tare_error err;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(mkdtemp(scratch_name(folder)));
     snprintf(path, sizeof path, "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     alarm(20); /* kills a test that waits */
