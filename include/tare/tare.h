@@ -4,8 +4,11 @@
  *
  *     tare_model *model;
  *     tare_error err;
- *     if (tare_open_path(&model, "model.gguf", NULL, &err) != TARE_OK) { ... tare_error_format ...
- * } for (size_t i = 0; tare_model_tensor(model, i); i++) { ... } tare_model_free(model);
+ *     if (tare_open_path(&model, "model.gguf", NULL, &err) != TARE_OK) {
+ *         ... tare_error_format ...
+ *     }
+ *     for (size_t i = 0; tare_model_tensor(model, i); i++) { ... }
+ *     tare_model_free(model);
  */
 #ifndef TARE_TARE_H
 #define TARE_TARE_H

@@ -180,8 +180,7 @@ TARE_API tare_status tare_coded_decode_segments(void *dst, const tare_coded *cod
                                                 uint64_t first, uint64_t n,
                                                 const tare_coded_options *options, tare_error *err);
 
-/* ---- segments of a stream that is never in memory as a whole ----------------------------------
- */
+/* ---- segments of a stream that is never in memory as a whole --------------------------------- */
 
 /* The head of a stream, made from the stream or from a part of it, and how to encode with it.
  * Immutable: any number of threads may encode with it at once. */

@@ -13,7 +13,7 @@
 #include "encoding/fit.h"
 #include "encoding/kernels.h"
 
-/* ---- helpers ------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 /* Positions of the lowest local minima of n values, at most `most`, the lowest first. */
 int tare_lowest_minima(int *at, int most, const float *values, int n);

@@ -257,8 +257,7 @@ static void add_element(tare_fit *fit, float x, float weight, float scale, float
     fit->qq += weight * q * q;
 }
 
-/* ---- iq2, iq3: magnitudes and signs
- * -------------------------------------------------------------- */
+/* ---- iq2, iq3: magnitudes and signs ---------------------------------------------------------- */
 
 /* The element of a point whose sign is turned at least cost. */
 static int cheapest_turn(const iq_form *form, const tare_lattice *l, const target *t,
@@ -322,8 +321,7 @@ static void choose_eight(tare_fit *fit, uint16_t *points, uint8_t *signs, const 
     *signs = (uint8_t)(form->has_even_signs ? minus & 127 : minus);
 }
 
-/* ---- iq1: shifted values
- * ------------------------------------------------------------------------- */
+/* ---- iq1: shifted values --------------------------------------------------------------------- */
 
 /* Points of n times eight elements under one shift; an infinite error if it is not below `limit`.
  */
@@ -365,8 +363,7 @@ static void choose_shift(tare_fit *fit, uint16_t *points, uint8_t *is_down, cons
     fit->qq += up.qq;
 }
 
-/* ---- super-blocks
- * -------------------------------------------------------------------------------- */
+/* ---- super-blocks ---------------------------------------------------------------------------- */
 
 static tare_fit choose(iq_choice *c, const tare_part *p, float scale) {
     const iq_form *form = p->form;

@@ -249,7 +249,7 @@ static void spoilt_indexes_are_refused(void **state) {
     }
 }
 
-/* ---- joins ---------------------------------------------------------------------------------- */
+/* ---- joins ----------------------------------------------------------------------------------- */
 
 /* The first layer: in its units of 6 bytes a byte, a high bit of each of eight values, their four
  * bytes of nibbles. */
