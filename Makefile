@@ -23,7 +23,8 @@ demo: setup-build
 check: setup-check
 	@scripts/venv
 	@$(MAKE) --no-print-directory build-dev
-	cd build/dev && ctest -j $(JOBS) --output-on-failure </dev/null
+	@(cd build/dev && ctest -j $(JOBS) --output-on-failure) </dev/null; \
+	    status=$$?; scripts/why-skipped build/dev; exit $$status
 
 check-more: setup-more
 	@scripts/check-more
