@@ -212,18 +212,16 @@ const cli_command cmd_bench = {
     .summary = "what a model would become in a .wcodec, and how fast",
     .usage = "FILE|DIR [--effort fast|full] [--full] [--zstd19] [--base BASE]...",
     .description =
-        "Encodes and decodes each tensor in memory, as a .wcodec holds it, and compares. ENTROPY "
-        "is the order-0 entropy of the values that are coded (of planes: all scales of a tensor, "
-        "all codes, each by itself): no coder of single values gets below it. WCODEC is what the "
-        "codec needs, ZSTD -3 what zstd makes of the bytes as they lie in the file; all in percent "
-        "of the tensor's size. Models of up to 512 MiB (with --zstd19: 32 MiB) are measured whole, "
-        "of "
-        "larger ones the same share of each tensor, from 64 places spread over it; how far a "
-        "sample "
-        "may be off is stated. Metadata is not measured. With --base both are of the differences "
-        "where these are less. Speeds "
-        "count bytes of the tensor, with one thread unless --threads says "
-        "otherwise; memcpy and zstd have one.",
+        "Encodes and decodes each tensor in memory, as a .wcodec holds it, and checks the result. "
+        "ENTROPY is the order-0 entropy of the coded values, separately for each plane of a tensor "
+        "(its scales, its codes): no coder of single values can do better. WCODEC is the size that "
+        "the codec reaches, ZSTD -3 what zstd makes of the bytes as they lie in the file; all "
+        "three in percent of the tensor's size. Models of up to 512 MiB (with --zstd19: 32 MiB) "
+        "are measured whole. Of larger ones the same share of each tensor is measured, at 64 "
+        "places spread over it, and the possible error is stated. Metadata is not measured. With "
+        "--base, both sizes are of the differences from the base where these are smaller. Speeds "
+        "count bytes of the tensor and use one thread unless --threads says otherwise; memcpy and "
+        "zstd always use one.",
     .examples = {{"tare bench model.gguf", "sizes and speeds of each tensor"},
                  {"tare bench model.gguf --quiet", "of each type only"},
                  {"tare bench model.gguf --effort full --zstd19", "the smallest forms of both"},

@@ -17,7 +17,7 @@ static const cli_option options[] = {
     {.name = "type",
      .arg = "TYPE",
      .complete = CLI_COMPLETE_TYPE,
-     .help = "number format of every float tensor with two or more dimensions that is no norm",
+     .help = "number format of every float tensor with two or more dimensions, except norms",
      .encoding = &args.type},
     {.name = "tensor-type",
      .arg = "REGEX=TYPE",
@@ -33,7 +33,7 @@ static const cli_option options[] = {
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
      .help =
-         "importance matrix by which block types weigh their errors, as llama-imatrix writes it",
+         "importance matrix, as written by llama-imatrix, by which block types weight their errors",
      .text = &args.imatrix},
     {.name = "apply-adapter",
      .arg = "NAME|PATH[:SCALE]",
@@ -80,12 +80,12 @@ static const cli_option options[] = {
      .text = &args.dedup},
     {.name = "outlier-threshold",
      .arg = "T",
-     .help = "INFQ: elements whose magnitude is above T are stored by themselves, as f16, and do "
-             "not widen the scale of their row; 0: none are (default 6)",
+     .help = "INFQ: elements whose magnitude is above T are stored separately, as f16, and do not "
+             "widen the scale of their row; 0: none (default 6)",
      .text = &args.outlier_threshold},
     {.name = "outliers",
      .arg = "SHARE",
-     .help = "INFQ: the largest elements of each tensor instead, so many of it: 0.1%",
+     .help = "INFQ: store the largest elements of each tensor instead, this share of it: 0.1%",
      .text = &args.outliers},
     {.name = "opaque",
      .help = "carry tensors whose type the target lacks as stored bytes, to be restored on the "
@@ -149,10 +149,10 @@ const cli_command cmd_convert = {
     .summary = "write a model in another format or with other number types",
     .usage = "IN OUT [--to FORMAT] [--type TYPE] [--tensor-type REGEX=TYPE]...",
     .description =
-        "Keeps every tensor, name, metadata key and side file; what the target cannot hold is "
-        "carried on record and restored on the way back, and whatever is lost is said. OUT "
-        "appears under its name only when it is complete. IN may be - (standard input), OUT may "
-        "be - (standard output) with --to.",
+        "Keeps every tensor, name, metadata key and side file. What the target cannot hold is "
+        "stored under another type, with a record that restores it on the way back; any loss is "
+        "reported. OUT appears under its name only when it is complete. IN may be - (standard "
+        "input), OUT may be - (standard output) with --to.",
     .examples = {{"tare convert model.safetensors model.gguf", "another container, same numbers"},
                  {"tare convert hf://ORG/NAME model.gguf --type q8_0", "from the hub, as a stream"},
                  {"tare convert model.gguf small.gguf --type q8_0 --tensor-type 'output=f16'",
@@ -160,7 +160,7 @@ const cli_command cmd_convert = {
                  {"tare convert big.gguf out --to hf --shard-size 5G",
                   "a Hugging Face directory with shards of at most 5 GB"},
                  {"tare convert f16.gguf small.gguf --type iq2_xs --imatrix m.imatrix.gguf",
-                  "by an importance matrix, which very small types need"},
+                  "with an importance matrix, which very small types need"},
                  {"tare convert hf-directory model.mcf --type k4 --quality best",
                   "one file with 4 bits a weight and all side files"},
                  {"tare convert model.safetensors package.infq",

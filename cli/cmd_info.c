@@ -27,20 +27,21 @@ static const cli_option options[] = {
     {.name = "sort",
      .arg = "BY",
      .choices = "name size type",
-     .help = "order of the tensors; else that of the file",
+     .help = "order of the tensors (default: that of the file)",
      .text = &args.sort},
     {.name = "stats",
-     .help = "read the tensors too: least, largest, mean, standard deviation, zeros, NaN and "
-             "infinities, and a histogram from the least to the largest value",
+     .help = "read the tensors' data: minimum, maximum, mean, standard deviation, zeros, NaN and "
+             "infinities, and a histogram from minimum to maximum",
      .flag = &args.has_stats},
     {.name = "raw",
-     .help = "print the value of one key, or one resource, as it is: FILE KEY",
+     .help = "print the value of one key, or one resource, verbatim: FILE KEY",
      .flag = &args.is_raw},
     {.name = "context",
      .arg = "N",
-     .help = "tokens that the memory of the cache is for (default: what the model was trained for)",
+     .help = "context length, in tokens, to compute the size of the cache for (default: the "
+             "model's own)",
      .size = &args.context},
-    {.name = "all", .help = "whole arrays and strings, however long", .flag = &args.is_all},
+    {.name = "all", .help = "print arrays and strings in full", .flag = &args.is_all},
     {0},
 };
 
@@ -331,14 +332,14 @@ const cli_command cmd_info = {
     .usage = "FILE|DIR|URL [-t] [-m] [--filter REGEX] [--stats]\n"
              "FILE KEY --raw",
     .description =
-        "Reads the directory of a file and no data, so that it is quick whatever the size. Without "
+        "Reads a file's directory but none of its data, so it is quick at any size. Without "
         "options: format, parameters, types and sizes on one screen. FILE may be any member of a "
         "shard set, DIR a Hugging Face directory, - standard input.",
     .examples = {{"tare info model.gguf", "one screen about a model"},
                  {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},
                  {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
                  {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},
-                 {"tare info -t --stats model.gguf", "what the values of its tensors are"},
+                 {"tare info -t --stats model.gguf", "statistics of its tensors' values"},
                  {"tare info model.gguf tokenizer.chat_template --raw > template.jinja",
                   "one metadata value, as it is"},
                  {"tare info --context 8Ki model.gguf", "the memory that 8192 tokens need"},

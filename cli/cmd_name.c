@@ -214,9 +214,8 @@ const cli_command cmd_name = {
     .summary = "read and make GGUF file names",
     .usage = "FILE...\n--of MODEL [PART]...\n--make --base-name TEXT [PART]...",
     .description =
-        "The convention is BaseName-SizeLabel-FineTune-Version-Encoding-Type-Shard.gguf. "
-        "Exit code 1: a FILE does not follow it. Only the names are read, not the "
-        "files, but for --of.",
+        "The convention is BaseName-SizeLabel-FineTune-Version-Encoding-Type-Shard.gguf. Exit code "
+        "1: a FILE does not follow it. Only names are read; --of opens the model, too.",
     .examples = {{"tare name Mixtral-8x7B-v0.1-Q4_0.gguf", "the parts of a name"},
                  {"tare name --of model.gguf", "the name a model should have"},
                  {"tare name --of model.gguf --encoding Q8_0", "the same with another part"},

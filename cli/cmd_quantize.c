@@ -21,8 +21,8 @@ static const cli_option options[] = {
      .flag = &mix.is_pure},
     {.name = "tensor-type",
      .arg = "REGEX=TYPE",
-     .help = "number format of those of the quantized tensors whose name matches; may be given "
-             "again, the first match wins, before the mix",
+     .help = "number format of the quantized tensors whose name matches; takes precedence over the "
+             "mix; may be given again, the first match wins",
      .list = &args.type_rules},
     {.name = "output-tensor-type",
      .arg = "TYPE",
@@ -38,14 +38,14 @@ static const cli_option options[] = {
      .help = "leave the output matrix as it is",
      .flag = &mix.leave_output},
     {.name = "allow-requantize",
-     .help = "quantize tensors that are quantized already, which loses more than doing it from "
-             "the original",
+     .help = "quantize tensors that are already quantized, which loses more than starting from the "
+             "original",
      .flag = &mix.allow_requantize},
     {.name = "imatrix",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "importance matrix by which the types are chosen and weigh their errors, as "
-             "llama-imatrix writes it",
+     .help = "importance matrix, as written by llama-imatrix, that guides the choice of types and "
+             "weights their errors",
      .text = &args.imatrix},
     {.name = "include-weights",
      .arg = "NAME",
@@ -131,18 +131,18 @@ const cli_command cmd_quantize = {
     .summary = "write a model with one of llama.cpp's mixes of number types",
     .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...",
     .description =
-        "TYPE names a mix: each tensor gets the type that llama-quantize would give it, in the "
-        "same bytes, by its name, its layer and the shape of the model. From safetensors and "
-        "Hugging Face directories the same mixes work by the role that a name tells. Norms, "
-        "routers, positions and other small tensors stay as they are. Names may be in any case, "
-        "or the numbers of llama.cpp's file types.",
+        "TYPE names a mix. Each tensor gets the type that llama-quantize would give it, byte for "
+        "byte, according to its name, its layer and the shape of the model. For safetensors and "
+        "Hugging Face directories, tare derives each tensor's role from its name and applies the "
+        "same mixes. Norms, routers, position embeddings and other small tensors stay as they are. "
+        "Names are accepted in any case, as are the numbers of llama.cpp's file types.",
     .examples = {{"tare quantize model-f16.gguf model-q4.gguf Q4_K_M", "the usual mix"},
                  {"tare quantize model-f16.gguf q.gguf Q5_K_M --output-tensor-type q8_0",
                   "with a better output matrix"},
                  {"tare quantize model-f16.gguf q.gguf Q4_K_M --tensor-type 'ffn_down=q6_k'",
                   "with better down projections"},
                  {"tare quantize model-f16.gguf q.gguf IQ2_XS --imatrix m.imatrix.gguf",
-                  "by an importance matrix, which very small types need"},
+                  "with an importance matrix, which very small types need"},
                  {"tare quantize hf-dir q.gguf Q8_0", "from a Hugging Face directory"},
                  {"tare quantize model.gguf q.gguf IQ4_XS --dry-run", "types and sizes only"}},
     .options = options,

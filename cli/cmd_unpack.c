@@ -18,15 +18,13 @@ static const cli_option options[] = {
     {.name = "planes",
      .arg = "N",
      .choices = "0 1 2 3 4",
-     .help =
-         "a coarse model: of numbers that stand for real ones only the coded bits and the first "
-         "N groups (of 4, 2, 1 bits) of those stored as they are; the rest becomes its middle; "
-         "what is read in part "
-         "is not checked for damage",
+     .help = "a coarse model: for real numbers, decode the coded bits and only the first N groups "
+             "(of 4, 2 and 1 bits) of the bits that are stored verbatim; missing bits are set to "
+             "the middle of their range; data read in part is not checked for damage",
      .text = &args.planes},
     {.name = "salvage",
-     .help = "decode what is sound; segments that are damaged become zeros, each is named (exit "
-             "code 3); the index at the file's end must be whole",
+     .help = "decode what is intact; damaged segments become zeros and are named (exit code 3); "
+             "the index at the end of the file must be intact",
      .flag = &args.salvage},
     {0},
 };

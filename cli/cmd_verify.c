@@ -188,14 +188,13 @@ const cli_command cmd_verify = {
     .summary = "check a model against every rule of its format",
     .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]",
     .description =
-        "Lists all findings with their byte offset and tensor. Exit code 0: good (there may be "
-        "warnings; --strict makes them errors); 1: it opens and has errors; 2: a base model is "
-        "missing, what does not need it is good; 3 or 5: it cannot be opened; of several models "
-        "the largest. A manifest has one line a tensor, in the form of "
-        "sha256sum, and is the same for "
-        "every container that holds the same numbers.",
-    .examples = {{"tare verify model.gguf", "the directory: quick, whatever the size"},
-                 {"tare verify --deep model.gguf", "and all values"},
+        "Lists every finding with its byte offset and tensor. Exit code 0: good, perhaps with "
+        "warnings (--strict turns them into errors); 1: it opens but has errors; 2: a base model "
+        "is missing, and everything that does not need it is good; 3 or 5: it cannot be opened. "
+        "With several models, the highest code counts. A manifest has one line per tensor, in the "
+        "format of sha256sum, and is the same for every container that holds the same numbers.",
+    .examples = {{"tare verify model.gguf", "the directory: quick at any size"},
+                 {"tare verify --deep model.gguf", "every value, too"},
                  {"tare verify hf://ORG/NAME", "a model of the hub, without its data"},
                  {"tare verify *.gguf", "all models of a folder"},
                  {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
