@@ -8,9 +8,12 @@
 #include "commands.h"
 
 static struct {
-    const char *mode;
+    const char *mode, *to;
     uint64_t segment;
+    cli_list exclude;
 } args;
+
+#define SUFFIX ".wcodec"
 
 static const struct {
     const char *name;
@@ -23,6 +26,16 @@ static const struct {
 };
 
 static const cli_option options[] = {
+    {.name = "exclude",
+     .arg = "PATTERN",
+     .help = "leave out files and folders of this name in a directory, or, with a slash, of this "
+             "path; \"NAME/\": folders only; may be given several times",
+     .list = &args.exclude},
+    {.name = "to",
+     .arg = "FORMAT",
+     .choices = "wcodec",
+     .help = "needed where OUT does not end in .wcodec",
+     .text = &args.to},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
@@ -134,6 +147,12 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
     for (size_t i = 0; args.mode && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(args.mode, modes[i].name) == 0) o->mode = modes[i].mode;
     if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;
+    if (args.exclude.n && !o->directory) {
+        cli_usage(&cmd_pack, "--exclude: only a directory has files that can be left out");
+        return false;
+    }
+    o->exclude = args.exclude.items;
+    o->n_exclude = args.exclude.n;
     o->threads = (unsigned)cli.threads;
     o->force = cli.force;
     o->strict = cli.strict;
@@ -163,7 +182,7 @@ static int pack(const tare_model *model, outcome *o, tare_report *report) {
     cli_progress_end();
     if (!cli.json)
         cli_print_findings(stderr, report, o->in_path,
-                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_WARNING, 4);
+                           cli.quiet ? TARE_LEVEL_ERROR : TARE_LEVEL_INFO, 4);
     if (status != TARE_OK) return failed(&err, o);
     if (cli.json)
         print_json(o);
@@ -172,35 +191,74 @@ static int pack(const tare_model *model, outcome *o, tare_report *report) {
     return CLI_YES;
 }
 
+/* "DIR/" -> "DIR.wcodec", "https://host/a.gguf" -> "a.gguf.wcodec"; NULL: IN has no name of its
+ * own. Owned by the caller. */
+static char *name_output(const char *in_path) {
+    size_t n = strlen(in_path);
+    while (n > 1 && in_path[n - 1] == '/') n--;
+    const char *last = in_path + n;
+    while (last > in_path && last[-1] != '/') last--;
+    const size_t n_last = (size_t)(in_path + n - last);
+    if (n_last == 0 || (*last == '-' && n == 1) || (*last == '.' && n_last == 1) ||
+        (n_last == 2 && last[0] == '.' && last[1] == '.'))
+        return NULL;
+    if (strstr(in_path, "://")) {
+        in_path = last;
+        n = n_last;
+    }
+    char *out = cli_alloc(n + sizeof SUFFIX, 1);
+    memcpy(out, in_path, n);
+    memcpy(out + n, SUFFIX, sizeof SUFFIX);
+    return out;
+}
+
+/* What is wrong with the output's name; 0: nothing. */
+static int check_output(const char *path) {
+    if (!path)
+        return cli_usage(&cmd_pack, "the input has no name that the output could be called after: "
+                                    "name it");
+    if (strcmp(path, "-") == 0)
+        return cli_usage(&cmd_pack, "a .wcodec begins with where its index is, which is known at "
+                                    "the end: it is not written in one go; name a file");
+    const char *format = tare_format_of_path(path);
+    if (args.to || (format && strcmp(format, "wcodec") == 0)) return CLI_YES;
+    return cli_usage(&cmd_pack, "the output does not end in " SUFFIX
+                                ", which is what it will be: say so, or --to wcodec");
+}
+
 static int run(int argc, const char **argv) {
-    (void)argc;
     tare_report *report = tare_report_new();
-    outcome o = {.in_path = argv[0], .out_path = argv[1], .report = report};
+    char *name = argc < 2 ? name_output(argv[0]) : NULL;
+    outcome o = {.in_path = argv[0], .out_path = argc < 2 ? name : argv[1], .report = report};
     tare_model *model = NULL;
-    int code = CLI_YES;
-    if (strcmp(argv[1], "-") == 0)
-        code = cli_usage(&cmd_pack, "a packed model is not written in one go: name a file");
+    int code = check_output(o.out_path);
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
     if (code == CLI_YES) code = pack(model, &o, report);
     tare_model_free(model);
     tare_report_free(report);
+    free(name);
     return code;
 }
 
 const cli_command cmd_pack = {
     .name = "pack",
     .summary = "store the files of a model in fewer bytes, without loss",
-    .usage = "IN OUT.wcodec [--effort fast|full] [--base BASE]...",
-    .description = "Packs one file, a set of shards or a whole directory (its files, "
-                   "and folders in which files of the model lie). Tensors are compressed by what "
+    .usage = "IN [OUT.wcodec] [--effort fast|full] [--base BASE]...\n"
+             "DIR [OUT.wcodec] [--exclude PATTERN]...",
+    .description = "Packs one file, a set of shards or a whole directory: every file in it and in "
+                   "its folders, with links, permissions and times; not folders named .git "
+                   "and .cache. Tensors are compressed by what "
                    "their types are made of, in "
                    "pieces that decode on their own; everything else goes with them, so that the "
-                   "files come back byte for byte. OUT appears under its name only when it is "
-                   "complete.",
-    .examples = {{"tare pack model.gguf model.wcodec", "a file"},
+                   "files come back byte for byte. Without OUT it is IN.wcodec. OUT appears under "
+                   "its name only when it is complete; it cannot be standard output, for a "
+                   ".wcodec begins with where its index is.",
+    .examples = {{"tare pack model.gguf", "a file, as model.gguf.wcodec"},
                  {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
                  {"tare pack hf-directory model.wcodec --effort full",
                   "a directory with shards and side files, as small as it gets"},
+                 {"tare pack checkpoint --exclude 'optimizer.pt' --exclude runs/",
+                  "a directory without some of it"},
                  {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
                   "a fine-tune, as what it differs in"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
@@ -208,7 +266,7 @@ const cli_command cmd_pack = {
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_KIN,
     .complete = CLI_COMPLETE_FILE,
-    .min_args = 2,
+    .min_args = 1,
     .max_args = 2,
     .run = run,
 };

@@ -98,9 +98,17 @@ static void print_findings(const tare_report *report, const char *in_path) {
         cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, FINDINGS_MAX);
 }
 
-static int run(int argc, const char **argv) {
-    (void)argc;
-    const char *in_path = argv[0], *out_path = argv[1];
+/* "model.gguf.wcodec" -> "model.gguf"; NULL: the name does not end so. Owned by the caller. */
+static char *name_output(const char *in_path) {
+    static const char suffix[] = ".wcodec";
+    const size_t n = strlen(in_path), n_suffix = sizeof suffix - 1;
+    if (n <= n_suffix || strcmp(in_path + n - n_suffix, suffix) != 0 ||
+        in_path[n - n_suffix - 1] == '/')
+        return NULL;
+    return cli_copy(in_path, n - n_suffix);
+}
+
+static int unpack_as(const char *in_path, const char *out_path) {
     bool is_stream = strcmp(out_path, "-") == 0;
     if (is_stream && cli.json)
         return cli_usage(&cmd_unpack, "--json and the output cannot both go to standard output");
@@ -127,13 +135,24 @@ static int run(int argc, const char **argv) {
     return code;
 }
 
+static int run(int argc, const char **argv) {
+    if (argc > 1) return unpack_as(argv[0], argv[1]);
+    char *name = name_output(argv[0]);
+    int code = name ? unpack_as(argv[0], name)
+                    : cli_usage(&cmd_unpack, "the input's name does not end in .wcodec: name OUT");
+    free(name);
+    return code;
+}
+
 const cli_command cmd_unpack = {
     .name = "unpack",
     .summary = "give back the files a .wcodec was packed from",
-    .usage = "IN.wcodec OUT [--planes N] [--salvage] [--base BASE]...",
+    .usage = "IN.wcodec [OUT] [--planes N] [--salvage] [--base BASE]...",
     .description =
         "OUT is the file that was packed, or the directory, byte for byte; it appears under its "
-        "name only when it is complete. OUT may be - (standard output) for one file. A container "
+        "name only when it is complete, with the links, permissions and times of a directory. "
+        "Without OUT it is IN without .wcodec. OUT may be - (standard output) for one file. A "
+        "container "
         "that holds no files was made by tare convert, which also makes files of it.",
     .examples = {{"tare unpack model.wcodec model.gguf", "the file again"},
                  {"tare unpack tuned.wcodec tuned.gguf --base base.gguf",
@@ -143,7 +162,7 @@ const cli_command cmd_unpack = {
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
-    .min_args = 2,
+    .min_args = 1,
     .max_args = 2,
     .run = run,
 };

@@ -37,9 +37,11 @@ typedef struct tare_pack_options {
     tare_effort effort;
     tare_coded_mode mode;  /* every segment, where it can be; for tests and doubt */
     unsigned log2_segment; /* values of a segment, 14 to 26 (at most 64 MiB); 0: what suits */
-    const char *directory; /* pack all files of this directory, which the model was opened from,
-                              and of the folders in it that files of the model lie in;
-                              NULL: the files that the model consists of */
+    const char *directory; /* pack all that lies in this directory, which the model was opened
+                              from, and in the folders in it: files, symbolic links (as links
+                              where they stay inside, else their contents), permissions and
+                              times; not what is named .git or .cache. NULL: the files that the
+                              model consists of */
     /* Models that this one is like, at most 255: a tensor is stored as what it differs in from that
      * of the same name, type and shape in the first of them that has one. */
     const tare_model *const *bases;
@@ -57,16 +59,21 @@ typedef struct tare_pack_options {
     void *progress_ctx;
     tare_packed_fn packed;
     void *packed_ctx;
+    /* With `directory`: shell patterns of what is not packed. One without a slash is for the names
+     * of files and folders wherever they are, another for paths from the directory on; one that
+     * ends in a slash is for folders only. ERR_ARG: the weights are among it. */
+    const char *const *exclude;
+    size_t n_exclude;
 } tare_pack_options;
 
 #define TARE_PACK_OPTIONS_INIT                                                                     \
     { .size = sizeof(tare_pack_options) }
 
 typedef struct tare_pack_summary {
-    size_t n_files, n_tensors;
-    size_t n_shared;     /* tensors stored with another of the same bytes */
-    size_t n_referring;  /* tensors that need a base */
-    uint64_t from_bytes; /* of all files */
+    size_t n_files, n_tensors; /* links and empty folders are files here */
+    size_t n_shared;           /* tensors stored with another of the same bytes */
+    size_t n_referring;        /* tensors that need a base */
+    uint64_t from_bytes;       /* of all files */
     uint64_t to_bytes;
 } tare_pack_summary;
 

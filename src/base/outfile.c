@@ -262,9 +262,10 @@ tare_status tare_outset_new(tare_outset **out, const char *path, const tare_out_
 static tare_status sync_all(tare_outset *set, tare_error *err) {
     for (size_t i = 0; i < set->n_members; i++) {
         const tare_out_member *m = &set->members[i];
-        if (m->name && (!m->is_made || m->fd >= 0))
+        if (m->name && !m->is_entry && (!m->is_made || m->fd >= 0))
             TARE_TRY(tare_outset_member_done(set, (uint32_t)i, err));
     }
+    TARE_TRY(tare_outset_finish_entries(set, err));
     if (set->options.no_sync) return TARE_OK;
     TARE_TRY(tare_outset_sync_folders(set, err));
     int failed = tare_os_sync(set->temp_fd);
@@ -341,6 +342,7 @@ void tare_outset_free(tare_outset *set) {
         if (!m->name) continue;
         if (m->fd >= 0) close(m->fd);
         tare_free(set->allocator, m->name, m->name_size);
+        tare_free(set->allocator, m->target, m->target_size);
     }
     if (set->temp_name[0] && !set->is_committed)
         tare_remove_tree(set->parent_fd, set->temp_name, TARE_FOLDERS_MOST);

@@ -34,6 +34,14 @@ tare_status tare_outset_check(const char *path, const tare_out_options *options,
  * joined by slashes. Add all members before threads write. */
 tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,
                             tare_error *err);
+/* Adds a symbolic link, or an empty folder (target NULL), to a directory: made in the commit, when
+ * all files are there. */
+tare_status tare_outset_add_entry(tare_outset *set, const char *name, const char *target,
+                                  uint32_t *index, tare_error *err);
+/* Permissions (0..0777) and time of modification that a member gets in the commit; without, they
+ * are those of a new file. */
+void tare_outset_stamp(tare_outset *set, uint32_t index, uint16_t mode, int64_t seconds,
+                       uint32_t nanoseconds);
 /* Writes bytes of member `index`. Thread safe for disjoint ranges. */
 tare_status tare_outset_write(tare_outset *set, uint32_t index, uint64_t offset, const void *bytes,
                               size_t n, tare_error *err);

@@ -21,7 +21,7 @@ static bool is_plain(const char *part, size_t n) {
     return n > 0 && n <= NAME_MAX && !is_dots;
 }
 
-static bool is_name(const tare_outset *set, const char *name) {
+bool tare_outset_is_name(const tare_outset *set, const char *name) {
     unsigned n_folders = 0;
     if (!set->options.is_directory || !name) return false;
     for (const char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
@@ -45,6 +45,10 @@ static int walk_folders(const tare_outset *set, tare_out_member *m,
 
 static int make_folder(const tare_outset *set, const char *folder) {
     return mkdirat(set->temp_fd, folder, 0777) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+int tare_outset_make_folders(const tare_outset *set, tare_out_member *m) {
+    return walk_folders(set, m, make_folder);
 }
 
 static int sync_folder(const tare_outset *set, const char *folder) {
@@ -78,7 +82,7 @@ tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err) {
 
 static tare_status open_member(tare_outset *set, tare_out_member *m, tare_error *err) {
     int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (m->is_made ? 0 : O_CREAT | O_EXCL);
-    int failed = m->is_made ? 0 : walk_folders(set, m, make_folder);
+    int failed = m->is_made ? 0 : tare_outset_make_folders(set, m);
     int fd = failed ? -1 : openat(set->temp_fd, m->name, flags, 0666);
     if (fd < 0)
         return tare_outset_fail_errno(err, failed ? failed : errno,
@@ -110,8 +114,8 @@ static tare_status member_fd(tare_outset *set, uint32_t index, int *fd, tare_err
 
 tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, uint32_t *index,
                             tare_error *err) {
-    bool is_right =
-        set->options.is_directory ? is_name(set, name) : name == NULL && set->n_members == 0;
+    bool is_right = set->options.is_directory ? tare_outset_is_name(set, name)
+                                              : name == NULL && set->n_members == 0;
     if (!is_right) return tare_fail(err, TARE_ERR_ARG, "output file: expected a plain name");
     if (size > INT64_MAX) return tare_fail(err, TARE_ERR_LIMIT, "output file: size");
     if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,

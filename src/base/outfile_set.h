@@ -14,8 +14,15 @@ typedef struct tare_out_member {
     char *name; /* NULL: the single file */
     size_t name_size;
     uint64_t size;
-    bool is_made; /* the file exists in the directory */
-    int fd;       /* -1: not open now */
+    bool is_made;  /* the file exists in the directory */
+    bool is_entry; /* no file: a link where there is a target, else a folder */
+    bool has_stamp;
+    uint16_t mode; /* of the stamp */
+    uint32_t nanoseconds;
+    int64_t seconds;
+    char *target;
+    size_t target_size;
+    int fd; /* -1: not open now */
 } tare_out_member;
 
 struct tare_outset {
@@ -38,6 +45,12 @@ struct tare_outset {
 
 /* Makes durable which files lie in the folders of a directory; outfile_member.c. */
 tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err);
+/* Makes the links and folders of a directory and stamps its members; outfile_entry.c. */
+tare_status tare_outset_finish_entries(tare_outset *set, tare_error *err);
+/* Whether a member of a directory may have this name; outfile_member.c. */
+bool tare_outset_is_name(const tare_outset *set, const char *name);
+/* Makes the folders that a member lies in; 0 or an errno. */
+int tare_outset_make_folders(const tare_outset *set, tare_out_member *member);
 /* Failures that name an output file. */
 tare_status tare_outset_fail(tare_error *err, tare_status status, const char *what,
                              const char *path);

@@ -35,6 +35,12 @@ void tare_strict_file(tare_strict *s, tare_str name, const char *why) {
     tare_strict_note(s, &f, why, "%s", why);
 }
 
+void tare_strict_left_out(tare_strict *s, const tare_model *m) {
+    for (size_t i = 0; i < m->n_left_out; i++) tare_report_remove(s->report, m->left_out[i].code);
+    for (size_t i = 0; i < m->n_left_out; i++)
+        tare_strict_file(s, m->left_out[i].name, m->left_out[i].why);
+}
+
 tare_status tare_strict_check(const tare_strict *s, tare_error *err) {
     if (!s->is_strict || !s->what) return TARE_OK;
     tare_fail(err, TARE_ERR_UNSUPPORTED, s->what);

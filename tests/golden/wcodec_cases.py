@@ -5,7 +5,7 @@ import json
 import struct
 
 from casebook import bad, good
-from wcodecbuilder import BYTES, METADATA, RESOURCE, Layer, Wcodec, plane
+from wcodecbuilder import BYTES, METADATA, RESOURCE, Layer, Wcodec, entry, plane
 
 A, B = Layer("a", b"abcdef", dims=(2, 3)), Layer("b", b"\1\2\3\4", encoding="f32", dims=(1,))
 WIDE = [plane(16, stride=4, offset=2, width=2), plane(stride=4, offset=1),
@@ -252,3 +252,39 @@ no("encoding", "an encoding of unknown name", Wcodec(Layer("a", b"x", encoding="
    "UNSUPPORTED", "tensor 0")
 no("shape", "a shape of other bytes", Wcodec(Layer("a", b"abc", dims=(2,))), None, "regions", "CORRUPT",
    "tensor 0")
+
+# ---- links, folders, permissions
+LINK, FOLDER = 1, 2
+ALL = [("d/m.safetensors", SPAN, entry()), ("d/up", SPAN, entry(LINK, b"../m.safetensors")),
+       ("e", [], entry(FOLDER)), ("m.safetensors", SPAN, entry(LINK, b"d/m.safetensors"))]
+yes("entries", "a file, links and an empty folder", Wcodec(*WHOLE, files=ALL, minor=1),
+    has={"format": "wcodec", "tensors": 1, "resources": 2})
+
+
+def no_entry(name, note, at, what, *one, before=(), **more):
+    """The last of the files says something wrong."""
+    files = [("a", []), *before, ("x/y" if not before else "y/z", [], *one)]
+    no("entry-" + name, note, Wcodec(A, files=files, minor=1), "entry %d+%d" % (len(files) - 1, at)
+       if at >= 0 else "file %d+20" % (len(files) - 1), what, **more)
+
+
+no_entry("kind", "an entry of an unknown kind", 4, "0 a file, 1 a link", entry(3))
+no_entry("reserved", "a reserved byte", 5, "reserved", entry(reserved=1))
+no_entry("mode", "permissions with a bit that runs as somebody else", 6, "permissions", entry(mode=0o4755))
+no_entry("nanoseconds", "a second of nanoseconds", 8, "nanoseconds", entry(nanoseconds=10**9))
+no_entry("target", "a file with a target", 20, "target", entry(0, b"a"))
+for name, text in (("empty", b""), ("absolute", b"/etc/passwd"), ("up", b"../../a"), ("later", b"../a/../b"),
+                   ("dot", b"./a"), ("slashes", b"b//a"), ("end", b"b/"), ("zero", b"a\0b")):
+    no_entry("link-" + name, "a link that might lead out", 24, "target of a link", entry(LINK, text))
+no_entry("behind-link", "a file in a folder that is a link", -1, "over a link", entry(), before=[
+    ("y", [], entry(LINK, b"a"))], item="resource 2")
+no("entry-short", "an entry that the record cuts off", Wcodec(A, files=[("a", []), ("x", [], entry()[:-1])], minor=1),
+   "entry 1+20", "record ends inside", "TRUNCATED")
+no("entry-folder-size", "a folder with bytes", Wcodec(A, files=[("a", []), ("x", [(0, 0, 0, 1)], entry(FOLDER))], minor=1),
+   "file 1+8", "folder has a size")
+no("entry-single", "a link that is the only file", Wcodec(A, files=[("x", [], entry(LINK, b"y"))], minor=1, form=1),
+   "file 0", "only a directory")
+yes("entry-unknown", "something else at the end of a record: a later version's",
+    Wcodec(*WHOLE, files=[("m.safetensors", SPAN, b"MORE")], minor=2), has={"tensors": 1})
+no("entry-early", "an entry under a version that has none", Wcodec(A, files=[("x", [], entry())], form=1), "entry 0",
+   "bytes behind")

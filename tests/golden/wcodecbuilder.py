@@ -71,15 +71,22 @@ class Layer:
                               b"".join(self.regions))
 
 
+def entry(kind=0, target=b"", mode=0o644, seconds=1, nanoseconds=2, reserved=0):
+    """What minor version 1 has at the end of a file record."""
+    return b"ATTR" + struct.pack("<BBHIqI", kind, reserved, mode, nanoseconds, seconds, len(target)) + target
+
+
 class Wcodec:
-    """files: (name, [(layer, region, offset, length), ...]); bases: hints. patches: (mark, distance,
+    """files: (name, [(layer, region, offset, length), ...], entry), the last from entry() or left out;
+    bases: hints. patches: (mark, distance,
     bytes) are made when all is built, before the footer's CRC, those of marks at or behind "crc"
     and of segments after it."""
 
-    def __init__(self, *layers, files=(), form=None, bases=(), patches=(), cut=None, tail=b""):
+    def __init__(self, *layers, files=(), form=None, bases=(), patches=(), cut=None, tail=b"",
+                 minor=0):
         self.layers, self.files, self.bases, self.patches = layers, files, bases, patches
         self.form = form if form is not None else (1 if len(files) == 1 else 2 if files else 0)
-        self.cut, self.tail = cut, tail
+        self.cut, self.tail, self.minor = cut, tail, minor
         self.at = {"magic": 0, "major": 8, "digest": 12, "count": 47, "index offset": 51,
                    "reserved": 59, "file size": 64, "index size": 72}
         self.out = bytearray(128)
@@ -129,7 +136,7 @@ class Wcodec:
         self.at["layer %d" % number] = at
         return struct.pack("<I", 4 + len(out)) + out
 
-    def file_record(self, number, name, ranges, at):
+    def file_record(self, number, at, name, ranges, entry=b""):
         name = name.encode("latin-1")
         out, layer, ends = b"", 0, {}
         for i, (to, region, offset, length) in enumerate(ranges):
@@ -138,6 +145,8 @@ class Wcodec:
             out += zigzag(to - layer) + varint(region) + zigzag(offset - before) + varint(length)
             layer, ends[to, region] = to, offset + length
         self.at["file %d" % number] = at
+        self.at["entry %d" % number] = at + 20 + len(name) + len(out)
+        out += entry
         size = sum(r[3] for r in ranges)
         return struct.pack("<IHHQI", 20 + len(name) + len(out), len(name), 0, size,
                            len(ranges)) + name + out
@@ -151,9 +160,8 @@ class Wcodec:
         for i, hint in enumerate(self.bases):
             self.at["base %d" % i] = index + 64 + len(runs[0]) + len(runs[1])
             runs[1] += struct.pack("<IHH32s", 40 + len(hint), len(hint), 0, b"") + hint.encode()
-        for i, (name, ranges) in enumerate(self.files):
-            at = index + 64 + sum(map(len, runs))
-            runs[2] += self.file_record(i, name, ranges, at)
+        for i, file in enumerate(self.files):
+            runs[2] += self.file_record(i, index + 64 + sum(map(len, runs)), *file)
         self.out += struct.pack("<IIIB3xQQQ24x", len(self.layers), len(self.bases), len(self.files),
                                 self.form, *map(len, runs)) + b"".join(runs)
         self.at.update({"index": index, "footer": len(self.out), "crc": len(self.out) + 16})
@@ -161,7 +169,7 @@ class Wcodec:
         lines = sorted((layer.name, layer.digest().hexdigest()) for layer in self.layers
                        if layer.kind == TENSOR)
         digest = hashlib.sha256("".join("%s  %s\n" % line[::-1] for line in lines).encode()).digest()
-        self.out[:84] = struct.pack("<8sHH32sBBBIQ5xQQI", b"WCODEC\0\0", 1, 0, digest, 0, 16, 16,
+        self.out[:84] = struct.pack("<8sHH32sBBBIQ5xQQI", b"WCODEC\0\0", 1, self.minor, digest, 0, 16, 16,
                                     len(self.layers), index, len(self.out) + 32, size, 0)
         self.out += struct.pack("<QQII8s", index, size, 0, 0, b"WCODEC\0\1")
         self.patch(lambda mark: not self.is_late(mark))

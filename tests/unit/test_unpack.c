@@ -141,7 +141,8 @@ static void build_directory(const char *to, const char *const *names, uint32_t n
     build_bytes(&b, TARE_WCODEC_BYTES, "text", text, sizeof text - 1);
     for (uint32_t i = 0; i < n; i++) {
         ranges[i] = (tare_wcodec_range){0, 0, i, 1};
-        files[i] = (tare_wcodec_file){{names[i], strlen(names[i])}, 1, 1, &ranges[i]};
+        files[i] = (tare_wcodec_file){
+            .name = {names[i], strlen(names[i])}, .size = 1, .n_ranges = 1, .ranges = &ranges[i]};
     }
     b.index.files_form = 2;
     b.index.n_files = n;
@@ -213,7 +214,7 @@ static void units_of_any_size_take_bounded_memory(void **state) {
     tare_reader zeros = {.name = "zeros", .size = n, .fd = -1, .fetch = read_zeros};
     tare_wc_source source = {{&zeros}, {0}};
     tare_wcodec_range range = {0, 0, 0, n};
-    tare_wcodec_file file = {{"zeros", 5}, n, 1, &range};
+    tare_wcodec_file file = {.name = {"zeros", 5}, .size = n, .n_ranges = 1, .ranges = &range};
     build_start(&b);
     build_layer(&b,
                 (tare_wcodec_layer){.kind = TARE_WCODEC_BYTES,
@@ -283,7 +284,8 @@ static uint8_t *build_numbers(uint8_t *numbers, const char *encoding, unsigned i
                            .encoding = tare_str_of(encoding)};
     build_layer(&b, l, &source);
     range = (tare_wcodec_range){0, 0, 0, n};
-    file = (tare_wcodec_file){TARE_STR("numbers.bin"), n, 1, &range};
+    file = (tare_wcodec_file){
+        .name = TARE_STR("numbers.bin"), .size = n, .n_ranges = 1, .ranges = &range};
     b.index.files_form = 1;
     b.index.n_files = 1;
     b.index.files = &file;

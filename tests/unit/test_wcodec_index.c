@@ -66,8 +66,10 @@ static void make(made *m) {
     m->ranges[0][1] = (tare_wcodec_range){0, 0, 0, 60};
     m->ranges[0][2] = (tare_wcodec_range){2, 0, 5, 1};
     m->ranges[1][0] = (tare_wcodec_range){2, 0, 59, 1};
-    m->files[0] = (tare_wcodec_file){TEXT("a/b.bin"), 71, 3, m->ranges[0]};
-    m->files[1] = (tare_wcodec_file){TEXT("c"), 1, 1, m->ranges[1]};
+    m->files[0] = (tare_wcodec_file){
+        .name = TEXT("a/b.bin"), .size = 71, .n_ranges = 3, .ranges = m->ranges[0]};
+    m->files[1] =
+        (tare_wcodec_file){.name = TEXT("c"), .size = 1, .n_ranges = 1, .ranges = m->ranges[1]};
     m->base = (tare_wcodec_base){{1, 2, 3}, TEXT("base.gguf")};
     m->index = (tare_wcodec_index){.files_form = 2,
                                    .n_layers = 3,

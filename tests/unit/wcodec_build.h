@@ -153,8 +153,10 @@ static inline void build_file(wcodec_build *b, const tare_model *m, uint32_t fil
     qsort(pieces, n, sizeof *pieces, build_by_place);
     build_bytes(b, TARE_WCODEC_BYTES, name, rest, (size_t)n_rest);
     tare_wcodec_file *f = &b->index.files[b->index.n_files++];
-    *f = (tare_wcodec_file){tare_str_of(name), reader->size, (uint32_t)n,
-                            TARE_NEW_ARRAY(&b->arena, tare_wcodec_range, n)};
+    *f = (tare_wcodec_file){.name = tare_str_of(name),
+                            .size = reader->size,
+                            .n_ranges = (uint32_t)n,
+                            .ranges = TARE_NEW_ARRAY(&b->arena, tare_wcodec_range, n)};
     for (size_t i = 0; i < n; i++) f->ranges[i] = pieces[i].range;
     free(pieces);
     free(rest);

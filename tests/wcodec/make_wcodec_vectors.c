@@ -252,8 +252,9 @@ static void files(maker *m, const char *name) {
     static tare_wcodec_range first[] = {
         {0, 0, 0, 200}, {1, 0, 0, 700}, {0, 0, 200, 31}, {2, 0, 0, 700}, {0, 0, 231, 169}};
     static tare_wcodec_range second[] = {{1, 0, 350, 350}, {0, 0, 10, 20}, {1, 0, 0, 1}};
-    static tare_wcodec_file list[] = {{{"model-1.bin", 11}, 1800, 5, first},
-                                      {{"sub/model-2.bin", 15}, 371, 3, second}};
+    static tare_wcodec_file list[] = {
+        {.name = {"model-1.bin", 11}, .size = 1800, .n_ranges = 5, .ranges = first},
+        {.name = {"sub/model-2.bin", 15}, .size = 371, .n_ranges = 3, .ranges = second}};
     begin(m);
     uint8_t *b = add_layer(m, "model-1.bin", NULL, 0, 400);
     for (uint32_t i = 0; i < 400; i++) b[i] = (uint8_t) "{\"header\": [1, 2, 3]} "[i % 22];

@@ -235,6 +235,7 @@ class Container:
         check(not r.rest(), "index")
         self.layers = [Layer(parts[0], self.minor) for _ in range(n_layers)]
         self.bases = [self.base_record(parts[1]) for _ in range(n_bases)]
+        self.entries = {}  # of each file: kind, permissions, seconds, nanoseconds, target
         self.files = [self.file_record(parts[2]) for _ in range(n_files)]
         check(not any(p.rest() for p in parts), "index")
         check(all(layer.base <= n_bases for layer in self.layers), "base of a layer")
@@ -243,6 +244,10 @@ class Container:
         check(sum(kind == 2 for kind, _ in names) <= 1, "metadata is there twice")
         file_names = [name for name, _ in self.files]
         check(len(set(file_names)) == len(file_names), "a file is there twice")
+        links = {name for name, _ in self.files if self.entries[name][0] == 1}
+        check(not any("/".join(name.split("/")[:i]) in links
+                      for name in file_names for i in range(1, name.count("/") + 1)),
+              "a file lies in a folder that is a link")
         spans = sorted({(layer.offset, layer.size) for layer in self.layers if layer.size})
         at = 128
         for start, size in spans:
@@ -276,9 +281,28 @@ class Container:
                   offset + length <= self.layers[layer].region_bytes[region], "range")
             ends[layer, region] = offset + length
             ranges.append((layer, region, offset, length))
+        self.entries[name.decode()] = self.entry(record, name, n_bytes) if self.minor else (0,)
         end_record(record, self.minor, "file record")
         check(sum(x[3] for x in ranges) == n_bytes, "file record")
         return name.decode(), ranges
+
+    def entry(self, r, name, n_bytes):
+        if r.data[r.at:min(r.at + 4, r.end)] != b"ATTR":
+            return (0,)
+        r.take(4)
+        kind, _, mode = r.number(1), r.zeros(1), r.number(2)
+        nanoseconds, seconds = r.number(4), int.from_bytes(r.take(8), "little", signed=True)
+        target = r.take(r.number(4))
+        check(kind <= 2 and mode <= 0o777 and nanoseconds < 10**9, "entry")
+        check(kind == 0 or self.form == 2, "only a directory has links and folders")
+        check(kind == 1 or not target, "only a link has a target")
+        check(kind != 2 or n_bytes == 0, "a folder has a size")
+        if kind == 1:
+            parts = target.split(b"/")
+            up = next((i for i, p in enumerate(parts) if p != b".."), len(parts))
+            check(up <= name.count(b"/") and not any(
+                p in (b"", b".", b"..") or b"\0" in p for p in parts[up:]), "target of a link")
+        return kind, mode, seconds, nanoseconds, target
 
     def decode(self, base=None):
         named = {layer.name: layer for layer in base.layers if layer.kind == 0} if base else {}

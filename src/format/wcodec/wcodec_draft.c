@@ -228,7 +228,22 @@ tare_status tare_wcodec_draft_files(tare_wcodec_draft *d, const tare_wcodec_orig
     d->index.files = TARE_NEW_ARRAY(&d->arena, tare_wcodec_file, n);
     if (!d->index.files) return no_memory(err);
     if (d->n_spans) qsort(d->spans, d->n_spans, sizeof *d->spans, by_place);
-    for (size_t i = 0; i < n; i++) TARE_TRY(add_file(d, &files[i], &d->index.files[i], err));
+    for (size_t i = 0; i < n; i++) {
+        tare_wcodec_file *f = &d->index.files[i];
+        f->entry = files[i].entry;
+        if (files[i].reader)
+            TARE_TRY(add_file(d, &files[i], f, err));
+        else
+            TARE_TRY(hold_name(d, &f->name, files[i].name, err));
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (files[i].reader || files[i].content == SIZE_MAX) continue;
+        const tare_wcodec_file *content = &d->index.files[files[i].content];
+        tare_wcodec_file *f = &d->index.files[i];
+        f->size = content->size;
+        f->ranges = content->ranges;
+        f->n_ranges = content->n_ranges;
+    }
     d->index.n_files = (uint32_t)n;
     d->index.files_form = is_directory ? 2 : n ? 1 : 0;
     return TARE_OK;

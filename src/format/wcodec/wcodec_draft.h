@@ -34,10 +34,14 @@ typedef struct tare_wcodec_draft {
     size_t n_spans, spans_capacity;
 } tare_wcodec_draft;
 
-/* A file that is to be restored. Reader and name must outlive the draft. */
+/* A file that is to be restored, or a link or an empty folder. What is pointed to must outlive the
+ * draft. */
 typedef struct tare_wcodec_origin {
-    const tare_reader *reader;
+    const tare_reader *reader; /* NULL: of what is no file */
     tare_str name;
+    tare_wcodec_entry entry;
+    size_t content; /* of a link: the file it leads to, which readers that know no links get;
+                       SIZE_MAX: none of these */
 } tare_wcodec_origin;
 
 /* What a tensor may be predicted from: the same one of a base model. */

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/cursor.h"
+#include "format/wcodec/wcodec_entry.h"
 #include "wcodec/layer/wc_stream.h"
 
 enum {
@@ -44,7 +45,8 @@ typedef struct tare_wcodec_range {
 } tare_wcodec_range;
 
 typedef struct tare_wcodec_file {
-    tare_str name;
+    tare_str name; /* first, for the index of names */
+    tare_wcodec_entry entry;
     uint64_t size;
     uint32_t n_ranges;
     tare_wcodec_range *ranges;

@@ -8,6 +8,7 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/outfile_stale.h"
 #include "format/wcodec/wcodec_index.h"
 #include "model/names.h"
 #include "wcodec/wc_head.h"
@@ -397,6 +398,11 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
         if (!tare_add_u64(total, f->ranges[i].length, &total))
             return refuse(r, at, "ranges of a file: their sum overflows");
     }
+    if (r->index->minor) TARE_TRY(tare_wcodec_entry_read(&f->entry, &c, f->name, r->arena, r->err));
+    if (f->entry.kind != TARE_WCODEC_FILE && r->index->files_form != 2)
+        return refuse(r, at, "file: only a directory has links and folders");
+    if (f->entry.kind == TARE_WCODEC_FOLDER && f->size)
+        return refuse(r, at + 8, "file: a folder has a size");
     TARE_TRY(end_record(r, &c, "file: bytes behind its last range"));
     if (total != f->size) return refuse(r, at + 8, "file: its size is not that of its ranges");
     return TARE_OK;
@@ -413,6 +419,21 @@ static tare_status read_files(reader *r) {
     return status;
 }
 
+/* Whether one of the folders of a path is a link: what is written there could be anywhere. Paths of
+ * more folders are never written. */
+static bool lies_behind_link(const tare_wcodec_index *x, const tare_name_index *names,
+                             tare_str path) {
+    unsigned n_folders = 0;
+    for (size_t n = 0; n < path.len && n_folders < TARE_FOLDERS_MOST; n++) {
+        if (path.ptr[n] != '/') continue;
+        n_folders++;
+        int64_t at =
+            tare_name_index_find(names, x->files, sizeof *x->files, (tare_str){path.ptr, n});
+        if (at >= 0 && x->files[at].entry.kind == TARE_WCODEC_LINK) return true;
+    }
+    return false;
+}
+
 static tare_status check_file_names(const reader *r, const tare_cursor *records) {
     const tare_wcodec_index *x = r->index;
     tare_name_index names;
@@ -420,6 +441,12 @@ static tare_status check_file_names(const reader *r, const tare_cursor *records)
     for (uint32_t i = 0; i < x->n_files; i++) {
         if (tare_name_index_add(&names, x->files, sizeof *x->files, i, NULL) < 0) continue;
         refuse(r, record_offset(*records, i) + FILE_FIXED, "name of a file: there twice");
+        tare_error_item(r->err, TARE_ITEM_RESOURCE, i, x->files[i].name);
+        return TARE_ERR_CORRUPT;
+    }
+    for (uint32_t i = 0; r->index->minor && i < x->n_files; i++) {
+        if (!lies_behind_link(x, &names, x->files[i].name)) continue;
+        refuse(r, record_offset(*records, i) + FILE_FIXED, "name of a file: it leads over a link");
         tare_error_item(r->err, TARE_ITEM_RESOURCE, i, x->files[i].name);
         return TARE_ERR_CORRUPT;
     }

@@ -102,6 +102,7 @@ static void put_file(tare_buffer *out, const tare_wcodec_file *f, tare_wcodec_en
         layer = r->layer;
         *end = r->offset + r->length;
     }
+    if (f->entry.is_stated) tare_wcodec_entry_put(out, &f->entry);
     end_record(out, at);
 }
 
@@ -137,11 +138,20 @@ static void put_counts(tare_buffer *out, const tare_wcodec_index *index) {
     tare_buffer_put_zeros(out, 3 + 24 + 24);
 }
 
+/* The least version whose readers know all there is. */
+static uint16_t minor_of(const tare_wcodec_index *index) {
+    uint16_t minor = 0;
+    for (uint32_t i = 0; i < index->n_files; i++)
+        if (index->files[i].entry.is_stated) minor = 1;
+    return minor;
+}
+
 static void fill_header(uint8_t h[TARE_WCODEC_HEADER], const tare_wcodec_index *index,
                         uint64_t offset, uint64_t size) {
     memset(h, 0, TARE_WCODEC_HEADER);
     memcpy(h, "WCODEC", 6);
     tare_store_le16(h + 8, 1);
+    tare_store_le16(h + 10, minor_of(index));
     memcpy(h + 12, index->digest, 32);
     h[44] = index->base_quant;
     h[45] = index->tile_rows;

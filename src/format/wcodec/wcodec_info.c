@@ -20,7 +20,8 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
                                  .n_files = x->n_files,
                                  .n_bases = x->n_bases};
     if (m->held_format && m->catalog.layout) out->format_version = m->catalog.layout->version;
-    for (uint32_t i = 0; i < x->n_files; i++) out->unpacked_bytes += x->files[i].size;
+    for (uint32_t i = 0; i < x->n_files; i++)
+        if (x->files[i].entry.kind == TARE_WCODEC_FILE) out->unpacked_bytes += x->files[i].size;
     for (uint32_t i = 0; !x->n_files && i < x->n_layers; i++)
         for (unsigned r = 0; r < x->layers[i].coded.n_regions; r++)
             out->unpacked_bytes += x->layers[i].coded.region_bytes[r];

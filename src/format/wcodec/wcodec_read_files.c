@@ -80,6 +80,12 @@ static size_t first_from(const packed *p, tare_str name) {
     return low;
 }
 
+/* A link that leads to no file of the container leads nowhere here. */
+static mode_t mode_of(const tare_wcodec_file *f) {
+    if (f->entry.kind == TARE_WCODEC_FOLDER) return S_IFDIR;
+    return f->entry.kind == TARE_WCODEC_LINK && !f->size ? 0 : S_IFREG;
+}
+
 /* Names are sorted, so that a folder's files stand together. */
 static tare_status list_packed(const tare_files *files, const char *path, tare_files_visit visit,
                                void *ctx, tare_error *err) {
@@ -102,8 +108,11 @@ static tare_status list_packed(const tare_files *files, const char *path, tare_f
         last = name;
         const char *text = tare_arena_str(&p->m->arena, name).ptr;
         if (!text) return tare_fail(err, TARE_ERR_NOMEM, "directory");
-        tare_files_entry e = {
-            .name = text, .size = slash ? 0 : f->size, .mode = slash ? S_IFDIR : S_IFREG};
+        tare_files_entry e = {.name = text, .mode = slash ? S_IFDIR : mode_of(f)};
+        if (!slash) {
+            e.size = f->size;
+            e.is_link = f->entry.kind == TARE_WCODEC_LINK;
+        }
         TARE_TRY(visit(ctx, &e, err));
     }
     return TARE_OK;

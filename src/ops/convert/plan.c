@@ -92,14 +92,6 @@ static void report_not_llama_cpp(const tare_plan *p) {
                      "they are, no tokenizer or architecture keys are made");
 }
 
-/* Opening told of what it left out; here it is lost. */
-static void note_left_out(tare_plan *p) {
-    for (size_t i = 0; i < p->in->n_left_out; i++)
-        tare_report_remove(p->options.report, p->in->left_out[i].code);
-    for (size_t i = 0; i < p->in->n_left_out; i++)
-        tare_strict_file(&p->strict, p->in->left_out[i].name, p->in->left_out[i].why);
-}
-
 static tare_status copy_resources(tare_plan *p, tare_error *err) {
     const tare_catalog *in = &p->in->catalog;
     p->catalog.resources = TARE_NEW_ARRAY(&p->arena, tare_resource_entry, in->n_resources);
@@ -211,7 +203,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     TARE_TRY(tare_plan_duplicates(p, err));
     TARE_TRY(tare_plan_metadata(p, err));
     TARE_TRY(copy_resources(p, err));
-    note_left_out(p);
+    tare_strict_left_out(&p->strict, p->in);
     report_version(p);
     report_not_llama_cpp(p);
     TARE_TRY(tare_strict_check(&p->strict, err));

@@ -239,7 +239,8 @@ static tare_status begin_output(packing *p, const char *path, tare_error *err) {
         return TARE_ERR_ARG;
     }
     for (size_t i = 0; i < p->files.n; i++) {
-        int fd = p->files.files[i].reader->fd;
+        const tare_reader *reader = p->files.files[i].reader;
+        int fd = reader ? reader->fd : -1;
         if (fd >= 0 && tare_same_file(path, fd))
             return tare_fail(err, TARE_ERR_ARG, "the output is the input");
     }
@@ -288,7 +289,8 @@ static void tell_unused_bases(const packing *p) {
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
     if (p->source->has_files) TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, err));
     sum->n_files = p->files.n;
-    for (size_t i = 0; i < p->files.n; i++) sum->from_bytes += p->files.files[i].reader->size;
+    for (size_t i = 0; i < p->files.n; i++)
+        if (p->files.files[i].reader) sum->from_bytes += p->files.files[i].reader->size;
     begin_steps(p, sum->from_bytes);
     TARE_TRY(begin_output(p, path, err));
     TARE_TRY(digest_tensors(p, err));
@@ -315,7 +317,7 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     tare_status status = pack(&p, out_path, &sum, err);
     tare_outset_free(p.set);
     tare_wcodec_draft_free(&p.draft);
-    if (source->has_files) tare_pack_files_free(&p.files);
+    if (source->has_files) tare_pack_list_free(&p.files);
     if (out) *out = sum;
     return status;
 }

@@ -80,9 +80,17 @@ static uint64_t tasks_of(const job *j) {
     return (j->range->offset + j->range->length - 1) / j->step - j->range->offset / j->step + 1;
 }
 
+/* A link says what it leads to, and has that one's bytes for readers that know no links. */
+static bool is_file(const tare_wcodec_file *f) {
+    return f->entry.kind == TARE_WCODEC_FILE;
+}
+static uint32_t n_ranges(const tare_wcodec_file *f) {
+    return is_file(f) ? f->n_ranges : 0;
+}
+
 static tare_status cut(unpacking *u, tare_error *err) {
     const tare_allocator *a = u->options.allocator;
-    for (uint32_t f = 0; f < u->index->n_files; f++) u->n_jobs += u->index->files[f].n_ranges;
+    for (uint32_t f = 0; f < u->index->n_files; f++) u->n_jobs += n_ranges(&u->index->files[f]);
     u->jobs = tare_alloc(a, u->n_jobs * sizeof *u->jobs);
     u->left = tare_alloc(a, u->index->n_files * sizeof *u->left);
     u->hinted = tare_alloc(a, u->index->n_files * sizeof *u->hinted);
@@ -91,7 +99,7 @@ static tare_status cut(unpacking *u, tare_error *err) {
     for (uint32_t f = 0; f < u->index->n_files; f++) {
         const tare_wcodec_file *file = &u->index->files[f];
         uint64_t before = u->n_tasks, offset = 0;
-        for (uint32_t i = 0; i < file->n_ranges; i++, j++) {
+        for (uint32_t i = 0; i < n_ranges(file); i++, j++) {
             const tare_wcodec_range *r = &file->ranges[i];
             *j = (job){r, f, offset, step_of(&u->index->layers[r->layer], r->region), u->n_tasks};
             u->n_tasks += tasks_of(j);
@@ -101,7 +109,7 @@ static tare_status cut(unpacking *u, tare_error *err) {
         }
         atomic_init(&u->left[f], u->n_tasks - before);
         atomic_init(&u->hinted[f], 0);
-        u->total += file->size;
+        u->total += is_file(file) ? file->size : 0;
     }
     return TARE_OK;
 }
@@ -217,6 +225,19 @@ static tare_status finish(unpacking *u, tare_status status, tare_unpack_result *
 
 /* ---- into files ------------------------------------------------------------------------------ */
 
+static tare_status add_output(const unpacking *u, const tare_wcodec_file *f, tare_error *err) {
+    uint32_t index;
+    const tare_wcodec_entry *e = &f->entry;
+    const char *name = u->result.is_directory ? f->name.ptr : NULL;
+    if (is_file(f))
+        TARE_TRY(tare_outset_add(u->set, name, f->size, &index, err));
+    else
+        TARE_TRY(tare_outset_add_entry(
+            u->set, name, e->kind == TARE_WCODEC_LINK ? e->target.ptr : NULL, &index, err));
+    if (e->is_stated && name) tare_outset_stamp(u->set, index, e->mode, e->seconds, e->nanoseconds);
+    return TARE_OK;
+}
+
 static tare_status begin_output(unpacking *u, const char *out_path, tare_error *err) {
     const tare_unpack_options *o = &u->options;
     const tare_reader *file = tare_wcodec_store_file(u->store);
@@ -234,9 +255,7 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
     TARE_TRY(tare_outset_new(&u->set, out_path, &options, o->allocator, err));
     for (uint32_t i = 0; i < u->index->n_files; i++) {
         const tare_wcodec_file *f = &u->index->files[i];
-        uint32_t index;
-        tare_status status = tare_outset_add(u->set, options.is_directory ? f->name.ptr : NULL,
-                                             f->size, &index, err);
+        const tare_status status = add_output(u, f, err);
         if (status == TARE_OK) continue;
         tare_error_item(err, TARE_ITEM_RESOURCE, i, f->name);
         return status;
@@ -251,7 +270,8 @@ static tare_status run_files(unpacking *u, const char *out_path, const tare_sour
     tare_file_sink files = {u->set, u->hinted};
     u->sink = tare_sink_of_files(&files);
     for (uint32_t i = 0; i < u->index->n_files; i++)
-        if (u->index->files[i].size == 0) TARE_TRY(tare_outset_member_done(u->set, i, err));
+        if (is_file(&u->index->files[i]) && u->index->files[i].size == 0)
+            TARE_TRY(tare_outset_member_done(u->set, i, err));
     TARE_TRY(run_tasks(u, err));
     if (u->result.n_coarse) {
         const tare_unpack_digests digests = {u->store, &u->losses, u->set};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a directory that is written has beside the bytes of files: links, empty folders, permissions
+ * and times. All of it comes last, so that nothing is ever written through a link, or into a file
+ * that may not be written any more. */
+#include "base/outfile_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tare_status tare_outset_add_entry(tare_outset *set, const char *name, const char *target,
+                                  uint32_t *index, tare_error *err) {
+    if (!tare_outset_is_name(set, name))
+        return tare_fail(err, TARE_ERR_ARG, "output file: expected a plain name");
+    if (!tare_grow(set->allocator, (void **)&set->members, &set->members_capacity,
+                   set->n_members + 1, sizeof *set->members))
+        return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    tare_out_member *m = &set->members[set->n_members];
+    *m = (tare_out_member){.is_entry = true, .fd = -1};
+    m->name = tare_outset_text(set->allocator, name, strlen(name), &m->name_size);
+    if (!m->name) return tare_fail(err, TARE_ERR_NOMEM, "output files");
+    *index = (uint32_t)set->n_members++;
+    if (!target) return TARE_OK;
+    m->target = tare_outset_text(set->allocator, target, strlen(target), &m->target_size);
+    return m->target ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "output files");
+}
+
+void tare_outset_stamp(tare_outset *set, uint32_t index, uint16_t mode, int64_t seconds,
+                       uint32_t nanoseconds) {
+    tare_out_member *m = &set->members[index];
+    m->has_stamp = true;
+    m->mode = mode;
+    m->seconds = seconds;
+    m->nanoseconds = nanoseconds;
+}
+
+/* 0 or an errno. */
+static int make_entry(const tare_outset *set, tare_out_member *m) {
+    int failed = tare_outset_make_folders(set, m);
+    if (failed) return failed;
+    bool is_made = m->target ? symlinkat(m->target, set->temp_fd, m->name) == 0
+                             : mkdirat(set->temp_fd, m->name, 0777) == 0;
+    if (!is_made && (m->target || errno != EEXIST)) return errno;
+    m->is_made = true;
+    return 0;
+}
+
+/* A link has no permissions; what it leads to is not touched. */
+static int stamp(const tare_outset *set, const tare_out_member *m) {
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      {.tv_sec = (time_t)m->seconds, .tv_nsec = m->nanoseconds}};
+    if (!m->target && fchmodat(set->temp_fd, m->name, m->mode, 0) != 0) return errno;
+    return utimensat(set->temp_fd, m->name, times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+}
+
+tare_status tare_outset_finish_entries(tare_outset *set, tare_error *err) {
+    for (unsigned links = 0; links < 2; links++)
+        for (size_t i = 0; i < set->n_members; i++) {
+            tare_out_member *m = &set->members[i];
+            if (!m->is_entry || m->is_made || (m->target != NULL) != links) continue;
+            int failed = make_entry(set, m);
+            if (failed)
+                return tare_outset_fail_errno(err, failed, "an output file cannot be created",
+                                              m->name);
+        }
+    for (size_t i = set->n_members; i > 0; i--) { /* a folder after what lies in it */
+        const tare_out_member *m = &set->members[i - 1];
+        int failed = m->has_stamp ? stamp(set, m) : 0;
+        if (failed)
+            return tare_outset_fail_errno(
+                err, failed, "an output file cannot be given its permissions and time", m->name);
+    }
+    return TARE_OK;
+}

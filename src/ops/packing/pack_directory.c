@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packing a directory: every file in it and in its folders, links, empty folders, permissions and
+ * times. What is not packed is named: what other programs keep there, what the caller excludes, and
+ * what has no contents to pack. */
+#include "ops/packing/pack_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/outfile_stale.h"
+#include "base/str.h"
+
+/* A file by what the system knows it by, and the model's own reader of it. */
+typedef struct own_file {
+    dev_t device;
+    ino_t inode;
+    size_t number; /* weights come first */
+} own_file;
+
+/* The folders on the way to where the walk is. */
+typedef struct chain {
+    const struct chain *up;
+    dev_t device;
+    ino_t inode;
+    unsigned depth;
+} chain;
+
+typedef struct walk {
+    tare_pack_files *f;
+    const tare_model *in;
+    const tare_pack_options *o;
+    own_file *own; /* sorted, each once */
+    size_t n_own;
+    bool *is_used;    /* for each pattern that excludes */
+    const char *base; /* ends in a slash, and what follows it in a path is the name */
+} walk;
+
+/* ---- the model's own files ------------------------------------------------------------------- */
+
+static int by_inode(const void *a, const void *b) {
+    const own_file *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+static int by_inode_and_number(const void *a, const void *b) {
+    const own_file *x = a, *y = b;
+    const int order = by_inode(a, b);
+    return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+/* A file that a link leads to may be a resource as well as the weights: it is these. */
+static tare_status list_own(walk *w, tare_error *err) {
+    const tare_model *m = w->in;
+    w->own = TARE_NEW_ARRAY(&w->f->arena, own_file, m->n_files);
+    if (!w->own) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    for (size_t i = 0; i < m->n_files; i++) {
+        struct stat st;
+        if (stat(m->files[i].name, &st) != 0) continue;
+        w->own[w->n_own++] = (own_file){st.st_dev, st.st_ino, i};
+    }
+    size_t n = 0;
+    if (w->n_own) qsort(w->own, w->n_own, sizeof *w->own, by_inode_and_number);
+    for (size_t i = 0; i < w->n_own; i++)
+        if (!n || by_inode(&w->own[i], &w->own[n - 1]) != 0) w->own[n++] = w->own[i];
+    w->n_own = n;
+    return TARE_OK;
+}
+
+/* The model's own reader of a file, which its tensors are known by; NULL: it has none. */
+static const tare_reader *find_own(const walk *w, const struct stat *st) {
+    const own_file key = {.device = st->st_dev, .inode = st->st_ino};
+    const own_file *found = w->n_own ? bsearch(&key, w->own, w->n_own, sizeof key, by_inode) : NULL;
+    return found ? &w->in->files[found->number].reader : NULL;
+}
+
+/* Without a file that tensors lie in what is packed would be no model. */
+static tare_status expect_tensors(const walk *w, tare_error *err) {
+    const tare_model *m = w->in;
+    bool *is_there = TARE_NEW_ARRAY(&w->f->arena, bool, m->n_files);
+    if (!is_there) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    for (size_t i = 0; i < w->f->n; i++)
+        for (size_t k = 0; w->f->files[i].reader && k < m->n_files; k++)
+            is_there[k] |= w->f->files[i].reader == &m->files[k].reader;
+    for (size_t i = 0; i < m->catalog.n_tensors; i++) {
+        const tare_tensor *t = &m->catalog.tensors[i];
+        for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+            const uint32_t file = t->planes[p].file;
+            if (!t->planes[p].size || is_there[file]) continue;
+            tare_fail(err, TARE_ERR_ARG,
+                      "the weights lie in it, and it is excluded or not in the directory");
+            tare_error_file(err, m->files[file].name);
+            return TARE_ERR_ARG;
+        }
+    }
+    return TARE_OK;
+}
+
+/* ---- what is not packed ---------------------------------------------------------------------- */
+
+static void note(const walk *w, tare_str name, const char *code, const char *text) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, code);
+    f.item_kind = TARE_ITEM_RESOURCE;
+    f.item_name = name;
+    f.text = tare_str_of(text);
+    tare_report_add(w->o->report, &f);
+}
+
+/* A pattern without a slash is for names, in any folder; another is for paths from the directory
+ * on. One that ends in a slash is for folders. */
+static bool matches(const char *pattern, const char *path, bool is_folder) {
+    char text[PATH_MAX];
+    size_t n = strlen(pattern);
+    bool for_folders = n > 1 && pattern[n - 1] == '/';
+    if (for_folders) n--;
+    if (n >= sizeof text || (for_folders && !is_folder)) return false;
+    memcpy(text, pattern, n);
+    text[n] = '\0';
+    const char *slash = strrchr(path, '/');
+    if (!strchr(text, '/')) return fnmatch(text, slash ? slash + 1 : path, 0) == 0;
+    return fnmatch(text, path, FNM_PATHNAME) == 0;
+}
+
+/* Whether an entry is not to be packed, which is told. */
+static bool is_skipped(const walk *w, const char *path, bool is_folder) {
+    const tare_str name = tare_str_of(path);
+    bool is_excluded = false;
+    for (size_t i = 0; i < w->o->n_exclude; i++) {
+        bool is_match = matches(w->o->exclude[i], path, is_folder);
+        w->is_used[i] |= is_match;
+        is_excluded |= is_match;
+    }
+    if (is_excluded) note(w, name, "pack.excluded", "excluded: not packed");
+    if (is_excluded) return true;
+    if (!tare_files_is_bookkeeping(name)) return false;
+    note(w, name, "pack.skipped", "kept by other programs: not packed");
+    return true;
+}
+
+static void note_unused(const walk *w) {
+    for (size_t i = 0; i < w->o->n_exclude; i++) {
+        const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "pack.exclude-unused");
+        if (w->is_used[i]) continue;
+        tare_strict_note(&w->f->strict, &f, "a pattern excludes nothing",
+                         "the pattern \"%s\" excludes nothing", w->o->exclude[i]);
+    }
+}
+
+/* ---- walking --------------------------------------------------------------------------------- */
+
+static tare_wcodec_origin origin_of(tare_str name, const struct stat *st, uint8_t kind) {
+    return (tare_wcodec_origin){.name = name,
+                                .entry = {.is_stated = true,
+                                          .kind = kind,
+                                          .mode = (uint16_t)(st->st_mode & 0777),
+                                          .seconds = st->st_mtim.tv_sec,
+                                          .nanoseconds = (uint32_t)st->st_mtim.tv_nsec},
+                                .content = SIZE_MAX};
+}
+
+/* Whether a link is packed as one: it leads to somewhere in the directory. */
+static tare_status take_link(bool *is_taken, const walk *w, const char *path, tare_str name,
+                             const struct stat *st, tare_error *err) {
+    char text[PATH_MAX];
+    const ssize_t n = readlink(path, text, sizeof text);
+    *is_taken = false;
+    if (n < 0) {
+        tare_fail_errno(err, errno, "the link cannot be read");
+        tare_error_file(err, path);
+        return TARE_ERR_IO;
+    }
+    const tare_str target = {text, (size_t)n};
+    if (target.len == sizeof text || !tare_wcodec_link_stays(name, target)) return TARE_OK;
+    tare_wcodec_origin origin = origin_of(name, st, TARE_WCODEC_LINK);
+    origin.entry.target = tare_arena_str(&w->f->arena, target);
+    if (!origin.entry.target.ptr) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    *is_taken = true;
+    return tare_pack_list_add(w->f, &origin, err);
+}
+
+static tare_status take_file(const walk *w, const char *path, tare_str name, const struct stat *st,
+                             tare_error *err) {
+    tare_wcodec_origin origin = origin_of(name, st, TARE_WCODEC_FILE);
+    origin.reader = find_own(w, st);
+    if (!origin.reader) TARE_TRY(tare_pack_list_read(&origin.reader, w->f, path, err));
+    return tare_pack_list_add(w->f, &origin, err);
+}
+
+static tare_status take_folder(const walk *w, const char *path, const chain *up, tare_error *err);
+
+/* A folder without entries leaves no trace but its own. */
+static tare_status enter_folder(const walk *w, const char *path, tare_str name,
+                                const struct stat *st, const chain *up, tare_error *err) {
+    const chain here = {up, st->st_dev, st->st_ino, up->depth + 1};
+    const size_t before = w->f->n;
+    for (const chain *c = up; c; c = c->up)
+        if (c->device == here.device && c->inode == here.inode) {
+            tare_strict_file(&w->f->strict, name, "a link to a folder it lies in: not packed");
+            return TARE_OK;
+        }
+    if (here.depth > TARE_FOLDERS_MOST) {
+        tare_strict_file(&w->f->strict, name, "more than 32 levels of folders: not packed");
+        return TARE_OK;
+    }
+    TARE_TRY(take_folder(w, path, &here, err));
+    if (w->f->n > before) return TARE_OK;
+    const tare_wcodec_origin origin = origin_of(name, st, TARE_WCODEC_FOLDER);
+    return tare_pack_list_add(w->f, &origin, err);
+}
+
+static tare_status take_entry(const walk *w, const char *path, const chain *up, tare_error *err) {
+    struct stat st;
+    const tare_str name = tare_str_of(path + strlen(w->base));
+    if (lstat(path, &st) != 0) {
+        tare_fail_errno(err, errno, "the file cannot be looked at");
+        tare_error_file(err, path);
+        return TARE_ERR_IO;
+    }
+    if (is_skipped(w, name.ptr, S_ISDIR(st.st_mode))) return TARE_OK;
+    if (S_ISLNK(st.st_mode)) {
+        bool is_taken;
+        TARE_TRY(take_link(&is_taken, w, path, name, &st, err));
+        if (is_taken) return TARE_OK;
+        if (stat(path, &st) != 0) {
+            tare_strict_file(&w->f->strict, name, "a link that leads nowhere: not packed");
+            return TARE_OK;
+        }
+        note(w, name, "pack.link-followed",
+             "a link that leads out of the directory: its contents are packed");
+    }
+    if (S_ISDIR(st.st_mode)) return enter_folder(w, path, name, &st, up, err);
+    if (S_ISREG(st.st_mode)) return take_file(w, path, name, &st, err);
+    tare_strict_file(&w->f->strict, name, "neither a file nor a link to one: not packed");
+    return TARE_OK;
+}
+
+/* NULL at the end, where errno is 0, and for a failure. */
+static const struct dirent *next_entry(DIR *directory) {
+    errno = 0;
+    return readdir(directory);
+}
+
+typedef struct paths {
+    const char **items;
+    size_t n, capacity;
+} paths;
+
+static int by_path(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static tare_status list_folder(paths *list, const walk *w, const char *path, DIR *directory,
+                               tare_error *err) {
+    for (const struct dirent *d; (d = next_entry(directory)) != NULL;) {
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
+        if (!tare_grow(w->o->allocator, (void **)&list->items, &list->capacity, list->n + 1,
+                       sizeof *list->items))
+            return tare_fail(err, TARE_ERR_NOMEM, "files");
+        const char *entry = tare_join_path(&w->f->arena, path, tare_str_of(d->d_name));
+        if (!entry) return tare_fail(err, TARE_ERR_NOMEM, "files");
+        list->items[list->n++] = entry;
+    }
+    if (errno) return tare_fail_errno(err, errno, "reading the directory");
+    if (list->n) qsort(list->items, list->n, sizeof *list->items, by_path);
+    return TARE_OK;
+}
+
+/* By name, so that what is told has one order. */
+static tare_status take_folder(const walk *w, const char *path, const chain *up, tare_error *err) {
+    const char *inside = path == w->base ? path : tare_join_path(&w->f->arena, path, TARE_STR("/"));
+    DIR *directory = inside ? opendir(inside) : NULL;
+    if (!inside) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    if (!directory) {
+        tare_fail_errno(err, errno, "opening the directory");
+        tare_error_file(err, inside);
+        return TARE_ERR_IO;
+    }
+    paths list = {0};
+    tare_status status = list_folder(&list, w, inside, directory, err);
+    closedir(directory);
+    for (size_t i = 0; status == TARE_OK && i < list.n; i++)
+        status = take_entry(w, list.items[i], up, err);
+    tare_free(w->o->allocator, list.items, list.capacity * sizeof *list.items);
+    return status;
+}
+
+tare_status tare_pack_directory(tare_pack_files *f, const tare_model *in,
+                                const tare_pack_options *o, tare_error *err) {
+    static const char *const told[] = {"hf.sub-folder", "hf.not-a-file", "hf.large-file",
+                                       "hf.skipped", "hf.other-weights"};
+    walk w = {.f = f,
+              .in = in,
+              .o = o,
+              .base = tare_join_path(&f->arena, o->directory, TARE_STR("/")),
+              .is_used = TARE_NEW_ARRAY(&f->arena, bool, o->n_exclude)};
+    struct stat st;
+    if (!w.base || !w.is_used) return tare_fail(err, TARE_ERR_NOMEM, "files");
+    if (stat(o->directory, &st) != 0) return tare_fail_errno(err, errno, "opening the directory");
+    /* What opening does not count as the model's is packed all the same, or told of here. */
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) tare_report_remove(o->report, told[i]);
+    f->is_directory = true;
+    const chain top = {NULL, st.st_dev, st.st_ino, 0};
+    TARE_TRY(list_own(&w, err));
+    TARE_TRY(take_folder(&w, w.base, &top, err));
+    note_unused(&w);
+    return expect_tensors(&w, err);
+}
+
+/* ---- what links lead to ---------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) {
+    return tare_str_compare(((const tare_wcodec_origin *)a)->name,
+                            ((const tare_wcodec_origin *)b)->name);
+}
+
+static const tare_wcodec_origin *find(const tare_pack_files *f, tare_str name) {
+    const tare_wcodec_origin key = {.name = name};
+    return f->n ? bsearch(&key, f->files, f->n, sizeof key, by_name) : NULL;
+}
+
+/* Puts the place that a link leads to before `rest` of a path; false: too long. */
+static bool follow(char out[PATH_MAX], const tare_wcodec_origin *link, tare_str rest) {
+    tare_str folder = link->name, target = link->entry.target;
+    char text[PATH_MAX];
+    for (;;) { /* the folder that the link lies in, then one up for each ".." */
+        while (folder.len && folder.ptr[folder.len - 1] != '/') folder.len--;
+        bool is_up = tare_str_is(target, "..") || tare_str_starts(target, TARE_STR("../"));
+        if (!is_up || !folder.len) break;
+        folder.len--;
+        target = tare_str_cut(target, target.len > 2 ? 3 : 2);
+    }
+    if (folder.len + target.len + rest.len >= sizeof text) return false;
+    memcpy(text, folder.ptr, folder.len);
+    memcpy(text + folder.len, target.ptr, target.len);
+    memcpy(text + folder.len + target.len, rest.ptr, rest.len);
+    text[folder.len + target.len + rest.len] = '\0';
+    strcpy(out, text);
+    return true;
+}
+
+/* The first part of a path that is a link; NULL: none is. */
+static const tare_wcodec_origin *link_on(const tare_pack_files *f, const char *path, size_t *n) {
+    for (*n = 1; path[*n - 1]; ++*n) {
+        if (path[*n] && path[*n] != '/') continue;
+        const tare_wcodec_origin *at = find(f, (tare_str){path, *n});
+        if (at && at->entry.kind == TARE_WCODEC_LINK) return at;
+    }
+    return NULL;
+}
+
+void tare_pack_resolve_links(tare_pack_files *f) {
+    enum { MOST = 40 }; /* as the system does; beyond it is a circle */
+    for (size_t i = 0; i < f->n; i++) {
+        char path[PATH_MAX];
+        if (f->files[i].entry.kind != TARE_WCODEC_LINK) continue;
+        const tare_wcodec_origin *link = &f->files[i];
+        bool fits = follow(path, link, TARE_STR(""));
+        size_t n;
+        for (int k = 0; fits && k < MOST && (link = link_on(f, path, &n)) != NULL; k++)
+            fits = follow(path, link, tare_str_of(path + n));
+        const tare_wcodec_origin *at = fits && !link ? find(f, tare_str_of(path)) : NULL;
+        if (at && at->reader) f->files[i].content = (size_t)(at - f->files);
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/packing/pack_list.h"
+
+tare_status tare_pack_list_add(tare_pack_files *f, const tare_wcodec_origin *origin,
+                               tare_error *err) {
+    if (!tare_grow(f->arena.allocator, (void **)&f->files, &f->capacity, f->n + 1,
+                   sizeof *f->files))
+        return tare_fail(err, TARE_ERR_NOMEM, "files");
+    f->files[f->n++] = *origin;
+    return TARE_OK;
+}
+
+tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *f, const char *path,
+                                tare_error *err) {
+    tare_reader *r = TARE_NEW(&f->arena, tare_reader);
+    if (!r || !tare_grow(f->arena.allocator, (void **)&f->opened, &f->opened_capacity,
+                         f->n_opened + 1, sizeof *f->opened))
+        return tare_fail(err, TARE_ERR_NOMEM, "files");
+    tare_status status = tare_reader_open(r, path, false, err);
+    if (status != TARE_OK) {
+        tare_error_file(err, path);
+        return status;
+    }
+    f->opened[f->n_opened++] = r;
+    *out = r;
+    return TARE_OK;
+}
+
+void tare_pack_list_free(tare_pack_files *f) {
+    const tare_allocator *a = f->arena.allocator;
+    for (size_t i = 0; i < f->n_opened; i++) tare_reader_close(f->opened[i]);
+    tare_free(a, f->opened, f->opened_capacity * sizeof *f->opened);
+    tare_free(a, f->files, f->capacity * sizeof *f->files);
+    tare_arena_free(&f->arena);
+}

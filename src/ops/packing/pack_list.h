@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A list of what is packed: files, links and empty folders, and the readers that were opened for
+ * it. */
+#ifndef TARE_OPS_PACKING_PACK_LIST_H
+#define TARE_OPS_PACKING_PACK_LIST_H
+
+#include <tare/packing.h>
+
+#include "format/wcodec/wcodec_draft.h"
+#include "ops/strict.h"
+
+typedef struct tare_pack_files {
+    tare_arena arena;
+    tare_wcodec_origin *files; /* sorted by name; links and empty folders among them */
+    size_t n, capacity;
+    tare_reader **opened; /* those that the model itself has not open */
+    size_t n_opened, opened_capacity;
+    bool is_directory;
+    tare_strict strict; /* files that are left out */
+} tare_pack_files;
+
+/* Adds a file, link or folder; its name must live as long as the list. */
+tare_status tare_pack_list_add(tare_pack_files *files, const tare_wcodec_origin *origin,
+                               tare_error *err);
+/* Opens a file of which the model has no reader. */
+tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *files, const char *path,
+                                tare_error *err);
+void tare_pack_list_free(tare_pack_files *files);
+
+#endif
