@@ -42,7 +42,7 @@ ALLOWED = {
     "cli": {"tare", "cli"},
     # Tests and benchmarks of what is not public see a floor with all its folders.
     "bench": {"tare", "bench", "tests/judge", "wcodec", "format", "model"},
-    "tests/support": {"tare", "tests/support"},
+    "tests/support": {"tare", "base", "model", "tests/support"},
     "tests/unit": BELOW_FORMAT | {"remote", "wcodec", "format", "llama", "ops", "tests/support", "tests/unit", "tests/wcodec"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "tests/support", "tests/kernel"},
     "tests/fuzz": {"tare", "base", "remote", "wcodec", "model", "format", "llama", "tests/support", "tests/fuzz"},

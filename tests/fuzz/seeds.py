@@ -140,8 +140,42 @@ def write_peft(folder):
         write(folder, "read_peft", "peft-%d" % i, struct.pack("<H", len(text)) + text + model)
 
 
+def piece(text, score, kind):
+    """A piece of a SentencePiece model, as a field of the model."""
+    inner = b"\x0a%c%b\x15%b\x18%c" % (len(text), text, struct.pack("<f", score), kind)
+    return b"\x0a%c%b" % (len(inner), inner)
+
+
+def write_tokenizers(folder):
+    """A small tokenizer of each kind, behind the number of its file (fuzz_tokenizer.c)."""
+    sentencepiece = b"".join((piece(b"<unk>", 0, 2), piece(b"<s>", 0, 3), piece(b"</s>", 0, 3),
+                              piece(b"\xe2\x96\x81a", -1.5, 1), b"\x12\x02\x18\x01",
+                              b"\x1a\x07\x12\x01x\x18\x00\x20\x01"))
+    added = [{"id": 3, "content": "<s>", "special": True}]
+    split = {"type": "Split", "pattern": {"Regex": "\\p{N}"}, "behavior": "Isolated"}
+    stages = {"type": "Sequence", "pretokenizers": [split, {"type": "ByteLevel"}]}
+    template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}},
+                                                         {"Sequence": {"id": "A"}}], "pair": []}
+    bpe = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b", ["a", "b"]]}
+    files = [(0, sentencepiece), (8, sentencepiece), (7 + 16, sentencepiece)]
+    for model in (bpe, {**bpe, "byte_fallback": True},
+                  {"type": "WordPiece", "vocab": {"a": 0, "##b": 1}},
+                  {"type": "Unigram", "unk_id": 0, "vocab": [["a", -1.5], ["b", 0]]}):
+        files.append((1, json.dumps({"model": model, "added_tokens": added, "pre_tokenizer": stages
+                                     if model is bpe else None, "post_processor": template}).encode()))
+    tekken = {"config": {"default_vocab_size": 3, "default_num_special_tokens": 1},
+              "vocab": [{"rank": 0, "token_bytes": "YQ=="}, {"rank": 1, "token_bytes": "YWE="}],
+              "special_tokens": [{"rank": 0, "token_str": "<s>"}]}
+    files += [(2, json.dumps(tekken).encode()), (3, b"YQ== 0\nYWE= 1\n"),
+              (4, b"1 'a' 1\n2 b'\\xff' 1\n3 '\\u00e9' 2\n"),
+              (5, b'["a", -1.5, "NORMAL"]\n["b", 0, "BYTE"]\n'), (6, b"[PAD]\na\n##b\n")]
+    for i, (kind, content) in enumerate(files):
+        write(folder, "tokenizer", "tokenizer-%d" % i, bytes([kind]) + content)
+
+
 def main():
     folder = sys.argv[1]
+    write_tokenizers(folder)
     write_peft(folder)
     write_wcodec(folder)
     write_planes(folder)

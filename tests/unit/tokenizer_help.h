@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "llama/tokenizer/tokenizer.h"
-#include "unit/side_files.h"
+#include "support/side_files.h"
 
 typedef struct key_run {
     tare_arena arena;
@@ -27,7 +27,7 @@ static inline void run_keys(key_run *r, const side_file *files, size_t n,
     static const tare_llama_tokenizer_options none = {0};
     *r = (key_run){.err = TARE_ERROR_NONE, .report = tare_report_new()};
     tare_arena_init(&r->arena, NULL);
-    tare_model *m = model_of_files(files, n);
+    tare_model *m = model_of_files(files, n, NULL);
     assert_non_null(m);
     r->status = tare_llama_tokenizer_keys(&r->entries, &r->n, m, options ? options : &none,
                                           &r->arena, r->report, &r->err);

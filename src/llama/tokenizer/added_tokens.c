@@ -60,7 +60,7 @@ tare_status tare_llama_read_added_json(tare_llama_tokenizer *t, tare_error *err)
     tare_json j;
     tare_json_value key, value;
     TARE_TRY(tare_llama_file_read_json(&file, t, "added_tokens.json", err));
-    tare_json_span_open(&j, &file.root);
+    tare_json_span_object(&j, &file.root);
     while (file.text.ptr && tare_json_key(&j, &key) != TARE_JSON_END) {
         tare_llama_token token = {{NULL, 0}, ADDED_SCORE, TARE_TOKEN_USER_DEFINED};
         uint64_t id;
@@ -117,7 +117,7 @@ tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces
     if (decoder.type != TARE_JSON_OBJECT) return TARE_OK;
     tare_json j;
     tare_json_value key, value;
-    tare_json_span_open(&j, &decoder);
+    tare_json_span_object(&j, &decoder);
     while (tare_json_key(&j, &key) != TARE_JSON_END) {
         uint64_t id;
         tare_json_span_next(&j, &value);
@@ -138,7 +138,7 @@ tare_status tare_llama_read_added_list(tare_llama_tokenizer *t, bool by_looks, t
     if (t->json.added_tokens.type != TARE_JSON_ARRAY)
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, t->json.added_tokens.offset,
                                     "added_tokens: an array was expected");
-    tare_json_span_open(&j, &t->json.added_tokens);
+    tare_json_span_array(&j, &t->json.added_tokens);
     while (tare_json_span_next(&j, &value) != TARE_JSON_END) {
         tare_json_value number = tare_json_span_member(&value, "id");
         uint64_t id;

@@ -19,7 +19,7 @@ tare_status tare_llama_read_vocab_object(tare_llama_tokenizer *t, const tare_lla
     if (object->type != TARE_JSON_OBJECT)
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, object->offset,
                                     "vocab: an object of texts and ids was expected");
-    tare_json_span_open(&j, object);
+    tare_json_span_object(&j, object);
     while (tare_json_key(&j, &key) != TARE_JSON_END) {
         tare_llama_token token = {{NULL, 0}, NEUTRAL_SCORE, TARE_TOKEN_NORMAL};
         uint64_t id;
@@ -65,7 +65,7 @@ static tare_status read_merge(tare_str *out, tare_llama_tokenizer *t, const tare
         const char *blank = out->len > 1 ? memchr(out->ptr + 1, ' ', out->len - 1) : NULL;
         if (blank && blank + 1 < out->ptr + out->len) return TARE_OK;
     }
-    tare_json_span_open(&j, v);
+    tare_json_span_array(&j, v);
     for (size_t i = 0; i < 3; i++) tare_json_span_next(&j, &parts[i]);
     if (parts[0].type != TARE_JSON_STRING || parts[1].type != TARE_JSON_STRING ||
         parts[2].type != TARE_JSON_END)
@@ -83,7 +83,7 @@ static tare_status read_merges_json(tare_llama_tokenizer *t, tare_error *err) {
     tare_json j;
     tare_json_value v;
     if (t->json.merges.type != TARE_JSON_ARRAY) return TARE_OK;
-    tare_json_span_open(&j, &t->json.merges);
+    tare_json_span_array(&j, &t->json.merges);
     while (tare_json_span_next(&j, &v) != TARE_JSON_END) {
         tare_str merge;
         TARE_TRY(read_merge(&merge, t, &v, err));
@@ -156,6 +156,19 @@ static tare_status add_named(tare_llama_tokenizer *t, tare_error *err) {
     return TARE_OK;
 }
 
+/* Without tokenizer.json no file says which tokens the tokenizer's class adds by itself. */
+static void mark_specials_of_class(tare_llama_tokenizer *t) {
+    tare_json_value v = tare_json_span_member(&t->tokenizer_config.root, "tokenizer_class");
+    tare_str name = v.type == TARE_JSON_STRING ? tare_json_text(&v, &t->scratch) : TARE_STR("");
+    const tare_llama_slow_class *row = name.ptr ? tare_llama_slow_class_find(name) : NULL;
+    const size_t most = row ? sizeof row->specials / sizeof *row->specials : 0;
+    for (size_t id = 0; id < t->vocab.n_tokens; id++) {
+        tare_llama_token *token = tare_llama_vocab_at(&t->vocab, id);
+        for (size_t i = 0; token && i < most && row->specials[i]; i++)
+            if (tare_str_is(token->text, row->specials[i])) token->type = TARE_TOKEN_CONTROL;
+    }
+}
+
 tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_file vocab;
     t->model = "gpt2";
@@ -166,6 +179,7 @@ tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err) {
     } else {
         TARE_TRY(tare_llama_file_read_json(&vocab, t, "vocab.json", err));
         TARE_TRY(tare_llama_read_vocab_object(t, &vocab, &vocab.root, err));
+        mark_specials_of_class(t);
         TARE_TRY(tare_llama_read_added_json(t, err));
     }
     if (t->vocab.n_merges == 0) TARE_TRY(tare_llama_read_merges_txt(t, err));

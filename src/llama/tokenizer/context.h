@@ -68,6 +68,7 @@ typedef struct tare_llama_tokenizer {
     size_t n_adds;
     tare_llama_template *templates; /* in the files' order */
     size_t n_templates;
+    tare_str fall_back_template; /* a name that llama.cpp knows, where no file has one */
 } tare_llama_tokenizer;
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -101,10 +102,28 @@ tare_status tare_llama_read_sentencepiece(tare_llama_tokenizer *t, const tare_ll
 tare_status tare_llama_read_byte_bpe(tare_llama_tokenizer *t, tare_error *err);
 /* BPE over characters, in tokenizer.json: tokens as SentencePiece would have them. */
 tare_status tare_llama_read_llama_bpe(tare_llama_tokenizer *t, tare_error *err);
+/* WordPiece: tokenizer.json, else vocab.txt. */
+tare_status tare_llama_read_word_piece(tare_llama_tokenizer *t, tare_error *err);
+/* Unigram in tokenizer.json. */
+tare_status tare_llama_read_unigram(tare_llama_tokenizer *t, tare_error *err);
+/* Byte strings by rank, in base64, which are split as `pre` says. */
+tare_status tare_llama_read_tiktoken(tare_llama_tokenizer *t, const tare_llama_file *file,
+                                     const char *pre, tare_error *err);
+/* tekken.json, read as JSON. */
+tare_status tare_llama_read_tekken(tare_llama_tokenizer *t, const tare_llama_file *file,
+                                   tare_error *err);
+/* The vocabulary of RWKV's world models, in lines. */
+tare_status tare_llama_read_rwkv(tare_llama_tokenizer *t, const tare_llama_file *file,
+                                 tare_error *err);
+/* tokenizer.jsonl of PLaMo. */
+tare_status tare_llama_read_plamo(tare_llama_tokenizer *t, const tare_llama_file *file,
+                                  tare_error *err);
 
 /* Tokens out of an object of texts and ids. */
 tare_status tare_llama_read_vocab_object(tare_llama_tokenizer *t, const tare_llama_file *file,
                                          const tare_json_value *object, tare_error *err);
+/* Bytes out of base64, in the arena; ptr NULL: memory is out. False: it is none. */
+bool tare_llama_base64(tare_str *out, tare_str text, tare_arena *arena);
 tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err);
 /* "left right", blanks inside the parts in the byte alphabet. */
 tare_status tare_llama_join_merge(tare_str *out, tare_str left, tare_str right, tare_arena *arena,

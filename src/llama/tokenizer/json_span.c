@@ -15,19 +15,26 @@ tare_status tare_json_span_document(tare_json_value *out, tare_str text, tare_er
     return tare_json_status(&j, err);
 }
 
-static bool is_container(const tare_json_value *v) {
-    return v->type == TARE_JSON_OBJECT || v->type == TARE_JSON_ARRAY;
-}
-
-void tare_json_span_open(tare_json *j, const tare_json_value *container) {
-    static const tare_json_value nothing = {.type = TARE_JSON_ARRAY, .raw = {"[]", 2}};
+/* Puts a reader into a container of this type; one of another type is taken for an empty one. */
+static void open_span(tare_json *j, const tare_json_value *v, tare_json_type type) {
+    const tare_json_value empty = {type, {type == TARE_JSON_OBJECT ? "{}" : "[]", 2}, v->offset};
     tare_json_value opened;
-    if (!is_container(container)) container = &nothing;
-    tare_json_init(j, container->raw, container->offset, TARE_JSON_MAX_DEPTH);
+    if (v->type != type) v = &empty;
+    tare_json_init(j, v->raw, v->offset, TARE_JSON_MAX_DEPTH);
     tare_json_begin(j, &opened);
 }
 
+void tare_json_span_array(tare_json *j, const tare_json_value *array) {
+    open_span(j, array, TARE_JSON_ARRAY);
+}
+
+void tare_json_span_object(tare_json *j, const tare_json_value *object) {
+    open_span(j, object, TARE_JSON_OBJECT);
+}
+
 tare_json_type tare_json_span_next(tare_json *j, tare_json_value *v) {
+    *v = (tare_json_value){.type = TARE_JSON_END, .raw = {j->pos, 0}};
+    if (j->depth == 0) return TARE_JSON_END; /* the container is over */
     if (tare_json_next(j, v) != TARE_JSON_END) tare_json_skip(j, v, &v->raw);
     return v->type;
 }
@@ -37,8 +44,7 @@ void tare_json_span_members(const tare_json_value *object, const char *const *na
     tare_json j;
     tare_json_value key, value;
     for (size_t i = 0; i < n; i++) out[i] = (tare_json_value){.type = TARE_JSON_END};
-    if (object->type != TARE_JSON_OBJECT) return;
-    tare_json_span_open(&j, object);
+    tare_json_span_object(&j, object);
     while (tare_json_key(&j, &key) != TARE_JSON_END) {
         tare_json_span_next(&j, &value);
         for (size_t i = 0; i < n; i++)

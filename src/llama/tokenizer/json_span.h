@@ -9,9 +9,11 @@
 
 /* Checks a text and returns its value, whose `raw` is all of it, as in every span. */
 tare_status tare_json_span_document(tare_json_value *out, tare_str text, tare_error *err);
-/* Puts a reader into a span that is an object or an array; another is over at once. */
-void tare_json_span_open(tare_json *j, const tare_json_value *container);
-/* The next element, or the value of the key just read, with the whole of its text. */
+/* Put a reader into a span that is an array, or an object; any other is over at once. */
+void tare_json_span_array(tare_json *j, const tare_json_value *array);
+void tare_json_span_object(tare_json *j, const tare_json_value *object);
+/* The next element, or the value of the key just read, with the whole of its text. END, however
+ * often it is asked for, where the container is over. */
 tare_json_type tare_json_span_next(tare_json *j, tare_json_value *v);
 /* The members of these names, each the last of its name; type END: there is none, or the value is
  * no object. One walk for all of them. */

@@ -20,7 +20,7 @@ static void read_one(tare_llama_tokenizer *t, const tare_json_value *normalizer,
         take(&t->strip_accents, &v[2]);
     }
     if (!tare_json_is(&v[0], "Sequence") || depth == 0) return;
-    tare_json_span_open(&j, &v[3]);
+    tare_json_span_array(&j, &v[3]);
     while (tare_json_span_next(&j, &inner) != TARE_JSON_END) read_one(t, &inner, depth - 1);
 }
 

@@ -31,11 +31,11 @@ static tare_status read_entries(entries *out, tare_llama_tokenizer *t,
     tare_json_value list = tare_json_span_member(processor, name), v;
     tare_json j;
     *out = (entries){NULL, 0};
-    tare_json_span_open(&j, &list);
+    tare_json_span_array(&j, &list);
     while (tare_json_span_next(&j, &v) != TARE_JSON_END) out->n++;
     out->items = TARE_NEW_ARRAY(&t->scratch, entry, out->n);
     if (!out->items) return tare_fail(err, TARE_ERR_NOMEM, "post_processor");
-    tare_json_span_open(&j, &list);
+    tare_json_span_array(&j, &list);
     for (size_t i = 0; i < out->n; i++) {
         tare_json_span_next(&j, &v);
         TARE_TRY(text_member(&out->items[i].special, t, &v, "SpecialToken", err));
@@ -107,7 +107,7 @@ static tare_status pair_text(tare_str *out, tare_llama_tokenizer *t,
                              const tare_json_value *processor, const char *name, tare_error *err) {
     tare_json_value list = tare_json_span_member(processor, name), v;
     tare_json j;
-    tare_json_span_open(&j, &list);
+    tare_json_span_array(&j, &list);
     if (tare_json_span_next(&j, &v) == TARE_JSON_STRING && !out->len)
         return tare_llama_text(out, t, &v, err);
     return TARE_OK;
@@ -134,7 +134,7 @@ tare_status tare_llama_read_post_processor(tare_llama_tokenizer *t, tare_llama_n
     tare_json_value list = tare_json_span_member(&t->json.post_processor, "processors"), v;
     tare_json j;
     if (list.type != TARE_JSON_ARRAY) return read_one(t, named, &t->json.post_processor, err);
-    tare_json_span_open(&j, &list);
+    tare_json_span_array(&j, &list);
     while (tare_json_span_next(&j, &v) != TARE_JSON_END) TARE_TRY(read_one(t, named, &v, err));
     return TARE_OK;
 }

@@ -71,5 +71,7 @@ tare_status tare_llama_find_splitting(const tare_llama_splitting **out,
 /* Sets t->pre for a byte-level BPE. UNSUPPORTED with TARE_CODE_UNKNOWN_PRE: llama.cpp has no
  * splitting like it. */
 tare_status tare_llama_choose_pre(tare_llama_tokenizer *t, tare_error *err);
+/* Sets it to a name; ERR_ARG: llama.cpp knows none like it. */
+tare_status tare_llama_set_pre(tare_llama_tokenizer *t, const char *name, tare_error *err);
 
 #endif

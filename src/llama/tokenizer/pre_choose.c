@@ -159,7 +159,7 @@ static void state_bos(tare_llama_tokenizer *t) {
     t->needs_add_bos = row && row->adds_bos;
 }
 
-static tare_status set_pre(tare_llama_tokenizer *t, const char *name, tare_error *err) {
+tare_status tare_llama_set_pre(tare_llama_tokenizer *t, const char *name, tare_error *err) {
     t->pre = tare_str_of(name);
     if (!tare_llama_pre_find(t->pre))
         return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_UNKNOWN_PRE,
@@ -172,7 +172,7 @@ static tare_status set_pre(tare_llama_tokenizer *t, const char *name, tare_error
 static tare_status choose_by_class(tare_llama_tokenizer *t, tare_str tokenizer_class,
                                    tare_error *err) {
     const tare_llama_slow_class *row = tare_llama_slow_class_find(tokenizer_class);
-    if (row) return set_pre(t, row->pre, err);
+    if (row) return tare_llama_set_pre(t, row->pre, err);
     tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, &t->tokenizer_config, TARE_NO_OFFSET,
                          "tokenizer_class: how it splits a text is not known without "
                          "tokenizer.json");
@@ -186,7 +186,7 @@ tare_status tare_llama_choose_pre(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_stages stages;
     const tare_llama_splitting *row, *nearest;
     tare_str tokenizer_class = {"", 0};
-    if (t->options->pre) return set_pre(t, t->options->pre, err);
+    if (t->options->pre) return tare_llama_set_pre(t, t->options->pre, err);
     tare_json_span_members(&t->tokenizer_config.root, names, config, 2);
     if (config[0].type == TARE_JSON_STRING)
         TARE_TRY(tare_llama_text(&tokenizer_class, t, &config[0], err));
@@ -201,5 +201,5 @@ tare_status tare_llama_choose_pre(tare_llama_tokenizer *t, tare_error *err) {
     if (!name)
         name = name_by_flags(row->name, t->json.ignore_merges, config[1].type == TARE_JSON_FALSE)
                    ->name;
-    return set_pre(t, name, err);
+    return tare_llama_set_pre(t, name, err);
 }

@@ -95,7 +95,7 @@ static tare_status read_sequence(reader *r, const tare_json_value *stage, unsign
     if (depth == 0)
         return tare_fail_at(err, TARE_ERR_LIMIT, stage->offset,
                             "pre_tokenizer: sequences are nested too deeply");
-    tare_json_span_open(&j, &list);
+    tare_json_span_array(&j, &list);
     while (tare_json_span_next(&j, &v) != TARE_JSON_END)
         TARE_TRY(read_stage(r, &v, depth - 1, err));
     return TARE_OK;

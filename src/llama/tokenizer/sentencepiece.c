@@ -204,6 +204,10 @@ tare_status tare_llama_read_sentencepiece(tare_llama_tokenizer *t, const tare_ll
     if (family == TARE_LLAMA_VOCAB_XLM_R ||
         (family == TARE_LLAMA_VOCAB_UNIGRAM && m.model_type == MODEL_UNIGRAM))
         return finish_unigram(&m, file, err);
+    if (m.charsmap.len)
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.normalizer", file->name,
+                        "the model maps characters before it splits a text, and llama.cpp does not "
+                        "for this architecture");
     if (m.model_type == MODEL_UNIGRAM)
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.unigram-as-llama", file->name,
                         "a unigram model: llama.cpp joins pieces by score for this architecture "

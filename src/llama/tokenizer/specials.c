@@ -51,7 +51,7 @@ static bool find_added(tare_llama_tokenizer *t, tare_str text, uint64_t *id) {
     static const char *const members[] = {"content", "id"};
     tare_json j;
     tare_json_value token, values[2];
-    tare_json_span_open(&j, &t->json.added_tokens);
+    tare_json_span_array(&j, &t->json.added_tokens);
     while (tare_json_span_next(&j, &token) != TARE_JSON_END) {
         tare_json_span_members(&token, members, values, 2);
         if (values[0].type != TARE_JSON_STRING) continue;
@@ -115,7 +115,7 @@ static bool config_id(const tare_llama_tokenizer *t, tare_llama_special special,
     }
     if (v.type == TARE_JSON_ARRAY && special == TARE_LLAMA_EOS) {
         tare_json j;
-        tare_json_span_open(&j, &v);
+        tare_json_span_array(&j, &v);
         tare_json_span_next(&j, &v);
     }
     return tare_json_u64(&v, id);

@@ -33,11 +33,11 @@ static tare_status add_list(tare_llama_tokenizer *t, const tare_json_value *list
     tare_json j;
     tare_json_value v, values[2];
     size_t n = 0;
-    tare_json_span_open(&j, list);
+    tare_json_span_array(&j, list);
     while (tare_json_span_next(&j, &v) != TARE_JSON_END) n++;
     t->templates = TARE_NEW_ARRAY(&t->scratch, tare_llama_template, n);
     if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
-    tare_json_span_open(&j, list);
+    tare_json_span_array(&j, list);
     while (tare_json_span_next(&j, &v) != TARE_JSON_END) {
         tare_json_span_members(&v, members, values, 2);
         if (values[0].type != TARE_JSON_STRING || values[1].type != TARE_JSON_STRING) continue;
@@ -69,5 +69,9 @@ tare_status tare_llama_find_templates(tare_llama_tokenizer *t, tare_error *err) 
     }
     TARE_TRY(tare_llama_file_read_json(&file, t, "chat_template.json", err));
     v = tare_json_span_member(&file.root, "chat_template");
-    return add_value(t, &v, err);
+    TARE_TRY(add_value(t, &v, err));
+    if (t->n_templates || !t->fall_back_template.len) return TARE_OK;
+    t->templates = TARE_NEW(&t->scratch, tare_llama_template);
+    if (!t->templates) return tare_fail(err, TARE_ERR_NOMEM, "chat_template");
+    return add(t, TARE_STR("default"), t->fall_back_template, err);
 }

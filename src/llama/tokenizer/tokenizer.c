@@ -2,6 +2,7 @@
  *
  * Which tokenizer a model has, by the files that are there and what they hold, and the steps from
  * them to the keys. */
+#include "base/arith.h"
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
 
@@ -13,7 +14,7 @@ static bool has_byte_level(const tare_json_value *stage, const char *list) {
     tare_json_value inner = tare_json_span_member(stage, list);
     tare_json j;
     if (tare_json_is(&type, "ByteLevel")) return true;
-    tare_json_span_open(&j, &inner);
+    tare_json_span_array(&j, &inner);
     while (tare_json_span_next(&j, &v) != TARE_JSON_END) {
         type = tare_json_span_member(&v, "type");
         if (tare_json_is(&type, "ByteLevel")) return true;
@@ -28,6 +29,8 @@ static tare_status read_json(tare_llama_tokenizer *t, tare_error *err) {
     if (tare_json_is(&j->type, "BPE"))
         return j->byte_fallback && !is_bytes ? tare_llama_read_llama_bpe(t, err)
                                              : tare_llama_read_byte_bpe(t, err);
+    if (tare_json_is(&j->type, "WordPiece")) return tare_llama_read_word_piece(t, err);
+    if (tare_json_is(&j->type, "Unigram")) return tare_llama_read_unigram(t, err);
     return tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, &j->file,
                                 j->type.type == TARE_JSON_END ? TARE_NO_OFFSET : j->type.offset,
                                 "model.type: llama.cpp has no tokenizer of this kind");
@@ -59,6 +62,47 @@ static tare_status try_sentencepiece(bool *is_read, tare_llama_tokenizer *t,
     return TARE_OK;
 }
 
+/* Files of tiktoken do not say how a text is split; whose they are does. */
+static tare_status read_tiktoken(bool *is_read, tare_llama_tokenizer *t, tare_error *err) {
+    static const struct {
+        const char *name, *pre;
+    } rows[] = {{"qwen.tiktoken", "qwen2"},
+                {"hy.tiktoken", "hunyuan"},
+                {"tiktoken.model", "kimi-k2"},
+                {"tokenizer.model", "llama-bpe"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tare_llama_file file;
+        TARE_TRY(tare_llama_file_read(&file, t, rows[i].name, err));
+        if (!file.text.ptr) continue;
+        *is_read = true;
+        return tare_llama_read_tiktoken(t, &file, rows[i].pre, err);
+    }
+    return TARE_OK;
+}
+
+/* The files of older or other libraries. */
+static tare_status read_other(bool *is_read, tare_llama_tokenizer *t, tare_error *err) {
+    static const struct {
+        const char *name;
+        tare_status (*read)(tare_llama_tokenizer *t, const tare_llama_file *file, tare_error *err);
+    } rows[] = {{"rwkv_vocab_v20230424.txt", tare_llama_read_rwkv},
+                {"tokenizer.jsonl", tare_llama_read_plamo}};
+    tare_llama_file file;
+    *is_read = true;
+    TARE_TRY(tare_llama_file_read_json(&file, t, "tekken.json", err));
+    if (file.text.ptr) return tare_llama_read_tekken(t, &file, err);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        TARE_TRY(tare_llama_file_read(&file, t, rows[i].name, err));
+        if (file.text.ptr) return rows[i].read(t, &file, err);
+    }
+    if (tare_model_find_resource(t->hf, TARE_STR("vocab.json")) >= 0)
+        return tare_llama_read_byte_bpe(t, err);
+    if (tare_model_find_resource(t->hf, TARE_STR("vocab.txt")) >= 0)
+        return tare_llama_read_word_piece(t, err);
+    *is_read = false;
+    return read_tiktoken(is_read, t, err);
+}
+
 static tare_status read_vocabulary(tare_llama_tokenizer *t, tare_error *err) {
     static const char *const usual[] = {"tokenizer.model", NULL};
     static const char *const unigram[] = {"tokenizer.model", "spiece.model", NULL};
@@ -73,8 +117,8 @@ static tare_status read_vocabulary(tare_llama_tokenizer *t, tare_error *err) {
                                    err));
     if (is_read) return TARE_OK;
     if (has_json) return read_json(t, err);
-    if (tare_model_find_resource(t->hf, TARE_STR("vocab.json")) >= 0)
-        return tare_llama_read_byte_bpe(t, err);
+    TARE_TRY(read_other(&is_read, t, err));
+    if (is_read) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
                      "no tokenizer: a file such as tokenizer.json or tokenizer.model was expected");
 }
@@ -133,11 +177,13 @@ static tare_status read_all(tare_llama_tokenizer *t, tare_error *err) {
 tare_status tare_llama_tokenizer_keys(tare_metadata **entries, size_t *n, const tare_model *hf,
                                       const tare_llama_tokenizer_options *options,
                                       tare_arena *arena, tare_report *report, tare_error *err) {
-    tare_llama_tokenizer t = {.hf = hf,
-                              .options = options,
-                              .report = report,
-                              .model = "none",
-                              .vocab = {.allocator = arena->allocator}};
+    tare_llama_tokenizer t = {
+        .hf = hf,
+        .options = options,
+        .report = report,
+        .model = "none",
+        .vocab = {.allocator = arena->allocator,
+                  .most_tokens = tare_min_u64(TARE_LLAMA_MAX_TOKENS, hf->limits.array_elements)}};
     tare_status status = TARE_OK;
     tare_arena_init(&t.scratch, arena->allocator);
     if (options->family != TARE_LLAMA_VOCAB_NONE) {

@@ -13,15 +13,15 @@
 void tare_llama_vocab_free(tare_llama_vocab *vocab) {
     tare_free(vocab->allocator, vocab->tokens, vocab->token_capacity * sizeof *vocab->tokens);
     tare_free(vocab->allocator, vocab->merges, vocab->merge_capacity * sizeof *vocab->merges);
-    *vocab = (tare_llama_vocab){.allocator = vocab->allocator};
+    *vocab = (tare_llama_vocab){.allocator = vocab->allocator, .most_tokens = vocab->most_tokens};
 }
 
 /* Makes room for ids below n; new ones have no token. */
 static tare_status reach(tare_llama_vocab *vocab, uint64_t n, tare_error *err) {
     void *tokens = vocab->tokens;
-    if (n > TARE_LLAMA_MAX_TOKENS)
+    if (n > vocab->most_tokens)
         return tare_fail(err, TARE_ERR_LIMIT,
-                         "token id is beyond 2^22, more than any vocabulary has");
+                         "token id is beyond the limit: no vocabulary has so many");
     if (!tare_grow(vocab->allocator, &tokens, &vocab->token_capacity, (size_t)n,
                    sizeof *vocab->tokens))
         return tare_fail(err, TARE_ERR_NOMEM, "tokens");

@@ -8,8 +8,7 @@
 #include "model/catalog.h"
 
 /* More tokens than this are taken for a damaged file; the largest vocabulary in use has 0.4
- * million.
- */
+ * million. A model's limit of array elements may be lower. */
 #define TARE_LLAMA_MAX_TOKENS (UINT64_C(1) << 22)
 
 /* Numbers are those of tokenizer.ggml.token_type. */
@@ -31,6 +30,7 @@ typedef struct tare_llama_token {
 /* Texts are borrowed: from the files, or from the arena of whoever fills it. */
 typedef struct tare_llama_vocab {
     const tare_allocator *allocator;
+    uint64_t most_tokens;
     tare_llama_token *tokens;
     size_t n_tokens, token_capacity;
     tare_str *merges; /* "left right" */
@@ -38,7 +38,7 @@ typedef struct tare_llama_vocab {
 } tare_llama_vocab;
 
 void tare_llama_vocab_free(tare_llama_vocab *vocab);
-/* Puts a token at an id, in the place of what is there. LIMIT: the id is beyond all reason. */
+/* Puts a token at an id, in the place of what is there. LIMIT: it is beyond most_tokens. */
 tare_status tare_llama_vocab_set(tare_llama_vocab *vocab, uint64_t id,
                                  const tare_llama_token *token, tare_error *err);
 /* The token of an id; NULL: there is none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A model of side files only, held in memory, for tests of what is read from them. */
-#ifndef TARE_UNIT_SIDE_FILES_H
-#define TARE_UNIT_SIDE_FILES_H
+#ifndef TARE_TESTS_SIDE_FILES_H
+#define TARE_TESTS_SIDE_FILES_H
 
 #include "base/str.h"
 #include "model/catalog.h"
@@ -14,10 +14,13 @@ typedef struct side_file {
 
 #define SIDE_TEXT(name, text) ((side_file){name, tare_str_of(text)})
 
-/* The files must outlive the model; free it with tare_model_free. */
-static inline tare_model *model_of_files(const side_file *files, size_t n) {
+/* The files must outlive the model; free it with tare_model_free. limits NULL: the defaults. */
+static inline tare_model *model_of_files(const side_file *files, size_t n,
+                                         const tare_limits *limits) {
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    options.limits = limits;
     tare_model *m;
-    if (tare_model_new(&m, NULL, NULL) != TARE_OK) return NULL;
+    if (tare_model_new(&m, &options, NULL) != TARE_OK) return NULL;
     m->format = "hf";
     m->catalog.resources = TARE_NEW_ARRAY(&m->arena, tare_resource_entry, n);
     for (size_t i = 0; i < n; i++)

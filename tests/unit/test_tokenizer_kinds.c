@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: vocabularies of the rarer kinds (WordPiece, Unigram, tiktoken, tekken, RWKV,
+ * PLaMo, merges.txt) that lose tokens, scores, merges or types; a line of theirs that is no token
+ * and passes for one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tokenizer_help.h"
+
+#define MARK "\xe2\x96\x81"
+
+static void word_pieces_are_marked(void **state) {
+    (void)state;
+    static const char json[] =
+        "{\"added_tokens\":[{\"id\":0,\"content\":\"[PAD]\",\"special\":true},{\"id\":1,"
+        "\"content\":\"[CLS]\",\"special\":true}],\"normalizer\":{\"type\":\"BertNormalizer\","
+        "\"lowercase\":true,\"strip_accents\":null},\"model\":{\"type\":\"WordPiece\",\"vocab\":"
+        "{\"[PAD]\":0,\"[CLS]\":1,\"do\":2,\"##ing\":3}}}";
+    const tare_llama_tokenizer_options options = {.token_types = 2};
+    key_run r;
+    RUN(&r, &options, SIDE_TEXT("tokenizer.json", json),
+        SIDE_TEXT("tokenizer_config.json", "{\"cls_token\":\"[CLS]\",\"pad_token\":\"[PAD]\"}"));
+    assert_run(&r);
+    assert_order(&r, "token_type_count model pre tokens token_type bos_token_id padding_token_id "
+                     "normalizer.lowercase");
+    assert_str(&r, "tokenizer.ggml.model", "bert");
+    assert_array(&r, "tokenizer.ggml.tokens", "[PAD]|[CLS]|" MARK "do|ing");
+    assert_number(&r, "tokenizer.ggml.bos_token_id", 1);
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("vocab.txt", "[PAD]\r\ndo\r\n##ing"));
+    assert_run(&r);
+    assert_array(&r, "tokenizer.ggml.tokens", "[PAD]|" MARK "do|ing");
+    assert_array(&r, "tokenizer.ggml.token_type", "3|1|1");
+    run_end(&r);
+}
+
+static void unigram_pieces_keep_scores(void **state) {
+    (void)state;
+    static const char json[] =
+        "{\"added_tokens\":[{\"id\":0,\"content\":\"<s>\",\"special\":true}],\"normalizer\":"
+        "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Precompiled\","
+        "\"precompiled_charsmap\":\"AQL/\"}]},\"model\":{\"type\":\"Unigram\",\"unk_id\":1,"
+        "\"vocab\":[[\"<s>\",0.0],[\"<unk>\",0],[\"a\",-2.5]]}}";
+    key_run r;
+    RUN(&r, NULL, SIDE_TEXT("tokenizer.json", json));
+    assert_run(&r);
+    assert_str(&r, "tokenizer.ggml.model", "t5");
+    assert_array(&r, "tokenizer.ggml.scores", "0|0|-2.5");
+    assert_array(&r, "tokenizer.ggml.token_type", "3|2|1");
+    assert_array(&r, "tokenizer.ggml.precompiled_charsmap", "1|2|255");
+    run_end(&r);
+}
+
+/* "YQ==" a, "Yg==" b, "YWI=" ab, "IA==" blank, "IGFi" " ab": one merge each. */
+static void ranks_give_merges(void **state) {
+    (void)state;
+    static const char lines[] = "YQ== 0\nYg== 1\nIA== 2\nYWI= 3\nIGFi 4\n";
+    key_run r;
+    RUN(&r, NULL, SIDE_TEXT("qwen.tiktoken", lines),
+        SIDE_TEXT("tokenizer_config.json",
+                  "{\"added_tokens_decoder\":{\"5\":{\"content\":\"<|e|>\",\"special\":true}}}"));
+    assert_run(&r);
+    assert_str(&r, "tokenizer.ggml.pre", "qwen2");
+    assert_array(&r, "tokenizer.ggml.tokens",
+                 "a|b|\xc4\xa0|ab|\xc4\xa0"
+                 "ab|<|e|>");
+    assert_array(&r, "tokenizer.ggml.merges", "a b|\xc4\xa0 ab");
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("qwen.tiktoken", "YQ== 0\nYg== 2\n"));
+    assert_fault(&r, TARE_ERR_CORRUPT, "qwen.tiktoken", 7, "rank");
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("qwen.tiktoken", "YQ== 0\n*g== 1\n"));
+    assert_fault(&r, TARE_ERR_CORRUPT, "qwen.tiktoken", 7, "base64");
+    run_end(&r);
+}
+
+static void tekken_puts_special_tokens_first(void **state) {
+    (void)state;
+    static const char json[] =
+        "{\"config\":{\"default_vocab_size\":8,\"default_num_special_tokens\":3},\"vocab\":["
+        "{\"rank\":0,\"token_bytes\":\"YQ==\"},{\"rank\":1,\"token_bytes\":\"Yg==\"},"
+        "{\"rank\":2,\"token_bytes\":\"YWI=\"},{\"rank\":3,\"token_bytes\":\"YmI=\"},"
+        "{\"rank\":4,\"token_bytes\":\"YWJi\"},{\"rank\":5,\"token_bytes\":\"/w==\"}],"
+        "\"special_tokens\":[{\"rank\":0,\"token_str\":\"<unk>\"},{\"rank\":1,\"token_str\":"
+        "\"<s>\"}]}";
+    key_run r;
+    RUN(&r, NULL, SIDE_TEXT("tekken.json", json));
+    assert_run(&r);
+    assert_str(&r, "tokenizer.ggml.pre", "tekken");
+    assert_array(&r, "tokenizer.ggml.tokens", "<unk>|<s>|<SPECIAL_2>|a|b|ab|bb|abb");
+    assert_array(&r, "tokenizer.ggml.merges", "a b|b b|a bb|ab b");
+    assert_number(&r, "tokenizer.ggml.bos_token_id", 1);
+    assert_number(&r, "tokenizer.ggml.add_bos_token", 1);
+    run_end(&r);
+}
+
+static void rwkv_tokens_are_literals(void **state) {
+    (void)state;
+    key_run r;
+    RUN(&r, NULL,
+        SIDE_TEXT("rwkv_vocab_v20230424.txt",
+                  "1 '\\x00' 1\n2 ' ' 1\n3 b'\\xff\\n' 2\n4 \"it's\" 4\n5 '\\u00e9' 2\n"));
+    assert_run(&r);
+    assert_order(&r, "model tokens token_type bos_token_id eos_token_id chat_template");
+    assert_array(&r, "tokenizer.ggml.tokens", "<s>|\\x00| |\\xff\\n|it's|\\xc3\\xa9");
+    run_end(&r);
+    static const char *const bad[] = {"1 'ab' 3\n", "2 'a' 1\n",   "1 a 1\n",
+                                      "1 'a\n",     "1 '\\q' 1\n", "1 '\\x4' 1\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        RUN(&r, NULL, SIDE_TEXT("rwkv_vocab_v20230424.txt", bad[i]));
+        assert_fault(&r, TARE_ERR_CORRUPT, "rwkv_vocab_v20230424.txt", 0, "token");
+        run_end(&r);
+    }
+}
+
+static void plamo_lines_are_json(void **state) {
+    (void)state;
+    key_run r;
+    RUN(&r, NULL,
+        SIDE_TEXT("tokenizer.jsonl",
+                  "[\"<|plamo:unk|>\", 0.0, \"UNKNOWN\"]\n[\"<|plamo:bos|>\", 1, "
+                  "\"NORMAL\", 2]\n[\"a\", -1.5]\n"),
+        SIDE_TEXT("tokenizer_config.json", "{\"bos_token\":\"<|plamo:bos|>\"}"));
+    assert_run(&r);
+    assert_str(&r, "tokenizer.ggml.model", "plamo2");
+    assert_array(&r, "tokenizer.ggml.token_type", "2|3|1");
+    assert_array(&r, "tokenizer.ggml.scores", "0|1|-1.5");
+    assert_number(&r, "tokenizer.ggml.bos_token_id", 1);
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("tokenizer.jsonl", "[\"a\", 1]\n{\"a\": }\n"));
+    assert_fault(&r, TARE_ERR_CORRUPT, "tokenizer.jsonl", 15, "value");
+    run_end(&r);
+}
+
+static void older_files_name_a_class(void **state) {
+    (void)state;
+    key_run r;
+    RUN(&r, NULL, SIDE_TEXT("vocab.json", "{\"a\":0,\"b\":1,\"ab\":2,\"<|endoftext|>\":3}"),
+        SIDE_TEXT("merges.txt", "#version: 0.2\na b\n"),
+        SIDE_TEXT("tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\"}"));
+    assert_run(&r);
+    assert_str(&r, "tokenizer.ggml.pre", "gpt-2");
+    assert_array(&r, "tokenizer.ggml.merges", "a b");
+    assert_array(&r, "tokenizer.ggml.token_type", "1|1|1|3");
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("vocab.json", "{\"a\":0}"), SIDE_TEXT("merges.txt", "a b\nab\n"));
+    assert_fault(&r, TARE_ERR_CORRUPT, "merges.txt", 4, "merge");
+    run_end(&r);
+    RUN(&r, NULL, SIDE_TEXT("config.json", "{}"));
+    assert_int_equal(r.status, TARE_ERR_UNSUPPORTED);
+    run_end(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(word_pieces_are_marked),
+        cmocka_unit_test(unigram_pieces_keep_scores),
+        cmocka_unit_test(ranks_give_merges),
+        cmocka_unit_test(tekken_puts_special_tokens_first),
+        cmocka_unit_test(rwkv_tokens_are_literals),
+        cmocka_unit_test(plamo_lines_are_json),
+        cmocka_unit_test(older_files_name_a_class),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
