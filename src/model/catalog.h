@@ -115,6 +115,12 @@ typedef struct tare_left_out {
     const char *why;  /* static */
 } tare_left_out;
 
+/* What the program that a model was mapped for wants of types, where nothing else is asked for. */
+typedef struct tare_model_types {
+    const tare_encoding *usual; /* of matrices */
+    bool *stays_f32;            /* n_tensors: F32, whatever type is asked for all */
+} tare_model_types;
+
 struct tare_model {
     const char *format;         /* name of the driver, or of what computed it; static */
     const char *held_format;    /* of the files that it was opened from, where they lie packed in
@@ -141,9 +147,10 @@ struct tare_model {
     double rope_freq_base; /* its rope_theta; 0: absent */
     tare_str architecture;
     const struct tare_adapter_set *adapters; /* NULL: none */
-    _Atomic uint8_t *list_states; /* n_tensors: what is known of list planes (outliers_apply.c);
-                                     NULL: no tensor has records */
-    struct tare_kept *kept;       /* allocations that are freed with the model */
+    _Atomic uint8_t *list_states;  /* n_tensors: what is known of list planes (outliers_apply.c);
+                                      NULL: no tensor has records */
+    const tare_model_types *types; /* NULL: each tensor keeps its own */
+    struct tare_kept *kept;        /* allocations that are freed with the model */
     void (*free_private)(void *);
     void *private_data; /* of a computed model */
 };

@@ -52,10 +52,17 @@ static const tare_mix *mix_of(const tare_plan *p) {
     return p->mix.mix && p->mix.mix->type ? p->mix.mix : NULL;
 }
 
+/* What was asked for all tensors of a model that was mapped, which may be so small that few have
+ * it. */
+static const tare_encoding *type_for_all(const tare_plan *p) {
+    return p->options.type ? p->options.type : p->in->types->usual;
+}
+
 /* Keeps general.file_type true; false: the key goes, for it would not be. Of the mixes Q3_K to Q5_K
  * it is the S one. */
 static bool keep_file_type(const tare_plan *p, tare_metadata *m) {
-    const tare_mix *mix = mix_of(p) ? mix_of(p) : tare_mix_mostly(most_used(p));
+    const tare_encoding *type = p->in->types ? type_for_all(p) : most_used(p);
+    const tare_mix *mix = mix_of(p) ? mix_of(p) : tare_mix_mostly(type);
     tare_finding f = key_finding("convert.file-type", m->key);
     if (!mix) {
         tare_report_addf(p->options.report, &f, "left out: no number says what the types are now");
@@ -147,7 +154,7 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     /* What a .wcodec holds is often a GGUF file again: it has the keys that one would have. */
     bool says_mix = plan->format->is_llama_cpp || plan->format->is_packed;
     const tare_mix *mix = says_mix ? mix_of(plan) : NULL;
-    bool recodes = mix_of(plan) != NULL, has_blocks = mix != NULL;
+    bool recodes = mix_of(plan) || plan->in->types, has_blocks = mix != NULL;
     for (size_t i = 0; i < c->n_tensors; i++) {
         if (!tare_planned_is_made(&plan->tensors[i])) continue;
         recodes = true;

@@ -128,13 +128,29 @@ static const tare_encoding *made_by_format(const decider *d, size_t i) {
     return tare_encoding_get(f->floats_become);
 }
 
+/* What llama.cpp's own converter writes of a model that was mapped for it: F32 where it wants that,
+ * else `type`. Rows that fill no blocks become F16, as there. */
+static const tare_encoding *type_for_program(decider *d, size_t i, const tare_encoding *type) {
+    const tare_tensor *t = source_tensor(d, i);
+    if (!is_float(t) || is_part_of_scheme(d->plan->in, i)) return NULL;
+    if (d->plan->in->types->stays_f32[i]) return tare_encoding_get(TARE_ENCODING_F32);
+    if (t->cols % type->block == 0) return type;
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.fallback");
+    tare_strict_note(&d->plan->strict, &f, "its rows are no whole number of blocks of the type",
+                     "f16, not %s: its rows are no whole number of blocks", type->name);
+    return tare_encoding_get(TARE_ENCODING_F16);
+}
+
 /* What is asked for: by a mix, which has seen the rules; by a rule; for all. NULL: nothing. */
 static const tare_encoding *asked_for(decider *d, size_t i) {
     const tare_convert_options *o = &d->plan->options;
     bool is_open = !d->mix || d->mix[i].is_open;
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
+    const tare_model_types *types = d->plan->format->is_llama_cpp ? d->plan->in->types : NULL;
+    if (d->mix && types && !d->mix[i].type) return type_for_program(d, i, types->usual);
     if (d->mix) return d->mix[i].type;
     if (d->rule[i] >= 0) return o->rules[d->rule[i]].encoding;
+    if (types) return type_for_program(d, i, o->type ? o->type : types->usual);
     return o->type && takes_type(d, i) ? o->type : NULL;
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Before a GGUF file is written: a model of Hugging Face becomes one of llama.cpp, unless its names
+ * are to be kept. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+#define METADATA_MOST (16u << 20) /* of the file of --metadata */
+
+/* Whether the output is GGUF and the input one of the formats whose models are mapped. */
+static bool is_for_llama_cpp(const tare_model *in, const char *out_path, const cli_write *write) {
+    const char *to = write->to ? write->to : tare_format_of_path(out_path);
+    tare_model_summary summary;
+    tare_model_summarize(in, &summary);
+    return to && strcmp(to, "gguf") == 0 &&
+           (strcmp(summary.format, "hf") == 0 || strcmp(summary.format, "safetensors") == 0);
+}
+
+static bool asks_for_mapping(const cli_write *w) {
+    return w->model_name || w->metadata || w->pre || w->vocab_only || w->no_tokenizer ||
+           w->like_reference;
+}
+
+/* The last part of a path, "." and ".." resolved; the caller frees it. */
+static char *directory_name(const char *path) {
+    char *whole = realpath(path, NULL);
+    const char *from = whole ? whole : path, *slash = strrchr(from, '/');
+    char *name = cli_copy(slash ? slash + 1 : from, strlen(slash ? slash + 1 : from));
+    free(whole);
+    return name;
+}
+
+static int file_fault(const char *path, const char *what) {
+    const tare_error err = {.status = TARE_ERR_IO,
+                            .item = -1,
+                            .offset = TARE_NO_OFFSET,
+                            .os_error = errno,
+                            .what = what};
+    return cli_fail(&err, path);
+}
+
+/* Reads all of a file; an exit code after saying what is wrong. */
+static int read_text(char **out, size_t *n, const char *path) {
+    FILE *f = fopen(path, "rb");
+    size_t size = 0;
+    *out = NULL;
+    *n = 0;
+    if (!f) return file_fault(path, "cannot be opened");
+    do {
+        *out = cli_grow(*out, size + 65536, 1);
+        size_t got = fread(*out + size, 1, 65536, f);
+        if (got == 0) break;
+        size += got;
+    } while (size <= METADATA_MOST);
+    bool is_bad = ferror(f) != 0;
+    fclose(f);
+    if (is_bad) return file_fault(path, "cannot be read");
+    *n = size;
+    return 0;
+}
+
+/* Weights alone, as a file without a tokenizer, are no model that llama.cpp could run. */
+static bool has_tokenizer(const tare_model *in) {
+    static const char *const names[] = {
+        "tokenizer", "tekken.json", "spiece.model", "vocab.", "sentencepiece.bpe.model",
+        "rwkv_vocab"};
+    const tare_resource *r;
+    for (size_t i = 0; (r = tare_model_resource(in, i)); i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (r->name.len >= strlen(names[k]) &&
+                memcmp(r->name.ptr, names[k], strlen(names[k])) == 0)
+                return true;
+    return false;
+}
+
+/* Whether a model is to be mapped. */
+static bool is_mapped(const tare_model *in, const char *out_path, const cli_write *w) {
+    tare_model_summary summary;
+    tare_model_summarize(in, &summary);
+    if (w->keep_names || !is_for_llama_cpp(in, out_path, w)) return false;
+    return strcmp(summary.format, "hf") == 0 || asks_for_mapping(w) || has_tokenizer(in);
+}
+
+int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
+            const char *out_path, const cli_write *write, tare_report *report) {
+    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_error err;
+    tare_str hf_class;
+    char *text;
+    size_t n;
+    *out = NULL;
+    bool is_wanted = is_mapped(in, out_path, write);
+    if (!is_wanted && asks_for_mapping(write))
+        return cli_usage(command, "--name, --metadata, --pre, --vocab-only and --no-tokenizer are "
+                                  "for a Hugging Face model that becomes GGUF");
+    if (!is_wanted) return 0;
+    if (!tare_llama_can_map(in, &hf_class) && !asks_for_mapping(write)) return 0;
+    if (write->metadata) {
+        int code = read_text(&text, &n, write->metadata);
+        if (code != 0) return code;
+        options.metadata = (tare_str){text, n};
+    }
+    char *directory = directory_name(in_path);
+    options.report = report;
+    options.name = write->model_name;
+    options.directory = directory;
+    options.pre = write->pre;
+    options.vocab_only = write->vocab_only;
+    options.no_tokenizer = write->no_tokenizer;
+    options.like_reference = write->like_reference;
+    tare_status status = tare_llama_map(out, in, &options, &err);
+    free(directory);
+    if (write->metadata) free((char *)(uintptr_t)options.metadata.ptr);
+    if (status == TARE_OK) return 0;
+    if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, 4);
+    cli_json_fail(&err, in_path, report);
+    return cli_fail(&err, in_path);
+}

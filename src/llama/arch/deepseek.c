@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DeepSeek and what attends through a latent vector, as it does: keys and values of all heads come
+ * from one matrix, which llama.cpp has in two, the keys' transposed. */
+#include "llama/arch/rows.h"
+
+#define RULES_LATENT                                                                               \
+    {"*.self_attn.kv_b_proj.weight", ".self_attn.k_b_proj.weight",                                 \
+     "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, 0, qk_nope_head_dim) swap(1, 2)"},        \
+    {                                                                                              \
+        "*.self_attn.kv_b_proj.weight", ".self_attn.v_b_proj.weight",                              \
+            "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, qk_nope_head_dim, v_head_dim)"     \
+    }
+
+static const char *const deepseek_defaults[] = {KV_HEADS_ALL, NULL};
+static const tare_llama_key deepseek_keys[] = {
+    KEY_ROPE_DIM,
+    {"rope.scaling.type", TEXT, "'none'"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    KEY_VOCAB_SIZE,
+    KEY_EXPERT_FFN,
+    {"expert_weights_scale", F32, "1"},
+    {"expert_count", U32, "n_routed_experts"},
+    {"expert_shared_count", U32, "n_shared_experts"},
+    END_OF_KEYS};
+
+#define DEEPSEEK2_KEYS                                                                             \
+    {"attention.head_count_kv", U32, "1"},                                                         \
+        {"leading_dense_block_count", U32,                                                         \
+         "first_k_dense_replace | if(has(n_routed_experts), 0, num_hidden_layers)"},               \
+        KEY_VOCAB_SIZE, {"attention.q_lora_rank", U32, "q_lora_rank"},                             \
+        {"attention.kv_lora_rank", U32, "kv_lora_rank"},                                           \
+        {"attention.key_length", U32, "kv_lora_rank + qk_rope_head_dim"},                          \
+        {"attention.value_length", U32, "kv_lora_rank"},                                           \
+        {"attention.key_length_mla", U32, "qk_nope_head_dim + qk_rope_head_dim"},                  \
+        {"attention.value_length_mla", U32, "v_head_dim"},                                         \
+        {"expert_feed_forward_length", U32, "moe_intermediate_size | intermediate_size"},          \
+        {"expert_count", U32, "n_routed_experts"},                                                 \
+        {"expert_shared_count", U32, "n_shared_experts | 0"},                                      \
+        {"expert_weights_scale", F32, "routed_scaling_factor"},                                    \
+        {"expert_weights_norm", BOOL, "if(norm_topk_prob | false, norm_topk_prob)"},               \
+        {"rope.dimension_count", U32, "qk_rope_head_dim"}, {                                       \
+        "rope.scaling.yarn_log_multiplier", F32, "0.1 * rope.mscale_all_dim"                       \
+    }
+#define KEY_NEXTN                                                                                  \
+    { "nextn_predict_layers", U32, "num_nextn_predict_layers" }
+#define KEYS_INDEXER                                                                               \
+    {"attention.indexer.head_count", U32, "index_n_heads"},                                        \
+        {"attention.indexer.key_length", U32, "index_head_dim"}, {                                 \
+        "attention.indexer.top_k", U32, "index_topk"                                               \
+    }
+
+static const char *const deepseek2_defaults[] = {KV_HEADS_ALL,         "kv_lora_rank = 512",
+                                                 "head_dim = 64",      "rms_norm_eps = 0.000001",
+                                                 "rope_theta = 10000", NULL};
+static const char *const deepseek3_defaults[] = {
+    KV_HEADS_ALL,         "kv_lora_rank = 512", "head_dim = 64",  "rms_norm_eps = 0.000001",
+    "rope_theta = 10000", "n_group = 8",        "topk_group = 4", NULL};
+static const tare_llama_key deepseek2_keys[] = {DEEPSEEK2_KEYS, END_OF_KEYS};
+static const tare_llama_key glm_lite_keys[] = {DEEPSEEK2_KEYS, KEY_NEXTN, END_OF_KEYS};
+static const tare_llama_key glm_dsa_keys[] = {
+    DEEPSEEK2_KEYS,
+    {"rope.dimension_count", U32, "qk_rope_head_dim * (rope.partial | 1)"},
+    KEY_NEXTN,
+    KEYS_INDEXER,
+    END_OF_KEYS};
+static const tare_llama_rule deepseek2_rules[] = {
+    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"},
+    RULE_DROP("*sam_model*"),
+    RULE_DROP("*qwen2_model*"),
+    RULES_LATENT,
+    END_OF_RULES};
+
+#define DEEPSEEK2_TENSORS ENDS QKV NORMS FFN MOE SHARED MLA "attn_rot_embd exp_probs_b rope_freqs "
+
+/* ---- PLM, MiniCPM 3: the matrix stays whole ----------------------------------------------------
+ */
+
+static const tare_llama_key plm_keys[] = {
+    {"attention.kv_lora_rank", U32, "kv_lora_rank"},
+    {"attention.key_length", U32, "qk_nope_head_dim + qk_rope_head_dim"},
+    {"attention.value_length", U32, "v_head_dim"},
+    {"rope.dimension_count", U32, "qk_rope_head_dim"},
+    KEY_VOCAB_SIZE,
+    END_OF_KEYS};
+static const tare_llama_key minicpm3_own[] = {
+    KEY_FILE_TYPE,
+    {"context_length", U32, "max_position_embeddings"},
+    {"embedding_length", U32, "hidden_size"},
+    {"block_count", U32, "layers"},
+    {"feed_forward_length", U32, "intermediate_size"},
+    {"attention.head_count", U32, "num_attention_heads"},
+    {"attention.head_count_kv", U32, "num_key_value_heads"},
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps"},
+    KEY_VOCAB_SIZE,
+    {"attention.q_lora_rank", U32, "q_lora_rank"},
+    {"attention.kv_lora_rank", U32, "kv_lora_rank"},
+    {"attention.key_length", U32, "qk_nope_head_dim + qk_rope_head_dim"},
+    {"rope.dimension_count", U32, "qk_rope_head_dim"},
+    END_OF_KEYS};
+
+const tare_llama_arch tare_llama_family_deepseek[] = {
+    {.name = "deepseek",
+     .classes = "DeepseekForCausalLM",
+     .tensors = DENSE MOE SHARED "attn_rot_embd",
+     .defaults = deepseek_defaults,
+     .keys = deepseek_keys,
+     .rules = tare_llama_permute},
+    {.name = "deepseek2",
+     .classes = "DeepseekV2ForCausalLM YoutuForCausalLM YoutuVLForConditionalGeneration",
+     .tensors = DEEPSEEK2_TENSORS,
+     .defaults = deepseek2_defaults,
+     .keys = deepseek2_keys,
+     .rules = deepseek2_rules,
+     .drops_extra_layers = true},
+    {.name = "deepseek2",
+     .classes = "DeepseekV3ForCausalLM KimiVLForConditionalGeneration "
+                "KimiK25ForConditionalGeneration",
+     .tensors = DEEPSEEK2_TENSORS,
+     .defaults = deepseek3_defaults,
+     .keys = deepseek2_keys,
+     .rules = deepseek2_rules,
+     .drops_extra_layers = true},
+    {.name = "deepseek2",
+     .classes = "Glm4MoeLiteForCausalLM",
+     .tensors = DEEPSEEK2_TENSORS NEXTN,
+     .defaults = deepseek2_defaults,
+     .keys = glm_lite_keys,
+     .rules = deepseek2_rules,
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = "glm-dsa",
+     .classes = "GlmMoeDsaForCausalLM",
+     .tensors =
+         DEEPSEEK2_TENSORS NEXTN "indexer.k_norm indexer.proj indexer.attn_k indexer.attn_q_b",
+     .defaults = deepseek2_defaults,
+     .keys = glm_dsa_keys,
+     .rules = deepseek2_rules,
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = "plm",
+     .classes = "PLMForCausalLM",
+     .tensors = ENDS NORMS "attn_q attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_output ffn_up "
+                           "ffn_down",
+     .keys = plm_keys},
+    {.name = "minicpm3",
+     .classes = "MiniCPM3ForCausalLM",
+     .tensors = ENDS NORMS FFN "rope_factors_long rope_factors_short attn_q_a attn_q_b "
+                               "attn_kv_a_mqa attn_kv_b attn_q_a_norm attn_kv_a_norm attn_output",
+     .own = minicpm3_own},
+    {.name = NULL},
+};

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Decoders with dense layers that have names of Llama, and keys or operations of their own. */
+#include "llama/arch/rows.h"
+
+#define KEY_NO_SCALING                                                                             \
+    { "rope.scaling.type", TEXT, "'none'" }
+
+static const char *const hidden_head[] = {HEAD_DIM_OF_HIDDEN, KV_HEADS_ALL, NULL};
+static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
+
+/* ---- StableLM -------------------------------------------------------------------------------- */
+
+static const char *const stablelm_defaults[] = {
+    "num_key_value_heads = 32", "partial_rotary_factor = 0.25", "use_parallel_residual = false",
+    "layer_norm_eps = 0.00001", NULL};
+static const tare_llama_key stablelm_own[] = {
+    {"context_length", U32, "max_position_embeddings"},
+    {"embedding_length", U32, "hidden_size"},
+    {"block_count", U32, "layers"},
+    {"feed_forward_length", U32, "intermediate_size"},
+    {"rope.dimension_count", U32, "rope.partial * floor(hidden_size / num_attention_heads)"},
+    {"attention.head_count", U32, "num_attention_heads"},
+    {"attention.head_count_kv", U32, "num_key_value_heads"},
+    {"use_parallel_residual", BOOL, "use_parallel_residual"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_eps | norm_eps"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+/* A norm for each head: one tensor for all. */
+static const tare_llama_rule stablelm_rules[] = {
+    {"*.self_attn.q_layernorm.norms.#.weight", ".self_attn.q_layernorm.weight",
+     "stack(number, num_attention_heads)"},
+    {"*.self_attn.k_layernorm.norms.#.weight", ".self_attn.k_layernorm.weight",
+     "stack(number, num_key_value_heads)"},
+    END_OF_RULES};
+
+/* ---- Command R ------------------------------------------------------------------------------- */
+
+static const char *const cohere_defaults[] = {
+    KV_HEADS_ALL, "rope_theta = 500000", "layer_norm_eps = 0.00001", "logit_scale = 0.0625", NULL};
+static const char *const cohere2_defaults[] = {KV_HEADS_ALL,
+                                               HEAD_DIM_OF_HIDDEN,
+                                               "rope_theta = 10000",
+                                               "layer_norm_eps = 0.00001",
+                                               "logit_scale = 0.0625",
+                                               "sliding_window = 4096",
+                                               NULL};
+static const tare_llama_key cohere_keys[] = {
+    {"context_length", U32, "model_max_length | max_position_embeddings"},
+    {"logit_scale", F32, "logit_scale"},
+    KEY_NO_SCALING,
+    END_OF_KEYS};
+static const tare_llama_key cohere2_keys[] = {
+    {"logit_scale", F32, "logit_scale"},
+    {"attention.sliding_window", U32, "sliding_window"},
+    KEY_VOCAB_SIZE,
+    {"rope.dimension_count", U32, "(rotary_pct | 1) * floor(hidden_size / num_attention_heads)"},
+    KEY_NO_SCALING,
+    END_OF_KEYS};
+
+/* ---- OLMo ------------------------------------------------------------------------------------ */
+
+static const tare_llama_key olmo_keys[] = {{"attention.layer_norm_epsilon", F32, "0.00001"},
+                                           {"attention.clamp_kqv", F32, "clip_qkv"},
+                                           END_OF_KEYS};
+static const tare_llama_rule olmo_rules[] = {
+    {"*q_proj.weight", NULL, "heads(num_attention_heads)"},
+    {"*k_proj.weight", NULL, "heads(num_key_value_heads | num_attention_heads)"},
+    END_OF_RULES};
+/* transformers takes the class's theta for sliding layers, whatever config.json says. */
+static const char *const olmo3_defaults[] = {KV_HEADS_ALL, "rope_local_base_freq = 500000", NULL};
+static const tare_llama_key olmo2_keys[] = {
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"attention.sliding_window_pattern[]", BOOL,
+     "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == 'sliding_attention', "
+     "(layer + 1) % 4 > 0))"},
+    END_OF_KEYS};
+
+/* ---- EXAONE ---------------------------------------------------------------------------------- */
+
+static const tare_llama_key exaone_keys[] = {
+    {"rope.dimension_count", U32, "(rope.partial | 1) * floor(hidden_size / num_attention_heads)"},
+    END_OF_KEYS};
+static const char *const exaone4_defaults[] = {"num_key_value_heads = 32", HEAD_DIM_OF_HIDDEN,
+                                               "rope.default_factor = 16", NULL};
+static const tare_llama_key exaone4_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"attention.sliding_window_pattern[]", BOOL,
+     "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == 'sliding_attention', "
+     "if(sliding_window_pattern == 'LLLG', (layer + 1) % 4 > 0, (layer + 1) % "
+     "sliding_window_pattern > 0)))"},
+    END_OF_KEYS};
+
+/* ---- Nemotron -------------------------------------------------------------------------------- */
+
+static const char *const nemotron_defaults[] = {HEAD_DIM_OF_HIDDEN, "partial_rotary_factor = 0.5",
+                                                "norm_eps = 0.00001", NULL};
+static const tare_llama_key nemotron_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"attention.layer_norm_epsilon", F32,
+     "layer_norm_eps | layer_norm_epsilon | norm_epsilon | norm_eps"},
+    {"rope.dimension_count", U32,
+     "floor(rope.partial * (hidden_size | n_embd)) / (num_attention_heads | n_head)"},
+    {"rope.scaling.type", TEXT, "if(has(factor | rope.factor), 'linear', 'none')"},
+    {"rope.scaling.factor", F32, "factor | rope.factor"},
+    END_OF_KEYS};
+static const tare_llama_rule nemotron_rules[] = {{"*norm.weight", NULL, "add(1)"}, END_OF_RULES};
+static const tare_llama_special_rule nemotron_specials[] = {
+    {.special = TARE_LLAMA_PAD, .id = 0},
+    {.special = TARE_LLAMA_UNK, .id = 1},
+};
+
+/* ---- Granite --------------------------------------------------------------------------------- */
+
+/* Scales that are 0 or absent make no key. */
+#define KEY_SCALE(key, member)                                                                     \
+    { key, F32, "if(" member " | 0, " member ")" }
+#define GRANITE_KEYS                                                                               \
+    KEY_VOCAB_SIZE, {"rope.dimension_count", U32, "floor(hidden_size / num_attention_heads)"},     \
+        KEY_SCALE("attention.scale", "attention_multiplier"),                                      \
+        KEY_SCALE("embedding_scale", "embedding_multiplier"),                                      \
+        KEY_SCALE("residual_scale", "residual_multiplier"),                                        \
+        KEY_SCALE("logit_scale", "logits_scaling")
+static const tare_llama_key granite_keys[] = {GRANITE_KEYS, END_OF_KEYS};
+static const tare_llama_key granitemoe_keys[] = {
+    GRANITE_KEYS,
+    {"expert_shared_feed_forward_length", U32,
+     "if(shared_intermediate_size | 0, shared_intermediate_size)"},
+    END_OF_KEYS};
+static const tare_llama_rule granitemoe_rules[] = {
+    RULES_PERMUTE,
+    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_gate_exps.weight", "rows(1, 0, d1 / 2)"},
+    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_up_exps.weight",
+     "rows(1, d1 / 2, d1 / 2)"},
+    {"*.shared_mlp.input_linear.weight", "=blk.#.ffn_gate_shexp.weight", "rows(0, 0, d0 / 2)"},
+    {"*.shared_mlp.input_linear.weight", "=blk.#.ffn_up_shexp.weight", "rows(0, d0 / 2, d0 / 2)"},
+    END_OF_RULES};
+
+/* ---- MiniCPM, InternLM 2, Ernie, HunYuan ----------------------------------------------------- */
+
+static const tare_llama_key minicpm_keys[] = {
+    {"embedding_scale", F32, "scale_emb"},
+    {"residual_scale", F32, "scale_depth / sqrt(num_hidden_layers)"},
+    {"logit_scale", F32, "hidden_size / dim_model_base"},
+    END_OF_KEYS};
+static const char *const internlm2_defaults[] = {
+    KV_HEADS_ALL, "internlm.per_kv = num_attention_heads / num_key_value_heads", NULL};
+#define INTERNLM_GROUPS "view(num_key_value_heads, internlm.per_kv + 2, 0, d1) "
+static const tare_llama_rule internlm2_rules[] = {
+    {"*.attention.wqkv.weight", "=blk.#.attn_q.weight",
+     INTERNLM_GROUPS "rows(1, 0, internlm.per_kv) view(0, d3) heads(num_attention_heads)"},
+    {"*.attention.wqkv.weight", "=blk.#.attn_k.weight",
+     INTERNLM_GROUPS "rows(1, internlm.per_kv, 1) view(0, d3) heads(num_key_value_heads)"},
+    {"*.attention.wqkv.weight", "=blk.#.attn_v.weight",
+     INTERNLM_GROUPS "rows(1, internlm.per_kv + 1, 1) view(0, d3)"},
+    END_OF_RULES};
+static const char *const ernie_defaults[] = {KV_HEADS_ALL, "head_dim = 128", "rope_theta = 500000",
+                                             "rms_norm_eps = 0.00001", NULL};
+static const tare_llama_rule ernie_rules[] = {
+    {"*qkv_proj.weight", "q_proj.weight", "rows(0, 0, num_attention_heads * attention.dim)"},
+    {"*qkv_proj.weight", "k_proj.weight",
+     "rows(0, num_attention_heads * attention.dim, num_key_value_heads * attention.dim)"},
+    {"*qkv_proj.weight", "v_proj.weight",
+     "rows(0, (num_attention_heads + num_key_value_heads) * attention.dim, num_key_value_heads * "
+     "attention.dim)"},
+    {"*up_gate_proj.weight", "gate_proj.weight", "rows(0, 0, d0 / 2)"},
+    {"*up_gate_proj.weight", "up_proj.weight", "rows(0, d0 / 2, d0 / 2)"},
+    END_OF_RULES};
+static const char *const hunyuan_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.00001",
+                                               "rope_theta = 10000", NULL};
+#define HUNYUAN(x) "if(rope.type == 'dynamic', " x ")"
+static const tare_llama_key hunyuan_keys[] = {
+    {"rope.freq_base", F32,
+     HUNYUAN("rope.theta * pow(rope.alpha | 50, head_dim / (head_dim - 2))")},
+    {"rope.scaling.type", TEXT, HUNYUAN("'none'")},
+    {"rope.scaling.factor", F32, HUNYUAN("1")},
+    {"rope.scaling.original_context_length", U32, HUNYUAN("262144")},
+    {"context_length", U32, HUNYUAN("262144")},
+    END_OF_KEYS};
+static const tare_llama_rule tied_rules[] = {
+    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};
+
+/* ---- LFM2, gpt-oss --------------------------------------------------------------------------- */
+
+static const char *const lfm2_defaults[] = {
+    "num_key_value_heads = 8",
+    "rope_theta = 1000000",
+    "norm_eps = 0.00001",
+    "block_auto_adjust_ff_dim = true",
+    "block_ffn_dim_multiplier = 1",
+    "block_multiple_of = 256",
+    "lfm2.ff = block_ff_dim | intermediate_size",
+    "lfm2.adjusted = floor(block_ffn_dim_multiplier * floor(2 * lfm2.ff / 3))",
+    "lfm2.conv = conv_L_cache | 3",
+    NULL};
+static const tare_llama_key lfm2_keys[] = {
+    {"attention.head_count_kv[]", I32,
+     "if(at(layer_types, layer) == 'conv', 0, num_key_value_heads)"},
+    KEY_VOCAB_SIZE,
+    {"shortconv.l_cache", U32, "lfm2.conv"},
+    {"attention.layer_norm_rms_epsilon", F32, "norm_eps"},
+    {"feed_forward_length", U32,
+     "if(block_auto_adjust_ff_dim, block_multiple_of * floor((lfm2.adjusted + block_multiple_of - "
+     "1) / block_multiple_of), lfm2.ff)"},
+    END_OF_KEYS};
+static const tare_llama_rule lfm2_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"}, END_OF_RULES};
+
+static const char *const gpt_oss_defaults[] = {"head_dim = 64",           "num_key_value_heads = 8",
+                                               "rms_norm_eps = 0.00001",  "rope_theta = 150000",
+                                               "sliding_window = 128",    "num_local_experts = 128",
+                                               "num_experts_per_tok = 4", NULL};
+static const tare_llama_key gpt_oss_keys[] = {
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"expert_feed_forward_length", U32, "intermediate_size"},
+    END_OF_KEYS};
+static const tare_llama_rule gpt_oss_rules[] = {
+    {"*.self_attn.sinks", ".self_attn.sinks.weight", NULL},
+    {"*.mlp.experts.down_proj", ".mlp.experts.down_proj.weight", "swap(1, 2)"},
+    {"*.mlp.experts.down_proj_bias", ".mlp.experts.down_proj.bias", NULL},
+    {"*.mlp.experts.gate_up_proj", ".mlp.experts.gate_proj.weight", "swap(1, 2) even(1)"},
+    {"*.mlp.experts.gate_up_proj", ".mlp.experts.up_proj.weight", "swap(1, 2) odd(1)"},
+    {"*.mlp.experts.gate_up_proj_bias", ".mlp.experts.gate_proj.bias", "even(1)"},
+    {"*.mlp.experts.gate_up_proj_bias", ".mlp.experts.up_proj.bias", "odd(1)"},
+    END_OF_RULES};
+
+/* ---- others ---------------------------------------------------------------------------------- */
+
+static const tare_llama_key llama_like_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, END_OF_KEYS};
+static const char *const smollm3_defaults[] = {"num_key_value_heads = 4", "rope_theta = 2000000",
+                                               "rms_norm_eps = 0.000001", NULL};
+static const tare_llama_key orion_own[] = {
+    KEY_FILE_TYPE,
+    {"tensor_data_layout", TEXT, "'Meta AI original pth'"},
+    {"context_length", U32, "max_sequence_length | max_position_embeddings | model_max_length"},
+    {"embedding_length", U32, "hidden_size"},
+    {"block_count", U32, "layers"},
+    {"feed_forward_length", U32, "intermediate_size"},
+    {"attention.head_count", U32, "num_attention_heads"},
+    {"attention.head_count_kv", U32, "num_key_value_heads | num_attention_heads"},
+    {"attention.layer_norm_epsilon", F32, "rms_norm_eps"},
+    END_OF_KEYS};
+static const tare_llama_key baichuan_keys[] = {
+    {"tensor_data_layout", TEXT, "'Meta AI original pth'"},
+    {"rope.dimension_count", U32, "floor(hidden_size / num_attention_heads)"},
+    END_OF_KEYS};
+static const tare_llama_rule baichuan_rules[] = {
+    {"*.self_attn.W_pack.weight", "=blk.#.attn_q.weight",
+     "rows(0, 0, d0 / 3) heads(num_attention_heads)"},
+    {"*.self_attn.W_pack.weight", "=blk.#.attn_k.weight",
+     "rows(0, d0 / 3, d0 / 3) heads(num_key_value_heads | num_attention_heads)"},
+    {"*.self_attn.W_pack.weight", "=blk.#.attn_v.weight", "rows(0, 2 * d0 / 3, d0 / 3)"},
+    END_OF_RULES};
+static const char *const seed_defaults[] = {"head_dim = 128", "num_key_value_heads = 8", NULL};
+
+const tare_llama_arch tare_llama_family_dense[] = {
+    {.name = "stablelm",
+     .classes = "StableLmForCausalLM StableLMEpochForCausalLM LlavaStableLMEpochForCausalLM",
+     .tensors = DENSE QK_NORMS,
+     .defaults = stablelm_defaults,
+     .own = stablelm_own,
+     .rules = stablelm_rules,
+     .tokenizer = {.prefers_json = true}},
+    {.name = "command-r",
+     .classes = "CohereForCausalLM",
+     .tensors = "token_embd output_norm attn_norm " QKV FFN QK_NORMS,
+     .defaults = cohere_defaults,
+     .keys = cohere_keys},
+    {.name = "cohere2",
+     .classes = "Cohere2ForCausalLM",
+     .tensors = "token_embd output_norm attn_norm " QKV FFN,
+     .defaults = cohere2_defaults,
+     .keys = cohere2_keys,
+     .drops_zero_biases = true},
+    {.name = "olmo",
+     .classes = "OlmoForCausalLM OLMoForCausalLM",
+     .tensors = "token_embd output " QKV FFN,
+     .defaults = all_heads,
+     .keys = olmo_keys,
+     .rules = olmo_rules},
+    {.name = "olmo2",
+     .classes = "Olmo2ForCausalLM",
+     .tensors = ENDS QKV QK_NORMS FFN "post_attention_norm post_ffw_norm",
+     .defaults = all_heads,
+     .keys = olmo2_keys},
+    {.name = "olmo2",
+     .classes = "Olmo3ForCausalLM",
+     .tensors = ENDS QKV QK_NORMS FFN "post_attention_norm post_ffw_norm",
+     .defaults = olmo3_defaults,
+     .keys = olmo2_keys},
+    {.name = "seed_oss",
+     .classes = "SeedOssForCausalLM",
+     .tensors = ENDS QKV FFN "attn_norm post_attention_norm",
+     .defaults = seed_defaults},
+    {.name = "exaone",
+     .classes = "ExaoneForCausalLM",
+     .tensors = DENSE,
+     .keys = exaone_keys,
+     .has_rope_freqs = true},
+    {.name = "exaone4",
+     .classes = "Exaone4ForCausalLM",
+     .tensors = ENDS QKV QK_NORMS FFN "rope_freqs post_attention_norm post_ffw_norm",
+     .defaults = exaone4_defaults,
+     .keys = exaone4_keys,
+     .has_rope_freqs = true},
+    {.name = "nemotron",
+     .classes = "NemotronForCausalLM",
+     .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",
+     .defaults = nemotron_defaults,
+     .keys = nemotron_keys,
+     .rules = nemotron_rules,
+     .tokenizer = {.rules = nemotron_specials, .n_rules = 2}},
+    {.name = "granite",
+     .classes = "GraniteForCausalLM",
+     .tensors = ENDS QKV NORMS FFN,
+     .defaults = all_heads,
+     .keys = granite_keys,
+     .rules = tare_llama_permute},
+    {.name = "granitemoe",
+     .classes = "GraniteMoeForCausalLM GraniteMoeSharedForCausalLM",
+     .tensors = ENDS QKV NORMS MOE SHARED,
+     .defaults = all_heads,
+     .keys = granitemoe_keys,
+     .rules = granitemoe_rules},
+    {.name = "minicpm",
+     .classes = "MiniCPMForCausalLM",
+     .tensors = DENSE MOE "rope_factors_long rope_factors_short",
+     .keys = minicpm_keys,
+     .rules = olmo_rules},
+    {.name = "internlm2",
+     .classes = "InternLM2ForCausalLM",
+     .tensors = ENDS QKV NORMS FFN,
+     .defaults = internlm2_defaults,
+     .rules = internlm2_rules},
+    {.name = "ernie4_5",
+     .classes = "Ernie4_5_ForCausalLM Ernie4_5ForCausalLM",
+     .tensors = ENDS QKV NORMS FFN,
+     .cut = "ernie.>model.",
+     .defaults = ernie_defaults,
+     .rules = ernie_rules,
+     .tokenizer = {.reads_prefix_space = true}},
+    {.name = "hunyuan-dense",
+     .classes = "HunYuanDenseV1ForCausalLM",
+     .tensors = ENDS QKV NORMS FFN QK_NORMS,
+     .defaults = hunyuan_defaults,
+     .keys = hunyuan_keys,
+     .rules = tied_rules},
+    {.name = "lfm2",
+     .classes = "Lfm2ForCausalLM LFM2ForCausalLM",
+     .tensors = "token_embd token_embd_norm output dense_2 shortconv.conv shortconv.in_proj "
+                "shortconv.out_proj " QKV NORMS FFN QK_NORMS,
+     .defaults = lfm2_defaults,
+     .keys = lfm2_keys,
+     .rules = lfm2_rules},
+    {.name = "gpt-oss",
+     .classes = "GptOssForCausalLM",
+     .tensors = ENDS QKV MOE "attn_norm post_attention_norm attn_sinks",
+     .defaults = gpt_oss_defaults,
+     .keys = gpt_oss_keys,
+     .rules = gpt_oss_rules},
+    {.name = "smollm3",
+     .classes = "SmolLM3ForCausalLM",
+     .tensors = DENSE,
+     .defaults = smollm3_defaults,
+     .keys = llama_like_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true},
+    {.name = "arcee",
+     .classes = "ArceeForCausalLM",
+     .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",
+     .defaults = hidden_head,
+     .keys = llama_like_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true,
+     .has_pooling = true},
+    {.name = "llama-embed",
+     .classes = "LlamaBidirectionalModel",
+     .tensors = DENSE MOE,
+     .prefix = "model.",
+     .defaults = hidden_head,
+     .keys = llama_like_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true},
+    {.name = "orion", .classes = "OrionForCausalLM", .tensors = DENSE, .own = orion_own},
+    {.name = "baichuan",
+     .classes = "BaichuanForCausalLM BaiChuanForCausalLM",
+     .tensors = DENSE,
+     .keys = baichuan_keys,
+     .rules = baichuan_rules},
+    {.name = "xverse",
+     .classes = "XverseForCausalLM",
+     .tensors = DENSE,
+     .keys = baichuan_keys,
+     .rules = olmo_rules},
+    {.name = NULL},
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All architectures, by families. */
+#include "base/str.h"
+#include "llama/arch/rows.h"
+
+static const tare_llama_arch *const families[] = {
+    tare_llama_family_llama,    tare_llama_family_qwen,  tare_llama_family_gemma,
+    tare_llama_family_phi,      tare_llama_family_bert,  tare_llama_family_gpt,
+    tare_llama_family_dense,    tare_llama_family_moe,   tare_llama_family_glm,
+    tare_llama_family_deepseek, tare_llama_family_mamba, tare_llama_family_t5,
+};
+
+const tare_llama_rule tare_llama_permute[] = {RULES_PERMUTE, END_OF_RULES};
+
+const tare_llama_arch *tare_llama_arch_at(size_t i) {
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        for (const tare_llama_arch *a = families[f]; a->name; a++)
+            if (i-- == 0) return a;
+    return NULL;
+}
+
+/* Whether the formula that a row requires holds for the model. */
+static bool holds(const tare_llama_arch *a, const tare_llama_config *config) {
+    tare_llama_value v;
+    if (!a->requires) return true;
+    return tare_llama_formula(&v, tare_str_of(a->requires), config, NULL, NULL) == TARE_OK &&
+           v.kind != TARE_LLAMA_ABSENT && v.number != 0;
+}
+
+const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config) {
+    const tare_llama_arch *a;
+    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++) {
+        if (!tare_llama_is_one_of(hf_class, a->classes)) continue;
+        config->defaults = a->defaults;
+        if (holds(a, config)) return a;
+    }
+    config->defaults = NULL;
+    return NULL;
+}
+
+tare_str tare_llama_class_name(const tare_llama_arch *arch, tare_str name) {
+    for (const char *c = arch->classes; *c;) {
+        size_t n = strcspn(c, " ");
+        if (tare_str_equal(name, (tare_str){c, n})) return (tare_str){c, n};
+        c += n;
+        while (*c == ' ') c++;
+    }
+    return TARE_STR("");
+}

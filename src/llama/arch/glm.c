@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GLM: half of each head has rotary positions. */
+#include "llama/arch/rows.h"
+
+#define KEY_PARTIAL_ROPE                                                                           \
+    { "rope.dimension_count", U32, "attention.dim * (rope.partial | 0.5)" }
+#define GLM_SPECIALS(bos)                                                                          \
+    {.special = TARE_LLAMA_EOS, .text = "<|endoftext|>"},                                          \
+        {.special = TARE_LLAMA_EOT, .text = "<|user|>"},                                           \
+        {.special = TARE_LLAMA_UNK, .text = "<|endoftext|>"}, {                                    \
+        .special = TARE_LLAMA_BOS, .text = bos                                                     \
+    }
+
+static const char *const glm4_defaults[] = {
+    "num_key_value_heads = 2",          "head_dim = 128",
+    "rms_norm_eps = 0.00000015625",     "rope_theta = 10000",
+    "max_position_embeddings = 131072", NULL};
+static const tare_llama_key glm4_keys[] = {KEY_PARTIAL_ROPE, END_OF_KEYS};
+static const tare_llama_special_rule glm4_specials[] = {GLM_SPECIALS("<|endoftext|>")};
+
+static const char *const chatglm_defaults[] = {"num_key_value_heads = 2", NULL};
+static const tare_llama_key chatglm_own[] = {
+    {"context_length", U32, "seq_length | hidden_size | n_embed"},
+    {"embedding_length", U32, "hidden_size | n_embed"},
+    {"feed_forward_length", U32,
+     "ffn_hidden_size | intermediate_size | 4 * (hidden_size | n_embed)"},
+    {"block_count", U32, "layers"},
+    {"attention.head_count", U32, "n_head | num_attention_heads"},
+    {"attention.head_count_kv", U32,
+     "multi_query_group_num | num_key_value_heads | n_head | num_attention_heads"},
+    {"attention.layer_norm_rms_epsilon", F32, "layernorm_epsilon | 0.00001"},
+    KEY_FILE_TYPE,
+    {"rope.dimension_count", U32,
+     "(attention_dim | floor(hidden_size / num_attention_heads)) * (rope.partial | 0.5)"},
+    {"tokenizer.ggml.add_bos_token", BOOL, "false"},
+    {"rope.freq_base", F32, "10000 * (rope_ratio | 1)"},
+    END_OF_KEYS};
+static const tare_llama_rule chatglm_rules[] = {RULE_DROP("*rotary_pos_emb.inv_freq"),
+                                                END_OF_RULES};
+
+static const char *const glm4moe_defaults[] = {"head_dim = 128",     "rms_norm_eps = 0.00001",
+                                               "n_group = 1",        "topk_group = 1",
+                                               "rope_theta = 10000", NULL};
+static const tare_llama_key glm4moe_keys[] = {
+    KEY_PARTIAL_ROPE,
+    {"expert_count", U32, "n_routed_experts"},
+    KEY_EXPERT_FFN,
+    {"expert_shared_count", U32, "n_shared_experts"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    {"expert_gating_func", U32, "2"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob"},
+    {"nextn_predict_layers", U32, "num_nextn_predict_layers"},
+    END_OF_KEYS};
+static const tare_llama_special_rule glm4moe_specials[] = {
+    GLM_SPECIALS("[gMASK]"), {.special = TARE_LLAMA_EOM, .text = "<|observation|>"}};
+
+const tare_llama_arch tare_llama_family_glm[] = {
+    {.name = "glm4",
+     .classes = "Glm4ForCausalLM",
+     .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up post_attention_norm post_ffw_norm",
+     .defaults = glm4_defaults,
+     .keys = glm4_keys,
+     .tokenizer = {.rules = glm4_specials, .n_rules = 4}},
+    {.name = "chatglm",
+     .classes = "GlmForCausalLM ChatGLMModel ChatGLMForConditionalGeneration",
+     .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up",
+     .cut = "transformer.",
+     .defaults = chatglm_defaults,
+     .own = chatglm_own,
+     .rules = chatglm_rules},
+    {.name = "glm4moe",
+     .classes = "Glm4MoeForCausalLM SolarOpenForCausalLM",
+     .tensors = ENDS QKV FFN MOE SHARED QK_NORMS NEXTN "attn_norm post_attention_norm exp_probs_b",
+     .defaults = glm4moe_defaults,
+     .keys = glm4moe_keys,
+     .tokenizer = {.rules = glm4moe_specials, .n_rules = 5},
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = NULL},
+};

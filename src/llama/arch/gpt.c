@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GPT-2 and the models before Llama: query, key and value in one matrix, each in its own order. */
+#include "llama/arch/rows.h"
+
+static const tare_llama_key gpt2_own[] = {
+    {"block_count", U32, "layers"},
+    {"context_length", U32, "n_ctx | n_positions"},
+    {"embedding_length", U32, "n_embd"},
+    {"feed_forward_length", U32, "4 * n_embd"},
+    {"attention.head_count", U32, "n_head"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | 0.00001"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_rule gpt2_rules[] = {RULE_DROP("*.attn.bias"),
+                                             RULE_DROP("*.attn.masked_bias"),
+                                             {"*.c_attn.weight", NULL, "swap(0, 1)"},
+                                             {"*.c_proj.weight", NULL, "swap(0, 1)"},
+                                             {"*.c_fc.weight", NULL, "swap(0, 1)"},
+                                             END_OF_RULES};
+/* RuGPT-3 XL has queries, keys and values apart. */
+static const tare_llama_rule rugpt3_rules[] = {
+    {"*.self_attn.q_proj@", "=blk.#.attn_qkv", "part(0, 3)"},
+    {"*.self_attn.k_proj@", "=blk.#.attn_qkv", "part(1, 3)"},
+    {"*.self_attn.v_proj@", "=blk.#.attn_qkv", "part(2, 3)"},
+    END_OF_RULES};
+
+static const char *const neox_defaults[] = {"rotary_pct = rope.partial | 0.25",
+                                            "layer_norm_eps = 0.00001",
+                                            "max_position_embeddings = 2048", NULL};
+static const tare_llama_key neox_own[] = {
+    {"context_length", U32, "max_position_embeddings"},
+    {"embedding_length", U32, "hidden_size"},
+    {"block_count", U32, "layers"},
+    {"feed_forward_length", U32, "intermediate_size"},
+    {"rope.dimension_count", U32, "rotary_pct * floor(hidden_size / num_attention_heads)"},
+    {"attention.head_count", U32, "num_attention_heads"},
+    {"use_parallel_residual", BOOL, "use_parallel_residual | true"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_eps"},
+    END_OF_KEYS};
+#define RULES_QKV(name, heads)                                                                     \
+    {name ".weight", NULL, "view(" heads ", 3, 0, d1) rows(1, 0, 1) view(0, d3) part(0, 3)"},      \
+        {name ".weight", NULL, "view(" heads ", 3, 0, d1) rows(1, 1, 1) view(0, d3) part(1, 3)"},  \
+        {name ".weight", NULL, "view(" heads ", 3, 0, d1) rows(1, 2, 1) view(0, d3) part(2, 3)"},  \
+        {name ".bias", NULL, "view(" heads ", 3, 0) rows(1, 0, 1) view(0) part(0, 3)"},            \
+        {name ".bias", NULL, "view(" heads ", 3, 0) rows(1, 1, 1) view(0) part(1, 3)"}, {          \
+        name ".bias", NULL, "view(" heads ", 3, 0) rows(1, 2, 1) view(0) part(2, 3)"               \
+    }
+static const tare_llama_rule neox_rules[] = {
+    RULES_QKV("*.attention.query_key_value", "num_attention_heads"),
+    RULE_DROP("*.attention.rotary_emb.inv_freq"), END_OF_RULES};
+
+static const tare_llama_key bloom_own[] = {
+    {"context_length", U32, "seq_length | hidden_size | n_embed"},
+    {"embedding_length", U32, "hidden_size | n_embed"},
+    {"feed_forward_length", U32, "4 * (hidden_size | n_embed)"},
+    {"block_count", U32, "layers"},
+    {"attention.head_count", U32, "n_head | num_attention_heads"},
+    {"attention.head_count_kv", U32, "n_head | num_attention_heads"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | 0.00001"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_rule bloom_rules[] = {
+    RULES_QKV("*.self_attention.query_key_value", "(n_head | num_attention_heads)"), END_OF_RULES};
+
+static const char *const falcon_defaults[] = {
+    "layer_norm_epsilon = 0.00001",
+    /* transformers says as many as heads, which is wrong for multi_query, the default */
+    "num_kv_heads = n_head_kv | if(multi_query | true, 1, num_attention_heads | n_head)",
+    "falcon.heads = num_attention_heads | n_head", "falcon.per_kv = falcon.heads / num_kv_heads",
+    NULL};
+static const tare_llama_key falcon_own[] = {
+    {"context_length", U32, "2048"},
+    {"tensor_data_layout", TEXT, "'jploski'"},
+    {"embedding_length", U32, "hidden_size"},
+    {"feed_forward_length", U32, "4 * hidden_size"},
+    {"block_count", U32, "layers"},
+    {"attention.head_count", U32, "falcon.heads"},
+    {"attention.head_count_kv", U32, "num_kv_heads"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+#define FALCON_GROUPS "view(num_kv_heads, falcon.per_kv + 2, 0, d1) "
+static const tare_llama_rule falcon_rules[] = {
+    {"*.query_key_value.weight", NULL,
+     FALCON_GROUPS "rows(1, 0, falcon.per_kv) view(0, d3) part(0, 3)"},
+    {"*.query_key_value.weight", NULL,
+     FALCON_GROUPS "rows(1, falcon.per_kv, 1) view(0, d3) part(1, 3)"},
+    {"*.query_key_value.weight", NULL,
+     FALCON_GROUPS "rows(1, falcon.per_kv + 1, 1) view(0, d3) part(2, 3)"},
+    END_OF_RULES};
+
+static const tare_llama_key mpt_own[] = {
+    {"context_length", U32, "max_seq_len"},
+    {"embedding_length", U32, "d_model"},
+    {"block_count", U32, "layers"},
+    {"feed_forward_length", U32, "4 * d_model"},
+    {"attention.head_count", U32, "n_heads"},
+    {"attention.head_count_kv", U32, "attn_config.kv_n_heads"},
+    {"attention.layer_norm_epsilon", F32, "0.00001"},
+    {"attention.clamp_kqv", F32, "attn_config.clip_qkv"},
+    {"attention.max_alibi_bias", F32,
+     "if(attn_config.alibi | false, attn_config.alibi_bias_max | 8, 0)"},
+    END_OF_KEYS};
+static const tare_llama_rule mpt_rules[] = {{"*.ffn.act.scales", "=blk.#.ffn.act.scales", NULL},
+                                            END_OF_RULES};
+
+static const tare_llama_key starcoder_own[] = {
+    {"context_length", U32, "n_positions"},
+    {"embedding_length", U32, "n_embd"},
+    {"feed_forward_length", U32, "4 * n_embd"},
+    {"block_count", U32, "layers"},
+    {"attention.head_count", U32, "n_head"},
+    {"attention.head_count_kv", U32, "1"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | 0.00001"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_key codeshell_own[] = {
+    {"context_length", U32, "n_positions"},
+    {"embedding_length", U32, "n_embd"},
+    {"feed_forward_length", U32, "4 * n_embd"},
+    {"block_count", U32, "layers"},
+    {"attention.head_count", U32, "n_head"},
+    {"attention.head_count_kv", U32, "num_query_groups"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon"},
+    KEY_FILE_TYPE,
+    {"rope.freq_base", F32, "10000"},
+    {"rope.scaling.type", TEXT, "'linear'"},
+    {"rope.scaling.factor", F32, "1"},
+    END_OF_KEYS};
+static const char *const refact_defaults[] = {
+    "refact.ff = 256 * floor((floor(8 * n_embd / 3) + 255) / 256)",
+    "refact.head = floor(n_embd / n_head)", NULL};
+static const tare_llama_key refact_own[] = {
+    {"context_length", U32, "n_positions"},
+    {"embedding_length", U32, "n_embd"},
+    {"feed_forward_length", U32, "refact.ff"},
+    {"block_count", U32, "layers"},
+    {"attention.head_count", U32, "n_head"},
+    {"attention.head_count_kv", U32, "1"},
+    {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_rule refact_rules[] = {
+    {"*.attn.kv.weight", "=blk.#.attn_k.weight", "rows(0, 0, refact.head)"},
+    {"*.attn.kv.weight", "=blk.#.attn_v.weight", "rows(0, refact.head, d0 - refact.head)"},
+    {"*.attn.q.weight", "=blk.#.attn_q.weight", NULL},
+    {"*.mlp.gate_up_proj.weight", "=blk.#.ffn_gate.weight", "rows(0, 0, refact.ff)"},
+    {"*.mlp.gate_up_proj.weight", "=blk.#.ffn_up.weight", "rows(0, refact.ff, d0 - refact.ff)"},
+    END_OF_RULES};
+static const tare_llama_special_rule refact_specials[] = {
+    {.special = TARE_LLAMA_PREFIX, .id = 1},
+    {.special = TARE_LLAMA_SUFFIX, .id = 3},
+    {.special = TARE_LLAMA_MIDDLE, .id = 2},
+};
+
+const tare_llama_arch tare_llama_family_gpt[] = {
+    {.name = "gpt2",
+     .classes = "GPT2LMHeadModel",
+     .tensors = ENDS "position_embd " FUSED NORMS "ffn_down ffn_up",
+     .own = gpt2_own,
+     .rules = gpt2_rules},
+    {.name = "gpt2",
+     .classes = "RuGPT3XLForCausalLM",
+     .tensors = ENDS "position_embd " FUSED NORMS "ffn_down ffn_up",
+     .rules = rugpt3_rules},
+    {.name = "gptneox",
+     .classes = "GPTNeoXForCausalLM",
+     .tensors = ENDS FUSED NORMS "ffn_down ffn_up",
+     .defaults = neox_defaults,
+     .own = neox_own,
+     .rules = neox_rules},
+    {.name = "bloom",
+     .classes = "BloomForCausalLM BloomModel",
+     .tensors = ENDS "token_embd_norm " FUSED NORMS "ffn_down ffn_up",
+     .cut = "transformer.",
+     .own = bloom_own,
+     .rules = bloom_rules},
+    {.name = "falcon",
+     .classes = "FalconForCausalLM RWForCausalLM",
+     .tensors = ENDS FUSED "attn_norm attn_norm_2 ffn_down ffn_up",
+     .defaults = falcon_defaults,
+     .own = falcon_own,
+     .rules = falcon_rules},
+    {.name = "mpt",
+     .classes = "MPTForCausalLM",
+     .tensors = ENDS FUSED NORMS QK_NORMS "position_embd ffn_down ffn_up",
+     .own = mpt_own,
+     .rules = mpt_rules,
+     .tokenizer = {.prefers_json = true}},
+    {.name = "starcoder",
+     .classes = "GPTBigCodeForCausalLM",
+     .tensors = ENDS "position_embd " FUSED NORMS "ffn_down ffn_up",
+     .own = starcoder_own},
+    {.name = "starcoder2",
+     .classes = "Starcoder2ForCausalLM",
+     .tensors = ENDS QKV NORMS "ffn_down ffn_up rope_freqs"},
+    {.name = "codeshell",
+     .classes = "CodeShellForCausalLM",
+     .tensors = ENDS "position_embd attn_rot_embd " FUSED NORMS "ffn_down ffn_up",
+     .own = codeshell_own},
+    {.name = "refact",
+     .classes = "GPTRefactForCausalLM",
+     .tensors = ENDS QKV NORMS FFN,
+     .defaults = refact_defaults,
+     .own = refact_own,
+     .rules = refact_rules,
+     .tokenizer = {.rules = refact_specials, .n_rules = 3}},
+    {.name = NULL},
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Llama and what has its names: rotary halves are interleaved, experts of Mixtral are stacked. */
+#include "llama/arch/rows.h"
+
+#define LLAMA_TENSORS DENSE MOE "attn_rot_embd "
+
+static const tare_llama_key llama_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, END_OF_KEYS};
+static const char *const llama_defaults[] = {
+    HEAD_DIM_OF_HIDDEN,        KV_HEADS_ALL, "rope_theta = 10000", "max_position_embeddings = 2048",
+    "rms_norm_eps = 0.000001", NULL};
+static const char *const mistral_defaults[] = {
+    HEAD_DIM_OF_HIDDEN,        "num_key_value_heads = 8",
+    "rope_theta = 10000",      "max_position_embeddings = 131072",
+    "rms_norm_eps = 0.000001", NULL};
+static const char *const mixtral_defaults[] = {"num_key_value_heads = 8",
+                                               "rope_theta = 1000000",
+                                               "max_position_embeddings = 131072",
+                                               "num_local_experts = 8",
+                                               "num_experts_per_tok = 2",
+                                               "rms_norm_eps = 0.00001",
+                                               NULL};
+/* Code Llama's tokens for filling in, in a vocabulary of 32,016. */
+static const tare_llama_special_rule codellama_specials[] = {
+    {.special = TARE_LLAMA_PREFIX, .id = 32007},
+    {.special = TARE_LLAMA_SUFFIX, .id = 32008},
+    {.special = TARE_LLAMA_MIDDLE, .id = 32009},
+    {.special = TARE_LLAMA_EOT, .id = 32010},
+};
+
+const tare_llama_arch tare_llama_family_llama[] = {
+    {.name = "llama",
+     .classes = "LlamaForCausalLM LLaMAForCausalLM",
+     .requires = "vocab_size == 32016",
+     .tensors = LLAMA_TENSORS,
+     .cut = "text_model.",
+     .defaults = llama_defaults,
+     .keys = llama_keys,
+     .rules = tare_llama_permute,
+     .tokenizer = {.rules = codellama_specials, .n_rules = 4},
+     .has_rope_freqs = true},
+    {.name = "llama",
+     .classes = "LlamaForCausalLM LLaMAForCausalLM",
+     .requires = "vocab_size == 49152",
+     .tensors = LLAMA_TENSORS,
+     .cut = "text_model.",
+     .defaults = llama_defaults,
+     .keys = llama_keys,
+     .rules = tare_llama_permute,
+     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO},
+     .has_rope_freqs = true},
+    {.name = "llama",
+     .classes = "LlamaForCausalLM LLaMAForCausalLM VLlama3ForCausalLM IQuestCoderForCausalLM "
+                "LlavaForConditionalGeneration VoxtralForConditionalGeneration "
+                "InternLM3ForCausalLM",
+     .tensors = LLAMA_TENSORS,
+     .cut = "text_model.",
+     .defaults = llama_defaults,
+     .keys = llama_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true},
+    {.name = "llama",
+     .classes = "LlamaModel",
+     .tensors = LLAMA_TENSORS,
+     .cut = "text_model.",
+     .prefix = "model.",
+     .defaults = llama_defaults,
+     .keys = llama_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true},
+    {.name = "llama",
+     .classes = "MistralForCausalLM",
+     .tensors = LLAMA_TENSORS,
+     .cut = "text_model.",
+     .defaults = mistral_defaults,
+     .keys = llama_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true},
+    {.name = "llama",
+     .classes = "MixtralForCausalLM",
+     .tensors = LLAMA_TENSORS,
+     .cut = "text_model.",
+     .defaults = mixtral_defaults,
+     .keys = llama_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true},
+    {.name = NULL},
+};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * State-space models: decay is stored as its logarithm, the convolution with a dimension of 1. */
+#include "llama/arch/rows.h"
+
+static const char *const mamba_defaults[] = {
+    "m.width = hidden_size | d_model", "m.inner = intermediate_size | d_inner | 2 * m.width",
+    "m.rank = time_step_rank | dt_rank | floor((m.width + 15) / 16)", NULL};
+static const tare_llama_key mamba_own[] = {
+    {"context_length", U32, "1048576"},
+    {"embedding_length", U32, "m.width"},
+    {"feed_forward_length", U32, "0"},
+    {"attention.head_count", U32, "0"},
+    {"block_count", U32, "layers"},
+    {"ssm.conv_kernel", U32, "conv_kernel | d_conv | 4"},
+    {"ssm.inner_size", U32, "m.inner"},
+    {"ssm.state_size", U32, "state_size | d_state | 16"},
+    {"ssm.time_step_rank", U32, "m.rank"},
+    {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon | rms_norm_eps | 0.00001"},
+    {"ssm.dt_b_c_rms", BOOL, "model_type == 'falcon_mamba'"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_rule mamba_rules[] = {
+    {"*.A_log", NULL, "negexp"}, {"*.conv1d.weight", NULL, "squeeze"}, END_OF_RULES};
+
+static const char *const mamba2_defaults[] = {
+    "m.width = hidden_size | d_model | dim",
+    "m.inner = mamba_d_ssm | intermediate_size | d_inner | (mamba_expand | expand | 2) * m.width",
+    "m.groups = n_groups | 1", NULL};
+static const tare_llama_key mamba2_own[] = {
+    {"context_length", U32, "1048576"},
+    {"embedding_length", U32, "m.width"},
+    {"feed_forward_length", U32, "0"},
+    {"attention.head_count", U32, "0"},
+    {"block_count", U32, "layers"},
+    {"ssm.conv_kernel", U32, "conv_kernel | d_conv | 4"},
+    {"ssm.inner_size", U32, "m.inner"},
+    {"ssm.state_size", U32, "state_size | d_state | 128"},
+    {"ssm.time_step_rank", U32, "m.inner / (mamba_d_head | head_dim | 64)"},
+    {"ssm.group_count", U32, "m.groups"},
+    {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon | rms_norm_eps | 0.00001"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_rule mamba2_rules[] = {{"*.A_log", NULL, "view(d0, 1) negexp"},
+                                               {"*.D", NULL, "view(d0, 1)"},
+                                               {"*.conv1d.weight", NULL, "squeeze"},
+                                               {"*.mixer.norm.weight", NULL, "view(m.groups, 0)"},
+                                               END_OF_RULES};
+
+/* Jamba: layers without experts have a single one, which is an ordinary feed-forward. */
+static const char *const jamba_defaults[] = {"num_key_value_heads = 8", "num_experts = 16",
+                                             "num_experts_per_tok = 2", "attn_layer_period = 8",
+                                             "attn_layer_offset = 4",   "expert_layer_period = 2",
+                                             "expert_layer_offset = 1", "mamba_expand = 2",
+                                             "rms_norm_eps = 0.000001", NULL};
+static const tare_llama_key jamba_own[] = {
+    {"block_count", U32, "layers"},
+    {"context_length", U32, "max_position_embeddings | n_ctx | 262144"},
+    {"embedding_length", U32, "hidden_size | mamba_d_model"},
+    {"feed_forward_length", U32, "intermediate_size"},
+    {"attention.head_count", U32, "num_attention_heads"},
+    {"attention.head_count_kv[]", I32,
+     "if(layer < attn_layer_offset, 0, if((layer - attn_layer_offset) % attn_layer_period == 0, "
+     "num_key_value_heads, 0))"},
+    {"ssm.conv_kernel", U32, "mamba_d_conv | 4"},
+    {"ssm.inner_size", U32, "mamba_expand * (hidden_size | mamba_d_model)"},
+    {"ssm.state_size", U32, "mamba_d_state | 16"},
+    {"ssm.time_step_rank", U32, "mamba_dt_rank | floor(((hidden_size | mamba_d_model) + 15) / 16)"},
+    {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon | rms_norm_eps"},
+    {"expert_count", U32, "num_local_experts | num_experts"},
+    {"expert_used_count", U32, "num_experts_per_tok | num_experts_per_token"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+#define JAMBA_IS_DENSE                                                                             \
+    "if(if(layer < expert_layer_offset, true, (layer - expert_layer_offset) % "                    \
+    "expert_layer_period > 0))"
+static const tare_llama_rule jamba_rules[] = {
+    {"*.A_log", NULL, "negexp"},
+    {"*.conv1d.weight", NULL, "squeeze"},
+    {"*.feed_forward.experts.0.gate_proj.weight", ".feed_forward.gate_proj.weight", JAMBA_IS_DENSE},
+    {"*.feed_forward.experts.0.up_proj.weight", ".feed_forward.up_proj.weight", JAMBA_IS_DENSE},
+    {"*.feed_forward.experts.0.down_proj.weight", ".feed_forward.down_proj.weight", JAMBA_IS_DENSE},
+    END_OF_RULES};
+
+const tare_llama_arch tare_llama_family_mamba[] = {
+    {.name = "mamba",
+     .classes = "MambaForCausalLM MambaLMHeadModel FalconMambaForCausalLM",
+     .tensors = ENDS "attn_norm " MAMBA,
+     .defaults = mamba_defaults,
+     .own = mamba_own,
+     .rules = mamba_rules,
+     .drops_equal_output = true,
+     .tokenizer = {.prefers_json = true, .multiple = 8}},
+    {.name = "mamba2",
+     .classes = "Mamba2ForCausalLM",
+     .tensors = ENDS "attn_norm " MAMBA2,
+     .cut = "model.backbone>backbone model.lm_head>lm_head .dt_bias>.dt_proj.bias",
+     .defaults = mamba2_defaults,
+     .own = mamba2_own,
+     .rules = mamba2_rules,
+     .tokenizer = {.multiple = 16}},
+    {.name = "jamba",
+     .classes = "JambaForCausalLM",
+     .tensors = ENDS QKV NORMS FFN MOE MAMBA "ssm_dt_norm ssm_b_norm ssm_c_norm",
+     .cut = ".moe.>.feed_forward.",
+     .defaults = jamba_defaults,
+     .own = jamba_own,
+     .rules = jamba_rules},
+    {.name = NULL},
+};

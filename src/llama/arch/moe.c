@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Mixtures of experts with names of their own. */
+#include "llama/arch/rows.h"
+
+static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
+
+static const tare_llama_key olmoe_keys[] = {{"attention.layer_norm_rms_epsilon", F32, "0.00001"},
+                                            END_OF_KEYS};
+
+static const char *const dots1_defaults[] = {KV_HEADS_ALL, "num_experts = n_routed_experts",
+                                             "n_group = 1", "topk_group = 1", NULL};
+static const tare_llama_key dots1_keys[] = {
+    KEY_EXPERT_FFN,
+    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    {"expert_shared_count", U32, "n_shared_experts"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob"},
+    END_OF_KEYS};
+
+static const tare_llama_key bailing_keys[] = {
+    KEY_ROPE_DIM,
+    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    KEY_VOCAB_SIZE,
+    KEY_EXPERT_FFN,
+    {"expert_weights_scale", F32, "1"},
+    {"expert_shared_count", U32, "num_shared_experts"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob"},
+    END_OF_KEYS};
+#define BAILING_Q "num_attention_heads * attention.dim"
+#define BAILING_K "num_key_value_heads * attention.dim"
+static const tare_llama_rule bailing_rules[] = {
+    {"*.attention.dense.weight", "=blk.#.attn_output.weight", NULL},
+    {"*.query_key_value.weight", "=blk.#.attn_q.weight",
+     "rows(0, 0, " BAILING_Q ") heads(num_attention_heads)"},
+    {"*.query_key_value.weight", "=blk.#.attn_k.weight",
+     "rows(0, " BAILING_Q ", " BAILING_K ") heads(num_key_value_heads)"},
+    {"*.query_key_value.weight", "=blk.#.attn_v.weight",
+     "rows(0, " BAILING_Q " + " BAILING_K ", " BAILING_K ")"},
+    END_OF_RULES};
+static const tare_llama_key bailing2_keys[] = {
+    {"rope.dimension_count", U32, "attention.dim * (rope.partial | 0.5)"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    KEY_VOCAB_SIZE,
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32,
+     "moe_shared_expert_intermediate_size | moe_intermediate_size * num_shared_experts"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_shared_count", U32, "num_shared_experts"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob"},
+    {"nextn_predict_layers", U32, "num_nextn_predict_layers"},
+    END_OF_KEYS};
+
+static const char *const smallthinker_defaults[] = {KV_HEADS_ALL,
+                                                    "experts = moe_num_primary_experts", NULL};
+static const tare_llama_key smallthinker_keys[] = {
+    {"expert_count", U32, "moe_num_primary_experts"},
+    {"expert_used_count", U32, "moe_num_active_primary_experts"},
+    {"expert_feed_forward_length", U32, "moe_ffn_hidden_size"},
+    {"feed_forward_length", U32, "moe_ffn_hidden_size"},
+    {"expert_gating_func", U32, "if(moe_primary_router_apply_softmax | false, 1, 2)"},
+    {"attention.sliding_window", U32,
+     "if(in(1, sliding_window_layout), if(sliding_window_size | 0, sliding_window_size))"},
+    END_OF_KEYS};
+
+static const char *const minimax_defaults[] = {"head_dim = 128", "rope_theta = 5000000", NULL};
+static const tare_llama_key minimax_keys[] = {
+    {"expert_feed_forward_length", U32, "intermediate_size"},
+    {"rope.dimension_count", U32, "rotary_dim"},
+    END_OF_KEYS};
+
+static const char *const llama4_defaults[] = {"num_key_value_heads = 8",
+                                              "head_dim = 128",
+                                              "rope_theta = 500000",
+                                              "rms_norm_eps = 0.00001",
+                                              "num_local_experts = 16",
+                                              "num_experts_per_tok = 1",
+                                              "interleave_moe_layer_step = 1",
+                                              "intermediate_size_mlp = 16384",
+                                              NULL};
+static const tare_llama_key llama4_keys[] = {
+    {"feed_forward_length", U32, "intermediate_size_mlp"},
+    KEY_VOCAB_SIZE,
+    KEY_ROPE_DIM,
+    {"interleave_moe_layer_step", U32, "interleave_moe_layer_step"},
+    {"expert_feed_forward_length", U32, "intermediate_size"},
+    END_OF_KEYS};
+static const tare_llama_rule llama4_rules[] = {
+    {"*.experts.gate_up_proj", ".experts.gate_proj.weight", "swap(1, 2) rows(1, 0, d1 / 2)"},
+    {"*.experts.gate_up_proj", ".experts.up_proj.weight", "swap(1, 2) rows(1, d1 / 2, d1 / 2)"},
+    {"*.experts.down_proj", ".experts.down_proj.weight", "swap(1, 2)"},
+    END_OF_RULES};
+
+static const tare_llama_key dbrx_own[] = {
+    {"block_count", U32, "layers"},
+    {"context_length", U32, "max_seq_len"},
+    {"embedding_length", U32, "d_model"},
+    {"feed_forward_length", U32, "ffn_config.ffn_hidden_size"},
+    {"attention.head_count", U32, "n_heads"},
+    {"attention.head_count_kv", U32, "attn_config.kv_n_heads"},
+    {"rope.freq_base", F32, "attn_config.rope_theta"},
+    {"attention.clamp_kqv", F32, "attn_config.clip_qkv"},
+    {"expert_count", U32, "ffn_config.moe_num_experts"},
+    {"expert_used_count", U32, "ffn_config.moe_top_k"},
+    {"attention.layer_norm_epsilon", F32, "0.00001"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+#define DBRX_VIEW "view(ffn_config.moe_num_experts, ffn_config.ffn_hidden_size, d_model)"
+static const tare_llama_rule dbrx_rules[] = {
+    {"*.ffn.experts.mlp.w1", ".ffn.experts.mlp.w1.weight", DBRX_VIEW},
+    {"*.ffn.experts.mlp.v1", ".ffn.experts.mlp.v1.weight", DBRX_VIEW},
+    {"*.ffn.experts.mlp.w2", ".ffn.experts.mlp.w2.weight", DBRX_VIEW " swap(1, 2)"},
+    END_OF_RULES};
+
+static const tare_llama_rule arctic_rules[] = {
+    RULES_PERMUTE,
+    {"*.residual_layernorm.weight", "=blk.#.ffn_norm.weight", NULL},
+    {"*.post_attention_layernorm.weight", "=blk.#.ffn_norm_exps.weight", NULL},
+    END_OF_RULES};
+static const tare_llama_key arctic_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"rope.dimension_count", U32, "floor(hidden_size / num_attention_heads)"},
+    END_OF_KEYS};
+
+const tare_llama_arch tare_llama_family_moe[] = {
+    {.name = "olmoe",
+     .classes = "OlmoeForCausalLM",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS,
+     .defaults = all_heads,
+     .keys = olmoe_keys},
+    {.name = "dots1",
+     .classes = "Dots1ForCausalLM",
+     .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS "exp_probs_b",
+     .defaults = dots1_defaults,
+     .keys = dots1_keys},
+    {.name = "bailingmoe",
+     .classes = "BailingMoeForCausalLM",
+     .requires = "if(norm_head | false, false, true)",
+     .tensors = ENDS QKV NORMS MOE SHARED "rope_freqs",
+     .defaults = all_heads,
+     .keys = bailing_keys,
+     .rules = bailing_rules},
+    {.name = "bailingmoe2",
+     .classes = "BailingMoeV2ForCausalLM",
+     .tensors = ENDS FUSED NORMS FFN MOE SHARED QK_NORMS NEXTN "exp_probs_b layer_output_norm",
+     .cut = ".expert_bias>.expert_bias.bias",
+     .defaults = all_heads,
+     .keys = bailing2_keys,
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = "smallthinker",
+     .classes = "SmallThinkerForCausalLM",
+     .tensors = ENDS QKV NORMS FFN MOE,
+     .defaults = smallthinker_defaults,
+     .keys = smallthinker_keys},
+    {.name = "minimax-m2",
+     .classes = "MiniMaxM2ForCausalLM",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS "exp_probs_b",
+     .defaults = minimax_defaults,
+     .keys = minimax_keys},
+    {.name = "llama4",
+     .classes = "Llama4ForCausalLM Llama4ForConditionalGeneration",
+     .tensors = DENSE MOE SHARED,
+     .defaults = llama4_defaults,
+     .keys = llama4_keys,
+     .rules = llama4_rules,
+     .has_rope_freqs = true},
+    {.name = "dbrx",
+     .classes = "DbrxForCausalLM",
+     .tensors = ENDS FUSED MOE "attn_norm attn_output_norm",
+     .own = dbrx_own,
+     .rules = dbrx_rules,
+     .quantizes_all = true},
+    {.name = "arctic",
+     .classes = "ArcticForCausalLM",
+     .tensors = DENSE MOE,
+     .keys = arctic_keys,
+     .rules = arctic_rules},
+    {.name = NULL},
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Qwen: dense models are renamed only; experts are stacked. */
+#include "llama/arch/rows.h"
+
+static const char *const qwen2_defaults[] = {"num_key_value_heads = 32", "rope_theta = 10000",
+                                             "max_position_embeddings = 32768",
+                                             "rms_norm_eps = 0.000001", NULL};
+static const char *const qwen3_defaults[] = {
+    "num_key_value_heads = 32",        "head_dim = 128",          "rope_theta = 10000",
+    "max_position_embeddings = 32768", "rms_norm_eps = 0.000001", NULL};
+static const char *const moe_defaults[] = {"num_key_value_heads = 16", "rope_theta = 10000",
+                                           "max_position_embeddings = 32768",
+                                           "rms_norm_eps = 0.000001", NULL};
+static const tare_llama_key moe_keys[] = {
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
+    END_OF_KEYS};
+static const tare_llama_rule moe_rules[] = {RULES_FUSED_EXPERTS, END_OF_RULES};
+
+const tare_llama_arch tare_llama_family_qwen[] = {
+    {.name = "qwen2",
+     .classes = "Qwen2ForCausalLM Qwen2AudioForConditionalGeneration KORMoForCausalLM "
+                "AudioFlamingo3ForConditionalGeneration DotsOCRForCausalLM",
+     .tensors = DENSE,
+     .defaults = qwen2_defaults,
+     .has_pooling = true},
+    {.name = "qwen2",
+     .classes = "Qwen2Model",
+     .tensors = DENSE,
+     .prefix = "model.",
+     .defaults = qwen2_defaults,
+     .has_pooling = true},
+    {.name = "qwen3",
+     .classes = "Qwen3ForCausalLM",
+     .tensors = DENSE QK_NORMS,
+     .defaults = qwen3_defaults,
+     .has_pooling = true},
+    {.name = "qwen3",
+     .classes = "Qwen3Model",
+     .tensors = DENSE QK_NORMS,
+     .prefix = "model.",
+     .defaults = qwen3_defaults,
+     .has_pooling = true},
+    {.name = "qwen2moe",
+     .classes = "Qwen2MoeForCausalLM",
+     .tensors = ENDS QKV NORMS MOE SHARED "ffn_gate_inp_shexp",
+     .defaults = moe_defaults,
+     .keys = moe_keys,
+     .rules = moe_rules},
+    {.name = "qwen3moe",
+     .classes = "Qwen3MoeForCausalLM",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS,
+     .defaults = moe_defaults,
+     .keys = moe_keys,
+     .rules = moe_rules},
+    {.name = NULL},
+};

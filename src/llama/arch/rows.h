@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Words and rows that many architectures share. */
+#ifndef TARE_LLAMA_ARCH_ROWS_H
+#define TARE_LLAMA_ARCH_ROWS_H
+
+#include "llama/mapping.h"
+
+#define U32  TARE_VALUE_U32
+#define I32  TARE_VALUE_I32
+#define F32  TARE_VALUE_F32
+#define BOOL TARE_VALUE_BOOL
+#define TEXT TARE_VALUE_STRING
+
+/* Groups of llama.cpp's tensors; each ends with a blank. */
+#define ENDS     "token_embd output_norm output "
+#define QKV      "attn_q attn_k attn_v attn_output "
+#define FUSED    "attn_qkv attn_output "
+#define QK_NORMS "attn_q_norm attn_k_norm "
+#define NORMS    "attn_norm ffn_norm "
+#define FFN      "ffn_gate ffn_down ffn_up "
+#define MOE      "ffn_gate_inp ffn_gate_exps ffn_down_exps ffn_up_exps "
+#define SHARED   "ffn_gate_shexp ffn_down_shexp ffn_up_shexp "
+#define SANDWICH "attn_norm post_attention_norm ffn_pre_norm post_ffw_norm "
+#define NEXTN                                                                                      \
+    "nextn.eh_proj nextn.embed_tokens nextn.enorm nextn.hnorm nextn.shared_head_head "             \
+    "nextn.shared_head_norm "
+#define MLA                                                                                        \
+    "attn_q_a attn_q_b attn_kv_a_mqa attn_kv_b attn_k_b attn_v_b attn_q_a_norm attn_kv_a_norm "
+#define MAMBA  "ssm_in ssm_conv1d ssm_x ssm_dt ssm_a ssm_d ssm_out "
+#define MAMBA2 "ssm_in ssm_conv1d ssm_dt ssm_a ssm_d ssm_norm ssm_out "
+#define DENSE  ENDS QKV NORMS FFN "rope_freqs "
+
+/* Rows of keys; each list ends with END_OF_KEYS, of rules with END_OF_RULES. */
+#define END_OF_KEYS                                                                                \
+    { NULL, U32, NULL }
+#define END_OF_RULES                                                                               \
+    { NULL, NULL, NULL }
+#define KEY_VOCAB_SIZE                                                                             \
+    { "vocab_size", U32, "vocab_size" }
+#define KEY_ROPE_DIM                                                                               \
+    { "rope.dimension_count", U32, "attention.dim" }
+#define KEY_FILE_TYPE                                                                              \
+    { "general.file_type", U32, "file_type" }
+#define KEY_EXPERT_FFN                                                                             \
+    { "expert_feed_forward_length", U32, "moe_intermediate_size" }
+
+/* Query and key rows as llama.cpp's rotary positions want them. */
+#define RULES_PERMUTE                                                                              \
+    {"*q_proj@", NULL, "heads(n_heads | num_attention_heads)"}, {                                  \
+        "*k_proj@", NULL,                                                                          \
+            "heads(n_kv_heads | num_key_value_heads | n_heads | num_attention_heads)"              \
+    }
+#define RULE_DROP(pattern)                                                                         \
+    { pattern, NULL, "drop" }
+/* Experts that are stored as one tensor, gate above up. */
+#define RULES_FUSED_EXPERTS                                                                        \
+    {"*mlp.experts.gate_up_proj", "mlp.experts.gate_proj.weight", "rows(1, 0, d1 / 2)"},           \
+        {"*mlp.experts.gate_up_proj", "mlp.experts.up_proj.weight", "rows(1, d1 / 2, d1 / 2)"},    \
+        {"*mlp.experts.gate_up_proj.weight", "mlp.experts.gate_proj.weight",                       \
+         "rows(1, 0, d1 / 2)"},                                                                    \
+        {"*mlp.experts.gate_up_proj.weight", "mlp.experts.up_proj.weight",                         \
+         "rows(1, d1 / 2, d1 / 2)"},                                                               \
+    {                                                                                              \
+        "*mlp.experts.down_proj", "mlp.experts.down_proj.weight", NULL                             \
+    }
+
+#define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
+#define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
+
+extern const tare_llama_rule tare_llama_permute[];
+
+/* The tables of the families; `name` NULL ends each. */
+extern const tare_llama_arch tare_llama_family_llama[];
+extern const tare_llama_arch tare_llama_family_qwen[];
+extern const tare_llama_arch tare_llama_family_gemma[];
+extern const tare_llama_arch tare_llama_family_phi[];
+extern const tare_llama_arch tare_llama_family_bert[];
+extern const tare_llama_arch tare_llama_family_gpt[];
+extern const tare_llama_arch tare_llama_family_dense[];
+extern const tare_llama_arch tare_llama_family_deepseek[];
+extern const tare_llama_arch tare_llama_family_glm[];
+extern const tare_llama_arch tare_llama_family_moe[];
+extern const tare_llama_arch tare_llama_family_mamba[];
+extern const tare_llama_arch tare_llama_family_t5[];
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The keys of an architecture: a list of rows common to most, then those of its own. */
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "base/str.h"
+#include "llama/mapping.h"
+#include "model/value.h"
+
+/* ---- setting keys ---------------------------------------------------------------------------- */
+
+static bool is_complete_name(const char *name) {
+    return strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0;
+}
+
+tare_status tare_llama_set(tare_llama_mapping *m, const char *name, const tare_value *value,
+                           tare_error *err) {
+    char whole[160];
+    if (value->type == TARE_VALUE_STRING && value->as.s.len == 0) return TARE_OK;
+    if (value->type == TARE_VALUE_ARRAY && value->as.a.count == 0) return TARE_OK;
+    snprintf(whole, sizeof whole, "%s%s%s", is_complete_name(name) ? "" : m->arch->name,
+             is_complete_name(name) ? "" : ".", name);
+    for (size_t i = 0; i < m->n_keys; i++)
+        if (tare_str_is(m->keys[i].key, whole)) {
+            m->keys[i].value = *value;
+            return TARE_OK;
+        }
+    if (!tare_grow(m->out->allocator, (void **)&m->keys, &m->keys_capacity, m->n_keys + 1,
+                   sizeof *m->keys))
+        return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    tare_str key = tare_arena_str(&m->out->arena, tare_str_of(whole));
+    if (!key.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    m->keys[m->n_keys++] = (tare_metadata){
+        .key = key, .value = *value, .space = TARE_KEYS_MODEL, .offset = TARE_NO_OFFSET};
+    return TARE_OK;
+}
+
+tare_status tare_llama_set_number(tare_llama_mapping *m, const char *name, tare_value_type type,
+                                  double number, tare_error *err) {
+    tare_value v = {.type = type};
+    switch (type) {
+    case TARE_VALUE_F32:
+        v.as.f = (double)(float)number;
+        break;
+    case TARE_VALUE_I32:
+        v.as.i = (int64_t)number;
+        break;
+    case TARE_VALUE_BOOL:
+        v.as.u = number != 0;
+        break;
+    default:
+        if (!(number >= 0 && number <= UINT32_MAX)) {
+            tare_fail(err, TARE_ERR_CORRUPT, "config.json: the number for the key is out of range");
+            tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(name));
+            return TARE_ERR_CORRUPT;
+        }
+        v.as.u = (uint64_t)number;
+    }
+    return tare_llama_set(m, name, &v, err);
+}
+
+tare_status tare_llama_set_text(tare_llama_mapping *m, const char *name, tare_str text,
+                                tare_error *err) {
+    const tare_value v = {.type = TARE_VALUE_STRING, .as.s = tare_arena_str(&m->out->arena, text)};
+    if (!v.as.s.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    return tare_llama_set(m, name, &v, err);
+}
+
+/* Sets a key to an array whose elements are packed in `b`, which is freed. */
+static tare_status set_packed(tare_llama_mapping *m, const char *name, tare_value_type type,
+                              size_t n, tare_buffer *b, tare_error *err) {
+    tare_value v = {.type = TARE_VALUE_ARRAY, .as.a = {.type = type, .count = n}};
+    tare_status status = tare_buffer_status(b, err);
+    if (status == TARE_OK) {
+        tare_str kept = tare_arena_str(&m->out->arena, (tare_str){(const char *)b->data, b->size});
+        v.as.a.bytes = (const uint8_t *)kept.ptr;
+        v.as.a.size_bytes = kept.len;
+        status = kept.ptr ? tare_llama_set(m, name, &v, err)
+                          : tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    }
+    tare_buffer_free(b);
+    return status;
+}
+
+tare_status tare_llama_set_numbers(tare_llama_mapping *m, const char *name, tare_value_type type,
+                                   const double *numbers, size_t n, tare_error *err) {
+    tare_buffer b;
+    tare_buffer_init(&b, m->out->allocator);
+    for (size_t i = 0; i < n; i++) {
+        if (type == TARE_VALUE_BOOL)
+            tare_buffer_put_u8(&b, numbers[i] != 0);
+        else
+            tare_buffer_put_u32(&b,
+                                type == TARE_VALUE_F32 ? tare_value_f32_narrow(numbers[i])
+                                                       : (uint32_t)(int32_t)numbers[i],
+                                false);
+    }
+    return set_packed(m, name, type, n, &b, err);
+}
+
+tare_status tare_llama_set_texts(tare_llama_mapping *m, const char *name, const tare_str *texts,
+                                 size_t n, tare_error *err) {
+    tare_buffer b;
+    tare_buffer_init(&b, m->out->allocator);
+    for (size_t i = 0; i < n; i++) {
+        tare_buffer_put_u64(&b, texts[i].len, false);
+        tare_buffer_put_str(&b, texts[i]);
+    }
+    return set_packed(m, name, TARE_VALUE_STRING, n, &b, err);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static tare_status wrong_kind(const char *name, tare_error *err) {
+    tare_fail(err, TARE_ERR_CORRUPT, "config.json: the value for the key is of the wrong kind");
+    tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(name));
+    return TARE_ERR_CORRUPT;
+}
+
+/* An array of config.json: numbers of one kind, or texts. Whole numbers become I32, others F32. */
+static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_llama_node *tree,
+                            tare_error *err) {
+    if (tree->type != TARE_JSON_ARRAY) return wrong_kind(name, err);
+    double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, tree->n);
+    tare_str *texts = TARE_NEW_ARRAY(&m->out->arena, tare_str, tree->n);
+    if (!numbers || !texts) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    tare_value_type type = TARE_VALUE_I32;
+    size_t n = 0, n_texts = 0, n_bools = 0;
+    for (const tare_llama_node *c = tree->child; c; c = c->next, n++) {
+        tare_llama_value v = tare_llama_value_of(c);
+        numbers[n] = v.number;
+        texts[n] = v.text;
+        n_texts += v.kind == TARE_LLAMA_TEXT;
+        n_bools += v.kind == TARE_LLAMA_BOOL;
+        if (v.kind == TARE_LLAMA_ABSENT || v.kind == TARE_LLAMA_TREE) return wrong_kind(name, err);
+        if (v.kind == TARE_LLAMA_NUMBER && !v.is_whole) type = TARE_VALUE_F32;
+    }
+    if (n_texts == n) return tare_llama_set_texts(m, name, texts, n, err);
+    if (n_texts || (n_bools && n_bools != n)) return wrong_kind(name, err);
+    if (n_bools) type = TARE_VALUE_BOOL;
+    return tare_llama_set_numbers(m, name, type, numbers, n, err);
+}
+
+static tare_status set_row(tare_llama_mapping *m, const tare_llama_key *row, tare_error *err) {
+    tare_llama_value v;
+    TARE_TRY(tare_llama_formula(&v, tare_str_of(row->formula), &m->config, NULL, err));
+    switch (v.kind) {
+    case TARE_LLAMA_ABSENT:
+        return TARE_OK;
+    case TARE_LLAMA_TREE:
+        return set_tree(m, row->name, v.tree, err);
+    case TARE_LLAMA_TEXT:
+        if (row->type != TARE_VALUE_STRING) return wrong_kind(row->name, err);
+        return tare_llama_set_text(m, row->name, v.text, err);
+    default:
+        if (row->type == TARE_VALUE_STRING) return wrong_kind(row->name, err);
+        return tare_llama_set_number(m, row->name, row->type, v.number, err);
+    }
+}
+
+/* "NAME[]": a number or bool for each layer; no key where the first layer has none. */
+static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, tare_error *err) {
+    char name[96];
+    double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
+    if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    snprintf(name, sizeof name, "%.*s", (int)strlen(row->name) - 2, row->name);
+    for (uint64_t i = 0; i < m->n_layers; i++) {
+        const tare_llama_binding layer[] = {{"layer", (double)i}, {NULL, 0}};
+        tare_llama_value v;
+        TARE_TRY(tare_llama_formula(&v, tare_str_of(row->formula), &m->config, layer, err));
+        if (v.kind == TARE_LLAMA_ABSENT && i == 0) return TARE_OK;
+        if (v.kind != TARE_LLAMA_NUMBER && v.kind != TARE_LLAMA_BOOL) return wrong_kind(name, err);
+        numbers[i] = v.number;
+    }
+    return tare_llama_set_numbers(m, name, row->type, numbers, m->n_layers, err);
+}
+
+tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *rows,
+                                tare_error *err) {
+    for (; rows && rows->name; rows++) {
+        bool is_list = tare_str_ends(tare_str_of(rows->name), TARE_STR("[]"));
+        TARE_TRY(is_list ? set_layers(m, rows, err) : set_row(m, rows, err));
+    }
+    return TARE_OK;
+}
+
+tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const char *formula,
+                              double otherwise, tare_error *err) {
+    tare_llama_value v;
+    TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, NULL, err));
+    *out = v.kind == TARE_LLAMA_NUMBER || v.kind == TARE_LLAMA_BOOL ? v.number : otherwise;
+    return TARE_OK;
+}
+
+/* ---- what is common to most ------------------------------------------------------------------ */
+
+#define U32  TARE_VALUE_U32
+#define F32  TARE_VALUE_F32
+#define BOOL TARE_VALUE_BOOL
+#define TEXT TARE_VALUE_STRING
+
+/* Of the rope settings of full attention, under all names that they go by. */
+#define ROPE(x)                                                                                    \
+    "rope_parameters.full_attention." x " | rope_scaling.full_attention." x                        \
+    " | rope_parameters." x " | rope_scaling." x
+
+const char *const tare_llama_common_defaults[] = {
+    "rope.type = " ROPE("rope_type") " | " ROPE("type"),
+    "rope.theta = " ROPE("rope_theta") " | global_rope_theta | rope_global_theta | "
+                                       "rope_theta_global | rope_theta | rotary_emb_base",
+    "rope.theta_swa = rope_parameters.sliding_attention.rope_theta | local_rope_theta | "
+    "rope_local_theta | rope_theta_local | swa_rope_theta | rope_local_base_freq",
+    "rope.partial = " ROPE("partial_rotary_factor") " | partial_rotary_factor | rope_pct | "
+                                                    "rope_percent",
+    "rope.original_context = " ROPE(
+        "original_max_position_embeddings") " | "
+                                            "original_max_position_embeddings",
+    "rope.factor = " ROPE("factor"),
+    "rope.extrapolation_factor = " ROPE("extrapolation_factor"),
+    "rope.attention_factor = " ROPE("attention_factor") " | " ROPE("attn_factor"),
+    "rope.beta_fast = " ROPE("beta_fast"),
+    "rope.beta_slow = " ROPE("beta_slow"),
+    "rope.low_freq_factor = " ROPE("low_freq_factor"),
+    "rope.high_freq_factor = " ROPE("high_freq_factor"),
+    "rope.mscale_all_dim = " ROPE("mscale_all_dim"),
+    "rope.alpha = " ROPE("alpha"),
+    "rope.long_factor = " ROPE("long_factor"),
+    "rope.short_factor = " ROPE("short_factor"),
+    "rope.mrope_section = rope_parameters.mrope_section | rope_scaling.mrope_section",
+    "score_function = scoring_func | score_func | moe_router_activation | "
+    "moe_router_activation_func | expert_selection_fn",
+    "attention.dim = head_dim | floor(hidden_size / num_attention_heads)",
+    NULL,
+};
+
+#define YARN(x) "if(rope.type == 'yarn', if(has(rope.factor), " x "))"
+
+static const tare_llama_key common[] = {
+    {"block_count", U32, "layers"},
+    {"context_length", U32,
+     "max_position_embeddings | n_ctx | n_positions | max_length | max_sequence_length | "
+     "model_max_length"},
+    {"embedding_length", U32, "hidden_size | n_embd | dim"},
+    {"feed_forward_length", U32,
+     "prefix_dense_intermediate_size | dense_intermediate_size | intermediate_size | n_inner | "
+     "hidden_dim"},
+    {"attention.head_count", U32, "num_attention_heads | n_head | n_heads"},
+    {"attention.head_count_kv", U32, "num_key_value_heads | n_kv_heads"},
+    {"attention.causal", BOOL, "if(is_causal == false, is_causal)"},
+    {"rope.scaling.type", TEXT,
+     "if(has(rope.factor), if(rope.type == 'linear', 'linear', if(rope.type == 'yarn', 'yarn'))) | "
+     "if(rope.type == 'su', 'longrope') | if(rope.type == 'longrope', 'longrope')"},
+    {"rope.scaling.factor", F32,
+     "if(rope.type == 'linear', rope.factor) | if(rope.type == 'yarn', rope.factor)"},
+    {"rope.scaling.original_context_length", U32, YARN("rope.original_context")},
+    {"rope.scaling.yarn_ext_factor", F32, YARN("rope.extrapolation_factor")},
+    {"rope.scaling.yarn_attn_factor", F32, YARN("rope.attention_factor")},
+    {"rope.scaling.yarn_beta_fast", F32, YARN("rope.beta_fast")},
+    {"rope.scaling.yarn_beta_slow", F32, YARN("rope.beta_slow")},
+    {NULL, U32, NULL},
+};
+
+/* Behind rope.dimension_sections, which is padded. */
+static const tare_llama_key common_rest[] = {
+    {"rope.freq_base", F32, "rope.theta"},
+    {"rope.freq_base_swa", F32, "rope.theta_swa"},
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | norm_eps"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_eps | layer_norm_epsilon | norm_epsilon"},
+    {"expert_count", U32, "num_local_experts | num_experts | n_routed_experts"},
+    {"expert_used_count", U32, "num_experts_per_tok | num_experts_per_token | top_k_experts"},
+    {"expert_group_count", U32, "n_group"},
+    {"expert_group_used_count", U32, "topk_group"},
+    {"expert_gating_func", U32,
+     "if(score_function == 'softmax', 1, if(score_function == 'sigmoid', 2, "
+     "if(score_function == 'sqrtsoftplus', 4)))"},
+    {"attention.key_length", U32, "head_dim"},
+    {"attention.value_length", U32, "head_dim"},
+    {"general.file_type", U32, "file_type"},
+    {NULL, U32, NULL},
+};
+
+/* Three or four numbers, filled up to four. */
+static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
+    tare_llama_value v;
+    double sections[4] = {0};
+    TARE_TRY(tare_llama_formula(&v, TARE_STR("rope.mrope_section"), &m->config, NULL, err));
+    if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY) return TARE_OK;
+    size_t n = 0;
+    for (const tare_llama_node *c = v.tree->child; c && n < 4; c = c->next)
+        sections[n++] = tare_llama_value_of(c).number;
+    return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, sections, 4, err);
+}
+
+tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
+    TARE_TRY(tare_llama_set_rows(m, m->arch->first, err));
+    if (m->arch->own) {
+        TARE_TRY(tare_llama_set_rows(m, m->arch->own, err));
+    } else {
+        TARE_TRY(tare_llama_set_rows(m, common, err));
+        TARE_TRY(set_sections(m, err));
+        TARE_TRY(tare_llama_set_rows(m, common_rest, err));
+    }
+    TARE_TRY(tare_llama_set_rows(m, m->arch->keys, err));
+    return m->arch->extra ? m->arch->extra(m, err) : TARE_OK;
+}

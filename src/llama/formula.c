@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Formulas: a recursive descent that computes as it reads. */
+#include "llama/formula.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+
+#define MOST_ARGS  3
+#define MOST_DEPTH 48 /* of brackets and of defaults that name each other */
+
+typedef tare_llama_value value;
+
+typedef struct reader {
+    const char *pos, *end;
+    const tare_llama_config *config;
+    const tare_llama_binding *bindings;
+    const char *fault; /* NULL: none */
+    tare_str fault_name;
+    unsigned depth;
+} reader;
+
+static value read_alternatives(reader *r);
+
+static value absent(void) {
+    return (value){.kind = TARE_LLAMA_ABSENT};
+}
+static value number(double x, bool is_whole) {
+    return (value){.kind = TARE_LLAMA_NUMBER, .number = x, .is_whole = is_whole};
+}
+static value boolean(bool is) {
+    return (value){.kind = TARE_LLAMA_BOOL, .number = is};
+}
+
+static void fail(reader *r, const char *what) {
+    if (!r->fault) r->fault = what;
+    r->pos = r->end;
+}
+
+static void skip_blanks(reader *r) {
+    while (r->pos < r->end && *r->pos == ' ') r->pos++;
+}
+
+static bool take(reader *r, const char *sign) {
+    size_t n = strlen(sign);
+    skip_blanks(r);
+    if ((size_t)(r->end - r->pos) < n || memcmp(r->pos, sign, n) != 0) return false;
+    r->pos += n;
+    return true;
+}
+
+static bool is_number(const value *v) {
+    return v->kind == TARE_LLAMA_NUMBER || v->kind == TARE_LLAMA_BOOL;
+}
+
+value tare_llama_value_of(const tare_llama_node *node) {
+    if (!node || node->type == TARE_JSON_NULL) return absent();
+    switch (node->type) {
+    case TARE_JSON_TRUE:
+        return boolean(true);
+    case TARE_JSON_FALSE:
+        return boolean(false);
+    case TARE_JSON_STRING:
+        return (value){.kind = TARE_LLAMA_TEXT, .text = node->text};
+    case TARE_JSON_NUMBER: {
+        const tare_json_value v = {.type = TARE_JSON_NUMBER, .raw = node->text};
+        int64_t i;
+        double x;
+        if (tare_json_i64(&v, &i)) return number((double)i, true);
+        return tare_json_f64(&v, &x) ? number(x, false) : absent();
+    }
+    default:
+        return (value){.kind = TARE_LLAMA_TREE, .tree = node};
+    }
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The formula of "name = formula" in a list of defaults; ptr NULL: none. */
+static tare_str default_in(const char *const *d, tare_str name) {
+    for (; d && *d; d++) {
+        const char *equals = strstr(*d, " = ");
+        if (equals && tare_str_equal(name, (tare_str){*d, (size_t)(equals - *d)}))
+            return tare_str_of(equals + 3);
+    }
+    return (tare_str){NULL, 0};
+}
+
+static value value_of_name(reader *r, tare_str name) {
+    for (const tare_llama_binding *b = r->bindings; b && b->name; b++)
+        if (tare_str_is(name, b->name)) return number(b->number, true);
+    for (const tare_llama_binding *b = r->config->facts; b && b->name; b++)
+        if (tare_str_is(name, b->name)) return number(b->number, true);
+    const tare_llama_node *node = tare_llama_config_find(r->config, name);
+    if (node) return tare_llama_value_of(node);
+    tare_str formula = default_in(r->config->defaults, name);
+    if (!formula.ptr) formula = default_in(r->config->common, name);
+    if (!formula.ptr) return absent();
+    if (r->depth >= MOST_DEPTH) {
+        fail(r, "formula: defaults that name each other");
+        return absent();
+    }
+    reader inner = {formula.ptr, formula.ptr + formula.len, r->config, r->bindings, NULL, {NULL, 0},
+                    r->depth + 1};
+    value v = read_alternatives(&inner);
+    if (inner.fault) {
+        r->fault_name = inner.fault_name;
+        fail(r, inner.fault);
+    }
+    return v;
+}
+
+static bool is_name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+}
+
+static tare_str take_name(reader *r) {
+    const char *from = r->pos;
+    while (r->pos < r->end && is_name_char(*r->pos)) r->pos++;
+    return (tare_str){from, (size_t)(r->pos - from)};
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static value element(const value *list, const value *index) {
+    if (list->kind != TARE_LLAMA_TREE || list->tree->type != TARE_JSON_ARRAY || !is_number(index))
+        return absent();
+    double left = index->number;
+    const tare_llama_node *c = list->tree->child;
+    for (; c && left >= 1; left--) c = c->next;
+    return tare_llama_value_of(c);
+}
+
+/* Whether a list has a number. */
+static bool holds(const value *list, const value *item) {
+    if (list->kind != TARE_LLAMA_TREE || !is_number(item)) return false;
+    for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
+        value v = tare_llama_value_of(c);
+        if (is_number(&v) && v.number == item->number) return true;
+    }
+    return false;
+}
+
+static value call_numbers(reader *r, tare_str name, const value *a) {
+    double x = a[0].number, y = a[1].number;
+    if (!is_number(&a[0])) return absent();
+    if (tare_str_is(name, "floor")) return number(floor(x), true);
+    if (tare_str_is(name, "sqrt")) return number(sqrt(x), false);
+    if (tare_str_is(name, "ln")) return number(log(x), false);
+    if (!is_number(&a[1])) return absent();
+    if (tare_str_is(name, "pow")) return number(pow(x, y), false);
+    if (tare_str_is(name, "max")) return x < y ? a[1] : a[0];
+    if (tare_str_is(name, "min")) return x > y ? a[1] : a[0];
+    fail(r, "formula: unknown function");
+    return absent();
+}
+
+static value call(reader *r, tare_str name) {
+    value a[MOST_ARGS] = {{0}};
+    size_t n = 0;
+    do {
+        if (n == MOST_ARGS) {
+            fail(r, "formula: too many arguments");
+            return absent();
+        }
+        a[n++] = read_alternatives(r);
+    } while (take(r, ","));
+    if (!take(r, ")")) fail(r, "formula: a bracket is missing");
+    if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
+    if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
+    if (tare_str_is(name, "at")) return element(&a[0], &a[1]);
+    if (tare_str_is(name, "in")) return boolean(holds(&a[1], &a[0]));
+    if (tare_str_is(name, "len"))
+        return a[0].kind == TARE_LLAMA_TREE ? number((double)a[0].tree->n, true) : absent();
+    return call_numbers(r, name, a);
+}
+
+/* ---- the grammar ----------------------------------------------------------------------------- */
+
+static value read_number(reader *r) {
+    char text[48];
+    size_t n = 0;
+    bool is_whole = true;
+    while (r->pos < r->end && n + 1 < sizeof text &&
+           (is_name_char(*r->pos) || (n && text[n - 1] == 'e' && *r->pos == '-'))) {
+        is_whole &= *r->pos != '.' && *r->pos != 'e';
+        text[n++] = *r->pos++;
+    }
+    text[n] = '\0';
+    const tare_json_value v = {.type = TARE_JSON_NUMBER, .raw = {text, n}};
+    double x = 0;
+    if (!tare_json_f64(&v, &x)) fail(r, "formula: not a number");
+    return number(x, is_whole);
+}
+
+static value read_text(reader *r) {
+    const char *from = r->pos;
+    while (r->pos < r->end && *r->pos != '\'') r->pos++;
+    value v = {.kind = TARE_LLAMA_TEXT, .text = {from, (size_t)(r->pos - from)}};
+    if (!take(r, "'")) fail(r, "formula: a quote is missing");
+    return v;
+}
+
+static value read_atom(reader *r) {
+    skip_blanks(r);
+    if (r->depth >= MOST_DEPTH) fail(r, "formula: nested too deeply");
+    if (r->pos == r->end) {
+        fail(r, "formula: ends too early");
+        return absent();
+    }
+    if (take(r, "-")) {
+        value v = read_atom(r);
+        v.number = -v.number;
+        return v;
+    }
+    if (take(r, "(")) {
+        r->depth++;
+        value v = read_alternatives(r);
+        r->depth--;
+        if (!take(r, ")")) fail(r, "formula: a bracket is missing");
+        return v;
+    }
+    if (take(r, "'")) return read_text(r);
+    if (*r->pos >= '0' && *r->pos <= '9') return read_number(r);
+    tare_str name = take_name(r);
+    if (name.len == 0) {
+        fail(r, "formula: unexpected character");
+        return absent();
+    }
+    if (tare_str_is(name, "true")) return boolean(true);
+    if (tare_str_is(name, "false")) return boolean(false);
+    if (r->pos < r->end && *r->pos == '(') {
+        r->pos++;
+        r->depth++;
+        value v = call(r, name);
+        r->depth--;
+        return v;
+    }
+    value v = value_of_name(r, name);
+    if (!r->fault) r->fault_name = name;
+    return v;
+}
+
+/* Both numbers, or the result is absent; another kind is a fault of config.json. */
+static bool both(reader *r, const value *a, const value *b) {
+    if (a->kind == TARE_LLAMA_ABSENT || b->kind == TARE_LLAMA_ABSENT) return false;
+    if (is_number(a) && is_number(b)) return true;
+    fail(r, "is not a number");
+    return false;
+}
+
+static value read_product(reader *r) {
+    value a = read_atom(r);
+    for (;;) {
+        char sign = take(r, "*") ? '*' : take(r, "/") ? '/' : take(r, "%") ? '%' : '\0';
+        if (!sign) return a;
+        value b = read_atom(r);
+        if (!both(r, &a, &b) || (sign != '*' && b.number == 0))
+            a = absent();
+        else if (sign == '*')
+            a = number(a.number * b.number, a.is_whole && b.is_whole);
+        else if (sign == '/')
+            a = number(a.number / b.number, false);
+        else
+            a = number(fmod(a.number, b.number), a.is_whole && b.is_whole);
+    }
+}
+
+static value read_sum(reader *r) {
+    value a = read_product(r);
+    for (;;) {
+        double sign = take(r, "+") ? 1 : take(r, "-") ? -1 : 0;
+        if (sign == 0) return a;
+        value b = read_product(r);
+        a = both(r, &a, &b) ? number(a.number + sign * b.number, a.is_whole && b.is_whole)
+                            : absent();
+    }
+}
+
+static value read_comparison(reader *r) {
+    value a = read_sum(r);
+    char sign = take(r, "==") ? '=' : take(r, "<") ? '<' : take(r, ">") ? '>' : '\0';
+    if (!sign) return a;
+    value b = read_sum(r);
+    if (a.kind == TARE_LLAMA_TEXT || b.kind == TARE_LLAMA_TEXT)
+        return boolean(sign == '=' && a.kind == b.kind && tare_str_equal(a.text, b.text));
+    if (!is_number(&a) || !is_number(&b)) return boolean(false);
+    return boolean(sign == '='   ? a.number == b.number
+                   : sign == '<' ? a.number < b.number
+                                 : a.number > b.number);
+}
+
+static value read_alternatives(reader *r) {
+    value a = read_comparison(r);
+    while (take(r, "|")) {
+        value b = read_comparison(r);
+        if (a.kind == TARE_LLAMA_ABSENT) a = b;
+    }
+    return a;
+}
+
+/* ---- entry points ---------------------------------------------------------------------------- */
+
+tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
+                               const tare_llama_config *config, const tare_llama_binding *bindings,
+                               tare_error *err) {
+    reader r = {formula.ptr, formula.ptr + formula.len, config, bindings, NULL, {NULL, 0}, 0};
+    *out = read_alternatives(&r);
+    skip_blanks(&r);
+    if (!r.fault && r.pos < r.end) fail(&r, "formula: unexpected text behind it");
+    if (!r.fault) return TARE_OK;
+    *out = absent();
+    tare_fail(err, TARE_ERR_CORRUPT, r.fault);
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+    if (err && r.fault_name.len) {
+        size_t n = tare_min_u64(r.fault_name.len, sizeof err->field - 1);
+        memcpy(err->field, r.fault_name.ptr, n);
+        err->field[n] = '\0';
+    }
+    return TARE_ERR_CORRUPT;
+}
+
+tare_status tare_llama_formula_u64(uint64_t *out, bool *is_there, tare_str formula,
+                                   const tare_llama_config *config,
+                                   const tare_llama_binding *bindings, tare_error *err) {
+    value v;
+    *out = 0;
+    TARE_TRY(tare_llama_formula(&v, formula, config, bindings, err));
+    *is_there = v.kind != TARE_LLAMA_ABSENT;
+    if (!*is_there) return TARE_OK;
+    if (!is_number(&v) || !(v.number >= 0) || v.number > 0x1p53) {
+        tare_fail(err, TARE_ERR_CORRUPT, "is not a whole number");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+        return TARE_ERR_CORRUPT;
+    }
+    *out = (uint64_t)v.number;
+    return TARE_OK;
+}

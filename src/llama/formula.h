@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Formulas over config.json: how an architecture states the values of its keys and the sizes in its
+ * tensor operations. They are ours, not a stranger's: one that is malformed fails as a bug.
+ *
+ *   a | b            the first that is there
+ *   + - * / %        numbers; - of one, too
+ *   == < >           of numbers; == also of texts
+ *   if(c, a, b)      floor(x) sqrt(x) ln(x) pow(x, y) max(x, y) min(x, y) has(x) len(x)
+ *   at(list, i) in(x, list)
+ *   name, name.part  of config.json, text_config first, then the defaults of the architecture
+ *   'text' 1.5 true false
+ */
+#ifndef TARE_LLAMA_FORMULA_H
+#define TARE_LLAMA_FORMULA_H
+
+#include "llama/config.h"
+
+typedef enum tare_llama_kind {
+    TARE_LLAMA_ABSENT = 0,
+    TARE_LLAMA_NUMBER = 1,
+    TARE_LLAMA_BOOL = 2,
+    TARE_LLAMA_TEXT = 3,
+    TARE_LLAMA_TREE = 4, /* an array or object of config.json */
+} tare_llama_kind;
+
+typedef struct tare_llama_value {
+    tare_llama_kind kind;
+    bool is_whole; /* a NUMBER that Python would call an int */
+    double number; /* BOOL: 0 or 1 */
+    tare_str text;
+    const tare_llama_node *tree;
+} tare_llama_value;
+
+/* Numbers that a formula names beside those of config.json; `name` NULL ends the list. */
+typedef struct tare_llama_binding {
+    const char *name;
+    double number;
+} tare_llama_binding;
+
+/* ABSENT where a part of it is. Errors: CORRUPT, a member of config.json is of the wrong kind; the
+ * name of it is in the message. */
+tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
+                               const tare_llama_config *config, const tare_llama_binding *bindings,
+                               tare_error *err);
+/* A formula that is a whole number 0 .. 2^53; *is_there false: ABSENT. */
+tare_status tare_llama_formula_u64(uint64_t *out, bool *is_there, tare_str formula,
+                                   const tare_llama_config *config,
+                                   const tare_llama_binding *bindings, tare_error *err);
+/* The value of a node of config.json. */
+tare_llama_value tare_llama_value_of(const tare_llama_node *node);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model of Hugging Face as a model of llama.cpp: its catalog has the new names and keys, its
+ * files are the input's, for tensors that only change their name, and one that is computed when it
+ * is read. */
+#include <tare/llama.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "base/str.h"
+#include "llama/mapping.h"
+
+/* What a mapped model has beside its catalog. */
+typedef struct mapped {
+    tare_llama_file file;
+    tare_llama_origin *origins; /* n_tensors */
+    tare_model_types types;
+} mapped;
+
+static const char format_name[] = "llama";
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+/* architectures[0], of text_config where it has them. */
+static tare_str class_of(const tare_llama_config *config) {
+    const tare_llama_node *list = NULL;
+    if (config->text) list = tare_llama_member(config->text, TARE_STR("architectures"));
+    if (!list) list = tare_llama_member(config->root, TARE_STR("architectures"));
+    if (list && list->type == TARE_JSON_ARRAY) return tare_llama_node_text(list->child);
+    const tare_llama_node *ssm = tare_llama_path(config->root, TARE_STR("ssm_cfg"));
+    tare_str layer = tare_llama_node_text(tare_llama_member(ssm, TARE_STR("layer")));
+    if (tare_str_is(layer, "Mamba2")) return TARE_STR("Mamba2ForCausalLM");
+    return ssm ? TARE_STR("MambaForCausalLM") : TARE_STR("");
+}
+
+bool tare_llama_can_map(const tare_model *model, tare_str *hf_class) {
+    tare_arena arena;
+    tare_llama_config config;
+    bool is_known = false;
+    if (hf_class) *hf_class = TARE_STR("");
+    if (!model) return false;
+    tare_arena_init(&arena, model->allocator);
+    if (tare_llama_config_read(&config, model, &arena, NULL) == TARE_OK) {
+        tare_str name = class_of(&config);
+        const tare_llama_arch *arch = tare_llama_arch_find(name, &config);
+        is_known = arch != NULL;
+        /* the name of a known class lasts; another is told by config.json's own reader */
+        if (hf_class && arch) *hf_class = tare_llama_class_name(arch, name);
+    }
+    tare_arena_free(&arena);
+    return is_known;
+}
+
+static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
+    TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
+    m->config.common = tare_llama_common_defaults;
+    m->hf_class = class_of(&m->config);
+    m->arch = tare_llama_arch_find(m->hf_class, &m->config);
+    if (!m->arch) {
+        tare_fail(err, TARE_ERR_UNSUPPORTED,
+                  "config.json: its architecture is none that tare knows how to map");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, m->hf_class);
+        return TARE_ERR_UNSUPPORTED;
+    }
+    double layers, extra;
+    TARE_TRY(tare_llama_number(
+        &layers, m, "n_layers | num_hidden_layers | n_layer | num_layers | num_transformer_layers",
+        -1, err));
+    TARE_TRY(
+        tare_llama_number(&extra, m, m->arch->extra_layers ? m->arch->extra_layers : "0", 0, err));
+    if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6)) {
+        tare_fail(err, TARE_ERR_CORRUPT, "config.json does not say how many layers there are");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+        return TARE_ERR_CORRUPT;
+    }
+    m->n_layers = (uint64_t)(layers + extra);
+    m->facts[0] = (tare_llama_binding){"layers", (double)m->n_layers};
+    m->facts[1] = (tare_llama_binding){"tokens", 0};
+    m->facts[2] = (tare_llama_binding){"file_type", 0};
+    m->config.facts = m->facts;
+    return tare_llama_names_init(&m->names, m->arch->tensors, &m->out->arena, err);
+}
+
+/* ---- the tokenizer --------------------------------------------------------------------------- */
+
+static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
+    tare_llama_tokenizer_options o = m->arch->tokenizer;
+    double size = 0, types = 0;
+    if (m->options->no_tokenizer) return TARE_OK;
+    if (!m->arch->ignores_vocab_size)
+        TARE_TRY(tare_llama_number(&size, m, "vocab_size_per_layer_input | vocab_size", 0, err));
+    TARE_TRY(tare_llama_number(&types, m, "type_vocab_size", 0, err));
+    if (!(size >= 0 && size < 0x1p31 && types >= 0 && types < 0x1p31)) size = types = 0;
+    o.vocab_size = (uint64_t)size;
+    if (tare_llama_is_one_of(TARE_STR("token_types"), m->arch->tensors))
+        o.token_types = (uint64_t)types;
+    o.pre = m->options->pre;
+    o.hf_class = m->hf_class;
+    o.like_reference = m->options->like_reference;
+    TARE_TRY(tare_llama_tokenizer_keys(&m->vocab, &m->n_vocab, m->hf, &o, &m->out->arena,
+                                       m->options->report, err));
+    for (size_t i = 0; i < m->n_vocab; i++)
+        if (tare_str_is(m->vocab[i].key, "tokenizer.ggml.tokens"))
+            m->facts[1].number = (double)m->vocab[i].value.as.a.count;
+    return TARE_OK;
+}
+
+/* ---- the catalog ----------------------------------------------------------------------------- */
+
+/* The input's files under the same numbers; their readers stay the input's. */
+static tare_status share_files(tare_llama_mapping *m, tare_error *err) {
+    for (size_t i = 0; i < m->hf->n_files; i++) {
+        tare_reader reader = m->hf->files[i].reader;
+        uint32_t index;
+        reader.owns_fd = reader.owns_map = false;
+        reader.close = NULL;
+        TARE_TRY(tare_model_add_file(m->out, &reader, m->hf->files[i].name, &index, err));
+        m->out->files[index].is_truncated = m->hf->files[i].is_truncated;
+    }
+    return TARE_OK;
+}
+
+/* Whether the bytes are one run of those in the input's file. */
+static bool is_renamed_only(const tare_llama_mapping *m, const tare_llama_target *t) {
+    return !t->bytes && t->n_pieces == 1 && t->pieces[0].source != TARE_LLAMA_ZEROS &&
+           !t->pieces[0].view && t->pieces[0].arithmetic == TARE_LLAMA_AS_IS &&
+           t->encoding == m->hf->catalog.tensors[t->pieces[0].source].encoding &&
+           !tare_llama_is_decoded(m->hf, t->pieces[0].source);
+}
+
+static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_llama_target *t,
+                              uint32_t virtual_file, uint64_t *end, tare_error *err) {
+    tare_catalog *c = &m->out->catalog;
+    size_t at = c->n_tensors;
+    tare_tensor *out = &c->tensors[at];
+    *out = (tare_tensor){.name = t->name, .offset = TARE_NO_OFFSET};
+    own->types.stays_f32[at] = tare_llama_stays_f32(t->name, t->n_dims, m->arch->quantizes_all);
+    own->origins[at] = (tare_llama_origin){.n_sources = t->n_pieces, .operation = t->operation};
+    if (t->n_pieces && t->pieces[t->n_pieces - 1].source != TARE_LLAMA_ZEROS)
+        own->origins[at].source = m->hf->catalog.tensors[t->pieces[t->n_pieces - 1].source].name;
+    uint32_t file = virtual_file;
+    uint64_t offset = *end;
+    if (is_renamed_only(m, t)) {
+        const tare_plane *p = &m->hf->catalog.tensors[t->pieces[0].source].planes[0];
+        file = p->file;
+        offset = p->offset;
+    }
+    tare_status status =
+        tare_tensor_set(m->out, out, t->encoding, t->dims, t->n_dims, file, offset, err);
+    if (status != TARE_OK) {
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)at, t->name);
+        return status;
+    }
+    c->n_tensors++;
+    if (file != virtual_file) return TARE_OK;
+    own->file.made[own->file.n_made++] =
+        (tare_llama_made){.offset = *end,
+                          .size = out->size_bytes,
+                          .bytes = t->bytes,
+                          .pieces = t->pieces,
+                          .n_pieces = t->n_pieces,
+                          .encoding = t->encoding,
+                          .element_bytes = t->encoding->planes[0].unit_bytes};
+    if (!tare_add_u64(*end, out->size_bytes, end))
+        return tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
+    return TARE_OK;
+}
+
+static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *err) {
+    tare_arena *arena = &m->out->arena;
+    tare_reader reader;
+    uint32_t index;
+    uint64_t end = 0;
+    size_t n = m->options->vocab_only ? 0 : m->n_targets;
+    m->out->catalog.tensors = TARE_NEW_ARRAY(arena, tare_tensor, n);
+    own->file.made = TARE_NEW_ARRAY(arena, tare_llama_made, n);
+    own->origins = TARE_NEW_ARRAY(arena, tare_llama_origin, n);
+    own->types.stays_f32 = TARE_NEW_ARRAY(arena, bool, n);
+    if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.stays_f32)
+        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    TARE_TRY(share_files(m, err));
+    tare_reader_callback(&reader, NULL, &own->file, 0, format_name);
+    reader.fetch = tare_llama_file_fetch;
+    TARE_TRY(tare_model_add_file(m->out, &reader, "mapped", &index, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(add_tensor(m, own, m->targets[i], index, &end, err));
+    m->out->files[index].reader.size = end;
+    return TARE_OK;
+}
+
+/* general.* first, then the architecture's, then the tokenizer's. */
+static tare_status add_keys(tare_llama_mapping *m, tare_error *err) {
+    tare_catalog *c = &m->out->catalog;
+    TARE_TRY(tare_llama_general_keys(m, err));
+    TARE_TRY(tare_llama_arch_keys(m, err));
+    TARE_TRY(tare_llama_set_number(m, "general.quantization_version", TARE_VALUE_U32, 2, err));
+    c->metadata = TARE_NEW_ARRAY(&m->out->arena, tare_metadata, m->n_keys + m->n_vocab);
+    if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    if (m->n_keys) memcpy(c->metadata, m->keys, m->n_keys * sizeof *m->keys);
+    if (m->n_vocab) memcpy(c->metadata + m->n_keys, m->vocab, m->n_vocab * sizeof *m->vocab);
+    c->n_metadata = m->n_keys + m->n_vocab;
+    return TARE_OK;
+}
+
+/* The number of general.file_type for what --outtype auto comes to. */
+static double file_type(const tare_llama_mapping *m) {
+    return m->usual_type == TARE_ENCODING_BF16 ? 32 : 1;
+}
+
+static tare_status fill(tare_llama_mapping *m, mapped *own, tare_error *err) {
+    if (tare_model_is_big_endian(m->hf))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "big-endian models cannot be mapped");
+    TARE_TRY(find_arch(m, err));
+    TARE_TRY(read_tokenizer(m, err));
+    TARE_TRY(tare_llama_rope_tensors(m, err));
+    TARE_TRY(tare_llama_map_tensors(m, err));
+    m->facts[2].number = file_type(m);
+    TARE_TRY(add_keys(m, err));
+    TARE_TRY(add_tensors(m, own, err));
+    own->types.usual = tare_encoding_get(m->usual_type);
+    m->out->types = &own->types;
+    return tare_model_finish(m->out, m->options->report, err);
+}
+
+tare_status tare_llama_map(tare_model **out, const tare_model *in,
+                           const tare_llama_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(in, err);
+    tare_llama_options o = TARE_LLAMA_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    open.allocator = o.allocator;
+    open.limits = o.limits ? o.limits : &in->limits;
+    tare_llama_mapping m = {.hf = in, .options = &o};
+    TARE_TRY(tare_model_new(&m.out, &open, err));
+    m.out->format = format_name;
+    mapped *own = TARE_NEW(&m.out->arena, mapped);
+    tare_status status = TARE_ERR_NOMEM;
+    if (own) {
+        own->file = (tare_llama_file){.source = in, .allocator = m.out->allocator};
+        m.out->private_data = own;
+        status = fill(&m, own, err);
+    } else {
+        tare_fail(err, status, "model");
+    }
+    tare_free(m.out->allocator, m.keys, m.keys_capacity * sizeof *m.keys);
+    tare_free(m.out->allocator, m.targets, m.targets_capacity * sizeof *m.targets);
+    if (status == TARE_OK)
+        *out = m.out;
+    else
+        tare_model_free(m.out);
+    return status;
+}
+
+bool tare_llama_origin_of(const tare_model *model, size_t tensor, tare_llama_origin *out) {
+    if (!model || model->format != format_name || tensor >= model->catalog.n_tensors) return false;
+    *out = ((const mapped *)model->private_data)->origins[tensor];
+    return true;
+}
+
+bool tare_llama_known_at(size_t i, tare_llama_known *out) {
+    const tare_llama_arch *arch = tare_llama_arch_at(i);
+    if (arch) *out = (tare_llama_known){arch->name, arch->classes};
+    return arch != NULL;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A mapping in progress: what the parts of the converter share. */
+#ifndef TARE_LLAMA_MAPPING_H
+#define TARE_LLAMA_MAPPING_H
+
+#include "llama/arch.h"
+#include "llama/program.h"
+#include "llama/tensor_names.h"
+
+/* A tensor of the output while it is put together. */
+typedef struct tare_llama_target {
+    tare_str name;
+    uint32_t n_dims;
+    uint64_t dims[TARE_LLAMA_DIMS]; /* of all; of one slice while slices are collected */
+    const tare_encoding *encoding;
+    tare_llama_piece *pieces;
+    size_t n_pieces, n_there;
+    bool is_stacked;
+    const uint8_t *bytes; /* of a generated one; NULL: pieces */
+    uint64_t size;        /* of `bytes` */
+    const char *operation;
+} tare_llama_target;
+
+typedef struct tare_llama_mapping {
+    const tare_model *hf;
+    tare_model *out; /* memory is its arena */
+    const tare_llama_options *options;
+    const tare_llama_arch *arch;
+    tare_llama_config config;
+    tare_str hf_class;
+    uint64_t n_layers;           /* blocks, extra ones too */
+    tare_llama_binding facts[4]; /* what formulas call layers, tokens, file_type */
+    tare_llama_names names;
+
+    tare_metadata *keys;
+    size_t n_keys, keys_capacity;
+    tare_metadata *vocab; /* tokenizer.*: made first, appended last */
+    size_t n_vocab;
+
+    tare_llama_target **targets; /* complete, in the order of the output */
+    size_t n_targets, targets_capacity;
+    struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
+    tare_encoding_id usual_type;    /* what --outtype auto comes to */
+} tare_llama_mapping;
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* Sets a key: in the place it had, or at the end. Empty texts and arrays are left out. The name is
+ * completed with the architecture where it has no "general." or "tokenizer." before it. */
+tare_status tare_llama_set(tare_llama_mapping *m, const char *name, const tare_value *value,
+                           tare_error *err);
+tare_status tare_llama_set_number(tare_llama_mapping *m, const char *name, tare_value_type type,
+                                  double number, tare_error *err);
+tare_status tare_llama_set_text(tare_llama_mapping *m, const char *name, tare_str text,
+                                tare_error *err);
+/* n numbers: I32, F32 or BOOL; texts. */
+tare_status tare_llama_set_numbers(tare_llama_mapping *m, const char *name, tare_value_type type,
+                                   const double *numbers, size_t n, tare_error *err);
+tare_status tare_llama_set_texts(tare_llama_mapping *m, const char *name, const tare_str *texts,
+                                 size_t n, tare_error *err);
+/* The rows of a list. */
+tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *rows, tare_error *err);
+/* All keys of the architecture. */
+tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err);
+/* general.*: sampling, name, licence and so on (general.c). Needs the tensors for the size. */
+tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err);
+/* A formula as a number; `otherwise` where it is absent. */
+tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const char *formula,
+                              double otherwise, tare_error *err);
+
+/* "name = formula" for all architectures: rope.theta and other settings that go by many names. */
+extern const char *const tare_llama_common_defaults[];
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+/* All tensors of the model, put under their names (tensors.c). */
+tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err);
+/* A tensor of F32 that is computed here, before all others. */
+tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
+                                size_t n, tare_error *err);
+/* Whether llama.cpp wants a tensor as F32 whatever type is asked for. */
+bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all);
+/* Whether all numbers of a tensor of the input are 0; whether two have the same bytes. Both read
+ * them. */
+tare_status tare_llama_is_zero(bool *out, const tare_model *hf, size_t tensor, tare_error *err);
+tare_status tare_llama_is_equal(bool *out, const tare_model *hf, size_t a, size_t b,
+                                tare_error *err);
+/* rope_freqs and rope_factors tensors (rope.c). */
+tare_status tare_llama_rope_tensors(tare_llama_mapping *m, tare_error *err);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading the front matter line by line. */
+#include "llama/model_card.h"
+
+#include "base/str.h"
+
+typedef struct reader {
+    tare_str rest;
+    tare_str line; /* without its end */
+    tare_arena *arena;
+    tare_llama_node *root;
+    const tare_llama_node **tail;
+    bool is_out_of_memory;
+} reader;
+
+/* The next line up to the closing "---"; false: there is none. */
+static bool next_line(reader *r) {
+    if (r->rest.len == 0) return false;
+    const char *end = memchr(r->rest.ptr, '\n', r->rest.len);
+    size_t n = end ? (size_t)(end - r->rest.ptr) : r->rest.len;
+    r->line = (tare_str){r->rest.ptr, n};
+    r->rest = tare_str_cut(r->rest, end ? n + 1 : n);
+    if (r->line.len && r->line.ptr[r->line.len - 1] == '\r') r->line.len--;
+    return !tare_str_is(r->line, "---");
+}
+
+static tare_str trim(tare_str t) {
+    while (t.len && (t.ptr[0] == ' ' || t.ptr[0] == '\t')) t = tare_str_cut(t, 1);
+    while (t.len && (t.ptr[t.len - 1] == ' ' || t.ptr[t.len - 1] == '\t')) t.len--;
+    return t;
+}
+
+static tare_llama_node *add(reader *r, tare_llama_node *to, const tare_llama_node ***tail,
+                            tare_json_type type, tare_str key, tare_str text) {
+    tare_llama_node *node = TARE_NEW(r->arena, tare_llama_node);
+    if (!node) {
+        r->is_out_of_memory = true;
+        return NULL;
+    }
+    *node = (tare_llama_node){.type = type, .key = key, .text = text};
+    **tail = node;
+    *tail = &node->next;
+    to->n++;
+    return node;
+}
+
+/* A text without its quotes and without a comment behind it. */
+static tare_str scalar(tare_str t) {
+    t = trim(t);
+    if (t.len >= 2 && (t.ptr[0] == '"' || t.ptr[0] == '\'')) {
+        const char *end = memchr(t.ptr + 1, t.ptr[0], t.len - 1);
+        if (end) return (tare_str){t.ptr + 1, (size_t)(end - t.ptr) - 1};
+    }
+    for (size_t i = 1; i < t.len; i++)
+        if (t.ptr[i] == '#' && t.ptr[i - 1] == ' ') t.len = i;
+    return trim(t);
+}
+
+static size_t indent_of(tare_str line) {
+    size_t n = 0;
+    while (n < line.len && (line.ptr[n] == ' ' || line.ptr[n] == '\t')) n++;
+    return n;
+}
+
+/* "[a, b]" */
+static void read_inline(reader *r, tare_llama_node *list, tare_str text) {
+    const tare_llama_node **tail = &list->child;
+    text = (tare_str){text.ptr + 1, text.len - 2};
+    while (text.len && !r->is_out_of_memory) {
+        const char *comma = memchr(text.ptr, ',', text.len);
+        size_t n = comma ? (size_t)(comma - text.ptr) : text.len;
+        tare_str item = scalar((tare_str){text.ptr, n});
+        if (item.len) add(r, list, &tail, TARE_JSON_STRING, TARE_STR(""), item);
+        text = tare_str_cut(text, comma ? n + 1 : n);
+    }
+}
+
+/* Lines "- item" below a key; *is_there: there were some. A map within one is left out. Stops
+ * before the next key. */
+static void read_list(reader *r, tare_llama_node *list) {
+    const tare_llama_node **tail = &list->child;
+    for (;;) {
+        tare_str before = r->rest;
+        if (!next_line(r)) {
+            r->rest = before;
+            return;
+        }
+        tare_str t = trim(r->line);
+        if (t.len == 0 || t.ptr[0] == '#') continue;
+        bool is_item = t.ptr[0] == '-' && (t.len == 1 || t.ptr[1] == ' ');
+        if (!is_item && indent_of(r->line) == 0) {
+            r->rest = before;
+            return;
+        }
+        if (!is_item) continue;
+        tare_str item = scalar(tare_str_cut(t, 1));
+        bool is_map =
+            item.len && memchr(item.ptr, ':', item.len) && !tare_str_starts(item, TARE_STR("http"));
+        if (item.len && !is_map)
+            if (!add(r, list, &tail, TARE_JSON_STRING, TARE_STR(""), item)) return;
+    }
+}
+
+/* Lines of a text that "key: >" or "|" begins, one blank or line end between them. */
+static tare_str read_block(reader *r, char style) {
+    char *out = tare_arena_take(r->arena, r->rest.len + 1);
+    size_t at = 0;
+    if (!out) {
+        r->is_out_of_memory = true;
+        return TARE_STR("");
+    }
+    for (;;) {
+        tare_str before = r->rest;
+        if (!next_line(r) || (r->line.len && indent_of(r->line) == 0)) {
+            r->rest = before;
+            break;
+        }
+        tare_str t = trim(r->line);
+        if (at) out[at++] = style == '|' ? '\n' : ' ';
+        memcpy(out + at, t.ptr, t.len);
+        at += t.len;
+    }
+    while (at && (out[at - 1] == ' ' || out[at - 1] == '\n')) at--;
+    if (at) out[at++] = '\n'; /* one line end is kept: the block has no '-' */
+    return (tare_str){out, at};
+}
+
+static void read_member(reader *r) {
+    const char *colon = memchr(r->line.ptr, ':', r->line.len);
+    if (!colon || indent_of(r->line) || r->line.ptr[0] == '#') return;
+    tare_str key = scalar((tare_str){r->line.ptr, (size_t)(colon - r->line.ptr)});
+    tare_str text = trim(tare_str_cut(r->line, (size_t)(colon - r->line.ptr) + 1));
+    if (text.len == 0) {
+        tare_llama_node *list = add(r, r->root, &r->tail, TARE_JSON_ARRAY, key, TARE_STR(""));
+        if (list) read_list(r, list);
+    } else if (text.ptr[0] == '[' && text.ptr[text.len - 1] == ']') {
+        tare_llama_node *list = add(r, r->root, &r->tail, TARE_JSON_ARRAY, key, TARE_STR(""));
+        if (list) read_inline(r, list, text);
+    } else if (text.ptr[0] == '>' || text.ptr[0] == '|') {
+        add(r, r->root, &r->tail, TARE_JSON_STRING, key, read_block(r, text.ptr[0]));
+    } else if (!tare_str_is(scalar(text), "null") && !tare_str_is(text, "~")) {
+        add(r, r->root, &r->tail, TARE_JSON_STRING, key, scalar(text));
+    }
+}
+
+tare_status tare_llama_model_card_read(const tare_llama_node **out, tare_str readme,
+                                       tare_arena *arena, tare_error *err) {
+    reader r = {.rest = readme, .arena = arena};
+    *out = NULL;
+    if (!next_line(&r) && tare_str_is(r.line, "---")) {
+        r.root = TARE_NEW(arena, tare_llama_node);
+        if (!r.root) return tare_fail(err, TARE_ERR_NOMEM, "model card");
+        r.root->type = TARE_JSON_OBJECT;
+        r.tail = &r.root->child;
+        while (!r.is_out_of_memory && next_line(&r))
+            if (r.line.len) read_member(&r);
+        *out = r.root;
+    }
+    return r.is_out_of_memory ? tare_fail(err, TARE_ERR_NOMEM, "model card") : TARE_OK;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the name of a model tells: "meta-llama/Llama-3.1-8B-Instruct" is an organization, a base
+ * name, a size, a fine-tune. The rules are those of llama.cpp's converter. */
+#ifndef TARE_LLAMA_MODEL_ID_H
+#define TARE_LLAMA_MODEL_ID_H
+
+#include "base/alloc.h"
+
+/* Empty: the name does not tell. */
+typedef struct tare_llama_model_id {
+    tare_str name, organization, base_name, fine_tune, version, size_label;
+} tare_llama_model_id;
+
+/* `n_weights` of the model tell a size from a context length; 0: not known. */
+tare_status tare_llama_model_id_parse(tare_llama_model_id *out, tare_str id, uint64_t n_weights,
+                                      tare_arena *arena, tare_error *err);
+/* "llama-2-chat" as a title: "Llama 2 Chat". ptr NULL: memory is out. */
+tare_str tare_llama_title(tare_str id, tare_arena *arena);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs on tensors: words that turn a tensor of Hugging Face into one of llama.cpp, one blank
+ * between them; arguments are formulas (formula.h), in which d0, d1, .. are the dimensions so far,
+ * `layer` the block's number, `number` the last number in its name.
+ *
+ *   heads(n)           each of n heads holds its two halves one behind the other: interleave them
+ *   view(a, b, ..)     another shape; 0: what is left
+ *   rows(d, from, n)   n steps of dimension d
+ *   swap(a, b)         exchange two dimensions
+ *   even(d) odd(d)     every second step of a dimension
+ *   tile(d, a, b, c)   a * b * c steps of dimension d as a, b, c: b before a
+ *   squeeze            leave out dimensions of 1
+ *   add(x) mul(x) negexp
+ *   part(i, n)         part i of n that stand one behind the other along dimension 0
+ *   stack(i, n)        slice i of n of a new first dimension
+ *   if(x)              the rule holds only where x is true
+ *   drop               no tensor
+ *   first              no tensor where another already has its name
+ */
+#ifndef TARE_LLAMA_PROGRAM_H
+#define TARE_LLAMA_PROGRAM_H
+
+#include "llama/formula.h"
+#include "llama/view.h"
+
+/* A tensor on its way. */
+typedef struct tare_llama_draft {
+    uint32_t source;
+    int64_t layer, number; /* in the name; -1: none */
+    tare_llama_shape shape;
+    tare_llama_arithmetic arithmetic;
+    float constant;
+    uint64_t slot, n_slots; /* of a joined tensor; n_slots 0: it stands alone */
+    bool is_stacked;        /* slots are slices, not runs of rows */
+    bool is_dropped, is_skipped, is_first_only;
+} tare_llama_draft;
+
+/* CORRUPT: the shape does not allow an operation. */
+tare_status tare_llama_program_run(tare_llama_draft *draft, const char *program,
+                                   const tare_llama_config *config, tare_error *err);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors of factors for rotary positions: those that Llama 3 computes from its settings, those
+ * that longrope lists in config.json. */
+#include <math.h>
+
+#include "base/str.h"
+#include "llama/mapping.h"
+
+#define MOST_FACTORS 4096 /* half a head; heads have 64 to 512 elements */
+#define PI           3.14159265358979323846
+
+/* The factor of one frequency: 1 where waves are short, `factor` where they are longer than the
+ * context that was trained with, between the two a blend. */
+static double factor_of(double frequency, double factor, double low, double high, double context) {
+    double wave = 2 * PI / frequency;
+    if (wave < context / high) return 1;
+    if (wave > context / low) return factor;
+    double blend = (context / wave - low) / (high - low);
+    return 1 / ((1 - blend) / factor + blend);
+}
+
+static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
+    double theta, dim, factor, low, high, context;
+    float factors[MOST_FACTORS];
+    TARE_TRY(tare_llama_number(&theta, m, "rope.theta", 10000, err));
+    TARE_TRY(tare_llama_number(&dim, m, "attention.dim", 0, err));
+    TARE_TRY(tare_llama_number(&factor, m, "rope.factor | rope.default_factor", 8, err));
+    TARE_TRY(tare_llama_number(&low, m, "rope.low_freq_factor", 1, err));
+    TARE_TRY(tare_llama_number(&high, m, "rope.high_freq_factor", 4, err));
+    TARE_TRY(tare_llama_number(&context, m, "rope.original_context", 8192, err));
+    if (!(dim >= 2 && dim <= 2 * MOST_FACTORS && theta > 0 && low > 0 && high > low)) {
+        tare_fail(err, TARE_ERR_CORRUPT, "settings of rotary positions are out of range");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+        return TARE_ERR_CORRUPT;
+    }
+    size_t n = 0;
+    for (double i = 0; i < dim; i += 2) {
+        /* frequencies as f32, which is how the reference has them */
+        float frequency = 1.0f / powf((float)theta, (float)i / (float)dim);
+        factors[n++] = (float)factor_of((double)frequency, factor, low, high, context);
+    }
+    return tare_llama_generate(m, "rope_freqs.weight", factors, n, err);
+}
+
+static tare_status add_list(tare_llama_mapping *m, const char *name, const char *formula,
+                            tare_error *err) {
+    tare_llama_value v;
+    float factors[MOST_FACTORS];
+    TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, NULL, err));
+    if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY) return TARE_OK;
+    size_t n = 0;
+    for (const tare_llama_node *c = v.tree->child; c; c = c->next) {
+        tare_llama_value factor = tare_llama_value_of(c);
+        if (factor.kind != TARE_LLAMA_NUMBER || n == MOST_FACTORS) {
+            tare_fail(err, TARE_ERR_CORRUPT, "factors of rotary positions: expected numbers");
+            tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+            return TARE_ERR_CORRUPT;
+        }
+        factors[n++] = (float)factor.number;
+    }
+    return tare_llama_generate(m, name, factors, n, err);
+}
+
+tare_status tare_llama_rope_tensors(tare_llama_mapping *m, tare_error *err) {
+    tare_llama_value type;
+    TARE_TRY(tare_llama_formula(&type, TARE_STR("rope.type"), &m->config, NULL, err));
+    if (m->arch->has_rope_freqs && type.kind == TARE_LLAMA_TEXT && tare_str_is(type.text, "llama3"))
+        TARE_TRY(add_frequencies(m, err));
+    if (!tare_llama_is_one_of(TARE_STR("rope_factors_long"), m->arch->tensors)) return TARE_OK;
+    TARE_TRY(add_list(m, "rope_factors_long.weight", "rope.long_factor", err));
+    return add_list(m, "rope_factors_short.weight", "rope.short_factor", err);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The names that Hugging Face models use for each tensor of llama.cpp: facts of many programs,
+ * found by what llama.cpp's own converter accepts. */
+#include "llama/tensor_name_table.h"
+
+/* What stands before the number of a block, and which side of a model with two it is. */
+const tare_llama_prefix tare_llama_prefixes[] = {
+    {"model.layers.", ""},
+    {"layers.", ""},
+    {"transformer.h.", ""},
+    {"model.layers.layers.", ""},
+    {"rwkv.blocks.", ""},
+    {"backbone.layers.", ""},
+    {"encoder.layers.", ""},
+    {"encoder.layer.", ""},
+    {"transformer.blocks.", ""},
+    {"decoder.block.", "dec."},
+    {"encoder.block.", "enc."},
+    {"h.", ""},
+    {"transformer.decoder_layer.", ""},
+    {"model.transformer.blocks.", ""},
+    {"model.blocks.", ""},
+    {"transformer.layer.", ""},
+    {"transformer.layers.", ""},
+    {"gpt_neox.layers.", ""},
+    {"transformer_encoder.", ""},
+    {"model.layers.h.", ""},
+    {"backbone.posnet.", "posnet."},
+    {"backbone.convnext.", "convnext."},
+    {NULL, NULL},
+};
+
+const tare_llama_named tare_llama_outside[] = {
+    {"token_embd", "gpt_neox.embed_in transformer.wte transformer.word_embeddings "
+                   "word_embeddings model.embed_tokens embed_tokens tok_embeddings "
+                   "embeddings.word_embeddings embeddings.tok_embeddings wte "
+                   "transformer.embd.wte model.tok_embeddings model.embedding "
+                   "backbone.embedding backbone.embeddings transformer.in_out_embed "
+                   "embedding.word_embeddings transformer.token_embeddings shared "
+                   "rwkv.embeddings model.embeddings model.word_embeddings encoder "
+                   "model.transformer.wte model.embed"},
+    {"masked_embd_centroids", "masked_embedding.centroids"},
+    {"masked_embd_ordering", "masked_embedding.token_ordering"},
+    {"token_types", "embeddings.token_type_embeddings"},
+    {"token_embd_norm", "word_embeddings_layernorm embeddings.LayerNorm embeddings.norm emb_ln "
+                        "transformer.norm rwkv.blocks.0.pre_ln model.pre_ln "
+                        "model.layers.0.pre_norm backbone.norm model.embedding_norm"},
+    {"position_embd", "transformer.wpe embeddings.position_embeddings wpe model.embed_positions"},
+    {"output", "embed_out lm_head output word_embeddings_for_head lm_head.linear "
+               "output_layer head head.out model.transformer.ff_out head.decoder"},
+    {"dense_2", "dense_2_out"},
+    {"dense_3", "dense_3_out"},
+    {"output_norm", "gpt_neox.final_layer_norm transformer.ln_f model.norm norm "
+                    "transformer.norm_f ln_f model.final_layernorm lm_head.ln model.norm_f "
+                    "backbone.norm_f transformer.rms_norm encoder.final_layernorm "
+                    "transformer.norm rwkv.ln_out model.ln_out backbone.final_layer_norm "
+                    "model.transformer.ln_f final_norm"},
+    {"rope_freqs", "rope.freqs rotary_pos_emb.inv_freq"},
+    {"conv1d", "backbone.embed"},
+    {"per_layer_token_embd", "model.embed_tokens_per_layer"},
+    {"per_layer_model_proj", "model.per_layer_model_projection"},
+    {"per_layer_proj_norm", "model.per_layer_projection_norm"},
+    {"altup_proj", "model.altup_projections"},
+    {"altup_unembd_proj", "model.altup_unembed_projections"},
+    {"dec.output_norm", "decoder.final_layer_norm"},
+    {"enc.output_norm", "encoder.final_layer_norm layer_norm model.hidden_norm"},
+    {"fc", "model.fc"},
+    {"cls", "classifier classifier.dense pre_classifier dense head.dense"},
+    {"cls.output", "classifier.out_proj"},
+    {"cls.norm", "head.norm"},
+    {"nextn.pre_projection", "pre_projection"},
+    {"nextn.post_projection", "post_projection"},
+    {NULL, NULL},
+};
+
+/* Within blocks; where an architecture has two of a name, the later row holds. */
+const tare_llama_named tare_llama_blocks[] = {
+    {"attn_norm", "input_layernorm ln_1 norm_1 ln_mlp attention_norm ln1 ln norm "
+                  "pre_mixer_norm rms_norm pre_attn_norm norm_attn_norm.norm_1 attn_norm "
+                  "operator_norm attention_layernorm pre_attention_layernorm"},
+    {"attn_norm_2", "ln_attn layer_norm_1 ln2 post_attention_layernorm"},
+    {"attn_qkv", "attention.query_key_value attn.c_attn attn.Wqkv norm_attn_norm.attn.Wqkv "
+                 "self_attention.query_key_value self_attn.query_key_value mixer.Wqkv "
+                 "self_attn.qkv_proj mixer.qkv_proj attn.qkv_proj qkv "
+                 "self_attn.language_expert_query_key_value linear_attn.in_proj_qkv"},
+    {"attn_q", "self_attn.q_proj self_attn.q_proj_no_perm attention.wq "
+               "attention.self.query attention.q_lin attn.q_proj "
+               "multi_head_attention.query attn.attention.q_proj q_proj mixer.q_proj "
+               "attn.attn_query"},
+    {"attn_k", "self_attn.k_proj self_attn.k_proj_no_perm attention.wk "
+               "attention.self.key attention.k_lin attn.k_proj attn.k "
+               "multi_head_attention.key attn.attention.k_proj k_proj mixer.k_proj "
+               "attn.attn_key"},
+    {"attn_v", "self_attn.v_proj attention.wv attention.self.value attention.v_lin "
+               "attn.v_proj attn.v multi_head_attention.value attn.attention.v_proj "
+               "v_proj mixer.v_proj attn.attn_value"},
+    {"attn_output", "attention.dense attn.c_proj attn.out_proj self_attention.dense "
+                    "self_attn.o_proj self_attn.out_proj self_attn.linear_attn attention.wo "
+                    "attention.output.dense attn.Wo attention.out_lin self_attn.dense "
+                    "mixer.out_proj mixer.o_proj multi_head_attention.linear "
+                    "norm_attn_norm.attn.out_proj attn.attention.out_proj wo attn_out "
+                    "self_attn.language_expert_dense attn.attn_resid"},
+    {"attn_output_norm", "attention.output.LayerNorm sa_layer_norm norm1 rms_norm_1 post_attn_norm "
+                         "norm_attn_norm.norm_2"},
+    {"post_attention_norm",
+     "post_attention_layernorm post_self_attn_layernorm post_mixer_norm.weight"},
+    {"attn_rot_embd", "self_attn.rotary_emb.inv_freq attention.inner_attention.rope.freqs "
+                      "attn.rotary_emb.inv_freq"},
+    {"attn_sinks", "self_attn.sinks self_attn.attention_sink_bias"},
+    {"attn_gate", "self_attn.gate_proj linear_attn.in_proj_z self_attn.g_proj"},
+    {"ffn_norm", "post_attention_layernorm ln_2 norm_2 ffn_norm ln2 rms_norm_2 "
+                 "pre_moe_norm pre_ff_layernorm pre_moe_layernorm pre_mlp_norm ff_norm "
+                 "feedforward_layernorm pre_mlp_layernorm mlp_norm"},
+    {"ffn_pre_norm", "pre_feedforward_layernorm pre_ff_layernorm.weight pre_mlp_layernorm"},
+    {"pre_ffw_norm_2", "pre_feedforward_layernorm_2"},
+    {"post_ffw_norm", "post_feedforward_layernorm post_mlp_layernorm post_mlp_norm.weight "
+                      "feed_forward.up_proj post_moe_norm"},
+    {"post_ffw_norm_1", "post_feedforward_layernorm_1"},
+    {"post_ffw_norm_2", "post_feedforward_layernorm_2"},
+    {"ffn_gate_inp", "feed_forward.gate block_sparse_moe.gate mlp.gate router ffn.router.layer "
+                     "block_sparse_moe.router.layer feed_forward.router mlp.router.layer "
+                     "mlp.router mlp.gate.wg block_sparse_moe.primary_router mlp.router.gate "
+                     "gate mixer.gate moe.gate router.proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"exp_probs_b", "mlp.gate.e_score_correction mlp.moe_statics.e_score_correction "
+                    "mlp.gate.expert_bias mlp.expert_bias feed_forward.expert_bias "
+                    "block_sparse_moe.e_score_correction mixer.gate.e_score_correction "
+                    "mlp.e_score_correction block_sparse_moe.gate.e_score_correction "
+                    "moe.router_bias"},
+    {"ffn_up", "mlp.dense_h_to_4h mlp.c_fc ffn.up_proj mlp.up_proj feed_forward.w3 "
+               "intermediate.dense mlp.Wi ffn.lin1 mlp.fc_in mlp.linear_3 mlp.w1 mlp.fc1 "
+               "mlp.gate_up_proj mlp.fc11 mlp.gated_layers_v mlp.gated_layers "
+               "mlp.up_gated_layer residual_mlp.w3 mlp.c_fc_1 feed_forward.up_proj "
+               "ffn.w12 block_sparse_moe.up up_proj mixer.up_proj "
+               "mlp.language_mlp.up_proj mlp.mlp_linear"},
+    {"ffn_up_exps", "feed_forward.experts.w3 moe.linear_v ffn.experts.mlp.v1 "
+                    "mlp.experts.up_proj block_sparse_moe.experts.w3 "
+                    "feed_forward.experts.up_proj mlp.experts.mlp.w1 "
+                    "block_sparse_moe.experts.up moe.up_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj mlp.shared_experts.up_proj "
+                     "feed_forward.shared_expert.up_proj feed_forward.down_proj "
+                     "mlp.shared_mlp.up_proj shared_experts.w3 mixer.shared_experts.up_proj "
+                     "block_sparse_moe.shared_experts.up_proj share_expert.up_proj"},
+    {"ffn_up_chexps", "mlp.chunk_experts.up_proj"},
+    {"ffn", "ffn.act"},
+    {"ffn_gate", "mlp.gate_proj feed_forward.w1 mlp.w2 mlp.c_fc2 mlp.fc12 "
+                 "mlp.gated_layers_w mlp.linear_1 residual_mlp.w1 mlp.c_fc_0 "
+                 "feed_forward.gate_proj ff_proj mlp.language_mlp.gate_proj mlp.mlp_gate"},
+    {"ffn_gate_exps", "feed_forward.experts.w1 moe.linear ffn.experts.mlp.w1 "
+                      "mlp.experts.gate_proj block_sparse_moe.experts.w1 "
+                      "feed_forward.experts.gate_proj block_sparse_moe.experts.gate "
+                      "moe.gate_proj"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj mlp.shared_experts.gate_proj "
+                       "feed_forward.shared_expert.gate_proj mlp.shared_mlp.gate_proj "
+                       "shared_experts.w1 block_sparse_moe.shared_experts.gate_proj "
+                       "share_expert.gate_proj"},
+    {"ffn_gate_chexps", "mlp.chunk_experts.gate_proj"},
+    {"ffn_gate_up_exps", "mlp.experts.gate_up_proj experts.gate_up_proj"},
+    {"ffn_latent_down", "mixer.fc1_latent_proj"},
+    {"ffn_latent_up", "mixer.fc2_latent_proj"},
+    {"ffn_down", "mlp.dense_4h_to_h mlp.c_proj ffn.down_proj mlp.down_proj feed_forward.w2 "
+                 "output.dense mlp.Wo ffn.lin2 mlp.fc_out mlp.fc2 mlp.wo ffn.proj_2 "
+                 "residual_mlp.w2 mlp.down_layer feed_forward.down_proj ffn.w3 "
+                 "block_sparse_moe.down ff_out mixer.down_proj mlp.language_mlp.down_proj "
+                 "mlp.mlp_resid"},
+    {"ffn_down_exps", "feed_forward.experts.w2 moe.linear_1 ffn.experts.mlp.w2 "
+                      "mlp.experts.down_proj block_sparse_moe.output_linear "
+                      "block_sparse_moe.experts.w2 feed_forward.experts.down_proj "
+                      "mlp.experts.mlp.w2 block_sparse_moe.experts.down moe.down_proj "
+                      "experts.down_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj mlp.shared_experts.down_proj "
+                       "feed_forward.shared_expert.down_proj shared_mlp.output_linear "
+                       "mlp.shared_mlp.down_proj shared_experts.w2 "
+                       "mixer.shared_experts.down_proj block_sparse_moe.shared_experts.down_proj "
+                       "share_expert.down_proj"},
+    {"ffn_down_chexps", "mlp.chunk_experts.down_proj"},
+    {"attn_q_norm", "self_attention.q_layernorm self_attn.q_layernorm "
+                    "self_attn.query_layernorm attention.query_layernorm self_attn.q_norm "
+                    "attn.q_ln attention.self.layer_norm_q attn.q_norm mixer.q mixer.q_norm "
+                    "attn.head_gain.head_g"},
+    {"attn_k_norm", "self_attention.k_layernorm self_attn.k_layernorm self_attn.key_layernorm "
+                    "attention.key_layernorm self_attn.k_norm attn.k_ln "
+                    "attention.self.layer_norm_k attn.k_norm mixer.k mixer.k_norm"},
+    {"rope_freqs", "self_attention.rotary_emb.inv_freq"},
+    {"layer_output_norm", "output.LayerNorm output_layer_norm norm2 rms_norm_3 mlp.layernorm "
+                          "layer_norm_2 final_layernorm"},
+    {"layer_output_scale", "layer_scalar embed_skip.a_g"},
+    {"inp_gate", "per_layer_input_gate"},
+    {"proj", "per_layer_projection"},
+    {"post_norm", "post_per_layer_input_norm"},
+    {"altup_correct_coef", "altup.correction_coefs"},
+    {"altup_correct_scale", "altup.correct_output_scale"},
+    {"altup_predict_coef", "altup.prediction_coefs"},
+    {"altup_router", "altup.modality_router"},
+    {"altup_router_norm", "altup.router_norm"},
+    {"laurel_l", "laurel.linear_left"},
+    {"laurel_r", "laurel.linear_right"},
+    {"laurel_post_norm", "laurel.post_laurel_norm"},
+    {"ssm_in", "in_proj mixer.in_proj mamba.in_proj linear_attn.in_proj_qkvz"},
+    {"ssm_conv1d", "conv1d mixer.conv1d mamba.conv1d linear_attn.conv1d"},
+    {"ssm_x", "x_proj mixer.x_proj mamba.x_proj mixer.bcdt_proj"},
+    {"ssm_dt", "dt_proj mixer.dt_proj mamba.dt_proj linear_attn.dt_proj mixer.dt "
+               "self_attn.dt_proj"},
+    {"ssm_dt_norm", "mixer.dt_norm.weight mamba.dt_layernorm"},
+    {"ssm_a", "A_log mixer.A_log mamba.A_log linear_attn.A_log self_attn.A_log"},
+    {"ssm_b_norm", "mamba.b_layernorm mamba.B_layernorm mixer.B_norm.weight"},
+    {"ssm_c_norm", "mamba.c_layernorm mamba.C_layernorm mixer.C_norm.weight"},
+    {"ssm_d", "D mixer.D mamba.D"},
+    {"ssm_norm", "mamba.norm linear_attn.norm mixer.norm self_attn.o_norm"},
+    {"ssm_out", "out_proj mixer.out_proj mamba.out_proj linear_attn.out_proj"},
+    {"ssm_alpha", "linear_attn.in_proj_a"},
+    {"ssm_ba", "linear_attn.in_proj_ba"},
+    {"ssm_conv1d_q", "self_attn.q_conv1d"},
+    {"ssm_conv1d_k", "self_attn.k_conv1d"},
+    {"ssm_conv1d_v", "self_attn.v_conv1d"},
+    {"ssm_f_a", "self_attn.f_a_proj"},
+    {"ssm_f_b", "self_attn.f_b_proj"},
+    {"ssm_beta", "linear_attn.in_proj_b self_attn.b_proj"},
+    {"ssm_g_a", "self_attn.g_a_proj"},
+    {"ssm_g_b", "self_attn.g_b_proj"},
+    {"time_mix_w0", "attention.w0"},
+    {"time_mix_w1", "attention.time_maa_w1 self_attn.time_maa_w1 attention.w1"},
+    {"time_mix_w2", "attention.time_maa_w2 self_attn.time_maa_w2 attention.w2"},
+    {"time_mix_a0", "attention.a0"},
+    {"time_mix_a1", "attention.a1"},
+    {"time_mix_a2", "attention.a2"},
+    {"time_mix_v0", "attention.v0"},
+    {"time_mix_v1", "attention.v1"},
+    {"time_mix_v2", "attention.v2"},
+    {"time_mix_g1", "attention.g1"},
+    {"time_mix_g2", "attention.g2"},
+    {"time_mix_k_k", "attention.k_k"},
+    {"time_mix_k_a", "attention.k_a"},
+    {"time_mix_r_k", "attention.r_k"},
+    {"time_mix_lerp_x", "attention.time_maa_x self_attn.time_maa_x"},
+    {"time_mix_lerp_k", "attention.time_maa_k self_attn.time_maa_k"},
+    {"time_mix_lerp_v", "attention.time_maa_v self_attn.time_maa_v"},
+    {"time_mix_lerp_r", "attention.time_maa_r self_attn.time_maa_r"},
+    {"time_mix_lerp_g", "attention.time_maa_g self_attn.time_maa_g"},
+    {"time_mix_lerp_w", "attention.time_maa_w self_attn.time_maa_w"},
+    {"time_mix_first", "attention.time_faaaa"},
+    {"time_mix_decay", "attention.time_decay self_attn.time_decay"},
+    {"time_mix_decay_w1", "attention.time_decay_w1 self_attn.time_decay_w1"},
+    {"time_mix_decay_w2", "attention.time_decay_w2 self_attn.time_decay_w2"},
+    {"time_mix_key", "attention.key self_attn.k_proj attention.k_proj"},
+    {"time_mix_value", "attention.value self_attn.v_proj attention.v_proj"},
+    {"time_mix_receptance", "attention.receptance self_attn.q_proj attention.r_proj"},
+    {"time_mix_gate", "attention.gate self_attn.gate"},
+    {"time_mix_ln", "attention.ln_x"},
+    {"time_mix_output", "attention.output self_attn.o_proj attention.o_proj"},
+    {"channel_mix_lerp_k", "feed_forward.time_maa_k feed_forward.x_k"},
+    {"channel_mix_lerp_r", "feed_forward.time_maa_r"},
+    {"channel_mix_key", "feed_forward.key"},
+    {"channel_mix_receptance", "feed_forward.receptance"},
+    {"channel_mix_value", "feed_forward.value"},
+    {"attn_q_a", "self_attn.q_a_proj attention.wq_a"},
+    {"attn_q_b", "self_attn.q_b_proj attention.wq_b"},
+    {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa attention.wkv_a_with_mqa"},
+    {"attn_kv_b", "self_attn.kv_b_proj"},
+    {"attn_k_b", "self_attn.k_b_proj attention.k_b_proj"},
+    {"attn_v_b", "self_attn.v_b_proj attention.v_b_proj"},
+    {"attn_q_a_norm", "self_attn.q_a_layernorm attention.q_a_norm"},
+    {"attn_kv_a_norm", "self_attn.kv_a_layernorm attention.kv_a_norm"},
+    {"attn_sub_norm", "self_attn.inner_attn_ln"},
+    {"ffn_sub_norm", "mlp.ffn_layernorm"},
+    {"dec.attn_norm", "layer.0.layer_norm"},
+    {"dec.attn_q", "layer.0.SelfAttention.q"},
+    {"dec.attn_k", "layer.0.SelfAttention.k"},
+    {"dec.attn_v", "layer.0.SelfAttention.v"},
+    {"dec.attn_o", "layer.0.SelfAttention.o"},
+    {"dec.attn_rel_b", "layer.0.SelfAttention.relative_attention_bias"},
+    {"dec.cross_attn_norm", "layer.1.layer_norm"},
+    {"dec.cross_attn_q", "layer.1.EncDecAttention.q"},
+    {"dec.cross_attn_k", "layer.1.EncDecAttention.k"},
+    {"dec.cross_attn_v", "layer.1.EncDecAttention.v"},
+    {"dec.cross_attn_o", "layer.1.EncDecAttention.o"},
+    {"dec.cross_attn_rel_b", "layer.1.EncDecAttention.relative_attention_bias"},
+    {"dec.ffn_norm", "layer.2.layer_norm"},
+    {"dec.ffn_gate", "layer.2.DenseReluDense.wi_0"},
+    {"dec.ffn_up", "layer.2.DenseReluDense.wi layer.2.DenseReluDense.wi_1"},
+    {"dec.ffn_down", "layer.2.DenseReluDense.wo"},
+    {"enc.attn_norm", "layer.0.layer_norm"},
+    {"enc.attn_q", "layer.0.SelfAttention.q"},
+    {"enc.attn_k", "layer.0.SelfAttention.k"},
+    {"enc.attn_v", "layer.0.SelfAttention.v"},
+    {"enc.attn_o", "layer.0.SelfAttention.o"},
+    {"enc.attn_rel_b", "layer.0.SelfAttention.relative_attention_bias"},
+    {"enc.ffn_norm", "layer.1.layer_norm"},
+    {"enc.ffn_gate", "layer.1.DenseReluDense.wi_0"},
+    {"enc.ffn_up", "layer.1.DenseReluDense.wi layer.1.DenseReluDense.wi_1"},
+    {"enc.ffn_down", "layer.1.DenseReluDense.wo"},
+    {"vis_up", "mlp.vision_mlp.up_proj"},
+    {"vis_gate", "mlp.vision_mlp.gate_proj"},
+    {"vis_down", "mlp.vision_mlp.down_proj"},
+    {"vis_attn_output", "self_attn.vision_expert_dense"},
+    {"vis_attn_qkv", "self_attn.vision_expert_query_key_value"},
+    {"indexer.k_norm", "self_attn.indexer.k_norm"},
+    {"indexer.proj", "self_attn.indexer.weights_proj"},
+    {"indexer.attn_k", "self_attn.indexer.wk"},
+    {"indexer.attn_q_b", "self_attn.indexer.wq_b"},
+    {"convnext.dw", "dwconv"},
+    {"convnext.norm", "norm"},
+    {"convnext.pw1", "pwconv1"},
+    {"convnext.pw2", "pwconv2"},
+    {"convnext.gamma", "gamma"},
+    {"posnet.conv1", "conv1"},
+    {"posnet.conv2", "conv2"},
+    {"posnet.norm", "norm"},
+    {"posnet.norm1", "norm1"},
+    {"posnet.norm2", "norm2"},
+    {"posnet.attn_norm", "norm"},
+    {"posnet.attn_q", "q"},
+    {"posnet.attn_k", "k"},
+    {"posnet.attn_v", "v"},
+    {"posnet.attn_output", "proj_out"},
+    {"shortconv.conv", "conv.conv"},
+    {"shortconv.in_proj", "conv.in_proj"},
+    {"shortconv.out_proj", "conv.out_proj"},
+    {"nextn.eh_proj", "eh_proj"},
+    {"nextn.embed_tokens", "embed_tokens"},
+    {"nextn.enorm", "enorm"},
+    {"nextn.hnorm", "hnorm"},
+    {"nextn.shared_head_head", "shared_head.head"},
+    {"nextn.shared_head_norm", "shared_head.norm"},
+    {NULL, NULL},
+};

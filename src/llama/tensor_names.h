@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names of tensors: what Hugging Face calls them, what llama.cpp calls them. One table for all
+ * architectures; an architecture says which of llama.cpp's tensors it has, and so decides where one
+ * name means different things. */
+#ifndef TARE_LLAMA_TENSOR_NAMES_H
+#define TARE_LLAMA_TENSOR_NAMES_H
+
+#include "base/alloc.h"
+
+/* The names of one architecture. */
+typedef struct tare_llama_names {
+    struct tare_llama_name_slot *slots;
+    uint32_t mask;
+} tare_llama_names;
+
+/* `tensors`: names of llama.cpp without "blk.N.", one blank between them. */
+tare_status tare_llama_names_init(tare_llama_names *names, const char *tensors, tare_arena *arena,
+                                  tare_error *err);
+/* The name in llama.cpp of a tensor, with its ".weight" or ".bias"; ptr NULL: the architecture has
+ * none such. ERR_NOMEM only. */
+tare_status tare_llama_names_find(tare_str *out, const tare_llama_names *names, tare_str name,
+                                  tare_arena *arena, tare_error *err);
+/* Whether the last part of a name before ".weight" and the like is one of the words. */
+bool tare_llama_is_one_of(tare_str word, const char *words);
+
+#endif

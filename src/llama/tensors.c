@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the tensors of the input to those of llama.cpp: which are left out, what they are called,
+ * which rules apply, which of them are put together. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "base/str.h"
+#include "llama/mapping.h"
+
+#define JOIN_SLOTS 4096 /* of the hash of tensors that are being put together */
+
+/* A tensor of several parts, until all are there. */
+typedef struct tare_llama_join {
+    struct tare_llama_join *next;
+    tare_llama_target *target;
+    tare_str first; /* name of a part, for messages */
+    size_t first_index;
+} join;
+
+typedef struct pass {
+    tare_llama_mapping *m;
+    size_t index; /* of the input's tensor in hand */
+    tare_str name;
+    int64_t layer, number; /* the first and the last in its name; -1: none */
+} pass;
+
+static tare_status fail_tensor(const pass *p, tare_status status, const char *what,
+                               tare_error *err) {
+    return tare_fail_tensor(err, status, &p->m->hf->catalog.tensors[p->index], p->index, what);
+}
+
+/* ---- which are left out ---------------------------------------------------------------------- */
+
+static bool contains(tare_str text, const char *part) {
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= text.len; i++)
+        if (memcmp(text.ptr + i, part, n) == 0) return true;
+    return false;
+}
+
+/* Towers for pictures and sound, what connects them, and buffers that are no weights. */
+static bool is_left_out(tare_str name) {
+    static const char *const starts[] = {
+        "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
+        "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
+    static const char *const parts[] = {"visual.",          "vision.",
+                                        "audio.",           "talker.",
+                                        "vision_",          "audio_",
+                                        "token2wav.",       "code2wav.",
+                                        "projector.",       "pre_mm_projector_norm",
+                                        "image_newline",    "view_seperator",
+                                        "patch_embed",      "patch_merger.",
+                                        "patch_merge_mlp.", "model.connector."};
+    static const char *const ends[] = {".attention.masked_bias", ".attention.bias",
+                                       ".rotary_emb.inv_freq"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (tare_str_starts(name, tare_str_of(starts[i]))) return true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (contains(name, parts[i])) return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (tare_str_ends(name, tare_str_of(ends[i]))) return true;
+    return false;
+}
+
+/* Scales that are multiplied into the weights they belong to. */
+static void find_companions(bool *is_companion, const tare_model *hf) {
+    for (size_t i = 0; hf->notes && i < hf->catalog.n_tensors; i++)
+        if (hf->notes[i].companion >= 0) is_companion[hf->notes[i].companion] = true;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Every occurrence of `from` replaced. */
+static tare_str replace(tare_str name, const char *from, const char *to, tare_arena *arena) {
+    size_t n = strlen(from), k = strlen(to);
+    if (!contains(name, from)) return name;
+    char *out = tare_arena_take(arena, name.len + (name.len / n + 1) * k + 1);
+    size_t at = 0;
+    if (!out) return (tare_str){NULL, 0};
+    for (size_t i = 0; i < name.len;) {
+        if (i + n <= name.len && memcmp(name.ptr + i, from, n) == 0) {
+            memcpy(out + at, to, k);
+            at += k;
+            i += n;
+        } else {
+            out[at++] = name.ptr[i++];
+        }
+    }
+    return (tare_str){out, at};
+}
+
+/* "text_model. ernie.>model." : texts to cut out, or to replace. */
+static tare_str apply_cuts(tare_str name, const char *cuts, tare_arena *arena) {
+    while (cuts && *cuts && name.ptr) {
+        char from[48], to[48];
+        size_t n = strcspn(cuts, " "), k = 0;
+        const char *arrow = memchr(cuts, '>', n);
+        size_t n_from = arrow ? (size_t)(arrow - cuts) : n;
+        for (; k < n_from && k + 1 < sizeof from; k++) from[k] = cuts[k];
+        from[k] = '\0';
+        for (k = 0; arrow && k < n - n_from - 1 && k + 1 < sizeof to; k++) to[k] = arrow[1 + k];
+        to[k] = '\0';
+        name = replace(name, from, to, arena);
+        cuts += n;
+        while (*cuts == ' ') cuts++;
+    }
+    return name;
+}
+
+static tare_str joined(tare_str a, tare_str b, tare_arena *arena) {
+    char *out = tare_arena_take(arena, a.len + b.len + 1);
+    if (!out) return (tare_str){NULL, 0};
+    memcpy(out, a.ptr, a.len);
+    memcpy(out + a.len, b.ptr, b.len);
+    return (tare_str){out, a.len + b.len};
+}
+
+/* The name that rules are held against. ptr NULL: memory is out. */
+static tare_str normal_name(const tare_llama_mapping *m, tare_str name) {
+    tare_arena *arena = &m->out->arena;
+    name = replace(name, "e_score_correction_bias", "e_score_correction.bias", arena);
+    if (name.ptr) name = replace(name, "language_model.", "", arena);
+    if (name.ptr) name = apply_cuts(name, m->arch->cut, arena);
+    if (name.ptr && m->arch->prefix && !tare_str_starts(name, tare_str_of(m->arch->prefix)))
+        name = joined(tare_str_of(m->arch->prefix), name, arena);
+    return name;
+}
+
+/* The numbers of the first and of the last dotted part that is one; -1: none. */
+static void numbers_of(tare_str name, int64_t *first, int64_t *last) {
+    *first = *last = -1;
+    for (size_t i = 0; i < name.len; i++) {
+        size_t from = i;
+        int64_t n = 0;
+        bool is_number = true;
+        for (; i < name.len && name.ptr[i] != '.'; i++) {
+            is_number = is_number && name.ptr[i] >= '0' && name.ptr[i] <= '9' && i - from < 9;
+            n = is_number ? 10 * n + (name.ptr[i] - '0') : 0;
+        }
+        if (!is_number || i == from) continue;
+        if (*first < 0) *first = n;
+        *last = n;
+    }
+}
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+/* Whether a name matches a pattern of '*' and '#'; *tail: where what stands behind the last '*'
+ * begins in the name. */
+static bool matches(tare_str name, tare_str pattern, size_t *tail) {
+    size_t i = 0, p = 0, star = SIZE_MAX, resume = 0;
+    *tail = 0;
+    while (i < name.len) {
+        if (p < pattern.len && pattern.ptr[p] == '*') {
+            star = p++;
+            resume = i;
+            *tail = i;
+        } else if (p < pattern.len && pattern.ptr[p] == '#' && name.ptr[i] >= '0' &&
+                   name.ptr[i] <= '9') {
+            while (i < name.len && name.ptr[i] >= '0' && name.ptr[i] <= '9') i++;
+            p++;
+        } else if (p < pattern.len && pattern.ptr[p] == name.ptr[i]) {
+            i++;
+            p++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            i = ++resume;
+            *tail = i;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.ptr[p] == '*') {
+        p++;
+        *tail = name.len;
+    }
+    return p == pattern.len;
+}
+
+/* A rule's pattern; '@' stands for either suffix, which *suffix keeps. */
+static bool rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix) {
+    tare_str pattern = tare_str_of(match);
+    const tare_str weight = TARE_STR(".weight"), bias = TARE_STR(".bias");
+    *suffix = (tare_str){"", 0};
+    if (tare_str_ends(pattern, TARE_STR("@"))) {
+        if (tare_str_ends(name, weight))
+            *suffix = weight;
+        else if (tare_str_ends(name, bias))
+            *suffix = bias;
+        else
+            return false;
+        pattern.len--;
+        name.len -= suffix->len;
+    }
+    return matches(name, pattern, tail);
+}
+
+/* ---- targets --------------------------------------------------------------------------------- */
+
+static tare_status add_target(tare_llama_mapping *m, tare_llama_target *t, tare_error *err) {
+    if (!tare_grow(m->out->allocator, (void **)&m->targets, &m->targets_capacity, m->n_targets + 1,
+                   sizeof *m->targets))
+        return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+    m->targets[m->n_targets++] = t;
+    return TARE_OK;
+}
+
+static tare_llama_target *new_target(tare_llama_mapping *m, tare_str name, size_t n_pieces) {
+    tare_llama_target *t = TARE_NEW(&m->out->arena, tare_llama_target);
+    if (!t) return NULL;
+    t->name = name;
+    t->n_pieces = n_pieces;
+    t->pieces = TARE_NEW_ARRAY(&m->out->arena, tare_llama_piece, n_pieces);
+    t->operation = "";
+    return t->pieces ? t : NULL;
+}
+
+tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
+                                size_t n, tare_error *err) {
+    tare_llama_target *t = new_target(m, tare_str_of(name), 0);
+    uint8_t *bytes = tare_arena_array(&m->out->arena, n, sizeof(float));
+    if (!t || !bytes) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    tare_rows_mut rows = {.planes = {bytes}, .n_rows = 1, .cols = n};
+    t->encoding = tare_encoding_get(TARE_ENCODING_F32);
+    TARE_TRY(tare_encode_rows(&rows, t->encoding, values, NULL, err));
+    t->n_dims = 1;
+    t->dims[0] = n;
+    t->bytes = bytes;
+    t->size = n * sizeof(float);
+    t->operation = "generated";
+    return add_target(m, t, err);
+}
+
+/* What the elements of a piece are: the source's, floats where it has to be decoded or where
+ * arithmetic is done; that of F16 is rounded to F16 again. */
+static const tare_encoding *encoding_of(const tare_llama_mapping *m,
+                                        const tare_llama_draft *draft) {
+    const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
+    bool is_decoded = tare_llama_is_decoded(m->hf, draft->source);
+    if (is_decoded) return tare_encoding_get(TARE_ENCODING_F32);
+    if (draft->arithmetic == TARE_LLAMA_AS_IS || e->id == TARE_ENCODING_F16) return e;
+    return tare_encoding_get(TARE_ENCODING_F32);
+}
+
+static tare_status make_piece(tare_llama_piece *out, const pass *p, const tare_llama_draft *draft,
+                              tare_error *err) {
+    const tare_tensor *source = &p->m->hf->catalog.tensors[draft->source];
+    *out = (tare_llama_piece){
+        .source = draft->source, .arithmetic = draft->arithmetic, .constant = draft->constant};
+    return tare_llama_shape_finish(&out->view, &draft->shape, source->n_elements, &p->m->out->arena)
+               ? TARE_OK
+               : fail_tensor(p, TARE_ERR_LIMIT, "its parts lie in too many places", err);
+}
+
+static void set_dims(tare_llama_target *t, const tare_llama_shape *s) {
+    t->n_dims = s->n_dims;
+    for (uint32_t d = 0; d < s->n_dims; d++) t->dims[d] = s->dims[d].extent;
+}
+
+static join *find_join(tare_llama_mapping *m, tare_str name, join ***place) {
+    *place = &m->joins[tare_str_hash(name, 0) % JOIN_SLOTS];
+    while (**place && !tare_str_equal((**place)->target->name, name)) *place = &(**place)->next;
+    return **place;
+}
+
+/* Slices are of one shape; parts may differ in their rows. */
+static bool fits(const tare_llama_target *t, const tare_llama_draft *draft) {
+    const tare_llama_shape *s = &draft->shape;
+    if (t->n_dims != s->n_dims || t->n_pieces != draft->n_slots) return false;
+    for (uint32_t d = t->is_stacked ? 0 : 1; d < t->n_dims; d++)
+        if (t->dims[d] != s->dims[d].extent) return false;
+    return true;
+}
+
+/* All parts are there: where each ends, and the shape of the whole. */
+static tare_status complete(pass *p, tare_llama_target *t, tare_error *err) {
+    uint64_t end = 0, row = 1;
+    for (size_t i = 0; i < t->n_pieces; i++) {
+        end += t->pieces[i].end; /* so far: its number of elements */
+        t->pieces[i].end = end;
+    }
+    if (t->is_stacked) {
+        if (t->n_dims == TARE_LLAMA_DIMS)
+            return fail_tensor(p, TARE_ERR_CORRUPT, "it has too many dimensions", err);
+        for (uint32_t d = t->n_dims++; d > 0; d--) t->dims[d] = t->dims[d - 1];
+        t->dims[0] = t->n_pieces;
+    } else {
+        for (uint32_t d = 1; d < t->n_dims; d++) row *= t->dims[d];
+        t->dims[0] = row ? end / row : 0;
+    }
+    return add_target(p->m, t, err);
+}
+
+static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draft,
+                            const char *operation, tare_error *err) {
+    tare_llama_mapping *m = p->m;
+    join **place, *j = find_join(m, name, &place);
+    const tare_encoding *encoding = encoding_of(m, draft);
+    uint64_t most = m->hf->limits.tensors;
+    if (!j) {
+        if (draft->n_slots > most)
+            return fail_tensor(p, TARE_ERR_LIMIT, "number of its kind beyond the limit", err);
+        j = TARE_NEW(&m->out->arena, join);
+        if (!j) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+        j->target = new_target(m, name, (size_t)draft->n_slots);
+        if (!j->target) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+        for (size_t i = 0; i < j->target->n_pieces; i++)
+            j->target->pieces[i].source = TARE_LLAMA_ZEROS;
+        j->first = m->hf->catalog.tensors[p->index].name;
+        j->first_index = p->index;
+        j->target->is_stacked = draft->is_stacked;
+        j->target->encoding = encoding;
+        j->target->operation = operation;
+        set_dims(j->target, &draft->shape);
+        *place = j;
+    }
+    tare_llama_target *t = j->target;
+    if (!fits(t, draft))
+        return fail_tensor(p, TARE_ERR_CORRUPT,
+                           "it has another shape than the others it is put together with", err);
+    tare_llama_piece *piece = &t->pieces[draft->slot];
+    if (piece->source != TARE_LLAMA_ZEROS)
+        return fail_tensor(p, TARE_ERR_CORRUPT, "another tensor stands for the same part", err);
+    TARE_TRY(make_piece(piece, p, draft, err));
+    piece->end = tare_llama_shape_elements(&draft->shape);
+    if (encoding != t->encoding) t->encoding = tare_encoding_get(TARE_ENCODING_F32);
+    return ++t->n_there == t->n_pieces ? complete(p, t, err) : TARE_OK;
+}
+
+/* What is still missing once all tensors were seen. */
+static tare_status check_joins(const tare_llama_mapping *m, tare_error *err) {
+    for (size_t i = 0; i < JOIN_SLOTS; i++)
+        for (const join *j = m->joins[i]; j; j = j->next) {
+            if (j->target->n_there == j->target->n_pieces) continue;
+            tare_fail(err, TARE_ERR_CORRUPT,
+                      "others that belong together with it are missing: config.json asks for more");
+            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)j->first_index, j->first);
+            return TARE_ERR_CORRUPT;
+        }
+    return TARE_OK;
+}
+
+/* ---- one tensor ------------------------------------------------------------------------------ */
+
+/* "=blk.#.attn_k_b" with the number of the block. */
+static tare_str own_name(const pass *p, const char *pattern, tare_str suffix) {
+    char buf[160];
+    size_t n = 0;
+    for (; *pattern && n + 24 < sizeof buf; pattern++) {
+        if (*pattern == '#')
+            n += (size_t)snprintf(buf + n, sizeof buf - n, "%lld", (long long)p->layer);
+        else
+            buf[n++] = *pattern;
+    }
+    for (size_t i = 0; i < suffix.len && n < sizeof buf; i++) buf[n++] = suffix.ptr[i];
+    return tare_arena_str(&p->m->out->arena, (tare_str){buf, n});
+}
+
+/* Cuts "experts.N." to "experts." and makes the tensor a slice of the stack of all. */
+static tare_status stack_expert(pass *p, tare_str *name, tare_llama_draft *draft, tare_error *err) {
+    static const tare_str word = {"experts.", 8};
+    tare_llama_mapping *m = p->m;
+    double n;
+    for (size_t i = 0; i + word.len < name->len; i++) {
+        if (memcmp(name->ptr + i, word.ptr, word.len) != 0) continue;
+        size_t from = i + word.len, to = from;
+        uint64_t slot = 0;
+        while (to < name->len && name->ptr[to] >= '0' && name->ptr[to] <= '9' && to - from < 9)
+            slot = 10 * slot + (uint64_t)(name->ptr[to++] - '0');
+        if (to == from || to == name->len || name->ptr[to] != '.') return TARE_OK;
+        TARE_TRY(tare_llama_number(&n, m,
+                                   "experts | num_local_experts | num_experts | "
+                                   "n_routed_experts | moe_num_experts",
+                                   0, err));
+        if (n == 0)
+            return fail_tensor(p, TARE_ERR_CORRUPT, "config.json does not say how many experts",
+                               err);
+        if ((double)slot >= n)
+            return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer experts", err);
+        tare_str head = {name->ptr, from}, tail = tare_str_cut(*name, to + 1);
+        *name = joined(head, tail, &m->out->arena);
+        if (!name->ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+        draft->slot = slot;
+        draft->n_slots = (uint64_t)n;
+        draft->is_stacked = true;
+        return TARE_OK;
+    }
+    return TARE_OK;
+}
+
+static bool has_target(const tare_llama_mapping *m, tare_str name) {
+    for (size_t i = 0; i < m->n_targets; i++)
+        if (tare_str_equal(m->targets[i]->name, name)) return true;
+    return false;
+}
+
+static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const char *operation,
+                         tare_error *err) {
+    tare_llama_mapping *m = p->m;
+    tare_str target;
+    if (draft->n_slots == 0 && name.ptr[0] != '=') TARE_TRY(stack_expert(p, &name, draft, err));
+    if (name.ptr[0] == '=') {
+        target = tare_str_cut(name, 1);
+    } else {
+        TARE_TRY(tare_llama_names_find(&target, &m->names, name, &m->out->arena, err));
+        if (target.ptr && p->layer >= (int64_t)m->n_layers && contains(target, "blk."))
+            target.ptr = NULL;
+    }
+    if (!target.ptr)
+        return fail_tensor(p, TARE_ERR_UNSUPPORTED,
+                           "llama.cpp has no such tensor in this architecture", err);
+    if (draft->is_first_only && has_target(m, target)) return TARE_OK;
+    if (draft->n_slots) return add_part(p, target, draft, operation, err);
+    tare_llama_target *t = new_target(m, target, 1);
+    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+    TARE_TRY(make_piece(&t->pieces[0], p, draft, err));
+    t->pieces[0].end = tare_llama_shape_elements(&draft->shape);
+    t->encoding = encoding_of(m, draft);
+    t->operation = operation;
+    set_dims(t, &draft->shape);
+    return add_target(m, t, err);
+}
+
+static tare_status begin(pass *p, tare_llama_draft *draft, tare_error *err) {
+    const tare_tensor *t = &p->m->hf->catalog.tensors[p->index];
+    *draft =
+        (tare_llama_draft){.source = (uint32_t)p->index, .layer = p->layer, .number = p->number};
+    if (t->n_elements == 0) return fail_tensor(p, TARE_ERR_CORRUPT, "it has no elements", err);
+    if (!tare_llama_shape_init(&draft->shape, t->dims, t->n_dims))
+        return fail_tensor(p, TARE_ERR_UNSUPPORTED, "it has too many dimensions", err);
+    return TARE_OK;
+}
+
+/* The name a rule gives. */
+static tare_str renamed(const pass *p, const tare_llama_rule *r, size_t tail, tare_str suffix) {
+    tare_arena *arena = &p->m->out->arena;
+    if (!r->to) return p->name;
+    if (r->to[0] == '=') return own_name(p, r->to, suffix);
+    tare_str head = joined((tare_str){p->name.ptr, tail}, tare_str_of(r->to), arena);
+    return head.ptr ? joined(head, suffix, arena) : head;
+}
+
+/* Applies all rules of a list that match; *n: how many did. */
+static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tare_error *err) {
+    for (; r && r->match; r++) {
+        tare_llama_draft draft;
+        tare_str suffix;
+        size_t tail;
+        if (!rule_matches(p->name, r->match, &tail, &suffix)) continue;
+        TARE_TRY(begin(p, &draft, err));
+        tare_status status = tare_llama_program_run(&draft, r->program, &p->m->config, err);
+        if (status != TARE_OK) {
+            tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)p->index,
+                            p->m->hf->catalog.tensors[p->index].name);
+            return status;
+        }
+        if (draft.is_skipped) continue;
+        ++*n;
+        if (draft.is_dropped) continue;
+        tare_str name = renamed(p, r, tail, suffix);
+        if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+        TARE_TRY(place(p, name, &draft, r->program ? r->program : "", err));
+    }
+    return TARE_OK;
+}
+
+/* A bias that llama.cpp has no place for must not matter. */
+static tare_status check_zero(const pass *p, tare_error *err) {
+    bool is_zero;
+    TARE_TRY(tare_llama_is_zero(&is_zero, p->m->hf, p->index, err));
+    if (is_zero) return TARE_OK;
+    return fail_tensor(p, TARE_ERR_UNSUPPORTED,
+                       "it is not 0, and llama.cpp has no such bias in this architecture", err);
+}
+
+static tare_status map_tensor(pass *p, tare_error *err) {
+    tare_llama_mapping *m = p->m;
+    tare_llama_draft draft;
+    size_t n = 0;
+    if (is_left_out(m->hf->catalog.tensors[p->index].name)) return TARE_OK;
+    p->name = normal_name(m, m->hf->catalog.tensors[p->index].name);
+    if (!p->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    if (p->name.len == 0)
+        return fail_tensor(p, TARE_ERR_UNSUPPORTED, "llama.cpp has no such tensor", err);
+    numbers_of(p->name, &p->layer, &p->number);
+    if (m->arch->drops_extra_layers && p->layer >= (int64_t)m->n_layers) return TARE_OK;
+    if (m->arch->drops_zero_biases && tare_str_ends(p->name, TARE_STR(".bias")))
+        return check_zero(p, err);
+    TARE_TRY(apply_rules(p, m->arch->rules, &n, err));
+    if (n) return TARE_OK;
+    TARE_TRY(begin(p, &draft, err));
+    return place(p, p->name, &draft, "", err);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+typedef struct entry {
+    tare_str file, name;
+    size_t index;
+} entry;
+
+static int by_file_and_name(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    int order = tare_str_compare(x->file, y->file);
+    return order ? order : tare_str_compare(x->name, y->name);
+}
+
+/* What --outtype auto comes to: the first tensor of two dimensions in F16 or BF16 decides. */
+static void note_usual_type(tare_llama_mapping *m, const tare_tensor *t) {
+    tare_encoding_id id = t->encoding->id;
+    if (m->usual_type == TARE_ENCODING_UNKNOWN && t->n_dims >= 2 &&
+        (id == TARE_ENCODING_F16 || id == TARE_ENCODING_BF16))
+        m->usual_type = id;
+}
+
+static tare_llama_target *find_target(const tare_llama_mapping *m, const char *name, size_t *at) {
+    for (*at = 0; *at < m->n_targets; ++*at)
+        if (tare_str_is(m->targets[*at]->name, name)) return m->targets[*at];
+    return NULL;
+}
+
+/* llama.cpp takes the embeddings where there is no output matrix. */
+static tare_status drop_equal_output(tare_llama_mapping *m, tare_error *err) {
+    size_t at, other;
+    bool is_equal;
+    const tare_llama_target *embedding = find_target(m, "token_embd.weight", &other);
+    const tare_llama_target *output = find_target(m, "output.weight", &at);
+    if (!m->arch->drops_equal_output || !embedding || !output) return TARE_OK;
+    TARE_TRY(tare_llama_is_equal(&is_equal, m->hf, embedding->pieces[0].source,
+                                 output->pieces[0].source, err));
+    if (!is_equal) return TARE_OK;
+    m->n_targets--;
+    memmove(&m->targets[at], &m->targets[at + 1], (m->n_targets - at) * sizeof *m->targets);
+    return TARE_OK;
+}
+
+tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err) {
+    const tare_catalog *in = &m->hf->catalog;
+    uint64_t n = in->n_tensors;
+    entry *entries = tare_alloc(m->out->allocator, n * sizeof *entries);
+    bool *is_companion = TARE_NEW_ARRAY(&m->out->arena, bool, n);
+    m->joins = TARE_NEW_ARRAY(&m->out->arena, join *, JOIN_SLOTS);
+    if (!entries || !m->joins || !is_companion) {
+        tare_free(m->out->allocator, entries, n * sizeof *entries);
+        return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+    }
+    for (size_t i = 0; i < n; i++)
+        entries[i] = (entry){tare_str_of(m->hf->files[in->tensors[i].planes[0].file].name),
+                             in->tensors[i].name, i};
+    find_companions(is_companion, m->hf);
+    if (n) qsort(entries, n, sizeof *entries, by_file_and_name);
+    tare_status status = TARE_OK;
+    for (size_t i = 0; i < n && status == TARE_OK; i++) {
+        pass p = {.m = m, .index = entries[i].index};
+        note_usual_type(m, &in->tensors[p.index]);
+        if (is_companion[p.index]) continue;
+        status = map_tensor(&p, err);
+    }
+    tare_free(m->out->allocator, entries, n * sizeof *entries);
+    if (m->usual_type == TARE_ENCODING_UNKNOWN) m->usual_type = TARE_ENCODING_F16;
+    if (status == TARE_OK) status = check_joins(m, err);
+    return status == TARE_OK ? drop_equal_output(m, err) : status;
+}

