@@ -11,8 +11,6 @@ static const tare_llama_arch *const families[] = {
     tare_llama_family_deepseek, tare_llama_family_mamba, tare_llama_family_t5,
 };
 
-const tare_llama_rule tare_llama_permute[] = {RULES_PERMUTE, END_OF_RULES};
-
 const tare_llama_arch *tare_llama_arch_at(size_t i) {
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (const tare_llama_arch *a = families[f]; a->name; a++)
