@@ -95,6 +95,7 @@ typedef struct cli_command {
     cli_complete complete;  /* what a shell offers for arguments */
     cli_complete last;      /* for the last of max_args, where that is of another kind */
     int min_args, max_args; /* max -1: any number */
+    const bool *alone;      /* an option that stands for all arguments; NULL: none */
     int (*run)(int argc, const char **argv);
 } cli_command;
 
@@ -397,6 +398,8 @@ typedef struct cli_write {
         .flag = &(args).like_reference                                                             \
     }
 
+/* Prints the architectures that models are mapped to; an exit code. */
+int cli_list_architectures(void);
 /* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys; *out NULL: its
  * names are kept. 0, or an exit code after saying what is wrong. */
 int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,

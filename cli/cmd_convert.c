@@ -6,6 +6,7 @@
 #include "commands.h"
 
 static cli_write args;
+static bool list_architectures;
 
 static const cli_option options[] = {
     {.name = "to",
@@ -92,6 +93,9 @@ static const cli_option options[] = {
              "way back",
      .flag = &args.opaque},
     CLI_MAPPING_OPTIONS(args),
+    {.name = "list-architectures",
+     .help = "the architectures of Hugging Face that become llama.cpp's, and nothing else",
+     .flag = &list_architectures},
     {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
     {0},
 };
@@ -135,7 +139,7 @@ static const char *topic_row(size_t i, const char **what) {
 }
 
 static int run(int argc, const char **argv) {
-    (void)argc;
+    if (list_architectures && argc == 0) return cli_list_architectures();
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, argv[0], report);
@@ -170,6 +174,8 @@ const cli_command cmd_convert = {
                   "with a PEFT adapter merged at half its strength"},
                  {"tare convert model.safetensors small.wcodec --type q8_0 --effort full",
                   "8 bits a weight, and packed as small as it gets"},
+                 {"tare convert hf-directory model.gguf --type q8_0",
+                  "a file that llama.cpp runs, from a Hugging Face directory"},
                  {"tare convert in.gguf - --to safetensors | ssh host 'cat > m.safetensors'",
                   "through a pipe"}},
     .options = options,
@@ -178,6 +184,7 @@ const cli_command cmd_convert = {
              CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_KIN | CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,
+    .alone = &list_architectures,
     .max_args = 2,
     .run = run,
 };

@@ -77,7 +77,8 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         code = CLI_YES;
         goto out;
     }
-    if (n_args < command->min_args) {
+    bool is_alone = n_args == 0 && command->alone && *command->alone;
+    if (n_args < command->min_args && !is_alone) {
         /* The arguments are what stands before the first option of the usage. */
         size_t n = strcspn(command->usage, "[");
         while (n > 0 && command->usage[n - 1] == ' ') n--;

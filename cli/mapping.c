@@ -121,3 +121,27 @@ int cli_map(tare_model **out, const cli_command *command, const tare_model *in, 
     cli_json_fail(&err, in_path, report);
     return cli_fail(&err, in_path);
 }
+
+int cli_list_architectures(void) {
+    tare_llama_known known;
+    if (cli.json) {
+        struct json_t *document = cli_json_new("tare.architectures/1"), *list = cli_json_array();
+        for (size_t i = 0; tare_llama_known_at(i, &known); i++) {
+            struct json_t *row = cli_json_object();
+            cli_json_text(row, "architecture", known.architecture);
+            cli_json_text(row, "classes", known.classes);
+            cli_json_append(list, row);
+        }
+        cli_json_add(document, "architectures", list);
+        cli_json_print(document);
+        return CLI_YES;
+    }
+    cli_table *table = cli_table_new("LLAMA.CPP|HUGGING FACE");
+    for (size_t i = 0; tare_llama_known_at(i, &known); i++) {
+        cli_table_add(table, known.architecture);
+        cli_table_add(table, known.classes);
+    }
+    cli_table_print(table, stdout, 0);
+    cli_table_free(table);
+    return CLI_YES;
+}
