@@ -300,9 +300,24 @@ static int show(const tare_model *model, const char *path, const tare_report *re
     return CLI_YES;
 }
 
+/* One model; of several, each under its name, which the screen begins with anyway. */
+static int show_path(const char *path, const char *key, bool has_heading) {
+    tare_report *report = tare_report_new();
+    tare_model *model;
+    int code = cli_open(&model, path, report);
+    if (code == CLI_YES && has_heading && !cli.json && (args.is_tensors || args.is_metadata)) {
+        char *name = cli_escape_path(path);
+        printf("%s:\n", name);
+        free(name);
+    }
+    if (code == CLI_YES) code = key ? info_print_raw(model, path, key) : show(model, path, report);
+    tare_model_free(model);
+    tare_report_free(report);
+    return code;
+}
+
 static int run(int argc, const char **argv) {
-    if (argc != (args.is_raw ? 2 : 1))
-        return cli_usage(&cmd_info, args.is_raw ? "--raw needs FILE KEY" : "one FILE");
+    if (args.is_raw && argc != 2) return cli_usage(&cmd_info, "--raw needs FILE KEY");
     if (args.has_stats) args.is_tensors = true;
     if (args.filter && regcomp(&pattern, args.filter, REG_EXTENDED | REG_NOSUB) != 0) {
         char *safe = cli_escape_path(args.filter);
@@ -313,15 +328,13 @@ static int run(int argc, const char **argv) {
     if (args.sort && !args.is_metadata) args.is_tensors = true;
     if (args.filter && !args.is_metadata) args.is_tensors = true;
     cli.base_use = CLI_BASES_NAMED;
-    tare_report *report = tare_report_new();
-    tare_model *model;
-    int code = cli_open(&model, argv[0], report);
-    if (code == CLI_YES && args.is_raw)
-        code = info_print_raw(model, argv[0], argv[1]);
-    else if (code == CLI_YES)
-        code = show(model, argv[0], report);
-    tare_model_free(model);
-    tare_report_free(report);
+    const int n = args.is_raw ? 1 : argc;
+    int code = CLI_YES;
+    for (int i = 0; i < n; i++) {
+        if (i && !cli.json) fputc('\n', stdout);
+        const int own = show_path(argv[i], args.is_raw ? argv[1] : NULL, n > 1);
+        if (own > code) code = own;
+    }
     if (args.filter) regfree(&pattern);
     return code;
 }
@@ -329,7 +342,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_info = {
     .name = "info",
     .summary = "show what is in a model",
-    .usage = "FILE|DIR|URL [-t] [-m] [--filter REGEX] [--stats]\n"
+    .usage = "FILE|DIR|URL... [-t] [-m] [--filter REGEX] [--stats]\n"
              "FILE KEY --raw",
     .description =
         "Reads a file's directory but none of its data, so it is quick at any size. Without "
@@ -348,6 +361,6 @@ const cli_command cmd_info = {
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
-    .max_args = 2,
+    .max_args = -1,
     .run = run,
 };
