@@ -6,32 +6,32 @@
 #include <zstd.h>
 
 #include "base/hash.h"
-#include "wcodec/wc_direct.h"
 #include "wcodec/wc_head.h"
+#include "wcodec/wc_parts.h"
 #include "wcodec/wc_reference.h"
 #include "wcodec/wc_scales.h"
-#include "wcodec/wc_structured.h"
-
-enum { SIDE_BY_SIDE = 4 };
 
 static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
                           const char *what) {
     return tare_fail_at(err, TARE_ERR_CORRUPT, piece->offset + at, what);
 }
 
-static tare_status read_header(tare_wc_segment *s, const tare_wc_piece *piece, tare_error *err) {
+tare_status tare_wc_read_header(tare_wc_piece *piece, tare_error *err) {
+    tare_wc_segment *s = &piece->header;
     tare_cursor c;
+    if (piece->has_header) return TARE_OK;
     tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
     TARE_TRY(tare_wc_segment_read(s, &c, err));
     if (piece->stored % TARE_WC_UNIT || piece->stored > tare_wc_max_stored(piece->n_bytes))
         return refuse(piece, 0, err, "segment: its size is not one that its bytes can have");
     if (s->predictor == TARE_WC_REF_SCALED && piece->head->shape.item != 8)
         return refuse(piece, 1, err, "segment: only 8-bit values are predicted by scale");
+    piece->has_header = true;
     return TARE_OK;
 }
 
-static tare_status check_reference(const tare_wc_segment *s, const tare_wc_piece *piece,
-                                   tare_error *err) {
+static tare_status check_reference(const tare_wc_piece *piece, tare_error *err) {
+    const tare_wc_segment *s = &piece->header;
     if (s->predictor && !piece->reference)
         return tare_fail_at(err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
     if (s->predictor == TARE_WC_REF_SCALED && !piece->reference->own_scales)
@@ -45,24 +45,39 @@ static tare_status check_reference(const tare_wc_segment *s, const tare_wc_piece
 static tare_status check_end(const tare_wc_piece *piece, uint64_t end, tare_error *err) {
     if (end > piece->stored || piece->stored - end >= TARE_WC_UNIT)
         return refuse(piece, 0, err, "segment: its parts do not add up to its size");
+    return TARE_OK;
+}
+
+static tare_status check_padding(const tare_wc_piece *piece, uint64_t end, tare_error *err) {
+    TARE_TRY(check_end(piece, end, err));
     if (!tare_wc_is_zero(piece->bytes + end, (size_t)(piece->stored - end)))
         return refuse(piece, end, err, "segment: padding is not 0");
     return TARE_OK;
 }
 
 static tare_status decode_raw(const tare_wc_piece *piece, tare_error *err) {
-    TARE_TRY(check_end(piece, TARE_WC_SEGMENT_HEADER + (uint64_t)piece->n_bytes, err));
+    TARE_TRY(check_padding(piece, TARE_WC_SEGMENT_HEADER + (uint64_t)piece->n_bytes, err));
     memcpy(piece->dst, piece->bytes + TARE_WC_SEGMENT_HEADER, piece->n_bytes);
     return TARE_OK;
 }
 
+static unsigned pattern_width(uint8_t item) {
+    return item == 16 ? 2 : item == 6 ? 3 : 1;
+}
+
+static tare_status check_pattern(const tare_wc_piece *piece, const tare_wc_segment *s,
+                                 tare_error *err) {
+    unsigned width = pattern_width(piece->head->shape.item);
+    return tare_wc_is_zero(s->pattern + width, 4 - width)
+               ? TARE_OK
+               : refuse(piece, 28, err, "segment: the pattern is longer than a value");
+}
+
 static tare_status decode_constant(const tare_wc_piece *piece, const tare_wc_segment *s,
                                    tare_error *err) {
-    uint8_t item = piece->head->shape.item;
-    unsigned width = item == 16 ? 2 : item == 6 ? 3 : 1;
-    TARE_TRY(check_end(piece, TARE_WC_SEGMENT_HEADER, err));
-    if (!tare_wc_is_zero(s->pattern + width, 4 - width))
-        return refuse(piece, 28, err, "segment: the pattern is longer than a value");
+    unsigned width = pattern_width(piece->head->shape.item);
+    TARE_TRY(check_padding(piece, TARE_WC_SEGMENT_HEADER, err));
+    TARE_TRY(check_pattern(piece, s, err));
     for (uint32_t i = 0; i < piece->n_bytes; i++) piece->dst[i] = s->pattern[i % width];
     return TARE_OK;
 }
@@ -70,7 +85,7 @@ static tare_status decode_constant(const tare_wc_piece *piece, const tare_wc_seg
 static tare_status decode_zstd(const tare_wc_piece *piece, const tare_wc_segment *s,
                                tare_wc_scratch *scratch, tare_error *err) {
     const uint8_t *frame = piece->bytes + TARE_WC_SEGMENT_HEADER;
-    TARE_TRY(check_end(piece, TARE_WC_SEGMENT_HEADER + (uint64_t)s->size_a, err));
+    TARE_TRY(check_padding(piece, TARE_WC_SEGMENT_HEADER + (uint64_t)s->size_a, err));
     if (!scratch->zstd) scratch->zstd = ZSTD_createDCtx();
     if (!scratch->zstd) return tare_fail(err, TARE_ERR_NOMEM, "zstd");
     size_t frame_size = ZSTD_findFrameCompressedSize(frame, s->size_a);
@@ -87,8 +102,8 @@ static tare_status decode_zstd(const tare_wc_piece *piece, const tare_wc_segment
 /* ---- one segment ----------------------------------------------------------------------------- */
 
 /* What stands between a mode's values and the plane's bytes: their layout, predictor, CRC. */
-static tare_status finish(const tare_wc_piece *piece, const tare_wc_segment *s, bool is_coarse,
-                          tare_error *err) {
+static tare_status finish(const tare_wc_piece *piece, bool is_coarse, tare_error *err) {
+    const tare_wc_segment *s = &piece->header;
     const tare_wc_shape *shape = &piece->head->shape;
     if (shape->is_big_endian && s->mode == TARE_CODED_DIRECT)
         for (uint32_t i = 0; i < piece->n_bytes; i += 2)
@@ -104,8 +119,9 @@ static tare_status finish(const tare_wc_piece *piece, const tare_wc_segment *s, 
     return TARE_OK;
 }
 
-static tare_status decode_alone(const tare_wc_piece *piece, const tare_wc_segment *s,
-                                tare_wc_scratch *scratch, tare_error *err) {
+static tare_status decode_alone(const tare_wc_piece *piece, tare_wc_scratch *scratch,
+                                tare_error *err) {
+    const tare_wc_segment *s = &piece->header;
     if (piece->present < piece->stored)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset,
                             "segment: not all of it was read");
@@ -123,30 +139,27 @@ static tare_status decode_alone(const tare_wc_piece *piece, const tare_wc_segmen
         TARE_TRY(tare_wc_structured_decode(piece, s, scratch, err));
         break;
     }
-    return finish(piece, s, false, err);
+    return finish(piece, false, err);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
 
 /* DIRECT segments that wait for the kernel. */
 typedef struct batch {
-    unsigned n, index[SIDE_BY_SIDE];
-    tare_wc_segment segments[SIDE_BY_SIDE];
-    tare_wc_direct parts[SIDE_BY_SIDE];
-    tare_wc_job jobs[SIDE_BY_SIDE];
+    unsigned n, index[TARE_WC_SIDE_BY_SIDE];
+    tare_wc_direct parts[TARE_WC_SIDE_BY_SIDE];
+    tare_wc_job jobs[TARE_WC_SIDE_BY_SIDE];
     uint8_t *classes; /* room for those of all */
 } batch;
 
-static tare_status flush(batch *b, tare_wc_piece *pieces, unsigned *failed, tare_error *err) {
-    unsigned n = b->n;
-    b->n = 0;
-    tare_wc_kernels_get()->decode(b->jobs, n);
-    for (unsigned i = 0; i < n; i++) {
+static tare_status run(batch *b, const tare_wc_piece *pieces, unsigned *failed, tare_error *err) {
+    if (b->n) tare_wc_kernels_get()->decode(b->jobs, b->n);
+    for (unsigned i = 0; i < b->n; i++) {
         const tare_wc_piece *piece = &pieces[b->index[i]];
         bool is_coarse = b->parts[i].n_read < b->parts[i].n_groups;
         *failed = b->index[i];
-        TARE_TRY(tare_wc_direct_end(&b->jobs[i], &b->parts[i], &b->segments[i], piece, err));
-        TARE_TRY(finish(piece, &b->segments[i], is_coarse, err));
+        TARE_TRY(tare_wc_direct_end(&b->jobs[i], &b->parts[i], &piece->header, piece, err));
+        TARE_TRY(finish(piece, is_coarse, err));
     }
     return TARE_OK;
 }
@@ -158,49 +171,63 @@ static uint32_t read_end(const tare_wc_direct *d) {
     return d->groups[last] + tare_wc_group_bytes(d->widths[last], d->n_positions);
 }
 
-static tare_status begin_direct(batch *b, tare_wc_piece *piece, const tare_wc_segment *s,
-                                unsigned groups, tare_error *err) {
+static tare_status begin_direct(batch *b, const tare_wc_piece *piece, unsigned groups,
+                                tare_error *err) {
     unsigned i = b->n;
     enum { CLASSES = TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN };
-    b->segments[i] = *s;
-    TARE_TRY(tare_wc_direct_parts(&b->parts[i], s, piece, groups, err));
+    TARE_TRY(tare_wc_direct_parts(&b->parts[i], &piece->header, piece, groups, err));
     if (piece->present < read_end(&b->parts[i]))
         return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset,
                             "segment: not all of it was read");
-    return tare_wc_direct_begin(&b->jobs[i], &b->parts[i], s, piece,
+    return tare_wc_direct_begin(&b->jobs[i], &b->parts[i], &piece->header, piece,
                                 b->classes + (size_t)i * CLASSES, err);
 }
 
 tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
                            tare_wc_scratch *scratch, unsigned *failed, tare_error *err) {
-    batch b = {.n = 0};
-    b.classes = tare_wc_scratch_take(scratch, TARE_WC_DECODE_CLASSES,
-                                     SIDE_BY_SIDE * (TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN));
+    enum { CLASSES = TARE_WC_SIDE_BY_SIDE * (TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN) };
+    batch b = {.classes = tare_wc_scratch_take(scratch, TARE_WC_DECODE_CLASSES, CLASSES)};
     if (!b.classes) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     for (unsigned i = 0; i < n; i++) {
-        tare_wc_segment s;
         *failed = i;
-        TARE_TRY(read_header(&s, &pieces[i], err));
-        TARE_TRY(check_reference(&s, &pieces[i], err));
-        if (s.mode != TARE_CODED_DIRECT) {
-            TARE_TRY(decode_alone(&pieces[i], &s, scratch, err));
+        TARE_TRY(tare_wc_read_header(&pieces[i], err));
+        TARE_TRY(check_reference(&pieces[i], err));
+        if (pieces[i].header.mode != TARE_CODED_DIRECT) {
+            TARE_TRY(decode_alone(&pieces[i], scratch, err));
             continue;
         }
-        TARE_TRY(begin_direct(&b, &pieces[i], &s, groups, err));
+        TARE_TRY(begin_direct(&b, &pieces[i], groups, err));
         b.index[b.n++] = i;
-        if (b.n == SIDE_BY_SIDE) TARE_TRY(flush(&b, pieces, failed, err));
     }
-    return b.n ? flush(&b, pieces, failed, err) : TARE_OK;
+    return run(&b, pieces, failed, err);
 }
 
-tare_status tare_wc_coarse_bytes(uint32_t *n, const tare_wc_piece *piece, unsigned groups,
+tare_status tare_wc_coarse_bytes(uint32_t *n, tare_wc_piece *piece, unsigned groups,
                                  tare_error *err) {
-    tare_wc_segment s;
     tare_wc_direct d;
     *n = piece->stored;
-    TARE_TRY(read_header(&s, piece, err));
-    if (s.mode != TARE_CODED_DIRECT || s.predictor) return TARE_OK;
-    TARE_TRY(tare_wc_direct_parts(&d, &s, piece, groups, err));
+    TARE_TRY(tare_wc_read_header(piece, err));
+    if (piece->header.mode != TARE_CODED_DIRECT || piece->header.predictor) return TARE_OK;
+    TARE_TRY(tare_wc_direct_parts(&d, &piece->header, piece, groups, err));
     *n = read_end(&d);
     return TARE_OK;
+}
+
+/* ---- without decoding ------------------------------------------------------------------------ */
+
+tare_status tare_wc_find_parts(tare_wc_parts *out, const tare_wc_piece *piece, tare_error *err) {
+    const tare_wc_segment *s = &piece->header;
+    switch ((tare_coded_mode)s->mode) {
+    case TARE_CODED_DIRECT:
+        return tare_wc_direct_parts(&out->direct, s, piece, TARE_WC_ALL_GROUPS, err);
+    case TARE_CODED_STRUCTURED:
+        return tare_wc_structured_parts(&out->structured, s, piece, err);
+    case TARE_CODED_CONSTANT:
+        TARE_TRY(check_pattern(piece, s, err));
+        return check_end(piece, TARE_WC_SEGMENT_HEADER, err);
+    case TARE_CODED_ZSTD:
+        return check_end(piece, TARE_WC_SEGMENT_HEADER + (uint64_t)s->size_a, err);
+    default:
+        return check_end(piece, TARE_WC_SEGMENT_HEADER + (uint64_t)piece->n_bytes, err);
+    }
 }

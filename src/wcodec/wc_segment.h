@@ -28,7 +28,15 @@ typedef struct tare_wc_piece {
     uint8_t *dst;
     uint32_t n_bytes;                   /* exactly these are written */
     const tare_wc_reference *reference; /* NULL: segments that need one are refused */
+    tare_wc_segment header;             /* what the first 32 bytes say, once it was read */
+    bool has_header;
 } tare_wc_piece;
+
+enum { TARE_WC_SIDE_BY_SIDE = 4 }; /* segments that are decoded together */
+
+/* Reads the header, unless that was done, and compares it with the head and the size. At least 32
+ * bytes must be present. */
+tare_status tare_wc_read_header(tare_wc_piece *piece, tare_error *err);
 
 /* Who takes which block of a thread's memory. What is in use at the same time is told apart: the
  * encoders of DIRECT and STRUCTURED, which run one after the other, share blocks, and so do
@@ -75,7 +83,7 @@ void *tare_wc_scratch_take(tare_wc_scratch *s, tare_wc_block block, size_t size)
 
 enum { TARE_WC_ALL_GROUPS = TARE_WC_BYPASS_GROUPS };
 
-/* Decodes pieces; what they have in common runs side by side. `groups`: of the bypass bits only
+/* Decodes up to TARE_WC_SIDE_BY_SIDE pieces together. `groups`: of the bypass bits only
  * the first so many groups (then no CRC is checked for segments that this makes coarse).
  * CORRUPT, CHECKSUM, UNSUPPORTED: *failed is the piece; the others' bytes may be written or not.
  * ERR_ARG: a predictor without reference. */
@@ -84,7 +92,7 @@ tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
 
 /* How many bytes of a stored segment a coarse reading needs, from its first 32: all of them unless
  * it is DIRECT. */
-tare_status tare_wc_coarse_bytes(uint32_t *n, const tare_wc_piece *piece, unsigned groups,
+tare_status tare_wc_coarse_bytes(uint32_t *n, tare_wc_piece *piece, unsigned groups,
                                  tare_error *err);
 
 /* The largest stored size a segment of so many bytes may have. */

@@ -22,8 +22,9 @@ typedef struct decoder {
     uint8_t *contexts, *nibbles;
 } decoder;
 
-static tare_status refuse(const decoder *d, uint64_t at, tare_error *err, const char *what) {
-    return tare_fail_at(err, TARE_ERR_CORRUPT, d->piece->offset + at, what);
+static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
+                          const char *what) {
+    return tare_fail_at(err, TARE_ERR_CORRUPT, piece->offset + at, what);
 }
 
 static const tare_wc_table *table_of(const decoder *d, unsigned context) {
@@ -48,30 +49,41 @@ static unsigned take_raw(decoder *d) {
 
 /* ---- set up ---------------------------------------------------------------------------------- */
 
-static tare_status check(decoder *d, tare_error *err) {
-    const tare_wc_segment *s = d->segment;
-    const tare_wc_shape *shape = &d->piece->head->shape;
-    uint64_t n_values = tare_wc_values_of(shape->item, d->piece->n_bytes);
-    if (shape->item > 8) return refuse(d, 0, err, "segment: values too wide for its mode");
+tare_status tare_wc_structured_parts(tare_wc_structured *out, const tare_wc_segment *s,
+                                     const tare_wc_piece *piece, tare_error *err) {
+    const tare_wc_shape *shape = &piece->head->shape;
+    uint64_t n_values = tare_wc_values_of(shape->item, piece->n_bytes);
+    if (shape->item > 8) return refuse(piece, 0, err, "segment: values too wide for its mode");
     if (n_values > TARE_WC_MAX_VALUES ||
-        !tare_wc_view_init(&d->view, (uint32_t)n_values, s->extent, s->rule))
-        return refuse(d, 2, err, "segment: tiles that do not fit its values");
-    if (!d->piece->head->n_contexts || s->table > d->piece->head->max_magnitude)
-        return refuse(d, 3, err, "segment: more bits of magnitude than contexts");
+        !tare_wc_view_init(&out->view, (uint32_t)n_values, s->extent, s->rule))
+        return refuse(piece, 2, err, "segment: tiles that do not fit its values");
+    if (!piece->head->n_contexts || s->table > piece->head->max_magnitude)
+        return refuse(piece, 3, err, "segment: more bits of magnitude than contexts");
     if (s->option > 1)
-        return refuse(d, 25, err, "segment: whether values are signed: expected 0 or 1");
+        return refuse(piece, 25, err, "segment: whether values are signed: expected 0 or 1");
     uint64_t raw = TARE_WC_SEGMENT_HEADER + TARE_WC_STATES;
     raw += 2 * ((uint64_t)s->size_a + s->size_b);
     uint64_t end = raw + s->count;
-    if (end > d->piece->stored || d->piece->stored - end >= TARE_WC_UNIT)
-        return refuse(d, 8, err, "segment: its parts do not add up to its size");
-    if (!tare_wc_is_zero(d->piece->bytes + end, (size_t)(d->piece->stored - end)))
-        return refuse(d, end, err, "segment: padding is not 0");
-    d->raw = d->piece->bytes + raw;
+    if (end > piece->stored || piece->stored - end >= TARE_WC_UNIT)
+        return refuse(piece, 8, err, "segment: its parts do not add up to its size");
+    out->raw = (uint32_t)raw;
+    out->end = (uint32_t)end;
+    return TARE_OK;
+}
+
+static tare_status begin(decoder *d, tare_error *err) {
+    const tare_wc_segment *s = d->segment;
+    const tare_wc_piece *piece = d->piece;
+    tare_wc_structured parts;
+    TARE_TRY(tare_wc_structured_parts(&parts, s, piece, err));
+    if (!tare_wc_is_zero(piece->bytes + parts.end, piece->stored - parts.end))
+        return refuse(piece, parts.end, err, "segment: padding is not 0");
+    d->view = parts.view;
+    d->raw = piece->bytes + parts.raw;
     d->raw_bits = (uint64_t)s->count * 8;
-    tare_wc_lanes_init(&d->lanes, d->piece->bytes + TARE_WC_SEGMENT_HEADER, s->size_a, s->size_b);
+    tare_wc_lanes_init(&d->lanes, piece->bytes + TARE_WC_SEGMENT_HEADER, s->size_a, s->size_b);
     if (!tare_wc_lanes_can_begin(&d->lanes))
-        return refuse(d, TARE_WC_SEGMENT_HEADER, err, "segment: a state is below 65536");
+        return refuse(piece, TARE_WC_SEGMENT_HEADER, err, "segment: a state is below 65536");
     return TARE_OK;
 }
 
@@ -106,7 +118,8 @@ static tare_status read_side(decoder *d, tare_error *err) {
     }
     take_padding(d, table_of(d, 1));
     if (worst_predictor >= TARE_WC_PREDICTORS || worst_transform >= TARE_WC_TRANSFORMS)
-        return refuse(d, TARE_WC_SEGMENT_HEADER, err, "segment: unknown predictor or transform");
+        return refuse(d->piece, TARE_WC_SEGMENT_HEADER, err,
+                      "segment: unknown predictor or transform");
     return TARE_OK;
 }
 
@@ -123,7 +136,7 @@ static tare_status read_plane(decoder *d, unsigned b, tare_error *err) {
         for (uint32_t i = 0; i < counts[c]; i += 4) d->nibbles[n++] = take(d, t);
         unsigned rest = counts[c] % 4;
         if (rest && d->nibbles[n - 1] >> rest)
-            return refuse(d, TARE_WC_SEGMENT_HEADER, err,
+            return refuse(d->piece, TARE_WC_SEGMENT_HEADER, err,
                           "segment: bits behind the last coefficient of a context");
     }
     if (t) take_padding(d, t);
@@ -166,7 +179,7 @@ tare_status tare_wc_structured_decode(const tare_wc_piece *piece, const tare_wc_
                                       tare_wc_scratch *scratch, tare_error *err) {
     decoder d = {.piece = piece, .segment = s};
     tare_wc_scan scan;
-    TARE_TRY(check(&d, err));
+    TARE_TRY(begin(&d, err));
     TARE_TRY(take_memory(&d, scratch, err));
     TARE_TRY(read_side(&d, err));
     for (unsigned b = s->table; b-- > 0;) TARE_TRY(read_plane(&d, b, err));
@@ -174,12 +187,12 @@ tare_status tare_wc_structured_decode(const tare_wc_piece *piece, const tare_wc_
         if (d.magnitudes[i])
             d.magnitudes[i] = (uint16_t)(d.magnitudes[i] | take_raw(&d) * TARE_WC_NEGATIVE);
     if (!tare_wc_lanes_have_ended(&d.lanes))
-        return refuse(&d, TARE_WC_SEGMENT_HEADER, err,
+        return refuse(piece, TARE_WC_SEGMENT_HEADER, err,
                       "segment: states and words do not end together");
     if (d.raw_at > d.raw_bits || d.raw_bits - d.raw_at >= 8)
-        return refuse(&d, 16, err, "segment: number of raw bits: more than its values have");
+        return refuse(piece, 16, err, "segment: number of raw bits: more than its values have");
     while (d.raw_at < d.raw_bits)
-        if (take_raw(&d)) return refuse(&d, 16, err, "segment: padding of raw bits is not 0");
+        if (take_raw(&d)) return refuse(piece, 16, err, "segment: padding of raw bits is not 0");
     tare_wc_scan_init(&scan, &d.view);
     for (uint32_t tile = 0; tile < d.view.n_tiles; tile++) restore_tile(&d, tile, &scan);
     tare_wc_matrix_store(piece->dst, piece->head->shape.item, d.matrix, &d.view);

@@ -74,6 +74,15 @@ static inline int16_t tare_wc_value_at(const uint8_t *bytes, uint8_t item, bool 
     return tare_wc_wrap((int)bits, item, is_signed);
 }
 
+/* Where the parts of a STRUCTURED segment lie, from its header. */
+typedef struct tare_wc_structured {
+    tare_wc_view view;
+    uint32_t raw, end; /* raw bits, what follows them */
+} tare_wc_structured;
+
+/* Checks the header against the head and the size of the segment. */
+tare_status tare_wc_structured_parts(tare_wc_structured *out, const tare_wc_segment *s,
+                                     const tare_wc_piece *piece, tare_error *err);
 tare_status tare_wc_structured_decode(const tare_wc_piece *piece, const tare_wc_segment *s,
                                       tare_wc_scratch *scratch, tare_error *err);
 

@@ -98,11 +98,11 @@ static inline tare_status wc_decode(uint8_t *dst, const wc_plane *p,
     tare_wc_scratch_init(&scratch, NULL);
     tare_cursor_init(&c, p->head.data, p->head.size, 0);
     tare_status status = tare_wc_head_read(&head, &p->shape, &c, &arena, err);
-    for (uint32_t i = 0; status == TARE_OK && i < p->n_segments; i += 5) {
-        tare_wc_piece pieces[5];
-        tare_wc_reference references[5];
+    for (uint32_t i = 0; status == TARE_OK && i < p->n_segments; i += TARE_WC_SIDE_BY_SIDE) {
+        tare_wc_piece pieces[TARE_WC_SIDE_BY_SIDE];
+        tare_wc_reference references[TARE_WC_SIDE_BY_SIDE];
         unsigned n = 0;
-        for (; n < 5 && i + n < p->n_segments; n++) {
+        for (; n < TARE_WC_SIDE_BY_SIDE && i + n < p->n_segments; n++) {
             if (reference) references[n] = wc_reference_at(p, reference, i + n);
             pieces[n] = (tare_wc_piece){
                 .head = head,

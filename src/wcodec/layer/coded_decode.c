@@ -9,7 +9,6 @@
 #include "wcodec/layer/coded.h"
 
 enum {
-    SIDE_BY_SIDE = 4,
     LARGE = 1 << 20 /* decoded bytes of a segment that is a task by itself */
 };
 
@@ -43,8 +42,8 @@ static void add_share(decoding *d, unsigned stream, uint64_t first, uint64_t end
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     if (first >= end) return;
     share *s = &d->shares[d->n_shares++];
-    *s =
-        (share){stream, first, end, whole <= LARGE ? SIDE_BY_SIDE * whole : whole, d->n_tasks, *to};
+    *s = (share){stream,     first, end, whole <= LARGE ? TARE_WC_SIDE_BY_SIDE * whole : whole,
+                 d->n_tasks, *to};
     d->n_tasks += (end - 1) / s->task_bytes - first / s->task_bytes + 1;
     d->total += end - first;
 }

@@ -13,7 +13,6 @@
 #include "wcodec/wc_head.h"
 
 enum {
-    SIDE_BY_SIDE = 4,
     ROOM_MOST = 8 << 20, /* stored and decoded bytes of the segments of a batch, unless of one */
 };
 
@@ -36,8 +35,8 @@ typedef struct batch {
     size_t room_size, used;
     size_t room_asked; /* what all segments to be read need, or ROOM_MOST */
     unsigned n;
-    tare_wc_piece pieces[SIDE_BY_SIDE];
-    slot slots[SIDE_BY_SIDE];
+    tare_wc_piece pieces[TARE_WC_SIDE_BY_SIDE];
+    slot slots[TARE_WC_SIDE_BY_SIDE];
     bool is_base_at_fault; /* what failed last is no damage of this container */
     tare_error *err;
 } batch;
@@ -154,8 +153,7 @@ static tare_status read_scales(tare_wc_scale_runs *scales, uint8_t *room, batch 
     return status;
 }
 
-static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const slot *s,
-                                         tare_wc_predictor predictor) {
+static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const slot *s) {
     const tare_allocator *allocator = b->scratch->allocator;
     const tare_wc_layer *l = b->opened->layer;
     tare_wc_scale_runs scales = {0};
@@ -167,8 +165,8 @@ static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const s
                             "segment: predicted in a layer without base");
     if (!b->opened->base)
         return tare_fail_at(b->err, TARE_ERR_ARG, piece->offset, "segment: needs the base model");
-    bool has_scales =
-        predictor == TARE_WC_REF_SCALED && tare_wc_scale_span(&first, &n, l, s->number, s->segment);
+    bool has_scales = piece->header.predictor == TARE_WC_REF_SCALED &&
+                      tare_wc_scale_span(&first, &n, l, s->number, s->segment);
     size_t size = piece->n_bytes + (has_scales ? 2 * (size_t)n : 0);
     uint8_t *room = tare_alloc(allocator, size);
     if (!room) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
@@ -189,22 +187,18 @@ static tare_status decode_with_reference(batch *b, tare_wc_piece *piece, const s
 
 /* Decodes pieces: those without a predictor together. */
 static tare_status decode(batch *b, unsigned first, unsigned end) {
-    tare_wc_piece together[SIDE_BY_SIDE];
+    tare_wc_piece together[TARE_WC_SIDE_BY_SIDE];
     unsigned n = 0, failed;
     for (unsigned i = first; i < end; i++) {
         tare_wc_piece *piece = &b->pieces[i];
-        tare_wc_segment header;
-        tare_cursor c;
         if (!piece->head)
             return tare_fail_at(b->err, TARE_ERR_CORRUPT, b->slots[i].stream->position,
                                 "head of a plane: it is damaged");
-        tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
-        TARE_TRY(tare_wc_segment_read(&header, &c, b->err));
-        if (header.predictor == TARE_WC_NONE)
+        TARE_TRY(tare_wc_read_header(piece, b->err));
+        if (piece->header.predictor == TARE_WC_NONE)
             together[n++] = *piece;
         else
-            TARE_TRY(
-                decode_with_reference(b, piece, &b->slots[i], (tare_wc_predictor)header.predictor));
+            TARE_TRY(decode_with_reference(b, piece, &b->slots[i]));
     }
     if (!n) return TARE_OK;
     return tare_wc_decode(together, n, b->opened->groups, b->scratch, &failed, b->err);
@@ -323,6 +317,7 @@ static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *by
     }
     if (is_lost && status != TARE_OK) { /* decoding finds no segment in zeros */
         memset(bytes, 0, piece->stored);
+        piece->has_header = false;
         status = TARE_OK;
     }
     memset(bytes + piece->present, 0, TARE_WC_READ_AHEAD);
@@ -363,7 +358,7 @@ static tare_status add(batch *b, slot s, uint64_t position) {
     if (status == TARE_OK && !lent) status = read_stored(b, piece, bytes);
     if (status == TARE_OK) {
         b->slots[b->n++] = s;
-        return b->n == SIDE_BY_SIDE ? flush(b) : TARE_OK;
+        return b->n == TARE_WC_SIDE_BY_SIDE ? flush(b) : TARE_OK;
     }
     if (s.place) {
         if (dst) tare_free(b->scratch->allocator, dst, n_bytes);
