@@ -67,7 +67,7 @@ static size_t tare_put(const uint8_t *in, size_t n, uint8_t *out, size_t room) {
     (void)room;
     tare_coded_free(coded);
     if (tare_coded_encode(&coded, &region, 1, &field, 1, &o, NULL)) bench_die("encoding");
-    tare_coded_describe(coded, &layer);
+    layer = *tare_coded_describe(coded);
     return layer.size;
 }
 

@@ -7,6 +7,7 @@
 
 #include <tare/base.h>
 #include <tare/model.h>
+#include <tare/wcodec.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -84,6 +85,23 @@ TARE_API bool tare_model_container_base(const tare_model *model, size_t i,
 /* Bytes that a tensor has in the container (tensors with the same bytes share them); false: it has
  * no layer of its own. */
 TARE_API bool tare_tensor_packed_bytes(const tare_model *model, size_t tensor, uint64_t *out);
+
+/* Where the bytes of a plane of a tensor lie, decoded: in a region of its layer, from `offset` on.
+ */
+typedef struct tare_coded_place {
+    unsigned region;
+    uint64_t offset;
+} tare_coded_place;
+
+/* The layer that a tensor of an open .wcodec is stored as: its heads are read and parsed, nothing
+ * else. places[p], one for each plane of the tensor's encoding, may be NULL. The layer needs a base
+ * where tare_coded_describe says so; without it (TARE_CODE_NEEDS_BASE) segments that refer to it
+ * can be parsed but not decoded. The model must outlive *out; of `options` the allocator counts,
+ * and may be NULL. Free with tare_coded_free. ERR_ARG: the model is no .wcodec; UNSUPPORTED: the
+ * tensor has no layer of its own; CORRUPT, LIMIT, IO: err->offset is the place in the file. */
+TARE_API tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places,
+                                       const tare_model *model, size_t tensor,
+                                       const tare_coded_options *options, tare_error *err);
 
 /* Gives a .wcodec that is open the models it was packed against, found by their digests, which is
  * why they are read. Before anything else is read from it; they must outlive it. Other models need

@@ -141,16 +141,23 @@ typedef struct tare_coded_stream {
 
 /* All that decoding needs, which a container keeps. */
 typedef struct tare_coded_layer {
-    const uint8_t *data; /* for each stream its head and segments, zeros to a multiple of 128 */
-    size_t size;
-    uint32_t crc; /* CRC-32 of heads and of the segments' own CRC-32s */
+    const uint8_t *data; /* for each stream its head and segments, zeros to a multiple of 128; NULL:
+                            it is in a file that is not in memory: tare_coded_read */
+    uint64_t size;       /* of the data */
+    uint32_t crc;        /* CRC-32 of heads and of the segments' own CRC-32s */
     unsigned n_regions, n_streams;
     uint64_t region_bytes[TARE_CODED_MAX_REGIONS];
     const tare_coded_stream *streams;
+    /* Of a layer in a file (tare_tensor_coded); opening does not read them. */
+    const char *file; /* its name; NULL: the layer is in memory */
+    uint64_t offset;  /* of the data in it */
+    unsigned base;    /* 1 + the base that segments may refer to (tare_model_container_base); 0:
+                         none. Bases that were given when a layer in memory was opened have no
+                         number. */
 } tare_coded_layer;
 
 /* What *coded is made of; keep it to open it again. */
-TARE_API void tare_coded_describe(const tare_coded *coded, tare_coded_layer *out);
+TARE_API const tare_coded_layer *tare_coded_describe(const tare_coded *coded);
 /* Opens a layer that was encoded before. `layer->data` is borrowed and must live as long as *out,
  * the rest is copied. Of a stream field, sizes, n_segments and head_bytes are read; the other
  * numbers follow from them. `bases`: for each region the base's bytes, as many as it has, borrowed;
@@ -179,6 +186,99 @@ TARE_API tare_status tare_coded_decode_layer(void *const *dst, const tare_coded 
 TARE_API tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsigned stream,
                                                 uint64_t first, uint64_t n,
                                                 const tare_coded_options *options, tare_error *err);
+
+/* ---- compressed access: heads, segments, stored bytes ---------------------------------------- */
+
+/* What a decoder of one's own needs, parsed as docs/wcodec.md says (5, 6, 8, 9) and checked: every
+ * number of a rule or table is below their count, every part of a segment lies in its stored bytes.
+ * What only decoding shows is left to the decoder: states, ranks of classes, positions of patches,
+ * symbols of tiles, the CRC. */
+
+/* How top and bypass bits make a value. */
+typedef enum tare_coded_form {
+    TARE_CODED_PLAIN = 0,
+    TARE_CODED_SIGN = 1, /* the sign is the first of the bypass bits */
+    TARE_CODED_EDGE = 2, /* bytes, two's complement: 127 and -127 stand beside 0 */
+} tare_coded_form;
+
+typedef struct tare_coded_rule {
+    uint8_t form;        /* tare_coded_form */
+    uint8_t bypass_bits; /* k */
+    uint8_t trellis;     /* states, 8 or 32; 0: none */
+    bool has_map;        /* else a symbol is its top, as far as the top has bits */
+    uint16_t map[64];    /* the top of each symbol, filled in any case */
+} tare_coded_rule;
+
+/* A table of the entropy coder: as many buckets as symbols. A slot of bucket b whose unit (slot /
+ * 256) is below threshold[b], or with alias[b] = b, is symbol b; another is symbol alias[b], and
+ * adjust[b] is added to its rank modulo 65536. */
+typedef struct tare_coded_table {
+    uint8_t n_symbols; /* 64 or 16 */
+    uint8_t threshold[64], alias[64];
+    uint16_t frequency[64]; /* of each symbol; their sum is 65536 */
+    uint16_t adjust[64];
+} tare_coded_table;
+
+typedef struct tare_coded_head {
+    unsigned n_rules, n_tables64, n_tables16, n_contexts;
+    const tare_coded_rule *rules;
+    const tare_coded_table *tables64, *tables16;
+    const uint8_t *contexts; /* STRUCTURED: of each, its table of 16 symbols */
+} tare_coded_head;
+
+/* The head of a stream; NULL: there is no such stream. Lives as long as *coded. */
+TARE_API const tare_coded_head *tare_coded_stream_head(const tare_coded *coded, unsigned stream);
+
+typedef enum tare_coded_predictor {
+    TARE_CODED_NO_PREDICTOR = 0,
+    TARE_CODED_REF = 1,        /* differences from the base's values */
+    TARE_CODED_REF_SCALED = 2, /* from those scaled to the layer's scales */
+} tare_coded_predictor;
+
+/* A segment. Parts are told by their first byte, counted from that of the segment; what a mode has
+ * not is 0. */
+typedef struct tare_coded_segment {
+    size_t size;                    /* sizeof(tare_coded_segment), set by the caller */
+    uint64_t position;              /* in the layer's data */
+    uint32_t stored_bytes, n_bytes; /* as stored, a multiple of 64; decoded */
+    uint8_t mode;                   /* tare_coded_mode, never SMALLEST */
+    uint8_t predictor;              /* tare_coded_predictor */
+    uint32_t crc;                   /* CRC-32 of the decoded bytes, after the predictor */
+    /* RAW: the bytes; ZSTD: the frame; STRUCTURED: the raw bits. CONSTANT: one value. */
+    uint32_t body, body_bytes;
+    uint8_t pattern[4];
+    /* DIRECT and STRUCTURED: 64 states of 32 bits, A and B in turn, and the words of 16 bits that
+     * lanes A and B read. */
+    uint32_t states, words[2], n_words[2];
+    /* DIRECT. With classes a run of 256 positions has the table first_table + its class, and their
+     * ranks are coded with table class_table of 16 symbols. Item 4 has tables of 16 symbols, others
+     * of 64. */
+    uint8_t rule, first_table, n_classes, class_table;
+    uint32_t n_positions; /* that are coded, padding included */
+    uint32_t patches, patches_bytes, n_patches;
+    uint8_t patch_rice;              /* bits of a distance that stand as they are */
+    uint8_t n_groups, group_bits[5]; /* of bypass bits, most significant first */
+    uint32_t groups[5], groups_bytes[5];
+    /* STRUCTURED */
+    uint8_t tile_shape, magnitude_bits;
+    bool is_signed;
+    uint32_t view_width;
+} tare_coded_segment;
+
+#define TARE_CODED_SEGMENT_INIT                                                                    \
+    { .size = sizeof(tare_coded_segment) }
+
+/* Segment number `segment` of a stream; its 32 bytes are read where they are not in memory. Only
+ * out->size is read. ERR_ARG: there is no such segment; CORRUPT, UNSUPPORTED, IO: err->offset is
+ * its place, in the file if the layer has one, else in its data. */
+TARE_API tare_status tare_coded_parse_segment(tare_coded_segment *out, const tare_coded *coded,
+                                              unsigned stream, uint64_t segment, tare_error *err);
+/* n stored bytes from `position` of the layer's data on, borrowed as long as *coded lives; NULL:
+ * they are not in memory. Bytes of a mapped file may change while they are read. */
+TARE_API const uint8_t *tare_coded_borrow(const tare_coded *coded, uint64_t position, size_t n);
+/* The same, read into the caller's memory. ERR_ARG: they do not lie in the data. */
+TARE_API tare_status tare_coded_read(void *dst, const tare_coded *coded, uint64_t position,
+                                     size_t n, tare_error *err);
 
 /* ---- segments of a stream that is never in memory as a whole --------------------------------- */
 

@@ -115,7 +115,7 @@ static void bytes_are_those_of_a_file(void **state) {
             o.parallel_ctx = &calls;
         }
         tare_coded *coded = encode(&region, 1, fields, 2, &o);
-        tare_coded_describe(coded, &made);
+        made = *tare_coded_describe(coded);
         assert_int_equal(made.size, file.size);
         assert_memory_equal(made.data, file.data, file.size);
         assert_int_equal(made.crc, layer.crc);
@@ -153,7 +153,7 @@ static void parts_are_as_the_whole(void **state) {
         assert_memory_equal(got, bytes + from, n);
         assert_int_equal(got[n], 0xa5);
     }
-    tare_coded_describe(coded, &made);
+    made = *tare_coded_describe(coded);
     const tare_coded_stream *p = &made.streams[2];
     assert_int_equal(p->field.width, 2);
     assert_true(p->n_segments > 4);
@@ -191,7 +191,7 @@ static void joined_fields_come_back(void **state) {
         fill(bytes, N, 40);
         tare_coded *coded = encode(&region, 1, rows[r], 2, &o), *again;
         check_region(coded, 0, bytes, region.size, &o);
-        tare_coded_describe(coded, &made);
+        made = *tare_coded_describe(coded);
         assert_memory_equal(&made.streams[0].field.join, &rows[r][0].join, sizeof rows[r][0].join);
         assert_int_equal(tare_coded_open(&again, &made, NULL, NULL, &err), TARE_OK);
         for (unsigned round = 0; round < 60; round++) {
@@ -237,7 +237,7 @@ static void layers_of_regions_and_bases_come_back(void **state) {
         tare_store_le16(base_scales + i, (uint16_t)(0x3000 + i % 64));
     }
     tare_coded *coded = encode(regions, 2, fields, 2, &o);
-    tare_coded_describe(coded, &made);
+    made = *tare_coded_describe(coded);
     assert_true(made.size < CODES / 4); /* alone they need more than half */
     void *const dst[2] = {codes, scales};
     assert_int_equal(tare_coded_decode_layer(dst, coded, &o, &err), TARE_OK);
@@ -284,7 +284,7 @@ static void bases_that_are_missing_are_refused(void **state) {
     const void *const none[] = {NULL};
     tare_coded_layer made;
     tare_coded *coded = encode(&region, 1, &field, 1, NULL), *again;
-    tare_coded_describe(coded, &made);
+    made = *tare_coded_describe(coded);
     assert_int_equal(tare_coded_open(&again, &made, none, NULL, NULL), TARE_ERR_ARG);
     assert_null(again);
     tare_coded_free(coded);
@@ -300,7 +300,7 @@ static void descriptions_are_not_believed(void **state) {
     uint32_t sizes[3];
     fill(bytes, region.size, 20);
     tare_coded *coded = encode(&region, 1, &field, 1, NULL), *again;
-    tare_coded_describe(coded, &made);
+    made = *tare_coded_describe(coded);
     assert_int_equal(made.streams[0].n_segments, 3);
     uint8_t *copy = malloc(made.size);
     assert_non_null(copy);
@@ -362,7 +362,7 @@ static void a_coder_makes_the_same_segments(void **state) {
         fill(bytes, region.size, 20);
         for (size_t i = 0; i < region.size; i++) base[i] = (uint8_t)(bytes[i] + i % 7 / 6);
         tare_coded *coded = encode(&region, 1, &field, 1, &o);
-        tare_coded_describe(coded, &made);
+        made = *tare_coded_describe(coded);
         assert_int_equal(tare_coder_new(&coder, &field, bytes, region.size, region.base, &o, &err),
                          TARE_OK);
         const uint8_t *head = tare_coder_head(coder, &n_head);
@@ -563,7 +563,7 @@ static void memory_that_is_out_is_told(void **state) {
         o.threads = 2;
         tare_status status = tare_coded_encode(&coded, &region, 1, fields, 2, &o, &err);
         if (status == TARE_OK) {
-            tare_coded_describe(coded, &made);
+            made = *tare_coded_describe(coded);
             status = tare_coded_open(&again, &made, bases, &o, &err);
         }
         if (status == TARE_OK)

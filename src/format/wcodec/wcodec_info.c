@@ -40,25 +40,56 @@ bool tare_model_container_base(const tare_model *m, size_t i, tare_container_bas
     return true;
 }
 
-/* The planes of a tensor are regions of one layer, or parts of its only one. */
-bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out) {
-    const tare_wcodec_store *store = m ? tare_wcodec_model_store(m) : NULL;
-    tare_wcodec_range range = {.layer = UINT32_MAX}, other;
-    *out = 0;
-    if (!store || tensor >= m->catalog.n_tensors) return false;
+/* The planes of a tensor are regions of one layer, or parts of its only one. *layer UINT32_MAX: the
+ * tensor has no bytes. False: it has no layer of its own. `places` may be NULL. */
+static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_model *m,
+                       size_t tensor) {
     const tare_tensor *t = tare_model_stored(m, tensor);
     const uint32_t n_planes = t->encoding->n_planes ? t->encoding->n_planes : 1; /* not known */
+    *layer = UINT32_MAX;
     for (uint32_t p = 0; p < n_planes; p++) {
         const tare_plane *plane = &t->planes[p];
-        if (!plane->size) continue;
-        if (!tare_wcodec_reader_range(&other, &m->files[plane->file].reader, plane->offset,
-                                      plane->size))
+        tare_wcodec_range range = {.layer = *layer};
+        if (plane->size && !tare_wcodec_reader_range(&range, &m->files[plane->file].reader,
+                                                     plane->offset, plane->size))
             return false;
-        if (range.layer != UINT32_MAX && range.layer != other.layer) return false;
-        range = other;
+        if (*layer != UINT32_MAX && range.layer != *layer) return false;
+        *layer = range.layer;
+        if (places) places[p] = (tare_coded_place){range.region, range.offset};
     }
-    if (range.layer == UINT32_MAX) return true; /* a tensor of no bytes */
-    const tare_wcodec_layer *l = &tare_wcodec_store_index(store)->layers[range.layer];
-    *out = l->coded.size;
-    return l->kind == TARE_WCODEC_TENSOR;
+    if (*layer == UINT32_MAX) return true;
+    const tare_wcodec_index *x = tare_wcodec_store_index(tare_wcodec_model_store(m));
+    return x->layers[*layer].kind == TARE_WCODEC_TENSOR;
+}
+
+bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out) {
+    const tare_wcodec_store *store = m ? tare_wcodec_model_store(m) : NULL;
+    uint32_t layer;
+    *out = 0;
+    if (!store || tensor >= m->catalog.n_tensors || !find_layer(&layer, NULL, m, tensor))
+        return false;
+    if (layer != UINT32_MAX) *out = tare_wcodec_store_index(store)->layers[layer].coded.size;
+    return true;
+}
+
+tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places, const tare_model *m,
+                              size_t tensor, const tare_coded_options *options, tare_error *err) {
+    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    uint32_t layer;
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(m && tensor < m->catalog.n_tensors, err);
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    const tare_wcodec_store *store = tare_wcodec_model_store(m);
+    if (!store) return tare_fail(err, TARE_ERR_ARG, "model: it was not opened from a .wcodec");
+    tare_status status = TARE_OK;
+    if (!find_layer(&layer, places, m, tensor))
+        status = tare_fail(err, TARE_ERR_UNSUPPORTED, "it has no layer of its own");
+    else if (layer == UINT32_MAX)
+        status = tare_fail(err, TARE_ERR_UNSUPPORTED, "it has no bytes");
+    else
+        status = tare_wcodec_store_coded(out, store, layer, o.allocator, err);
+    if (status != TARE_OK)
+        tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, m->catalog.tensors[tensor].name);
+    return status;
 }

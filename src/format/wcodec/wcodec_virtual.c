@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "model/catalog.h"
+#include "wcodec/layer/coded.h"
 #include "wcodec/wc_bypass.h"
 
 enum {
@@ -361,6 +362,19 @@ tare_status tare_wcodec_store_survey(tare_wcodec_store *s, uint32_t layer,
         status = survey_stream(l, i, tare_wcodec_store_lacks_base(s, layer), &w->scratch, err);
     if (w) give_worker(s, w);
     free_layer(s, l, 0);
+    return blame(status, s, layer, err);
+}
+
+tare_status tare_wcodec_store_coded(tare_coded **out, const tare_wcodec_store *s, uint32_t layer,
+                                    const tare_allocator *allocator, tare_error *err) {
+    const tare_wcodec_layer *l = &s->index.layers[layer];
+    const tare_model *base = l->base ? s->bases[l->base - 1] : NULL;
+    tare_wc_source source = {0};
+    tare_status status = base ? find_base(&source, l, base, err) : TARE_OK;
+    if (status == TARE_OK)
+        status =
+            tare_coded_in_file(out, &l->coded, &s->file, base ? &source : NULL, allocator, err);
+    if (status == TARE_OK) (*out)->described.base = l->base;
     return blame(status, s, layer, err);
 }
 

@@ -7,6 +7,7 @@
 #define TARE_FORMAT_WCODEC_WCODEC_VIRTUAL_H
 
 #include <tare/model.h>
+#include <tare/wcodec.h>
 
 #include "format/wcodec/wcodec_index.h"
 #include "wcodec/layer/wc_layer.h"
@@ -47,6 +48,10 @@ tare_status tare_wcodec_store_read(tare_wcodec_store *store, uint32_t layer, uns
  * whatever else is read. */
 tare_status tare_wcodec_store_survey(tare_wcodec_store *store, uint32_t layer,
                                      const tare_wc_watch *watch, tare_error *err);
+/* A layer with its heads, as the public functions know it; the store must outlive it. */
+tare_status tare_wcodec_store_coded(tare_coded **out, const tare_wcodec_store *store,
+                                    uint32_t layer, const tare_allocator *allocator,
+                                    tare_error *err);
 /* A reader of ranges, one behind the other; they and the name must live as long as it does. */
 tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
                                      const tare_wcodec_range *ranges, size_t n, const char *name,

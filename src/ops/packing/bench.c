@@ -273,7 +273,7 @@ static tare_status measure_piece(bench *b, piece *p) {
     TARE_TRY(tare_sampling_read(p->bytes, &b->sampling, &p->of, b->err));
     if (p->base) TARE_TRY(tare_sampling_read(p->base, &b->base, &p->of, b->err));
     TARE_TRY(encode(b, p));
-    tare_coded_describe(p->coded, &layer);
+    layer = *tare_coded_describe(p->coded);
     TARE_TRY(decode(b, p));
     copy(b, p);
     TARE_TRY(count_streams(b, p, &layer));

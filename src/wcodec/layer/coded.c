@@ -152,12 +152,25 @@ static void set_bases(tare_coded *c, const void *const *bases) {
     }
 }
 
-/* The layer is complete, its data at hand: parses the heads, describes the streams. */
-static tare_status open_data(tare_coded *c, const uint8_t *data, size_t size, tare_error *err) {
+static void describe(tare_coded *c, bool is_in_file) {
+    const tare_wc_layer *l = &c->layer;
+    const tare_reader *file = c->opened.file;
+    c->described = (tare_coded_layer){.size = l->size,
+                                      .crc = l->crc,
+                                      .n_regions = l->n_regions,
+                                      .n_streams = l->n_streams,
+                                      .streams = c->streams,
+                                      .file = is_in_file ? file->name : NULL,
+                                      .offset = l->offset};
+    if (file->map) c->described.data = file->map + l->offset;
+    memcpy(c->described.region_bytes, l->region_bytes, sizeof l->region_bytes);
+}
+
+/* The layer is complete, its data in `file`: parses the heads, describes the streams. */
+static tare_status open_data(tare_coded *c, const tare_reader *file, tare_error *err) {
     tare_wc_layer *l = &c->layer;
-    tare_reader_memory(&c->file, data, size, "layer");
-    TARE_TRY(tare_wc_open_layer(&c->opened, &c->file, l, &c->arena, err));
-    if (l->has_base) c->opened.base = &c->base;
+    TARE_TRY(tare_wc_open_layer(&c->opened, file, l, &c->arena, err));
+    TARE_TRY(tare_coded_make_heads(c, err));
     c->streams = TARE_NEW_ARRAY(&c->arena, tare_coded_stream, l->n_streams);
     if (!c->streams) return tare_fail(err, TARE_ERR_NOMEM, "planes");
     for (unsigned i = 0; i < l->n_streams; i++) {
@@ -168,21 +181,43 @@ static tare_status open_data(tare_coded *c, const uint8_t *data, size_t size, ta
             .segment_bytes = tare_wc_whole_bytes(&p->shape),
             .n_segments = p->n_segments,
             .sizes = p->sizes,
-            .position = p->position,
+            .position = p->position - l->offset,
             .head_bytes = p->head_bytes,
         };
     }
+    describe(c, file != &c->memory);
     return TARE_OK;
 }
 
-void tare_coded_describe(const tare_coded *c, tare_coded_layer *out) {
-    *out = (tare_coded_layer){.data = c->file.map,
-                              .size = (size_t)c->file.size,
-                              .crc = c->layer.crc,
-                              .n_regions = c->layer.n_regions,
-                              .n_streams = c->layer.n_streams,
-                              .streams = c->streams};
-    memcpy(out->region_bytes, c->layer.region_bytes, sizeof out->region_bytes);
+static tare_status open_memory(tare_coded *c, const uint8_t *data, size_t size, tare_error *err) {
+    tare_reader_memory(&c->memory, data, size, "layer");
+    TARE_TRY(open_data(c, &c->memory, err));
+    if (c->layer.has_base) c->opened.base = &c->base;
+    return TARE_OK;
+}
+
+tare_status tare_coded_in_file(tare_coded **out, const tare_wc_layer *layer,
+                               const tare_reader *file, const tare_wc_source *base,
+                               const tare_allocator *allocator, tare_error *err) {
+    tare_coded *c = new_coded(allocator);
+    *out = NULL;
+    if (!c) return tare_fail(err, TARE_ERR_NOMEM, "layer");
+    c->layer = *layer;
+    tare_status status = open_data(c, file, err);
+    if (status != TARE_OK) {
+        tare_coded_free(c);
+        return status;
+    }
+    if (base) {
+        c->base = *base;
+        c->opened.base = &c->base;
+    }
+    *out = c;
+    return TARE_OK;
+}
+
+const tare_coded_layer *tare_coded_describe(const tare_coded *c) {
+    return &c->described;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -231,7 +266,7 @@ static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_
         TARE_TRY(take_sizes(c, &l->streams[i], &from->streams[i], &position, err));
     if (!tare_align_u64(position, TARE_WC_LAYER_ALIGN, &end) || end != from->size)
         return tare_fail(err, TARE_ERR_CORRUPT, "layer: its size is not that of its planes");
-    TARE_TRY(open_data(c, from->data, from->size, err));
+    TARE_TRY(open_memory(c, from->data, (size_t)from->size, err));
     return tare_wc_check_layer(&c->opened, err);
 }
 
@@ -336,7 +371,7 @@ static tare_status encode_regions(tare_coded *c, const tare_coded_region *region
     set_bases(c, regions[0].base ? bases : NULL);
     TARE_TRY(cut_layer(c, how, fields, n_fields, o->is_full, err));
     TARE_TRY(encode(c, &own, how, o, err));
-    return open_data(c, c->owned.data, c->owned.size, err);
+    return open_memory(c, c->owned.data, c->owned.size, err);
 }
 
 tare_status tare_coded_encode(tare_coded **out, const tare_coded_region *regions, size_t n_regions,

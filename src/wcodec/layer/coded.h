@@ -14,9 +14,11 @@ struct tare_coded {
     tare_arena arena;
     tare_wc_layer layer; /* its data begins at 0 of `file` */
     tare_coded_stream *streams;
-    tare_buffer owned; /* what was encoded here; empty where the data is the caller's */
-    tare_reader file;
-    tare_wc_opened opened;
+    tare_coded_head *heads;
+    tare_coded_layer described;
+    tare_buffer owned;     /* what was encoded here; empty where the data is the caller's */
+    tare_reader memory;    /* the data, where it is in memory */
+    tare_wc_opened opened; /* of memory, or of a container */
     tare_reader base_readers[TARE_WC_MAX_REGIONS];
     tare_wc_source base;
 };
@@ -26,6 +28,13 @@ _Static_assert((int)TARE_CODED_MAX_STREAMS == (int)TARE_WC_MAX_STREAMS, "planes"
 _Static_assert(sizeof((tare_coded_join *)0)->place == (size_t)TARE_WC_MAX_JOIN, "joins");
 _Static_assert((int)TARE_CODED_UNIT == (int)TARE_WC_UNIT, "units");
 
+/* A layer of a file, from byte layer->offset on; both must outlive *out. `base`: NULL: it needs
+ * none, or it is not there. Reads the heads. */
+tare_status tare_coded_in_file(tare_coded **out, const tare_wc_layer *layer,
+                               const tare_reader *file, const tare_wc_source *base,
+                               const tare_allocator *allocator, tare_error *err);
+/* The heads of the opened layer in their public form. */
+tare_status tare_coded_make_heads(tare_coded *coded, tare_error *err);
 /* The stream that a field asks for, in a region of so many bytes, and how to look for its smallest
  * form (may be NULL). */
 void tare_coded_stream_of(tare_wc_stream *stream, tare_wc_options *how,

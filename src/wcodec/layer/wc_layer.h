@@ -48,6 +48,8 @@ typedef struct tare_wc_opened {
  */
 tare_status tare_wc_open_layer(tare_wc_opened *out, const tare_reader *file,
                                const tare_wc_layer *layer, tare_arena *arena, tare_error *err);
+/* Where a segment is stored, in the file. */
+uint64_t tare_wc_segment_position(const tare_wc_opened *opened, unsigned stream, uint64_t segment);
 /* Where decoded bytes belong: bytes offset .. offset + n - 1 of a region; n 0: dst takes a stream's
  * bytes from `offset` on. */
 typedef struct tare_wc_window {

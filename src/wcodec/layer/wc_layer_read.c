@@ -390,10 +390,10 @@ static tare_status take_part(batch *b, slot *s, uint64_t position) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static uint64_t position_of(const batch *b, unsigned stream, uint64_t segment) {
-    uint64_t at = b->opened->places[stream][segment / TARE_WC_PLACES];
+uint64_t tare_wc_segment_position(const tare_wc_opened *o, unsigned stream, uint64_t segment) {
+    uint64_t at = o->places[stream][segment / TARE_WC_PLACES];
     for (uint64_t s = segment / TARE_WC_PLACES * TARE_WC_PLACES; s < segment; s++)
-        at += (uint64_t)b->opened->layer->streams[stream].sizes[s] * TARE_WC_UNIT;
+        at += (uint64_t)o->layer->streams[stream].sizes[s] * TARE_WC_UNIT;
     return at;
 }
 
@@ -404,7 +404,8 @@ static tare_status walk(batch *b, unsigned stream, uint64_t first, uint64_t end)
     if (first >= end) return TARE_OK;
     /* Decoding it may read scales: they must not be among what the batch has still to make. */
     if (p->scale_stream != TARE_WC_NO_SCALES && b->n) TARE_TRY(flush(b));
-    uint64_t segment = first / whole, position = position_of(b, stream, segment);
+    uint64_t segment = first / whole,
+             position = tare_wc_segment_position(b->opened, stream, segment);
     for (; segment * whole < end; segment++) {
         slot s = {.stream = p, .number = stream, .segment = segment, .start = segment * whole};
         uint64_t stop = s.start + tare_wc_segment_bytes(p, segment);

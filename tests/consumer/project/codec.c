@@ -43,7 +43,7 @@ int main(void) {
         fprintf(stderr, "%s\n", err.what);
         return 1;
     }
-    tare_coded_describe(coded, &layer);
+    layer = *tare_coded_describe(coded);
     if (tare_coded_decode_region(back, coded, 0, 0, N, &options, &err) != TARE_OK) {
         fprintf(stderr, "%s\n", err.what);
         return 1;

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A second decoder of .wcodec segments, written from docs/wcodec.md (7 and 8) on nothing but
+ * tare/wcodec.h: RAW, CONSTANT and DIRECT without classes and trellis, as slow as it is plain. */
+#ifndef TESTS_UNIT_CODED_READER_H
+#define TESTS_UNIT_CODED_READER_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tare/wcodec.h>
+
+static inline uint32_t coded_le(const uint8_t *p, unsigned n) {
+    uint32_t v = 0;
+    for (unsigned i = 0; i < n; i++) v |= (uint32_t)p[i] << 8 * i;
+    return v;
+}
+
+static inline uint32_t coded_crc32(const uint8_t *bytes, size_t n) {
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= bytes[i];
+        for (unsigned bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320 : 0);
+    }
+    return ~crc;
+}
+
+/* The 64 lanes, one symbol at a time. */
+typedef struct coded_lanes {
+    uint32_t x[64];
+    const uint8_t *words[2];
+    uint32_t left[2];
+} coded_lanes;
+
+static inline unsigned coded_symbol(coded_lanes *l, unsigned lane, const tare_coded_table *t) {
+    uint32_t slot = l->x[lane] & 0xffff, b = slot % t->n_symbols, rank = slot / t->n_symbols;
+    unsigned symbol = b;
+    if (slot >> 8 >= t->threshold[b] && t->alias[b] != b) {
+        symbol = t->alias[b];
+        rank = (rank + t->adjust[b]) & 0xffff;
+    }
+    uint32_t x = t->frequency[symbol] * (l->x[lane] >> 16) + rank;
+    if (x < 0x10000) {
+        if (!l->left[lane & 1]) return 255; /* a stream ended early; no state ends right */
+        x = x << 16 | coded_le(l->words[lane & 1], 2);
+        l->words[lane & 1] += 2;
+        l->left[lane & 1]--;
+    }
+    l->x[lane] = x;
+    return symbol;
+}
+
+static inline bool coded_lanes_ended(const coded_lanes *l) {
+    bool is_end = !l->left[0] && !l->left[1];
+    for (unsigned i = 0; i < 64; i++) is_end &= l->x[i] == 0x10000;
+    return is_end;
+}
+
+static inline uint32_t coded_bypass(const tare_coded_segment *s, const uint8_t *stored,
+                                    uint32_t position) {
+    uint32_t low = 0;
+    for (unsigned g = 0; g < s->n_groups; g++) {
+        unsigned n = s->group_bits[g], a_block = 512 / n, j = position % a_block / 64;
+        uint32_t at = position / a_block * 64 + position % 64;
+        low = low << n | (stored[s->groups[g] + at] >> n * j & ((1u << n) - 1));
+    }
+    return low;
+}
+
+static inline uint32_t coded_value(const tare_coded_rule *r, uint8_t item, uint32_t top,
+                                   uint32_t low) {
+    unsigned k = r->bypass_bits;
+    uint32_t w = top << k | low;
+    if (r->form == TARE_CODED_SIGN)
+        return (low >> (k - 1) & 1) << (item - 1) | top << (k - 1) | (low & ((1u << (k - 1)) - 1));
+    if (r->form != TARE_CODED_EDGE) return w;
+    int s = w >= 128 ? (int)w - 256 : (int)w;
+    int v = s == -4 ? -127 : s == 3 ? 127 : s;
+    if (s > 3) v = s - 1;
+    if (s < -4 && s > -128) v = s + 1;
+    return (uint32_t)v & 255;
+}
+
+static inline void coded_put(uint8_t *dst, const tare_coded_field *f, uint32_t n_bytes,
+                             uint32_t position, uint32_t v) {
+    uint32_t at = position;
+    if (f->item == 16) {
+        at = 2 * position;
+        if (at >= n_bytes) return;
+        dst[at + f->is_big_endian] = (uint8_t)v;
+        dst[at + !f->is_big_endian] = (uint8_t)(v >> 8);
+        return;
+    }
+    if (f->item == 4) at = position / 128 * 64 + position % 64;
+    if (f->item == 6) at = position / 4 * 3;
+    if (at >= n_bytes) return;
+    unsigned shift = f->item == 4 ? position % 128 / 64 * 4 : f->item == 6 ? position % 4 * 6 : 0;
+    for (v <<= shift; v; v >>= 8) dst[at++] |= (uint8_t)v;
+}
+
+static inline unsigned coded_bit(const uint8_t *bytes, uint64_t at) {
+    return bytes[at / 8] >> at % 8 & 1;
+}
+
+/* The tops that patches say, in place of those of symbols. False: they leave the string. */
+static inline bool coded_patches(uint16_t *tops, const tare_coded_segment *s, const uint8_t *stored,
+                                 unsigned top_bits) {
+    const uint8_t *bytes = stored + s->patches;
+    uint64_t at = 0, end = (uint64_t)s->patches_bytes * 8, position = UINT64_MAX;
+    for (uint32_t i = 0; i < s->n_patches; i++) {
+        uint64_t distance = 0, top = 0;
+        for (; at < end && !coded_bit(bytes, at); at++) distance++;
+        if (++at + s->patch_rice + top_bits > end) return false;
+        distance <<= s->patch_rice;
+        for (unsigned j = 0; j < s->patch_rice; j++) distance += coded_bit(bytes, at++) << j;
+        for (unsigned j = 0; j < top_bits; j++) top |= coded_bit(bytes, at++) << j;
+        position += distance + 1;
+        if (position >= s->n_positions) return false;
+        tops[position] = (uint16_t)top;
+    }
+    return true;
+}
+
+static inline bool coded_direct(uint8_t *dst, const tare_coded_segment *s, const uint8_t *stored,
+                                const tare_coded_head *head, const tare_coded_field *f) {
+    const tare_coded_rule *rule = &head->rules[s->rule];
+    const tare_coded_table *table = f->item == 4 ? head->tables16 : head->tables64;
+    coded_lanes lanes = {.words = {stored + s->words[0], stored + s->words[1]},
+                         .left = {s->n_words[0], s->n_words[1]}};
+    uint16_t *tops = malloc(s->n_positions * sizeof *tops);
+    if (!tops) abort();
+    table += s->first_table;
+    for (unsigned i = 0; i < 64; i++) lanes.x[i] = coded_le(stored + s->states + 4 * i, 4);
+    for (uint32_t i = 0; i < s->n_positions; i++)
+        tops[i] = rule->map[coded_symbol(&lanes, i % 64, table) % 64];
+    bool is_good = coded_patches(tops, s, stored, f->item - rule->bypass_bits);
+    memset(dst, 0, s->n_bytes);
+    for (uint32_t i = 0; is_good && i < s->n_positions; i++)
+        coded_put(dst, f, s->n_bytes, i,
+                  coded_value(rule, f->item, tops[i], coded_bypass(s, stored, i)));
+    free(tops);
+    return is_good && coded_lanes_ended(&lanes);
+}
+
+/* Decodes a segment. False: damaged, or by means that this decoder lacks. */
+static inline bool coded_decode(uint8_t *dst, const tare_coded_segment *s, const uint8_t *stored,
+                                const tare_coded_head *head, const tare_coded_field *f) {
+    unsigned width = f->item == 16 ? 2 : f->item == 6 ? 3 : 1;
+    if (s->predictor) return false;
+    if (s->mode == TARE_CODED_RAW) {
+        memcpy(dst, stored + s->body, s->body_bytes);
+    } else if (s->mode == TARE_CODED_CONSTANT) {
+        for (uint32_t i = 0; i < s->n_bytes; i++) dst[i] = s->pattern[i % width];
+    } else if (s->mode != TARE_CODED_DIRECT || s->n_classes || head->rules[s->rule].trellis ||
+               f->is_packed_scales || !coded_direct(dst, s, stored, head, f)) {
+        return false;
+    }
+    return coded_crc32(dst, s->n_bytes) == s->crc;
+}
+
+#endif

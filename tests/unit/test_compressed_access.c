@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a layer of an open .wcodec that another decoder cannot decode by what the library
+ * says of it; parts of damaged segments that lie outside their stored bytes; rules or tables that
+ * the head does not have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <tare/tare.h>
+
+#include "coded_reader.h"
+#include "temp_folder.h"
+
+/* A packed model, its weights of one type; and the bytes of the file. */
+typedef struct packed {
+    tare_model *m;
+    uint8_t *bytes;
+    size_t size;
+} packed;
+
+static void make_file(const char *type, const char *name) {
+    tare_model *synth;
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_error err;
+    o.type = tare_encoding_find((tare_str){type, strlen(type)});
+    o.force = o.no_sync = true;
+    assert_non_null(o.type);
+    assert_int_equal(tare_synth_open(&synth, "llama-tiny", NULL, &err), TARE_OK);
+    assert_int_equal(tare_convert(temp_path(name), synth, &o, &err), TARE_OK);
+    tare_model_free(synth);
+}
+
+static void read_file(packed *p, const char *name) {
+    FILE *f = fopen(temp_path(name), "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    p->size = (size_t)ftell(f);
+    rewind(f);
+    p->bytes = malloc(p->size);
+    assert_non_null(p->bytes);
+    assert_int_equal(fread(p->bytes, 1, p->size, f), p->size);
+    fclose(f);
+}
+
+static tare_status open_bytes(packed *p, tare_error *err) {
+    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = p->bytes, .size = p->size};
+    return tare_model_open(&p->m, &source, NULL, err);
+}
+
+static void drop(packed *p) {
+    tare_model_free(p->m);
+    free(p->bytes);
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+static void check_stored(const packed *p, const tare_coded *coded, uint64_t position, size_t n) {
+    const tare_coded_layer *l = tare_coded_describe(coded);
+    uint8_t *back = malloc(n);
+    assert_non_null(back);
+    assert_int_equal(tare_coded_read(back, coded, position, n, NULL), TARE_OK);
+    assert_memory_equal(back, p->bytes + l->offset + position, n);
+    const uint8_t *lent = tare_coded_borrow(coded, position, n);
+    if (lent) assert_memory_equal(lent, back, n);
+    free(back);
+}
+
+/* A stream's bytes to their units of the region. */
+static void scatter(uint8_t *region, const tare_coded_field *f, uint64_t at, const uint8_t *bytes,
+                    uint32_t n) {
+    for (uint32_t i = 0; i < n; i++, at++)
+        region[at / f->width * f->stride + f->offset + at % f->width] = bytes[i];
+}
+
+/* Decodes a stream into its region; what this decoder lacks is left to the library and counted. */
+static void decode_stream(const packed *p, const tare_coded *coded, unsigned stream,
+                          uint8_t *region, size_t *n_own, size_t *n_others) {
+    const tare_coded_stream *of = &tare_coded_describe(coded)->streams[stream];
+    const tare_coded_head *head = tare_coded_stream_head(coded, stream);
+    uint64_t next = of->position + of->head_bytes;
+    uint8_t *bytes = malloc((size_t)of->segment_bytes);
+    assert_true(bytes && head && !of->field.join.high_bits);
+    if (of->head_bytes) check_stored(p, coded, of->position, of->head_bytes);
+    for (uint64_t i = 0; i < of->n_segments; i++) {
+        tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+        assert_int_equal(tare_coded_parse_segment(&s, coded, stream, i, NULL), TARE_OK);
+        assert_int_equal(s.position, next);
+        assert_int_equal(s.stored_bytes, of->sizes[i] * TARE_CODED_UNIT);
+        next += s.stored_bytes;
+        check_stored(p, coded, s.position, s.stored_bytes);
+        const uint8_t *stored = p->bytes + tare_coded_describe(coded)->offset + s.position;
+        if (coded_decode(bytes, &s, stored, head, &of->field)) {
+            ++*n_own;
+        } else {
+            assert_true(s.mode == TARE_CODED_ZSTD || s.mode == TARE_CODED_STRUCTURED ||
+                        s.n_classes);
+            assert_int_equal(tare_coded_decode_segments(bytes, coded, stream, i, 1, NULL, NULL),
+                             TARE_OK);
+            ++*n_others;
+        }
+        scatter(region, &of->field, i * of->segment_bytes, bytes, s.n_bytes);
+    }
+    free(bytes);
+}
+
+static void check_tensor(const packed *p, size_t tensor, size_t *n_own, size_t *n_others) {
+    const tare_tensor *t = tare_model_tensor(p->m, tensor);
+    tare_coded_place places[4];
+    tare_coded *coded;
+    assert_int_equal(tare_tensor_coded(&coded, places, p->m, tensor, NULL, NULL), TARE_OK);
+    const tare_coded_layer *l = tare_coded_describe(coded);
+    assert_true(l->base == 0 && l->offset % 128 == 0 && l->offset + l->size <= p->size);
+    for (unsigned r = 0; r < l->n_regions; r++) {
+        size_t n = (size_t)l->region_bytes[r];
+        uint8_t *made = calloc(1, n), *meant = malloc(n);
+        assert_true(made && meant);
+        for (unsigned i = 0; i < l->n_streams; i++)
+            if (l->streams[i].field.region == r) decode_stream(p, coded, i, made, n_own, n_others);
+        assert_true(places[r].region == r && places[r].offset == 0);
+        assert_int_equal(t->planes[r].size, n);
+        assert_int_equal(tare_tensor_read(p->m, tensor, r, 0, meant, n, NULL), TARE_OK);
+        assert_memory_equal(made, meant, n);
+        free(made);
+        free(meant);
+    }
+    tare_coded_free(coded);
+}
+
+static void another_decoder_decodes_a_model(void **state) {
+    (void)state;
+    static const char *const types[] = {"f16", "bf16", "q8_0", "q4_0", "iq4_nl", "q8"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        packed p;
+        tare_model_summary sum;
+        size_t n_own = 0, n_others = 0;
+        make_file(types[i], "model.wcodec");
+        read_file(&p, "model.wcodec");
+        assert_int_equal(open_bytes(&p, NULL), TARE_OK);
+        tare_model_summarize(p.m, &sum);
+        assert_true(sum.n_tensors > 10);
+        for (size_t t = 0; t < sum.n_tensors; t++) check_tensor(&p, t, &n_own, &n_others);
+        if (n_own < 20 || n_others * 10 > n_own)
+            fail_msg("%s: %zu segments decoded, %zu left to the library", types[i], n_own,
+                     n_others);
+        drop(&p);
+    }
+}
+
+/* ---- where the bytes are --------------------------------------------------------------------- */
+
+static void stored_bytes_are_borrowed_or_read(void **state) {
+    (void)state;
+    make_file("q8_0", "model.wcodec");
+    for (int map = 0; map < 2; map++) {
+        packed p;
+        tare_coded *coded;
+        tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+        o.map = map;
+        read_file(&p, "model.wcodec");
+        assert_int_equal(tare_open_path(&p.m, temp_path("model.wcodec"), &o, NULL), TARE_OK);
+        assert_int_equal(tare_tensor_coded(&coded, NULL, p.m, 1, NULL, NULL), TARE_OK);
+        const tare_coded_layer *l = tare_coded_describe(coded);
+        assert_string_equal(l->file, temp_path("model.wcodec"));
+        assert_int_equal(l->data != NULL, map);
+        assert_int_equal(tare_coded_borrow(coded, 0, (size_t)l->size) != NULL, map);
+        check_stored(&p, coded, 0, (size_t)l->size);
+        assert_null(tare_coded_borrow(coded, 1, (size_t)l->size));
+        assert_null(tare_coded_borrow(coded, UINT64_MAX, 2));
+        tare_coded_free(coded);
+        drop(&p);
+    }
+}
+
+static void what_has_no_layer_is_refused(void **state) {
+    (void)state;
+    tare_model *synth;
+    tare_coded *coded;
+    tare_error err;
+    assert_int_equal(tare_synth_open(&synth, "llama-tiny", NULL, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_coded(&coded, NULL, synth, 0, NULL, &err), TARE_ERR_ARG);
+    assert_null(coded);
+    tare_model_free(synth);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+static bool is_inside(const tare_coded_segment *s, uint32_t at, uint64_t n) {
+    return (!at && !n) || (at >= 32 && at + n <= s->stored_bytes);
+}
+
+/* All that a decoder will trust. */
+static void check_parts(const tare_coded_segment *s, const tare_coded_head *head,
+                        const tare_coded_field *f) {
+    assert_true(s->mode >= TARE_CODED_RAW && s->mode <= TARE_CODED_STRUCTURED);
+    assert_true(is_inside(s, s->body, s->body_bytes));
+    if (s->mode == TARE_CODED_RAW) assert_int_equal(s->body_bytes, s->n_bytes);
+    if (s->mode == TARE_CODED_DIRECT || s->mode == TARE_CODED_STRUCTURED) {
+        assert_true(is_inside(s, s->states, 256));
+        for (unsigned i = 0; i < 2; i++)
+            assert_true(is_inside(s, s->words[i], 2 * (uint64_t)s->n_words[i]));
+    }
+    if (s->mode != TARE_CODED_DIRECT) return;
+    unsigned n_tables = f->item == 4 ? head->n_tables16 : head->n_tables64, bits = 0;
+    assert_true(s->rule < head->n_rules);
+    assert_true(s->first_table + (s->n_classes ? s->n_classes : 1u) <= n_tables);
+    assert_true(!s->n_classes || s->class_table < head->n_tables16);
+    assert_true(is_inside(s, s->patches, s->patches_bytes));
+    for (unsigned g = 0; g < s->n_groups; g++) {
+        bits += s->group_bits[g];
+        assert_true(is_inside(s, s->groups[g], s->groups_bytes[g]));
+        assert_true((uint64_t)s->groups_bytes[g] * 8 >=
+                    (uint64_t)s->n_positions * s->group_bits[g]);
+    }
+    assert_int_equal(bits, head->rules[s->rule].bypass_bits);
+}
+
+/* Every byte of the header of a segment, set to what it should not be. */
+static void parts_of_damaged_segments_lie_inside(void **state) {
+    (void)state;
+    static const uint8_t masks[] = {1, 2, 4, 0x10, 0x40, 0x80, 0xff};
+    packed p;
+    tare_coded *coded;
+    make_file("q8_0", "model.wcodec");
+    read_file(&p, "model.wcodec");
+    assert_int_equal(open_bytes(&p, NULL), TARE_OK);
+    size_t n_refused = 0;
+    for (size_t t = 0; t < 3; t++) {
+        assert_int_equal(tare_tensor_coded(&coded, NULL, p.m, t, NULL, NULL), TARE_OK);
+        const tare_coded_layer *l = tare_coded_describe(coded);
+        for (unsigned i = 0; i < l->n_streams; i++) {
+            const tare_coded_stream *of = &l->streams[i];
+            uint8_t *header = p.bytes + l->offset + of->position + of->head_bytes;
+            for (unsigned byte = 0; byte < 32; byte++) {
+                for (size_t m = 0; m < sizeof masks; m++) {
+                    tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+                    tare_error err;
+                    header[byte] ^= masks[m];
+                    tare_status status = tare_coded_parse_segment(&s, coded, i, 0, &err);
+                    if (status == TARE_OK) {
+                        check_parts(&s, tare_coded_stream_head(coded, i), &of->field);
+                    } else {
+                        n_refused++;
+                        assert_true(status == TARE_ERR_CORRUPT || status == TARE_ERR_UNSUPPORTED);
+                        assert_in_range(err.offset - (uint64_t)(header - p.bytes), 0,
+                                        of->sizes[0] * TARE_CODED_UNIT);
+                    }
+                    header[byte] ^= masks[m];
+                }
+            }
+        }
+        tare_coded_free(coded);
+    }
+    assert_true(n_refused > 500);
+    drop(&p);
+}
+
+/* Every bit of the heads of a layer: refused with its place, or all that it names is there. */
+static void damaged_heads_are_refused(void **state) {
+    (void)state;
+    packed p;
+    tare_coded *coded;
+    tare_error err;
+    make_file("bf16", "model.wcodec");
+    read_file(&p, "model.wcodec");
+    assert_int_equal(open_bytes(&p, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_coded(&coded, NULL, p.m, 1, NULL, NULL), TARE_OK);
+    const tare_coded_stream of = tare_coded_describe(coded)->streams[0];
+    const uint64_t at = tare_coded_describe(coded)->offset + of.position;
+    tare_coded_free(coded);
+    assert_true(of.head_bytes > 0);
+    size_t n_refused = 0;
+    for (uint32_t bit = 0; bit < 8 * of.head_bytes; bit++) {
+        p.bytes[at + bit / 8] ^= (uint8_t)(1 << bit % 8);
+        tare_status status = tare_tensor_coded(&coded, NULL, p.m, 1, NULL, &err);
+        if (status == TARE_OK) {
+            const tare_coded_head *head = tare_coded_stream_head(coded, 0);
+            for (unsigned i = 0; i < head->n_tables64; i++) {
+                uint32_t sum = 0;
+                for (unsigned s = 0; s < 64; s++) sum += head->tables64[i].frequency[s];
+                assert_int_equal(sum, 65536);
+            }
+            tare_coded_free(coded);
+        } else {
+            n_refused++;
+            assert_null(coded);
+            assert_in_range(err.offset, at, at + of.head_bytes);
+        }
+        p.bytes[at + bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    assert_true(n_refused > 100);
+    drop(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_decoder_decodes_a_model),
+        cmocka_unit_test(stored_bytes_are_borrowed_or_read),
+        cmocka_unit_test(what_has_no_layer_is_refused),
+        cmocka_unit_test(parts_of_damaged_segments_lie_inside),
+        cmocka_unit_test(damaged_heads_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_temp_folder, remove_temp_folder);
+}
