@@ -42,8 +42,8 @@ typedef struct tare_format {
     bool is_llama_cpp;  /* its reader: keys about quantization are written, what it lacks is told */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
-    bool is_packed;     /* a file is made of what `plan` lays out, which is kept aside: only what is
-                           not as in the input need be there, and the size is not known before */
+    bool is_packed;     /* a file is made of what `plan` lays out, which is kept aside, and of what
+                           stays as it is in the input; its size is not known before */
     bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */
     bool stores_adapters;           /* catalog.adapters may be given */
     tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */
@@ -53,6 +53,9 @@ typedef struct tare_format {
     /* Fills m (files, catalog, layout, directory_bytes) and ends with tare_model_finish. Findings
      * that do not stop go to options->report. */
     tare_status (*open)(tare_model *m, const tare_open_context *ctx, tare_error *err);
+    /* The file that an open model of this format was found by and that is none of its files: an
+     * index of shards, its path and its text. False, and NULL: there is none. */
+    bool (*index_file)(const char **path, tare_str *text, const tare_model *m);
     /* Makes the resources of a target's catalog, which are the source's, what the program would
      * make of them that tare_compat names. One that is changed or added has bytes, in the arena;
      * the others keep their numbers. NULL: nothing but number formats differs. */

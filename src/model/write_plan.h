@@ -55,6 +55,10 @@ typedef struct tare_write_options {
     uint64_t shard_size;     /* 0: one file */
     const uint32_t *part_of; /* the shard of each tensor, ascending, below n_parts; NULL: by size */
     uint32_t n_parts;
+    /* Whether a packed format finds a tensor's bytes in the source as they are to be packed: it
+     * then has no room among what is laid out. NULL: none. */
+    bool (*stays)(const void *ctx, size_t tensor);
+    const void *stays_ctx;
     const char *stem; /* base name of the output without suffix, for shard names */
     tare_report *report;
     const tare_limits *limits;

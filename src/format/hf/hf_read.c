@@ -253,5 +253,6 @@ const tare_format tare_format_hf = {
     .caps = &tare_safetensors_caps,
     .probe = probe,
     .open = open_hf,
+    .index_file = tare_safetensors_index_file,
     .plan = tare_hf_plan,
 };

@@ -94,6 +94,8 @@ tare_status tare_safetensors_add_reader(tare_model *m, tare_safetensors_shard *s
 tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *layout, size_t i,
                                         const char *directory, tare_str name, bool map,
                                         tare_error *err);
+/* The index that a set was opened by; false: none. For the formats whose layout this is. */
+bool tare_safetensors_index_file(const char **path, tare_str *text, const tare_model *m);
 /* Reads an index, a whole file, into layout->index_text. */
 tare_status tare_safetensors_read_index(tare_model *m, tare_safetensors_layout *layout,
                                         const tare_reader *reader, tare_error *err);

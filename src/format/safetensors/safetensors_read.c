@@ -205,6 +205,13 @@ static bool probe(const tare_probe *p) {
            size <= TARE_SAFETENSORS_MAX_HEADER && first[0] && strchr("[\" \t\r\n", first[0]);
 }
 
+bool tare_safetensors_index_file(const char **path, tare_str *text, const tare_model *m) {
+    const tare_safetensors_layout *layout = m->catalog.layout->detail;
+    *path = layout->index_path;
+    *text = layout->index_text;
+    return *path && (*path)[0];
+}
+
 const tare_format tare_format_safetensors = {
     .name = "safetensors",
     .description = "safetensors file, or shards and their index",
@@ -212,5 +219,6 @@ const tare_format tare_format_safetensors = {
     .caps = &tare_safetensors_caps,
     .probe = probe,
     .open = open_safetensors,
+    .index_file = tare_safetensors_index_file,
     .plan = tare_safetensors_plan,
 };

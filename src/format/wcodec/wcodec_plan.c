@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A .wcodec as the target of a conversion. Its size is not known before it is packed; what is laid
- * out here is what is packed: the planes of tensors, one behind the other. */
+ * out here is what has to be made first: the planes of tensors, one behind the other. */
 #include "base/arith.h"
 #include "encoding/table.h"
 #include "format/format.h"
@@ -46,6 +46,7 @@ tare_status tare_wcodec_plan(tare_write_plan *out, const tare_catalog *catalog,
     TARE_TRY(tare_write_plan_add_file(out, NULL, &file, err));
     for (size_t i = 0; i < catalog->n_tensors; i++) {
         const tare_tensor *t = &catalog->tensors[i];
+        if (options->stays && options->stays(options->stays_ctx, i)) continue;
         for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
             tare_extent e = {.kind = TARE_EXTENT_TENSOR,
                              .file = file,

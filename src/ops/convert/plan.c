@@ -146,20 +146,8 @@ bool tare_plan_is_straight(const tare_plan *p, size_t i) {
            from->encoding->n_planes == p->catalog.tensors[i].encoding->n_planes;
 }
 
-/* What is packed straight from the input needs no room among what is laid out. */
-static void leave_out_straight(tare_plan *p) {
-    tare_write_plan *w = &p->files;
-    uint64_t at = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < w->n_extents; i++) {
-        tare_extent e = w->extents[i];
-        if (tare_plan_is_straight(p, e.item)) continue;
-        e.offset = at;
-        at += tare_ceil_div_u64(e.size, 64) * 64; /* less than where it was */
-        w->extents[n++] = e;
-    }
-    w->n_extents = n;
-    w->files[0].size = at;
+static bool stays(const void *plan, size_t tensor) {
+    return tare_plan_is_straight(plan, tensor);
 }
 
 static tare_status lay_out(tare_plan *p, tare_error *err) {
@@ -168,6 +156,8 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
                                   .order = p->options.order,
                                   .alignment = p->options.alignment,
                                   .shard_size = p->options.shard_size,
+                                  .stays = stays,
+                                  .stays_ctx = p,
                                   .stem = stem_of(p),
                                   .report = p->options.report,
                                   .limits = &p->limits};
@@ -175,7 +165,6 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
     if (p->options.keep_split) TARE_TRY(keep_split(p, &p->arena, &options, err));
     p->files.arena = &p->arena;
     TARE_TRY(p->format->plan(&p->files, &p->catalog, &options, err));
-    if (p->format->is_packed) leave_out_straight(p);
     for (size_t i = 0; i < p->files.n_extents; i++) {
         const tare_extent *e = &p->files.extents[i];
         if (e->kind == TARE_EXTENT_TENSOR) p->tensors[e->item].file = e->file;

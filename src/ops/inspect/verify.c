@@ -16,9 +16,9 @@
 #include "model/adapter_set.h"
 #include "ops/inspect/bad_patterns.h"
 #include "ops/inspect/digest.h"
-#include "ops/inspect/verify_packed.h"
 #include "ops/inspect/verify_records.h"
 #include "ops/item_walk.h"
+#include "ops/packing/verify_packed.h"
 
 typedef struct verify_walk {
     const tare_model *model;

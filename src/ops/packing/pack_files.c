@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "format/safetensors/safetensors.h"
+#include "format/format.h"
 #include "ops/packing/pack_directory.h"
 
 static tare_status add(tare_pack_files *f, const tare_reader *reader, tare_str name,
@@ -24,15 +24,6 @@ static tare_str last_part(const char *path) {
 
 /* ---- the files of a model -------------------------------------------------------------------- */
 
-/* A set that was opened by an index has one file more. */
-static const tare_safetensors_layout *index_of(const tare_model *m) {
-    const tare_layout *layout = m->catalog.layout;
-    bool is_set =
-        layout && (layout->format == &tare_format_safetensors || layout->format == &tare_format_hf);
-    const tare_safetensors_layout *set = is_set ? layout->detail : NULL;
-    return set && set->index_path && set->index_path[0] ? set : NULL;
-}
-
 /* A model from memory may be without a name, or have one that no file can have. */
 static tare_str name_of(const char *path) {
     tare_str name = last_part(path);
@@ -41,13 +32,17 @@ static tare_str name_of(const char *path) {
     return is_none ? TARE_STR("model") : name;
 }
 
-/* It was read whole when the model was opened. */
-static tare_status add_index(tare_pack_files *f, const tare_safetensors_layout *set,
-                             tare_error *err) {
+/* A set that was opened by an index has one file more, which was read whole then. */
+static tare_status add_index(tare_pack_files *f, const tare_model *m, tare_error *err) {
+    const tare_layout *layout = m->catalog.layout;
+    const char *path;
+    tare_str text;
+    bool is_set = m->n_files && layout && layout->format->index_file;
+    if (!is_set || !layout->format->index_file(&path, &text, m)) return TARE_OK;
     tare_reader *r = TARE_NEW(&f->arena, tare_reader);
     if (!r) return tare_fail(err, TARE_ERR_NOMEM, "files");
-    tare_reader_memory(r, set->index_text.ptr, set->index_text.len, set->index_path);
-    return add(f, r, last_part(set->index_path), err);
+    tare_reader_memory(r, text.ptr, text.len, path);
+    return add(f, r, last_part(path), err);
 }
 
 /* The side files of a Hugging Face directory have the names they have in it: "1_Pooling/x.json". */
@@ -67,8 +62,7 @@ static tare_status take_model(tare_pack_files *f, const tare_model *m, tare_erro
     for (size_t i = 0; i < m->n_files; i++) names[i] = name_of(m->files[i].name);
     name_side_files(names, m);
     for (size_t i = 0; i < m->n_files; i++) TARE_TRY(add(f, &m->files[i].reader, names[i], err));
-    const tare_safetensors_layout *set = m->n_files ? index_of(m) : NULL;
-    if (set) TARE_TRY(add_index(f, set, err));
+    TARE_TRY(add_index(f, m, err));
     f->is_directory = f->n > 1;
     tare_strict_left_out(&f->strict, m);
     return TARE_OK;

@@ -3,7 +3,7 @@
  * What a .wcodec says of itself: the CRC of each layer, over its heads and the CRCs of its
  * segments; of each segment, over what it decodes to; the digest of the model. The digest decodes
  * all tensors: only where it fails they are looked at segment by segment. */
-#include "ops/inspect/verify_packed.h"
+#include "ops/packing/verify_packed.h"
 
 #include <tare/ops.h>
 

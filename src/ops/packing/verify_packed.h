@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Verifying what only a .wcodec has. */
-#ifndef TARE_OPS_INSPECT_VERIFY_PACKED_H
-#define TARE_OPS_INSPECT_VERIFY_PACKED_H
+#ifndef TARE_OPS_PACKING_VERIFY_PACKED_H
+#define TARE_OPS_PACKING_VERIFY_PACKED_H
 
 #include <tare/ops.h>
 
