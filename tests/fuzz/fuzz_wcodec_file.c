@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzz target: a .wcodec of any bytes is refused with a place, or its regions can be read. The CRC
- * of the index is made right first, else nothing would get past it. */
+ * Fuzz target: a .wcodec of any bytes is refused with a place, or its regions can be read; parts of
+ * segments that are handed out lie inside them, and what decodes can be parsed. The CRC of the
+ * index is made right first, else nothing would get past it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,12 @@
 #include "base/hash.h"
 #include "format/wcodec/wcodec_index.h"
 #include "fuzz_check.h"
-#include "wcodec/layer/wc_layer.h"
+#include "wcodec/layer/coded.h"
 
-enum { MOST = 1 << 18 }; /* bytes of a region that are read: from its beginning and its end */
+enum {
+    MOST_SEGMENTS = 32,
+    MOST = 1 << 18
+}; /* bytes of a region that are read: from its beginning and its end */
 
 static void read_layer(const tare_reader *file, const tare_wcodec_layer *l, tare_arena *arena) {
     tare_wc_opened opened;
@@ -31,6 +35,46 @@ static void read_layer(const tare_reader *file, const tare_wcodec_layer *l, tare
     if (status == TARE_OK) status = tare_wc_check_layer(&opened, &err);
     FUZZ_CHECK(status == TARE_OK || (err.what && err.what[0]));
     tare_wc_scratch_free(&scratch);
+    free(bytes);
+}
+
+static void check_inside(const tare_coded_segment *s, uint32_t at, uint64_t n) {
+    FUZZ_CHECK((uint64_t)at + n <= s->stored_bytes);
+}
+
+static void check_parts(const tare_coded_segment *s, const tare_coded_head *head, uint8_t item) {
+    check_inside(s, s->body, s->body_bytes);
+    for (unsigned i = 0; i < 2; i++) check_inside(s, s->words[i], 2 * (uint64_t)s->n_words[i]);
+    check_inside(s, s->patches, s->patches_bytes);
+    for (unsigned g = 0; g < s->n_groups; g++) check_inside(s, s->groups[g], s->groups_bytes[g]);
+    if (s->mode != TARE_CODED_DIRECT) return;
+    FUZZ_CHECK(s->rule < head->n_rules);
+    FUZZ_CHECK(s->first_table + (s->n_classes ? s->n_classes : 1u) <=
+               (item == 4 ? head->n_tables16 : head->n_tables64));
+    FUZZ_CHECK(!s->n_classes || s->class_table < head->n_tables16);
+}
+
+static void parse_layer(const tare_reader *file, const tare_wcodec_layer *l) {
+    tare_coded *coded;
+    uint8_t *bytes = malloc(MOST);
+    FUZZ_CHECK(bytes);
+    if (tare_coded_in_file(&coded, &l->coded, file, NULL, NULL, NULL) != TARE_OK) goto out;
+    const tare_coded_layer *of = tare_coded_describe(coded);
+    for (unsigned i = 0; i < of->n_streams; i++) {
+        const tare_coded_stream *stream = &of->streams[i];
+        for (uint64_t s = 0; s < stream->n_segments && s < MOST_SEGMENTS; s++) {
+            tare_coded_segment parsed = TARE_CODED_SEGMENT_INIT;
+            tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+            o.threads = 1;
+            tare_status status = tare_coded_parse_segment(&parsed, coded, i, s, NULL);
+            if (status == TARE_OK)
+                check_parts(&parsed, tare_coded_stream_head(coded, i), stream->field.item);
+            else if (stream->segment_bytes <= MOST)
+                FUZZ_CHECK(tare_coded_decode_segments(bytes, coded, i, s, 1, &o, NULL) != TARE_OK);
+        }
+    }
+    tare_coded_free(coded);
+out:
     free(bytes);
 }
 
@@ -56,8 +100,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_status status =
         tare_wcodec_index_read(&index, copy, copy + offset, offset, n, &limits, &arena, &err);
     FUZZ_CHECK(status == TARE_OK || (err.what && err.what[0]));
-    for (uint32_t i = 0; status == TARE_OK && i < index.n_layers; i++)
+    for (uint32_t i = 0; status == TARE_OK && i < index.n_layers; i++) {
         read_layer(&reader, &index.layers[i], &arena);
+        parse_layer(&reader, &index.layers[i]);
+    }
     tare_arena_free(&arena);
     free(copy);
     return 0;

@@ -207,6 +207,7 @@ static bool probe(const tare_probe *p) {
 
 bool tare_safetensors_index_file(const char **path, tare_str *text, const tare_model *m) {
     const tare_safetensors_layout *layout = m->catalog.layout->detail;
+    if (!layout) return false;
     *path = layout->index_path;
     *text = layout->index_text;
     return *path && (*path)[0];
