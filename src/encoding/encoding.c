@@ -127,7 +127,7 @@ tare_status tare_encoding_sizes(uint64_t *plane_bytes, const tare_encoding *enco
     if (!tare_mul_u64(rows, cols, &elements))
         return tare_fail(err, TARE_ERR_LIMIT, "dimensions overflow");
     if (!encoding->is_edge_padded && cols % encoding->block != 0)
-        return tare_fail(err, TARE_ERR_CORRUPT, "row is no whole number of blocks");
+        return tare_fail(err, TARE_ERR_CORRUPT, "row is not a whole number of blocks");
     if (!tare_encoding_fills_bytes(encoding, elements))
         return tare_fail(err, TARE_ERR_CORRUPT, "packed elements do not fill whole bytes");
     for (uint32_t p = 0; p < encoding->n_planes; p++) {

@@ -51,7 +51,7 @@ static double stored_error(const tare_long *p, const tare_mcf_grid *g) {
     return sum;
 }
 
-/* Never worse than the default; what is no finite number, or a weight that is none, is its. */
+/* Never worse than the default; what is not a finite number, or a weight that is none, is its. */
 static void encode_best(const tare_rows_mut *dst, const float *src,
                         const tare_encode_params *params, int bits, bool has_zero) {
     size_t n = tare_rows_mut_count(dst);

@@ -26,7 +26,7 @@ static tare_status check_shape(const tare_encoding *encoding, uint64_t n_rows, u
                                tare_error *err) {
     uint64_t n, bytes;
     if (!encoding->is_edge_padded && cols % encoding->block != 0)
-        return tare_fail(err, TARE_ERR_ARG, "row is no whole number of blocks");
+        return tare_fail(err, TARE_ERR_ARG, "row is not a whole number of blocks");
     if (!tare_mul_u64(n_rows, cols, &n) || !tare_mul_u64(n, sizeof(double), &bytes) ||
         bytes > SIZE_MAX)
         return tare_fail(err, TARE_ERR_ARG, "more rows than memory can hold");

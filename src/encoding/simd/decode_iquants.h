@@ -229,7 +229,7 @@ INLINE void block_iq1_s(float *dst, const uint8_t *block) {
     words8 is_down = shift_words_signed(shift_words_up(words, 16), 31);
     words8 nibbles = and_bytes(is_down, all_words(0x8888));
     for (int i = 0; i < 4; i++) {
-        words8 three = and_bytes(shift_words_up(words, i), all_words(7 << 4 * i));
+        words8 three = and_bytes(shift_words_up(words, i), all_words(7u << 4 * i));
         nibbles = or_bytes(nibbles, three);
     }
     words8 scales = and_bytes(shift_words_down(words, 12), all_words(7));
