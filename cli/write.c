@@ -100,7 +100,7 @@ static bool parse_bound(const cli_command *command, const char *name, const char
     char *end;
     *out = strtof(text, &end);
     if (end != text && *end == '\0' && isfinite(*out)) return true;
-    cli_usage(command, "--%s: \"%s\" is no finite number", name, text);
+    cli_usage(command, "--%s: \"%s\" is not a finite number", name, text);
     return false;
 }
 

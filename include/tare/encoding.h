@@ -182,7 +182,7 @@ TARE_API double tare_encoding_bits(const tare_encoding *encoding);
 
 /* Bytes of each plane of a tensor: `dims` outermost first, the row is the last one; n_dims 0 is a
  * single element. List planes count 0. Writes n_planes numbers to plane_bytes.
- * TARE_ERR_CORRUPT: a row is no whole number of blocks, or the bits fill no whole byte;
+ * TARE_ERR_CORRUPT: a row is not a whole number of blocks, or the bits fill no whole byte;
  * TARE_ERR_LIMIT: the product does not fit 64 bits; TARE_ERR_UNSUPPORTED: UNKNOWN. */
 TARE_API tare_status tare_encoding_sizes(uint64_t *plane_bytes, const tare_encoding *encoding,
                                          const uint64_t *dims, uint32_t n_dims, tare_error *err);

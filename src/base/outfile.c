@@ -77,8 +77,8 @@ static tare_status follow_links(tare_outset *set, tare_error *err) {
             return tare_outset_fail_errno(err, errno, "the output's link cannot be followed",
                                           set->path);
         if (stat(set->path, &st) == 0)
-            return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no regular file",
-                                    set->path);
+            return tare_outset_fail(err, TARE_ERR_ARG,
+                                    "the output exists and is not a regular file", set->path);
         TARE_TRY(follow_link(set, err));
     }
     return TARE_OK;
@@ -133,10 +133,10 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
     }
     /* First what `force` would not help. */
     if (set->options.is_directory && !S_ISDIR(st.st_mode))
-        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no directory",
+        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is not a directory",
                                 set->path);
     if (!set->options.is_directory && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is no regular file",
+        return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is not a regular file",
                                 set->path);
     if (!set->options.force) return fail_exists(set, err);
     return set->options.is_directory ? check_old_directory(set, err) : TARE_OK;

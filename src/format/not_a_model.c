@@ -105,7 +105,7 @@ bool tare_is_importance_dat(const tare_probe *p) {
 
 const char *tare_not_a_model(const tare_probe *probe) {
     if (probe->is_directory)
-        return "a directory that is no model: neither a Hugging Face directory nor exactly one "
+        return "a directory that is not a model: neither a Hugging Face directory nor exactly one "
                "GGUF "
                "model; name the file";
     /* Before the magics: a count of entries may look like a pickle's. */

@@ -41,7 +41,7 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
                           const tare_open_options *options, tare_error *err) {
     if (options->format) {
         *out = tare_format_find(options->format);
-        return *out ? TARE_OK : tare_fail(err, TARE_ERR_ARG, "format: there is none of this name");
+        return *out ? TARE_OK : tare_fail(err, TARE_ERR_ARG, "format: no format has this name");
     }
     for (size_t i = 0; (*out = tare_format_row(i)) != NULL; i++)
         if ((*out)->probe(probe)) return TARE_OK;

@@ -176,7 +176,7 @@ tare_status tare_resources_to_json(tare_buffer *out, const tare_resource_entry *
         const tare_resource_entry *r = &resources[i];
         if (i > 0) tare_buffer_put_u8(out, ',');
         if (!tare_str_is_utf8(r->info.name)) {
-            tare_fail(err, TARE_ERR_UNSUPPORTED, "resource: its name is no UTF-8");
+            tare_fail(err, TARE_ERR_UNSUPPORTED, "resource: its name is not UTF-8");
             tare_error_item(err, TARE_ITEM_RESOURCE, (int64_t)i, r->info.name);
             return TARE_ERR_UNSUPPORTED;
         }

@@ -230,7 +230,7 @@ tare_str tare_catalog_get_str(const tare_catalog *c, const char *key);
 /* ---- metadata and resources as text: for containers without typed keys ----------------------- */
 
 /* All entries of one space as JSON with types: [{"key":...,"type":"u32","value":...}, ...]; 64-bit
- * integers and floats keep every bit, strings that are no UTF-8 go as {"hex":"..."}. */
+ * integers and floats keep every bit, strings that are not UTF-8 go as {"hex":"..."}. */
 void tare_metadata_to_json(struct tare_buffer *out, const tare_metadata *entries, size_t n,
                            tare_key_space space);
 /* Those of all spaces in their order; what is none of the model's has a member more:

@@ -4,7 +4,7 @@
  *
  *     [{"key": KEY, "type": "u32", "value": 7}, ...]
  *
- * A string, or a key, that is no UTF-8 stands as {"hex": "..."}; so does a float that is not
+ * A string, or a key, that is not UTF-8 stands as {"hex": "..."}; so does a float that is not
  * finite, as the bits of its type, big end first. An array is {"of": TYPE, "items": [...]}. */
 #include <inttypes.h>
 #include <math.h>
@@ -200,7 +200,7 @@ static bool take_float(from_json *f, const tare_json_value *v, tare_value *out) 
     if (!tare_json_f64(v, &out->as.f)) return bad(f, v->offset, "metadata: a number was expected");
     /* Nine digits, read as a double, round to the float they were printed from. */
     if (size == 4) out->as.f = (double)(float)out->as.f;
-    return isfinite(out->as.f) || bad(f, v->offset, "metadata: number beyond the type");
+    return isfinite(out->as.f) || bad(f, v->offset, "metadata: number out of range for its type");
 }
 
 static bool take_integer(from_json *f, const tare_json_value *v, tare_value *out) {

@@ -120,7 +120,7 @@ tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *
     uint64_t sizes[TARE_MAX_PLANES] = {0};
     uint32_t n_planes = encoding->kind == TARE_KIND_UNKNOWN ? 1 : encoding->n_planes;
     if (n_dims > m->limits.dims)
-        return tare_fail(err, TARE_ERR_LIMIT, "number of dimensions beyond the limit");
+        return tare_fail(err, TARE_ERR_LIMIT, "number of dimensions exceeds the limit");
     if (!count_elements(t, dims, n_dims))
         return tare_fail(err, TARE_ERR_LIMIT, "dimensions overflow");
     if (encoding->kind != TARE_KIND_UNKNOWN)

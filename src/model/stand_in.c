@@ -158,7 +158,7 @@ tare_status tare_stand_in_tensor(tare_tensor *out, const tare_tensor *t, const t
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
-/* A name as a JSON string, or where it is no UTF-8 as {"hex":"..."}. */
+/* A name as a JSON string, or where it is not UTF-8 as {"hex":"..."}. */
 static void put_name(tare_buffer *b, tare_str name) {
     if (tare_str_is_utf8(name)) {
         tare_buffer_put_json(b, name);

@@ -293,7 +293,8 @@ static void redirect(fetch *f) {
         return;
     }
     if (tare_url_split(&to, f->exchange.redirect, NULL) != TARE_OK) {
-        finish_with(f, TARE_ERR_UNSUPPORTED, "redirected to what is no http or https URL");
+        finish_with(f, TARE_ERR_UNSUPPORTED,
+                    "redirected to something that is not an http or https URL");
         return;
     }
     if (tare_url_split(&from, address_of(file), NULL) == TARE_OK && from.is_secure &&

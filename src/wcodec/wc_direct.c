@@ -16,13 +16,14 @@ static tare_status check_choices(const tare_wc_segment *s, const tare_wc_piece *
                                  tare_error *err) {
     const tare_wc_head *head = piece->head;
     unsigned n_tables = head->shape.item == 4 ? head->n_t16 : head->n_t64;
-    if (s->rule >= head->n_rules) return refuse(piece, 2, err, "segment: there is no such rule");
+    if (s->rule >= head->n_rules)
+        return refuse(piece, 2, err, "segment: its rule is not in the head");
     if (s->n_classes == 1 || s->n_classes > TARE_WC_MAX_CLASSES)
         return refuse(piece, 24, err, "segment: number of classes: expected 0 or 2 to 16");
     if (s->table + (s->n_classes ? s->n_classes : 1u) > n_tables)
-        return refuse(piece, 3, err, "segment: there is no such table");
+        return refuse(piece, 3, err, "segment: its table is not in the head");
     if (s->n_classes ? s->option >= head->n_t16 : s->option != 0)
-        return refuse(piece, 25, err, "segment: table of the classes: there is no such one");
+        return refuse(piece, 25, err, "segment: table of the classes: not in the head");
     if (s->rice > (s->count ? TARE_WC_MAX_RICE : 0))
         return refuse(piece, 26, err,
                       "segment: distances of patches: bits of a remainder that there cannot be");
@@ -72,7 +73,7 @@ static tare_status read_classes(uint8_t *classes, tare_wc_lanes *lanes, const ta
         if (i % TARE_WC_LANES == 0) tare_wc_step_c(ranks, lanes, &piece->head->t16[s->option]);
         uint8_t rank = ranks[i % TARE_WC_LANES];
         if (rank >= s->n_classes)
-            return refuse(piece, TARE_WC_SEGMENT_HEADER, err, "segment: a class beyond the last");
+            return refuse(piece, TARE_WC_SEGMENT_HEADER, err, "segment: a class is out of range");
         classes[i] = tare_wc_front(list, rank);
     }
     return TARE_OK;

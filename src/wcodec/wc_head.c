@@ -99,7 +99,8 @@ static tare_status read_contexts(tare_wc_head *head, tare_cursor *c, tare_arena 
     if (!bytes) return tare_cursor_status(c, err);
     for (unsigned i = 0; i < n; i++) {
         if (bytes[i] >= head->n_t16)
-            return tare_fail_at(err, TARE_ERR_CORRUPT, at + i, "contexts: there is no such table");
+            return tare_fail_at(err, TARE_ERR_CORRUPT, at + i,
+                                "contexts: a table that is not in the head");
     }
     uint8_t *copy = TARE_NEW_ARRAY(arena, uint8_t, n);
     if (!copy) return tare_fail(err, TARE_ERR_NOMEM, "contexts");

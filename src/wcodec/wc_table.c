@@ -55,7 +55,7 @@ tare_status tare_wc_table_read(tare_wc_table *t, uint8_t alphabet, tare_cursor *
     for (unsigned b = 0; b < alphabet; b++) {
         if (t->alias[b] >= alphabet)
             return tare_fail_at(err, TARE_ERR_CORRUPT, at + alphabet + b,
-                                "table: an alias is no symbol of the alphabet");
+                                "table: an alias is not a symbol of the alphabet");
     }
     if (!derive(t, alphabet))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "table: one symbol has all slots");

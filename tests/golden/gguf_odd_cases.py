@@ -165,18 +165,18 @@ good("bool-7", "a bool that is neither 0 nor 1", Gguf().kv("a.b", BOOL, 7),
      ("error", "gguf.bool", "key 0 value", "key 0"))
 good("bool-in-array", "the third bool of an array is 2", Gguf().array("a.b", BOOL, [0, 1, 2]),
      ("error", "gguf.bool", "key 0 element 2", "key 0"))
-good("utf8-value", "a string value that is no UTF-8", Gguf().kv("a.b", STRING, b"ab\xff"),
+good("utf8-value", "a string value that is not UTF-8", Gguf().kv("a.b", STRING, b"ab\xff"),
      ("error", "gguf.utf8", "key 0 value", "key 0"))
 good("utf8-surrogate", "a surrogate in UTF-8", Gguf().kv("a.b", STRING, b"\xed\xa0\x80"),
      ("error", "gguf.utf8", "key 0 value", "key 0"))
 good("utf8-overlong", "a slash in two bytes", Gguf().kv("a.b", STRING, b"\xc0\xaf"),
      ("error", "gguf.utf8", "key 0 value", "key 0"))
-good("utf8-in-array", "one string of an array is no UTF-8",
+good("utf8-in-array", "one string of an array is not UTF-8",
      Gguf().array("a.b", STRING, ["x", b"\x80", "y"]),
      ("error", "gguf.utf8", "key 0 element 1", "key 0"))
-good("utf8-key", "a key that is no UTF-8", Gguf().kv(b"a.\xff", U8, 1),
+good("utf8-key", "a key that is not UTF-8", Gguf().kv(b"a.\xff", U8, 1),
      ("error", "gguf.utf8", "key 0", "key 0"))
-good("utf8-tensor-name", "a tensor name that is no UTF-8", weights().tensor(b"a\xfe", [8], F32),
+good("utf8-tensor-name", "a tensor name that is not UTF-8", weights().tensor(b"a\xfe", [8], F32),
      ("error", "gguf.utf8", "tensor 0", "tensor 0"))
 for unit in (3, 5, 12, 13, 100):
     good("alignment-%d" % unit, "neither 1, 2, 4 nor a multiple of 8",

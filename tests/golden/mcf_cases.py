@@ -61,7 +61,7 @@ no("file-longer", "bytes behind the end", one(tail=b"x"), "CORRUPT", "file_size"
 
 # ---- directory
 for name, options, at, what in (
-        ("offset-odd", {"offset": 44}, 8, "no multiple of 8"),
+        ("offset-odd", {"offset": 44}, 8, "not a multiple of 8"),
         ("in-header", {"offset": 32}, 8, "overlaps the header"),
         ("offset-beyond", {"offset": 1 << 40}, 8, "beyond the end"),
         ("size-beyond", {"size": 1 << 40}, 16, "beyond the end"),

@@ -100,7 +100,7 @@ json("control-character", "a raw newline inside a string", '{"a\nb":' + A[4:] + 
 json("bad-escape", "an escape that JSON does not have", '{"a\\qb":' + A[4:] + "}", "\\q", "escape")
 json("lone-surrogate", "half of a surrogate pair", '{"\\ud800":' + A[4:] + "}", "\\ud800",
      "surrogate")
-json("bad-utf8", "a byte that is no UTF-8", b'{"\xff":' + A[4:].encode() + b"}", 10, "UTF-8")
+json("bad-utf8", "a byte that is not UTF-8", b'{"\xff":' + A[4:].encode() + b"}", 10, "UTF-8")
 json("nan", "NaN is no JSON number", obj(A.replace("[2]", "[NaN]")), "NaN", "value")
 json("leading-zero", "a number with a leading zero", obj(A.replace("[2]", "[02]")), "02+1",
      "leading zero")
@@ -204,7 +204,7 @@ entry("offsets-object", "an object", '{"dtype":"F32","shape":[2],"data_offsets":
 entry("offsets-2-64", "an end of 2^64", '{"dtype":"F32","shape":[2],"data_offsets":'
       '[0,18446744073709551616]}', "18446744073709551616", "data_offsets")
 entry("begin-after-end", "begin > end", '{"dtype":"F32","shape":[2],"data_offsets":[8,0]}',
-      "[8,0]", "begin is beyond")
+      "[8,0]", "begin is after")
 entry("size-too-small", "four bytes for two F32", '{"dtype":"F32","shape":[2],"data_offsets":[0,4]}',
       "[0,4]", "data_offsets")
 entry("size-too-large", "mlx#3363: a shape of fewer bytes than its range",

@@ -311,7 +311,7 @@ def check_refused(run):
         write_peft(run.path("bad"), tensors, **config)
         refused(run, code, words, "--apply-adapter", run.path("bad"))
 
-    peft(2, "finds no tensor", [tensor(HEAD + "m.x.lora_A.weight", b), tensor(HEAD + "m.x.lora_B.weight", a)])
+    peft(2, "matches no tensor", [tensor(HEAD + "m.x.lora_A.weight", b), tensor(HEAD + "m.x.lora_B.weight", a)])
     other = pair(37, 130, 4)
     peft(2, "makes [37, 130] of rank 4, the tensor is [37, 131]",
          [tensor(q + "lora_A.weight", other[1]), tensor(q + "lora_B.weight", other[0])])

@@ -5,7 +5,7 @@ FOLDER.
 
 A safetensors file becomes a package whose codes and scales are those of exact arithmetic in Python;
 packages written in Python, with scales beside codes or in a file of their own and with fields that
-nobody knows, decode to the same numbers; tensors that are no floats, shapes, metadata and side
+nobody knows, decode to the same numbers; tensors that are not floats, shapes, metadata and side
 files come back."""
 import json
 import os

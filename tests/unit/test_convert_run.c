@@ -190,8 +190,8 @@ static void odd_numbers_are_counted(void **state) {
         assert_true(has_finding(options.report, "convert.inf", "2 Inf, first at element 7"));
         /* Q4_0 counts scales: that of the block the number is in, by its first element. */
         assert_true(has_finding(options.report, "convert.overflow",
-                                t ? "2 beyond the range of the type, first at element 96"
-                                  : "2 beyond the range of the type, first at element 100"));
+                                t ? "2 out of range for the type, first at element 96"
+                                  : "2 out of range for the type, first at element 100"));
         options.strict = true;
         tare_error err;
         options.force = false;

@@ -97,7 +97,7 @@ static void strings_have_gos_escapes(void **state) {
                 "\"\\\"\\\\\\b\\f\\n\\r\\t\\u0000\\u001f\"");
     check_value("\"\xe2\x80\xa8\\u2029\xe2\x80\xaa\"", "\"\\u2028\\u2029\xe2\x80\xaa\"");
     check_value("\"\\u00e9\\ud83d\\ude00\"", "\"\xc3\xa9\xf0\x9f\x98\x80\"");
-    /* no character: a half of a pair, a byte that is no UTF-8 */
+    /* no character: a half of a pair, a byte that is not UTF-8 */
     check_value("\"\\ud800x\\udc00\\ud800\\ud83d\\ude00\"",
                 "\"\xef\xbf\xbdx\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80\"");
     check_value("\"\xff\xed\xa0\x80\"", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");

@@ -186,7 +186,7 @@ static void offsets_do_not_wrap(void **state) {
     tare_error err;
     tare_model *m;
     assert_int_equal(open_bytes(&m, s.bytes, s.size, NULL, &err), TARE_ERR_CORRUPT);
-    assert_string_equal(err.what, "data_offsets: begin is beyond end");
+    assert_string_equal(err.what, "data_offsets: begin is after end");
     free(s.bytes);
 }
 

@@ -319,8 +319,8 @@ static void a_cut_file_is_read_as_far_as_it_goes(void **state) {
         assert_int_equal(tare_report_count(r), size >= 2 * 34);
         if (size >= 2 * 34)
             expect(r, 0, "data.scale", 0, 34,
-                   size >= 6 * 34 ? "2 scales are no finite numbers"
-                                  : "1 scale is no finite number");
+                   size >= 6 * 34 ? "2 scales are not finite numbers"
+                                  : "1 scale is not a finite number");
         tare_report_free(r);
         made_free(&made);
     }

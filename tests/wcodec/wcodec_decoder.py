@@ -106,7 +106,7 @@ class Layer:
             check(p.scale_plane < index and self.planes[p.scale_plane].item == 16 and
                   p.scale_form in (1, 2) and p.per_scale >= 1, "scale plane")
         units, rest = divmod(self.region_bytes[p.region], p.stride)
-        check(rest == 0, "region is no whole number of units")
+        check(rest == 0, "region is not a whole number of units")
         p.n_bytes = units * p.unit_bytes()
         p.segment_bytes = (1 << p.s) * p.item // 8
         check(min(p.n_bytes, p.segment_bytes) <= 1 << 26, "segment size")

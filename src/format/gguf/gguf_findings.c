@@ -119,7 +119,7 @@ static void report_alignment(tare_gguf_reader *r, const tare_gguf_key *key, uint
     if (n % 8 == 0) return;
     tare_finding f =
         about_key(key, i, key->value_at,
-                  is_small ? "alignment below 8" : "alignment that is no multiple of 8");
+                  is_small ? "alignment below 8" : "alignment that is not a multiple of 8");
     f.level = is_small ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
     f.code = "gguf.alignment";
     report(r, f);

@@ -120,10 +120,10 @@ static tare_status read_header(tare_gguf_reader *r, tare_error *err) {
     uint64_t length = r->version == 1 ? 4 : 8;
     r->n_tensors =
         take_count(r, r->m->limits.tensors, length + 16, "tensor count: the file ends inside it",
-                   "tensor count: beyond the limit", "tensor count: the file is too short for it");
+                   "tensor count: exceeds the limit", "tensor count: the file is too short for it");
     r->n_keys =
         take_count(r, r->m->limits.keys, length + 4, "key count: the file ends inside it",
-                   "key count: beyond the limit", "key count: the file is too short for it");
+                   "key count: exceeds the limit", "key count: the file is too short for it");
     return tare_cursor_status(c, err);
 }
 
@@ -228,7 +228,7 @@ static tare_status enter_info(tare_gguf_reader *r, const tare_gguf_info *info, t
     if (!encoding) encoding = tare_encoding_get(TARE_ENCODING_UNKNOWN);
     tare_status s = tare_tensor_set(r->m, t, encoding, dims, info->n_dims, r->file, 0, err);
     if (s == TARE_ERR_LIMIT)
-        s = tare_fail(err, TARE_ERR_CORRUPT, "dimensions: their product is beyond 64 bits");
+        s = tare_fail(err, TARE_ERR_CORRUPT, "dimensions: their product exceeds 64 bits");
     if (s == TARE_ERR_CORRUPT && err) err->offset = info->dims_at;
     if (s == TARE_OK && info->relative % r->alignment)
         s = tare_fail_at(err, TARE_ERR_CORRUPT, info->relative_at,
@@ -338,13 +338,14 @@ static tare_status place_tensors(tare_gguf_reader *r, tare_error *err) {
     tare_catalog *c = &r->m->catalog;
     r->infos_end = tare_cursor_offset(&r->w.c);
     if (!tare_align_u64(r->infos_end, r->alignment, &r->data_offset))
-        return tare_fail_at(err, TARE_ERR_CORRUPT, r->infos_end, "data section beyond 64 bits");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, r->infos_end,
+                            "data section: its end exceeds 64 bits");
     for (size_t i = r->first_tensor; i < c->n_tensors; i++) {
         tare_plane *p = (tare_plane *)c->tensors[i].planes;
         uint64_t end;
         if (!tare_add_u64(p->offset, r->data_offset, &p->offset) ||
             !tare_add_u64(p->offset, p->size, &end))
-            return tensor_fault(r, i, "tensor offset: offset and size beyond 64 bits", err);
+            return tensor_fault(r, i, "tensor offset: offset plus size exceeds 64 bits", err);
     }
     TARE_TRY(size_unknown(r, err));
     tare_layout_rules rules = {.file = r->file,

@@ -195,7 +195,7 @@ static tare_status read_set(tare_gguf_reader *r, const shard_list *list, bool ma
 static tare_status open_set(tare_gguf_reader *r, const shard_list *list, bool map,
                             tare_layout *layout, tare_error *err) {
     if (list->n > r->m->limits.shards)
-        return tare_fail(err, TARE_ERR_LIMIT, "number of shards beyond the limit");
+        return tare_fail(err, TARE_ERR_LIMIT, "number of shards exceeds the limit");
     tare_gguf_split_key *totals = TARE_NEW_ARRAY(&r->m->arena, tare_gguf_split_key, list->n);
     if (!totals) return tare_fail(err, TARE_ERR_NOMEM, "list of shards");
     return read_set(r, list, map, totals, layout, err);
@@ -210,7 +210,7 @@ static tare_status open_one(tare_gguf_reader *r, bool is_alone, tare_layout *lay
     TARE_TRY(tare_gguf_read_file(r, err));
     if (!is_alone && r->split_count.is_number && r->split_count.value > 1) {
         tare_fail_at(err, TARE_ERR_ARG, r->split_count.offset,
-                     "one shard of a set whose other members cannot be told from its name: give "
+                     "one shard of a set whose other members cannot be derived from its name: give "
                      "all of them, or ask for this one alone");
         return TARE_ERR_ARG;
     }
@@ -301,7 +301,7 @@ static tare_status open_any(tare_gguf_reader *r, const tare_open_context *ctx, t
     const tare_source *s = ctx->source;
     if (s->kind == TARE_SOURCE_SHARDS) {
         if (s->n_shards > UINT32_MAX)
-            return tare_fail(err, TARE_ERR_LIMIT, "number of shards beyond the limit");
+            return tare_fail(err, TARE_ERR_LIMIT, "number of shards exceeds the limit");
         shard_list list = {.sources = s->shards, .n = (uint32_t)s->n_shards};
         return open_set(r, &list, ctx->options->map, layout, err);
     }

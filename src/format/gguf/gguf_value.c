@@ -58,12 +58,12 @@ static bool take_array_head(tare_gguf_reader *r, uint32_t depth, tare_array *out
                          "array element type: not a known value type", &out->type))
         return false;
     if (out->type == TARE_VALUE_ARRAY && depth >= r->m->limits.nesting)
-        return tare_cursor_fail(c, TARE_ERR_LIMIT, type_at, "arrays nested beyond the limit");
+        return tare_cursor_fail(c, TARE_ERR_LIMIT, type_at, "arrays nested deeper than the limit");
     uint64_t count_at = tare_cursor_offset(c);
     out->count = take_length(r, "array count: the file ends inside it");
     if (!tare_cursor_ok(c)) return false;
     if (out->count > r->m->limits.array_elements)
-        return tare_cursor_fail(c, TARE_ERR_LIMIT, count_at, "array count: beyond the limit");
+        return tare_cursor_fail(c, TARE_ERR_LIMIT, count_at, "array count: exceeds the limit");
     /* A string is at least its length, an array its head. */
     uint64_t least = tare_value_type_size(out->type), length = r->version == 1 ? 4 : 8;
     if (!least) least = length + (out->type == TARE_VALUE_ARRAY ? 4 : 0);
@@ -153,7 +153,7 @@ bool tare_gguf_take_info(tare_gguf_reader *r, tare_gguf_info *out) {
         return tare_cursor_fail(c, TARE_ERR_CORRUPT, out->n_dims_at, "more than 8 dimensions");
     if (out->n_dims > r->m->limits.dims)
         return tare_cursor_fail(c, TARE_ERR_LIMIT, out->n_dims_at,
-                                "number of dimensions beyond the limit");
+                                "number of dimensions exceeds the limit");
     out->dims_at = tare_cursor_offset(c);
     for (uint32_t d = 0; d < out->n_dims; d++)
         out->dims[d] = take_length(r, "dimension: the file ends inside it");

@@ -86,14 +86,15 @@ typedef struct part {
 static tare_status align(const tare_gguf_writer *w, uint64_t a, uint64_t *out, tare_error *err) {
     return tare_align_u64(a, w->alignment, out)
                ? TARE_OK
-               : tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
+               : tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits");
 }
 
 static tare_status header_size(const tare_gguf_writer *w, const part *p, uint64_t *out,
                                tare_error *err) {
     *out = HEADER_BYTES + p->keys_size;
     for (size_t i = p->first; i < p->end; i++) *out += info_size(&w->c->tensors[i]);
-    return *out < p->keys_size ? tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits") : TARE_OK;
+    return *out < p->keys_size ? tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits")
+                               : TARE_OK;
 }
 
 /* Where tensor i lies in the data section of its file, and where the next may. */
@@ -103,7 +104,7 @@ static tare_status place_next(const tare_gguf_writer *w, size_t i, uint64_t *rel
     uint64_t end;
     *relative = w->kept ? t->planes[0].offset - w->kept->data_offset : *running;
     if (!tare_add_u64(*relative, t->size_bytes, &end))
-        return tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
+        return tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits");
     if (!w->kept) return align(w, end, running, err);
     if (t->size_bytes) *running = tare_max_u64(*running, end); /* an empty one may lie anywhere */
     return TARE_OK;
@@ -136,12 +137,12 @@ static tare_status write_data(tare_gguf_writer *w, const part *p, uint64_t data_
         uint64_t last;
         if (!tare_add_u64(data_offset, relative, &e.offset) ||
             !tare_add_u64(e.offset, e.size, &last))
-            return tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
+            return tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits");
         if (e.size) TARE_TRY(tare_write_plan_add(w->plan, &e, err));
     }
     return tare_add_u64(data_offset, running, end)
                ? TARE_OK
-               : tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
+               : tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits");
 }
 
 /* The gaps of a file that is repeated. What stands before the data is only repeated where the
@@ -214,7 +215,7 @@ static tare_status part_size(const tare_gguf_writer *w, const part *p, uint64_t 
     for (size_t i = p->first; i < p->end; i++) TARE_TRY(place_next(w, i, &relative, &running, err));
     return tare_add_u64(data_offset, running, out)
                ? TARE_OK
-               : tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
+               : tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits");
 }
 
 /* How far shard `number`, which begins at p->first, goes: as the caller wants, else as long as the
@@ -322,7 +323,7 @@ tare_status tare_gguf_plan(tare_write_plan *out, const tare_catalog *catalog,
     const tare_layout *l = catalog->layout;
     tare_gguf_writer w = {.plan = out, .c = catalog, .options = options};
     if (options->alignment % 8 != 0)
-        return tare_fail(err, TARE_ERR_ARG, "alignment: GGUF asks for a multiple of 8");
+        return tare_fail(err, TARE_ERR_ARG, "alignment: GGUF requires a multiple of 8");
     w.is_big_endian = options->order == TARE_ORDER_BIG ||
                       (options->order == TARE_ORDER_KEEP && l && l->is_big_endian);
     w.alignment = choose_alignment(catalog, options);

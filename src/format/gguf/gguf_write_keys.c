@@ -77,7 +77,7 @@ static tare_status measure_keys(tare_gguf_writer *w, tare_error *err) {
             return TARE_ERR_UNSUPPORTED;
         }
         if (!tare_add_u64(w->keys_size, tare_gguf_key_size(w, k), &w->keys_size))
-            return tare_fail(err, TARE_ERR_LIMIT, "metadata beyond 64 bits");
+            return tare_fail(err, TARE_ERR_LIMIT, "metadata: its size exceeds 64 bits");
     }
     return TARE_OK;
 }

@@ -90,7 +90,7 @@ static tare_status check_inside(tare_infq_reader *r, tare_plane *plane,
     if (where->record) plane->size = size - plane->offset;
     if (where->record && plane->size % where->record)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, at,
-                            "what follows in the file is no whole number of records");
+                            "what follows in the file is not a whole number of records");
     return TARE_OK;
 }
 

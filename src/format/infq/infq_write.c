@@ -65,7 +65,7 @@ static tare_status place_tensors(writer *w, size_t first, size_t end, bool quant
                                    .item = i,
                                    .plane = p};
             if (!tare_add_u64(at, e.size, &at) || at > TARE_INFQ_MOST)
-                return tare_fail(err, TARE_ERR_LIMIT, "file beyond 2^53 bytes");
+                return tare_fail(err, TARE_ERR_LIMIT, "file: larger than 2^53 bytes");
             if (e.size) TARE_TRY(tare_write_plan_add(w->plan, &e, err));
         }
         w->plan->files[file].size = at;
@@ -91,7 +91,7 @@ static tare_status place_outliers(writer *w, size_t first, size_t end, const cha
         uint64_t *offset = &places[i].outliers;
         if (!tare_align_u64(at, TARE_INFQ_ALIGN, offset) || !tare_add_u64(*offset, size, &at) ||
             at > TARE_INFQ_MOST)
-            return tare_fail(err, TARE_ERR_LIMIT, "file beyond 2^53 bytes");
+            return tare_fail(err, TARE_ERR_LIMIT, "file: larger than 2^53 bytes");
         const tare_extent e = {.kind = TARE_EXTENT_TENSOR,
                                .file = file,
                                .offset = *offset,
@@ -356,7 +356,7 @@ tare_status tare_infq_plan(tare_write_plan *out, const tare_catalog *catalog,
     if (options->shard_size || options->part_of)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "INFQ has no shards");
     if (options->alignment > 1)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "alignment: INFQ asks for none and has none");
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "alignment: INFQ has no alignment to choose");
     if (catalog->layout && options->source) w.from = catalog->layout->detail;
     out->is_directory = true;
     tare_buffer_init(&w.b, out->arena->allocator);

@@ -104,7 +104,7 @@ typedef struct tare_mcf_layout {
 /* mcf_sections.c. NULL: there is none. */
 const tare_mcf_section *tare_mcf_find(const tare_mcf_reader *r, uint32_t type);
 /* Reads a section, or n bytes of it from byte `from`, into memory that lives as long as the model.
- * LIMIT: beyond the limit for directories. */
+ * LIMIT: exceeds the limit for directories. */
 tare_status tare_mcf_load(tare_mcf_reader *r, const tare_mcf_section *s, uint64_t from, uint64_t n,
                           tare_cursor *out, tare_error *err);
 /* The same for n bytes of the file, which are there. */

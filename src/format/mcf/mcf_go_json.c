@@ -4,7 +4,7 @@
  * Go's encoding/json, with the text of chat_template.jinja where it has no template (docs/mcf.md,
  * "Packing as the public packer"). What that does to a text: no white space; keys sorted by their
  * bytes, of equal ones the last; numbers through f64, in their shortest form; `<`, `>`, `&` and
- * two line ends of Unicode escaped; what is no UTF-8 replaced. */
+ * two line ends of Unicode escaped; what is not UTF-8 replaced. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool is_line_end(const char *p, size_t n) {
     return n == 3 && memcmp(p, "\xe2\x80", 2) == 0 && (p[2] == '\xa8' || p[2] == '\xa9');
 }
 
-/* Each byte that is no UTF-8 becomes an escape. */
+/* Each byte that is not UTF-8 becomes an escape. */
 static void put_string(tare_buffer *out, tare_str text) {
     size_t run = 0, n;
     tare_buffer_put_u8(out, '"');
@@ -267,7 +267,8 @@ static bool put_value(rewriter *w, const tare_json_value *v) {
         return true;
     case TARE_JSON_NUMBER:
         if (!tare_json_f64(v, &number))
-            return tare_json_fail(&w->j, TARE_ERR_CORRUPT, v->offset, "a number beyond f64");
+            return tare_json_fail(&w->j, TARE_ERR_CORRUPT, v->offset,
+                                  "a number out of range for f64");
         put_number(w->out, number);
         return true;
     case TARE_JSON_END:
@@ -287,7 +288,7 @@ static unsigned unit_of(const char *p, const char *end) {
     return (unsigned)unit[0] << 8 | unit[1];
 }
 
-/* Go reads what base/json.h refuses: bytes that are no UTF-8 and halves of surrogate pairs. Each
+/* Go reads what base/json.h refuses: bytes that are not UTF-8 and halves of surrogate pairs. Each
  * is made the character that Go takes it for. */
 static void repair(tare_buffer *out, tare_str text) {
     const char *end = text.ptr + text.len;

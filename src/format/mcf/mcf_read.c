@@ -72,7 +72,8 @@ static tare_status check_section(const tare_mcf_reader *r, const tare_mcf_sectio
                                  const header *h, tare_error *err) {
     uint64_t end;
     if (s->offset % 8)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, s->at + 8, "section offset: no multiple of 8");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, s->at + 8,
+                            "section offset: not a multiple of 8");
     if (s->offset < h->size)
         return tare_fail_at(err, TARE_ERR_CORRUPT, s->at + 8,
                             "section offset: the section overlaps the header");

@@ -160,7 +160,7 @@ static tare_status set_int(index_reader *x, tare_tensor *t, const uint64_t *dims
     for (int has_zero = 0; has_zero < 2 && !fits; has_zero++)
         TARE_TRY(try_encoding(x, t, tare_mcf_encoding_of(e->dtype, has_zero), dims, e, &fits, err));
     if (fits && e->data_off % TARE_MCF_REGION)
-        return fault(e, 24, TARE_ERR_CORRUPT, "data_off: no multiple of 64", err);
+        return fault(e, 24, TARE_ERR_CORRUPT, "data_off: not a multiple of 64", err);
     if (fits) return TARE_OK;
     uint64_t bare = e->dtype == 0x10 ? t->n_elements : tare_ceil_div_u64(t->n_elements, 2);
     if (e->data_size != bare)
@@ -177,7 +177,7 @@ static tare_status set_quantized(index_reader *x, tare_tensor *t, const uint64_t
     if (e->rank != 2)
         return fault(e, 12, TARE_ERR_CORRUPT, "rank: quantized tensors have 2 dimensions", err);
     if (e->data_off % TARE_MCF_REGION)
-        return fault(e, 24, TARE_ERR_CORRUPT, "data_off: no multiple of 64", err);
+        return fault(e, 24, TARE_ERR_CORRUPT, "data_off: not a multiple of 64", err);
     TARE_TRY(try_encoding(x, t, tare_mcf_encoding_of(e->dtype, false), dims, e, &fits, err));
     if (!fits)
         return fault(e, 32, TARE_ERR_CORRUPT, "data_size: not the size of the shape and type", err);

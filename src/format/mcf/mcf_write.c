@@ -13,7 +13,7 @@
 #define OWN_PARTS 6
 
 static tare_status too_large(tare_error *err) {
-    return tare_fail(err, TARE_ERR_LIMIT, "file beyond 64 bits");
+    return tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits");
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static tare_status check_tensor(const tare_mcf_writer *w, size_t i, tare_error *
         status = tare_fail(err, TARE_ERR_UNSUPPORTED, "MCF holds no tensor without elements");
     else if (t->encoding->n_planes > 1 && w->alignment % TARE_MCF_REGION)
         status =
-            tare_fail(err, TARE_ERR_ARG, "alignment: quantized tensors ask for a multiple of 64");
+            tare_fail(err, TARE_ERR_ARG, "alignment: quantized tensors require a multiple of 64");
     if (status != TARE_OK) tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)i, t->name);
     return status;
 }

@@ -238,9 +238,9 @@ static bool set_tensor(header_walk *w, const entry *e, tare_tensor *t) {
     if (!dtype) {
         return tare_json_fail(&w->j, TARE_ERR_UNSUPPORTED, e->dtype.offset, "dtype: not known");
     }
-    if (e->begin > e->end) return fail_value(w, &e->offsets, "data_offsets: begin is beyond end");
+    if (e->begin > e->end) return fail_value(w, &e->offsets, "data_offsets: begin is after end");
     if (!tare_add_u64(begin, e->end, &end)) {
-        return fail_value(w, &e->offsets, "data_offsets: beyond 64 bits");
+        return fail_value(w, &e->offsets, "data_offsets: exceeds 64 bits");
     }
     begin += e->begin;
     if (tare_tensor_set(w->m, t, tare_encoding_get(dtype->encoding), e->dims, e->n_dims,

@@ -75,7 +75,8 @@ static tare_status add_layer(tare_wcodec_draft *d, tare_wcodec_layer **out, cons
 
 /* Records count the bytes of a name in 16 bits. */
 static tare_status hold_name(tare_wcodec_draft *d, tare_str *out, tare_str name, tare_error *err) {
-    if (name.len > UINT16_MAX) return tare_fail(err, TARE_ERR_LIMIT, "name: beyond 65,535 bytes");
+    if (name.len > UINT16_MAX)
+        return tare_fail(err, TARE_ERR_LIMIT, "name: longer than 65,535 bytes");
     *out = tare_arena_str(&d->arena, name);
     return out->ptr ? TARE_OK : no_memory(err);
 }

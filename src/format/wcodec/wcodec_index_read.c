@@ -69,18 +69,19 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
         return tare_fail_at(err, TARE_ERR_CORRUPT, 84, "header: a reserved byte is not 0");
     if (*size > limits->metadata_bytes)
         return tare_fail_at(err, TARE_ERR_LIMIT, 72,
-                            "size of the index: beyond the limit for metadata");
+                            "size of the index: exceeds the limit for metadata");
     bool fits = tare_add_u64(*offset, *size, &end) && tare_add_u64(end, TARE_WCODEC_FOOTER, &end);
     if (!fits || *offset % TARE_WC_LAYER_ALIGN || *offset < TARE_WCODEC_HEADER || *size < COUNTS)
         return tare_fail_at(
             err, TARE_ERR_CORRUPT, 51,
             "offset of the index: expected a multiple of 128 from 128 on, with room behind it");
     if (end != tare_load_le64(h + 64))
-        return tare_fail_at(err, TARE_ERR_CORRUPT, 64, "size of the file: not the index's end");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 64,
+                            "size of the file: the index does not end there");
     if (end > file_size)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, file_size, "file: ends before its index");
     if (end < file_size)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, end, "file: goes on behind its footer");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, end, "file: bytes follow its footer");
     return TARE_OK;
 }
 
@@ -107,7 +108,7 @@ static tare_status read_sizes(reader *r, tare_wc_stream *p, tare_cursor *c, uint
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     p->n_segments = tare_ceil_div_u64(p->n_bytes, whole);
     if (!tare_cursor_fits(c, p->n_segments, 1, at,
-                          "sizes of segments: the record has no room for so many"))
+                          "sizes of segments: the record is too small for their number"))
         return tare_cursor_status(c, r->err);
     p->sizes = TARE_NEW_ARRAY(r->arena, uint32_t, p->n_segments);
     if (!p->sizes) return no_memory(r);
@@ -115,8 +116,8 @@ static tare_status read_sizes(reader *r, tare_wc_stream *p, tare_cursor *c, uint
     bool fits = tare_add_u64(*position, p->head_bytes, position);
     for (uint64_t i = 0; i < p->n_segments; i++) {
         at = tare_cursor_offset(c);
-        uint64_t units = tare_wc_varint(
-            c, "size of a segment: the record ends inside it, or it is no number in fewest bytes");
+        uint64_t units = tare_wc_varint(c, "size of a segment: the record ends inside it, or it is "
+                                           "not a number in the fewest bytes");
         TARE_TRY(tare_cursor_status(c, r->err));
         uint32_t most = tare_wc_align(TARE_WC_SEGMENT_HEADER + tare_wc_segment_bytes(p, i));
         if (units == 0 || units > most / TARE_WC_UNIT)
@@ -163,7 +164,7 @@ static tare_status read_stream(reader *r, tare_wcodec_layer *l, unsigned i, tare
     p->head_bytes = tare_cursor_u32(c, stream_ends);
     TARE_TRY(tare_cursor_status(c, r->err));
     if (flags > 3) return refuse(r, at + 3, "plane: a reserved bit is not 0");
-    if (is_joined > 1) return refuse(r, at + 18, "plane: neither joined nor not");
+    if (is_joined > 1) return refuse(r, at + 18, "plane: the joined flag is neither 0 nor 1");
     if (is_joined) TARE_TRY(read_join(r, p, c));
     TARE_TRY(tare_wc_check_stream(&l->coded, i, at, r->err));
     p->n_bytes = tare_wc_stream_bytes(p, l->coded.region_bytes[p->region]);
@@ -199,8 +200,7 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     uint32_t size = tare_cursor_u32(&r->c, "layer: the records end inside it");
     if (size < LAYER_FIXED)
         return refuse(r, at, "layer: size of the record: below that of its fields");
-    tare_cursor c =
-        tare_cursor_sub(&r->c, size - 4u, "layer: its record reaches beyond all of them");
+    tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "layer: its record runs past the last one");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
     l->kind = tare_cursor_u8(&c, layer_ends);
     l->n_dims = tare_cursor_u8(&c, layer_ends);
@@ -228,13 +228,14 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
         l->coded.region_bytes[i] =
             tare_cursor_u64(&c, "size of a region: the record ends inside it");
         if (l->coded.region_bytes[i] >> 63)
-            return refuse(r, tare_cursor_offset(&c) - 8, "size of a region: beyond 2^63 bytes");
+            return refuse(r, tare_cursor_offset(&c) - 8,
+                          "size of a region: larger than 2^63 bytes");
     }
     TARE_TRY(take_text(r, &l->name, &c, l->name.len, "name of a layer: the record ends inside it"));
     TARE_TRY(take_text(r, &l->encoding, &c, l->encoding.len,
                        "encoding of a layer: the record ends inside it"));
     if (!tare_cursor_fits(&c, l->coded.n_streams, TARE_WC_STREAM_RECORD, at + 7,
-                          "planes of a layer: the record has no room for so many"))
+                          "planes of a layer: the record is too small for their number"))
         return tare_cursor_status(&c, r->err);
     l->coded.streams = TARE_NEW_ARRAY(r->arena, tare_wc_stream, l->coded.n_streams);
     if (!l->coded.streams) return no_memory(r);
@@ -318,8 +319,7 @@ static tare_status read_base(reader *r, tare_wcodec_base *b) {
     uint32_t size = tare_cursor_u32(&r->c, "base: the records end inside it");
     if (size < BASE_FIXED)
         return refuse(r, at, "base: size of the record: below that of its fields");
-    tare_cursor c =
-        tare_cursor_sub(&r->c, size - 4u, "base: its record reaches beyond all of them");
+    tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "base: its record runs past the last one");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
     uint16_t n = tare_cursor_u16(&c, base_ends), zero = tare_cursor_u16(&c, base_ends);
     const uint8_t *digest = tare_cursor_take(&c, sizeof b->digest, base_ends);
@@ -349,14 +349,15 @@ static tare_status read_range(reader *r, tare_wcodec_range *range, tare_cursor *
     const tare_wcodec_index *index = r->index;
     uint64_t at = tare_cursor_offset(c);
     uint64_t number =
-        *layer + (uint64_t)tare_wc_unzigzag(tare_wc_varint(
-                     c, "range: the record ends inside it, or it is no number in fewest bytes"));
-    uint64_t region =
-        tare_wc_varint(c, "range: the record ends inside it, or it is no number in fewest bytes");
+        *layer +
+        (uint64_t)tare_wc_unzigzag(tare_wc_varint(
+            c, "range: the record ends inside it, or it is not a number in the fewest bytes"));
+    uint64_t region = tare_wc_varint(
+        c, "range: the record ends inside it, or it is not a number in the fewest bytes");
     uint64_t skip = tare_wc_varint(
-                 c, "range: the record ends inside it, or it is no number in fewest bytes"),
+                 c, "range: the record ends inside it, or it is not a number in the fewest bytes"),
              length = tare_wc_varint(
-                 c, "range: the record ends inside it, or it is no number in fewest bytes"),
+                 c, "range: the record ends inside it, or it is not a number in the fewest bytes"),
              past;
     TARE_TRY(tare_cursor_status(c, r->err));
     if (number >= index->n_layers || region >= index->layers[number].coded.n_regions)
@@ -377,8 +378,7 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
     uint32_t size = tare_cursor_u32(&r->c, "file: the records end inside it"), layer = 0;
     if (size < FILE_FIXED)
         return refuse(r, at, "file: size of the record: below that of its fields");
-    tare_cursor c =
-        tare_cursor_sub(&r->c, size - 4u, "file: its record reaches beyond all of them");
+    tare_cursor c = tare_cursor_sub(&r->c, size - 4u, "file: its record runs past the last one");
     TARE_TRY(tare_cursor_status(&r->c, r->err));
     uint16_t n_name = tare_cursor_u16(&c, file_ends), zero = tare_cursor_u16(&c, file_ends);
     f->size = tare_cursor_u64(&c, file_ends);
@@ -388,7 +388,7 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
     if (!is_name_good(f->name))
         return refuse(r, at + FILE_FIXED, "name of a file: expected a relative path");
     if (!tare_cursor_fits(&c, f->n_ranges, 4, at + 16,
-                          "ranges of a file: the record has no room for so many"))
+                          "ranges of a file: the record is too small for their number"))
         return tare_cursor_status(&c, r->err);
     f->ranges = TARE_NEW_ARRAY(r->arena, tare_wcodec_range, f->n_ranges);
     if (!f->ranges) return no_memory(r);
@@ -461,7 +461,7 @@ static tare_status check_counts(const reader *r, const tare_wcodec_index *x, con
         return refuse(r, offset, "index: number of layers, not the header's");
     if (x->n_layers > r->limits->tensors)
         return tare_fail_at(r->err, TARE_ERR_LIMIT, offset,
-                            "index: number of layers: beyond the limit for tensors");
+                            "index: number of layers: exceeds the limit for tensors");
     if (x->n_bases > 255)
         return refuse(r, offset + 4, "index: number of bases: expected at most 255");
     if (x->files_form > 2 || (x->files_form == 0) != (x->n_files == 0) ||
@@ -478,10 +478,10 @@ static tare_status check_counts(const reader *r, const tare_wcodec_index *x, con
 /* The next run of records as r->c; the counts must fit. */
 static tare_status enter_run(reader *r, tare_cursor *all, uint64_t size, uint32_t n, size_t least) {
     TARE_TRY(tare_cursor_status(all, r->err));
-    r->c = tare_cursor_sub(all, size, "index: a run of records reaches beyond the index");
+    r->c = tare_cursor_sub(all, size, "index: a run of records runs past the end of the index");
     TARE_TRY(tare_cursor_status(all, r->err));
     if (!tare_cursor_fits(&r->c, n, least, tare_cursor_offset(&r->c),
-                          "index: a run of records has no room for so many"))
+                          "index: a run of records is too small for its count"))
         return tare_cursor_status(&r->c, r->err);
     return TARE_OK;
 }

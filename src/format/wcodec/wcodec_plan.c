@@ -41,7 +41,8 @@ tare_status tare_wcodec_plan(tare_write_plan *out, const tare_catalog *catalog,
     if (options->shard_size || options->part_of)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "a .wcodec has no shards");
     if (options->alignment > 1)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "alignment: a .wcodec asks for none");
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "alignment: a .wcodec has no alignment to choose");
     TARE_TRY(choose_order(out, catalog, options, err));
     TARE_TRY(tare_write_plan_add_file(out, NULL, &file, err));
     for (size_t i = 0; i < catalog->n_tensors; i++) {

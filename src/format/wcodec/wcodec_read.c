@@ -51,7 +51,7 @@ static tare_status set_tensor(const reader *r, tare_tensor *t, const tare_wcodec
         is_right = l->coded.region_bytes[i] == t->planes[i].size;
     return is_right ? TARE_OK
                     : tare_fail(r->err, TARE_ERR_CORRUPT,
-                                "regions: not of the size that shape and encoding ask for");
+                                "regions: their size does not match shape and encoding");
 }
 
 static tare_status read_tensors(reader *r) {

@@ -57,15 +57,14 @@ static bool is_named(tare_str name, char letter) {
 static tare_status orient(tare_adapter *adapter, const tare_tensor *a, const tare_tensor *b,
                           tare_error *err) {
     if (a->n_dims != 2 || b->n_dims != 2)
-        return tare_fail(err, TARE_ERR_CORRUPT, "a factor is no matrix");
+        return tare_fail(err, TARE_ERR_CORRUPT, "a factor is not a matrix");
     const bool is_straight = a->cols == b->n_rows, is_peft = b->cols == a->n_rows;
     if (!is_straight && !is_peft)
         return tare_fail(err, TARE_ERR_CORRUPT,
                          "no dimension of A and B is the rank: expected A [rows, rank] and B "
                          "[rank, columns], or A [rank, columns] and B [rows, rank]");
     if (is_straight && is_peft && a->cols == b->cols)
-        return tare_fail(err, TARE_ERR_CORRUPT,
-                         "A and B are square: which is the left one cannot be told");
+        return tare_fail(err, TARE_ERR_CORRUPT, "A and B are square: their order is ambiguous");
     const bool is_swapped = !is_straight || (is_peft && b->cols < a->cols);
     *adapter = (tare_adapter){.scale = 1, .a = is_swapped ? b : a, .b = is_swapped ? a : b};
     return tare_adapter_measure(adapter, err);

@@ -198,10 +198,10 @@ static bool read_member(config *c, const tare_json_value *key) {
     if (tare_json_is(key, "alpha_pattern"))
         return read_patterns(c, &v, &c->alphas, "alpha_pattern: expected an object of numbers");
     if (tare_json_is(key, "r"))
-        return c->has_rank = read_number(c, &v, &c->rank, "r: expected a number beyond 0");
+        return c->has_rank = read_number(c, &v, &c->rank, "r: expected a number above 0");
     if (tare_json_is(key, "lora_alpha"))
         return c->has_alpha =
-                   read_number(c, &v, &c->alpha, "lora_alpha: expected a number beyond 0");
+                   read_number(c, &v, &c->alpha, "lora_alpha: expected a number above 0");
     if (tare_json_is(key, "peft_type")) {
         c->is_lora = tare_json_is(&v, "LORA");
         if (!c->is_lora)
@@ -246,7 +246,7 @@ static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err
                          a->a ? "its other factor is missing: lora_A"
                               : "its other factor is missing: lora_B");
     if (a->a->n_dims != 2 || a->b->n_dims != 2)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "a factor is no matrix");
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "a factor is not a matrix");
     if (a->is_transposed) { /* the transpose of B A is that of A times that of B */
         const tare_tensor *left = a->a;
         a->a = a->b;

@@ -72,7 +72,7 @@ static tare_status check_pair(const part *p, const tare_model *in, tare_report *
         TARE_TRY(tare_tensor_check_data(factors, pair[i], err));
     }
     if (!(fabsf(p->scale) <= FLT_MAX))
-        return tare_fail(err, TARE_ERR_ARG, "its scale is no finite number");
+        return tare_fail(err, TARE_ERR_ARG, "its scale is not a finite number");
     return TARE_OK;
 }
 
@@ -323,7 +323,7 @@ static tare_status add_rows(const part *p, float *values, uint64_t row, uint64_t
         const double bound = (double)largest_of(a, n * rank) * (double)p->largest * (double)rank;
         if (!(bound <= FLT_MAX / 2 && bound * fabs((double)p->scale) <= FLT_MAX / 2))
             return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "NaN or Inf in a factor, or products that may be beyond F32");
+                             "NaN or Inf in a factor, or products that may overflow F32");
         const tare_low_rank product = {a, p->b, (size_t)rank, p->scale};
         tare_low_rank_add(values + at * n_cols, (size_t)n_cols, &product, (size_t)n, (size_t)col,
                           (size_t)n_cols);

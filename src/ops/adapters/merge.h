@@ -23,7 +23,7 @@ bool tare_merge_changes(const tare_merge *m, size_t tensor);
 /* Has the chunks of a tensor, which are set up, changed as they are decoded. */
 void tare_merge_into(tare_chunks *s, tare_merge *m);
 /* Adds to elements [first, first + n) of a tensor. Any number of threads at once. UNSUPPORTED: NaN
- * or Inf among the factors, or products that may be beyond F32. */
+ * or Inf among the factors, or products that may overflow F32. */
 tare_status tare_merge_add(tare_merge *m, size_t tensor, float *values, uint64_t first, uint64_t n,
                            tare_scratch *scratch, tare_error *err);
 /* Lets go of the factors of a tensor that was not gone over to its end. */

@@ -64,6 +64,6 @@ int64_t tare_merge_find_tensor(const tare_model *in, tare_str name, tare_error *
         while (dot < rest.len && rest.ptr[dot] != '.') dot++;
         rest = tare_str_cut(rest, dot + 1);
     }
-    tare_fail(err, TARE_ERR_ARG, "finds no tensor of the model");
+    tare_fail(err, TARE_ERR_ARG, "matches no tensor of the model");
     return find_by_role(in, name, err);
 }

@@ -58,7 +58,7 @@ static tare_status report_nonfinite(const conversion *c, tare_error *err) {
         const tare_nonfinite_counts *o = &c->watch.nonfinite[i];
         report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
         report_count(p, i, "convert.inf", "Inf", o->n_inf, o->first_inf);
-        report_count(p, i, "convert.overflow", "beyond the range of the type", o->n_overflow,
+        report_count(p, i, "convert.overflow", "out of range for the type", o->n_overflow,
                      o->first_overflow);
         if (o->n_nan + o->n_inf + o->n_overflow == 0) continue;
         bool is_here =

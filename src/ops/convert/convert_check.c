@@ -51,7 +51,7 @@ static tare_status check_tensors(const tare_plan *p, const tare_model *m, const 
                            TARE_ITEM_TENSOR, i, meant->name);
     }
     if (p->catalog.n_tensors != m->catalog.n_tensors)
-        return tare_fail(err, TARE_ERR_CHECKSUM, "read back: there are more tensors");
+        return tare_fail(err, TARE_ERR_CHECKSUM, "read back: more tensors than were written");
     return TARE_OK;
 }
 
@@ -74,7 +74,7 @@ static tare_status check_adapters(const tare_plan *p, const tare_model *m, const
                            i, meant->name);
     }
     if (p->catalog.n_adapters != tare_adapters_count(set))
-        return tare_fail(err, TARE_ERR_CHECKSUM, "read back: there are more adapters");
+        return tare_fail(err, TARE_ERR_CHECKSUM, "read back: more adapters than were written");
     return TARE_OK;
 }
 

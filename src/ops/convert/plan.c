@@ -17,7 +17,8 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
     const char *name = p->options.to;
     if (!name && path) name = tare_format_of_path(path);
     if (!name)
-        return tare_fail(err, TARE_ERR_ARG, "the output's name tells no format: say which one");
+        return tare_fail(err, TARE_ERR_ARG,
+                         "the output's name does not determine a format: say which one");
     p->format = tare_format_find(name);
     if (!p->format) return tare_fail(err, TARE_ERR_ARG, "the output format is not known");
     if (!p->format->plan)
@@ -30,7 +31,7 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
         return tare_fail(err, TARE_ERR_ARG,
                          "only a .wcodec can be stored as what it differs in from a base");
     if (p->options.effort != TARE_EFFORT_FAST && !p->format->is_packed)
-        return tare_fail(err, TARE_ERR_ARG, "only a .wcodec can be packed with more effort");
+        return tare_fail(err, TARE_ERR_ARG, "effort applies to .wcodec output only");
     return TARE_OK;
 }
 

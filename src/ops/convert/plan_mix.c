@@ -69,7 +69,7 @@ static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices,
         tare_finding f = fallback_finding(p, (int64_t)i, "mix.fallback");
         tare_report_addf(p->options.report, &f,
                          "%s, not %s: rows of %" PRIu64
-                         " are no whole number of blocks of %" PRIu32,
+                         " are not a whole number of blocks of %" PRIu32,
                          c->type->name, c->wanted->name, source(p, i)->cols, c->wanted->block);
     }
     if (n_fallbacks == 0) return;

@@ -96,15 +96,15 @@ static bool is_part_of_scheme(const tare_model *m, size_t i) {
 static const char *obstacle(const decider *d, size_t i, const tare_encoding *to) {
     const tare_tensor *t = source_tensor(d, i);
     if (is_part_of_scheme(d->plan->in, i)) return "it is part of a packed scheme";
-    if (!is_float(t)) return "its numbers are no floats";
+    if (!is_float(t)) return "its numbers are not floats";
     if (!tare_tensor_can_decode(d->plan->in, i)) return "its type cannot be decoded";
     if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)
-        return "its rows are no whole number of blocks";
+        return "its rows are not a whole number of blocks";
     if (!tare_encoding_fills_bytes(to, t->n_elements)) return "its numbers fill no whole bytes";
     const tare_format_caps *h = d->plan->format->caps;
     if (h->has_encoding(to) && t->n_dims <= h->max_dims &&
         !tare_format_caps_has_rank(h, to, t->n_dims))
-        return "its shape is no matrix";
+        return "its shape is not a matrix";
     return NULL;
 }
 
@@ -201,7 +201,7 @@ static tare_status choose_by_mix(decider *d, tare_error *err) {
     if (fallback >= 0) {
         const tare_finding f = finding(d, (size_t)fallback, TARE_LEVEL_WARNING, "mix.fallback");
         tare_strict_remember(&p->strict, &f,
-                             "its rows are no whole number of blocks of the mix's type");
+                             "its rows are not a whole number of blocks of the mix's type");
     }
     return TARE_OK;
 }

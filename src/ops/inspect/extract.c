@@ -68,7 +68,8 @@ static tare_status plane_range(uint64_t *offset, uint64_t *size, const extractio
     if (is_whole || info->scope == TARE_PLANE_TENSOR) return TARE_OK;
     if (info->scope == TARE_PLANE_LIST && *size == 0) return TARE_OK;
     if (x->t->encoding->kind == TARE_KIND_UNKNOWN || info->scope == TARE_PLANE_LIST)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED, "rows of this type cannot be told apart");
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "rows of this type cannot be addressed one by one");
     if (x->t->encoding->is_bit_packed) {
         uint64_t begin = x->first * x->t->cols, count = x->n * x->t->cols;
         if (begin % info->unit || count % info->unit)
@@ -226,10 +227,11 @@ static tare_status set_rows(extraction *x, tare_error *err) {
     const uint64_t rows = x->t->n_rows;
     x->first = x->options->first_row;
     if (x->first > rows || (x->first == rows && rows))
-        return tare_fail(err, TARE_ERR_ARG, "rows: the tensor has fewer");
+        return tare_fail(err, TARE_ERR_ARG, "rows: the tensor has fewer rows");
     x->n = x->options->n_rows ? x->options->n_rows : rows - x->first;
-    return x->n <= rows - x->first ? TARE_OK
-                                   : tare_fail(err, TARE_ERR_ARG, "rows: the tensor has fewer");
+    return x->n <= rows - x->first
+               ? TARE_OK
+               : tare_fail(err, TARE_ERR_ARG, "rows: the tensor has fewer rows");
 }
 
 tare_status tare_extract(const char *path, int fd, const tare_model *model, size_t tensor,

@@ -215,7 +215,7 @@ static tare_status visit(void *ctx, size_t item, const tare_walk_job *job, tare_
 tare_status tare_model_stats(const tare_model *model, const size_t *tensors, size_t n_tensors,
                              tare_stats_fn fn, void *ctx, const tare_run_options *options,
                              tare_error *err) {
-    if (!model || !fn) return tare_fail(err, TARE_ERR_ARG, "no model, or nobody to tell");
+    if (!model || !fn) return tare_fail(err, TARE_ERR_ARG, "no model, or no function to call");
     for (size_t i = 0; tensors && i < n_tensors; i++)
         if (tensors[i] >= model->catalog.n_tensors)
             return tare_fail(err, TARE_ERR_ARG, "no such tensor");

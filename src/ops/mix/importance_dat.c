@@ -50,7 +50,7 @@ static tare_status take_text(dat *d, tare_importance *m, tare_str *out, uint64_t
                              tare_error *err) {
     if (n > m->limits.name_bytes)
         return tare_fail_at(err, TARE_ERR_LIMIT, d->at - 4,
-                            "importance matrix: length of a name: beyond the limit");
+                            "importance matrix: length of a name: exceeds the limit");
     if (n > d->reader->size - d->at)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, d->at - 4,
                             "importance matrix: length of a name: the file is too short for it");
@@ -66,7 +66,7 @@ static tare_status take_values(dat *d, tare_importance *m, tare_importance_entry
     uint64_t from = d->at, bad;
     if (entry->n_values > m->limits.array_elements)
         return tare_fail_at(err, TARE_ERR_LIMIT, from - 4,
-                            "importance matrix: number of values: beyond the limit");
+                            "importance matrix: number of values: exceeds the limit");
     if (entry->n_values > (d->reader->size - from) / sizeof(float))
         return tare_fail_at(err, TARE_ERR_TRUNCATED, from - 4,
                             "importance matrix: number of values: the file is too short for it");
@@ -123,7 +123,7 @@ tare_status tare_importance_read_dat(tare_importance *m, const tare_reader *read
     TARE_TRY(take_count(&d, &n, 1, "importance matrix: number of entries: not above 0", err));
     if (n > m->limits.tensors)
         return tare_fail_at(err, TARE_ERR_LIMIT, 0,
-                            "importance matrix: number of entries: beyond the limit");
+                            "importance matrix: number of entries: exceeds the limit");
     if (n > (reader->size - d.at) / ENTRY_LEAST)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, 0,
                             "importance matrix: number of entries: the file is too short for it");
@@ -134,7 +134,7 @@ tare_status tare_importance_read_dat(tare_importance *m, const tare_reader *read
         uint64_t at = d.at;
         TARE_TRY(take_entry(&d, m, &m->entries[m->n_entries], err));
         if (tare_name_index_add(&m->index, m->entries, sizeof *m->entries, m->n_entries, NULL) >= 0)
-            return tare_fail_at(err, TARE_ERR_CORRUPT, at, "importance matrix: name stands twice");
+            return tare_fail_at(err, TARE_ERR_CORRUPT, at, "importance matrix: name appears twice");
     }
     return take_end(&d, m, err);
 }

@@ -83,8 +83,8 @@ static tare_status read_entry(tare_importance *m, const tare_model *model, size_
     TARE_TRY(read_floats(&values, model, sums, &m->arena, err));
     TARE_TRY(read_floats(&numbers, model, counts, &m->arena, err));
     if (s->n_elements % c->n_elements != 0)
-        return corrupt(model, counts, "importance matrix: the sums are no whole number of slices",
-                       err);
+        return corrupt(model, counts,
+                       "importance matrix: the sums are not a whole number of slices", err);
     entry->values = values;
     if (!tare_importance_check(m, entry, &bad))
         return corrupt(model, sums, "importance matrix: value is not finite", err);

@@ -116,7 +116,7 @@ typedef enum tare_mix_fact {
     TARE_FACT_IMPORTANCE = 1 << 6,
     TARE_FACT_NO_IMPORTANCE = 1 << 7,
     TARE_FACT_STACK = 1 << 8,    /* experts */
-    TARE_FACT_UNEVEN = 1 << 9,   /* rows are no whole number of blocks of the mix's type */
+    TARE_FACT_UNEVEN = 1 << 9,   /* rows are not a whole number of blocks of the mix's type */
     TARE_FACT_FIRST_2 = 1 << 10, /* of the parts of its kind */
     TARE_FACT_FIRST_4 = 1 << 11,
     TARE_FACT_FIRST_8TH = 1 << 12, /* of the layers */

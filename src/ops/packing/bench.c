@@ -128,7 +128,7 @@ static tare_status decode(bench *b, const piece *p) {
         best = fmin(best, now() - start);
     }
     if (memcmp(p->bytes, p->back, (size_t)p->of.bytes) != 0)
-        return tare_fail(b->err, TARE_ERR_CORRUPT, "the codec gives back something else");
+        return tare_fail(b->err, TARE_ERR_CORRUPT, "the codec does not return what it was given");
     b->row->decode_seconds += best;
     return TARE_OK;
 }

@@ -100,8 +100,9 @@ tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *
     if (!o->is_coarse) return TARE_OK;
     if (l->is_coarse) TARE_TRY(report_whole(l, store, o, result, &most, err));
     if (result->n_coarse && !(o->strict && result->n_whole)) return TARE_OK;
-    return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                     result->n_coarse
-                         ? "some tensors have no coarse form, or not so many groups of bits"
-                         : none_is_coarse(most));
+    return tare_fail(
+        err, TARE_ERR_UNSUPPORTED,
+        result->n_coarse
+            ? "some tensors have no coarse form, or no more groups of bits than asked for"
+            : none_is_coarse(most));
 }

@@ -29,7 +29,7 @@ tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at
         return refuse(err, at, 4, "plane: its bytes do not lie in a unit");
     if ((item == 16 && p->width % 2) || (item == 6 && !p->join.high_bits && p->width % 3) ||
         (p->shape.is_scales && (p->join.high_bits || p->width != TARE_WC_SCALES_UNIT)))
-        return refuse(err, at, 12, "plane: width is no whole number of values");
+        return refuse(err, at, 12, "plane: width is not a whole number of values");
     if (p->join.high_bits) TARE_TRY(tare_wc_check_join(p, at, err));
     if (p->head_bytes % TARE_WC_UNIT || p->head_bytes > MAX_HEAD)
         return refuse(err, at, 24,
@@ -44,7 +44,7 @@ tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at
                       "least one value each");
     }
     if (l->region_bytes[p->region] % p->stride)
-        return refuse(err, at, 4, "plane: the region is no whole number of units");
+        return refuse(err, at, 4, "plane: the region is not a whole number of units");
     uint64_t n_bytes = tare_wc_stream_bytes(p, l->region_bytes[p->region]);
     if (tare_min_u64(tare_wc_whole_bytes(&p->shape), n_bytes) > TARE_WC_MAX_BYTES)
         return refuse(err, at, 2, "plane: its segments are too large");
