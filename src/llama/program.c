@@ -155,7 +155,7 @@ static const struct operation {
     uint32_t least, most;
     const char *fault;
 } operations[] = {
-    {"heads", heads, 1, 1, "its rows are no whole number of heads of an even size"},
+    {"heads", heads, 1, 1, "its rows are not a whole number of heads of an even size"},
     {"view", view, 1, TARE_LLAMA_DIMS, "its shape is not the one that config.json asks for"},
     {"rows", op_rows, 3, 3, "it has fewer rows than config.json asks for"},
     {"swap", swap, 2, 2, "it has too few dimensions"},

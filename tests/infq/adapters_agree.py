@@ -330,7 +330,7 @@ def check_refused(run):
     refused(run, 2, "adapter_config.json", "--apply-adapter", run.path("alone.safetensors"))
     square = SOME.matrix(8, 8)
     write(run.path("square.safetensors"), safetensors([tensor("A", square), tensor("B", square)]))
-    refused(run, 3, "cannot be told", "--apply-adapter", "x=" + run.path("square.safetensors"))
+    refused(run, 3, "ambiguous", "--apply-adapter", "x=" + run.path("square.safetensors"))
     write(run.path("pair.safetensors"), safetensors([tensor("A", a), tensor("B", b)]))
     refused(run, 2, "which tensor", "--apply-adapter", run.path("pair.safetensors"))
     refused(run, 2, "no such file", "--apply-adapter", "nothing")

@@ -136,8 +136,8 @@ static const tare_encoding *type_for_program(decider *d, size_t i, const tare_en
     if (d->plan->in->types->stays_f32[i]) return tare_encoding_get(TARE_ENCODING_F32);
     if (t->cols % type->block == 0) return type;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.fallback");
-    tare_strict_note(&d->plan->strict, &f, "its rows are no whole number of blocks of the type",
-                     "f16, not %s: its rows are no whole number of blocks", type->name);
+    tare_strict_note(&d->plan->strict, &f, "its rows are not a whole number of blocks of the type",
+                     "f16, not %s: its rows are not a whole number of blocks", type->name);
     return tare_encoding_get(TARE_ENCODING_F16);
 }
 
