@@ -16,22 +16,6 @@ _Static_assert(sizeof names / sizeof *names == TARE_LLAMA_SPECIAL_COUNT, "one na
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-bool tare_llama_has_id(const tare_llama_tokenizer *t, tare_llama_special special) {
-    for (size_t i = 0; i < t->n_ids; i++)
-        if (t->ids[i].special == special) return true;
-    return false;
-}
-
-void tare_llama_set_id(tare_llama_tokenizer *t, tare_llama_special special, uint32_t id,
-                       bool is_late) {
-    for (size_t i = 0; i < t->n_ids; i++)
-        if (t->ids[i].special == special) {
-            t->ids[i].id = id;
-            return;
-        }
-    t->ids[t->n_ids++] = (tare_llama_special_id){special, id, is_late};
-}
-
 /* Sets an id that the files tell, unless an earlier source has. One without a token is told and
  * left out: llama.cpp would take its default instead. */
 static void offer_id(tare_llama_tokenizer *t, tare_llama_special special, uint64_t id,
@@ -82,11 +66,6 @@ static tare_status read_names(tare_llama_tokenizer *t, tare_llama_named *n, tare
     if (t->json.file.text.ptr && !n->text[TARE_LLAMA_EOS].len)
         n->text[TARE_LLAMA_EOS] = n->text[TARE_LLAMA_SEP];
     return TARE_OK;
-}
-
-void tare_llama_set_add(tare_llama_tokenizer *t, tare_llama_add add, bool is_added) {
-    if (t->adds[add] == TARE_LLAMA_FLAG_UNSET) t->add_order[t->n_adds++] = add;
-    t->adds[add] = is_added ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
 }
 
 static void read_add_flags(tare_llama_tokenizer *t) {
