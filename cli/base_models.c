@@ -80,32 +80,32 @@ void cli_name_base(tare_error *err) {
     if (cli_has_code(err, TARE_CODE_NEEDS_BASE) && missing[0]) err->what = missing;
 }
 
-tare_status cli_use_bases(tare_model *model, tare_error *err) {
-    tare_model **list;
-    size_t n;
-    tare_status status = cli_bases(&list, &n, err);
-    if (status != TARE_OK) return status;
-    tare_report *report = tare_report_new();
-    status = tare_model_use_bases(model, (const tare_model *const *)list, n, (unsigned)cli.threads,
-                                  report, err);
-    if (status != TARE_OK) {
-        cli_note_base(report);
-        cli_name_base(err);
+tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
+                                tare_open_options *options, tare_error *err) {
+    const bool needs = cli.base_use == CLI_BASES_NOW;
+    tare_report *own = options->report ? NULL : tare_report_new();
+    tare_status status = TARE_OK;
+    if (own) options->report = own;
+    if (cli.base_use != CLI_BASES_UNUSED) {
+        tare_model **list;
+        status = cli_bases(&list, &options->n_bases, err);
+        options->bases = (const tare_model *const *)list;
+        options->needs_bases = needs || (cli.base_use == CLI_BASES_NAMED && cli.base.n);
+        options->threads = (unsigned)cli.threads;
     }
-    tare_report_free(report);
+    *out = NULL;
+    if (status == TARE_OK) status = tare_model_open(out, source, options, err);
+    cli_note_base(options->report);
+    if (status != TARE_OK) cli_name_base(err);
+    tare_report_remove(options->report, TARE_CODE_NEEDS_BASE);
+    tare_report_free(own);
     return status;
 }
 
-tare_status cli_find_bases(tare_model *model, tare_error *err) {
-    tare_status status = cli_use_bases(model, err);
-    return status != TARE_OK && cli_has_code(err, TARE_CODE_NEEDS_BASE) ? TARE_OK : status;
-}
-
 /* For one that is read they were looked at when it was opened. */
-int cli_bases_of_output(tare_convert_options *options, const cli_command *command,
-                        const tare_model *in, const char *out_path) {
-    const char *to = options->to ? options->to : tare_format_of_path(out_path);
-    tare_container_info container;
+int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,
+                        const cli_command *command, const tare_model *in) {
+    tare_container_info container = TARE_CONTAINER_INFO_INIT;
     tare_model **list;
     tare_error err;
     if (!cli.base.n) return CLI_YES;

@@ -113,7 +113,8 @@ const char *cli_command_nearest(const char *word);
 typedef enum cli_base_use {
     CLI_BASES_NOW = 0,   /* it cannot do without them */
     CLI_BASES_NAMED = 1, /* if --base is given: only the directory is read */
-    CLI_BASES_LATER = 2, /* the command sees to it */
+    CLI_BASES_SOME = 2,  /* what does not refer to those that are missing is read all the same */
+    CLI_BASES_UNUSED = 3,
 } cli_base_use;
 
 typedef struct cli_common {
@@ -284,15 +285,15 @@ void cli_remote_free(void);
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
 /* What messages are to call them, as many. */
 const char *const *cli_base_hints(void);
-/* Puts them into the options of a conversion into .wcodec. Returns 0 or, after saying why, an exit
- * code: they are no use here, or cannot be opened. */
-int cli_bases_of_output(tare_convert_options *options, const cli_command *command,
-                        const tare_model *in, const char *out_path);
+/* Puts them into the options of a conversion into the format `to`. Returns 0 or, after saying why,
+ * an exit code: they are no use here, or cannot be opened. */
+int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,
+                        const cli_command *command, const tare_model *in);
 void cli_bases_free(void);
-/* Gives an open model those that it was packed against. */
-tare_status cli_use_bases(tare_model *model, tare_error *err);
-/* The same; that some are missing is no failure. */
-tare_status cli_find_bases(tare_model *model, tare_error *err);
+/* tare_model_open with the bases, as cli.base_use says; what is reported of missing ones is noted
+ * and taken out of the report. */
+tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
+                                tare_open_options *options, tare_error *err);
 /* Notes what was reported of a missing base, for cli_name_base. */
 void cli_note_base(const tare_report *report);
 /* Where a missing base is the fault, says which. */
@@ -404,6 +405,22 @@ int cli_list_architectures(void);
  * names are kept. 0, or an exit code after saying what is wrong. */
 int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
             const char *out_path, const cli_write *write, tare_report *report);
+
+/* What only one container understands. */
+typedef struct cli_containers {
+    tare_convert_mcf_options mcf;
+    tare_convert_infq_options infq;
+    tare_convert_wcodec_options wcodec;
+} cli_containers;
+
+#define CLI_CONTAINERS_INIT                                                                        \
+    {                                                                                              \
+        TARE_CONVERT_MCF_OPTIONS_INIT, TARE_CONVERT_INFQ_OPTIONS_INIT,                             \
+            TARE_CONVERT_WCODEC_OPTIONS_INIT                                                       \
+    }
+
+/* False after saying what is wrong with an option. */
+bool cli_containers_fill(cli_containers *out, const cli_command *command, const cli_write *write);
 
 /* Adapters named on the command line; `sets` those that were opened for it, or NULL. */
 typedef struct cli_adapters {

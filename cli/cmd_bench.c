@@ -175,10 +175,9 @@ static int run(int argc, const char **argv) {
     if (code != CLI_YES) return code;
     tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
     tare_model **bases;
-    tare_model_summary sum;
     tare_error err;
-    tare_model_summarize(model, &sum);
-    result r = {.model = model, .n_rows = sum.n_tensors};
+    const tare_model_summary *sum = tare_model_summarize(model);
+    result r = {.model = model, .n_rows = sum->n_tensors};
     r.rows = cli_alloc(r.n_rows + 1, sizeof *r.rows);
     o.is_full = cli_effort() == TARE_EFFORT_FULL;
     o.is_whole = args.is_whole;

@@ -129,15 +129,14 @@ static int extract(tare_model *model, const char *path, const char *name, const 
     extract_options.force = cli.force;
     extract_options.no_sync = cli.no_sync;
     extract_options.progress = cli_progress;
-    tare_status status = cli_find_bases(model, &err);
-    if (status == TARE_OK) {
-        cli_progress_start("extracting");
-        status =
-            tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
-        cli_progress_end();
-        if (status != TARE_OK) cli_name_base(&err);
+    cli_progress_start("extracting");
+    tare_status status =
+        tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
+    cli_progress_end();
+    if (status != TARE_OK) {
+        cli_name_base(&err);
+        return cli_fail(&err, path);
     }
-    if (status != TARE_OK) return cli_fail(&err, path);
     if (cli.quiet || strcmp(output, "-") == 0) return CLI_YES;
     char *shape = cli_shape_text(tensor), *out_name = cli_escape_path(output);
     printf("%s: %s %s", out_name, cli_type_text(tensor).text, shape);
@@ -197,7 +196,7 @@ static int run(int argc, const char **argv) {
         return cli_usage(&cmd_extract, "standard output is a terminal; say -o FILE");
     }
     tare_model *model;
-    cli.base_use = CLI_BASES_LATER; /* the tensor may need none */
+    cli.base_use = CLI_BASES_SOME; /* the tensor may need none */
     int code = cli_open(&model, argv[0], NULL);
     if (code == 0) code = extract(model, argv[0], argv[1], output);
     tare_model_free(model);

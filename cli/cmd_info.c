@@ -88,11 +88,10 @@ static int compare_tensors(const void *left, const void *right) {
 
 /* The indexes of the tensors to show; owned by the caller. */
 static size_t *choose_tensors(const tare_model *model, size_t *n) {
-    tare_model_summary sum;
-    tare_model_summarize(model, &sum);
-    size_t *chosen = cli_alloc(sum.n_tensors, sizeof *chosen);
+    const tare_model_summary *sum = tare_model_summarize(model);
+    size_t *chosen = cli_alloc(sum->n_tensors, sizeof *chosen);
     *n = 0;
-    for (size_t i = 0; i < sum.n_tensors; i++) {
+    for (size_t i = 0; i < sum->n_tensors; i++) {
         if (is_wanted(tare_model_tensor(model, i)->name)) chosen[(*n)++] = i;
     }
     sorted_model = model;

@@ -229,7 +229,10 @@ static int check_output(const char *path) {
 static int run(int argc, const char **argv) {
     tare_report *report = tare_report_new();
     char *name = argc < 2 ? name_output(argv[0]) : NULL;
-    outcome o = {.in_path = argv[0], .out_path = argc < 2 ? name : argv[1], .report = report};
+    outcome o = {.in_path = argv[0],
+                 .out_path = argc < 2 ? name : argv[1],
+                 .report = report,
+                 .sum = TARE_PACK_SUMMARY_INIT};
     tare_model *model = NULL;
     int code = check_output(o.out_path);
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);

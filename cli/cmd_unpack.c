@@ -115,7 +115,7 @@ static int unpack_as(const char *in_path, const char *out_path) {
     if (is_stream && isatty(STDOUT_FILENO))
         return cli_usage(&cmd_unpack, "standard output is a terminal");
     tare_report *report = tare_report_new();
-    tare_unpack_result result = {0};
+    tare_unpack_result result = TARE_UNPACK_RESULT_INIT;
     tare_error err;
     int code = CLI_YES;
     tare_status status = unpack(&result, in_path, out_path, report, &err);

@@ -83,11 +83,10 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
     cli_json_bool(document, "is_deep", args.is_deep);
     cli_json_bool(document, "is_complete", !err && count_missing(report) == 0);
     if (model) {
-        tare_model_summary sum;
-        tare_model_summarize(model, &sum);
-        cli_json_text(document, "format", sum.format);
-        cli_json_u64(document, "version", sum.version);
-        cli_json_u64(document, "tensor_count", sum.n_tensors);
+        const tare_model_summary *sum = tare_model_summarize(model);
+        cli_json_text(document, "format", sum->format);
+        cli_json_u64(document, "version", sum->version);
+        cli_json_u64(document, "tensor_count", sum->n_tensors);
     }
     if (err) cli_json_add(document, "error", cli_json_error(err, path));
     cli_json_u64(document, "errors", n_errors);
@@ -101,15 +100,14 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
                           bool is_good) {
     size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
     size_t n_warnings = tare_report_count_level(report, TARE_LEVEL_WARNING) - n_errors;
-    tare_model_summary sum;
-    tare_model_summarize(model, &sum);
+    const tare_model_summary *sum = tare_model_summarize(model);
     char *name = cli_escape_path(cli_input_name(path));
     const char *verdict = is_good ? "good" : is_incomplete(report) ? "not all verified" : "bad";
     printf("%s: %s%s%s: %s", name, cli_style_on(stdout, is_good ? CLI_GREEN : CLI_RED), verdict,
            cli_style_off(stdout), cli_format_text(model).text);
-    printf(", %s tensor%s, %s", cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
-           cli_size_text(sum.file_bytes).text);
-    if (args.is_deep && !sum.is_truncated && !count_missing(report))
+    printf(", %s tensor%s, %s", cli_exact_text(sum->n_tensors).text, cli_plural(sum->n_tensors),
+           cli_size_text(sum->file_bytes).text);
+    if (args.is_deep && !sum->is_truncated && !count_missing(report))
         fputs(", all data read", stdout);
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
     if (args.write_manifest) fputs(", manifest written", stdout);
@@ -127,8 +125,6 @@ static int verify_one(struct json_t **document, const char *path) {
     tare_model *model;
     tare_error err;
     tare_status status = cli_open_quietly(&model, path, report, &err);
-    bool reads_data = args.is_deep || args.manifest || args.write_manifest;
-    if (status == TARE_OK && reads_data) status = cli_find_bases(model, &err);
     if (status == TARE_OK) {
         cli_progress_start("verifying");
         status = check_more(model, report, &err, &failed_path);
@@ -167,7 +163,8 @@ static int check_manifests(int n_models) {
 static int run(int argc, const char **argv) {
     int worst = check_manifests(argc);
     if (worst != CLI_YES) return worst;
-    cli.base_use = CLI_BASES_LATER;
+    const bool reads_data = args.is_deep || args.manifest || args.write_manifest;
+    cli.base_use = reads_data ? CLI_BASES_SOME : CLI_BASES_UNUSED;
     struct json_t *list = cli.json && argc > 1 ? cli_json_array() : NULL;
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
         struct json_t *document = NULL;

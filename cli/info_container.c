@@ -17,8 +17,8 @@ static void put_digest(char out[65], const uint8_t digest[32]) {
 }
 
 void info_print_container(const tare_model *model) {
-    tare_container_info c;
-    tare_container_base base;
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    tare_container_base base = TARE_CONTAINER_BASE_INIT;
     if (!tare_model_container(model, &c)) return;
     info_label("packed");
     printf("%s of", cli_size_text(c.packed_bytes).text);
@@ -39,7 +39,7 @@ void info_print_container(const tare_model *model) {
 
 static struct json_t *json_bases(const tare_model *model) {
     struct json_t *list = cli_json_array();
-    tare_container_base base;
+    tare_container_base base = TARE_CONTAINER_BASE_INIT;
     for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
         struct json_t *entry = cli_json_object();
         char digest[65];
@@ -53,7 +53,7 @@ static struct json_t *json_bases(const tare_model *model) {
 }
 
 void info_json_container(struct json_t *document, const tare_model *model) {
-    tare_container_info c;
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
     if (!tare_model_container(model, &c)) return;
     struct json_t *object = cli_json_object();
     cli_json_u64(object, "major_version", c.major_version);
@@ -70,7 +70,7 @@ void info_json_container(struct json_t *document, const tare_model *model) {
 }
 
 bool info_is_packed(const tare_model *model) {
-    tare_container_info c;
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
     return tare_model_container(model, &c);
 }
 

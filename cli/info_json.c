@@ -31,11 +31,11 @@ static struct json_t *json_params(const tare_model *model) {
 
 static struct json_t *json_files(const tare_model *model) {
     struct json_t *list = cli_json_array();
-    tare_file_info file;
-    for (size_t i = 0; tare_model_file(model, i, &file); i++) {
+    const tare_file_info *file;
+    for (size_t i = 0; (file = tare_model_file(model, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
-        cli_json_text(entry, "name", file.name);
-        cli_json_u64(entry, "bytes", file.size);
+        cli_json_text(entry, "name", file->name);
+        cli_json_u64(entry, "bytes", file->size);
         cli_json_append(list, entry);
     }
     return list;
@@ -55,27 +55,26 @@ static struct json_t *json_resources(const tare_model *model) {
 
 void info_json_screen(struct json_t *document, const tare_model *model, const char *path,
                       uint64_t context, const tare_report *report) {
-    tare_model_summary sum;
-    tare_model_summarize(model, &sum);
+    const tare_model_summary *sum = tare_model_summarize(model);
     tare_str architecture = tare_model_architecture(model);
-    cli_json_text(document, "format", sum.format);
-    cli_json_u64(document, "version", sum.version);
+    cli_json_text(document, "format", sum->format);
+    cli_json_u64(document, "version", sum->version);
     info_json_container(document, model);
-    cli_json_text(document, "byte_order", sum.is_big_endian ? "big" : "little");
-    cli_json_u64(document, "alignment", sum.alignment);
+    cli_json_text(document, "byte_order", sum->is_big_endian ? "big" : "little");
+    cli_json_u64(document, "alignment", sum->alignment);
     if (architecture.len) cli_json_str(document, "architecture", architecture);
     cli_json_add(document, "hyperparameters", json_params(model));
-    cli_json_u64(document, "parameters", sum.n_parameters);
-    cli_json_u64(document, "file_bytes", sum.file_bytes);
-    cli_json_u64(document, "tensor_bytes", sum.tensor_bytes);
-    cli_json_u64(document, "directory_bytes", sum.directory_bytes);
-    if (sum.n_parameters) {
+    cli_json_u64(document, "parameters", sum->n_parameters);
+    cli_json_u64(document, "file_bytes", sum->file_bytes);
+    cli_json_u64(document, "tensor_bytes", sum->tensor_bytes);
+    cli_json_u64(document, "directory_bytes", sum->directory_bytes);
+    if (sum->n_parameters) {
         cli_json_real(document, "bits_per_weight",
-                      (double)sum.tensor_bytes * 8 / (double)sum.n_parameters);
+                      (double)sum->tensor_bytes * 8 / (double)sum->n_parameters);
     }
-    cli_json_u64(document, "tensor_count", sum.n_tensors);
-    cli_json_u64(document, "metadata_count", sum.n_metadata);
-    cli_json_bool(document, "is_truncated", sum.is_truncated);
+    cli_json_u64(document, "tensor_count", sum->n_tensors);
+    cli_json_u64(document, "metadata_count", sum->n_metadata);
+    cli_json_bool(document, "is_truncated", sum->is_truncated);
     uint64_t n_outliers, n_tensors;
     if (info_count_outliers(model, &n_outliers, &n_tensors))
         cli_json_u64(document, "outliers", n_outliers);

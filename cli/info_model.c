@@ -142,12 +142,11 @@ static void print_memory(const tare_model *model, uint64_t context) {
 
 /* Why a GGUF file's name does not follow the convention; NULL: it does, or needs not. */
 static const char *name_fault(char *buf, size_t size, const tare_model *model, const char *path) {
-    tare_model_summary sum;
     tare_gguf_name parts;
     char computed[64], wanted[256];
-    tare_model_summarize(model, &sum);
+    const tare_model_summary *sum = tare_model_summarize(model);
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (strcmp(sum.format, "gguf") != 0 || strcmp(path, "-") == 0) return NULL;
+    if (strcmp(sum->format, "gguf") != 0 || strcmp(path, "-") == 0) return NULL;
     const size_t n = strlen(name);
     if (n < 5 || strcmp(name + n - 5, ".gguf") != 0) return "the suffix is not .gguf";
     if (tare_gguf_name_parse(&parts, (tare_str){name, n})) return NULL;

@@ -63,10 +63,10 @@ bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tenso
 bool info_is_cut_short(const tare_model *model, const tare_tensor *t) {
     uint32_t n_planes = t->encoding->n_planes ? t->encoding->n_planes : 1;
     for (uint32_t p = 0; p < n_planes; p++) {
-        tare_file_info file;
-        if (!tare_model_file(model, t->planes[p].file, &file)) continue;
-        if (t->planes[p].offset > file.size ||
-            t->planes[p].size > file.size - t->planes[p].offset) {
+        const tare_file_info *file = tare_model_file(model, t->planes[p].file);
+        if (!file) continue;
+        if (t->planes[p].offset > file->size ||
+            t->planes[p].size > file->size - t->planes[p].offset) {
             return true;
         }
     }
@@ -207,15 +207,15 @@ static void print_shards(const tare_model *model, const tare_model_summary *sum)
     for (size_t i = 0; (t = tare_model_tensor(model, i)) != NULL; i++) {
         if (t->planes[0].file < sum->n_files) is_shard[t->planes[0].file] = true;
     }
-    tare_file_info file, first = {"", 0}, last = {"", 0};
+    const tare_file_info *file, *first = NULL, *last = NULL;
     size_t n = 0;
-    for (size_t i = 0; tare_model_file(model, i, &file); i++) {
+    for (size_t i = 0; (file = tare_model_file(model, i)) != NULL; i++) {
         if (!is_shard[i]) continue;
         if (n++ == 0) first = file;
         last = file;
     }
     if (n > 1) {
-        char *first_name = base_name(first.name), *last_name = base_name(last.name);
+        char *first_name = base_name(first->name), *last_name = base_name(last->name);
         info_label("shards");
         printf("%s, %s to %s\n", cli_exact_text(n).text, first_name, last_name);
         free(first_name);
@@ -256,12 +256,11 @@ static void print_doubts(const tare_model_summary *sum, const tare_report *repor
 
 void info_print_screen(const tare_model *model, const char *path, uint64_t context,
                        const tare_report *report) {
-    tare_model_summary sum;
-    tare_model_summarize(model, &sum);
+    const tare_model_summary *sum = tare_model_summarize(model);
     char *name = cli_escape_path(cli_input_name(path));
     printf("%s%s%s\n", cli_style_on(stdout, CLI_BOLD), name, cli_style_off(stdout));
     free(name);
-    print_format(model, &sum);
+    print_format(model, sum);
     tare_str architecture = tare_model_architecture(model);
     if (architecture.len) {
         char *text = cli_escape(architecture, false, 60);
@@ -271,15 +270,15 @@ void info_print_screen(const tare_model *model, const char *path, uint64_t conte
     }
     print_text_key(model, "name", "general.name");
     print_params(model);
-    print_sizes(&sum);
+    print_sizes(sum);
     info_print_container(model);
     info_print_mix(model);
-    print_types(model, sum.tensor_bytes);
+    print_types(model, sum->tensor_bytes);
     print_outliers(model);
     print_schemes(model);
     info_print_adapters(model);
-    print_shards(model, &sum);
+    print_shards(model, sum);
     print_resources(model);
     info_print_use(model, path, context);
-    print_doubts(&sum, report, path);
+    print_doubts(sum, report, path);
 }

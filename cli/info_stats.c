@@ -77,10 +77,9 @@ static void collect(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
 
 tare_tensor_stats *info_read_stats(const tare_model *model, const size_t *chosen, size_t n,
                                    int *code, const char *path) {
-    tare_model_summary sum;
     tare_error err;
-    tare_model_summarize(model, &sum);
-    tare_tensor_stats *items = cli_alloc(sum.n_tensors ? sum.n_tensors : 1, sizeof *items);
+    const tare_model_summary *sum = tare_model_summarize(model);
+    tare_tensor_stats *items = cli_alloc(sum->n_tensors ? sum->n_tensors : 1, sizeof *items);
     tare_run_options options = TARE_RUN_OPTIONS_INIT;
     options.threads = (unsigned)cli.threads;
     options.progress = cli_progress;

@@ -16,7 +16,7 @@
 static bool is_for_llama_cpp(const tare_model *in, const char *out_path, const cli_write *write) {
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
     tare_model_summary summary;
-    tare_model_summarize(in, &summary);
+    summary = *tare_model_summarize(in);
     return to && strcmp(to, "gguf") == 0 &&
            (strcmp(summary.format, "hf") == 0 || strcmp(summary.format, "safetensors") == 0);
 }
@@ -81,7 +81,7 @@ static bool has_tokenizer(const tare_model *in) {
 /* Whether a model is to be mapped. */
 static bool is_mapped(const tare_model *in, const char *out_path, const cli_write *w) {
     tare_model_summary summary;
-    tare_model_summarize(in, &summary);
+    summary = *tare_model_summarize(in);
     if (w->keep_names || !is_for_llama_cpp(in, out_path, w)) return false;
     return strcmp(summary.format, "hf") == 0 || asks_for_mapping(w) || has_tokenizer(in);
 }

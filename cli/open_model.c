@@ -13,15 +13,8 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
     tare_status status = cli_source(&source, path, err);
     bool is_fetched = status == TARE_OK && source.kind == TARE_SOURCE_URL;
     if (is_fetched) cli_progress_fetch("reading");
-    if (status == TARE_OK) status = tare_model_open(out, &source, &options, err);
+    if (status == TARE_OK) status = cli_open_with_bases(out, &source, &options, err);
     if (is_fetched) cli_progress_end();
-    if (status == TARE_OK && cli.base_use != CLI_BASES_LATER &&
-        (cli.base_use == CLI_BASES_NOW || cli.base.n))
-        status = cli_use_bases(*out, err);
-    if (status != TARE_OK) {
-        tare_model_free(*out);
-        *out = NULL;
-    }
     return status;
 }
 

@@ -104,17 +104,16 @@ bool cli_overrides_parse(cli_overrides *out, const cli_command *command, const t
 
 void cli_overrides_importance(cli_overrides *out, const tare_importance *importance,
                               const char *path) {
-    tare_importance_summary sum;
-    tare_importance_summarize(importance, &sum);
-    if (sum.n_entries == 0) return;
+    const tare_importance_summary *sum = tare_importance_summarize(importance);
+    if (sum->n_entries == 0) return;
     tare_value file = {.type = TARE_VALUE_STRING, .as.s = str_of(path)};
     tare_value dataset = {.type = TARE_VALUE_STRING,
                           .as.s = tare_importance_dataset(importance, 0)};
-    tare_value entries = {.type = TARE_VALUE_U32, .as.u = sum.n_entries};
-    tare_value chunks = {.type = TARE_VALUE_U32, .as.u = sum.n_chunks};
+    tare_value entries = {.type = TARE_VALUE_U32, .as.u = sum->n_entries};
+    tare_value chunks = {.type = TARE_VALUE_U32, .as.u = sum->n_chunks};
     add(out, str_of("quantize.imatrix.file"), file);
-    if (sum.n_datasets > 0) add(out, str_of("quantize.imatrix.dataset"), dataset);
+    if (sum->n_datasets > 0) add(out, str_of("quantize.imatrix.dataset"), dataset);
     add(out, str_of("quantize.imatrix.entries_count"), entries);
-    if (fits(TARE_VALUE_U32, (int64_t)sum.n_chunks) && sum.n_chunks > 0)
+    if (fits(TARE_VALUE_U32, (int64_t)sum->n_chunks) && sum->n_chunks > 0)
         add(out, str_of("quantize.imatrix.chunks_count"), chunks);
 }

@@ -214,14 +214,13 @@ static void add_format(cli_format *f, const char *name, uint32_t version) {
 
 cli_format cli_format_text(const tare_model *model) {
     cli_format f = {{0}};
-    tare_container_info c;
-    tare_model_summary sum;
-    tare_model_summarize(model, &sum);
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    const tare_model_summary *sum = tare_model_summarize(model);
     if (!tare_model_container(model, &c)) {
-        add_format(&f, sum.format, sum.version);
+        add_format(&f, sum->format, sum->version);
         return f;
     }
-    snprintf(f.text, sizeof f.text, "%s %" PRIu32 ".%" PRIu32 "%s", sum.format, c.major_version,
+    snprintf(f.text, sizeof f.text, "%s %" PRIu32 ".%" PRIu32 "%s", sum->format, c.major_version,
              c.minor_version, c.format ? " holding " : "");
     if (c.format) add_format(&f, c.format, c.format_version);
     return f;

@@ -85,7 +85,7 @@ static void name_target(tare_error *err, char *buf, size_t size, const tare_conv
 /* The formats that can be written, for --to. */
 static int no_format(const cli_command *command) {
     char names[160] = "";
-    tare_format_info format;
+    tare_format_info format = TARE_FORMAT_INFO_INIT;
     for (size_t i = 0; tare_format_at(i, &format); i++) {
         size_t n = strlen(names);
         if (format.can_write) {
@@ -95,54 +95,14 @@ static int no_format(const cli_command *command) {
     return cli_usage(command, "the output's name tells no format; say --to, one of: %s", names);
 }
 
-static bool parse_bound(const cli_command *command, const char *name, const char *text,
-                        float *out) {
-    char *end;
-    *out = strtof(text, &end);
-    if (end != text && *end == '\0' && isfinite(*out)) return true;
-    cli_usage(command, "--%s: \"%s\" is not a finite number", name, text);
-    return false;
-}
-
-/* Both bounds or none. */
-static bool parse_clip(const cli_command *command, tare_convert_options *options,
-                       const cli_write *write) {
-    options->has_clip = write->min_clip || write->max_clip;
-    if (!options->has_clip) return true;
-    if (!write->min_clip || !write->max_clip) {
-        cli_usage(command, "--min-clip and --max-clip go together");
-        return false;
-    }
-    return parse_bound(command, "min-clip", write->min_clip, &options->clip_min) &&
-           parse_bound(command, "max-clip", write->max_clip, &options->clip_max);
-}
-
-/* 0 switches outliers off, which the library calls a threshold that nothing is above. */
-static bool parse_outliers(const cli_command *command, tare_convert_options *options,
-                           const cli_write *write) {
-    const char *share = write->outliers;
-    char *end;
-    if (write->outlier_threshold && share) {
-        cli_usage(command, "--outlier-threshold and --outliers exclude each other");
-        return false;
-    }
-    if (write->outlier_threshold) {
-        float *t = &options->outlier_threshold;
-        if (!parse_bound(command, "outlier-threshold", write->outlier_threshold, t)) return false;
-        if (*t < 0) {
-            cli_usage(command, "--outlier-threshold: a magnitude, at least 0");
-            return false;
-        }
-        if (*t == 0) *t = INFINITY;
-    }
-    if (!share) return true;
-    options->outlier_share = strtod(share, &end) / 100;
-    if (end != share && strcmp(end, "%") == 0 && options->outlier_share > 0 &&
-        options->outlier_share <= 1)
-        return true;
-    cli_usage(command, "--outliers: a share like 0.1%%, above 0 and at most 100%%");
-    return false;
-}
+/* What a plan is made of, and has to outlive it. */
+typedef struct parts {
+    tare_type_rule *rules;
+    tare_importance *importance;
+    cli_overrides overrides;
+    cli_adapters merges, adapters;
+    cli_containers containers;
+} parts;
 
 static bool fill_options(const cli_command *command, tare_convert_options *options,
                          const cli_write *write, tare_report *report, tare_type_rule *rules) {
@@ -169,12 +129,6 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
         options->order = *write->endian == 'b' ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
     }
     if (write->quality && strcmp(write->quality, "best") == 0) options->quality = TARE_QUALITY_BEST;
-    options->effort = cli_effort();
-    if (write->compat) options->compat = TARE_COMPAT_MANTLE;
-    if (write->dedup && *write->dedup != 't')
-        options->dedup = *write->dedup == 'a' ? TARE_DEDUP_ALL : TARE_DEDUP_NONE;
-    if (!parse_clip(command, options, write)) return false;
-    if (!parse_outliers(command, options, write)) return false;
     options->shard_size = write->shard_size;
     options->alignment = (uint32_t)write->align;
     options->threads = (unsigned)cli.threads;
@@ -201,22 +155,22 @@ typedef struct group {
 /* Groups in the order in which they first appear; owned by the caller. */
 static group *group_tensors(const tare_plan *plan, size_t *n_groups) {
     group *groups = NULL;
-    tare_plan_tensor t;
+    const tare_plan_tensor *t;
     size_t n = 0;
-    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
+    for (size_t i = 0; (t = tare_plan_tensor_at(plan, i)) != NULL; i++) {
         size_t k = 0;
-        while (k < n && (groups[k].action != t.action || groups[k].from != t.from ||
-                         groups[k].to != t.to || groups[k].becomes != t.becomes)) {
+        while (k < n && (groups[k].action != t->action || groups[k].from != t->from ||
+                         groups[k].to != t->to || groups[k].becomes != t->becomes)) {
             k++;
         }
         if (k == n) {
             groups = cli_grow(groups, ++n, sizeof *groups);
             groups[k] =
-                (group){.action = t.action, .from = t.from, .becomes = t.becomes, .to = t.to};
+                (group){.action = t->action, .from = t->from, .becomes = t->becomes, .to = t->to};
         }
         groups[k].n_tensors++;
-        groups[k].from_bytes += t.from_bytes;
-        groups[k].to_bytes += t.to_bytes;
+        groups[k].from_bytes += t->from_bytes;
+        groups[k].to_bytes += t->to_bytes;
     }
     *n_groups = n;
     return groups;
@@ -289,14 +243,14 @@ static const tare_tensor_error *loss_at(const losses *l, size_t i) {
 static void print_losses(const tare_plan *plan, const losses *l) {
     if (l->n == 0) return;
     cli_table *table = cli_table_new("~TENSOR|TYPE|>RMSE/RMS|>MAX ERROR");
-    tare_plan_tensor t;
-    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
+    const tare_plan_tensor *t;
+    for (size_t i = 0; (t = tare_plan_tensor_at(plan, i)) != NULL; i++) {
         const tare_tensor_error *error = loss_at(l, i);
         char *name, text[80];
         if (!error) continue;
-        name = cli_escape(t.name, false, 0);
+        name = cli_escape(t->name, false, 0);
         cli_table_add(table, name);
-        types_text(text, sizeof text, t.from, t.becomes, t.to);
+        types_text(text, sizeof text, t->from, t->becomes, t->to);
         cli_table_add(table, text);
         snprintf(text, sizeof text, "%#.3g", error->relative_rmse);
         cli_table_add(table, text);
@@ -316,6 +270,7 @@ typedef struct outcome {
     const cli_write *write;
     const char *out_path;
     const tare_report *report;
+    tare_convert_result result; /* 0 bytes: nothing was written */
     losses losses;
 } outcome;
 
@@ -323,58 +278,62 @@ typedef struct outcome {
 
 /* Bits of all tensors for each element. */
 static double bits_a_weight(const tare_plan *plan, const tare_model *in) {
-    tare_model_summary model;
-    tare_plan_tensor t;
+    const tare_plan_tensor *t;
     uint64_t bytes = 0;
-    tare_model_summarize(in, &model);
-    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) bytes += t.to_bytes;
-    return model.n_parameters ? (double)bytes * 8 / (double)model.n_parameters : 0;
+    const tare_model_summary *model = tare_model_summarize(in);
+    for (size_t i = 0; (t = tare_plan_tensor_at(plan, i)) != NULL; i++) bytes += t->to_bytes;
+    return model->n_parameters ? (double)bytes * 8 / (double)model->n_parameters : 0;
+}
+
+/* What was written, or would be. */
+static uint64_t written_bytes(const outcome *o) {
+    return o->result.written_bytes ? o->result.written_bytes
+                                   : tare_plan_summarize(o->plan)->write_bytes;
 }
 
 static void print_summary(const outcome *o, const char *out_path) {
     const tare_plan *plan = o->plan;
-    tare_plan_summary sum;
-    tare_plan_summarize(plan, &sum);
+    const tare_plan_summary *sum = tare_plan_summarize(plan);
     char *name = cli_escape_path(out_path);
     printf("%s%s%s%s%s: %s, %s tensor%s, %s", cli.dry_run ? "would write " : "",
-           cli_style_on(stdout, CLI_BOLD), name, sum.is_directory ? "/" : "", cli_style_off(stdout),
-           sum.format, cli_exact_text(sum.n_tensors).text, cli_plural(sum.n_tensors),
-           cli_size_text(sum.write_bytes).text);
-    if (sum.n_files > 1) printf(" in %zu files", sum.n_files);
+           cli_style_on(stdout, CLI_BOLD), name, sum->is_directory ? "/" : "",
+           cli_style_off(stdout), sum->format, cli_exact_text(sum->n_tensors).text,
+           cli_plural(sum->n_tensors), cli_size_text(written_bytes(o)).text);
+    if (sum->n_files > 1) printf(" in %zu files", sum->n_files);
     if (o->write->mix) printf(", %s", o->write->mix->mix->name);
     double bits = bits_a_weight(plan, o->in);
     if (o->write->mix && bits > 0) printf(", %.2f bits/weight", bits);
-    fputs(sum.is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
-    if (!sum.is_identity) print_groups(plan);
+    fputs(sum->is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
+    if (!sum->is_identity) print_groups(plan);
     free(name);
 }
 
 static void print_plan(const tare_plan *plan) {
     cli_table *table = cli_table_new("~TENSOR|ACTION|TYPE|>FROM|>TO|>FILE");
-    tare_plan_tensor t;
-    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++) {
-        char *name = cli_escape(t.name, false, 0), text[80];
+    const tare_plan_tensor *t;
+    for (size_t i = 0; (t = tare_plan_tensor_at(plan, i)) != NULL; i++) {
+        char *name = cli_escape(t->name, false, 0), text[80];
         cli_table_add(table, name);
-        cli_table_add(table, action_names[t.action]);
-        types_text(text, sizeof text, t.from, t.becomes, t.to);
+        cli_table_add(table, action_names[t->action]);
+        types_text(text, sizeof text, t->from, t->becomes, t->to);
         cli_table_add(table, text);
-        cli_table_add(table, cli_size_text(t.from_bytes).text);
-        cli_table_add(table, cli_size_text(t.to_bytes).text);
-        snprintf(text, sizeof text, "%u", (unsigned)t.file + 1);
+        cli_table_add(table, cli_size_text(t->from_bytes).text);
+        cli_table_add(table, cli_size_text(t->to_bytes).text);
+        snprintf(text, sizeof text, "%u", (unsigned)t->file + 1);
         cli_table_add(table, text);
         free(name);
     }
     cli_table_print(table, stdout, 0);
     cli_table_free(table);
     fputc('\n', stdout);
-    tare_file_info file;
+    const tare_file_info *file;
     table = cli_table_new(">FILE|~NAME|>SIZE");
-    for (size_t i = 0; tare_plan_file_at(plan, i, &file); i++) {
-        char number[24], *name = cli_escape_path(file.name);
+    for (size_t i = 0; (file = tare_plan_file_at(plan, i)) != NULL; i++) {
+        char number[24], *name = cli_escape_path(file->name);
         snprintf(number, sizeof number, "%zu", i + 1);
         cli_table_add(table, number);
         cli_table_add(table, name);
-        cli_table_add(table, cli_size_text(file.size).text);
+        cli_table_add(table, cli_size_text(file->size).text);
         free(name);
     }
     cli_table_print(table, stdout, 0);
@@ -384,17 +343,17 @@ static void print_plan(const tare_plan *plan) {
 
 static struct json_t *json_plan_tensors(const outcome *o) {
     struct json_t *list = cli_json_array();
-    tare_plan_tensor t;
-    for (size_t i = 0; tare_plan_tensor_at(o->plan, i, &t); i++) {
+    const tare_plan_tensor *t;
+    for (size_t i = 0; (t = tare_plan_tensor_at(o->plan, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
-        cli_json_str(entry, "name", t.name);
-        cli_json_text(entry, "action", action_names[t.action]);
-        cli_json_text(entry, "from", t.from->name);
-        cli_json_text(entry, "becomes", t.becomes->name);
-        cli_json_text(entry, "to", t.to->name);
-        cli_json_u64(entry, "from_bytes", t.from_bytes);
-        cli_json_u64(entry, "to_bytes", t.to_bytes);
-        cli_json_u64(entry, "file", t.file);
+        cli_json_str(entry, "name", t->name);
+        cli_json_text(entry, "action", action_names[t->action]);
+        cli_json_text(entry, "from", t->from->name);
+        cli_json_text(entry, "becomes", t->becomes->name);
+        cli_json_text(entry, "to", t->to->name);
+        cli_json_u64(entry, "from_bytes", t->from_bytes);
+        cli_json_u64(entry, "to_bytes", t->to_bytes);
+        cli_json_u64(entry, "file", t->file);
         const tare_tensor_error *error = loss_at(&o->losses, i);
         if (error) {
             cli_json_real(entry, "relative_rmse", error->relative_rmse);
@@ -408,25 +367,24 @@ static struct json_t *json_plan_tensors(const outcome *o) {
 static void print_json(const outcome *o) {
     const tare_plan *plan = o->plan;
     const tare_mix_options *mix = o->write->mix;
-    tare_plan_summary sum;
-    tare_plan_summarize(plan, &sum);
+    const tare_plan_summary *sum = tare_plan_summarize(plan);
     struct json_t *document = cli_json_new("tare.convert/1");
     cli_json_text(document, "output", o->out_path);
     cli_json_bool(document, "is_dry_run", cli.dry_run);
-    cli_json_text(document, "format", sum.format);
-    cli_json_bool(document, "is_identity", sum.is_identity);
-    cli_json_u64(document, "read_bytes", sum.read_bytes);
-    cli_json_u64(document, "write_bytes", sum.write_bytes);
+    cli_json_text(document, "format", sum->format);
+    cli_json_bool(document, "is_identity", sum->is_identity);
+    cli_json_u64(document, "read_bytes", sum->read_bytes);
+    cli_json_u64(document, "write_bytes", written_bytes(o));
     if (mix) {
         cli_json_text(document, "mix", mix->mix->name);
         cli_json_real(document, "bits_per_weight", bits_a_weight(plan, o->in));
     }
     struct json_t *files = cli_json_array();
-    tare_file_info file;
-    for (size_t i = 0; tare_plan_file_at(plan, i, &file); i++) {
+    const tare_file_info *file;
+    for (size_t i = 0; (file = tare_plan_file_at(plan, i)) != NULL; i++) {
         struct json_t *entry = cli_json_object();
-        cli_json_text(entry, "name", file.name);
-        cli_json_u64(entry, "bytes", file.size);
+        cli_json_text(entry, "name", file->name);
+        cli_json_u64(entry, "bytes", sum->n_files == 1 ? written_bytes(o) : file->size);
         cli_json_append(files, entry);
     }
     cli_json_add(document, "files", files);
@@ -463,12 +421,13 @@ static int check_stdout(const cli_command *command, const cli_write *write) {
     return 0;
 }
 
-static tare_status run_plan(const tare_plan *plan, const char *out_path, tare_error *err) {
+static tare_status run_plan(tare_convert_result *out, const tare_plan *plan, const char *out_path,
+                            tare_error *err) {
     bool is_stdout = strcmp(out_path, "-") == 0;
     if (cli.dry_run) return is_stdout ? TARE_OK : tare_plan_check(plan, err);
     cli_progress_start("writing");
     tare_status status =
-        is_stdout ? tare_plan_run_fd(plan, STDOUT_FILENO, err) : tare_plan_run(plan, err);
+        is_stdout ? tare_plan_run_fd(out, plan, STDOUT_FILENO, err) : tare_plan_run(out, plan, err);
     cli_progress_end();
     return status;
 }
@@ -506,22 +465,16 @@ static int open_importance(tare_importance **out, const cli_command *command,
     return 0;
 }
 
-/* What a plan is made of, and has to outlive it. */
-typedef struct parts {
-    tare_type_rule *rules;
-    tare_importance *importance;
-    cli_overrides overrides;
-    cli_adapters merges, adapters;
-} parts;
-
 static int open_parts(parts *p, tare_convert_options *options, const cli_command *command,
                       const tare_model *in, const char *out_path, const cli_write *write,
                       tare_report *report) {
     p->rules = cli_alloc(write->type_rules.n, sizeof *p->rules);
     if (!fill_options(command, options, write, report, p->rules) ||
+        !cli_containers_fill(&p->containers, command, write) ||
         !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
         return CLI_USAGE;
-    int code = cli_bases_of_output(options, command, in, out_path);
+    const char *to = write->to ? write->to : tare_format_of_path(out_path);
+    int code = cli_bases_of_output(&p->containers.wcodec, to, command, in);
     if (code == 0) code = open_importance(&p->importance, command, write, report);
     if (code == 0) code = cli_adapters_merge(&p->merges, in, &write->merges, report);
     if (code == 0) code = cli_adapters_store(&p->adapters, command, &write->adapters, report);
@@ -533,8 +486,11 @@ static int open_parts(parts *p, tare_convert_options *options, const cli_command
     options->n_overrides = p->overrides.n;
     options->merges = p->merges.items;
     options->n_merges = p->merges.n;
-    options->adapters = p->adapters.items;
-    options->n_adapters = p->adapters.n;
+    p->containers.infq.adapters = p->adapters.items;
+    p->containers.infq.n_adapters = p->adapters.n;
+    options->mcf = &p->containers.mcf;
+    options->infq = &p->containers.infq;
+    options->wcodec = &p->containers.wcodec;
     return 0;
 }
 
@@ -551,8 +507,12 @@ static void close_parts(parts *p, const cli_write *write) {
 static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
                        const char *out_path, const cli_write *write, tare_report *report) {
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    parts p = {0};
-    outcome o = {.in = in, .write = write, .out_path = out_path, .report = report};
+    parts p = {.containers = CLI_CONTAINERS_INIT};
+    outcome o = {.in = in,
+                 .write = write,
+                 .out_path = out_path,
+                 .report = report,
+                 .result = TARE_CONVERT_RESULT_INIT};
     tare_plan *plan = NULL;
     tare_error err;
     char words[120];
@@ -563,7 +523,7 @@ static int write_model(const cli_command *command, const tare_model *in, const c
         options.measured_ctx = &o.losses;
     }
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
-    if (status == TARE_OK) status = run_plan(plan, out_path, &err);
+    if (status == TARE_OK) status = run_plan(&o.result, plan, out_path, &err);
     /* A failure is one line; what a target cannot hold is the reason of some, and named. */
     bool is_told = status == TARE_OK || status == TARE_ERR_UNSUPPORTED ||
                    (status == TARE_ERR_ARG && options.n_merges > 0);

@@ -6,10 +6,21 @@
  * Conventions of all headers
  *   - Argument order is always: out, inputs, options, error.
  *   - `options` and `err` may be NULL. On failure `*out` is NULL and the caller owns nothing.
- *   - Options structs begin with `size_t size` (use the _INIT macro). A smaller size than the
+ *   - Options structs begin with `size_t size`. Set them up with their _INIT macro, or, where there
+ *     are no macros, with `tare_NAME_init(&options, sizeof options)`. A smaller size than the
  *     library's is accepted, the rest takes its default; a larger one only if its tail is zero.
+ *   - A getter returns a pointer to what its handle owns. Where a call computes a result it fills a
+ *     struct of the caller that begins with `size_t size`, set up in the same way: a smaller one
+ *     gets the members it has, the tail of a larger one becomes zero.
+ *   - Structs without a size are final: strings, values, errors, digests, walks.
  *   - Handles are opaque; every `tare_*_free(NULL)` does nothing.
  *   - The library never prints, exits, aborts, or reads the environment.
+ *
+ * Threads
+ *   - Each handle says what threads may do with it. Most do not change once they are made: any
+ *     number of threads may use them at once, only freeing must come last.
+ *   - No thread of the library outlives the call that started it, and no lock is held between
+ *     calls: a process may fork between calls, and the child may go on with all handles.
  */
 #ifndef TARE_BASE_H
 #define TARE_BASE_H
@@ -159,6 +170,7 @@ typedef struct tare_limits {
         sizeof(tare_limits), UINT64_C(1) << 24, UINT64_C(1) << 20, UINT64_C(1) << 30, 65535,       \
             UINT64_C(1) << 30, 100000000, UINT64_C(1) << 26, 8, 8, 65535                           \
     }
+TARE_API void tare_limits_init(tare_limits *limits, size_t size);
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
@@ -182,7 +194,8 @@ typedef struct tare_finding {
     tare_str text;
 } tare_finding;
 
-/* A growing list of findings; adding is thread safe, reading while others add is not. */
+/* A growing list of findings. Threads: calls that add to it may run at the same time; nobody may
+ * read or free it while one does. */
 typedef struct tare_report tare_report;
 
 /* A new empty report; NULL when memory is out. Free with tare_report_free. */
@@ -193,12 +206,32 @@ TARE_API size_t tare_report_count(const tare_report *report);
 TARE_API size_t tare_report_count_level(const tare_report *report, tare_level level);
 /* The i-th finding, NULL beyond the end. Borrowed; valid until the next add or free. */
 TARE_API const tare_finding *tare_report_at(const tare_report *report, size_t i);
+/* Takes out the findings of a code, for whoever tells them in other words. NULL: nothing happens.
+ */
+TARE_API void tare_report_remove(tare_report *report, const char *code);
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
 /* Called from the thread that called the library, now and then, with work done and total in bytes
  * (total 0: unknown). Return true to stop: the call cleans up and returns TARE_ERR_CANCELLED. */
 typedef bool (*tare_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
+/* ---- cancelling ------------------------------------------------------------------------------ */
+
+/* A flag that stops calls which were given it in their options: they clean up and return
+ * TARE_ERR_CANCELLED. Long work looks at it every few milliseconds; what the system does in one
+ * piece (waiting for the disk, one system call) and zstd at its highest level, a segment at a time,
+ * is not interrupted. Threads: all but freeing may be called at any time, tare_cancel_request from
+ * a signal handler too. It must live as long as the calls that were given it. */
+typedef struct tare_cancel tare_cancel;
+
+/* A flag that is not raised; NULL when memory is out. Free with tare_cancel_free. */
+TARE_API tare_cancel *tare_cancel_new(void);
+TARE_API void tare_cancel_free(tare_cancel *cancel);
+TARE_API void tare_cancel_request(tare_cancel *cancel);
+TARE_API bool tare_cancel_is_requested(const tare_cancel *cancel);
+/* Takes the request back, so that the flag can serve again. */
+TARE_API void tare_cancel_reset(tare_cancel *cancel);
 
 /* ---- threads of the caller ------------------------------------------------------------------- */
 

@@ -167,6 +167,28 @@ typedef struct tare_encoding {
     const tare_field *fields;
 } tare_encoding;
 
+/* What a number is, as far as a reader of raw bytes has to know. */
+typedef enum tare_number_kind {
+    TARE_NUMBER_MIXED = 0, /* several kinds side by side: `fields` tell them apart */
+    TARE_NUMBER_INTEGER = 1,
+    TARE_NUMBER_FLOAT = 2,
+    TARE_NUMBER_COMPLEX = 3, /* two floats of half the bits */
+    TARE_NUMBER_BOOL = 4,
+} tare_number_kind;
+
+typedef struct tare_number {
+    tare_number_kind kind;
+    uint8_t bits;   /* of one number, which may lie packed: 4, 6, 8, ...; MIXED: 0 */
+    bool is_signed; /* two's complement, or a float with a sign; MIXED: false */
+} tare_number;
+
+/* The numbers of a member of a unit. */
+TARE_API tare_number tare_field_number(const tare_field *field);
+/* The numbers that a plane consists of: the elements of a plain encoding, the codes or the scales
+ * of one with a plane for each. MIXED for blocks that hold both, for a plane that there is not, and
+ * for UNKNOWN. */
+TARE_API tare_number tare_plane_number(const tare_encoding *encoding, uint32_t plane);
+
 /* The encoding of an id; NULL for a number not in the list. O(1). */
 TARE_API const tare_encoding *tare_encoding_get(tare_encoding_id id);
 /* The encoding of a name, in any case, "fp16", "float32", "half", "bfloat16" and the like

@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* Immutable after opening and selecting: any number of threads may read it. Everything a getter
- * returns is borrowed and lives until tare_importance_free. */
+/* Everything a getter returns is borrowed and lives until tare_importance_free. Threads: only
+ * tare_importance_select changes it; apart from that any number of threads may use it at once. */
 typedef struct tare_importance tare_importance;
 
 /* Opens either form of llama.cpp's matrices, told apart by content: a GGUF file with tensors
@@ -39,8 +39,8 @@ typedef struct tare_importance_summary {
     size_t n_datasets;
 } tare_importance_summary;
 
-TARE_API void tare_importance_summarize(const tare_importance *importance,
-                                        tare_importance_summary *out);
+TARE_API const tare_importance_summary *
+tare_importance_summarize(const tare_importance *importance);
 /* The name of dataset i; empty beyond the end. */
 TARE_API tare_str tare_importance_dataset(const tare_importance *importance, size_t i);
 

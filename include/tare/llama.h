@@ -28,7 +28,11 @@ typedef struct tare_llama_options {
 } tare_llama_options;
 
 #define TARE_LLAMA_OPTIONS_INIT                                                                    \
-    { .size = sizeof(tare_llama_options) }
+    {                                                                                              \
+        sizeof(tare_llama_options), NULL, NULL, NULL, NULL, NULL, {NULL, 0}, NULL, false, false,   \
+            false                                                                                  \
+    }
+TARE_API void tare_llama_options_init(tare_llama_options *options, size_t size);
 
 /* Whether the model has a config.json of an architecture that tare_llama_map knows. *hf_class: what
  * it calls itself, empty where there is no config.json that says so; lives as long as the model. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare/model.h: an opened model is a catalog: metadata, tensors, resources. Opening reads the
- * directory and nothing else. A model is immutable: any number of threads may read it. Everything
- * a getter returns is borrowed and lives until tare_model_free.
+ * directory and nothing else. Everything a getter returns is borrowed and lives until
+ * tare_model_free.
+ *
+ * Threads: a model does not change once it is opened; any number of threads may use it at once.
  */
 #ifndef TARE_MODEL_H
 #define TARE_MODEL_H
@@ -53,10 +55,27 @@ typedef struct tare_open_options {
     bool map;       /* map files, so that planes can be borrowed. A file that is cut short while it
                        is mapped raises SIGBUS in whoever touches it */
     bool one_shard; /* open a member of a shard set alone */
+    /* Models that a .wcodec may have been packed against. Those that it was are found by their
+     * digests, so all of them are read; they must outlive the model. Other formats need none. One
+     * that is needed and missing is reported ("wcodec.base"); what does not refer to it can be read
+     * all the same, unless needs_bases makes it an error: ERR_ARG (TARE_CODE_NEEDS_BASE). */
+    const tare_model *const *bases;
+    size_t n_bases; /* at most 255 */
+    bool needs_bases;
+    unsigned threads; /* that read bases; 0: what affinity and cgroup allow */
+    tare_parallel_fn parallel;
+    void *parallel_ctx;
+    tare_progress_fn progress; /* of the bases' bytes */
+    void *progress_ctx;
+    const tare_cancel *cancel;
 } tare_open_options;
 
 #define TARE_OPEN_OPTIONS_INIT                                                                     \
-    { sizeof(tare_open_options), NULL, NULL, NULL, NULL, false, false }
+    {                                                                                              \
+        sizeof(tare_open_options), NULL, NULL, NULL, NULL, false, false, NULL, 0, false, 0, NULL,  \
+            NULL, NULL, NULL, NULL                                                                 \
+    }
+TARE_API void tare_open_options_init(tare_open_options *options, size_t size);
 
 /* Opens a model. The format is found by content. Any member of a shard set opens the whole set.
  * Errors: any status; err->offset and err->item say where. Time is linear in the directory. */
@@ -82,7 +101,7 @@ typedef struct tare_model_summary {
     uint64_t directory_bytes; /* what opening had to read and parse */
 } tare_model_summary;
 
-TARE_API void tare_model_summarize(const tare_model *model, tare_model_summary *out);
+TARE_API const tare_model_summary *tare_model_summarize(const tare_model *model);
 
 /* One file of the model. The name is the path it was opened by, or the source's name. */
 typedef struct tare_file_info {
@@ -90,8 +109,8 @@ typedef struct tare_file_info {
     uint64_t size;
 } tare_file_info;
 
-/* File i, i < n_files; false beyond. */
-TARE_API bool tare_model_file(const tare_model *model, size_t i, tare_file_info *out);
+/* File i; NULL beyond the end. */
+TARE_API const tare_file_info *tare_model_file(const tare_model *model, size_t i);
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 

@@ -42,40 +42,52 @@ typedef struct tare_pack_options {
                               where they stay inside, else their contents), permissions and
                               times; not what is named .git or .cache. NULL: the files that the
                               model consists of */
+    /* With `directory`: shell patterns of what is not packed. One without a slash is for the names
+     * of files and folders wherever they are, another for paths from the directory on; one that
+     * ends in a slash is for folders only. ERR_ARG: the weights are among it. */
+    const char *const *exclude;
+    size_t n_exclude;
     /* Models that this one is like, at most 255: a tensor is stored as what it differs in from that
      * of the same name, type and shape in the first of them that has one. */
     const tare_model *const *bases;
     const char *const *base_hints; /* for each what messages call it when it is needed again; it and
                                       each of them may be NULL */
     size_t n_bases;
-    unsigned threads; /* 0: what affinity and cgroup allow */
-    bool force;       /* replace an existing output */
-    bool strict;      /* a file that is left out is an error */
+    bool force;  /* replace an existing output */
+    bool strict; /* a file that is left out is an error */
     bool no_sync;
+    tare_packed_fn packed;
+    void *packed_ctx;
+    unsigned threads;          /* 0: what affinity and cgroup allow */
+    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
+    void *parallel_ctx;
+    tare_progress_fn progress; /* told of the bytes that were read: twice those of the model */
+    void *progress_ctx;
+    const tare_cancel *cancel; /* may be NULL */
     const tare_allocator *allocator;
     tare_report *report; /* with `directory`: what opening reported of files that are no part of the
                             model is taken out, for they are packed, or told of here */
-    tare_progress_fn progress; /* told of the bytes that were read: twice those of the model */
-    void *progress_ctx;
-    tare_packed_fn packed;
-    void *packed_ctx;
-    /* With `directory`: shell patterns of what is not packed. One without a slash is for the names
-     * of files and folders wherever they are, another for paths from the directory on; one that
-     * ends in a slash is for folders only. ERR_ARG: the weights are among it. */
-    const char *const *exclude;
-    size_t n_exclude;
 } tare_pack_options;
 
 #define TARE_PACK_OPTIONS_INIT                                                                     \
-    { .size = sizeof(tare_pack_options) }
+    {                                                                                              \
+        sizeof(tare_pack_options), TARE_EFFORT_FAST, TARE_CODED_SMALLEST, 0, NULL, NULL, 0, NULL,  \
+            NULL, 0, false, false, false, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL  \
+    }
+TARE_API void tare_pack_options_init(tare_pack_options *options, size_t size);
 
 typedef struct tare_pack_summary {
+    size_t size;
     size_t n_files, n_tensors; /* links and empty folders are files here */
     size_t n_shared;           /* tensors stored with another of the same bytes */
     size_t n_referring;        /* tensors that need a base */
     uint64_t from_bytes;       /* of all files */
     uint64_t to_bytes;
 } tare_pack_summary;
+
+#define TARE_PACK_SUMMARY_INIT                                                                     \
+    { sizeof(tare_pack_summary), 0, 0, 0, 0, 0, 0 }
+TARE_API void tare_pack_summary_init(tare_pack_summary *summary, size_t size);
 
 /* Packs the files of a model into one .wcodec, which appears whole or not at all. The same model
  * and options give the same bytes, at any number of threads. `out` may be NULL. ERR_ARG: the output

@@ -61,6 +61,7 @@ typedef struct tare_remote_options {
         sizeof(tare_remote_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,               \
             UINT64_C(1) << 26, UINT64_C(1) << 26, 8, 5, 250, 30, 30                                \
     }
+TARE_API void tare_remote_options_init(tare_remote_options *options, size_t size);
 
 /* A new session; nothing is loaded or connected yet. Texts are copied. Errors: ARG (an endpoint
  * that is no URL, a token with characters that no header may hold), NOMEM. */
@@ -76,12 +77,16 @@ TARE_API size_t tare_url_public(char *buf, size_t size, const char *url);
 
 /* What a session has done so far. */
 typedef struct tare_remote_counts {
-    size_t size;       /* set by the caller: sizeof(tare_remote_counts) */
+    size_t size;
     uint64_t requests; /* sent, retries and redirections included */
     uint64_t retries;
     uint64_t redirects;
     uint64_t bytes; /* received, without headers */
 } tare_remote_counts;
+
+#define TARE_REMOTE_COUNTS_INIT                                                                    \
+    { sizeof(tare_remote_counts), 0, 0, 0, 0 }
+TARE_API void tare_remote_counts_init(tare_remote_counts *counts, size_t size);
 
 /* Fills what the size covers; ARG where it is not set. */
 TARE_API tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out,

@@ -3,11 +3,10 @@
  * tare/tare.h: all of libtare.
  *
  *     tare_model *model;
+ *     const tare_tensor *t;
  *     tare_error err;
- *     if (tare_open_path(&model, "model.gguf", NULL, &err) != TARE_OK) {
- *         ... tare_error_format ...
- *     }
- *     for (size_t i = 0; tare_model_tensor(model, i); i++) { ... }
+ *     if (tare_open_path(&model, "model.gguf", NULL, &err) != TARE_OK) return say(&err);
+ *     for (size_t i = 0; (t = tare_model_tensor(model, i)) != NULL; i++) look_at(t);
  *     tare_model_free(model);
  */
 #ifndef TARE_TARE_H
@@ -15,6 +14,7 @@
 
 #include <tare/adapter.h>
 #include <tare/base.h>
+#include <tare/convert.h>
 #include <tare/encoding.h>
 #include <tare/importance.h>
 #include <tare/inspect.h>

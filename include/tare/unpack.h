@@ -15,9 +15,8 @@ extern "C" {
 
 typedef struct tare_unpack_options {
     size_t size;
-    unsigned threads; /* 0: what affinity and cgroup allow */
-    bool force;       /* replace an existing output */
-    bool strict;      /* tensors that cannot be coarse are an error where `is_coarse` */
+    bool force;  /* replace an existing output */
+    bool strict; /* tensors that cannot be coarse are an error where `is_coarse` */
     bool no_sync;
     bool salvage;    /* segments that are damaged become zeros, each is reported */
     bool is_coarse;  /* of numbers that stand for real ones only the first bits, whose damage is not
@@ -25,18 +24,27 @@ typedef struct tare_unpack_options {
     unsigned groups; /* ... so many groups of those that are stored as they are */
     const tare_model *const *bases; /* models that this one may have been packed against */
     size_t n_bases;
-    const tare_allocator *allocator;
-    const tare_limits *limits;
-    tare_report *report;
+    unsigned threads;          /* 0: what affinity and cgroup allow */
+    tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
+    void *parallel_ctx;
     tare_progress_fn progress; /* of the files' bytes; then, where digests of coarse tensors are
                                   stated again, of those tensors' */
     void *progress_ctx;
+    const tare_cancel *cancel; /* may be NULL */
+    const tare_allocator *allocator;
+    const tare_limits *limits;
+    tare_report *report;
 } tare_unpack_options;
 
 #define TARE_UNPACK_OPTIONS_INIT                                                                   \
-    { .size = sizeof(tare_unpack_options) }
+    {                                                                                              \
+        sizeof(tare_unpack_options), false, false, false, false, false, 0, NULL, 0, 0, NULL, NULL, \
+            NULL, NULL, NULL, NULL, NULL, NULL                                                     \
+    }
+TARE_API void tare_unpack_options_init(tare_unpack_options *options, size_t size);
 
 typedef struct tare_unpack_result {
+    size_t size;
     bool is_directory;
     size_t n_files;
     uint64_t n_bytes;         /* of the files */
@@ -44,6 +52,10 @@ typedef struct tare_unpack_result {
     size_t n_lost;            /* segments that were damaged */
     size_t n_coarse, n_whole; /* with `is_coarse`: tensors of which bits are missing, and not */
 } tare_unpack_result;
+
+#define TARE_UNPACK_RESULT_INIT                                                                    \
+    { sizeof(tare_unpack_result), false, 0, 0, 0, 0, 0, 0 }
+TARE_API void tare_unpack_result_init(tare_unpack_result *result, size_t size);
 
 /* Writes the files of a container to `out_path`: the one file it was packed from, or a directory.
  * What is written appears only when it is complete. *out may be NULL. ERR_ARG: the container holds
@@ -61,6 +73,7 @@ TARE_API tare_status tare_unpack_fd(tare_unpack_result *out, int fd, const tare_
 
 /* What a .wcodec says of itself; the model's own functions say what is packed in it. */
 typedef struct tare_container_info {
+    size_t size;
     uint32_t major_version, minor_version;
     const char *format; /* of its files, "gguf"; NULL: it has no files, or none of a known format */
     uint32_t format_version; /* of these; 0 where the format has none */
@@ -70,12 +83,21 @@ typedef struct tare_container_info {
     size_t n_files, n_bases;
 } tare_container_info;
 
+#define TARE_CONTAINER_INFO_INIT                                                                   \
+    { sizeof(tare_container_info), 0, 0, NULL, 0, 0, 0, false, 0, 0 }
+TARE_API void tare_container_info_init(tare_container_info *info, size_t size);
+
 /* A model it was packed against. */
 typedef struct tare_container_base {
+    size_t size;
     tare_str name; /* what its file was called */
     uint8_t digest[32];
     size_t n_tensors; /* that may refer to it */
 } tare_container_base;
+
+#define TARE_CONTAINER_BASE_INIT                                                                   \
+    { sizeof(tare_container_base), {NULL, 0}, {0}, 0 }
+TARE_API void tare_container_base_init(tare_container_base *base, size_t size);
 
 /* false: the model was not opened from a .wcodec. Time is linear in its layers. */
 TARE_API bool tare_model_container(const tare_model *model, tare_container_info *out);
@@ -102,14 +124,6 @@ typedef struct tare_coded_place {
 TARE_API tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places,
                                        const tare_model *model, size_t tensor,
                                        const tare_coded_options *options, tare_error *err);
-
-/* Gives a .wcodec that is open the models it was packed against, found by their digests, which is
- * why they are read. Before anything else is read from it; they must outlive it. Other models need
- * none. ERR_ARG (TARE_CODE_NEEDS_BASE): some are missing; the findings
- * "wcodec.base" say which. What does not refer to them can be read all the same. */
-TARE_API tare_status tare_model_use_bases(tare_model *model, const tare_model *const *bases,
-                                          size_t n, unsigned threads, tare_report *report,
-                                          tare_error *err);
 
 #ifdef __cplusplus
 }

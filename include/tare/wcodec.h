@@ -104,10 +104,12 @@ typedef struct tare_coded_options {
     tare_progress_fn progress;
     void *progress_ctx;
     const tare_allocator *allocator; /* NULL: malloc. zstd's own memory does not come from it */
+    const tare_cancel *cancel;       /* may be NULL */
 } tare_coded_options;
 
 #define TARE_CODED_OPTIONS_INIT                                                                    \
-    { sizeof(tare_coded_options), false, false, 0, 0, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(tare_coded_options), false, false, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+TARE_API void tare_coded_options_init(tare_coded_options *options, size_t size);
 
 /* An encoded layer, and what is needed to decode it. Immutable: any number of threads may decode
  * from it at once. What getters return lives until tare_coded_free. */
@@ -266,7 +268,11 @@ typedef struct tare_coded_segment {
 } tare_coded_segment;
 
 #define TARE_CODED_SEGMENT_INIT                                                                    \
-    { .size = sizeof(tare_coded_segment) }
+    {                                                                                              \
+        sizeof(tare_coded_segment), 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, {0}, {0}, {0}, 0, 0, false, 0                                                 \
+    }
+TARE_API void tare_coded_segment_init(tare_coded_segment *segment, size_t size);
 
 /* Segment number `segment` of a stream; its 32 bytes are read where they are not in memory. Only
  * out->size is read. ERR_ARG: there is no such segment; CORRUPT, UNSUPPORTED, IO: err->offset is

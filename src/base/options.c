@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options structs of callers that were built against an older or newer header. */
+ * Structs of callers that were built against an older or newer header. */
 #include <string.h>
 
 #include "base/status.h"
@@ -18,3 +18,27 @@ tare_status tare_options_read(void *ours, size_t our_size, const void *theirs, t
     memcpy(ours, &our_size, sizeof our_size);
     return TARE_OK;
 }
+
+void tare_options_fill(void *theirs, size_t size, const void *defaults, size_t our_size) {
+    memset(theirs, 0, size);
+    memcpy(theirs, defaults, size < our_size ? size : our_size);
+    if (size >= sizeof size) memcpy(theirs, &size, sizeof size);
+}
+
+/* More than any struct of a result will ever have: what a member that was never set may say. */
+#define RESULT_MOST ((size_t)4096)
+
+tare_status tare_result_check(const void *theirs, tare_error *err) {
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    if (size >= sizeof size && size <= RESULT_MOST) return TARE_OK;
+    return tare_fail(err, TARE_ERR_ARG, "result: size is not set");
+}
+
+void tare_result_write(void *theirs, const void *ours, size_t our_size) {
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    if (tare_result_check(theirs, NULL) == TARE_OK) tare_options_fill(theirs, size, ours, our_size);
+}
+
+TARE_DEFINE_INIT(tare_limits, TARE_LIMITS_INIT)

@@ -17,8 +17,9 @@
 typedef struct crew {
     const tare_run *run;
     _Atomic uint64_t next;
-    _Atomic bool stop;
-    pthread_mutex_t mutex; /* guards what follows */
+    _Atomic bool stop;         /* no more tasks are taken */
+    _Atomic bool is_cancelled; /* those that were taken give up, too */
+    pthread_mutex_t mutex;     /* guards what follows */
     pthread_cond_t ended;
     unsigned n_running;
     uint64_t failed_task; /* UINT64_MAX: none */
@@ -45,12 +46,37 @@ static void note_failure(crew *c, uint64_t task, tare_status status, const tare_
     atomic_store(&c->stop, true);
 }
 
-static bool run_one(crew *c, unsigned worker) {
-    if (atomic_load(&c->stop)) return false;
+static void cancel(crew *c) {
+    tare_error err = TARE_ERROR_NONE;
+    tare_fail(&err, TARE_ERR_CANCELLED, "cancelled");
+    note_failure(c, 0, TARE_ERR_CANCELLED, &err);
+    atomic_store(&c->is_cancelled, true);
+}
+
+static bool is_cancelled(crew *c) {
+    if (atomic_load(&c->is_cancelled)) return true;
+    if (!c->run->cancel || !tare_cancel_is_requested(c->run->cancel)) return false;
+    cancel(c);
+    return true;
+}
+
+/* The crew that a thread has a task of, so that work need not be handed it through every floor. */
+typedef struct seat {
+    crew *crew; /* NULL: none */
+    bool tells; /* progress, which is for the caller's thread */
+} seat;
+
+static _Thread_local seat here;
+
+static bool run_one(crew *c, unsigned worker, bool tells) {
+    if (atomic_load(&c->stop) || is_cancelled(c)) return false;
     uint64_t task = atomic_fetch_add(&c->next, 1);
     if (task >= c->run->n_tasks) return false;
     tare_error err = TARE_ERROR_NONE;
+    const seat before = here; /* a task may run tasks of its own */
+    here = (seat){c, tells};
     tare_status s = c->run->task(c->run->ctx, task, worker, &err);
+    here = before;
     if (s != TARE_OK) note_failure(c, task, s, &err);
     return s == TARE_OK;
 }
@@ -58,7 +84,7 @@ static bool run_one(crew *c, unsigned worker) {
 static void *work(void *arg) {
     member *m = arg;
     crew *c = m->crew;
-    while (run_one(c, m->worker)) continue;
+    while (run_one(c, m->worker, false)) continue;
     pthread_mutex_lock(&c->mutex);
     c->n_running--;
     pthread_cond_signal(&c->ended);
@@ -70,10 +96,7 @@ static void tell_progress(crew *c) {
     const tare_run *run = c->run;
     if (!run->progress || atomic_load(&c->stop)) return;
     uint64_t done = run->done ? atomic_load(run->done) : 0;
-    if (!run->progress(run->progress_ctx, done, run->total)) return;
-    tare_error err = TARE_ERROR_NONE;
-    tare_fail(&err, TARE_ERR_CANCELLED, "cancelled");
-    note_failure(c, 0, TARE_ERR_CANCELLED, &err);
+    if (run->progress(run->progress_ctx, done, run->total)) cancel(c);
 }
 
 static void wait_for_crew(crew *c) {
@@ -106,7 +129,14 @@ static void tell_now_and_then(crew *c) {
 /* A thread that is not ours: it works and tells. */
 static void work_and_tell(void *arg, unsigned worker) {
     crew *c = arg;
-    while (run_one(c, worker)) tell_now_and_then(c);
+    while (run_one(c, worker, true)) tell_now_and_then(c);
+}
+
+tare_status tare_run_check(tare_error *err) {
+    crew *c = here.crew;
+    if (!c) return TARE_OK;
+    if (here.tells) tell_now_and_then(c);
+    return is_cancelled(c) ? tare_fail(err, TARE_ERR_CANCELLED, "cancelled") : TARE_OK;
 }
 
 static void run_crew(crew *c, unsigned threads) {

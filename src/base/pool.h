@@ -21,12 +21,27 @@ typedef struct tare_run {
     tare_parallel_fn parallel; /* the caller's threads, `threads` of them; progress is then called
                                   from one of them at a time. NULL: threads of our own */
     void *parallel_ctx;
+    const tare_cancel *cancel; /* may be NULL */
 } tare_run;
 
+/* What the options of a verb say of its threads, whatever struct they are. */
+#define TARE_RUN_THREADS(o)                                                                        \
+    .threads = (o)->threads, .parallel = (o)->parallel, .parallel_ctx = (o)->parallel_ctx,         \
+    .cancel = (o)->cancel
+/* And of its progress. */
+#define TARE_RUN_FROM(o)                                                                           \
+    TARE_RUN_THREADS(o), .progress = (o)->progress, .progress_ctx = (o)->progress_ctx
+
 /* Returns when all tasks have run, one has failed (the failure of the lowest task that failed is
- * reported) or progress asked to stop (CANCELLED). With one thread everything runs in the caller.
- */
+ * reported), or progress or `cancel` asked to stop (CANCELLED). With one thread everything runs in
+ * the caller. */
 tare_status tare_run_parallel(const tare_run *run, tare_error *err);
+/* What work that may take more than a few milliseconds asks in between: CANCELLED if the run which
+ * the calling thread has a task of is to stop; OK outside of any run. Progress may be told here:
+ * not to be called with a lock held. */
+tare_status tare_run_check(tare_error *err);
+/* The same for work that belongs to no run. */
+tare_status tare_cancel_check(const tare_cancel *cancel, tare_error *err);
 /* What affinity and the cgroup's CPU quota allow; at least 1. */
 unsigned tare_default_threads(void);
 

@@ -125,6 +125,12 @@ tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, s
     return s == TARE_OK ? TARE_OK : fail_in(r, s, err);
 }
 
+const uint8_t *tare_reader_borrow(const tare_reader *r, uint64_t offset, uint64_t n) {
+    if (offset > r->size || n > r->size - offset) return NULL;
+    if (r->map) return r->map + offset;
+    return r->lend ? r->lend(r->read_ctx, offset, n) : NULL;
+}
+
 void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n) {
     if (r->prefetch) r->prefetch(r->read_ctx, offset, n);
 #ifdef POSIX_FADV_WILLNEED

@@ -19,6 +19,9 @@ typedef struct tare_reader {
     tare_status (*fetch)(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err);
     /* Of the same: a range that will be read soon; may be NULL. */
     void (*prefetch)(void *ctx, uint64_t offset, uint64_t n);
+    /* Where n bytes lie in memory in one piece; NULL: they do not. May be NULL: none do, but for
+     * those of `map`. */
+    const uint8_t *(*lend)(void *ctx, uint64_t offset, uint64_t n);
     void *read_ctx;           /* of all three */
     void (*close)(void *ctx); /* of a callback reader, may be NULL */
 } tare_reader;
@@ -36,6 +39,9 @@ void tare_reader_close(tare_reader *r);
 /* Exactly n bytes from `offset`. Past the end: TRUNCATED with the offset and r->name. */
 tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, size_t n,
                              tare_error *err);
+/* Where n bytes from `offset` lie in memory, inside the file; NULL: nowhere, or not in one piece.
+ */
+const uint8_t *tare_reader_borrow(const tare_reader *r, uint64_t offset, uint64_t n);
 /* Tells the system, or the server's connection, that a range will be read soon: a hint. */
 void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n);
 

@@ -13,9 +13,6 @@ void tare_report_add(tare_report *report, const tare_finding *finding);
 void tare_report_addf(tare_report *report, const tare_finding *finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Takes out the findings of a code: somebody tells better. Not while others add. */
-void tare_report_remove(tare_report *report, const char *code);
-
 #define TARE_FINDING(level_, status_, code_)                                                       \
     ((tare_finding){.level = TARE_LEVEL_##level_,                                                  \
                     .status = status_,                                                             \

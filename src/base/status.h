@@ -59,5 +59,20 @@ bool tare_status_is_loss(tare_status status);
 /* Reads a caller's options struct of any known size into ours, which holds the defaults. Fails
  * with ERR_ARG where a larger struct has a tail that is not zero. Both begin with size_t size. */
 tare_status tare_options_read(void *ours, size_t our_size, const void *theirs, tare_error *err);
+/* Fills a caller's struct, of which it knows the first `size` bytes, with defaults; its first
+ * member becomes that size. */
+void tare_options_fill(void *theirs, size_t size, const void *defaults, size_t our_size);
+/* Defines tare_NAME_init for a public struct and its _INIT macro. */
+#define TARE_DEFINE_INIT(type, ...)                                                                \
+    void type##_init(type *options, size_t size) {                                                 \
+        static const type defaults = __VA_ARGS__;                                                  \
+        tare_options_fill(options, size, &defaults, sizeof defaults);                              \
+    }
+
+/* The size that a caller's struct for a result states. ERR_ARG: it is not set up. */
+tare_status tare_result_check(const void *theirs, tare_error *err);
+/* Hands over a result: as much of it as the caller's struct has room for. Keeps its size; one that
+ * is not set up stays as it is. */
+void tare_result_write(void *theirs, const void *ours, size_t our_size);
 
 #endif

@@ -3,6 +3,7 @@
  * Rows to f32 and back: what callers may ask for is checked here, once, so that the row functions
  * need not. */
 #include "base/arith.h"
+#include "base/pool.h"
 #include "base/status.h"
 #include "encoding/kernels.h"
 #include "encoding/patch.h"
@@ -83,6 +84,55 @@ static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *enco
                                              : TARE_OK;
 }
 
+/* Elements that are encoded between two looks at whether to stop: some milliseconds of the slowest
+ * encoder, so much that a look costs nothing. */
+#define ENCODED_AT_ONCE ((uint64_t)1 << 14)
+
+/* Cuts what is to be encoded. Where nothing belongs to a row it is one long row, cut between
+ * blocks; else some rows at a time. What has one scale for the tensor, or units that run on across
+ * rows, stays in one piece: these encoders are fast. */
+static tare_patch first_part(const tare_encoding *e, const tare_rows_mut *rows, bool is_weighted) {
+    tare_patch p = {.n_rows = rows->n_rows, .n_cols = rows->cols, .row_length = rows->cols};
+    if (e->kind != TARE_KIND_BLOCK || e->is_bit_packed ||
+        tare_encoding_has_scope(e, TARE_PLANE_TENSOR))
+        return p;
+    if (!is_weighted && tare_encoding_is_linear(e, rows->cols)) {
+        const uint64_t step = tare_encoding_step(e);
+        p.row_length = rows->n_rows * rows->cols;
+        p.n_rows = 1;
+        p.n_cols = tare_min_u64(tare_max_u64(ENCODED_AT_ONCE / step, 1) * step, p.row_length);
+    } else {
+        p.n_rows = tare_min_u64(tare_max_u64(ENCODED_AT_ONCE / rows->cols, 1), rows->n_rows);
+    }
+    return p;
+}
+
+static tare_status encode_parts(tare_encode_fn encode, const tare_rows_mut *dst,
+                                const tare_encoding *encoding, const float *src,
+                                const tare_encode_params *params, tare_error *err) {
+    const uint64_t n = dst->n_rows * dst->cols;
+    tare_patch at = first_part(encoding, dst, params->importance != NULL);
+    const uint64_t step = at.n_rows * at.n_cols;
+    for (uint64_t done = 0; done < n; done += step) {
+        const uint64_t left = tare_min_u64(step, n - done);
+        TARE_TRY(tare_run_check(err));
+        at.row = done / at.row_length;
+        at.col = done % at.row_length;
+        if (at.n_rows > 1)
+            at.n_rows = left / at.n_cols;
+        else
+            at.n_cols = left;
+        tare_rows_mut part = {.n_rows = at.n_rows, .cols = at.n_cols};
+        for (uint32_t p = 0; p < encoding->n_planes; p++) {
+            uint64_t offset, size;
+            tare_patch_range(&at, encoding, p, &offset, &size);
+            part.planes[p] = dst->planes[p] ? dst->planes[p] + offset : NULL;
+        }
+        encode(&part, src + done, params);
+    }
+    return TARE_OK;
+}
+
 tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                              const float *src, const tare_encode_params *params, tare_error *err) {
     static const tare_encode_params plain = {.quality = TARE_QUALITY_DEFAULT};
@@ -95,6 +145,5 @@ tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *enco
     TARE_REQUIRE(src && dst->planes[0], err);
     if (!tare_encoding_fills_bytes(encoding, dst->n_rows * dst->cols))
         return tare_fail(err, TARE_ERR_ARG, "packed elements do not fill whole bytes");
-    encode(dst, src, params);
-    return TARE_OK;
+    return encode_parts(encode, dst, encoding, src, params, err);
 }

@@ -74,6 +74,10 @@ extern const tare_format tare_format_mcf;
 extern const tare_format tare_format_infq;
 extern const tare_format tare_format_wcodec;
 
+/* tare_model_open, but for what its options say of bases. They are complete. */
+tare_status tare_format_open(tare_model **out, const tare_source *source,
+                             const tare_open_options *options, tare_error *err);
+
 /* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
 tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
                              tare_error *err);

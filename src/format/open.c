@@ -83,28 +83,19 @@ static tare_status open_remote(tare_model **out, const tare_source *source,
     return status;
 }
 
-tare_status tare_model_open(tare_model **out, const tare_source *source,
-                            const tare_open_options *options, tare_error *err) {
-    TARE_REQUIRE(out, err);
-    *out = NULL;
-    TARE_REQUIRE(source, err);
+tare_status tare_format_open(tare_model **out, const tare_source *source,
+                             const tare_open_options *options, tare_error *err) {
     TARE_REQUIRE(source->kind != TARE_SOURCE_SHARDS || (source->shards && source->n_shards), err);
-    tare_open_options complete = TARE_OPEN_OPTIONS_INIT;
-    TARE_TRY(tare_options_read(&complete, sizeof complete, options, err));
     tare_reader first = {.fd = -1};
+    *out = NULL;
     tare_status s = source->kind == TARE_SOURCE_URL
-                        ? open_remote(out, source, &complete, &first, err)
-                        : open_source(out, source, NULL, &complete, &first, err);
+                        ? open_remote(out, source, options, &first, err)
+                        : open_source(out, source, NULL, options, &first, err);
     tare_reader_close(&first);
+    if (s == TARE_OK) tare_model_note_summary(*out);
     if (s != TARE_OK) {
         tare_model_free(*out);
         *out = NULL;
     }
     return s;
-}
-
-tare_status tare_open_path(tare_model **out, const char *path, const tare_open_options *options,
-                           tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
-    return tare_model_open(out, &source, options, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The table of containers. Probes are asked in this order. */
-#include <tare/ops.h>
+#include <tare/convert.h>
 
 #include "base/str.h"
 #include "format/format.h"
@@ -30,8 +30,13 @@ const tare_format *tare_format_find(const char *name) {
 
 bool tare_format_at(size_t i, tare_format_info *out) {
     const tare_format *f = tare_format_row(i);
-    if (!f) return false;
-    *out = (tare_format_info){f->name, f->description, f->suffix, f->plan != NULL, f->is_directory};
+    if (!f || tare_result_check(out, NULL) != TARE_OK) return false;
+    const tare_format_info info = {.name = f->name,
+                                   .description = f->description,
+                                   .suffix = f->suffix,
+                                   .can_write = f->plan != NULL,
+                                   .is_directory = f->is_directory};
+    tare_result_write(out, &info, sizeof info);
     return true;
 }
 

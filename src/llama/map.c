@@ -221,6 +221,8 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, tare_error *err) {
     return tare_model_finish(m->out, m->options->report, err);
 }
 
+TARE_DEFINE_INIT(tare_llama_options, TARE_LLAMA_OPTIONS_INIT)
+
 tare_status tare_llama_map(tare_model **out, const tare_model *in,
                            const tare_llama_options *options, tare_error *err) {
     TARE_REQUIRE(out, err);

@@ -97,6 +97,7 @@ typedef struct tare_name_index {
 typedef struct tare_open_file {
     const char *name;
     tare_reader reader;
+    tare_file_info info;
     bool is_truncated; /* some tensor's data lies beyond the end */
 } tare_open_file;
 
@@ -135,6 +136,7 @@ struct tare_model {
     size_t n_files;
     const char *directory_file; /* that records lie in; NULL: the file of a tensor's data */
     uint64_t directory_bytes;
+    tare_model_summary summary; /* of all that is known once the model is finished */
     tare_name_index tensor_index, key_index, resource_index;
     tare_stand_in *stand_ins; /* sorted by tensor */
     size_t n_stand_ins;
@@ -186,6 +188,8 @@ tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *er
 
 /* The file that a tensor's record lies in; NULL: there is but one. */
 const char *tare_model_record_file(const tare_model *m, uint32_t data_file);
+/* Computes m->summary. tare_model_finish does; again by whoever changes something afterwards. */
+void tare_model_note_summary(tare_model *m);
 /* What the file itself says of a tensor: the stand-in's record, or the tensor as it is. */
 const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
 

@@ -17,6 +17,8 @@ struct tare_kept {
  * their JSON form, two containers a level, must stay within TARE_JSON_MAX_DEPTH. */
 #define NESTING_MOST 30
 
+TARE_DEFINE_INIT(tare_open_options, TARE_OPEN_OPTIONS_INIT)
+
 tare_status tare_model_new(tare_model **out, const tare_open_options *options, tare_error *err) {
     tare_open_options opt = TARE_OPEN_OPTIONS_INIT;
     tare_limits limits = TARE_LIMITS_INIT;
@@ -61,7 +63,7 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
     if (!copy.ptr || !grow_files(m)) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
     *index = (uint32_t)m->n_files;
     tare_open_file *file = &m->files[m->n_files++];
-    *file = (tare_open_file){.name = copy.ptr, .reader = *reader};
+    *file = (tare_open_file){.name = copy.ptr, .reader = *reader, .info = {copy.ptr, reader->size}};
     file->reader.name = copy.ptr;
     *reader = (tare_reader){.fd = -1};
     return TARE_OK;
@@ -180,27 +182,29 @@ const char *tare_model_record_file(const tare_model *m, uint32_t data_file) {
     return m->n_files > 1 ? m->files[data_file].name : NULL;
 }
 
-/* ---- getters --------------------------------------------------------------------------------- */
+/* ---- the summary ----------------------------------------------------------------------------- */
 
-void tare_model_summarize(const tare_model *model, tare_model_summary *out) {
-    const tare_catalog *c = &model->catalog;
+void tare_model_note_summary(tare_model *m) {
+    const tare_catalog *c = &m->catalog;
+    tare_model_summary *out = &m->summary;
     const tare_layout *l = c->layout;
     *out = (tare_model_summary){
-        .format = model->format ? model->format : "",
-        .version = model->container_version ? model->container_version
-                   : l                      ? l->version
-                                            : 0,
+        .format = m->format ? m->format : "",
+        .version = m->container_version ? m->container_version
+                   : l                  ? l->version
+                                        : 0,
         .is_big_endian = l && l->is_big_endian,
         .alignment = l && l->alignment ? l->alignment : 1,
         .n_tensors = c->n_tensors,
         .n_metadata = c->n_metadata,
         .n_resources = c->n_resources,
-        .n_files = model->n_files,
-        .directory_bytes = model->directory_bytes,
+        .n_files = m->n_files,
+        .directory_bytes = m->directory_bytes,
     };
-    for (size_t i = 0; i < model->n_files; i++) {
-        out->file_bytes += model->files[i].reader.size;
-        out->is_truncated = out->is_truncated || model->files[i].is_truncated;
+    for (size_t i = 0; i < m->n_files; i++) {
+        m->files[i].info.size = m->files[i].reader.size;
+        out->file_bytes += m->files[i].reader.size;
+        out->is_truncated = out->is_truncated || m->files[i].is_truncated;
     }
     for (size_t i = 0; i < c->n_tensors; i++) {
         out->n_parameters += c->tensors[i].n_elements;
@@ -208,10 +212,14 @@ void tare_model_summarize(const tare_model *model, tare_model_summary *out) {
     }
 }
 
-bool tare_model_file(const tare_model *model, size_t i, tare_file_info *out) {
-    if (i >= model->n_files) return false;
-    *out = (tare_file_info){model->files[i].name, model->files[i].reader.size};
-    return true;
+/* ---- getters --------------------------------------------------------------------------------- */
+
+const tare_model_summary *tare_model_summarize(const tare_model *model) {
+    return &model->summary;
+}
+
+const tare_file_info *tare_model_file(const tare_model *model, size_t i) {
+    return i < model->n_files ? &model->files[i].info : NULL;
 }
 
 const tare_metadata *tare_model_metadata(const tare_model *model, size_t i) {

@@ -71,5 +71,6 @@ tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *er
     TARE_TRY(index_resources(m, err));
     TARE_TRY(tare_model_find_schemes(m, err));
     TARE_TRY(tare_model_expect_records(m, err));
+    tare_model_note_summary(m);
     return tare_model_read_config(m, report, err);
 }

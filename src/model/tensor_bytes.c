@@ -75,12 +75,10 @@ tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, siz
     tare_status s = TARE_OK;
     if (tare_model_is_big_endian(model))
         s = tare_fail(err, TARE_ERR_UNSUPPORTED, "bytes of a big-endian file cannot be borrowed");
-    else if (!r->map)
-        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");
     else if (p->offset > r->size || p->size > r->size - p->offset)
         s = tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "tensor data beyond the end of file");
-    else
-        *out = r->map + p->offset;
+    else if (!(*out = tare_reader_borrow(r, p->offset, p->size)))
+        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");
     return tare_tensor_name_error(model, tensor, s, err);
 }
 

@@ -3,7 +3,6 @@
  * The order, the scratch memory and the progress of a walk over items; see item_walk.h. */
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/arith.h"
 #include "base/outfile.h"
@@ -24,9 +23,6 @@ typedef struct tare_walk_state {
     uint8_t *scratch;
     uint64_t total;
     _Atomic uint64_t done;
-    _Atomic bool stop;
-    bool is_alone;        /* visits run in the caller's thread: they tell progress themselves */
-    struct timespec told; /* when they last did */
 } tare_walk_state;
 
 static int largest_first(const void *a, const void *b) {
@@ -43,28 +39,9 @@ static tare_status visit_one(void *ctx, uint64_t task, unsigned worker, tare_err
     return walk->visit(walk->ctx, state->order[task].item, &job, err);
 }
 
-/* What the pool calls; the answer is kept for the visits. */
-static bool tell(void *ctx, uint64_t done, uint64_t total) {
-    tare_walk_state *state = ctx;
-    if (state->walk->progress(state->walk->progress_ctx, done, total))
-        atomic_store(&state->stop, true);
-    return atomic_load(&state->stop);
-}
-
 tare_status tare_walk_tick(const tare_walk_job *job, uint64_t n, tare_error *err) {
-    tare_walk_state *state = job->state;
-    uint64_t done = atomic_fetch_add(&state->done, n) + n;
-    if (state->is_alone && state->walk->progress) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        int64_t ms = (int64_t)(now.tv_sec - state->told.tv_sec) * 1000 +
-                     (now.tv_nsec - state->told.tv_nsec) / 1000000;
-        if (ms >= 100) {
-            state->told = now;
-            tell(state, done, state->total);
-        }
-    }
-    return atomic_load(&state->stop) ? tare_fail(err, TARE_ERR_CANCELLED, "cancelled") : TARE_OK;
+    atomic_fetch_add(&job->state->done, n);
+    return tare_run_check(err);
 }
 
 tare_status tare_walk_run(const tare_walk *walk, tare_error *err) {
@@ -89,14 +66,15 @@ tare_status tare_walk_run(const tare_walk *walk, tare_error *err) {
     }
     qsort(order, walk->n_items, sizeof *order, largest_first);
     state.order = order;
-    state.is_alone = threads == 1;
-    clock_gettime(CLOCK_MONOTONIC, &state.told);
     s = tare_run_parallel(&(tare_run){.threads = (unsigned)threads,
+                                      .parallel = walk->parallel,
+                                      .parallel_ctx = walk->parallel_ctx,
+                                      .cancel = walk->cancel,
                                       .n_tasks = walk->n_items,
                                       .task = visit_one,
                                       .ctx = &state,
-                                      .progress = walk->progress ? tell : NULL,
-                                      .progress_ctx = &state,
+                                      .progress = walk->progress,
+                                      .progress_ctx = walk->progress_ctx,
                                       .total = state.total,
                                       .done = &state.done},
                           err);

@@ -7,6 +7,7 @@
 #define TARE_OPS_ITEM_WALK_H
 
 #include "base/alloc.h"
+#include "base/pool.h"
 #include "model/catalog.h"
 
 /* Bytes that are read at a time. */
@@ -21,9 +22,12 @@ typedef struct tare_walk {
     void *ctx;
     size_t scratch_size; /* a thread's */
     unsigned threads;    /* 0: tare_default_threads() */
-    const tare_allocator *allocator;
+    tare_parallel_fn parallel;
+    void *parallel_ctx;
     tare_progress_fn progress;
     void *progress_ctx;
+    const tare_cancel *cancel;
+    const tare_allocator *allocator;
 } tare_walk;
 
 /* What a visit works with. */

@@ -20,11 +20,12 @@ bool tare_steps_tell(void *steps, uint64_t done, uint64_t total);
 /* The step at hand, of so many bytes, is over. */
 void tare_steps_end(tare_steps *steps, uint64_t bytes);
 
-/* Threads, memory and findings: what a step has in common with the whole, whatever struct the
- * options of either are. Progress goes through steps. */
+/* Threads, cancelling, memory and findings: what a step has in common with the whole, whatever
+ * struct the options of either are. Progress goes through steps. */
 #define TARE_COPY_RUN_OPTIONS(to, from)                                                            \
-    ((to)->threads = (from)->threads, (to)->allocator = (from)->allocator,                         \
-     (to)->report = (from)->report)
+    ((to)->threads = (from)->threads, (to)->parallel = (from)->parallel,                           \
+     (to)->parallel_ctx = (from)->parallel_ctx, (to)->cancel = (from)->cancel,                     \
+     (to)->allocator = (from)->allocator, (to)->report = (from)->report)
 /* And how an output is written. */
 #define TARE_COPY_RUN_OPTIONS_OUTPUT(to, from)                                                     \
     (TARE_COPY_RUN_OPTIONS(to, from), (to)->force = (from)->force, (to)->no_sync = (from)->no_sync)

@@ -58,6 +58,9 @@ static tare_status set_up(tare_remote *r, tare_error *err) {
     return r->cache ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "a session");
 }
 
+TARE_DEFINE_INIT(tare_remote_options, TARE_REMOTE_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_remote_counts, TARE_REMOTE_COUNTS_INIT)
+
 tare_status tare_remote_new(tare_remote **out, const tare_remote_options *options,
                             tare_error *err) {
     TARE_REQUIRE(out, err);

@@ -34,13 +34,13 @@ static written write_as(file *out, const tare_model *m, const char *format, bool
         FUZZ_CHECK(status == TARE_ERR_UNSUPPORTED || status == TARE_ERR_LIMIT);
         return REFUSED;
     }
-    tare_plan_summarize(plan, &summary);
+    summary = *tare_plan_summarize(plan);
     *is_identity = summary.is_identity;
     bool is_small = summary.write_bytes <= LARGEST;
     if (is_small) {
         int fd = memfd_create("tare-convert", 0);
         FUZZ_CHECK(fd >= 0);
-        FUZZ_CHECK(tare_plan_run_fd(plan, fd, &err) == TARE_OK);
+        FUZZ_CHECK(tare_plan_run_fd(NULL, plan, fd, &err) == TARE_OK);
         out->size = (size_t)lseek(fd, 0, SEEK_END);
         out->bytes = malloc(out->size ? out->size : 1);
         FUZZ_CHECK(out->bytes != NULL);
@@ -106,17 +106,16 @@ static void check_one_form(const tare_model *m, const char *format) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_model *m = fuzz_open(data, size, NULL);
     if (m == NULL) return 0;
-    tare_model_summary summary;
-    tare_model_summarize(m, &summary);
-    bool is_gguf = strcmp(summary.format, "gguf") == 0;
+    const tare_model_summary *summary = tare_model_summarize(m);
+    bool is_gguf = strcmp(summary->format, "gguf") == 0;
     file same = {NULL, 0};
     bool is_identity;
-    if (!summary.is_truncated) {
-        if (!has_loose_end(m, summary.alignment))
-            there_and_back(m, is_gguf ? "safetensors" : "gguf", summary.format);
-        if (strcmp(summary.format, "mcf") == 0) check_one_form(m, "mcf");
-        if (write_as(&same, m, summary.format, &is_identity) == WRITTEN && is_identity &&
-            !(is_gguf && (summary.version != 3 || data[0] != 'G'))) {
+    if (!summary->is_truncated) {
+        if (!has_loose_end(m, summary->alignment))
+            there_and_back(m, is_gguf ? "safetensors" : "gguf", summary->format);
+        if (strcmp(summary->format, "mcf") == 0) check_one_form(m, "mcf");
+        if (write_as(&same, m, summary->format, &is_identity) == WRITTEN && is_identity &&
+            !(is_gguf && (summary->version != 3 || data[0] != 'G'))) {
             FUZZ_CHECK(same.size == size && memcmp(same.bytes, data, size) == 0);
         }
     }

@@ -19,13 +19,13 @@ static void check_entry(const tare_importance *m, size_t i) {
 static void check_matrix(tare_importance *m) {
     static const char *const parts[] = {"a", "ffn"};
     tare_importance_summary before, after;
-    tare_importance_summarize(m, &before);
+    before = *tare_importance_summarize(m);
     FUZZ_CHECK(before.n_entries > 0);
     for (size_t i = 0; i < before.n_entries; i++) check_entry(m, i);
     for (size_t i = 0; i < before.n_datasets; i++) (void)tare_importance_dataset(m, i);
     for (int included = 0; included < 2; included++) {
         tare_importance_select(m, parts, 2, included);
-        tare_importance_summarize(m, &after);
+        after = *tare_importance_summarize(m);
         FUZZ_CHECK(after.n_entries <= before.n_entries);
         for (size_t i = 0; i < after.n_entries; i++) check_entry(m, i);
     }

@@ -46,11 +46,10 @@ static void scarce_free(void *ctx, void *p, size_t size) {
 }
 
 static tare_status convert(const tare_model *m, const tare_allocator *allocator) {
-    tare_model_summary summary;
-    tare_model_summarize(m, &summary);
-    if (summary.is_truncated) return TARE_OK;
+    const tare_model_summary *summary = tare_model_summarize(m);
+    if (summary->is_truncated) return TARE_OK;
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
-    options.to = summary.format[0] == 'g' ? "safetensors" : "gguf";
+    options.to = summary->format[0] == 'g' ? "safetensors" : "gguf";
     options.threads = 1;
     options.opaque = true;
     options.allocator = allocator;
@@ -59,7 +58,7 @@ static tare_status convert(const tare_model *m, const tare_allocator *allocator)
     if (status != TARE_OK) return status;
     int fd = memfd_create("tare-oom", 0);
     FUZZ_CHECK(fd >= 0);
-    status = tare_plan_run_fd(plan, fd, NULL);
+    status = tare_plan_run_fd(NULL, plan, fd, NULL);
     close(fd);
     tare_plan_free(plan);
     return status;

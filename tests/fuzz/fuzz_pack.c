@@ -34,7 +34,7 @@ static content pack(const tare_model *m, tare_pack_options options, unsigned thr
     char path[512];
     content c;
     tare_error err;
-    tare_pack_summary sum;
+    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     options.threads = threads;
     scratch_path(path, sizeof path, PACKED);
     FUZZ_CHECK(tare_pack(&sum, path, m, &options, &err) == TARE_OK);
@@ -88,9 +88,8 @@ static void check_converted(const tare_model *m) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_model *m = fuzz_open(data, size, NULL);
     if (m == NULL) return 0;
-    tare_model_summary summary;
-    tare_model_summarize(m, &summary);
-    if (!summary.is_truncated && strcmp(summary.format, "wcodec") != 0) {
+    const tare_model_summary *summary = tare_model_summarize(m);
+    if (!summary->is_truncated && strcmp(summary->format, "wcodec") != 0) {
         const tare_pack_options options = choose_options(data, size);
         content one = pack(m, options, 1), two = pack(m, options, 2);
         FUZZ_CHECK(one.size == two.size && memcmp(one.bytes, two.bytes, one.size) == 0);

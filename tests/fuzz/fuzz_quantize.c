@@ -35,10 +35,10 @@ static void check_types(const tare_plan *plan, const uint8_t *bytes, size_t size
     const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size};
     tare_model *m;
     tare_error err;
-    tare_plan_tensor t;
+    const tare_plan_tensor *t;
     FUZZ_CHECK(tare_model_open(&m, &source, NULL, &err) == TARE_OK);
-    for (size_t i = 0; tare_plan_tensor_at(plan, i, &t); i++)
-        if (t.action == TARE_ACTION_ENCODE) FUZZ_CHECK(tare_model_tensor(m, i)->encoding == t.to);
+    for (size_t i = 0; (t = tare_plan_tensor_at(plan, i)) != NULL; i++)
+        if (t->action == TARE_ACTION_ENCODE) FUZZ_CHECK(tare_model_tensor(m, i)->encoding == t->to);
     tare_model_free(m);
 }
 
@@ -46,7 +46,7 @@ static void write_and_check(const tare_plan *plan) {
     tare_error err;
     int fd = memfd_create("tare-quantize", 0);
     FUZZ_CHECK(fd >= 0);
-    FUZZ_CHECK(tare_plan_run_fd(plan, fd, &err) == TARE_OK);
+    FUZZ_CHECK(tare_plan_run_fd(NULL, plan, fd, &err) == TARE_OK);
     size_t size = (size_t)lseek(fd, 0, SEEK_END);
     uint8_t *bytes = malloc(size ? size : 1);
     FUZZ_CHECK(bytes != NULL);
@@ -72,10 +72,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.mix = &mix;
     options.measured = ignore_error;
     options.measured_ctx = &is_odd;
-    tare_model_summarize(m, &model);
+    model = *tare_model_summarize(m);
     tare_status status = tare_plan_new(&plan, "-", m, &options, &err);
     if (status == TARE_OK) {
-        tare_plan_summarize(plan, &out);
+        out = *tare_plan_summarize(plan);
         if (model.n_parameters <= MOST_ELEMENTS && out.write_bytes <= LARGEST)
             write_and_check(plan);
         FUZZ_CHECK(!is_odd);

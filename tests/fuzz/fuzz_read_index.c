@@ -50,12 +50,11 @@ static void open_path(const char *path, bool one_shard) {
     tare_error err;
     tare_status status = tare_open_path(&m, path, &options, &err);
     if (status == TARE_OK) {
-        tare_model_summary summary;
-        tare_model_summarize(m, &summary);
+        const tare_model_summary *summary = tare_model_summarize(m);
         status = visit_model(m);
         /* A record of outliers may be about no element: it is read with the tensor. */
-        bool is_infq = strcmp(summary.format, "infq") == 0;
-        FUZZ_CHECK(status == TARE_OK || summary.is_truncated ||
+        bool is_infq = strcmp(summary->format, "infq") == 0;
+        FUZZ_CHECK(status == TARE_OK || summary->is_truncated ||
                    (is_infq && status == TARE_ERR_CORRUPT));
         tare_model_free(m);
     } else {

@@ -101,11 +101,10 @@ void fuzz_check_same(const tare_model *a, const tare_model *b) {
 void fuzz_read(const uint8_t *data, size_t size, const char *format) {
     tare_model *m = fuzz_open(data, size, format);
     if (m == NULL) return;
-    tare_model_summary summary;
-    tare_model_summarize(m, &summary);
+    const tare_model_summary *summary = tare_model_summarize(m);
     tare_status status = visit_model(m);
-    FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && summary.is_truncated));
-    if (!summary.is_truncated) {
+    FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && summary->is_truncated));
+    if (!summary->is_truncated) {
         tare_report *report = new_report();
         tare_run_options options = TARE_RUN_OPTIONS_INIT;
         options.report = report;

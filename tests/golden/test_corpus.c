@@ -158,25 +158,24 @@ static void compare_findings(run *r, const tare_report *report, const expect_fin
 /* ---- an opened model ------------------------------------------------------------------------- */
 
 static void field_value(char *buf, size_t size, const tare_model *m, const char *name) {
-    tare_model_summary s;
-    tare_model_summarize(m, &s);
+    const tare_model_summary *s = tare_model_summarize(m);
     const tare_tensor *t = tare_model_tensor(m, 0);
     const tare_metadata *k = tare_model_metadata(m, 0);
     const struct {
         const char *name;
         uint64_t value;
     } numbers[] = {
-        {"version", s.version},        {"alignment", s.alignment},
-        {"tensors", s.n_tensors},      {"adapters", tare_adapters_count(tare_model_adapters(m))},
-        {"keys", s.n_metadata},        {"resources", s.n_resources},
-        {"files", s.n_files},          {"big-endian", s.is_big_endian},
-        {"truncated", s.is_truncated}, {"dims", t != NULL ? t->n_dims : 0},
+        {"version", s->version},        {"alignment", s->alignment},
+        {"tensors", s->n_tensors},      {"adapters", tare_adapters_count(tare_model_adapters(m))},
+        {"keys", s->n_metadata},        {"resources", s->n_resources},
+        {"files", s->n_files},          {"big-endian", s->is_big_endian},
+        {"truncated", s->is_truncated}, {"dims", t != NULL ? t->n_dims : 0},
     };
     snprintf(buf, size, "?");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(name, numbers[i].name) == 0) snprintf(buf, size, "%" PRIu64, numbers[i].value);
     }
-    if (strcmp(name, "format") == 0) snprintf(buf, size, "%s", s.format);
+    if (strcmp(name, "format") == 0) snprintf(buf, size, "%s", s->format);
     if (strcmp(name, "tensor") == 0 && t != NULL) {
         snprintf(buf, size, "%.*s", (int)t->name.len, t->name.ptr);
     }
@@ -195,10 +194,9 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
             fail(r, "%s is %s, not %s", want->fields[i].name, got, want->fields[i].value);
         }
     }
-    tare_model_summary s;
-    tare_model_summarize(m, &s);
+    const tare_model_summary *s = tare_model_summarize(m);
     tare_status status = visit_model(m);
-    if (status != TARE_OK && !s.is_truncated && want->n_reads == 0) {
+    if (status != TARE_OK && !s->is_truncated && want->n_reads == 0) {
         fail(r, "reading what was opened: %s", tare_status_text(status));
     }
     for (size_t i = 0; i < want->n_reads; i++) {
@@ -207,7 +205,7 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
             fail(r, "reading tensor %zu: %s", want->reads[i].tensor, tare_status_text(status));
         }
     }
-    if (s.is_truncated) return;
+    if (s->is_truncated) return;
     tare_report *deep = tare_report_new();
     tare_run_options options = TARE_RUN_OPTIONS_INIT;
     options.report = deep;

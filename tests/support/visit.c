@@ -105,7 +105,8 @@ tare_status visit_model(const tare_model *m) {
         keep(&first, visit_tensor(m, i));
     }
     for (size_t i = 0; tare_model_resource(m, i) != NULL; i++) keep(&first, visit_resource(m, i));
-    tare_file_info file;
-    for (size_t i = 0; tare_model_file(m, i, &file); i++) touch(file.name, strlen(file.name));
+    const tare_file_info *file;
+    for (size_t i = 0; (file = tare_model_file(m, i)) != NULL; i++)
+        touch(file->name, strlen(file->name));
     return first;
 }

@@ -170,8 +170,8 @@ static inline void help_check_resource(const tare_model *a, const tare_model *b,
  * resources. */
 static inline void help_check_same(const tare_model *a, const tare_model *b) {
     tare_model_summary x, y;
-    tare_model_summarize(a, &x);
-    tare_model_summarize(b, &y);
+    x = *tare_model_summarize(a);
+    y = *tare_model_summarize(b);
     assert_int_equal(x.n_tensors, y.n_tensors);
     bool keeps_order = !help_is_sorted(b);
     for (size_t i = 0; i < x.n_tensors; i++) help_check_tensor(a, b, i, keeps_order);

@@ -139,7 +139,7 @@ static void another_decoder_decodes_a_model(void **state) {
         make_file(types[i], "model.wcodec");
         read_file(&p, "model.wcodec");
         assert_int_equal(open_bytes(&p, NULL), TARE_OK);
-        tare_model_summarize(p.m, &sum);
+        sum = *tare_model_summarize(p.m);
         assert_true(sum.n_tensors > 10);
         for (size_t t = 0; t < sum.n_tensors; t++) check_tensor(&p, t, &n_own, &n_others);
         if (n_own < 20 || n_others * 10 > n_own)

@@ -34,11 +34,11 @@ static tare_plan *plan(const tare_model *in, tare_convert_options *options, cons
 
 static void check_tensor(const tare_plan *p, const char *name, tare_encoding_id to,
                          tare_tensor_action action) {
-    tare_plan_tensor t;
-    for (size_t i = 0; tare_plan_tensor_at(p, i, &t); i++) {
-        if (!tare_str_is(t.name, name)) continue;
-        assert_int_equal(t.to->id, to);
-        assert_int_equal(t.action, action);
+    const tare_plan_tensor *t;
+    for (size_t i = 0; (t = tare_plan_tensor_at(p, i)) != NULL; i++) {
+        if (!tare_str_is(t->name, name)) continue;
+        assert_int_equal(t->to->id, to);
+        assert_int_equal(t->action, action);
         return;
     }
     fail_msg("%s is missing", name);
@@ -238,9 +238,8 @@ static void parts_of_schemes_stay_together(void **state) {
     check_tensor(p, "p.weight", TARE_ENCODING_F32, TARE_ACTION_ENCODE);
     check_tensor(p, "g.qweight", TARE_ENCODING_I32, TARE_ACTION_COPY);
     check_tensor(p, "g.scales", TARE_ENCODING_F16, TARE_ACTION_COPY);
-    tare_plan_summary summary;
-    tare_plan_summarize(p, &summary);
-    assert_int_equal(summary.n_tensors, 5); /* the block scales are in the weights now */
+    const tare_plan_summary *summary = tare_plan_summarize(p);
+    assert_int_equal(summary->n_tensors, 5); /* the block scales are in the weights now */
     assert_int_equal(help_findings(options.report, "convert.companion-dropped"), 1);
     tare_plan_free(p);
     options.verify = true;
@@ -353,7 +352,7 @@ static void every_type_has_its_number(void **state) {
 static bool is_identity(const tare_model *m, const char *to, tare_convert_options options) {
     tare_plan_summary summary;
     tare_plan *p = plan(m, &options, to, TARE_OK, NULL);
-    tare_plan_summarize(p, &summary);
+    summary = *tare_plan_summarize(p);
     tare_plan_free(p);
     return summary.is_identity;
 }

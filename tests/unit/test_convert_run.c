@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 #include "convert_help.h"
-#include "ops/convert/convert.h"
+#include "ops/convert/conversion.h"
 #include "ops/convert/sinks.h"
 
 static const tare_encoding *enc(tare_encoding_id id) {
@@ -110,7 +110,7 @@ static void sources_do_not_show(void **state) {
         options.verify = false;
         options.to = "gguf";
         assert_int_equal(tare_plan_new(&p, "-", m, &options, NULL), TARE_OK);
-        assert_int_equal(tare_plan_run_fd(p, to, NULL), TARE_OK);
+        assert_int_equal(tare_plan_run_fd(NULL, p, to, NULL), TARE_OK);
         options.to = NULL;
         tare_plan_free(p);
         close(to);

@@ -63,12 +63,11 @@ static tare_model *open_counted(counted *c, const gguf_build *g, size_t most_rea
     tare_model *m;
     tare_error err;
     if (tare_model_open(&m, &source, &options, &err) != TARE_OK) fail_msg("%s", err.what);
-    tare_model_summary s;
-    tare_model_summarize(m, &s);
+    const tare_model_summary *s = tare_model_summarize(m);
     print_message("directory %zu bytes: %zu reads of %zu bytes, %zu bytes of memory\n",
-                  (size_t)s.directory_bytes, c->n_reads, (size_t)c->n_bytes, c->peak);
+                  (size_t)s->directory_bytes, c->n_reads, (size_t)c->n_bytes, c->peak);
     assert_true(c->n_reads <= most_reads);
-    assert_true(c->peak <= (4u << 20) + 4 * s.directory_bytes);
+    assert_true(c->peak <= (4u << 20) + 4 * s->directory_bytes);
     return m;
 }
 

@@ -136,14 +136,13 @@ static void test_versions_and_orders(void **state) {
         gguf_build g;
         build_sample(&g, k < 3 ? (uint32_t)k + 1 : 3, k == 3);
         tare_model *m = open_built(&g);
-        tare_model_summary s;
-        tare_model_summarize(m, &s);
-        assert_int_equal(s.version, g.version);
-        assert_int_equal(s.is_big_endian, g.is_big_endian);
-        assert_int_equal(s.n_tensors, 3);
-        assert_int_equal(s.n_parameters, 12 + 64 + 8);
-        assert_int_equal(s.tensor_bytes, 48 + 68 + 16);
-        assert_string_equal(s.format, "gguf");
+        const tare_model_summary *s = tare_model_summarize(m);
+        assert_int_equal(s->version, g.version);
+        assert_int_equal(s->is_big_endian, g.is_big_endian);
+        assert_int_equal(s->n_tensors, 3);
+        assert_int_equal(s->n_parameters, 12 + 64 + 8);
+        assert_int_equal(s->tensor_bytes, 48 + 68 + 16);
+        assert_string_equal(s->format, "gguf");
         check_scalars(m);
         check_arrays(m);
         const tare_tensor *t = tare_model_tensor(m, 0);
@@ -212,10 +211,9 @@ static void test_resources_and_pairs(void **state) {
     i = tare_model_find_key(m, TARE_STR("general.name")); /* both spaces: the model's first */
     assert_int_equal(tare_model_metadata(m, (size_t)i)->space, TARE_KEYS_MODEL);
     assert_true(tare_model_find_key(m, TARE_STR("tare.resource.other")) >= 0);
-    tare_model_summary s;
-    tare_model_summarize(m, &s);
-    assert_int_equal(s.n_metadata, 4);
-    assert_int_equal(s.n_resources, 1);
+    const tare_model_summary *s = tare_model_summarize(m);
+    assert_int_equal(s->n_metadata, 4);
+    assert_int_equal(s->n_resources, 1);
     tare_model_free(m);
     tare_buffer_free(&g.b);
 }

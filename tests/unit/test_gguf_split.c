@@ -76,11 +76,10 @@ static void put_set(void) {
 }
 
 static void check_set(tare_model *m) {
-    tare_model_summary s;
-    tare_model_summarize(m, &s);
-    assert_int_equal(s.n_files, 2);
-    assert_int_equal(s.n_tensors, 2);
-    assert_int_equal(s.n_metadata, 2); /* those about the split are left out */
+    const tare_model_summary *s = tare_model_summarize(m);
+    assert_int_equal(s->n_files, 2);
+    assert_int_equal(s->n_tensors, 2);
+    assert_int_equal(s->n_metadata, 2); /* those about the split are left out */
     assert_int_equal(tare_model_find_key(m, TARE_STR("general.type")), 1);
     assert_int_equal(tare_model_find_tensor(m, TARE_STR("b")), 1);
     assert_int_equal(tare_model_tensor(m, 1)->planes[0].file, 1);
@@ -223,9 +222,9 @@ static void test_directory(void **state) {
     unlink(path_of("m-00001-of-00002.gguf"));
     unlink(path_of("m-00002-of-00002.gguf"));
     assert_int_equal(tare_open_path(&m, folder, NULL, NULL), TARE_OK);
-    tare_file_info file;
-    assert_true(tare_model_file(m, 0, &file));
-    assert_string_equal(file.name, path_of("single.gguf"));
+    const tare_file_info *file;
+    assert_true((file = tare_model_file(m, 0)) != NULL);
+    assert_string_equal(file->name, path_of("single.gguf"));
     tare_model_free(m);
     unlink(path_of("single.gguf"));
     tare_buffer_free(&g.b);

@@ -104,13 +104,12 @@ static void a_dat_file_is_divided_by_its_calls(void **state) {
     tare_buffer b;
     make_dat(&b);
     tare_importance *m = open_bytes(b.data, b.size);
-    tare_importance_summary s;
-    tare_importance_summarize(m, &s);
-    assert_false(s.is_gguf);
-    assert_int_equal(s.n_entries, 2);
-    assert_int_equal(s.n_values, 6);
-    assert_int_equal(s.n_chunks, 7);
-    assert_int_equal(s.n_datasets, 1);
+    const tare_importance_summary *s = tare_importance_summarize(m);
+    assert_false(s->is_gguf);
+    assert_int_equal(s->n_entries, 2);
+    assert_int_equal(s->n_values, 6);
+    assert_int_equal(s->n_chunks, 7);
+    assert_int_equal(s->n_datasets, 1);
     assert_true(tare_str_is(tare_importance_dataset(m, 0), "wiki.test"));
     assert_int_equal(tare_importance_dataset(m, 1).len, 0);
     check_entry(m, "blk.0.ffn_up.weight", 0, (const float[]){1, 2, 0, 0.25F}, 4);
@@ -121,9 +120,9 @@ static void a_dat_file_is_divided_by_its_calls(void **state) {
     /* The first versions ended with the entries, later ones with the number of chunks. */
     for (size_t cut = 13; cut <= 17; cut += 4) {
         m = open_bytes(b.data, b.size - cut);
-        tare_importance_summarize(m, &s);
-        assert_int_equal(s.n_chunks, cut == 13 ? 7 : 0);
-        assert_int_equal(s.n_datasets, 0);
+        s = tare_importance_summarize(m);
+        assert_int_equal(s->n_chunks, cut == 13 ? 7 : 0);
+        assert_int_equal(s->n_datasets, 0);
         tare_importance_free(m);
     }
     tare_buffer_free(&b);
@@ -135,13 +134,12 @@ static void a_gguf_file_is_divided_slice_by_slice(void **state) {
         gguf_build g;
         make_gguf(&g, big);
         tare_importance *m = open_bytes(g.b.data, g.b.size);
-        tare_importance_summary s;
-        tare_importance_summarize(m, &s);
-        assert_true(s.is_gguf);
-        assert_int_equal(s.n_entries, 2);
-        assert_int_equal(s.n_chunks, 7);
-        assert_int_equal(s.chunk_size, 512);
-        assert_int_equal(s.n_datasets, 2);
+        const tare_importance_summary *s = tare_importance_summarize(m);
+        assert_true(s->is_gguf);
+        assert_int_equal(s->n_entries, 2);
+        assert_int_equal(s->n_chunks, 7);
+        assert_int_equal(s->chunk_size, 512);
+        assert_int_equal(s->n_datasets, 2);
         assert_true(tare_str_is(tare_importance_dataset(m, 1), "b.txt"));
         check_entry(m, "blk.0.ffn_up_exps.weight", 2, (const float[]){2, 4, 0, 1, 1, 1}, 6);
         check_entry(m, "x.weight", 1, (const float[]){1, 0.5F / 3}, 2);

@@ -148,7 +148,7 @@ static void test_other_content(void **state) {
 
 static void test_formats(void **state) {
     (void)state;
-    tare_format_info info;
+    tare_format_info info = TARE_FORMAT_INFO_INIT;
     assert_true(tare_format_at(0, &info));
     size_t n = 0;
     while (tare_format_at(n, &info)) n++;

@@ -29,7 +29,7 @@ static bool is_directory(const char *path) {
 
 static void pack(const char *out, const char *in, tare_pack_options o) {
     tare_model *m = help_open(in);
-    tare_pack_summary sum;
+    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     tare_error err = {0};
     o.no_sync = o.force = true;
     o.directory = is_directory(in) ? in : NULL;
@@ -38,9 +38,8 @@ static void pack(const char *out, const char *in, tare_pack_options o) {
         tare_error_format(line, sizeof line, &err, in);
         fail_msg("%s", line);
     }
-    tare_model_summary all;
-    tare_model_summarize(m, &all);
-    assert_int_equal(sum.n_tensors, all.n_tensors);
+    const tare_model_summary *all = tare_model_summarize(m);
+    assert_int_equal(sum.n_tensors, all->n_tensors);
     assert_in_range(sum.to_bytes, 0,
                     sum.from_bytes + sum.from_bytes / 1000 + 4096 + 256 * sum.n_tensors);
     tare_model_free(m);
@@ -506,7 +505,7 @@ static void progress_counts_bytes_of_the_file(void **state) {
     (void)state;
     const tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    tare_pack_summary sum;
+    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     const char *path = make("watched", &tare_format_gguf, &options);
     tare_model *m = help_open(path);
     watched w = {0};
@@ -524,8 +523,10 @@ static void effort_is_for_packing(void **state) {
     made_model made;
     const tare_model *m = help_make(&made, HELP_COMMON);
     tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_wcodec_options wcodec = TARE_CONVERT_WCODEC_OPTIONS_INIT;
     tare_error err;
-    o.effort = TARE_EFFORT_FULL;
+    wcodec.effort = TARE_EFFORT_FULL;
+    o.wcodec = &wcodec;
     o.opaque = o.no_sync = true;
     assert_int_equal(tare_convert(help_path("effort.gguf"), m, &o, &err), TARE_ERR_ARG);
     assert_int_not_equal(access(help_path("effort.gguf"), F_OK), 0);

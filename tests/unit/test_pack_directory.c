@@ -98,7 +98,7 @@ static void all_comes_back(void **state) {
     static const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                              {.tv_sec = 981173106, .tv_nsec = 789000000}};
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    tare_pack_summary sum;
+    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     make_directory();
     link_to("../zero", "in/1_Pooling/up");
     link_to("1_Pooling", "in/folder");

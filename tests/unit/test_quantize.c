@@ -138,10 +138,9 @@ static void an_empty_first_shard_stays(void **state) {
     quantize(kept, set, "Q8_0", &options);
     assert_int_equal(help_count_entries(kept), 2);
     out = help_open(kept);
-    tare_model_summary sum;
-    tare_model_summarize(out, &sum);
-    assert_int_equal(sum.n_tensors, 21);
-    for (size_t i = 0; i < sum.n_tensors; i++)
+    const tare_model_summary *sum = tare_model_summarize(out);
+    assert_int_equal(sum->n_tensors, 21);
+    for (size_t i = 0; i < sum->n_tensors; i++)
         assert_int_equal(tare_model_tensor(out, i)->planes[0].file, 1);
     tare_model_free(out);
     tare_model_free(set);

@@ -265,16 +265,15 @@ static void a_file_is_read_as_it_is(void **state) {
     tare_model *m;
     assert_int_equal(open_bytes(&m, s.bytes, s.size, report, &err), TARE_OK);
     assert_int_equal(tare_report_count(report), 0);
-    tare_model_summary sum;
-    tare_model_summarize(m, &sum);
-    assert_string_equal(sum.format, "safetensors");
-    assert_int_equal(sum.n_tensors, 3);
-    assert_int_equal(sum.n_parameters, 7);
-    assert_int_equal(sum.tensor_bytes, 32);
-    assert_int_equal(sum.file_bytes, s.size);
-    assert_int_equal(sum.directory_bytes, s.size - 32);
-    assert_int_equal(sum.alignment, 1);
-    assert_false(sum.is_big_endian || sum.is_truncated);
+    const tare_model_summary *sum = tare_model_summarize(m);
+    assert_string_equal(sum->format, "safetensors");
+    assert_int_equal(sum->n_tensors, 3);
+    assert_int_equal(sum->n_parameters, 7);
+    assert_int_equal(sum->tensor_bytes, 32);
+    assert_int_equal(sum->file_bytes, s.size);
+    assert_int_equal(sum->directory_bytes, s.size - 32);
+    assert_int_equal(sum->alignment, 1);
+    assert_false(sum->is_big_endian || sum->is_truncated);
 
     const tare_tensor *t = tare_model_tensor(m, 0);
     assert_true(tare_str_is(t->name, "w"));
@@ -321,7 +320,7 @@ static void every_cut_is_told(void **state) {
         } else {
             tare_model_summary sum;
             assert_int_equal(status, TARE_OK);
-            tare_model_summarize(m, &sum);
+            sum = *tare_model_summarize(m);
             assert_true(sum.is_truncated);
             assert_true(tare_report_count_level(report, TARE_LEVEL_ERROR) > 0);
         }
@@ -521,11 +520,10 @@ static void real_files_open(void **state) {
         tare_model *m;
         if (tare_open_path(&m, path, &options, &err)) fail_msg("%s: %s", path, err.what);
         assert_int_equal(tare_report_count(report), 0);
-        tare_model_summary sum;
-        tare_model_summarize(m, &sum);
-        assert_int_equal(sum.file_bytes, files[i].size);
-        assert_int_equal(sum.tensor_bytes + sum.directory_bytes, sum.file_bytes);
-        assert_true(sum.n_tensors > 0);
+        const tare_model_summary *sum = tare_model_summarize(m);
+        assert_int_equal(sum->file_bytes, files[i].size);
+        assert_int_equal(sum->tensor_bytes + sum->directory_bytes, sum->file_bytes);
+        assert_true(sum->n_tensors > 0);
         tare_model_free(m);
         tare_report_free(report);
     }

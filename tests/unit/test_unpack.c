@@ -67,7 +67,7 @@ static void pack(const char *from, unsigned form) {
 
 static void check_file(const char *name, const char *format, unsigned content, bool is_big) {
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r;
+    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
     tare_error err;
     write_model(name, format, content, is_big, 0);
     pack(name, 1);
@@ -93,7 +93,7 @@ static void files_come_back(void **state) {
 static void directories_come_back(void **state) {
     (void)state;
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r;
+    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
     char path[512], again[512];
     write_model("set", "gguf", HELP_COMMON | HELP_METADATA, false, 4000);
     tare_model *m = help_open(help_path("set"));
@@ -157,7 +157,7 @@ static void folders_come_back(void **state) {
     static const char *const names[] = {"onnx/model.onnx", "a.txt", "x/y/z.bin", "x/y.bin"};
     static const char *const clash[] = {"a", "a/b"};
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r;
+    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
     tare_error err;
     char path[64];
     size_t n;
@@ -210,7 +210,7 @@ static void units_of_any_size_take_bounded_memory(void **state) {
     size_t size, largest = LARGEST;
     const tare_allocator bounded = {&largest, bounded_alloc, bounded_resize, bounded_free};
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result result;
+    tare_unpack_result result = TARE_UNPACK_RESULT_INIT;
     tare_reader zeros = {.name = "zeros", .size = n, .fd = -1, .fetch = read_zeros};
     tare_wc_source source = {{&zeros}, {0}};
     tare_wcodec_range range = {0, 0, 0, n};
@@ -341,7 +341,7 @@ static void damage(uint8_t *bytes, const tare_wc_stream *planes) {
 static void only_damaged_segments_are_lost(void **state) {
     (void)state;
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r;
+    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
     tare_error err;
     size_t size, n = 4 * N_VALUES - 4, n_got;
     uint8_t *numbers = malloc(4 * N_VALUES);
@@ -380,7 +380,7 @@ static void only_damaged_segments_are_lost(void **state) {
 static void damaged_headers_lose_their_segment_alone(void **state) {
     (void)state;
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r;
+    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
     tare_error err;
     size_t size, n = 4 * N_VALUES - 4, n_got;
     uint8_t *numbers = malloc(4 * N_VALUES);
@@ -454,7 +454,7 @@ static void findings_about_a_layer_are_bounded(void **state) {
 static void coarse_numbers_are_near(void **state) {
     (void)state;
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    tare_unpack_result r;
+    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
     tare_error err;
     size_t size, n;
     double worst = 1;

@@ -216,7 +216,7 @@ static void noise_stays_as_large_as_it_is(void **state) {
         const tare_wc_target target = {encode_layer_put, &data};
         const tare_wc_layer_job job = {
             &l, cut.options, {{&reader}, {0}}, NULL, .may_be_whole = true};
-        tare_wc_run run = {.jobs = &job, .n_jobs = 1, .threads = 1};
+        tare_wc_run run = {.jobs = &job, .n_jobs = 1, .how = {.threads = 1}};
         assert_int_equal(tare_wc_run_jobs(&run, &target, &arena, NULL), TARE_OK);
         assert_in_range(data.size + l.n_streams * A_RECORD, 1,
                         l.region_bytes[0] + l.region_bytes[0] / 1000 + A_TENSOR);

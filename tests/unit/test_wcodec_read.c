@@ -47,8 +47,8 @@ static void write_model(const char *name, const char *format, unsigned content, 
 /* What the container says of itself, held against the files; a tensor's bytes against its layer. */
 static void check_container(const tare_model *m, const tare_model *original, const char *format) {
     tare_model_summary sum;
-    tare_container_info c;
-    tare_container_base base;
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    tare_container_base base = TARE_CONTAINER_BASE_INIT;
     uint64_t bytes, all = 0;
     assert_false(tare_model_container(original, &c));
     assert_false(tare_tensor_packed_bytes(original, 0, &bytes));
@@ -56,7 +56,7 @@ static void check_container(const tare_model *m, const tare_model *original, con
     assert_false(tare_model_container_base(m, 0, &base));
     assert_true(c.major_version == 1 && c.minor_version == 0);
     if (format) {
-        tare_model_summarize(original, &sum);
+        sum = *tare_model_summarize(original);
         assert_string_equal(c.format, format);
         assert_int_equal(c.format_version, sum.version);
         assert_int_equal(c.unpacked_bytes, sum.file_bytes);
@@ -65,7 +65,7 @@ static void check_container(const tare_model *m, const tare_model *original, con
     } else {
         assert_true(!c.format && !c.n_files && !c.is_directory);
     }
-    tare_model_summarize(m, &sum);
+    sum = *tare_model_summarize(m);
     assert_int_equal(sum.version, 1);
     for (size_t i = 0; i < sum.n_tensors; i++) {
         assert_true(tare_tensor_packed_bytes(m, i, &bytes));
@@ -83,7 +83,7 @@ static void check_file(const char *name, const char *format, unsigned content, b
     write_model(name, format, content, is_big);
     pack(name, 1, "packed.wcodec");
     tare_model *original = help_open(help_path(name)), *m = help_open(help_path("packed.wcodec"));
-    tare_model_summarize(m, &sum);
+    sum = *tare_model_summarize(m);
     assert_string_equal(sum.format, "wcodec");
     assert_int_equal(sum.is_big_endian, is_big);
     check_container(m, original, format);

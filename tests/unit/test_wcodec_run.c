@@ -80,7 +80,8 @@ static void unmake(made *m) {
 
 static tare_status run(made *m, unsigned threads, uint64_t *end, tare_error *err) {
     tare_wc_target target = {write_made, m};
-    tare_wc_run run = {.jobs = m->jobs, .n_jobs = LAYERS, .offset = 128, .threads = threads};
+    tare_wc_run run = {
+        .jobs = m->jobs, .n_jobs = LAYERS, .offset = 128, .how = {.threads = threads}};
     tare_status status = tare_wc_run_jobs(&run, &target, &m->arena, err);
     *end = run.offset;
     return status;
@@ -168,7 +169,7 @@ static void stopping_stops(void **state) {
     make(&m);
     tare_wc_target target = {write_made, &m};
     tare_wc_run run = {
-        .jobs = m.jobs, .n_jobs = LAYERS, .offset = 128, .threads = 3, .progress = stop};
+        .jobs = m.jobs, .n_jobs = LAYERS, .offset = 128, .how = {.threads = 3, .progress = stop}};
     assert_int_equal(tare_wc_run_jobs(&run, &target, &m.arena, NULL), TARE_ERR_CANCELLED);
     unmake(&m);
 }

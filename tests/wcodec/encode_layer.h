@@ -25,7 +25,7 @@ static inline tare_status encode_layer(tare_buffer *out, tare_wc_layer *layer,
     tare_wc_run run = {.jobs = &job,
                        .n_jobs = 1,
                        .offset = layer->offset,
-                       .threads = 1,
+                       .how = {.threads = 1},
                        .allocator = arena->allocator};
     return tare_wc_run_jobs(&run, &target, arena, err);
 }

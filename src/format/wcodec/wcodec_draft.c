@@ -331,8 +331,7 @@ static void finish_duplicates(tare_wcodec_draft *d) {
 }
 
 tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wc_target *target,
-                                    unsigned threads, tare_progress_fn progress, void *progress_ctx,
-                                    uint64_t *size, tare_error *err) {
+                                    const tare_run *how, uint64_t *size, tare_error *err) {
     const tare_allocator *a = d->arena.allocator;
     uint8_t header[TARE_WCODEC_HEADER];
     tare_buffer index;
@@ -341,10 +340,8 @@ tare_status tare_wcodec_draft_write(tare_wcodec_draft *d, const tare_wc_target *
     tare_wc_run run = {.jobs = jobs,
                        .n_jobs = d->n_jobs,
                        .offset = TARE_WCODEC_HEADER,
-                       .threads = threads,
-                       .allocator = a,
-                       .progress = progress,
-                       .progress_ctx = progress_ctx};
+                       .how = *how,
+                       .allocator = a};
     TARE_TRY(tare_wc_run_jobs(&run, target, &d->arena, err));
     TARE_TRY(number_bases(d, err));
     finish_duplicates(d);

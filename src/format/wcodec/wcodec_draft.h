@@ -72,9 +72,8 @@ tare_status tare_wcodec_draft_files(tare_wcodec_draft *draft, const tare_wcodec_
 /* What the header says of the tensors: 1 8-bit integers, 2 4-bit integers, 0 other or mixed. */
 uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n);
 
-/* Writes it all. *size: of the file. */
+/* Writes it all, with the threads and progress of `how`. *size: of the file. */
 tare_status tare_wcodec_draft_write(tare_wcodec_draft *draft, const tare_wc_target *target,
-                                    unsigned threads, tare_progress_fn progress, void *progress_ctx,
-                                    uint64_t *size, tare_error *err);
+                                    const tare_run *how, uint64_t *size, tare_error *err);
 
 #endif

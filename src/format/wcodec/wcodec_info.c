@@ -9,34 +9,40 @@
 
 bool tare_model_container(const tare_model *m, tare_container_info *out) {
     const tare_wcodec_store *store = m ? tare_wcodec_model_store(m) : NULL;
-    *out = (tare_container_info){.format = NULL};
-    if (!store) return false;
+    tare_container_info info = TARE_CONTAINER_INFO_INIT;
+    tare_result_write(out, &info, sizeof info);
+    if (!store || tare_result_check(out, NULL) != TARE_OK) return false;
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
-    *out = (tare_container_info){.major_version = m->container_version,
-                                 .minor_version = x->minor,
-                                 .format = m->held_format,
-                                 .packed_bytes = tare_wcodec_store_file(store)->size,
-                                 .is_directory = x->files_form == 2,
-                                 .n_files = x->n_files,
-                                 .n_bases = x->n_bases};
-    if (m->held_format && m->catalog.layout) out->format_version = m->catalog.layout->version;
+    info.major_version = m->container_version;
+    info.minor_version = x->minor;
+    info.format = m->held_format;
+    info.packed_bytes = tare_wcodec_store_file(store)->size;
+    info.is_directory = x->files_form == 2;
+    info.n_files = x->n_files;
+    info.n_bases = x->n_bases;
+    if (m->held_format && m->catalog.layout) info.format_version = m->catalog.layout->version;
     for (uint32_t i = 0; i < x->n_files; i++)
-        if (x->files[i].entry.kind == TARE_WCODEC_FILE) out->unpacked_bytes += x->files[i].size;
+        if (x->files[i].entry.kind == TARE_WCODEC_FILE) info.unpacked_bytes += x->files[i].size;
     for (uint32_t i = 0; !x->n_files && i < x->n_layers; i++)
         for (unsigned r = 0; r < x->layers[i].coded.n_regions; r++)
-            out->unpacked_bytes += x->layers[i].coded.region_bytes[r];
+            info.unpacked_bytes += x->layers[i].coded.region_bytes[r];
+    tare_result_write(out, &info, sizeof info);
     return true;
 }
 
 bool tare_model_container_base(const tare_model *m, size_t i, tare_container_base *out) {
     const tare_wcodec_store *store = m ? tare_wcodec_model_store(m) : NULL;
-    *out = (tare_container_base){.n_tensors = 0};
-    if (!store || i >= tare_wcodec_store_index(store)->n_bases) return false;
+    tare_container_base base = TARE_CONTAINER_BASE_INIT;
+    tare_result_write(out, &base, sizeof base);
+    if (!store || i >= tare_wcodec_store_index(store)->n_bases ||
+        tare_result_check(out, NULL) != TARE_OK)
+        return false;
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
-    out->name = x->bases[i].hint;
-    memcpy(out->digest, x->bases[i].digest, sizeof out->digest);
+    base.name = x->bases[i].hint;
+    memcpy(base.digest, x->bases[i].digest, sizeof base.digest);
     for (uint32_t l = 0; l < x->n_layers; l++)
-        out->n_tensors += x->layers[l].kind == TARE_WCODEC_TENSOR && x->layers[l].base == i + 1;
+        base.n_tensors += x->layers[l].kind == TARE_WCODEC_TENSOR && x->layers[l].base == i + 1;
+    tare_result_write(out, &base, sizeof base);
     return true;
 }
 

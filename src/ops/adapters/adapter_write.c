@@ -179,7 +179,7 @@ static tare_status run(const writing *w, const char *path, bool is_file,
         if (file->name && strcmp(file->name, "model.safetensors") == 0)
             file->name = TARE_PEFT_WEIGHTS;
     }
-    tare_status status = tare_plan_run(plan, err);
+    tare_status status = tare_plan_run(NULL, plan, err);
     tare_plan_free(plan);
     return status;
 }

@@ -138,19 +138,23 @@ static int by_tensor(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
+static tare_status make(tare_merge **out, const tare_allocator *allocator, tare_error *err) {
+    tare_merge *m = *out = tare_alloc(allocator, sizeof *m);
+    if (!m) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
+    *m = (tare_merge){.allocator = allocator};
+    if (pthread_mutex_init(&m->mutex, NULL) == 0) return TARE_OK;
+    tare_free(allocator, m, sizeof *m);
+    *out = NULL;
+    return tare_fail(err, TARE_ERR_NOMEM, "lock");
+}
+
 tare_status tare_merge_new(tare_merge **out, const tare_model *in, const tare_adapter_use *uses,
                            size_t n_uses, tare_report *report, const tare_allocator *allocator,
                            tare_error *err) {
+    tare_merge *m;
     *out = NULL;
     if (n_uses == 0) return TARE_OK;
-    tare_merge *m = tare_alloc(allocator, sizeof *m);
-    if (!m) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
-    *m = (tare_merge){.allocator = allocator};
-    if (pthread_mutex_init(&m->mutex, NULL) != 0) {
-        tare_free(allocator, m, sizeof *m);
-        return tare_fail(err, TARE_ERR_NOMEM, "lock");
-    }
-    tare_status status = TARE_OK;
+    tare_status status = make(&m, allocator, err);
     for (size_t i = 0; status == TARE_OK && i < n_uses; i++) {
         if (!uses[i].set)
             status = tare_fail(err, TARE_ERR_ARG, "an adapter without a set");
@@ -163,6 +167,27 @@ tare_status tare_merge_new(tare_merge **out, const tare_model *in, const tare_ad
     else
         tare_merge_free(m);
     return status;
+}
+
+tare_status tare_merge_copy(tare_merge **out, const tare_merge *m, tare_error *err) {
+    tare_merge *copy;
+    *out = NULL;
+    if (!m) return TARE_OK;
+    TARE_TRY(make(&copy, m->allocator, err));
+    if (!tare_grow(m->allocator, (void **)&copy->parts, &copy->capacity, m->n, sizeof *m->parts)) {
+        tare_merge_free(copy);
+        return tare_fail(err, TARE_ERR_NOMEM, "adapters");
+    }
+    for (; copy->n < m->n; copy->n++) {
+        const part *p = &m->parts[copy->n];
+        copy->parts[copy->n] = (part){.tensor = p->tensor,
+                                      .order = p->order,
+                                      .set = p->set,
+                                      .adapter = p->adapter,
+                                      .scale = p->scale};
+    }
+    *out = copy;
+    return TARE_OK;
 }
 
 /* The first part of a tensor or of one behind it. */

@@ -18,6 +18,8 @@ tare_status tare_merge_new(tare_merge **out, const tare_model *in, const tare_ad
                            size_t n_uses, tare_report *report, const tare_allocator *allocator,
                            tare_error *err);
 void tare_merge_free(tare_merge *m);
+/* A copy with no factors in work, for a run of its own. *out is NULL where m is. */
+tare_status tare_merge_copy(tare_merge **out, const tare_merge *m, tare_error *err);
 /* Whether something is added to a tensor. `m` may be NULL. */
 bool tare_merge_changes(const tare_merge *m, size_t tensor);
 /* Has the chunks of a tensor, which are set up, changed as they are decoded. */

@@ -8,7 +8,7 @@
 #include "base/outfile.h"
 #include "base/report.h"
 #include "base/str.h"
-#include "ops/convert/convert.h"
+#include "ops/convert/conversion.h"
 #include "ops/convert/sinks.h"
 #include "ops/replaced.h"
 
@@ -20,6 +20,7 @@ typedef struct conversion {
     tare_outset *set;
     _Atomic uint64_t *hinted;
     _Atomic uint64_t done;
+    uint64_t packed_bytes; /* of a file that was packed */
 } conversion;
 
 /* ---- what is watched ------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static tare_status write_packed(conversion *c, tare_error *err) {
     tare_sink sink = tare_sink_of_files(&files);
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, steps.total, err));
     TARE_TRY(report_nonfinite(c, err));
-    return tare_convert_pack(c->plan, c->set, &steps, err);
+    return tare_convert_pack(&c->packed_bytes, c->plan, c->set, &steps, err);
 }
 
 static void end(conversion *c) {
@@ -155,9 +156,13 @@ static void end(conversion *c) {
     tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
 }
 
-/* Hands over what was measured, once nothing can fail any more. */
-static void tell(const conversion *c) {
+/* Hands over what was measured and how much was written, once nothing can fail any more. */
+static void tell(const conversion *c, tare_convert_result *out) {
+    tare_convert_result result = TARE_CONVERT_RESULT_INIT;
+    result.written_bytes =
+        c->plan->format->is_packed ? c->packed_bytes : c->plan->summary.write_bytes;
     if (c->watch.measure) tare_measure_tell(c->watch.measure);
+    if (out) tare_result_write(out, &result, sizeof result);
 }
 
 static tare_status run(conversion *c, tare_error *err) {
@@ -167,11 +172,12 @@ static tare_status run(conversion *c, tare_error *err) {
     return c->plan->format->is_packed ? write_packed(c, err) : write_files(c, err);
 }
 
-tare_status tare_plan_run(const tare_plan *plan, tare_error *err) {
+tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_error *err) {
     TARE_REQUIRE(plan && plan->out_path, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
     conversion c = {.plan = plan};
     tare_status status = run(&c, err);
-    if (status == TARE_OK) tell(&c);
+    if (status == TARE_OK) tell(&c, out);
     end(&c);
     return status;
 }
@@ -189,8 +195,10 @@ static tare_status run_stream(conversion *c, int fd, tare_error *err) {
     return report_nonfinite(c, err);
 }
 
-tare_status tare_plan_run_fd(const tare_plan *plan, int fd, tare_error *err) {
+tare_status tare_plan_run_fd(tare_convert_result *out, const tare_plan *plan, int fd,
+                             tare_error *err) {
     TARE_REQUIRE(plan && fd >= 0, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
     if (plan->files.is_directory || plan->files.n_files != 1)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
     if (plan->format->is_packed)
@@ -199,7 +207,7 @@ tare_status tare_plan_run_fd(const tare_plan *plan, int fd, tare_error *err) {
         return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
     conversion c = {.plan = plan};
     tare_status status = run_stream(&c, fd, err);
-    if (status == TARE_OK) tell(&c);
+    if (status == TARE_OK) tell(&c, out);
     end(&c);
     return status;
 }
@@ -208,7 +216,7 @@ tare_status tare_convert(const char *out_path, const tare_model *in,
                          const tare_convert_options *options, tare_error *err) {
     tare_plan *plan;
     TARE_TRY(tare_plan_new(&plan, out_path, in, options, err));
-    tare_status status = tare_plan_run(plan, err);
+    tare_status status = tare_plan_run(NULL, plan, err);
     tare_plan_free(plan);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "model/adapter_set.h"
-#include "ops/convert/convert.h"
+#include "ops/convert/conversion.h"
 
 static tare_status differs(tare_error *err, const char *what, tare_item_kind kind, size_t item,
                            tare_str name) {

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "model/stand_in.h"
-#include "ops/convert/convert.h"
+#include "ops/convert/conversion.h"
 #include "ops/packing/bases.h"
 #include "ops/packing/pack_run.h"
 
@@ -128,10 +128,15 @@ static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
     TARE_TRY(tare_outset_sync(set, err));
     TARE_TRY(tare_convert_check(c->plan, set, err));
     TARE_TRY(digest_of(&meant, c->meant, c, err));
+    options.bases = c->plan->wcodec.bases;
+    options.n_bases = c->plan->wcodec.n_bases;
+    options.needs_bases = true;
+    options.threads = c->plan->options.threads;
+    options.parallel = c->plan->options.parallel;
+    options.parallel_ctx = c->plan->options.parallel_ctx;
+    options.cancel = c->plan->options.cancel;
     TARE_TRY(tare_model_open(&m, &source, &options, err));
-    const tare_convert_options *o = &c->plan->options;
-    tare_status status = tare_model_use_bases(m, o->bases, o->n_bases, o->threads, o->report, err);
-    if (status == TARE_OK) status = digest_of(&found, m, c, err);
+    tare_status status = digest_of(&found, m, c, err);
     tare_model_free(m);
     if (status != TARE_OK || memcmp(meant.bytes, found.bytes, sizeof meant.bytes) == 0)
         return status;
@@ -140,28 +145,28 @@ static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static tare_status pack(const tare_plan *plan, const tare_pack_source *source, tare_error *err) {
-    const tare_convert_options *o = &plan->options;
+static tare_status pack(uint64_t *size, const tare_plan *plan, const tare_pack_source *source,
+                        tare_error *err) {
     tare_pack_options options = TARE_PACK_OPTIONS_INIT;
-    tare_pack_summary sum;
-    TARE_COPY_RUN_OPTIONS_OUTPUT(&options, o);
-    options.effort = o->effort;
-    options.bases = o->bases;
-    options.base_hints = o->base_hints;
-    options.n_bases = o->n_bases;
+    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    TARE_COPY_RUN_OPTIONS_OUTPUT(&options, &plan->options);
+    options.effort = plan->wcodec.effort;
+    options.bases = plan->wcodec.bases;
+    options.base_hints = plan->wcodec.base_hints;
+    options.n_bases = plan->wcodec.n_bases;
     TARE_TRY(tare_pack_run(&sum, plan->out_path, source, &options, err));
-    *plan->packed_bytes = sum.to_bytes;
+    *size = sum.to_bytes;
     return TARE_OK;
 }
 
 uint64_t tare_convert_pack_work(const tare_plan *plan) {
     uint64_t n_digests = (has_stand_ins(plan) ? 1u : 0u) + (plan->options.verify ? 2u : 0u);
     return tare_pack_work(&plan->catalog) + n_digests * tare_catalog_tensor_bytes(&plan->catalog) +
-           tare_bases_bytes(plan->options.bases, plan->options.n_bases);
+           tare_bases_bytes(plan->wcodec.bases, plan->wcodec.n_bases);
 }
 
-tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, tare_steps *steps,
-                              tare_error *err) {
+tare_status tare_convert_pack(uint64_t *size, const tare_plan *plan, const tare_outset *made,
+                              tare_steps *steps, tare_error *err) {
     tare_model *m, *opened = NULL;
     TARE_TRY(make_model(&m, plan, made, err));
     tare_status status = has_stand_ins(plan) ? make_opened(&opened, plan, made, err) : TARE_OK;
@@ -172,7 +177,7 @@ tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, ta
                                          .check = plan->options.verify ? read_back : NULL,
                                          .check_ctx = &c,
                                          .steps = steps};
-        status = pack(plan, &source, err);
+        status = pack(size, plan, &source, err);
         tare_model_free(opened);
     }
     tare_model_free(m);

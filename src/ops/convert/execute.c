@@ -45,6 +45,7 @@ typedef struct job {
 
 struct tare_execution {
     const tare_plan *plan;
+    tare_merge *merge; /* a copy of the plan's; NULL: none */
     job *jobs;
     size_t n_jobs, jobs_capacity;
     uint64_t n_tasks, total_bytes;
@@ -246,6 +247,7 @@ tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool
     tare_status status = TARE_OK;
     if (!x->file_tasks || !x->file_left) status = tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     for (size_t i = 0; status == TARE_OK && i < n; i++) x->file_tasks[i] = 0;
+    if (status == TARE_OK) status = tare_merge_copy(&x->merge, plan->merge, err);
     if (status == TARE_OK) status = place_planes(x, err);
     if (status == TARE_OK) status = cut(x, err);
     if (status == TARE_OK)
@@ -260,6 +262,7 @@ void tare_execution_free(tare_execution *x) {
     const tare_allocator *a = x->plan->options.allocator;
     size_t n = x->plan->files.n_files;
     pthread_mutex_destroy(&x->mutex);
+    tare_merge_free(x->merge);
     tare_free(a, x->jobs, x->jobs_capacity * sizeof *x->jobs);
     if (x->planes) tare_free(a, x->planes, tare_plan_n_stored(x->plan) * sizeof *x->planes);
     tare_free(a, x->file_tasks, n * sizeof *x->file_tasks);
@@ -404,16 +407,15 @@ static tare_status put_outliers(tare_execution *x, const job *j, uint64_t index,
 /* What is asked of the encoder. Bounds set the scale of types that have one for the tensor. */
 static tare_encode_params params_of(const tare_plan *plan, const job *j, const tare_chunks *chunks,
                                     uint64_t index) {
-    const tare_convert_options *o = &plan->options;
     const tare_planned *planned = &plan->tensors[j->item];
     const bool has_bounds = plan->catalog.bounds && j->item < plan->catalog.n_tensors;
     const tare_value_bounds *bounds = has_bounds ? &plan->catalog.bounds[j->item] : NULL;
-    tare_encode_params params = {.quality = o->quality, .compat = o->compat};
+    tare_encode_params params = {.quality = plan->options.quality, .compat = plan->mcf.compat};
     if (planned->importance)
         params.importance =
             planned->importance + tare_chunks_slice(chunks, index) * planned->becomes->cols;
     if (bounds && bounds->is_known &&
-        (o->has_clip || tare_encoding_has_scope(chunks->to, TARE_PLANE_TENSOR))) {
+        (plan->mcf.has_clip || tare_encoding_has_scope(chunks->to, TARE_PLANE_TENSOR))) {
         params.has_clip = planned->action == TARE_ACTION_ENCODE;
         params.clip_min = bounds->min;
         params.clip_max = bounds->max;
@@ -470,6 +472,7 @@ static tare_status run_chunk(tare_execution *x, const job *j, uint64_t index, ta
     bool takes_all = j->plane == ALL_PLANES;
     bool is_watched = takes_all || j->plane == 0;
     TARE_TRY(tare_plan_chunks(&chunks, x->plan, &x->plan->tensors[j->item], err));
+    if (chunks.merge) chunks.merge = x->merge;
     TARE_TRY(make_chunk(x, j, &chunks, index, is_watched, &chunk, &rows, scratch, err));
     /* Bytes are turned in place: what is counted has been counted. */
     uint32_t first = takes_all ? 0 : j->plane, n = takes_all ? chunks.to->n_planes : 1;
@@ -534,14 +537,10 @@ tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const t
         atomic_store(&x->file_left[i], x->file_tasks[i]);
     x->scratch = tare_scratch_new(threads, o->allocator);
     if (!x->scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
-    tare_run run = {.threads = threads,
-                    .n_tasks = x->first_digest,
-                    .task = run_task,
-                    .ctx = x,
-                    .progress = o->progress,
-                    .progress_ctx = o->progress_ctx,
-                    .total = total,
-                    .done = done};
+    tare_run run = {TARE_RUN_FROM(o), .n_tasks = x->first_digest,
+                    .task = run_task, .ctx = x,
+                    .total = total,   .done = done};
+    run.threads = threads;
     x->first_task = 0;
     tare_status status = tare_run_parallel(&run, err);
     if (status == TARE_OK && x->n_tasks > x->first_digest) {

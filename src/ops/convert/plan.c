@@ -23,14 +23,14 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
     if (!p->format) return tare_fail(err, TARE_ERR_ARG, "the output format is not known");
     if (!p->format->plan)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the output format cannot be written");
-    if (p->options.dedup != TARE_DEDUP_TIED && !p->format->shares_data)
+    if (p->mcf.dedup != TARE_DEDUP_TIED && !p->format->shares_data)
         return tare_fail(err, TARE_ERR_ARG,
                          "which tensors of the same bytes are stored once can be chosen only for "
                          "MCF: the output's format stores each by itself");
-    if (p->options.n_bases && !p->format->is_packed)
+    if (p->wcodec.n_bases && !p->format->is_packed)
         return tare_fail(err, TARE_ERR_ARG,
                          "only a .wcodec can be stored as what it differs in from a base");
-    if (p->options.effort != TARE_EFFORT_FAST && !p->format->is_packed)
+    if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->is_packed)
         return tare_fail(err, TARE_ERR_ARG, "effort applies to .wcodec output only");
     return TARE_OK;
 }
@@ -100,7 +100,7 @@ static tare_status copy_resources(tare_plan *p, tare_error *err) {
     if (in->n_resources)
         memcpy(p->catalog.resources, in->resources, in->n_resources * sizeof *in->resources);
     p->catalog.n_resources = in->n_resources;
-    if (p->options.compat == TARE_COMPAT_NONE || !p->format->imitate) return TARE_OK;
+    if (p->mcf.compat == TARE_COMPAT_NONE || !p->format->imitate) return TARE_OK;
     return p->format->imitate(&p->catalog, p->in, &p->arena, p->options.report, err);
 }
 
@@ -173,6 +173,49 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
     return check_unknown(p, err);
 }
 
+/* ---- what callers see ------------------------------------------------------------------------ */
+
+static tare_plan_tensor public_tensor(const tare_plan *p, size_t i) {
+    const tare_planned *planned = &p->tensors[i];
+    const tare_tensor *from = &p->in->catalog.tensors[planned->source];
+    const tare_tensor *to = &p->catalog.tensors[i];
+    return (tare_plan_tensor){.name = to->name,
+                              .from = from->encoding,
+                              .becomes = planned->becomes->encoding,
+                              .to = to->encoding,
+                              .action = planned->action,
+                              .from_bytes = from->size_bytes,
+                              .to_bytes = to->size_bytes,
+                              .file = planned->file};
+}
+
+static tare_status describe(tare_plan *p, tare_error *err) {
+    const size_t n = p->catalog.n_tensors, n_files = p->files.n_files;
+    p->public_tensors = TARE_NEW_ARRAY(&p->arena, tare_plan_tensor, n);
+    p->public_files = TARE_NEW_ARRAY(&p->arena, tare_file_info, n_files);
+    if (!p->public_tensors || !p->public_files) return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    p->summary = (tare_plan_summary){.format = p->format->name,
+                                     .n_tensors = n,
+                                     .n_files = n_files,
+                                     .is_identity = p->is_identity,
+                                     .is_directory = p->files.is_directory};
+    for (size_t i = 0; i < n; i++) {
+        p->public_tensors[i] = public_tensor(p, i);
+        p->summary.read_bytes += p->public_tensors[i].from_bytes;
+    }
+    for (size_t i = 0; i < n_files; i++) {
+        const tare_write_file *file = &p->files.files[i];
+        const char *name = file->name ? file->name : p->out_path ? p->out_path : "-";
+        /* before it is packed, what goes into it */
+        uint64_t size = p->format->is_packed ? tare_catalog_bytes(&p->catalog) : file->size;
+        p->public_files[i] = (tare_file_info){name, size};
+        p->summary.write_bytes += size;
+    }
+    return TARE_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
 static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     const tare_layout *layout = p->in->catalog.layout;
     TARE_TRY(find_format(p, path, err));
@@ -197,40 +240,34 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     report_version(p);
     report_not_llama_cpp(p);
     TARE_TRY(tare_strict_check(&p->strict, err));
-    return lay_out(p, err);
+    TARE_TRY(lay_out(p, err));
+    return describe(p, err);
 }
 
-tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_model *in,
-                          const tare_convert_options *options, tare_error *err) {
-    TARE_REQUIRE(out, err);
-    *out = NULL;
-    TARE_REQUIRE(out_path && in, err);
-    tare_convert_options opt = TARE_CONVERT_OPTIONS_INIT;
-    TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
-    TARE_REQUIRE(opt.n_rules == 0 || opt.rules, err);
-    TARE_REQUIRE(!opt.type || !opt.mix, err);
-    TARE_REQUIRE(!opt.keep_split || opt.shard_size == 0, err);
-    TARE_REQUIRE(opt.n_overrides == 0 || opt.overrides, err);
-    TARE_REQUIRE(opt.n_merges == 0 || opt.merges, err);
-    TARE_REQUIRE(opt.n_adapters == 0 || opt.adapters, err);
-    TARE_REQUIRE(opt.outlier_threshold >= 0, err);
-    TARE_REQUIRE(opt.outlier_share >= 0 && opt.outlier_share <= 1, err);
-    TARE_REQUIRE(opt.outlier_threshold == 0 || opt.outlier_share == 0, err);
-    tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
-    TARE_TRY(tare_options_read(&mix, sizeof mix, opt.mix, err));
-    tare_limits limits = in->limits;
-    TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
-    tare_plan *p = tare_alloc(opt.allocator, sizeof *p);
-    if (!p) return tare_fail(err, TARE_ERR_NOMEM, "plan");
-    *p = (tare_plan){.in = in,
-                     .options = opt,
-                     .mix = mix,
-                     .limits = limits,
-                     .strict = {.report = opt.report, .is_strict = opt.strict}};
-    tare_arena_init(&p->arena, opt.allocator);
-    p->packed_bytes = &p->packed;
-    tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);
-    /* These were the caller's for this call only. */
+/* Everything that is asked for, complete. */
+static tare_status read_options(tare_plan *p, const tare_convert_options *options,
+                                tare_error *err) {
+    tare_convert_options *o = &p->options;
+    TARE_TRY(tare_options_read(o, sizeof *o, options, err));
+    TARE_REQUIRE(o->n_rules == 0 || o->rules, err);
+    TARE_REQUIRE(!o->type || !o->mix, err);
+    TARE_REQUIRE(!o->keep_split || o->shard_size == 0, err);
+    TARE_REQUIRE(o->n_overrides == 0 || o->overrides, err);
+    TARE_REQUIRE(o->n_merges == 0 || o->merges, err);
+    TARE_TRY(tare_options_read(&p->mix, sizeof p->mix, o->mix, err));
+    TARE_TRY(tare_options_read(&p->mcf, sizeof p->mcf, o->mcf, err));
+    TARE_TRY(tare_options_read(&p->infq, sizeof p->infq, o->infq, err));
+    TARE_TRY(tare_options_read(&p->wcodec, sizeof p->wcodec, o->wcodec, err));
+    TARE_REQUIRE(p->infq.n_adapters == 0 || p->infq.adapters, err);
+    TARE_REQUIRE(p->infq.outlier_threshold >= 0, err);
+    TARE_REQUIRE(p->infq.outlier_share >= 0 && p->infq.outlier_share <= 1, err);
+    TARE_REQUIRE(p->infq.outlier_threshold == 0 || p->infq.outlier_share == 0, err);
+    TARE_REQUIRE(p->wcodec.n_bases == 0 || p->wcodec.bases, err);
+    return tare_options_read(&p->limits, sizeof p->limits, o->limits, err);
+}
+
+/* Lets go of what was the caller's for planning only. */
+static void forget_options(tare_plan *p) {
     p->options.rules = NULL;
     p->options.n_rules = 0;
     p->options.mix = NULL;
@@ -238,8 +275,33 @@ tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_mode
     p->options.n_overrides = 0;
     p->options.merges = NULL;
     p->options.n_merges = 0;
-    p->options.adapters = NULL;
-    p->options.n_adapters = 0;
+    p->options.mcf = NULL;
+    p->options.infq = NULL;
+    p->options.wcodec = NULL;
+    p->infq.adapters = NULL;
+    p->infq.n_adapters = 0;
+}
+
+tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_model *in,
+                          const tare_convert_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(out_path && in, err);
+    tare_plan asked = {.in = in,
+                       .options = TARE_CONVERT_OPTIONS_INIT,
+                       .mix = TARE_MIX_OPTIONS_INIT,
+                       .mcf = TARE_CONVERT_MCF_OPTIONS_INIT,
+                       .infq = TARE_CONVERT_INFQ_OPTIONS_INIT,
+                       .wcodec = TARE_CONVERT_WCODEC_OPTIONS_INIT,
+                       .limits = in->limits};
+    TARE_TRY(read_options(&asked, options, err));
+    tare_plan *p = tare_alloc(asked.options.allocator, sizeof *p);
+    if (!p) return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    *p = asked;
+    p->strict = (tare_strict){.report = p->options.report, .is_strict = p->options.strict};
+    tare_arena_init(&p->arena, p->options.allocator);
+    tare_status status = plan_all(p, strcmp(out_path, "-") == 0 ? NULL : out_path, err);
+    forget_options(p);
     if (status == TARE_OK)
         *out = p;
     else
@@ -256,43 +318,14 @@ void tare_plan_free(tare_plan *plan) {
 
 /* ---- getters --------------------------------------------------------------------------------- */
 
-/* What a file has, or before it is packed what goes into it. */
-static uint64_t file_bytes(const tare_plan *plan, size_t i) {
-    if (!plan->format->is_packed) return plan->files.files[i].size;
-    return *plan->packed_bytes ? *plan->packed_bytes : tare_catalog_bytes(&plan->catalog);
+const tare_plan_summary *tare_plan_summarize(const tare_plan *plan) {
+    return &plan->summary;
 }
 
-void tare_plan_summarize(const tare_plan *plan, tare_plan_summary *out) {
-    *out = (tare_plan_summary){.format = plan->format->name,
-                               .n_tensors = plan->catalog.n_tensors,
-                               .n_files = plan->files.n_files,
-                               .is_identity = plan->is_identity,
-                               .is_directory = plan->files.is_directory};
-    for (size_t i = 0; i < plan->catalog.n_tensors; i++)
-        out->read_bytes += plan->in->catalog.tensors[plan->tensors[i].source].size_bytes;
-    for (size_t i = 0; i < plan->files.n_files; i++) out->write_bytes += file_bytes(plan, i);
+const tare_plan_tensor *tare_plan_tensor_at(const tare_plan *plan, size_t i) {
+    return i < plan->catalog.n_tensors ? &plan->public_tensors[i] : NULL;
 }
 
-bool tare_plan_tensor_at(const tare_plan *plan, size_t i, tare_plan_tensor *out) {
-    if (i >= plan->catalog.n_tensors) return false;
-    const tare_planned *planned = &plan->tensors[i];
-    const tare_tensor *from = &plan->in->catalog.tensors[planned->source];
-    const tare_tensor *to = &plan->catalog.tensors[i];
-    *out = (tare_plan_tensor){.name = to->name,
-                              .from = from->encoding,
-                              .becomes = planned->becomes->encoding,
-                              .to = to->encoding,
-                              .action = planned->action,
-                              .from_bytes = from->size_bytes,
-                              .to_bytes = to->size_bytes,
-                              .file = planned->file};
-    return true;
-}
-
-bool tare_plan_file_at(const tare_plan *plan, size_t i, tare_file_info *out) {
-    if (i >= plan->files.n_files) return false;
-    const tare_write_file *file = &plan->files.files[i];
-    const char *name = file->name ? file->name : plan->out_path ? plan->out_path : "-";
-    *out = (tare_file_info){.name = name, .size = file_bytes(plan, i)};
-    return true;
+const tare_file_info *tare_plan_file_at(const tare_plan *plan, size_t i) {
+    return i < plan->files.n_files ? &plan->public_files[i] : NULL;
 }

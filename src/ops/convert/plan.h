@@ -41,9 +41,13 @@ static inline bool tare_planned_is_made(const tare_planned *t) {
 
 struct tare_plan {
     const tare_model *in;
-    tare_convert_options options;
-    tare_mix_options mix; /* mix.mix NULL: none */
-    tare_limits limits;   /* those of the options, else those that the input was opened with */
+    tare_convert_options options; /* what they point at is the caller's, and set to NULL, but for
+                                     what running needs */
+    tare_mix_options mix;         /* mix.mix NULL: none */
+    tare_convert_mcf_options mcf;
+    tare_convert_infq_options infq;
+    tare_convert_wcodec_options wcodec;
+    tare_limits limits; /* those of the options, else those that the input was opened with */
     tare_arena arena;
     const tare_format *format;
     const char *out_path; /* NULL: a descriptor */
@@ -51,9 +55,12 @@ struct tare_plan {
     tare_planned *tensors; /* catalog.n_tensors of them */
     tare_write_plan files;
     bool is_identity;
-    uint64_t packed, *packed_bytes; /* of a file that was packed, once it is; 0: not yet */
-    tare_merge *merge;              /* adapters that are added to tensors; NULL: none */
-    tare_strict strict;             /* what the output lacks */
+    tare_merge *merge; /* adapters that are added to tensors; NULL: none. For planning: each run has
+                          a copy to work with */
+    tare_plan_summary summary;
+    tare_plan_tensor *public_tensors; /* catalog.n_tensors */
+    tare_file_info *public_files;     /* files.n_files */
+    tare_strict strict;               /* what the output lacks */
 };
 
 /* Planned tensors, factors of adapters included. */

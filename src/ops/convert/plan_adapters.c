@@ -46,14 +46,14 @@ static tare_status name_pair(tare_str *out, tare_plan *p, tare_str name, tare_st
 static tare_status collect(list *l, tare_plan *p, tare_error *err) {
     const tare_adapter_set *own = p->in->adapters;
     size_t most = own ? own->n : 0;
-    for (size_t i = 0; i < p->options.n_adapters; i++) most += p->options.adapters[i].set->n;
+    for (size_t i = 0; i < p->infq.n_adapters; i++) most += p->infq.adapters[i].set->n;
     l->items = TARE_NEW_ARRAY(&p->arena, stored, most);
     if (!l->items) return tare_fail(err, TARE_ERR_NOMEM, "adapters");
     for (size_t i = 0; own && i < own->n; i++)
         if (!is_merged(p, &own->adapters[i]))
             l->items[l->n++] = (stored){own, &own->adapters[i], own->adapters[i].name};
-    for (size_t i = 0; i < p->options.n_adapters; i++) {
-        const tare_adapter_use *use = &p->options.adapters[i];
+    for (size_t i = 0; i < p->infq.n_adapters; i++) {
+        const tare_adapter_use *use = &p->infq.adapters[i];
         for (size_t k = 0; k < use->set->n; k++) {
             stored *s = &l->items[l->n++];
             *s = (stored){.set = use->set, .adapter = &use->set->adapters[k]};
@@ -65,7 +65,7 @@ static tare_status collect(list *l, tare_plan *p, tare_error *err) {
 
 /* Adapters that the output's format has no place for. */
 static tare_status leave_behind(tare_plan *p, size_t n, tare_error *err) {
-    if (p->options.n_adapters > 0)
+    if (p->infq.n_adapters > 0)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "adapters to store: the output's format has no place for them, only INFQ "
                          "has; merge them");
@@ -149,9 +149,9 @@ static tare_status plan_pairs(tare_plan *p, const list *l, tare_error *err) {
 
 tare_status tare_plan_adapters(tare_plan *plan, tare_error *err) {
     list l = {0};
-    for (size_t i = 0; i < plan->options.n_adapters; i++)
-        TARE_REQUIRE(plan->options.adapters[i].set && plan->options.adapters[i].name.len, err);
-    if (!plan->in->adapters && plan->options.n_adapters == 0) return TARE_OK;
+    for (size_t i = 0; i < plan->infq.n_adapters; i++)
+        TARE_REQUIRE(plan->infq.adapters[i].set && plan->infq.adapters[i].name.len, err);
+    if (!plan->in->adapters && plan->infq.n_adapters == 0) return TARE_OK;
     TARE_TRY(collect(&l, plan, err));
     if (l.n == 0) return TARE_OK;
     return plan->format->stores_adapters ? plan_pairs(plan, &l, err) : leave_behind(plan, l.n, err);

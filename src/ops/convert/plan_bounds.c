@@ -29,7 +29,7 @@ static tare_status find_bounds(tare_value_bounds *out, const tare_plan *p, size_
                                tare_error *err) {
     const tare_planned *t = &p->tensors[i];
     const tare_catalog *in = &p->in->catalog;
-    const tare_convert_options *o = &p->options;
+    const tare_convert_mcf_options *o = &p->mcf;
     tare_value_range range;
     bool is_kept = !is_recoded(t);
     if (is_kept && in->bounds && in->bounds[t->source].is_known) {

@@ -112,7 +112,7 @@ static size_t collect(candidate *list, const tare_plan *p, const size_t *by_plac
         if (from->size_bytes == 0 || planned->importance ||
             tare_merge_changes(p->merge, planned->source))
             continue;
-        if (p->options.dedup != TARE_DEDUP_ALL && !is_tied(p, by_place, planned->source)) continue;
+        if (p->mcf.dedup != TARE_DEDUP_ALL && !is_tied(p, by_place, planned->source)) continue;
         list[n++] = (candidate){
             .at = i, .planned = planned, .from = from, .stored = &p->catalog.tensors[i]};
     }
@@ -186,8 +186,7 @@ static tare_status match_all(size_t *same, const tare_plan *p, candidate *list, 
 tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err) {
     const tare_allocator *a = plan->options.allocator;
     size_t n = plan->catalog.n_tensors;
-    if (!plan->format->shares_data || plan->options.dedup == TARE_DEDUP_NONE || n < 2)
-        return TARE_OK;
+    if (!plan->format->shares_data || plan->mcf.dedup == TARE_DEDUP_NONE || n < 2) return TARE_OK;
     size_t *same = TARE_NEW_ARRAY(&plan->arena, size_t, n);
     size_t *by_place = sort_places(plan);
     candidate *list = tare_alloc(a, n * sizeof *list);

@@ -146,7 +146,7 @@ static tare_status set_list(tare_plan *p, size_t i, uint64_t n, tare_error *err)
 }
 
 static tare_status find_outliers(tare_plan *p, size_t i, tare_error *err) {
-    const tare_convert_options *o = &p->options;
+    const tare_convert_infq_options *o = &p->infq;
     const tare_tensor *t = p->tensors[i].becomes;
     finder f = {.plan = p, .out = TARE_NEW(&p->arena, tare_planned_outliers)};
     TARE_TRY(tare_plan_chunks(&f.chunks, p, &p->tensors[i], err));
@@ -173,7 +173,7 @@ static tare_status find_outliers(tare_plan *p, size_t i, tare_error *err) {
 }
 
 tare_status tare_plan_outliers(tare_plan *plan, tare_error *err) {
-    const tare_convert_options *o = &plan->options;
+    const tare_convert_infq_options *o = &plan->infq;
     const bool is_asked = o->outlier_threshold != 0 || o->outlier_share != 0;
     if (is_asked &&
         !plan->format->caps->has_encoding(tare_encoding_get(TARE_ENCODING_INT8_ROWWISE)))

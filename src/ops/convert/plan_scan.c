@@ -25,12 +25,8 @@ tare_status tare_plan_scan(const tare_plan *plan, const tare_chunks *chunks, tar
     const unsigned threads = tare_plan_threads(plan);
     *scratch = tare_scratch_new(threads, o->allocator);
     if (!*scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
-    tare_run run = {.threads = threads,
-                    .n_tasks = chunks->n_chunks,
-                    .task = task,
-                    .ctx = ctx,
-                    .progress = o->progress,
-                    .progress_ctx = o->progress_ctx};
+    tare_run run = {TARE_RUN_FROM(o), .n_tasks = chunks->n_chunks, .task = task, .ctx = ctx};
+    run.threads = threads;
     tare_status status = tare_run_parallel(&run, err);
     tare_scratch_delete(*scratch, threads, o->allocator);
     tare_merge_leave(plan->merge, chunks->tensor); /* which may not have been read to its end */

@@ -305,7 +305,7 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     if (!other || t->cols % 32 != 0 || is_part_of_scheme(p->in, i)) return TARE_OK;
     if (*to == t->encoding ? holds(d, *to) || !holds(d, other) || p->options.opaque : *to != other)
         return TARE_OK;
-    if (*to != t->encoding && (p->options.has_clip || p->options.compat != TARE_COMPAT_NONE))
+    if (*to != t->encoding && (p->mcf.has_clip || p->mcf.compat != TARE_COMPAT_NONE))
         return TARE_OK;
     TARE_TRY(tare_plan_can_repack(out, p, i, err));
     if (!*out) {
@@ -376,20 +376,19 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static tare_status check_type(const tare_encoding *e, const tare_convert_options *o,
-                              tare_error *err) {
+static tare_status check_type(const tare_encoding *e, const tare_plan *p, tare_error *err) {
     const tare_kernels *k = tare_kernels_get();
     if (!tare_encoding_can_encode(e))
         return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_ENCODE,
                               "the type that is asked for cannot be encoded");
     if (e->kind != TARE_KIND_BLOCK) return TARE_OK;
-    if (o->quality == TARE_QUALITY_BEST && !k->encode_best[e->id])
+    if (p->options.quality == TARE_QUALITY_BEST && !k->encode_best[e->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the type that is asked for has no best quality");
-    if (o->compat == TARE_COMPAT_MANTLE && !k->encode_mantle[e->id])
+    if (p->mcf.compat == TARE_COMPAT_MANTLE && !k->encode_mantle[e->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the type that is asked for is none that the other program encodes");
-    if (o->has_clip && !k->encode_clipped[e->id])
+    if (p->mcf.has_clip && !k->encode_clipped[e->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the type that is asked for takes no bounds for its values");
     return TARE_OK;
@@ -401,24 +400,26 @@ static bool asks_for_blocks(const tare_convert_options *o) {
     return does;
 }
 
-static tare_status check_types(const tare_convert_options *o, const tare_format *format,
-                               tare_error *err) {
-    if (o->compat != TARE_COMPAT_NONE && o->quality != TARE_QUALITY_DEFAULT)
+static tare_status check_types(const tare_plan *p, tare_error *err) {
+    const tare_convert_options *o = &p->options;
+    const tare_convert_mcf_options *mcf = &p->mcf;
+    if (mcf->compat != TARE_COMPAT_NONE && o->quality != TARE_QUALITY_DEFAULT)
         return tare_fail(err, TARE_ERR_ARG, "quality and compatibility exclude each other");
-    if (o->has_clip && !(o->clip_min <= o->clip_max && o->clip_max - o->clip_min < INFINITY))
+    if (mcf->has_clip &&
+        !(mcf->clip_min <= mcf->clip_max && mcf->clip_max - mcf->clip_min < INFINITY))
         return tare_fail(err, TARE_ERR_ARG, "bounds of values: the lower one is not below");
-    if (o->type) TARE_TRY(check_type(o->type, o, err));
+    if (o->type) TARE_TRY(check_type(o->type, p, err));
     for (size_t i = 0; i < o->n_rules; i++) {
         if (!o->rules[i].pattern || !o->rules[i].encoding)
             return tare_fail(err, TARE_ERR_ARG, "tensor type rule: expected a pattern and a type");
-        TARE_TRY(check_type(o->rules[i].encoding, o, err));
+        TARE_TRY(check_type(o->rules[i].encoding, p, err));
     }
-    if (o->has_clip && !asks_for_blocks(o))
+    if (mcf->has_clip && !asks_for_blocks(o))
         return tare_fail(err, TARE_ERR_ARG,
                          "bounds of values: none of MCF's types is asked for, and only for them do "
                          "they count");
-    bool has_types = o->type || o->n_rules || !format->imitate;
-    if (o->compat != TARE_COMPAT_NONE && has_types && !asks_for_blocks(o))
+    bool has_types = o->type || o->n_rules || !p->format->imitate;
+    if (mcf->compat != TARE_COMPAT_NONE && has_types && !asks_for_blocks(o))
         return tare_fail(err, TARE_ERR_ARG,
                          "compatibility: no type is asked for that the other program encodes");
     return TARE_OK;
@@ -502,7 +503,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
     for (size_t i = 0; i < n; i++) {
         decide_wanted(d, i);
         if (d->wanted[i] != source_tensor(d, i)->encoding)
-            TARE_TRY(check_type(d->wanted[i], &p->options, err));
+            TARE_TRY(check_type(d->wanted[i], p, err));
         drop_companion(d, i);
     }
     check_rules(d);
@@ -522,7 +523,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
 
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {
     decider d = {.plan = plan};
-    TARE_TRY(check_types(&plan->options, plan->format, err));
+    TARE_TRY(check_types(plan, err));
     tare_status status = decide_all(&d, err);
     for (size_t i = 0; i < d.n_regexes; i++) regfree(&d.regexes[i]);
     tare_free(plan->options.allocator, d.name, d.name_capacity);

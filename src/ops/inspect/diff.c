@@ -235,10 +235,8 @@ static tare_status diff_pairs(differ *d, pair *pairs, size_t n, tare_error *err)
                                         .visit = compare_pair,
                                         .ctx = &w,
                                         .scratch_size = TARE_PAIR_SCRATCH,
-                                        .threads = d->options->threads,
-                                        .allocator = d->diff->allocator,
-                                        .progress = d->options->progress,
-                                        .progress_ctx = d->options->progress_ctx},
+                                        TARE_RUN_FROM(d->options),
+                                        .allocator = d->diff->allocator},
                            err));
     if (n) qsort(pairs, n, sizeof *pairs, worst_first);
     for (size_t i = 0; i < n && pairs[i].differs && !is_done(d); i++)

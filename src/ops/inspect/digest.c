@@ -76,10 +76,8 @@ static tare_status digest_tensors(tare_digest *digests, const tare_model *model,
                                       .visit = digest_one,
                                       .ctx = &w,
                                       .scratch_size = TARE_PIECE,
-                                      .threads = o->threads,
-                                      .allocator = o->allocator,
-                                      .progress = o->progress,
-                                      .progress_ctx = o->progress_ctx},
+                                      TARE_RUN_FROM(o),
+                                      .allocator = o->allocator},
                          err);
 }
 

@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/outfile.h"
+#include "base/pool.h"
 #include "base/str.h"
 #include "encoding/patch.h"
 #include "ops/inspect/value_pieces.h"
@@ -51,6 +52,7 @@ static tare_status put(extraction *x, const void *bytes, size_t n, tare_error *e
         TARE_TRY(write_fd(x->fd, bytes, n, err));
     x->done += n;
     const tare_extract_options *o = x->options;
+    TARE_TRY(tare_cancel_check(o->cancel, err));
     if (o->progress && o->progress(o->progress_ctx, x->done, x->total))
         return tare_fail(err, TARE_ERR_CANCELLED, "cancelled");
     return TARE_OK;

@@ -253,10 +253,8 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
                                                .visit = verify_item,
                                                .ctx = &w,
                                                .scratch_size = TARE_PIECE,
-                                               .threads = o.threads,
-                                               .allocator = o.allocator,
-                                               .progress = o.progress,
-                                               .progress_ctx = o.progress_ctx},
+                                               TARE_RUN_FROM(&o),
+                                               .allocator = o.allocator},
                                   err);
     if (o.report) {
         tare_status handed = hand_over(o.report, w.report, o.allocator, s == TARE_OK ? err : NULL);

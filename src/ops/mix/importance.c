@@ -59,6 +59,15 @@ static tare_status open_file(tare_importance *m, const tare_source *source,
     return status;
 }
 
+static void summarize(tare_importance *m) {
+    m->summary = (tare_importance_summary){.is_gguf = m->is_gguf,
+                                           .n_entries = m->n_entries,
+                                           .n_chunks = m->n_chunks,
+                                           .chunk_size = m->chunk_size,
+                                           .n_datasets = m->n_datasets};
+    for (size_t i = 0; i < m->n_entries; i++) m->summary.n_values += m->entries[i].n_values;
+}
+
 tare_status tare_importance_open(tare_importance **out, const tare_source *source,
                                  const tare_open_options *options, tare_error *err) {
     TARE_REQUIRE(out, err);
@@ -76,6 +85,7 @@ tare_status tare_importance_open(tare_importance **out, const tare_source *sourc
     tare_status status = source->kind == TARE_SOURCE_SHARDS ? open_gguf(m, source, &opt, err)
                                                             : open_file(m, source, &opt, err);
     m->report = NULL; /* the caller's for this call only */
+    summarize(m);
     if (status == TARE_OK)
         *out = m;
     else
@@ -97,14 +107,8 @@ void tare_importance_free(tare_importance *importance) {
 
 /* ---- getters --------------------------------------------------------------------------------- */
 
-void tare_importance_summarize(const tare_importance *importance, tare_importance_summary *out) {
-    *out = (tare_importance_summary){.is_gguf = importance->is_gguf,
-                                     .n_entries = importance->n_entries,
-                                     .n_chunks = importance->n_chunks,
-                                     .chunk_size = importance->chunk_size,
-                                     .n_datasets = importance->n_datasets};
-    for (size_t i = 0; i < importance->n_entries; i++)
-        out->n_values += importance->entries[i].n_values;
+const tare_importance_summary *tare_importance_summarize(const tare_importance *importance) {
+    return &importance->summary;
 }
 
 tare_str tare_importance_dataset(const tare_importance *importance, size_t i) {
@@ -160,6 +164,7 @@ void tare_importance_select(tare_importance *importance, const char *const *part
     memset(m->index.slots, 0, (size_t)(m->index.mask + 1) * sizeof *m->index.slots);
     for (size_t i = 0; i < n_all; i++)
         tare_name_index_add(&m->index, m->entries, sizeof *m->entries, i, NULL);
+    summarize(m);
 }
 
 /* ---- what belongs to a tensor ---------------------------------------------------------------- */

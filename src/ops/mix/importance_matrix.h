@@ -22,6 +22,7 @@ struct tare_importance {
     size_t n_datasets;
     uint64_t n_chunks, chunk_size;
     bool is_gguf;
+    tare_importance_summary summary;
 };
 
 /* The .dat form; CORRUPT and TRUNCATED carry the offset and the field. */

@@ -13,6 +13,7 @@
 #include "format/wcodec/wcodec_read.h"
 #include "model/catalog.h"
 #include "ops/inspect/digest.h"
+#include "ops/steps.h"
 
 static bool is_needed(const tare_wcodec_index *x, uint32_t base) {
     for (uint32_t i = 0; i < x->n_layers; i++)
@@ -77,30 +78,30 @@ static tare_status use(tare_wcodec_store *store, uint32_t base, const tare_model
 }
 
 tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
-                           unsigned threads, tare_report *report, tare_error *err) {
+                           const tare_run_options *options, tare_error *err) {
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
     tare_digest digests[UINT8_MAX];
+    tare_steps steps = {.progress = options->progress,
+                        .ctx = options->progress_ctx,
+                        .total = tare_bases_bytes(models, n)};
     tare_run_options run = TARE_RUN_OPTIONS_INIT;
-    run.threads = threads;
+    TARE_COPY_RUN_OPTIONS(&run, options);
+    TARE_COPY_RUN_OPTIONS_STEPS(&run, &steps);
     if (n > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
     bool has_any = false;
     for (uint32_t i = 0; i < x->n_bases; i++) has_any |= is_needed(x, i);
-    for (size_t i = 0; has_any && i < n; i++)
+    for (size_t i = 0; has_any && i < n; i++) {
         TARE_TRY(tare_model_digest(NULL, &digests[i], models[i], &run, err));
+        tare_steps_end(&steps, tare_catalog_tensor_bytes(&models[i]->catalog));
+    }
     tare_status status = TARE_OK;
     for (uint32_t i = 0; i < x->n_bases; i++) {
         if (!is_needed(x, i)) continue;
-        tare_status s = use(store, i, models, digests, n, report, status == TARE_OK ? err : NULL);
+        tare_status s =
+            use(store, i, models, digests, n, options->report, status == TARE_OK ? err : NULL);
         if (status == TARE_OK) status = s;
     }
     return status;
-}
-
-tare_status tare_model_use_bases(tare_model *model, const tare_model *const *bases, size_t n,
-                                 unsigned threads, tare_report *report, tare_error *err) {
-    TARE_REQUIRE(model && (bases || n == 0), err);
-    tare_wcodec_store *store = tare_wcodec_model_store(model);
-    return store ? tare_bases_use(store, bases, n, threads, report, err) : TARE_OK;
 }
 
 /* ---- what may be predicted ------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #ifndef TARE_OPS_PACKING_BASES_H
 #define TARE_OPS_PACKING_BASES_H
 
-#include <tare/model.h>
+#include <tare/ops.h>
 
 #include "format/wcodec/wcodec_virtual.h"
 
@@ -13,7 +13,7 @@
  * reported ("wcodec.base"), and the digests of those that were given. Others are handed over all
  * the same. */
 tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
-                           unsigned threads, tare_report *report, tare_error *err);
+                           const tare_run_options *options, tare_error *err);
 
 /* The tensor that one of `m` may be predicted from: the same name, type, shape and byte order, in
  * the first of the models that has it; *which is the model's number. NULL: there is none. */

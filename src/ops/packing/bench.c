@@ -69,6 +69,8 @@ static tare_coded_options coded_options(const bench *b) {
     tare_coded_options o = TARE_CODED_OPTIONS_INIT;
     o.is_full = b->options->is_full;
     o.threads = b->options->threads ? b->options->threads : 1;
+    o.parallel = b->options->parallel;
+    o.parallel_ctx = b->options->parallel_ctx;
     o.allocator = b->options->allocator;
     return o;
 }
@@ -428,14 +430,14 @@ tare_status tare_bench_run(tare_bench *rows, const tare_model *model,
     uint64_t done = 0;
     TARE_REQUIRE(rows && model, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    tare_model_summary sum;
-    tare_model_summarize(model, &sum);
+    const tare_model_summary *sum = tare_model_summarize(model);
     const sample_size *size = o.best_zstd ? &slow_sample : &usual_sample;
-    for (size_t i = 0; i < sum.n_tensors; i++) {
-        TARE_TRY(measure_tensor(&rows[i], model, i, sample_of(size, model, i, sum.tensor_bytes), &o,
-                                err ? err : &ignored));
+    for (size_t i = 0; i < sum->n_tensors; i++) {
+        TARE_TRY(tare_cancel_check(o.cancel, err));
+        TARE_TRY(measure_tensor(&rows[i], model, i, sample_of(size, model, i, sum->tensor_bytes),
+                                &o, err ? err : &ignored));
         done += rows[i].bytes;
-        if (o.progress && o.progress(o.progress_ctx, done, sum.tensor_bytes))
+        if (o.progress && o.progress(o.progress_ctx, done, sum->tensor_bytes))
             return tare_fail(err, TARE_ERR_CANCELLED, "cancelled");
     }
     return TARE_OK;

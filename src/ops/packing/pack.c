@@ -221,9 +221,10 @@ static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *er
     _Atomic uint64_t hinted = 0;
     tare_file_sink files = {p->set, &hinted};
     const tare_wc_target target = {put, &files};
-    TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, p->options.threads,
-                                     p->steps->progress ? tare_steps_tell : NULL, p->steps,
-                                     &sum->to_bytes, err));
+    const tare_run how = {TARE_RUN_THREADS(&p->options),
+                          .progress = p->steps->progress ? tare_steps_tell : NULL,
+                          .progress_ctx = p->steps};
+    TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, &how, &sum->to_bytes, err));
     tare_steps_end(p->steps, p->write_bytes);
     if (p->source->check) TARE_TRY(p->source->check(p->source->check_ctx, p->set, err));
     return tare_outset_commit(p->set, err);
@@ -305,7 +306,7 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
 tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
                           const tare_pack_source *source, const tare_pack_options *options,
                           tare_error *err) {
-    tare_pack_summary sum = {0};
+    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     packing p = {.in = source->model, .source = source, .options = *options};
     unsigned log2 = options->log2_segment;
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
@@ -318,7 +319,7 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     tare_outset_free(p.set);
     tare_wcodec_draft_free(&p.draft);
     if (source->has_files) tare_pack_list_free(&p.files);
-    if (out) *out = sum;
+    if (out) tare_result_write(out, &sum, sizeof sum);
     return status;
 }
 
@@ -327,6 +328,7 @@ tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_m
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
     const tare_pack_source source = {.model = in, .has_files = true};
     TARE_REQUIRE(out_path && in, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     /* Its files are not those of the model alone: some would be lost. */
     if (strcmp(in->format, tare_format_wcodec.name) == 0)

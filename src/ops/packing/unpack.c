@@ -16,6 +16,7 @@
 #include "ops/packing/unpack_losses.h"
 #include "ops/packing/write_combiner.h"
 #include "ops/replaced.h"
+#include "ops/steps.h"
 
 enum {
     /* Segments of a piece: four side by side are decoded fastest, two nearly so. */
@@ -154,14 +155,9 @@ static tare_status run_tasks(unpacking *u, tare_error *err) {
     unsigned threads = u->sink.is_sequential ? 1 : o->threads ? o->threads : tare_default_threads();
     TARE_TRY(tare_write_combiner_new(&u->combiner, threads, u->buffer_size, write_piece, u,
                                      o->allocator, err));
-    tare_run run = {.threads = threads,
-                    .n_tasks = u->n_tasks,
-                    .task = run_task,
-                    .ctx = u,
-                    .progress = o->progress,
-                    .progress_ctx = o->progress_ctx,
-                    .total = u->total,
-                    .done = &u->done};
+    tare_run run = {TARE_RUN_FROM(o), .n_tasks = u->n_tasks, .task = run_task,
+                    .ctx = u,         .total = u->total,     .done = &u->done};
+    run.threads = threads;
     TARE_TRY(tare_run_parallel(&run, err));
     return tare_unpack_losses_report(&u->losses, u->store, o, &u->result, err);
 }
@@ -182,8 +178,9 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     TARE_TRY(tare_unpack_losses_init(&u->losses, u->index, &u->options, err));
     tare_wcodec_store_watch(u->store, &u->losses.watch,
                             u->options.is_coarse ? u->options.groups : TARE_WC_ALL_GROUPS);
-    return tare_bases_use(u->store, u->options.bases, u->options.n_bases, u->options.threads,
-                          u->options.report, err);
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    TARE_COPY_RUN_OPTIONS(&run, &u->options);
+    return tare_bases_use(u->store, u->options.bases, u->options.n_bases, &run, err);
 }
 
 static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_options *options,
@@ -218,7 +215,7 @@ static void end(unpacking *u) {
 }
 
 static tare_status finish(unpacking *u, tare_status status, tare_unpack_result *out) {
-    if (out) *out = u->result;
+    if (out) tare_result_write(out, &u->result, sizeof u->result);
     end(u);
     return status;
 }
@@ -283,6 +280,7 @@ static tare_status run_files(unpacking *u, const char *out_path, const tare_sour
 tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tare_source *in,
                         const tare_unpack_options *options, tare_error *err) {
     TARE_REQUIRE(out_path && in, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
     unpacking u;
     tare_status status = begin(&u, in, options, err);
     if (status == TARE_OK) status = run_files(&u, out_path, in, err);
@@ -302,6 +300,7 @@ static tare_status run_stream(unpacking *u, int fd, tare_error *err) {
 tare_status tare_unpack_fd(tare_unpack_result *out, int fd, const tare_source *in,
                            const tare_unpack_options *options, tare_error *err) {
     TARE_REQUIRE(fd >= 0 && in, err);
+    if (out) TARE_TRY(tare_result_check(out, err));
     unpacking u;
     tare_status status = begin(&u, in, options, err);
     if (status == TARE_OK) status = run_stream(&u, fd, err);

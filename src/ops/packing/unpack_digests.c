@@ -139,10 +139,8 @@ static tare_status mend(mending *d, const tare_unpack_options *o, tare_error *er
                             .visit = hash_tensor,
                             .ctx = d,
                             .scratch_size = TARE_PIECE,
-                            .threads = o->threads,
-                            .allocator = o->allocator,
-                            .progress = o->progress,
-                            .progress_ctx = o->progress_ctx};
+                            TARE_RUN_FROM(o),
+                            .allocator = o->allocator};
     TARE_TRY(tare_walk_run(&walk, err));
     for (size_t i = 0; i < d->n; i++)
         TARE_TRY(tare_walk_blame(put_digest(d, &d->list[i], err), d->m, d->list[i].tensor, err));

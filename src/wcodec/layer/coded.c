@@ -86,6 +86,9 @@ tare_coded_field tare_coded_field_of(const tare_wc_stream *p, const tare_wc_opti
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
+TARE_DEFINE_INIT(tare_coded_options, TARE_CODED_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_coded_segment, TARE_CODED_SEGMENT_INIT)
+
 unsigned tare_coded_threads(const tare_coded_options *o) {
     enum { MOST = 256 };
     unsigned n = o->threads ? o->threads : tare_default_threads();
@@ -103,7 +106,8 @@ tare_run tare_coded_run(const tare_coded_options *o, uint64_t n_tasks, tare_task
                       .total = total,
                       .done = done,
                       .parallel = o->parallel,
-                      .parallel_ctx = o->parallel_ctx};
+                      .parallel_ctx = o->parallel_ctx,
+                      .cancel = o->cancel};
 }
 
 /* ---- the handle ------------------------------------------------------------------------------ */
@@ -325,12 +329,8 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_w
                                    false};
     tare_wc_run run = {.jobs = &job,
                        .n_jobs = 1,
-                       .threads = tare_coded_threads(o),
-                       .allocator = c->allocator,
-                       .progress = o->progress,
-                       .progress_ctx = o->progress_ctx,
-                       .parallel = o->parallel,
-                       .parallel_ctx = o->parallel_ctx};
+                       .how = tare_coded_run(o, 0, NULL, NULL, 0, NULL),
+                       .allocator = c->allocator};
     if (pthread_mutex_init(&g.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     tare_status status = tare_wc_run_jobs(&run, &target, &c->arena, err);
     pthread_mutex_destroy(&g.mutex);

@@ -5,6 +5,7 @@
 #ifndef TARE_WCODEC_LAYER_WC_LAYER_WRITE_H
 #define TARE_WCODEC_LAYER_WC_LAYER_WRITE_H
 
+#include "base/pool.h"
 #include "wcodec/layer/wc_layer.h"
 
 /* A layer to be written. It says all but sizes, places and CRC, which are filled in; its streams
@@ -59,13 +60,9 @@ typedef struct tare_wc_run {
     const tare_wc_layer_job *jobs;
     size_t n_jobs;
     uint64_t
-        offset; /* of the first layer, a multiple of 128; when done, of what follows the last */
-    unsigned threads;
+        offset;   /* of the first layer, a multiple of 128; when done, of what follows the last */
+    tare_run how; /* threads, progress and cancelling; the rest is not looked at */
     const tare_allocator *allocator;
-    tare_progress_fn progress;
-    void *progress_ctx;
-    tare_parallel_fn parallel; /* the caller's threads; NULL: our own */
-    void *parallel_ctx;
 } tare_wc_run;
 
 /* Writes the data of all layers, in their order. Memory: a few segments a thread. */

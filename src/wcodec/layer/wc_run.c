@@ -388,7 +388,7 @@ static tare_status take_memory(crew *c, tare_error *err) {
         const tare_wc_layer *l = c->run->jobs[i].layer;
         if (layer_bytes(l) > SMALL) n_streams += l->n_streams;
     }
-    c->n_workers = c->run->threads ? c->run->threads : tare_default_threads();
+    c->n_workers = c->run->how.threads ? c->run->how.threads : tare_default_threads();
     if (c->n_workers > MOST_WORKERS) c->n_workers = MOST_WORKERS;
     c->n_slots = (uint64_t)c->n_workers * SLOTS_A_THREAD;
     c->states = tare_alloc(a, (n_streams + 1) * sizeof *c->states);
@@ -426,17 +426,14 @@ static tare_status run_crew(crew *c, tare_arena *arena, tare_error *err) {
     for (size_t i = 0; i < run->n_jobs; i++)
         TARE_TRY(tare_wc_measure_layer(run->jobs[i].layer, arena, err));
     TARE_TRY(take_memory(c, err));
-    return tare_run_parallel(&(tare_run){.threads = c->n_workers,
-                                         .n_tasks = c->n_tasks,
-                                         .task = run_task,
-                                         .ctx = c,
-                                         .progress = run->progress,
-                                         .progress_ctx = run->progress_ctx,
-                                         .parallel = run->parallel,
-                                         .parallel_ctx = run->parallel_ctx,
-                                         .total = c->total,
-                                         .done = &c->done},
-                             err);
+    tare_run tasks = run->how;
+    tasks.threads = c->n_workers;
+    tasks.n_tasks = c->n_tasks;
+    tasks.task = run_task;
+    tasks.ctx = c;
+    tasks.total = c->total;
+    tasks.done = &c->done;
+    return tare_run_parallel(&tasks, err);
 }
 
 tare_status tare_wc_run_jobs(tare_wc_run *run, const tare_wc_target *target, tare_arena *arena,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The check of a conversion's result, beside that of its bytes. */
-#ifndef TARE_OPS_CONVERT_CONVERT_H
-#define TARE_OPS_CONVERT_CONVERT_H
+#ifndef TARE_OPS_CONVERT_CONVERSION_H
+#define TARE_OPS_CONVERT_CONVERSION_H
 
 #include "base/outfile.h"
 #include "ops/convert/plan.h"
@@ -11,9 +11,10 @@
 /* Opens what was written as any reader would and compares it with the plan: tensors (name, type,
  * shape, place), metadata, resources. CHECKSUM: they differ. */
 tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_error *err);
-/* Packs the output of a plan whose format asks for it; `made` holds what the plan lays out. */
-tare_status tare_convert_pack(const tare_plan *plan, const tare_outset *made, tare_steps *steps,
-                              tare_error *err);
+/* Packs the output of a plan whose format asks for it; `made` holds what the plan lays out. *size:
+ * of the output. */
+tare_status tare_convert_pack(uint64_t *size, const tare_plan *plan, const tare_outset *made,
+                              tare_steps *steps, tare_error *err);
 /* Bytes that it tells progress of. */
 uint64_t tare_convert_pack_work(const tare_plan *plan);
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening a model, with the bases that it was packed against: these are found by their digests, so
+ * this is above the formats. */
+#include "format/wcodec/wcodec_read.h"
+#include "model/catalog.h"
+#include "ops/packing/bases.h"
+#include "ops/steps.h"
+
+/* What is missing fails what refers to it, later; all else may be read. */
+static tare_status find_bases(tare_wcodec_store *store, const tare_open_options *o,
+                              tare_error *err) {
+    tare_error fault = TARE_ERROR_NONE;
+    tare_run_options run = TARE_RUN_OPTIONS_INIT;
+    TARE_COPY_RUN_OPTIONS(&run, o);
+    run.progress = o->progress;
+    run.progress_ctx = o->progress_ctx;
+    tare_status status = tare_bases_use(store, o->bases, o->n_bases, &run, &fault);
+    const bool is_missing = fault.code && strcmp(fault.code, TARE_CODE_NEEDS_BASE) == 0;
+    if (status == TARE_OK || (is_missing && !o->needs_bases)) return TARE_OK;
+    if (err) *err = fault;
+    return status;
+}
+
+tare_status tare_model_open(tare_model **out, const tare_source *source,
+                            const tare_open_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(source, err);
+    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_REQUIRE(o.bases || o.n_bases == 0, err);
+    TARE_TRY(tare_format_open(out, source, &o, err));
+    tare_wcodec_store *store = tare_wcodec_model_store(*out);
+    tare_status status = store ? find_bases(store, &o, err) : TARE_OK;
+    if (status != TARE_OK) {
+        tare_model_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+tare_status tare_open_path(tare_model **out, const char *path, const tare_open_options *options,
+                           tare_error *err) {
+    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    return tare_model_open(out, &source, options, err);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a call that goes on for long after another thread has asked it to stop, or leaves
+ * something behind; a verb that starts threads of its own although it was given some. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include <tare/ops.h>
+#include <tare/unpack.h>
+
+#include "convert_help.h"
+
+/* Seconds of the processor, so that what else the machine does is not counted: 50 ms for each of
+ * two threads, and as much again where others take their caches. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MOST_SECONDS 2.0
+#else
+#define MOST_SECONDS 0.2
+#endif
+
+typedef struct stopper {
+    tare_cancel *cancel;
+    int after_ms;
+    double asked; /* processor seconds */
+} stopper;
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *stop_later(void *arg) {
+    stopper *s = arg;
+    struct timespec wait = {0, s->after_ms * 1000000L};
+    nanosleep(&wait, NULL);
+    tare_cancel_request(s->cancel);
+    s->asked = seconds(); /* behind: this thread may have to wait for its turn */
+    return NULL;
+}
+
+typedef tare_status (*verb)(const tare_model *model, const tare_cancel *cancel, tare_error *err);
+
+static tare_status convert(const tare_model *m, const char *name, const tare_convert_options *o,
+                           const tare_cancel *cancel, tare_error *err) {
+    tare_convert_options options = *o;
+    options.threads = 2;
+    options.no_sync = true;
+    options.cancel = cancel;
+    return tare_convert(help_path(name), m, &options, err);
+}
+
+static tare_status convert_best(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    o.type = tare_encoding_get(TARE_ENCODING_Q3_K);
+    o.quality = TARE_QUALITY_BEST;
+    return convert(m, "best.gguf", &o, cancel, err);
+}
+
+static tare_status convert_packed(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    return convert(m, "all.wcodec", &o, cancel, err);
+}
+
+static tare_status digest(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    tare_digest whole;
+    o.threads = 2;
+    o.cancel = cancel;
+    return tare_model_digest(NULL, &whole, m, &o, err);
+}
+
+static tare_status diff(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_diff_options o = TARE_DIFF_OPTIONS_INIT;
+    tare_diff *d;
+    o.threads = 2;
+    o.cancel = cancel;
+    tare_status status = tare_diff_new(&d, m, m, &o, err);
+    tare_diff_free(d);
+    return status;
+}
+
+static tare_status extract(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_extract_options o = TARE_EXTRACT_OPTIONS_INIT;
+    o.no_sync = true;
+    o.cancel = cancel;
+    return tare_extract(help_path("one.npy"), -1, m, 0, TARE_EXTRACT_NPY, &o, err);
+}
+
+static void check_stops(verb run, int after_ms) {
+    stopper s = {.cancel = tare_cancel_new(), .after_ms = after_ms};
+    tare_model *m;
+    tare_error err;
+    pthread_t thread;
+    assert_int_equal(tare_synth_open(&m, "llama-300m", NULL, NULL), TARE_OK);
+    assert_int_equal(pthread_create(&thread, NULL, stop_later, &s), 0);
+    tare_status status = run(m, s.cancel, &err);
+    const double took = seconds();
+    pthread_join(thread, NULL);
+    assert_int_equal(status, TARE_ERR_CANCELLED);
+    assert_int_equal(err.status, TARE_ERR_CANCELLED);
+    if (took - s.asked > MOST_SECONDS) fail_msg("stopped after %.3f s", took - s.asked);
+    assert_int_equal(help_count_entries(help_dir), 0);
+    tare_model_free(m);
+    tare_cancel_free(s.cancel);
+}
+
+static void long_calls_stop_soon(void **state) {
+    static const verb verbs[] = {convert_best, convert_packed, digest, diff, extract};
+    (void)state;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        check_stops(verbs[i], 0); /* likely before it begins */
+        check_stops(verbs[i], 150);
+    }
+}
+
+static void packing_stops_soon(void **state) {
+    tare_convert_options plain = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    stopper s = {.cancel = tare_cancel_new(), .after_ms = 60};
+    tare_model *m;
+    tare_error err;
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(tare_synth_open(&m, "llama-44m", NULL, NULL), TARE_OK);
+    help_convert(help_path("in.gguf"), m, &plain);
+    tare_model_free(m);
+    m = help_open(help_path("in.gguf"));
+    o.threads = 2;
+    o.cancel = s.cancel;
+    assert_int_equal(pthread_create(&thread, NULL, stop_later, &s), 0);
+    tare_status status = tare_pack(NULL, help_path("out.wcodec"), m, &o, &err);
+    const double took = seconds();
+    pthread_join(thread, NULL);
+    assert_int_equal(status, TARE_ERR_CANCELLED);
+    if (took - s.asked > MOST_SECONDS) fail_msg("stopped after %.3f s", took - s.asked);
+    assert_int_equal(help_count_entries(help_dir), 1);
+    tare_model_free(m);
+    tare_cancel_free(s.cancel);
+    help_remove(help_path("in.gguf"));
+}
+
+static void a_flag_can_serve_again(void **state) {
+    tare_cancel *cancel = tare_cancel_new();
+    tare_error err;
+    made_model made;
+    (void)state;
+    tare_model *m = help_make(&made, HELP_COMMON);
+    assert_false(tare_cancel_is_requested(cancel));
+    assert_int_equal(digest(m, cancel, &err), TARE_OK);
+    tare_cancel_request(cancel);
+    assert_true(tare_cancel_is_requested(cancel));
+    assert_int_equal(digest(m, cancel, &err), TARE_ERR_CANCELLED);
+    tare_cancel_reset(cancel);
+    assert_int_equal(digest(m, cancel, &err), TARE_OK);
+    tare_cancel_free(cancel);
+    tare_cancel_free(NULL);
+    made_free(&made);
+}
+
+/* ---- threads of the caller ------------------------------------------------------------------- */
+
+static void count_calls(void *ctx, unsigned n, void (*body)(void *body_ctx, unsigned i),
+                        void *body_ctx) {
+    ++*(int *)ctx;
+    for (unsigned i = 0; i < n; i++) body(body_ctx, i);
+}
+
+#define TAKE_POOL(o) ((o).threads = 2, (o).parallel = count_calls, (o).parallel_ctx = &calls)
+
+static void every_verb_takes_the_callers_threads(void **state) {
+    tare_convert_options convert_options = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options pack_options = TARE_PACK_OPTIONS_INIT;
+    tare_unpack_options unpack_options = TARE_UNPACK_OPTIONS_INIT;
+    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
+    tare_bench_options bench_options = TARE_BENCH_OPTIONS_INIT;
+    const tare_source packed = {.kind = TARE_SOURCE_PATH, .name = help_path("p.wcodec"), .fd = -1};
+    made_model made;
+    tare_digest whole;
+    tare_bench rows[64];
+    tare_diff *d;
+    int calls = 0;
+    (void)state;
+    tare_model *m = help_make(&made, HELP_COMMON);
+    TAKE_POOL(convert_options);
+    help_convert(help_path("c.gguf"), m, &convert_options);
+    assert_int_equal(calls, 1);
+    tare_model *opened = help_open(help_path("c.gguf"));
+    calls = 0;
+    TAKE_POOL(pack_options);
+    assert_int_equal(tare_pack(NULL, help_path("p.wcodec"), opened, &pack_options, NULL), TARE_OK);
+    assert_true(calls >= 2); /* digests, layers */
+    calls = 0;
+    TAKE_POOL(unpack_options);
+    assert_int_equal(tare_unpack(NULL, help_path("u.gguf"), &packed, &unpack_options, NULL),
+                     TARE_OK);
+    assert_int_equal(calls, 1);
+    calls = 0;
+    TAKE_POOL(run_options);
+    assert_int_equal(tare_model_digest(NULL, &whole, opened, &run_options, NULL), TARE_OK);
+    assert_int_equal(tare_verify_data(opened, &run_options, NULL), TARE_OK);
+    assert_int_equal(tare_manifest_write(help_path("sums"), opened, &run_options, NULL), TARE_OK);
+    assert_int_equal(tare_manifest_check(help_path("sums"), opened, &run_options, NULL), TARE_OK);
+    assert_int_equal(calls, 4);
+    calls = 0;
+    TAKE_POOL(diff_options);
+    assert_int_equal(tare_diff_new(&d, opened, m, &diff_options, NULL), TARE_OK);
+    tare_diff_free(d);
+    assert_int_equal(calls, 1);
+    calls = 0;
+    TAKE_POOL(bench_options);
+    assert_true(tare_model_summarize(opened)->n_tensors <= 64);
+    assert_int_equal(tare_bench_run(rows, opened, &bench_options, NULL), TARE_OK);
+    assert_true(calls > 0);
+    tare_model_free(opened);
+    made_free(&made);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(long_calls_stop_soon, help_set_up, help_tear_down),
+        cmocka_unit_test_setup_teardown(packing_stops_soon, help_set_up, help_tear_down),
+        cmocka_unit_test(a_flag_can_serve_again),
+        cmocka_unit_test_setup_teardown(every_verb_takes_the_callers_threads, help_set_up,
+                                        help_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
