@@ -199,7 +199,7 @@ class Faults(RemoteTest):
         _, url = self.one(lambda h, _: h.reply(302, Location="/m.gguf"))
         self.assertIn("too many redirections", self.fault("info", url))
         _, url = self.one(lambda h, _: h.reply(302, Location="file:///etc/passwd"))
-        self.assertIn("no http or https URL", self.fault("info", url, code=5))
+        self.assertIn("not an http or https URL", self.fault("info", url, code=5))
 
     def test_a_location_that_expires_is_asked_for_again(self):
         def store(h, count):
