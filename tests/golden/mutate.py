@@ -42,7 +42,7 @@ CHECKS = (
     ("model/model.c", "!count_elements(t, dims", "product-2-64 product-dim-0-hides"),
     ("model/model.c", "!tare_mul_u64(product", "product-2-64 product-dim-0-hides"),
     ("encoding/encoding.c", "!encoding->is_edge_padded &&", "row-not-divisible row-half-block"),
-    ("encoding/encoding.c", "encoding->is_bit_packed && elements", "st-entry-f4-odd"),
+    ("encoding/encoding.c", "!tare_encoding_fills_bytes(encoding", "st-entry-f4-odd"),
     ("encoding/encoding.c", "!plane_size(&plane_bytes", "product-bytes st-entry-shape-bytes"),
     # Where data lies.
     ("format/layout.c", "r->offset < end", "overlap overlap-same-place st-overlap"),
@@ -87,13 +87,13 @@ CHECKS = (
     ("ops/mix/importance_dat.c", "n > m->limits.tensors", "importance-dat-entries-33554432"),
     ("ops/mix/importance_dat.c", "n > (reader->size", "importance-dat-entries-5"),
     ("ops/mix/importance_dat.c", "n > m->limits.name_bytes", "importance-dat-name-65536"),
-    ("ops/mix/importance_dat.c", "n > d->reader->size - d->at) return tare_fail_at(err, "
+    ("ops/mix/importance_dat.c", "n > d->reader->size - d->at)\n        return tare_fail_at(err, "
      "TARE_ERR_TRUNCATED, d->at - 4", "importance-dat-name-100"),
     ("ops/mix/importance_dat.c", "entry->n_values > m->limits", "importance-dat-values-2147483647"),
     ("ops/mix/importance_dat.c", "entry->n_values > (d->reader", "importance-dat-values-3"),
     ("ops/mix/importance_dat.c", "!tare_importance_check(m", "importance-dat-nan importance-dat-inf"),
     ("ops/mix/importance_dat.c", "tare_name_index_add(&m->index", "importance-dat-twice"),
-    ("ops/mix/importance.c", "n_negative == 0", "importance-dat-negative importance-dat"),
+    ("ops/mix/importance_check.c", "n_negative == 0", "importance-dat-negative importance-dat"),
     ("ops/mix/importance_gguf.c", "t->encoding->id != TARE_ENCODING_F32", "importance-gguf-f16"),
     ("ops/mix/importance_gguf.c", "s->n_elements % c->n_elements", "importance-gguf-slices"),
     ("ops/mix/importance_gguf.c", "!tare_importance_check(m", "importance-gguf-sum-nan"),
