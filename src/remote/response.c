@@ -45,6 +45,7 @@ static bool take(tare_str *text, const char *word) {
  * none. */
 static bool read_range(tare_response *r, tare_str text) {
     if (!take(&text, "bytes ")) return false;
+    r->has_range = r->has_total = false; /* of a line that is given twice the last one counts */
     r->is_unsatisfied = take(&text, "*/");
     if (!r->is_unsatisfied) {
         if (!take_number(&text, &r->first) || !take(&text, "-") || !take_number(&text, &r->last) ||
