@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/inspect.h: what can be said about a model without changing it: statistics of its values, the
- * memory that it takes to run it.
+ * tare/inspect.h: what can be said about a model without changing it: statistics of its values, what
+ * each tensor is for, the memory that it takes to run it.
  */
 #ifndef TARE_INSPECT_H
 #define TARE_INSPECT_H
@@ -48,6 +48,28 @@ TARE_API tare_status tare_model_stats(const tare_model *model, const size_t *ten
  * by length, so that the sums are rounded. */
 TARE_API void tare_stats_columns(uint64_t *columns, size_t n_columns,
                                  const tare_tensor_stats *stats);
+
+/* ---- what a tensor is for -------------------------------------------------------------------- */
+
+/* Told from a tensor's name: names of GGUF and of the common architectures of Hugging Face. */
+typedef struct tare_tensor_part {
+    size_t size;
+    const char *role; /* "attention query", "feed-forward down", "norm"; NULL: the name does not
+                         tell. Static */
+    int32_t layer;    /* -1: none */
+    int32_t expert;   /* -1: none, or all experts in one tensor */
+    bool is_expert;   /* a feed-forward matrix of one expert or of all */
+    bool is_shared;   /* of the expert that every token goes through */
+    bool is_bias;
+} tare_tensor_part;
+
+#define TARE_TENSOR_PART_INIT                                                                      \
+    { sizeof(tare_tensor_part), NULL, -1, -1, false, false, false }
+TARE_API void tare_tensor_part_init(tare_tensor_part *part, size_t size);
+
+/* O(length of the name). ERR_ARG: `out` is not set up. */
+TARE_API tare_status tare_tensor_part_of_name(tare_tensor_part *out, tare_str name,
+                                              tare_error *err);
 
 /* ---- memory to run a model ------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Setting up the structs of the verbs, for callers that have no macros. */
+#include <tare/inspect.h>
 #include <tare/ops.h>
 #include <tare/unpack.h>
 
@@ -15,6 +16,7 @@ TARE_DEFINE_INIT(tare_convert_options, TARE_CONVERT_OPTIONS_INIT)
 TARE_DEFINE_INIT(tare_convert_result, TARE_CONVERT_RESULT_INIT)
 TARE_DEFINE_INIT(tare_run_options, TARE_RUN_OPTIONS_INIT)
 TARE_DEFINE_INIT(tare_diff_options, TARE_DIFF_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_tensor_part, TARE_TENSOR_PART_INIT)
 TARE_DEFINE_INIT(tare_extract_options, TARE_EXTRACT_OPTIONS_INIT)
 TARE_DEFINE_INIT(tare_bench_options, TARE_BENCH_OPTIONS_INIT)
 TARE_DEFINE_INIT(tare_pack_options, TARE_PACK_OPTIONS_INIT)

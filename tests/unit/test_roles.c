@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <tare/inspect.h>
 
 #include "base/str.h"
 #include "ops/mix/roles.h"
@@ -112,10 +113,34 @@ static void long_names_are_safe(void **state) {
     assert_int_equal(tare_role_of_name((tare_str){name, 1015}).role, TARE_ROLE_OUTPUT);
 }
 
+/* What callers are told: each role has a name of its own, and none is left out. */
+static void parts_have_words(void **state) {
+    (void)state;
+    tare_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tare_tensor_part part = TARE_TENSOR_PART_INIT;
+        tare_str name = tare_str_of(cases[i].name);
+        assert_int_equal(tare_tensor_part_of_name(&part, name, &err), TARE_OK);
+        assert_int_equal(part.role == NULL, cases[i].role == TARE_ROLE_UNKNOWN);
+        assert_int_equal(part.layer, cases[i].layer);
+        assert_int_equal(part.expert, cases[i].expert);
+        assert_int_equal(part.is_bias, strchr(cases[i].marks, 'b') != NULL);
+        for (size_t k = 0; k < i; k++) {
+            tare_tensor_part other = TARE_TENSOR_PART_INIT;
+            tare_tensor_part_of_name(&other, tare_str_of(cases[k].name), &err);
+            if (cases[k].role != cases[i].role && part.role && other.role)
+                assert_string_not_equal(part.role, other.role);
+        }
+    }
+    tare_tensor_part unset = {.size = 0};
+    assert_int_equal(tare_tensor_part_of_name(&unset, TARE_STR("a"), &err), TARE_ERR_ARG);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_tell_roles),
         cmocka_unit_test(long_names_are_safe),
+        cmocka_unit_test(parts_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

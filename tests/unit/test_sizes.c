@@ -25,6 +25,7 @@ static void functions_set_up_as_macros_do(void **state) {
     } while (0)
     SAME(tare_limits, TARE_LIMITS_INIT);
     SAME(tare_convert_result, TARE_CONVERT_RESULT_INIT);
+    SAME(tare_tensor_part, TARE_TENSOR_PART_INIT);
 #undef SAME
     tare_convert_options convert;
     tare_convert_options_init(&convert, sizeof convert);
