@@ -40,6 +40,12 @@ typedef struct tare_run_options {
     { sizeof(tare_run_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false }
 TARE_API void tare_run_options_init(tare_run_options *options, size_t size);
 
+/* Writes n bytes to a file, whole or not at all, as every output is. ERR_ARG: it exists and `force`
+ * is off, or it is a file of `model` (which may be NULL). */
+TARE_API tare_status tare_file_write(const char *path, const void *bytes, size_t n,
+                                     const tare_model *model, const tare_run_options *options,
+                                     tare_error *err);
+
 /* SHA-256 over the encoding's canonical name, a NUL, rank and dimensions outermost first (u64
  * LE), then the planes in table order, little-endian, without padding. The same in every
  * container that holds the same encoding. */

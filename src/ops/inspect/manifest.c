@@ -5,7 +5,6 @@
 
 #include "base/arith.h"
 #include "base/hash.h"
-#include "base/outfile.h"
 #include "base/reader.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -19,20 +18,6 @@
 
 static void append_line(void *ctx, const tare_buffer *line) {
     tare_buffer_put(ctx, line->data, line->size);
-}
-
-static tare_status write_file(const char *path, const tare_buffer *text, const tare_run_options *o,
-                              tare_error *err) {
-    tare_outset *set;
-    uint32_t index;
-    const tare_out_options out = {
-        .force = o->force, .no_sync = o->no_sync, .total_size = text->size};
-    TARE_TRY(tare_outset_new(&set, path, &out, o->allocator, err));
-    tare_status s = tare_outset_add(set, NULL, text->size, &index, err);
-    if (s == TARE_OK) s = tare_outset_write(set, index, 0, text->data, text->size, err);
-    if (s == TARE_OK) s = tare_outset_commit(set, err);
-    tare_outset_free(set);
-    return s;
 }
 
 tare_status tare_manifest_write(const char *path, const tare_model *model,
@@ -49,7 +34,7 @@ tare_status tare_manifest_write(const char *path, const tare_model *model,
     if (s == TARE_OK) s = tare_model_digest(digests, NULL, model, &o, err);
     if (s == TARE_OK) s = tare_manifest_lines(model, digests, o.allocator, append_line, &text, err);
     if (s == TARE_OK) s = tare_buffer_status(&text, err);
-    if (s == TARE_OK) s = write_file(path, &text, &o, err);
+    if (s == TARE_OK) s = tare_file_write(path, text.data, text.size, model, &o, err);
     tare_buffer_free(&text);
     tare_free(o.allocator, digests, size + 1);
     return s;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A file of bytes that lie in memory: manifests, and what callers made of a model. */
+#include <tare/ops.h>
+
+#include "base/outfile.h"
+#include "ops/item_walk.h"
+
+tare_status tare_file_write(const char *path, const void *bytes, size_t n, const tare_model *model,
+                            const tare_run_options *options, tare_error *err) {
+    TARE_REQUIRE(path && (bytes || n == 0), err);
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    tare_outset *set;
+    uint32_t index;
+    const tare_out_options out = {.force = o.force, .no_sync = o.no_sync, .total_size = n};
+    if (model) TARE_TRY(tare_walk_guard(model, path, err));
+    TARE_TRY(tare_outset_new(&set, path, &out, o.allocator, err));
+    tare_status s = tare_outset_add(set, NULL, n, &index, err);
+    if (s == TARE_OK) s = tare_outset_write(set, index, 0, bytes, n, err);
+    if (s == TARE_OK) s = tare_outset_commit(set, err);
+    tare_outset_free(set);
+    return s;
+}
