@@ -7,28 +7,14 @@
 #include <string.h>
 
 #include "info.h"
-
-/* Token types of GGUF that are no text of the vocabulary's own. */
-enum { TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4 };
-
-static const tare_value *value_of(const tare_model *model, const char *key) {
-    int64_t i = tare_model_find_key(model, (tare_str){key, strlen(key)});
-    return i >= 0 ? &tare_model_metadata(model, (size_t)i)->value : NULL;
-}
-
-static bool text_of(const tare_model *model, const char *key, tare_str *out) {
-    const tare_value *v = value_of(model, key);
-    if (!v || v->type != TARE_VALUE_STRING) return false;
-    *out = v->as.s;
-    return true;
-}
+#include "tokenizer_facts.h"
 
 /* ---- mix ------------------------------------------------------------------------------------- */
 
 /* What general.file_type says; NULL: nothing, or a number that no mix has. */
 static const tare_mix *mix_of(const tare_model *model) {
     uint64_t type;
-    const tare_value *v = value_of(model, "general.file_type");
+    const tare_value *v = cli_value_of(model, "general.file_type");
     if (!v || !tare_value_u64(v, &type)) return NULL;
     for (size_t i = 0; tare_mix_at(i); i++)
         if (tare_mix_at(i)->file_type >= 0 && (uint64_t)tare_mix_at(i)->file_type == type)
@@ -38,70 +24,14 @@ static const tare_mix *mix_of(const tare_model *model) {
 
 /* ---- tokenizer ------------------------------------------------------------------------------- */
 
-typedef struct tokenizer {
-    tare_str model, pre;
-    const tare_array *tokens, *types; /* NULL: not there */
-    uint64_t n_control, n_user_defined;
-} tokenizer;
-
-static const tare_array *array_of(const tare_model *model, const char *key) {
-    const tare_value *v = value_of(model, key);
-    return v && v->type == TARE_VALUE_ARRAY ? &v->as.a : NULL;
-}
-
-static bool read_tokenizer(tokenizer *out, const tare_model *model) {
-    tare_array_walk walk;
-    tare_value element;
-    uint64_t type;
-    *out = (tokenizer){.tokens = array_of(model, "tokenizer.ggml.tokens"),
-                       .types = array_of(model, "tokenizer.ggml.token_type")};
-    text_of(model, "tokenizer.ggml.pre", &out->pre);
-    if (!text_of(model, "tokenizer.ggml.model", &out->model)) return false;
-    if (!out->types) return true;
-    tare_array_begin(&walk, out->types);
-    while (tare_array_next(&walk, &element)) {
-        if (!tare_value_u64(&element, &type)) continue;
-        out->n_control += type == TOKEN_CONTROL || type == TOKEN_UNKNOWN;
-        out->n_user_defined += type == TOKEN_USER_DEFINED;
-    }
-    return true;
-}
-
-/* The tokens that programs ask for by their role. */
-static const struct {
-    const char *name, *key;
-} special[] = {
-    {"bos", "tokenizer.ggml.bos_token_id"},       {"eos", "tokenizer.ggml.eos_token_id"},
-    {"eot", "tokenizer.ggml.eot_token_id"},       {"unk", "tokenizer.ggml.unknown_token_id"},
-    {"sep", "tokenizer.ggml.seperator_token_id"}, {"pad", "tokenizer.ggml.padding_token_id"},
-    {"cls", "tokenizer.ggml.cls_token_id"},       {"mask", "tokenizer.ggml.mask_token_id"},
-};
-
-/* The text of token `id`; false: there is none. */
-static bool token_text(const tokenizer *t, uint64_t id, tare_str *out) {
-    tare_array_walk walk;
-    tare_value element;
-    if (!t->tokens || id >= t->tokens->count || t->tokens->type != TARE_VALUE_STRING) return false;
-    tare_array_begin(&walk, t->tokens);
-    for (uint64_t i = 0; tare_array_next(&walk, &element); i++) {
-        if (i < id) continue;
-        *out = element.as.s;
-        return true;
-    }
-    return false;
-}
-
-static void print_special(const tare_model *model, const tokenizer *t) {
+static void print_special(const cli_tokenizer *t) {
     size_t column = 0;
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        uint64_t id;
-        tare_str token = {NULL, 0};
-        const tare_value *v = value_of(model, special[i].key);
-        if (!v || !tare_value_u64(v, &id)) continue;
+    for (size_t i = 0; i < t->n_special; i++) {
+        const cli_special_token *special = &t->special[i];
         char entry[160], *text = NULL;
-        if (token_text(t, id, &token)) text = cli_escape(token, true, 24);
-        snprintf(entry, sizeof entry, "%s %" PRIu64 "%s%s", special[i].name, id, text ? " " : "",
-                 text ? text : "");
+        if (special->has_text) text = cli_escape(special->text, true, 24);
+        snprintf(entry, sizeof entry, "%s %" PRIu64 "%s%s", special->name, special->id,
+                 text ? " " : "", text ? text : "");
         info_put_entry(&column, "", entry);
         free(text);
     }
@@ -109,8 +39,8 @@ static void print_special(const tare_model *model, const tokenizer *t) {
 }
 
 static void print_tokenizer(const tare_model *model) {
-    tokenizer t;
-    if (!read_tokenizer(&t, model)) return;
+    cli_tokenizer t;
+    if (!cli_tokenizer_read(&t, model)) return;
     char *kind = cli_escape(t.model, false, 24), *pre = cli_escape(t.pre, false, 24);
     info_label("tokenizer");
     fputs(kind, stdout);
@@ -119,7 +49,7 @@ static void print_tokenizer(const tare_model *model) {
     if (t.types) printf(" (%s control", cli_exact_text(t.n_control).text);
     if (t.types && t.n_user_defined) printf(", %s added", cli_exact_text(t.n_user_defined).text);
     puts(t.types ? ")" : "");
-    print_special(model, &t);
+    print_special(&t);
     free(kind);
     free(pre);
 }
@@ -181,18 +111,15 @@ void info_print_use(const tare_model *model, const char *path, uint64_t context)
     print_name(model, path);
 }
 
-static struct json_t *json_tokenizer(const tare_model *model, const tokenizer *t) {
+static struct json_t *json_tokenizer(const cli_tokenizer *t) {
     struct json_t *object = cli_json_object(), *ids = cli_json_object();
     cli_json_str(object, "model", t->model);
     if (t->pre.len) cli_json_str(object, "pre", t->pre);
     if (t->tokens) cli_json_u64(object, "tokens", t->tokens->count);
     if (t->types) cli_json_u64(object, "control", t->n_control);
     if (t->types) cli_json_u64(object, "user_defined", t->n_user_defined);
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        uint64_t id;
-        const tare_value *v = value_of(model, special[i].key);
-        if (v && tare_value_u64(v, &id)) cli_json_u64(ids, special[i].name, id);
-    }
+    for (size_t i = 0; i < t->n_special; i++)
+        cli_json_u64(ids, t->special[i].name, t->special[i].id);
     cli_json_add(object, "special", ids);
     return object;
 }
@@ -200,11 +127,11 @@ static struct json_t *json_tokenizer(const tare_model *model, const tokenizer *t
 void info_json_use(struct json_t *document, const tare_model *model, const char *path,
                    uint64_t context) {
     const tare_mix *mix = mix_of(model);
-    tokenizer t;
+    cli_tokenizer t;
     tare_memory_needs needs;
     char fault[400];
     if (mix) cli_json_text(document, "mix", mix->name);
-    if (read_tokenizer(&t, model)) cli_json_add(document, "tokenizer", json_tokenizer(model, &t));
+    if (cli_tokenizer_read(&t, model)) cli_json_add(document, "tokenizer", json_tokenizer(&t));
     if (tare_model_memory(&needs, model, context)) {
         struct json_t *memory = cli_json_object();
         cli_json_u64(memory, "weights", needs.weights);
