@@ -331,6 +331,8 @@ struct json_t *cli_json_array(void);
 struct json_t *cli_json_number(uint64_t n);
 void cli_json_append(struct json_t *array, struct json_t *value); /* steals */
 struct json_t *cli_json_value(const tare_value *value, uint64_t max_elements);
+/* A key with its type; arrays with at most so many elements, and their count. */
+struct json_t *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements);
 struct json_t *cli_json_shape(const tare_tensor *tensor);
 struct json_t *cli_json_findings(const tare_report *report);
 struct json_t *cli_json_error(const tare_error *err, const char *path);

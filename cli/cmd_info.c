@@ -238,21 +238,7 @@ static struct json_t *json_metadata(const tare_model *model) {
     const tare_metadata *entry;
     for (size_t i = 0; (entry = tare_model_metadata(model, i)) != NULL; i++) {
         if (!is_wanted(entry->key)) continue;
-        const tare_value *value = &entry->value;
-        struct json_t *out = cli_json_object();
-        cli_json_str(out, "key", entry->key);
-        cli_json_text(out, "type", cli_value_type_name(value->type));
-        if (value->type == TARE_VALUE_ARRAY) {
-            cli_json_text(out, "element_type", cli_value_type_name(value->as.a.type));
-            cli_json_u64(out, "count", value->as.a.count);
-            cli_json_bool(out, "is_shortened", value->as.a.count > most);
-        }
-        if (value->type == TARE_VALUE_STRING) {
-            cli_json_str(out, "value", value->as.s);
-        } else {
-            cli_json_add(out, "value", cli_json_value(value, most));
-        }
-        cli_json_append(list, out);
+        cli_json_append(list, cli_json_metadata(entry, most));
     }
     return list;
 }

@@ -132,6 +132,24 @@ json_t *cli_json_value(const tare_value *value, uint64_t max_elements) {
     return cli_json_number(value->as.u);
 }
 
+json_t *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements) {
+    const tare_value *value = &entry->value;
+    json_t *out = cli_json_object();
+    cli_json_str(out, "key", entry->key);
+    cli_json_text(out, "type", cli_value_type_name(value->type));
+    if (value->type == TARE_VALUE_ARRAY) {
+        cli_json_text(out, "element_type", cli_value_type_name(value->as.a.type));
+        cli_json_u64(out, "count", value->as.a.count);
+        cli_json_bool(out, "is_shortened", value->as.a.count > max_elements);
+    }
+    if (value->type == TARE_VALUE_STRING) {
+        cli_json_str(out, "value", value->as.s);
+    } else {
+        cli_json_add(out, "value", cli_json_value(value, max_elements));
+    }
+    return out;
+}
+
 json_t *cli_json_shape(const tare_tensor *tensor) {
     json_t *shape = cli_json_array();
     for (uint32_t i = 0; i < tensor->n_dims; i++) {
