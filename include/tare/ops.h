@@ -102,6 +102,7 @@ typedef struct tare_diff_item {
     double relative_rmse; /* ||a - b|| / ||a|| over decoded values */
     double max_abs;       /* largest |a - b| */
     uint64_t n_different; /* elements */
+    double norm_a;        /* ||a||: weighs the error beside those of other tensors */
 } tare_diff_item;
 
 typedef struct tare_diff_options {

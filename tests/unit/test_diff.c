@@ -213,6 +213,7 @@ static void numbers_are_those_of_the_definition(void **state) {
     assert_false(item->is_tolerated);
     assert_near(item->relative_rmse, sqrt(0.25 + 0.0625) / 5);
     assert_near(item->max_abs, 0.5);
+    assert_near(item->norm_a, 5);
     assert_int_equal(item->n_different, 2);
     item = expect(d, 1, TARE_DIFF_VALUE, "i", 1, 1);
     assert_near(item->max_abs, 1);

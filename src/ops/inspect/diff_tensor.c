@@ -167,6 +167,7 @@ static tare_status compare_values(tare_diff_item *item, const tare_tensor_pair *
     tare_free(p->a->allocator, memory, size);
     item->relative_rmse = tare_deviation_relative(&s);
     item->max_abs = s.max_abs;
+    item->norm_a = sqrt(s.reference);
     if (s.n_different > item->n_different) item->n_different = s.n_different;
     return status;
 }
