@@ -251,6 +251,14 @@ typedef struct tare_encode_params {
  * TARE_ERR_UNSUPPORTED: this encoding cannot be decoded. */
 TARE_API tare_status tare_decode_rows(float *dst, const tare_encoding *encoding,
                                       const tare_rows *src, tare_error *err);
+/* The same as numbers of 16 bits, or as floats: `as` is F16, BF16 or F32, `dst` takes n_rows * cols
+ * of them in the machine's byte order. Each is the float of tare_decode_rows, rounded to nearest,
+ * to even where two are as near. (F64 and integers of more than 24 bits have been rounded to that
+ * float before.) A NaN stays one; what is too large for F16 becomes infinite. Numbers that are
+ * stored as `as` pass unchanged, NaNs with all their bits. ERR_ARG: another `as`. */
+TARE_API tare_status tare_decode_rows_as(void *dst, tare_encoding_id as,
+                                         const tare_encoding *encoding, const tare_rows *src,
+                                         tare_error *err);
 /* Planes from n_rows * cols floats. Writes every byte of the rows' units; list planes stay empty.
  * NaN, Inf and overflow are encoded as the format's reference does; tare_count_nonfinite finds
  * them. TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what `params` ask for is not to

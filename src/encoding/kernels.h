@@ -42,6 +42,15 @@ typedef struct tare_kernels {
 /* Fills *k for a CPU mask, so that a test can ask for less than the host has. */
 void tare_kernels_init(tare_kernels *k, unsigned cpu);
 void tare_kernels_init_x86(tare_kernels *k, unsigned cpu);
+/* Bytes of a number that rows are decoded to: F32, F16, BF16; 0 for all others. */
+static inline size_t tare_float_bytes(tare_encoding_id as) {
+    return as == TARE_ENCODING_F32                               ? sizeof(float)
+           : as == TARE_ENCODING_F16 || as == TARE_ENCODING_BF16 ? sizeof(uint16_t)
+                                                                 : 0;
+}
+/* Floats as such numbers, in the machine's byte order (rows.c). */
+void tare_round_floats(void *dst, tare_encoding_id as, const float *src, size_t n);
+
 /* The library's own table, for the mask in force. */
 const tare_kernels *tare_kernels_get(void);
 

@@ -61,3 +61,37 @@ uint64_t tare_patch_bytes(const tare_patch *patch, const tare_encoding *encoding
     }
     return sum;
 }
+
+tare_rows tare_patch_rows(const tare_patch *patch, const tare_encoding *encoding,
+                          const uint8_t *const *planes) {
+    tare_rows rows = {.n_rows = patch->n_rows, .cols = patch->n_cols};
+    for (uint32_t p = 0; p < encoding->n_planes; p++) {
+        uint64_t offset, size;
+        tare_patch_range(patch, encoding, p, &offset, &size);
+        rows.planes[p] = planes[p] ? planes[p] + offset : NULL;
+    }
+    return rows;
+}
+
+tare_patch_walk tare_patch_walk_begin(uint64_t n_rows, uint64_t row_length, uint64_t n,
+                                      uint64_t step) {
+    tare_patch_walk walk = {.n_rows = n_rows, .row_length = row_length};
+    walk.rows_at_once = tare_max_u64(n / tare_max_u64(row_length, 1), 1);
+    walk.cols_at_once = row_length <= n ? row_length : tare_max_u64(n / step, 1) * step;
+    return walk;
+}
+
+bool tare_patch_walk_next(tare_patch *out, tare_patch_walk *w) {
+    if (w->row >= w->n_rows || w->row_length == 0) return false;
+    *out = (tare_patch){.row = w->row,
+                        .col = w->col,
+                        .n_rows = tare_min_u64(w->rows_at_once, w->n_rows - w->row),
+                        .n_cols = tare_min_u64(w->cols_at_once, w->row_length - w->col),
+                        .row_length = w->row_length};
+    w->col += out->n_cols;
+    if (w->col >= w->row_length) {
+        w->col = 0;
+        w->row += out->n_rows;
+    }
+    return true;
+}

@@ -30,4 +30,21 @@ void tare_patch_range(const tare_patch *patch, const tare_encoding *encoding, ui
 /* Bytes of all planes of the patch. */
 uint64_t tare_patch_bytes(const tare_patch *patch, const tare_encoding *encoding);
 
+/* The patch's own rows, in the planes of the rows it is a part of. */
+tare_rows tare_patch_rows(const tare_patch *patch, const tare_encoding *encoding,
+                          const uint8_t *const *planes);
+
+/* Rows taken apart, in their order. */
+typedef struct tare_patch_walk {
+    uint64_t n_rows, row_length;
+    uint64_t rows_at_once, cols_at_once;
+    uint64_t row, col; /* of the next patch */
+} tare_patch_walk;
+
+/* Patches of about n elements: whole rows, or where these are longer pieces of whole steps. */
+tare_patch_walk tare_patch_walk_begin(uint64_t n_rows, uint64_t row_length, uint64_t n,
+                                      uint64_t step);
+/* The next patch; false: that was the last one. */
+bool tare_patch_walk_next(tare_patch *out, tare_patch_walk *walk);
+
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows to f32 and back: what callers may ask for is checked here, once, so that the row functions
+ * Rows to f32 and back, and to 16 bits by way of f32: what callers may ask for is checked here, once, so that the row functions
  * need not. */
+#include <string.h>
+
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "base/pool.h"
 #include "base/status.h"
 #include "encoding/kernels.h"
@@ -34,17 +37,87 @@ static tare_status check_shape(const tare_encoding *encoding, uint64_t n_rows, u
     return TARE_OK;
 }
 
+static tare_status check_decode(const tare_encoding *encoding, const tare_rows *src,
+                                tare_error *err) {
+    if (!tare_encoding_can_decode(encoding))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be decoded");
+    return check_shape(encoding, src->n_rows, src->cols, err);
+}
+
 tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const tare_rows *src,
                              tare_error *err) {
     TARE_REQUIRE(encoding && src, err);
-    tare_decode_fn decode = tare_kernels_get()->decode[encoding->id];
-    if (!decode) return tare_fail(err, TARE_ERR_UNSUPPORTED, "type cannot be decoded");
-    TARE_TRY(check_shape(encoding, src->n_rows, src->cols, err));
+    TARE_TRY(check_decode(encoding, src, err));
     if (src->n_rows == 0 || src->cols == 0) return TARE_OK;
     TARE_REQUIRE(dst && src->planes[0], err);
-    decode(dst, src);
+    tare_kernels_get()->decode[encoding->id](dst, src);
     return TARE_OK;
 }
+
+/* ---- to 16 bits ------------------------------------------------------------------------------ */
+
+/* Floats on their way: few enough to stay in the first-level cache. */
+#define ROUNDED_AT_ONCE ((size_t)2048)
+
+/* n numbers of 16 bits from the order of files to the machine's, or back. */
+static void to_machine_order(void *dst, size_t n) {
+    if (TARE_HOST_IS_BIG_ENDIAN) tare_kernels_get()->swap_u16(dst, n);
+}
+
+static void round_run(uint8_t *dst, tare_encoding_id as, const float *src, size_t n) {
+    tare_rows_mut rows = {{dst}, 1, n};
+    tare_kernels_get()->encode[as](&rows, src, NULL);
+    to_machine_order(dst, n);
+}
+
+static void decode_rounded(uint8_t *dst, tare_encoding_id as, const tare_encoding *encoding,
+                           const tare_rows *src) {
+    const tare_decode_fn decode = tare_kernels_get()->decode[encoding->id];
+    const uint64_t n = src->n_rows * src->cols, step = tare_encoding_step(encoding);
+    tare_patch_walk walk =
+        tare_encoding_is_linear(encoding, src->cols)
+            ? tare_patch_walk_begin(1, n, ROUNDED_AT_ONCE, step)
+            : tare_patch_walk_begin(src->n_rows, src->cols, ROUNDED_AT_ONCE, step);
+    float values[ROUNDED_AT_ONCE];
+    tare_patch at;
+    while (tare_patch_walk_next(&at, &walk)) {
+        const tare_rows part = tare_patch_rows(&at, encoding, src->planes);
+        const size_t n_part = (size_t)(at.n_rows * at.n_cols);
+        decode(values, &part);
+        round_run(dst, as, values, n_part);
+        dst += 2 * n_part;
+    }
+}
+
+tare_status tare_decode_rows_as(void *dst, tare_encoding_id as, const tare_encoding *encoding,
+                                const tare_rows *src, tare_error *err) {
+    if (as == TARE_ENCODING_F32) return tare_decode_rows(dst, encoding, src, err);
+    TARE_REQUIRE(encoding && src, err);
+    if (!tare_float_bytes(as))
+        return tare_fail(err, TARE_ERR_ARG, "rows are decoded to f32, f16 or bf16");
+    TARE_TRY(check_decode(encoding, src, err));
+    const size_t n = (size_t)(src->n_rows * src->cols);
+    if (n == 0) return TARE_OK;
+    TARE_REQUIRE(dst && src->planes[0], err);
+    if (encoding->id == as) {
+        memcpy(dst, src->planes[0], 2 * n);
+        to_machine_order(dst, n);
+    } else if (encoding->id == TARE_ENCODING_F32 && !TARE_HOST_IS_BIG_ENDIAN) {
+        round_run(dst, as, (const float *)(const void *)src->planes[0], n);
+    } else {
+        decode_rounded(dst, as, encoding, src);
+    }
+    return TARE_OK;
+}
+
+void tare_round_floats(void *dst, tare_encoding_id as, const float *src, size_t n) {
+    if (as == TARE_ENCODING_F32)
+        memcpy(dst, src, n * sizeof *src);
+    else
+        round_run(dst, as, src, n);
+}
+
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 /* What was asked for beside the numbers, for types that have a choice: one number has one best
  * value, whatever is asked for. */
@@ -91,44 +164,32 @@ static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *enco
 /* Cuts what is to be encoded. Where nothing belongs to a row it is one long row, cut between
  * blocks; else some rows at a time. What has one scale for the tensor, or units that run on across
  * rows, stays in one piece: these encoders are fast. */
-static tare_patch first_part(const tare_encoding *e, const tare_rows_mut *rows, bool is_weighted) {
-    tare_patch p = {.n_rows = rows->n_rows, .n_cols = rows->cols, .row_length = rows->cols};
+static tare_patch_walk encoded_parts(const tare_encoding *e, const tare_rows_mut *rows,
+                                     bool is_weighted) {
+    const uint64_t n = rows->n_rows * rows->cols;
     if (e->kind != TARE_KIND_BLOCK || e->is_bit_packed ||
         tare_encoding_has_scope(e, TARE_PLANE_TENSOR))
-        return p;
-    if (!is_weighted && tare_encoding_is_linear(e, rows->cols)) {
-        const uint64_t step = tare_encoding_step(e);
-        p.row_length = rows->n_rows * rows->cols;
-        p.n_rows = 1;
-        p.n_cols = tare_min_u64(tare_max_u64(ENCODED_AT_ONCE / step, 1) * step, p.row_length);
-    } else {
-        p.n_rows = tare_min_u64(tare_max_u64(ENCODED_AT_ONCE / rows->cols, 1), rows->n_rows);
-    }
-    return p;
+        return tare_patch_walk_begin(rows->n_rows, rows->cols, n, rows->cols);
+    if (!is_weighted && tare_encoding_is_linear(e, rows->cols))
+        return tare_patch_walk_begin(1, n, ENCODED_AT_ONCE, tare_encoding_step(e));
+    return tare_patch_walk_begin(rows->n_rows, rows->cols, ENCODED_AT_ONCE, rows->cols);
 }
 
 static tare_status encode_parts(tare_encode_fn encode, const tare_rows_mut *dst,
                                 const tare_encoding *encoding, const float *src,
                                 const tare_encode_params *params, tare_error *err) {
-    const uint64_t n = dst->n_rows * dst->cols;
-    tare_patch at = first_part(encoding, dst, params->importance != NULL);
-    const uint64_t step = at.n_rows * at.n_cols;
-    for (uint64_t done = 0; done < n; done += step) {
-        const uint64_t left = tare_min_u64(step, n - done);
+    tare_patch_walk walk = encoded_parts(encoding, dst, params->importance != NULL);
+    tare_patch at;
+    while (tare_patch_walk_next(&at, &walk)) {
         TARE_TRY(tare_run_check(err));
-        at.row = done / at.row_length;
-        at.col = done % at.row_length;
-        if (at.n_rows > 1)
-            at.n_rows = left / at.n_cols;
-        else
-            at.n_cols = left;
         tare_rows_mut part = {.n_rows = at.n_rows, .cols = at.n_cols};
         for (uint32_t p = 0; p < encoding->n_planes; p++) {
             uint64_t offset, size;
             tare_patch_range(&at, encoding, p, &offset, &size);
             part.planes[p] = dst->planes[p] ? dst->planes[p] + offset : NULL;
         }
-        encode(&part, src + done, params);
+        encode(&part, src, params);
+        src += at.n_rows * at.n_cols;
     }
     return TARE_OK;
 }
