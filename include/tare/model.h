@@ -249,7 +249,12 @@ TARE_API tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *m
  * companion are decoded with its block scales. Allocates a bounded scratch buffer. */
 TARE_API tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor,
                                           uint64_t first, uint64_t n, tare_error *err);
-/* Whether rows_f32 can work: the encoding decodes, and the tensor is no packed codes of a scheme
+/* The same as floats, or as numbers of 16 bits: `as` is F32, F16 or BF16. Rounded once, after
+ * scales and outliers, as tare_decode_rows_as does; what is stored as `as` passes unchanged. */
+TARE_API tare_status tare_tensor_rows_as(void *out, tare_encoding_id as, const tare_model *model,
+                                         size_t tensor, uint64_t first, uint64_t n,
+                                         tare_error *err);
+/* Whether rows_f32 and rows_as can work: the encoding decodes, and the tensor is no packed codes of a scheme
  * (GPTQ, AWQ, NVFP4 pairs) whose scales lie elsewhere. */
 TARE_API bool tare_tensor_can_decode(const tare_model *model, size_t tensor);
 /* The name of the packed scheme or companion role a tensor is part of ("gptq codes", "fp8 block

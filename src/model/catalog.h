@@ -199,6 +199,9 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
  * in bounded memory; errors as of tare_tensor_rows_f32. Whole rows where tare_tensor_needs_rows. */
 tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t tensor,
                                    uint64_t first, uint64_t n, tare_error *err);
+/* The same as F32, F16 or BF16. */
+tare_status tare_tensor_values_as(void *out, tare_encoding_id as, const tare_model *model,
+                                  size_t tensor, uint64_t first, uint64_t n, tare_error *err);
 /* Whether only whole rows can be decoded: they have block scales. */
 bool tare_tensor_needs_rows(const tare_model *model, size_t tensor);
 /* Whether a list plane of the tensor has records. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors as floats: rows and elements are decoded, multiplied by the scales of a companion, and
- * take the outliers that are recorded for them. */
+ * Tensors as numbers of 32 or 16 bits: rows and elements are decoded, multiplied by the scales of a
+ * companion, take the outliers that are recorded for them, and are rounded. */
 #include "base/arith.h"
+#include "base/bytes.h"
+#include "encoding/kernels.h"
 #include "encoding/patch.h"
 #include "model/model_internal.h"
 
@@ -15,13 +17,25 @@ bool tare_tensor_can_decode(const tare_model *model, size_t tensor) {
            tare_encoding_can_decode(model->catalog.tensors[tensor].encoding);
 }
 
-/* Memory for decoding: one step of floats aside, encoded bytes, one row of scales. */
+/* Memory for decoding: one step of numbers aside, encoded bytes, one row of scales. */
 typedef struct workspace {
     float *aside;
     uint8_t *bytes;
     size_t n_bytes;
     float *scales;
 } workspace;
+
+/* What is decoded: a tensor of a model, to numbers of a type. */
+typedef struct source {
+    const tare_model *m;
+    size_t tensor;
+    const tare_tensor *t;
+    tare_encoding_id as;
+} source;
+
+static source source_of(const tare_model *m, size_t tensor, tare_encoding_id as) {
+    return (source){m, tensor, &m->catalog.tensors[tensor], as};
+}
 
 /* Encoded bytes of one step, which is all that must fit a workspace. */
 static uint64_t step_bytes(const tare_encoding *e) {
@@ -35,18 +49,18 @@ static uint64_t row_length(const tare_tensor *t) {
     return tare_encoding_is_linear(t->encoding, t->cols) ? t->n_elements : t->cols;
 }
 
-static tare_status decode_patch(float *out, const tare_model *m, size_t tensor,
-                                const tare_patch *patch, uint8_t *bytes, tare_error *err) {
-    const tare_tensor *t = &m->catalog.tensors[tensor];
+static tare_status decode_patch(void *out, const source *src, const tare_patch *patch,
+                                uint8_t *bytes, tare_error *err) {
+    const tare_encoding *encoding = src->t->encoding;
     tare_rows rows = {.n_rows = patch->n_rows, .cols = patch->n_cols};
-    for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+    for (uint32_t p = 0; p < encoding->n_planes; p++) {
         uint64_t from, size;
-        tare_patch_range(patch, t->encoding, p, &from, &size);
-        TARE_TRY(tare_tensor_read(m, tensor, p, from, bytes, (size_t)size, err));
+        tare_patch_range(patch, encoding, p, &from, &size);
+        TARE_TRY(tare_tensor_read(src->m, src->tensor, p, from, bytes, (size_t)size, err));
         rows.planes[p] = bytes;
         bytes += size;
     }
-    return tare_decode_rows(out, t->encoding, &rows, err);
+    return tare_decode_rows_as(out, src->as, encoding, &rows, err);
 }
 
 /* The most that can be decoded at once from element `begin` on, at most n of them: whole rows, or a
@@ -69,24 +83,26 @@ static tare_patch next_patch(const tare_encoding *e, uint64_t length, uint64_t b
 
 /* Elements [begin, end). Where a step is not asked for from its beginning or to its end, it is
  * decoded aside and its part taken over. */
-static tare_status decode_range(float *out, const tare_model *m, size_t tensor, uint64_t begin,
-                                uint64_t end, const workspace *w, tare_error *err) {
-    const tare_tensor *t = &m->catalog.tensors[tensor];
-    uint64_t step = tare_encoding_step(t->encoding), length = row_length(t);
+static tare_status decode_range(void *out, const source *src, uint64_t begin, uint64_t end,
+                                const workspace *w, tare_error *err) {
+    const tare_encoding *encoding = src->t->encoding;
+    const size_t width = tare_float_bytes(src->as);
+    uint64_t step = tare_encoding_step(encoding), length = row_length(src->t);
+    uint8_t *to = out;
     while (begin < end) {
         uint64_t skip = begin % length % step, n = end - begin;
-        tare_patch patch = next_patch(t->encoding, length, begin, n, w->n_bytes);
+        tare_patch patch = next_patch(encoding, length, begin, n, w->n_bytes);
         if (skip || patch.n_cols == 0) {
             patch.col -= skip;
             patch.n_cols = tare_min_u64(step, length - patch.col);
-            TARE_TRY(decode_patch(w->aside, m, tensor, &patch, w->bytes, err));
+            TARE_TRY(decode_patch(w->aside, src, &patch, w->bytes, err));
             n = tare_min_u64(patch.n_cols - skip, n);
-            memcpy(out, w->aside + skip, (size_t)n * sizeof *out);
+            memcpy(to, (const uint8_t *)w->aside + skip * width, (size_t)n * width);
         } else {
             n = patch.n_rows * patch.n_cols;
-            TARE_TRY(decode_patch(out, m, tensor, &patch, w->bytes, err));
+            TARE_TRY(decode_patch(to, src, &patch, w->bytes, err));
         }
-        out += n;
+        to += n * width;
         begin += n;
     }
     return TARE_OK;
@@ -96,14 +112,15 @@ static tare_status decode_range(float *out, const tare_model *m, size_t tensor, 
 static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, size_t companion,
                                 uint64_t first, uint64_t n, const workspace *w, tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor];
+    const source scales = source_of(m, companion, TARE_ENCODING_F32);
     tare_block_scales b;
-    tare_block_scales_fit(&b, t, &m->catalog.tensors[companion]);
+    tare_block_scales_fit(&b, t, scales.t);
     uint64_t loaded = UINT64_MAX;
     for (uint64_t r = first; r < first + n; r++, out += t->cols) {
         uint64_t row = r / b.rows * b.n_rows + r % b.rows / b.block_rows;
         if (row != loaded)
-            TARE_TRY(decode_range(w->scales, m, companion, row * b.n_cols, (row + 1) * b.n_cols, w,
-                                  err));
+            TARE_TRY(
+                decode_range(w->scales, &scales, row * b.n_cols, (row + 1) * b.n_cols, w, err));
         loaded = row;
         for (uint64_t c = 0; c < t->cols;) {
             const uint64_t end = c + tare_min_u64(t->cols - c, b.block_cols);
@@ -115,10 +132,10 @@ static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, 
 }
 
 /* Elements [begin, end); whole rows where a companion's scales are to be applied. */
-static tare_status decode_elements(float *out, const tare_model *m, size_t tensor,
-                                   int64_t companion, uint64_t begin, uint64_t end,
-                                   tare_error *err) {
-    const tare_tensor *t = &m->catalog.tensors[tensor];
+static tare_status decode_elements(void *out, const source *src, int64_t companion, uint64_t begin,
+                                   uint64_t end, tare_error *err) {
+    const tare_model *m = src->m;
+    const tare_tensor *t = src->t;
     uint64_t step = tare_encoding_step(t->encoding), floats = step, bytes;
     uint64_t n_steps = (end - begin) / step + (end - begin) / tare_max_u64(row_length(t), 1) + 1;
     uint64_t encoded = (tare_min_u64(n_steps, SCRATCH_BYTES) + 1) * step_bytes(t->encoding);
@@ -137,45 +154,110 @@ static tare_status decode_elements(float *out, const tare_model *m, size_t tenso
     if (!w.aside) return tare_fail(err, TARE_ERR_NOMEM, "scratch buffer");
     w.scales = w.aside + step;
     w.bytes = (uint8_t *)(w.aside + floats);
-    tare_status s = decode_range(out, m, tensor, begin, end, &w, err);
+    tare_status s = decode_range(out, src, begin, end, &w, err);
     if (s == TARE_OK && companion >= 0 && begin < end)
-        s = apply_scales(out, m, tensor, (size_t)companion, begin / t->cols,
+        s = apply_scales(out, m, src->tensor, (size_t)companion, begin / t->cols,
                          (end - begin) / t->cols, &w, err);
     tare_free(m->allocator, w.aside, size);
     return s;
 }
 
-static tare_status values_f32(float *out, const tare_model *m, size_t tensor, uint64_t begin,
-                              uint64_t end, tare_error *err) {
-    const tare_tensor_note *note = m->notes ? &m->notes[tensor] : NULL;
-    tare_status s;
-    if (tare_tensor_can_decode(m, tensor))
-        s = decode_elements(out, m, tensor, note ? note->companion : -1, begin, end, err);
-    else
-        s = tare_fail(err, TARE_ERR_UNSUPPORTED,
-                      note && note->is_packed ? "codes of a packed scheme are not decoded"
-                                              : "this type cannot be decoded");
-    if (s == TARE_OK) s = tare_tensor_apply_records(out, m, tensor, begin, end, err);
-    return tare_tensor_name_error(m, tensor, s, err);
+/* As floats, with what else is known of their values. */
+static tare_status decode_floats(float *out, const source *src, int64_t companion, uint64_t begin,
+                                 uint64_t end, tare_error *err) {
+    TARE_TRY(decode_elements(out, src, companion, begin, end, err));
+    return tare_tensor_apply_records(out, src->m, src->tensor, begin, end, err);
+}
+
+/* Floats that scales or records change before they are rounded pass through memory; in whole rows,
+ * as scales go by rows. */
+#define FLOATS_AT_ONCE ((uint64_t)1 << 16)
+
+static tare_status decode_then_round(void *out, const source *src, int64_t companion,
+                                     uint64_t begin, uint64_t end, tare_error *err) {
+    const tare_model *m = src->m;
+    const source floats = source_of(m, src->tensor, TARE_ENCODING_F32);
+    const uint64_t cols = tare_max_u64(src->t->cols, 1);
+    uint64_t step = companion >= 0 ? tare_max_u64(FLOATS_AT_ONCE / cols, 1) * cols : FLOATS_AT_ONCE;
+    uint64_t bytes;
+    size_t size;
+    uint8_t *to = out;
+    step = tare_min_u64(step, end - begin);
+    if (!tare_mul_u64(step, sizeof(float), &bytes) || !tare_size_of_u64(bytes, &size))
+        return tare_fail(err, TARE_ERR_LIMIT, "row too long to decode");
+    if (size == 0) return TARE_OK;
+    float *values = tare_alloc(m->allocator, size);
+    if (!values) return tare_fail(err, TARE_ERR_NOMEM, "scratch buffer");
+    tare_status s = TARE_OK;
+    for (; begin < end && s == TARE_OK; begin += step) {
+        const uint64_t n = tare_min_u64(step, end - begin);
+        s = decode_floats(values, &floats, companion, begin, begin + n, err);
+        if (s == TARE_OK) tare_round_floats(to, src->as, values, (size_t)n);
+        to += n * tare_float_bytes(src->as);
+    }
+    tare_free(m->allocator, values, size);
+    return s;
+}
+
+/* Numbers that are stored as they are asked for are read straight into place. */
+static bool is_stored_so(const source *src) {
+    return src->t->encoding->id == src->as && !TARE_HOST_IS_BIG_ENDIAN;
+}
+
+static tare_status decode_values(void *out, const source *src, uint64_t begin, uint64_t end,
+                                 tare_error *err) {
+    const tare_tensor_note *note = src->m->notes ? &src->m->notes[src->tensor] : NULL;
+    const int64_t companion = note ? note->companion : -1;
+    if (!tare_tensor_can_decode(src->m, src->tensor))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         note && note->is_packed ? "codes of a packed scheme are not decoded"
+                                                 : "this type cannot be decoded");
+    const bool is_final = companion < 0 && !tare_tensor_has_records(src->m, src->tensor);
+    if (is_final && is_stored_so(src)) {
+        const uint64_t width = tare_float_bytes(src->as);
+        return tare_tensor_read(src->m, src->tensor, 0, begin * width, out,
+                                (size_t)((end - begin) * width), err);
+    }
+    if (src->as == TARE_ENCODING_F32) return decode_floats(out, src, companion, begin, end, err);
+    return is_final ? decode_elements(out, src, -1, begin, end, err)
+                    : decode_then_round(out, src, companion, begin, end, err);
+}
+
+static tare_status values_as(void *out, tare_encoding_id as, const tare_model *m, size_t tensor,
+                             uint64_t begin, uint64_t end, tare_error *err) {
+    const source src = source_of(m, tensor, as);
+    if (!tare_float_bytes(as))
+        return tare_fail(err, TARE_ERR_ARG, "rows are decoded to f32, f16 or bf16");
+    return tare_tensor_name_error(m, tensor, decode_values(out, &src, begin, end, err), err);
+}
+
+tare_status tare_tensor_rows_as(void *out, tare_encoding_id as, const tare_model *model,
+                                size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
+    TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (out || n == 0), err);
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    TARE_REQUIRE(first <= t->n_rows && n <= t->n_rows - first, err);
+    return values_as(out, as, model, tensor, first * t->cols, (first + n) * t->cols, err);
 }
 
 tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor, uint64_t first,
                                  uint64_t n, tare_error *err) {
-    TARE_REQUIRE(model && tensor < model->catalog.n_tensors && (out || n == 0), err);
-    const tare_tensor *t = &model->catalog.tensors[tensor];
-    TARE_REQUIRE(first <= t->n_rows && n <= t->n_rows - first, err);
-    return values_f32(out, model, tensor, first * t->cols, (first + n) * t->cols, err);
+    return tare_tensor_rows_as(out, TARE_ENCODING_F32, model, tensor, first, n, err);
 }
 
 bool tare_tensor_needs_rows(const tare_model *model, size_t tensor) {
     return model->notes && model->notes[tensor].companion >= 0;
 }
 
-tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t tensor,
-                                   uint64_t first, uint64_t n, tare_error *err) {
+tare_status tare_tensor_values_as(void *out, tare_encoding_id as, const tare_model *model,
+                                  size_t tensor, uint64_t first, uint64_t n, tare_error *err) {
     const tare_tensor *t = &model->catalog.tensors[tensor];
     TARE_REQUIRE(first <= t->n_elements && n <= t->n_elements - first, err);
     if (tare_tensor_needs_rows(model, tensor))
         TARE_REQUIRE(t->cols && first % t->cols == 0 && n % t->cols == 0, err);
-    return values_f32(out, model, tensor, first, first + n, err);
+    return values_as(out, as, model, tensor, first, first + n, err);
+}
+
+tare_status tare_tensor_values_f32(float *out, const tare_model *model, size_t tensor,
+                                   uint64_t first, uint64_t n, tare_error *err) {
+    return tare_tensor_values_as(out, TARE_ENCODING_F32, model, tensor, first, n, err);
 }

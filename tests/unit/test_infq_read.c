@@ -113,6 +113,10 @@ static void check_rows(const tare_model *m, uint64_t step) {
                 fail_msg("element %d is %g", (int)element, (double)values[i]);
         }
     }
+    static uint16_t halves[ROWS * COLS];
+    assert_int_equal(tare_tensor_rows_as(halves, TARE_ENCODING_F16, m, 0, 0, ROWS, NULL), TARE_OK);
+    for (uint64_t i = 0; i < ROWS * COLS; i++)
+        assert_int_equal(halves[i], i % 23 == 0 && i / 23 < RECORDS ? 0x4000 : 0);
 }
 
 static void records_apply_in_any_order_and_part(void **state) {

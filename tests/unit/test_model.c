@@ -271,6 +271,12 @@ static void test_block_scales(void **state) {
     for (size_t i = 0; i < 30; i++) assert_true(rows[i] == (float)(i / 5 / 4 * 2 + i % 5 / 4 + 1));
     assert_int_equal(tare_tensor_rows_f32(rows, k.m, 0, 3, 2, NULL), TARE_OK);
     assert_true(rows[0] == 1 && rows[4] == 2 && rows[5] == 3 && rows[9] == 4);
+    static const uint16_t bf16[] = {0x3f80, 0x4000, 0x4040, 0x4080}; /* 1 to 4 */
+    uint16_t halves[30];
+    assert_int_equal(tare_tensor_rows_as(halves, TARE_ENCODING_BF16, k.m, 0, 0, 6, NULL), TARE_OK);
+    for (size_t i = 0; i < 30; i++) assert_int_equal(halves[i], bf16[i / 5 / 4 * 2 + i % 5 / 4]);
+    assert_int_equal(tare_tensor_rows_as(halves, TARE_ENCODING_U8, k.m, 0, 0, 6, NULL),
+                     TARE_ERR_ARG);
     assert_int_equal(tare_tensor_rows_f32(rows, k.m, 2, 0, 3, NULL), TARE_OK);
     for (size_t i = 0; i < 6; i++) assert_true(rows[i] == (float)(i / 2 + 1));
     assert_int_equal(tare_tensor_rows_f32(rows, k.m, 4, 0, 2, NULL), TARE_OK);
