@@ -37,26 +37,20 @@ static tare_iq1_split split_s(const float *x, const float *weights, const uint8_
     return best;
 }
 
-/* The sums are taken anew for every split and pair of shifts, over the sorted elements in order. */
+/* The halves have running totals of their own. As levels of one shift are 1 apart, the three sums of
+ * a split fold into its total at level 2 and the running totals at both cuts. */
 static tare_iq1_split split_m(const float *x, const float *weights, const uint8_t *order) {
-    enum { N = 16 };
+    enum { N = TARE_IQ1_M_CUTS - 1 };
+    tare_iq1_totals t;
     tare_iq1_split best = TARE_IQ1_NO_SPLIT;
+    tare_iq1_totals_fill(&t, x, weights, order);
     for (int first = 0; first <= N; first++)
-        for (int second = first; second <= N; second++) {
-            float qx[4] = {0}, qq[4] = {0};
-            for (int j = 0; j < N; j++) {
-                int i = order[j], level = (j >= first) + (j >= second);
-                float w = weights[i], up = tare_iq1_up[level], down = tare_iq1_down[level];
-                for (unsigned k = 0; k < 4; k++) {
-                    /* k counts as ggml does: the shift of the first half is the higher bit. */
-                    float v = k >> (i < N / 2) & 1 ? down : up;
-                    qx[k] += w * v * x[i];
-                    qq[k] += w * v * v;
-                }
+        for (int second = first; second <= N; second++)
+            for (unsigned k = 0; k < 4; k++) {
+                float qx, qq;
+                tare_iq1_totals_split(&qx, &qq, &t, first, second, k);
+                tare_iq1_offer(&best, qx, qq, first, second, k >> 1 | (k & 1) << 1);
             }
-            for (unsigned k = 0; k < 4; k++)
-                tare_iq1_offer(&best, qx[k], qq[k], first, second, k >> 1 | (k & 1) << 1);
-        }
     return best;
 }
 

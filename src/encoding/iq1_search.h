@@ -7,6 +7,7 @@
 #define TARE_ENCODING_IQ1_SEARCH_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "encoding/iq.h"
 #include "encoding/kernels.h"
@@ -35,6 +36,53 @@ static inline void tare_iq1_offer(tare_iq1_split *best, float qx, float qq, int 
     if (!(qq > 0 && qx * qx > best->score * qq)) return;
     *best = (tare_iq1_split){first, second, shift, qx / qq, 0};
     best->score = best->scale * qx;
+}
+
+/* iq1_m, by cut: the sums of weight * x and of weights over the sorted elements before it, of each
+ * half; whole vectors are read from any of the 17 on. */
+enum { TARE_IQ1_M_CUTS = 17, TARE_IQ1_M_ROOM = TARE_IQ1_M_CUTS + 16 };
+typedef struct tare_iq1_totals {
+    float x[2][TARE_IQ1_M_ROOM], w[2][TARE_IQ1_M_ROOM];
+    float all_x[2][2], all_q[2][2]; /* of a half, shifted up and down: all at level 2 */
+} tare_iq1_totals;
+
+/* How far the square of a level is above that of the next, shifted up and down. */
+static const float tare_iq1_steps[2][2] = {
+    {1 - 2 * TARE_IQ1_SHIFT, -1 - 2 * TARE_IQ1_SHIFT},
+    {1 + 2 * TARE_IQ1_SHIFT, -1 + 2 * TARE_IQ1_SHIFT},
+};
+
+static inline void tare_iq1_totals_fill(tare_iq1_totals *t, const float *x, const float *weights,
+                                        const uint8_t *order) {
+    memset(t, 0, sizeof *t);
+    for (int j = 0; j + 1 < TARE_IQ1_M_CUTS; j++) {
+        const int i = order[j], here = i >= 8, other = i < 8;
+        t->x[here][j + 1] = t->x[here][j] + weights[i] * x[i];
+        t->x[other][j + 1] = t->x[other][j];
+        t->w[here][j + 1] = t->w[here][j] + weights[i];
+        t->w[other][j + 1] = t->w[other][j];
+    }
+    for (int half = 0; half < 2; half++)
+        for (int down = 0; down < 2; down++) {
+            const float v = (down ? tare_iq1_down : tare_iq1_up)[2];
+            t->all_x[half][down] = t->x[half][TARE_IQ1_M_CUTS - 1] * v;
+            t->all_q[half][down] = t->w[half][TARE_IQ1_M_CUTS - 1] * v * v;
+        }
+}
+
+/* The sums of products of a split; k counts pairs of shifts as ggml does: the higher bit is the
+ * first half's. */
+static inline void tare_iq1_totals_split(float *qx, float *qq, const tare_iq1_totals *t, int first,
+                                         int second, unsigned k) {
+    float half_x[2], half_q[2];
+    for (int half = 0; half < 2; half++) {
+        const unsigned down = half ? k & 1 : k >> 1;
+        const float *x = t->x[half], *w = t->w[half], *steps = tare_iq1_steps[down];
+        half_x[half] = t->all_x[half][down] - (x[first] + x[second]);
+        half_q[half] = t->all_q[half][down] + w[first] * steps[0] + w[second] * steps[1];
+    }
+    *qx = half_x[0] + half_x[1];
+    *qq = half_q[0] + half_q[1];
 }
 
 typedef struct tare_iq1_searches {

@@ -5,7 +5,8 @@
  * floats: with slow arithmetic, in test_encoding_floats; MCF's types: with a reader written from
  * the specification and vectors worked out by hand), and hold the identity where these are not at
  * hand. The input comes from integers only, so that it is the same on every system. A digest
- * that differs is a broken promise, not a number to be updated. */
+ * that differs is a broken promise, not a number to be updated, unless ggml itself now writes other
+ * bytes and the encoder follows it (docs/ENCODINGS.md says from which version on). */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -254,8 +255,8 @@ static const golden goldens[] = {
     {TARE_ENCODING_IQ3_S, UINT64_C(0x99ada96b96a7d7ed), UINT64_C(0x19afaef7b475c6eb),
      UINT64_C(0x491e791a43c5f1a3)},
     {TARE_ENCODING_IQ1_S, 0, UINT64_C(0x67890f8ce3986299), UINT64_C(0x8c2b7369d8293e9b)},
-    {TARE_ENCODING_IQ1_M, UINT64_C(0x2f2e490219a5587d), UINT64_C(0x6e4cef9532d47f39),
-     UINT64_C(0xb231e2d00eccea94)},
+    {TARE_ENCODING_IQ1_M, UINT64_C(0xa09d874c71b22708), UINT64_C(0x6e4cef9532d47f39),
+     UINT64_C(0x4019f1fafc1590b4)},
     {TARE_ENCODING_IQ4_NL, UINT64_C(0x9bab6a6304f1f25a), UINT64_C(0x33b106e484dde44a),
      UINT64_C(0x03e6b77e1d91854c)},
     {TARE_ENCODING_IQ4_XS, UINT64_C(0x7613aa80ddcac509), UINT64_C(0xc6d197c29e1d0215),

@@ -190,70 +190,14 @@ static tare_iq1_split split_32(const float *x, const float *weights, const uint8
 
 /* ---- iq1_m ----------------------------------------------------------------------------------- */
 
-/* What sorted element j adds: by level, and from the first cut on for second cuts of 1 to 16, a
- * lane each. */
-enum { N_M = 16, PARTS_M = N_M / LANES };
-typedef struct split_terms {
-    float level_x[N_M][2][3], level_q[N_M][2][3]; /* shifted up and down */
-    int down[N_M][4];                             /* in each of the four pairs of shifts */
-    vec x[PARTS_M][N_M][4], q[PARTS_M][N_M][4];   /* for these */
-} split_terms;
-
-INLINE void split_terms_fill(split_terms *t, const float *x, const float *weights,
-                             const uint8_t *order) {
-    for (int j = 0; j < N_M; j++) {
-        int i = order[j];
-        float w = weights[i];
-        /* As in the scalar search the shift of the first half is the higher bit. */
-        for (int k = 0; k < 4; k++) t->down[j][k] = k >> (i < N_M / 2) & 1;
-        for (int down = 0; down < 2; down++) {
-            float *level_x = t->level_x[j][down], *level_q = t->level_q[j][down];
-            for (int l = 0; l < 3; l++) {
-                float v = (down ? tare_iq1_down : tare_iq1_up)[l];
-                level_x[l] = w * v * x[i];
-                level_q[l] = w * v * v;
-            }
-            for (int part = 0; part < PARTS_M; part++) {
-                vec cut = add(load(counting), all((float)(part * LANES + 1)));
-                mask is_before = is_below(all((float)j), cut);
-                vec term_x = choose(is_before, all(level_x[1]), all(level_x[2]));
-                vec term_q = choose(is_before, all(level_q[1]), all(level_q[2]));
-                for (int k = 0; k < 4; k++) {
-                    if (t->down[j][k] != down) continue;
-                    t->x[part][j][k] = term_x;
-                    t->q[part][j][k] = term_q;
-                }
-            }
-        }
-    }
-}
-
-INLINE void split_terms_near(near_split *near, const split_terms *t) {
-    near->qx = near->qq = 0;
-    for (int j = 0; j < N_M; j++) {
-        int level = (j >= near->first) + (j >= near->second), down = t->down[j][near->kind];
-        near->qx += t->level_x[j][down][level];
-        near->qq += t->level_q[j][down][level];
-    }
-}
-
-/* All splits of one first cut whose second cut is one of a part's lanes. */
-INLINE void split_terms_add(splits *found, const split_terms *t, const float *head_x,
-                            const float *head_q, int first, int part) {
-    int least = first > 1 ? first - 1 - part * LANES : 0; /* the lane of the least cut */
-    vec qx[4], qq[4];
-    if (least >= LANES) return;
-    for (int k = 0; k < 4; k++) {
-        qx[k] = all(head_x[k]);
-        qq[k] = all(head_q[k]);
-    }
-    for (int j = first; j < N_M; j++)
-        for (int k = 0; k < 4; k++) {
-            qx[k] = add(qx[k], t->x[part][j][k]);
-            qq[k] = add(qq[k], t->q[part][j][k]);
-        }
-    mask valid = is_at_most(all((float)least), load(counting));
-    splits_add(found, qx, qq, first, part * LANES + 1, valid);
+/* The sums of one half for one first cut, by second cut. */
+INLINE void half_sums(vec *qx, vec *qq, const tare_iq1_totals *t, int half, int down, int first,
+                      int second) {
+    const float *steps = tare_iq1_steps[down];
+    vec sum_x = add(all(t->x[half][first]), load(t->x[half] + second));
+    *qx = sub(all(t->all_x[half][down]), sum_x);
+    *qq = add(all(t->all_q[half][down] + t->w[half][first] * steps[0]),
+              mul(load(t->w[half] + second), all(steps[1])));
 }
 
 static tare_iq1_split split_16(const float *x, const float *weights, const uint8_t *order) {
@@ -261,22 +205,29 @@ static tare_iq1_split split_16(const float *x, const float *weights, const uint8
     tare_iq1_split best;
     near_split near[MOST_NEAR + 4];
     splits found;
-    split_terms t;
-    float head_x[4] = {0}, head_q[4] = {0};
+    tare_iq1_totals t;
     splits_start(&found, 4);
-    split_terms_fill(&t, x, weights, order);
-    for (int first = 0; first <= N_M; first++) {
-        for (int part = 0; part < PARTS_M; part++)
-            split_terms_add(&found, &t, head_x, head_q, first, part);
-        for (int k = 0; k < 4 && first < N_M; k++) {
-            head_x[k] += t.level_x[first][t.down[first][k]][0];
-            head_q[k] += t.level_q[first][t.down[first][k]][0];
+    tare_iq1_totals_fill(&t, x, weights, order);
+    /* Second cuts from 1 on, so that 16 lanes hold them; both cuts at 0, the first split, is looked at
+     * in any case. */
+    for (int first = 0; first < TARE_IQ1_M_CUTS; first++)
+        for (int second = first ? first : 1; second < TARE_IQ1_M_CUTS; second += LANES) {
+            vec half_x[2][2], half_q[2][2], qx[4], qq[4];
+            for (int i = 0; i < 4; i++)
+                half_sums(&half_x[i / 2][i % 2], &half_q[i / 2][i % 2], &t, i / 2, i % 2, first,
+                          second);
+            for (int k = 0; k < 4; k++) {
+                qx[k] = add(half_x[0][k >> 1], half_x[1][k & 1]);
+                qq[k] = add(half_q[0][k >> 1], half_q[1][k & 1]);
+            }
+            mask valid = is_below(load(counting), all((float)(TARE_IQ1_M_CUTS - second)));
+            splits_add(&found, qx, qq, first, second, valid);
         }
-    }
-    /* Both cuts before all elements: the one split whose second cut has no lane, and the first. */
     for (int k = 0; k < 4; k++) near[k] = (near_split){0, 0, k, 0, 0};
     int n = splits_near(near + 4, &found);
-    for (int i = 0; i < n + 4; i++) split_terms_near(&near[i], &t);
+    for (int i = 0; i < n + 4; i++)
+        tare_iq1_totals_split(&near[i].qx, &near[i].qq, &t, near[i].first, near[i].second,
+                              (unsigned)near[i].kind);
     if (n >= 0 && splits_take(&best, near, n + 4, sum_of_weights(weights, 16), shifts)) return best;
     return tare_iq1_searches_c.split_m(x, weights, order);
 }
