@@ -10,6 +10,11 @@ install(DIRECTORY include/tare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MAT
 install(TARGETS tare_shared EXPORT tare-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tare_static EXPORT tare-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
+if(TARGET tare_cuda)
+  install(TARGETS tare_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES cuda/include/tare/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tare)
+endif()
+
 # The static library names the libraries it needs, the shared one needs nothing of its user: two
 # export sets, so that find_package(tare) asks for the former only with COMPONENTS static.
 install(EXPORT tare-shared NAMESPACE tare:: DESTINATION ${cmake_dir} FILE tareShared.cmake)

@@ -43,6 +43,9 @@ ALLOWED = {
     "src/ops": BELOW_FORMAT | {"format", "ops", "ops/packing"},
     "src/ops/packing": BELOW_FORMAT
     | {"format", "ops", "ops/packing", "format/wcodec", "wcodec/layer"},
+    # A library of its own, beside libtare: it sees the public headers and itself.
+    "cuda": {"tare", "cuda", "cuda/include/tare"},
+    "cuda/include/tare": {"tare"},
     "cli": {"tare", "cli"},
     # Tests and benchmarks of what is not public see a floor with all its folders.
     "bench": {"tare", "bench", "tests/judge", "wcodec", "format", "model"},
@@ -50,6 +53,7 @@ ALLOWED = {
     "tests/unit": BELOW_FORMAT | {"remote", "wcodec", "format", "llama", "ops", "tests/support", "tests/unit", "tests/wcodec"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "tests/support", "tests/kernel"},
     "tests/fuzz": {"tare", "base", "remote", "wcodec", "model", "format", "llama", "tests/support", "tests/fuzz"},
+    "tests/cuda": {"tare", "base", "wcodec", "format", "cuda", "tests/support", "tests/cuda"},
     "tests/wcodec": {"tare", "base", "wcodec", "format", "tests/wcodec"},
     "tests/golden": {"tare", "tests/support", "tests/golden"},
     "tests/judge": {"tare", "tests/judge"},

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-C_SOURCES = (".c", ".h", ".cc", ".cpp")
+C_SOURCES = (".c", ".h", ".cc", ".cpp", ".cu")
 
 
 def files(suffixes=None):

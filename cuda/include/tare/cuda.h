@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare/cuda.h: layers of a .wcodec decoded on a GPU, from stored bytes in device memory to the
+ * bytes of their regions in device memory, bit for bit what tare_coded_decode_layer gives.
+ *
+ * A library of its own, libtare_cuda: it calls no function of libtare, which does not know it. What
+ * it has to know of a layer are the plain structs of tare/wcodec.h:
+ *
+ *     tare_cuda_layer layer = {tare_coded_describe(coded), heads, segments, 0};
+ *     tare_cuda_plan_new(&plan, &layer, 1, NULL, &err);       // on the host, no GPU needed
+ *     tare_cuda_open(&cuda, 0, &err);
+ *     tare_cuda_buffers buffers = {stored, {region}, {NULL}};  // device pointers
+ *     tare_cuda_batch_new(&batch, cuda, plan, &buffers, NULL, &err);
+ *     tare_cuda_decode(batch, NULL, &err);                    // enqueues and returns
+ *     tare_cuda_finish(&fault, batch, &err);                  // waits; what was damaged
+ *
+ * No type of CUDA appears: `stream` is a cudaStream_t or CUstream, device memory a pointer into the
+ * primary context of the device.
+ */
+#ifndef TARE_CUDA_H
+#define TARE_CUDA_H
+
+#include <tare/wcodec.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- plans: on the host ---------------------------------------------------------------------- */
+
+/* A layer to be decoded, as the getters of tare/wcodec.h describe it. All is borrowed, until
+ * tare_cuda_plan_new returns. A final struct. */
+typedef struct tare_cuda_layer {
+    const tare_coded_layer *layer;             /* its `data` is not looked at */
+    const tare_coded_head *const *heads;       /* of each stream: tare_coded_stream_head */
+    const tare_coded_segment *const *segments; /* of each stream, all of them in order:
+                                                  tare_coded_parse_segment */
+    uint32_t streams; /* bit i: stream i is wanted; 0: all of them are. Streams that others take
+                         their scales from are wanted with these */
+} tare_cuda_layer;
+
+typedef struct tare_cuda_plan_options {
+    size_t size;
+    bool is_coarse; /* as in tare_coded_options: only the first n_groups groups of bypass bits */
+    unsigned n_groups;
+} tare_cuda_plan_options;
+
+#define TARE_CUDA_PLAN_OPTIONS_INIT                                                                \
+    { sizeof(tare_cuda_plan_options), false, 0 }
+TARE_API void tare_cuda_plan_options_init(tare_cuda_plan_options *options, size_t size);
+
+/* What is to be done for some layers: which segments, with which tables, where to. Immutable: any
+ * number of threads and batches may use it at once. */
+typedef struct tare_cuda_plan tare_cuda_plan;
+
+/* ERR_ARG: what the structs say cannot be (err->item: the layer's number); NOMEM. */
+TARE_API tare_status tare_cuda_plan_new(tare_cuda_plan **out, const tare_cuda_layer *layers,
+                                        size_t n_layers, const tare_cuda_plan_options *options,
+                                        tare_error *err);
+TARE_API void tare_cuda_plan_free(tare_cuda_plan *plan);
+
+typedef struct tare_cuda_needs {
+    size_t size;
+    uint64_t image_bytes;     /* device memory of a batch: jobs, tables, pointers, work memory */
+    uint64_t host_bytes;      /* of decoded segments that the host has to provide */
+    uint64_t decoded_bytes;   /* of all segments */
+    uint64_t n_segments;      /* all */
+    uint64_t n_host_segments; /* those among them for the host: ZSTD and STRUCTURED */
+    uint32_t n_launches;      /* of kernels, a call of tare_cuda_decode */
+} tare_cuda_needs;
+
+#define TARE_CUDA_NEEDS_INIT                                                                       \
+    { sizeof(tare_cuda_needs), 0, 0, 0, 0, 0, 0 }
+TARE_API void tare_cuda_needs_init(tare_cuda_needs *needs, size_t size);
+/* ERR_ARG: plan is NULL or out->size too small. */
+TARE_API tare_status tare_cuda_plan_needs(tare_cuda_needs *out, const tare_cuda_plan *plan);
+
+/* A segment for the host: its decoded bytes (tare_coded_decode_segments) belong at `position` of
+ * the host area of a batch. A final struct. */
+typedef struct tare_cuda_host_segment {
+    size_t layer; /* number in the plan's list */
+    unsigned stream;
+    uint64_t segment, position;
+    uint32_t n_bytes;
+} tare_cuda_host_segment;
+
+/* False: i is not below n_host_segments. */
+TARE_API bool tare_cuda_plan_host_segment(tare_cuda_host_segment *out, const tare_cuda_plan *plan,
+                                          uint64_t i);
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+/* A device and its primary context. Any number of threads may use it at once. */
+typedef struct tare_cuda tare_cuda;
+
+/* UNSUPPORTED: there is no driver or no such device, or it is older than compute capability 8.0. */
+TARE_API tare_status tare_cuda_open(tare_cuda **out, int device, tare_error *err);
+TARE_API void tare_cuda_close(tare_cuda *cuda);
+/* The device's name. Lives as long as `cuda`. */
+TARE_API const char *tare_cuda_name(const tare_cuda *cuda);
+
+/* Device memory and copies, for callers that do not use CUDA themselves. Copies are done when the
+ * call returns. NOMEM, IO. */
+TARE_API tare_status tare_cuda_alloc(void **out, tare_cuda *cuda, size_t n, tare_error *err);
+TARE_API void tare_cuda_release(tare_cuda *cuda, void *memory);
+TARE_API tare_status tare_cuda_upload(void *device, tare_cuda *cuda, const void *host, size_t n,
+                                      tare_error *err);
+TARE_API tare_status tare_cuda_download(void *host, tare_cuda *cuda, const void *device, size_t n,
+                                        tare_error *err);
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+/* Device memory of a layer. `stored`: its data, aligned to 4 bytes; nothing behind it is read.
+ * regions[r]: region_bytes[r] bytes, any alignment, exactly these are written; NULL where the plan
+ * has no stream of the region. bases[r]: as many bytes of the base; NULL where no segment refers to
+ * it. A final struct. */
+typedef struct tare_cuda_buffers {
+    const void *stored;
+    void *regions[TARE_CODED_MAX_REGIONS];
+    const void *bases[TARE_CODED_MAX_REGIONS];
+} tare_cuda_buffers;
+
+/* A plan bound to memory of a device. Owns its jobs, tables and work memory there. One thread and
+ * one stream at a time. */
+typedef struct tare_cuda_batch tare_cuda_batch;
+
+/* Uploads the plan and the pointers, one tare_cuda_buffers for each layer; waits for that.
+ * `host_area`: device memory of host_bytes bytes, filled before it is decoded; NULL if there are
+ * none. The plan must outlive the batch. ERR_ARG: a pointer that segments need is NULL (err->item:
+ * the layer), or one that is not aligned; NOMEM, IO. */
+TARE_API tare_status tare_cuda_batch_new(tare_cuda_batch **out, tare_cuda *cuda,
+                                         const tare_cuda_plan *plan,
+                                         const tare_cuda_buffers *layers, const void *host_area,
+                                         tare_error *err);
+TARE_API void tare_cuda_batch_free(tare_cuda_batch *batch);
+
+typedef struct tare_cuda_decode_options {
+    size_t size;
+    bool without_crc; /* the CRC-32 of segments is not compared */
+    void *stream;     /* NULL: the default stream */
+} tare_cuda_decode_options;
+
+#define TARE_CUDA_DECODE_OPTIONS_INIT                                                              \
+    { sizeof(tare_cuda_decode_options), false, NULL }
+TARE_API void tare_cuda_decode_options_init(tare_cuda_decode_options *options, size_t size);
+
+/* Enqueues the decoding of all segments and returns. Allocates nothing and does not wait: a CUDA
+ * graph can capture it. IO: it could not be launched. */
+TARE_API tare_status tare_cuda_decode(tare_cuda_batch *batch,
+                                      const tare_cuda_decode_options *options, tare_error *err);
+
+/* What was found damaged. The other segments are decoded all the same. */
+typedef struct tare_cuda_fault {
+    size_t size;
+    uint64_t n_segments; /* that failed; 0: none */
+    tare_status status;  /* of the first one: CORRUPT or CHECKSUM, as decoding on the CPU says */
+    size_t layer;        /* where it is, in the order of layers, streams, segments */
+    unsigned stream;
+    uint64_t segment;
+    uint64_t position; /* in the layer's data */
+} tare_cuda_fault;
+
+#define TARE_CUDA_FAULT_INIT                                                                       \
+    { sizeof(tare_cuda_fault), 0, TARE_OK, 0, 0, 0, 0 }
+TARE_API void tare_cuda_fault_init(tare_cuda_fault *fault, size_t size);
+
+/* Waits for what the last tare_cuda_decode (or a replay of a graph of it) has to do. The status of
+ * the first damaged segment, with its place as err->offset; IO. `fault` may be NULL. */
+TARE_API tare_status tare_cuda_finish(tare_cuda_fault *fault, tare_cuda_batch *batch,
+                                      tare_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Devices, and plans bound to memory of one: a block of device memory holds the image, the
+ * pointers, what classes need, and the error word. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wg_device.h"
+#include "wg_plan.h"
+
+struct tare_cuda {
+    int device;
+    char name[WG_NAME];
+};
+
+struct tare_cuda_batch {
+    const tare_cuda_plan *plan;
+    int device;
+    uint8_t *memory;
+    wg_call call;
+    void *stream; /* of the last decoding */
+};
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+tare_status tare_cuda_open(tare_cuda **out, int device, tare_error *err) {
+    if (!out) return wg_fail(err, TARE_ERR_ARG, -1, "out: NULL");
+    *out = NULL;
+    tare_cuda *cuda = calloc(1, sizeof *cuda);
+    if (!cuda) return wg_fail(err, TARE_ERR_NOMEM, -1, "device");
+    cuda->device = device;
+    tare_status status = wg_device_open(cuda->name, device, err);
+    if (status == TARE_OK)
+        *out = cuda;
+    else
+        free(cuda);
+    return status;
+}
+
+void tare_cuda_close(tare_cuda *cuda) {
+    free(cuda);
+}
+
+const char *tare_cuda_name(const tare_cuda *cuda) {
+    return cuda->name;
+}
+
+tare_status tare_cuda_alloc(void **out, tare_cuda *cuda, size_t n, tare_error *err) {
+    if (!out || !cuda) return wg_fail(err, TARE_ERR_ARG, -1, "out or device: NULL");
+    return wg_device_alloc(out, cuda->device, n, err);
+}
+
+void tare_cuda_release(tare_cuda *cuda, void *memory) {
+    if (cuda && memory) wg_device_release(cuda->device, memory);
+}
+
+tare_status tare_cuda_upload(void *to, tare_cuda *cuda, const void *from, size_t n,
+                             tare_error *err) {
+    if (!cuda || (n && !(to && from))) return wg_fail(err, TARE_ERR_ARG, -1, "memory: NULL");
+    return wg_device_upload(to, cuda->device, from, n, err);
+}
+
+tare_status tare_cuda_download(void *to, tare_cuda *cuda, const void *from, size_t n,
+                               tare_error *err) {
+    if (!cuda || (n && !(to && from))) return wg_fail(err, TARE_ERR_ARG, -1, "memory: NULL");
+    return wg_device_download(to, cuda->device, from, n, err);
+}
+
+/* ---- what a plan needs ----------------------------------------------------------------------- */
+
+/* Places in the memory of a batch. */
+typedef struct places {
+    uint64_t buffers, faults, scratch, end;
+} places;
+
+static uint64_t align(uint64_t n) {
+    return (n + 255) / 256 * 256;
+}
+
+static places places_of(const tare_cuda_plan *plan) {
+    places p = {.buffers = align(plan->image_size)};
+    p.faults = align(p.buffers + plan->n_layers * sizeof(tare_cuda_buffers));
+    p.scratch = align(p.faults + sizeof(wg_faults));
+    p.end = p.scratch + plan->scratch_bytes;
+    return p;
+}
+
+tare_status tare_cuda_plan_needs(tare_cuda_needs *out, const tare_cuda_plan *plan) {
+    if (!out || !plan || out->size < sizeof out->size) return TARE_ERR_ARG;
+    size_t size = out->size;
+    tare_cuda_needs needs = {.size = size,
+                             .image_bytes = places_of(plan).end,
+                             .host_bytes = plan->host_bytes,
+                             .decoded_bytes = plan->decoded_bytes,
+                             .n_segments = plan->first_job[WG_PASSES],
+                             .n_host_segments = plan->n_host};
+    for (unsigned i = 0; i < WG_PASSES; i++)
+        needs.n_launches += plan->first_job[i + 1] > plan->first_job[i];
+    memset(out, 0, size);
+    memcpy(out, &needs, size < sizeof needs ? size : sizeof needs);
+    return TARE_OK;
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+static tare_status check_buffers(const tare_cuda_plan *plan, const tare_cuda_buffers *layers,
+                                 tare_error *err) {
+    for (size_t i = 0; i < plan->n_layers; i++) {
+        const tare_cuda_buffers *b = &layers[i];
+        uint8_t needs = plan->needs[i];
+        if (needs && (!b->stored || (uintptr_t)b->stored % 4))
+            return wg_fail(err, TARE_ERR_ARG, (int64_t)i, "stored bytes: NULL, or not aligned");
+        for (unsigned r = 0; r < TARE_CODED_MAX_REGIONS; r++) {
+            if (needs >> r & 1 && !b->regions[r])
+                return wg_fail(err, TARE_ERR_ARG, (int64_t)i, "region: NULL");
+            if (needs >> (4 + r) & 1 && !b->bases[r])
+                return wg_fail(err, TARE_ERR_ARG, (int64_t)i, "base of a region: NULL");
+        }
+    }
+    return TARE_OK;
+}
+
+static tare_status bind(tare_cuda_batch *b, const tare_cuda_buffers *layers, tare_error *err) {
+    const tare_cuda_plan *plan = b->plan;
+    const places at = places_of(plan);
+    void *memory;
+    tare_status status = wg_device_alloc(&memory, b->device, (size_t)at.end, err);
+    if (status != TARE_OK) return status;
+    b->memory = memory;
+    status = wg_device_upload(b->memory, b->device, plan->image, (size_t)plan->image_size, err);
+    if (status == TARE_OK)
+        status = wg_device_upload(b->memory + at.buffers, b->device, layers,
+                                  plan->n_layers * sizeof *layers, err);
+    b->call.image = b->memory;
+    b->call.buffers = (const tare_cuda_buffers *)(void *)(b->memory + at.buffers);
+    b->call.faults = (wg_faults *)(void *)(b->memory + at.faults);
+    b->call.scratch = b->memory + at.scratch;
+    return status;
+}
+
+tare_status tare_cuda_batch_new(tare_cuda_batch **out, tare_cuda *cuda, const tare_cuda_plan *plan,
+                                const tare_cuda_buffers *layers, const void *host_area,
+                                tare_error *err) {
+    if (!out) return wg_fail(err, TARE_ERR_ARG, -1, "out: NULL");
+    *out = NULL;
+    if (!cuda || !plan || (plan->n_layers && !layers) || (plan->host_bytes && !host_area))
+        return wg_fail(err, TARE_ERR_ARG, -1, "device, plan, layers or host area: NULL");
+    tare_status status = check_buffers(plan, layers, err);
+    if (status != TARE_OK) return status;
+    tare_cuda_batch *b = calloc(1, sizeof *b);
+    if (!b) return wg_fail(err, TARE_ERR_NOMEM, -1, "batch");
+    b->plan = plan;
+    b->device = cuda->device;
+    b->call.host = host_area;
+    status = bind(b, layers, err);
+    if (status == TARE_OK)
+        *out = b;
+    else
+        tare_cuda_batch_free(b);
+    return status;
+}
+
+void tare_cuda_batch_free(tare_cuda_batch *b) {
+    if (!b) return;
+    if (b->memory) wg_device_release(b->device, b->memory);
+    free(b);
+}
+
+tare_status tare_cuda_decode(tare_cuda_batch *b, const tare_cuda_decode_options *options,
+                             tare_error *err) {
+    tare_cuda_decode_options o = TARE_CUDA_DECODE_OPTIONS_INIT;
+    if (!b || !wg_options_read(&o, sizeof o, options))
+        return wg_fail(err, TARE_ERR_ARG, -1, "batch or options");
+    b->stream = o.stream;
+    tare_status status = wg_device_reset(b->call.faults, b->device, o.stream, err);
+    for (unsigned i = 0; status == TARE_OK && i < WG_PASSES; i++) {
+        wg_call call = b->call;
+        call.first_job = b->plan->first_job[i];
+        call.n_jobs = b->plan->first_job[i + 1] - call.first_job;
+        call.with_crc = !o.without_crc;
+        if (call.n_jobs) status = wg_device_launch(&call, b->device, o.stream, err);
+    }
+    return status;
+}
+
+/* ---- what became of it ----------------------------------------------------------------------- */
+
+static tare_status tell(tare_cuda_fault *out, const tare_cuda_plan *plan, const wg_faults *faults,
+                        tare_error *err) {
+    uint64_t number = faults->first >> 8;
+    uint32_t bad = (uint32_t)(faults->first & 255);
+    const wg_planned *p = plan->planned;
+    size_t low = 0, high = plan->n_planned; /* the stream whose numbers begin at or before it */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (p[middle].first <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    p += low;
+    out->n_segments = faults->n;
+    out->status = bad & ~(uint32_t)WG_BAD_CRC ? TARE_ERR_CORRUPT : TARE_ERR_CHECKSUM;
+    out->layer = p->layer;
+    out->stream = p->stream;
+    out->segment = number - p->first;
+    out->position = plan->positions[number];
+    wg_fail(err, out->status, (int64_t)p->layer,
+            out->status == TARE_ERR_CHECKSUM
+                ? "segment: CRC-32 is not that of what it decodes to"
+                : "segment: states, words, patches, classes or padding do not fit together");
+    if (err) err->offset = out->position;
+    return out->status;
+}
+
+tare_status tare_cuda_finish(tare_cuda_fault *fault, tare_cuda_batch *b, tare_error *err) {
+    tare_cuda_fault found = TARE_CUDA_FAULT_INIT;
+    wg_faults faults;
+    if (!b || (fault && fault->size < sizeof fault->size))
+        return wg_fail(err, TARE_ERR_ARG, -1, "batch or fault");
+    tare_status status = wg_device_wait(b->device, b->stream, err);
+    if (status == TARE_OK)
+        status = wg_device_download(&faults, b->device, b->call.faults, sizeof faults, err);
+    if (status != TARE_OK) return status;
+    if (faults.n) status = tell(&found, b->plan, &faults, err);
+    if (!fault) return status;
+    size_t size = fault->size;
+    memset(fault, 0, size);
+    memcpy(fault, &found, size < sizeof found ? size : sizeof found);
+    memcpy(fault, &size, sizeof size);
+    return status;
+}

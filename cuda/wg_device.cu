@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The GPU: the kernels, and memory, copies and launches by the CUDA runtime. */
+#include <cuda_runtime.h>
+#include <string.h>
+
+#include "wg_device.h"
+#include "wg_segment.h"
+
+enum { WARPS = 8 /* a block */ };
+
+extern "C" tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const char *what);
+
+/* A segment a warp. */
+__global__ void __launch_bounds__(WG_LANES *WARPS, 4) wg_decode_pages(wg_call call) {
+    __shared__ uint8_t bytes[WARPS][WG_PAGE], values[WARPS][WG_PAGE];
+    uint32_t warp = threadIdx.x / WG_LANES, i = blockIdx.x * WARPS + warp;
+    if (i >= call.n_jobs) return;
+    wg_pages pages = {{bytes[warp]}, {values[warp]}, {call.scratch + wg_job_of(call, i)->scratch}};
+    wg_decode(call, i, pages);
+}
+
+static tare_status tell(cudaError_t e, tare_error *err, const char *what) {
+    if (e == cudaSuccess) return TARE_OK;
+    return wg_fail(err, e == cudaErrorMemoryAllocation ? TARE_ERR_NOMEM : TARE_ERR_IO, -1, what);
+}
+
+/* The device in use is a matter of the thread: it is set for the call and then as it was. */
+struct on_device {
+    int before;
+    explicit on_device(int device) : before(0) {
+        cudaGetDevice(&before);
+        cudaSetDevice(device);
+    }
+    ~on_device() { cudaSetDevice(before); }
+};
+
+extern "C" {
+
+tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
+    int n = 0;
+    cudaDeviceProp about;
+    if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0)
+        return wg_fail(err, TARE_ERR_UNSUPPORTED, -1, "device: no driver, or no GPU");
+    if (device < 0 || device >= n || cudaGetDeviceProperties(&about, device) != cudaSuccess)
+        return wg_fail(err, TARE_ERR_UNSUPPORTED, -1, "device: there is none of this number");
+    if (about.major < 8)
+        return wg_fail(err, TARE_ERR_UNSUPPORTED, -1,
+                       "device: compute capability 8.0 or newer is needed");
+    strncpy(name, about.name, WG_NAME - 1);
+    return TARE_OK;
+}
+
+tare_status wg_device_alloc(void **out, int device, size_t n, tare_error *err) {
+    on_device here(device);
+    return tell(cudaMalloc(out, n ? n : 1), err, "memory of the device");
+}
+
+void wg_device_release(int device, void *memory) {
+    on_device here(device);
+    cudaFree(memory);
+}
+
+tare_status wg_device_upload(void *to, int device, const void *from, size_t n, tare_error *err) {
+    on_device here(device);
+    return tell(cudaMemcpy(to, from, n, cudaMemcpyHostToDevice), err, "copy to the device");
+}
+
+tare_status wg_device_download(void *to, int device, const void *from, size_t n, tare_error *err) {
+    on_device here(device);
+    return tell(cudaMemcpy(to, from, n, cudaMemcpyDeviceToHost), err, "copy from the device");
+}
+
+tare_status wg_device_wait(int device, void *stream, tare_error *err) {
+    on_device here(device);
+    return tell(cudaStreamSynchronize((cudaStream_t)stream), err, "waiting for the device");
+}
+
+tare_status wg_device_reset(wg_faults *faults, int device, void *stream, tare_error *err) {
+    on_device here(device);
+    cudaError_t e =
+        cudaMemsetAsync(&faults->first, 255, sizeof faults->first, (cudaStream_t)stream);
+    if (e == cudaSuccess)
+        e = cudaMemsetAsync(&faults->n, 0, sizeof faults->n, (cudaStream_t)stream);
+    return tell(e, err, "memory of the device cannot be set");
+}
+
+tare_status wg_device_launch(const wg_call *call, int device, void *stream, tare_error *err) {
+    on_device here(device);
+    uint32_t n_blocks = (call->n_jobs + WARPS - 1) / WARPS;
+    wg_decode_pages<<<n_blocks, WG_LANES * WARPS, 0, (cudaStream_t)stream>>>(*call);
+    return tell(cudaGetLastError(), err, "the kernel cannot be launched");
+}
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A device that is no GPU: memory of the process, kernels in the emulation of wg_emulated.h, warps
+ * one after the other in an order that changes. For tests. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "wg_device.h"
+#include "wg_plan.h"
+#include "wg_segment.h"
+
+extern "C" {
+
+tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
+    if (device != 0)
+        return wg_fail(err, TARE_ERR_UNSUPPORTED, -1, "device: there is only number 0");
+    strcpy(name, "emulated");
+    return TARE_OK;
+}
+
+tare_status wg_device_alloc(void **out, int, size_t n, tare_error *err) {
+    *out = malloc(n ? n : 1);
+    return *out ? TARE_OK : wg_fail(err, TARE_ERR_NOMEM, -1, "memory of the device");
+}
+
+void wg_device_release(int, void *memory) {
+    free(memory);
+}
+
+tare_status wg_device_upload(void *to, int, const void *from, size_t n, tare_error *) {
+    if (n) memcpy(to, from, n);
+    return TARE_OK;
+}
+
+tare_status wg_device_download(void *to, int, const void *from, size_t n, tare_error *) {
+    if (n) memcpy(to, from, n);
+    return TARE_OK;
+}
+
+tare_status wg_device_wait(int, void *, tare_error *) {
+    return TARE_OK;
+}
+
+tare_status wg_device_reset(wg_faults *faults, int, void *, tare_error *) {
+    faults->first = WG_NO_FAULT;
+    faults->n = 0;
+    return TARE_OK;
+}
+
+tare_status wg_device_launch(const wg_call *call, int, void *, tare_error *) {
+    std::vector<uint32_t> order(call->n_jobs);
+    for (uint32_t i = 0; i < call->n_jobs; i++) order[i] = i;
+    for (uint32_t i = call->n_jobs; i > 1; i--) std::swap(order[i - 1], order[wg_random() / 7 % i]);
+    for (uint32_t i : order) {
+        /* Exactly as much as a warp has: what is read or written beyond is found. */
+        std::vector<uint8_t> bytes(WG_PAGE), values(WG_PAGE);
+        const wg_job *job = wg_job_of(*call, i);
+        uint32_t runs = job->n_classes ? (job->n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN : 0;
+        wg_pages pages = {{bytes.data(), WG_PAGE},
+                          {values.data(), WG_PAGE},
+                          {call->scratch + job->scratch, (runs + 63) / 64 * 64}};
+        wg_decode(*call, i, pages);
+    }
+    return TARE_OK;
+}
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the host hands to the kernels: one block of memory, the image, with jobs, streams, rules and
+ * tables, told by their places in it. C and C++; the same on host and device. */
+#ifndef TARE_CUDA_WG_IMAGE_H
+#define TARE_CUDA_WG_IMAGE_H
+
+#include <tare/cuda.h>
+
+enum {
+    WG_LANES = 32,
+    WG_PAGE = 1024,      /* bytes of a stream that are made before they go to their region; of
+                            items of 6 bits as many values, in WG_SIXES_PAGE bytes */
+    WG_SIXES_PAGE = 768, /* two groups of packed scales */
+    WG_GROUPS = 5,       /* of bypass bits, at most */
+    WG_CLASS_RUN = 256,  /* positions of one class */
+    WG_HEADER = 32,      /* bytes of a segment before its body */
+    WG_STATES = 256,     /* bytes of the states */
+    WG_HOST = 15,        /* a mode: decoded by the host */
+};
+
+#define WG_NO_SCALES UINT32_MAX
+
+/* A table as it is looked up. What a slot s = x mod 65536 of bucket b stands for is half 2b +
+ * carry, the carry being s + cut[b] >= 65536. The next state is f * (x >> 16) + (x >> shift) +
+ * adj: f is the symbol's frequency less what x >> shift has of the upper half of x. */
+typedef struct wg_table {
+    uint32_t half[128][2]; /* f, adj */
+    uint16_t cut[64];
+    uint8_t symbol[128];
+} wg_table;
+
+typedef struct wg_rule {
+    uint8_t form, k, trellis;
+    uint16_t map[64];
+} wg_rule;
+
+/* How a stream lies in its region, and where its rules and tables begin. */
+typedef struct wg_stream {
+    uint32_t layer, stride, offset, width, high_offset;
+    uint32_t rules, tables64, tables16; /* numbers of the first ones */
+    uint32_t scales;                    /* number of the stream that has its scales */
+    uint32_t values_per_scale;
+    uint64_t places; /* of a join: place[i] in bits 4i .. 4i + 3 */
+    uint8_t item, region, high_bits, log2_values, scale_form;
+    uint8_t is_big_endian, is_scales;
+} wg_stream;
+
+/* A segment. Parts are told by their first byte, counted from that of the segment. */
+typedef struct wg_job {
+    uint64_t at;      /* in the layer's stored bytes; WG_HOST: in the host area */
+    uint64_t first;   /* byte of the stream that it begins with */
+    uint64_t scratch; /* where the ranks of its classes go */
+    uint64_t number;  /* in the order of layers, streams, segments */
+    uint32_t stored_bytes, n_bytes, n_positions;
+    uint32_t n_words[2]; /* behind the states */
+    uint32_t patches, patches_bytes, n_patches;
+    uint32_t groups[WG_GROUPS];
+    uint32_t remainder; /* of the decoded bytes, zeros behind them up to a multiple of 128, as
+                           wg_crc.h has it */
+    uint32_t stream;    /* number in the image */
+    uint16_t fill;      /* stands for the bits of groups that are not read */
+    uint8_t mode, predictor, has_crc;
+    uint8_t rule, first_table, n_classes, class_table, rice, n_groups, group_bits[WG_GROUPS];
+    uint8_t pattern[4];
+} wg_job;
+
+typedef struct wg_image {
+    uint64_t jobs, streams, rules, tables; /* places of the first of each */
+    uint32_t lane_factor[WG_LANES];        /* see wg_crc.h */
+    uint32_t next_row[4][256];
+} wg_image;
+
+/* Bits of what is wrong with a segment. */
+enum {
+    WG_BAD_STATES = 1,
+    WG_BAD_PATCHES = 2,
+    WG_BAD_CLASS = 4,
+    WG_BAD_PADDING = 8,
+    WG_BAD_CRC = 16
+};
+
+/* The device's error word is the least of number << 8 | bits of the segments that failed. */
+#define WG_NO_FAULT UINT64_MAX
+typedef struct wg_faults {
+    uint64_t first, n;
+} wg_faults;
+
+/* What a launch gets. */
+typedef struct wg_call {
+    const uint8_t *image;
+    const tare_cuda_buffers *buffers; /* of each layer */
+    const uint8_t *host;
+    uint8_t *scratch;
+    wg_faults *faults;
+    uint32_t first_job, n_jobs;
+    uint32_t with_crc;
+} wg_call;
+
+#endif

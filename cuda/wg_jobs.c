@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables, streams and segments as kernels read them. */
+#include <string.h>
+
+#include "wg_plan.h"
+#include "wg_polynomial.h"
+
+void wg_make_table(wg_table *out, const tare_coded_table *t) {
+    uint32_t log2 = t->n_symbols == 16 ? 4 : 6, whole = 65536u >> log2;
+    memset(out, 0, sizeof *out);
+    for (uint32_t b = 0; b < 1u << log2; b++) {
+        uint32_t first = (uint32_t)t->threshold[b] << (8 - log2); /* rank of the alias */
+        bool has_alias = t->alias[b] != b, has_own = !has_alias || t->threshold[b];
+        /* Ranks of the alias lie in one piece, so one sum says whether they wrap. */
+        uint32_t adjust = t->adjust[b];
+        if (adjust + first > 65535) adjust -= 65536;
+        out->cut[b] = (uint16_t)(has_alias && has_own ? 65536 - 256u * t->threshold[b] : 0);
+        for (uint32_t i = 0; i < 2; i++) {
+            bool is_alias = has_alias && (i == 1 || !has_own);
+            uint8_t symbol = is_alias ? t->alias[b] & 63 : (uint8_t)b;
+            out->half[2 * b + i][0] = (uint32_t)t->frequency[symbol] - whole;
+            out->half[2 * b + i][1] = is_alias ? adjust : 0;
+            out->symbol[2 * b + i] = symbol;
+        }
+    }
+}
+
+void wg_make_stream(wg_stream *out, uint32_t layer, const tare_coded_field *f) {
+    memset(out, 0, sizeof *out);
+    *out = (wg_stream){.layer = layer,
+                       .stride = f->stride,
+                       .offset = f->offset,
+                       .width = f->width,
+                       .high_offset = f->join.high_offset,
+                       .scales = WG_NO_SCALES,
+                       .values_per_scale = f->values_per_scale,
+                       .item = f->item,
+                       .region = f->region,
+                       .high_bits = f->join.high_bits,
+                       .log2_values = f->join.log2_values,
+                       .scale_form = f->scale_form,
+                       .is_big_endian = f->is_big_endian,
+                       .is_scales = f->is_packed_scales};
+    for (unsigned i = 0; f->join.high_bits && i < f->join.log2_values; i++)
+        out->places |= (uint64_t)f->join.place[i] << 4 * i;
+}
+
+/* What wg_crc.h has to come to: the CRC without its initial value and final complement, for the
+ * bytes and the zeros that fill their last row. */
+static uint32_t remainder_of(uint32_t crc, uint32_t n_bytes) {
+    enum { ROW = 4 * WG_LANES };
+    uint32_t padding = (ROW - n_bytes % ROW) % ROW;
+    uint32_t alone = ~crc ^ wg_multiply(UINT32_MAX, wg_power(8 * (uint64_t)n_bytes));
+    return wg_multiply(alone, wg_power(8 * (uint64_t)padding));
+}
+
+/* Which groups of bypass bits are read, and what stands for the others. */
+static void choose_groups(wg_job *job, const tare_coded_segment *s, const tare_coded_rule *rule,
+                          const tare_cuda_plan_options *options) {
+    unsigned missing = rule->bypass_bits, n = s->n_groups;
+    /* With a bit less an edge could be next to 0. */
+    if (options->is_coarse && !s->predictor && rule->form != TARE_CODED_EDGE &&
+        options->n_groups < n)
+        n = options->n_groups || rule->form != TARE_CODED_SIGN ? options->n_groups : 1;
+    job->n_groups = (uint8_t)n;
+    job->has_crc = n == s->n_groups;
+    memcpy(job->groups, s->groups, sizeof job->groups);
+    memcpy(job->group_bits, s->group_bits, sizeof job->group_bits);
+    for (unsigned g = 0; g < n; g++) missing -= s->group_bits[g];
+    if (missing) job->fill = (uint16_t)(1u << (missing - 1));
+}
+
+void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer *l,
+                 unsigned stream, uint64_t segment, const tare_cuda_plan_options *options) {
+    memset(job, 0, sizeof *job);
+    job->at = s->position;
+    job->first = segment * l->layer->streams[stream].segment_bytes;
+    job->stored_bytes = s->stored_bytes;
+    job->n_bytes = s->n_bytes;
+    job->mode = s->mode;
+    if (wg_is_for_host(s)) {
+        job->mode = WG_HOST;
+        return;
+    }
+    job->predictor = s->predictor;
+    job->has_crc = true;
+    job->remainder = remainder_of(s->crc, s->n_bytes);
+    memcpy(job->pattern, s->pattern, sizeof job->pattern);
+    if (s->mode != TARE_CODED_DIRECT) return;
+    job->n_positions = s->n_positions;
+    memcpy(job->n_words, s->n_words, sizeof job->n_words);
+    job->patches = s->patches;
+    job->patches_bytes = s->patches_bytes;
+    job->n_patches = s->n_patches;
+    job->rice = s->patch_rice;
+    job->rule = s->rule;
+    job->first_table = s->first_table;
+    job->n_classes = s->n_classes;
+    job->class_table = s->class_table;
+    choose_groups(job, s, &l->heads[stream]->rules[s->rule], options);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What kernels are written in: the 32 lanes of a warp. nvcc sees one lane, and a value of the lanes
+ * is a register; any other compiler sees all of them, and it is an array (wg_emulated.h).
+ *
+ *   u32v, boolv     a number, a truth a lane. They have no truth of their own, so the emulation's
+ *                   compiler refuses a branch on one: control flow is the same for all lanes.
+ *   uint32_t, ...   is the same in all lanes.
+ *   wg_each(f)      f(lane) in every lane, in any order; wg_of(v, lane) is that lane's part of v.
+ *                   Only there lanes may go different ways.
+ *   wg_memory       memory that the lanes of a warp share. What a lane has put there others may get
+ *                   after wg_sync; the emulation stops where one does before.
+ */
+#ifndef TARE_CUDA_WG_LANES_H
+#define TARE_CUDA_WG_LANES_H
+
+#ifndef __CUDACC__
+#include "wg_emulated.h"
+#else
+#include <stdint.h>
+
+#define WG_FN     static __device__ __forceinline__
+#define WG_UNROLL _Pragma("unroll")
+typedef uint32_t u32v;
+typedef bool boolv;
+
+WG_FN u32v wg_lane() {
+    return threadIdx.x & 31;
+}
+WG_FN u32v wg_below() { /* a bit for each lane below this one */
+    uint32_t m;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(m));
+    return m;
+}
+WG_FN uint32_t wg_ballot(boolv p) {
+    return __ballot_sync(0xffffffffu, p);
+}
+WG_FN uint32_t wg_popc(uint32_t x) {
+    return __popc(x);
+}
+WG_FN u32v wg_pick(boolv p, u32v a, u32v b) {
+    return p ? a : b;
+}
+/* Of all lanes' numbers. */
+WG_FN uint32_t wg_xor(u32v x) {
+    return __reduce_xor_sync(0xffffffffu, x);
+}
+WG_FN unsigned wg_trailing_zeros(uint64_t x) { /* not of 0 */
+    return (unsigned)__ffsll((long long)x) - 1;
+}
+/* Elements of an array, one a lane. */
+template <class T> WG_FN u32v wg_load(const T *p, u32v i) {
+    return __ldg(p + i);
+}
+template <class T> WG_FN u32v wg_load_if(boolv m, const T *p, u32v i) {
+    return m ? __ldg(p + i) : 0;
+}
+
+template <class F> WG_FN void wg_each(F f) {
+    f(threadIdx.x & 31);
+}
+WG_FN u32v &wg_of(u32v &v, uint32_t) {
+    return v;
+}
+
+struct wg_memory {
+    uint8_t *bytes;
+};
+WG_FN void wg_put(wg_memory &m, uint32_t, uint32_t at, uint32_t v) {
+    m.bytes[at] = (uint8_t)v;
+}
+WG_FN uint32_t wg_get(wg_memory &m, uint32_t, uint32_t at) {
+    return m.bytes[at];
+}
+WG_FN void wg_sync(wg_memory &) {
+    __syncwarp();
+}
+/* The same; what is there counts no more as put. */
+WG_FN void wg_renew(wg_memory &m) {
+    wg_sync(m);
+}
+
+/* One lane tells what went wrong. */
+WG_FN void wg_report(uint64_t *first, uint64_t *n, uint64_t fault) {
+    if ((threadIdx.x & 31) != 0) return;
+    atomicMin((unsigned long long *)first, (unsigned long long)fault);
+    atomicAdd((unsigned long long *)n, 1ull);
+}
+
+/* Products and quotients are rounded one by one. */
+WG_FN double wg_product(double a, double b) {
+    return __dmul_rn(a, b);
+}
+WG_FN double wg_quotient(double a, double b) {
+    return __ddiv_rn(a, b);
+}
+
+#endif
+#endif

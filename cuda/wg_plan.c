@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans: the image of all layers is counted, laid out, filled. */
+#include "wg_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wg_polynomial.h"
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+bool wg_options_read(void *out, size_t size, const void *options) {
+    size_t given;
+    if (!options) return true;
+    memcpy(&given, options, sizeof given);
+    if (given < sizeof given) return false;
+    const uint8_t *bytes = options;
+    for (size_t i = size; i < given; i++)
+        if (bytes[i]) return false;
+    memcpy(out, options, given < size ? given : size);
+    memcpy(out, &size, sizeof size);
+    return true;
+}
+
+#define DEFINE_INIT(name, macro)                                                                   \
+    void name##_init(name *out, size_t size) {                                                     \
+        const name all = macro;                                                                    \
+        memset(out, 0, size);                                                                      \
+        memcpy(out, &all, size < sizeof all ? size : sizeof all);                                  \
+        memcpy(out, &size, sizeof size);                                                           \
+    }
+DEFINE_INIT(tare_cuda_plan_options, TARE_CUDA_PLAN_OPTIONS_INIT)
+DEFINE_INIT(tare_cuda_decode_options, TARE_CUDA_DECODE_OPTIONS_INIT)
+DEFINE_INIT(tare_cuda_needs, TARE_CUDA_NEEDS_INIT)
+DEFINE_INIT(tare_cuda_fault, TARE_CUDA_FAULT_INIT)
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+typedef struct counts {
+    uint64_t streams, rules, tables, jobs, host;
+    uint32_t of_pass[WG_PASSES];
+} counts;
+
+typedef struct planning {
+    tare_cuda_plan *plan;
+    const tare_cuda_layer *layers;
+    const tare_cuda_plan_options *options;
+    counts n;
+    uint64_t tables;              /* made so far */
+    uint32_t rules, streams;      /* made so far */
+    uint64_t number;              /* of the next segment */
+    uint32_t next_job[WG_PASSES]; /* free ones */
+    wg_job *jobs;
+    wg_stream *all_streams;
+    wg_rule *all_rules;
+    wg_table *all_tables;
+} planning;
+
+static unsigned pass_of(const tare_coded_segment *s) {
+    return s->predictor == TARE_CODED_REF_SCALED && !wg_is_for_host(s);
+}
+
+static tare_status count_stream(planning *p, size_t layer, unsigned stream, tare_error *err) {
+    const tare_cuda_layer *l = &p->layers[layer];
+    const tare_coded_head *h = l->heads[stream];
+    p->n.rules += h->n_rules;
+    p->n.tables += (uint64_t)h->n_tables64 + h->n_tables16;
+    p->n.jobs += l->layer->streams[stream].n_segments;
+    p->plan->n_planned++;
+    for (uint64_t i = 0; i < l->layer->streams[stream].n_segments; i++) {
+        const tare_coded_segment *s = &l->segments[stream][i];
+        tare_status status = wg_check_segment(s, l, stream, i, (int64_t)layer, err);
+        if (status != TARE_OK) return status;
+        p->n.host += wg_is_for_host(s);
+        p->n.of_pass[pass_of(s)]++;
+    }
+    return TARE_OK;
+}
+
+static tare_status count(planning *p, tare_error *err) {
+    for (size_t i = 0; i < p->plan->n_layers; i++) {
+        const tare_cuda_layer *l = &p->layers[i];
+        tare_status status = wg_check_layer(l, (int64_t)i, err);
+        for (unsigned s = 0; status == TARE_OK && s < l->layer->n_streams; s++)
+            if (wg_is_wanted(l, s)) status = count_stream(p, i, s, err);
+        if (status != TARE_OK) return status;
+        p->n.streams += l->layer->n_streams;
+    }
+    if (p->n.jobs >= UINT32_MAX || p->n.streams >= UINT32_MAX || p->n.rules >= UINT32_MAX)
+        return wg_fail(err, TARE_ERR_LIMIT, -1, "plan: more than 2^32 segments");
+    return TARE_OK;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static void *list(size_t n, size_t size) {
+    return calloc(n ? n : 1, size);
+}
+
+/* The parts of the image, one behind the other. */
+static tare_status lay_out(planning *p, tare_error *err) {
+    tare_cuda_plan *plan = p->plan;
+    wg_image head = {.streams = sizeof head};
+    head.rules = head.streams + p->n.streams * sizeof(wg_stream);
+    head.tables = (head.rules + p->n.rules * sizeof(wg_rule) + 15) / 16 * 16;
+    head.jobs = head.tables + p->n.tables * sizeof(wg_table);
+    plan->image_size = head.jobs + p->n.jobs * sizeof(wg_job);
+    for (unsigned l = 0; l < WG_LANES; l++) head.lane_factor[l] = wg_power(32 * (WG_LANES - l));
+    uint32_t row = wg_power(32 * WG_LANES);
+    for (unsigned i = 0; i < 4; i++)
+        for (uint32_t b = 0; b < 256; b++) head.next_row[i][b] = wg_multiply(b << 8 * i, row);
+    plan->image = list((size_t)plan->image_size, 1);
+    plan->planned = list(plan->n_planned, sizeof *plan->planned);
+    plan->positions = list((size_t)p->n.jobs, sizeof *plan->positions);
+    plan->host = list((size_t)p->n.host, sizeof *plan->host);
+    plan->needs = list(plan->n_layers, 1);
+    if (!plan->image || !plan->planned || !plan->positions || !plan->host || !plan->needs)
+        return wg_fail(err, TARE_ERR_NOMEM, -1, "plan");
+    memcpy(plan->image, &head, sizeof head);
+    p->jobs = (wg_job *)(void *)(plan->image + head.jobs);
+    p->all_streams = (wg_stream *)(void *)(plan->image + head.streams);
+    p->all_rules = (wg_rule *)(void *)(plan->image + head.rules);
+    p->all_tables = (wg_table *)(void *)(plan->image + head.tables);
+    for (unsigned i = 0; i < WG_PASSES; i++)
+        plan->first_job[i + 1] = plan->first_job[i] + p->n.of_pass[i];
+    memcpy(p->next_job, plan->first_job, sizeof p->next_job);
+    plan->n_planned = 0;
+    return TARE_OK;
+}
+
+static void make_head(planning *p, wg_stream *s, const tare_coded_head *h) {
+    s->rules = p->rules;
+    for (unsigned i = 0; i < h->n_rules; i++) {
+        const tare_coded_rule *r = &h->rules[i];
+        wg_rule *to = &p->all_rules[p->rules++];
+        *to = (wg_rule){.form = r->form, .k = r->bypass_bits, .trellis = r->trellis};
+        memcpy(to->map, r->map, sizeof to->map);
+        if (r->trellis) /* steps are made of symbols as they are */
+            for (uint16_t v = 0; v < 64; v++) to->map[v] = v;
+    }
+    s->tables64 = (uint32_t)p->tables;
+    for (unsigned i = 0; i < h->n_tables64; i++)
+        wg_make_table(&p->all_tables[p->tables++], &h->tables64[i]);
+    s->tables16 = (uint32_t)p->tables;
+    for (unsigned i = 0; i < h->n_tables16; i++)
+        wg_make_table(&p->all_tables[p->tables++], &h->tables16[i]);
+}
+
+static void add_host(planning *p, size_t layer, unsigned stream, uint64_t segment, wg_job *job) {
+    tare_cuda_plan *plan = p->plan;
+    job->at = plan->host_bytes;
+    plan->host[plan->n_host++] =
+        (tare_cuda_host_segment){layer, stream, segment, plan->host_bytes, job->n_bytes};
+    plan->host_bytes += ((uint64_t)job->n_bytes + 63) / 64 * 64;
+}
+
+/* What memory of its layer a segment asks for. */
+static uint8_t needs_of(const tare_coded_field *f, const tare_cuda_layer *l, const wg_job *job) {
+    uint8_t needs = (uint8_t)(1 << f->region);
+    if (job->predictor) needs |= (uint8_t)(needs << 4);
+    if (job->predictor != TARE_CODED_REF_SCALED) return needs;
+    uint8_t scales = (uint8_t)(1 << l->layer->streams[f->scale_stream - 1].field.region);
+    return (uint8_t)(needs | scales | scales << 4);
+}
+
+static void make_segment(planning *p, size_t layer, unsigned stream, uint64_t segment) {
+    const tare_cuda_layer *l = &p->layers[layer];
+    const tare_coded_segment *s = &l->segments[stream][segment];
+    wg_job *job = &p->jobs[p->next_job[pass_of(s)]++];
+    wg_make_job(job, s, l, stream, segment, p->options);
+    job->stream = p->streams + stream;
+    job->number = p->number;
+    p->plan->positions[p->number++] = s->position;
+    p->plan->decoded_bytes += job->n_bytes;
+    p->plan->needs[layer] |= needs_of(&l->layer->streams[stream].field, l, job);
+    if (job->mode == WG_HOST) add_host(p, layer, stream, segment, job);
+    if (!job->n_classes) return;
+    uint32_t n = (job->n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN;
+    job->scratch = p->plan->scratch_bytes;
+    p->plan->scratch_bytes += (n + 63) / 64 * 64;
+}
+
+static void make_layer(planning *p, size_t layer) {
+    const tare_cuda_layer *l = &p->layers[layer];
+    for (unsigned i = 0; i < l->layer->n_streams; i++) {
+        const tare_coded_stream *from = &l->layer->streams[i];
+        wg_stream *s = &p->all_streams[p->streams + i];
+        wg_make_stream(s, (uint32_t)layer, &from->field);
+        if (from->field.scale_stream) s->scales = p->streams + from->field.scale_stream - 1;
+        if (!wg_is_wanted(l, i)) continue;
+        make_head(p, s, l->heads[i]);
+        p->plan->planned[p->plan->n_planned++] =
+            (wg_planned){layer, i, p->number, from->n_segments};
+        for (uint64_t n = 0; n < from->n_segments; n++) make_segment(p, layer, i, n);
+    }
+    p->streams += l->layer->n_streams;
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+void tare_cuda_plan_free(tare_cuda_plan *plan) {
+    if (!plan) return;
+    free(plan->image);
+    free(plan->planned);
+    free(plan->positions);
+    free(plan->host);
+    free(plan->needs);
+    free(plan);
+}
+
+tare_status tare_cuda_plan_new(tare_cuda_plan **out, const tare_cuda_layer *layers, size_t n_layers,
+                               const tare_cuda_plan_options *options, tare_error *err) {
+    tare_cuda_plan_options o = TARE_CUDA_PLAN_OPTIONS_INIT;
+    if (!out) return wg_fail(err, TARE_ERR_ARG, -1, "out: NULL");
+    *out = NULL;
+    if ((n_layers && !layers) || n_layers >= UINT32_MAX || !wg_options_read(&o, sizeof o, options))
+        return wg_fail(err, TARE_ERR_ARG, -1, "layers or options");
+    tare_cuda_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return wg_fail(err, TARE_ERR_NOMEM, -1, "plan");
+    planning p = {.plan = plan, .layers = layers, .options = &o};
+    plan->n_layers = n_layers;
+    tare_status status = count(&p, err);
+    if (status == TARE_OK) status = lay_out(&p, err);
+    if (status != TARE_OK) {
+        tare_cuda_plan_free(plan);
+        return status;
+    }
+    for (size_t i = 0; i < n_layers; i++) make_layer(&p, i);
+    *out = plan;
+    return TARE_OK;
+}
+
+bool tare_cuda_plan_host_segment(tare_cuda_host_segment *out, const tare_cuda_plan *plan,
+                                 uint64_t i) {
+    if (!plan || i >= plan->n_host) return false;
+    *out = plan->host[i];
+    return true;
+}

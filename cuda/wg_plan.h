@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a plan is made of. */
+#ifndef TARE_CUDA_WG_PLAN_H
+#define TARE_CUDA_WG_PLAN_H
+
+#include "wg_image.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { WG_PASSES = 2 /* what is predicted by scale comes after the scales */ };
+
+/* A stream of a layer that is decoded. */
+typedef struct wg_planned {
+    size_t layer;
+    unsigned stream;
+    uint64_t first, n; /* numbers of its segments */
+} wg_planned;
+
+struct tare_cuda_plan {
+    uint8_t *image;
+    uint64_t image_size;
+    uint64_t scratch_bytes, host_bytes, decoded_bytes;
+    size_t n_layers;
+    uint32_t first_job[WG_PASSES + 1]; /* of each pass; then their number */
+    wg_planned *planned;
+    size_t n_planned;
+    uint64_t *positions; /* of segments in the data of their layer, by number */
+    tare_cuda_host_segment *host;
+    uint64_t n_host;
+    uint8_t *needs; /* of each layer: bits 0..3 regions, 4..7 bases, see below */
+};
+
+/* Fills err and returns the status. `item`: of a layer; -1: none. */
+tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const char *what);
+/* Copies the options of a caller whose struct may be shorter or longer. */
+bool wg_options_read(void *out, size_t size, const void *options);
+
+/* Whether the structs say what can be. */
+tare_status wg_check_layer(const tare_cuda_layer *layer, int64_t item, tare_error *err);
+tare_status wg_check_segment(const tare_coded_segment *s, const tare_cuda_layer *layer,
+                             unsigned stream, uint64_t number, int64_t item, tare_error *err);
+static inline bool wg_is_wanted(const tare_cuda_layer *l, unsigned stream) {
+    return !l->streams || l->streams >> stream & 1;
+}
+static inline bool wg_is_for_host(const tare_coded_segment *s) {
+    return s->mode == TARE_CODED_ZSTD || s->mode == TARE_CODED_STRUCTURED;
+}
+/* Bytes of a stream that a unit of its region has. */
+static inline uint64_t wg_unit_bytes(const tare_coded_field *f) {
+    return f->join.high_bits ? (uint64_t)f->width / 2 * 3 : f->width;
+}
+
+void wg_make_table(wg_table *out, const tare_coded_table *t);
+void wg_make_stream(wg_stream *out, uint32_t layer, const tare_coded_field *f);
+/* All but `number`, `stream` and `scratch`. */
+void wg_make_job(wg_job *out, const tare_coded_segment *s, const tare_cuda_layer *layer,
+                 unsigned stream, uint64_t segment, const tare_cuda_plan_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A segment, one a warp, by pages: filled as its mode says, what the base adds, the CRC, and to its
+ * region. Every mode, item and predictor. */
+#ifndef TARE_CUDA_WG_SEGMENT_H
+#define TARE_CUDA_WG_SEGMENT_H
+
+#include "wg_crc.h"
+#include "wg_reference.h"
+#include "wg_values.h"
+
+/* Memory of a warp: a page as the stream's bytes, of items of 6 bits as values, too; ranks of
+ * classes. */
+struct wg_pages {
+    wg_memory bytes, values, ranks;
+};
+
+struct wg_segment {
+    const wg_call *call;
+    const wg_image *parts;
+    const wg_job *job;
+    const wg_stream *stream;
+    const tare_cuda_buffers *buffers;
+    const uint8_t *stored;
+    uint8_t *region;
+    wg_pages *pages;
+    wg_direct direct;
+    u32v remainder;
+};
+
+/* Whether bytes first .. end - 1 of the stored ones are 0; fewer than 64. */
+WG_FN bool wg_is_zero(const uint8_t *stored, uint32_t first, uint32_t end) {
+    u32v any = 0;
+    wg_each([&](uint32_t lane) {
+        for (uint32_t i = first + lane; i < end; i += WG_LANES) wg_of(any, lane) |= stored[i];
+    });
+    return !wg_ballot(any != 0u);
+}
+
+/* ---- filling a page -------------------------------------------------------------------------- */
+
+WG_FN void wg_fill_raw(wg_memory &page, const uint8_t *from, uint32_t n) {
+    wg_each([&](uint32_t lane) {
+        for (uint32_t i = lane; i < n; i += WG_LANES) wg_put(page, lane, i, from[i]);
+    });
+}
+
+WG_FN void wg_fill_constant(wg_memory &page, const wg_segment &g, uint32_t n) {
+    uint32_t item = g.stream->item, width = item == 16 ? 2 : item == 6 ? 3 : 1;
+    wg_each([&](uint32_t lane) {
+        for (uint32_t i = lane; i < n; i += WG_LANES)
+            wg_put(page, lane, i, g.job->pattern[i % width]);
+    });
+}
+
+/* The n bytes from `at` of the segment on. True: they are there as values. */
+WG_FN bool wg_fill(wg_segment &g, uint32_t at, uint32_t n) {
+    const wg_job &job = *g.job;
+    bool is_six = g.stream->item == 6;
+    if (job.mode == TARE_CODED_DIRECT) {
+        uint32_t item = g.stream->item, a_page = item == 4    ? 2 * WG_PAGE
+                                                 : item == 16 ? WG_PAGE / 2
+                                                              : WG_PAGE;
+        uint32_t first = at / (is_six ? WG_SIXES_PAGE : WG_PAGE) * a_page, end = first + a_page;
+        wg_fill_direct(is_six ? g.pages->values : g.pages->bytes, g.direct, *g.stream, job, first,
+                       end < job.n_positions ? end : job.n_positions, is_six ? n / 3 * 4 : n);
+        return is_six;
+    }
+    if (job.mode == TARE_CODED_CONSTANT)
+        wg_fill_constant(g.pages->bytes, g, n);
+    else
+        wg_fill_raw(g.pages->bytes, g.stored + at + (job.mode == WG_HOST ? 0u : +WG_HEADER), n);
+    return false;
+}
+
+/* ---- what follows ---------------------------------------------------------------------------- */
+
+/* Adds what the base has to differences: values where items have 6 bits, else bytes. */
+WG_FN void wg_predict(wg_segment &g, uint64_t first, uint32_t n) {
+    const wg_stream &s = *g.stream;
+    wg_base b = {(const uint8_t *)g.buffers->bases[s.region], 0, 0, 0};
+    if (g.job->predictor == TARE_CODED_REF_SCALED) {
+        b.scale_stream = wg_part<wg_stream>(g.call->image, g.parts->streams) + s.scales;
+        b.scales = (const uint8_t *)g.buffers->bases[b.scale_stream->region];
+        b.own_scales = (const uint8_t *)g.buffers->regions[b.scale_stream->region];
+    }
+    if (s.item == 6)
+        wg_add_sixes(g.pages->values, b, s, first, n);
+    else if (s.item == 16)
+        wg_add_words(g.pages->bytes, b, s, first, n);
+    else
+        wg_add_bytes(g.pages->bytes, b, s, first, n);
+}
+
+/* The n bytes from `at` of the segment on: made, checked and stored. */
+WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
+    const wg_stream &s = *g.stream;
+    uint64_t first = g.job->first + at;
+    bool is_checked = g.call->with_crc && g.job->has_crc;
+    wg_renew(g.pages->bytes);
+    wg_renew(g.pages->values);
+    bool has_values = wg_fill(g, at, n), has_bytes = !has_values;
+    if (s.item == 6 && has_bytes && (s.high_bits || g.job->predictor)) {
+        wg_unpack_sixes(g.pages->values, g.pages->bytes, s, n);
+        has_values = true;
+    }
+    if (g.job->predictor) wg_predict(g, first, n);
+    if (has_values && (g.job->predictor || !has_bytes) && (is_checked || !s.high_bits)) {
+        wg_renew(g.pages->bytes);
+        wg_pack_sixes(g.pages->bytes, g.pages->values, s, n);
+    }
+    wg_sync(g.pages->bytes);
+    if (is_checked) wg_add_page(g.remainder, g.pages->bytes, n, g.parts);
+    if (s.high_bits)
+        wg_separate(g.region, g.pages->values, s, first / 3 * 4, n / 3 * 4);
+    else
+        wg_scatter(g.region, g.pages->bytes, s, first, n);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* The stored bytes behind the body, but for those of bypass bits, are 0. */
+WG_FN bool wg_padding_is_zero(const wg_segment &g) {
+    const wg_job &job = *g.job;
+    uint32_t end = WG_HEADER;
+    if (job.mode == WG_HOST) return true;
+    if (job.mode == TARE_CODED_RAW) end += job.n_bytes;
+    if (job.mode == TARE_CODED_DIRECT) end = job.patches + job.patches_bytes;
+    return wg_is_zero(g.stored, end, (end + 63) / 64 * 64);
+}
+
+WG_FN const wg_job *wg_job_of(const wg_call &call, uint32_t i) {
+    return wg_part<wg_job>(call.image, wg_part<wg_image>(call.image, 0)->jobs) + call.first_job + i;
+}
+
+/* Decodes job number i of a call. */
+WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
+    wg_segment g;
+    g.call = &call;
+    g.parts = wg_part<wg_image>(call.image, 0);
+    g.job = wg_job_of(call, i);
+    g.stream = wg_part<wg_stream>(call.image, g.parts->streams) + g.job->stream;
+    g.buffers = call.buffers + g.stream->layer;
+    g.stored = g.job->mode == WG_HOST ? call.host : (const uint8_t *)g.buffers->stored;
+    g.stored += g.job->at;
+    g.region = (uint8_t *)g.buffers->regions[g.stream->region];
+    g.pages = &pages;
+    g.remainder = 0;
+    uint32_t bad = 0, a_page = g.stream->item == 6 ? WG_SIXES_PAGE : WG_PAGE;
+    if (g.job->mode == TARE_CODED_DIRECT)
+        wg_begin_direct(g.direct, call.image, g.stored, &pages.ranks, *g.stream, *g.job);
+    for (uint32_t at = 0; at < g.job->n_bytes; at += a_page)
+        wg_page(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
+    if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct);
+    if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;
+    if (call.with_crc && g.job->has_crc && wg_join_lanes(g.remainder, g.parts) != g.job->remainder)
+        bad |= WG_BAD_CRC;
+    if (bad) wg_report(&call.faults->first, &call.faults->n, g.job->number << 8 | bad);
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DIRECT (docs/wcodec.md, 8): symbols, patches and bypass bits make values, a page at a time. */
+#ifndef TARE_CUDA_WG_VALUES_H
+#define TARE_CUDA_WG_VALUES_H
+
+#include "wg_patches.h"
+#include "wg_step.h"
+
+/* A DIRECT segment on its way. */
+struct wg_direct {
+    const uint8_t *stored;
+    const wg_rule *rule;
+    const wg_table *tables, *table; /* of class 0; in force */
+    uint32_t log2;                  /* of their symbols */
+    wg_states states;
+    wg_patches patches;
+    u32v trellis[2];
+    wg_memory *ranks; /* of classes, one for each run of positions */
+    uint64_t order;   /* classes, the last one used first, four bits each */
+    uint32_t bad;
+};
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* The ranks of all runs, in the list that begins as 0, 1, 2, ... */
+WG_FN void wg_read_ranks(wg_direct &d, const wg_table *t, const wg_job &job) {
+    uint32_t n = (job.n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN;
+    for (uint32_t first = 0; first < n; first += 64) {
+        u32v ranks[2];
+        wg_take(ranks, d.states, t, 4);
+        wg_each([&](uint32_t lane) {
+            for (uint32_t i = 0; i < 2; i++)
+                wg_put(*d.ranks, lane, first + 2 * lane + i, wg_of(ranks[i], lane));
+        });
+    }
+    wg_sync(*d.ranks);
+    d.order = 0xfedcba9876543210u;
+}
+
+/* The table of the run that begins; its class moves to the front. */
+WG_FN void wg_choose_class(wg_direct &d, uint32_t run, const wg_job &job) {
+    uint32_t rank = wg_get(*d.ranks, 0, run), shift = 4 * (rank & 15);
+    uint64_t chosen = d.order >> shift & 15, front = ((uint64_t)1 << shift) - 1;
+    d.order = (d.order & ~(front << 4 | 15)) | (d.order & front) << 4 | chosen;
+    if (rank >= job.n_classes) {
+        d.bad |= WG_BAD_CLASS;
+        chosen = 0;
+    }
+    d.table = d.tables + chosen;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Bypass bits of a position, where there are fewer groups than k asks for with what stands for the
+ * others. */
+WG_FN uint32_t wg_bypass(const wg_direct &d, const wg_job &job, uint32_t position) {
+    uint32_t low = job.fill, place = d.rule->k;
+    for (uint32_t g = 0; g < job.n_groups; g++) {
+        uint32_t bits = job.group_bits[g], a_block = 512 / bits;
+        uint32_t at = position / a_block * 64 + position % 64;
+        uint32_t shift = position % a_block / 64 * bits;
+        place -= bits;
+        low |= (d.stored[job.groups[g] + at] >> shift & ((1u << bits) - 1)) << place;
+    }
+    return low;
+}
+
+/* The form EDGE: bytes, two's complement, with 127 and -127 beside 0. */
+WG_FN uint32_t wg_edge(uint32_t w) {
+    int32_t s = (int32_t)(w ^ 128) - 128;
+    int32_t v = s - (s > 3) + ((s < -4) & (s != -128));
+    v = s == 3 ? 127 : v;
+    return (uint32_t)(s == -4 ? -127 : v) & 255;
+}
+
+WG_FN uint32_t wg_value(const wg_rule &r, uint32_t item, uint32_t top, uint32_t low) {
+    uint32_t k = r.k, w = top << k | low;
+    if (r.form == TARE_CODED_SIGN)
+        return low >> (k - 1) << (item - 1) | top << (k - 1) | (low & ((1u << (k - 1)) - 1));
+    return r.form == TARE_CODED_EDGE ? wg_edge(w) : w;
+}
+
+/* A step of the trellis: the value in state t, which moves on. */
+WG_FN uint32_t wg_walk(uint32_t &t, uint32_t n_states, uint32_t symbol) {
+    uint32_t f = n_states == 8 ? 5 : 18, e = n_states == 8 ? 2 : 4, is_odd = t & 1;
+    uint32_t value = ((symbol << 2) ^ (1 - 2 * is_odd)) & 255;
+    t = t >> 1 ^ (f & (0 - is_odd)) ^ (e & (0 - ((symbol ^ t) & 1)));
+    return value;
+}
+
+/* Where the value at a position of a page goes; n: bytes of the page, of items of 6 bits values. */
+WG_FN void wg_put_value(wg_memory &page, uint32_t lane, const wg_stream &s, uint32_t position,
+                        uint32_t n, uint32_t v) {
+    uint32_t at = s.item == 16 ? 2 * position : position;
+    if (s.item == 4) at = position / 128 * 64 + position % 64;
+    if (at >= n) return;
+    if (s.item == 4 && position % 128 >= 64) v = wg_get(page, lane, at) | v << 4;
+    wg_put(page, lane, at + (s.item == 16 && s.is_big_endian), v & 255);
+    if (s.item == 16) wg_put(page, lane, at + !s.is_big_endian, v >> 8);
+}
+
+/* Tops of the symbols of 64 positions; of a trellis the values. */
+WG_FN void wg_tops(u32v tops[2], wg_direct &d) {
+    wg_take(tops, d.states, d.table, d.log2);
+    WG_UNROLL
+    for (uint32_t i = 0; i < 2; i++)
+        if (d.rule->trellis)
+            wg_each([&](uint32_t lane) {
+                wg_of(tops[i], lane) =
+                    wg_walk(wg_of(d.trellis[i], lane), d.rule->trellis, wg_of(tops[i], lane));
+            });
+        else
+            tops[i] = wg_load(d.rule->map, tops[i]);
+}
+
+/* The page of n bytes (values) that begins at a position. */
+WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, const wg_job &job,
+                          uint32_t first, uint32_t end, uint32_t n) {
+    for (uint32_t p = first; p < end; p += 64) {
+        u32v tops[2];
+        if (job.n_classes && p % WG_CLASS_RUN == 0) wg_choose_class(d, p / WG_CLASS_RUN, job);
+        wg_tops(tops, d);
+        if (!wg_patch(tops, d.patches, p, s.item, job)) d.bad |= WG_BAD_PATCHES;
+        wg_each([&](uint32_t lane) {
+            WG_UNROLL
+            for (uint32_t i = 0; i < 2; i++) {
+                uint32_t position = p + 2 * lane + i, low = wg_bypass(d, job, position);
+                wg_put_value(page, lane, s, position - first, n,
+                             wg_value(*d.rule, s.item, wg_of(tops[i], lane), low));
+            }
+        });
+    }
+}
+
+/* ---- begin, end ------------------------------------------------------------------------------ */
+
+template <class T> WG_FN const T *wg_part(const uint8_t *image, uint64_t at) {
+    return (const T *)(const void *)(image + at);
+}
+
+WG_FN void wg_begin_direct(wg_direct &d, const uint8_t *image, const uint8_t *stored,
+                           wg_memory *ranks, const wg_stream &s, const wg_job &job) {
+    const wg_image *parts = wg_part<wg_image>(image, 0);
+    const wg_table *tables = wg_part<wg_table>(image, parts->tables);
+    d.stored = stored;
+    d.rule = wg_part<wg_rule>(image, parts->rules) + s.rules + job.rule;
+    d.tables = d.table = tables + (s.item == 4 ? s.tables16 : s.tables64) + job.first_table;
+    d.log2 = s.item == 4 ? 4 : 6;
+    d.trellis[0] = d.trellis[1] = 0;
+    d.ranks = ranks;
+    d.bad = 0;
+    if (!wg_begin(d.states, stored, job)) d.bad |= WG_BAD_STATES;
+    if (!wg_begin_patches(d.patches, stored, s.item, d.rule->k, job)) d.bad |= WG_BAD_PATCHES;
+    if (job.n_classes) wg_read_ranks(d, tables + s.tables16 + job.class_table, job);
+}
+
+WG_FN uint32_t wg_end_direct(const wg_direct &d) {
+    uint32_t bad = d.bad;
+    if (!wg_has_ended(d.states)) bad |= WG_BAD_STATES;
+    if (!wg_patches_end(d.patches)) bad |= WG_BAD_PATCHES;
+    return bad;
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a kernel that gives other bytes than the library for any mode, item, form, place
+ * or predictor of the test vectors, read whole or in part; a byte written that belongs to no
+ * stream of the call. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cuda_runner.h"
+#include "format/wcodec/wcodec_index.h"
+#include "wcodec/layer/coded.h"
+
+typedef struct opened {
+    uint8_t *bytes;
+    size_t size;
+    tare_arena arena;
+    tare_reader reader;
+    tare_wcodec_index index;
+} opened;
+
+static void open_vector(opened *o, const char *name) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    char path[4096];
+    uint64_t offset, size;
+    tare_error err;
+    snprintf(path, sizeof path, "%s/%s", WCODEC_VECTORS, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    o->bytes = calloc(1, 1 << 20);
+    assert_non_null(o->bytes);
+    o->size = fread(o->bytes, 1, 1 << 20, f);
+    fclose(f);
+    tare_arena_init(&o->arena, NULL);
+    tare_reader_memory(&o->reader, o->bytes, o->size, "vector");
+    assert_int_equal(tare_wcodec_find_index(&offset, &size, o->bytes, o->size, &limits, &err), 0);
+    assert_int_equal(tare_wcodec_index_read(&o->index, o->bytes, o->bytes + offset, offset, size,
+                                            &limits, &o->arena, &err),
+                     0);
+}
+
+static void close_vector(opened *o) {
+    tare_arena_free(&o->arena);
+    free(o->bytes);
+}
+
+/* ---- a layer --------------------------------------------------------------------------------- */
+
+typedef struct regions {
+    unsigned n;
+    uint8_t *bytes[TARE_CODED_MAX_REGIONS];
+    size_t sizes[TARE_CODED_MAX_REGIONS];
+} regions;
+
+static regions new_regions(const tare_coded_layer *l, uint8_t fill) {
+    regions r = {.n = l->n_regions};
+    for (unsigned i = 0; i < r.n; i++) {
+        r.sizes[i] = (size_t)l->region_bytes[i];
+        r.bytes[i] = malloc(r.sizes[i] + 1);
+        assert_non_null(r.bytes[i]);
+        memset(r.bytes[i], fill, r.sizes[i]);
+    }
+    return r;
+}
+static void free_regions(regions *r) {
+    for (unsigned i = 0; i < r->n; i++) free(r->bytes[i]);
+}
+static void assert_same(const regions *a, const regions *b) {
+    for (unsigned i = 0; i < a->n; i++) assert_memory_equal(a->bytes[i], b->bytes[i], a->sizes[i]);
+}
+
+static void set_bases(const void *bases[TARE_CODED_MAX_REGIONS], const regions *from) {
+    for (unsigned i = 0; i < from->n; i++) bases[i] = from->bytes[i];
+}
+
+typedef struct totals {
+    uint64_t n_layers, n_segments, n_host;
+} totals;
+
+/* As the library decodes it, with the same groups of bypass bits. */
+static void check_groups(const tare_coded *coded, const void *const *bases, unsigned n_groups,
+                         totals *sum) {
+    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    cuda_how how = {n_groups < 5, n_groups % 2, n_groups, 0};
+    cuda_counts counts;
+    tare_cuda_fault fault = TARE_CUDA_FAULT_INIT;
+    tare_error err = {0};
+    regions meant = new_regions(tare_coded_describe(coded), 0), made = meant;
+    made = new_regions(tare_coded_describe(coded), 0xa5);
+    o.is_coarse = how.is_coarse;
+    o.n_groups = n_groups;
+    o.threads = 1;
+    assert_int_equal(tare_coded_decode_layer((void *const *)meant.bytes, coded, &o, NULL), TARE_OK);
+    tare_status status = cuda_decode(made.bytes, coded, bases, &how, &counts, &fault, &err);
+    if (status != TARE_OK) fail_msg("%s: layer, stream %u", err.what, fault.stream);
+    assert_int_equal(fault.n_segments, 0);
+    assert_same(&made, &meant);
+    sum->n_segments += counts.n_segments;
+    sum->n_host += counts.n_host;
+    free_regions(&made);
+    free_regions(&meant);
+}
+
+/* One stream alone leaves the bytes of the others. */
+static void check_alone(const tare_coded *coded, const void *const *bases, unsigned stream) {
+    const tare_coded_layer *l = tare_coded_describe(coded);
+    const cuda_how how = {.streams = 1u << stream};
+    cuda_counts counts;
+    regions a = new_regions(l, 0x00), b = new_regions(l, 0xff), whole = new_regions(l, 0);
+    assert_int_equal(tare_coded_decode_layer((void *const *)whole.bytes, coded, NULL, NULL), 0);
+    assert_int_equal(cuda_decode(a.bytes, coded, bases, &how, &counts, NULL, NULL), TARE_OK);
+    assert_int_equal(cuda_decode(b.bytes, coded, bases, &how, &counts, NULL, NULL), TARE_OK);
+    for (unsigned r = 0; r < a.n; r++) {
+        size_t n_written = 0;
+        for (size_t i = 0; i < a.sizes[r]; i++) {
+            if (a.bytes[r][i] != b.bytes[r][i]) continue; /* nobody wrote there */
+            assert_int_equal(a.bytes[r][i], whole.bytes[r][i]);
+            n_written++;
+        }
+        const tare_coded_field *f = &l->streams[stream].field;
+        size_t n_units = f->region == r ? a.sizes[r] / f->stride : 0, width = f->width;
+        if (f->join.high_bits) width += (size_t)f->join.high_bits << f->join.log2_values >> 3;
+        assert_int_equal(n_written, n_units * width);
+    }
+    free_regions(&a);
+    free_regions(&b);
+    free_regions(&whole);
+}
+
+static void check_layer(opened *o, opened *base, uint32_t i, totals *sum) {
+    tare_coded *coded, *of_base = NULL;
+    tare_error err;
+    regions base_regions = {0};
+    const void *bases[TARE_CODED_MAX_REGIONS];
+    tare_reader readers[TARE_CODED_MAX_REGIONS];
+    tare_wc_source source = {{0}, {0}};
+    const tare_wcodec_layer *l = &o->index.layers[i];
+    if (l->base) {
+        assert_int_equal(tare_coded_in_file(&of_base, &base->index.layers[i].coded, &base->reader,
+                                            NULL, NULL, &err),
+                         TARE_OK);
+        base_regions = new_regions(tare_coded_describe(of_base), 0);
+        assert_int_equal(
+            tare_coded_decode_layer((void *const *)base_regions.bytes, of_base, NULL, &err), 0);
+        set_bases(bases, &base_regions);
+        for (unsigned r = 0; r < base_regions.n; r++) {
+            tare_reader_memory(&readers[r], bases[r], base_regions.sizes[r], "base");
+            source.readers[r] = &readers[r];
+        }
+    }
+    assert_int_equal(
+        tare_coded_in_file(&coded, &l->coded, &o->reader, l->base ? &source : NULL, NULL, &err), 0);
+    for (unsigned groups = 0; groups <= 5; groups++)
+        check_groups(coded, l->base ? bases : NULL, groups, sum);
+    for (unsigned s = 0; s < l->coded.n_streams; s++) {
+        /* What is predicted by scale needs its scales. */
+        if (l->coded.streams[s].scale_stream == TARE_WC_NO_SCALES)
+            check_alone(coded, l->base ? bases : NULL, s);
+    }
+    sum->n_layers++;
+    tare_coded_free(coded);
+    tare_coded_free(of_base);
+    free_regions(&base_regions);
+}
+
+static void vectors_decode_as_on_the_cpu(void **state) {
+    (void)state;
+    static const char *const names[] = {"modes.wcodec",  "items.wcodec", "classes.wcodec",
+                                        "tiles.wcodec",  "edges.wcodec", "trellis.wcodec",
+                                        "joined.wcodec", "base.wcodec",  "scales.wcodec",
+                                        "files.wcodec",  "later.wcodec", "tuned.wcodec"};
+    totals sum = {0};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        opened o, base;
+        open_vector(&o, names[n]);
+        open_vector(&base, "base.wcodec");
+        for (uint32_t i = 0; i < o.index.n_layers; i++) check_layer(&o, &base, i, &sum);
+        close_vector(&o);
+        close_vector(&base);
+    }
+    printf("%llu layers, %llu segments decoded, %llu of them by the host\n",
+           (unsigned long long)sum.n_layers, (unsigned long long)sum.n_segments,
+           (unsigned long long)sum.n_host);
+    assert_true(sum.n_segments > 3 * sum.n_host);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_decode_as_on_the_cpu)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
