@@ -25,7 +25,8 @@ unsigned tare_cpu_detect(void) {
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
         return TARE_CPU_AVX2;
-    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2"))
+    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") ||
+        !__builtin_cpu_supports("vpclmulqdq"))
         return TARE_CPU_AVX2 | TARE_CPU_AVX512;
     return TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2;
 }

@@ -6,7 +6,6 @@
 
 #include <zstd.h>
 
-#include "base/hash.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_plan.h"
 #include "wcodec/wc_screen.h"
@@ -158,7 +157,7 @@ static tare_status choose(choice *c, const tare_wc_reference *reference, tare_er
     c->trial = c->best + room;
     tare_status status = try_all(c, reference);
     if (status != TARE_OK) return tare_fail(err, status, "segment");
-    c->header.crc = tare_crc32(0, c->bytes, c->n_bytes);
+    c->header.crc = tare_wc_kernels_get()->crc32(0, c->bytes, c->n_bytes);
     tare_wc_segment_write(c->best, &c->header);
     return TARE_OK;
 }

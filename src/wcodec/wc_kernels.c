@@ -4,12 +4,18 @@
 #include "wcodec/wc_kernels.h"
 
 #include "base/cpu.h"
+#include "base/hash.h"
+
+uint32_t tare_wc_crc32_c(uint32_t crc, const uint8_t *bytes, size_t n) {
+    return tare_crc32(crc, bytes, n);
+}
 
 void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
     *k = (tare_wc_kernels){
         .decode = tare_wc_decode_c,
         .split = tare_wc_split_c,
         .encode = tare_wc_encode_c,
+        .crc32 = tare_wc_crc32_c,
         .count_bytes = tare_wc_count_bytes_c,
         .join = tare_wc_join_c,
         .separate = tare_wc_separate_c,

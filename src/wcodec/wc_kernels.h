@@ -60,6 +60,7 @@ typedef struct tare_wc_kernels {
     void (*encode)(tare_wc_put_job *jobs, unsigned n_jobs);
     /* counts[byte] += how often it occurs. */
     void (*count_bytes)(uint64_t counts[256], const uint8_t *bytes, size_t n);
+    uint32_t (*crc32)(uint32_t crc, const uint8_t *bytes, size_t n); /* as tare_crc32 */
     /* Units of a joined plane, from a region and back to it: as tare_wc_join_c. */
     void (*join)(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                  size_t stride, const tare_wc_join *join);
@@ -79,6 +80,7 @@ void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs);
 void tare_wc_split_c(const tare_wc_split_job *job);
 void tare_wc_split_step_c(const tare_wc_split_job *job, uint32_t p); /* 64 positions from p on */
 void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs);
+uint32_t tare_wc_crc32_c(uint32_t crc, const uint8_t *bytes, size_t n);
 void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n);
 /* One step: 64 symbols of the lanes, one table. */
 void tare_wc_step_c(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *lanes, const tare_wc_table *t);

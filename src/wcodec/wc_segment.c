@@ -5,7 +5,6 @@
 
 #include <zstd.h>
 
-#include "base/hash.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_parts.h"
 #include "wcodec/wc_reference.h"
@@ -113,7 +112,7 @@ static tare_status finish(const tare_wc_piece *piece, bool is_coarse, tare_error
     if (s->predictor)
         tare_wc_reference_add(piece->dst, piece->n_bytes, shape, piece->reference,
                               (tare_wc_predictor)s->predictor);
-    if (!is_coarse && tare_crc32(0, piece->dst, piece->n_bytes) != s->crc)
+    if (!is_coarse && tare_wc_kernels_get()->crc32(0, piece->dst, piece->n_bytes) != s->crc)
         return tare_fail_at(err, TARE_ERR_CHECKSUM, piece->offset,
                             "segment: CRC-32 is not that of what it decodes to");
     return TARE_OK;

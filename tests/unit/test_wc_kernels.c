@@ -2,8 +2,8 @@
  *
  * Guards against: kernels of the codec that give other values, other states or other ends than the
  * scalar reference, or touch memory around theirs, at any CPU level, for some item, rule, length,
- * number of words, of bypass groups or of jobs side by side. Any states and words decode to
- * something, so none of them has to be encoded. */
+ * number of words, of bypass groups or of jobs side by side; another CRC. Any states and words
+ * decode to something, so none of them has to be encoded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
+#include "base/hash.h"
 #include "wc_random.h"
 #include "wcodec/wc_kernels.h"
 
@@ -188,7 +189,24 @@ static void every_level_decodes_as_the_reference(void **state) {
     assert_true(n_trellis > n_jobs / 40);
 }
 
+/* Any length up to several folded runs, in two parts. */
+static void every_level_has_the_crc(void **state) {
+    enum { MOST = 1500 };
+    uint64_t seed = 7;
+    tare_wc_kernels k;
+    (void)state;
+    for (unsigned mask = tare_cpu_detect(), n = 0; n <= MOST; n++) {
+        const unsigned first = below(n + 1, &seed);
+        uint8_t *bytes = random_bytes(n, &seed);
+        const uint32_t expected = tare_crc32(0, bytes, n);
+        tare_wc_kernels_init(&k, mask);
+        assert_int_equal(k.crc32(k.crc32(0, bytes, first), bytes + first, n - first), expected);
+        free(bytes);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_level_decodes_as_the_reference)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_level_decodes_as_the_reference),
+                                       cmocka_unit_test(every_level_has_the_crc)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
