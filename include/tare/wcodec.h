@@ -173,7 +173,8 @@ TARE_API tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *l
 /* ---- decoding -------------------------------------------------------------------------------- */
 
 /* All functions write into the caller's memory, exactly so many bytes as they say, and on failure
- * any part of them. CORRUPT, CHECKSUM: err->offset is the place in the layer's data. ERR_ARG: a
+ * any part of them. (Regions of several MiB are named to the system first, as memory for which large
+ * pages pay.) CORRUPT, CHECKSUM: err->offset is the place in the layer's data. ERR_ARG: a
  * range that is not there, or a segment that needs the base. CANCELLED: progress said so. */
 
 /* Bytes offset .. offset + n - 1 of a region. Only the segments that hold them are decoded. */

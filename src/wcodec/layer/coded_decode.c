@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/pages.h"
 #include "wcodec/layer/coded.h"
 
 enum {
@@ -49,6 +50,7 @@ static void add_share(decoding *d, unsigned stream, uint64_t first, uint64_t end
 }
 
 static void add_region(decoding *d, unsigned region, const tare_wc_window *to) {
+    tare_pages_to_fill(to->dst, (size_t)to->n);
     for (unsigned i = 0; to->n && i < d->opened.layer->n_streams; i++) {
         const tare_wc_stream *p = &d->opened.layer->streams[i];
         uint64_t first, end;
