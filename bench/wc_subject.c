@@ -30,6 +30,10 @@ static float normal(void) {
     return (float)(sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()));
 }
 
+void bench_wc_normal(float *x, size_t n) {
+    for (size_t i = 0; i < n; i++) x[i] = normal();
+}
+
 /* Student's t with five degrees of freedom: heavy tails. */
 static float heavy(void) {
     double sum = 0;
@@ -254,8 +258,7 @@ static tare_wc_piece piece_at(const bench_wc_subject *s, uint8_t *back, const ta
                            .n_bytes = bench_wc_piece_bytes(s, i)};
 }
 
-/* As tare_wc_decode, but for the CRC; what is not DIRECT is left out. */
-static void decode_bare(const tare_wc_piece *pieces, unsigned n) {
+void bench_wc_decode_bare(const tare_wc_piece *pieces, unsigned n) {
     tare_wc_segment segments[SIDE_BY_SIDE];
     tare_wc_direct parts[SIDE_BY_SIDE];
     tare_wc_job jobs[SIDE_BY_SIDE];
@@ -293,7 +296,7 @@ void bench_wc_decode(bench_wc_subject *s, uint8_t *back, bool is_bare) {
         for (; n < SIDE_BY_SIDE && i + n < s->n_segments; n++)
             pieces[n] = piece_at(s, back, head, i + n);
         if (is_bare)
-            decode_bare(pieces, n);
+            bench_wc_decode_bare(pieces, n);
         else if (tare_wc_decode(pieces, n, TARE_WC_ALL_GROUPS, &s->scratch, &failed, NULL))
             bench_die("does not decode");
     }

@@ -48,7 +48,7 @@ ALLOWED = {
     "cuda/include/tare": {"tare"},
     "cli": {"tare", "cli"},
     # Tests and benchmarks of what is not public see a floor with all its folders.
-    "bench": {"tare", "bench", "tests/judge", "wcodec", "format", "model"},
+    "bench": {"tare", "base", "bench", "tests/judge", "wcodec", "format", "model"},
     "tests/support": {"tare", "base", "model", "tests/support"},
     "tests/unit": BELOW_FORMAT | {"remote", "wcodec", "format", "llama", "ops", "tests/support", "tests/unit", "tests/wcodec"},
     "tests/kernel": {"tare", "base", "encoding", "wcodec", "tests/support", "tests/kernel"},
