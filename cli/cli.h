@@ -341,6 +341,7 @@ struct json_t *cli_json_error(const tare_error *err, const char *path);
 void cli_json_fail(const tare_error *err, const char *path, const tare_report *report);
 /* Writes the document to stdout and frees it. */
 void cli_json_print(struct json_t *document);
+void cli_json_free(struct json_t *document);
 
 /* ---- writing, for convert, quantize and synth ------------------------------------------------ */
 

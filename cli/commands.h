@@ -15,6 +15,7 @@
     COMMAND(pack)                                                                                  \
     COMMAND(unpack)                                                                                \
     COMMAND(diff)                                                                                  \
+    COMMAND(report)                                                                                \
     COMMAND(extract)                                                                               \
     COMMAND(bench)                                                                                 \
     COMMAND(synth)                                                                                 \

@@ -213,3 +213,7 @@ void cli_json_print(json_t *document) {
     fputc('\n', stdout);
     json_decref(document);
 }
+
+void cli_json_free(json_t *document) {
+    json_decref(document);
+}

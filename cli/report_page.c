@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare report: the document inside its page. It stands in a script element of a type that is no
+ * script, so what could end that element or open a comment is written as an escape of JSON, and so
+ * is all that is not ASCII: names are foreign bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "report_document.h"
+
+typedef struct text {
+    char *bytes;
+    size_t n, capacity;
+} text;
+
+static void put(text *t, const char *bytes, size_t n) {
+    if (n > t->capacity - t->n) {
+        t->capacity = t->n + n + t->n / 2 + 4096;
+        t->bytes = cli_grow(t->bytes, t->capacity, 1);
+    }
+    memcpy(t->bytes + t->n, bytes, n);
+    t->n += n;
+}
+
+static void put_parts(text *t, const char *const *parts) {
+    for (; *parts; parts++) put(t, *parts, strlen(*parts));
+}
+
+/* Characters of HTML are part of JSON's strings only, where an escape means the same. */
+static int put_json(const char *bytes, size_t n, void *ctx) {
+    for (size_t i = 0; i < n; i++) {
+        const char c = bytes[i];
+        char escape[8];
+        if (c == '<' || c == '>' || c == '&') {
+            put(ctx, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c));
+        } else {
+            put(ctx, &c, 1);
+        }
+    }
+    return 0;
+}
+
+char *report_page(struct json_t *document, size_t *n) {
+    text page = {NULL, 0, 0};
+    put_parts(&page, report_page_head);
+    if (json_dump_callback(document, put_json, &page,
+                           JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6)) != 0)
+        exit(cli_fail_text(CLI_MEMORY, "out of memory"));
+    put_parts(&page, report_page_tail);
+    *n = page.n;
+    return page.bytes;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare report: the facts of each tensor, and what differs from a base. What is not known is left
+ * out, to keep documents of thousands of tensors small. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+#include "report_document.h"
+
+/* Names of what is only in the base, and of keys that differ. */
+#define NAMES_MAX 100
+
+/* ---- one tensor ------------------------------------------------------------------------------ */
+
+/* Counts with a blank between them: a quarter of what an array of numbers takes in memory. */
+static void add_histogram(struct json_t *entry, const report_values *v) {
+    char text[REPORT_COLUMNS * 21 + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < REPORT_COLUMNS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, i ? " %" PRIu64 : "%" PRIu64,
+                              v->columns[i]);
+    cli_json_text(entry, "histogram", text);
+}
+
+static void add_values(struct json_t *entry, const report_values *v) {
+    const tare_tensor_stats *s = &v->stats;
+    if (!s->is_decoded) return;
+    cli_json_u64(entry, "zeros", s->n_zero);
+    if (s->n_nan) cli_json_u64(entry, "nan", s->n_nan);
+    if (s->n_inf) cli_json_u64(entry, "infinite", s->n_inf);
+    if (s->n_finite == 0) return;
+    cli_json_real(entry, "min", s->min);
+    cli_json_real(entry, "max", s->max);
+    cli_json_real(entry, "mean", s->mean);
+    cli_json_real(entry, "std_dev", s->std_dev);
+    add_histogram(entry, v);
+}
+
+static void add_part(struct json_t *entry, tare_str name) {
+    tare_tensor_part part = TARE_TENSOR_PART_INIT;
+    tare_error err;
+    if (tare_tensor_part_of_name(&part, name, &err) != TARE_OK) return;
+    if (part.role) cli_json_text(entry, "role", part.role);
+    if (part.layer >= 0) cli_json_u64(entry, "layer", (uint64_t)part.layer);
+    if (part.expert >= 0) cli_json_u64(entry, "expert", (uint64_t)part.expert);
+    if (part.is_bias) cli_json_bool(entry, "is_bias", true);
+}
+
+/* ||values|| of a tensor that is the same in the base, where nothing was subtracted. */
+static double norm_of(const tare_tensor_stats *s) {
+    return sqrt((double)s->n_finite * (s->mean * s->mean + s->std_dev * s->std_dev));
+}
+
+/* How the tensor compares with that of the base. */
+static void add_difference(struct json_t *entry, const report_input *in, const report_tensor *t) {
+    const tare_diff_item *d = t->difference;
+    if (t->in_base < 0) {
+        cli_json_text(entry, "against", "absent");
+        return;
+    }
+    const tare_tensor *base = tare_model_tensor(in->base, (size_t)t->in_base);
+    cli_json_text(entry, "base_type", cli_type_text(base).text);
+    if (!d) {
+        cli_json_text(entry, "against", "same");
+        if (in->is_directory || !t->values) return;
+        cli_json_real(entry, "error", 0);
+        cli_json_real(entry, "base_norm", norm_of(&t->values->stats));
+        return;
+    }
+    cli_json_text(entry, "against",
+                  d->kind == TARE_DIFF_SHAPE ? "other shape"
+                  : d->is_decoded            ? "differs"
+                                             : "not compared");
+    if (!d->is_decoded) return;
+    cli_json_real(entry, "error", d->relative_rmse);
+    cli_json_real(entry, "base_norm", d->norm_a);
+    cli_json_real(entry, "max_error", d->max_abs);
+    cli_json_u64(entry, "different", d->n_different);
+}
+
+static struct json_t *tensor_entry(const report_input *in, size_t i, const report_tensor *about) {
+    const tare_tensor *t = tare_model_tensor(in->model, i);
+    const char *scheme = tare_tensor_scheme(in->model, i);
+    struct json_t *entry = cli_json_object();
+    uint64_t packed;
+    cli_json_str(entry, "name", t->name);
+    cli_json_text(entry, "type", cli_type_text(t).text);
+    cli_json_add(entry, "shape", cli_json_shape(t));
+    cli_json_u64(entry, "bytes", t->size_bytes);
+    if (tare_tensor_packed_bytes(in->model, i, &packed))
+        cli_json_u64(entry, "packed_bytes", packed);
+    add_part(entry, t->name);
+    if (scheme) cli_json_text(entry, "scheme", scheme);
+    if (info_is_cut_short(in->model, t)) cli_json_bool(entry, "cut_short", true);
+    if (about->values) add_values(entry, about->values);
+    if (in->base) add_difference(entry, in, about);
+    return entry;
+}
+
+void report_add_tensors(struct json_t *document, const report_input *in,
+                        const report_tensor *tensors) {
+    struct json_t *list = cli_json_array();
+    for (size_t i = 0; tare_model_tensor(in->model, i); i++)
+        cli_json_append(list, tensor_entry(in, i, &tensors[i]));
+    cli_json_add(document, "tensors", list);
+}
+
+/* ---- the base -------------------------------------------------------------------------------- */
+
+static struct json_t *named(tare_str name, const char *what) {
+    struct json_t *entry = cli_json_object();
+    cli_json_str(entry, "name", name);
+    if (what) cli_json_text(entry, "what", what);
+    return entry;
+}
+
+static const char *what_of_key(tare_diff_kind kind) {
+    return kind == TARE_DIFF_KEY_ONLY_A   ? "only in the base"
+           : kind == TARE_DIFF_KEY_ONLY_B ? "not in the base"
+                                          : "another value";
+}
+
+/* Tensors that the model lacks. */
+static void add_missing(struct json_t *base, const tare_diff *diff) {
+    struct json_t *list = cli_json_array();
+    uint64_t n = 0;
+    const tare_diff_item *item;
+    for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++)
+        if (item->kind == TARE_DIFF_TENSOR_ONLY_A && n++ < NAMES_MAX)
+            cli_json_append(list, named(item->name, NULL));
+    cli_json_u64(base, "only_in_base", n);
+    cli_json_add(base, "tensors", list);
+}
+
+static void add_keys(struct json_t *base, const tare_diff *diff) {
+    struct json_t *list = cli_json_array();
+    uint64_t n = 0;
+    const tare_diff_item *item;
+    for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++)
+        if (item->kind <= TARE_DIFF_KEY_VALUE && n++ < NAMES_MAX)
+            cli_json_append(list, named(item->name, what_of_key(item->kind)));
+    cli_json_u64(base, "keys_that_differ", n);
+    cli_json_add(base, "keys", list);
+}
+
+void report_add_base(struct json_t *document, const report_input *in, const tare_diff *diff) {
+    struct json_t *base = cli_json_object();
+    const tare_model_summary *sum = tare_model_summarize(in->given);
+    const bool is_renamed = in->base != in->given;
+    cli_json_text(base, "path", cli_hide_secrets(cli_input_name(in->base_path)));
+    cli_json_text(base, "format", sum->format);
+    cli_json_u64(base, "tensor_bytes", sum->tensor_bytes);
+    cli_json_bool(base, "is_renamed", is_renamed);
+    add_missing(base, diff);
+    if (!is_renamed) add_keys(base, diff); /* else they are keys of two kinds of models */
+    cli_json_add(document, "base", base);
+}
