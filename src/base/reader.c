@@ -131,6 +131,11 @@ const uint8_t *tare_reader_borrow(const tare_reader *r, uint64_t offset, uint64_
     return r->lend ? r->lend(r->read_ctx, offset, n) : NULL;
 }
 
+tare_grain tare_reader_grain(const tare_reader *r, uint64_t offset) {
+    if (r->grain && offset < r->size) return r->grain(r->read_ctx, offset);
+    return (tare_grain){0, 0};
+}
+
 void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n) {
     if (r->prefetch) r->prefetch(r->read_ctx, offset, n);
 #ifdef POSIX_FADV_WILLNEED

@@ -7,6 +7,12 @@
 
 #include "base/alloc.h"
 
+/* What is read best as a whole: [origin + k * step, origin + (k + 1) * step), modulo 2^64. Step 0:
+ * any range is as good as another. */
+typedef struct tare_grain {
+    uint64_t origin, step;
+} tare_grain;
+
 typedef struct tare_reader {
     const char *name; /* for messages; owned by whoever made the reader, lives as long as it */
     uint64_t size;
@@ -22,7 +28,9 @@ typedef struct tare_reader {
     /* Where n bytes lie in memory in one piece; NULL: they do not. May be NULL: none do, but for
      * those of `map`. */
     const uint8_t *(*lend)(void *ctx, uint64_t offset, uint64_t n);
-    void *read_ctx;           /* of all three */
+    /* What the range around a byte is made in. May be NULL: anything. */
+    tare_grain (*grain)(void *ctx, uint64_t offset);
+    void *read_ctx;           /* of all four */
     void (*close)(void *ctx); /* of a callback reader, may be NULL */
 } tare_reader;
 
@@ -42,6 +50,8 @@ tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, s
 /* Where n bytes from `offset` lie in memory, inside the file; NULL: nowhere, or not in one piece.
  */
 const uint8_t *tare_reader_borrow(const tare_reader *r, uint64_t offset, uint64_t n);
+/* In which pieces the bytes around `offset`, inside the file, are made. */
+tare_grain tare_reader_grain(const tare_reader *r, uint64_t offset);
 /* Tells the system, or the server's connection, that a range will be read soon: a hint. */
 void tare_reader_will_need(const tare_reader *r, uint64_t offset, uint64_t n);
 

@@ -378,6 +378,35 @@ tare_status tare_wcodec_store_coded(tare_coded **out, const tare_wcodec_store *s
     return blame(status, s, layer, err);
 }
 
+enum {
+    /* Segments of a piece: four side by side are decoded fastest, two nearly so. */
+    SEGMENTS_LEAST = 2,
+    SEGMENTS_MOST = 4,
+    /* Bytes of a piece, but for the least number of segments: decoded ones and those they come from
+     * stay in a core's own cache until they are written. */
+    PIECE_BYTES = 1 << 20,
+    PIECE_MOST = 8 << 20, /* in any case, unless one segment's units are more */
+};
+
+/* Of the plane with the fewest units; units may be so large that they are cut themselves. */
+uint64_t tare_wcodec_step(const tare_wcodec_layer *l, unsigned region) {
+    uint64_t step = 0, least = 0;
+    for (unsigned i = 0; i < l->coded.n_streams; i++) {
+        const tare_wc_stream *p = &l->coded.streams[i];
+        if (p->region != region) continue;
+        uint64_t bytes = tare_wc_whole_bytes(&p->shape);
+        uint64_t units = tare_max_u64(bytes / tare_wc_unit_bytes(p), 1);
+        if (!least || units < least) {
+            least = units;
+            step = units * p->stride;
+        }
+    }
+    if (!step) return 1;
+    uint64_t n = tare_max_u64(tare_min_u64(SEGMENTS_MOST, PIECE_BYTES / step), SEGMENTS_LEAST);
+    step *= tare_max_u64(tare_min_u64(n, PIECE_MOST / step), 1);
+    return tare_min_u64(step, TARE_WC_MAX_BYTES);
+}
+
 /* ---- virtual files --------------------------------------------------------------------------- */
 
 typedef struct view {
@@ -406,6 +435,14 @@ static tare_status read_view(void *ctx, uint64_t offset, void *buf, size_t n, ta
         n -= take;
     }
     return TARE_OK;
+}
+
+static tare_grain grain_of_view(void *ctx, uint64_t offset) {
+    const view *v = ctx;
+    const size_t i = find_range(v, offset);
+    const tare_wcodec_range *r = &v->ranges[i];
+    return (tare_grain){v->starts[i] - r->offset,
+                        tare_wcodec_step(&v->store->index.layers[r->layer], r->region)};
 }
 
 static size_t view_size(size_t n) {
@@ -438,6 +475,7 @@ tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
                          .size = size,
                          .fd = -1,
                          .fetch = read_view,
+                         .grain = grain_of_view,
                          .read_ctx = v,
                          .close = close_view};
     return TARE_OK;

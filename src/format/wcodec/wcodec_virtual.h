@@ -52,6 +52,9 @@ tare_status tare_wcodec_store_survey(tare_wcodec_store *store, uint32_t layer,
 tare_status tare_wcodec_store_coded(tare_coded **out, const tare_wcodec_store *store,
                                     uint32_t layer, const tare_allocator *allocator,
                                     tare_error *err);
+/* Bytes of a region that some whole segments reach over: what begins and ends at multiples of it is
+ * decoded once, straight into place, and stays in a core's own cache meanwhile. */
+uint64_t tare_wcodec_step(const tare_wcodec_layer *layer, unsigned region);
 /* A reader of ranges, one behind the other; they and the name must live as long as it does. */
 tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
                                      const tare_wcodec_range *ranges, size_t n, const char *name,

@@ -18,16 +18,6 @@
 #include "ops/replaced.h"
 #include "ops/steps.h"
 
-enum {
-    /* Segments of a piece: four side by side are decoded fastest, two nearly so. */
-    SEGMENTS_LEAST = 2,
-    SEGMENTS_MOST = 4,
-    /* Bytes of a piece, but for the least number of segments: decoded ones and those they come from
-     * stay in a core's own cache until they are written. */
-    PIECE_BYTES = 1 << 20,
-    PIECE_MOST = 8 << 20, /* in any case, unless one segment's units are more */
-};
-
 /* A range of a file that is read from one region, in tasks. */
 typedef struct job {
     const tare_wcodec_range *range;
@@ -57,26 +47,6 @@ typedef struct unpacking {
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
-/* Bytes of a region that some segments of the plane with the fewest units reach over; units may be
- * so large that they are cut themselves. */
-static uint64_t step_of(const tare_wcodec_layer *l, unsigned region) {
-    uint64_t step = 0, least = 0;
-    for (unsigned i = 0; i < l->coded.n_streams; i++) {
-        const tare_wc_stream *p = &l->coded.streams[i];
-        if (p->region != region) continue;
-        uint64_t bytes = tare_wc_whole_bytes(&p->shape);
-        uint64_t units = tare_max_u64(bytes / tare_wc_unit_bytes(p), 1);
-        if (!least || units < least) {
-            least = units;
-            step = units * p->stride;
-        }
-    }
-    if (!step) return 1;
-    uint64_t n = tare_max_u64(tare_min_u64(SEGMENTS_MOST, PIECE_BYTES / step), SEGMENTS_LEAST);
-    step *= tare_max_u64(tare_min_u64(n, PIECE_MOST / step), 1);
-    return tare_min_u64(step, TARE_WC_MAX_BYTES);
-}
-
 static uint64_t tasks_of(const job *j) {
     return (j->range->offset + j->range->length - 1) / j->step - j->range->offset / j->step + 1;
 }
@@ -102,7 +72,8 @@ static tare_status cut(unpacking *u, tare_error *err) {
         uint64_t before = u->n_tasks, offset = 0;
         for (uint32_t i = 0; i < n_ranges(file); i++, j++) {
             const tare_wcodec_range *r = &file->ranges[i];
-            *j = (job){r, f, offset, step_of(&u->index->layers[r->layer], r->region), u->n_tasks};
+            *j = (job){r, f, offset, tare_wcodec_step(&u->index->layers[r->layer], r->region),
+                       u->n_tasks};
             u->n_tasks += tasks_of(j);
             offset += r->length;
             uint64_t most = tare_min_u64(j->step, r->length);
