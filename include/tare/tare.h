@@ -22,6 +22,7 @@
 #include <tare/model.h>
 #include <tare/ops.h>
 #include <tare/packing.h>
+#include <tare/read.h>
 #include <tare/remote.h>
 #include <tare/unpack.h>
 #include <tare/wcodec.h>
