@@ -173,7 +173,7 @@ static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, 
         if (v.kind != TARE_LLAMA_NUMBER && v.kind != TARE_LLAMA_BOOL) return wrong_kind(name, err);
         numbers[i] = v.number;
     }
-    return tare_llama_set_numbers(m, name, row->type, numbers, m->n_layers, err);
+    return tare_llama_set_numbers(m, name, row->type, numbers, (size_t)m->n_layers, err);
 }
 
 tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *rows,

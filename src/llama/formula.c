@@ -317,7 +317,7 @@ tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
     tare_fail(err, TARE_ERR_CORRUPT, r.fault);
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
     if (err && r.fault_name.len) {
-        size_t n = tare_min_u64(r.fault_name.len, sizeof err->field - 1);
+        size_t n = (size_t)tare_min_u64(r.fault_name.len, sizeof err->field - 1);
         memcpy(err->field, r.fault_name.ptr, n);
         err->field[n] = '\0';
     }

@@ -539,7 +539,7 @@ static tare_status drop_equal_output(tare_llama_mapping *m, tare_error *err) {
 
 tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *in = &m->hf->catalog;
-    uint64_t n = in->n_tensors;
+    const size_t n = (size_t)in->n_tensors; /* all of them are in memory */
     entry *entries = tare_alloc(m->out->allocator, n * sizeof *entries);
     bool *is_companion = TARE_NEW_ARRAY(&m->out->arena, bool, n);
     m->joins = TARE_NEW_ARRAY(&m->out->arena, join *, JOIN_SLOTS);

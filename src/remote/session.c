@@ -98,6 +98,6 @@ tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out
     tare_remote_counts counts = r->counts;
     pthread_mutex_unlock(&r->mutex);
     counts.size = out->size;
-    memcpy(out, &counts, tare_min_u64(out->size, sizeof counts));
+    memcpy(out, &counts, (size_t)tare_min_u64(out->size, sizeof counts));
     return TARE_OK;
 }

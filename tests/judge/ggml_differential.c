@@ -312,7 +312,7 @@ static void compare_encoded(type *t, const rows *r, tally *sum, int level) {
     tare_rows_mut dst = {.planes = {ours}, .n_rows = r->n_rows, .cols = r->cols};
     tare_encode_params params = {.importance = r->importance};
     tare_error err;
-    uint64_t n = r->n_rows * r->cols / t->encoding->block;
+    size_t n = (size_t)(r->n_rows * r->cols / t->encoding->block);
     size_t size = t->traits->block_bytes;
     tare_cpu_limit(levels[level].mask);
     memset(ours, 0xA5, n * size);

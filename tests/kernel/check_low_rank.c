@@ -25,7 +25,7 @@ static float *place_floats(const check_region *r, size_t n, int offset) {
 }
 
 static void compare(check *s, size_t n_rows, size_t n_cols, size_t rank, int offset) {
-    const size_t stride = n_cols + check_random(s) % 3, first = TARE_PANEL - n_cols;
+    const size_t stride = n_cols + (size_t)(check_random(s) % 3), first = TARE_PANEL - n_cols;
     const size_t size = n_rows ? (n_rows - 1) * stride + n_cols : 0;
     float *a = place_floats(&s->in, n_rows * rank, CHECK_AT_PAGE_END);
     float *b = place_floats(&s->importance, rank * TARE_PANEL, CHECK_AT_PAGE_END);

@@ -159,7 +159,7 @@ static uint64_t digest_of_best(const tare_kernels *k, const tare_encoding *e) {
     for (int is_weighted = 0; is_weighted < 2; is_weighted++) {
         if (!is_weighted && !k->encode[e->id]) continue;
         tare_rows_mut rows;
-        size_t size = place(&rows, e, bytes, N / ROW, cols);
+        size_t size = place(&rows, e, bytes, N / ROW, (size_t)cols);
         tare_encode_params params = {.importance = is_weighted ? importance : NULL,
                                      .quality = TARE_QUALITY_BEST};
         k->encode_best[e->id](&rows, values, &params);

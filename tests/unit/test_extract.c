@@ -187,8 +187,8 @@ static void some_rows_are_a_matrix(void **state) {
             extract(m, 0, TARE_EXTRACT_NPY, first, n);
             expect_header("<f4", rows == 12 ? "(3, 4, 6)" : shape);
             for (size_t i = 0; i < rows * 6; i++) expect_f32(i, 1024 + (float)(first * 6 + i));
-            assert_int_equal(extract(m, 0, TARE_EXTRACT_BIN, first, n), rows * 12);
-            assert_memory_equal(got, bytes + first * 12, rows * 12);
+            assert_int_equal(extract(m, 0, TARE_EXTRACT_BIN, first, n), (size_t)rows * 12);
+            assert_memory_equal(got, bytes + first * 12, (size_t)rows * 12);
         }
     }
     made_free(&made);

@@ -139,7 +139,7 @@ static void check_borrowed(const tare_model *m, bool can_borrow) {
             if (!can_borrow) assert_int_not_equal(status, TARE_OK);
             if (!can_borrow || t->planes[p].size == 0) continue;
             assert_int_equal(status, TARE_OK);
-            assert_memory_equal(at, file + t->planes[p].offset, t->planes[p].size);
+            assert_memory_equal(at, file + t->planes[p].offset, (size_t)t->planes[p].size);
         }
     }
 }

@@ -222,7 +222,7 @@ static void same_bytes_have_one_place(void **state) {
     for (size_t i = 0; i < 5; i++) /* what the names of equal tensors promise */
         memcpy(made.bytes + m->catalog.tensors[i].planes[0].offset,
                made.bytes + m->catalog.tensors[same_as[i]].planes[0].offset,
-               m->catalog.tensors[i].size_bytes);
+               (size_t)m->catalog.tensors[i].size_bytes);
     output apart = write_model(m, 0);
     for (size_t i = 1; i < 5; i++) assert_true(data_off(&apart, i) > data_off(&apart, i - 1));
     m->catalog.same_as = same_as;

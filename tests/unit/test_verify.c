@@ -154,7 +154,7 @@ static void plant_one(const plant *p, bool is_big_endian) {
     const uint32_t n_units = (uint32_t)(sizes[p->plane] / unit);
     for (uint32_t bad = 0; bad<n_units; bad += n_units> 1 ? n_units / 2 : 1) {
         made_model made;
-        made_begin(&made, 7 + total, 1, 7);
+        made_begin(&made, (size_t)(7 + total), 1, 7);
         uint8_t *bytes = made_add(&made, TARE_STR("t"), p->encoding, dims, 2) + before - 7;
         for (uint32_t i = 0; i < n_units; i++)
             put(bytes + i * unit + p->at, i == bad ? p->bad : p->good, p->width, is_big_endian);

@@ -143,8 +143,8 @@ static void parts_are_as_the_whole(void **state) {
     fill(bytes, N, 10);
     tare_coded *coded = encode(&region, 1, fields, 3, NULL);
     for (unsigned round = 0; round < 60; round++) {
-        size_t from = wc_random(&seed) % region.size;
-        size_t n = wc_random(&seed) % (round % 2 ? 50 : 300000);
+        size_t from = (size_t)(wc_random(&seed) % region.size);
+        size_t n = (size_t)(wc_random(&seed) % (round % 2 ? 50 : 300000));
         if (n > region.size - from) n = region.size - from;
         o.threads = 1 + round % 3;
         memset(got, 0, sizeof got);
@@ -195,8 +195,8 @@ static void joined_fields_come_back(void **state) {
         assert_memory_equal(&made.streams[0].field.join, &rows[r][0].join, sizeof rows[r][0].join);
         assert_int_equal(tare_coded_open(&again, &made, NULL, NULL, &err), TARE_OK);
         for (unsigned round = 0; round < 60; round++) {
-            size_t from = wc_random(&seed) % region.size;
-            size_t n = wc_random(&seed) % (round % 2 ? 500 : 300000);
+            size_t from = (size_t)(wc_random(&seed) % region.size);
+            size_t n = (size_t)(wc_random(&seed) % (round % 2 ? 500 : 300000));
             if (n > region.size - from) n = region.size - from;
             o.threads = 1 + round % 3;
             memset(got, 0, sizeof got);
@@ -302,12 +302,12 @@ static void descriptions_are_not_believed(void **state) {
     tare_coded *coded = encode(&region, 1, &field, 1, NULL), *again;
     made = *tare_coded_describe(coded);
     assert_int_equal(made.streams[0].n_segments, 3);
-    uint8_t *copy = malloc(made.size);
+    uint8_t *copy = malloc((size_t)made.size);
     assert_non_null(copy);
     for (unsigned i = 0; i < 10; i++) {
         tare_coded_layer spoilt = made;
         tare_coded_stream plane = made.streams[0];
-        memcpy(copy, made.data, made.size);
+        memcpy(copy, made.data, (size_t)made.size);
         memcpy(sizes, plane.sizes, sizeof sizes);
         spoilt.data = copy;
         spoilt.streams = &plane;
@@ -331,7 +331,8 @@ static void descriptions_are_not_believed(void **state) {
         }
         tare_coded_free(again);
     }
-    memcpy(copy, made.data, made.size); /* damage inside a segment shows when it is decoded */
+    memcpy(copy, made.data,
+           (size_t)made.size); /* damage inside a segment shows when it is decoded */
     size_t second = made.streams[0].head_bytes + (size_t)made.streams[0].sizes[0] * TARE_CODED_UNIT;
     copy[second + 600] ^= 4;
     made.data = copy;

@@ -186,7 +186,7 @@ static tare_status read_parts(void *ctx, uint64_t task, unsigned worker, tare_er
     (void)worker;
     for (unsigned i = 0; i < READS; i++) {
         uint64_t from = wc_random(&seed) % BIG;
-        size_t n = wc_random(&seed) % (i % 10 ? 40000 : 400000) + 1;
+        size_t n = (size_t)(wc_random(&seed) % (i % 10 ? 40000 : 400000)) + 1;
         n = n < BIG - from ? n : (size_t)(BIG - from);
         tare_status status = tare_wcodec_store_read(r->store, 0, 0, from, part, n, err);
         if (status == TARE_OK && memcmp(part, r->bytes + from, n) != 0)

@@ -104,7 +104,7 @@ static void threads_change_nothing(void **state) {
             first_end = end;
         }
         assert_int_equal(end, first_end);
-        assert_memory_equal(first, m.out, end);
+        assert_memory_equal(first, m.out, (size_t)end);
         for (size_t i = 0; i < LAYERS; i++) {
             if (threads == 1) {
                 offsets[i] = m.layers[i].offset;

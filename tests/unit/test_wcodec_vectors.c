@@ -179,7 +179,8 @@ static void parts_of_regions_are_as_the_whole(void **state) {
             tare_wc_open_layer(&layer, &o.reader, &o.index.layers[i].coded, &o.arena, &err),
             TARE_OK);
         for (unsigned round = 0; n && round < 40; round++) {
-            size_t from = wc_random(&seed) % n, length = wc_random(&seed) % 4000;
+            size_t from = (size_t)(wc_random(&seed) % n),
+                   length = (size_t)(wc_random(&seed) % 4000);
             if (length > n - from) length = n - from;
             memset(part, 0xa5, sizeof part);
             assert_int_equal(tare_wc_read_region(part, &layer, 0, from, length, &scratch, &err),

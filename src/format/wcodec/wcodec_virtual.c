@@ -68,7 +68,7 @@ static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, t
     size_t n;
     size_t there = (size_t)tare_min_u64(s->file.size, sizeof header);
     TARE_TRY(tare_reader_read(&s->file, 0, header, there, err));
-    if (memcmp(header, "WCODEC\0", tare_min_u64(there, 8)) != 0)
+    if (memcmp(header, "WCODEC\0", there < 8 ? there : 8) != 0)
         return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "magic: not a .wcodec");
     if (there < sizeof header)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, there,

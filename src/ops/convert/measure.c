@@ -40,7 +40,7 @@ tare_status tare_measure_new(tare_measure **out, const tare_plan *plan, tare_err
 }
 
 static void drop_chunks(tare_measure *m, measured *t) {
-    tare_free(m->plan->options.allocator, t->chunks, t->n_chunks * sizeof *t->chunks);
+    tare_free(m->plan->options.allocator, t->chunks, (size_t)t->n_chunks * sizeof *t->chunks);
     t->chunks = NULL;
 }
 
@@ -66,7 +66,9 @@ static void join(tare_deviation_sums *s, const tare_deviation_sums *next) {
 static tare_status enter(tare_measure *m, measured *t, uint64_t n_chunks, uint64_t index,
                          const tare_deviation_sums *sums, tare_error *err) {
     if (!t->chunks) {
-        t->chunks = tare_alloc(m->plan->options.allocator, n_chunks * sizeof *t->chunks);
+        if (n_chunks <= SIZE_MAX / sizeof *t->chunks)
+            t->chunks =
+                tare_alloc(m->plan->options.allocator, (size_t)n_chunks * sizeof *t->chunks);
         if (!t->chunks) return tare_fail(err, TARE_ERR_NOMEM, "measurement");
         t->n_chunks = t->n_left = n_chunks;
     }
