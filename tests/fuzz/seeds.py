@@ -103,8 +103,11 @@ def write_wcodec(folder):
                     n = min(p.segment_bytes, p.n_bytes - k * p.segment_bytes) - unit
                     choices = (4, 6, 8, 16).index(p.item) | (p.flags != 0) << 2 | (layer.base != 0) << 3
                     content = struct.pack("<BHB", choices, n, len(head) // 64) + head
-                    write(folder, "wcodec_segment", "%s-%d-%d-%d" % (name, i, j, k),
-                          content + data[at:at + size])
+                    content += data[at:at + size]
+                    write(folder, "wcodec_segment", "%s-%d-%d-%d" % (name, i, j, k), content)
+                    for more in (0, 16, 32): # as it is, with room between units, joined
+                        write(folder, "cuda_decode", "%s-%d-%d-%d-%d" % (name, i, j, k, more),
+                              bytes((choices | more,)) + content[1:])
                     at += size
     for i in range(24):
         content = bytes(b * b // 50 % (7 + i) & 255 for b in range(600 + 100 * i))

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cuda_mutants.py FOLDER BUILD [WORD]: shows that the tests of libtare_cuda can fail. In a copy of its
+sources under FOLDER one thing at a time is made wrong; the emulated tests, linked with the static
+library of BUILD (a build with sanitizers), must then fail, or the compiler refuse. With WORD only the
+mutants of files whose name has it.
+
+A row names a file, what stands there once, and what takes its place.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MUTANTS = (
+    # Entropy decoder.
+    ("wg_step.h", "bad |= wg_ballot(s.x[i] < 0x10000u);", "bad |= 0;"),
+    ("wg_step.h", "place < s.left[i], s.next[i], place", "place < s.left[i] + 1, s.next[i], place"),
+    ("wg_step.h", "s.ran_out |= n > s.left[i];", ""),
+    ("wg_step.h", "n = n < s.left[i] ? n : s.left[i];", ""),
+    ("wg_step.h", "differs | s.left[0] | s.left[1] | s.ran_out", "differs | s.left[0] | s.ran_out"),
+    ("wg_step.h", "wg_popc(s.below & all)", "wg_popc(s.below & ~all)"),
+    ("wg_step.h", "(x >> log2) + adj", "(x >> log2)"),
+    # A branch on a value of the lanes must not compile.
+    ("wg_step.h", "s.x[i] = wg_pick(is_short, s.x[i] << 16u | word, s.x[i]);",
+     "if (is_short) s.x[i] = s.x[i] << 16u | word;"),
+    # Patches.
+    ("wg_patches.h", "if (at + i < p.end / 8)", "if (at + i <= p.end / 8)"),
+    ("wg_patches.h", "p.at <= p.end && position", "position"),
+    ("wg_patches.h", "position < job.n_positions &&", "true &&"),
+    ("wg_patches.h", "wg_has_value(item, (uint32_t)position, job.n_bytes)", "true"),
+    ("wg_patches.h", "(p.at + 8 > p.end && !wg_peek(p))", "p.at + 8 > p.end"),
+    ("wg_patches.h", "(p.at + 8 > p.end && !wg_peek(p))", "!wg_peek(p)"),
+    # Values.
+    ("wg_values.h", "if (rank >= job.n_classes) {", "if (false) {"),
+    ("wg_values.h", "if (at >= n) return;", ""),
+    ("wg_values.h", "(s < -4)", "(s <= -4)"),
+    ("wg_values.h", "is_odd = t & 1;", "is_odd = t >> 1 & 1;"),
+    ("wg_values.h", "    wg_sync(*d.ranks);\n", ""),
+    ("wg_values.h", "if (!wg_patches_end(d.patches)) bad |= WG_BAD_PATCHES;", ""),
+    # Places.
+    ("wg_places.h", "for (uint32_t i = 4 * words + lane; i < n; i += WG_LANES)",
+     "for (uint32_t i = 4 * words + lane; i <= n; i += WG_LANES)"),
+    ("wg_places.h", "    wg_sync(page);\n", ""),
+    ("wg_places.h", "    wg_sync(values);\n", ""),
+    ("wg_places.h", "rest * a_byte + j", "rest * a_byte + (j ^ 1)"),
+    ("wg_sixes.h", "    wg_sync(values);\n", ""),
+    ("wg_sixes.h", "left < 32 ? left : 32", "32"),
+    # Bases.
+    ("wg_reference.h", "rest == 0.5 && whole % 2 != 0", "rest == 0.5"),
+    ("wg_reference.h", "if (v >= 127) return 127;", ""),
+    ("wg_reference.h", "uint64_t scale = i / s.values_per_scale;", "uint64_t scale = (i + 1) / s.values_per_scale;"),
+    # Ends.
+    ("wg_crc.h", "i < 4 && at + i < n", "i < 4"),
+    ("wg_segment.h", "if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;", ""),
+    ("wg_segment.h", "wg_join_lanes(g.remainder, g.parts) != g.job->remainder)", "false)"),
+    ("wg_segment.h", "    wg_renew(g.pages->bytes);\n    wg_renew(g.pages->values);\n", ""),
+    # The host's part.
+    ("wg_jobs.c", "if (adjust + first > 65535) adjust -= 65536;", ""),
+    ("wg_jobs.c", "has_alias && has_own ?", "has_alias ?"),
+    ("wg_jobs.c", "if (missing) job->fill", "if (false) job->fill"),
+    ("wg_plan.c", "s->predictor == TARE_CODED_REF_SCALED && !wg_is_for_host(s)", "0 && s"),
+)
+TESTS = ("test_cuda_vectors", "test_cuda_damage")
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1"]
+LIBRARIES = ["-lcmocka", "-ldeflate", "-lcrypto", "-lzstd", "-lm", "-lpthread", "-ldl"]
+
+
+def compile_all(folder, sources, out):
+    includes = ["-I" + os.path.join(folder, "cuda"), "-I" + os.path.join(folder, "cuda", "include")]
+    includes += ["-I" + os.path.join(ROOT, d) for d in ("include", "src", "tests", "tests/cuda")]
+    for source in sources:
+        compiler = ["c++", "-std=c++17"] if source.endswith(".cc") else ["cc", "-std=c11"]
+        name = os.path.join(out, os.path.basename(source) + ".o")
+        if subprocess.run([*compiler, *SANITIZERS, "-D_GNU_SOURCE", "-ffp-contract=off", *includes,
+                           '-DWCODEC_VECTORS="%s/tests/wcodec/vectors"' % ROOT, "-c", source, "-o",
+                           name], stderr=subprocess.DEVNULL).returncode:
+            return False
+    return True
+
+
+class Copy:
+    def __init__(self, folder, build):
+        self.folder, self.out = folder, os.path.join(folder, "out")
+        self.library = os.path.join(build, "src", "libtare.a")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(os.path.join(ROOT, "cuda"), os.path.join(folder, "cuda"))
+        os.makedirs(self.out)
+        tests = [os.path.join(ROOT, "tests", "cuda", t + ".c") for t in ("cuda_runner", *TESTS)]
+        if not compile_all(folder, tests + self.host_sources(), self.out):
+            sys.exit("the tests do not compile")
+
+    def host_sources(self):
+        names = ("wg_batch", "wg_check", "wg_jobs", "wg_plan", "wg_polynomial")
+        return [os.path.join(self.folder, "cuda", n + ".c") for n in names]
+
+    def verdict(self, changed):
+        """What becomes of the tests: "compiler", the name of the one that fails, or None."""
+        sources = [os.path.join(self.folder, "cuda", "wg_device_emulated.cc")]
+        if changed and changed.endswith(".c"):
+            sources = [os.path.join(self.folder, "cuda", changed)]
+        if not compile_all(self.folder, sources, self.out):
+            return "compiler"
+        objects = [os.path.join(self.out, f) for f in os.listdir(self.out)
+                   if f.endswith(".o") and not f.startswith("test_")]
+        for test in TESTS:
+            program = os.path.join(self.out, test)
+            subprocess.run(["c++", *SANITIZERS, program + ".c.o", *objects, self.library,
+                            *LIBRARIES, "-o", program], check=True)
+            try:
+                if subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  timeout=120).returncode:
+                    return test
+            except subprocess.TimeoutExpired:
+                return test
+        return None
+
+    def try_mutant(self, name, old, new):
+        path = os.path.join(self.folder, "cuda", name)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) < 1:
+            return "NO SUCH TEXT"
+        try:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text.replace(old, new))
+            return self.verdict(name) or "LIVES"
+        finally:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            if name.endswith(".c"):
+                compile_all(self.folder, [path], self.out)
+
+
+def main():
+    word = sys.argv[3] if len(sys.argv) > 3 else ""
+    copy = Copy(os.path.abspath(sys.argv[1]), sys.argv[2])
+    if copy.verdict(None):
+        sys.exit("the tests fail before anything is changed")
+    n_tried = n_caught = 0
+    for name, old, new in MUTANTS:
+        if word not in name:
+            continue
+        found = copy.try_mutant(name, old, new)
+        n_tried += 1
+        n_caught += found in TESTS or found == "compiler"
+        print("%-18s %s: %s" % (found, name, " ".join(old.split())), flush=True)
+    print("%d of %d mutants are caught" % (n_caught, n_tried))
+    sys.exit(not n_tried or n_caught != n_tried)
+
+
+if __name__ == "__main__":
+    main()
