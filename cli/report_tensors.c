@@ -64,8 +64,8 @@ static void add_difference(struct json_t *entry, const report_input *in, const r
     const tare_tensor *base = tare_model_tensor(in->base, (size_t)t->in_base);
     cli_json_text(entry, "base_type", cli_type_text(base).text);
     if (!d) {
-        cli_json_text(entry, "against", "same");
-        if (in->is_directory || !t->values) return;
+        cli_json_text(entry, "against", in->is_directory ? "same type" : "same");
+        if (!t->values) return;
         cli_json_real(entry, "error", 0);
         cli_json_real(entry, "base_norm", norm_of(&t->values->stats));
         return;

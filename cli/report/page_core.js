@@ -22,6 +22,8 @@ function foreign(text, keeps) {
   const out = document.createElement("bdi");
   let from = 0;
   text = String(text);
+  if (text === "") out.append(el("em", { class: "esc" }, "empty"));
+  else if (text.trim() === "") text = text.replaceAll(" ", "\u2423");
   for (const m of text.matchAll(UNSEEN)) {
     if (keeps && keeps.includes(m[0])) continue;
     out.append(text.slice(from, m.index));

@@ -26,7 +26,7 @@ function facts(t) {
     fact("Zeros", t.zeros === undefined ? undefined : exact(t.zeros) + ", " + percent(t.zeros, t.elements)),
     fact("NaN or infinite", t.bad ? exact(t.bad) : undefined),
     fact("Type in the base", t.base_type),
-    fact("Error against the base", t.error === undefined ? t.against && { absent: "not in the base", same: "same type and shape" }[t.against] || t.against : errorText(t.error)),
+    fact("Error against the base", t.error === undefined ? (t.against === "absent" ? "not in the base" : t.against) : errorText(t.error)),
     fact("Signal to noise", t.error > 0 && Number.isFinite(t.error) ? (-20 * Math.log10(t.error)).toFixed(1) + " dB" : undefined),
     fact("Largest difference", real(number(t.max_error))),
     fact("Elements that differ", t.different === undefined ? undefined : exact(number(t.different)) + ", " + percent(number(t.different), t.elements)),

@@ -49,6 +49,7 @@ function drawHeat() {
       columns.map((c) => heatCell(role, c, own.filter(c.has))),
       el("td", { class: "sum" }, errorText(errorOf(own)))));
   const table = $("heat");
+  table.style.maxWidth = 18 + 3 * columns.length + "rem";
   table.replaceChildren(
     el("caption", { class: "hidden" }, "Relative error by role and layer. Arrow keys move, Enter shows the tensor."),
     el("thead", {}, head), el("tbody", {}, rows));
@@ -97,6 +98,7 @@ function startErrors() {
   const note = (event) => ($("heat-note").textContent = event.target.note || "");
   table.addEventListener("pointerover", note);
   table.addEventListener("focusin", note);
+  for (const id of ["heat", "heat-note", "heat-legend", "farthest"]) $(id).hidden = e === undefined;
   drawHeat();
   drawWorst();
 }

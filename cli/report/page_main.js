@@ -11,7 +11,7 @@ function startHead() {
   const name = doc.name || doc.path.replace(/\/+$/, "").split("/").pop() || doc.path;
   document.title = plain(name) + " – tare report";
   $("name").replaceChildren(foreign(name));
-  $("path").replaceChildren(foreign(doc.path));
+  if (name !== doc.path) $("path").replaceChildren(foreign(doc.path));
   const format = doc.format + (doc.version ? " v" + doc.version : "");
   const h = doc.hyperparameters;
   $("figures").append(...[

@@ -9,10 +9,9 @@ function table(caption, heads, rows) {
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((c, i) => (i ? el("td", { class: i === cells.length - 1 ? "value" : null }, c) : el("th", { scope: "row", class: "name mono" }, c))))))));
 }
 
-/* A space at either end of a token is seen, as others are not. */
 function tokenText(token) {
   if (token.text === undefined) return el("span", { class: "muted" }, "none");
-  return el("span", { class: "mono" }, token.text === "" ? el("em", { class: "esc" }, "empty") : foreign(token.text), token.length ? "…" : null);
+  return el("span", { class: "mono" }, foreign(token.text), token.length ? "…" : null);
 }
 
 function tokens(title, entries) {
