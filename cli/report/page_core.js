@@ -17,6 +17,11 @@ function plain(text) {
   return String(text).replace(UNSEEN, codeOf);
 }
 
+/* Text that may be broken behind the dots and lines of names, which is better than anywhere. */
+function breakable(text) {
+  return text.split(/(?<=[._/])(?=[^._/])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+}
+
 /* Foreign text for the page; what is not seen stands out. `keeps`: characters that may stay. */
 function foreign(text, keeps) {
   const out = document.createElement("bdi");
@@ -26,11 +31,11 @@ function foreign(text, keeps) {
   else if (text.trim() === "") text = text.replaceAll(" ", "\u2423");
   for (const m of text.matchAll(UNSEEN)) {
     if (keeps && keeps.includes(m[0])) continue;
-    out.append(text.slice(from, m.index));
+    out.append(...breakable(text.slice(from, m.index)));
     out.append(el("em", { class: "esc" }, codeOf(m[0])));
     from = m.index + m[0].length;
   }
-  out.append(text.slice(from));
+  out.append(...breakable(text.slice(from)));
   return out;
 }
 

@@ -89,7 +89,7 @@ function startErrors() {
       el("span", { class: "unbroken" }, errorText(e)), " for all tensors together."]));
   $("beside").append(...[
     nameList("Tensors that the base lacks", absent.slice(0, 20), absent.length),
-    nameList("Not compared", others.slice(0, 20).map((t) => ({ name: t.name, what: t.against })), others.length),
+    nameList("Not compared", others.slice(0, 20).map((t) => ({ name: t.name, what: t.against === "other shape" ? t.against : t.base_type + " → " + t.type })), others.length),
     nameList("Tensors that only the base has", base.tensors, number(base.only_in_base)),
     nameList("Metadata keys that differ", base.keys || [], number(base.keys_that_differ || 0)),
   ].flat().filter((x) => x));

@@ -3,10 +3,12 @@
 
 const KEPT = "\n\t";
 
-function table(caption, heads, rows) {
+/* The second of three columns may be one that small screens go without. */
+function table(caption, heads, rows, second) {
+  const classOf = (i, n) => (i === n - 1 ? "value" : i === 1 ? second : null);
   return el("div", { class: "scroll" }, el("table", { class: "list" }, el("caption", { class: "hidden" }, caption),
-    el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((c, i) => (i ? el("td", { class: i === cells.length - 1 ? "value" : null }, c) : el("th", { scope: "row", class: "name mono" }, c))))))));
+    el("thead", {}, el("tr", {}, heads.map((h, i) => el("th", { scope: "col", class: i ? classOf(i, heads.length) : null }, h)))),
+    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((c, i) => (i ? el("td", { class: classOf(i, cells.length) }, c) : el("th", { scope: "row", class: "name mono" }, c))))))));
 }
 
 function tokenText(token) {
@@ -53,7 +55,7 @@ function metadataValue(m) {
 
 function startMetadata() {
   const all = doc.metadata;
-  $("metadata-body").append(all.length ? table("Metadata", ["Key", "Type", "Value"], all.map((m) => [foreign(m.key), m.type === "array" ? m.element_type + "[" + exact(m.count) + "]" : m.type, metadataValue(m)])) : el("p", { class: "muted" }, "The model has no metadata keys."));
+  $("metadata-body").append(all.length ? table("Metadata", ["Key", "Type", "Value"], all.map((m) => [foreign(m.key), m.type === "array" ? m.element_type + "[" + exact(m.count) + "]" : m.type, metadataValue(m)]), "medium") : el("p", { class: "muted" }, "The model has no metadata keys."));
 }
 
 function startFiles() {
