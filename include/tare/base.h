@@ -125,6 +125,7 @@ typedef struct tare_error {
 #define TARE_CODE_CANNOT_ENCODE    "convert.cannot-encode"    /* the same, in any format */
 #define TARE_CODE_NEEDS_IMPORTANCE "convert.needs-importance" /* no importance matrix was given */
 #define TARE_CODE_NEEDS_BASE       "wcodec.base"              /* a model it was packed against */
+#define TARE_CODE_NOT_ALIGNED      "model.not-aligned"        /* where bytes lie in memory */
 
 /* Writes one line without newline, "model.gguf: byte 1832: tensor 7 "blk.0.attn_q.weight":
  * dimensions overflow", at most size - 1 bytes and a NUL. `path` names the input where err->file
@@ -147,6 +148,16 @@ typedef struct tare_allocator {
     void *(*resize)(void *ctx, void *ptr, size_t old_size, size_t new_size);
     void (*free)(void *ctx, void *ptr, size_t size);
 } tare_allocator;
+
+/* ---- files in memory ------------------------------------------------------------------------- */
+
+/* Whether files are mapped into memory. A file that is cut short while it is mapped raises SIGBUS in
+ * whoever touches what was there. */
+typedef enum tare_map_mode {
+    TARE_MAP_NONE = 0,
+    TARE_MAP_READ = 1,    /* read only, shared with all that map the file */
+    TARE_MAP_PRIVATE = 2, /* writable: what is written stays in this process (copy on write) */
+} tare_map_mode;
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 

@@ -52,9 +52,8 @@ typedef struct tare_open_options {
     const tare_limits *limits;       /* NULL: the defaults */
     tare_report *report;             /* findings that do not stop the opening; may be NULL */
     const char *format;              /* take the input for this format, do not probe; may be NULL */
-    bool map;       /* map files, so that planes can be borrowed. A file that is cut short while it
-                       is mapped raises SIGBUS in whoever touches it */
-    bool one_shard; /* open a member of a shard set alone */
+    tare_map_mode map;               /* map files, so that planes and resources can be borrowed */
+    bool one_shard;                  /* open a member of a shard set alone */
     /* Models that a .wcodec may have been packed against. Those that it was are found by their
      * digests, so all of them are read; they must outlive the model. Other formats need none. One
      * that is needed and missing is reported ("wcodec.base"); what does not refer to it can be read
@@ -72,8 +71,8 @@ typedef struct tare_open_options {
 
 #define TARE_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tare_open_options), NULL, NULL, NULL, NULL, false, false, NULL, 0, false, 0, NULL,  \
-            NULL, NULL, NULL, NULL                                                                 \
+        sizeof(tare_open_options), NULL, NULL, NULL, NULL, TARE_MAP_NONE, false, NULL, 0, false,   \
+            0, NULL, NULL, NULL, NULL, NULL                                                        \
     }
 TARE_API void tare_open_options_init(tare_open_options *options, size_t size);
 
@@ -241,10 +240,24 @@ TARE_API int64_t tare_model_find_tensor(const tare_model *model, tare_str name);
  * file's. On a big-endian file offset and n must be whole units of the plane. */
 TARE_API tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t plane,
                                       uint64_t offset, void *buf, size_t n, tare_error *err);
-/* Points at the stored bytes of one plane. Needs a MEMORY source or options.map, a little-endian
- * file and all bytes there; else TARE_ERR_UNSUPPORTED or TARE_ERR_TRUNCATED. */
+/* Points at the stored bytes of one plane, without a copy. Needs a MEMORY source or options.map, a
+ * little-endian file and all bytes there; else TARE_ERR_UNSUPPORTED or TARE_ERR_TRUNCATED. The
+ * address is a multiple of `alignment` (a power of two; 0 and 1: any); UNSUPPORTED with
+ * TARE_CODE_NOT_ALIGNED where the bytes lie otherwise: read them then. Maps begin at pages and
+ * memory where the caller has it; most formats align tensors to 32 bytes, safetensors to the size
+ * of an element at best. */
 TARE_API tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, size_t tensor,
-                                        uint32_t plane, tare_error *err);
+                                        uint32_t plane, size_t alignment, tare_error *err);
+/* The same to write to, of a model that was opened with TARE_MAP_PRIVATE; else UNSUPPORTED. What is
+ * written is seen by all who borrow, but not by the calls that read: these go on reading the file.
+ * Threads: the caller takes care of those that write. */
+TARE_API tare_status tare_tensor_borrow_mut(uint8_t **out, const tare_model *model, size_t tensor,
+                                            uint32_t plane, size_t alignment, tare_error *err);
+/* Where the stored bytes of one plane lie, for those who read files by themselves: `file` is that
+ * of tare_model_file. False: no file holds them as tare_tensor_read gives them (they are packed,
+ * computed, of the other byte order, cut off). */
+TARE_API bool tare_tensor_place(tare_plane *out, const tare_model *model, size_t tensor,
+                                uint32_t plane);
 /* Decodes rows [first, first + n) to n * cols floats. FP8 weights with a "NAME_scale_inv"
  * companion are decoded with its block scales. Allocates a bounded scratch buffer. */
 TARE_API tare_status tare_tensor_rows_f32(float *out, const tare_model *model, size_t tensor,
@@ -274,6 +287,11 @@ TARE_API int64_t tare_model_find_resource(const tare_model *model, tare_str name
 /* Reads n bytes from byte `offset`. */
 TARE_API tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_t offset,
                                         void *buf, size_t n, tare_error *err);
+/* Its bytes without a copy, and where a file holds them: as of tensors. Resources that opening had
+ * to make (from a directory of a file) can be borrowed from any source and lie in no file. */
+TARE_API tare_status tare_resource_borrow(const uint8_t **out, const tare_model *model,
+                                          size_t resource, size_t alignment, tare_error *err);
+TARE_API bool tare_resource_place(tare_plane *out, const tare_model *model, size_t resource);
 
 #ifdef __cplusplus
 }

@@ -12,8 +12,8 @@
 
 #include "base/str.h"
 
-tare_status tare_files_open(const tare_files *files, tare_reader *out, const char *path, bool map,
-                            tare_error *err) {
+tare_status tare_files_open(const tare_files *files, tare_reader *out, const char *path,
+                            tare_map_mode map, tare_error *err) {
     return files ? files->open(files, out, path, err) : tare_reader_open(out, path, map, err);
 }
 

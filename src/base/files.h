@@ -28,8 +28,8 @@ typedef struct tare_files {
 } tare_files;
 
 /* As tare_reader_open. `files` NULL: the file system. */
-tare_status tare_files_open(const tare_files *files, tare_reader *out, const char *path, bool map,
-                            tare_error *err);
+tare_status tare_files_open(const tare_files *files, tare_reader *out, const char *path,
+                            tare_map_mode map, tare_error *err);
 /* Hands the entries of a directory to `visit`, in any order, without "." and "..", until it fails.
  */
 tare_status tare_files_list(const tare_files *files, const char *path, tare_files_visit visit,

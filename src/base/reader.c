@@ -19,15 +19,18 @@ static tare_status fail_in(const tare_reader *r, tare_status status, tare_error 
     return status;
 }
 
-static tare_status map_file(tare_reader *r, tare_error *err) {
+static tare_status map_file(tare_reader *r, tare_map_mode mode, tare_error *err) {
+    const bool is_private = mode == TARE_MAP_PRIVATE;
     size_t size;
     if (r->size == 0) return TARE_OK;
     if (!tare_size_of_u64(r->size, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "file too large to map");
-    void *p = mmap(NULL, size, PROT_READ, MAP_SHARED, r->fd, 0);
+    void *p = mmap(NULL, size, is_private ? PROT_READ | PROT_WRITE : PROT_READ,
+                   is_private ? MAP_PRIVATE : MAP_SHARED, r->fd, 0);
     if (p == MAP_FAILED) return tare_fail_errno(err, errno, "mapping the file");
     r->map = p;
     r->owns_map = true;
+    r->is_writable = is_private;
     return TARE_OK;
 }
 
@@ -48,16 +51,17 @@ static tare_status measure(tare_reader *r, tare_error *err) {
     return TARE_OK;
 }
 
-tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, bool map, tare_error *err) {
-    *r = (tare_reader){.name = name, .fd = fd};
+tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, tare_map_mode map,
+                           tare_error *err) {
+    *r = (tare_reader){.name = name, .fd = fd, .has_places = true};
     tare_status s = measure(r, err);
-    if (s == TARE_OK && map) s = map_file(r, err);
+    if (s == TARE_OK && map) s = map_file(r, map, err);
     return s == TARE_OK ? TARE_OK : fail_in(r, s, err);
 }
 
 /* A pipe that nobody writes to yet must be refused, not waited for; what is not refused is read the
  * same with O_NONBLOCK. */
-tare_status tare_reader_open(tare_reader *r, const char *name, bool map, tare_error *err) {
+tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map, tare_error *err) {
     int fd;
     do {
         fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -71,7 +75,7 @@ tare_status tare_reader_open(tare_reader *r, const char *name, bool map, tare_er
 }
 
 void tare_reader_memory(tare_reader *r, const void *bytes, uint64_t size, const char *name) {
-    *r = (tare_reader){.name = name, .size = size, .fd = -1, .map = bytes};
+    *r = (tare_reader){.name = name, .size = size, .fd = -1, .map = bytes, .has_places = true};
     if (!bytes) r->map = (const uint8_t *)"";
 }
 

@@ -20,6 +20,8 @@ typedef struct tare_reader {
     bool owns_fd;
     const uint8_t *map; /* whole content where it is in memory, else NULL */
     bool owns_map;
+    bool is_writable; /* the map: what is written to it stays here */
+    bool has_places;  /* offsets are those of a file or of memory that others know */
     tare_status (*read)(void *ctx, uint64_t offset, void *buf, size_t n);
     /* As read, for readers of our own: it says itself what is wrong, and where. */
     tare_status (*fetch)(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err);
@@ -35,9 +37,10 @@ typedef struct tare_reader {
 } tare_reader;
 
 /* A regular file. NOT a directory: ERR_ARG. `name` is kept. */
-tare_status tare_reader_open(tare_reader *r, const char *name, bool map, tare_error *err);
+tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map, tare_error *err);
 /* A borrowed descriptor of a regular file or block device; a pipe is ERR_ARG. */
-tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, bool map, tare_error *err);
+tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, tare_map_mode map,
+                           tare_error *err);
 void tare_reader_memory(tare_reader *r, const void *bytes, uint64_t size, const char *name);
 void tare_reader_callback(tare_reader *r,
                           tare_status (*read)(void *ctx, uint64_t offset, void *buf, size_t n),

@@ -79,7 +79,7 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
                              const tare_open_options *options, tare_error *err);
 
 /* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
-tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
+tare_status tare_source_open(tare_reader *out, const tare_source *source, tare_map_mode map,
                              tare_error *err);
 
 const tare_format *tare_format_row(size_t i); /* NULL beyond the end */

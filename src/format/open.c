@@ -17,8 +17,8 @@ static bool is_directory(const tare_source *s, const tare_remote_files *files) {
 
 /* Opens what the probes are to look at: the source, or the first of its shards. */
 static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
-                        const tare_source *source, const tare_remote_files *files, bool map,
-                        tare_error *err) {
+                        const tare_source *source, const tare_remote_files *files,
+                        tare_map_mode map, tare_error *err) {
     const tare_source *s = source->kind == TARE_SOURCE_SHARDS ? &source->shards[0] : source;
     *probe = (tare_probe){.path = s->kind == TARE_SOURCE_PATH ? s->name : NULL,
                           .head = head,

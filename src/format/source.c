@@ -22,7 +22,7 @@ static tare_status open_url(tare_reader *out, const tare_source *source, tare_er
     return status;
 }
 
-tare_status tare_source_open(tare_reader *out, const tare_source *source, bool map,
+tare_status tare_source_open(tare_reader *out, const tare_source *source, tare_map_mode map,
                              tare_error *err) {
     *out = (tare_reader){.fd = -1};
     switch (source->kind) {
@@ -39,6 +39,7 @@ tare_status tare_source_open(tare_reader *out, const tare_source *source, bool m
         TARE_REQUIRE(source->read, err);
         tare_reader_callback(out, source->read, source->read_ctx, source->size,
                              display_name(source));
+        out->has_places = true;
         return TARE_OK;
     case TARE_SOURCE_URL:
         return open_url(out, source, err);

@@ -64,22 +64,71 @@ tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t pl
     return tare_tensor_name_error(model, tensor, s, err);
 }
 
+/* n bytes of a file where they are in memory. */
+static tare_status borrow(const uint8_t **out, const tare_reader *r, uint64_t offset, uint64_t n,
+                          tare_error *err) {
+    if (offset > r->size || n > r->size - offset)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "data beyond the end of the file");
+    *out = tare_reader_borrow(r, offset, n);
+    return *out ? TARE_OK : tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");
+}
+
+static tare_status check_alignment(const void *at, size_t alignment, tare_error *err) {
+    if (alignment & (alignment - 1) && alignment)
+        return tare_fail(err, TARE_ERR_ARG, "alignment: not a power of two");
+    if (alignment && (uintptr_t)at % alignment)
+        return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_NOT_ALIGNED,
+                              "the bytes do not lie at a multiple of the alignment");
+    return TARE_OK;
+}
+
+static tare_status borrow_plane(const uint8_t **out, const tare_model *m, const tare_plane *p,
+                                size_t alignment, tare_error *err) {
+    const tare_reader *r = &m->files[p->file].reader;
+    if (tare_model_is_big_endian(m))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "bytes of a big-endian file cannot be borrowed");
+    TARE_TRY(borrow(out, r, p->offset, p->size, err));
+    return check_alignment(*out, alignment, err);
+}
+
 tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, size_t tensor,
-                               uint32_t plane, tare_error *err) {
+                               uint32_t plane, size_t alignment, tare_error *err) {
     TARE_REQUIRE(out && model && tensor < model->catalog.n_tensors, err);
     *out = NULL;
     const tare_tensor *t = &model->catalog.tensors[tensor];
     TARE_REQUIRE(plane < t->encoding->n_planes, err);
-    const tare_plane *p = &t->planes[plane];
-    const tare_reader *r = &model->files[p->file].reader;
-    tare_status s = TARE_OK;
-    if (tare_model_is_big_endian(model))
-        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "bytes of a big-endian file cannot be borrowed");
-    else if (p->offset > r->size || p->size > r->size - p->offset)
-        s = tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "tensor data beyond the end of file");
-    else if (!(*out = tare_reader_borrow(r, p->offset, p->size)))
-        s = tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");
+    tare_status s = borrow_plane(out, model, &t->planes[plane], alignment, err);
+    if (s != TARE_OK) *out = NULL;
     return tare_tensor_name_error(model, tensor, s, err);
+}
+
+tare_status tare_tensor_borrow_mut(uint8_t **out, const tare_model *model, size_t tensor,
+                                   uint32_t plane, size_t alignment, tare_error *err) {
+    const uint8_t *bytes;
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_TRY(tare_tensor_borrow(&bytes, model, tensor, plane, alignment, err));
+    const tare_plane *p = &model->catalog.tensors[tensor].planes[plane];
+    if (!model->files[p->file].reader.is_writable)
+        return tare_tensor_name_error(
+            model, tensor,
+            tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped to be written to"), err);
+    *out = (uint8_t *)(uintptr_t)bytes;
+    return TARE_OK;
+}
+
+static bool place(tare_plane *out, const tare_model *m, const tare_plane *p) {
+    const tare_reader *r = &m->files[p->file].reader;
+    *out = *p;
+    return r->has_places && p->offset <= r->size && p->size <= r->size - p->offset;
+}
+
+bool tare_tensor_place(tare_plane *out, const tare_model *model, size_t tensor, uint32_t plane) {
+    if (!model || tensor >= model->catalog.n_tensors || tare_model_is_big_endian(model))
+        return false;
+    const tare_tensor *t = &model->catalog.tensors[tensor];
+    return plane < t->encoding->n_planes && place(out, model, &t->planes[plane]);
 }
 
 /* ---- resources ------------------------------------------------------------------------------- */
@@ -97,4 +146,24 @@ tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_
         tare_reader_read(&model->files[r->file].reader, r->offset + offset, buf, n, err);
     if (s != TARE_OK) tare_error_item(err, TARE_ITEM_RESOURCE, (int64_t)resource, r->info.name);
     return s;
+}
+
+tare_status tare_resource_borrow(const uint8_t **out, const tare_model *model, size_t resource,
+                                 size_t alignment, tare_error *err) {
+    TARE_REQUIRE(out && model && resource < model->catalog.n_resources, err);
+    const tare_resource_entry *r = &model->catalog.resources[resource];
+    tare_status s = TARE_OK;
+    *out = r->bytes;
+    if (!r->bytes) s = borrow(out, &model->files[r->file].reader, r->offset, r->info.size, err);
+    if (s == TARE_OK) s = check_alignment(*out, alignment, err);
+    if (s == TARE_OK) return TARE_OK;
+    *out = NULL;
+    tare_error_item(err, TARE_ITEM_RESOURCE, (int64_t)resource, r->info.name);
+    return s;
+}
+
+bool tare_resource_place(tare_plane *out, const tare_model *model, size_t resource) {
+    if (!model || resource >= model->catalog.n_resources) return false;
+    const tare_resource_entry *r = &model->catalog.resources[resource];
+    return !r->bytes && place(out, model, &(tare_plane){r->file, r->offset, r->info.size});
 }

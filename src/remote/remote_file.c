@@ -237,6 +237,7 @@ tare_status tare_remote_file_open(tare_reader *out, tare_remote_file **file, tar
     *out = (tare_reader){.name = f->name,
                          .size = f->size,
                          .fd = -1,
+                         .has_places = true,
                          .fetch = read_range,
                          .prefetch = will_need,
                          .read_ctx = f,

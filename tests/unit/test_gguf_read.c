@@ -176,12 +176,12 @@ static void test_data_order(void **state) {
     tare_error err;
     assert_int_equal(tare_tensor_read(m, 0, 0, 2, got, 4, &err), TARE_ERR_ARG);
     const uint8_t *p;
-    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, &err), TARE_ERR_UNSUPPORTED);
+    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 1, &err), TARE_ERR_UNSUPPORTED);
     tare_model_free(m);
     tare_buffer_free(&g.b);
     build_sample(&g, 3, false);
     m = open_built(&g);
-    assert_int_equal(tare_tensor_borrow(&p, m, 1, 0, &err), TARE_OK);
+    assert_int_equal(tare_tensor_borrow(&p, m, 1, 0, 1, &err), TARE_OK);
     assert_memory_equal(p, g.b.data + g.b.size - g.running + 64, 68);
     tare_model_free(m);
     tare_buffer_free(&g.b);

@@ -135,7 +135,7 @@ static void check_borrowed(const tare_model *m, bool can_borrow) {
         const tare_tensor *t = tare_model_tensor(m, i);
         for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
             const uint8_t *at = NULL;
-            tare_status status = tare_tensor_borrow(&at, m, i, p, NULL);
+            tare_status status = tare_tensor_borrow(&at, m, i, p, 1, NULL);
             if (!can_borrow) assert_int_not_equal(status, TARE_OK);
             if (!can_borrow || t->planes[p].size == 0) continue;
             assert_int_equal(status, TARE_OK);

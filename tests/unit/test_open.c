@@ -64,7 +64,7 @@ static void check_source(tare_source source, bool map, bool can_borrow) {
     for (int i = 0; i < 4; i++)
         assert_int_equal(tare_f32_bits(rows[i]), tare_load_le32(bytes + 16 + 4 * i));
     const uint8_t *p;
-    tare_status s = tare_tensor_borrow(&p, m, 0, 0, NULL);
+    tare_status s = tare_tensor_borrow(&p, m, 0, 0, 1, NULL);
     assert_int_equal(s, can_borrow ? TARE_OK : TARE_ERR_UNSUPPORTED);
     if (can_borrow) assert_memory_equal(p, bytes, 32);
     tare_model_free(m);
@@ -86,6 +86,100 @@ static void test_kinds(void **state) {
     check_source((tare_source){.kind = TARE_SOURCE_FD, .fd = fd}, true, true);
     assert_int_equal(lseek(fd, 0, SEEK_CUR), 0); /* borrowed: neither moved nor closed */
     close(fd);
+}
+
+static tare_model *open_mapped(tare_map_mode map, const char *name) {
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    tare_model *m;
+    options.map = map;
+    assert_int_equal(tare_open_path(&m, name, &options, NULL), TARE_OK);
+    return m;
+}
+
+static void test_private_map(void **state) {
+    (void)state;
+    const uint8_t *stored = sample.b.data + sample.b.size - 32;
+    uint8_t *own, *other, bytes[32];
+    const uint8_t *seen;
+    tare_error err;
+    tare_model *m = open_mapped(TARE_MAP_READ, path);
+    assert_int_equal(tare_tensor_borrow_mut(&own, m, 0, 0, 1, &err), TARE_ERR_UNSUPPORTED);
+    assert_null(own);
+    tare_model_free(m);
+    m = open_mapped(TARE_MAP_PRIVATE, path);
+    tare_model *second = open_mapped(TARE_MAP_PRIVATE, path);
+    assert_int_equal(tare_tensor_borrow_mut(&own, m, 0, 0, 0, &err), TARE_OK);
+    assert_memory_equal(own, stored, 32);
+    memset(own, 0x77, 32);
+    assert_int_equal(tare_tensor_borrow(&seen, m, 0, 0, 0, &err), TARE_OK);
+    assert_ptr_equal(seen, own);
+    assert_int_equal(tare_tensor_read(m, 0, 0, 0, bytes, 32, &err), TARE_OK);
+    assert_memory_equal(bytes, stored, 32); /* the file is as it was */
+    assert_int_equal(tare_tensor_borrow_mut(&other, second, 0, 0, 0, &err), TARE_OK);
+    assert_memory_equal(other, stored, 32);
+    tare_model_free(m);
+    tare_model_free(second);
+}
+
+static void test_alignment(void **state) {
+    (void)state;
+    const uint8_t *p;
+    uint8_t *copy = malloc(sample.b.size + 64), *odd = copy + (65 - (uintptr_t)copy % 64) % 64;
+    tare_error err;
+    tare_model *m = open_mapped(TARE_MAP_READ, path);
+    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 32, &err), TARE_OK);
+    assert_int_equal((uintptr_t)p % 32, 0);
+    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 48, &err), TARE_ERR_ARG);
+    tare_model_free(m);
+    assert_non_null(copy);
+    memcpy(odd, sample.b.data, sample.b.size); /* one byte behind a multiple of 64 */
+    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = odd, .size = sample.b.size};
+    assert_int_equal(tare_model_open(&m, &source, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 1, &err), TARE_OK);
+    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 2, &err), TARE_ERR_UNSUPPORTED);
+    assert_string_equal(err.code, TARE_CODE_NOT_ALIGNED);
+    assert_string_equal(err.item_name, "w");
+    assert_null(p);
+    tare_model_free(m);
+    free(copy);
+}
+
+static void test_places(void **state) {
+    (void)state;
+    tare_plane place;
+    uint8_t bytes[32];
+    tare_model *m = open_mapped(TARE_MAP_NONE, path);
+    assert_true(tare_tensor_place(&place, m, 0, 0));
+    assert_int_equal(place.size, 32);
+    assert_string_equal(tare_model_file(m, place.file)->name, path);
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(pread(fd, bytes, 32, (off_t)place.offset), 32);
+    assert_memory_equal(bytes, sample.b.data + sample.b.size - 32, 32);
+    close(fd);
+    assert_false(tare_tensor_place(&place, m, 0, 1));
+    assert_false(tare_tensor_place(&place, m, 1, 0));
+    assert_false(tare_resource_place(&place, m, 0));
+    char packed[SCRATCH_NAME_SIZE + 8];
+    tare_error err;
+    snprintf(packed, sizeof packed, "%s.wcodec", path);
+    assert_int_equal(tare_pack(NULL, packed, m, NULL, &err), TARE_OK);
+    tare_model_free(m);
+    m = open_mapped(TARE_MAP_READ, packed);
+    assert_false(tare_tensor_place(&place, m, 0, 0));
+    tare_model_free(m);
+    unlink(packed);
+    assert_int_equal(tare_synth_open(&m, "llama-tiny", NULL, NULL), TARE_OK);
+    const uint8_t *p;
+    assert_false(tare_tensor_place(&place, m, 0, 0)); /* computed */
+    assert_false(tare_resource_place(&place, m, 0));
+    assert_int_equal(tare_resource_borrow(&p, m, 0, 0, &err), TARE_OK); /* made by opening */
+    const tare_resource *r = tare_model_resource(m, 0);
+    uint8_t *read = malloc((size_t)r->size);
+    assert_int_equal(tare_resource_read(m, 0, 0, read, (size_t)r->size, &err), TARE_OK);
+    assert_memory_equal(read, p, (size_t)r->size);
+    free(read);
+    assert_int_equal(tare_resource_borrow(&p, m, 1, 0, &err), TARE_ERR_ARG);
+    tare_model_free(m);
 }
 
 static void test_arguments(void **state) {
@@ -160,9 +254,9 @@ static void test_formats(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_other_content),
+        cmocka_unit_test(test_kinds),     cmocka_unit_test(test_private_map),
+        cmocka_unit_test(test_alignment), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_other_content),
         cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, make_sample, remove_sample);

@@ -121,7 +121,7 @@ typedef struct shard_list {
 } shard_list;
 
 static tare_status open_shard(tare_reader *out, tare_model *m, const shard_list *list, uint32_t i,
-                              bool map, tare_error *err) {
+                              tare_map_mode map, tare_error *err) {
     if (list->sources) return tare_source_open(out, &list->sources[i], map, err);
     const char *path = member_path(m, &list->name, i + 1);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "shard name");
@@ -154,7 +154,7 @@ static tare_status join_fillers(tare_gguf_reader *r, tare_filler **all, size_t *
     return TARE_OK;
 }
 
-static tare_status read_set(tare_gguf_reader *r, const shard_list *list, bool map,
+static tare_status read_set(tare_gguf_reader *r, const shard_list *list, tare_map_mode map,
                             tare_gguf_split_key *totals, tare_layout *layout, tare_error *err) {
     tare_filler *fillers = NULL;
     size_t n_fillers = 0;
@@ -192,7 +192,7 @@ static tare_status read_set(tare_gguf_reader *r, const shard_list *list, bool ma
     return check_totals(r, totals, err);
 }
 
-static tare_status open_set(tare_gguf_reader *r, const shard_list *list, bool map,
+static tare_status open_set(tare_gguf_reader *r, const shard_list *list, tare_map_mode map,
                             tare_layout *layout, tare_error *err) {
     if (list->n > r->m->limits.shards)
         return tare_fail(err, TARE_ERR_LIMIT, "number of shards exceeds the limit");

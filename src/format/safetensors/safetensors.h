@@ -92,7 +92,7 @@ tare_status tare_safetensors_add_reader(tare_model *m, tare_safetensors_shard *s
                                         tare_reader *reader, tare_error *err);
 /* Opens shard `i`, of that name in a directory, and adds it to the model's files. */
 tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *layout, size_t i,
-                                        const char *directory, tare_str name, bool map,
+                                        const char *directory, tare_str name, tare_map_mode map,
                                         tare_error *err);
 /* The index that a set was opened by; false: none. For the formats whose layout this is. */
 bool tare_safetensors_index_file(const char **path, tare_str *text, const tare_model *m);

@@ -24,7 +24,7 @@ tare_status tare_safetensors_add_reader(tare_model *m, tare_safetensors_shard *s
 }
 
 tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *layout, size_t i,
-                                        const char *directory, tare_str name, bool map,
+                                        const char *directory, tare_str name, tare_map_mode map,
                                         tare_error *err) {
     const char *path = tare_join_path(&m->arena, directory, name);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "path of a shard");
