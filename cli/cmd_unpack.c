@@ -24,12 +24,17 @@ static const cli_option options[] = {
      .text = &args.planes},
     {.name = "salvage",
      .help = "decode what is intact; damaged segments become zeros and are named (exit code 3); "
-             "the index at the end of the file must be intact",
+             "a container that lost its header, its footer or the last records of its index is "
+             "read, too",
      .flag = &args.salvage},
     {0},
 };
 
 /* ---- what became of it ----------------------------------------------------------------------- */
+
+static bool is_whole(const tare_unpack_result *r) {
+    return r->n_lost == 0 && r->n_files_lost == 0;
+}
 
 static void print_result(const tare_unpack_result *r, const char *out_path) {
     char *name = cli_escape_path(out_path), packed[40];
@@ -42,6 +47,7 @@ static void print_result(const tare_unpack_result *r, const char *out_path) {
         printf("; %zu tensor%s coarse, %zu whole", r->n_coarse, cli_plural(r->n_coarse),
                r->n_whole);
     if (r->n_lost) printf("; %zu segment%s lost", r->n_lost, cli_plural(r->n_lost));
+    if (!is_whole(r)) fputs("; not the whole model", stdout);
     fputc('\n', stdout);
     free(name);
 }
@@ -55,7 +61,11 @@ static void print_json(const tare_unpack_result *r, const char *in_path, const c
     cli_json_u64(document, "files", r->n_files);
     cli_json_u64(document, "bytes", r->n_bytes);
     cli_json_u64(document, "packed_bytes", r->packed_bytes);
+    cli_json_bool(document, "is_whole", is_whole(r));
+    cli_json_bool(document, "is_checked", !r->is_unchecked);
     cli_json_u64(document, "segments_lost", r->n_lost);
+    cli_json_u64(document, "tensors_damaged", r->n_tensors_damaged);
+    cli_json_u64(document, "files_lost", r->n_files_lost);
     cli_json_u64(document, "tensors_coarse", r->n_coarse);
     cli_json_u64(document, "tensors_whole", r->n_whole);
     cli_json_add(document, "findings", cli_json_findings(report));
@@ -129,7 +139,7 @@ static int unpack_as(const char *in_path, const char *out_path) {
             print_json(&result, in_path, out_path, report);
         else if (!cli.quiet && !is_stream)
             print_result(&result, out_path);
-        if (result.n_lost) code = cli_exit_code(TARE_ERR_CORRUPT);
+        if (!is_whole(&result) || result.is_unchecked) code = cli_exit_code(TARE_ERR_CORRUPT);
     }
     tare_report_free(report);
     return code;

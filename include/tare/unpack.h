@@ -18,7 +18,9 @@ typedef struct tare_unpack_options {
     bool force;  /* replace an existing output */
     bool strict; /* tensors that cannot be coarse are an error where `is_coarse` */
     bool no_sync;
-    bool salvage;    /* segments that are damaged become zeros, each is reported */
+    bool salvage;    /* segments that are damaged become zeros, each is reported; a container that
+                        lost its header, its footer or a part of its index is read as far as it can
+                        be */
     bool is_coarse;  /* of numbers that stand for real ones only the first bits, whose damage is not
                         found: not with `salvage` */
     unsigned groups; /* ... so many groups of those that are stored as they are */
@@ -51,10 +53,13 @@ typedef struct tare_unpack_result {
     uint64_t packed_bytes;    /* of the container */
     size_t n_lost;            /* segments that were damaged */
     size_t n_coarse, n_whole; /* with `is_coarse`: tensors of which bits are missing, and not */
+    size_t n_tensors_damaged; /* with `salvage`: tensors with segments that were damaged */
+    size_t n_files_lost;      /* with `salvage`: files of which the index does not tell any more */
+    bool is_unchecked;        /* with `salvage`: no CRC vouches for the index */
 } tare_unpack_result;
 
 #define TARE_UNPACK_RESULT_INIT                                                                    \
-    { sizeof(tare_unpack_result), false, 0, 0, 0, 0, 0, 0 }
+    { sizeof(tare_unpack_result), false, 0, 0, 0, 0, 0, 0, 0, 0, false }
 TARE_API void tare_unpack_result_init(tare_unpack_result *result, size_t size);
 
 /* Writes the files of a container to `out_path`: the one file it was packed from, or a directory.
@@ -62,7 +67,8 @@ TARE_API void tare_unpack_result_init(tare_unpack_result *result, size_t size);
  * no files (tare_convert makes one of it), the output exists, would replace the container or a
  * base, a base model is missing or another one; ERR_UNSUPPORTED: `is_coarse` and no tensor can be.
  * What is reported: "unpack.lost" (of a tensor: offset of the segment), "unpack.whole",
- * "wcodec.base". Memory, beside the directory: at most 64 MiB + 16 MiB a thread, or some segments a
+ * "wcodec.base"; of a damaged directory "unpack.directory", "unpack.files-lost", "wcodec.layer"; and
+ * "unpack.not-whole" where what was written is not all that was packed. Memory, beside the directory: at most 64 MiB + 16 MiB a thread, or some segments a
  * thread (up to 64 MiB each, in files of other encoders) if that is more. */
 TARE_API tare_status tare_unpack(tare_unpack_result *out, const char *out_path,
                                  const tare_source *in, const tare_unpack_options *options,

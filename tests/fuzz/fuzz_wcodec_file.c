@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/wcodec/wcodec_index.h"
+#include "format/wcodec/wcodec_salvage.h"
 #include "fuzz_check.h"
 #include "wcodec/layer/coded.h"
 
@@ -78,6 +78,26 @@ out:
     free(bytes);
 }
 
+/* The same bytes as they are, by whatever is left of their directory. */
+static void salvage(const uint8_t *data, size_t size) {
+    const tare_limits limits = TARE_LIMITS_INIT;
+    tare_error err = TARE_ERROR_NONE;
+    tare_wcodec_damage damage;
+    tare_wcodec_index index;
+    uint64_t directory_bytes;
+    tare_reader reader;
+    tare_arena arena;
+    tare_arena_init(&arena, NULL);
+    tare_reader_memory(&reader, data, size, "input");
+    tare_status status =
+        tare_wcodec_salvage(&index, &damage, &directory_bytes, &reader, &limits, &arena, &err);
+    FUZZ_CHECK(status == TARE_OK || (err.what && err.what[0]));
+    for (uint32_t i = 0; status == TARE_OK && i < index.n_layers; i++)
+        read_layer(&reader, &index.layers[i], &arena);
+    tare_reader_close(&reader);
+    tare_arena_free(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tare_limits limits = TARE_LIMITS_INIT;
     uint64_t offset, n;
@@ -85,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_wcodec_index index;
     tare_reader reader;
     tare_arena arena;
+    salvage(data, size);
     if (size < TARE_WCODEC_HEADER) return 0;
     if (tare_wcodec_find_index(&offset, &n, data, size, &limits, &err) != TARE_OK) {
         FUZZ_CHECK(err.what && err.what[0] && err.offset != TARE_NO_OFFSET);

@@ -88,6 +88,13 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
 tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[TARE_WCODEC_HEADER],
                                    const uint8_t *bytes, uint64_t offset, uint64_t size,
                                    const tare_limits *limits, tare_arena *arena, tare_error *err);
+/* As much of the directory as there is, unchecked by its CRC: `n` bytes of an index of `size`, or
+ * fewer. `header` NULL: it cannot be used. Layers and bases must be whole; file records that cannot
+ * be read are left out, and counted in *n_lost. */
+tare_status tare_wcodec_index_salvage(tare_wcodec_index *out, uint32_t *n_lost,
+                                      const uint8_t *header, const uint8_t *bytes, uint64_t offset,
+                                      uint64_t n, const tare_limits *limits, tare_arena *arena,
+                                      tare_error *err);
 /* Appends index and footer for layers whose data fills the file up to `offset`, and fills the
  * header. n_bytes, n_segments of streams are taken as they stand. */
 void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER],

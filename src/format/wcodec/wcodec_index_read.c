@@ -24,7 +24,8 @@ typedef struct reader {
     const tare_limits *limits;
     tare_arena *arena;
     tare_error *err;
-    tare_cursor c; /* of the run of records that is being read */
+    tare_cursor c;    /* of the run of records that is being read */
+    uint32_t *n_lost; /* file records that were left out; NULL: none may be */
 } reader;
 
 static const char layer_ends[] = "layer: the record ends inside its fields";
@@ -410,12 +411,21 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
 
 static tare_status read_files(reader *r) {
     tare_wcodec_ends ends;
+    tare_wcodec_index *x = r->index;
     tare_status status = TARE_OK;
-    if (!tare_wcodec_ends_init(&ends, r->index->n_layers, r->arena->allocator))
-        status = no_memory(r);
-    for (uint32_t i = 0; status == TARE_OK && i < r->index->n_files; i++)
-        status = named(r, read_file(r, &r->index->files[i], &ends), "files", i);
+    uint32_t n_read = 0;
+    if (!tare_wcodec_ends_init(&ends, x->n_layers, r->arena->allocator)) status = no_memory(r);
+    for (uint32_t i = 0; status == TARE_OK && i < x->n_files; i++) {
+        status = named(r, read_file(r, &x->files[n_read], &ends), "files", i);
+        n_read += status == TARE_OK;
+        if (r->n_lost && tare_status_is_loss(status)) {
+            ++*r->n_lost;
+            x->files[n_read] = (tare_wcodec_file){.size = 0};
+            status = TARE_OK;
+        }
+    }
     tare_wcodec_ends_free(&ends);
+    if (status == TARE_OK) x->n_files = n_read;
     return status;
 }
 
@@ -457,7 +467,7 @@ static tare_status check_file_names(const reader *r, const tare_cursor *records)
 
 static tare_status check_counts(const reader *r, const tare_wcodec_index *x, const uint8_t *bytes,
                                 const uint8_t *header, uint64_t offset) {
-    if (x->n_layers != tare_load_le32(header + 47))
+    if (header && x->n_layers != tare_load_le32(header + 47))
         return refuse(r, offset, "index: number of layers, not the header's");
     if (x->n_layers > r->limits->tensors)
         return tare_fail_at(r->err, TARE_ERR_LIMIT, offset,
@@ -486,6 +496,18 @@ static tare_status enter_run(reader *r, tare_cursor *all, uint64_t size, uint32_
     return TARE_OK;
 }
 
+/* Of a run of file records that may be cut short: as many as there can be. */
+static tare_status enter_files(reader *r, tare_cursor *all, uint64_t size) {
+    tare_wcodec_index *x = r->index;
+    if (r->n_lost) {
+        size = tare_min_u64(size, tare_cursor_left(all));
+        const uint32_t most = (uint32_t)tare_min_u64(size / FILE_FIXED, x->n_files);
+        *r->n_lost = x->n_files - most;
+        x->n_files = most;
+    }
+    return enter_run(r, all, size, x->n_files, FILE_FIXED);
+}
+
 static tare_status leave_run(const reader *r) {
     if (tare_cursor_left(&r->c))
         return refuse(r, tare_cursor_offset(&r->c), "index: bytes behind the last record");
@@ -511,16 +533,38 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     for (uint32_t i = 0; i < x->n_bases; i++)
         TARE_TRY(named(r, read_base(r, &x->bases[i]), "bases", i));
     TARE_TRY(leave_run(r));
-    TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 32), x->n_files, FILE_FIXED));
+    TARE_TRY(enter_files(r, &all, tare_load_le64(bytes + 32)));
     records = r->c;
     x->files = TARE_NEW_ARRAY(r->arena, tare_wcodec_file, x->n_files);
     if (!x->files) return no_memory(r);
     TARE_TRY(read_files(r));
-    TARE_TRY(leave_run(r));
+    if (!r->n_lost) TARE_TRY(leave_run(r));
     TARE_TRY(check_file_names(r, &records));
-    if (tare_cursor_left(&all))
+    if (!r->n_lost && tare_cursor_left(&all))
         return refuse(r, tare_cursor_offset(&all), "index: bytes behind its records");
     return TARE_OK;
+}
+
+/* What a header that cannot be used would say is not known; entries are looked for then. */
+static tare_status read_all(reader *r, const uint8_t *header, const uint8_t *bytes, uint64_t offset,
+                            uint64_t size) {
+    static const uint8_t unknown[TARE_WCODEC_HEADER] = {[10] = 1};
+    const uint8_t *h = header ? header : unknown;
+    tare_wcodec_index *out = r->index;
+    *out = (tare_wcodec_index){
+        .minor = tare_load_le16(h + 10),
+        .base_quant = h[44],
+        .tile_rows = h[45],
+        .tile_cols = h[46],
+        .files_form = bytes[12],
+        .zstd_version = tare_load_le32(h + 80),
+        .n_layers = tare_load_le32(bytes),
+        .n_bases = tare_load_le32(bytes + 4),
+        .n_files = tare_load_le32(bytes + 8),
+    };
+    memcpy(out->digest, h + 12, sizeof out->digest);
+    TARE_TRY(check_counts(r, out, bytes, header, offset));
+    return read_runs(r, bytes, offset, size);
 }
 
 tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[TARE_WCODEC_HEADER],
@@ -528,18 +572,16 @@ tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[
                                    const tare_limits *limits, tare_arena *arena, tare_error *err) {
     reader r = {.index = out, .limits = limits, .arena = arena, .err = err};
     TARE_TRY(check_footer(&r, header, bytes, offset, size));
-    *out = (tare_wcodec_index){
-        .base_quant = header[44],
-        .tile_rows = header[45],
-        .tile_cols = header[46],
-        .files_form = bytes[12],
-        .zstd_version = tare_load_le32(header + 80),
-        .n_layers = tare_load_le32(bytes),
-        .n_bases = tare_load_le32(bytes + 4),
-        .n_files = tare_load_le32(bytes + 8),
-    };
-    out->minor = tare_load_le16(header + 10);
-    memcpy(out->digest, header + 12, sizeof out->digest);
-    TARE_TRY(check_counts(&r, out, bytes, header, offset));
-    return read_runs(&r, bytes, offset, size);
+    return read_all(&r, header, bytes, offset, size);
+}
+
+tare_status tare_wcodec_index_salvage(tare_wcodec_index *out, uint32_t *n_lost,
+                                      const uint8_t *header, const uint8_t *bytes, uint64_t offset,
+                                      uint64_t n, const tare_limits *limits, tare_arena *arena,
+                                      tare_error *err) {
+    reader r = {.index = out, .limits = limits, .arena = arena, .err = err, .n_lost = n_lost};
+    *n_lost = 0;
+    if (n < COUNTS)
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, offset + n, "index: ends inside its counts");
+    return read_all(&r, header, bytes, offset, n);
 }

@@ -88,9 +88,20 @@ static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, t
     return status;
 }
 
-tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
-                                   const tare_limits *limits, const tare_allocator *allocator,
-                                   tare_error *err) {
+/* Where the directory is not as it should be, what is left of it. */
+static tare_status read_or_salvage(tare_wcodec_store *s, tare_wcodec_damage *damage,
+                                   const tare_limits *limits, tare_error *err) {
+    *damage = (tare_wcodec_damage){.has_header = true, .has_footer = true};
+    tare_status status = read_index(s, limits, err);
+    if (status == TARE_OK || !tare_status_is_loss(status) || status == TARE_ERR_IO) return status;
+    return tare_wcodec_salvage(&s->index, damage, &s->directory_bytes, &s->file, limits, &s->arena,
+                               err);
+}
+
+/* `damage` NULL: there may be none. */
+static tare_status open_store(tare_wcodec_store **out, tare_wcodec_damage *damage,
+                              tare_reader *file, const tare_limits *limits,
+                              const tare_allocator *allocator, tare_error *err) {
     tare_wcodec_store *s = tare_alloc(allocator, sizeof *s);
     *out = NULL;
     if (!s) {
@@ -103,14 +114,30 @@ tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
     s->segments = tare_cache_new(SEGMENTS_BUDGET, free_segment, s, allocator);
     s->layers = tare_cache_new(LAYERS_BUDGET, free_layer, s, allocator);
     s->has_mutex = pthread_mutex_init(&s->mutex, NULL) == 0;
-    tare_status status = s->segments && s->layers && s->has_mutex
-                             ? read_index(s, limits, err)
-                             : tare_fail(err, TARE_ERR_NOMEM, "container");
+    tare_status status = TARE_OK;
+    if (!s->segments || !s->layers || !s->has_mutex)
+        status = tare_fail(err, TARE_ERR_NOMEM, "container");
+    else if (damage)
+        status = read_or_salvage(s, damage, limits, err);
+    else
+        status = read_index(s, limits, err);
     if (status == TARE_OK)
         *out = s;
     else
         tare_wcodec_store_free(s);
     return status;
+}
+
+tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
+                                   const tare_limits *limits, const tare_allocator *allocator,
+                                   tare_error *err) {
+    return open_store(out, NULL, file, limits, allocator, err);
+}
+
+tare_status tare_wcodec_store_salvage(tare_wcodec_store **out, tare_wcodec_damage *damage,
+                                      tare_reader *file, const tare_limits *limits,
+                                      const tare_allocator *allocator, tare_error *err) {
+    return open_store(out, damage, file, limits, allocator, err);
 }
 
 void tare_wcodec_store_free(tare_wcodec_store *s) {

@@ -10,6 +10,7 @@
 #include <tare/wcodec.h>
 
 #include "format/wcodec/wcodec_index.h"
+#include "format/wcodec/wcodec_salvage.h"
 #include "wcodec/layer/wc_layer.h"
 
 /* Immutable once opened; any number of threads may read. */
@@ -19,6 +20,11 @@ typedef struct tare_wcodec_store tare_wcodec_store;
 tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
                                    const tare_limits *limits, const tare_allocator *allocator,
                                    tare_error *err);
+/* The same of a container whose directory is damaged, as far as there is one. damage->is_unchecked
+ * false: nothing is wrong with it. */
+tare_status tare_wcodec_store_salvage(tare_wcodec_store **out, tare_wcodec_damage *damage,
+                                      tare_reader *file, const tare_limits *limits,
+                                      const tare_allocator *allocator, tare_error *err);
 void tare_wcodec_store_free(tare_wcodec_store *store);
 const tare_wcodec_index *tare_wcodec_store_index(const tare_wcodec_store *store);
 const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *store);

@@ -87,3 +87,11 @@ size_t tare_losses_report(tare_losses *l, const tare_wcodec_index *index,
     }
     return l->n + l->n_untold;
 }
+
+size_t tare_losses_layers(const tare_losses *l, const tare_wcodec_index *index, bool of_tensors) {
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        n += (index->layers[l->items[i].layer].kind == TARE_WCODEC_TENSOR) == of_tensors &&
+             (i == 0 || l->items[i].layer != l->items[i - 1].layer);
+    return n;
+}

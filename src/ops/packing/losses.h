@@ -38,4 +38,8 @@ void tare_losses_note(tare_losses *losses, uint64_t layer, unsigned plane, uint6
 size_t tare_losses_report(tare_losses *losses, const tare_wcodec_index *index,
                           const tare_losses_words *words, tare_report *report);
 
+/* Layers with such segments, once they were reported: tensors, or all others. */
+size_t tare_losses_layers(const tare_losses *losses, const tare_wcodec_index *index,
+                          bool of_tensors);
+
 #endif

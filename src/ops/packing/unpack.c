@@ -14,6 +14,7 @@
 #include "ops/packing/bases.h"
 #include "ops/packing/unpack_digests.h"
 #include "ops/packing/unpack_losses.h"
+#include "ops/packing/unpack_salvage.h"
 #include "ops/packing/write_combiner.h"
 #include "ops/replaced.h"
 #include "ops/steps.h"
@@ -130,7 +131,8 @@ static tare_status run_tasks(unpacking *u, tare_error *err) {
                     .ctx = u,         .total = u->total,     .done = &u->done};
     run.threads = threads;
     TARE_TRY(tare_run_parallel(&run, err));
-    return tare_unpack_losses_report(&u->losses, u->store, o, &u->result, err);
+    TARE_TRY(tare_unpack_losses_report(&u->losses, u->store, o, &u->result, err));
+    return tare_unpack_salvage_end(&u->result, &u->losses.segments, u->store, o, err);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -141,8 +143,12 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     tare_reader file;
     TARE_TRY(tare_options_read(&own, sizeof own, u->options.limits, err));
     TARE_TRY(tare_source_open(&file, in, false, err));
-    TARE_TRY(tare_wcodec_store_open(&u->store, &file, &own, u->options.allocator, err));
+    const tare_allocator *a = u->options.allocator;
+    tare_wcodec_damage damage = {.is_unchecked = false};
+    TARE_TRY(u->options.salvage ? tare_wcodec_store_salvage(&u->store, &damage, &file, &own, a, err)
+                                : tare_wcodec_store_open(&u->store, &file, &own, a, err));
     u->index = tare_wcodec_store_index(u->store);
+    TARE_TRY(tare_unpack_salvage_begin(&u->result, &damage, u->store, u->options.report, err));
     if (u->index->n_files == 0)
         return tare_fail(err, TARE_ERR_ARG,
                          "the container holds a model but no files: convert it instead");

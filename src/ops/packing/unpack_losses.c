@@ -97,6 +97,8 @@ tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *
     unsigned most = 0;
     result->n_lost =
         tare_losses_report(&l->segments, tare_wcodec_store_index(store), &words, o->report);
+    result->n_tensors_damaged =
+        tare_losses_layers(&l->segments, tare_wcodec_store_index(store), true);
     if (!o->is_coarse) return TARE_OK;
     if (l->is_coarse) TARE_TRY(report_whole(l, store, o, result, &most, err));
     if (result->n_coarse && !(o->strict && result->n_whole)) return TARE_OK;

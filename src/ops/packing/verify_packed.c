@@ -157,6 +157,12 @@ static tare_status check_layers(check *c, const tare_run_options *o, tare_error 
     return status;
 }
 
+tare_status tare_verify_layers(tare_wcodec_store *store, const tare_run_options *o,
+                               tare_error *err) {
+    check c = {.store = store, .index = tare_wcodec_store_index(store), .report = o->report};
+    return check_layers(&c, o, err);
+}
+
 tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
                                const tare_run_options *o, tare_error *err) {
     tare_wcodec_store *store = tare_wcodec_model_store(model);

@@ -6,6 +6,8 @@
 
 #include <tare/ops.h>
 
+#include "format/wcodec/wcodec_virtual.h"
+
 /* What has been told, and whoever reads the model's tensors meets again. */
 typedef struct tare_packed_faults {
     bool is_damaged, lacks_base;
@@ -16,5 +18,9 @@ typedef struct tare_packed_faults {
  * a model that is not that of the header ("wcodec.digest"). Other formats have nothing of this. */
 tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
                                const tare_run_options *options, tare_error *err);
+
+/* The first part of it: reports layers that do not have their CRC ("wcodec.layer"). */
+tare_status tare_verify_layers(tare_wcodec_store *store, const tare_run_options *options,
+                               tare_error *err);
 
 #endif
