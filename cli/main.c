@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <jansson.h>
 
@@ -101,7 +102,16 @@ out:
     return code;
 }
 
+/* The soft limit is low for programs that use select(), which this one does not. */
+static void allow_descriptors(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv) {
+    allow_descriptors();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error that is told */
     if (argc < 2) {
         cli_help_all(stderr);

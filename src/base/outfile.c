@@ -237,7 +237,7 @@ static tare_status begin(tare_outset *set, const char *path, tare_error *err) {
         return tare_fail(err, TARE_ERR_NOMEM, "output lock");
     set->has_mutex = true;
     TARE_TRY(look(set, path, err));
-    tare_remove_stale(set->parent_fd, set->final_name);
+    tare_remove_stale(set->parent_fd, set->final_name, set->options.report);
     TARE_TRY(check_space(set, err));
     return make_temporary(set, err);
 }
@@ -355,29 +355,30 @@ void tare_outset_free(tare_outset *set) {
     tare_free(set->allocator, set, sizeof *set);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+static bool is_file(const struct stat *st, const tare_reader *file) {
+    return file->has_identity && (uint64_t)st->st_dev == file->device &&
+           (uint64_t)st->st_ino == file->inode;
 }
 
-bool tare_same_file(const char *path, int fd) {
-    struct stat a, b;
-    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && is_same(&a, &b);
+bool tare_same_file(const char *path, const tare_reader *file) {
+    struct stat st;
+    return stat(path, &st) == 0 && is_file(&st, file);
 }
 
-bool tare_holds_file(const char *path, int fd) {
-    struct stat file, entry;
-    if (fstat(fd, &file) != 0) return false;
-    if (tare_same_file(path, fd)) return true;
-    DIR *dir = opendir(path);
+bool tare_holds_file(const char *path, const tare_reader *file) {
+    struct stat entry;
+    if (tare_same_file(path, file)) return true;
+    DIR *dir = file->has_identity ? opendir(path) : NULL;
     bool is_found = false;
     for (const struct dirent *d; dir && !is_found && (d = readdir(dir));)
         is_found = fstatat(dirfd(dir), d->d_name, &entry, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   is_same(&file, &entry);
+                   is_file(&entry, file);
     if (dir) closedir(dir);
     return is_found;
 }
 
 bool tare_same_path(const char *a, const char *b) {
     struct stat sa, sb;
-    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && is_same(&sa, &sb);
+    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+           sa.st_ino == sb.st_ino;
 }

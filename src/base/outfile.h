@@ -9,6 +9,7 @@
 #define TARE_BASE_OUTFILE_H
 
 #include "base/alloc.h"
+#include "base/reader.h"
 
 typedef struct tare_outset tare_outset;
 
@@ -19,6 +20,7 @@ typedef struct tare_out_options {
     bool has_folders; /* members may lie in folders of the directory, which are made */
     bool is_named;    /* the temporary has a name from the start, as where O_TMPFILE is missing */
     uint64_t total_size; /* checked against free space first (0: unknown) */
+    tare_report *report; /* of temporaries that were removed; NULL: none is wanted */
 } tare_out_options;
 
 /* Begins an output at `path`: checks it, removes stale temporaries of dead runs. A symbolic link
@@ -71,11 +73,11 @@ tare_status tare_outset_commit(tare_outset *set, tare_error *err);
 /* Frees; without a commit before, removes everything. NULL is fine. */
 void tare_outset_free(tare_outset *set);
 
-/* Whether the path and the descriptor are one and the same file. */
-bool tare_same_file(const char *path, int fd);
-/* Whether what the path names is the descriptor's file, or a directory that has it as an entry: to
- * replace the one removes the other. */
-bool tare_holds_file(const char *path, int fd);
+/* Whether the path leads to the file that a reader is of. */
+bool tare_same_file(const char *path, const tare_reader *file);
+/* Whether what the path names is that file, or a directory that has it as an entry: to replace the
+ * one removes the other. */
+bool tare_holds_file(const char *path, const tare_reader *file);
 /* Whether the two paths are one and the same file or directory. */
 bool tare_same_path(const char *a, const char *b);
 

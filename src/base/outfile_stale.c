@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/outfile_os.h"
+#include "base/report.h"
+#include "base/str.h"
 
 #define MARK        ".tare-"
 #define RANDOM_SIZE 6
@@ -78,23 +80,28 @@ int tare_directory_is_flat(int parent_fd, const char *name, bool *has_subdirecto
 
 /* Locking through NFS asks for a descriptor that can write; a directory has none. O_NONBLOCK: the
  * name may have become a FIFO. */
-static void remove_if_free(int parent_fd, const char *name) {
+static void remove_if_free(int parent_fd, const char *name, tare_report *report) {
     int fd = openat(parent_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno == EISDIR)
         fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) tare_remove_tree(parent_fd, name, TARE_FOLDERS_MOST);
+    const bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (is_free) tare_remove_tree(parent_fd, name, TARE_FOLDERS_MOST);
     close(fd);
+    if (!is_free || faccessat(parent_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return;
+    tare_finding f = TARE_FINDING(INFO, TARE_ERR_IO, "output.stale");
+    f.file = tare_str_of(name);
+    tare_report_addf(report, &f, "removed: a run that was killed had left it");
 }
 
-void tare_remove_stale(int parent_fd, const char *final_name) {
+void tare_remove_stale(int parent_fd, const char *final_name, tare_report *report) {
     char prefix[TARE_TEMP_NAME_SIZE];
     size_t n = temp_prefix(prefix, final_name);
     DIR *dir = open_stream(parent_fd, ".");
     if (!dir) return;
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (strlen(entry->d_name) == n + RANDOM_SIZE && memcmp(entry->d_name, prefix, n) == 0)
-            remove_if_free(parent_fd, entry->d_name);
+            remove_if_free(parent_fd, entry->d_name, report);
     }
     closedir(dir);
 }

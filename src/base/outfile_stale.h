@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include <tare/base.h>
+
 #define TARE_TEMP_NAME_SIZE 256 /* NAME_MAX of every system we know, and a NUL */
 
 #define TARE_FOLDERS_MOST                                                                          \
@@ -14,9 +16,10 @@
 
 /* Writes a fresh .OUT.tare-XXXXXX; a long OUT is cut so that the whole fits. */
 void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name);
-/* Removes the temporaries of `final_name` in a directory whose lock is free. What cannot be looked
- * at or removed stays: it is not in anybody's way. */
-void tare_remove_stale(int parent_fd, const char *final_name);
+/* Removes the temporaries of `final_name` in a directory whose lock is free, and reports each
+ * ("output.stale"; NULL: to nobody). What cannot be looked at or removed stays: it is not in
+ * anybody's way. */
+void tare_remove_stale(int parent_fd, const char *final_name, tare_report *report);
 /* Removes a file, or a directory with what is in it, in folders of up to `depth` levels too; 0:
  * with the files in it. Folders beyond stay, and it with them. */
 void tare_remove_tree(int parent_fd, const char *name, unsigned depth);

@@ -48,6 +48,9 @@ static tare_status measure(tare_reader *r, tare_error *err) {
                          "is not a regular file; read it through standard input: -");
     }
     r->size = (uint64_t)size;
+    r->has_identity = true;
+    r->device = (uint64_t)st.st_dev;
+    r->inode = (uint64_t)st.st_ino;
     return TARE_OK;
 }
 

@@ -39,6 +39,7 @@ tare_status tare_model_new(tare_model **out, const tare_open_options *options, t
 void tare_model_free(tare_model *model) {
     if (!model) return;
     for (size_t i = 0; i < model->n_files; i++) tare_reader_close(&model->files[i].reader);
+    tare_file_cache_free(model->parked);
     if (model->free_private) model->free_private(model->private_data);
     for (struct tare_kept *k = model->kept; k; k = k->next)
         tare_free(model->allocator, k->ptr, k->size);
@@ -66,7 +67,10 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
     *file = (tare_open_file){.name = copy.ptr, .reader = *reader, .info = {copy.ptr, reader->size}};
     file->reader.name = copy.ptr;
     *reader = (tare_reader){.fd = -1};
-    return TARE_OK;
+    if (m->n_files <= tare_files_kept_open()) return TARE_OK;
+    if (!m->parked) m->parked = tare_file_cache_new(m->allocator);
+    if (!m->parked) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
+    return tare_file_cache_park(m->parked, &file->reader, err);
 }
 
 tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err) {

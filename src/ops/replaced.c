@@ -40,8 +40,7 @@ tare_status tare_check_replaced(const char *out_path, tare_error *err) {
 
 bool tare_replaces_model(const char *out_path, const tare_model *model) {
     for (size_t i = 0; model && i < model->n_files; i++) {
-        int fd = model->files[i].reader.fd;
-        if (fd >= 0 && tare_holds_file(out_path, fd)) return true;
+        if (tare_holds_file(out_path, &model->files[i].reader)) return true;
     }
     return false;
 }

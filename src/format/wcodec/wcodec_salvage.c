@@ -40,7 +40,10 @@ static tare_status shift(tare_reader *file, uint64_t n_missing, const tare_alloc
     *s = (shifted){allocator, *file, n_missing};
     *file = (tare_reader){.name = s->file.name,
                           .size = s->file.size + n_missing,
-                          .fd = s->file.fd, /* which file it is; not to be read from */
+                          .fd = -1,
+                          .has_identity = s->file.has_identity,
+                          .device = s->file.device,
+                          .inode = s->file.inode,
                           .fetch = fetch_shifted,
                           .read_ctx = s,
                           .close = close_shifted};

@@ -85,7 +85,8 @@ static tare_out_options out_options(const tare_plan *p) {
     tare_out_options options = {.is_directory = p->files.is_directory,
                                 .has_folders = p->files.is_directory,
                                 .force = p->options.force,
-                                .no_sync = p->options.no_sync};
+                                .no_sync = p->options.no_sync,
+                                .report = p->options.report};
     for (size_t i = 0; i < p->files.n_files; i++) options.total_size += p->files.files[i].size;
     return options;
 }

@@ -50,8 +50,8 @@ static tare_status check_not_input(const tare_plan *p, tare_error *err) {
     for (size_t i = 0; p->out_path && i < p->in->n_files; i++) {
         const tare_open_file *file = &p->in->files[i];
         char parent[PATH_MAX];
-        if (file->reader.fd < 0) continue;
-        if (tare_same_file(p->out_path, file->reader.fd) ||
+        if (!file->reader.has_identity) continue;
+        if (tare_same_file(p->out_path, &file->reader) ||
             (parent_of(parent, sizeof parent, file->name) && tare_same_path(p->out_path, parent))) {
             tare_fail(err, TARE_ERR_ARG, "the output is the input");
             tare_error_file(err, p->out_path);

@@ -231,7 +231,8 @@ static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *er
 }
 
 static tare_status begin_output(packing *p, const char *path, tare_error *err) {
-    const tare_out_options out = {.force = p->options.force, .no_sync = p->options.no_sync};
+    const tare_out_options out = {
+        .force = p->options.force, .no_sync = p->options.no_sync, .report = p->options.report};
     uint32_t index;
     for (size_t i = 0; i < p->options.n_bases; i++) {
         if (!tare_replaces_model(path, p->options.bases[i])) continue;
@@ -241,8 +242,7 @@ static tare_status begin_output(packing *p, const char *path, tare_error *err) {
     }
     for (size_t i = 0; i < p->files.n; i++) {
         const tare_reader *reader = p->files.files[i].reader;
-        int fd = reader ? reader->fd : -1;
-        if (fd >= 0 && tare_same_file(path, fd))
+        if (reader && tare_same_file(path, reader))
             return tare_fail(err, TARE_ERR_ARG, "the output is the input");
     }
     TARE_TRY(tare_outset_new(&p->set, path, &out, p->options.allocator, err));

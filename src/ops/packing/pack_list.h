@@ -7,6 +7,7 @@
 
 #include <tare/packing.h>
 
+#include "base/file_cache.h"
 #include "format/wcodec/wcodec_draft.h"
 #include "ops/strict.h"
 
@@ -16,6 +17,7 @@ typedef struct tare_pack_files {
     size_t n, capacity;
     tare_reader **opened; /* those that the model itself has not open */
     size_t n_opened, opened_capacity;
+    tare_file_cache *parked; /* the descriptors of most of them; NULL: none yet */
     bool is_directory;
     tare_strict strict; /* files that are left out */
 } tare_pack_files;

@@ -219,8 +219,9 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
                                 .force = o->force,
                                 .no_sync = o->no_sync,
                                 .has_folders = true,
-                                .total_size = u->total};
-    if (file->fd >= 0 && tare_holds_file(out_path, file->fd))
+                                .total_size = u->total,
+                                .report = o->report};
+    if (tare_holds_file(out_path, file))
         return tare_fail(err, TARE_ERR_ARG, "the output is the input, or holds it");
     for (size_t i = 0; i < o->n_bases; i++)
         if (tare_replaces_model(out_path, o->bases[i]))
