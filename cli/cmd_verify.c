@@ -9,7 +9,7 @@
 
 static struct {
     bool is_deep;
-    const char *manifest, *write_manifest;
+    const char *manifest, *write_manifest, *against;
 } args;
 
 static const cli_option options[] = {
@@ -26,8 +26,52 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FILE,
      .help = "write the SHA-256 of every tensor to FILE",
      .text = &args.write_manifest},
+    {.name = "against",
+     .arg = "SOURCE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "also compare with the model that it was made from: numbers, files, adapters and keys "
+             "that are lost are warnings (errors with --strict), missing tensors errors",
+     .text = &args.against},
     {0},
 };
+
+/* ---- against its source ---------------------------------------------------------------------- */
+
+/* A GGUF of llama.cpp has other names than the Hugging Face model that it was made of: the source
+ * as it would be converted; NULL: as it is. */
+static int map_source(tare_model **mapped, const tare_model *source, const tare_model *model) {
+    const cli_write as_gguf = {.to = "gguf"};
+    const tare_tensor *first = tare_model_tensor(source, 0);
+    *mapped = NULL;
+    if (strcmp(tare_model_summarize(model)->format, "gguf") != 0) return CLI_YES;
+    if (first && tare_model_find_tensor(model, first->name) >= 0) return CLI_YES;
+    return cli_map(mapped, &cmd_verify, source, args.against, "", &as_gguf, NULL);
+}
+
+/* An exit code where the source could not be compared, which has been said. */
+static int check_against(const tare_model *model, tare_report *report) {
+    tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
+    tare_model *source, *mapped = NULL;
+    tare_error err;
+    run_options.threads = (unsigned)cli.threads;
+    run_options.report = report;
+    run_options.progress = cli_progress;
+    const cli_base_use use = cli.base_use;
+    cli.base_use = CLI_BASES_NOW;
+    int code = cli_open(&source, args.against, NULL);
+    cli.base_use = use;
+    if (code == CLI_YES) code = map_source(&mapped, source, model);
+    if (code == CLI_YES) {
+        cli_progress_start("comparing");
+        const tare_status status =
+            tare_verify_against(model, mapped ? mapped : source, &run_options, &err);
+        cli_progress_end();
+        if (status != TARE_OK) code = cli_fail(&err, args.against);
+    }
+    tare_model_free(mapped);
+    tare_model_free(source);
+    return code;
+}
 
 /* What goes beyond the directory. A manifest that differs leaves findings and is no failure. */
 static tare_status check_more(const tare_model *model, tare_report *report, tare_error *err,
@@ -81,6 +125,7 @@ static struct json_t *json_of(const tare_model *model, const char *path, const t
     cli_json_bool(document, "opens", model != NULL);
     cli_json_bool(document, "is_good", is_good);
     cli_json_bool(document, "is_deep", args.is_deep);
+    if (args.against) cli_json_text(document, "against", args.against);
     cli_json_bool(document, "is_complete", !err && count_missing(report) == 0);
     if (model) {
         const tare_model_summary *sum = tare_model_summarize(model);
@@ -110,6 +155,7 @@ static void print_verdict(const tare_model *model, const char *path, const tare_
     if (args.is_deep && !sum->is_truncated && !count_missing(report))
         fputs(", all data read", stdout);
     if (args.manifest && is_good) fputs(", as its manifest says", stdout);
+    if (args.against && is_good && !n_warnings) fputs(", nothing of its source is lost", stdout);
     if (args.write_manifest) fputs(", manifest written", stdout);
     if (n_errors) printf("; %zu error%s", n_errors, cli_plural(n_errors));
     if (n_warnings) printf("; %zu warning%s", n_warnings, cli_plural(n_warnings));
@@ -130,8 +176,9 @@ static int verify_one(struct json_t **document, const char *path) {
         status = check_more(model, report, &err, &failed_path);
         cli_progress_end();
     }
+    const int unchecked = status == TARE_OK && args.against ? check_against(model, report) : 0;
     tare_level fatal = cli.strict ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
-    bool is_good = status == TARE_OK && tare_report_count_level(report, fatal) == 0;
+    bool is_good = status == TARE_OK && !unchecked && tare_report_count_level(report, fatal) == 0;
     int code = is_good ? CLI_YES : is_incomplete(report) ? CLI_USAGE : CLI_NO;
     if (cli.json) {
         *document = json_of(model, path, report, status == TARE_OK ? NULL : &err, is_good);
@@ -139,9 +186,11 @@ static int verify_one(struct json_t **document, const char *path) {
     } else {
         tare_level least = cli.quiet ? fatal : TARE_LEVEL_INFO;
         cli_print_findings(stdout, report, path, least, SIZE_MAX);
-        if (status == TARE_OK && !cli.quiet) print_verdict(model, path, report, is_good);
+        if (status == TARE_OK && !unchecked && !cli.quiet)
+            print_verdict(model, path, report, is_good);
     }
     if (status != TARE_OK) code = cli_fail(&err, failed_path);
+    if (unchecked) code = unchecked;
     cli.json = wants_json;
     tare_model_free(model);
     tare_report_free(report);
@@ -157,13 +206,14 @@ static int check_manifests(int n_models) {
                              "a manifest has a file of its own; write ./- for the name -");
         if (n_models > 1) return cli_usage(&cmd_verify, "a manifest is of one model");
     }
+    if (args.against && n_models > 1) return cli_usage(&cmd_verify, "--against is for one model");
     return CLI_YES;
 }
 
 static int run(int argc, const char **argv) {
     int worst = check_manifests(argc);
     if (worst != CLI_YES) return worst;
-    const bool reads_data = args.is_deep || args.manifest || args.write_manifest;
+    const bool reads_data = args.is_deep || args.manifest || args.write_manifest || args.against;
     cli.base_use = reads_data ? CLI_BASES_SOME : CLI_BASES_UNUSED;
     struct json_t *list = cli.json && argc > 1 ? cli_json_array() : NULL;
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
@@ -183,7 +233,8 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_verify = {
     .name = "verify",
     .summary = "check a model against every rule of its format",
-    .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]",
+    .usage = "FILE|DIR|URL... [--deep] [--manifest FILE | --write-manifest FILE]\n"
+             "FILE|DIR|URL --against SOURCE [--strict]",
     .description =
         "Lists every finding with its byte offset and tensor. Exit code 0: good, perhaps with "
         "warnings (--strict turns them into errors); 1: it opens but has errors; 2: a base model "
@@ -195,6 +246,8 @@ const cli_command cmd_verify = {
                  {"tare verify hf://ORG/NAME", "a model of the hub, without its data"},
                  {"tare verify *.gguf", "all models of a folder"},
                  {"tare verify --write-manifest model.sha256 model.gguf", "digests of all tensors"},
+                 {"tare verify model.gguf --against hf-directory --strict",
+                  "does it hold all that it was made from, number by number?"},
                  {"tare verify --manifest model.sha256 copy.safetensors",
                   "does another file hold the same tensors?"}},
     .options = options,

@@ -77,6 +77,16 @@ TARE_API tare_status tare_manifest_check(const char *path, const tare_model *mod
 TARE_API tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
                                       tare_error *err);
 
+/* Adds to options->report what `model` lacks of `source`, the model it was made from, reading all of
+ * both: by the rule of tare_convert and tare_pack, with the same codes. Warnings: numbers that
+ * differ ("convert.lossy"), side files that are missing or others, and those that opening the source
+ * left out ("left-out"), adapters ("convert.adapters-left"), keys ("lost.key"), but for those that
+ * follow from the types. Errors: tensors that are missing ("lost.tensor") or have another shape
+ * ("lost.shape"). What is there beyond the source is no loss. TARE_OK even when there are findings.
+ */
+TARE_API tare_status tare_verify_against(const tare_model *model, const tare_model *source,
+                                         const tare_run_options *options, tare_error *err);
+
 /* ---- diff ------------------------------------------------------------------------------------ */
 
 typedef enum tare_diff_kind {
