@@ -278,8 +278,7 @@ void bench_wc_decode_bare(const tare_wc_piece *pieces, unsigned n) {
     }
     if (m) tare_wc_kernels_get()->decode(jobs, m);
     for (unsigned i = 0; i < m; i++)
-        if (tare_wc_direct_end(&jobs[i], &parts[i], &segments[i], of[i], NULL))
-            bench_die("segment");
+        if (tare_wc_direct_end(&jobs[i], &parts[i], of[i], NULL)) bench_die("segment");
 }
 
 void bench_wc_decode(bench_wc_subject *s, uint8_t *back, bool is_bare) {

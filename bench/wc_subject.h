@@ -51,7 +51,7 @@ void bench_wc_take(bench_wc_subject *s, uint8_t *plane, uint32_t n_bytes, uint8_
 uint32_t bench_wc_piece_bytes(const bench_wc_subject *s, uint32_t i);
 /* All that lies between a plane and its segments; returns the bytes that are stored. */
 size_t bench_wc_encode(bench_wc_subject *s);
-/* As tare_wc_decode, but for the CRC; what is not DIRECT is left out. */
+/* As tare_wc_decode, but for patches and the CRC; what is not DIRECT is left out. */
 void bench_wc_decode_bare(const tare_wc_piece *pieces, unsigned n);
 /* Four segments side by side, to n_bytes at `back`; bare: without CRC, and only what is DIRECT. */
 void bench_wc_decode(bench_wc_subject *s, uint8_t *back, bool is_bare);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What surrounds the kernel that decodes a DIRECT segment: its parts, its classes, its patches. */
+ * What surrounds the kernel that decodes a DIRECT segment: its parts, its classes. */
 #include "wcodec/wc_direct.h"
 
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_patches.h"
-#include "wcodec/wc_rule.h"
 
 static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
                           const char *what) {
@@ -108,58 +107,12 @@ tare_status tare_wc_direct_begin(tare_wc_job *job, const tare_wc_direct *d,
     return read_classes(classes, &job->lanes, d, s, piece, err);
 }
 
-static void put_small(uint8_t *dst, uint8_t item, unsigned shift, uint32_t v) {
-    uint32_t mask = ((1u << item) - 1) << shift;
-    for (v <<= shift; mask; mask >>= 8, v >>= 8, dst++) *dst = (uint8_t)((*dst & ~mask) | v);
-}
-
-/* Puts a top where another one was; the bypass bits stay. False: there is no value. */
-static bool put_top(const tare_wc_piece *piece, const tare_wc_rule *rule, uint32_t p,
-                    uint32_t top) {
-    uint8_t item = piece->head->shape.item, *dst = piece->dst;
-    unsigned shift = 0, width = item / 8u;
-    uint32_t at = width ? p * width : tare_wc_small_at(item, p, &shift), low;
-    if (at >= piece->n_bytes) return false;
-    dst += at;
-    if (!width) {
-        put_small(dst, item, shift, top);
-    } else if (width == 1) {
-        tare_wc_split(rule, item, *dst, &low);
-        *dst = (uint8_t)tare_wc_value_of(rule, item, top, low);
-    } else {
-        tare_wc_split(rule, item, tare_load_le16(dst), &low);
-        tare_store_le16(dst, (uint16_t)tare_wc_value_of(rule, item, top, low));
-    }
-    return true;
-}
-
-static tare_status apply_patches(const tare_wc_direct *d, const tare_wc_segment *s,
-                                 const tare_wc_piece *piece, tare_error *err) {
-    const tare_wc_rule *rule = &piece->head->rules[s->rule];
-    const tare_wc_patches how = {
-        .n = s->count, .rice = s->rice, .top_bits = (uint8_t)(piece->head->shape.item - rule->k)};
-    tare_wc_bits bits = {.bytes = piece->bytes + d->patches, .n_bytes = s->extent};
-    uint32_t p = UINT32_MAX;
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint64_t at = bits.at / 8;
-        uint16_t top;
-        if (!tare_wc_patches_next(&bits, &how, d->n_positions, &p, &top) ||
-            !put_top(piece, rule, p, top))
-            return refuse(piece, d->patches + at, err,
-                          "position of a patch: beyond the values, or the patches end inside it");
-    }
-    if (s->extent && !tare_wc_patches_end(&bits))
-        return refuse(piece, d->patches + bits.at / 8, err, "segment: more bits than patches");
-    return TARE_OK;
-}
-
 tare_status tare_wc_direct_end(const tare_wc_job *job, const tare_wc_direct *d,
-                               const tare_wc_segment *s, const tare_wc_piece *piece,
-                               tare_error *err) {
+                               const tare_wc_piece *piece, tare_error *err) {
     if (!tare_wc_lanes_have_ended(&job->lanes))
         return refuse(piece, TARE_WC_SEGMENT_HEADER, err,
                       "segment: states and words do not end together");
     if (!tare_wc_is_zero(piece->bytes + d->end, tare_wc_align(d->end) - d->end))
         return refuse(piece, d->end, err, "segment: padding is not 0");
-    return apply_patches(d, s, piece, err);
+    return TARE_OK;
 }

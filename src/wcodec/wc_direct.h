@@ -22,10 +22,9 @@ tare_status tare_wc_direct_parts(tare_wc_direct *d, const tare_wc_segment *s,
 tare_status tare_wc_direct_begin(tare_wc_job *job, const tare_wc_direct *d,
                                  const tare_wc_segment *s, const tare_wc_piece *piece,
                                  uint8_t *classes, tare_error *err);
-/* Checks how the lanes ended, and patches. */
+/* Checks how the lanes ended, and the padding. */
 tare_status tare_wc_direct_end(const tare_wc_job *job, const tare_wc_direct *d,
-                               const tare_wc_segment *s, const tare_wc_piece *piece,
-                               tare_error *err);
+                               const tare_wc_piece *piece, tare_error *err);
 
 /* The class behind a rank: move to front. */
 static inline uint8_t tare_wc_front(uint8_t list[TARE_WC_MAX_CLASSES], unsigned rank) {

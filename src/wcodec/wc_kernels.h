@@ -28,7 +28,16 @@ typedef struct tare_wc_job {
     uint32_t n_bytes;               /* exactly these are written */
     uint8_t *dst;                   /* 16-bit values in little-endian order */
     uint8_t trellis[TARE_WC_LANES]; /* states of the lanes, if the rule has a trellis */
+    /* Told now and then, after TARE_WC_READY positions at most, that those before `end`, a multiple
+     * of 256, are done; not of the last ones. Who takes the first bytes away says how many are gone:
+     * dst begins with the one behind them. NULL: nobody wants to know. */
+    void (*ready)(struct tare_wc_job *job, uint32_t end);
+    void *ready_ctx;
+    uint32_t gone;
 } tare_wc_job;
+
+/* Decoded values of four jobs stay in a core's own cache until they are taken. */
+enum { TARE_WC_READY = 1 << 15 };
 
 /* The reverse begins with values: their symbols, and the bits that bypass the entropy coder. */
 typedef struct tare_wc_split_job {

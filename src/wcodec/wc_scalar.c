@@ -51,7 +51,7 @@ static void emit_nibbles(const tare_wc_job *job, uint32_t p, const uint8_t *symb
     uint32_t at = p / 128 * 64;
     uint32_t n = job->n_bytes - at < 64 ? job->n_bytes - at : 64;
     if (at >= job->n_bytes) return;
-    uint8_t *dst = job->dst + at;
+    uint8_t *dst = job->dst + (at - job->gone);
     if (p % 128 == 0)
         for (uint32_t i = 0; i < n; i++) dst[i] = symbols[i];
     else
@@ -64,9 +64,10 @@ static void emit_sixes(const tare_wc_job *job, uint32_t p, const uint8_t *symbol
         if (at >= job->n_bytes) return;
         uint32_t v = symbols[i] | (uint32_t)symbols[i + 1] << 6 | (uint32_t)symbols[i + 2] << 12 |
                      (uint32_t)symbols[i + 3] << 18;
-        job->dst[at] = (uint8_t)v;
-        job->dst[at + 1] = (uint8_t)(v >> 8);
-        job->dst[at + 2] = (uint8_t)(v >> 16);
+        uint8_t *dst = job->dst + (at - job->gone);
+        dst[0] = (uint8_t)v;
+        dst[1] = (uint8_t)(v >> 8);
+        dst[2] = (uint8_t)(v >> 16);
     }
 }
 
@@ -87,7 +88,7 @@ static void take_bypass(uint16_t low[64], const tare_wc_job *job, uint32_t p) {
 static void emit_plain(const tare_wc_job *job, uint32_t p, const uint8_t *symbols, uint32_t n) {
     unsigned shift, k = job->rule->k, mask = (1u << k) - 1;
     const uint8_t *bytes = job->groups[0] + tare_wc_group_at(k, p, &shift);
-    uint8_t *restrict dst = job->dst + p;
+    uint8_t *restrict dst = job->dst + (p - job->gone);
     for (uint32_t i = 0; i < n; i++)
         dst[i] = (uint8_t)((unsigned)symbols[i] << k | (bytes[i] >> shift & mask));
 }
@@ -104,7 +105,7 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
         return;
     }
     uint16_t low[64];
-    uint8_t *dst = job->dst + (size_t)p * width;
+    uint8_t *dst = job->dst + (p * width - job->gone);
     take_bypass(low, job, p);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t top = rule->map[symbols[i]], v = top << k | low[i];
@@ -123,7 +124,8 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
 static void emit_trellis(tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
     for (uint32_t i = 0; i < TARE_WC_LANES; i++) {
         uint8_t t = job->trellis[i];
-        if (p + i < job->n_bytes) job->dst[p + i] = tare_wc_trellis_value(t, symbols[i]);
+        if (p + i < job->n_bytes)
+            job->dst[p + i - job->gone] = tare_wc_trellis_value(t, symbols[i]);
         job->trellis[i] = tare_wc_trellis_next(job->rule->trellis, t, symbols[i] & 1);
     }
 }
@@ -145,6 +147,7 @@ void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs) {
         for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
             unsigned class = job->classes ? job->classes[p / TARE_WC_CLASS_RUN] : 0;
             uint8_t symbols[TARE_WC_LANES];
+            if (job->ready && p % TARE_WC_READY == 0 && p) job->ready(job, p);
             tare_wc_step_c(symbols, &job->lanes, &job->tables[class]);
             tare_wc_emit_c(job, p, symbols);
         }

@@ -5,9 +5,9 @@
 
 #include <zstd.h>
 
+#include "wcodec/wc_finish.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_parts.h"
-#include "wcodec/wc_reference.h"
 #include "wcodec/wc_scales.h"
 
 static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
@@ -100,24 +100,6 @@ static tare_status decode_zstd(const tare_wc_piece *piece, const tare_wc_segment
 
 /* ---- one segment ----------------------------------------------------------------------------- */
 
-/* What stands between a mode's values and the plane's bytes: their layout, predictor, CRC. */
-static tare_status finish(const tare_wc_piece *piece, bool is_coarse, tare_error *err) {
-    const tare_wc_segment *s = &piece->header;
-    const tare_wc_shape *shape = &piece->head->shape;
-    if (shape->is_big_endian && s->mode == TARE_CODED_DIRECT)
-        for (uint32_t i = 0; i < piece->n_bytes; i += 2)
-            tare_store_u16(piece->dst + i, tare_load_le16(piece->dst + i), true);
-    if (shape->is_scales && s->mode >= TARE_CODED_DIRECT)
-        tare_wc_scales_pack(piece->dst, piece->n_bytes);
-    if (s->predictor)
-        tare_wc_reference_add(piece->dst, piece->n_bytes, shape, piece->reference,
-                              (tare_wc_predictor)s->predictor);
-    if (!is_coarse && tare_wc_kernels_get()->crc32(0, piece->dst, piece->n_bytes) != s->crc)
-        return tare_fail_at(err, TARE_ERR_CHECKSUM, piece->offset,
-                            "segment: CRC-32 is not that of what it decodes to");
-    return TARE_OK;
-}
-
 static tare_status decode_alone(const tare_wc_piece *piece, tare_wc_scratch *scratch,
                                 tare_error *err) {
     const tare_wc_segment *s = &piece->header;
@@ -138,7 +120,9 @@ static tare_status decode_alone(const tare_wc_piece *piece, tare_wc_scratch *scr
         TARE_TRY(tare_wc_structured_decode(piece, s, scratch, err));
         break;
     }
-    return finish(piece, false, err);
+    if (piece->head->shape.is_scales && s->mode == TARE_CODED_STRUCTURED)
+        tare_wc_scales_pack(piece->dst, piece->n_bytes);
+    return tare_wc_finish_whole(piece, false, err);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -148,17 +132,15 @@ typedef struct batch {
     unsigned n, index[TARE_WC_SIDE_BY_SIDE];
     tare_wc_direct parts[TARE_WC_SIDE_BY_SIDE];
     tare_wc_job jobs[TARE_WC_SIDE_BY_SIDE];
+    tare_wc_finish finishes[TARE_WC_SIDE_BY_SIDE];
     uint8_t *classes; /* room for those of all */
 } batch;
 
-static tare_status run(batch *b, const tare_wc_piece *pieces, unsigned *failed, tare_error *err) {
+static tare_status run(batch *b, unsigned *failed, tare_error *err) {
     if (b->n) tare_wc_kernels_get()->decode(b->jobs, b->n);
     for (unsigned i = 0; i < b->n; i++) {
-        const tare_wc_piece *piece = &pieces[b->index[i]];
-        bool is_coarse = b->parts[i].n_read < b->parts[i].n_groups;
         *failed = b->index[i];
-        TARE_TRY(tare_wc_direct_end(&b->jobs[i], &b->parts[i], &piece->header, piece, err));
-        TARE_TRY(finish(piece, is_coarse, err));
+        TARE_TRY(tare_wc_finish_end(&b->finishes[i], &b->jobs[i], err));
     }
     return TARE_OK;
 }
@@ -178,8 +160,11 @@ static tare_status begin_direct(batch *b, const tare_wc_piece *piece, unsigned g
     if (piece->present < read_end(&b->parts[i]))
         return tare_fail_at(err, TARE_ERR_TRUNCATED, piece->offset,
                             "segment: not all of it was read");
-    return tare_wc_direct_begin(&b->jobs[i], &b->parts[i], &piece->header, piece,
-                                b->classes + (size_t)i * CLASSES, err);
+    TARE_TRY(tare_wc_direct_begin(&b->jobs[i], &b->parts[i], &piece->header, piece,
+                                  b->classes + (size_t)i * CLASSES, err));
+    tare_wc_finish_begin(&b->finishes[i], &b->jobs[i], &b->parts[i], piece,
+                         b->parts[i].n_read < b->parts[i].n_groups);
+    return TARE_OK;
 }
 
 tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
@@ -198,7 +183,7 @@ tare_status tare_wc_decode(tare_wc_piece *pieces, unsigned n, unsigned groups,
         TARE_TRY(begin_direct(&b, &pieces[i], groups, err));
         b.index[b.n++] = i;
     }
-    return run(&b, pieces, failed, err);
+    return run(&b, failed, err);
 }
 
 tare_status tare_wc_coarse_bytes(uint32_t *n, tare_wc_piece *piece, unsigned groups,

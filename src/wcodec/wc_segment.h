@@ -18,6 +18,13 @@ typedef struct tare_wc_reference {
     bool scales_are_big_endian;
 } tare_wc_reference;
 
+/* Takes decoded bytes as they come, `n` of a segment from byte `from` on, in order and each once; the
+ * CRC is known only behind the last. Runs of 1024 values, but for the last one. */
+typedef struct tare_wc_taker {
+    void (*take)(void *ctx, const uint8_t *bytes, uint32_t from, uint32_t n);
+    void *ctx;
+} tare_wc_taker;
+
 /* One segment to decode. */
 typedef struct tare_wc_piece {
     const tare_wc_head *head;
@@ -25,8 +32,9 @@ typedef struct tare_wc_piece {
     uint32_t stored;      /* their number, a multiple of 64 */
     uint32_t present;     /* how many of them are there; less only for a coarse reading */
     uint64_t offset;      /* in the file, for errors */
-    uint8_t *dst;
-    uint32_t n_bytes;                   /* exactly these are written */
+    uint8_t *dst;         /* with a taker: room for the bytes */
+    uint32_t n_bytes;     /* exactly these are written */
+    tare_wc_taker taker;  /* take NULL: all bytes stay at dst */
     const tare_wc_reference *reference; /* NULL: segments that need one are refused */
     tare_wc_segment header;             /* what the first 32 bytes say, once it was read */
     bool has_header;
@@ -65,6 +73,7 @@ typedef enum tare_wc_block {
     TARE_WC_DECODE_CONTEXTS,
     TARE_WC_DECODE_NIBBLES,
     TARE_WC_DECODE_SIDE,
+    TARE_WC_DECODE_BESIDE, /* streams of a region beside its largest one */
 } tare_wc_block;
 
 /* Memory of one thread that decodes or encodes; grows to what the largest segment needs. */

@@ -10,14 +10,17 @@
 #include "wcodec/layer/coded.h"
 
 enum {
-    LARGE = 1 << 20 /* decoded bytes of a segment that is a task by itself */
+    LARGE = 1 << 20,        /* decoded bytes of a segment that is a task by itself */
+    REGION_MOST = 32 << 20, /* of a region with several streams that are a task, */
+    KEPT_MOST = 16 << 20,   /* and of segments that several tasks need a part of */
 };
 
-/* A stream's part of the work. */
+/* A part of the work: bytes of a stream, or of a region that has several. */
 typedef struct share {
-    unsigned stream;
-    uint64_t first, end; /* bytes of the stream that are wanted */
-    uint64_t task_bytes; /* of the stream, a whole number of segments */
+    bool is_region;
+    unsigned number;     /* of the stream or region */
+    uint64_t first, end; /* bytes that are wanted */
+    uint64_t task_bytes; /* a whole number of segments */
     uint64_t first_task;
     tare_wc_window to;
 } share;
@@ -26,38 +29,58 @@ typedef struct decoding {
     tare_wc_opened opened;
     const tare_coded_options *options;
     share shares[TARE_WC_MAX_STREAMS];
-    unsigned n_shares;
+    unsigned n_shares, n_threads;
     uint64_t n_tasks, total;
     tare_wc_scratch *scratches; /* one a worker */
     _Atomic uint64_t done;
 } decoding;
 
 static void begin(decoding *d, const tare_coded *c, const tare_coded_options *o) {
-    *d = (decoding){.opened = c->opened, .options = o};
+    *d = (decoding){.opened = c->opened, .options = o, .n_threads = tare_coded_threads(o)};
     if (o->is_coarse && o->n_groups < TARE_WC_ALL_GROUPS) d->opened.groups = o->n_groups;
 }
 
-static void add_share(decoding *d, unsigned stream, uint64_t first, uint64_t end,
-                      const tare_wc_window *to) {
-    const tare_wc_stream *p = &d->opened.layer->streams[stream];
-    uint64_t whole = tare_wc_whole_bytes(&p->shape);
-    if (first >= end) return;
-    share *s = &d->shares[d->n_shares++];
-    *s = (share){stream,     first, end, whole <= LARGE ? TARE_WC_SIDE_BY_SIDE * whole : whole,
-                 d->n_tasks, *to};
-    d->n_tasks += (end - 1) / s->task_bytes - first / s->task_bytes + 1;
-    d->total += end - first;
+static void add_share(decoding *d, share s) {
+    if (s.first >= s.end) return;
+    s.first_task = d->n_tasks;
+    d->shares[d->n_shares++] = s;
+    d->n_tasks += (s.end - 1) / s.task_bytes - s.first / s.task_bytes + 1;
+    d->total += s.end - s.first;
+}
+
+static void add_stream(decoding *d, unsigned stream, uint64_t first, uint64_t end,
+                       const tare_wc_window *to) {
+    const uint64_t whole = tare_wc_whole_bytes(&d->opened.layer->streams[stream].shape);
+    add_share(d, (share){.number = stream,
+                         .first = first,
+                         .end = end,
+                         .task_bytes = whole <= LARGE ? TARE_WC_SIDE_BY_SIDE * whole : whole,
+                         .to = *to});
 }
 
 static void add_region(decoding *d, unsigned region, const tare_wc_window *to) {
+    const tare_wc_layer *l = d->opened.layer;
+    unsigned n = 0, stream = 0;
+    uint64_t first, end;
     tare_pages_to_fill(to->dst, (size_t)to->n);
-    for (unsigned i = 0; to->n && i < d->opened.layer->n_streams; i++) {
-        const tare_wc_stream *p = &d->opened.layer->streams[i];
-        uint64_t first, end;
-        if (p->region != region) continue;
-        tare_wc_stream_span(&first, &end, p, to);
-        add_share(d, i, first, end, to);
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        if (l->streams[i].region != region) continue;
+        stream = i;
+        n++;
     }
+    if (!n || !to->n) return;
+    if (n == 1) {
+        tare_wc_stream_span(&first, &end, &l->streams[stream], to);
+        add_stream(d, stream, first, end, to);
+        return;
+    }
+    const uint64_t most = tare_min_u64(to->n / d->n_threads, REGION_MOST);
+    add_share(d, (share){.is_region = true,
+                         .number = region,
+                         .first = to->offset,
+                         .end = to->offset + to->n,
+                         .task_bytes = tare_wc_region_step(l, region, most),
+                         .to = *to});
 }
 
 static tare_status decode_some(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
@@ -68,15 +91,24 @@ static tare_status decode_some(void *ctx, uint64_t task, unsigned worker, tare_e
     uint64_t start = (s->first / s->task_bytes + (task - s->first_task)) * s->task_bytes;
     uint64_t first = tare_max_u64(start, s->first),
              end = tare_min_u64(start + s->task_bytes, s->end);
-    TARE_TRY(
-        tare_wc_read_stream(&s->to, &d->opened, s->stream, first, end, &d->scratches[worker], err));
+    if (s->is_region)
+        TARE_TRY(tare_wc_read_region(s->to.dst + (first - s->to.offset), &d->opened, s->number,
+                                     first, (size_t)(end - first), &d->scratches[worker], err));
+    else
+        TARE_TRY(tare_wc_read_stream(&s->to, &d->opened, s->number, first, end,
+                                     &d->scratches[worker], err));
     atomic_fetch_add(&d->done, end - first);
     return TARE_OK;
 }
 
-static tare_status run(decoding *d, tare_error *err) {
+static void free_segment(void *ctx, void *value, size_t cost) {
+    const decoding *d = ctx;
+    tare_free(d->options->allocator, value, cost);
+}
+
+static tare_status run_tasks(decoding *d, tare_error *err) {
     const tare_allocator *a = d->options->allocator;
-    unsigned n = tare_coded_threads(d->options);
+    unsigned n = d->n_threads;
     if (n > d->n_tasks) n = (unsigned)d->n_tasks;
     if (!n) return TARE_OK;
     d->scratches = tare_alloc(a, n * sizeof *d->scratches);
@@ -87,6 +119,17 @@ static tare_status run(decoding *d, tare_error *err) {
     tare_status status = tare_run_parallel(&work, err);
     for (unsigned i = 0; i < n; i++) tare_wc_scratch_free(&d->scratches[i]);
     tare_free(a, d->scratches, n * sizeof *d->scratches);
+    return status;
+}
+
+static tare_status run(decoding *d, tare_error *err) {
+    bool has_regions = false;
+    for (unsigned i = 0; i < d->n_shares; i++) has_regions |= d->shares[i].is_region;
+    if (!has_regions) return run_tasks(d, err);
+    d->opened.cache = tare_cache_new(KEPT_MOST, free_segment, d, d->options->allocator);
+    if (!d->opened.cache) return tare_fail(err, TARE_ERR_NOMEM, "work memory");
+    tare_status status = run_tasks(d, err);
+    tare_cache_free(d->opened.cache);
     return status;
 }
 
@@ -133,6 +176,6 @@ tare_status tare_coded_decode_segments(void *dst, const tare_coded *coded, unsig
     begin(&d, coded, &o);
     uint64_t start = first * p->segment_bytes;
     uint64_t end = tare_min_u64((first + n) * p->segment_bytes, p->n_bytes);
-    add_share(&d, stream, start, end, &(tare_wc_window){.dst = dst, .offset = start});
+    add_stream(&d, stream, start, end, &(tare_wc_window){.dst = dst, .offset = start});
     return run(&d, err);
 }

@@ -74,6 +74,9 @@ tare_status tare_wc_open_watched(tare_wc_opened *out, const tare_reader *file,
 tare_status tare_wc_read_region(uint8_t *dst, const tare_wc_opened *opened, unsigned region,
                                 uint64_t offset, size_t n, tare_wc_scratch *scratch,
                                 tare_error *err);
+/* Bytes of a region that are best read at once, from a multiple of them on: at most `most`, unless
+ * four segments of its largest stream have more. */
+uint64_t tare_wc_region_step(const tare_wc_layer *layer, unsigned region, uint64_t most);
 /* Compares the layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
 tare_status tare_wc_check_layer(const tare_wc_opened *opened, tare_error *err);
 

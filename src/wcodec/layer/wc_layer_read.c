@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading regions: the segments asked for are decoded, several side by side, and spread over the
- * units of their region. A segment of which only a part is asked for goes through the cache, so
- * that reading a tensor row by row decodes it once. */
+ * units of their region. Of a region with several streams the one with most bytes comes last: with
+ * each run of its units those of the others are put in place, which were decoded before, so that a
+ * unit is written while it is in the cache. A segment of which only a part is asked for goes through
+ * the cache of segments, so that reading a tensor row by row decodes it once. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "wcodec/layer/wc_gather.h"
-#include "wcodec/layer/wc_join_units.h"
+#include "wcodec/layer/wc_spread.h"
 #include "wcodec/wc_head.h"
 
 enum {
     ROOM_MOST = 8 << 20, /* stored and decoded bytes of the segments of a batch, unless of one */
 };
+
+/* Decoded bytes of the streams beside the largest one of a region. */
+typedef struct companion {
+    const tare_wc_stream *stream;
+    const uint8_t *bytes;
+    uint64_t first, end; /* of the stream */
+} companion;
+
+typedef struct companions {
+    companion of[TARE_WC_MAX_STREAMS];
+    unsigned n;
+} companions;
 
 typedef struct slot {
     const tare_wc_stream *stream;
@@ -23,13 +37,15 @@ typedef struct slot {
     uint64_t from, to;  /* bytes of the stream that are wanted of it */
     uint64_t start;     /* its first byte in the stream */
     tare_cached *place; /* in the cache, to be filled; NULL: it is not kept */
-    bool is_in_place;   /* decoded to where it belongs */
+    const tare_wc_window *target;
+    const companions *beside; /* what goes into the same units; NULL: nothing */
 } slot;
 
 /* Segments that are decoded together, of one stream or several. */
 typedef struct batch {
     const tare_wc_opened *opened;
     const tare_wc_window *target;
+    const companions *beside;
     tare_wc_scratch *scratch;
     uint8_t *room; /* for what is stored, and decoded to be spread */
     size_t room_size, used;
@@ -41,83 +57,29 @@ typedef struct batch {
     tare_error *err;
 } batch;
 
-/* ---- spreading ------------------------------------------------------------------------------- */
+/* ---- handing out ------------------------------------------------------------------------------ */
 
-/* `width` is known where this is called: a copy of few bytes is a move or two. */
-static inline void spread_units(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width,
-                                size_t stride) {
-    for (; n > 0; n--, dst += stride, src += width) memcpy(dst, src, width);
-}
-
-/* The stream's bytes of n units, which lie `stride` apart. */
-static void spread(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width, size_t stride) {
-    switch (width) { /* the widths of fields of block types; others are rarer than long */
-    case 1:
-        spread_units(dst, src, n, 1, stride);
-        break;
-    case 2:
-        spread_units(dst, src, n, 2, stride);
-        break;
-    case 4:
-        spread_units(dst, src, n, 4, stride);
-        break;
-    case 8:
-        spread_units(dst, src, n, 8, stride);
-        break;
-    case 16:
-        spread_units(dst, src, n, 16, stride);
-        break;
-    case 32:
-        spread_units(dst, src, n, 32, stride);
-        break;
-    case 64:
-        spread_units(dst, src, n, 64, stride);
-        break;
-    case 128:
-        spread_units(dst, src, n, 128, stride);
-        break;
-    default:
-        spread_units(dst, src, n, width, stride);
-        break;
+/* What stands beside the units that bytes first .. end - 1 of a stream are of. */
+static void scatter_beside(const slot *s, uint64_t first, uint64_t end) {
+    const uint64_t unit_bytes = tare_wc_unit_bytes(s->stream);
+    const uint64_t unit = first / unit_bytes, past = tare_ceil_div_u64(end, unit_bytes);
+    for (unsigned i = 0; s->beside && i < s->beside->n; i++) {
+        const companion *o = &s->beside->of[i];
+        const uint64_t n = tare_wc_unit_bytes(o->stream);
+        const uint64_t from = tare_max_u64(unit * n, o->first), to = tare_min_u64(past * n, o->end);
+        if (from < to)
+            tare_wc_scatter(s->target, o->stream, o->bytes + (from - o->first), from, to);
     }
 }
 
-/* The stream's bytes from `at` on, at most up to `end` and the end of their unit, as far as the
- * window shows them. Returns how many these were. */
-static uint64_t put_part(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
-                         uint64_t at, uint64_t end) {
-    uint64_t to = at / p->width * p->stride + p->offset + at % p->width;
-    uint64_t run = p->width == p->stride ? end - at : p->width - at % p->width;
-    run = tare_min_u64(run, end - at);
-    uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + run, t->offset + t->n);
-    if (low < high) memcpy(t->dst + (low - t->offset), bytes + (low - to), (size_t)(high - low));
-    return run;
-}
-
-/* The stream's bytes first .. end - 1, which `bytes` begins with, to where they belong. Units that
- * lie in the window as a whole, all but a few at its ends, are spread without looking. */
-static void scatter(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
-                    uint64_t first, uint64_t end) {
-    if (!t->n) {
-        memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
-        return;
-    }
-    if (p->join.high_bits) {
-        tare_wc_separate_units(t, p, bytes, first, end);
-        return;
-    }
-    uint64_t unit =
-        tare_max_u64(tare_ceil_div_u64(first, p->width), tare_ceil_div_u64(t->offset, p->stride));
-    uint64_t past = tare_min_u64(end / p->width, (t->offset + t->n) / p->stride);
-    uint64_t at = first;
-    bool has_whole = p->width < p->stride && unit < past;
-    while (at < (has_whole ? unit * p->width : end))
-        at += put_part(t, p, bytes + (at - first), at, end);
-    if (!has_whole) return;
-    spread(t->dst + (unit * p->stride + p->offset - t->offset), bytes + (at - first), past - unit,
-           p->width, p->stride);
-    at = past * p->width;
-    while (at < end) at += put_part(t, p, bytes + (at - first), at, end);
+/* `n` decoded bytes of a slot from byte `from` of its segment on, as far as they are wanted. */
+static void spread_taken(void *ctx, const uint8_t *bytes, uint32_t from, uint32_t n) {
+    const slot *s = ctx;
+    const uint64_t at = s->start + from;
+    const uint64_t first = tare_max_u64(at, s->from), end = tare_min_u64(at + n, s->to);
+    if (first >= end) return;
+    scatter_beside(s, first, end);
+    tare_wc_scatter(s->target, s->stream, bytes + (first - at), first, end);
 }
 
 /* Where a segment's first byte goes if all its bytes go there in a row and lie in the target. */
@@ -215,6 +177,8 @@ static tare_status decode_what_is_sound(batch *b) {
         if (!tare_status_is_loss(status) || b->is_base_at_fault) continue;
         status = TARE_OK;
         memset(b->pieces[i].dst, 0, b->pieces[i].n_bytes);
+        const tare_wc_taker *taker = &b->pieces[i].taker;
+        if (taker->take) taker->take(taker->ctx, b->pieces[i].dst, 0, b->pieces[i].n_bytes);
         if (b->pieces[i].head) /* else it was told when the layer was opened */
             watch->lost(watch->ctx, b->opened->number, b->slots[i].number, b->slots[i].segment,
                         &fault);
@@ -245,10 +209,9 @@ static tare_status flush(batch *b) {
     for (unsigned i = 0; i < b->n; i++) {
         slot *s = &b->slots[i];
         tare_wc_piece *piece = &b->pieces[i];
-        if (status == TARE_OK && !s->is_in_place)
-            scatter(b->target, s->stream, piece->dst + (s->from - s->start), s->from, s->to);
         if (!s->place) continue;
         if (status == TARE_OK) {
+            spread_taken(s, piece->dst, 0, piece->n_bytes);
             tare_cache_fill(b->opened->cache, s->place, piece->dst, piece->n_bytes);
             tare_cache_release(b->opened->cache, s->place);
         } else {
@@ -275,6 +238,18 @@ static size_t room_to_ask(const tare_wc_stream *p, uint64_t first, uint64_t end)
     size_t room = 0;
     for (uint64_t s = first / whole; s * whole < end && room < ROOM_MOST; s++)
         room += room_of(p->sizes[s] * TARE_WC_UNIT) + tare_wc_segment_bytes(p, s);
+    return (size_t)tare_min_u64(room, ROOM_MOST);
+}
+
+/* For all streams of a window. */
+static size_t ask_room(const tare_wc_layer *l, unsigned region, const tare_wc_window *window) {
+    size_t room = 0;
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        uint64_t first, end;
+        if (l->streams[i].region != region) continue;
+        tare_wc_stream_span(&first, &end, &l->streams[i], window);
+        room += room_to_ask(&l->streams[i], first, end);
+    }
     return (size_t)tare_min_u64(room, ROOM_MOST);
 }
 
@@ -341,7 +316,6 @@ static tare_status add(batch *b, slot s, uint64_t position) {
     bool needs_room = !dst && !s.place;
     tare_status status = TARE_OK;
     uint8_t *bytes = NULL;
-    s.is_in_place = dst && !s.place;
     if (!dst && s.place) status = tare_fail(b->err, TARE_ERR_NOMEM, "segment");
     const uint8_t *lent = lent_bytes(b, position, stored);
     size_t room = lent ? 0 : room_of(stored), all_room = room + (needs_room ? n_bytes : 0);
@@ -357,6 +331,7 @@ static tare_status add(batch *b, slot s, uint64_t position) {
                              .n_bytes = n_bytes};
     if (status == TARE_OK && !lent) status = read_stored(b, piece, bytes);
     if (status == TARE_OK) {
+        if (needs_room) piece->taker = (tare_wc_taker){spread_taken, &b->slots[b->n]};
         b->slots[b->n++] = s;
         return b->n == TARE_WC_SIDE_BY_SIDE ? flush(b) : TARE_OK;
     }
@@ -383,7 +358,7 @@ static tare_status take_part(batch *b, slot *s, uint64_t position) {
         return add(b, *s, position);
     }
     const uint8_t *bytes = kept->value;
-    scatter(b->target, s->stream, bytes + (s->from - s->start), s->from, s->to);
+    spread_taken(s, bytes, 0, tare_wc_segment_bytes(s->stream, s->segment));
     tare_cache_release(cache, kept);
     return TARE_OK;
 }
@@ -407,7 +382,12 @@ static tare_status walk(batch *b, unsigned stream, uint64_t first, uint64_t end)
     uint64_t segment = first / whole,
              position = tare_wc_segment_position(b->opened, stream, segment);
     for (; segment * whole < end; segment++) {
-        slot s = {.stream = p, .number = stream, .segment = segment, .start = segment * whole};
+        slot s = {.stream = p,
+                  .number = stream,
+                  .segment = segment,
+                  .start = segment * whole,
+                  .target = b->target,
+                  .beside = b->beside};
         uint64_t stop = s.start + tare_wc_segment_bytes(p, segment);
         s.from = tare_max_u64(s.start, first);
         s.to = tare_min_u64(stop, end);
@@ -446,22 +426,93 @@ void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_wc_stream *p
     *end = window->offset + window->n;
 }
 
+/* ---- regions --------------------------------------------------------------------------------- */
+
+/* The stream with most bytes of a unit. */
+static unsigned main_stream(const tare_wc_layer *l, unsigned region) {
+    unsigned main = 0;
+    uint64_t most = 0;
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        const uint64_t n = tare_wc_unit_bytes(&l->streams[i]);
+        if (l->streams[i].region != region || n <= most) continue;
+        most = n;
+        main = i;
+    }
+    return main;
+}
+
+uint64_t tare_wc_region_step(const tare_wc_layer *l, unsigned region, uint64_t most) {
+    enum { BESIDE_MOST = 2 << 20 };
+    const unsigned main = main_stream(l, region);
+    const tare_wc_stream *p = &l->streams[main];
+    uint64_t others = 0;
+    for (unsigned i = 0; i < l->n_streams; i++)
+        if (i != main && l->streams[i].region == region)
+            others += tare_wc_unit_bytes(&l->streams[i]);
+    uint64_t units = most / p->stride;
+    if (others) units = tare_min_u64(units, BESIDE_MOST / others);
+    const uint64_t whole =
+        TARE_WC_SIDE_BY_SIDE * tare_wc_whole_bytes(&p->shape) / tare_wc_unit_bytes(p);
+    return tare_max_u64(units / tare_max_u64(whole, 1), 1) * tare_max_u64(whole, 1) * p->stride;
+}
+
+/* Decodes what stands beside the main stream in the window. */
+static tare_status read_beside(companions *out, batch *b, unsigned region, unsigned main) {
+    const tare_wc_layer *l = b->opened->layer;
+    tare_wc_window runs[TARE_WC_MAX_STREAMS];
+    const tare_wc_window *window = b->target;
+    size_t room = 0;
+    out->n = 0;
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        const tare_wc_stream *p = &l->streams[i];
+        companion *o = &out->of[out->n];
+        if (p->region != region || i == main) continue;
+        o->stream = p;
+        tare_wc_stream_span(&o->first, &o->end, p, window);
+        runs[out->n++] = (tare_wc_window){.offset = o->first};
+        room += (size_t)(o->end - o->first);
+    }
+    uint8_t *at = tare_wc_scratch_take(b->scratch, TARE_WC_DECODE_BESIDE, room);
+    if (!at) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
+    for (unsigned i = 0; i < out->n; i++) {
+        companion *o = &out->of[i];
+        o->bytes = runs[i].dst = at;
+        at += o->end - o->first;
+        b->target = &runs[i];
+        TARE_TRY(walk(b, (unsigned)(o->stream - l->streams), o->first, o->end));
+    }
+    if (b->n) TARE_TRY(flush(b));
+    b->target = window;
+    return TARE_OK;
+}
+
+static tare_status read_window(batch *b, unsigned region, unsigned main) {
+    const tare_wc_layer *l = b->opened->layer;
+    uint64_t first, end;
+    companions beside;
+    b->beside = NULL;
+    TARE_TRY(read_beside(&beside, b, region, main));
+    b->beside = &beside;
+    tare_wc_stream_span(&first, &end, &l->streams[main], b->target);
+    TARE_TRY(walk(b, main, first, end));
+    return b->n ? flush(b) : TARE_OK;
+}
+
 tare_status tare_wc_read_region(uint8_t *dst, const tare_wc_opened *o, unsigned region,
                                 uint64_t offset, size_t n, tare_wc_scratch *scratch,
                                 tare_error *err) {
-    const tare_wc_window to = {dst, offset, n};
-    batch b = {.opened = o, .target = &to, .scratch = scratch, .err = err};
-    uint64_t first[TARE_WC_MAX_STREAMS], end[TARE_WC_MAX_STREAMS];
+    enum { MOST = 32 << 20 };
+    const tare_wc_layer *l = o->layer;
+    const unsigned main = main_stream(l, region);
+    const uint64_t step = l->n_streams ? tare_wc_region_step(l, region, MOST) : 1;
+    batch b = {.opened = o, .scratch = scratch, .err = err};
     tare_status status = TARE_OK;
-    for (unsigned i = 0; i < o->layer->n_streams; i++) {
-        const tare_wc_stream *p = &o->layer->streams[i];
-        first[i] = end[i] = 0;
-        if (p->region != region || !n) continue;
-        tare_wc_stream_span(&first[i], &end[i], p, &to);
-        b.room_asked += room_to_ask(p, first[i], end[i]);
+    for (uint64_t at = offset, end = offset + n, next; at < end && status == TARE_OK; at = next) {
+        next = tare_min_u64((at / step + 1) * step, end);
+        const tare_wc_window window = {dst + (at - offset), at, next - at};
+        b.target = &window;
+        b.room_asked = ask_room(l, region, &window);
+        status = finish(&b, read_window(&b, region, main));
     }
-    b.room_asked = (size_t)tare_min_u64(b.room_asked, ROOM_MOST);
-    for (unsigned i = 0; i < o->layer->n_streams && status == TARE_OK; i++)
-        status = walk(&b, i, first[i], end[i]);
-    return finish(&b, status);
+    return status;
 }

@@ -121,7 +121,8 @@ typedef struct out_cursor {
 static ALWAYS_INLINE out_cursor out_cursor_of(const tare_wc_job *job, uint32_t block,
                                               const unsigned item, const unsigned k,
                                               const unsigned n) {
-    out_cursor o = {.dst = job->dst + (size_t)block * (WC_BLOCK / 8 * item), .odd = block % 2};
+    out_cursor o = {.dst = job->dst + (block * (WC_BLOCK / 8 * item) - job->gone),
+                    .odd = block % 2};
     for (unsigned g = 0, left = k; g < n; g++) {
         unsigned width = tare_wc_next_width(left);
         left -= width;

@@ -196,11 +196,17 @@ static shape common_shape(interleaved_job *const *jobs, unsigned n) {
     return jobs[0]->shape;
 }
 
+enum { READY_BLOCKS = TARE_WC_READY / WC_BLOCK };
+
+static void tell_ready(const interleaved_job *s) {
+    if (s->job->ready) s->job->ready(s->job, s->p);
+}
+
 /* All blocks that need no care: again and again those that all jobs can decode. */
 static void run_blocks(interleaved_job *jobs, unsigned n, unsigned log2) {
     for (;;) {
         interleaved_job *ready[MAX_INTERLEAVED];
-        uint32_t n_blocks = UINT32_MAX;
+        uint32_t n_blocks = READY_BLOCKS;
         unsigned m = 0;
         for (unsigned i = 0; i < n && m < AT_ONCE; i++) {
             uint32_t blocks = whole_blocks(&jobs[i]);
@@ -210,6 +216,7 @@ static void run_blocks(interleaved_job *jobs, unsigned n, unsigned log2) {
         }
         if (!m) return;
         runs[m - 1][common_shape(ready, m)](ready, n_blocks);
+        for (unsigned i = 0; i < m; i++) tell_ready(ready[i]);
     }
 }
 
@@ -245,6 +252,7 @@ static void finish(interleaved_job *s) {
         uint32_t first = s->p;
         uint32_t end = n - first < WC_BLOCK ? n : first + WC_BLOCK;
         choose_table(s);
+        if (first % TARE_WC_READY == 0) tell_ready(s);
         for (unsigned j = 0; s->p < end && !has_run_out; j++) {
             has_run_out = !step_with_care(s, s->symbols + j * TARE_WC_LANES);
             if (!has_run_out) s->p += TARE_WC_LANES;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "wcodec/layer/wc_spread.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "wcodec/layer/wc_join_units.h"
+
+/* `width` is known where this is called: a copy of few bytes is a move or two. */
+static inline void spread_units(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width,
+                                size_t stride) {
+    for (; n > 0; n--, dst += stride, src += width) memcpy(dst, src, width);
+}
+
+/* The stream's bytes of n units, which lie `stride` apart. */
+static void spread(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width, size_t stride) {
+    switch (width) { /* the widths of fields of block types; others are rarer than long */
+    case 1:
+        spread_units(dst, src, n, 1, stride);
+        break;
+    case 2:
+        spread_units(dst, src, n, 2, stride);
+        break;
+    case 4:
+        spread_units(dst, src, n, 4, stride);
+        break;
+    case 8:
+        spread_units(dst, src, n, 8, stride);
+        break;
+    case 12:
+        spread_units(dst, src, n, 12, stride);
+        break;
+    case 16:
+        spread_units(dst, src, n, 16, stride);
+        break;
+    case 32:
+        spread_units(dst, src, n, 32, stride);
+        break;
+    case 64:
+        spread_units(dst, src, n, 64, stride);
+        break;
+    case 128:
+        spread_units(dst, src, n, 128, stride);
+        break;
+    default:
+        spread_units(dst, src, n, width, stride);
+        break;
+    }
+}
+
+/* The stream's bytes from `at` on, at most up to `end` and the end of their unit, as far as the
+ * window shows them. Returns how many these were. */
+static uint64_t put_part(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
+                         uint64_t at, uint64_t end) {
+    uint64_t to = at / p->width * p->stride + p->offset + at % p->width;
+    uint64_t run = p->width == p->stride ? end - at : p->width - at % p->width;
+    run = tare_min_u64(run, end - at);
+    uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + run, t->offset + t->n);
+    if (low < high) memcpy(t->dst + (low - t->offset), bytes + (low - to), (size_t)(high - low));
+    return run;
+}
+
+/* Units that lie in the window as a whole, all but a few at its ends, are spread without looking.
+ */
+void tare_wc_scatter(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
+                     uint64_t first, uint64_t end) {
+    if (!t->n) {
+        memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
+        return;
+    }
+    if (p->join.high_bits) {
+        tare_wc_separate_units(t, p, bytes, first, end);
+        return;
+    }
+    uint64_t unit =
+        tare_max_u64(tare_ceil_div_u64(first, p->width), tare_ceil_div_u64(t->offset, p->stride));
+    uint64_t past = tare_min_u64(end / p->width, (t->offset + t->n) / p->stride);
+    uint64_t at = first;
+    bool has_whole = p->width < p->stride && unit < past;
+    while (at < (has_whole ? unit * p->width : end))
+        at += put_part(t, p, bytes + (at - first), at, end);
+    if (!has_whole) return;
+    spread(t->dst + (unit * p->stride + p->offset - t->offset), bytes + (at - first), past - unit,
+           p->width, p->stride);
+    at = past * p->width;
+    while (at < end) at += put_part(t, p, bytes + (at - first), at, end);
+}

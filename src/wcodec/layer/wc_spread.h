@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the bytes of a stream, which stand in a row, to the units of its region. */
+#ifndef TARE_WCODEC_LAYER_WC_SPREAD_H
+#define TARE_WCODEC_LAYER_WC_SPREAD_H
+
+#include "wcodec/layer/wc_layer.h"
+
+/* The stream's bytes first .. end - 1, which `bytes` begins with, to where they belong, as far as
+ * the window shows them. Of a joined stream whole units. */
+void tare_wc_scatter(const tare_wc_window *window, const tare_wc_stream *stream,
+                     const uint8_t *bytes, uint64_t first, uint64_t end);
+
+#endif
