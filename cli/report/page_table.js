@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of all tensors: searched, sorted. The search also dims the treemap. */
 
-const ROWS = 1000; /* more are shown when they are asked for */
+const ROWS = 1000; /* at a time */
 const SPARK = [96, 20];
 
 const text = (f) => ({ order: (a, b) => (f(a) < f(b) ? -1 : f(a) > f(b) ? 1 : 0) });
@@ -62,7 +62,7 @@ function drawRows() {
   $("found").textContent = all.length === tensors.length ? plural(all.length, "tensor") + ", " + size(totalBytes) :
     exact(all.length) + " of " + plural(tensors.length, "tensor") + ", " + size(sum(all, (t) => t.bytes));
   $("more").hidden = all.length <= list.limit;
-  $("more").textContent = "Show all " + plural(all.length, "tensor");
+  $("more").textContent = "Show " + exact(Math.min(ROWS, all.length - list.limit)) + " more";
 }
 
 function sortBy(c) {
@@ -95,9 +95,10 @@ function startTable() {
   $("table").append(el("caption", { class: "hidden" }, "Tensors; the buttons in the head sort them"), el("thead", {}, el("tr", {}, heads)), el("tbody", {}));
   $("search").addEventListener("input", search);
   $("more").addEventListener("click", () => {
-    list.limit = Infinity;
+    const first = list.limit;
+    list.limit += ROWS;
     drawRows();
-    $("table").tBodies[0].rows[ROWS].querySelector("button").focus();
+    $("table").tBodies[0].rows[first].querySelector("button").focus();
   });
   document.addEventListener("keydown", (event) => {
     const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);

@@ -173,6 +173,7 @@ function choices(select, entries, chosen, take) {
 function startMap() {
   const paints = Object.entries(PAINTS).filter(([id]) => id !== "error" || doc.base);
   if (!tensors.some((t) => t.stack !== null)) map.by = "role";
+  if (!tensors.some((t) => t.role !== "other")) map.by = map.paint = "type";
   choices($("group-by"), [["layer", "Layer"], ["role", "Role"], ["type", "Type"]], map.by, (by) => {
     map.by = by;
     map.open = null;

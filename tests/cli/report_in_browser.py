@@ -225,6 +225,10 @@ def large(page, path):
     page.open(path, 1600)
     equal(page.complaints(), [])
     equal(page.run(ROWS + ".length"), 1000)
+    page.click("#more")
+    equal(page.run(ROWS + ".length"), 1002)
+    equal(page.run("document.getElementById('more').checkVisibility()"), False)
+    equal(page.run("document.activeElement.textContent"), page.run(NAMES)[1000])
     drawn = page.run("document.querySelectorAll('#treemap .cell').length")
     assert drawn > 100, drawn
     page.click(f"#table thead th:nth-child({column(page, 'Size')}) button")
@@ -253,7 +257,7 @@ def main():
         run("report", "q.gguf", "--against", "a.safetensors", "-o", "q.html")
         report_models.hostile("hostile.safetensors")
         run("report", "hostile.safetensors", "-o", "hostile.html")
-        report_models.thousand("thousand.safetensors")
+        report_models.thousand("thousand.safetensors", 1002)
         run("report", "thousand.safetensors", "-o", "thousand.html")
         page = browser.Browser(program)
         try:

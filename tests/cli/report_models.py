@@ -58,12 +58,12 @@ def gguf_bytes(path):
         f.write(head + struct.pack("<8f", *range(8)))
 
 
-def thousand(path, elements=512):
-    """A thousand tensors of ten roles, heavy in the middle of their range."""
+def thousand(path, n=1000, elements=512):
+    """So many tensors of ten roles, at most 1,002, heavy in the middle of their range."""
     names = ["model.embed_tokens.weight", "lm_head.weight"]
     names += [f"model.layers.{i}.{role}.weight" for i in range(125) for role in ROLES]
     state, tensors = 1, {}
-    for name in names[:1000]:
+    for name in names[:n]:
         values = bytearray()
         while len(values) < elements * 2:  # sums of four bytes, as BF16 from 1 to 2 and their negatives
             state = (state * 6364136223846793005 + 1442695040888963407) % 2**64

@@ -7,13 +7,16 @@ beside ours), a page that says something else than --json, and one that outgrows
 """
 import base64
 import hashlib
+import functools
 import html.parser
+import http.server
 import json
 import math
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 
 import report_models
 
@@ -62,6 +65,26 @@ def same(a, b):
     if isinstance(a, float) or isinstance(b, float):
         return math.isclose(a, b, rel_tol=1e-5)
     return a == b
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def behind_url(tare, name):
+    """A page that is passed on must not carry what a URL has that is nobody's business."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory="."))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://user:PASSWORD@127.0.0.1:{server.server_port}/{name}?token=SECRET"
+    done = subprocess.run([tare, "report", url, "--against", url, "-o", "-"], check=False, capture_output=True)
+    server.shutdown()
+    if done.returncode == 5:
+        print("SKIP URLs: " + done.stderr.decode())
+        return
+    assert done.returncode == 0, done.stderr
+    assert f"127.0.0.1:{server.server_port}/{name}".encode() in done.stdout
+    assert b"PASSWORD" not in done.stdout and b"SECRET" not in done.stdout
 
 
 def main():
@@ -126,6 +149,8 @@ def main():
                            check=False, capture_output=True, text=True)
     assert other.returncode == 2 and "no tensor of the names" in other.stderr, other
     assert not os.path.exists("x.html")
+
+    behind_url(tare, "hf.gguf")
 
 
 if __name__ == "__main__":
