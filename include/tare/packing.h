@@ -89,8 +89,9 @@ typedef struct tare_pack_summary {
     { sizeof(tare_pack_summary), 0, 0, 0, 0, 0, 0 }
 TARE_API void tare_pack_summary_init(tare_pack_summary *summary, size_t size);
 
-/* Packs the files of a model into one .wcodec, which appears whole or not at all. The same model
- * and options give the same bytes, at any number of threads. `out` may be NULL. ERR_ARG: the output
+/* Packs the files of a model into one .wcodec, which appears whole or not at all; of a model from
+ * memory or computed, which has none, its tensors, metadata and resources. The same model and
+ * options give the same bytes, at any number of threads. `out` may be NULL. ERR_ARG: the output
  * exists and `force` is off, or it is the input or a base; TRUNCATED: bytes of a tensor are
  * missing. Memory: a few segments a thread and what the directory takes. */
 TARE_API tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,

@@ -326,10 +326,11 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
 tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
                       const tare_pack_options *options, tare_error *err) {
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    const tare_pack_source source = {.model = in, .has_files = true};
     TARE_REQUIRE(out_path && in, err);
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    /* A model that was computed has none: what it is made of is packed. */
+    const tare_pack_source source = {.model = in, .has_files = in->catalog.layout || o.directory};
     /* Its files are not those of the model alone: some would be lost. */
     if (strcmp(in->format, tare_format_wcodec.name) == 0)
         return tare_fail(err, TARE_ERR_ARG,
