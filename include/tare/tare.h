@@ -14,6 +14,7 @@
 
 #include <tare/adapter.h>
 #include <tare/base.h>
+#include <tare/build.h>
 #include <tare/convert.h>
 #include <tare/encoding.h>
 #include <tare/importance.h>
