@@ -12,6 +12,7 @@
 #include <tare/encoding.h>
 #include <tare/importance.h>
 #include <tare/model.h>
+#include <tare/output.h>
 #include <tare/packing.h>
 
 #ifdef __cplusplus
@@ -261,6 +262,11 @@ TARE_API tare_status tare_plan_run(tare_convert_result *out, const tare_plan *pl
 /* Writes it into an open file or pipe, for standard output; not atomic. One-file formats only. */
 TARE_API tare_status tare_plan_run_fd(tare_convert_result *out, const tare_plan *plan, int fd,
                                       tare_error *err);
+
+/* Writes it to an output of the caller's: formats of one file, whose size tare_plan_file_at tells, and
+ * none that is packed (tare_pack_to). `verify` cannot be asked for. */
+TARE_API tare_status tare_plan_run_to(tare_convert_result *out, const tare_plan *plan,
+                                      const tare_output *output, tare_error *err);
 
 /* Plan and run. ERR_ARG: the output exists and `force` is off, or the output is the input. */
 TARE_API tare_status tare_convert(const char *out_path, const tare_model *in,

@@ -9,6 +9,7 @@
 #include <tare/base.h>
 #include <tare/encoding.h>
 #include <tare/model.h>
+#include <tare/output.h>
 #include <tare/wcodec.h>
 
 #ifdef __cplusplus
@@ -96,6 +97,11 @@ TARE_API void tare_pack_summary_init(tare_pack_summary *summary, size_t size);
  * missing. Memory: a few segments a thread and what the directory takes. */
 TARE_API tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
                                const tare_pack_options *options, tare_error *err);
+/* The same to an output of the caller's, which must not be `in_order`: the header is written last.
+ * The size is known when all is written: summary.to_bytes. */
+TARE_API tare_status tare_pack_to(tare_pack_summary *out, const tare_output *output,
+                                  const tare_model *in, const tare_pack_options *options,
+                                  tare_error *err);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 
 #include <tare/base.h>
 #include <tare/model.h>
+#include <tare/output.h>
 #include <tare/wcodec.h>
 
 #ifdef __cplusplus
@@ -76,6 +77,10 @@ TARE_API tare_status tare_unpack(tare_unpack_result *out, const char *out_path,
 /* The same into a descriptor, for a container that holds one file; in order, by one thread. */
 TARE_API tare_status tare_unpack_fd(tare_unpack_result *out, int fd, const tare_source *in,
                                     const tare_unpack_options *options, tare_error *err);
+/* The same to an output of the caller's, with several threads unless it is `in_order`. */
+TARE_API tare_status tare_unpack_to(tare_unpack_result *out, const tare_output *output,
+                                    const tare_source *in, const tare_unpack_options *options,
+                                    tare_error *err);
 
 /* What a .wcodec says of itself; the model's own functions say what is packed in it. */
 typedef struct tare_container_info {

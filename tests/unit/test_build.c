@@ -124,9 +124,9 @@ static void test_content(void **state) {
     assert_memory_equal(bytes, floats, sizeof floats);
     assert_int_equal(tare_tensor_read(m, 1, 0, 10, bytes, 100, NULL), TARE_OK);
     assert_memory_equal(bytes, halves + 10, 100);
-    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 1, NULL), TARE_OK);
     assert_ptr_equal(p, floats);
-    assert_int_equal(tare_tensor_borrow(&p, m, 1, 0, NULL), TARE_ERR_UNSUPPORTED);
+    assert_int_equal(tare_tensor_borrow(&p, m, 1, 0, 1, NULL), TARE_ERR_UNSUPPORTED);
     assert_int_equal(tare_tensor_rows_f32(row, m, 4, 0, 1, NULL), TARE_OK);
     assert_true(row[0] == 2); /* its record */
     tare_str words[3];

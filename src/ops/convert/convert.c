@@ -183,34 +183,64 @@ tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_
     return status;
 }
 
-/* ---- through a descriptor -------------------------------------------------------------------- */
+/* ---- elsewhere ------------------------------------------------------------------------------- */
 
-static tare_status run_stream(conversion *c, int fd, tare_error *err) {
-    tare_stream_sink stream = {.fd = fd};
-    tare_sink sink = tare_sink_of_stream(&stream);
+static tare_status run_stream(conversion *c, tare_stream_sink *stream, tare_error *err) {
+    tare_sink sink = tare_sink_of_stream(stream);
     TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, true, err));
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,
                                 tare_execution_bytes(c->execution), err));
-    TARE_TRY(tare_stream_sink_finish(&stream, c->plan->files.files[0].size, err));
+    TARE_TRY(tare_stream_sink_finish(stream, c->plan->files.files[0].size, err));
     return report_nonfinite(c, err);
 }
 
-tare_status tare_plan_run_fd(tare_convert_result *out, const tare_plan *plan, int fd,
-                             tare_error *err) {
-    TARE_REQUIRE(plan && fd >= 0, err);
-    if (out) TARE_TRY(tare_result_check(out, err));
+static tare_status run_output(conversion *c, const tare_output *output, tare_error *err) {
+    tare_sink sink = tare_sink_of_output(output);
+    TARE_TRY(begin_watching(c, err));
+    TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
+    TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done,
+                                tare_execution_bytes(c->execution), err));
+    return report_nonfinite(c, err);
+}
+
+/* Where there is no file that could be read back, or changed later. */
+static tare_status check_elsewhere(const tare_plan *plan, tare_error *err) {
     if (plan->files.is_directory || plan->files.n_files != 1)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
     if (plan->format->is_packed)
         return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
     if (plan->options.verify)
         return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
+    return TARE_OK;
+}
+
+/* `output` NULL: a descriptor. */
+static tare_status run_elsewhere(tare_convert_result *out, const tare_plan *plan,
+                                 const tare_output *output, int fd, tare_error *err) {
+    if (out) TARE_TRY(tare_result_check(out, err));
+    TARE_TRY(check_elsewhere(plan, err));
     conversion c = {.plan = plan};
-    tare_status status = run_stream(&c, fd, err);
+    tare_stream_sink stream = {.output = output, .fd = fd};
+    tare_status status =
+        output && !output->in_order ? run_output(&c, output, err) : run_stream(&c, &stream, err);
     if (status == TARE_OK) tell(&c, out);
     end(&c);
     return status;
+}
+
+tare_status tare_plan_run_fd(tare_convert_result *out, const tare_plan *plan, int fd,
+                             tare_error *err) {
+    TARE_REQUIRE(plan && fd >= 0, err);
+    return run_elsewhere(out, plan, NULL, fd, err);
+}
+
+tare_status tare_plan_run_to(tare_convert_result *out, const tare_plan *plan,
+                             const tare_output *output, tare_error *err) {
+    TARE_REQUIRE(plan && output, err);
+    tare_output own;
+    TARE_TRY(tare_output_read(&own, output, err));
+    return run_elsewhere(out, plan, &own, -1, err);
 }
 
 tare_status tare_convert(const char *out_path, const tare_model *in,

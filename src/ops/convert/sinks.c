@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The three ends of a conversion: docs/behaviour.md, "Writing". */
+ * The ends of a conversion: docs/behaviour.md, "Writing". */
 #include "ops/convert/sinks.h"
 
 #include <errno.h>
@@ -65,20 +65,37 @@ tare_sink tare_sink_of_files(tare_file_sink *s) {
 
 /* ---- a stream -------------------------------------------------------------------------------- */
 
-static tare_status stream_all(tare_stream_sink *s, const void *bytes, size_t n, tare_error *err) {
-    const uint8_t *at = bytes;
+static tare_status cannot_write(tare_status status, tare_error *err) {
+    tare_error_code(err, TARE_CODE_OUTPUT_WRITE);
+    return status;
+}
+
+static tare_status put_in_output(void *ctx, uint32_t file, uint64_t offset, const void *bytes,
+                                 size_t n, tare_scratch *scratch, tare_error *err) {
+    const tare_output *output = ctx;
+    (void)file, (void)scratch;
+    const tare_status s = output->write(output->ctx, offset, bytes, n);
+    return s == TARE_OK ? s : cannot_write(tare_fail(err, s, "the output cannot be written"), err);
+}
+
+static tare_status write_all(int fd, const uint8_t *at, size_t n, tare_error *err) {
     while (n > 0) {
-        ssize_t done = write(s->fd, at, n);
+        ssize_t done = write(fd, at, n);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) {
-            tare_status status = tare_fail_errno(err, errno, "the output cannot be written");
-            tare_error_code(err, TARE_CODE_OUTPUT_WRITE);
-            return status;
-        }
+        if (done < 0)
+            return cannot_write(tare_fail_errno(err, errno, "the output cannot be written"), err);
         at += done;
         n -= (size_t)done;
-        s->position += (uint64_t)done;
     }
+    return TARE_OK;
+}
+
+static tare_status stream_all(tare_stream_sink *s, const void *bytes, size_t n, tare_error *err) {
+    void *output = (void *)(uintptr_t)s->output;
+    if (n == 0) return TARE_OK;
+    TARE_TRY(output ? put_in_output(output, 0, s->position, bytes, n, NULL, err)
+                    : write_all(s->fd, bytes, n, err));
+    s->position += n;
     return TARE_OK;
 }
 
@@ -98,6 +115,20 @@ static tare_status put_in_stream(void *ctx, uint32_t file, uint64_t offset, cons
 
 tare_sink tare_sink_of_stream(tare_stream_sink *s) {
     return (tare_sink){.ctx = s, .put = put_in_stream, .is_sequential = true};
+}
+
+/* ---- an output in any order ------------------------------------------------------------------ */
+
+tare_status tare_output_read(tare_output *out, const tare_output *theirs, tare_error *err) {
+    const tare_output defaults = TARE_OUTPUT_INIT;
+    *out = defaults;
+    TARE_TRY(tare_options_read(out, sizeof *out, theirs, err));
+    TARE_REQUIRE(out->write, err);
+    return TARE_OK;
+}
+
+tare_sink tare_sink_of_output(const tare_output *output) {
+    return (tare_sink){.ctx = (void *)(uintptr_t)output, .put = put_in_output};
 }
 
 /* ---- a comparison ---------------------------------------------------------------------------- */

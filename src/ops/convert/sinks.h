@@ -5,6 +5,8 @@
 #ifndef TARE_OPS_CONVERT_SINKS_H
 #define TARE_OPS_CONVERT_SINKS_H
 
+#include <tare/output.h>
+
 #include "base/outfile.h"
 #include "ops/convert/execute.h"
 
@@ -15,8 +17,9 @@ typedef struct tare_file_sink {
     _Atomic uint64_t *hinted; /* for each file: up to where */
 } tare_file_sink;
 
-/* A descriptor that takes bytes in order: gaps become zeros. */
+/* What takes bytes in order: an output of the caller's, or a descriptor. Gaps become zeros. */
 typedef struct tare_stream_sink {
+    const tare_output *output; /* NULL: fd */
     int fd;
     uint64_t position;
 } tare_stream_sink;
@@ -28,6 +31,10 @@ typedef struct tare_compare_sink {
 
 tare_sink tare_sink_of_files(tare_file_sink *s);
 tare_sink tare_sink_of_stream(tare_stream_sink *s);
+/* What takes bytes in any order. */
+tare_sink tare_sink_of_output(const tare_output *output);
+/* Reads a caller's struct. ERR_ARG: it has no function. */
+tare_status tare_output_read(tare_output *out, const tare_output *theirs, tare_error *err);
 tare_sink tare_sink_of_comparison(tare_compare_sink *s);
 /* Zeros up to the end of the stream's file. */
 tare_status tare_stream_sink_finish(tare_stream_sink *s, uint64_t size, tare_error *err);

@@ -213,27 +213,30 @@ static tare_status add_others(packing *p, tare_error *err) {
 
 static tare_status put(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                        tare_error *err) {
-    tare_sink sink = tare_sink_of_files(ctx);
-    return sink.put(ctx, 0, offset, bytes, n, NULL, err);
+    const tare_sink *sink = ctx;
+    return sink->put(sink->ctx, 0, offset, bytes, n, NULL, err);
 }
 
 static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *err) {
     _Atomic uint64_t hinted = 0;
     tare_file_sink files = {p->set, &hinted};
-    const tare_wc_target target = {put, &files};
+    tare_sink sink =
+        p->source->output ? tare_sink_of_output(p->source->output) : tare_sink_of_files(&files);
+    const tare_wc_target target = {put, &sink};
     const tare_run how = {TARE_RUN_THREADS(&p->options),
                           .progress = p->steps->progress ? tare_steps_tell : NULL,
                           .progress_ctx = p->steps};
     TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, &how, &sum->to_bytes, err));
     tare_steps_end(p->steps, p->write_bytes);
     if (p->source->check) TARE_TRY(p->source->check(p->source->check_ctx, p->set, err));
-    return tare_outset_commit(p->set, err);
+    return p->set ? tare_outset_commit(p->set, err) : TARE_OK;
 }
 
 static tare_status begin_output(packing *p, const char *path, tare_error *err) {
     const tare_out_options out = {
         .force = p->options.force, .no_sync = p->options.no_sync, .report = p->options.report};
     uint32_t index;
+    if (p->source->output) return TARE_OK;
     for (size_t i = 0; i < p->options.n_bases; i++) {
         if (!tare_replaces_model(path, p->options.bases[i])) continue;
         tare_fail(err, TARE_ERR_ARG, "the output is the base, which it would need");
@@ -323,17 +326,34 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     return status;
 }
 
-tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
-                      const tare_pack_options *options, tare_error *err) {
+static tare_status pack_to(tare_pack_summary *out, const char *out_path, const tare_output *output,
+                           const tare_model *in, const tare_pack_options *options,
+                           tare_error *err) {
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    TARE_REQUIRE(out_path && in, err);
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    /* A model that was computed has none: what it is made of is packed. */
-    const tare_pack_source source = {.model = in, .has_files = in->catalog.layout || o.directory};
+    /* A model that was computed has no files: what it is made of is packed. */
+    const tare_pack_source source = {
+        .model = in, .has_files = in->catalog.layout || o.directory, .output = output};
     /* Its files are not those of the model alone: some would be lost. */
     if (strcmp(in->format, tare_format_wcodec.name) == 0)
         return tare_fail(err, TARE_ERR_ARG,
                          "the input is packed already: unpack it, or convert it");
     return tare_pack_run(out, out_path, &source, &o, err);
+}
+
+tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
+                      const tare_pack_options *options, tare_error *err) {
+    TARE_REQUIRE(out_path && in, err);
+    return pack_to(out, out_path, NULL, in, options, err);
+}
+
+tare_status tare_pack_to(tare_pack_summary *out, const tare_output *output, const tare_model *in,
+                         const tare_pack_options *options, tare_error *err) {
+    TARE_REQUIRE(output && in, err);
+    tare_output own;
+    TARE_TRY(tare_output_read(&own, output, err));
+    if (own.in_order)
+        return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
+    return pack_to(out, NULL, &own, in, options, err);
 }

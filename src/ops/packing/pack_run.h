@@ -19,6 +19,7 @@ typedef struct tare_pack_source {
                                                                            before it has its name;
                                                                            NULL: none */
     void *check_ctx;
+    const tare_output *output; /* complete; NULL: a path is given */
     tare_steps *steps; /* what packing is a part of: its progress; NULL: that of the options */
 } tare_pack_source;
 

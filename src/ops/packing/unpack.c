@@ -265,22 +265,39 @@ tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tar
     return finish(&u, status, out);
 }
 
-/* ---- into a descriptor ----------------------------------------------------------------------- */
+/* ---- elsewhere ------------------------------------------------------------------------------- */
 
-static tare_status run_stream(unpacking *u, int fd, tare_error *err) {
-    tare_stream_sink stream = {.fd = fd};
+/* `output` NULL: a descriptor. Ranges follow each other without gaps. */
+static tare_status run_elsewhere(unpacking *u, const tare_output *output, int fd, tare_error *err) {
+    tare_stream_sink stream = {.output = output, .fd = fd};
     if (u->result.is_directory)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
-    u->sink = tare_sink_of_stream(&stream);
+    u->sink =
+        output && !output->in_order ? tare_sink_of_output(output) : tare_sink_of_stream(&stream);
     return run_tasks(u, err);
+}
+
+static tare_status unpack_elsewhere(tare_unpack_result *out, const tare_output *output, int fd,
+                                    const tare_source *in, const tare_unpack_options *options,
+                                    tare_error *err) {
+    if (out) TARE_TRY(tare_result_check(out, err));
+    unpacking u;
+    tare_status status = begin(&u, in, options, err);
+    if (status == TARE_OK) status = run_elsewhere(&u, output, fd, err);
+    return finish(&u, status, out);
 }
 
 tare_status tare_unpack_fd(tare_unpack_result *out, int fd, const tare_source *in,
                            const tare_unpack_options *options, tare_error *err) {
     TARE_REQUIRE(fd >= 0 && in, err);
-    if (out) TARE_TRY(tare_result_check(out, err));
-    unpacking u;
-    tare_status status = begin(&u, in, options, err);
-    if (status == TARE_OK) status = run_stream(&u, fd, err);
-    return finish(&u, status, out);
+    return unpack_elsewhere(out, NULL, fd, in, options, err);
+}
+
+tare_status tare_unpack_to(tare_unpack_result *out, const tare_output *output,
+                           const tare_source *in, const tare_unpack_options *options,
+                           tare_error *err) {
+    TARE_REQUIRE(output && in, err);
+    tare_output own;
+    TARE_TRY(tare_output_read(&own, output, err));
+    return unpack_elsewhere(out, &own, -1, in, options, err);
 }
