@@ -92,10 +92,9 @@ tare_status tare_cuda_plan_needs(tare_cuda_needs *out, const tare_cuda_plan *pla
                              .image_bytes = places_of(plan).end,
                              .host_bytes = plan->host_bytes,
                              .decoded_bytes = plan->decoded_bytes,
-                             .n_segments = plan->first_job[WG_PASSES],
-                             .n_host_segments = plan->n_host};
-    for (unsigned i = 0; i < WG_PASSES; i++)
-        needs.n_launches += plan->first_job[i + 1] > plan->first_job[i];
+                             .n_segments = plan->n_jobs,
+                             .n_host_segments = plan->n_host,
+                             .n_launches = plan->n_launches};
     memset(out, 0, size);
     memcpy(out, &needs, size < sizeof needs ? size : sizeof needs);
     return TARE_OK;
@@ -111,8 +110,8 @@ static tare_status check_buffers(const tare_cuda_plan *plan, const tare_cuda_buf
         if (needs && (!b->stored || (uintptr_t)b->stored % 4))
             return wg_fail(err, TARE_ERR_ARG, (int64_t)i, "stored bytes: NULL, or not aligned");
         for (unsigned r = 0; r < TARE_CODED_MAX_REGIONS; r++) {
-            if (needs >> r & 1 && !b->regions[r])
-                return wg_fail(err, TARE_ERR_ARG, (int64_t)i, "region: NULL");
+            if (needs >> r & 1 && (!b->regions[r] || (uintptr_t)b->regions[r] % 4))
+                return wg_fail(err, TARE_ERR_ARG, (int64_t)i, "region: NULL, or not aligned");
             if (needs >> (4 + r) & 1 && !b->bases[r])
                 return wg_fail(err, TARE_ERR_ARG, (int64_t)i, "base of a region: NULL");
         }
@@ -173,12 +172,17 @@ tare_status tare_cuda_decode(tare_cuda_batch *b, const tare_cuda_decode_options 
         return wg_fail(err, TARE_ERR_ARG, -1, "batch or options");
     b->stream = o.stream;
     tare_status status = wg_device_reset(b->call.faults, b->device, o.stream, err);
-    for (unsigned i = 0; status == TARE_OK && i < WG_PASSES; i++) {
+    for (unsigned i = 0; status == TARE_OK && i < b->plan->n_launches; i++) {
+        const wg_launch *l = &b->plan->launches[i];
         wg_call call = b->call;
-        call.first_job = b->plan->first_job[i];
-        call.n_jobs = b->plan->first_job[i + 1] - call.first_job;
+        if (l->kernel == WG_CHECK && o.without_crc) continue;
+        call.kernel = l->kernel;
+        call.first_job = l->first_job;
+        call.n_jobs = l->n_jobs;
+        call.first_block = l->first_block;
+        call.n_blocks = l->n_blocks;
         call.with_crc = !o.without_crc;
-        if (call.n_jobs) status = wg_device_launch(&call, b->device, o.stream, err);
+        status = wg_device_launch(&call, b->device, o.stream, err);
     }
     return status;
 }
@@ -199,7 +203,7 @@ static tare_status tell(tare_cuda_fault *out, const tare_cuda_plan *plan, const 
             high = middle;
     }
     p += low;
-    out->n_segments = faults->n;
+    out->n_faults = faults->n;
     out->status = bad & ~(uint32_t)WG_BAD_CRC ? TARE_ERR_CORRUPT : TARE_ERR_CHECKSUM;
     out->layer = p->layer;
     out->stream = p->stream;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "wg_device.h"
+#include "wg_fast.h"
+#include "wg_reread.h"
 #include "wg_segment.h"
 
 enum { WARPS = 8 /* a block */ };
@@ -12,12 +14,29 @@ enum { WARPS = 8 /* a block */ };
 extern "C" tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const char *what);
 
 /* A segment a warp. */
-__global__ void __launch_bounds__(WG_LANES *WARPS, 4) wg_decode_pages(wg_call call) {
+__global__ void __launch_bounds__(WG_LANES *WARPS, 2) wg_decode_pages(wg_call call) {
     __shared__ uint8_t bytes[WARPS][WG_PAGE], values[WARPS][WG_PAGE];
     uint32_t warp = threadIdx.x / WG_LANES, i = blockIdx.x * WARPS + warp;
     if (i >= call.n_jobs) return;
+    i += call.first_job;
     wg_pages pages = {{bytes[warp]}, {values[warp]}, {call.scratch + wg_job_of(call, i)->scratch}};
     wg_decode(call, i, pages);
+}
+
+/* Segments that share a table. */
+template <class F>
+__global__ void __launch_bounds__(WG_LANES *WG_WARPS, 2) wg_decode_block(wg_call call) {
+    __shared__ wg_fast_table<F> table;
+    const wg_block &block = wg_block_of(call, blockIdx.x);
+    wg_begin_block<F>(table, call, block, threadIdx.x, WG_LANES * WG_WARPS);
+    __syncthreads();
+    if (threadIdx.x / WG_LANES < block.n)
+        wg_decode_fast<F>(call, block.first + threadIdx.x / WG_LANES, table);
+}
+
+__global__ void __launch_bounds__(WG_LANES *WARPS, 3) wg_check_all(wg_call call) {
+    uint32_t i = blockIdx.x * WARPS + threadIdx.x / WG_LANES;
+    if (i < call.n_jobs) wg_check_segment(call, call.first_job + i);
 }
 
 static tare_status tell(cudaError_t e, tare_error *err, const char *what) {
@@ -87,8 +106,22 @@ tare_status wg_device_reset(wg_faults *faults, int device, void *stream, tare_er
 
 tare_status wg_device_launch(const wg_call *call, int device, void *stream, tare_error *err) {
     on_device here(device);
-    uint32_t n_blocks = (call->n_jobs + WARPS - 1) / WARPS;
-    wg_decode_pages<<<n_blocks, WG_LANES * WARPS, 0, (cudaStream_t)stream>>>(*call);
+    switch (call->kernel) {
+#define RUN(name, ...)                                                                             \
+    case name:                                                                                     \
+        wg_decode_block<__VA_ARGS__>                                                               \
+            <<<call->n_blocks, WG_LANES * WG_WARPS, 0, (cudaStream_t)stream>>>(*call);             \
+        break;
+        WG_FAST_LIST(RUN)
+    case WG_CHECK:
+        wg_check_all<<<(call->n_jobs + WARPS - 1) / WARPS, WG_LANES * WARPS, 0,
+                       (cudaStream_t)stream>>>(*call);
+        break;
+    default:
+        wg_decode_pages<<<(call->n_jobs + WARPS - 1) / WARPS, WG_LANES * WARPS, 0,
+                          (cudaStream_t)stream>>>(*call);
+        break;
+    }
     return tell(cudaGetLastError(), err, "the kernel cannot be launched");
 }
 }

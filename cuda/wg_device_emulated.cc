@@ -6,10 +6,44 @@
 #include <string.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "wg_device.h"
+#include "wg_fast.h"
 #include "wg_plan.h"
+#include "wg_reread.h"
 #include "wg_segment.h"
+
+/* 0 .. n - 1 in some order. */
+static std::vector<uint32_t> shuffled(uint32_t n) {
+    std::vector<uint32_t> order(n);
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    for (uint32_t i = n; i > 1; i--) std::swap(order[i - 1], order[wg_random() / 7 % i]);
+    return order;
+}
+
+static void run_general(const wg_call &call) {
+    for (uint32_t i : shuffled(call.n_jobs)) {
+        /* Exactly as much as a warp has: what is read or written beyond is found. */
+        std::vector<uint8_t> bytes(WG_PAGE), values(WG_PAGE);
+        const wg_job *job = wg_job_of(call, call.first_job + i);
+        uint32_t runs = job->n_classes ? (job->n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN : 0;
+        wg_pages pages = {{bytes.data(), WG_PAGE},
+                          {values.data(), WG_PAGE},
+                          {call.scratch + job->scratch, (runs + 63) / 64 * 64}};
+        wg_decode(call, call.first_job + i, pages);
+    }
+}
+
+template <class F> static void run_fast(const wg_call &call) {
+    for (uint32_t i : shuffled(call.n_blocks)) {
+        const wg_block &block = wg_block_of(call, i);
+        std::unique_ptr<wg_fast_table<F>> table(new wg_fast_table<F>);
+        for (uint32_t thread : shuffled(WG_WARPS * WG_LANES))
+            wg_begin_block<F>(*table, call, block, thread, WG_WARPS * WG_LANES);
+        for (uint32_t warp : shuffled(block.n)) wg_decode_fast<F>(call, block.first + warp, *table);
+    }
+}
 
 extern "C" {
 
@@ -50,18 +84,18 @@ tare_status wg_device_reset(wg_faults *faults, int, void *, tare_error *) {
 }
 
 tare_status wg_device_launch(const wg_call *call, int, void *, tare_error *) {
-    std::vector<uint32_t> order(call->n_jobs);
-    for (uint32_t i = 0; i < call->n_jobs; i++) order[i] = i;
-    for (uint32_t i = call->n_jobs; i > 1; i--) std::swap(order[i - 1], order[wg_random() / 7 % i]);
-    for (uint32_t i : order) {
-        /* Exactly as much as a warp has: what is read or written beyond is found. */
-        std::vector<uint8_t> bytes(WG_PAGE), values(WG_PAGE);
-        const wg_job *job = wg_job_of(*call, i);
-        uint32_t runs = job->n_classes ? (job->n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN : 0;
-        wg_pages pages = {{bytes.data(), WG_PAGE},
-                          {values.data(), WG_PAGE},
-                          {call->scratch + job->scratch, (runs + 63) / 64 * 64}};
-        wg_decode(*call, i, pages);
+    switch (call->kernel) {
+#define RUN(name, ...)                                                                             \
+    case name:                                                                                     \
+        run_fast<__VA_ARGS__>(*call);                                                              \
+        break;
+        WG_FAST_LIST(RUN)
+    case WG_CHECK:
+        for (uint32_t i : shuffled(call->n_jobs)) wg_check_segment(*call, call->first_job + i);
+        break;
+    default:
+        run_general(*call);
+        break;
     }
     return TARE_OK;
 }

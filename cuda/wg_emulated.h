@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <vector>
 
@@ -24,6 +25,11 @@ struct u32v {
 struct boolv {
     uint32_t m; /* a bit a lane */
 };
+
+WG_FN void wg_stop(const char *what, uint32_t lane, uint32_t at) {
+    fprintf(stderr, "emulated warp: lane %u at byte %u: %s\n", lane, at, what);
+    abort();
+}
 
 /* f(i) of each lane. */
 template <class F> WG_FN u32v wg_all(F f) {
@@ -88,6 +94,76 @@ template <class T> WG_FN u32v wg_load_if(boolv m, const T *p, const u32v &at) {
     return wg_all([&](int i) { return m.m >> i & 1 ? (uint32_t)p[at.l[i]] : 0; });
 }
 
+WG_FN u32v wg_low_add(const u32v &a, const u32v &b) {
+    return (a & 0xffffu) + b;
+}
+
+WG_FN u32v wg_twice(const u32v &a) {
+    return (a & 0xffu) * 0x101u | (a >> 8u & 0xffu) * 0x1010000u;
+}
+
+/* An address that nothing has: one that is forgotten or added twice is found. */
+WG_FN uint32_t wg_address(const void *) {
+    return 0x12345680;
+}
+template <class T> WG_FN u32v wg_shared(const void *p, const u32v &at, uint32_t offset) {
+    return wg_all([&](int i) -> uint32_t {
+        T v;
+        memcpy(&v, (const char *)p + (int32_t)(at.l[i] - wg_address(p)) + offset, sizeof v);
+        return v;
+    });
+}
+template <uint32_t offset> WG_FN u32v wg_shared_8(const void *p, const u32v &at) {
+    return wg_shared<uint8_t>(p, at, offset);
+}
+template <uint32_t offset> WG_FN u32v wg_shared_16(const void *p, const u32v &at) {
+    return wg_shared<uint16_t>(p, at, offset);
+}
+template <uint32_t offset>
+WG_FN void wg_shared_pair(u32v &a, u32v &b, const void *p, const u32v &at) {
+    a = wg_shared<uint32_t>(p, at, offset);
+    b = wg_shared<uint32_t>(p, at, offset + 4);
+}
+
+template <uint32_t size> WG_FN void wg_store(uint8_t *to, const u32v &at, const u32v &v) {
+    for (int i = 0; i < 32; i++) {
+        if ((uintptr_t)(to + at.l[i]) % size)
+            wg_stop("stores at an odd place", (uint32_t)i, at.l[i]);
+        memcpy(to + at.l[i], &v.l[i], size);
+    }
+}
+template <uint32_t size>
+WG_FN void wg_store_some(uint8_t *to, const u32v &at, const u32v &v, const u32v &place,
+                         uint32_t n) {
+    for (int i = 0; i < 32; i++)
+        for (uint32_t j = 0; j < size; j++)
+            if (place.l[i] + j < n) to[at.l[i] + j] = (uint8_t)(v.l[i] >> 8 * j);
+}
+template <class T> WG_FN u32v wg_read(const uint8_t *from, const u32v &at) {
+    return wg_all([&](int i) -> uint32_t {
+        T v;
+        if ((uintptr_t)(from + at.l[i]) % sizeof v)
+            wg_stop("reads at an odd place", (uint32_t)i, at.l[i]);
+        memcpy(&v, from + at.l[i], sizeof v);
+        return v;
+    });
+}
+WG_FN u32v wg_read_word(const uint8_t *from, const u32v &at) {
+    return wg_read<uint32_t>(from, at);
+}
+WG_FN u32v wg_read_half(const uint8_t *from, const u32v &at) {
+    return wg_read<uint16_t>(from, at);
+}
+WG_FN u32v wg_read_some(const uint8_t *from, const u32v &at, const u32v &place, uint32_t n) {
+    return wg_all([&](int i) {
+        uint32_t word = 0;
+        for (uint32_t j = 0; j < 4; j++)
+            if (place.l[i] + j < n) word |= (uint32_t)from[at.l[i] + j] << 8 * j;
+        return word;
+    });
+}
+WG_FN void wg_meet() {}
+
 /* Another order at each call: place, then steps of an odd number. */
 WG_FN uint32_t wg_random() {
     static thread_local uint32_t state = 1;
@@ -111,10 +187,6 @@ struct wg_memory {
     std::vector<touch> touched;
     wg_memory(uint8_t *memory, size_t n) : bytes(memory), now(1), touched(n) {}
 };
-WG_FN void wg_stop(const char *what, uint32_t lane, uint32_t at) {
-    fprintf(stderr, "emulated warp: lane %u at byte %u: %s\n", lane, at, what);
-    abort();
-}
 WG_FN void wg_put(wg_memory &m, uint32_t lane, uint32_t at, uint32_t v) {
     if (at >= m.touched.size()) wg_stop("writes outside of its memory", lane, at);
     wg_memory::touch &t = m.touched[at];

@@ -17,9 +17,27 @@ enum {
     WG_HEADER = 32,      /* bytes of a segment before its body */
     WG_STATES = 256,     /* bytes of the states */
     WG_HOST = 15,        /* a mode: decoded by the host */
+    WG_WARPS = 16,       /* of a block that shares a table */
 };
 
 #define WG_NO_SCALES UINT32_MAX
+
+/* Kernels: one for everything, and those of wg_forms.h. */
+typedef enum wg_kernel {
+    WG_GENERAL = 0,
+    WG_FAST_8_0, /* items of 8 bits, PLAIN, k = 0 */
+    WG_FAST_8_1,
+    WG_FAST_8_2,
+    WG_FAST_EDGE,
+    WG_FAST_16_6, /* of 16 bits, SIGN, k = 6 */
+    WG_FAST_16_7,
+    WG_FAST_16_8,
+    WG_FAST_16_9,
+    WG_FAST_16_10,
+    WG_FAST_4,
+    WG_CHECK, /* the CRC of what fast kernels have decoded */
+    WG_KERNELS
+} wg_kernel;
 
 /* A table as it is looked up. What a slot s = x mod 65536 of bucket b stands for is half 2b +
  * carry, the carry being s + cut[b] >= 65536. The next state is f * (x >> 16) + (x >> shift) +
@@ -57,21 +75,26 @@ typedef struct wg_job {
     uint32_t patches, patches_bytes, n_patches;
     uint32_t groups[WG_GROUPS];
     uint32_t remainder; /* of the decoded bytes, zeros behind them up to a multiple of 128, as
-                           wg_crc.h has it */
+                           wg_crc.h has it; of fast kernels 32 rows more of zeros */
     uint32_t stream;    /* number in the image */
     uint16_t fill;      /* stands for the bits of groups that are not read */
-    uint8_t mode, predictor, has_crc;
+    uint8_t mode, predictor, has_crc, kernel;
     uint8_t rule, first_table, n_classes, class_table, rice, n_groups, group_bits[WG_GROUPS];
     uint8_t pattern[4];
 } wg_job;
 
+/* Jobs of a fast kernel that share a table: at most WG_WARPS. */
+typedef struct wg_block {
+    uint32_t first, n;
+} wg_block;
+
 typedef struct wg_image {
-    uint64_t jobs, streams, rules, tables; /* places of the first of each */
-    uint32_t lane_factor[WG_LANES];        /* see wg_crc.h */
+    uint64_t jobs, streams, rules, tables, blocks; /* places of the first of each */
+    uint32_t lane_factor[WG_LANES];                /* see wg_crc.h */
     uint32_t next_row[4][256];
 } wg_image;
 
-/* Bits of what is wrong with a segment. */
+/* Bits of what is wrong with a segment. Of two faults the CRC is told last. */
 enum {
     WG_BAD_STATES = 1,
     WG_BAD_PATCHES = 2,
@@ -93,7 +116,9 @@ typedef struct wg_call {
     const uint8_t *host;
     uint8_t *scratch;
     wg_faults *faults;
+    uint32_t kernel; /* wg_kernel */
     uint32_t first_job, n_jobs;
+    uint32_t first_block, n_blocks; /* of fast kernels */
     uint32_t with_crc;
 } wg_call;
 

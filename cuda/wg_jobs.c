@@ -48,11 +48,11 @@ void wg_make_stream(wg_stream *out, uint32_t layer, const tare_coded_field *f) {
 
 /* What wg_crc.h has to come to: the CRC without its initial value and final complement, for the
  * bytes and the zeros that fill their last row. */
-static uint32_t remainder_of(uint32_t crc, uint32_t n_bytes) {
+static uint32_t remainder_of(uint32_t crc, uint32_t n_bytes, uint32_t n_more) {
     enum { ROW = 4 * WG_LANES };
     uint32_t padding = (ROW - n_bytes % ROW) % ROW;
     uint32_t alone = ~crc ^ wg_multiply(UINT32_MAX, wg_power(8 * (uint64_t)n_bytes));
-    return wg_multiply(alone, wg_power(8 * (uint64_t)padding));
+    return wg_multiply(alone, wg_power(8 * ((uint64_t)padding + n_more * ROW)));
 }
 
 /* Which groups of bypass bits are read, and what stands for the others. */
@@ -71,6 +71,26 @@ static void choose_groups(wg_job *job, const tare_coded_segment *s, const tare_c
     if (missing) job->fill = (uint16_t)(1u << (missing - 1));
 }
 
+/* Whether places of a lane's bytes advance by constants from step to step and from row to row, and
+ * are even. */
+static bool is_fast_place(const tare_coded_field *f) {
+    if (f->is_big_endian || f->join.high_bits || f->is_packed_scales) return false;
+    if (f->width == f->stride) return true;
+    if (f->item == 16 || f->stride % 2 || f->offset % 2 || f->width < 4) return false;
+    return f->width <= 64 ? 64 % f->width == 0 : f->item == 4 && f->width == 128;
+}
+
+static uint8_t kernel_of(const tare_coded_field *f, const wg_job *job,
+                         const tare_coded_rule *rule) {
+    uint8_t k = rule->bypass_bits;
+    if (job->predictor || job->n_classes || rule->trellis || !is_fast_place(f)) return WG_GENERAL;
+    if (f->item == 4) return WG_FAST_4;
+    if (f->item == 8 && rule->form == TARE_CODED_PLAIN && k <= 2) return (uint8_t)(WG_FAST_8_0 + k);
+    if (f->item == 8 && rule->form == TARE_CODED_EDGE) return WG_FAST_EDGE;
+    bool is_sign = f->item == 16 && rule->form == TARE_CODED_SIGN;
+    return is_sign && k >= 6 && k <= 10 ? (uint8_t)(WG_FAST_16_6 + k - 6) : WG_GENERAL;
+}
+
 void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer *l,
                  unsigned stream, uint64_t segment, const tare_cuda_plan_options *options) {
     memset(job, 0, sizeof *job);
@@ -85,7 +105,7 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     }
     job->predictor = s->predictor;
     job->has_crc = true;
-    job->remainder = remainder_of(s->crc, s->n_bytes);
+    job->remainder = remainder_of(s->crc, s->n_bytes, 0);
     memcpy(job->pattern, s->pattern, sizeof job->pattern);
     if (s->mode != TARE_CODED_DIRECT) return;
     job->n_positions = s->n_positions;
@@ -98,5 +118,9 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     job->first_table = s->first_table;
     job->n_classes = s->n_classes;
     job->class_table = s->class_table;
-    choose_groups(job, s, &l->heads[stream]->rules[s->rule], options);
+    const tare_coded_rule *rule = &l->heads[stream]->rules[s->rule];
+    choose_groups(job, s, rule, options);
+    if (options->is_general || !job->has_crc) return;
+    job->kernel = kernel_of(&l->layer->streams[stream].field, job, rule);
+    if (job->kernel) job->remainder = remainder_of(s->crc, s->n_bytes, WG_LANES);
 }

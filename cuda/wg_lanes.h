@@ -56,6 +56,73 @@ template <class T> WG_FN u32v wg_load_if(boolv m, const T *p, u32v i) {
     return m ? __ldg(p + i) : 0;
 }
 
+/* a mod 65536 + b, beside the integer unit, which has most to do. */
+WG_FN u32v wg_low_add(u32v a, u32v b) {
+    return __dp2a_lo(a, 1u, b);
+}
+
+WG_FN u32v wg_twice(u32v a) { /* bytes 0 and 1 as 0, 0, 1, 1 */
+    return __byte_perm(a, 0, 0x1100);
+}
+
+/* Shared memory by address and a constant; `p` is where address wg_address(p) is. */
+WG_FN uint32_t wg_address(const void *p) {
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+template <uint32_t offset> WG_FN u32v wg_shared_8(const void *, u32v at) {
+    u32v r;
+    asm("ld.shared.u8 %0, [%1+%2];" : "=r"(r) : "r"(at), "n"(offset));
+    return r;
+}
+template <uint32_t offset> WG_FN u32v wg_shared_16(const void *, u32v at) {
+    u32v r;
+    asm("ld.shared.u16 %0, [%1+%2];" : "=r"(r) : "r"(at), "n"(offset));
+    return r;
+}
+template <uint32_t offset> WG_FN void wg_shared_pair(u32v &a, u32v &b, const void *, u32v at) {
+    asm("ld.shared.v2.u32 {%0, %1}, [%2+%3];" : "=r"(a), "=r"(b) : "r"(at), "n"(offset));
+}
+
+template <class T> WG_FN T *wg_as(void *p) {
+    return (T *)p;
+}
+template <class T> WG_FN const T *wg_as(const void *p) {
+    return (const T *)p;
+}
+
+/* 2 or 4 bytes, little-endian, a lane. */
+template <uint32_t size> WG_FN void wg_store(uint8_t *to, u32v at, u32v v) {
+    if (size == 2)
+        *wg_as<uint16_t>(to + at) = (uint16_t)v;
+    else
+        *wg_as<uint32_t>(to + at) = v;
+}
+/* The same, of those bytes whose number, from `place` on, is below n. */
+template <uint32_t size>
+WG_FN void wg_store_some(uint8_t *to, u32v at, u32v v, u32v place, uint32_t n) {
+    WG_UNROLL
+    for (uint32_t i = 0; i < size; i++)
+        if (place + i < n) to[at + i] = (uint8_t)(v >> 8 * i);
+}
+WG_FN u32v wg_read_word(const uint8_t *from, u32v at) {
+    return *wg_as<uint32_t>((const void *)(from + at));
+}
+WG_FN u32v wg_read_half(const uint8_t *from, u32v at) {
+    return *wg_as<uint16_t>((const void *)(from + at));
+}
+/* A word of which only bytes below n are there, from `place` on; the others are 0. */
+WG_FN u32v wg_read_some(const uint8_t *from, u32v at, u32v place, uint32_t n) {
+    u32v word = 0;
+    WG_UNROLL
+    for (uint32_t i = 0; i < 4; i++)
+        if (place + i < n) word |= (uint32_t)from[at + i] << 8 * i;
+    return word;
+}
+/* What lanes have stored others may read now. */
+WG_FN void wg_meet() {
+    __syncwarp();
+}
+
 template <class F> WG_FN void wg_each(F f) {
     f(threadIdx.x & 31);
 }

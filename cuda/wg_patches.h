@@ -9,19 +9,26 @@
 
 enum : uint32_t { WG_NO_POSITION = 0xffffffff };
 
+/* Where they stand: what does not change while they are read. */
+struct wg_string {
+    const uint8_t *stored;
+    const wg_job &job;
+    uint32_t item, k;
+};
+
 struct wg_patches {
-    const uint8_t *bytes;
-    uint64_t at, end;       /* in bits */
+    uint32_t at;            /* in bits */
     uint32_t left;          /* behind the next one */
     uint32_t position, top; /* of the next one; WG_NO_POSITION: there is none */
-    uint32_t rice, top_bits;
 };
 
 /* The next bits, 57 at least; behind the end stand zeros. */
-WG_FN uint64_t wg_peek(const wg_patches &p) {
-    uint64_t bits = 0, at = p.at / 8;
+WG_FN uint64_t wg_peek(const wg_patches &p, const wg_string &s) {
+    uint64_t bits = 0;
+    uint32_t at = p.at / 8;
     for (uint32_t i = 0; i < 8; i++)
-        if (at + i < p.end / 8) bits |= (uint64_t)p.bytes[at + i] << 8 * i;
+        if (at + i < s.job.patches_bytes)
+            bits |= (uint64_t)s.stored[s.job.patches + at + i] << 8 * i;
     return bits >> p.at % 8;
 }
 
@@ -34,58 +41,56 @@ WG_FN bool wg_has_value(uint32_t item, uint32_t position, uint32_t n_bytes) {
 
 /* Reads the patch behind position `before`. False: the string ends inside it, or it is beyond the
  * values; then there are no more. */
-WG_FN bool wg_next_patch(wg_patches &p, uint32_t before, uint32_t item, const wg_job &job) {
+WG_FN bool wg_next_patch(wg_patches &p, const wg_string &s, uint32_t before) {
     enum { SURE = 57 };
+    uint32_t end = 8 * s.job.patches_bytes, beyond = 0;
     p.position = WG_NO_POSITION;
     if (!p.left) return true;
-    uint64_t beyond = 0, next = wg_peek(p);
+    uint64_t next = wg_peek(p, s);
     p.left--;
-    while (!(next << (64 - SURE)) && p.at < p.end) {
+    while (!(next << (64 - SURE)) && p.at < end) {
         beyond += SURE;
         p.at += SURE;
-        next = wg_peek(p);
+        next = wg_peek(p, s);
     }
-    uint32_t zeros = next ? wg_trailing_zeros(next) : 0;
+    uint32_t zeros = next ? wg_trailing_zeros(next) : 0, rice = s.job.rice;
     p.at += zeros + 1;
-    next = wg_peek(p);
-    p.at += p.rice + p.top_bits;
-    uint64_t position = ((beyond + zeros) << p.rice) + (next & ((1u << p.rice) - 1));
+    next = wg_peek(p, s);
+    p.at += rice + s.item - s.k;
+    uint64_t position = ((uint64_t)(beyond + zeros) << rice) + (next & ((1u << rice) - 1));
     position += (uint32_t)(before + 1);
-    bool is_good = p.at <= p.end && position < job.n_positions &&
-                   wg_has_value(item, (uint32_t)position, job.n_bytes);
-    p.top = (uint32_t)(next >> p.rice) & ((1u << p.top_bits) - 1);
+    bool is_good = p.at <= end && position < s.job.n_positions &&
+                   wg_has_value(s.item, (uint32_t)position, s.job.n_bytes);
+    p.top = (uint32_t)(next >> rice) & ((1u << (s.item - s.k)) - 1);
     if (is_good) p.position = (uint32_t)position;
     if (!is_good) p.left = 0;
     return is_good;
 }
 
 /* False: the first one is bad. */
-WG_FN bool wg_begin_patches(wg_patches &p, const uint8_t *stored, uint32_t item, uint32_t k,
-                            const wg_job &job) {
-    p.bytes = stored + job.patches;
+WG_FN bool wg_begin_patches(wg_patches &p, const wg_string &s) {
     p.at = 0;
-    p.end = 8 * (uint64_t)job.patches_bytes;
-    p.left = job.n_patches;
-    p.rice = job.rice;
-    p.top_bits = item - k;
-    return wg_next_patch(p, WG_NO_POSITION, item, job);
+    p.left = s.job.n_patches;
+    return wg_next_patch(p, s, WG_NO_POSITION);
 }
 
 /* Whether what is left is less than a byte, and 0. */
-WG_FN bool wg_patches_end(const wg_patches &p) {
-    return !p.end || (p.at + 8 > p.end && !wg_peek(p));
+WG_FN bool wg_patches_end(const wg_patches &p, const wg_string &s) {
+    uint32_t end = 8 * s.job.patches_bytes;
+    return !end || (p.at + 8 > end && !wg_peek(p, s));
 }
 
-/* Puts tops in the place of those of 64 positions from `first` on. False: one that follows is bad.
- */
-WG_FN bool wg_patch(u32v tops[2], wg_patches &p, uint32_t first, uint32_t item, const wg_job &job) {
+/* Puts tops in the place of those of 64 positions from `first` on, as place() has them. False: one
+ * that follows is bad. */
+template <class F>
+WG_FN bool wg_patch(u32v tops[2], wg_patches &p, const wg_string &s, uint32_t first, F place) {
     bool is_good = true;
     while (p.position - first < 64) {
-        uint32_t place = p.position - first;
+        uint32_t at = p.position - first;
         WG_UNROLL
         for (uint32_t i = 0; i < 2; i++)
-            tops[i] = wg_pick(wg_lane() * 2u + i == place, p.top, tops[i]);
-        is_good &= wg_next_patch(p, p.position, item, job);
+            tops[i] = wg_pick(wg_lane() * 2u + i == at, place(p.top), tops[i]);
+        is_good &= wg_next_patch(p, s, p.position);
     }
     return is_good;
 }

@@ -39,7 +39,6 @@ DEFINE_INIT(tare_cuda_fault, TARE_CUDA_FAULT_INIT)
 
 typedef struct counts {
     uint64_t streams, rules, tables, jobs, host;
-    uint32_t of_pass[WG_PASSES];
 } counts;
 
 typedef struct planning {
@@ -47,19 +46,15 @@ typedef struct planning {
     const tare_cuda_layer *layers;
     const tare_cuda_plan_options *options;
     counts n;
-    uint64_t tables;              /* made so far */
-    uint32_t rules, streams;      /* made so far */
-    uint64_t number;              /* of the next segment */
-    uint32_t next_job[WG_PASSES]; /* free ones */
+    uint64_t tables;         /* made so far */
+    uint32_t rules, streams; /* made so far */
+    uint64_t number;         /* of the next segment */
     wg_job *jobs;
+    wg_block *blocks;
     wg_stream *all_streams;
     wg_rule *all_rules;
     wg_table *all_tables;
 } planning;
-
-static unsigned pass_of(const tare_coded_segment *s) {
-    return s->predictor == TARE_CODED_REF_SCALED && !wg_is_for_host(s);
-}
 
 static tare_status count_stream(planning *p, size_t layer, unsigned stream, tare_error *err) {
     const tare_cuda_layer *l = &p->layers[layer];
@@ -73,7 +68,6 @@ static tare_status count_stream(planning *p, size_t layer, unsigned stream, tare
         tare_status status = wg_check_segment(s, l, stream, i, (int64_t)layer, err);
         if (status != TARE_OK) return status;
         p->n.host += wg_is_for_host(s);
-        p->n.of_pass[pass_of(s)]++;
     }
     return TARE_OK;
 }
@@ -105,7 +99,8 @@ static tare_status lay_out(planning *p, tare_error *err) {
     head.rules = head.streams + p->n.streams * sizeof(wg_stream);
     head.tables = (head.rules + p->n.rules * sizeof(wg_rule) + 15) / 16 * 16;
     head.jobs = head.tables + p->n.tables * sizeof(wg_table);
-    plan->image_size = head.jobs + p->n.jobs * sizeof(wg_job);
+    head.blocks = head.jobs + p->n.jobs * sizeof(wg_job);
+    plan->image_size = head.blocks + p->n.jobs * sizeof(wg_block); /* no more than jobs */
     for (unsigned l = 0; l < WG_LANES; l++) head.lane_factor[l] = wg_power(32 * (WG_LANES - l));
     uint32_t row = wg_power(32 * WG_LANES);
     for (unsigned i = 0; i < 4; i++)
@@ -122,9 +117,8 @@ static tare_status lay_out(planning *p, tare_error *err) {
     p->all_streams = (wg_stream *)(void *)(plan->image + head.streams);
     p->all_rules = (wg_rule *)(void *)(plan->image + head.rules);
     p->all_tables = (wg_table *)(void *)(plan->image + head.tables);
-    for (unsigned i = 0; i < WG_PASSES; i++)
-        plan->first_job[i + 1] = plan->first_job[i] + p->n.of_pass[i];
-    memcpy(p->next_job, plan->first_job, sizeof p->next_job);
+    p->blocks = (wg_block *)(void *)(plan->image + head.blocks);
+    plan->n_jobs = p->n.jobs;
     plan->n_planned = 0;
     return TARE_OK;
 }
@@ -167,7 +161,7 @@ static uint8_t needs_of(const tare_coded_field *f, const tare_cuda_layer *l, con
 static void make_segment(planning *p, size_t layer, unsigned stream, uint64_t segment) {
     const tare_cuda_layer *l = &p->layers[layer];
     const tare_coded_segment *s = &l->segments[stream][segment];
-    wg_job *job = &p->jobs[p->next_job[pass_of(s)]++];
+    wg_job *job = &p->jobs[p->number];
     wg_make_job(job, s, l, stream, segment, p->options);
     job->stream = p->streams + stream;
     job->number = p->number;
@@ -195,6 +189,70 @@ static void make_layer(planning *p, size_t layer) {
         for (uint64_t n = 0; n < from->n_segments; n++) make_segment(p, layer, i, n);
     }
     p->streams += l->layer->n_streams;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* Jobs of a kernel side by side, of a fast one those that share a table. */
+static int compare_jobs(const void *left, const void *right) {
+    const wg_job *a = left, *b = right;
+    bool a_last = a->predictor == TARE_CODED_REF_SCALED,
+         b_last = b->predictor == TARE_CODED_REF_SCALED;
+    if (a_last != b_last) return a_last - b_last;
+    if (a->kernel != b->kernel) return a->kernel - b->kernel;
+    if (a->kernel) {
+        if (a->stream != b->stream) return a->stream < b->stream ? -1 : 1;
+        if (a->rule != b->rule) return a->rule - b->rule;
+        if (a->first_table != b->first_table) return a->first_table - b->first_table;
+    }
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static bool is_same_launch(const wg_job *a, const wg_job *b) {
+    bool a_last = a->predictor == TARE_CODED_REF_SCALED;
+    return a->kernel == b->kernel && a_last == (b->predictor == TARE_CODED_REF_SCALED);
+}
+static bool is_same_table(const wg_job *a, const wg_job *b) {
+    return a->stream == b->stream && a->rule == b->rule && a->first_table == b->first_table;
+}
+
+/* The CRC of what fast kernels decode, whose jobs stand side by side, in a launch of its own. */
+static void add_check(tare_cuda_plan *plan) {
+    wg_launch check = {.kernel = WG_CHECK};
+    for (uint32_t i = 0; i < plan->n_launches; i++) {
+        const wg_launch *l = &plan->launches[i];
+        if (l->kernel == WG_GENERAL) continue;
+        if (!check.n_jobs) check.first_job = l->first_job;
+        check.n_jobs += l->n_jobs;
+    }
+    if (check.n_jobs) plan->launches[plan->n_launches++] = check;
+}
+
+static void make_launches(planning *p) {
+    tare_cuda_plan *plan = p->plan;
+    uint32_t n_blocks = 0, n_jobs = (uint32_t)p->n.jobs;
+    wg_launch *l = plan->launches;
+    wg_block *block = NULL;
+    if (!n_jobs) return;
+    qsort(p->jobs, n_jobs, sizeof *p->jobs, compare_jobs);
+    for (uint32_t i = 0; i < n_jobs; i++) {
+        const wg_job *job = &p->jobs[i], *before = i ? job - 1 : NULL;
+        if (!before || !is_same_launch(job, before)) {
+            l = &plan->launches[plan->n_launches++];
+            *l = (wg_launch){.kernel = job->kernel, .first_job = i, .first_block = n_blocks};
+            block = NULL;
+        }
+        l->n_jobs++;
+        if (job->kernel == WG_GENERAL) continue;
+        if (!block || block->n == WG_WARPS || !is_same_table(job, before)) {
+            block = &p->blocks[n_blocks++];
+            *block = (wg_block){i, 0};
+            l->n_blocks++;
+        }
+        block->n++;
+    }
+    plan->image_size -= (n_jobs - n_blocks) * sizeof *block;
+    add_check(plan);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -227,6 +285,7 @@ tare_status tare_cuda_plan_new(tare_cuda_plan **out, const tare_cuda_layer *laye
         return status;
     }
     for (size_t i = 0; i < n_layers; i++) make_layer(&p, i);
+    make_launches(&p);
     *out = plan;
     return TARE_OK;
 }

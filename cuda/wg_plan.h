@@ -10,7 +10,13 @@
 extern "C" {
 #endif
 
-enum { WG_PASSES = 2 /* what is predicted by scale comes after the scales */ };
+/* What is predicted by scale comes in a second pass, by the general kernel. */
+enum { WG_LAUNCHES = WG_KERNELS + 1 };
+
+/* A kernel's jobs in the image; fast ones are told by blocks. */
+typedef struct wg_launch {
+    uint32_t kernel, first_job, n_jobs, first_block, n_blocks;
+} wg_launch;
 
 /* A stream of a layer that is decoded. */
 typedef struct wg_planned {
@@ -24,7 +30,9 @@ struct tare_cuda_plan {
     uint64_t image_size;
     uint64_t scratch_bytes, host_bytes, decoded_bytes;
     size_t n_layers;
-    uint32_t first_job[WG_PASSES + 1]; /* of each pass; then their number */
+    uint64_t n_jobs;
+    wg_launch launches[WG_LAUNCHES];
+    uint32_t n_launches;
     wg_planned *planned;
     size_t n_planned;
     uint64_t *positions; /* of segments in the data of their layer, by number */

@@ -28,15 +28,6 @@ struct wg_segment {
     u32v remainder;
 };
 
-/* Whether bytes first .. end - 1 of the stored ones are 0; fewer than 64. */
-WG_FN bool wg_is_zero(const uint8_t *stored, uint32_t first, uint32_t end) {
-    u32v any = 0;
-    wg_each([&](uint32_t lane) {
-        for (uint32_t i = first + lane; i < end; i += WG_LANES) wg_of(any, lane) |= stored[i];
-    });
-    return !wg_ballot(any != 0u);
-}
-
 /* ---- filling a page -------------------------------------------------------------------------- */
 
 WG_FN void wg_fill_raw(wg_memory &page, const uint8_t *from, uint32_t n) {
@@ -129,11 +120,7 @@ WG_FN bool wg_padding_is_zero(const wg_segment &g) {
     return wg_is_zero(g.stored, end, (end + 63) / 64 * 64);
 }
 
-WG_FN const wg_job *wg_job_of(const wg_call &call, uint32_t i) {
-    return wg_part<wg_job>(call.image, wg_part<wg_image>(call.image, 0)->jobs) + call.first_job + i;
-}
-
-/* Decodes job number i of a call. */
+/* Decodes job number i. */
 WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
     wg_segment g;
     g.call = &call;
@@ -151,7 +138,7 @@ WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
         wg_begin_direct(g.direct, call.image, g.stored, &pages.ranks, *g.stream, *g.job);
     for (uint32_t at = 0; at < g.job->n_bytes; at += a_page)
         wg_page(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
-    if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct);
+    if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct, *g.stream, *g.job);
     if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;
     if (call.with_crc && g.job->has_crc && wg_join_lanes(g.remainder, g.parts) != g.job->remainder)
         bad |= WG_BAD_CRC;

@@ -4,6 +4,8 @@
 #ifndef TARE_CUDA_WG_VALUES_H
 #define TARE_CUDA_WG_VALUES_H
 
+#include "wg_forms.h"
+#include "wg_parts.h"
 #include "wg_patches.h"
 #include "wg_step.h"
 
@@ -66,14 +68,6 @@ WG_FN uint32_t wg_bypass(const wg_direct &d, const wg_job &job, uint32_t positio
     return low;
 }
 
-/* The form EDGE: bytes, two's complement, with 127 and -127 beside 0. */
-WG_FN uint32_t wg_edge(uint32_t w) {
-    int32_t s = (int32_t)(w ^ 128) - 128;
-    int32_t v = s - (s > 3) + ((s < -4) & (s != -128));
-    v = s == 3 ? 127 : v;
-    return (uint32_t)(s == -4 ? -127 : v) & 255;
-}
-
 WG_FN uint32_t wg_value(const wg_rule &r, uint32_t item, uint32_t top, uint32_t low) {
     uint32_t k = r.k, w = top << k | low;
     if (r.form == TARE_CODED_SIGN)
@@ -117,11 +111,13 @@ WG_FN void wg_tops(u32v tops[2], wg_direct &d) {
 /* The page of n bytes (values) that begins at a position. */
 WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, const wg_job &job,
                           uint32_t first, uint32_t end, uint32_t n) {
+    const wg_string string = {d.stored, job, s.item, d.rule->k};
     for (uint32_t p = first; p < end; p += 64) {
         u32v tops[2];
         if (job.n_classes && p % WG_CLASS_RUN == 0) wg_choose_class(d, p / WG_CLASS_RUN, job);
         wg_tops(tops, d);
-        if (!wg_patch(tops, d.patches, p, s.item, job)) d.bad |= WG_BAD_PATCHES;
+        if (!wg_patch(tops, d.patches, string, p, [](uint32_t top) { return top; }))
+            d.bad |= WG_BAD_PATCHES;
         wg_each([&](uint32_t lane) {
             WG_UNROLL
             for (uint32_t i = 0; i < 2; i++) {
@@ -135,10 +131,6 @@ WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, con
 
 /* ---- begin, end ------------------------------------------------------------------------------ */
 
-template <class T> WG_FN const T *wg_part(const uint8_t *image, uint64_t at) {
-    return (const T *)(const void *)(image + at);
-}
-
 WG_FN void wg_begin_direct(wg_direct &d, const uint8_t *image, const uint8_t *stored,
                            wg_memory *ranks, const wg_stream &s, const wg_job &job) {
     const wg_image *parts = wg_part<wg_image>(image, 0);
@@ -151,14 +143,14 @@ WG_FN void wg_begin_direct(wg_direct &d, const uint8_t *image, const uint8_t *st
     d.ranks = ranks;
     d.bad = 0;
     if (!wg_begin(d.states, stored, job)) d.bad |= WG_BAD_STATES;
-    if (!wg_begin_patches(d.patches, stored, s.item, d.rule->k, job)) d.bad |= WG_BAD_PATCHES;
+    if (!wg_begin_patches(d.patches, {stored, job, s.item, d.rule->k})) d.bad |= WG_BAD_PATCHES;
     if (job.n_classes) wg_read_ranks(d, tables + s.tables16 + job.class_table, job);
 }
 
-WG_FN uint32_t wg_end_direct(const wg_direct &d) {
+WG_FN uint32_t wg_end_direct(const wg_direct &d, const wg_stream &s, const wg_job &job) {
     uint32_t bad = d.bad;
     if (!wg_has_ended(d.states)) bad |= WG_BAD_STATES;
-    if (!wg_patches_end(d.patches)) bad |= WG_BAD_PATCHES;
+    if (!wg_patches_end(d.patches, {d.stored, job, s.item, d.rule->k})) bad |= WG_BAD_PATCHES;
     return bad;
 }
 

@@ -73,6 +73,7 @@ static tare_status set_up(running *r, const void *const *bases, const cuda_how *
     void *stored;
     o.is_coarse = how->is_coarse;
     o.n_groups = how->n_groups;
+    o.is_general = how->is_general;
     tare_status status = parse(r, err);
     if (status == TARE_OK) status = tare_cuda_plan_new(&r->plan, &layer, 1, &o, err);
     if (status == TARE_OK) status = tare_cuda_open(&r->cuda, 0, err);

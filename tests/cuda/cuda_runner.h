@@ -8,7 +8,7 @@
 #include <tare/cuda.h>
 
 typedef struct cuda_how {
-    bool is_coarse, without_crc;
+    bool is_coarse, without_crc, is_general;
     unsigned n_groups;
     uint32_t streams;
 } cuda_how;

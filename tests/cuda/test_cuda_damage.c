@@ -178,6 +178,19 @@ static void drop(layer *l) {
 
 /* ---- whole ----------------------------------------------------------------------------------- */
 
+static void check_whole(const layer *l, const char *name, bool is_general) {
+    const void *bases[1] = {l->base};
+    const cuda_how how = {.is_general = is_general};
+    cuda_counts counts;
+    tare_error err = {0};
+    uint8_t *made = calloc(1, l->size);
+    assert_non_null(made);
+    if (cuda_decode(&made, l->coded, bases, &how, &counts, NULL, &err) != TARE_OK)
+        fail_msg("%s: %s", name, err.what);
+    if (memcmp(made, l->region, l->size) != 0) fail_msg("%s: other bytes", name);
+    free(made);
+}
+
 static void what_is_encoded_comes_back(void **state) {
     (void)state;
     static const uint8_t modes[] = {TARE_CODED_SMALLEST, TARE_CODED_RAW, TARE_CODED_DIRECT};
@@ -186,15 +199,8 @@ static void what_is_encoded_comes_back(void **state) {
         const sample *s = &samples[i / 3];
         layer l = make(s, 14 + i % 2, modes[i % 3]);
         const tare_coded_layer *d = tare_coded_describe(l.coded);
-        const void *bases[1] = {l.base};
-        const cuda_how how = {0};
-        cuda_counts counts;
-        tare_error err = {0};
-        uint8_t *made = calloc(1, l.size);
-        assert_non_null(made);
-        if (cuda_decode(&made, l.coded, bases, &how, &counts, NULL, &err) != TARE_OK)
-            fail_msg("%s: %s", s->name, err.what);
-        if (memcmp(made, l.region, l.size) != 0) fail_msg("%s: other bytes", s->name);
+        check_whole(&l, s->name, false);
+        check_whole(&l, s->name, true);
         for (unsigned j = 0; j < d->n_streams; j++)
             for (uint64_t n = 0; n < d->streams[j].n_segments; n++) {
                 tare_coded_segment of = TARE_CODED_SEGMENT_INIT;
@@ -203,7 +209,6 @@ static void what_is_encoded_comes_back(void **state) {
                 n_classes += of.n_classes > 0;
                 n_patches += of.n_patches > 0;
             }
-        free(made);
         drop(&l);
     }
     printf("predictors %u, %u, %u; %u with classes, %u with patches\n", n_predictors[0],
@@ -217,35 +222,47 @@ typedef struct verdicts {
     unsigned n, by_status[16];
 } verdicts;
 
+/* One that the library gave `meant` for, by the fast kernels or by the general one. */
+static void check_verdict(const sample *s, const layer *l, const tare_coded *coded,
+                          tare_status meant, const tare_error *cpu, const uint8_t *theirs,
+                          bool is_general) {
+    const void *bases[1] = {l->base};
+    const cuda_how how = {.is_general = is_general};
+    tare_cuda_fault fault = TARE_CUDA_FAULT_INIT;
+    cuda_counts counts;
+    tare_error gpu = {0};
+    uint8_t *ours = calloc(1, l->size);
+    assert_non_null(ours);
+    tare_status found = cuda_decode(&ours, coded, bases, &how, &counts, &fault, &gpu);
+    if (meant != found)
+        fail_msg("%s: %s (%s), but the device says %s (%s)", s->name, tare_status_text(meant),
+                 cpu->what, tare_status_text(found), gpu.what);
+    if (meant == TARE_OK) assert_memory_equal(theirs, ours, l->size);
+    if (meant == TARE_ERR_CHECKSUM && counts.n_host == 0)
+        assert_int_equal(cpu->offset, fault.position);
+    free(ours);
+}
+
 /* What the library and the device say of other stored bytes. */
 static void compare(const sample *s, const layer *l, const uint8_t *data, verdicts *v) {
     tare_coded_layer other = *tare_coded_describe(l->coded);
     const void *bases[1] = {l->base};
-    const cuda_how how = {0};
     tare_coded *coded;
     tare_coded_options o = TARE_CODED_OPTIONS_INIT;
-    tare_cuda_fault fault = TARE_CUDA_FAULT_INIT;
-    cuda_counts counts;
-    tare_error cpu = {0}, gpu = {0};
+    tare_error cpu = {0};
     o.threads = 1;
     other.data = data;
     other.offset = 0;
     if (tare_coded_open(&coded, &other, bases, NULL, NULL) != TARE_OK) return;
-    uint8_t *theirs = calloc(1, l->size), *ours = calloc(1, l->size);
+    uint8_t *theirs = calloc(1, l->size);
     void *to = theirs;
-    assert_true(theirs && ours);
+    assert_non_null(theirs);
     tare_status meant = tare_coded_decode_layer(&to, coded, &o, &cpu);
-    tare_status found = cuda_decode(&ours, coded, bases, &how, &counts, &fault, &gpu);
-    if (meant != found)
-        fail_msg("%s: %s (%s), but the device says %s (%s)", s->name, tare_status_text(meant),
-                 cpu.what, tare_status_text(found), gpu.what);
-    if (meant == TARE_OK) assert_memory_equal(theirs, ours, l->size);
-    if (meant == TARE_ERR_CHECKSUM && counts.n_host == 0)
-        assert_int_equal(cpu.offset, fault.position);
+    check_verdict(s, l, coded, meant, &cpu, theirs, false);
+    check_verdict(s, l, coded, meant, &cpu, theirs, true);
     v->n++;
     v->by_status[meant]++;
     free(theirs);
-    free(ours);
     tare_coded_free(coded);
 }
 
@@ -290,14 +307,22 @@ static void damage_has_the_same_verdict(void **state) {
 
 /* ---- crafted --------------------------------------------------------------------------------- */
 
-/* 2,048 bytes of 0. Two symbols have half of the slots each, so that one costs a bit: with ranks of
- * 0 a state doubles with each symbol that an encoder puts, gives off a word of 0 at 2^31 and is
- * where it began. Every state is 65536, each lane reads two words, all of them 0. */
-enum { VALUES = 2048, TABLES = 16, HEAD = 2112, SEGMENT = 576, CRAFTED = 2688, PATCHES = 544 };
+/* 33 bytes of 0 a lane, but for one. Two symbols have half of the slots each, so that one costs a bit: with ranks
+ * of 0 a state doubles with each symbol that an encoder puts, gives off a word of 0 at 2^31 and is
+ * 65536 again after 16 of them. Every first state is 131072, each lane reads two words of 0. */
+enum {
+    VALUES = 33 * 64 - 1,
+    TABLES = 16,
+    HEAD = 2112,
+    SEGMENT = 576,
+    CRAFTED = 2688,
+    PATCHES = 544
+};
 
 typedef struct crafted {
     uint8_t data[CRAFTED];
     uint8_t *segment;
+    uint32_t stored; /* bytes of the segment */
 } crafted;
 
 static void put32(uint8_t *to, uint32_t v) {
@@ -322,18 +347,19 @@ static void craft(crafted *c) {
     for (unsigned i = 0; i < TABLES; i++) to = put_table(to, 64);
     put_table(to, 16);
     c->segment = c->data + HEAD;
+    c->stored = SEGMENT;
     c->segment[0] = 3;
     put32(c->segment + 4, coded_crc32(zeros, VALUES));
     put32(c->segment + 8, 64);
     put32(c->segment + 12, 64);
-    for (unsigned i = 0; i < 64; i++) put32(c->segment + 32 + 4 * i, 65536);
+    for (unsigned i = 0; i < 64; i++) put32(c->segment + 32 + 4 * i, 131072);
 }
 
 /* With n classes; each run has the class of rank 8, so 9 are too few. */
 static void add_classes(crafted *c, uint8_t n) {
     c->segment[24] = n;
-    for (unsigned i = 0; i < 64; i++) /* one symbol more: the middle one for the 8 runs */
-        put32(c->segment + 32 + 4 * i, 131072 + (i < VALUES / 256 ? 8 : 0));
+    for (unsigned i = 0; i < 64; i++) /* one symbol more: the middle one for the 9 runs */
+        put32(c->segment + 32 + 4 * i, 262144 + (i <= VALUES / 256 ? 8 : 0));
 }
 
 static tare_status library_says(const tare_coded *coded) {
@@ -343,9 +369,8 @@ static tare_status library_says(const tare_coded *coded) {
 }
 
 static void check_crafted(const crafted *c, tare_status meant, const char *name) {
-    static const uint32_t sizes[1] = {SEGMENT / 64};
+    const uint32_t sizes[1] = {c->stored / 64};
     uint8_t checked[HEAD + 4], bytes[VALUES], *to = bytes;
-    const cuda_how without_crc = {.without_crc = true};
     tare_coded_stream stream = {
         .field = {.item = 8, .log2_segment = 14, .stride = 1, .width = 1},
         .n_segments = 1,
@@ -353,7 +378,7 @@ static void check_crafted(const crafted *c, tare_status meant, const char *name)
         .head_bytes = HEAD,
     };
     tare_coded_layer l = {.data = c->data,
-                          .size = CRAFTED,
+                          .size = (HEAD + c->stored + 127) / 128 * 128,
                           .n_regions = 1,
                           .n_streams = 1,
                           .region_bytes = {VALUES},
@@ -367,8 +392,11 @@ static void check_crafted(const crafted *c, tare_status meant, const char *name)
     if (tare_coded_open(&coded, &l, NULL, NULL, &err) != TARE_OK)
         fail_msg("%s: %s", name, err.what);
     if (library_says(coded) != meant) fail_msg("%s: the library says otherwise", name);
-    if (cuda_decode(&to, coded, NULL, &without_crc, &counts, NULL, &err) != meant)
-        fail_msg("%s: the device says otherwise", name);
+    for (unsigned i = 0; i < 4; i++) {
+        const cuda_how how = {.without_crc = i % 2, .is_general = i / 2};
+        if (cuda_decode(&to, coded, NULL, &how, &counts, NULL, &err) != meant)
+            fail_msg("%s: the device says otherwise", name);
+    }
     tare_coded_free(coded);
 }
 
@@ -386,9 +414,14 @@ static void crafted_segments_are_refused(void **state) {
     craft(&c);
     put32(c.segment + 12, 65);
     check_crafted(&c, TARE_ERR_CORRUPT, "a word too many");
+    craft(&c);
+    put32(c.segment + 8, 0);
+    put32(c.segment + 12, 0);
+    c.stored = 320;
+    check_crafted(&c, TARE_ERR_CORRUPT, "no words at all");
     for (unsigned lane = 0; lane < 64; lane += 63) {
-        craft(&c); /* rank 2, then a word of 0: where the first symbol leads in any case */
-        put32(c.segment + 32 + 4 * lane, 2 << 6);
+        craft(&c); /* rank 1, then a word of 0: where the first symbol leads in any case */
+        put32(c.segment + 32 + 4 * lane, 1 << 6);
         put32(c.segment + (lane % 2 ? 12 : 8), 65);
         check_crafted(&c, TARE_ERR_CORRUPT, "a first state below 65536");
     }
@@ -413,9 +446,11 @@ static void crafted_segments_are_refused(void **state) {
     check_crafted(&c, TARE_ERR_CORRUPT, "a patch that its bytes end in");
     put32(c.segment + 20, 2);
     c.segment[26] = 12;
-    c.segment[PATCHES] = 1, c.segment[PATCHES + 1] = 0x10; /* 2^11: the first that there is not */
     put32(c.segment + 20, 3);
-    check_crafted(&c, TARE_ERR_CORRUPT, "a patch beyond the values");
+    for (unsigned at = VALUES - 1; at <= VALUES + 1; at++) { /* a value, padding, nothing */
+        put32(c.segment + PATCHES, 1 | at << 1);
+        check_crafted(&c, at < VALUES ? TARE_OK : TARE_ERR_CORRUPT, "a patch near the end");
+    }
     craft(&c);
     c.segment[PATCHES + 30] = 1;
     check_crafted(&c, TARE_ERR_CORRUPT, "padding");

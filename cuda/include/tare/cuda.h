@@ -43,10 +43,11 @@ typedef struct tare_cuda_plan_options {
     size_t size;
     bool is_coarse; /* as in tare_coded_options: only the first n_groups groups of bypass bits */
     unsigned n_groups;
+    bool is_general; /* all by the one kernel that knows every form, none by the fast ones */
 } tare_cuda_plan_options;
 
 #define TARE_CUDA_PLAN_OPTIONS_INIT                                                                \
-    { sizeof(tare_cuda_plan_options), false, 0 }
+    { sizeof(tare_cuda_plan_options), false, 0, false }
 TARE_API void tare_cuda_plan_options_init(tare_cuda_plan_options *options, size_t size);
 
 /* What is to be done for some layers: which segments, with which tables, where to. Immutable: any
@@ -66,7 +67,7 @@ typedef struct tare_cuda_needs {
     uint64_t decoded_bytes;   /* of all segments */
     uint64_t n_segments;      /* all */
     uint64_t n_host_segments; /* those among them for the host: ZSTD and STRUCTURED */
-    uint32_t n_launches;      /* of kernels, a call of tare_cuda_decode */
+    uint32_t n_launches;      /* of kernels, a call of tare_cuda_decode, at most */
 } tare_cuda_needs;
 
 #define TARE_CUDA_NEEDS_INIT                                                                       \
@@ -111,7 +112,7 @@ TARE_API tare_status tare_cuda_download(void *host, tare_cuda *cuda, const void 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
 /* Device memory of a layer. `stored`: its data, aligned to 4 bytes; nothing behind it is read.
- * regions[r]: region_bytes[r] bytes, any alignment, exactly these are written; NULL where the plan
+ * regions[r]: region_bytes[r] bytes, aligned to 4 as well, exactly these are written; NULL where the plan
  * has no stream of the region. bases[r]: as many bytes of the base; NULL where no segment refers to
  * it. A final struct. */
 typedef struct tare_cuda_buffers {
@@ -152,9 +153,9 @@ TARE_API tare_status tare_cuda_decode(tare_cuda_batch *batch,
 /* What was found damaged. The other segments are decoded all the same. */
 typedef struct tare_cuda_fault {
     size_t size;
-    uint64_t n_segments; /* that failed; 0: none */
-    tare_status status;  /* of the first one: CORRUPT or CHECKSUM, as decoding on the CPU says */
-    size_t layer;        /* where it is, in the order of layers, streams, segments */
+    uint64_t n_faults;  /* 0: none; a segment may have two */
+    tare_status status; /* of the first segment: CORRUPT or CHECKSUM, as decoding on the CPU says */
+    size_t layer;       /* where it is, in the order of layers, streams, segments */
     unsigned stream;
     uint64_t segment;
     uint64_t position; /* in the layer's data */
