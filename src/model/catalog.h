@@ -72,6 +72,7 @@ typedef struct tare_catalog {
     const tare_stored_adapter *adapters; /* for writers: the factors of adapter i are the tensors
                                             n_tensors + 2 * i and the one behind it */
     size_t n_adapters;
+    const size_t *origins; /* for writers: index of each tensor in the source; NULL: by its name */
     const tare_value_bounds *bounds;          /* n_tensors; NULL: of none */
     const tare_stated_digest *const *digests; /* n_tensors, or NULL; NULL: of none */
     const size_t *same_as; /* n_tensors, for writers: the first tensor of the same bytes, itself
@@ -187,6 +188,10 @@ tare_status tare_tensor_set_list(tare_tensor *t, uint64_t size, tare_arena *aren
 /* The last step of every driver: builds the indexes (duplicate or empty names fail with the
  * record's offset), restores stand-ins, finds schemes and companions, reads config.json. */
 tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err);
+
+/* Builds m->key_index in an arena: a step of tare_model_finish, and of whoever looks at the model
+ * under other keys. */
+tare_status tare_model_index_keys(tare_model *m, tare_arena *arena, tare_error *err);
 
 /* The file that a tensor's record lies in; NULL: there is but one. */
 const char *tare_model_record_file(const tare_model *m, uint32_t data_file);

@@ -37,9 +37,9 @@ static tare_status key_fault(const tare_metadata *e, tare_error *err, const char
 
 /* One key may stand once in each space. MODEL keys are entered first, so lookups find them first.
  * An empty key is a fault among MODEL keys only: in the other spaces it is a string like any. */
-static tare_status index_keys(tare_model *m, tare_error *err) {
+tare_status tare_model_index_keys(tare_model *m, tare_arena *arena, tare_error *err) {
     tare_catalog *c = &m->catalog;
-    TARE_TRY(tare_name_index_init(&m->key_index, &m->arena, c->n_metadata, err));
+    TARE_TRY(tare_name_index_init(&m->key_index, arena, c->n_metadata, err));
     for (int others = 0; others < 2; others++) {
         for (size_t i = 0; i < c->n_metadata; i++) {
             const tare_metadata *e = &c->metadata[i];
@@ -67,7 +67,7 @@ tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *er
     /* The record of stand-ins changes names, so it is read before they are indexed. */
     TARE_TRY(tare_stand_in_restore(m, report, err));
     TARE_TRY(index_tensors(m, err));
-    TARE_TRY(index_keys(m, err));
+    TARE_TRY(tare_model_index_keys(m, &m->arena, err));
     TARE_TRY(index_resources(m, err));
     TARE_TRY(tare_model_find_schemes(m, err));
     TARE_TRY(tare_model_expect_records(m, err));

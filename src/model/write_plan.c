@@ -8,6 +8,10 @@
 
 #include "base/str.h"
 
+bool tare_metadata_is_spare(const tare_metadata *m) {
+    return m->space == TARE_KEYS_MODEL && tare_str_is(m->key, TARE_SPARE_KEY);
+}
+
 /* Room for one more item; the list moves within the arena when it is full. */
 static void *grow(tare_arena *arena, void *items, size_t n, size_t *capacity, size_t item_size) {
     if (n < *capacity) return items;

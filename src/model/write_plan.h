@@ -7,6 +7,9 @@
 
 #include "model/catalog.h"
 
+/* Bytes of zero under this key are room in a header of GGUF, and nothing of the model. */
+#define TARE_SPARE_KEY "tare.pad"
+
 typedef enum tare_extent_kind {
     TARE_EXTENT_BYTES = 0,    /* `bytes`, in the plan's arena or the model's */
     TARE_EXTENT_TENSOR = 1,   /* plane `plane` of target tensor `item` */
@@ -52,6 +55,10 @@ typedef struct tare_write_options {
                                  resources have bytes */
     tare_byte_order order;
     uint32_t alignment;      /* 0: the layout's, else the format's */
+    bool keeps_place;        /* where the header fits, it is filled up so that data stays where
+                                it lies in the source; formats that cannot do so lay out as usual */
+    bool is_edited;          /* the catalog's metadata are not the source's */
+    uint64_t spare;          /* bytes that a new header leaves free, for later changes */
     uint64_t shard_size;     /* 0: one file */
     const uint32_t *part_of; /* the shard of each tensor, ascending, below n_parts; NULL: by size */
     uint32_t n_parts;
@@ -63,6 +70,9 @@ typedef struct tare_write_options {
     tare_report *report;
     const tare_limits *limits;
 } tare_write_options;
+
+/* Whether an entry is the room that TARE_SPARE_KEY keeps. */
+bool tare_metadata_is_spare(const tare_metadata *m);
 
 tare_status tare_write_plan_add_file(tare_write_plan *p, const char *name, uint32_t *index,
                                      tare_error *err);

@@ -11,7 +11,8 @@
 
 #define TARE_GGUF_ALIGNMENT       32
 #define TARE_GGUF_ALIGNMENT_KEY   "general.alignment"
-#define TARE_GGUF_RESOURCE_PREFIX "tare.resource."    /* arrays of u8: resources of the model */
+#define TARE_GGUF_SPARE_BYTES     32               /* tare.pad without its bytes: 8 + 8, 4, 4 + 8 */
+#define TARE_GGUF_RESOURCE_PREFIX "tare.resource." /* arrays of u8: resources of the model */
 #define TARE_GGUF_PAIR_PREFIX     "tare.safetensors." /* strings: keys of that space */
 
 /* tare_layout.detail: what byte for byte repetition needs beside the fillers. */

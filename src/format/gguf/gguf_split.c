@@ -100,7 +100,8 @@ static void drop_keys(tare_gguf_reader *r, bool is_first) {
         if (is_first)
             c->metadata[kept++] = *e;
         else
-            n_foreign += !tare_str_is(e->key, TARE_GGUF_ALIGNMENT_KEY);
+            n_foreign +=
+                !tare_str_is(e->key, TARE_GGUF_ALIGNMENT_KEY) && !tare_metadata_is_spare(e);
     }
     c->n_metadata = kept;
     if (is_first) return;

@@ -283,6 +283,33 @@ static tare_status walk_shards(tare_gguf_writer *w, uint64_t count, uint64_t *n,
     return TARE_OK;
 }
 
+/* ---- room for later ---------------------------------------------------------------------- */
+
+/* A key that takes up room in the header: so much that data stays where it lay, or what is asked to
+ * be left free. */
+static tare_status put_spare(tare_gguf_writer *w, part *p, tare_error *err) {
+    uint64_t header, n = w->options->spare;
+    bool is_wanted = n > 0;
+    TARE_TRY(header_size(w, p, &header, err));
+    if (w->options->keeps_place && w->kept && header <= w->kept->data_offset) {
+        const uint64_t room = w->kept->data_offset - header;
+        if (room < w->alignment) return TARE_OK; /* padding as everywhere */
+        is_wanted = is_wanted || room >= TARE_GGUF_SPARE_BYTES;
+        if (room >= TARE_GGUF_SPARE_BYTES) n = room - TARE_GGUF_SPARE_BYTES;
+    }
+    if (!is_wanted) return TARE_OK;
+    tare_array zeros = {.type = TARE_VALUE_U8, .count = n, .size_bytes = n};
+    zeros.bytes =
+        n <= w->options->limits->array_elements ? TARE_NEW_ARRAY(w->plan->arena, uint8_t, n) : NULL;
+    if (!zeros.bytes) return tare_fail(err, TARE_ERR_LIMIT, "spare room in the header");
+    const tare_gguf_key_out key = {.prefix = {"", 0},
+                                   .key = TARE_STR(TARE_SPARE_KEY),
+                                   .value = {.type = TARE_VALUE_ARRAY, .as.a = zeros}};
+    w->keys[p->n_keys++] = key; /* the last one, behind all that are listed */
+    p->keys_size += tare_gguf_key_size(w, &key);
+    return TARE_OK;
+}
+
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 static tare_status write_all(tare_gguf_writer *w, tare_error *err) {
@@ -293,6 +320,7 @@ static tare_status write_all(tare_gguf_writer *w, tare_error *err) {
     whole.keys = w->keys;
     whole.n_keys = w->n_keys;
     whole.keys_size = w->keys_size;
+    if (!shards) TARE_TRY(put_spare(w, &whole, err));
     if (!shards) return write_part(w, &whole, NULL, err);
     w->plan->is_directory = true;
     TARE_TRY(part_size(w, &whole, &size, err));

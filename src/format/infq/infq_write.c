@@ -143,8 +143,11 @@ static void put_unknown(tare_buffer *b, tare_str object, bool (*is_known)(const 
 }
 
 /* What the entry that a tensor was read from says; empty: there is none. */
-static tare_str entry_of(const writer *w, const tare_tensor *t) {
-    int64_t at = w->from ? tare_model_find_tensor(w->options->source, t->name) : -1;
+static tare_str entry_of(const writer *w, size_t i) {
+    int64_t at = -1;
+    if (w->from && w->c->origins) at = (int64_t)w->c->origins[i];
+    if (w->from && !w->c->origins)
+        at = tare_model_find_tensor(w->options->source, w->c->tensors[i].name);
     return at >= 0 ? w->from->entries[at] : (tare_str){"", 0};
 }
 
@@ -214,12 +217,12 @@ static void put_tensors(writer *w, bool quantized, location *places) {
         tare_buffer_put_text(&w->b, before);
         tare_buffer_put_json(&w->b, t->name);
         if (quantized)
-            put_quantized(w, t, entry_of(w, t), &of_tensors, &places[i]);
+            put_quantized(w, t, entry_of(w, i), &of_tensors, &places[i]);
         else
             put_other(w, t, places[i].data, i);
         put_shape(&w->b, t);
         places[i].digest = put_digest(&w->b);
-        put_unknown(&w->b, entry_of(w, t), is_known_field, ", ");
+        put_unknown(&w->b, entry_of(w, i), is_known_field, ", ");
         tare_buffer_put_text(&w->b, "}");
         before = ",\n    {\"name\": ";
     }

@@ -293,11 +293,24 @@ static void store_u64(tare_buffer *out, size_t at, uint64_t v) {
     if (!out->failed) tare_store_le64(out->data + at, v);
 }
 
+/* The source as its keys will be. */
+static tare_status edited(tare_model *out, const tare_mcf_writer *w, tare_error *err) {
+    *out = *w->options->source;
+    out->catalog.metadata = w->c->metadata;
+    out->catalog.n_metadata = w->c->n_metadata;
+    out->architecture = tare_catalog_get_str(w->c, "general.architecture");
+    return tare_model_index_keys(out, w->plan->arena, err);
+}
+
 tare_status tare_mcf_put_model_info(tare_buffer *out, const tare_mcf_writer *w, tare_error *err) {
     const tare_layout *l = w->c->layout;
     const tare_model *m = w->options->source;
     const tare_str none = {"", 0};
-    if (l && l->format == &tare_format_mcf) {
+    tare_model changed;
+    if (m && w->options->is_edited) {
+        TARE_TRY(edited(&changed, w, err));
+        m = &changed;
+    } else if (l && l->format == &tare_format_mcf) {
         tare_buffer_put_str(out, ((const tare_mcf_layout *)l->detail)->model_info);
         return tare_buffer_status(out, err);
     }

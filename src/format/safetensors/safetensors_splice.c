@@ -224,10 +224,12 @@ static tare_status splice_members(splice *s, tare_error *err) {
  * of eight stays one, with as many spaces beyond that as it had; any other keeps their number. So
  * undoing a change undoes its effect here, but where a header of the second kind looks like one of
  * the first by chance in between. */
-static uint64_t padded_size(tare_str old, size_t size) {
+static uint64_t padded_size(const splice *s, tare_str old, uint64_t size) {
     size_t padding = 0;
     uint64_t aligned = size;
     while (old.ptr[old.len - 1 - padding] == ' ') padding++;
+    if (s->w->options->keeps_place && size <= old.len) return old.len;
+    size += s->w->options->spare;
     if (old.len % 8 != 0) return size + padding;
     tare_align_u64(size, 8, &aligned);
     return aligned + padding / 8 * 8;
@@ -247,7 +249,7 @@ static tare_status splice_header(splice *s, uint32_t file, uint64_t *data_offset
     cut_out(s, end, end);
     TARE_TRY(tare_buffer_status(&s->out, err));
     return tare_safetensors_add_header(
-        s->w, file, &s->out, padded_size(old, s->out.size - SIZE_BYTES), data_offset, err);
+        s->w, file, &s->out, padded_size(s, old, s->out.size - SIZE_BYTES), data_offset, err);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -152,7 +152,7 @@ static tare_status put_header(tare_safetensors_writer *w, const tare_safetensors
     uint64_t size = 0;
     tare_status status = tare_buffer_status(&header, err);
     if (status == TARE_OK) {
-        tare_align_u64(header.size - SIZE_BYTES, 8, &size);
+        tare_align_u64(header.size - SIZE_BYTES + w->options->spare, 8, &size);
         status = tare_safetensors_add_header(w, file, &header, size, data_offset, err);
     }
     tare_buffer_free(&header);

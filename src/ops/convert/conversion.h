@@ -11,6 +11,8 @@
 /* Opens what was written as any reader would and compares it with the plan: tensors (name, type,
  * shape, place), metadata, resources. CHECKSUM: they differ. */
 tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_error *err);
+/* The same of a model that is open. */
+tare_status tare_convert_check_model(const tare_plan *plan, const tare_model *m, tare_error *err);
 /* Packs the output of a plan whose format asks for it; `made` holds what the plan lays out. *size:
  * of the output. */
 tare_status tare_convert_pack(uint64_t *size, const tare_plan *plan, const tare_outset *made,

@@ -134,7 +134,7 @@ static tare_status check_resource(const tare_plan *p, size_t i, const tare_model
 
 #define BUFFER_SIZE ((size_t)1 << 17)
 
-static tare_status check_model(const tare_plan *p, const tare_model *m, tare_error *err) {
+tare_status tare_convert_check_model(const tare_plan *p, const tare_model *m, tare_error *err) {
     const tare_allocator *a = p->options.allocator;
     uint64_t *offsets = tare_alloc(a, tare_plan_n_stored(p) * sizeof *offsets);
     uint8_t *buf = tare_alloc(a, BUFFER_SIZE);
@@ -178,7 +178,7 @@ tare_status tare_convert_check(const tare_plan *plan, tare_outset *set, tare_err
         TARE_TRY(open_directory(&m, plan, set, &options, err));
     else
         TARE_TRY(tare_model_open(&m, &source, &options, err));
-    tare_status status = check_model(plan, m, err);
+    tare_status status = tare_convert_check_model(plan, m, err);
     tare_model_free(m);
     return status;
 }

@@ -47,6 +47,7 @@ static bool parent_of(char *out, size_t size, const char *path) {
 
 /* The output may be neither a file of the input nor the directory they lie in. */
 static tare_status check_not_input(const tare_plan *p, tare_error *err) {
+    if (p->changes && p->changes->replaces_input) return TARE_OK;
     for (size_t i = 0; p->out_path && i < p->in->n_files; i++) {
         const tare_open_file *file = &p->in->files[i];
         char parent[PATH_MAX];
@@ -95,11 +96,12 @@ static void report_not_llama_cpp(const tare_plan *p) {
 
 static tare_status copy_resources(tare_plan *p, tare_error *err) {
     const tare_catalog *in = &p->in->catalog;
-    p->catalog.resources = TARE_NEW_ARRAY(&p->arena, tare_resource_entry, in->n_resources);
+    const tare_resource_entry *from = p->changes ? p->changes->resources : in->resources;
+    const size_t n = p->changes ? p->changes->n_resources : in->n_resources;
+    p->catalog.resources = TARE_NEW_ARRAY(&p->arena, tare_resource_entry, n);
     if (!p->catalog.resources) return tare_fail(err, TARE_ERR_NOMEM, "resources");
-    if (in->n_resources)
-        memcpy(p->catalog.resources, in->resources, in->n_resources * sizeof *in->resources);
-    p->catalog.n_resources = in->n_resources;
+    if (n) memcpy(p->catalog.resources, from, n * sizeof *from);
+    p->catalog.n_resources = n;
     if (p->mcf.compat == TARE_COMPAT_NONE || !p->format->imitate) return TARE_OK;
     return p->format->imitate(&p->catalog, p->in, &p->arena, p->options.report, err);
 }
@@ -156,6 +158,9 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
                                   .source = p->in,
                                   .order = p->options.order,
                                   .alignment = p->options.alignment,
+                                  .is_edited = p->changes != NULL,
+                                  .keeps_place = p->changes && p->changes->keeps_place,
+                                  .spare = p->changes ? p->changes->spare : 0,
                                   .shard_size = p->options.shard_size,
                                   .stays = stays,
                                   .stays_ctx = p,
@@ -284,10 +289,17 @@ static void forget_options(tare_plan *p) {
 
 tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_model *in,
                           const tare_convert_options *options, tare_error *err) {
+    return tare_plan_changed(out, out_path, in, options, NULL, err);
+}
+
+tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_model *in,
+                              const tare_convert_options *options, const tare_plan_changes *changes,
+                              tare_error *err) {
     TARE_REQUIRE(out, err);
     *out = NULL;
     TARE_REQUIRE(out_path && in, err);
     tare_plan asked = {.in = in,
+                       .changes = changes,
                        .options = TARE_CONVERT_OPTIONS_INIT,
                        .mix = TARE_MIX_OPTIONS_INIT,
                        .mcf = TARE_CONVERT_MCF_OPTIONS_INIT,

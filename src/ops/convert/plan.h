@@ -39,8 +39,24 @@ static inline bool tare_planned_is_made(const tare_planned *t) {
     return t->action != TARE_ACTION_COPY && t->action != TARE_ACTION_STAND_IN;
 }
 
+/* What takes the place of the input's metadata, names and resources where a model is edited: the
+ * tensors keep their numbers and types. */
+typedef struct tare_plan_changes {
+    const tare_metadata *metadata; /* without the record of stand-ins */
+    size_t n_metadata;
+    const tare_str *names; /* of each tensor of the input; ptr NULL: it is left out */
+    bool has_renamed, has_dropped;
+    const tare_resource_entry *resources; /* those of the input, some with other bytes, then new
+                                             ones */
+    size_t n_resources;
+    bool replaces_input; /* the output is the input */
+    bool keeps_place;    /* as in tare_write_options */
+    uint64_t spare;
+} tare_plan_changes;
+
 struct tare_plan {
     const tare_model *in;
+    const tare_plan_changes *changes; /* NULL: none */
     tare_convert_options options; /* what they point at is the caller's, and set to NULL, but for
                                      what running needs */
     tare_mix_options mix;         /* mix.mix NULL: none */
@@ -68,6 +84,10 @@ static inline size_t tare_plan_n_stored(const tare_plan *p) {
     return p->catalog.n_tensors + 2 * p->catalog.n_adapters;
 }
 
+/* tare_plan_new for a model that is edited; the changes must outlive the plan. */
+tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_model *in,
+                              const tare_convert_options *options, const tare_plan_changes *changes,
+                              tare_error *err);
 /* Whether a tensor is packed as it lies in the input. */
 bool tare_plan_is_straight(const tare_plan *plan, size_t tensor);
 /* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds

@@ -23,15 +23,20 @@ static int compare_u64(uint64_t a, uint64_t b) {
     return (a > b) - (a < b);
 }
 
+static int compare_type(const tare_tensor *a, const tare_tensor *b) {
+    int c = compare_u64(a->encoding->id, b->encoding->id);
+    if (!c) c = compare_u64(a->native_type, b->native_type);
+    if (!c) c = compare_u64(a->size_bytes, b->size_bytes);
+    if (!c) c = compare_u64(a->n_dims, b->n_dims);
+    for (uint32_t d = 0; !c && d < a->n_dims; d++) c = compare_u64(a->dims[d], b->dims[d]);
+    return c;
+}
+
 /* Whatever must be equal besides the bytes; candidates that are equal in it are neighbours. */
 static int compare_kind(const candidate *a, const candidate *b) {
-    int c = compare_u64(a->from->encoding->id, b->from->encoding->id);
+    int c = compare_type(a->from, b->from);
     if (!c) c = compare_u64(a->stored->encoding->id, b->stored->encoding->id);
     if (!c) c = compare_u64(a->stored->native_type, b->stored->native_type);
-    if (!c) c = compare_u64(a->from->size_bytes, b->from->size_bytes);
-    if (!c) c = compare_u64(a->from->n_dims, b->from->n_dims);
-    for (uint32_t d = 0; !c && d < a->from->n_dims; d++)
-        c = compare_u64(a->from->dims[d], b->from->dims[d]);
     return c;
 }
 
@@ -183,6 +188,31 @@ static tare_status match_all(size_t *same, const tare_plan *p, candidate *list, 
     return status;
 }
 
+/* What shares its bytes in the input, for a model whose tensors stay as they are: nothing is read.
+ */
+static tare_status match_places(size_t *same, const tare_plan *p, const size_t *by_place,
+                                tare_error *err) {
+    const tare_tensor *tensors = p->in->catalog.tensors;
+    const size_t n = p->in->catalog.n_tensors;
+    const tare_allocator *a = p->options.allocator;
+    size_t *planned = tare_alloc(a, n * sizeof *planned);
+    if (!planned) return tare_fail(err, TARE_ERR_NOMEM, "equal tensors");
+    for (size_t i = 0; i < n; i++) planned[i] = SIZE_MAX;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) planned[p->tensors[i].source] = i;
+    for (size_t k = 0, first = SIZE_MAX; k < n; k++) {
+        const tare_tensor *t = &tensors[by_place[k]];
+        if (planned[by_place[k]] == SIZE_MAX || t->size_bytes == 0) continue;
+        const tare_tensor *before = first < n ? &tensors[first] : NULL;
+        if (before && before->planes[0].offset == t->planes[0].offset &&
+            before->planes[0].file == t->planes[0].file && !compare_type(before, t))
+            same[planned[by_place[k]]] = same[planned[first]];
+        else
+            first = by_place[k];
+    }
+    tare_free(a, planned, n * sizeof *planned);
+    return TARE_OK;
+}
+
 tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err) {
     const tare_allocator *a = plan->options.allocator;
     size_t n = plan->catalog.n_tensors;
@@ -193,7 +223,9 @@ tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err) {
     tare_status status = TARE_OK;
     if (!same || !by_place || !list) status = tare_fail(err, TARE_ERR_NOMEM, "equal tensors");
     for (size_t i = 0; status == TARE_OK && i < n; i++) same[i] = i;
-    if (status == TARE_OK) status = match_all(same, plan, list, collect(list, plan, by_place), err);
+    if (status == TARE_OK)
+        status = plan->changes ? match_places(same, plan, by_place, err)
+                               : match_all(same, plan, list, collect(list, plan, by_place), err);
     plan->catalog.same_as = same;
     tare_free(a, list, n * sizeof *list);
     tare_free(a, by_place, plan->in->catalog.n_tensors * sizeof *by_place);

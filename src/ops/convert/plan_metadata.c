@@ -87,14 +87,16 @@ static tare_status add_record(tare_plan *p, tare_error *err) {
     return tare_stand_in_record(&c->metadata[c->n_metadata++], becomes, stored, n, &p->arena, err);
 }
 
-/* All as it was; the record of stand-ins in its place. */
+/* All as it was, or as it was edited; the record of stand-ins in its place. */
 static void keep_all(tare_plan *p) {
-    const tare_catalog *in = &p->in->catalog;
+    const tare_metadata *from = p->changes ? p->changes->metadata : p->in->catalog.metadata;
+    const size_t n = p->changes ? p->changes->n_metadata : p->in->catalog.n_metadata;
+    const size_t place = p->in->stand_ins_at < n ? p->in->stand_ins_at : n;
     tare_catalog *c = &p->catalog;
-    for (size_t i = 0; i <= in->n_metadata; i++) {
-        if (p->in->carried && i == p->in->stand_ins_at)
+    for (size_t i = 0; i <= n; i++) {
+        if (p->in->carried && p->is_identity && i == place)
             c->metadata[c->n_metadata++] = *p->in->carried;
-        if (i < in->n_metadata) c->metadata[c->n_metadata++] = in->metadata[i];
+        if (i < n) c->metadata[c->n_metadata++] = from[i];
     }
 }
 
@@ -120,7 +122,7 @@ static void copy_keys(tare_plan *p, bool recodes) {
     for (size_t i = 0; i < in->n_metadata; i++) {
         tare_metadata m = in->metadata[i];
         had_split |= is_split_key(&m);
-        if (is_split_key(&m)) continue;
+        if (is_split_key(&m) || tare_metadata_is_spare(&m)) continue;
         if (recodes && m.space == TARE_KEYS_MODEL && tare_str_is(m.key, FILE_TYPE) &&
             !keep_file_type(p, &m))
             continue;
@@ -163,11 +165,12 @@ tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     }
     c->metadata =
         TARE_NEW_ARRAY(&plan->arena, tare_metadata,
-                       plan->in->catalog.n_metadata + ADDED_KEYS + plan->options.n_overrides);
+                       (plan->changes ? plan->changes->n_metadata : plan->in->catalog.n_metadata) +
+                           ADDED_KEYS + plan->options.n_overrides);
     if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    if (plan->is_identity) {
+    if (plan->is_identity || plan->changes) {
         keep_all(plan);
-        return TARE_OK;
+        return plan->is_identity ? TARE_OK : add_record(plan, err);
     }
     copy_keys(plan, recodes);
     const tare_metadata version = u32_key(QUANTIZATION_VERSION, QUANTIZATION_NOW);

@@ -171,7 +171,7 @@ static void make_by_format(decider *d, size_t i) {
 
 static void decide_wanted(decider *d, size_t i) {
     const tare_tensor *t = source_tensor(d, i);
-    const tare_encoding *to = asked_for(d, i);
+    const tare_encoding *to = d->plan->changes ? t->encoding : asked_for(d, i);
     d->wanted[i] = t->encoding;
     if (!to) {
         make_by_format(d, i);
@@ -333,13 +333,26 @@ static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
         "--type or --tensor-type");
 }
 
+/* A tensor of the input under the name that it has in the output. */
+static tare_status named(const tare_tensor **out, tare_plan *p, size_t i, tare_error *err) {
+    *out = &p->in->catalog.tensors[i];
+    if (!p->changes || tare_str_equal((*out)->name, p->changes->names[i])) return TARE_OK;
+    tare_tensor *t = TARE_NEW(&p->arena, tare_tensor);
+    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
+    *t = **out;
+    t->name = p->changes->names[i];
+    *out = t;
+    return TARE_OK;
+}
+
 static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tensor *stored,
                           tare_error *err) {
     tare_plan *p = d->plan;
     const tare_format_caps *h = p->format->caps;
-    const tare_tensor *t = source_tensor(d, i);
+    const tare_tensor *t;
     const tare_encoding *to = d->wanted[i], *stand_in;
     bool is_repacked;
+    TARE_TRY(named(&t, p, i, err));
     *planned = (tare_planned){.from = p->in, .source = i, .becomes = t};
     TARE_TRY(choose_repacked(&is_repacked, d, i, &to, err));
     if (is_repacked) planned->action = TARE_ACTION_REPACK;
@@ -439,6 +452,8 @@ static bool is_identity(const decider *d) {
     if (o->shard_size != 0 || o->keep_split || (p->in->n_files > 1 && !p->format->is_directory))
         return false;
     if (o->n_overrides > 0 || p->merge) return false;
+    if (p->changes && p->changes->has_dropped) return false;
+    if (p->changes && p->changes->has_renamed && p->in->n_stand_ins) return false; /* new record */
     if (p->mix.mix && p->mix.mix->type) return false; /* general.file_type names the mix */
     for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
         if (d->wanted[i] != source_tensor(d, i)->encoding) return false;
@@ -446,19 +461,22 @@ static bool is_identity(const decider *d) {
 }
 
 /* Every tensor as its file has it, stand-ins too: their record goes back where it was. */
-static void keep_all(tare_plan *p) {
+static tare_status keep_all(tare_plan *p, tare_error *err) {
     p->catalog.n_tensors = p->in->catalog.n_tensors;
     for (size_t i = 0; i < p->catalog.n_tensors; i++) {
         const tare_tensor *t = &p->in->catalog.tensors[i], *stored = tare_model_stored(p->in, i);
-        p->catalog.tensors[i] = *stored;
+        const bool is_carried = stored != t;
+        TARE_TRY(named(&t, p, i, err));
+        p->catalog.tensors[i] = is_carried ? *stored : *t;
         p->tensors[i] = (tare_planned){
             .from = p->in,
             .source = i,
-            .action = stored == t ? TARE_ACTION_COPY : TARE_ACTION_STAND_IN,
-            .is_carried = stored != t,
+            .action = is_carried ? TARE_ACTION_STAND_IN : TARE_ACTION_COPY,
+            .is_carried = is_carried,
             .becomes = t,
         };
     }
+    return TARE_OK;
 }
 
 /* A rule that decides nothing is mostly a name that was mistyped. */
@@ -508,12 +526,9 @@ static tare_status decide_all(decider *d, tare_error *err) {
     }
     check_rules(d);
     p->is_identity = is_identity(d);
-    if (p->is_identity) {
-        keep_all(p);
-        return TARE_OK;
-    }
+    if (p->is_identity) return keep_all(p, err);
     for (size_t i = 0; i < n; i++) {
-        if (d->is_dropped[i]) continue;
+        if (d->is_dropped[i] || (p->changes && !p->changes->names[i].ptr)) continue;
         size_t at = p->catalog.n_tensors++;
         TARE_TRY(decide(d, i, &p->tensors[at], &p->catalog.tensors[at], err));
     }
@@ -521,10 +536,20 @@ static tare_status decide_all(decider *d, tare_error *err) {
     return TARE_OK;
 }
 
+/* Where the tensors come from, for writers that keep what the input says of each. */
+static tare_status note_origins(tare_plan *p, tare_error *err) {
+    size_t *origins = TARE_NEW_ARRAY(&p->arena, size_t, p->catalog.n_tensors);
+    if (!origins) return tare_fail(err, TARE_ERR_NOMEM, "plan");
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) origins[i] = p->tensors[i].source;
+    p->catalog.origins = origins;
+    return TARE_OK;
+}
+
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {
     decider d = {.plan = plan};
     TARE_TRY(check_types(plan, err));
     tare_status status = decide_all(&d, err);
+    if (status == TARE_OK) status = note_origins(plan, err);
     for (size_t i = 0; i < d.n_regexes; i++) regfree(&d.regexes[i]);
     tare_free(plan->options.allocator, d.name, d.name_capacity);
     return status;
