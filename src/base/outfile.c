@@ -320,14 +320,23 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
-tare_status tare_outset_commit(tare_outset *set, tare_error *err) {
+/* Whole, and under its temporary name. */
+static tare_status complete(tare_outset *set, tare_error *err) {
     TARE_TRY(sync_all(set, err));
-    if (!set->temp_name[0]) {
-        int failed = give_name(set);
-        if (failed)
-            return tare_outset_fail_errno(err, failed, "the output cannot be given a name",
-                                          set->path);
-    }
+    int failed = set->temp_name[0] ? 0 : give_name(set);
+    if (!failed) return TARE_OK;
+    return tare_outset_fail_errno(err, failed, "the output cannot be given a name", set->path);
+}
+
+tare_status tare_outset_release(tare_outset *set, const char **name, tare_error *err) {
+    TARE_TRY(complete(set, err));
+    set->is_committed = true;
+    *name = set->temp_name;
+    return TARE_OK;
+}
+
+tare_status tare_outset_commit(tare_outset *set, tare_error *err) {
+    TARE_TRY(complete(set, err));
     TARE_TRY(rename_to_final(set, err));
     int failed = set->options.no_sync ? 0 : tare_os_sync(set->parent_fd);
     if (failed)

@@ -70,6 +70,9 @@ tare_status tare_outset_sync(tare_outset *set, tare_error *err);
 /* Syncs and gives the final name. After an error nothing of the output is left; the one exception
  * is a failed sync of the parent directory: then OUT is complete but may not survive a crash. */
 tare_status tare_outset_commit(tare_outset *set, tare_error *err);
+/* For a single file that somebody else will give its name: synced, and under the temporary name
+ * *name in its directory, which is borrowed from the set. It is no longer removed. */
+tare_status tare_outset_release(tare_outset *set, const char **name, tare_error *err);
 /* Frees; without a commit before, removes everything. NULL is fine. */
 void tare_outset_free(tare_outset *set);
 

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #elif defined(__APPLE__)
@@ -78,6 +80,10 @@ int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t o
     }
 }
 
+bool tare_os_clone(int in_fd, int out_fd) {
+    return ioctl(out_fd, FICLONE, in_fd) == 0;
+}
+
 void tare_os_start_write_back(int fd, uint64_t offset, uint64_t n) {
     (void)sync_file_range(fd, (off_t)offset, (off_t)n, SYNC_FILE_RANGE_WRITE);
 }
@@ -107,6 +113,11 @@ int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t o
                            uint64_t n) {
     (void)in_fd, (void)in_offset, (void)out_fd, (void)out_offset, (void)n;
     return 0;
+}
+
+bool tare_os_clone(int in_fd, int out_fd) {
+    (void)in_fd, (void)out_fd;
+    return false;
 }
 
 void tare_os_start_write_back(int fd, uint64_t offset, uint64_t n) {
