@@ -31,6 +31,9 @@ static const magic magics[] = {
     MAGIC("tjgg", 0, old_ggml),
     MAGIC("algg", 0,
           "an old GGML LoRA adapter: convert the adapter to GGUF with llama.cpp's tools"),
+    MAGIC("TAREEDIT", 0,
+          "a model that an edit was at work on when it was interrupted: \"tare edit --recover\" "
+          "with its name finishes that"),
     MAGIC("version https://git-lfs.github.com/", 0,
           "a Git LFS pointer, not the file itself: fetch it with \"git lfs pull\""),
     MAGIC("\x1f\x8b", 0, "a gzip archive: unpack it first"),

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Making an edit: what an interrupted one left is settled, the model is opened and read, the lists
+ * it shall have are made and judged, and laid out as a conversion into its own format would be. A
+ * set of GGUF shards is as many models: each file keeps what lies in it. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/report.h"
+#include "base/str.h"
+#include "ops/edit/edit_state.h"
+
+TARE_DEFINE_INIT(tare_edit_options, TARE_EDIT_OPTIONS_INIT)
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static tare_status settle_old(const tare_edit *e, tare_error *err) {
+    tare_edit_recovery what;
+    TARE_TRY(tare_edit_recover(&what, e->path, e->options.allocator, err));
+    if (what == TARE_EDIT_NOTHING) return TARE_OK;
+    const bool is_finished = what == TARE_EDIT_FINISHED;
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, is_finished ? "edit.finished" : "edit.undone");
+    f.text = is_finished ? TARE_STR("an earlier edit was interrupted: it is finished now")
+                         : TARE_STR("an earlier edit was interrupted before it changed anything: "
+                                    "what it left is removed");
+    tare_report_add(e->options.report, &f);
+    return TARE_OK;
+}
+
+static tare_status open_model(tare_model **out, const tare_edit *e, const char *path,
+                              bool one_shard, tare_error *err) {
+    tare_open_options options = TARE_OPEN_OPTIONS_INIT;
+    options.allocator = e->options.allocator;
+    options.limits = &e->limits;
+    options.one_shard = one_shard;
+    options.report = one_shard ? NULL : e->options.report;
+    return tare_open_path(out, path, &options, err);
+}
+
+static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *err) {
+    e->format = tare_format_find(m->format);
+    if (!e->format || !e->format->plan || e->format->is_packed || m->held_format)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "a packed model is not edited: unpack it, edit that, and pack it again");
+    if (!e->format->is_directory && m->n_files > 1 && e->format != &tare_format_gguf)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "one of several shards: name the directory they lie in");
+    if (m->summary.is_truncated)
+        return tare_fail(err, TARE_ERR_TRUNCATED, "data of some tensor is missing");
+    return TARE_OK;
+}
+
+/* The directory that a model of a directory format lies in, with a slash at its end. */
+static tare_status find_directory(tare_edit *e, tare_error *err) {
+    struct stat st;
+    tare_str path = tare_str_of(e->path);
+    if (!e->format->is_directory) return TARE_OK;
+    if (stat(e->path, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        while (path.len && path.ptr[path.len - 1] != '/') path.len--;
+        if (!path.len) path = TARE_STR(".");
+    }
+    while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
+    e->root = tare_arena_str(&e->arena, path).ptr;
+    if (e->root) e->directory = tare_join_path(&e->arena, e->root, TARE_STR("/"));
+    return e->directory ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "paths");
+}
+
+static tare_status open_parts(tare_edit *e, tare_error *err) {
+    tare_model *whole;
+    TARE_TRY(open_model(&whole, e, e->path, false, err));
+    const bool is_set = whole->n_files > 1 && !e->options.out_path &&
+                        strcmp(whole->format, tare_format_gguf.name) == 0;
+    const size_t n = is_set ? whole->n_files : 1;
+    e->parts = TARE_NEW_ARRAY(&e->arena, tare_edit_part, n);
+    if (!e->parts) {
+        tare_model_free(whole);
+        return tare_fail(err, TARE_ERR_NOMEM, "edit");
+    }
+    tare_status status = check_format(e, whole, err);
+    if (!is_set || status != TARE_OK) {
+        e->parts[e->n_parts++].model = whole;
+        return status;
+    }
+    while (status == TARE_OK && e->n_parts < n) {
+        status =
+            open_model(&e->parts[e->n_parts].model, e, whole->files[e->n_parts].name, true, err);
+        if (status == TARE_OK) e->n_parts++;
+    }
+    tare_model_free(whole);
+    return status;
+}
+
+/* ---- laying out ------------------------------------------------------------------------------ */
+
+/* An edit keeps the format, and the name of what it writes says so. */
+static tare_status check_output(const tare_edit *e, tare_error *err) {
+    const char *named = e->options.out_path ? tare_format_of_path(e->options.out_path) : NULL;
+    if (!named || strcmp(named, e->format->name) == 0) return TARE_OK;
+    tare_fail(err, TARE_ERR_ARG, "the output's name is that of another format: edit keeps it");
+    tare_error_file(err, e->options.out_path);
+    return TARE_ERR_ARG;
+}
+
+static tare_status lay_out(tare_edit *e, tare_edit_part *p, tare_error *err) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    o.to = e->format->name;
+    /* A directory keeps its shards by itself, but for one that loses tensors. */
+    o.keep_split = p->model->n_files > 1 && (!e->format->is_directory || p->changes.has_dropped);
+    o.force = e->options.force || !e->options.out_path;
+    o.no_sync = e->options.no_sync;
+    o.threads = e->options.threads;
+    o.parallel = e->options.parallel;
+    o.parallel_ctx = e->options.parallel_ctx;
+    o.progress = e->options.progress;
+    o.progress_ctx = e->options.progress_ctx;
+    o.cancel = e->options.cancel;
+    o.allocator = e->options.allocator;
+    o.limits = &e->limits;
+    o.report = e->options.report;
+    const char *path = e->options.out_path ? e->options.out_path
+                       : e->directory      ? e->directory
+                                           : p->model->files[0].name;
+    return tare_plan_changed(&p->plan, path, p->model, &o, &p->changes, err);
+}
+
+/* What is written elsewhere is no file of the model. */
+static void summarize_output(tare_edit *e) {
+    const tare_plan_summary *s = tare_plan_summarize(e->parts[0].plan);
+    e->summary.written_bytes = s->write_bytes;
+}
+
+static tare_status settle(tare_edit *e, tare_error *err) {
+    TARE_TRY(settle_old(e, err));
+    TARE_TRY(open_parts(e, err));
+    TARE_TRY(find_directory(e, err));
+    TARE_TRY(check_output(e, err));
+    e->summary.format = e->format->name;
+    TARE_TRY(tare_edit_make_lists(e, err));
+    TARE_TRY(tare_edit_list_changes(e, err));
+    TARE_TRY(tare_edit_guard(e, err));
+    for (size_t i = 0; i < e->n_parts; i++) TARE_TRY(lay_out(e, &e->parts[i], err));
+    if (!e->options.out_path) return tare_edit_find_targets(e, err);
+    summarize_output(e);
+    return TARE_OK;
+}
+
+tare_status tare_edit_new(tare_edit **out, const char *path, const tare_edit_step *steps,
+                          size_t n_steps, const tare_edit_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(path && (steps || n_steps == 0), err);
+    tare_edit_options asked = TARE_EDIT_OPTIONS_INIT;
+    tare_limits limits = TARE_LIMITS_INIT;
+    TARE_TRY(tare_options_read(&asked, sizeof asked, options, err));
+    TARE_TRY(tare_options_read(&limits, sizeof limits, asked.limits, err));
+    tare_edit *e = tare_alloc(asked.allocator, sizeof *e);
+    if (!e) return tare_fail(err, TARE_ERR_NOMEM, "edit");
+    *e = (tare_edit){.options = asked, .limits = limits, .steps = steps, .n_steps = n_steps};
+    tare_arena_init(&e->arena, asked.allocator);
+    e->path = tare_arena_str(&e->arena, tare_str_of(path)).ptr;
+    if (asked.out_path)
+        e->options.out_path = tare_arena_str(&e->arena, tare_str_of(asked.out_path)).ptr;
+    e->n_matches = TARE_NEW_ARRAY(&e->arena, size_t, n_steps);
+    tare_status status = e->path && e->n_matches && (!asked.out_path || e->options.out_path)
+                             ? settle(e, err)
+                             : tare_fail(err, TARE_ERR_NOMEM, "edit");
+    e->steps = NULL;
+    if (status == TARE_OK)
+        *out = e;
+    else
+        tare_edit_free(e);
+    return status;
+}
+
+void tare_edit_free(tare_edit *edit) {
+    if (!edit) return;
+    for (size_t i = 0; i < edit->n_parts; i++) {
+        tare_plan_free(edit->parts[i].plan);
+        tare_model_free(edit->parts[i].model);
+    }
+    tare_arena_free(&edit->arena);
+    tare_free(edit->options.allocator, edit, sizeof *edit);
+}
+
+/* ---- getters --------------------------------------------------------------------------------- */
+
+const tare_edit_summary *tare_edit_summarize(const tare_edit *edit) {
+    return &edit->summary;
+}
+
+const tare_edit_change *tare_edit_change_at(const tare_edit *edit, size_t i) {
+    return i < edit->summary.n_changes ? &edit->changes[i] : NULL;
+}
+
+const tare_edit_file *tare_edit_file_at(const tare_edit *edit, size_t i) {
+    return i < edit->summary.n_files ? &edit->files[i] : NULL;
+}
+
+tare_status tare_edit_run(const tare_edit *edit, tare_error *err) {
+    return tare_edit_run_watched(edit, NULL, err);
+}

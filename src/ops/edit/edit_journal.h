@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What changes several places of a file, or several files, as one step: a journal beside them says
+ * what is to become of each, and a mark over the first bytes of a file that it has begun. See
+ * docs/edit.md, "What a crash leaves". */
+#ifndef TARE_OPS_EDIT_EDIT_JOURNAL_H
+#define TARE_OPS_EDIT_EDIT_JOURNAL_H
+
+#include <tare/edit.h>
+
+#include "base/alloc.h"
+
+#define TARE_EDIT_MARK "TAREEDIT"
+#define TARE_EDIT_HEAD 16 /* bytes of a mark: these, and eight of the edit's own */
+
+/* Bytes that are to stand at an offset. */
+typedef struct tare_edit_run {
+    uint64_t offset, size;
+    const uint8_t *bytes;
+} tare_edit_piece;
+
+/* What becomes of one file, all in one directory. */
+typedef struct tare_edit_op {
+    const char *name;
+    const char *temporary;            /* takes the name; NULL: the runs are written into the file */
+    bool is_marked;                   /* while the edit is at work on it, or on the others */
+    uint64_t old_size, new_size;      /* of a file that runs are written into */
+    uint8_t old_head[TARE_EDIT_HEAD]; /* of a file that is marked */
+    uint8_t new_head[TARE_EDIT_HEAD]; /* the same, when runs were written into it */
+    tare_edit_piece *runs;
+    size_t n_runs;
+} tare_edit_op;
+
+/* The first operation is the leader: it is marked first and finished last, and the journal has its
+ * name. */
+typedef struct tare_edit_journal {
+    uint8_t id[8];
+    tare_edit_op *ops;
+    size_t n_ops;
+} tare_edit_journal;
+
+/* Asked before each step that changes something on disk. */
+typedef struct tare_edit_watch {
+    void (*before)(void *ctx, const char *step);
+    void *ctx;
+} tare_edit_watch;
+
+/* Takes the bytes of a journal apart; runs are borrowed from them. CORRUPT: it is none, or not
+ * whole. */
+tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes, size_t size,
+                                    tare_arena *arena, tare_error *err);
+/* Writes the journal and does what it says. Before the first mark a failure undoes all; afterwards
+ * the journal stays for tare_edit_recover. */
+tare_status tare_edit_journal_run(const tare_edit_journal *journal, int dir_fd, bool no_sync,
+                                  const tare_edit_watch *watch, const tare_allocator *allocator,
+                                  tare_error *err);
+
+#endif

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The keys, names and side files that a model shall have: its own, changed step by step. Keys of a
+ * set of shards are those of its first file, where programs look for them; tensors may lie in any.
+ */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/str.h"
+#include "model/names.h"
+#include "ops/edit/edit_state.h"
+
+#define TEMPLATE_KEY  "tokenizer.chat_template"
+#define TEMPLATE_FILE "chat_template.jinja"
+#define TOKENS_KEY    "tokenizer.ggml.tokens"
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+static tare_status matches(bool *out, tare_edit *e, tare_str pattern, tare_str name,
+                           tare_error *err) {
+    *out = false;
+    const char *p = tare_arena_str(&e->arena, pattern).ptr;
+    const char *n = tare_arena_str(&e->arena, name).ptr;
+    if (!p || !n) return tare_fail(err, TARE_ERR_NOMEM, "names");
+    *out = fnmatch(p, n, 0) == 0;
+    return TARE_OK;
+}
+
+static const char *star_in(tare_str s) {
+    return s.len ? memchr(s.ptr, '*', s.len) : NULL;
+}
+
+/* The name that a step makes of another; ptr NULL: the step is not about it. */
+static tare_status renamed(tare_str *out, tare_edit *e, const tare_edit_step *s, tare_str name,
+                           tare_error *err) {
+    const char *star = star_in(s->name), *to = star_in(s->text);
+    *out = (tare_str){NULL, 0};
+    if (!star && !tare_str_equal(s->name, name)) return TARE_OK;
+    const size_t before = star ? (size_t)(star - s->name.ptr) : name.len;
+    const tare_str head = {s->name.ptr, before};
+    const tare_str tail = star ? tare_str_cut(s->name, before + 1) : (tare_str){"", 0};
+    if (star && (name.len < head.len + tail.len || !tare_str_starts(name, head) ||
+                 !tare_str_ends(name, tail)))
+        return TARE_OK;
+    const tare_str matched = {name.ptr + head.len, star ? name.len - head.len - tail.len : 0};
+    const size_t to_head = to ? (size_t)(to - s->text.ptr) : s->text.len;
+    const tare_str rest = to ? tare_str_cut(s->text, to_head + 1) : (tare_str){"", 0};
+    char *text = tare_arena_take(&e->arena, to_head + matched.len + rest.len + 1);
+    if (!text) return tare_fail(err, TARE_ERR_NOMEM, "names");
+    memcpy(text, s->text.ptr, to_head);
+    if (to && matched.len) memcpy(text + to_head, matched.ptr, matched.len);
+    if (rest.len) memcpy(text + to_head + (to ? matched.len : 0), rest.ptr, rest.len);
+    *out = (tare_str){text, to_head + (to ? matched.len : 0) + rest.len};
+    return TARE_OK;
+}
+
+static tare_status check_stars(const tare_edit_step *s, tare_error *err) {
+    const char *from = star_in(s->name), *to = star_in(s->text);
+    const bool is_twice =
+        (from && star_in(tare_str_cut(s->name, (size_t)(from - s->name.ptr) + 1))) ||
+        (to && star_in(tare_str_cut(s->text, (size_t)(to - s->text.ptr) + 1)));
+    if (!is_twice && !to == !from) return TARE_OK;
+    return tare_fail(err, TARE_ERR_ARG,
+                     "renaming: the old and the new name have one * each, or "
+                     "none");
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* Of two keys of one name the model's own comes before a pair of safetensors. */
+static tare_metadata *find_key(const tare_edit_part *p, tare_str key) {
+    tare_metadata *found = NULL;
+    for (size_t i = 0; i < p->n_metadata; i++) {
+        tare_metadata *m = &p->metadata[i];
+        if (tare_str_equal(m->key, key) && (!found || m->space == TARE_KEYS_MODEL)) found = m;
+    }
+    return found;
+}
+
+static tare_status add_key(tare_edit *e, tare_edit_part *p, const tare_metadata *m,
+                           tare_error *err) {
+    if (p->n_metadata == p->metadata_capacity) {
+        const size_t n = p->n_metadata, capacity = 2 * n + 16;
+        tare_metadata *metadata = TARE_NEW_ARRAY(&e->arena, tare_metadata, capacity);
+        size_t *origins = TARE_NEW_ARRAY(&e->arena, size_t, capacity);
+        if (!metadata || !origins) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+        if (n) memcpy(metadata, p->metadata, n * sizeof *metadata);
+        if (n) memcpy(origins, p->key_origins, n * sizeof *origins);
+        p->metadata = metadata;
+        p->key_origins = origins;
+        p->metadata_capacity = capacity;
+    }
+    p->key_origins[p->n_metadata] = SIZE_MAX;
+    p->metadata[p->n_metadata++] = *m;
+    return TARE_OK;
+}
+
+/* New keys of safetensors are pairs of its __metadata__, which are strings. */
+static bool holds_pairs(const tare_edit *e) {
+    return e->format == &tare_format_safetensors || e->format == &tare_format_hf;
+}
+
+static tare_status key_fault(tare_error *err, tare_status status, tare_str key) {
+    tare_error_item(err, TARE_ITEM_KEY, -1, key);
+    return status;
+}
+
+static tare_status set_key(tare_edit *e, tare_edit_part *p, tare_str key, tare_str text,
+                           const char *type, tare_error *err) {
+    tare_metadata *old = find_key(p, key);
+    const bool is_pair = old ? old->space == TARE_KEYS_SAFETENSORS : holds_pairs(e);
+    tare_metadata m = {.space = is_pair ? TARE_KEYS_SAFETENSORS : TARE_KEYS_MODEL,
+                       .offset = TARE_NO_OFFSET};
+    if (key.len == 0) return tare_fail(err, TARE_ERR_ARG, "a key has a name");
+    if (is_pair && type && strcmp(type, "string") != 0 && strcmp(type, "str") != 0)
+        return key_fault(err,
+                         tare_fail(err, TARE_ERR_UNSUPPORTED,
+                                   "the pairs of a safetensors __metadata__ are strings"),
+                         key);
+    tare_status status = tare_edit_value(&m.value, text, is_pair ? "string" : type,
+                                         old ? &old->value : NULL, &e->arena, &e->limits, err);
+    if (status != TARE_OK) return key_fault(err, status, key);
+    m.key = tare_arena_str(&e->arena, key);
+    if (!m.key.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    if (!old) return add_key(e, p, &m, err);
+    old->value = m.value;
+    return TARE_OK;
+}
+
+static tare_status type_key(tare_edit *e, tare_edit_part *p, const tare_edit_step *s, size_t *n,
+                            tare_error *err) {
+    tare_metadata *m = find_key(p, s->name);
+    if (!m) return TARE_OK;
+    ++*n;
+    if (m->space == TARE_KEYS_SAFETENSORS)
+        return key_fault(err,
+                         tare_fail(err, TARE_ERR_UNSUPPORTED,
+                                   "the pairs of a safetensors __metadata__ are strings"),
+                         m->key);
+    const tare_value old = m->value;
+    tare_status status = tare_edit_retype(&m->value, &old, s->type, &e->arena, &e->limits, err);
+    return status == TARE_OK ? TARE_OK : key_fault(err, status, s->name);
+}
+
+static tare_status remove_keys(tare_edit *e, tare_edit_part *p, const tare_edit_step *s, size_t *n,
+                               tare_error *err) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->n_metadata; i++) {
+        bool goes = false;
+        TARE_TRY(matches(&goes, e, s->name, p->metadata[i].key, err));
+        *n += goes;
+        if (goes) continue;
+        p->metadata[kept] = p->metadata[i];
+        p->key_origins[kept++] = p->key_origins[i];
+    }
+    p->n_metadata = kept;
+    return TARE_OK;
+}
+
+static tare_status rename_keys(tare_edit *e, tare_edit_part *p, const tare_edit_step *s, size_t *n,
+                               tare_error *err) {
+    TARE_TRY(check_stars(s, err));
+    for (size_t i = 0; i < p->n_metadata; i++) {
+        tare_str name;
+        TARE_TRY(renamed(&name, e, s, p->metadata[i].key, err));
+        if (!name.ptr) continue;
+        p->metadata[i].key = name;
+        ++*n;
+    }
+    return TARE_OK;
+}
+
+/* ---- the tokenizer --------------------------------------------------------------------------- */
+
+static tare_status set_resource(tare_edit *e, tare_edit_part *p, const char *name, tare_str text,
+                                tare_error *err) {
+    const tare_str bytes = tare_arena_str(&e->arena, text);
+    if (!bytes.ptr) return tare_fail(err, TARE_ERR_NOMEM, "resource");
+    const tare_resource_entry r = {.info = {tare_str_of(name), bytes.len},
+                                   .bytes = (const uint8_t *)bytes.ptr};
+    for (size_t i = 0; i < p->n_resources; i++)
+        if (tare_str_is(p->resources[i].info.name, name)) {
+            p->resources[i] = r;
+            return TARE_OK;
+        }
+    p->resources[p->n_resources++] = r; /* there is room for one */
+    return TARE_OK;
+}
+
+/* A key where the model has such keys; else a file, which is what transformers reads first. */
+static tare_status set_template(tare_edit *e, tare_edit_part *p, tare_str text, tare_error *err) {
+    const tare_str key = TARE_STR(TEMPLATE_KEY);
+    const bool has_keys = find_key(p, TARE_STR(TOKENS_KEY)) || find_key(p, key);
+    if (!tare_str_is_utf8(text))
+        return tare_fail(err, TARE_ERR_ARG, "the chat template is not UTF-8");
+    if (e->format == &tare_format_gguf || has_keys) return set_key(e, p, key, text, "string", err);
+    if (e->directory || e->format == &tare_format_mcf)
+        return set_resource(e, p, TEMPLATE_FILE, text, err);
+    return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                     "the chat template is a file beside this one: name the directory");
+}
+
+static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_step *s,
+                               tare_error *err) {
+    const tare_metadata *tokens = find_key(p, TARE_STR(TOKENS_KEY));
+    const tare_array *list = tokens ? &tokens->value.as.a : NULL;
+    if (!tokens || tokens->value.type != TARE_VALUE_ARRAY || list->type != TARE_VALUE_STRING)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "the model has no list of tokens");
+    tare_array_walk walk;
+    tare_value token;
+    tare_array_begin(&walk, list);
+    for (uint64_t i = 0; tare_array_next(&walk, &token); i++) {
+        if (!tare_str_equal(token.as.s, s->text)) continue;
+        tare_buffer key, number;
+        tare_buffer_init(&key, e->arena.allocator);
+        tare_buffer_init(&number, e->arena.allocator);
+        tare_buffer_printf(&key, "tokenizer.ggml.%.*s_token_id", (int)s->name.len, s->name.ptr);
+        tare_buffer_printf(&number, "%llu", (unsigned long long)i);
+        tare_status status = tare_buffer_status(&key, err);
+        if (status == TARE_OK) status = tare_buffer_status(&number, err);
+        if (status == TARE_OK)
+            status = set_key(e, p, (tare_str){(const char *)key.data, key.size},
+                             (tare_str){(const char *)number.data, number.size}, "u32", err);
+        tare_buffer_free(&key);
+        tare_buffer_free(&number);
+        return status;
+    }
+    return key_fault(err, tare_fail(err, TARE_ERR_ARG, "no token of the vocabulary is that text"),
+                     s->text);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static tare_status rename_tensors(tare_edit *e, tare_edit_part *p, const tare_edit_step *s,
+                                  size_t *n, tare_error *err) {
+    TARE_TRY(check_stars(s, err));
+    for (size_t i = 0; i < p->model->catalog.n_tensors; i++) {
+        tare_str name;
+        if (!p->names[i].ptr) continue;
+        TARE_TRY(renamed(&name, e, s, p->names[i], err));
+        if (!name.ptr) continue;
+        p->names[i] = name;
+        ++*n;
+    }
+    return TARE_OK;
+}
+
+/* Whether a step of this kind is for a tensor. */
+static tare_status is_named(bool *out, tare_edit *e, tare_edit_kind kind, tare_str name,
+                            tare_error *err) {
+    *out = false;
+    for (size_t k = 0; k < e->n_steps; k++) {
+        bool does = false;
+        if (e->steps[k].kind != kind) continue;
+        TARE_TRY(matches(&does, e, e->steps[k].name, name, err));
+        e->n_matches[k] += does;
+        *out |= does;
+    }
+    return TARE_OK;
+}
+
+/* By the names that the tensors have in the file, before all else. */
+static tare_status drop_tensors(tare_edit *e, tare_edit_part *p, tare_error *err) {
+    bool keeps_some = false;
+    for (size_t k = 0; k < e->n_steps; k++)
+        keeps_some |= e->steps[k].kind == TARE_EDIT_KEEP_TENSORS;
+    for (size_t i = 0; i < p->model->catalog.n_tensors; i++) {
+        bool goes, stays = true;
+        TARE_TRY(is_named(&goes, e, TARE_EDIT_DROP_TENSORS, p->names[i], err));
+        if (keeps_some) TARE_TRY(is_named(&stays, e, TARE_EDIT_KEEP_TENSORS, p->names[i], err));
+        if (goes || !stays) p->names[i] = (tare_str){NULL, 0};
+    }
+    return TARE_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tare_status begin(tare_edit *e, tare_edit_part *p, tare_error *err) {
+    const tare_catalog *c = &p->model->catalog;
+    p->metadata_capacity = c->n_metadata + 16;
+    p->metadata = TARE_NEW_ARRAY(&e->arena, tare_metadata, p->metadata_capacity);
+    p->key_origins = TARE_NEW_ARRAY(&e->arena, size_t, p->metadata_capacity);
+    p->names = TARE_NEW_ARRAY(&e->arena, tare_str, c->n_tensors);
+    p->resources = TARE_NEW_ARRAY(&e->arena, tare_resource_entry, c->n_resources + 1);
+    if (!p->metadata || !p->key_origins || !p->names || !p->resources)
+        return tare_fail(err, TARE_ERR_NOMEM, "edit");
+    for (size_t i = 0; i < c->n_metadata; i++) {
+        if (tare_metadata_is_spare(&c->metadata[i])) continue; /* the writer fills up anew */
+        p->key_origins[p->n_metadata] = i;
+        p->metadata[p->n_metadata++] = c->metadata[i];
+    }
+    for (size_t i = 0; i < c->n_tensors; i++) p->names[i] = c->tensors[i].name;
+    p->n_resources = c->n_resources;
+    if (c->n_resources) memcpy(p->resources, c->resources, c->n_resources * sizeof *p->resources);
+    return TARE_OK;
+}
+
+static tare_status do_step(tare_edit *e, size_t k, tare_error *err) {
+    const tare_edit_step *s = &e->steps[k];
+    tare_edit_part *first = &e->parts[0];
+    size_t *n = &e->n_matches[k];
+    switch (s->kind) {
+    case TARE_EDIT_SET_KEY:
+        ++*n;
+        return set_key(e, first, s->name, s->text, s->type, err);
+    case TARE_EDIT_REMOVE_KEYS:
+        return remove_keys(e, first, s, n, err);
+    case TARE_EDIT_RENAME_KEYS:
+        return rename_keys(e, first, s, n, err);
+    case TARE_EDIT_TYPE_KEY:
+        return type_key(e, first, s, n, err);
+    case TARE_EDIT_RENAME_TENSORS:
+        for (size_t i = 0; i < e->n_parts; i++)
+            TARE_TRY(rename_tensors(e, &e->parts[i], s, n, err));
+        return TARE_OK;
+    case TARE_EDIT_DROP_TENSORS:
+    case TARE_EDIT_KEEP_TENSORS:
+        return TARE_OK; /* done before */
+    case TARE_EDIT_CHAT_TEMPLATE:
+        ++*n;
+        return set_template(e, first, s->text, err);
+    case TARE_EDIT_SPECIAL_TOKEN:
+        ++*n;
+        return set_special(e, first, s, err);
+    }
+    return tare_fail(err, TARE_ERR_ARG, "step: no such kind");
+}
+
+/* A step that is about nothing is mostly a name that was mistyped. */
+static tare_status check_matches(const tare_edit *e, tare_error *err) {
+    for (size_t k = 0; k < e->n_steps; k++) {
+        const tare_edit_kind kind = e->steps[k].kind;
+        const bool is_key = kind == TARE_EDIT_REMOVE_KEYS || kind == TARE_EDIT_RENAME_KEYS ||
+                            kind == TARE_EDIT_TYPE_KEY;
+        if (e->n_matches[k]) continue;
+        tare_fail(err, TARE_ERR_ARG, "nothing in the model has this name");
+        tare_error_item(err, is_key ? TARE_ITEM_KEY : TARE_ITEM_TENSOR, -1, e->steps[k].name);
+        return TARE_ERR_ARG;
+    }
+    return TARE_OK;
+}
+
+/* A set of shards counts its tensors in each of them. */
+static tare_status recount(tare_edit *e, tare_error *err) {
+    uint64_t n = 0;
+    bool has_dropped = false;
+    char text[24];
+    for (size_t i = 0; i < e->n_parts; i++)
+        for (size_t t = 0; t < e->parts[i].model->catalog.n_tensors; t++) {
+            n += e->parts[i].names[t].ptr != NULL;
+            has_dropped |= e->parts[i].names[t].ptr == NULL;
+        }
+    if (!has_dropped || e->n_parts == 1) return TARE_OK;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+    for (size_t i = 0; i < e->n_parts; i++)
+        if (find_key(&e->parts[i], TARE_STR("split.tensors.count")))
+            TARE_TRY(set_key(e, &e->parts[i], TARE_STR("split.tensors.count"), tare_str_of(text),
+                             NULL, err));
+    return TARE_OK;
+}
+
+static tare_status wrong_name(tare_error *err, tare_item_kind kind, tare_str name,
+                              const char *what) {
+    tare_fail(err, TARE_ERR_ARG, what);
+    tare_error_item(err, kind, -1, name);
+    return TARE_ERR_ARG;
+}
+
+static tare_status check_tensor_names(tare_edit *e, tare_error *err) {
+    tare_name_index index;
+    size_t n = 0, most = 0;
+    for (size_t i = 0; i < e->n_parts; i++) most += e->parts[i].model->catalog.n_tensors;
+    tare_str *all = TARE_NEW_ARRAY(&e->arena, tare_str, most);
+    if (!all) return tare_fail(err, TARE_ERR_NOMEM, "names");
+    TARE_TRY(tare_name_index_init(&index, &e->arena, most, err));
+    for (size_t i = 0; i < e->n_parts; i++)
+        for (size_t t = 0; t < e->parts[i].model->catalog.n_tensors; t++) {
+            const tare_str name = e->parts[i].names[t];
+            const bool is_old = name.ptr == e->parts[i].model->catalog.tensors[t].name.ptr;
+            if (!name.ptr) continue;
+            all[n] = name;
+            if (!is_old && (name.len == 0 || !tare_format_caps_has_name(e->format->caps, name)))
+                return wrong_name(err, TARE_ITEM_TENSOR, name,
+                                  "the format cannot hold a tensor of this name");
+            if (tare_name_index_add(&index, all, sizeof *all, n++, NULL) >= 0)
+                return wrong_name(err, TARE_ITEM_TENSOR, name, "two tensors would have this name");
+        }
+    return TARE_OK;
+}
+
+static tare_status check_keys(tare_edit *e, const tare_edit_part *p, tare_error *err) {
+    tare_model m = *p->model;
+    m.catalog.metadata = p->metadata;
+    m.catalog.n_metadata = p->n_metadata;
+    tare_error why;
+    tare_status status = tare_model_index_keys(&m, &e->arena, &why);
+    if (status == TARE_ERR_CORRUPT)
+        return wrong_name(err, TARE_ITEM_KEY,
+                          why.item >= 0 ? p->metadata[why.item].key : (tare_str){"", 0},
+                          "two keys would have this name, or a key would have none");
+    return status == TARE_OK ? TARE_OK : tare_fail(err, status, why.what);
+}
+
+static void settle(tare_edit *e, tare_edit_part *p) {
+    tare_plan_changes *c = &p->changes;
+    *c = (tare_plan_changes){.metadata = p->metadata,
+                             .n_metadata = p->n_metadata,
+                             .names = p->names,
+                             .resources = p->resources,
+                             .n_resources = p->n_resources,
+                             .replaces_input = !e->options.out_path,
+                             .keeps_place =
+                                 !e->options.out_path && e->options.way != TARE_EDIT_REWRITE,
+                             .spare = e->options.spare};
+    for (size_t i = 0; i < p->model->catalog.n_tensors; i++) {
+        c->has_dropped |= p->names[i].ptr == NULL;
+        c->has_renamed |=
+            p->names[i].ptr && !tare_str_equal(p->names[i], p->model->catalog.tensors[i].name);
+    }
+}
+
+tare_status tare_edit_make_lists(tare_edit *e, tare_error *err) {
+    for (size_t i = 0; i < e->n_parts; i++) {
+        TARE_TRY(begin(e, &e->parts[i], err));
+        TARE_TRY(drop_tensors(e, &e->parts[i], err));
+    }
+    for (size_t k = 0; k < e->n_steps; k++) TARE_TRY(do_step(e, k, err));
+    TARE_TRY(check_matches(e, err));
+    TARE_TRY(recount(e, err));
+    TARE_TRY(check_tensor_names(e, err));
+    for (size_t i = 0; i < e->n_parts; i++) {
+        TARE_TRY(check_keys(e, &e->parts[i], err));
+        settle(e, &e->parts[i]);
+    }
+    return TARE_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What edit_journal.c and edit_recover.c share: the files that an interrupted edit leaves. */
+#ifndef TARE_OPS_EDIT_EDIT_RECOVER_H
+#define TARE_OPS_EDIT_EDIT_RECOVER_H
+
+#include <limits.h>
+
+#include "ops/edit/edit_journal.h"
+
+#define TARE_EDIT_JOURNAL_SUFFIX ".tare-edit"
+
+/* ".NAME.tare-edit", beside the leader. */
+void tare_edit_journal_name(char out[NAME_MAX + 1], const char *leader);
+/* Does what a journal says, whatever of it was done before. */
+tare_status tare_edit_journal_finish(const tare_edit_journal *journal, int dir_fd, tare_error *err);
+/* Locks an open journal; false: another is at work with it, or has removed it. */
+bool tare_edit_journal_lock(int fd, int dir_fd, const char *name);
+/* Removes the journal of that name (NULL: there is none), and the files that were to take names. */
+void tare_edit_journal_discard(const tare_edit_journal *journal, int dir_fd, const char *name);
+
+#endif
