@@ -285,6 +285,9 @@ void cli_remote_free(void);
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
 /* What messages are to call them, as many. */
 const char *const *cli_base_hints(void);
+/* Reads a file whole; of one that has more than `most` bytes some more than these. 0, or an exit
+ * code after saying what is wrong. *out is freed with free(). */
+int cli_read_file(char **out, size_t *n, const char *path, size_t most);
 /* Puts them into the options of a conversion into the format `to`. Returns 0 or, after saying why,
  * an exit code: they are no use here, or cannot be opened. */
 int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,

@@ -12,6 +12,7 @@
     COMMAND(verify)                                                                                \
     COMMAND(convert)                                                                               \
     COMMAND(quantize)                                                                              \
+    COMMAND(edit)                                                                                  \
     COMMAND(pack)                                                                                  \
     COMMAND(unpack)                                                                                \
     COMMAND(diff)                                                                                  \

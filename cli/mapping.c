@@ -35,35 +35,6 @@ static char *directory_name(const char *path) {
     return name;
 }
 
-static int file_fault(const char *path, const char *what) {
-    const tare_error err = {.status = TARE_ERR_IO,
-                            .item = -1,
-                            .offset = TARE_NO_OFFSET,
-                            .os_error = errno,
-                            .what = what};
-    return cli_fail(&err, path);
-}
-
-/* Reads all of a file; an exit code after saying what is wrong. */
-static int read_text(char **out, size_t *n, const char *path) {
-    FILE *f = fopen(path, "rb");
-    size_t size = 0;
-    *out = NULL;
-    *n = 0;
-    if (!f) return file_fault(path, "cannot be opened");
-    do {
-        *out = cli_grow(*out, size + 65536, 1);
-        size_t got = fread(*out + size, 1, 65536, f);
-        if (got == 0) break;
-        size += got;
-    } while (size <= METADATA_MOST);
-    bool is_bad = ferror(f) != 0;
-    fclose(f);
-    if (is_bad) return file_fault(path, "cannot be read");
-    *n = size;
-    return 0;
-}
-
 /* Weights alone, as a file without a tokenizer, are no model that llama.cpp could run. */
 static bool has_tokenizer(const tare_model *in) {
     static const char *const names[] = {
@@ -101,7 +72,7 @@ int cli_map(tare_model **out, const cli_command *command, const tare_model *in, 
     if (!is_wanted) return 0;
     if (!tare_llama_can_map(in, &hf_class) && !asks_for_mapping(write)) return 0;
     if (write->metadata) {
-        int code = read_text(&text, &n, write->metadata);
+        int code = cli_read_file(&text, &n, write->metadata, METADATA_MOST);
         if (code != 0) return code;
         options.metadata = (tare_str){text, n};
     }

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare edit: keys, names and tensors of a model changed, in its own format and mostly in place. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+#define TEXT_MOST     ((size_t)64 << 20) /* of a file that becomes a value */
+#define VALUE_COLUMNS 60
+#define FINDINGS_MAX  4
+
+static struct {
+    const char *output, *chat_template;
+    cli_list set, set_file, remove, rename, retype;
+    cli_list rename_tensor, drop_tensors, keep_tensors, special_token;
+    uint64_t spare;
+    bool in_place, rewrite, keep_time, recover;
+} args;
+
+static const cli_option options[] = {
+    {.name = "set",
+     .arg = "KEY[:TYPE]=VALUE",
+     .help = "a key and its value, in the type that the key has, else the one that fits: u8 i8 u16 "
+             "i16 u32 i32 u64 i64 f32 f64 bool string, with [] for arrays: ids:i32[]=[1,2]; may be "
+             "given again, like all that follow",
+     .list = &args.set},
+    {.name = "set-file",
+     .arg = "KEY[:TYPE]=FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "the same with a value from a file, byte for byte",
+     .list = &args.set_file},
+    {.name = "remove",
+     .arg = "PATTERN",
+     .help = "remove keys: 'quantize.imatrix.*'",
+     .list = &args.remove},
+    {.name = "rename",
+     .arg = "OLD=NEW",
+     .help = "rename a key, or several with one * on each side: 'general.*=model.*'",
+     .list = &args.rename},
+    {.name = "retype",
+     .arg = "KEY=TYPE",
+     .help = "the same value in another type",
+     .list = &args.retype},
+    {.name = "chat-template",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "the chat template: tokenizer.chat_template, or the file chat_template.jinja of a "
+             "directory",
+     .text = &args.chat_template},
+    {.name = "special-token",
+     .arg = "NAME=TOKEN",
+     .help = "a special token by its text: eos='<|im_end|>' sets tokenizer.ggml.eos_token_id",
+     .list = &args.special_token},
+    {.name = "rename-tensor",
+     .arg = "OLD=NEW",
+     .help = "rename a tensor, or several with one * on each side: 'model.*=*'",
+     .list = &args.rename_tensor},
+    {.name = "drop-tensors",
+     .arg = "PATTERN",
+     .help = "leave tensors out: 'mtp.*'",
+     .list = &args.drop_tensors},
+    {.name = "keep-tensors",
+     .arg = "PATTERN",
+     .help = "leave all other tensors out",
+     .list = &args.keep_tensors},
+    {.name = "output",
+     .letter = 'o',
+     .arg = "OUT",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "write another file or directory, laid out as a conversion would, and leave FILE "
+             "alone",
+     .text = &args.output},
+    {.name = "in-place",
+     .help = "change FILE where it lies, never a copy of it; fails where data would have to move",
+     .flag = &args.in_place},
+    {.name = "rewrite",
+     .help = "lay FILE out anew, without the room that earlier edits left",
+     .flag = &args.rewrite},
+    {.name = "spare",
+     .arg = "SIZE",
+     .help = "leave this much room when a directory is laid out anew, so that later edits are in "
+             "place (GGUF, safetensors)",
+     .size = &args.spare},
+    {.name = "keep-time",
+     .help = "keep the time of modification; programs that copy by time and size miss the change",
+     .flag = &args.keep_time},
+    {.name = "recover",
+     .help = "only finish an edit that was interrupted, which any other edit of FILE does first",
+     .flag = &args.recover},
+    {0},
+};
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* What an edit is asked for; texts that were made for it, freed at the end. */
+typedef struct steps {
+    tare_edit_step *items;
+    size_t n;
+    char **texts;
+    size_t n_texts;
+} steps;
+
+static char *keep(steps *s, char *text) {
+    s->texts = cli_grow(s->texts, s->n_texts + 1, sizeof *s->texts);
+    return s->texts[s->n_texts++] = text;
+}
+
+static tare_edit_step *add(steps *s, tare_edit_kind kind) {
+    s->items = cli_grow(s->items, s->n + 1, sizeof *s->items);
+    s->items[s->n] = (tare_edit_step){.kind = kind};
+    return &s->items[s->n++];
+}
+
+static tare_str str_of(const char *text) {
+    return (tare_str){text, strlen(text)};
+}
+
+static int not_of_form(const char *option, const char *text, const char *form) {
+    char *safe = cli_escape_path(text);
+    int code = cli_usage(&cmd_edit, "--%s: \"%s\" is not %s", option, safe, form);
+    free(safe);
+    return code;
+}
+
+/* "LEFT=RIGHT" of each text of a list: name and text of a step. */
+static int add_pairs(steps *s, const cli_list *list, tare_edit_kind kind, const char *option,
+                     const char *form) {
+    for (size_t i = 0; i < list->n; i++) {
+        const char *text = list->items[i], *equals = strchr(text, '=');
+        if (!equals || equals == text) return not_of_form(option, text, form);
+        tare_edit_step *step = add(s, kind);
+        step->name = (tare_str){text, (size_t)(equals - text)};
+        step->text = str_of(equals + 1);
+    }
+    return CLI_YES;
+}
+
+static void add_patterns(steps *s, const cli_list *list, tare_edit_kind kind) {
+    for (size_t i = 0; i < list->n; i++) add(s, kind)->name = str_of(list->items[i]);
+}
+
+/* Cuts ":TYPE" off the names of the last steps, from `first` on. */
+static void cut_types(steps *s, size_t first) {
+    for (size_t i = first; i < s->n; i++) {
+        tare_str *name = &s->items[i].name;
+        size_t at = name->len;
+        while (at > 0 && name->ptr[at - 1] != ':') at--;
+        if (at < 2) continue;
+        s->items[i].type = keep(s, cli_copy(name->ptr + at, name->len - at));
+        name->len = at - 1;
+    }
+}
+
+static int read_value(steps *s, tare_str *out, const char *path) {
+    char *text;
+    size_t n;
+    int code = cli_read_file(&text, &n, path, TEXT_MOST);
+    if (code == CLI_YES && n > TEXT_MOST) {
+        char *name = cli_escape_path(path);
+        code = cli_fail_text(CLI_INPUT, "%s: too large for a value", name);
+        free(name);
+    }
+    keep(s, text);
+    *out = (tare_str){text, n};
+    return code;
+}
+
+/* First what goes, then what changes its name or type, then what is set. */
+static int make_steps(steps *s) {
+    int code;
+    add_patterns(s, &args.remove, TARE_EDIT_REMOVE_KEYS);
+    code = add_pairs(s, &args.rename, TARE_EDIT_RENAME_KEYS, "rename", "OLD=NEW");
+    size_t first = s->n;
+    if (!code) code = add_pairs(s, &args.retype, TARE_EDIT_TYPE_KEY, "retype", "KEY=TYPE");
+    for (; first < s->n; first++) s->items[first].type = s->items[first].text.ptr;
+    if (!code)
+        code = add_pairs(s, &args.set, TARE_EDIT_SET_KEY, "set", "KEY=VALUE or KEY:TYPE=VALUE");
+    const size_t files = s->n;
+    if (!code)
+        code = add_pairs(s, &args.set_file, TARE_EDIT_SET_KEY, "set-file",
+                         "KEY=FILE or KEY:TYPE=FILE");
+    for (size_t i = files; i < s->n && !code; i++)
+        code = read_value(s, &s->items[i].text, s->items[i].text.ptr);
+    cut_types(s, first);
+    if (!code && args.chat_template)
+        code = read_value(s, &add(s, TARE_EDIT_CHAT_TEMPLATE)->text, args.chat_template);
+    if (!code)
+        code = add_pairs(s, &args.special_token, TARE_EDIT_SPECIAL_TOKEN, "special-token",
+                         "NAME=TOKEN");
+    add_patterns(s, &args.drop_tensors, TARE_EDIT_DROP_TENSORS);
+    add_patterns(s, &args.keep_tensors, TARE_EDIT_KEEP_TENSORS);
+    if (!code)
+        code =
+            add_pairs(s, &args.rename_tensor, TARE_EDIT_RENAME_TENSORS, "rename-tensor", "OLD=NEW");
+    return code;
+}
+
+static void free_steps(steps *s) {
+    for (size_t i = 0; i < s->n_texts; i++) free(s->texts[i]);
+    free(s->texts);
+    free(s->items);
+}
+
+/* ---- what differs ---------------------------------------------------------------------------- */
+
+static void print_line(char sign, const char *kind, tare_str name, const char *what) {
+    const cli_style style = sign == '-' ? CLI_RED : CLI_GREEN;
+    char *safe = cli_escape(name, false, 0);
+    printf("%s%c %-8s %s  %s%s\n", cli_style_on(stdout, style), sign, kind, safe, what,
+           cli_style_off(stdout));
+    free(safe);
+}
+
+static void print_key(char sign, const tare_metadata *m) {
+    if (!m) return;
+    char *type = cli_value_type_text(&m->value), *value = cli_value_text(&m->value, VALUE_COLUMNS);
+    const size_t size = strlen(type) + strlen(value) + 4;
+    char *both = cli_alloc(size, 1);
+    snprintf(both, size, "%s  %s", type, value);
+    print_line(sign, "key", m->key, both);
+    free(type);
+    free(value);
+    free(both);
+}
+
+static void print_tensor(char sign, const tare_tensor *t) {
+    if (!t) return;
+    char *shape = cli_shape_text(t), text[256];
+    snprintf(text, sizeof text, "%s %s", cli_type_text(t).text, shape);
+    print_line(sign, "tensor", t->name, text);
+    free(shape);
+}
+
+static void print_resource(char sign, const tare_resource *r) {
+    if (r) print_line(sign, "file", r->name, cli_size_text(r->size).text);
+}
+
+static void print_changes(const tare_edit *edit) {
+    const tare_edit_change *c;
+    for (size_t i = 0; (c = tare_edit_change_at(edit, i)); i++) {
+        print_key('-', c->old_key);
+        print_key('+', c->new_key);
+        print_tensor('-', c->old_tensor);
+        print_tensor('+', c->new_tensor);
+        print_resource('-', c->old_resource);
+        print_resource('+', c->new_resource);
+    }
+}
+
+static uint64_t bytes_of_all(const tare_edit *edit) {
+    const tare_edit_file *f;
+    uint64_t sum = 0;
+    for (size_t i = 0; (f = tare_edit_file_at(edit, i)); i++) sum += f->new_size;
+    return sum;
+}
+
+/* Whether the files are as they shall be, though nothing that is listed differs: room to drop. */
+static bool is_idle(const tare_edit *edit) {
+    const tare_edit_summary *s = tare_edit_summarize(edit);
+    return !args.output && s->changed_bytes == 0 && s->written_bytes == 0 && s->n_changes == 0;
+}
+
+static void print_result(const tare_edit *edit, const char *path) {
+    const tare_edit_summary *s = tare_edit_summarize(edit);
+    char *name = cli_escape_path(args.output ? args.output : path), size[40];
+    const char *would = cli.dry_run ? "would be " : "";
+    snprintf(size, sizeof size, "%s", cli_size_text(bytes_of_all(edit)).text);
+    printf("%s: ", name);
+    if (is_idle(edit))
+        printf("nothing to change\n");
+    else if (args.output)
+        printf("%swritten, %s, %zu change%s\n", would, cli_size_text(s->written_bytes).text,
+               s->n_changes, cli_plural(s->n_changes));
+    else if (s->is_in_place)
+        printf("%zu change%s %sin place, %s of %s\n", s->n_changes, cli_plural(s->n_changes), would,
+               cli_size_text(s->changed_bytes + s->written_bytes).text, size);
+    else
+        printf("%zu change%s, %slaid out anew, %s of %s\n", s->n_changes, cli_plural(s->n_changes),
+               would, cli_size_text(s->written_bytes).text, size);
+    free(name);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static struct json_t *json_key(const tare_metadata *m) {
+    if (!m) return NULL;
+    struct json_t *o = cli_json_object();
+    char *type = cli_value_type_text(&m->value);
+    cli_json_str(o, "name", m->key);
+    cli_json_text(o, "type", type);
+    cli_json_add(o, "value", cli_json_value(&m->value, 64));
+    free(type);
+    return o;
+}
+
+static struct json_t *json_tensor(const tare_tensor *t) {
+    if (!t) return NULL;
+    struct json_t *o = cli_json_object();
+    cli_json_str(o, "name", t->name);
+    cli_json_text(o, "type", cli_type_text(t).text);
+    cli_json_add(o, "shape", cli_json_shape(t));
+    return o;
+}
+
+static struct json_t *json_resource(const tare_resource *r) {
+    if (!r) return NULL;
+    struct json_t *o = cli_json_object();
+    cli_json_str(o, "name", r->name);
+    cli_json_u64(o, "size", r->size);
+    return o;
+}
+
+static void add_side(struct json_t *change, const char *side, struct json_t *value) {
+    if (value)
+        cli_json_add(change, side, value);
+    else
+        cli_json_text(change, side, NULL);
+}
+
+static struct json_t *json_changes(const tare_edit *edit) {
+    struct json_t *list = cli_json_array();
+    const tare_edit_change *c;
+    for (size_t i = 0; (c = tare_edit_change_at(edit, i)); i++) {
+        struct json_t *o = cli_json_object();
+        const bool is_key = c->kind == TARE_ITEM_KEY, is_tensor = c->kind == TARE_ITEM_TENSOR;
+        cli_json_text(o, "kind", cli_item_kind(c->kind));
+        add_side(o, "old",
+                 is_key      ? json_key(c->old_key)
+                 : is_tensor ? json_tensor(c->old_tensor)
+                             : json_resource(c->old_resource));
+        add_side(o, "new",
+                 is_key      ? json_key(c->new_key)
+                 : is_tensor ? json_tensor(c->new_tensor)
+                             : json_resource(c->new_resource));
+        cli_json_append(list, o);
+    }
+    return list;
+}
+
+static struct json_t *json_files(const tare_edit *edit) {
+    static const char *const actions[] = {"kept", "patched", "written"};
+    struct json_t *list = cli_json_array();
+    const tare_edit_file *f;
+    for (size_t i = 0; (f = tare_edit_file_at(edit, i)); i++) {
+        struct json_t *o = cli_json_object();
+        cli_json_text(o, "path", f->path);
+        cli_json_text(o, "action", actions[f->action]);
+        cli_json_u64(o, "old_size", f->old_size);
+        cli_json_u64(o, "new_size", f->new_size);
+        cli_json_u64(o, "changed_bytes", f->changed_bytes);
+        cli_json_append(list, o);
+    }
+    return list;
+}
+
+static void print_json(const tare_edit *edit, const char *path, const tare_report *report) {
+    const tare_edit_summary *s = tare_edit_summarize(edit);
+    struct json_t *document = cli_json_new("tare.edit/1");
+    cli_json_text(document, "input", path);
+    cli_json_text(document, "output", args.output ? args.output : path);
+    cli_json_text(document, "format", s->format);
+    cli_json_bool(document, "dry_run", cli.dry_run);
+    cli_json_bool(document, "in_place", !args.output && s->is_in_place);
+    cli_json_u64(document, "changed_bytes", s->changed_bytes);
+    cli_json_u64(document, "written_bytes", s->written_bytes);
+    cli_json_add(document, "changes", json_changes(edit));
+    cli_json_add(document, "files", json_files(edit));
+    cli_json_add(document, "findings", cli_json_findings(report));
+    cli_json_print(document);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static int recover(const char *path) {
+    static const char *const words[] = {"no edit of it was interrupted",
+                                        "an edit had not begun to change it: undone",
+                                        "an edit was interrupted: finished"};
+    tare_edit_recovery what;
+    tare_error err;
+    if (tare_edit_recover(&what, path, NULL, &err) != TARE_OK) return cli_fail(&err, path);
+    char *name = cli_escape_path(path);
+    if (!cli.quiet) printf("%s: %s\n", name, words[what]);
+    free(name);
+    return CLI_YES;
+}
+
+static tare_edit_options make_options(tare_report *report) {
+    tare_edit_options o = TARE_EDIT_OPTIONS_INIT;
+    o.out_path = args.output;
+    o.way = args.in_place ? TARE_EDIT_IN_PLACE : args.rewrite ? TARE_EDIT_REWRITE : TARE_EDIT_AUTO;
+    o.spare = args.spare;
+    o.force = cli.force;
+    o.keep_time = args.keep_time;
+    o.no_sync = cli.no_sync;
+    o.threads = (unsigned)cli.threads;
+    o.progress = cli_progress;
+    o.report = report;
+    return o;
+}
+
+static int edit_model(const char *path, const steps *s, tare_report *report) {
+    const tare_edit_options o = make_options(report);
+    tare_edit *edit;
+    tare_error err;
+    if (tare_edit_new(&edit, path, s->items, s->n, &o, &err) != TARE_OK)
+        return cli_fail(&err, path);
+    tare_status status = TARE_OK;
+    if (!cli.dry_run) {
+        cli_progress_start("editing");
+        status = tare_edit_run(edit, &err);
+        cli_progress_end();
+    }
+    if (status == TARE_OK && cli.json) print_json(edit, path, report);
+    if (status == TARE_OK && !cli.json && cli.dry_run) print_changes(edit);
+    if (status == TARE_OK && !cli.json && !cli.quiet) {
+        print_result(edit, path);
+        cli_print_findings(stderr, report, path, TARE_LEVEL_INFO, FINDINGS_MAX);
+    }
+    tare_edit_free(edit);
+    return status == TARE_OK ? CLI_YES : cli_fail(&err, path);
+}
+
+static int check_usage(const steps *s) {
+    if (args.in_place && (args.rewrite || args.output))
+        return cli_usage(&cmd_edit, "--in-place goes with neither --rewrite nor -o");
+    if (args.recover && (s->n || args.output || args.rewrite))
+        return cli_usage(&cmd_edit, "--recover goes with no other change");
+    if (!args.recover && !s->n && !args.output && !args.rewrite)
+        return cli_usage(&cmd_edit, "nothing to change: say --set, --remove, ...");
+    return CLI_YES;
+}
+
+static int run(int argc, const char **argv) {
+    steps s = {.n = 0};
+    (void)argc;
+    if (strcmp(argv[0], "-") == 0 || strstr(argv[0], "://"))
+        return cli_usage(&cmd_edit, "only files and directories here can be edited");
+    int code = make_steps(&s);
+    if (code == CLI_YES) code = check_usage(&s);
+    if (code == CLI_YES && args.recover) {
+        code = recover(argv[0]);
+    } else if (code == CLI_YES) {
+        tare_report *report = tare_report_new();
+        code = edit_model(argv[0], &s, report);
+        tare_report_free(report);
+    }
+    free_steps(&s);
+    return code;
+}
+
+const cli_command cmd_edit = {
+    .name = "edit",
+    .summary = "change keys, the chat template or tensor names of a model",
+    .usage = "FILE|DIR [--set KEY=VALUE]... [--dry-run] [-o OUT]",
+    .description =
+        "The numbers stay as they are, and where the changed directory fits in the room of the old "
+        "one, where they are: then a model of any size is edited in milliseconds. A crash at any "
+        "moment leaves the old model, the new one, or one that every program refuses and --recover "
+        "finishes. What would break a model (its architecture, shapes, vocabulary) is refused "
+        "without --force. Patterns are a shell's, * stands for dots, too.",
+    .examples = {{"tare edit model.gguf --set general.name='My model' --dry-run",
+                  "what would change"},
+                 {"tare edit model.gguf --chat-template template.jinja", "another chat template"},
+                 {"tare edit model.gguf --set llama.context_length=8192",
+                  "a number, in the type that the key has"},
+                 {"tare edit model.gguf --set my.ids:i32[]=[1,2,3]", "a new key, an array"},
+                 {"tare edit model.gguf --special-token eos='<|im_end|>'",
+                  "the token that ends an answer"},
+                 {"tare edit model.gguf --remove 'quantize.imatrix.*' --spare 64K",
+                  "without some keys, with room for later edits"},
+                 {"tare edit model.safetensors --rename-tensor 'model.*=*' -o bare.safetensors",
+                  "all tensors without a prefix, in another file"},
+                 {"tare edit model.safetensors --drop-tensors 'mtp.*'", "without some tensors"},
+                 {"tare edit hf-directory --set license=mit", "in the __metadata__ of the weights"},
+                 {"tare edit model.gguf --recover", "after a crash"}},
+    .options = options,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLAN,
+    .complete = CLI_COMPLETE_FILE,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

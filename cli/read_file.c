@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small files that options name. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "cli.h"
+
+static int file_fault(const char *path, const char *what) {
+    const tare_error err = {.status = TARE_ERR_IO,
+                            .item = -1,
+                            .offset = TARE_NO_OFFSET,
+                            .os_error = errno,
+                            .what = what};
+    return cli_fail(&err, path);
+}
+
+int cli_read_file(char **out, size_t *n, const char *path, size_t most) {
+    FILE *f = fopen(path, "rb");
+    size_t size = 0;
+    *out = NULL;
+    *n = 0;
+    if (!f) return file_fault(path, "cannot be opened");
+    do {
+        *out = cli_grow(*out, size + 65536, 1);
+        size_t got = fread(*out + size, 1, 65536, f);
+        if (got == 0) break;
+        size += got;
+    } while (size <= most);
+    bool is_bad = ferror(f) != 0;
+    fclose(f);
+    if (is_bad) return file_fault(path, "cannot be read");
+    *n = size;
+    return 0;
+}
