@@ -59,16 +59,41 @@ typedef struct batch {
 
 /* ---- handing out ------------------------------------------------------------------------------ */
 
-/* What stands beside the units that bytes first .. end - 1 of a stream are of. */
-static void scatter_beside(const slot *s, uint64_t first, uint64_t end) {
+/* Bytes first .. end - 1 of a slot's stream, and what stands beside them in their units. */
+static void scatter_units(const tare_wc_window *to, const slot *s, const uint8_t *bytes,
+                          uint64_t first, uint64_t end) {
     const uint64_t unit_bytes = tare_wc_unit_bytes(s->stream);
     const uint64_t unit = first / unit_bytes, past = tare_ceil_div_u64(end, unit_bytes);
     for (unsigned i = 0; s->beside && i < s->beside->n; i++) {
         const companion *o = &s->beside->of[i];
         const uint64_t n = tare_wc_unit_bytes(o->stream);
-        const uint64_t from = tare_max_u64(unit * n, o->first), to = tare_min_u64(past * n, o->end);
-        if (from < to)
-            tare_wc_scatter(s->target, o->stream, o->bytes + (from - o->first), from, to);
+        const uint64_t from = tare_max_u64(unit * n, o->first),
+                       to_end = tare_min_u64(past * n, o->end);
+        if (from < to_end)
+            tare_wc_scatter(to, o->stream, o->bytes + (from - o->first), from, to_end);
+    }
+    tare_wc_scatter(to, s->stream, bytes, first, end);
+}
+
+/* Units are put together in the first-level cache, then copied: that writes memory in order. */
+static void place_units(const slot *s, const uint8_t *bytes, uint64_t first, uint64_t end) {
+    enum { STAGE = 1 << 15 };
+    const uint64_t stride = s->stream->stride, unit_bytes = tare_wc_unit_bytes(s->stream);
+    const uint64_t unit = first / unit_bytes, past = end / unit_bytes;
+    const tare_wc_window *t = s->target;
+    bool is_whole = first % unit_bytes == 0 && end % unit_bytes == 0 &&
+                    unit * stride >= t->offset && past * stride <= t->offset + t->n;
+    if (!s->beside || !is_whole || stride > STAGE) {
+        scatter_units(t, s, bytes, first, end);
+        return;
+    }
+    uint8_t stage[STAGE];
+    for (uint64_t at = unit, next; at < past; at = next) {
+        next = tare_min_u64(at + STAGE / stride, past);
+        const tare_wc_window run = {stage, at * stride, (next - at) * stride};
+        scatter_units(&run, s, bytes + (at - unit) * unit_bytes, at * unit_bytes,
+                      next * unit_bytes);
+        memcpy(t->dst + (run.offset - t->offset), stage, (size_t)run.n);
     }
 }
 
@@ -78,8 +103,7 @@ static void spread_taken(void *ctx, const uint8_t *bytes, uint32_t from, uint32_
     const uint64_t at = s->start + from;
     const uint64_t first = tare_max_u64(at, s->from), end = tare_min_u64(at + n, s->to);
     if (first >= end) return;
-    scatter_beside(s, first, end);
-    tare_wc_scatter(s->target, s->stream, bytes + (first - at), first, end);
+    place_units(s, bytes + (first - at), first, end);
 }
 
 /* Where a segment's first byte goes if all its bytes go there in a row and lie in the target. */
