@@ -7,7 +7,23 @@
 
 #include "base/arith.h"
 #include "wcodec/layer/wc_join_units.h"
+#include "wcodec/layer/wc_spread.h"
 #include "wcodec/wc_scales.h"
+
+/* Bytes first .. end - 1 of a stream, which begin inside a unit or end in it, or are whole units;
+ * `units`: what the reader has from the stream's bytes of the first unit on. */
+static void gather_units(uint8_t *dst, const tare_wc_stream *p, const uint8_t *units,
+                         uint64_t first, uint64_t end) {
+    const uint64_t skip = first % p->width,
+                   head = skip ? tare_min_u64(p->width - skip, end - first) : 0;
+    memcpy(dst, units + skip, (size_t)head);
+    first += head;
+    dst += head;
+    units += head ? p->stride : 0;
+    const uint64_t n = (end - first) / p->width;
+    tare_wc_copy_units(dst, p->width, units, p->stride, n, p->width);
+    memcpy(dst + n * p->width, units + n * p->stride, (size_t)((end - first) % p->width));
+}
 
 tare_status tare_wc_gather(uint8_t *dst, const tare_wc_stream *p, const tare_wc_source *source,
                            uint64_t first, uint64_t n, tare_error *err) {
@@ -15,23 +31,19 @@ tare_status tare_wc_gather(uint8_t *dst, const tare_wc_stream *p, const tare_wc_
     const tare_reader *reader = source->readers[p->region];
     if (p->join.high_bits) return tare_wc_join_units(dst, p, source, first, n, err);
     uint8_t chunk[CHUNK];
-    for (uint64_t at = first, end = first + n; at < end;) {
-        uint64_t skip = at % p->width, run = tare_min_u64(p->width - skip, end - at);
-        uint64_t from = source->starts[p->region] + at / p->width * p->stride + p->offset;
-        if (p->width == p->stride) run = end - at; /* nothing lies between */
+    for (uint64_t at = first, end = first + n, next; at < end; dst += next - at, at = next) {
+        const uint64_t unit = at / p->width, skip = at % p->width;
+        const uint64_t from = source->starts[p->region] + unit * p->stride + p->offset;
         if (p->width == p->stride || p->stride > CHUNK) {
-            TARE_TRY(tare_reader_read(reader, from + skip, dst + (at - first), (size_t)run, err));
-            at += run;
+            next = p->width == p->stride ? end : tare_min_u64((unit + 1) * p->width, end);
+            TARE_TRY(tare_reader_read(reader, from + skip, dst, (size_t)(next - at), err));
             continue;
         }
-        uint64_t n_units = tare_ceil_div_u64(end - at + skip, p->width);
-        n_units = tare_min_u64(n_units, CHUNK / p->stride);
-        size_t span = (size_t)((n_units - 1) * p->stride + p->width);
-        TARE_TRY(tare_reader_read(reader, from, chunk, span, err));
-        for (uint64_t u = 0; u < n_units; u++, skip = 0, at += run) {
-            run = tare_min_u64(p->width - skip, end - at);
-            memcpy(dst + (at - first), chunk + u * p->stride + skip, (size_t)run);
-        }
+        next = tare_min_u64((unit + CHUNK / p->stride) * p->width, end);
+        const uint64_t n_units = tare_ceil_div_u64(next, p->width) - unit;
+        TARE_TRY(tare_reader_read(reader, from, chunk,
+                                  (size_t)((n_units - 1) * p->stride + p->width), err));
+        gather_units(dst, p, chunk, at, next);
     }
     return TARE_OK;
 }

@@ -7,43 +7,30 @@
 #include "wcodec/layer/wc_join_units.h"
 
 /* `width` is known where this is called: a copy of few bytes is a move or two. */
-static inline void spread_units(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width,
-                                size_t stride) {
-    for (; n > 0; n--, dst += stride, src += width) memcpy(dst, src, width);
+static inline void copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src,
+                              size_t src_stride, uint64_t n, size_t width) {
+    for (; n > 0; n--, dst += dst_stride, src += src_stride) memcpy(dst, src, width);
 }
 
-/* The stream's bytes of n units, which lie `stride` apart. */
-static void spread(uint8_t *dst, const uint8_t *src, uint64_t n, size_t width, size_t stride) {
+void tare_wc_copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src, size_t src_stride,
+                        uint64_t n, size_t width) {
     switch (width) { /* the widths of fields of block types; others are rarer than long */
-    case 1:
-        spread_units(dst, src, n, 1, stride);
+#define CASE(WIDTH)                                                                                \
+    case WIDTH:                                                                                    \
+        copy_units(dst, dst_stride, src, src_stride, n, WIDTH);                                    \
         break;
-    case 2:
-        spread_units(dst, src, n, 2, stride);
-        break;
-    case 4:
-        spread_units(dst, src, n, 4, stride);
-        break;
-    case 8:
-        spread_units(dst, src, n, 8, stride);
-        break;
-    case 12:
-        spread_units(dst, src, n, 12, stride);
-        break;
-    case 16:
-        spread_units(dst, src, n, 16, stride);
-        break;
-    case 32:
-        spread_units(dst, src, n, 32, stride);
-        break;
-    case 64:
-        spread_units(dst, src, n, 64, stride);
-        break;
-    case 128:
-        spread_units(dst, src, n, 128, stride);
-        break;
+        CASE(1)
+        CASE(2)
+        CASE(4)
+        CASE(8)
+        CASE(12)
+        CASE(16)
+        CASE(32)
+        CASE(64)
+        CASE(128)
+#undef CASE
     default:
-        spread_units(dst, src, n, width, stride);
+        copy_units(dst, dst_stride, src, src_stride, n, width);
         break;
     }
 }
@@ -80,8 +67,8 @@ void tare_wc_scatter(const tare_wc_window *t, const tare_wc_stream *p, const uin
     while (at < (has_whole ? unit * p->width : end))
         at += put_part(t, p, bytes + (at - first), at, end);
     if (!has_whole) return;
-    spread(t->dst + (unit * p->stride + p->offset - t->offset), bytes + (at - first), past - unit,
-           p->width, p->stride);
+    tare_wc_copy_units(t->dst + (unit * p->stride + p->offset - t->offset), p->stride,
+                       bytes + (at - first), p->width, past - unit, p->width);
     at = past * p->width;
     while (at < end) at += put_part(t, p, bytes + (at - first), at, end);
 }

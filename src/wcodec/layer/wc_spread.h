@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the bytes of a stream, which stand in a row, to the units of its region. */
+ * Between the bytes of a stream, which stand in a row, and the units of its region. */
 #ifndef TARE_WCODEC_LAYER_WC_SPREAD_H
 #define TARE_WCODEC_LAYER_WC_SPREAD_H
 
@@ -10,5 +10,9 @@
  * the window shows them. Of a joined stream whole units. */
 void tare_wc_scatter(const tare_wc_window *window, const tare_wc_stream *stream,
                      const uint8_t *bytes, uint64_t first, uint64_t end);
+
+/* `width` bytes of n units, which lie src_stride apart, to units dst_stride apart. */
+void tare_wc_copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src, size_t src_stride,
+                        uint64_t n, size_t width);
 
 #endif
