@@ -242,13 +242,14 @@ static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n
     const unsigned bits = shape->high_bits, n_pieces = 8 / bits;
     const unsigned n_steps = (1u << shape->log2_values) / STEP,
                    n_outs = n_high > STEP ? MOST_OUTS : 1;
+    const unsigned log2_pieces = bits == 2 ? 2 : 3; /* this is done for every few units */
     tare_wc_join_places(numbers, shape);
     for (unsigned c = 0; c < n_pieces; c++)
         for (unsigned o = 0; o < n_outs; o++) no_places(&p[o][c]);
     for (unsigned v = 0; v < 1u << shape->log2_values; v++) {
-        unsigned byte = numbers[v] / n_pieces, at = v / STEP * bits;
-        set_place(&p[byte / STEP][numbers[v] % n_pieces], byte % STEP, at / 8 * STEP + v % STEP,
-                  at % 8);
+        unsigned byte = numbers[v] >> log2_pieces, at = v / STEP * bits;
+        set_place(&p[byte / STEP][numbers[v] & (n_pieces - 1)], byte % STEP,
+                  at / 8 * STEP + v % STEP, at % 8);
     }
     for (unsigned c = 0; c < n_pieces; c++)
         for (unsigned o = 0; o < n_outs; o++) finish(&outs[o][c], &p[o][c]);

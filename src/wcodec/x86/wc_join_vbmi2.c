@@ -139,8 +139,9 @@ static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n
         separate_short(&w, low, high, plane, n_units, stride, places, 1u << shape->log2_values);
         return;
     }
+    const unsigned log2_pieces = w.bits == 2 ? 2 : 3; /* this is done for every few units */
     for (unsigned v = 0; v < 1u << shape->log2_values; v++) {
-        unsigned byte = places[v] / w.n_pieces, piece = places[v] % w.n_pieces;
+        unsigned byte = places[v] >> log2_pieces, piece = places[v] & (w.n_pieces - 1);
         from[piece][byte] = (uint8_t)(v % STEP);
         by[piece][byte] = turn(byte, v / STEP * w.bits, piece * w.bits);
     }
