@@ -121,13 +121,42 @@ static void separate_short(const joiner *w, uint8_t *low, uint8_t *high, const u
     }
 }
 
-/* High bits of the steps are laid beside each other, those of
- * step k from bit k * bits on, and each byte of high bits takes its pieces from there. */
+/* Where the pieces of high bytes come from. */
+typedef struct pieces {
+    __m512i froms[MOST_PIECES], bys[MOST_PIECES], keep[MOST_PIECES];
+} pieces;
+
+/* High bits of the steps are laid beside each other, those of step k from bit k * bits on, and each
+ * byte of high bits takes its pieces from there. Numbers of steps and pieces are known where this
+ * is called. */
+static ALWAYS_INLINE void separate_long(const joiner *w, const pieces *p, uint8_t *low,
+                                        uint8_t *high, const uint8_t *plane, size_t n_units,
+                                        size_t stride, const unsigned n_steps,
+                                        const unsigned n_pieces) {
+    const unsigned bits = 8 / n_pieces;
+    for (; n_units; n_units--, low += stride, high += stride) {
+        __m512i tops = _mm512_setzero_si512();
+        for (unsigned k = 0; k < n_steps; k++, plane += w->plane_step) {
+            __m512i v = take_values(w, low + k * w->low_step, plane);
+            v = _mm512_srli_epi16(_mm512_and_si512(v, w->tops), TARE_WC_JOIN_LOW_BITS);
+            v = _mm512_sll_epi16(v, _mm_cvtsi32_si128((int)(k * bits)));
+            tops = _mm512_or_si512(tops, v);
+        }
+        __m512i all = _mm512_setzero_si512();
+        for (unsigned c = 0; c < n_pieces; c++) {
+            __m512i piece =
+                _mm512_multishift_epi64_epi8(p->bys[c], _mm512_permutexvar_epi8(p->froms[c], tops));
+            all = _mm512_or_si512(all, _mm512_and_si512(piece, p->keep[c]));
+        }
+        _mm512_mask_storeu_epi8(high, w->high, all);
+    }
+}
+
 static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                      size_t stride, const tare_wc_join *shape) {
     uint16_t places[TARE_WC_JOIN_VALUES];
     uint8_t from[MOST_PIECES][STEP] = {{0}}, by[MOST_PIECES][STEP] = {{0}};
-    __m512i froms[MOST_PIECES], bys[MOST_PIECES], keep[MOST_PIECES];
+    pieces p;
     joiner w;
     if (shape->log2_values > MOST_LOG2) {
         tare_wc_separate_c(low, high, plane, n_units, stride, shape);
@@ -146,26 +175,16 @@ static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n
         by[piece][byte] = turn(byte, v / STEP * w.bits, piece * w.bits);
     }
     for (unsigned c = 0; c < w.n_pieces; c++) {
-        froms[c] = _mm512_loadu_si512(from[c]);
-        bys[c] = _mm512_loadu_si512(by[c]);
-        keep[c] = _mm512_set1_epi8((char)(((1u << w.bits) - 1) << c * w.bits));
+        p.froms[c] = _mm512_loadu_si512(from[c]);
+        p.bys[c] = _mm512_loadu_si512(by[c]);
+        p.keep[c] = _mm512_set1_epi8((char)(((1u << w.bits) - 1) << c * w.bits));
     }
-    for (; n_units; n_units--, low += stride, high += stride) {
-        __m512i tops = _mm512_setzero_si512();
-        for (unsigned k = 0; k < w.n_steps; k++, plane += w.plane_step) {
-            __m512i v = take_values(&w, low + k * w.low_step, plane);
-            v = _mm512_srli_epi16(_mm512_and_si512(v, w.tops), TARE_WC_JOIN_LOW_BITS);
-            v = _mm512_sll_epi16(v, _mm_cvtsi32_si128((int)(k * w.bits)));
-            tops = _mm512_or_si512(tops, v);
-        }
-        __m512i all = _mm512_setzero_si512();
-        for (unsigned c = 0; c < w.n_pieces; c++) {
-            __m512i piece =
-                _mm512_multishift_epi64_epi8(bys[c], _mm512_permutexvar_epi8(froms[c], tops));
-            all = _mm512_or_si512(all, _mm512_and_si512(piece, keep[c]));
-        }
-        _mm512_mask_storeu_epi8(high, w.high, all);
-    }
+    if (w.n_steps == 4 && w.bits == 2)
+        separate_long(&w, &p, low, high, plane, n_units, stride, 4, 4);
+    else if (w.n_steps == 4)
+        separate_long(&w, &p, low, high, plane, n_units, stride, 4, 8);
+    else
+        separate_long(&w, &p, low, high, plane, n_units, stride, w.n_steps, w.n_pieces);
 }
 
 void tare_wc_kernels_use_join_vbmi2(tare_wc_kernels *k) {
