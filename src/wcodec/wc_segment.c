@@ -77,7 +77,11 @@ static tare_status decode_constant(const tare_wc_piece *piece, const tare_wc_seg
     unsigned width = pattern_width(piece->head->shape.item);
     TARE_TRY(check_padding(piece, TARE_WC_SEGMENT_HEADER, err));
     TARE_TRY(check_pattern(piece, s, err));
-    for (uint32_t i = 0; i < piece->n_bytes; i++) piece->dst[i] = s->pattern[i % width];
+    for (uint32_t i = 0; i < width && i < piece->n_bytes; i++) piece->dst[i] = s->pattern[i];
+    for (uint32_t n = width, more; n < piece->n_bytes; n += more) { /* as much again */
+        more = n < piece->n_bytes - n ? n : piece->n_bytes - n;
+        memcpy(piece->dst + n, piece->dst, more);
+    }
     return TARE_OK;
 }
 
