@@ -278,10 +278,16 @@ static bool is_used(const packing *p, const tare_wcodec_base *base) {
     return false;
 }
 
-static void tell_unused_bases(const packing *p) {
+static void tell_bases(const packing *p) {
     for (uint32_t i = 0; i < p->draft.n_bases; i++) {
         const tare_wcodec_base *b = &p->draft.bases[i];
-        if (is_used(p, b)) continue;
+        const bool is_needed = is_used(p, b);
+        if (is_needed && !p->source->has_files) /* else the summary says it */
+            tare_report_addf(p->options.report,
+                             &TARE_FINDING(INFO, TARE_ERR_ARG, "pack.base-needed"),
+                             "what reads the output needs the base \"%.*s\" again",
+                             (int)b->hint.len, b->hint.ptr);
+        if (is_needed) continue;
         tare_report_addf(p->options.report,
                          &TARE_FINDING(WARNING, TARE_ERR_ARG, "pack.base-unused"),
                          "no tensor is stored as what it differs in from the base \"%.*s\": the "
@@ -302,7 +308,7 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
     TARE_TRY(add_others(p, err));
     TARE_TRY(write_file(p, sum, err));
     tell_layers(p, sum);
-    tell_unused_bases(p);
+    tell_bases(p);
     return TARE_OK;
 }
 
