@@ -118,13 +118,22 @@ static tare_status encode(bench *b, piece *p) {
     return TARE_OK;
 }
 
+static double copy(const piece *p) {
+    double start = now();
+    memcpy(p->back, p->bytes, (size_t)p->of.bytes);
+    return now() - start;
+}
+
+/* A copy of the same bytes to the same place takes turns with it, so that neither finds more of them
+ * in the cache than the other. */
 static tare_status decode(bench *b, const piece *p) {
     void *dst[TARE_CODED_MAX_REGIONS];
     const tare_coded_options o = coded_options(b);
     uint8_t *at = p->back;
-    double best = INFINITY;
+    double best = INFINITY, best_copy = INFINITY;
     for (unsigned r = 0; r < b->cut.n_regions; r++, at += p->of.plane_bytes[r - 1]) dst[r] = at;
     for (unsigned round = 0; round < ROUNDS; round++) {
+        best_copy = fmin(best_copy, copy(p));
         double start = now();
         TARE_TRY(tare_coded_decode_layer(dst, p->coded, &o, b->err));
         best = fmin(best, now() - start);
@@ -132,17 +141,8 @@ static tare_status decode(bench *b, const piece *p) {
     if (memcmp(p->bytes, p->back, (size_t)p->of.bytes) != 0)
         return tare_fail(b->err, TARE_ERR_CORRUPT, "the codec does not return what it was given");
     b->row->decode_seconds += best;
+    b->row->copy_seconds += best_copy;
     return TARE_OK;
-}
-
-static void copy(bench *b, const piece *p) {
-    double best = INFINITY;
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        double start = now();
-        memcpy(p->back, p->bytes, (size_t)p->of.bytes);
-        best = fmin(best, now() - start);
-    }
-    b->row->copy_seconds += best;
 }
 
 /* Adds what zstd makes of the piece. */
@@ -277,7 +277,6 @@ static tare_status measure_piece(bench *b, piece *p) {
     TARE_TRY(encode(b, p));
     layer = *tare_coded_describe(p->coded);
     TARE_TRY(decode(b, p));
-    copy(b, p);
     TARE_TRY(count_streams(b, p, &layer));
     TARE_TRY(squeeze(b, p, FAST_LEVEL, &b->zstd, &b->zstd_pieces, &b->row->zstd_seconds));
     if (b->options->best_zstd)
