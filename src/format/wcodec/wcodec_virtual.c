@@ -406,12 +406,7 @@ tare_status tare_wcodec_store_coded(tare_coded **out, const tare_wcodec_store *s
 }
 
 enum {
-    /* Segments of a piece: four side by side are decoded fastest, two nearly so. */
-    SEGMENTS_LEAST = 2,
-    SEGMENTS_MOST = 4,
-    /* Bytes of a piece, but for the least number of segments: decoded ones and those they come from
-     * stay in a core's own cache until they are written. */
-    PIECE_BYTES = 1 << 20,
+    SEGMENTS = 4,         /* of a piece: so many are decoded side by side */
     PIECE_MOST = 8 << 20, /* in any case, unless one segment's units are more */
 };
 
@@ -429,8 +424,7 @@ uint64_t tare_wcodec_step(const tare_wcodec_layer *l, unsigned region) {
         }
     }
     if (!step) return 1;
-    uint64_t n = tare_max_u64(tare_min_u64(SEGMENTS_MOST, PIECE_BYTES / step), SEGMENTS_LEAST);
-    step *= tare_max_u64(tare_min_u64(n, PIECE_MOST / step), 1);
+    step *= tare_max_u64(tare_min_u64(SEGMENTS, PIECE_MOST / step), 1);
     return tare_min_u64(step, TARE_WC_MAX_BYTES);
 }
 
