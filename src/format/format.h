@@ -6,6 +6,7 @@
 #define TARE_FORMAT_FORMAT_H
 
 #include "base/files.h"
+#include "format/packed.h"
 #include "model/catalog.h"
 #include "model/stand_in.h"
 #include "model/write_plan.h"
@@ -39,13 +40,16 @@ typedef struct tare_format {
     uint32_t version;      /* that is written; 0: the format has none */
     const tare_format_caps *caps;
     bool numbers_types; /* an unknown type has a number, which says something in this format only */
-    bool is_llama_cpp;  /* its reader: keys about quantization are written, what it lacks is told */
+    bool is_llama_cpp;  /* its reader: what a file lacks for it is told */
+    bool states_mix;    /* keys about quantization are written */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */
-    bool is_packed;     /* a file is made of what `plan` lays out, which is kept aside, and of what
-                           stays as it is in the input; its size is not known before */
-    bool shares_data;   /* tensors of the same bytes may be stored once: catalog.same_as */
-    bool stores_adapters;           /* catalog.adapters may be given */
+    bool stores_differences; /* from base models, which may be given */
+    bool has_effort;         /* that may be chosen */
+    bool has_empty_shards;   /* files without tensors count among those of a set */
+    bool names_resources; /* after the files of the directory that they are: "1_Pooling/x.json" */
+    bool shares_data;     /* tensors of the same bytes may be stored once: catalog.same_as */
+    bool stores_adapters; /* catalog.adapters may be given */
     tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */
     bool refuses_odd; /* NaN, Inf or overflow among numbers that are quantized is an error */
     /* Whether the input is of this format, by content. */
@@ -65,6 +69,9 @@ typedef struct tare_format {
      * when is_identity). NULL: this format is not written. */
     tare_status (*plan)(tare_write_plan *out, const tare_catalog *catalog,
                         const tare_write_options *options, tare_error *err);
+    /* Makes the file, whose size is not known before, of what `plan` has laid out, which is kept
+     * aside, and of what stays as it is in the input. NULL: what `plan` lays out is the output. */
+    tare_status (*pack)(tare_pack_outcome *out, const tare_pack_job *job, tare_error *err);
 } tare_format;
 
 extern const tare_format tare_format_gguf;

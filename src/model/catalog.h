@@ -105,9 +105,9 @@ typedef struct tare_open_file {
 
 /* What only some models have: companions and schemes, found while opening (model/scheme.c). */
 typedef struct tare_tensor_note {
-    const char *scheme; /* NULL: none */
-    int64_t companion;  /* index of the tensor of its block scales; -1: none */
-    bool is_packed;     /* codes that must not be decoded as numbers */
+    const char *scheme;    /* NULL: none */
+    int64_t companion;     /* index of the tensor of its block scales; -1: none */
+    bool has_packed_codes; /* codes that must not be decoded as numbers */
 } tare_tensor_note;
 
 /* What lies beside a model and is not taken for a part of it, so that no output made of it has it.

@@ -13,7 +13,7 @@
 typedef struct scheme_part {
     const char *suffix; /* instead of the anchor's */
     const char *label;
-    bool is_packed;
+    bool has_packed_codes;
     bool is_required;
 } scheme_part;
 
@@ -143,7 +143,7 @@ static tare_status try_scheme(tare_model *m, const scheme *s, size_t anchor, tar
         if (found[p] < 0) continue;
         /* Scales that are integers are codes themselves (nested quantization). */
         bool is_integer = tensors[found[p]].encoding->kind == TARE_KIND_INTEGER;
-        tare_tensor_note n = {s->parts[p].label, -1, s->parts[p].is_packed && is_integer};
+        tare_tensor_note n = {s->parts[p].label, -1, s->parts[p].has_packed_codes && is_integer};
         TARE_TRY(note(m, found[p], n, err));
     }
     return TARE_OK;

@@ -13,7 +13,7 @@
 
 bool tare_tensor_can_decode(const tare_model *model, size_t tensor) {
     if (!model || tensor >= model->catalog.n_tensors) return false;
-    return !(model->notes && model->notes[tensor].is_packed) &&
+    return !(model->notes && model->notes[tensor].has_packed_codes) &&
            tare_encoding_can_decode(model->catalog.tensors[tensor].encoding);
 }
 
@@ -210,8 +210,8 @@ static tare_status decode_values(void *out, const source *src, uint64_t begin, u
     const int64_t companion = note ? note->companion : -1;
     if (!tare_tensor_can_decode(src->m, src->tensor))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         note && note->is_packed ? "codes of a packed scheme are not decoded"
-                                                 : "this type cannot be decoded");
+                         note && note->has_packed_codes ? "codes of a packed scheme are not decoded"
+                                                        : "this type cannot be decoded");
     const bool is_final = companion < 0 && !tare_tensor_has_records(src->m, src->tensor);
     if (is_final && is_stored_so(src)) {
         const uint64_t width = tare_float_bytes(src->as);

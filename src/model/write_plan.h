@@ -42,7 +42,9 @@ typedef struct tare_write_plan {
     tare_extent *extents;
     size_t n_extents, extents_capacity;
     bool is_directory;
-    bool is_big_endian; /* byte order tensors are to be written in */
+    bool is_big_endian;     /* byte order tensors are to be written in */
+    uint64_t content_bytes; /* of the one file, where its size is not known before it is packed: of
+                               what goes into it */
 } tare_write_plan;
 
 /* What the caller of a writer wants. */

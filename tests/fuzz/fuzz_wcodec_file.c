@@ -82,7 +82,7 @@ out:
 static void salvage(const uint8_t *data, size_t size) {
     const tare_limits limits = TARE_LIMITS_INIT;
     tare_error err = TARE_ERROR_NONE;
-    tare_wcodec_damage damage;
+    tare_packed_damage damage;
     tare_wcodec_index index;
     uint64_t directory_bytes;
     tare_reader reader;

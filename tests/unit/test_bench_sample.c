@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "made_model.h"
-#include "ops/packing/bench_sample.h"
+#include "ops/bench/bench_sample.h"
 
 #define N     (UINT64_C(1) << 20)
 #define PARTS ((uint64_t)TARE_SAMPLE_PIECES * TARE_SAMPLE_RUNS)

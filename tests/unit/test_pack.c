@@ -45,23 +45,23 @@ static void pack(const char *out, const char *in, tare_pack_options o) {
     tare_model_free(m);
 }
 
-static tare_wcodec_store *open_store(const char *path) {
+static tare_packed *open_store(const char *path) {
     tare_reader reader;
-    tare_wcodec_store *store;
+    tare_packed *store;
     tare_limits limits = TARE_LIMITS_INIT;
     assert_int_equal(tare_reader_open(&reader, path, false, NULL), TARE_OK);
-    assert_int_equal(tare_wcodec_store_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_packed_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
     return store;
 }
 
 /* What the records restore is what lies at `source`, a file or all of a directory. */
 static void check_files(const char *packed, const char *source) {
-    tare_wcodec_store *store = open_store(packed);
+    tare_packed *store = open_store(packed);
     const tare_wcodec_index *index = tare_wcodec_store_index(store);
     if (is_directory(source)) assert_int_equal(index->n_files, help_count_entries(source));
     assert_int_equal(index->files_form, is_directory(source) ? 2 : 1);
     for (uint32_t i = 0; i < index->n_files; i++) {
-        const tare_wcodec_file *f = &index->files[i];
+        const tare_packed_file *f = &index->files[i];
         char path[512];
         size_t size;
         tare_reader reader;
@@ -78,18 +78,18 @@ static void check_files(const char *packed, const char *source) {
         free(restored);
         free(bytes);
     }
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
 }
 
 /* The packed model opens as what it was, and its header has the digest. */
 static void check_model(const char *packed, const char *source) {
     tare_model *a = help_open(source), *b = help_open(packed);
     tare_digest digest;
-    tare_wcodec_store *store = open_store(packed);
+    tare_packed *store = open_store(packed);
     help_check_same(a, b);
     assert_int_equal(tare_model_digest(NULL, &digest, a, NULL, NULL), TARE_OK);
     assert_memory_equal(digest.bytes, tare_wcodec_store_index(store)->digest, 32);
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
     tare_model_free(a);
     tare_model_free(b);
 }
@@ -210,9 +210,9 @@ static void nameless_models_come_back(void **state) {
         tare_model_free(m);
         check_files(packed, path);
     }
-    tare_wcodec_store *store = open_store(packed);
+    tare_packed *store = open_store(packed);
     assert_true(tare_str_is(tare_wcodec_store_index(store)->files[0].name, "name"));
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
     free(bytes);
 }
 
@@ -302,7 +302,7 @@ static uint8_t *make_tuned(const char *path, tare_encoding_id id, unsigned gener
 
 /* The tensor of a packed file, predicted from that of a model. */
 static void check_predicted(const char *packed, const tare_model *base, const uint8_t *expected) {
-    tare_wcodec_store *store = open_store(packed);
+    tare_packed *store = open_store(packed);
     const tare_wcodec_index *index = tare_wcodec_store_index(store);
     const tare_wcodec_layer *layer = &index->layers[0];
     const tare_plane *place = &base->catalog.tensors[0].planes[0];
@@ -320,7 +320,7 @@ static void check_predicted(const char *packed, const tare_model *base, const ui
     assert_int_equal(tare_model_digest(NULL, &digest, base, NULL, NULL), TARE_OK);
     assert_memory_equal(index->bases[0].digest, digest.bytes, 32);
     assert_int_equal(
-        tare_wc_open_layer(&opened, tare_wcodec_store_file(store), &layer->coded, &arena, NULL),
+        tare_wc_open_layer(&opened, tare_packed_source(store), &layer->coded, &arena, NULL),
         TARE_OK);
     opened.base = &source;
     size_t n = (size_t)layer->coded.region_bytes[0];
@@ -330,7 +330,7 @@ static void check_predicted(const char *packed, const tare_model *base, const ui
     free(bytes);
     tare_wc_scratch_free(&scratch);
     tare_arena_free(&arena);
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
 }
 
 static void a_fine_tune_is_what_it_differs_in(void **state) {

@@ -140,21 +140,21 @@ static void links_have_the_bytes_of_files(void **state) {
     link_to("folder/config.json", "in/over");
     must_pack(&o, NULL);
     tare_reader reader;
-    tare_wcodec_store *store;
+    tare_packed *store;
     tare_limits limits = TARE_LIMITS_INIT;
     assert_int_equal(tare_reader_open(&reader, help_path("p.wcodec"), false, NULL), TARE_OK);
-    assert_int_equal(tare_wcodec_store_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_packed_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
     assert_int_equal(x->minor, 1);
     size_t n_links = 0;
     for (uint32_t i = 0; i < x->n_files; i++) {
-        if (x->files[i].entry.kind != TARE_WCODEC_LINK) continue;
+        if (x->files[i].entry.kind != TARE_PACKED_LINK) continue;
         n_links++;
         const bool is_file = !tare_str_is(x->files[i].name, "folder");
         assert_int_equal(x->files[i].n_ranges > 0, is_file);
     }
     assert_int_equal(n_links, 3);
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
     tare_model *a = help_open(help_path("in")), *b = help_open(help_path("p.wcodec"));
     tare_digest from, to;
     assert_int_equal(tare_model_digest(NULL, &from, a, NULL, NULL), TARE_OK);

@@ -134,14 +134,14 @@ static void a_stream_has_the_same_bytes(void **state) {
 static void build_directory(const char *to, const char *const *names, uint32_t n) {
     static const char text[] = "0123456789";
     static wcodec_build b;
-    tare_wcodec_file files[8];
-    tare_wcodec_range ranges[8];
+    tare_packed_file files[8];
+    tare_packed_range ranges[8];
     size_t size;
     build_start(&b);
     build_bytes(&b, TARE_WCODEC_BYTES, "text", text, sizeof text - 1);
     for (uint32_t i = 0; i < n; i++) {
-        ranges[i] = (tare_wcodec_range){0, 0, i, 1};
-        files[i] = (tare_wcodec_file){
+        ranges[i] = (tare_packed_range){0, 0, i, 1};
+        files[i] = (tare_packed_file){
             .name = {names[i], strlen(names[i])}, .size = 1, .n_ranges = 1, .ranges = &ranges[i]};
     }
     b.index.files_form = 2;
@@ -213,8 +213,8 @@ static void units_of_any_size_take_bounded_memory(void **state) {
     tare_unpack_result result = TARE_UNPACK_RESULT_INIT;
     tare_reader zeros = {.name = "zeros", .size = n, .fd = -1, .fetch = read_zeros};
     tare_wc_source source = {{&zeros}, {0}};
-    tare_wcodec_range range = {0, 0, 0, n};
-    tare_wcodec_file file = {.name = {"zeros", 5}, .size = n, .n_ranges = 1, .ranges = &range};
+    tare_packed_range range = {0, 0, 0, n};
+    tare_packed_file file = {.name = {"zeros", 5}, .size = n, .n_ranges = 1, .ranges = &range};
     build_start(&b);
     build_layer(&b,
                 (tare_wcodec_layer){.kind = TARE_WCODEC_BYTES,
@@ -259,8 +259,8 @@ enum { N_VALUES = 60000 };
 /* A tensor of two planes of several segments, as a file of its own; returns the container. */
 static uint8_t *build_numbers(uint8_t *numbers, const char *encoding, unsigned item, size_t *size) {
     static wcodec_build b;
-    static tare_wcodec_file file;
-    static tare_wcodec_range range;
+    static tare_packed_file file;
+    static tare_packed_range range;
     uint64_t seed = 5;
     for (uint32_t i = 0; i < N_VALUES; i++) {
         float x = (float)wc_normal(&seed) / 4096;
@@ -283,8 +283,8 @@ static uint8_t *build_numbers(uint8_t *numbers, const char *encoding, unsigned i
                            .name = TARE_STR("numbers"),
                            .encoding = tare_str_of(encoding)};
     build_layer(&b, l, &source);
-    range = (tare_wcodec_range){0, 0, 0, n};
-    file = (tare_wcodec_file){
+    range = (tare_packed_range){0, 0, 0, n};
+    file = (tare_packed_file){
         .name = TARE_STR("numbers.bin"), .size = n, .n_ranges = 1, .ranges = &range};
     b.index.files_form = 1;
     b.index.n_files = 1;
@@ -292,12 +292,12 @@ static uint8_t *build_numbers(uint8_t *numbers, const char *encoding, unsigned i
     return build_end(&b, size);
 }
 
-static tare_wcodec_store *open_bytes(const uint8_t *bytes, size_t size) {
+static tare_packed *open_bytes(const uint8_t *bytes, size_t size) {
     const tare_limits limits = TARE_LIMITS_INIT;
-    tare_wcodec_store *store;
+    tare_packed *store;
     tare_reader reader;
     tare_reader_memory(&reader, bytes, size, "packed");
-    assert_int_equal(tare_wcodec_store_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_packed_open(&store, &reader, &limits, NULL, NULL), TARE_OK);
     return store;
 }
 
@@ -346,7 +346,7 @@ static void only_damaged_segments_are_lost(void **state) {
     size_t size, n = 4 * N_VALUES - 4, n_got;
     uint8_t *numbers = malloc(4 * N_VALUES);
     uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
-    tare_wcodec_store *store = open_bytes(bytes, size);
+    tare_packed *store = open_bytes(bytes, size);
     const tare_wc_stream *planes = tare_wcodec_store_index(store)->layers[0].coded.streams;
     uint64_t lost = UINT64_C(1) << planes[0].shape.log2_segment;
     expect_zeros(numbers, &planes[0], 2 * lost, 4 * lost);
@@ -373,7 +373,7 @@ static void only_damaged_segments_are_lost(void **state) {
         free(got);
         o.force = true;
     }
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
     free(bytes);
     free(numbers);
 }
@@ -387,7 +387,7 @@ static void damaged_headers_lose_their_segment_alone(void **state) {
     size_t size, n = 4 * N_VALUES - 4, n_got;
     uint8_t *numbers = malloc(4 * N_VALUES);
     uint8_t *bytes = build_numbers(numbers, "f32", 32, &size);
-    tare_wcodec_store *store = open_bytes(bytes, size);
+    tare_packed *store = open_bytes(bytes, size);
     const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
     uint64_t lost = UINT64_C(1) << p->shape.log2_segment;
     uint64_t at = p->position + p->head_bytes + 64 * (uint64_t)p->sizes[0];
@@ -412,7 +412,7 @@ static void damaged_headers_lose_their_segment_alone(void **state) {
         help_remove(help_path("rest"));
         bytes[at + i] ^= flipped;
     }
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
     free(bytes);
     free(numbers);
 }
@@ -431,12 +431,12 @@ static void findings_about_a_layer_are_bounded(void **state) {
     build_start(&b);
     build_bytes(&b, TARE_WCODEC_RESOURCE, "noise", numbers, N - 1);
     uint8_t *bytes = build_end(&b, &size);
-    tare_wcodec_store *store = open_bytes(bytes, size);
+    tare_packed *store = open_bytes(bytes, size);
     const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
     assert_int_equal(p->n_segments, N >> 14);
     uint64_t at = p->position + p->head_bytes;
     for (uint64_t i = 0; i < p->n_segments; at += 64 * (uint64_t)p->sizes[i++]) bytes[at + 40] ^= 1;
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
     save("noise.wcodec", bytes, size);
     tare_model *m = help_open(help_path("noise.wcodec"));
     o.report = tare_report_new();

@@ -23,15 +23,15 @@ static uint64_t index_offset, files_offset; /* of the index, of the records of f
 /* A directory of files that hold their number. */
 static int make(void **state) {
     static wcodec_build b;
-    static tare_wcodec_file files[N_FILES];
-    static tare_wcodec_range ranges[N_FILES];
+    static tare_packed_file files[N_FILES];
+    static tare_packed_range ranges[N_FILES];
     static const char *const names[N_FILES] = {"0", "1", "2", "3"};
     if (help_set_up(state) != 0) return -1;
     build_start(&b);
     build_bytes(&b, TARE_WCODEC_BYTES, "text", text, sizeof text - 1);
     for (uint32_t i = 0; i < N_FILES; i++) {
-        ranges[i] = (tare_wcodec_range){0, 0, i, 1};
-        files[i] = (tare_wcodec_file){
+        ranges[i] = (tare_packed_range){0, 0, i, 1};
+        files[i] = (tare_packed_file){
             .name = TARE_STR("0"), .size = 1, .n_ranges = 1, .ranges = &ranges[i]};
         files[i].name.ptr = names[i];
     }

@@ -62,9 +62,9 @@ static tare_wc_source source_of(const tare_reader *reader) {
 
 /* Writes the file, whose name says how its last plane is to be stored. */
 static void finish(file *f, tare_coded_mode mode, tare_wc_predictor predictor) {
-    tare_wcodec_base base = {.hint = {"base", 4}};
-    tare_wcodec_range range = {0, 0, 0, f->n};
-    tare_wcodec_file whole = {.name = {"a.bin", 5}, .size = f->n, .n_ranges = 1, .ranges = &range};
+    tare_packed_base base = {.hint = {"base", 4}};
+    tare_packed_range range = {0, 0, 0, f->n};
+    tare_packed_file whole = {.name = {"a.bin", 5}, .size = f->n, .n_ranges = 1, .ranges = &range};
     tare_wcodec_index index = {.n_layers = 1,
                                .layers = &f->layer,
                                .n_bases = f->has_base,

@@ -25,9 +25,9 @@ typedef struct made {
     tare_wcodec_layer layers[3];
     tare_wc_stream planes[3][2];
     uint32_t sizes[3][2];
-    tare_wcodec_file files[2];
-    tare_wcodec_range ranges[2][3];
-    tare_wcodec_base base;
+    tare_packed_file files[2];
+    tare_packed_range ranges[2][3];
+    tare_packed_base base;
 } made;
 
 /* Two tensors of two planes and a run of bytes, one file of them; 64 bytes a segment. */
@@ -62,15 +62,15 @@ static void make(made *m) {
             };
         }
     }
-    m->ranges[0][0] = (tare_wcodec_range){2, 0, 0, 10};
-    m->ranges[0][1] = (tare_wcodec_range){0, 0, 0, 60};
-    m->ranges[0][2] = (tare_wcodec_range){2, 0, 5, 1};
-    m->ranges[1][0] = (tare_wcodec_range){2, 0, 59, 1};
-    m->files[0] = (tare_wcodec_file){
+    m->ranges[0][0] = (tare_packed_range){2, 0, 0, 10};
+    m->ranges[0][1] = (tare_packed_range){0, 0, 0, 60};
+    m->ranges[0][2] = (tare_packed_range){2, 0, 5, 1};
+    m->ranges[1][0] = (tare_packed_range){2, 0, 59, 1};
+    m->files[0] = (tare_packed_file){
         .name = TEXT("a/b.bin"), .size = 71, .n_ranges = 3, .ranges = m->ranges[0]};
     m->files[1] =
-        (tare_wcodec_file){.name = TEXT("c"), .size = 1, .n_ranges = 1, .ranges = m->ranges[1]};
-    m->base = (tare_wcodec_base){{1, 2, 3}, TEXT("base.gguf")};
+        (tare_packed_file){.name = TEXT("c"), .size = 1, .n_ranges = 1, .ranges = m->ranges[1]};
+    m->base = (tare_packed_base){{1, 2, 3}, TEXT("base.gguf")};
     m->index = (tare_wcodec_index){.files_form = 2,
                                    .n_layers = 3,
                                    .n_bases = 1,

@@ -175,7 +175,7 @@ static void layers_are_a_model(void **state) {
 enum { BIG = 5000000, READERS = 4, READS = 300 };
 
 typedef struct readers {
-    tare_wcodec_store *store;
+    tare_packed *store;
     const uint8_t *bytes;
 } readers;
 
@@ -188,7 +188,7 @@ static tare_status read_parts(void *ctx, uint64_t task, unsigned worker, tare_er
         uint64_t from = wc_random(&seed) % BIG;
         size_t n = (size_t)(wc_random(&seed) % (i % 10 ? 40000 : 400000)) + 1;
         n = n < BIG - from ? n : (size_t)(BIG - from);
-        tare_status status = tare_wcodec_store_read(r->store, 0, 0, from, part, n, err);
+        tare_status status = tare_packed_read(r->store, 0, 0, from, part, n, err);
         if (status == TARE_OK && memcmp(part, r->bytes + from, n) != 0)
             status = tare_fail_at(err, TARE_ERR_CORRUPT, from, "a part differs");
         if (status != TARE_OK) {
@@ -210,7 +210,7 @@ static void parts_are_those_of_the_whole(void **state) {
     assert_non_null(bytes);
     for (size_t i = 0; i < BIG; i++) bytes[i] = (uint8_t)(wc_random(&seed) % 41);
     for (size_t n = BIG - 8; n <= BIG; n++) {
-        tare_wcodec_store *store;
+        tare_packed *store;
         tare_reader file;
         tare_error err;
         size_t size;
@@ -218,15 +218,15 @@ static void parts_are_those_of_the_whole(void **state) {
         build_bytes(&b, TARE_WCODEC_BYTES, "", bytes, n);
         uint8_t *packed = build_end(&b, &size);
         tare_reader_memory(&file, packed, size, "packed");
-        assert_int_equal(tare_wcodec_store_open(&store, &file, &limits, NULL, &err), TARE_OK);
+        assert_int_equal(tare_packed_open(&store, &file, &limits, NULL, &err), TARE_OK);
         readers all = {store, bytes};
         tare_run run = {.threads = READERS, .n_tasks = READERS, .task = read_parts, .ctx = &all};
         if (n == BIG) assert_int_equal(tare_run_parallel(&run, &err), TARE_OK);
         uint8_t *whole = malloc(n);
-        assert_int_equal(tare_wcodec_store_read(store, 0, 0, 0, whole, n, &err), TARE_OK);
+        assert_int_equal(tare_packed_read(store, 0, 0, 0, whole, n, &err), TARE_OK);
         assert_memory_equal(whole, bytes, n);
         free(whole);
-        tare_wcodec_store_free(store);
+        tare_packed_free(store);
         free(packed);
     }
     free(bytes);
@@ -272,13 +272,13 @@ static void verifying_looks_at_layers_and_digest(void **state) {
     uint8_t *bytes = build_plain(help_make(&made, HELP_COMMON), &size);
     for (unsigned damaged = 0; damaged < 2; damaged++) {
         const tare_limits limits = TARE_LIMITS_INIT;
-        tare_wcodec_store *store;
+        tare_packed *store;
         tare_reader file;
         tare_reader_memory(&file, bytes, size, "packed");
-        assert_int_equal(tare_wcodec_store_open(&store, &file, &limits, NULL, &err), TARE_OK);
+        assert_int_equal(tare_packed_open(&store, &file, &limits, NULL, &err), TARE_OK);
         const tare_wc_stream *p = &tare_wcodec_store_index(store)->layers[0].coded.streams[0];
         if (damaged) bytes[p->position + p->head_bytes + 5] ^= 1;
-        tare_wcodec_store_free(store);
+        tare_packed_free(store);
         save("plain.wcodec", bytes, size);
         tare_model *m = help_open(help_path("plain.wcodec"));
         o.report = tare_report_new();

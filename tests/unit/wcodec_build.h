@@ -26,7 +26,7 @@ typedef struct wcodec_build {
 /* A range of a file that is of a layer. */
 typedef struct build_piece {
     uint64_t at;
-    tare_wcodec_range range;
+    tare_packed_range range;
 } build_piece;
 
 static inline void build_start(wcodec_build *b) {
@@ -152,11 +152,11 @@ static inline void build_file(wcodec_build *b, const tare_model *m, uint32_t fil
     }
     qsort(pieces, n, sizeof *pieces, build_by_place);
     build_bytes(b, TARE_WCODEC_BYTES, name, rest, (size_t)n_rest);
-    tare_wcodec_file *f = &b->index.files[b->index.n_files++];
-    *f = (tare_wcodec_file){.name = tare_str_of(name),
+    tare_packed_file *f = &b->index.files[b->index.n_files++];
+    *f = (tare_packed_file){.name = tare_str_of(name),
                             .size = reader->size,
                             .n_ranges = (uint32_t)n,
-                            .ranges = TARE_NEW_ARRAY(&b->arena, tare_wcodec_range, n)};
+                            .ranges = TARE_NEW_ARRAY(&b->arena, tare_packed_range, n)};
     for (size_t i = 0; i < n; i++) f->ranges[i] = pieces[i].range;
     free(pieces);
     free(rest);
@@ -180,7 +180,7 @@ static inline uint8_t *build_end(wcodec_build *b, size_t *size) {
 /* Packs all files of an opened model; form 1: one file, 2: a directory. Free the bytes. */
 static inline uint8_t *build_packed(const tare_model *m, unsigned form, size_t *size) {
     static wcodec_build b;
-    static tare_wcodec_file files[BUILD_FILES];
+    static tare_packed_file files[BUILD_FILES];
     build_start(&b);
     b.index.files_form = (uint8_t)form;
     b.index.files = files;

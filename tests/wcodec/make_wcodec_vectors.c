@@ -233,7 +233,7 @@ static void fill_base(maker *m, const maker *base) {
 }
 
 static void tuned(maker *m, maker *base) {
-    static tare_wcodec_base record = {.hint = {"base.wcodec", 11}};
+    static tare_packed_base record = {.hint = {"base.wcodec", 11}};
     begin(base);
     fill_base(base, NULL);
     end(base, "base.wcodec", NULL);
@@ -249,10 +249,10 @@ static void tuned(maker *m, maker *base) {
 
 /* Two files of tensors and what lies between them; equal tensors stored once. */
 static void files(maker *m, const char *name) {
-    static tare_wcodec_range first[] = {
+    static tare_packed_range first[] = {
         {0, 0, 0, 200}, {1, 0, 0, 700}, {0, 0, 200, 31}, {2, 0, 0, 700}, {0, 0, 231, 169}};
-    static tare_wcodec_range second[] = {{1, 0, 350, 350}, {0, 0, 10, 20}, {1, 0, 0, 1}};
-    static tare_wcodec_file list[] = {
+    static tare_packed_range second[] = {{1, 0, 350, 350}, {0, 0, 10, 20}, {1, 0, 0, 1}};
+    static tare_packed_file list[] = {
         {.name = {"model-1.bin", 11}, .size = 1800, .n_ranges = 5, .ranges = first},
         {.name = {"sub/model-2.bin", 15}, .size = 371, .n_ranges = 3, .ranges = second}};
     begin(m);

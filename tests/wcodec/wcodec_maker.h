@@ -144,7 +144,7 @@ static void print_files(maker *m) {
     for (uint32_t f = 0; f < m->index.n_files; f++) {
         tare_buffer all;
         tare_buffer_init(&all, NULL);
-        const tare_wcodec_file *file = &m->index.files[f];
+        const tare_packed_file *file = &m->index.files[f];
         for (uint32_t i = 0; i < file->n_ranges; i++)
             tare_buffer_put(&all,
                             m->regions[file->ranges[i].layer][file->ranges[i].region] +

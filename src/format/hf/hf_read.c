@@ -250,6 +250,7 @@ const tare_format tare_format_hf = {
     .description = "Hugging Face directory: safetensors and side files",
     .suffix = "",
     .is_directory = true,
+    .names_resources = true,
     .caps = &tare_safetensors_caps,
     .probe = probe,
     .open = open_hf,

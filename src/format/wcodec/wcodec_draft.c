@@ -175,14 +175,14 @@ static size_t find_spans(const tare_wcodec_draft *d, const tare_reader *reader) 
     return low;
 }
 
-static void put_range(tare_wcodec_file *f, uint32_t layer, uint8_t region, uint64_t offset,
+static void put_range(tare_packed_file *f, uint32_t layer, uint8_t region, uint64_t offset,
                       uint64_t length) {
-    f->ranges[f->n_ranges++] = (tare_wcodec_range){layer, region, offset, length};
+    f->ranges[f->n_ranges++] = (tare_packed_range){layer, region, offset, length};
 }
 
 /* Goes through a file from its beginning to its end: spans, and gaps between them. Spans that
  * overlap (tensors that share their bytes) give what they have beyond the ones before. */
-static void cut_file(tare_wcodec_file *f, gaps *g, const tare_wcodec_span *s,
+static void cut_file(tare_packed_file *f, gaps *g, const tare_wcodec_span *s,
                      const tare_wcodec_span *end, uint32_t bytes_layer) {
     uint64_t at = 0, kept = 0;
     for (;; s++) {
@@ -203,8 +203,8 @@ static void cut_file(tare_wcodec_file *f, gaps *g, const tare_wcodec_span *s,
     g->starts[g->n] = kept;
 }
 
-static tare_status add_file(tare_wcodec_draft *d, const tare_wcodec_origin *origin,
-                            tare_wcodec_file *f, tare_error *err) {
+static tare_status add_file(tare_wcodec_draft *d, const tare_packed_origin *origin,
+                            tare_packed_file *f, tare_error *err) {
     size_t first = find_spans(d, origin->reader), n = 0;
     while (first + n < d->n_spans && d->spans[first + n].reader == origin->reader) n++;
     const tare_wcodec_span *s = n ? d->spans + first : NULL, *end = n ? s + n : NULL;
@@ -212,7 +212,7 @@ static tare_status add_file(tare_wcodec_draft *d, const tare_wcodec_origin *orig
     tare_reader *rest = TARE_NEW(&d->arena, tare_reader);
     TARE_TRY(hold_name(d, &f->name, origin->name, err));
     f->size = origin->reader->size;
-    f->ranges = TARE_NEW_ARRAY(&d->arena, tare_wcodec_range, 2 * n + 1);
+    f->ranges = TARE_NEW_ARRAY(&d->arena, tare_packed_range, 2 * n + 1);
     if (!g || !rest || !f->ranges) return no_memory(err);
     g->file = origin->reader;
     g->offsets = TARE_NEW_ARRAY(&d->arena, uint64_t, n + 1);
@@ -224,13 +224,13 @@ static tare_status add_file(tare_wcodec_draft *d, const tare_wcodec_origin *orig
     return tare_wcodec_draft_bytes(d, TARE_WCODEC_BYTES, f->name, rest, 0, rest->size, err);
 }
 
-tare_status tare_wcodec_draft_files(tare_wcodec_draft *d, const tare_wcodec_origin *files, size_t n,
+tare_status tare_wcodec_draft_files(tare_wcodec_draft *d, const tare_packed_origin *files, size_t n,
                                     bool is_directory, tare_error *err) {
-    d->index.files = TARE_NEW_ARRAY(&d->arena, tare_wcodec_file, n);
+    d->index.files = TARE_NEW_ARRAY(&d->arena, tare_packed_file, n);
     if (!d->index.files) return no_memory(err);
     if (d->n_spans) qsort(d->spans, d->n_spans, sizeof *d->spans, by_place);
     for (size_t i = 0; i < n; i++) {
-        tare_wcodec_file *f = &d->index.files[i];
+        tare_packed_file *f = &d->index.files[i];
         f->entry = files[i].entry;
         if (files[i].reader)
             TARE_TRY(add_file(d, &files[i], f, err));
@@ -239,8 +239,8 @@ tare_status tare_wcodec_draft_files(tare_wcodec_draft *d, const tare_wcodec_orig
     }
     for (size_t i = 0; i < n; i++) {
         if (files[i].reader || files[i].content == SIZE_MAX) continue;
-        const tare_wcodec_file *content = &d->index.files[files[i].content];
-        tare_wcodec_file *f = &d->index.files[i];
+        const tare_packed_file *content = &d->index.files[files[i].content];
+        tare_packed_file *f = &d->index.files[i];
         f->size = content->size;
         f->ranges = content->ranges;
         f->n_ranges = content->n_ranges;
@@ -302,7 +302,7 @@ static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
  * need none. */
 static tare_status number_bases(tare_wcodec_draft *d, tare_error *err) {
     uint8_t numbers[UINT8_MAX + 1] = {0};
-    tare_wcodec_base *used = TARE_NEW_ARRAY(&d->arena, tare_wcodec_base, d->n_bases);
+    tare_packed_base *used = TARE_NEW_ARRAY(&d->arena, tare_packed_base, d->n_bases);
     if (!used) return tare_fail(err, TARE_ERR_NOMEM, "base models");
     for (uint32_t i = 0; i < d->index.n_layers; i++) {
         tare_wcodec_layer *l = &d->index.layers[i];

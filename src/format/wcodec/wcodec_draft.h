@@ -5,8 +5,8 @@
 #ifndef TARE_FORMAT_WCODEC_WCODEC_DRAFT_H
 #define TARE_FORMAT_WCODEC_WCODEC_DRAFT_H
 
+#include "format/packed.h"
 #include "format/wcodec/wcodec_index.h"
-#include "model/catalog.h"
 #include "wcodec/layer/wc_cut.h"
 #include "wcodec/layer/wc_layer_write.h"
 
@@ -22,7 +22,7 @@ typedef struct tare_wcodec_draft {
     tare_arena arena;
     tare_wc_effort effort;
     tare_wcodec_index index; /* layers, files; digest and the like are the caller's */
-    tare_wcodec_base *bases; /* that layers may refer to, the caller's; records are made of those
+    tare_packed_base *bases; /* that layers may refer to, the caller's; records are made of those
                                 that some do refer to */
     uint32_t n_bases;
     size_t layers_capacity;
@@ -33,16 +33,6 @@ typedef struct tare_wcodec_draft {
     tare_wcodec_span *spans;
     size_t n_spans, spans_capacity;
 } tare_wcodec_draft;
-
-/* A file that is to be restored, or a link or an empty folder. What is pointed to must outlive the
- * draft. */
-typedef struct tare_wcodec_origin {
-    const tare_reader *reader; /* NULL: of what is no file */
-    tare_str name;
-    tare_wcodec_entry entry;
-    size_t content; /* of a link: the file it leads to, which readers that know no links get;
-                       SIZE_MAX: none of these */
-} tare_wcodec_origin;
 
 /* What a tensor may be predicted from: the same one of a base model. */
 typedef struct tare_wcodec_base_tensor {
@@ -67,7 +57,7 @@ tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *draft, tare_wcodec_kind k
                                     const tare_reader *reader, uint64_t offset, uint64_t n,
                                     tare_error *err);
 /* Adds a record for each file, and a layer for what no tensor holds of it. */
-tare_status tare_wcodec_draft_files(tare_wcodec_draft *draft, const tare_wcodec_origin *files,
+tare_status tare_wcodec_draft_files(tare_wcodec_draft *draft, const tare_packed_origin *files,
                                     size_t n, bool is_directory, tare_error *err);
 /* What the header says of the tensors: 1 8-bit integers, 2 4-bit integers, 0 other or mixed. */
 uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n);

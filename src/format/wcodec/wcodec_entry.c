@@ -14,7 +14,7 @@ static bool is_up(const char *part, size_t n) {
     return n == 2 && part[0] == '.' && part[1] == '.';
 }
 
-bool tare_wcodec_link_stays(tare_str name, tare_str target) {
+bool tare_packed_link_stays(tare_str name, tare_str target) {
     size_t depth = 0, start = 0;
     bool is_below = false; /* behind the leading ".." */
     for (size_t i = 0; i < name.len; i++) depth += name.ptr[i] == '/';
@@ -31,7 +31,7 @@ bool tare_wcodec_link_stays(tare_str name, tare_str target) {
     return true;
 }
 
-void tare_wcodec_entry_put(tare_buffer *out, const tare_wcodec_entry *e) {
+void tare_wcodec_entry_put(tare_buffer *out, const tare_packed_entry *e) {
     tare_buffer_put(out, tag, sizeof tag);
     tare_buffer_put_u8(out, e->kind);
     tare_buffer_put_u8(out, 0);
@@ -43,9 +43,9 @@ void tare_wcodec_entry_put(tare_buffer *out, const tare_wcodec_entry *e) {
     tare_buffer_put_str(out, e->target);
 }
 
-static tare_status check(const tare_wcodec_entry *e, uint8_t reserved, uint64_t at, tare_str name,
+static tare_status check(const tare_packed_entry *e, uint8_t reserved, uint64_t at, tare_str name,
                          tare_error *err) {
-    if (e->kind >= TARE_WCODEC_ENTRY_KIND_COUNT)
+    if (e->kind >= TARE_PACKED_ENTRY_KIND_COUNT)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 4,
                             "entry of a file: expected 0 a file, 1 a link or 2 a folder");
     if (reserved)
@@ -57,19 +57,19 @@ static tare_status check(const tare_wcodec_entry *e, uint8_t reserved, uint64_t 
     if (e->nanoseconds >= NANOSECONDS)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 8,
                             "entry of a file: nanoseconds: expected less than 10^9");
-    if (e->kind != TARE_WCODEC_LINK && e->target.len)
+    if (e->kind != TARE_PACKED_LINK && e->target.len)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 20,
                             "entry of a file: only a link has a target");
-    if (e->kind == TARE_WCODEC_LINK && !tare_wcodec_link_stays(name, e->target))
+    if (e->kind == TARE_PACKED_LINK && !tare_packed_link_stays(name, e->target))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 24,
                             "target of a link: expected a relative path that stays inside");
     return TARE_OK;
 }
 
-tare_status tare_wcodec_entry_read(tare_wcodec_entry *out, tare_cursor *c, tare_str name,
+tare_status tare_wcodec_entry_read(tare_packed_entry *out, tare_cursor *c, tare_str name,
                                    tare_arena *arena, tare_error *err) {
     const uint64_t at = tare_cursor_offset(c);
-    *out = (tare_wcodec_entry){.kind = TARE_WCODEC_FILE};
+    *out = (tare_packed_entry){.kind = TARE_PACKED_FILE};
     if (tare_cursor_left(c) < sizeof tag || memcmp(c->pos, tag, sizeof tag) != 0) return TARE_OK;
     tare_cursor_take(c, sizeof tag, ends);
     out->is_stated = true;

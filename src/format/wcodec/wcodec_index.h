@@ -33,25 +33,6 @@ typedef struct tare_wcodec_layer {
     tare_wc_layer coded; /* its data */
 } tare_wcodec_layer;
 
-typedef struct tare_wcodec_base {
-    uint8_t digest[32];
-    tare_str hint;
-} tare_wcodec_base;
-
-typedef struct tare_wcodec_range {
-    uint32_t layer;
-    uint8_t region;
-    uint64_t offset, length;
-} tare_wcodec_range;
-
-typedef struct tare_wcodec_file {
-    tare_str name; /* first, for the index of names */
-    tare_wcodec_entry entry;
-    uint64_t size;
-    uint32_t n_ranges;
-    tare_wcodec_range *ranges;
-} tare_wcodec_file;
-
 typedef struct tare_wcodec_index {
     uint16_t minor; /* version of the format; the major one is 1 */
     uint8_t digest[32];
@@ -60,8 +41,8 @@ typedef struct tare_wcodec_index {
     uint32_t zstd_version;
     uint32_t n_layers, n_bases, n_files;
     tare_wcodec_layer *layers;
-    tare_wcodec_base *bases;
-    tare_wcodec_file *files;
+    tare_packed_base *bases;
+    tare_packed_file *files;
 } tare_wcodec_index;
 
 /* Where the ranges of a file ended so far, by layer and region: what the next one counts from. */

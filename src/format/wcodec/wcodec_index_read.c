@@ -315,7 +315,7 @@ static tare_status check_names(const reader *r, const tare_cursor *records) {
 
 /* ---- bases and files ------------------------------------------------------------------------- */
 
-static tare_status read_base(reader *r, tare_wcodec_base *b) {
+static tare_status read_base(reader *r, tare_packed_base *b) {
     uint64_t at = tare_cursor_offset(&r->c);
     uint32_t size = tare_cursor_u32(&r->c, "base: the records end inside it");
     if (size < BASE_FIXED)
@@ -345,7 +345,7 @@ static bool is_name_good(tare_str name) {
     return true;
 }
 
-static tare_status read_range(reader *r, tare_wcodec_range *range, tare_cursor *c, uint32_t *layer,
+static tare_status read_range(reader *r, tare_packed_range *range, tare_cursor *c, uint32_t *layer,
                               tare_wcodec_ends *ends) {
     const tare_wcodec_index *index = r->index;
     uint64_t at = tare_cursor_offset(c);
@@ -370,11 +370,11 @@ static tare_status read_range(reader *r, tare_wcodec_range *range, tare_cursor *
         return refuse(r, at, "range: it does not lie in its region");
     *end = past;
     *layer = (uint32_t)number;
-    *range = (tare_wcodec_range){*layer, (uint8_t)region, offset, length};
+    *range = (tare_packed_range){*layer, (uint8_t)region, offset, length};
     return TARE_OK;
 }
 
-static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *ends) {
+static tare_status read_file(reader *r, tare_packed_file *f, tare_wcodec_ends *ends) {
     uint64_t at = tare_cursor_offset(&r->c), total = 0;
     uint32_t size = tare_cursor_u32(&r->c, "file: the records end inside it"), layer = 0;
     if (size < FILE_FIXED)
@@ -391,7 +391,7 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
     if (!tare_cursor_fits(&c, f->n_ranges, 4, at + 16,
                           "ranges of a file: the record is too small for their number"))
         return tare_cursor_status(&c, r->err);
-    f->ranges = TARE_NEW_ARRAY(r->arena, tare_wcodec_range, f->n_ranges);
+    f->ranges = TARE_NEW_ARRAY(r->arena, tare_packed_range, f->n_ranges);
     if (!f->ranges) return no_memory(r);
     ends->file++;
     for (uint32_t i = 0; i < f->n_ranges; i++) {
@@ -400,9 +400,9 @@ static tare_status read_file(reader *r, tare_wcodec_file *f, tare_wcodec_ends *e
             return refuse(r, at, "ranges of a file: their sum overflows");
     }
     if (r->index->minor) TARE_TRY(tare_wcodec_entry_read(&f->entry, &c, f->name, r->arena, r->err));
-    if (f->entry.kind != TARE_WCODEC_FILE && r->index->files_form != 2)
+    if (f->entry.kind != TARE_PACKED_FILE && r->index->files_form != 2)
         return refuse(r, at, "file: only a directory has links and folders");
-    if (f->entry.kind == TARE_WCODEC_FOLDER && f->size)
+    if (f->entry.kind == TARE_PACKED_FOLDER && f->size)
         return refuse(r, at + 8, "file: a folder has a size");
     TARE_TRY(end_record(r, &c, "file: bytes behind its last range"));
     if (total != f->size) return refuse(r, at + 8, "file: its size is not that of its ranges");
@@ -420,7 +420,7 @@ static tare_status read_files(reader *r) {
         n_read += status == TARE_OK;
         if (r->n_lost && tare_status_is_loss(status)) {
             ++*r->n_lost;
-            x->files[n_read] = (tare_wcodec_file){.size = 0};
+            x->files[n_read] = (tare_packed_file){.size = 0};
             status = TARE_OK;
         }
     }
@@ -439,7 +439,7 @@ static bool lies_behind_link(const tare_wcodec_index *x, const tare_name_index *
         n_folders++;
         int64_t at =
             tare_name_index_find(names, x->files, sizeof *x->files, (tare_str){path.ptr, n});
-        if (at >= 0 && x->files[at].entry.kind == TARE_WCODEC_LINK) return true;
+        if (at >= 0 && x->files[at].entry.kind == TARE_PACKED_LINK) return true;
     }
     return false;
 }
@@ -528,14 +528,14 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     TARE_TRY(check_spans(r, offset));
     TARE_TRY(check_names(r, &records));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 24), x->n_bases, BASE_FIXED));
-    x->bases = TARE_NEW_ARRAY(r->arena, tare_wcodec_base, x->n_bases);
+    x->bases = TARE_NEW_ARRAY(r->arena, tare_packed_base, x->n_bases);
     if (!x->bases) return no_memory(r);
     for (uint32_t i = 0; i < x->n_bases; i++)
         TARE_TRY(named(r, read_base(r, &x->bases[i]), "bases", i));
     TARE_TRY(leave_run(r));
     TARE_TRY(enter_files(r, &all, tare_load_le64(bytes + 32)));
     records = r->c;
-    x->files = TARE_NEW_ARRAY(r->arena, tare_wcodec_file, x->n_files);
+    x->files = TARE_NEW_ARRAY(r->arena, tare_packed_file, x->n_files);
     if (!x->files) return no_memory(r);
     TARE_TRY(read_files(r));
     if (!r->n_lost) TARE_TRY(leave_run(r));

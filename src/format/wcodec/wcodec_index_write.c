@@ -74,7 +74,7 @@ static void put_layer(tare_buffer *out, const tare_wcodec_layer *l) {
     end_record(out, at);
 }
 
-static void put_base(tare_buffer *out, const tare_wcodec_base *b) {
+static void put_base(tare_buffer *out, const tare_packed_base *b) {
     size_t at = begin_record(out);
     put_u16(out, (uint16_t)b->hint.len);
     put_u16(out, 0);
@@ -83,7 +83,7 @@ static void put_base(tare_buffer *out, const tare_wcodec_base *b) {
     end_record(out, at);
 }
 
-static void put_file(tare_buffer *out, const tare_wcodec_file *f, tare_wcodec_ends *ends) {
+static void put_file(tare_buffer *out, const tare_packed_file *f, tare_wcodec_ends *ends) {
     size_t at = begin_record(out);
     uint32_t layer = 0;
     put_u16(out, (uint16_t)f->name.len);
@@ -93,7 +93,7 @@ static void put_file(tare_buffer *out, const tare_wcodec_file *f, tare_wcodec_en
     tare_buffer_put_str(out, f->name);
     ends->file++;
     for (uint32_t i = 0; i < f->n_ranges; i++) {
-        const tare_wcodec_range *r = &f->ranges[i];
+        const tare_packed_range *r = &f->ranges[i];
         uint64_t *end = tare_wcodec_end(ends, r->layer, r->region);
         tare_wc_put_varint(out, tare_wc_zigzag((int64_t)r->layer - (int64_t)layer));
         tare_wc_put_varint(out, r->region);

@@ -8,7 +8,7 @@
 #include "format/wcodec/wcodec_read.h"
 
 bool tare_model_container(const tare_model *m, tare_container_info *out) {
-    const tare_wcodec_store *store = m ? tare_wcodec_model_store(m) : NULL;
+    const tare_packed *store = m ? tare_packed_of(m) : NULL;
     tare_container_info info = TARE_CONTAINER_INFO_INIT;
     tare_result_write(out, &info, sizeof info);
     if (!store || tare_result_check(out, NULL) != TARE_OK) return false;
@@ -16,13 +16,13 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
     info.major_version = m->container_version;
     info.minor_version = x->minor;
     info.format = m->held_format;
-    info.packed_bytes = tare_wcodec_store_file(store)->size;
+    info.packed_bytes = tare_packed_source(store)->size;
     info.is_directory = x->files_form == 2;
     info.n_files = x->n_files;
     info.n_bases = x->n_bases;
     if (m->held_format && m->catalog.layout) info.format_version = m->catalog.layout->version;
     for (uint32_t i = 0; i < x->n_files; i++)
-        if (x->files[i].entry.kind == TARE_WCODEC_FILE) info.unpacked_bytes += x->files[i].size;
+        if (x->files[i].entry.kind == TARE_PACKED_FILE) info.unpacked_bytes += x->files[i].size;
     for (uint32_t i = 0; !x->n_files && i < x->n_layers; i++)
         for (unsigned r = 0; r < x->layers[i].coded.n_regions; r++)
             info.unpacked_bytes += x->layers[i].coded.region_bytes[r];
@@ -31,7 +31,7 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
 }
 
 bool tare_model_container_base(const tare_model *m, size_t i, tare_container_base *out) {
-    const tare_wcodec_store *store = m ? tare_wcodec_model_store(m) : NULL;
+    const tare_packed *store = m ? tare_packed_of(m) : NULL;
     tare_container_base base = TARE_CONTAINER_BASE_INIT;
     tare_result_write(out, &base, sizeof base);
     if (!store || i >= tare_wcodec_store_index(store)->n_bases ||
@@ -55,8 +55,8 @@ static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_mod
     *layer = UINT32_MAX;
     for (uint32_t p = 0; p < n_planes; p++) {
         const tare_plane *plane = &t->planes[p];
-        tare_wcodec_range range = {.layer = *layer};
-        if (plane->size && !tare_wcodec_reader_range(&range, &m->files[plane->file].reader,
+        tare_packed_range range = {.layer = *layer};
+        if (plane->size && !tare_packed_reader_range(&range, &m->files[plane->file].reader,
                                                      plane->offset, plane->size))
             return false;
         if (*layer != UINT32_MAX && range.layer != *layer) return false;
@@ -64,12 +64,12 @@ static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_mod
         if (places) places[p] = (tare_coded_place){range.region, range.offset};
     }
     if (*layer == UINT32_MAX) return true;
-    const tare_wcodec_index *x = tare_wcodec_store_index(tare_wcodec_model_store(m));
+    const tare_wcodec_index *x = tare_wcodec_store_index(tare_packed_of(m));
     return x->layers[*layer].kind == TARE_WCODEC_TENSOR;
 }
 
 bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out) {
-    const tare_wcodec_store *store = m ? tare_wcodec_model_store(m) : NULL;
+    const tare_packed *store = m ? tare_packed_of(m) : NULL;
     uint32_t layer;
     *out = 0;
     if (!store || tensor >= m->catalog.n_tensors || !find_layer(&layer, NULL, m, tensor))
@@ -86,7 +86,7 @@ tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places, const 
     *out = NULL;
     TARE_REQUIRE(m && tensor < m->catalog.n_tensors, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    const tare_wcodec_store *store = tare_wcodec_model_store(m);
+    const tare_packed *store = tare_packed_of(m);
     if (!store) return tare_fail(err, TARE_ERR_ARG, "model: it was not opened from a .wcodec");
     tare_status status = TARE_OK;
     if (!find_layer(&layer, places, m, tensor))

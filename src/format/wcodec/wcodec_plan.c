@@ -60,5 +60,6 @@ tare_status tare_wcodec_plan(tare_write_plan *out, const tare_catalog *catalog,
         }
     }
     out->files[file].size = at;
+    out->content_bytes = tare_catalog_bytes(catalog);
     return TARE_OK;
 }

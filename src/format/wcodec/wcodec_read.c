@@ -15,9 +15,9 @@
 
 typedef struct reader {
     tare_model *m;
-    tare_wcodec_store *store;
+    tare_packed *store;
     const tare_wcodec_index *index;
-    tare_wcodec_range *ranges; /* all regions of all layers, one behind the other */
+    tare_packed_range *ranges; /* all regions of all layers, one behind the other */
     uint32_t file;             /* that they are read through */
     tare_error *err;
 } reader;
@@ -96,7 +96,7 @@ static tare_status read_metadata(reader *r, uint32_t layer) {
         return tare_fail(r->err, TARE_ERR_LIMIT, "size of the metadata");
     char *text = tare_arena_take(&r->m->arena, n);
     if (!text) return tare_fail(r->err, TARE_ERR_NOMEM, "metadata");
-    TARE_TRY(tare_wcodec_store_read(r->store, layer, 0, 0, text, n, r->err));
+    TARE_TRY(tare_packed_read(r->store, layer, 0, 0, text, n, r->err));
     r->m->directory_bytes += n;
     return tare_metadata_from_json(&c->metadata, &c->n_metadata, (tare_str){text, n}, &r->m->arena,
                                    &r->m->limits, r->err);
@@ -133,15 +133,15 @@ static tare_status read_others(reader *r) {
 /* The regions of all layers as one file. */
 static tare_status add_view(reader *r, size_t n_regions) {
     tare_reader view;
-    const char *name = tare_wcodec_store_file(r->store)->name;
+    const char *name = tare_packed_source(r->store)->name;
     size_t n = 0;
-    r->ranges = TARE_NEW_ARRAY(&r->m->arena, tare_wcodec_range, n_regions);
+    r->ranges = TARE_NEW_ARRAY(&r->m->arena, tare_packed_range, n_regions);
     if (!r->ranges) return tare_fail(r->err, TARE_ERR_NOMEM, "list of layers");
     for (uint32_t i = 0; i < r->index->n_layers; i++) {
         const tare_wcodec_layer *l = &r->index->layers[i];
         for (unsigned k = 0; k < l->coded.n_regions; k++)
             if (l->coded.region_bytes[k])
-                r->ranges[n++] = (tare_wcodec_range){i, (uint8_t)k, 0, l->coded.region_bytes[k]};
+                r->ranges[n++] = (tare_packed_range){i, (uint8_t)k, 0, l->coded.region_bytes[k]};
     }
     TARE_TRY(tare_wcodec_store_reader(&view, r->store, r->ranges, n, name, r->err));
     tare_status status = tare_model_add_file(r->m, &view, name, &r->file, r->err);
@@ -149,7 +149,7 @@ static tare_status add_view(reader *r, size_t n_regions) {
     return status;
 }
 
-tare_status tare_wcodec_open_layers(tare_model *m, tare_wcodec_store *store,
+tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,
                                     const tare_open_options *options, tare_error *err) {
     reader r = {.m = m, .store = store, .index = tare_wcodec_store_index(store), .err = err};
     size_t n_regions = 0, n_kinds[TARE_WCODEC_KIND_COUNT] = {0};
@@ -176,23 +176,23 @@ tare_status tare_wcodec_open_layers(tare_model *m, tare_wcodec_store *store,
 /* ---- the driver ------------------------------------------------------------------------------ */
 
 static void free_store(void *store) {
-    tare_wcodec_store_free(store);
+    tare_packed_free(store);
 }
 
-tare_wcodec_store *tare_wcodec_model_store(const tare_model *m) {
+tare_packed *tare_packed_of(const tare_model *m) {
     return m->free_private == free_store ? m->private_data : NULL;
 }
 
 static tare_status open_wcodec(tare_model *m, const tare_open_context *ctx, tare_error *err) {
     if (ctx->source->kind == TARE_SOURCE_SHARDS || ctx->probe->is_directory)
         return tare_fail(err, TARE_ERR_ARG, "a .wcodec is one file");
-    tare_wcodec_store *store;
+    tare_packed *store;
     bool is_ours = false;
     tare_str name =
         tare_arena_str(&m->arena, tare_str_of(ctx->first->name ? ctx->first->name : ""));
     if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "name");
     ctx->first->name = name.ptr;
-    TARE_TRY(tare_wcodec_store_open(&store, ctx->first, &m->limits, m->allocator, err));
+    TARE_TRY(tare_packed_open(&store, ctx->first, &m->limits, m->allocator, err));
     m->private_data = store;
     m->free_private = free_store;
     m->container_version = tare_format_wcodec.version;
@@ -215,9 +215,12 @@ const tare_format tare_format_wcodec = {
     .suffix = ".wcodec",
     .version = 1,
     .caps = &tare_wcodec_caps,
+    .states_mix = true, /* what it holds is often a GGUF file again: it has the keys of one */
     .has_one_form = true,
-    .is_packed = true,
+    .stores_differences = true,
+    .has_effort = true,
     .probe = probe,
     .open = open_wcodec,
     .plan = tare_wcodec_plan,
+    .pack = tare_wcodec_pack,
 };

@@ -14,18 +14,18 @@
 typedef struct packed {
     tare_files files; /* first: what drivers are handed */
     tare_model *m;
-    tare_wcodec_store *store;
-    const tare_wcodec_file **sorted; /* by name */
+    tare_packed *store;
+    const tare_packed_file **sorted; /* by name */
     size_t n;
     const char *root; /* the container's path */
 } packed;
 
 static int by_name(const void *a, const void *b) {
-    const tare_wcodec_file *const *x = a, *const *y = b;
+    const tare_packed_file *const *x = a, *const *y = b;
     return tare_str_compare((*x)->name, (*y)->name);
 }
 
-static const char *path_of(const packed *p, const tare_wcodec_file *f) {
+static const char *path_of(const packed *p, const tare_packed_file *f) {
     size_t n = strlen(p->root);
     char *path = tare_arena_take(&p->m->arena, n + 1 + f->name.len + 1);
     if (!path) return NULL;
@@ -35,7 +35,7 @@ static const char *path_of(const packed *p, const tare_wcodec_file *f) {
     return path;
 }
 
-static tare_status open_file(const packed *p, tare_reader *out, const tare_wcodec_file *f,
+static tare_status open_file(const packed *p, tare_reader *out, const tare_packed_file *f,
                              tare_error *err) {
     const char *path = path_of(p, f);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "name of a file");
@@ -58,8 +58,8 @@ static tare_status open_packed(const tare_files *files, tare_reader *out, const 
     const packed *p = (const packed *)(const void *)files;
     const char *inner = inner_path(p, path);
     *out = (tare_reader){.name = path, .fd = -1};
-    const tare_wcodec_file key = {.name = tare_str_of(inner ? inner : "")}, *at = &key;
-    const tare_wcodec_file *const *found =
+    const tare_packed_file key = {.name = tare_str_of(inner ? inner : "")}, *at = &key;
+    const tare_packed_file *const *found =
         p->n ? bsearch(&at, p->sorted, p->n, sizeof at, by_name) : NULL;
     if (found) return open_file(p, out, *found, err);
     tare_fail_errno(err, ENOENT, "cannot be opened");
@@ -81,9 +81,9 @@ static size_t first_from(const packed *p, tare_str name) {
 }
 
 /* A link that leads to no file of the container leads nowhere here. */
-static mode_t mode_of(const tare_wcodec_file *f) {
-    if (f->entry.kind == TARE_WCODEC_FOLDER) return S_IFDIR;
-    return f->entry.kind == TARE_WCODEC_LINK && !f->size ? 0 : S_IFREG;
+static mode_t mode_of(const tare_packed_file *f) {
+    if (f->entry.kind == TARE_PACKED_FOLDER) return S_IFDIR;
+    return f->entry.kind == TARE_PACKED_LINK && !f->size ? 0 : S_IFREG;
 }
 
 /* Names are sorted, so that a folder's files stand together. */
@@ -99,7 +99,7 @@ static tare_status list_packed(const tare_files *files, const char *path, tare_f
     if (!prefix) return tare_fail(err, TARE_ERR_NOMEM, "directory");
     const tare_str before = tare_str_of(prefix);
     for (size_t i = first_from(p, before); i < p->n; i++) {
-        const tare_wcodec_file *f = p->sorted[i];
+        const tare_packed_file *f = p->sorted[i];
         if (!tare_str_starts(f->name, before)) break;
         const tare_str rest = tare_str_cut(f->name, before.len);
         const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
@@ -111,7 +111,7 @@ static tare_status list_packed(const tare_files *files, const char *path, tare_f
         tare_files_entry e = {.name = text, .mode = slash ? S_IFDIR : mode_of(f)};
         if (!slash) {
             e.size = f->size;
-            e.is_link = f->entry.kind == TARE_WCODEC_LINK;
+            e.is_link = f->entry.kind == TARE_PACKED_LINK;
         }
         TARE_TRY(visit(ctx, &e, err));
     }
@@ -164,7 +164,7 @@ static tare_status open_directory(const packed *p, const tare_open_options *opti
     return run_driver(p, &ctx, is_ours, err);
 }
 
-tare_status tare_wcodec_open_files(tare_model *m, tare_wcodec_store *store,
+tare_status tare_wcodec_open_files(tare_model *m, tare_packed *store,
                                    const tare_open_options *options, bool *is_ours,
                                    tare_error *err) {
     const tare_wcodec_index *x = tare_wcodec_store_index(store);
@@ -172,8 +172,8 @@ tare_status tare_wcodec_open_files(tare_model *m, tare_wcodec_store *store,
                 .m = m,
                 .store = store,
                 .n = x->n_files,
-                .root = tare_wcodec_store_file(store)->name};
-    p.sorted = TARE_NEW_ARRAY(&m->arena, const tare_wcodec_file *, p.n);
+                .root = tare_packed_source(store)->name};
+    p.sorted = TARE_NEW_ARRAY(&m->arena, const tare_packed_file *, p.n);
     if (!p.sorted) return tare_fail(err, TARE_ERR_NOMEM, "list of files");
     for (size_t i = 0; i < p.n; i++) p.sorted[i] = &x->files[i];
     qsort(p.sorted, p.n, sizeof *p.sorted, by_name);

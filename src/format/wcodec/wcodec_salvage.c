@@ -124,13 +124,13 @@ static tare_status read_at(tare_wcodec_index *out, uint32_t *n_files_lost, const
     return status;
 }
 
-tare_status tare_wcodec_salvage(tare_wcodec_index *out, tare_wcodec_damage *damage,
+tare_status tare_wcodec_salvage(tare_wcodec_index *out, tare_packed_damage *damage,
                                 uint64_t *directory_bytes, tare_reader *file,
                                 const tare_limits *limits, tare_arena *arena, tare_error *err) {
     uint8_t header[TARE_WCODEC_HEADER];
     places p;
     tare_status status = find(&p, header, file, limits, err);
-    *damage = (tare_wcodec_damage){.is_unchecked = true, .has_header = p.has_header};
+    *damage = (tare_packed_damage){.is_unchecked = true, .has_header = p.has_header};
     *directory_bytes = TARE_WCODEC_HEADER + TARE_WCODEC_FOOTER;
     if (status == TARE_OK && p.has_header) {
         status =
@@ -145,7 +145,7 @@ tare_status tare_wcodec_salvage(tare_wcodec_index *out, tare_wcodec_damage *dama
     if (!p.has_footer) return status;
     /* A header that contradicts the index is no better than none. */
     *damage =
-        (tare_wcodec_damage){.is_unchecked = true, .has_footer = true, .n_missing = p.n_missing};
+        (tare_packed_damage){.is_unchecked = true, .has_footer = true, .n_missing = p.n_missing};
     *directory_bytes += p.by_footer.n;
     if (p.n_missing) TARE_TRY(shift(file, p.n_missing, arena->allocator, err));
     return read_at(out, &damage->n_files_lost, &p.by_footer, NULL, file, limits, arena, err);

@@ -10,7 +10,6 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "model/catalog.h"
-#include "wcodec/layer/coded.h"
 #include "wcodec/wc_bypass.h"
 
 enum {
@@ -31,7 +30,7 @@ typedef struct opened_layer {
     tare_wc_source base;
 } opened_layer;
 
-struct tare_wcodec_store {
+struct tare_packed {
     const tare_allocator *allocator;
     tare_arena arena; /* of the index */
     tare_reader file;
@@ -50,19 +49,19 @@ struct tare_wcodec_store {
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static void free_segment(void *ctx, void *value, size_t cost) {
-    tare_wcodec_store *store = ctx;
+    tare_packed *store = ctx;
     tare_free(store->allocator, value, cost);
 }
 
 static void free_layer(void *ctx, void *value, size_t cost) {
-    tare_wcodec_store *store = ctx;
+    tare_packed *store = ctx;
     opened_layer *l = value;
     (void)cost;
     tare_arena_free(&l->arena);
     tare_free(store->allocator, l, sizeof *l);
 }
 
-static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, tare_error *err) {
+static tare_status read_index(tare_packed *s, const tare_limits *limits, tare_error *err) {
     uint8_t header[TARE_WCODEC_HEADER];
     uint64_t offset, size;
     size_t n;
@@ -89,9 +88,9 @@ static tare_status read_index(tare_wcodec_store *s, const tare_limits *limits, t
 }
 
 /* Where the directory is not as it should be, what is left of it. */
-static tare_status read_or_salvage(tare_wcodec_store *s, tare_wcodec_damage *damage,
+static tare_status read_or_salvage(tare_packed *s, tare_packed_damage *damage,
                                    const tare_limits *limits, tare_error *err) {
-    *damage = (tare_wcodec_damage){.has_header = true, .has_footer = true};
+    *damage = (tare_packed_damage){.has_header = true, .has_footer = true};
     tare_status status = read_index(s, limits, err);
     if (status == TARE_OK || !tare_status_is_loss(status) || status == TARE_ERR_IO) return status;
     return tare_wcodec_salvage(&s->index, damage, &s->directory_bytes, &s->file, limits, &s->arena,
@@ -99,16 +98,16 @@ static tare_status read_or_salvage(tare_wcodec_store *s, tare_wcodec_damage *dam
 }
 
 /* `damage` NULL: there may be none. */
-static tare_status open_store(tare_wcodec_store **out, tare_wcodec_damage *damage,
-                              tare_reader *file, const tare_limits *limits,
-                              const tare_allocator *allocator, tare_error *err) {
-    tare_wcodec_store *s = tare_alloc(allocator, sizeof *s);
+static tare_status open_store(tare_packed **out, tare_packed_damage *damage, tare_reader *file,
+                              const tare_limits *limits, const tare_allocator *allocator,
+                              tare_error *err) {
+    tare_packed *s = tare_alloc(allocator, sizeof *s);
     *out = NULL;
     if (!s) {
         tare_reader_close(file);
         return tare_fail(err, TARE_ERR_NOMEM, "container");
     }
-    *s = (tare_wcodec_store){.allocator = allocator, .file = *file, .groups = TARE_WC_ALL_GROUPS};
+    *s = (tare_packed){.allocator = allocator, .file = *file, .groups = TARE_WC_ALL_GROUPS};
     *file = (tare_reader){.fd = -1};
     tare_arena_init(&s->arena, allocator);
     s->segments = tare_cache_new(SEGMENTS_BUDGET, free_segment, s, allocator);
@@ -124,23 +123,22 @@ static tare_status open_store(tare_wcodec_store **out, tare_wcodec_damage *damag
     if (status == TARE_OK)
         *out = s;
     else
-        tare_wcodec_store_free(s);
+        tare_packed_free(s);
     return status;
 }
 
-tare_status tare_wcodec_store_open(tare_wcodec_store **out, tare_reader *file,
-                                   const tare_limits *limits, const tare_allocator *allocator,
-                                   tare_error *err) {
+tare_status tare_packed_open(tare_packed **out, tare_reader *file, const tare_limits *limits,
+                             const tare_allocator *allocator, tare_error *err) {
     return open_store(out, NULL, file, limits, allocator, err);
 }
 
-tare_status tare_wcodec_store_salvage(tare_wcodec_store **out, tare_wcodec_damage *damage,
-                                      tare_reader *file, const tare_limits *limits,
-                                      const tare_allocator *allocator, tare_error *err) {
+tare_status tare_packed_salvage(tare_packed **out, tare_packed_damage *damage, tare_reader *file,
+                                const tare_limits *limits, const tare_allocator *allocator,
+                                tare_error *err) {
     return open_store(out, damage, file, limits, allocator, err);
 }
 
-void tare_wcodec_store_free(tare_wcodec_store *s) {
+void tare_packed_free(tare_packed *s) {
     if (!s) return;
     for (worker *w = s->idle, *next; w; w = next) {
         next = w->next;
@@ -155,39 +153,39 @@ void tare_wcodec_store_free(tare_wcodec_store *s) {
     tare_free(s->allocator, s, sizeof *s);
 }
 
-const tare_wcodec_index *tare_wcodec_store_index(const tare_wcodec_store *s) {
+const tare_wcodec_index *tare_wcodec_store_index(const tare_packed *s) {
     return &s->index;
 }
 
-const tare_reader *tare_wcodec_store_file(const tare_wcodec_store *s) {
+const tare_reader *tare_packed_source(const tare_packed *s) {
     return &s->file;
 }
 
-void tare_wcodec_store_watch(tare_wcodec_store *s, const tare_wc_watch *watch, unsigned groups) {
+void tare_packed_watch(tare_packed *s, const tare_wc_watch *watch, unsigned groups) {
     s->watch = watch;
-    s->groups = groups;
+    s->groups = groups < TARE_WC_ALL_GROUPS ? groups : TARE_WC_ALL_GROUPS;
 }
 
-void tare_wcodec_store_set_base(tare_wcodec_store *s, uint32_t base, const tare_model *model) {
+void tare_packed_set_base(tare_packed *s, uint32_t base, const tare_model *model) {
     s->bases[base] = model;
 }
 
-bool tare_wcodec_store_lacks_base(const tare_wcodec_store *s, uint32_t layer) {
+bool tare_wcodec_store_lacks_base(const tare_packed *s, uint32_t layer) {
     uint8_t base = s->index.layers[layer].base;
     return base && !s->bases[base - 1];
 }
 
-void tare_wcodec_store_opening(tare_wcodec_store *s, bool is_opening) {
+void tare_wcodec_store_opening(tare_packed *s, bool is_opening) {
     s->is_opening = is_opening;
 }
 
-uint64_t tare_wcodec_store_directory_bytes(const tare_wcodec_store *s) {
+uint64_t tare_wcodec_store_directory_bytes(const tare_packed *s) {
     return s->directory_bytes;
 }
 
 /* ---- reading regions ------------------------------------------------------------------------- */
 
-static worker *take_worker(tare_wcodec_store *s) {
+static worker *take_worker(tare_packed *s) {
     pthread_mutex_lock(&s->mutex);
     worker *w = s->idle;
     if (w) s->idle = w->next;
@@ -198,7 +196,7 @@ static worker *take_worker(tare_wcodec_store *s) {
     return w;
 }
 
-static void give_worker(tare_wcodec_store *s, worker *w) {
+static void give_worker(tare_packed *s, worker *w) {
     pthread_mutex_lock(&s->mutex);
     w->next = s->idle;
     s->idle = w;
@@ -241,7 +239,7 @@ static tare_status find_base(tare_wc_source *out, const tare_wcodec_layer *l,
     return TARE_OK;
 }
 
-static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t number,
+static tare_status open_layer(opened_layer *l, tare_packed *s, uint32_t number,
                               const tare_wc_watch *watch, tare_error *err) {
     const tare_wcodec_layer *layer = &s->index.layers[number];
     const tare_model *base = layer->base ? s->bases[layer->base - 1] : NULL;
@@ -253,7 +251,7 @@ static tare_status open_layer(opened_layer *l, tare_wcodec_store *s, uint32_t nu
     return TARE_OK;
 }
 
-static tare_status make_layer(opened_layer **out, tare_wcodec_store *s, uint32_t number,
+static tare_status make_layer(opened_layer **out, tare_packed *s, uint32_t number,
                               const tare_wc_watch *watch, tare_error *err) {
     opened_layer *l = tare_alloc(s->allocator, sizeof *l);
     *out = l;
@@ -265,8 +263,7 @@ static tare_status make_layer(opened_layer **out, tare_wcodec_store *s, uint32_t
     return status;
 }
 
-static tare_status take_layer(tare_cached **out, tare_wcodec_store *s, uint32_t number,
-                              tare_error *err) {
+static tare_status take_layer(tare_cached **out, tare_packed *s, uint32_t number, tare_error *err) {
     opened_layer *l;
     tare_cache_state state = tare_cache_take(out, s->layers, (tare_cache_key){number, 0}, true);
     if (state == TARE_CACHE_NO_MEMORY) return tare_fail(err, TARE_ERR_NOMEM, "layer");
@@ -283,7 +280,7 @@ static tare_status take_layer(tare_cached **out, tare_wcodec_store *s, uint32_t 
 }
 
 /* Tensors are named by their callers too, who know them by another number. */
-static tare_status blame(tare_status status, const tare_wcodec_store *s, uint32_t layer,
+static tare_status blame(tare_status status, const tare_packed *s, uint32_t layer,
                          tare_error *err) {
     const tare_wcodec_layer *l = &s->index.layers[layer];
     if (status == TARE_OK) return status;
@@ -296,8 +293,8 @@ static tare_status blame(tare_status status, const tare_wcodec_store *s, uint32_
     return status;
 }
 
-static tare_status read_region(tare_wcodec_store *s, uint32_t layer, unsigned region,
-                               uint64_t offset, void *buf, size_t n, tare_error *err) {
+static tare_status read_region(tare_packed *s, uint32_t layer, unsigned region, uint64_t offset,
+                               void *buf, size_t n, tare_error *err) {
     tare_cached *held;
     worker *w = take_worker(s);
     if (!w) return tare_fail(err, TARE_ERR_NOMEM, "segment");
@@ -311,8 +308,8 @@ static tare_status read_region(tare_wcodec_store *s, uint32_t layer, unsigned re
     return blame(status, s, layer, err);
 }
 
-tare_status tare_wcodec_store_read(tare_wcodec_store *s, uint32_t layer, unsigned region,
-                                   uint64_t offset, void *buf, size_t n, tare_error *err) {
+tare_status tare_packed_read(tare_packed *s, uint32_t layer, unsigned region, uint64_t offset,
+                             void *buf, size_t n, tare_error *err) {
     const tare_wcodec_layer *l = &s->index.layers[layer];
     tare_error fault = TARE_ERROR_NONE;
     tare_status status = TARE_OK;
@@ -335,8 +332,7 @@ static unsigned groups_of(const tare_wc_rule *rule) {
     return rule->form == TARE_WC_SIGN && n == 1 ? 0 : n;
 }
 
-tare_status tare_wcodec_store_groups(tare_wcodec_store *s, uint32_t layer, unsigned *out,
-                                     tare_error *err) {
+tare_status tare_packed_groups(tare_packed *s, uint32_t layer, unsigned *out, tare_error *err) {
     const tare_wcodec_layer *l = &s->index.layers[layer];
     tare_cached *held;
     *out = 0;
@@ -378,8 +374,8 @@ static tare_status survey_stream(const opened_layer *l, unsigned stream, bool la
     return status;
 }
 
-tare_status tare_wcodec_store_survey(tare_wcodec_store *s, uint32_t layer,
-                                     const tare_wc_watch *watch, tare_error *err) {
+tare_status tare_packed_survey(tare_packed *s, uint32_t layer, const tare_wc_watch *watch,
+                               tare_error *err) {
     opened_layer *l;
     tare_status status = make_layer(&l, s, layer, watch, err);
     if (status != TARE_OK) return blame(status, s, layer, err);
@@ -392,7 +388,7 @@ tare_status tare_wcodec_store_survey(tare_wcodec_store *s, uint32_t layer,
     return blame(status, s, layer, err);
 }
 
-tare_status tare_wcodec_store_coded(tare_coded **out, const tare_wcodec_store *s, uint32_t layer,
+tare_status tare_wcodec_store_coded(tare_coded **out, const tare_packed *s, uint32_t layer,
                                     const tare_allocator *allocator, tare_error *err) {
     const tare_wcodec_layer *l = &s->index.layers[layer];
     const tare_model *base = l->base ? s->bases[l->base - 1] : NULL;
@@ -411,7 +407,8 @@ enum {
 };
 
 /* Of the plane with the fewest units; units may be so large that they are cut themselves. */
-uint64_t tare_wcodec_step(const tare_wcodec_layer *l, unsigned region) {
+uint64_t tare_packed_step(const tare_packed *store, uint32_t layer, unsigned region) {
+    const tare_wcodec_layer *l = &store->index.layers[layer];
     uint64_t step = 0, least = 0;
     for (unsigned i = 0; i < l->coded.n_streams; i++) {
         const tare_wc_stream *p = &l->coded.streams[i];
@@ -431,8 +428,8 @@ uint64_t tare_wcodec_step(const tare_wcodec_layer *l, unsigned region) {
 /* ---- virtual files --------------------------------------------------------------------------- */
 
 typedef struct view {
-    tare_wcodec_store *store;
-    const tare_wcodec_range *ranges;
+    tare_packed *store;
+    const tare_packed_range *ranges;
     size_t n;
     uint64_t starts[]; /* of each range in the file */
 } view;
@@ -446,11 +443,10 @@ static tare_status read_view(void *ctx, uint64_t offset, void *buf, size_t n, ta
     const view *v = ctx;
     uint8_t *dst = buf;
     for (size_t i = find_range(v, offset); n > 0; i++) {
-        const tare_wcodec_range *r = &v->ranges[i];
+        const tare_packed_range *r = &v->ranges[i];
         uint64_t skip = offset - v->starts[i];
         size_t take = (size_t)tare_min_u64(n, r->length - skip);
-        TARE_TRY(tare_wcodec_store_read(v->store, r->layer, r->region, r->offset + skip, dst, take,
-                                        err));
+        TARE_TRY(tare_packed_read(v->store, r->layer, r->region, r->offset + skip, dst, take, err));
         dst += take;
         offset += take;
         n -= take;
@@ -461,9 +457,8 @@ static tare_status read_view(void *ctx, uint64_t offset, void *buf, size_t n, ta
 static tare_grain grain_of_view(void *ctx, uint64_t offset) {
     const view *v = ctx;
     const size_t i = find_range(v, offset);
-    const tare_wcodec_range *r = &v->ranges[i];
-    return (tare_grain){v->starts[i] - r->offset,
-                        tare_wcodec_step(&v->store->index.layers[r->layer], r->region)};
+    const tare_packed_range *r = &v->ranges[i];
+    return (tare_grain){v->starts[i] - r->offset, tare_packed_step(v->store, r->layer, r->region)};
 }
 
 static size_t view_size(size_t n) {
@@ -475,8 +470,8 @@ static void close_view(void *ctx) {
     tare_free(v->store->allocator, v, view_size(v->n));
 }
 
-tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
-                                     const tare_wcodec_range *ranges, size_t n, const char *name,
+tare_status tare_wcodec_store_reader(tare_reader *out, tare_packed *store,
+                                     const tare_packed_range *ranges, size_t n, const char *name,
                                      tare_error *err) {
     uint64_t size = 0;
     *out = (tare_reader){.fd = -1};
@@ -502,14 +497,14 @@ tare_status tare_wcodec_store_reader(tare_reader *out, tare_wcodec_store *store,
     return TARE_OK;
 }
 
-bool tare_wcodec_reader_range(tare_wcodec_range *out, const tare_reader *reader, uint64_t offset,
+bool tare_packed_reader_range(tare_packed_range *out, const tare_reader *reader, uint64_t offset,
                               uint64_t n) {
     const view *v = reader->read_ctx;
     if (reader->fetch != read_view || offset > reader->size || n > reader->size - offset || !v->n)
         return false;
     size_t i = find_range(v, offset);
-    const tare_wcodec_range *r = &v->ranges[i];
+    const tare_packed_range *r = &v->ranges[i];
     uint64_t skip = offset - v->starts[i];
-    *out = (tare_wcodec_range){r->layer, r->region, r->offset + skip, n};
+    *out = (tare_packed_range){r->layer, r->region, r->offset + skip, n};
     return skip <= r->length && n <= r->length - skip;
 }

@@ -20,7 +20,7 @@ typedef struct conversion {
     tare_outset *set;
     _Atomic uint64_t *hinted;
     _Atomic uint64_t done;
-    uint64_t packed_bytes; /* of a file that was packed */
+    uint64_t written; /* bytes of the output */
 } conversion;
 
 /* ---- what is watched ------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static tare_status write_packed(conversion *c, tare_error *err) {
     tare_sink sink = tare_sink_of_files(&files);
     TARE_TRY(tare_execution_run(c->execution, &sink, &c->watch, &c->done, steps.total, err));
     TARE_TRY(report_nonfinite(c, err));
-    return tare_convert_pack(&c->packed_bytes, c->plan, c->set, &steps, err);
+    return tare_convert_pack(&c->written, c->plan, c->set, &steps, err);
 }
 
 static void end(conversion *c) {
@@ -160,8 +160,7 @@ static void end(conversion *c) {
 /* Hands over what was measured and how much was written, once nothing can fail any more. */
 static void tell(const conversion *c, tare_convert_result *out) {
     tare_convert_result result = TARE_CONVERT_RESULT_INIT;
-    result.written_bytes =
-        c->plan->format->is_packed ? c->packed_bytes : c->plan->summary.write_bytes;
+    result.written_bytes = c->written;
     if (c->watch.measure) tare_measure_tell(c->watch.measure);
     if (out) tare_result_write(out, &result, sizeof result);
 }
@@ -170,13 +169,13 @@ static tare_status run(conversion *c, tare_error *err) {
     TARE_TRY(begin_watching(c, err));
     TARE_TRY(tare_execution_new(&c->execution, c->plan, false, err));
     TARE_TRY(begin_files(c, err));
-    return c->plan->format->is_packed ? write_packed(c, err) : write_files(c, err);
+    return c->plan->format->pack ? write_packed(c, err) : write_files(c, err);
 }
 
 tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan, tare_error *err) {
     TARE_REQUIRE(plan && plan->out_path, err);
     if (out) TARE_TRY(tare_result_check(out, err));
-    conversion c = {.plan = plan};
+    conversion c = {.plan = plan, .written = plan->summary.write_bytes};
     tare_status status = run(&c, err);
     if (status == TARE_OK) tell(&c, out);
     end(&c);
@@ -208,7 +207,7 @@ static tare_status run_output(conversion *c, const tare_output *output, tare_err
 static tare_status check_elsewhere(const tare_plan *plan, tare_error *err) {
     if (plan->files.is_directory || plan->files.n_files != 1)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");
-    if (plan->format->is_packed)
+    if (plan->format->pack)
         return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
     if (plan->options.verify)
         return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
@@ -220,7 +219,7 @@ static tare_status run_elsewhere(tare_convert_result *out, const tare_plan *plan
                                  const tare_output *output, int fd, tare_error *err) {
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(check_elsewhere(plan, err));
-    conversion c = {.plan = plan};
+    conversion c = {.plan = plan, .written = plan->summary.write_bytes};
     tare_stream_sink stream = {.output = output, .fd = fd};
     tare_status status =
         output && !output->in_order ? run_output(&c, output, err) : run_stream(&c, &stream, err);

@@ -36,6 +36,12 @@ static bool is_same_tensor(const tare_tensor *a, const tare_tensor *b) {
            memcmp(a->dims, b->dims, a->n_dims * sizeof *a->dims) == 0;
 }
 
+/* What is read through something else than a file of the output has no place in one. */
+static bool is_at(const tare_model *m, const tare_tensor *t, uint64_t offset) {
+    const tare_plane *plane = &t->planes[0];
+    return plane->size == 0 || m->files[plane->file].reader.fd < 0 || plane->offset == offset;
+}
+
 static tare_status check_tensors(const tare_plan *p, const tare_model *m, const uint64_t *offsets,
                                  tare_error *err) {
     for (size_t i = 0; i < p->catalog.n_tensors; i++) {
@@ -45,18 +51,13 @@ static tare_status check_tensors(const tare_plan *p, const tare_model *m, const 
             return differs(err, "read back: the tensor is missing", TARE_ITEM_TENSOR, i,
                            meant->name);
         const tare_tensor *found = tare_model_tensor(m, (size_t)at);
-        if (!is_same_tensor(meant, found) || (found->planes[0].size > 0 && !p->format->is_packed &&
-                                              found->planes[0].offset != offsets[i]))
+        if (!is_same_tensor(meant, found) || !is_at(m, found, offsets[i]))
             return differs(err, "read back: the tensor has another type, shape or place",
                            TARE_ITEM_TENSOR, i, meant->name);
     }
     if (p->catalog.n_tensors != m->catalog.n_tensors)
         return tare_fail(err, TARE_ERR_CHECKSUM, "read back: more tensors than were written");
     return TARE_OK;
-}
-
-static bool is_at(const tare_tensor *t, uint64_t offset) {
-    return t->planes[0].size == 0 || t->planes[0].offset == offset;
 }
 
 static tare_status check_adapters(const tare_plan *p, const tare_model *m, const uint64_t *offsets,
@@ -69,7 +70,7 @@ static tare_status check_adapters(const tare_plan *p, const tare_model *m, const
         if (!found || !tare_str_equal(found->name, meant->name) || found->scale != meant->scale ||
             !is_same_tensor(found->a, &p->catalog.tensors[at]) ||
             !is_same_tensor(found->b, &p->catalog.tensors[at + 1]) ||
-            !is_at(found->a, offsets[at]) || !is_at(found->b, offsets[at + 1]))
+            !is_at(m, found->a, offsets[at]) || !is_at(m, found->b, offsets[at + 1]))
             return differs(err, "read back: the adapter is missing or another", TARE_ITEM_ADAPTER,
                            i, meant->name);
     }

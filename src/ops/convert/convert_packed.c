@@ -172,7 +172,8 @@ tare_status tare_convert_pack(uint64_t *size, const tare_plan *plan, const tare_
     tare_status status = has_stand_ins(plan) ? make_opened(&opened, plan, made, err) : TARE_OK;
     if (status == TARE_OK) {
         check c = {plan, opened ? opened : m, steps};
-        const tare_pack_source source = {.model = m,
+        const tare_pack_source source = {.format = plan->format,
+                                         .model = m,
                                          .opened = opened,
                                          .check = plan->options.verify ? read_back : NULL,
                                          .check_ctx = &c,

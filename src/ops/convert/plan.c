@@ -27,10 +27,10 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
         return tare_fail(err, TARE_ERR_ARG,
                          "which tensors of the same bytes are stored once can be chosen only for "
                          "MCF: the output's format stores each by itself");
-    if (p->wcodec.n_bases && !p->format->is_packed)
+    if (p->wcodec.n_bases && !p->format->stores_differences)
         return tare_fail(err, TARE_ERR_ARG,
                          "only a .wcodec can be stored as what it differs in from a base");
-    if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->is_packed)
+    if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->has_effort)
         return tare_fail(err, TARE_ERR_ARG, "effort applies to .wcodec output only");
     return TARE_OK;
 }
@@ -122,11 +122,11 @@ static tare_status check_unknown(const tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* The shard of the input that each tensor lies in, where these are kept. Every file of a GGUF set
- * counts, even one without tensors; of a directory only those that have some. */
+/* The shard of the input that each tensor lies in, where these are kept. */
 static tare_status keep_split(const tare_plan *p, tare_arena *arena, tare_write_options *options,
                               tare_error *err) {
-    bool is_set = strcmp(p->in->format, tare_format_gguf.name) == 0;
+    const tare_format *from = tare_format_find(p->in->format);
+    const bool is_set = from && from->has_empty_shards;
     uint32_t *part_of = TARE_NEW_ARRAY(arena, uint32_t, p->catalog.n_tensors), last_file = 0;
     if (!part_of) return tare_fail(err, TARE_ERR_NOMEM, "shards");
     options->n_parts = is_set ? (uint32_t)p->in->n_files : 0;
@@ -211,8 +211,7 @@ static tare_status describe(tare_plan *p, tare_error *err) {
     for (size_t i = 0; i < n_files; i++) {
         const tare_write_file *file = &p->files.files[i];
         const char *name = file->name ? file->name : p->out_path ? p->out_path : "-";
-        /* before it is packed, what goes into it */
-        uint64_t size = p->format->is_packed ? tare_catalog_bytes(&p->catalog) : file->size;
+        uint64_t size = p->files.content_bytes ? p->files.content_bytes : file->size;
         p->public_files[i] = (tare_file_info){name, size};
         p->summary.write_bytes += size;
     }

@@ -153,9 +153,7 @@ static tare_status override_keys(tare_plan *p, tare_error *err) {
 
 tare_status tare_plan_metadata(tare_plan *plan, tare_error *err) {
     tare_catalog *c = &plan->catalog;
-    /* What a .wcodec holds is often a GGUF file again: it has the keys that one would have. */
-    bool says_mix = plan->format->is_llama_cpp || plan->format->is_packed;
-    const tare_mix *mix = says_mix ? mix_of(plan) : NULL;
+    const tare_mix *mix = plan->format->states_mix ? mix_of(plan) : NULL;
     bool recodes = mix_of(plan) || plan->in->types, has_blocks = mix != NULL;
     for (size_t i = 0; i < c->n_tensors; i++) {
         if (!tare_planned_is_made(&plan->tensors[i])) continue;

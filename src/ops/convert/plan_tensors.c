@@ -89,7 +89,7 @@ static bool is_float(const tare_tensor *t) {
  * scales is an ordinary weight once it is decoded. */
 static bool is_part_of_scheme(const tare_model *m, size_t i) {
     const tare_tensor_note *note = m->notes ? &m->notes[i] : NULL;
-    return note && note->companion < 0 && (note->scheme || note->is_packed);
+    return note && note->companion < 0 && (note->scheme || note->has_packed_codes);
 }
 
 /* Why a tensor cannot take an encoding that is asked for; NULL: it can. */

@@ -10,19 +10,19 @@
 
 #include "base/hash.h"
 #include "base/report.h"
-#include "format/wcodec/wcodec_read.h"
 #include "model/catalog.h"
 #include "ops/inspect/digest.h"
 #include "ops/steps.h"
 
-static bool is_needed(const tare_wcodec_index *x, uint32_t base) {
-    for (uint32_t i = 0; i < x->n_layers; i++)
-        if (x->layers[i].base == base + 1) return true;
+static bool is_needed(const tare_packed *store, uint32_t base) {
+    const uint32_t n_layers = tare_packed_describe(store).n_layers;
+    for (uint32_t i = 0; i < n_layers; i++)
+        if (tare_packed_describe_layer(store, i).base == base + 1) return true;
     return false;
 }
 
 /* Which of the given models is base number `base`; n: none. */
-static size_t given_as(const tare_wcodec_index *x, uint32_t base, const tare_digest *digests,
+static size_t given_as(const tare_packed_contents *x, uint32_t base, const tare_digest *digests,
                        size_t n) {
     size_t i = 0;
     while (i < n && memcmp(digests[i].bytes, x->bases[base].digest, sizeof digests[i].bytes) != 0)
@@ -31,7 +31,7 @@ static size_t given_as(const tare_wcodec_index *x, uint32_t base, const tare_dig
 }
 
 /* The given models that are none of the bases: their number, and the first one. */
-static size_t unmatched_bases(const tare_wcodec_index *x, const tare_digest *digests, size_t n,
+static size_t unmatched_bases(const tare_packed_contents *x, const tare_digest *digests, size_t n,
                               const tare_digest **first) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
@@ -43,9 +43,9 @@ static size_t unmatched_bases(const tare_wcodec_index *x, const tare_digest *dig
     return count;
 }
 
-static void report_base(const tare_wcodec_index *x, uint32_t base, const tare_digest *digests,
+static void report_base(const tare_packed_contents *x, uint32_t base, const tare_digest *digests,
                         size_t n, tare_report *report) {
-    const tare_wcodec_base *b = &x->bases[base];
+    const tare_packed_base *b = &x->bases[base];
     const tare_digest *other = NULL;
     char wanted[65], given[65] = "";
     size_t n_others = unmatched_bases(x, digests, n, &other);
@@ -61,25 +61,25 @@ static void report_base(const tare_wcodec_index *x, uint32_t base, const tare_di
                      given);
 }
 
-static tare_status use(tare_wcodec_store *store, uint32_t base, const tare_model *const *models,
+static tare_status use(tare_packed *store, uint32_t base, const tare_model *const *models,
                        const tare_digest *digests, size_t n, tare_report *report, tare_error *err) {
-    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    const tare_packed_contents x = tare_packed_describe(store);
     const tare_digest *other;
-    size_t i = given_as(x, base, digests, n);
+    size_t i = given_as(&x, base, digests, n);
     if (i < n) {
-        tare_wcodec_store_set_base(store, base, models[i]);
+        tare_packed_set_base(store, base, models[i]);
         return TARE_OK;
     }
-    report_base(x, base, digests, n, report);
+    report_base(&x, base, digests, n, report);
     return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_NEEDS_BASE,
-                          unmatched_bases(x, digests, n, &other)
+                          unmatched_bases(&x, digests, n, &other)
                               ? "needs its base model, and another one was given"
                               : "needs its base model");
 }
 
-tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
+tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, size_t n,
                            const tare_run_options *options, tare_error *err) {
-    const tare_wcodec_index *x = tare_wcodec_store_index(store);
+    const tare_packed_contents x = tare_packed_describe(store);
     tare_digest digests[UINT8_MAX];
     tare_steps steps = {.progress = options->progress,
                         .ctx = options->progress_ctx,
@@ -89,14 +89,14 @@ tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *mo
     TARE_COPY_RUN_OPTIONS_STEPS(&run, &steps);
     if (n > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
     bool has_any = false;
-    for (uint32_t i = 0; i < x->n_bases; i++) has_any |= is_needed(x, i);
+    for (uint32_t i = 0; i < x.n_bases; i++) has_any |= is_needed(store, i);
     for (size_t i = 0; has_any && i < n; i++) {
         TARE_TRY(tare_model_digest(NULL, &digests[i], models[i], &run, err));
         tare_steps_end(&steps, tare_catalog_tensor_bytes(&models[i]->catalog));
     }
     tare_status status = TARE_OK;
-    for (uint32_t i = 0; i < x->n_bases; i++) {
-        if (!is_needed(x, i)) continue;
+    for (uint32_t i = 0; i < x.n_bases; i++) {
+        if (!is_needed(store, i)) continue;
         tare_status s =
             use(store, i, models, digests, n, options->report, status == TARE_OK ? err : NULL);
         if (status == TARE_OK) status = s;

@@ -6,13 +6,13 @@
 
 #include <tare/ops.h>
 
-#include "format/wcodec/wcodec_virtual.h"
+#include "format/packed.h"
 
 /* Finds the models that the layers of a container refer to among `models`, by their digests, and
  * hands them to it. ERR_ARG: one is not among them; its digest and the name that it had are
  * reported ("wcodec.base"), and the digests of those that were given. Others are handed over all
  * the same. */
-tare_status tare_bases_use(tare_wcodec_store *store, const tare_model *const *models, size_t n,
+tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, size_t n,
                            const tare_run_options *options, tare_error *err);
 
 /* The tensor that one of `m` may be predicted from: the same name, type, shape and byte order, in

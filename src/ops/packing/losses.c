@@ -53,16 +53,16 @@ void tare_losses_note(tare_losses *l, uint64_t layer, unsigned plane, uint64_t s
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static tare_finding finding_of(const tare_losses_words *words, const tare_wcodec_layer *layer,
+static tare_finding finding_of(const tare_losses_words *words, const tare_packed_part *layer,
                                const tare_error *fault) {
     tare_finding f = TARE_FINDING(ERROR, fault->status, words->code);
-    f.item_kind = layer->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE;
+    f.item_kind = layer->is_tensor ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE;
     f.item_name = layer->name;
     f.offset = fault->offset;
     return f;
 }
 
-static void report_one(const tare_loss *loss, const tare_wcodec_layer *layer,
+static void report_one(const tare_loss *loss, const tare_packed_part *layer,
                        const tare_losses_words *words, tare_report *report) {
     const tare_finding f = finding_of(words, layer, &loss->fault);
     if (loss->segment == TARE_WC_ALL_SEGMENTS)
@@ -73,25 +73,27 @@ static void report_one(const tare_loss *loss, const tare_wcodec_layer *layer,
                          loss->segment, words->became, loss->fault.what);
 }
 
-size_t tare_losses_report(tare_losses *l, const tare_wcodec_index *index,
-                          const tare_losses_words *words, tare_report *report) {
+size_t tare_losses_report(tare_losses *l, const tare_packed *store, const tare_losses_words *words,
+                          tare_report *report) {
     l->n = drop_repeated(l);
     for (size_t i = 0, end; i < l->n; i = end) {
-        const tare_wcodec_layer *layer = &index->layers[l->items[i].layer];
+        const tare_packed_part layer =
+            tare_packed_describe_layer(store, (uint32_t)l->items[i].layer);
         for (end = i; end < l->n && l->items[end].layer == l->items[i].layer; end++)
-            if (end - i < words->most) report_one(&l->items[end], layer, words, report);
+            if (end - i < words->most) report_one(&l->items[end], &layer, words, report);
         if (end - i <= words->most) continue;
-        const tare_finding f = finding_of(words, layer, &l->items[i + words->most].fault);
+        const tare_finding f = finding_of(words, &layer, &l->items[i + words->most].fault);
         tare_report_addf(report, &f, "%zu more segments: damaged%s", end - i - words->most,
                          words->became);
     }
     return l->n + l->n_untold;
 }
 
-size_t tare_losses_layers(const tare_losses *l, const tare_wcodec_index *index, bool of_tensors) {
+size_t tare_losses_layers(const tare_losses *l, const tare_packed *store, bool of_tensors) {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
-        n += (index->layers[l->items[i].layer].kind == TARE_WCODEC_TENSOR) == of_tensors &&
+        n += tare_packed_describe_layer(store, (uint32_t)l->items[i].layer).is_tensor ==
+                 of_tensors &&
              (i == 0 || l->items[i].layer != l->items[i - 1].layer);
     return n;
 }

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "format/wcodec/wcodec_virtual.h"
+#include "format/packed.h"
 
 typedef struct tare_loss {
     uint64_t layer, segment; /* TARE_WC_ALL_SEGMENTS: all of the plane */
@@ -35,11 +35,10 @@ void tare_losses_free(tare_losses *losses);
 void tare_losses_note(tare_losses *losses, uint64_t layer, unsigned plane, uint64_t segment,
                       const tare_error *fault);
 /* Reports them in the order of the container, each once; returns how many there are. */
-size_t tare_losses_report(tare_losses *losses, const tare_wcodec_index *index,
+size_t tare_losses_report(tare_losses *losses, const tare_packed *store,
                           const tare_losses_words *words, tare_report *report);
 
 /* Layers with such segments, once they were reported: tensors, or all others. */
-size_t tare_losses_layers(const tare_losses *losses, const tare_wcodec_index *index,
-                          bool of_tensors);
+size_t tare_losses_layers(const tare_losses *losses, const tare_packed *store, bool of_tensors);
 
 #endif

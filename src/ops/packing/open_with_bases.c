@@ -2,14 +2,16 @@
  *
  * Opening a model, with the bases that it was packed against: these are found by their digests, so
  * this is above the formats. */
-#include "format/wcodec/wcodec_read.h"
+#include <string.h>
+
+#include "format/format.h"
+#include "format/packed.h"
 #include "model/catalog.h"
 #include "ops/packing/bases.h"
 #include "ops/steps.h"
 
 /* What is missing fails what refers to it, later; all else may be read. */
-static tare_status find_bases(tare_wcodec_store *store, const tare_open_options *o,
-                              tare_error *err) {
+static tare_status find_bases(tare_packed *store, const tare_open_options *o, tare_error *err) {
     tare_error fault = TARE_ERROR_NONE;
     tare_run_options run = TARE_RUN_OPTIONS_INIT;
     TARE_COPY_RUN_OPTIONS(&run, o);
@@ -31,7 +33,7 @@ tare_status tare_model_open(tare_model **out, const tare_source *source,
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     TARE_REQUIRE(o.bases || o.n_bases == 0, err);
     TARE_TRY(tare_format_open(out, source, &o, err));
-    tare_wcodec_store *store = tare_wcodec_model_store(*out);
+    tare_packed *store = tare_packed_of(*out);
     tare_status status = store ? find_bases(store, &o, err) : TARE_OK;
     if (status != TARE_OK) {
         tare_model_free(*out);

@@ -10,6 +10,8 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "format/format.h"
+#include "format/packed.h"
 #include "ops/convert/sinks.h"
 #include "ops/inspect/digest.h"
 #include "ops/item_walk.h"
@@ -24,8 +26,12 @@ typedef struct packing {
     const tare_pack_source *source;
     tare_pack_options options;
     tare_pack_files files;
-    tare_wcodec_draft draft;
-    tare_digest *digests;
+    tare_arena arena; /* of what is known of tensors and bases */
+    tare_digest *digests, digest;
+    tare_packed_base *bases;
+    tare_pack_reference *references;
+    size_t *duplicates;
+    tare_pack_outcome outcome;
     tare_outset *set;
     tare_steps *steps, own_steps;
     uint64_t write_bytes; /* of all layers */
@@ -66,12 +72,12 @@ static tare_status digest_model(packing *p, tare_digest *tensors, tare_digest *w
 static tare_status digest_tensors(packing *p, tare_error *err) {
     size_t n = p->in->catalog.n_tensors;
     tare_digest whole;
-    p->digests = TARE_NEW_ARRAY(&p->draft.arena, tare_digest, n);
+    p->digests = TARE_NEW_ARRAY(&p->arena, tare_digest, n);
     if (!p->digests) return tare_fail(err, TARE_ERR_NOMEM, "digests");
     for (size_t i = 0; i < n; i++) TARE_TRY(tare_tensor_check_data(p->in, i, err));
     TARE_TRY(digest_model(p, p->digests, &whole, p->in, err));
     if (p->source->opened) TARE_TRY(digest_model(p, NULL, &whole, p->source->opened, err));
-    memcpy(p->draft.index.digest, whole.bytes, sizeof whole.bytes);
+    p->digest = whole;
     return TARE_OK;
 }
 
@@ -87,8 +93,11 @@ static int by_digest(const void *a, const void *b) {
 }
 
 /* For each tensor the first one of the same bytes, type and shape, itself where there is none. */
-static tare_status find_duplicates(const packing *p, size_t *duplicates, tare_error *err) {
+static tare_status find_duplicates(packing *p, tare_error *err) {
     size_t n = p->in->catalog.n_tensors;
+    size_t *duplicates = TARE_NEW_ARRAY(&p->arena, size_t, n);
+    if (!duplicates) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    p->duplicates = duplicates;
     known *all = tare_alloc(p->options.allocator, n * sizeof *all);
     if (n && !all) return tare_fail(err, TARE_ERR_NOMEM, "digests");
     for (size_t i = 0; i < n; i++) all[i] = (known){&p->digests[i], i};
@@ -102,32 +111,29 @@ static tare_status find_duplicates(const packing *p, size_t *duplicates, tare_er
     return TARE_OK;
 }
 
-static tare_wc_source source_of(const tare_model *m, const tare_tensor *t) {
-    tare_wc_source s = {0};
-    for (uint32_t i = 0; i < t->encoding->n_planes; i++) {
-        s.readers[i] = &m->files[t->planes[i].file].reader;
-        s.starts[i] = t->planes[i].offset;
+static tare_status find_references(packing *p, tare_error *err) {
+    const tare_catalog *c = &p->in->catalog;
+    p->references = TARE_NEW_ARRAY(&p->arena, tare_pack_reference, c->n_tensors);
+    if (!p->references) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        size_t which = 0;
+        tare_pack_reference *r = &p->references[i];
+        *r = (tare_pack_reference){.tensor = NULL};
+        r->tensor =
+            tare_bases_like(&which, p->options.bases, p->options.n_bases, p->in, &c->tensors[i]);
+        if (!r->tensor) continue;
+        r->model = p->options.bases[which];
+        r->base = (uint8_t)which;
     }
-    return s;
-}
-
-/* The tensor that one may be predicted from; false: there is none. */
-static bool find_base_tensor(tare_wcodec_base_tensor *out, const packing *p, const tare_tensor *t) {
-    size_t which;
-    const tare_tensor *like =
-        tare_bases_like(&which, p->options.bases, p->options.n_bases, p->in, t);
-    if (like)
-        *out = (tare_wcodec_base_tensor){(uint8_t)which, source_of(p->options.bases[which], like)};
-    return like != NULL;
+    return TARE_OK;
 }
 
 /* What is known of the bases: their digests, and names for messages. */
 static tare_status describe_bases(packing *p, tare_error *err) {
     const tare_pack_options *o = &p->options;
     if (o->n_bases > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
-    p->draft.n_bases = (uint32_t)o->n_bases;
-    p->draft.bases = TARE_NEW_ARRAY(&p->draft.arena, tare_wcodec_base, o->n_bases);
-    if (!p->draft.bases) return tare_fail(err, TARE_ERR_NOMEM, "base models");
+    p->bases = TARE_NEW_ARRAY(&p->arena, tare_packed_base, o->n_bases);
+    if (!p->bases) return tare_fail(err, TARE_ERR_NOMEM, "base models");
     for (size_t i = 0; i < o->n_bases; i++) {
         const char *hint = o->base_hints ? o->base_hints[i] : NULL;
         tare_digest digest;
@@ -135,77 +141,9 @@ static tare_status describe_bases(packing *p, tare_error *err) {
         tare_status status = digest_model(p, NULL, &digest, o->bases[i], err);
         if (status != TARE_OK && hint) tare_error_file(err, hint);
         TARE_TRY(status);
-        memcpy(p->draft.bases[i].digest, digest.bytes, sizeof digest.bytes);
-        p->draft.bases[i].hint = tare_str_of(hint ? hint : "");
+        memcpy(p->bases[i].digest, digest.bytes, sizeof digest.bytes);
+        p->bases[i].hint = tare_str_of(hint ? hint : "");
     }
-    return TARE_OK;
-}
-
-static tare_status add_tensors(packing *p, tare_error *err) {
-    const tare_catalog *c = &p->in->catalog;
-    bool is_big = tare_model_is_big_endian(p->in);
-    size_t *duplicates = TARE_NEW_ARRAY(&p->draft.arena, size_t, c->n_tensors);
-    if (!duplicates) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    TARE_TRY(find_duplicates(p, duplicates, err));
-    TARE_TRY(describe_bases(p, err));
-    for (size_t i = 0; i < c->n_tensors; i++) {
-        const tare_tensor *t = &c->tensors[i];
-        const tare_wc_source source = source_of(p->in, t);
-        tare_wcodec_base_tensor base_tensor, other;
-        bool has_base_tensor = find_base_tensor(&base_tensor, p, t);
-        int64_t duplicate = duplicates[i] < i ? (int64_t)duplicates[i] : -1;
-        /* A reader looks for a layer's base by its own name: no duplicates of or among such layers.
-         */
-        if (duplicate >= 0 &&
-            (has_base_tensor || find_base_tensor(&other, p, &c->tensors[duplicate])))
-            duplicate = -1;
-        tare_status status = tare_wcodec_draft_tensor(&p->draft, t, &source, is_big, duplicate,
-                                                      has_base_tensor ? &base_tensor : NULL, err);
-        TARE_TRY(tare_walk_blame(status, p->in, i, err));
-    }
-    p->draft.index.base_quant = tare_wcodec_base_quant(c->tensors, c->n_tensors);
-    return TARE_OK;
-}
-
-/* ---- what is no tensor ----------------------------------------------------------------------- */
-
-static tare_status add_metadata(packing *p, tare_error *err) {
-    const tare_catalog *c = &p->in->catalog;
-    tare_buffer text;
-    tare_buffer_init(&text, p->options.allocator);
-    tare_metadata_all_to_json(&text, c->metadata, c->n_metadata);
-    tare_reader *reader = TARE_NEW(&p->draft.arena, tare_reader);
-    tare_str kept = {0};
-    tare_status status = tare_buffer_status(&text, err);
-    if (status == TARE_OK)
-        kept = tare_arena_str(&p->draft.arena, (tare_str){(const char *)text.data, text.size});
-    tare_buffer_free(&text);
-    if (status != TARE_OK) return status;
-    if (!reader || !kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    tare_reader_memory(reader, kept.ptr, kept.len, "metadata");
-    return tare_wcodec_draft_bytes(&p->draft, TARE_WCODEC_METADATA, TARE_STR("metadata"), reader, 0,
-                                   kept.len, err);
-}
-
-static tare_status add_resource(packing *p, const tare_resource_entry *r, tare_error *err) {
-    const tare_reader *reader = r->bytes ? NULL : &p->in->files[r->file].reader;
-    if (r->bytes) {
-        tare_reader *memory = TARE_NEW(&p->draft.arena, tare_reader);
-        if (!memory) return tare_fail(err, TARE_ERR_NOMEM, "resource");
-        tare_reader_memory(memory, r->bytes, r->info.size, "resource");
-        reader = memory;
-    }
-    return tare_wcodec_draft_bytes(&p->draft, TARE_WCODEC_RESOURCE, r->info.name, reader,
-                                   r->bytes ? 0 : r->offset, r->info.size, err);
-}
-
-static tare_status add_others(packing *p, tare_error *err) {
-    const tare_catalog *c = &p->in->catalog;
-    if (p->source->has_files)
-        return tare_wcodec_draft_files(&p->draft, p->files.files, p->files.n, p->files.is_directory,
-                                       err);
-    if (c->n_metadata) TARE_TRY(add_metadata(p, err));
-    for (size_t i = 0; i < c->n_resources; i++) TARE_TRY(add_resource(p, &c->resources[i], err));
     return TARE_OK;
 }
 
@@ -217,16 +155,32 @@ static tare_status put(void *ctx, uint64_t offset, const uint8_t *bytes, size_t 
     return sink->put(sink->ctx, 0, offset, bytes, n, NULL, err);
 }
 
-static tare_status write_file(packing *p, tare_pack_summary *sum, tare_error *err) {
+static tare_status write_file(packing *p, tare_error *err) {
     _Atomic uint64_t hinted = 0;
     tare_file_sink files = {p->set, &hinted};
     tare_sink sink =
         p->source->output ? tare_sink_of_output(p->source->output) : tare_sink_of_files(&files);
-    const tare_wc_target target = {put, &sink};
-    const tare_run how = {TARE_RUN_THREADS(&p->options),
-                          .progress = p->steps->progress ? tare_steps_tell : NULL,
-                          .progress_ctx = p->steps};
-    TARE_TRY(tare_wcodec_draft_write(&p->draft, &target, &how, &sum->to_bytes, err));
+    const tare_pack_options *o = &p->options;
+    const tare_pack_job job = {.model = p->in,
+                               .digest = p->digest.bytes,
+                               .duplicates = p->duplicates,
+                               .references = p->references,
+                               .bases = p->bases,
+                               .n_bases = (uint32_t)o->n_bases,
+                               .has_files = p->source->has_files,
+                               .files = p->files.files,
+                               .n_files = p->files.n,
+                               .is_directory = p->files.is_directory,
+                               .is_full = o->effort == TARE_EFFORT_FULL,
+                               .mode = o->mode,
+                               .log2_segment = o->log2_segment,
+                               .write = put,
+                               .write_ctx = &sink,
+                               .how = {TARE_RUN_THREADS(o),
+                                       .progress = p->steps->progress ? tare_steps_tell : NULL,
+                                       .progress_ctx = p->steps},
+                               .arena = &p->arena};
+    TARE_TRY(p->source->format->pack(&p->outcome, &job, err));
     tare_steps_end(p->steps, p->write_bytes);
     if (p->source->check) TARE_TRY(p->source->check(p->source->check_ctx, p->set, err));
     return p->set ? tare_outset_commit(p->set, err) : TARE_OK;
@@ -255,33 +209,20 @@ static tare_status begin_output(packing *p, const char *path, tare_error *err) {
 /* ---- what became of it ----------------------------------------------------------------------- */
 
 static void tell_layers(const packing *p, tare_pack_summary *sum) {
-    for (uint32_t i = 0; i < p->draft.index.n_layers; i++) {
-        const tare_wcodec_layer *l = &p->draft.index.layers[i];
-        tare_packed_layer told = {.name = l->name, .is_shared = p->draft.duplicates[i] != i};
-        for (unsigned r = 0; r < l->coded.n_regions; r++)
-            told.from_bytes += l->coded.region_bytes[r];
-        if (l->kind == TARE_WCODEC_TENSOR) told.encoding = tare_encoding_find(l->encoding);
-        if (!told.is_shared) told.to_bytes = l->coded.size;
-        sum->n_tensors += l->kind == TARE_WCODEC_TENSOR;
-        sum->n_shared += told.is_shared;
-        sum->n_referring += l->base != 0;
-        if (p->options.packed) p->options.packed(p->options.packed_ctx, &told);
+    const tare_pack_outcome *o = &p->outcome;
+    sum->to_bytes = o->size;
+    sum->n_tensors = p->in->catalog.n_tensors;
+    sum->n_referring = o->n_referring;
+    for (size_t i = 0; i < o->n_layers; i++) {
+        sum->n_shared += o->layers[i].is_shared;
+        if (p->options.packed) p->options.packed(p->options.packed_ctx, &o->layers[i]);
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
-
-static bool is_used(const packing *p, const tare_wcodec_base *base) {
-    const tare_wcodec_index *x = &p->draft.index;
-    for (uint32_t i = 0; i < x->n_bases; i++)
-        if (memcmp(x->bases[i].digest, base->digest, sizeof base->digest) == 0) return true;
-    return false;
-}
-
 static void tell_bases(const packing *p) {
-    for (uint32_t i = 0; i < p->draft.n_bases; i++) {
-        const tare_wcodec_base *b = &p->draft.bases[i];
-        const bool is_needed = is_used(p, b);
+    for (size_t i = 0; i < p->options.n_bases; i++) {
+        const tare_packed_base *b = &p->bases[i];
+        const bool is_needed = p->outcome.needs_base[i];
         if (is_needed && !p->source->has_files) /* else the summary says it */
             tare_report_addf(p->options.report,
                              &TARE_FINDING(INFO, TARE_ERR_ARG, "pack.base-needed"),
@@ -296,6 +237,8 @@ static void tell_bases(const packing *p) {
     }
 }
 
+/* ---- the whole ------------------------------------------------------------------------------- */
+
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
     if (p->source->has_files) TARE_TRY(tare_pack_files_open(&p->files, p->in, &p->options, err));
     sum->n_files = p->files.n;
@@ -304,9 +247,10 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
     begin_steps(p, sum->from_bytes);
     TARE_TRY(begin_output(p, path, err));
     TARE_TRY(digest_tensors(p, err));
-    TARE_TRY(add_tensors(p, err));
-    TARE_TRY(add_others(p, err));
-    TARE_TRY(write_file(p, sum, err));
+    TARE_TRY(find_duplicates(p, err));
+    TARE_TRY(describe_bases(p, err));
+    TARE_TRY(find_references(p, err));
+    TARE_TRY(write_file(p, err));
     tell_layers(p, sum);
     tell_bases(p);
     return TARE_OK;
@@ -317,19 +261,21 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
                           tare_error *err) {
     tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     packing p = {.in = source->model, .source = source, .options = *options};
-    unsigned log2 = options->log2_segment;
-    TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
     TARE_REQUIRE((unsigned)options->mode <= TARE_CODED_STRUCTURED, err);
-    const tare_wc_effort effort = {.is_full = options->effort == TARE_EFFORT_FULL,
-                                   .mode = options->mode,
-                                   .log2_segment = (uint8_t)log2};
-    tare_wcodec_draft_init(&p.draft, &effort, options->allocator);
+    tare_arena_init(&p.arena, options->allocator);
     tare_status status = pack(&p, out_path, &sum, err);
     tare_outset_free(p.set);
-    tare_wcodec_draft_free(&p.draft);
+    tare_arena_free(&p.arena);
     if (source->has_files) tare_pack_list_free(&p.files);
     if (out) tare_result_write(out, &sum, sizeof sum);
     return status;
+}
+
+/* The one format that files are packed into. */
+static const tare_format *packed_format(void) {
+    const tare_format *format = tare_format_row(0);
+    for (size_t i = 1; format && !format->pack; i++) format = tare_format_row(i);
+    return format;
 }
 
 static tare_status pack_to(tare_pack_summary *out, const char *out_path, const tare_output *output,
@@ -339,10 +285,12 @@ static tare_status pack_to(tare_pack_summary *out, const char *out_path, const t
     if (out) TARE_TRY(tare_result_check(out, err));
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     /* A model that was computed has no files: what it is made of is packed. */
-    const tare_pack_source source = {
-        .model = in, .has_files = in->catalog.layout || o.directory, .output = output};
+    const tare_pack_source source = {.format = packed_format(),
+                                     .model = in,
+                                     .has_files = in->catalog.layout || o.directory,
+                                     .output = output};
     /* Its files are not those of the model alone: some would be lost. */
-    if (strcmp(in->format, tare_format_wcodec.name) == 0)
+    if (tare_packed_of(in))
         return tare_fail(err, TARE_ERR_ARG,
                          "the input is packed already: unpack it, or convert it");
     return tare_pack_run(out, out_path, &source, &o, err);

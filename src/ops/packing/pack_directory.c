@@ -156,8 +156,8 @@ static void note_unused(const walk *w) {
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-static tare_wcodec_origin origin_of(tare_str name, const struct stat *st, uint8_t kind) {
-    return (tare_wcodec_origin){.name = name,
+static tare_packed_origin origin_of(tare_str name, const struct stat *st, uint8_t kind) {
+    return (tare_packed_origin){.name = name,
                                 .entry = {.is_stated = true,
                                           .kind = kind,
                                           .mode = (uint16_t)(st->st_mode & 0777),
@@ -178,8 +178,8 @@ static tare_status take_link(bool *is_taken, const walk *w, const char *path, ta
         return TARE_ERR_IO;
     }
     const tare_str target = {text, (size_t)n};
-    if (target.len == sizeof text || !tare_wcodec_link_stays(name, target)) return TARE_OK;
-    tare_wcodec_origin origin = origin_of(name, st, TARE_WCODEC_LINK);
+    if (target.len == sizeof text || !tare_packed_link_stays(name, target)) return TARE_OK;
+    tare_packed_origin origin = origin_of(name, st, TARE_PACKED_LINK);
     origin.entry.target = tare_arena_str(&w->f->arena, target);
     if (!origin.entry.target.ptr) return tare_fail(err, TARE_ERR_NOMEM, "files");
     *is_taken = true;
@@ -188,7 +188,7 @@ static tare_status take_link(bool *is_taken, const walk *w, const char *path, ta
 
 static tare_status take_file(const walk *w, const char *path, tare_str name, const struct stat *st,
                              tare_error *err) {
-    tare_wcodec_origin origin = origin_of(name, st, TARE_WCODEC_FILE);
+    tare_packed_origin origin = origin_of(name, st, TARE_PACKED_FILE);
     origin.reader = find_own(w, st);
     if (!origin.reader) TARE_TRY(tare_pack_list_read(&origin.reader, w->f, path, err));
     return tare_pack_list_add(w->f, &origin, err);
@@ -212,7 +212,7 @@ static tare_status enter_folder(const walk *w, const char *path, tare_str name,
     }
     TARE_TRY(take_folder(w, path, &here, err));
     if (w->f->n > before) return TARE_OK;
-    const tare_wcodec_origin origin = origin_of(name, st, TARE_WCODEC_FOLDER);
+    const tare_packed_origin origin = origin_of(name, st, TARE_PACKED_FOLDER);
     return tare_pack_list_add(w->f, &origin, err);
 }
 
@@ -317,17 +317,17 @@ tare_status tare_pack_directory(tare_pack_files *f, const tare_model *in,
 /* ---- what links lead to ---------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
-    return tare_str_compare(((const tare_wcodec_origin *)a)->name,
-                            ((const tare_wcodec_origin *)b)->name);
+    return tare_str_compare(((const tare_packed_origin *)a)->name,
+                            ((const tare_packed_origin *)b)->name);
 }
 
-static const tare_wcodec_origin *find(const tare_pack_files *f, tare_str name) {
-    const tare_wcodec_origin key = {.name = name};
+static const tare_packed_origin *find(const tare_pack_files *f, tare_str name) {
+    const tare_packed_origin key = {.name = name};
     return f->n ? bsearch(&key, f->files, f->n, sizeof key, by_name) : NULL;
 }
 
 /* Puts the place that a link leads to before `rest` of a path; false: too long. */
-static bool follow(char out[PATH_MAX], const tare_wcodec_origin *link, tare_str rest) {
+static bool follow(char out[PATH_MAX], const tare_packed_origin *link, tare_str rest) {
     tare_str folder = link->name, target = link->entry.target;
     char text[PATH_MAX];
     for (;;) { /* the folder that the link lies in, then one up for each ".." */
@@ -347,11 +347,11 @@ static bool follow(char out[PATH_MAX], const tare_wcodec_origin *link, tare_str 
 }
 
 /* The first part of a path that is a link; NULL: none is. */
-static const tare_wcodec_origin *link_on(const tare_pack_files *f, const char *path, size_t *n) {
+static const tare_packed_origin *link_on(const tare_pack_files *f, const char *path, size_t *n) {
     for (*n = 1; path[*n - 1]; ++*n) {
         if (path[*n] && path[*n] != '/') continue;
-        const tare_wcodec_origin *at = find(f, (tare_str){path, *n});
-        if (at && at->entry.kind == TARE_WCODEC_LINK) return at;
+        const tare_packed_origin *at = find(f, (tare_str){path, *n});
+        if (at && at->entry.kind == TARE_PACKED_LINK) return at;
     }
     return NULL;
 }
@@ -360,13 +360,13 @@ void tare_pack_resolve_links(tare_pack_files *f) {
     enum { MOST = 40 }; /* as the system does; beyond it is a circle */
     for (size_t i = 0; i < f->n; i++) {
         char path[PATH_MAX];
-        if (f->files[i].entry.kind != TARE_WCODEC_LINK) continue;
-        const tare_wcodec_origin *link = &f->files[i];
+        if (f->files[i].entry.kind != TARE_PACKED_LINK) continue;
+        const tare_packed_origin *link = &f->files[i];
         bool fits = follow(path, link, TARE_STR(""));
         size_t n;
         for (int k = 0; fits && k < MOST && (link = link_on(f, path, &n)) != NULL; k++)
             fits = follow(path, link, tare_str_of(path + n));
-        const tare_wcodec_origin *at = fits && !link ? find(f, tare_str_of(path)) : NULL;
+        const tare_packed_origin *at = fits && !link ? find(f, tare_str_of(path)) : NULL;
         if (at && at->reader) f->files[i].content = (size_t)(at - f->files);
     }
 }

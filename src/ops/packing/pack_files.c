@@ -13,7 +13,7 @@
 
 static tare_status add(tare_pack_files *f, const tare_reader *reader, tare_str name,
                        tare_error *err) {
-    const tare_wcodec_origin origin = {.reader = reader, .name = name};
+    const tare_packed_origin origin = {.reader = reader, .name = name};
     return tare_pack_list_add(f, &origin, err);
 }
 
@@ -45,10 +45,10 @@ static tare_status add_index(tare_pack_files *f, const tare_model *m, tare_error
     return add(f, r, last_part(path), err);
 }
 
-/* The side files of a Hugging Face directory have the names they have in it: "1_Pooling/x.json". */
+/* Side files have the names that they have in the directory. */
 static void name_side_files(tare_str *names, const tare_model *m) {
     const tare_catalog *c = &m->catalog;
-    if (!c->layout || c->layout->format != &tare_format_hf) return;
+    if (!c->layout || !c->layout->format->names_resources) return;
     for (size_t i = 0; i < c->n_resources; i++) {
         const tare_resource_entry *r = &c->resources[i];
         bool is_file = !r->bytes && r->offset == 0 && r->info.size == m->files[r->file].reader.size;
@@ -71,8 +71,8 @@ static tare_status take_model(tare_pack_files *f, const tare_model *m, tare_erro
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
-    return tare_str_compare(((const tare_wcodec_origin *)a)->name,
-                            ((const tare_wcodec_origin *)b)->name);
+    return tare_str_compare(((const tare_packed_origin *)a)->name,
+                            ((const tare_packed_origin *)b)->name);
 }
 
 tare_status tare_pack_files_open(tare_pack_files *f, const tare_model *in,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/packing/pack_list.h"
 
-tare_status tare_pack_list_add(tare_pack_files *f, const tare_wcodec_origin *origin,
+tare_status tare_pack_list_add(tare_pack_files *f, const tare_packed_origin *origin,
                                tare_error *err) {
     if (!tare_grow(f->arena.allocator, (void **)&f->files, &f->capacity, f->n + 1,
                    sizeof *f->files))

@@ -8,12 +8,12 @@
 #include <tare/packing.h>
 
 #include "base/file_cache.h"
-#include "format/wcodec/wcodec_draft.h"
+#include "format/packed.h"
 #include "ops/strict.h"
 
 typedef struct tare_pack_files {
     tare_arena arena;
-    tare_wcodec_origin *files; /* sorted by name; links and empty folders among them */
+    tare_packed_origin *files; /* sorted by name; links and empty folders among them */
     size_t n, capacity;
     tare_reader **opened; /* those that the model itself has not open */
     size_t n_opened, opened_capacity;
@@ -23,7 +23,7 @@ typedef struct tare_pack_files {
 } tare_pack_files;
 
 /* Adds a file, link or folder; its name must live as long as the list. */
-tare_status tare_pack_list_add(tare_pack_files *files, const tare_wcodec_origin *origin,
+tare_status tare_pack_list_add(tare_pack_files *files, const tare_packed_origin *origin,
                                tare_error *err);
 /* Opens a file of which the model has no reader. */
 tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *files, const char *path,

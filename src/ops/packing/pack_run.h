@@ -7,10 +7,12 @@
 #include <tare/packing.h>
 
 #include "base/outfile.h"
+#include "format/format.h"
 #include "model/catalog.h"
 #include "ops/steps.h"
 
 typedef struct tare_pack_source {
+    const tare_format *format; /* that packs */
     const tare_model *model;
     const tare_model *opened; /* the same as the output will be opened, which its digest is of: with
                                  stand-ins restored; NULL: no different */

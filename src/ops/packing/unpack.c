@@ -21,7 +21,7 @@
 
 /* A range of a file that is read from one region, in tasks. */
 typedef struct job {
-    const tare_wcodec_range *range;
+    const tare_packed_range *range;
     uint32_t file;
     uint64_t offset; /* in the file */
     uint64_t step;   /* of the region: tasks begin at multiples of it */
@@ -30,8 +30,8 @@ typedef struct job {
 
 typedef struct unpacking {
     tare_unpack_options options;
-    tare_wcodec_store *store;
-    const tare_wcodec_index *index;
+    tare_packed *store;
+    tare_packed_contents contents;
     tare_unpack_losses losses;
     job *jobs;
     size_t n_jobs;
@@ -53,28 +53,27 @@ static uint64_t tasks_of(const job *j) {
 }
 
 /* A link says what it leads to, and has that one's bytes for readers that know no links. */
-static bool is_file(const tare_wcodec_file *f) {
-    return f->entry.kind == TARE_WCODEC_FILE;
+static bool is_file(const tare_packed_file *f) {
+    return f->entry.kind == TARE_PACKED_FILE;
 }
-static uint32_t n_ranges(const tare_wcodec_file *f) {
+static uint32_t n_ranges(const tare_packed_file *f) {
     return is_file(f) ? f->n_ranges : 0;
 }
 
 static tare_status cut(unpacking *u, tare_error *err) {
     const tare_allocator *a = u->options.allocator;
-    for (uint32_t f = 0; f < u->index->n_files; f++) u->n_jobs += n_ranges(&u->index->files[f]);
+    for (uint32_t f = 0; f < u->contents.n_files; f++) u->n_jobs += n_ranges(&u->contents.files[f]);
     u->jobs = tare_alloc(a, u->n_jobs * sizeof *u->jobs);
-    u->left = tare_alloc(a, u->index->n_files * sizeof *u->left);
-    u->hinted = tare_alloc(a, u->index->n_files * sizeof *u->hinted);
+    u->left = tare_alloc(a, u->contents.n_files * sizeof *u->left);
+    u->hinted = tare_alloc(a, u->contents.n_files * sizeof *u->hinted);
     if (!u->jobs || !u->left || !u->hinted) return tare_fail(err, TARE_ERR_NOMEM, "list of tasks");
     job *j = u->jobs;
-    for (uint32_t f = 0; f < u->index->n_files; f++) {
-        const tare_wcodec_file *file = &u->index->files[f];
+    for (uint32_t f = 0; f < u->contents.n_files; f++) {
+        const tare_packed_file *file = &u->contents.files[f];
         uint64_t before = u->n_tasks, offset = 0;
         for (uint32_t i = 0; i < n_ranges(file); i++, j++) {
-            const tare_wcodec_range *r = &file->ranges[i];
-            *j = (job){r, f, offset, tare_wcodec_step(&u->index->layers[r->layer], r->region),
-                       u->n_tasks};
+            const tare_packed_range *r = &file->ranges[i];
+            *j = (job){r, f, offset, tare_packed_step(u->store, r->layer, r->region), u->n_tasks};
             u->n_tasks += tasks_of(j);
             offset += r->length;
             uint64_t most = tare_min_u64(j->step, r->length);
@@ -105,7 +104,7 @@ static tare_status write_piece(void *ctx, const tare_write_combiner_piece *p, ta
 static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     unpacking *u = ctx;
     const job *j = job_of(u, task);
-    const tare_wcodec_range *r = j->range;
+    const tare_packed_range *r = j->range;
     (void)worker;
     uint64_t block = r->offset / j->step + (task - j->first_task);
     uint64_t from = tare_max_u64(block * j->step, r->offset);
@@ -116,7 +115,7 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
                                              .offset = j->offset + (from - r->offset)};
     if (!piece.bytes) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
     tare_status status =
-        tare_wcodec_store_read(u->store, r->layer, r->region, from, piece.bytes, piece.n, err);
+        tare_packed_read(u->store, r->layer, r->region, from, piece.bytes, piece.n, err);
     if (status == TARE_OK) return tare_write_combiner_put(u->combiner, &piece, err);
     tare_write_combiner_give(u->combiner, piece.bytes);
     return status;
@@ -144,17 +143,17 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     TARE_TRY(tare_options_read(&own, sizeof own, u->options.limits, err));
     TARE_TRY(tare_source_open(&file, in, false, err));
     const tare_allocator *a = u->options.allocator;
-    tare_wcodec_damage damage = {.is_unchecked = false};
-    TARE_TRY(u->options.salvage ? tare_wcodec_store_salvage(&u->store, &damage, &file, &own, a, err)
-                                : tare_wcodec_store_open(&u->store, &file, &own, a, err));
-    u->index = tare_wcodec_store_index(u->store);
+    tare_packed_damage damage = {.is_unchecked = false};
+    TARE_TRY(u->options.salvage ? tare_packed_salvage(&u->store, &damage, &file, &own, a, err)
+                                : tare_packed_open(&u->store, &file, &own, a, err));
+    u->contents = tare_packed_describe(u->store);
     TARE_TRY(tare_unpack_salvage_begin(&u->result, &damage, u->store, u->options.report, err));
-    if (u->index->n_files == 0)
+    if (u->contents.n_files == 0)
         return tare_fail(err, TARE_ERR_ARG,
                          "the container holds a model but no files: convert it instead");
-    TARE_TRY(tare_unpack_losses_init(&u->losses, u->index, &u->options, err));
-    tare_wcodec_store_watch(u->store, &u->losses.watch,
-                            u->options.is_coarse ? u->options.groups : TARE_WC_ALL_GROUPS);
+    TARE_TRY(tare_unpack_losses_init(&u->losses, u->store, &u->options, err));
+    tare_packed_watch(u->store, &u->losses.watch,
+                      u->options.is_coarse ? u->options.groups : TARE_PACKED_ALL_GROUPS);
     tare_run_options run = TARE_RUN_OPTIONS_INIT;
     TARE_COPY_RUN_OPTIONS(&run, &u->options);
     return tare_bases_use(u->store, u->options.bases, u->options.n_bases, &run, err);
@@ -170,9 +169,9 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
         return tare_fail(err, TARE_ERR_ARG,
                          "what is read in part cannot be checked: damage would not be found");
     TARE_TRY(open_store(u, in, err));
-    u->result.is_directory = u->index->files_form == 2;
-    u->result.n_files = u->index->n_files;
-    u->result.packed_bytes = tare_wcodec_store_file(u->store)->size;
+    u->result.is_directory = u->contents.is_directory;
+    u->result.n_files = u->contents.n_files;
+    u->result.packed_bytes = tare_packed_source(u->store)->size;
     TARE_TRY(cut(u, err));
     u->result.n_bytes = u->total;
     return TARE_OK;
@@ -182,13 +181,13 @@ static void end(unpacking *u) {
     const tare_allocator *a = u->options.allocator;
     tare_outset_free(u->set);
     tare_write_combiner_free(u->combiner);
-    if (u->index) {
+    if (u->store) {
         tare_free(a, u->jobs, u->n_jobs * sizeof *u->jobs);
-        tare_free(a, u->left, u->index->n_files * sizeof *u->left);
-        tare_free(a, u->hinted, u->index->n_files * sizeof *u->hinted);
-        tare_unpack_losses_free(&u->losses, u->index);
+        tare_free(a, u->left, u->contents.n_files * sizeof *u->left);
+        tare_free(a, u->hinted, u->contents.n_files * sizeof *u->hinted);
+        tare_unpack_losses_free(&u->losses, u->store);
     }
-    tare_wcodec_store_free(u->store);
+    tare_packed_free(u->store);
 }
 
 static tare_status finish(unpacking *u, tare_status status, tare_unpack_result *out) {
@@ -199,22 +198,22 @@ static tare_status finish(unpacking *u, tare_status status, tare_unpack_result *
 
 /* ---- into files ------------------------------------------------------------------------------ */
 
-static tare_status add_output(const unpacking *u, const tare_wcodec_file *f, tare_error *err) {
+static tare_status add_output(const unpacking *u, const tare_packed_file *f, tare_error *err) {
     uint32_t index;
-    const tare_wcodec_entry *e = &f->entry;
+    const tare_packed_entry *e = &f->entry;
     const char *name = u->result.is_directory ? f->name.ptr : NULL;
     if (is_file(f))
         TARE_TRY(tare_outset_add(u->set, name, f->size, &index, err));
     else
         TARE_TRY(tare_outset_add_entry(
-            u->set, name, e->kind == TARE_WCODEC_LINK ? e->target.ptr : NULL, &index, err));
+            u->set, name, e->kind == TARE_PACKED_LINK ? e->target.ptr : NULL, &index, err));
     if (e->is_stated && name) tare_outset_stamp(u->set, index, e->mode, e->seconds, e->nanoseconds);
     return TARE_OK;
 }
 
 static tare_status begin_output(unpacking *u, const char *out_path, tare_error *err) {
     const tare_unpack_options *o = &u->options;
-    const tare_reader *file = tare_wcodec_store_file(u->store);
+    const tare_reader *file = tare_packed_source(u->store);
     tare_out_options options = {.is_directory = u->result.is_directory,
                                 .force = o->force,
                                 .no_sync = o->no_sync,
@@ -228,8 +227,8 @@ static tare_status begin_output(unpacking *u, const char *out_path, tare_error *
             return tare_fail(err, TARE_ERR_ARG, "the output is a base, or holds one");
     if (options.is_directory && o->force) TARE_TRY(tare_check_replaced(out_path, err));
     TARE_TRY(tare_outset_new(&u->set, out_path, &options, o->allocator, err));
-    for (uint32_t i = 0; i < u->index->n_files; i++) {
-        const tare_wcodec_file *f = &u->index->files[i];
+    for (uint32_t i = 0; i < u->contents.n_files; i++) {
+        const tare_packed_file *f = &u->contents.files[i];
         const tare_status status = add_output(u, f, err);
         if (status == TARE_OK) continue;
         tare_error_item(err, TARE_ITEM_RESOURCE, i, f->name);
@@ -244,8 +243,8 @@ static tare_status run_files(unpacking *u, const char *out_path, const tare_sour
     TARE_TRY(begin_output(u, out_path, err));
     tare_file_sink files = {u->set, u->hinted};
     u->sink = tare_sink_of_files(&files);
-    for (uint32_t i = 0; i < u->index->n_files; i++)
-        if (is_file(&u->index->files[i]) && u->index->files[i].size == 0)
+    for (uint32_t i = 0; i < u->contents.n_files; i++)
+        if (is_file(&u->contents.files[i]) && u->contents.files[i].size == 0)
             TARE_TRY(tare_outset_member_done(u->set, i, err));
     TARE_TRY(run_tasks(u, err));
     if (u->result.n_coarse) {

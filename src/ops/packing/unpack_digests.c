@@ -8,7 +8,6 @@
 
 #include "base/arith.h"
 #include "base/hash.h"
-#include "format/wcodec/wcodec_read.h"
 #include "model/catalog.h"
 #include "ops/item_walk.h"
 
@@ -20,7 +19,7 @@ typedef struct stale {
 
 typedef struct mending {
     const tare_unpack_digests *to;
-    const tare_wcodec_index *index;
+    tare_packed_contents contents;
     const tare_allocator *allocator;
     tare_model *m; /* the same container, opened as what it holds */
     stale *list;
@@ -28,13 +27,13 @@ typedef struct mending {
 } mending;
 
 /* Where a plane is in the container; false: in no single layer, which only other encoders do. */
-static bool find_plane(tare_wcodec_range *out, const mending *d, const tare_plane *plane) {
-    return tare_wcodec_reader_range(out, &d->m->files[plane->file].reader, plane->offset,
+static bool find_plane(tare_packed_range *out, const mending *d, const tare_plane *plane) {
+    return tare_packed_reader_range(out, &d->m->files[plane->file].reader, plane->offset,
                                     plane->size);
 }
 
 static bool is_coarse(const mending *d, const tare_tensor *t) {
-    tare_wcodec_range r;
+    tare_packed_range r;
     for (uint32_t p = 0; p < t->encoding->n_planes; p++)
         if (t->planes[p].size && find_plane(&r, d, &t->planes[p]) &&
             atomic_load_explicit(&d->to->losses->is_coarse[r.layer], memory_order_relaxed))
@@ -45,15 +44,15 @@ static bool is_coarse(const mending *d, const tare_tensor *t) {
 static tare_status hash_planes(const mending *d, tare_sha256 *h, const tare_tensor *t,
                                const tare_walk_job *job, tare_error *err) {
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
-        tare_wcodec_range r;
+        tare_packed_range r;
         if (!t->planes[p].size) continue;
         if (!find_plane(&r, d, &t->planes[p]))
             return tare_fail(err, TARE_ERR_UNSUPPORTED,
                              "its sha256 cannot be stated again: it lies in several layers");
         for (uint64_t at = 0; at < r.length; at += TARE_PIECE) {
             size_t n = (size_t)tare_min_u64(r.length - at, TARE_PIECE);
-            TARE_TRY(tare_wcodec_store_read(d->to->store, r.layer, r.region, r.offset + at,
-                                            job->scratch, n, err));
+            TARE_TRY(tare_packed_read(d->to->store, r.layer, r.region, r.offset + at, job->scratch,
+                                      n, err));
             tare_sha256_update(h, job->scratch, n);
             TARE_TRY(tare_walk_tick(job, n, err));
         }
@@ -84,12 +83,12 @@ static uint64_t size_of(const void *ctx, size_t item) {
 
 /* The unpacked file that has a byte of a layer, and where; false: none has. */
 static bool find_byte(uint32_t *file, uint64_t *offset, const mending *d,
-                      const tare_wcodec_range *r) {
-    for (uint32_t f = 0; f < d->index->n_files; f++) {
-        const tare_wcodec_file *to = &d->index->files[f];
+                      const tare_packed_range *r) {
+    for (uint32_t f = 0; f < d->contents.n_files; f++) {
+        const tare_packed_file *to = &d->contents.files[f];
         uint64_t at = 0;
         for (uint32_t i = 0; i < to->n_ranges; at += to->ranges[i++].length) {
-            const tare_wcodec_range *x = &to->ranges[i];
+            const tare_packed_range *x = &to->ranges[i];
             if (x->layer != r->layer || x->region != r->region || r->offset < x->offset ||
                 r->offset - x->offset >= x->length)
                 continue;
@@ -104,12 +103,12 @@ static bool find_byte(uint32_t *file, uint64_t *offset, const mending *d,
 static tare_status put_digest(const mending *d, const stale *s, tare_error *err) {
     const tare_stated_digest *stated = d->m->catalog.digests[s->tensor];
     char hex[65];
-    tare_wcodec_range r;
+    tare_packed_range r;
     uint32_t file;
     uint64_t offset;
     tare_hex(hex, s->digest, sizeof s->digest);
     bool is_found = stated->place != TARE_NO_OFFSET &&
-                    tare_wcodec_reader_range(&r, &d->m->files[stated->file].reader, stated->place,
+                    tare_packed_reader_range(&r, &d->m->files[stated->file].reader, stated->place,
                                              sizeof hex - 1) &&
                     find_byte(&file, &offset, d, &r);
     if (!is_found)
@@ -157,7 +156,7 @@ tare_status tare_unpack_mend_digests(const tare_unpack_digests *to, const tare_s
                                      const tare_unpack_options *options, tare_error *err) {
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
     mending d = {
-        .to = to, .index = tare_wcodec_store_index(to->store), .allocator = options->allocator};
+        .to = to, .contents = tare_packed_describe(to->store), .allocator = options->allocator};
     open.allocator = options->allocator;
     open.limits = options->limits;
     tare_status status = tare_model_open(&d.m, in, &open, err);

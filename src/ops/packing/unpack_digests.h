@@ -5,11 +5,11 @@
 #define TARE_OPS_PACKING_UNPACK_DIGESTS_H
 
 #include "base/outfile.h"
-#include "format/wcodec/wcodec_virtual.h"
+#include "format/packed.h"
 #include "ops/packing/unpack_losses.h"
 
 typedef struct tare_unpack_digests {
-    tare_wcodec_store *store; /* which gives the coarse bytes */
+    tare_packed *store; /* which gives the coarse bytes */
     const tare_unpack_losses *losses;
     tare_outset *set; /* the files that were written, a member each */
 } tare_unpack_digests;

@@ -15,49 +15,51 @@ static void note_coarse(void *ctx, uint64_t layer) {
     atomic_store_explicit(&l->is_coarse[layer], true, memory_order_relaxed);
 }
 
-tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_wcodec_index *index,
+tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_packed *store,
                                     const tare_unpack_options *o, tare_error *err) {
     *l = (tare_unpack_losses){.is_coarse = NULL};
+    const uint32_t n_layers = tare_packed_describe(store).n_layers;
     TARE_TRY(tare_losses_init(&l->segments, o->allocator, err));
     l->watch.ctx = l;
     if (o->salvage) l->watch.lost = note_loss;
-    if (!o->is_coarse || index->n_layers == 0) return TARE_OK;
+    if (!o->is_coarse || n_layers == 0) return TARE_OK;
     l->watch.coarse = note_coarse;
-    l->is_coarse = tare_alloc(o->allocator, index->n_layers * sizeof *l->is_coarse);
+    l->is_coarse = tare_alloc(o->allocator, n_layers * sizeof *l->is_coarse);
     if (!l->is_coarse) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
-    for (uint32_t i = 0; i < index->n_layers; i++) atomic_init(&l->is_coarse[i], false);
+    for (uint32_t i = 0; i < n_layers; i++) atomic_init(&l->is_coarse[i], false);
     return TARE_OK;
 }
 
-void tare_unpack_losses_free(tare_unpack_losses *l, const tare_wcodec_index *index) {
+void tare_unpack_losses_free(tare_unpack_losses *l, const tare_packed *store) {
     if (!l->watch.ctx) return;
     if (l->is_coarse)
-        tare_free(l->segments.allocator, l->is_coarse, index->n_layers * sizeof *l->is_coarse);
+        tare_free(l->segments.allocator, l->is_coarse,
+                  tare_packed_describe(store).n_layers * sizeof *l->is_coarse);
     tare_losses_free(&l->segments);
 }
 
 /* Tensors that came back whole, because they always do or because so many bits were asked for: a
  * line for all of them, and for those who want to know one each. *most: the largest number of
  * groups that a tensor has. */
-static tare_status report_whole(const tare_unpack_losses *l, tare_wcodec_store *store,
+static tare_status report_whole(const tare_unpack_losses *l, tare_packed *store,
                                 const tare_unpack_options *o, tare_unpack_result *result,
                                 unsigned *most, tare_error *err) {
-    const tare_wcodec_index *index = tare_wcodec_store_index(store);
+    const uint32_t n_layers = tare_packed_describe(store).n_layers;
     size_t n_fixed = 0;
-    for (uint32_t i = 0; i < index->n_layers; i++) {
-        const tare_wcodec_layer *layer = &index->layers[i];
+    for (uint32_t i = 0; i < n_layers; i++) {
+        const tare_packed_part layer = tare_packed_describe_layer(store, i);
         unsigned groups;
-        if (layer->kind != TARE_WCODEC_TENSOR || !layer->coded.size) continue;
+        if (!layer.is_tensor || !layer.has_data) continue;
         if (atomic_load_explicit(&l->is_coarse[i], memory_order_relaxed)) {
             result->n_coarse++;
             continue;
         }
-        TARE_TRY(tare_wcodec_store_groups(store, i, &groups, err));
+        TARE_TRY(tare_packed_groups(store, i, &groups, err));
         if (groups > *most) *most = groups;
         result->n_whole++;
         tare_finding f = TARE_FINDING(INFO, TARE_ERR_UNSUPPORTED, "unpack.whole");
         f.item_kind = TARE_ITEM_TENSOR;
-        f.item_name = layer->name;
+        f.item_name = layer.name;
         n_fixed += groups == 0;
         if (groups)
             tare_report_addf(o->report, &f, "read whole: it has %u group%s of bits", groups,
@@ -90,15 +92,13 @@ static const char *none_is_coarse(unsigned most) {
     return words[most < last ? most : last];
 }
 
-tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *store,
+tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_packed *store,
                                       const tare_unpack_options *o, tare_unpack_result *result,
                                       tare_error *err) {
     static const tare_losses_words words = {"unpack.lost", ", now zeros", SIZE_MAX};
     unsigned most = 0;
-    result->n_lost =
-        tare_losses_report(&l->segments, tare_wcodec_store_index(store), &words, o->report);
-    result->n_tensors_damaged =
-        tare_losses_layers(&l->segments, tare_wcodec_store_index(store), true);
+    result->n_lost = tare_losses_report(&l->segments, store, &words, o->report);
+    result->n_tensors_damaged = tare_losses_layers(&l->segments, store, true);
     if (!o->is_coarse) return TARE_OK;
     if (l->is_coarse) TARE_TRY(report_whole(l, store, o, result, &most, err));
     if (result->n_coarse && !(o->strict && result->n_whole)) return TARE_OK;

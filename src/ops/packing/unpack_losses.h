@@ -6,7 +6,7 @@
 
 #include <tare/unpack.h>
 
-#include "format/wcodec/wcodec_virtual.h"
+#include "format/packed.h"
 #include "ops/packing/losses.h"
 
 /* What threads tell of while they read. */
@@ -16,12 +16,12 @@ typedef struct tare_unpack_losses {
     tare_wc_watch watch;     /* ctx NULL: nothing to free */
 } tare_unpack_losses;
 
-tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_wcodec_index *index,
+tare_status tare_unpack_losses_init(tare_unpack_losses *l, const tare_packed *store,
                                     const tare_unpack_options *options, tare_error *err);
-void tare_unpack_losses_free(tare_unpack_losses *l, const tare_wcodec_index *index);
+void tare_unpack_losses_free(tare_unpack_losses *l, const tare_packed *store);
 /* Reports what was lost and the tensors that came back whole though fewer bits were asked for, and
  * counts both. ERR_UNSUPPORTED: all of them came back whole, or `strict` and some. */
-tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_wcodec_store *store,
+tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_packed *store,
                                       const tare_unpack_options *options,
                                       tare_unpack_result *result, tare_error *err);
 

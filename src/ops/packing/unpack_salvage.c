@@ -10,7 +10,7 @@
 #include "ops/packing/verify_packed.h"
 #include "ops/steps.h"
 
-static const char *why_unchecked(const tare_wcodec_damage *d) {
+static const char *why_unchecked(const tare_packed_damage *d) {
     if (d->is_cut) return "the file ends inside its index";
     if (d->n_missing)
         return "the beginning of the file is gone; its footer says where the index is";
@@ -20,8 +20,8 @@ static const char *why_unchecked(const tare_wcodec_damage *d) {
     return "header and index do not have their CRC-32: what they say may be wrong";
 }
 
-tare_status tare_unpack_salvage_begin(tare_unpack_result *result, const tare_wcodec_damage *damage,
-                                      const tare_wcodec_store *store, tare_report *report,
+tare_status tare_unpack_salvage_begin(tare_unpack_result *result, const tare_packed_damage *damage,
+                                      const tare_packed *store, tare_report *report,
                                       tare_error *err) {
     if (!damage->is_unchecked) return TARE_OK;
     const uint32_t n_lost = damage->n_files_lost;
@@ -30,7 +30,7 @@ tare_status tare_unpack_salvage_begin(tare_unpack_result *result, const tare_wco
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, "unpack.directory");
     tare_report_addf(report, &f, "%s", why_unchecked(damage));
     if (!n_lost) return TARE_OK;
-    if (tare_wcodec_store_index(store)->n_files == 0)
+    if (tare_packed_describe(store).n_files == 0)
         return tare_fail(err, TARE_ERR_TRUNCATED,
                          "index: its records of files are gone, which alone say what the data "
                          "belongs to: nothing can be salvaged");
@@ -41,15 +41,16 @@ tare_status tare_unpack_salvage_begin(tare_unpack_result *result, const tare_wco
     return TARE_OK;
 }
 
-static size_t count_tensors(const tare_wcodec_index *index) {
+static size_t count_tensors(const tare_packed *store) {
+    const uint32_t n_layers = tare_packed_describe(store).n_layers;
     size_t n = 0;
-    for (uint32_t i = 0; i < index->n_layers; i++) n += index->layers[i].kind == TARE_WCODEC_TENSOR;
+    for (uint32_t i = 0; i < n_layers; i++) n += tare_packed_describe_layer(store, i).is_tensor;
     return n;
 }
 
 /* What was written, and is not all that was packed. */
 static void report_incomplete(const tare_unpack_result *r, const tare_losses *lost,
-                              const tare_wcodec_index *index, tare_report *report) {
+                              const tare_packed *store, tare_report *report) {
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, "unpack.not-whole");
     char files[80] = "";
     if (r->n_files_lost)
@@ -59,17 +60,17 @@ static void report_incomplete(const tare_unpack_result *r, const tare_losses *lo
         tare_report_addf(report, &f, "this is not the whole model%s", files);
         return;
     }
-    const bool has_others = tare_losses_layers(lost, index, false) > 0;
+    const bool has_others = tare_losses_layers(lost, store, false) > 0;
     tare_report_addf(
         report, &f,
         "this is not the whole model: %zu of %zu tensors have zeros where %zu "
         "segment%s lost%s%s",
-        r->n_tensors_damaged, count_tensors(index), r->n_lost, r->n_lost == 1 ? " was" : "s were",
+        r->n_tensors_damaged, count_tensors(store), r->n_lost, r->n_lost == 1 ? " was" : "s were",
         has_others ? "; so have other bytes of its files, which may not open" : "", files);
 }
 
 tare_status tare_unpack_salvage_end(const tare_unpack_result *r, const tare_losses *lost,
-                                    tare_wcodec_store *store, const tare_unpack_options *o,
+                                    tare_packed *store, const tare_unpack_options *o,
                                     tare_error *err) {
     if (r->is_unchecked) {
         tare_run_options run = TARE_RUN_OPTIONS_INIT;
@@ -77,7 +78,6 @@ tare_status tare_unpack_salvage_end(const tare_unpack_result *r, const tare_loss
         run.progress = NULL; /* heads alone are read */
         TARE_TRY(tare_verify_layers(store, &run, err));
     }
-    if (r->n_lost || r->n_files_lost)
-        report_incomplete(r, lost, tare_wcodec_store_index(store), o->report);
+    if (r->n_lost || r->n_files_lost) report_incomplete(r, lost, store, o->report);
     return TARE_OK;
 }

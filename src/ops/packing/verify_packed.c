@@ -14,39 +14,38 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "base/report.h"
-#include "format/wcodec/wcodec_read.h"
+#include "format/format.h"
+#include "format/packed.h"
 #include "ops/packing/losses.h"
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 /* One for each layer, filled by any thread; reported in order. */
 typedef struct check {
-    tare_wcodec_store *store;
-    const tare_wcodec_index *index;
+    tare_packed *store;
+    tare_packed_contents contents;
     tare_error *faults;
     tare_report *report;
 } check;
 
 static tare_status check_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const check *c = ctx;
-    const tare_wc_opened o = {.file = tare_wcodec_store_file(c->store),
-                              .layer = &c->index->layers[task].coded};
     (void)worker;
     c->faults[task] = (tare_error){.status = TARE_OK};
-    tare_status status = tare_wc_check_layer(&o, &c->faults[task]);
+    tare_status status = tare_packed_check(c->store, (uint32_t)task, &c->faults[task]);
     if (status == TARE_OK || tare_status_is_loss(status)) return TARE_OK;
     *err = c->faults[task];
     return status;
 }
 
 static void report_layer(const check *c, uint32_t layer) {
-    const tare_wcodec_layer *l = &c->index->layers[layer];
+    const tare_packed_part l = tare_packed_describe_layer(c->store, layer);
     const tare_error *fault = &c->faults[layer];
     if (fault->status == TARE_OK) return;
     tare_finding f = TARE_FINDING(ERROR, fault->status, "wcodec.layer");
     f.offset = fault->offset;
-    f.item_kind = l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE;
-    f.item_name = l->name;
+    f.item_kind = l.is_tensor ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE;
+    f.item_name = l.name;
     f.text = (tare_str){fault->what, strlen(fault->what)};
     tare_report_add(c->report, &f);
 }
@@ -54,8 +53,7 @@ static void report_layer(const check *c, uint32_t layer) {
 /* ---- segments -------------------------------------------------------------------------------- */
 
 typedef struct survey {
-    tare_wcodec_store *store;
-    const tare_wcodec_index *index;
+    tare_packed *store;
     tare_wc_watch watch;
     tare_losses losses;
     bool is_of_tensors; /* else of all other layers */
@@ -69,20 +67,21 @@ static void note_loss(void *ctx, uint64_t layer, unsigned plane, uint64_t segmen
 static tare_status survey_layer(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     const survey *s = ctx;
     (void)worker;
-    if ((s->index->layers[task].kind == TARE_WCODEC_TENSOR) != s->is_of_tensors) return TARE_OK;
-    return tare_wcodec_store_survey(s->store, (uint32_t)task, &s->watch, err);
+    if (tare_packed_describe_layer(s->store, (uint32_t)task).is_tensor != s->is_of_tensors)
+        return TARE_OK;
+    return tare_packed_survey(s->store, (uint32_t)task, &s->watch, err);
 }
 
 static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tensors,
                                  const tare_run_options *o, tare_error *err) {
     static const tare_losses_words words = {"wcodec.segment", "", 64};
-    survey s = {.store = c->store, .index = c->index, .is_of_tensors = is_of_tensors};
+    survey s = {.store = c->store, .is_of_tensors = is_of_tensors};
     s.watch = (tare_wc_watch){.lost = note_loss, .ctx = &s};
     TARE_TRY(tare_losses_init(&s.losses, o->allocator, err));
-    const tare_run run = {TARE_RUN_THREADS(o), .n_tasks = c->index->n_layers, .task = survey_layer,
-                          .ctx = &s};
+    const tare_run run = {TARE_RUN_THREADS(o), .n_tasks = c->contents.n_layers,
+                          .task = survey_layer, .ctx = &s};
     tare_status status = tare_run_parallel(&run, err);
-    *n_lost = tare_losses_report(&s.losses, c->index, &words, o->report);
+    *n_lost = tare_losses_report(&s.losses, c->store, &words, o->report);
     tare_losses_free(&s.losses);
     return status;
 }
@@ -91,7 +90,7 @@ static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tens
 
 static void report_digest(const check *c, const tare_digest *found) {
     char says[65], is[65];
-    tare_hex(says, c->index->digest, sizeof c->index->digest);
+    tare_hex(says, c->contents.digest, sizeof found->bytes);
     tare_hex(is, found->bytes, sizeof found->bytes);
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "wcodec.digest");
     f.offset = 12;
@@ -99,20 +98,24 @@ static void report_digest(const check *c, const tare_digest *found) {
 }
 
 static bool lacks_bases(const check *c) {
-    for (uint32_t i = 0; i < c->index->n_layers; i++)
-        if (tare_wcodec_store_lacks_base(c->store, i)) return true;
+    for (uint32_t i = 0; i < c->contents.n_layers; i++)
+        if (tare_packed_describe_layer(c->store, i).lacks_base) return true;
     return false;
+}
+
+static bool lacks(const check *c, uint32_t layer, uint32_t base) {
+    const tare_packed_part l = tare_packed_describe_layer(c->store, layer);
+    return l.lacks_base && l.base == base;
 }
 
 /* Without it the tensors that refer to a base model, and so the digest of all, cannot be checked.
  */
 static void report_bases(const check *c) {
-    for (uint32_t b = 0; b < c->index->n_bases; b++) {
-        const tare_wcodec_base *base = &c->index->bases[b];
+    for (uint32_t b = 0; b < c->contents.n_bases; b++) {
+        const tare_packed_base *base = &c->contents.bases[b];
         char digest[65];
         uint32_t n = 0;
-        for (uint32_t i = 0; i < c->index->n_layers; i++)
-            n += c->index->layers[i].base == b + 1 && tare_wcodec_store_lacks_base(c->store, i);
+        for (uint32_t i = 0; i < c->contents.n_layers; i++) n += lacks(c, i, b + 1);
         if (!n) continue;
         tare_hex(digest, base->digest, sizeof base->digest);
         tare_finding f = TARE_FINDING(ERROR, TARE_ERR_ARG, TARE_CODE_NEEDS_BASE);
@@ -135,7 +138,7 @@ static tare_status check_digest(size_t *n_lost, const check *c, const tare_model
     options.report = NULL;
     *n_lost = 0;
     tare_status status = tare_model_digest(NULL, &digest, model, &options, &fault);
-    if (status == TARE_OK && memcmp(digest.bytes, c->index->digest, sizeof digest.bytes) != 0)
+    if (status == TARE_OK && memcmp(digest.bytes, c->contents.digest, sizeof digest.bytes) != 0)
         report_digest(c, &digest);
     if (tare_status_is_loss(status)) TARE_TRY(survey_layers(n_lost, c, true, o, err));
     if (status == TARE_OK || *n_lost) return TARE_OK;
@@ -146,7 +149,7 @@ static tare_status check_digest(size_t *n_lost, const check *c, const tare_model
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static tare_status check_layers(check *c, const tare_run_options *o, tare_error *err) {
-    uint32_t n = c->index->n_layers;
+    uint32_t n = c->contents.n_layers;
     if (n == 0) return TARE_OK;
     c->faults = tare_alloc(o->allocator, n * sizeof *c->faults);
     if (!c->faults) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
@@ -157,19 +160,18 @@ static tare_status check_layers(check *c, const tare_run_options *o, tare_error 
     return status;
 }
 
-tare_status tare_verify_layers(tare_wcodec_store *store, const tare_run_options *o,
-                               tare_error *err) {
-    check c = {.store = store, .index = tare_wcodec_store_index(store), .report = o->report};
+tare_status tare_verify_layers(tare_packed *store, const tare_run_options *o, tare_error *err) {
+    check c = {.store = store, .contents = tare_packed_describe(store), .report = o->report};
     return check_layers(&c, o, err);
 }
 
 tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
                                const tare_run_options *o, tare_error *err) {
-    tare_wcodec_store *store = tare_wcodec_model_store(model);
+    tare_packed *store = tare_packed_of(model);
     size_t n_lost = 0, n_lost_tensors = 0;
     *out = (tare_packed_faults){false, false};
     if (!store) return TARE_OK;
-    check c = {.store = store, .index = tare_wcodec_store_index(store), .report = o->report};
+    check c = {.store = store, .contents = tare_packed_describe(store), .report = o->report};
     TARE_TRY(check_layers(&c, o, err));
     TARE_TRY(survey_layers(&n_lost, &c, false, o, err));
     out->lacks_base = lacks_bases(&c);

@@ -6,7 +6,7 @@
 
 #include <tare/ops.h>
 
-#include "format/wcodec/wcodec_virtual.h"
+#include "format/packed.h"
 
 /* What has been told, and whoever reads the model's tensors meets again. */
 typedef struct tare_packed_faults {
@@ -20,7 +20,7 @@ tare_status tare_verify_packed(tare_packed_faults *out, const tare_model *model,
                                const tare_run_options *options, tare_error *err);
 
 /* The first part of it: reports layers that do not have their CRC ("wcodec.layer"). */
-tare_status tare_verify_layers(tare_wcodec_store *store, const tare_run_options *options,
+tare_status tare_verify_layers(tare_packed *store, const tare_run_options *options,
                                tare_error *err);
 
 #endif

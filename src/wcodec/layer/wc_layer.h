@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "base/reader.h"
 #include "wcodec/layer/wc_stream.h"
+#include "wcodec/layer/wc_watch.h"
 #include "wcodec/wc_encode.h"
 
 /* Where the bytes of a layer's regions are to be had: region i from byte starts[i] of reader i. */
@@ -18,18 +19,6 @@ typedef struct tare_wc_source {
 } tare_wc_source;
 
 enum { TARE_WC_PLACES = 64 };
-#define TARE_WC_ALL_SEGMENTS UINT64_MAX
-
-/* What is told while layers are read, by any thread. */
-typedef struct tare_wc_watch {
-    /* A segment (or, where the head is damaged, all of a stream) cannot be decoded and is taken as
-     * zeros. NULL: the first fault ends the reading. */
-    void (*lost)(void *ctx, uint64_t layer, unsigned stream, uint64_t segment,
-                 const tare_error *fault);
-    /* Some segment of the layer was read in part. May be NULL. */
-    void (*coarse)(void *ctx, uint64_t layer);
-    void *ctx;
-} tare_wc_watch;
 
 /* A layer that is read. */
 typedef struct tare_wc_opened {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tensors in units that can be taken out of the middle of all of their planes at once. */
-#include "ops/packing/bench_sample.h"
+#include "ops/bench/bench_sample.h"
 
 #include "base/arith.h"
 

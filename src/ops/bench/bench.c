@@ -10,8 +10,8 @@
 
 #include "base/arith.h"
 #include "model/catalog.h"
+#include "ops/bench/bench_sample.h"
 #include "ops/packing/bases.h"
-#include "ops/packing/bench_sample.h"
 #include "wcodec/layer/coded.h"
 #include "wcodec/layer/wc_cut.h"
 #include "wcodec/layer/wc_gather.h"

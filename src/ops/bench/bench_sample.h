@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What of a tensor a benchmark measures: pieces that fit memory, each of runs of whole units. */
-#ifndef TARE_OPS_PACKING_BENCH_SAMPLE_H
-#define TARE_OPS_PACKING_BENCH_SAMPLE_H
+#ifndef TARE_OPS_BENCH_BENCH_SAMPLE_H
+#define TARE_OPS_BENCH_BENCH_SAMPLE_H
 
 #include <tare/model.h>
 

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What verbs see of a packed container (.wcodec), which holds layers: tensors and bytes that were
+ * compressed, and the ranges of them that files consist of. Making one is a hook of its driver
+ * (tare_format.pack); an open one is read here, at any place of any layer. */
+#ifndef TARE_FORMAT_PACKED_H
+#define TARE_FORMAT_PACKED_H
+
+#include <limits.h>
+#include <tare/packing.h>
+
+#include "base/pool.h"
+#include "base/reader.h"
+#include "model/catalog.h"
+#include "wcodec/layer/wc_watch.h"
+
+/* ---- what it consists of --------------------------------------------------------------------- */
+
+typedef enum tare_packed_entry_kind {
+    TARE_PACKED_FILE = 0,
+    TARE_PACKED_LINK = 1,
+    TARE_PACKED_FOLDER = 2,
+    TARE_PACKED_ENTRY_KIND_COUNT
+} tare_packed_entry_kind;
+
+/* What is known of a file beside its name and contents. */
+typedef struct tare_packed_entry {
+    bool is_stated; /* else all else is 0: a file of which no more is known */
+    uint8_t kind;   /* tare_packed_entry_kind */
+    uint16_t mode;  /* permissions, 0..0777 */
+    int64_t seconds;
+    uint32_t nanoseconds;
+    tare_str target; /* of a link; NUL-terminated */
+} tare_packed_entry;
+
+/* Whether a link of this name stays in the directory: "../" as often as it lies in folders at most,
+ * then plain names. */
+bool tare_packed_link_stays(tare_str name, tare_str target);
+
+/* Bytes of a region of a layer. */
+typedef struct tare_packed_range {
+    uint32_t layer;
+    uint8_t region;
+    uint64_t offset, length;
+} tare_packed_range;
+
+typedef struct tare_packed_file {
+    tare_str name; /* first, for the index of names */
+    tare_packed_entry entry;
+    uint64_t size;
+    uint32_t n_ranges;
+    tare_packed_range *ranges; /* one behind the other they are the file */
+} tare_packed_file;
+
+/* A model that layers were packed against. */
+typedef struct tare_packed_base {
+    uint8_t digest[32];
+    tare_str hint; /* what its file was called */
+} tare_packed_base;
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+/* A file that is to be restored, or a link or an empty folder. What is pointed to must outlive the
+ * job. */
+typedef struct tare_packed_origin {
+    const tare_reader *reader; /* NULL: of what is no file */
+    tare_str name;
+    tare_packed_entry entry;
+    size_t content; /* of a link: the file it leads to, which readers that know no links get;
+                       SIZE_MAX: none of these */
+} tare_packed_origin;
+
+/* What a tensor may be predicted from: one of a base model. */
+typedef struct tare_pack_reference {
+    const tare_tensor *tensor; /* NULL: nothing */
+    const tare_model *model;
+    uint8_t base; /* the model's number among the bases of the job */
+} tare_pack_reference;
+
+/* What is packed, and how. Lists have an item for each tensor of the model. */
+typedef struct tare_pack_job {
+    const tare_model *model;
+    const uint8_t *digest;    /* 32 bytes: of the model as the container will be opened */
+    const size_t *duplicates; /* the first tensor of the same bytes, type and shape, or itself */
+    const tare_pack_reference *references;
+    tare_packed_base *bases;
+    uint32_t n_bases; /* at most 255 */
+    bool has_files;   /* they are packed; else the metadata and resources of the model are */
+    const tare_packed_origin *files; /* sorted by name */
+    size_t n_files;
+    bool is_directory; /* they are those of a directory */
+    bool is_full;
+    tare_coded_mode mode;  /* to be used wherever it can */
+    unsigned log2_segment; /* 0: what suits */
+    /* Takes what is written: any place, from any thread, no byte twice. */
+    tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
+                         tare_error *err);
+    void *write_ctx;
+    tare_run how;      /* threads, progress and cancelling; the rest is not looked at */
+    tare_arena *arena; /* of what is told of it */
+} tare_pack_job;
+
+/* What came of it. */
+typedef struct tare_pack_outcome {
+    uint64_t size;                   /* of the container */
+    const tare_packed_layer *layers; /* in its order */
+    size_t n_layers;
+    size_t n_referring;         /* layers that need a base */
+    bool needs_base[UINT8_MAX]; /* of the bases of the job */
+} tare_pack_outcome;
+
+/* ---- reading one ----------------------------------------------------------------------------- */
+
+/* An open container. Immutable once its bases are set; any number of threads may read. */
+typedef struct tare_packed tare_packed;
+
+/* Reads the directory. The reader is taken over, also when this fails. */
+tare_status tare_packed_open(tare_packed **out, tare_reader *file, const tare_limits *limits,
+                             const tare_allocator *allocator, tare_error *err);
+/* What was wrong with a directory. */
+typedef struct tare_packed_damage {
+    bool is_unchecked;     /* its CRC does not vouch for it: the rest says why */
+    bool has_header;       /* the header could be used, and what only it says is known */
+    bool has_footer;       /* it says the same */
+    bool is_cut;           /* the file ends inside the index */
+    uint64_t n_missing;    /* bytes that are gone from the beginning of the file */
+    uint32_t n_files_lost; /* file records that cannot be read */
+} tare_packed_damage;
+
+/* The same of a container whose directory is damaged, as far as there is one. damage->is_unchecked
+ * false: nothing is wrong with it. */
+tare_status tare_packed_salvage(tare_packed **out, tare_packed_damage *damage, tare_reader *file,
+                                const tare_limits *limits, const tare_allocator *allocator,
+                                tare_error *err);
+void tare_packed_free(tare_packed *packed);
+/* The container behind an open model; NULL: it is of another format. */
+tare_packed *tare_packed_of(const tare_model *m);
+/* The file that it is. */
+const tare_reader *tare_packed_source(const tare_packed *packed);
+
+typedef struct tare_packed_contents {
+    const uint8_t *digest; /* 32 bytes: what it says of its model */
+    uint32_t n_layers, n_bases, n_files;
+    const tare_packed_base *bases;
+    const tare_packed_file *files;
+    bool is_directory; /* the files are those of a directory */
+} tare_packed_contents;
+
+tare_packed_contents tare_packed_describe(const tare_packed *packed);
+
+typedef struct tare_packed_part {
+    tare_str name;
+    bool is_tensor;
+    bool has_data; /* false: empty */
+    bool lacks_base;
+    uint32_t base; /* 0: none, else 1 + its number */
+} tare_packed_part;
+
+/* What layer number `layer` is. */
+tare_packed_part tare_packed_describe_layer(const tare_packed *packed, uint32_t layer);
+/* From how many groups of bypass bits on a layer is read whole, as far as the heads of its planes
+ * tell; 0: it is in any case. */
+tare_status tare_packed_groups(tare_packed *packed, uint32_t layer, unsigned *out, tare_error *err);
+/* Bytes of a region that some whole segments reach over: what begins and ends at multiples of it is
+ * decoded once, straight into place, and stays in a core's own cache meanwhile. */
+uint64_t tare_packed_step(const tare_packed *packed, uint32_t layer, unsigned region);
+
+#define TARE_PACKED_ALL_GROUPS UINT_MAX
+/* Before anything is read: who is told what (it must live as long), and how many groups of bypass
+ * bits are read of tensors of numbers that may be coarse. */
+void tare_packed_watch(tare_packed *packed, const tare_wc_watch *watch, unsigned groups);
+/* The model that base record `base` is of, which must outlive the container. */
+void tare_packed_set_base(tare_packed *packed, uint32_t base, const tare_model *model);
+
+/* n bytes of a region from byte `offset` on, which are there. Errors name the container. */
+tare_status tare_packed_read(tare_packed *packed, uint32_t layer, unsigned region, uint64_t offset,
+                             void *buf, size_t n, tare_error *err);
+/* Compares a layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
+tare_status tare_packed_check(const tare_packed *packed, uint32_t layer, tare_error *err);
+/* Decodes all of a layer for the sake of its checks; `watch`, which must have `lost`, is told what
+ * cannot be decoded. Segments that refer to a base which is not set are left out. For any thread,
+ * whatever else is read. */
+tare_status tare_packed_survey(tare_packed *packed, uint32_t layer, const tare_wc_watch *watch,
+                               tare_error *err);
+/* The layer and region that bytes offset .. offset + n - 1 of a file of an open model are of;
+ * false: of several, or it is no file from a container. */
+bool tare_packed_reader_range(tare_packed_range *out, const tare_reader *reader, uint64_t offset,
+                              uint64_t n);
+
+#endif
