@@ -119,8 +119,11 @@ int main(int argc, char **argv) {
              "{\"w.weight\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[0,%zu]}}", ROWS,
              COLS, COUNT * 4);
     const file f = make_file(header, COUNT);
-    const tare_source source = {
-        .kind = TARE_SOURCE_MEMORY, .memory = f.bytes, .size = f.size, .fd = -1};
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_MEMORY,
+                                .memory = f.bytes,
+                                .n_bytes = f.size,
+                                .fd = -1};
     tare_adapter_set *set = open_adapter(rank);
     const tare_adapter_use use = {.set = set, .target = {"w", 1}, .scale = 1};
     const int fd = open("/dev/null", O_WRONLY);

@@ -53,7 +53,7 @@ static void fill(const subject *s, size_t n) {
     bench_fill(values, IN_CACHE);
     for (size_t i = 0; i < COLS; i++) importance[i] = 1;
     tare_rows_mut rows = {.planes = {s->bytes}, .n_rows = IN_CACHE / COLS, .cols = COLS};
-    tare_encode_params params = {.importance = importance};
+    tare_encode_params params = {.size = sizeof(tare_encode_params), .importance = importance};
     if (!tare_encoding_can_encode(s->encoding))
         for (size_t i = 0; i < piece; i++) s->bytes[i] = (uint8_t)(0x30 + i % 13);
     else if (tare_encode_rows(&rows, s->encoding, values, &params, NULL) != TARE_OK)

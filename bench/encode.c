@@ -37,7 +37,7 @@ typedef struct subject {
 static void encode(const void *subject_at, int who, size_t n) {
     const subject *s = subject_at;
     tare_rows_mut rows = {.planes = {s->bytes}, .n_rows = n / COLS, .cols = COLS};
-    tare_encode_params params = {.importance = s->importance};
+    tare_encode_params params = {.size = sizeof(tare_encode_params), .importance = s->importance};
     if (who == GGML) {
         s->ggml->quantize(s->type, s->values, s->bytes, 0, (int64_t)(n / COLS), COLS,
                           s->importance);

@@ -142,9 +142,10 @@ static counted count_reads(const char *path) {
     counted c = {.fd = open(path, O_RDONLY)};
     off_t size = c.fd < 0 ? -1 : lseek(c.fd, 0, SEEK_END);
     if (size < 0) die("cannot read from DIR");
-    tare_source source = {.kind = TARE_SOURCE_CALLBACK,
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_CALLBACK,
                           .name = path,
-                          .size = (uint64_t)size,
+                          .n_bytes = (uint64_t)size,
                           .read = counted_read,
                           .read_ctx = &c};
     tare_model *model;

@@ -100,7 +100,9 @@ static bool measure(outcome *o, const samples *s, const tare_encoding *e, int la
                     tare_quality quality) {
     tare_rows_mut rows = rows_of(s, e);
     tare_rows coded = {.n_rows = rows.n_rows, .cols = COLS};
-    tare_encode_params params = {.importance = is_weighted ? s->weights : NULL, .quality = quality};
+    tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                 .importance = is_weighted ? s->weights : NULL,
+                                 .quality = quality};
     const float *x = s->values[law];
     double sum = 0, all = 0, start = now();
     if (tare_encode_rows(&rows, e, x, &params, NULL) != TARE_OK) return false;

@@ -113,7 +113,8 @@ static void measure_tensor(sums *all, bench_wc_subject *s, const tare_model *m,
 }
 
 static void measure_file(sums *all, bench_wc_subject *s, const char *path) {
-    const tare_source source = {.kind = TARE_SOURCE_PATH, .name = path};
+    const tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path};
     tare_model *model;
     tare_error err;
     sums here = {0};

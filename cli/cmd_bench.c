@@ -28,7 +28,7 @@ typedef struct group {
 
 typedef struct result {
     const tare_model *model;
-    tare_bench *rows;
+    tare_bench_rows *rows;
     size_t n_rows, n_groups;
     group *groups;
     tare_bench all;
@@ -40,9 +40,9 @@ static void sum_up(result *r) {
         const tare_encoding *encoding = tare_model_tensor(r->model, i)->encoding;
         size_t g = 0;
         while (g < r->n_groups && r->groups[g].encoding != encoding) g++;
-        if (g == r->n_groups) r->groups[r->n_groups++].encoding = encoding;
-        tare_bench_add(&r->groups[g].sum, &r->rows[i]);
-        tare_bench_add(&r->all, &r->rows[i]);
+        if (g == r->n_groups) r->groups[r->n_groups++] = (group){encoding, TARE_BENCH_INIT};
+        tare_bench_add(&r->groups[g].sum, tare_bench_row(r->rows, i));
+        tare_bench_add(&r->all, tare_bench_row(r->rows, i));
     }
 }
 
@@ -89,7 +89,7 @@ static void print_text(const result *r, unsigned threads) {
     for (size_t i = 0; i < r->n_rows && !cli.quiet; i++) {
         const tare_tensor *tensor = tare_model_tensor(r->model, i);
         char *name = cli_escape(tensor->name, false, 0);
-        add_row(table, name, cli_type_text(tensor).text, &r->rows[i]);
+        add_row(table, name, cli_type_text(tensor).text, tare_bench_row(r->rows, i));
         free(name);
     }
     for (size_t g = 0; g < r->n_groups; g++) {
@@ -149,7 +149,7 @@ static void print_json(const result *r, const char *path, unsigned threads) {
         struct json_t *object = cli_json_object();
         cli_json_str(object, "name", tensor->name);
         cli_json_text(object, "type", tensor->encoding->name);
-        put_bench(object, &r->rows[i]);
+        put_bench(object, tare_bench_row(r->rows, i));
         cli_json_append(tensors, object);
     }
     for (size_t g = 0; g < r->n_groups; g++) {
@@ -177,8 +177,7 @@ static int run(int argc, const char **argv) {
     tare_model **bases;
     tare_error err;
     const tare_model_summary *sum = tare_model_summarize(model);
-    result r = {.model = model, .n_rows = sum->n_tensors};
-    r.rows = cli_alloc(r.n_rows + 1, sizeof *r.rows);
+    result r = {.model = model, .n_rows = sum->n_tensors, .all = TARE_BENCH_INIT};
     o.is_full = cli_effort() == TARE_EFFORT_FULL;
     o.is_whole = args.is_whole;
     o.best_zstd = args.best_zstd;
@@ -188,7 +187,7 @@ static int run(int argc, const char **argv) {
     if (status == TARE_OK) {
         o.bases = (const tare_model *const *)bases;
         cli_progress_start("measuring");
-        status = tare_bench_run(r.rows, model, &o, &err);
+        status = tare_bench_run(&r.rows, model, &o, &err);
         cli_progress_end();
     }
     if (status == TARE_OK) {
@@ -201,7 +200,7 @@ static int run(int argc, const char **argv) {
     } else {
         code = cli_fail(&err, argv[0]);
     }
-    free(r.rows);
+    tare_bench_free(r.rows);
     tare_model_free(model);
     return code;
 }

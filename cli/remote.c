@@ -96,7 +96,8 @@ static tare_status open_session(tare_error *err) {
 }
 
 tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
-    *out = (tare_source){.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    *out = (tare_source){
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     if (strcmp(path, "-") == 0) return cli_stdin(out, err);
     if (!tare_is_url(path)) return TARE_OK;
     tare_status status = open_session(err);

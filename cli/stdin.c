@@ -86,7 +86,9 @@ tare_status cli_stdin(tare_source *source, tare_error *err) {
     struct stat st;
     if (isatty(STDIN_FILENO)) return fail(err, TARE_ERR_ARG, 0, "is a terminal, not a model");
     if (fstat(STDIN_FILENO, &st) != 0) return fail(err, TARE_ERR_IO, errno, "cannot read");
-    *source =
-        (tare_source){.kind = TARE_SOURCE_FD, .name = cli_input_name("-"), .fd = STDIN_FILENO};
+    *source = (tare_source){.size = sizeof(tare_source),
+                            .kind = TARE_SOURCE_FD,
+                            .name = cli_input_name("-"),
+                            .fd = STDIN_FILENO};
     return S_ISREG(st.st_mode) ? TARE_OK : spool_stdin(&source->fd, err);
 }

@@ -234,8 +234,9 @@ typedef enum tare_compat {
     TARE_COMPAT_MANTLE = 1, /* the public implementation of MCF; its types q8, q4, k6, k4, k3, k2 */
 } tare_compat;
 
-/* How to encode. Zero-initialised is the default. */
+/* How to encode. */
 typedef struct tare_encode_params {
+    size_t size;
     const float *importance; /* cols weights, one row for all rows; NULL: none */
     tare_quality quality;
     tare_compat compat; /* plain numbers have one encoder, whatever is asked for */
@@ -245,6 +246,10 @@ typedef struct tare_encode_params {
     bool has_clip;
     float clip_min, clip_max;
 } tare_encode_params;
+
+#define TARE_ENCODE_PARAMS_INIT                                                                    \
+    { sizeof(tare_encode_params), NULL, TARE_QUALITY_DEFAULT, TARE_COMPAT_NONE, false, 0, 0 }
+TARE_API void tare_encode_params_init(tare_encode_params *params, size_t size);
 
 /* n_rows * cols floats from planes. `dst` need not be aligned. Any bit pattern decodes to
  * something. List planes are not looked at: tare_tensor_rows_f32 applies them.
@@ -261,9 +266,8 @@ TARE_API tare_status tare_decode_rows_as(void *dst, tare_encoding_id as,
                                          tare_error *err);
 /* Planes from n_rows * cols floats. Writes every byte of the rows' units; list planes stay empty.
  * NaN, Inf and overflow are encoded as the format's reference does; tare_count_nonfinite finds
- * them. TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what `params` ask for is not to
- * be had.
- */
+ * them. `params` NULL: the defaults. TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what
+ * `params` ask for is not to be had. */
 TARE_API tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                                       const float *src, const tare_encode_params *params,
                                       tare_error *err);

@@ -55,8 +55,8 @@ typedef struct tare_llama_origin {
     const char *operation; /* what is done to each; "": renamed only. Static */
 } tare_llama_origin;
 
-/* False: not a mapped model, or no such tensor. */
-TARE_API bool tare_llama_origin_of(const tare_model *model, size_t tensor, tare_llama_origin *out);
+/* NULL: not a mapped model, or no such tensor. Lives as long as the model. */
+TARE_API const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t tensor);
 
 /* An architecture of llama.cpp that models are mapped to. Static. */
 typedef struct tare_llama_known {

@@ -22,7 +22,7 @@ typedef struct tare_model tare_model;
 
 typedef enum tare_source_kind {
     TARE_SOURCE_PATH = 0,   /* name: a file or directory */
-    TARE_SOURCE_MEMORY = 1, /* memory, size: borrowed until tare_model_free */
+    TARE_SOURCE_MEMORY = 1, /* memory, n_bytes: borrowed until tare_model_free */
     TARE_SOURCE_FD = 2,     /* fd: borrowed, read with pread, its position is left alone */
     TARE_SOURCE_CALLBACK = 3,
     TARE_SOURCE_SHARDS = 4, /* shards, n_shards: the files of one model, in order */
@@ -32,19 +32,24 @@ typedef enum tare_source_kind {
 /* Fills buf with exactly n bytes from byte `offset`, or fails. Called from many threads. */
 typedef tare_status (*tare_read_fn)(void *ctx, uint64_t offset, void *buf, size_t n);
 
-/* Where a model comes from. Zero the rest. */
+/* Where a model comes from. What its kind does not ask for is not read. */
 typedef struct tare_source {
+    size_t size; /* sizeof(tare_source), set by the caller */
     tare_source_kind kind;
     const char *name; /* PATH: the path; else what messages call it, may be NULL */
     const void *memory;
-    uint64_t size; /* MEMORY and CALLBACK: bytes */
+    uint64_t n_bytes; /* MEMORY and CALLBACK */
     int fd;
     tare_read_fn read;
     void *read_ctx;
-    const struct tare_source *shards;
+    const struct tare_source *shards; /* all of the same size */
     size_t n_shards;
     struct tare_remote *remote; /* URL: the session it is opened through */
 } tare_source;
+
+#define TARE_SOURCE_INIT                                                                           \
+    { sizeof(tare_source), TARE_SOURCE_PATH, NULL, NULL, 0, -1, NULL, NULL, NULL, 0, NULL }
+TARE_API void tare_source_init(tare_source *source, size_t size);
 
 typedef struct tare_open_options {
     size_t size;

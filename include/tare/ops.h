@@ -209,6 +209,7 @@ TARE_API void tare_bench_options_init(tare_bench_options *options, size_t size);
 /* What a tensor, or several of them, become in a .wcodec, and how fast. Sizes of a tensor that was
  * sampled are what the sample comes to for the whole; zero-initialised is nothing. */
 typedef struct tare_bench {
+    size_t size;
     uint64_t n_tensors;
     uint64_t bytes;         /* of the tensors, all planes */
     uint64_t sample_bytes;  /* of them measured; speeds are of these */
@@ -224,14 +225,24 @@ typedef struct tare_bench {
     uint64_t n_alike; /* tensors that a base has, too */
 } tare_bench;
 
-/* Measures each tensor into rows[n_tensors], one after the other: encodes it in memory as a .wcodec
+#define TARE_BENCH_INIT                                                                            \
+    { sizeof(tare_bench), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+TARE_API void tare_bench_init(tare_bench *bench, size_t size);
+
+/* What was measured, a row a tensor. Immutable: any number of threads may read it. */
+typedef struct tare_bench_rows tare_bench_rows;
+
+/* Measures each tensor, one after the other: encodes it in memory as a .wcodec
  * holds it, decodes and compares it. Of a model of more than 512 MiB (with best_zstd: 32 MiB) a
  * sample is measured: the same share of each tensor, but at least 4 MiB (1 MiB), in 64 runs at
  * random places of equal parts. All sizes are of the same bytes. Memory: a few times 64 MiB.
  * CORRUPT: something else came back. */
-TARE_API tare_status tare_bench_run(tare_bench *rows, const tare_model *model,
+TARE_API tare_status tare_bench_run(tare_bench_rows **out, const tare_model *model,
                                     const tare_bench_options *options, tare_error *err);
-/* Adds a row to a sum. */
+TARE_API void tare_bench_free(tare_bench_rows *rows);
+/* The row of a tensor; NULL beyond the last. Lives as long as the rows. */
+TARE_API const tare_bench *tare_bench_row(const tare_bench_rows *rows, size_t tensor);
+/* Adds a row to a sum, as far as the sum's size goes. */
 TARE_API void tare_bench_add(tare_bench *sum, const tare_bench *row);
 
 /* ---- synth ----------------------------------------------------------------------------------- */
@@ -250,6 +261,7 @@ TARE_API const char *tare_synth_values(size_t i);
 
 /* The parts of "Base-8x7B-FineTune-v0.1-Q4_0-LoRA-00001-of-00003.gguf". Empty: absent. */
 typedef struct tare_gguf_name {
+    size_t size;
     tare_str sidecar; /* "mmproj", "mtp": a file beside a model */
     tare_str base_name;
     tare_str size_label;
@@ -262,13 +274,20 @@ typedef struct tare_gguf_name {
     bool is_version_assumed;
 } tare_gguf_name;
 
-/* Parses a file name (no directory). The parts point into `name` (or at static text). False: it
- * does not follow the convention. */
+#define TARE_GGUF_NAME_INIT                                                                        \
+    {                                                                                              \
+        sizeof(tare_gguf_name), {"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}, 0,  \
+            0, false                                                                               \
+    }
+TARE_API void tare_gguf_name_init(tare_gguf_name *name, size_t size);
+
+/* Parses a file name (no directory). Of *out, its size is read. The parts point into `name` (or at
+ * static text). False: it does not follow the convention. */
 TARE_API bool tare_gguf_name_parse(tare_gguf_name *out, tare_str name);
 /* Writes the name for the parts, NUL-terminated, at most size - 1 bytes; returns the whole length.
  */
 TARE_API size_t tare_gguf_name_format(char *buf, size_t size, const tare_gguf_name *name);
-/* The parts as a model's metadata and tensors tell them; strings live as long as the model, or in
+/* The parts as a model's metadata and tensors tell them, into *out as above; strings live as long as the model, or in
  * buf (at least 64 bytes) for those that are computed. */
 TARE_API void tare_gguf_name_of_model(tare_gguf_name *out, char *buf, size_t size,
                                       const tare_model *model);

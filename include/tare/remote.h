@@ -7,8 +7,11 @@
  *     tare_remote *remote;
  *     tare_remote_options options = TARE_REMOTE_OPTIONS_INIT;
  *     if (tare_remote_new(&remote, &options, &err) == TARE_OK) {
- *         tare_source source = {.kind = TARE_SOURCE_URL, .name = "hf://ORG/NAME", .remote =
- * remote}; tare_model_open(&model, &source, NULL, &err);
+ *         tare_source source = TARE_SOURCE_INIT;
+ *         source.kind = TARE_SOURCE_URL;
+ *         source.name = "hf://ORG/NAME";
+ *         source.remote = remote;
+ *         tare_model_open(&model, &source, NULL, &err);
  *     }
  *
  * URLs

@@ -11,6 +11,8 @@
 #include "encoding/kernels.h"
 #include "encoding/patch.h"
 
+TARE_DEFINE_INIT(tare_encode_params, TARE_ENCODE_PARAMS_INIT)
+
 bool tare_encoding_can_decode(const tare_encoding *encoding) {
     return tare_kernels_get()->decode[encoding->id] != NULL;
 }
@@ -196,15 +198,15 @@ static tare_status encode_parts(tare_encode_fn encode, const tare_rows_mut *dst,
 
 tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                              const float *src, const tare_encode_params *params, tare_error *err) {
-    static const tare_encode_params plain = {.quality = TARE_QUALITY_DEFAULT};
+    tare_encode_params own = TARE_ENCODE_PARAMS_INIT;
     TARE_REQUIRE(encoding && dst, err);
-    if (!params) params = &plain;
+    TARE_TRY(tare_options_read(&own, sizeof own, params, err));
     tare_encode_fn encode;
-    TARE_TRY(choose_encoder(&encode, encoding, params, err));
+    TARE_TRY(choose_encoder(&encode, encoding, &own, err));
     TARE_TRY(check_shape(encoding, dst->n_rows, dst->cols, err));
     if (dst->n_rows == 0 || dst->cols == 0) return TARE_OK;
     TARE_REQUIRE(src && dst->planes[0], err);
     if (!tare_encoding_fills_bytes(encoding, dst->n_rows * dst->cols))
         return tare_fail(err, TARE_ERR_ARG, "packed elements do not fill whole bytes");
-    return encode_parts(encode, dst, encoding, src, params, err);
+    return encode_parts(encode, dst, encoding, src, &own, err);
 }

@@ -85,6 +85,10 @@ extern const tare_format tare_format_wcodec;
 tare_status tare_format_open(tare_model **out, const tare_source *source,
                              const tare_open_options *options, tare_error *err);
 
+/* A caller's source, complete. */
+tare_status tare_source_read(tare_source *out, const tare_source *theirs, tare_error *err);
+/* Shard i of a set, as the caller has it. */
+const tare_source *tare_source_shard(const tare_source *set, size_t i);
 /* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
 tare_status tare_source_open(tare_reader *out, const tare_source *source, tare_map_mode map,
                              tare_error *err);

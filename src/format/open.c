@@ -19,12 +19,15 @@ static bool is_directory(const tare_source *s, const tare_remote_files *files) {
 static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
                         const tare_source *source, const tare_remote_files *files,
                         tare_map_mode map, tare_error *err) {
-    const tare_source *s = source->kind == TARE_SOURCE_SHARDS ? &source->shards[0] : source;
+    tare_source shard = *source;
+    const tare_source *s = &shard;
+    const bool is_set = source->kind == TARE_SOURCE_SHARDS;
+    if (is_set) TARE_TRY(tare_source_read(&shard, tare_source_shard(source, 0), err));
     *probe = (tare_probe){.path = s->kind == TARE_SOURCE_PATH ? s->name : NULL,
                           .head = head,
                           .files = files ? &files->files : NULL};
     if (is_directory(s, files)) {
-        if (s != source) return tare_fail(err, TARE_ERR_ARG, "source: a shard is a directory");
+        if (is_set) return tare_fail(err, TARE_ERR_ARG, "source: a shard is a directory");
         probe->is_directory = true;
         return TARE_OK;
     }
@@ -76,7 +79,8 @@ static tare_status open_remote(tare_model **out, const tare_source *source,
     tare_status status = tare_remote_files_begin(&files, source->remote, source->name,
                                                  options->limits ? options->limits : &limits, err);
     if (status == TARE_OK) {
-        tare_source path = {.kind = TARE_SOURCE_PATH, .name = files.root, .fd = -1};
+        tare_source path = {
+            .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = files.root, .fd = -1};
         status = open_source(out, &path, &files, options, first, err);
     }
     tare_remote_files_end(&files, status == TARE_OK);
@@ -85,12 +89,14 @@ static tare_status open_remote(tare_model **out, const tare_source *source,
 
 tare_status tare_format_open(tare_model **out, const tare_source *source,
                              const tare_open_options *options, tare_error *err) {
-    TARE_REQUIRE(source->kind != TARE_SOURCE_SHARDS || (source->shards && source->n_shards), err);
+    tare_source own;
     tare_reader first = {.fd = -1};
     *out = NULL;
-    tare_status s = source->kind == TARE_SOURCE_URL
-                        ? open_remote(out, source, options, &first, err)
-                        : open_source(out, source, NULL, options, &first, err);
+    TARE_TRY(tare_source_read(&own, source, err));
+    TARE_REQUIRE(own.kind != TARE_SOURCE_SHARDS || (own.shards && own.n_shards), err);
+    tare_status s = own.kind == TARE_SOURCE_URL
+                        ? open_remote(out, &own, options, &first, err)
+                        : open_source(out, &own, NULL, options, &first, err);
     tare_reader_close(&first);
     if (s == TARE_OK) tare_model_note_summary(*out);
     if (s != TARE_OK) {

@@ -22,22 +22,35 @@ static tare_status open_url(tare_reader *out, const tare_source *source, tare_er
     return status;
 }
 
-tare_status tare_source_open(tare_reader *out, const tare_source *source, tare_map_mode map,
+tare_status tare_source_read(tare_source *out, const tare_source *theirs, tare_error *err) {
+    *out = (tare_source)TARE_SOURCE_INIT;
+    return tare_options_read(out, sizeof *out, theirs, err);
+}
+
+const tare_source *tare_source_shard(const tare_source *set, size_t i) {
+    const void *at = (const char *)set->shards + i * set->shards->size;
+    return at;
+}
+
+tare_status tare_source_open(tare_reader *out, const tare_source *theirs, tare_map_mode map,
                              tare_error *err) {
+    tare_source own;
+    const tare_source *source = &own;
     *out = (tare_reader){.fd = -1};
+    TARE_TRY(tare_source_read(&own, theirs, err));
     switch (source->kind) {
     case TARE_SOURCE_PATH:
         TARE_REQUIRE(source->name, err);
         return tare_reader_open(out, source->name, map, err);
     case TARE_SOURCE_MEMORY:
-        TARE_REQUIRE(source->memory || source->size == 0, err);
-        tare_reader_memory(out, source->memory, source->size, display_name(source));
+        TARE_REQUIRE(source->memory || source->n_bytes == 0, err);
+        tare_reader_memory(out, source->memory, source->n_bytes, display_name(source));
         return TARE_OK;
     case TARE_SOURCE_FD:
         return tare_reader_fd(out, source->fd, display_name(source), map, err);
     case TARE_SOURCE_CALLBACK:
         TARE_REQUIRE(source->read, err);
-        tare_reader_callback(out, source->read, source->read_ctx, source->size,
+        tare_reader_callback(out, source->read, source->read_ctx, source->n_bytes,
                              display_name(source));
         out->has_places = true;
         return TARE_OK;

@@ -254,10 +254,9 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     return status;
 }
 
-bool tare_llama_origin_of(const tare_model *model, size_t tensor, tare_llama_origin *out) {
-    if (!model || model->format != format_name || tensor >= model->catalog.n_tensors) return false;
-    *out = ((const mapped *)model->private_data)->origins[tensor];
-    return true;
+const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t tensor) {
+    if (!model || model->format != format_name || tensor >= model->catalog.n_tensors) return NULL;
+    return &((const mapped *)model->private_data)->origins[tensor];
 }
 
 bool tare_llama_known_at(size_t i, tare_llama_known *out) {

@@ -17,6 +17,7 @@ struct tare_kept {
  * their JSON form, two containers a level, must stay within TARE_JSON_MAX_DEPTH. */
 #define NESTING_MOST 30
 
+TARE_DEFINE_INIT(tare_source, TARE_SOURCE_INIT)
 TARE_DEFINE_INIT(tare_open_options, TARE_OPEN_OPTIONS_INIT)
 
 tare_status tare_model_new(tare_model **out, const tare_open_options *options, tare_error *err) {

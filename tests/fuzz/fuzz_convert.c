@@ -52,7 +52,10 @@ static written write_as(file *out, const tare_model *m, const char *format, bool
 }
 
 static tare_model *open_again(const file *f) {
-    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = f->bytes, .size = f->size};
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_MEMORY,
+                                .memory = f->bytes,
+                                .n_bytes = f->size};
     tare_model *m;
     tare_error err;
     FUZZ_CHECK(tare_model_open(&m, &source, NULL, &err) == TARE_OK);

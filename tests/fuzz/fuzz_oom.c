@@ -67,7 +67,8 @@ static tare_status convert(const tare_model *m, const tare_allocator *allocator)
 static tare_status attempt(const uint8_t *data, size_t size, scarce *memory) {
     const tare_allocator allocator = {memory, scarce_alloc, scarce_resize, scarce_free};
     const tare_limits limits = fuzz_limits();
-    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = data, .size = size};
+    const tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = data, .n_bytes = size};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.allocator = &allocator;
     options.limits = &limits;

@@ -44,8 +44,12 @@ static content pack(const tare_model *m, tare_pack_options options, unsigned thr
 }
 
 static tare_source source_of(const content *c) {
-    return (tare_source){
-        .kind = TARE_SOURCE_MEMORY, .memory = c->bytes, .size = c->size, .name = PACKED, .fd = -1};
+    return (tare_source){.size = sizeof(tare_source),
+                         .kind = TARE_SOURCE_MEMORY,
+                         .memory = c->bytes,
+                         .n_bytes = c->size,
+                         .name = PACKED,
+                         .fd = -1};
 }
 
 static void check_unpacked(const content *packed, const uint8_t *data, size_t size) {

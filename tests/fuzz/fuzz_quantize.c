@@ -32,7 +32,8 @@ static void ignore_error(void *ctx, size_t i, const tare_tensor_error *error) {
 }
 
 static void check_types(const tare_plan *plan, const uint8_t *bytes, size_t size) {
-    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size};
+    const tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = bytes, .n_bytes = size};
     tare_model *m;
     tare_error err;
     const tare_plan_tensor *t;

@@ -35,10 +35,14 @@ static tare_status read_content(void *ctx, uint64_t offset, void *buf, size_t n)
 }
 
 void fuzz_sources(tare_source sources[2], fuzz_content *c) {
-    sources[0] =
-        (tare_source){.kind = TARE_SOURCE_MEMORY, .memory = c->bytes, .size = c->size, .fd = -1};
-    sources[1] = (tare_source){.kind = TARE_SOURCE_CALLBACK,
-                               .size = c->size,
+    sources[0] = (tare_source){.size = sizeof(tare_source),
+                               .kind = TARE_SOURCE_MEMORY,
+                               .memory = c->bytes,
+                               .n_bytes = c->size,
+                               .fd = -1};
+    sources[1] = (tare_source){.size = sizeof(tare_source),
+                               .kind = TARE_SOURCE_CALLBACK,
+                               .n_bytes = c->size,
                                .read = read_content,
                                .read_ctx = c,
                                .fd = -1};

@@ -299,11 +299,15 @@ static void run_file(run *r, size_t size) {
     if (!load(&c, r->path, size)) {
         fail(r, "cannot be read");
     } else {
-        const tare_source memory = {
-            .kind = TARE_SOURCE_MEMORY, .name = r->want.open, .memory = c.bytes, .size = c.size};
-        const tare_source callback = {.kind = TARE_SOURCE_CALLBACK,
+        const tare_source memory = {.size = sizeof(tare_source),
+                                    .kind = TARE_SOURCE_MEMORY,
+                                    .name = r->want.open,
+                                    .memory = c.bytes,
+                                    .n_bytes = c.size};
+        const tare_source callback = {.size = sizeof(tare_source),
+                                      .kind = TARE_SOURCE_CALLBACK,
                                       .name = r->want.open,
-                                      .size = c.size,
+                                      .n_bytes = c.size,
                                       .read = read_content,
                                       .read_ctx = &c};
         r->source = "memory";
@@ -326,7 +330,8 @@ static int run_case(const char *folder, const char *name, bool verbose) {
         return 1;
     }
     bool alone = strchr(r.want.open, '/') == NULL && !S_ISDIR(st.st_mode);
-    const tare_source path = {.kind = TARE_SOURCE_PATH, .name = r.path};
+    const tare_source path = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = r.path};
     open_source(&r, &path, (uint64_t)st.st_size);
     if (alone) run_file(&r, (size_t)st.st_size);
     return r.n_failures;

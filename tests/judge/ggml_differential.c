@@ -310,7 +310,7 @@ static bool same_block(const type *t, const uint8_t *a, const uint8_t *b) {
 /* sum NULL: there is nothing to compare with. */
 static void compare_encoded(type *t, const rows *r, tally *sum, int level) {
     tare_rows_mut dst = {.planes = {ours}, .n_rows = r->n_rows, .cols = r->cols};
-    tare_encode_params params = {.importance = r->importance};
+    tare_encode_params params = {.size = sizeof(tare_encode_params), .importance = r->importance};
     tare_error err;
     size_t n = (size_t)(r->n_rows * r->cols / t->encoding->block);
     size_t size = t->traits->block_bytes;

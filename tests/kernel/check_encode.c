@@ -18,7 +18,8 @@ typedef struct encode_call {
 /* Bounds cut a few ordinary numbers off; in odd rows 0 is none of what they leave. */
 static void call_encode(void *arg) {
     encode_call *c = arg;
-    tare_encode_params params = {.importance = c->importance,
+    tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                 .importance = c->importance,
                                  .has_clip = c->is_clipped,
                                  .clip_min = c->rows.cols % 2 ? 0x1p-5f : -0x1p-2f,
                                  .clip_max = 0.3f};

@@ -103,7 +103,10 @@ static inline void build_end(gguf_build *g) {
 
 static inline tare_status build_open(tare_model **m, const gguf_build *g, tare_report *report,
                                      tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = g->b.data, .size = g->b.size};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = g->b.data,
+                          .n_bytes = g->b.size};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.report = report;
     return tare_model_open(m, &source, &options, err);

@@ -44,7 +44,10 @@ static inline void free_output(output *o) {
 }
 
 static inline tare_model *open_output(const output *o, tare_report *report) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = o->bytes, .size = o->size};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = o->bytes,
+                          .n_bytes = o->size};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     tare_model *m;
     tare_error err;

@@ -33,7 +33,11 @@ static inline sample sample_of(const char *header, size_t n_data) {
 
 static inline tare_status open_bytes(tare_model **m, const void *bytes, size_t size,
                                      tare_report *report, tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size, .fd = -1};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = bytes,
+                          .n_bytes = size,
+                          .fd = -1};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.report = report;
     options.format = "safetensors";

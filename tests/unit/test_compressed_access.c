@@ -46,7 +46,10 @@ static void read_file(packed *p, const char *name) {
 }
 
 static tare_status open_bytes(packed *p, tare_error *err) {
-    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = p->bytes, .size = p->size};
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_MEMORY,
+                                .memory = p->bytes,
+                                .n_bytes = p->size};
     return tare_model_open(&p->m, &source, NULL, err);
 }
 

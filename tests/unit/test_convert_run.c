@@ -87,11 +87,18 @@ static void sources_do_not_show(void **state) {
     whole.bytes = bytes;
     int fd = open(in, O_RDONLY);
     const tare_source sources[] = {
-        {.kind = TARE_SOURCE_PATH, .name = in},
-        {.kind = TARE_SOURCE_PATH, .name = in},
-        {.kind = TARE_SOURCE_FD, .fd = fd},
-        {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = whole.size},
-        {.kind = TARE_SOURCE_CALLBACK, .read = read_memory, .read_ctx = &whole, .size = whole.size},
+        {.size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = in},
+        {.size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = in},
+        {.size = sizeof(tare_source), .kind = TARE_SOURCE_FD, .fd = fd},
+        {.size = sizeof(tare_source),
+         .kind = TARE_SOURCE_MEMORY,
+         .memory = bytes,
+         .n_bytes = whole.size},
+        {.size = sizeof(tare_source),
+         .kind = TARE_SOURCE_CALLBACK,
+         .read = read_memory,
+         .read_ctx = &whole,
+         .n_bytes = whole.size},
     };
     const tare_type_rule rule = {"weight", enc(TARE_ENCODING_Q8_0)};
     options.rules = &rule;
@@ -136,8 +143,11 @@ static void a_failing_source_leaves_nothing(void **state) {
     memory whole;
     uint8_t *bytes = help_read(in, &whole.size);
     whole.bytes = bytes;
-    const tare_source source = {
-        .kind = TARE_SOURCE_CALLBACK, .read = read_failing, .read_ctx = &whole, .size = whole.size};
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_CALLBACK,
+                                .read = read_failing,
+                                .read_ctx = &whole,
+                                .n_bytes = whole.size};
     tare_model *m;
     assert_int_equal(tare_model_open(&m, &source, NULL, NULL), TARE_OK);
     tare_error err;
@@ -304,9 +314,10 @@ static void memory_is_bounded(void **state) {
     (void)state;
     const tare_allocator counting = {NULL, count_alloc, count_resize, count_free};
     static const char *const to[] = {"f16", "q4_0", NULL};
-    const tare_source source = {.kind = TARE_SOURCE_CALLBACK,
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_CALLBACK,
                                 .read = read_zeros,
-                                .size = 8 + sizeof header - 1 + 201326592};
+                                .n_bytes = 8 + sizeof header - 1 + 201326592};
     for (size_t i = 0; i < 3; i++) {
         tare_open_options open = TARE_OPEN_OPTIONS_INIT;
         tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;

@@ -114,7 +114,9 @@ static void decode(float *values, const tare_encoding *e, uint8_t *bytes) {
 
 static void encode(uint8_t *bytes, const tare_encoding *e, const sample *s, bool is_weighted,
                    tare_quality quality) {
-    tare_encode_params params = {.importance = is_weighted ? s->weights : NULL, .quality = quality};
+    tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                 .importance = is_weighted ? s->weights : NULL,
+                                 .quality = quality};
     tare_rows_mut rows;
     place(&rows, e, bytes, ROWS);
     assert_int_equal(tare_encode_rows(&rows, e, s->values, &params, NULL), TARE_OK);
@@ -195,7 +197,9 @@ static void test_bytes_do_not_depend_on_the_machine(void **state) {
         assert_memory_equal(bytes, again, size);
         if (tare_encoding_has_scope(e, TARE_PLANE_TENSOR)) continue; /* cannot be cut */
         for (size_t row = 0; row < ROWS; row++) {
-            tare_encode_params params = {.importance = s.weights, .quality = TARE_QUALITY_BEST};
+            tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                         .importance = s.weights,
+                                         .quality = TARE_QUALITY_BEST};
             place(&one, e, again, 1);
             for (uint32_t p = 0; p < e->n_planes; p++) {
                 bool is_of_rows = e->planes[p].scope == TARE_PLANE_ROW;
@@ -213,8 +217,11 @@ static void test_bytes_do_not_depend_on_the_machine(void **state) {
 static void check_edge(const tare_encoding *e, const sample *s, uint64_t cols, bool has_clip) {
     static uint8_t plain[COUNT * 4], best[COUNT * 4];
     float of_plain[COLS], of_best[COLS], held[COLS];
-    tare_encode_params params = {
-        .importance = s->weights, .has_clip = has_clip, .clip_min = -0.5f, .clip_max = 0.75f};
+    tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                 .importance = s->weights,
+                                 .has_clip = has_clip,
+                                 .clip_min = -0.5f,
+                                 .clip_max = 0.75f};
     tare_rows_mut rows = {.n_rows = 1, .cols = cols};
     tare_rows view = {.n_rows = 1, .cols = (cols + 31) / 32 * 32}; /* to the end of the block */
     uint8_t *const bytes[2] = {plain, best};
@@ -280,7 +287,8 @@ static double error_of_block(const tare_encoding *e, const uint8_t *block, const
  * byte says something better. */
 static void check_bytes(const tare_encoding *e, const sample *s, const float *weights) {
     uint8_t block[256];
-    tare_encode_params params = {.importance = weights, .quality = TARE_QUALITY_BEST};
+    tare_encode_params params = {
+        .size = sizeof(tare_encode_params), .importance = weights, .quality = TARE_QUALITY_BEST};
     tare_rows_mut row = {{block}, 1, e->block};
     assert_int_equal(tare_encode_rows(&row, e, s->values, &params, NULL), TARE_OK);
     double error = error_of_block(e, block, s, weights);

@@ -138,7 +138,7 @@ static uint64_t digest_of_weighted(const tare_kernels *k, const tare_encoding *e
     fill_rows(values, importance);
     tare_rows_mut rows;
     size_t size = place(&rows, e, bytes, N / ROW, ROW);
-    tare_encode_params params = {.importance = importance};
+    tare_encode_params params = {.size = sizeof(tare_encode_params), .importance = importance};
     k->encode_weighted[e->id](&rows, values, &params);
     uint64_t digest = fnv(FNV_START, bytes, size);
     free(values);
@@ -160,7 +160,8 @@ static uint64_t digest_of_best(const tare_kernels *k, const tare_encoding *e) {
         if (!is_weighted && !k->encode[e->id]) continue;
         tare_rows_mut rows;
         size_t size = place(&rows, e, bytes, N / ROW, (size_t)cols);
-        tare_encode_params params = {.importance = is_weighted ? importance : NULL,
+        tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                     .importance = is_weighted ? importance : NULL,
                                      .quality = TARE_QUALITY_BEST};
         k->encode_best[e->id](&rows, values, &params);
         digest = fnv(digest, bytes, size);

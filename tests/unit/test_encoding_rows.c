@@ -66,7 +66,7 @@ static void test_what_cannot_be_done(void **state) {
     }
     assert_true(tare_encoding_can_decode(get(TARE_ENCODING_Q8_1)));
     assert_true(tare_encoding_can_encode(get(TARE_ENCODING_Q8_0)));
-    tare_encode_params params = {.importance = values};
+    tare_encode_params params = {.size = sizeof(tare_encode_params), .importance = values};
     assert_int_equal(tare_encode_rows(&out, get(TARE_ENCODING_Q4_0), values, &params, &err),
                      TARE_OK);
     assert_true(tare_encoding_needs_importance(get(TARE_ENCODING_IQ2_XXS)));
@@ -74,7 +74,7 @@ static void test_what_cannot_be_done(void **state) {
     assert_int_equal(tare_encode_rows(&out, get(TARE_ENCODING_IQ2_XXS), values, NULL, &err),
                      TARE_ERR_UNSUPPORTED);
     assert_string_equal(err.what, "type needs an importance matrix");
-    params = (tare_encode_params){.quality = TARE_QUALITY_BEST};
+    params = (tare_encode_params){.size = sizeof(tare_encode_params), .quality = TARE_QUALITY_BEST};
     assert_int_equal(tare_encode_rows(&out, get(TARE_ENCODING_Q4_0), values, &params, &err),
                      TARE_OK);
     assert_int_equal(tare_encode_rows(&out, get(TARE_ENCODING_F16), values, &params, &err),

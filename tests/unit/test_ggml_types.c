@@ -83,7 +83,7 @@ static void check_type(const tare_kernels *k, const tare_encoding *e, const char
         assert_non_null(bytes);
         memcpy(importance, find("imatrix"), sizeof importance);
         tare_rows_mut rows = {{bytes}, ROWS, COLS};
-        tare_encode_params params = {.importance = importance};
+        tare_encode_params params = {.size = sizeof(tare_encode_params), .importance = importance};
         k->encode_weighted[e->id](&rows, source, &params);
         assert_memory_equal(bytes, find_of("weighted", type), size);
         free(bytes);

@@ -56,8 +56,11 @@ static tare_model *open_counted(counted *c, const gguf_build *g, size_t most_rea
     static tare_allocator allocator;
     *c = (counted){.file = &g->b};
     allocator = (tare_allocator){c, count_alloc, count_resize, count_free};
-    tare_source source = {
-        .kind = TARE_SOURCE_CALLBACK, .read = read_counted, .read_ctx = c, .size = g->b.size};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_CALLBACK,
+                          .read = read_counted,
+                          .read_ctx = c,
+                          .n_bytes = g->b.size};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.allocator = &allocator;
     tare_model *m;
@@ -206,8 +209,11 @@ static void test_lies(void **state) {
     build_end(&g);
     counted c = {.file = &g.b};
     tare_allocator allocator = {&c, count_alloc, count_resize, count_free};
-    tare_source source = {
-        .kind = TARE_SOURCE_CALLBACK, .read = read_counted, .read_ctx = &c, .size = g.b.size};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_CALLBACK,
+                          .read = read_counted,
+                          .read_ctx = &c,
+                          .n_bytes = g.b.size};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.allocator = &allocator;
     tare_model *m;

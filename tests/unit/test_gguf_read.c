@@ -226,7 +226,8 @@ static void open_anything(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size ? size : 1); /* exactly sized, for the sanitizer */
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = copy, .size = size};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = copy, .n_bytes = size};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     tare_report *report = tare_report_new();
     options.report = report;
@@ -315,7 +316,10 @@ static void test_refusals(void **state) {
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static tare_status open_limited(const gguf_build *g, const tare_limits *limits, tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = g->b.data, .size = g->b.size};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = g->b.data,
+                          .n_bytes = g->b.size};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.limits = limits;
     tare_model *m;
@@ -412,8 +416,11 @@ static void test_out_of_memory(void **state) {
     for (size_t k = 0; status != TARE_OK; k++) {
         scarce s = {.left = k, .file = &g.b};
         tare_allocator allocator = {&s, scarce_alloc, scarce_resize, scarce_free};
-        tare_source source = {
-            .kind = TARE_SOURCE_CALLBACK, .read = read_scarce, .read_ctx = &s, .size = g.b.size};
+        tare_source source = {.size = sizeof(tare_source),
+                              .kind = TARE_SOURCE_CALLBACK,
+                              .read = read_scarce,
+                              .read_ctx = &s,
+                              .n_bytes = g.b.size};
         tare_open_options options = TARE_OPEN_OPTIONS_INIT;
         options.allocator = &allocator;
         tare_model *m;

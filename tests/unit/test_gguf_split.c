@@ -111,13 +111,15 @@ static void test_sources(void **state) {
     tare_model *m;
     tare_error err;
     for (uint16_t i = 0; i < 2; i++) build_shard(&g[i], i, 2, 2, i ? "b" : "a", false);
-    tare_source shards[2] = {{.kind = TARE_SOURCE_MEMORY, .name = "one"},
-                             {.kind = TARE_SOURCE_MEMORY, .name = "two"}};
+    tare_source shards[2] = {
+        {.size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .name = "one"},
+        {.size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .name = "two"}};
     for (size_t i = 0; i < 2; i++) {
         shards[i].memory = g[i].b.data;
-        shards[i].size = g[i].b.size;
+        shards[i].n_bytes = g[i].b.size;
     }
-    tare_source all = {.kind = TARE_SOURCE_SHARDS, .shards = shards, .n_shards = 2};
+    tare_source all = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_SHARDS, .shards = shards, .n_shards = 2};
     assert_int_equal(tare_model_open(&m, &all, NULL, NULL), TARE_OK);
     check_set(m);
     tare_source swapped[2] = {shards[1], shards[0]};

@@ -48,7 +48,8 @@ static void free_written(written *w) {
 }
 
 static tare_model *open_bytes(const void *bytes, uint64_t size) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = bytes, .n_bytes = size};
     tare_model *m;
     tare_error err;
     if (tare_model_open(&m, &source, NULL, &err) != TARE_OK) fail_msg("%s", err.what);
@@ -280,11 +281,13 @@ static tare_model *open_shards(const written *w) {
     tare_source *shards = calloc(n, sizeof *shards);
     assert_non_null(shards);
     for (size_t i = 0; i < n; i++)
-        shards[i] = (tare_source){.kind = TARE_SOURCE_MEMORY,
+        shards[i] = (tare_source){.size = sizeof(tare_source),
+                                  .kind = TARE_SOURCE_MEMORY,
                                   .name = w->plan.files[i].name,
                                   .memory = w->files[i],
-                                  .size = w->plan.files[i].size};
-    tare_source all = {.kind = TARE_SOURCE_SHARDS, .shards = shards, .n_shards = n};
+                                  .n_bytes = w->plan.files[i].size};
+    tare_source all = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_SHARDS, .shards = shards, .n_shards = n};
     tare_model *m;
     tare_error err;
     if (tare_model_open(&m, &all, NULL, &err) != TARE_OK) fail_msg("%s: %s", err.file, err.what);

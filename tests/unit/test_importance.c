@@ -74,7 +74,11 @@ static void make_gguf(gguf_build *g, bool is_big_endian) {
 
 static tare_status try_open(tare_importance **out, const void *bytes, size_t size,
                             tare_report *report, tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size, .fd = -1};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = bytes,
+                          .n_bytes = size,
+                          .fd = -1};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.report = report;
     return tare_importance_open(out, &source, &options, err);
@@ -371,7 +375,8 @@ static void check_encoded(const fixture *f, size_t t, tare_encoding_id id, const
     float *values = malloc((size_t)in->size_bytes);
     assert_int_equal(tare_tensor_rows_f32(values, f->made.model, t, 0, in->n_rows, NULL), TARE_OK);
     for (uint64_t s = 0; s < n_slices; s++) {
-        tare_encode_params params = {.importance = weights ? weights + s * COLS : NULL};
+        tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                     .importance = weights ? weights + s * COLS : NULL};
         tare_rows_mut dst = {.planes = {want + size / n_slices * s}, .n_rows = rows, .cols = COLS};
         assert_int_equal(
             tare_encode_rows(&dst, tare_encoding_get(id), values + s * rows * COLS, &params, NULL),

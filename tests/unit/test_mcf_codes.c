@@ -164,7 +164,8 @@ static void mantle_gives_the_public_bytes(void **state) {
         /* 31.9 / 31 = 1.029..: 0x3c1d.b9 */
         {TARE_ENCODING_K6, {31.9f, 0, 0, 0}, 0, "1d3c *2 | 20 *3 | 1f *47 *48"},
     };
-    const tare_encode_params params = {.compat = TARE_COMPAT_MANTLE};
+    const tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                       .compat = TARE_COMPAT_MANTLE};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         uint8_t bytes[512], expected[512];
         size_t n = parse(expected, made[i].planes);
@@ -178,7 +179,8 @@ static void mantle_gives_the_public_bytes(void **state) {
 static void bounds_hold(void **state) {
     (void)state;
     static const float first[4] = {7, -7, 3.5f, -1};
-    tare_encode_params params = {.has_clip = true, .clip_min = -3.5f, .clip_max = 1.5f};
+    tare_encode_params params = {
+        .size = sizeof(tare_encode_params), .has_clip = true, .clip_min = -3.5f, .clip_max = 1.5f};
     uint8_t bytes[512];
     /* -3.5 .. 1.5: scale 0.5; 3, -7, 3, -2 */
     encode(bytes, TARE_ENCODING_Q4, first, 0, &params);

@@ -46,7 +46,11 @@ static int free_file(void **state) {
 
 static tare_status open_bytes(tare_model **m, const uint8_t *bytes, size_t n, tare_report *report,
                               tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = n, .fd = -1};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = bytes,
+                          .n_bytes = n,
+                          .fd = -1};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.format = "mcf";
     options.report = report;
@@ -162,7 +166,8 @@ static void every_way_reads_the_same(void **state) {
     help_check_same(plain, other);
     tare_model_free(other);
 
-    tare_source source = {.kind = TARE_SOURCE_FD, .fd = open(path, O_RDONLY)};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_FD, .fd = open(path, O_RDONLY)};
     assert_int_equal(tare_model_open(&other, &source, NULL, NULL), TARE_OK);
     check_borrowed(other, false);
     help_check_same(plain, other);

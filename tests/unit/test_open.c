@@ -72,18 +72,26 @@ static void check_source(tare_source source, bool map, bool can_borrow) {
 
 static void test_kinds(void **state) {
     (void)state;
-    check_source((tare_source){.kind = TARE_SOURCE_PATH, .name = path}, false, false);
-    check_source((tare_source){.kind = TARE_SOURCE_PATH, .name = path}, true, true);
-    check_source(
-        (tare_source){.kind = TARE_SOURCE_MEMORY, .memory = sample.b.data, .size = sample.b.size},
-        false, true);
-    check_source(
-        (tare_source){.kind = TARE_SOURCE_CALLBACK, .read = read_sample, .size = sample.b.size},
-        false, false);
+    check_source((tare_source){.size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path},
+                 false, false);
+    check_source((tare_source){.size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path},
+                 true, true);
+    check_source((tare_source){.size = sizeof(tare_source),
+                               .kind = TARE_SOURCE_MEMORY,
+                               .memory = sample.b.data,
+                               .n_bytes = sample.b.size},
+                 false, true);
+    check_source((tare_source){.size = sizeof(tare_source),
+                               .kind = TARE_SOURCE_CALLBACK,
+                               .read = read_sample,
+                               .n_bytes = sample.b.size},
+                 false, false);
     int fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
-    check_source((tare_source){.kind = TARE_SOURCE_FD, .fd = fd}, false, false);
-    check_source((tare_source){.kind = TARE_SOURCE_FD, .fd = fd}, true, true);
+    check_source((tare_source){.size = sizeof(tare_source), .kind = TARE_SOURCE_FD, .fd = fd},
+                 false, false);
+    check_source((tare_source){.size = sizeof(tare_source), .kind = TARE_SOURCE_FD, .fd = fd}, true,
+                 true);
     assert_int_equal(lseek(fd, 0, SEEK_CUR), 0); /* borrowed: neither moved nor closed */
     close(fd);
 }
@@ -133,7 +141,10 @@ static void test_alignment(void **state) {
     tare_model_free(m);
     assert_non_null(copy);
     memcpy(odd, sample.b.data, sample.b.size); /* one byte behind a multiple of 64 */
-    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = odd, .size = sample.b.size};
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_MEMORY,
+                                .memory = odd,
+                                .n_bytes = sample.b.size};
     assert_int_equal(tare_model_open(&m, &source, NULL, NULL), TARE_OK);
     assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 1, &err), TARE_OK);
     assert_int_equal(tare_tensor_borrow(&p, m, 0, 0, 2, &err), TARE_ERR_UNSUPPORTED);
@@ -191,9 +202,12 @@ static void test_arguments(void **state) {
     assert_int_equal(tare_open_path(NULL, path, NULL, &err), TARE_ERR_ARG);
     assert_int_equal(tare_open_path(&m, NULL, NULL, &err), TARE_ERR_ARG);
     assert_int_equal(tare_model_open(&m, NULL, NULL, &err), TARE_ERR_ARG);
-    tare_source none = {.kind = TARE_SOURCE_CALLBACK};
+    tare_source none = {.size = sizeof(tare_source), .kind = TARE_SOURCE_CALLBACK};
     assert_int_equal(tare_model_open(&m, &none, NULL, &err), TARE_ERR_ARG);
-    tare_source broken = {.kind = TARE_SOURCE_CALLBACK, .read = read_nothing, .size = 100};
+    tare_source broken = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_CALLBACK,
+                          .read = read_nothing,
+                          .n_bytes = 100};
     assert_int_equal(tare_model_open(&m, &broken, NULL, &err), TARE_ERR_IO);
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.format = "gguf";
@@ -214,7 +228,8 @@ static void test_arguments(void **state) {
 }
 
 static void check_content(const char *bytes, size_t size, tare_status status, const char *what) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .memory = bytes, .n_bytes = size};
     tare_model *m;
     tare_error err;
     assert_int_equal(tare_model_open(&m, &source, NULL, &err), status);

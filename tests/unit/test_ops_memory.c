@@ -151,7 +151,11 @@ static tare_status run_quantize(bench *x) {
 }
 
 static tare_status open_importance(bench *x, const void *bytes, size_t size) {
-    tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = bytes, .size = size, .fd = -1};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = bytes,
+                          .n_bytes = size,
+                          .fd = -1};
     tare_open_options o = TARE_OPEN_OPTIONS_INIT;
     tare_importance *m;
     o.allocator = &x->allocator;

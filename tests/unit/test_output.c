@@ -138,7 +138,10 @@ static void test_packing(void **state) {
     tare_model_free(m);
 
     free(load("plain", &size));
-    const tare_source source = {.kind = TARE_SOURCE_MEMORY, .memory = k.bytes, .size = k.size};
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_MEMORY,
+                                .memory = k.bytes,
+                                .n_bytes = k.size};
     for (int in_order = 0; in_order < 2; in_order++) {
         tare_unpack_options u = TARE_UNPACK_OPTIONS_INIT;
         tare_unpack_result r = TARE_UNPACK_RESULT_INIT;

@@ -202,8 +202,12 @@ static void nameless_models_come_back(void **state) {
     uint8_t *bytes = help_read(path, &size);
     o.force = o.no_sync = true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const tare_source source = {
-            .kind = TARE_SOURCE_MEMORY, .name = names[i], .memory = bytes, .size = size, .fd = -1};
+        const tare_source source = {.size = sizeof(tare_source),
+                                    .kind = TARE_SOURCE_MEMORY,
+                                    .name = names[i],
+                                    .memory = bytes,
+                                    .n_bytes = size,
+                                    .fd = -1};
         tare_model *m;
         assert_int_equal(tare_model_open(&m, &source, NULL, NULL), TARE_OK);
         assert_int_equal(tare_pack(NULL, packed, m, &o, NULL), TARE_OK);

@@ -62,7 +62,10 @@ static void must_pack(tare_pack_options *o, tare_pack_summary *sum) {
 
 static void must_unpack(void) {
     tare_unpack_options o = TARE_UNPACK_OPTIONS_INIT;
-    const tare_source in = {.kind = TARE_SOURCE_PATH, .name = help_path("p.wcodec"), .fd = -1};
+    const tare_source in = {.size = sizeof(tare_source),
+                            .kind = TARE_SOURCE_PATH,
+                            .name = help_path("p.wcodec"),
+                            .fd = -1};
     tare_error err = {0};
     o.no_sync = true;
     if (tare_unpack(NULL, help_path("out"), &in, &o, &err) != TARE_OK) fail_msg("%s", err.what);

@@ -362,8 +362,9 @@ static void test_packed(void **state) {
     counted c = {.file = fopen(help_path("m.wcodec"), "rb")};
     assert_non_null(c.file);
     assert_int_equal(fstat(fileno(c.file), &st), 0);
-    const tare_source source = {.kind = TARE_SOURCE_CALLBACK,
-                                .size = (uint64_t)st.st_size,
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_CALLBACK,
+                                .n_bytes = (uint64_t)st.st_size,
                                 .read = read_counted,
                                 .read_ctx = &c};
     const uint64_t start[] = {0, 100}, count[] = {2100, 30};

@@ -75,7 +75,8 @@ static tare_status open_silent(const tare_remote_options *o, tare_remote_counts 
     tare_model *m;
     snprintf(url, sizeof url, "http://ann:secret@127.0.0.1:%d/m.gguf?key=secret", port);
     assert_int_equal(tare_remote_new(&r, o, NULL), TARE_OK);
-    tare_source source = {.kind = TARE_SOURCE_URL, .name = url, .fd = -1, .remote = r};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_URL, .name = url, .fd = -1, .remote = r};
     tare_status status = tare_model_open(&m, &source, NULL, err);
     assert_null(m);
     *counts = (tare_remote_counts){.size = sizeof *counts};
@@ -122,7 +123,8 @@ static void a_caller_can_stop(void **state) {
 static void a_session_is_needed(void **state) {
     (void)state;
     tare_model *m;
-    tare_source source = {.kind = TARE_SOURCE_URL, .name = "https://h/x", .fd = -1};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_URL, .name = "https://h/x", .fd = -1};
     assert_int_equal(tare_model_open(&m, &source, NULL, NULL), TARE_ERR_ARG);
 }
 

@@ -205,8 +205,11 @@ static void the_header_size_is_checked(void **state) {
 
 /* Opens with one limit changed; the error is at the byte where `at` stands in the header. */
 static void expect_limit(const sample *s, const tare_limits *limits, const char *at) {
-    tare_source source = {
-        .kind = TARE_SOURCE_MEMORY, .memory = s->bytes, .size = s->size, .fd = -1};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_MEMORY,
+                          .memory = s->bytes,
+                          .n_bytes = s->size,
+                          .fd = -1};
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     options.limits = limits;
     tare_model *m;

@@ -95,10 +95,18 @@ static void sources_make_a_set(void **state) {
     (void)state;
     sample a = sample_of("{" TENSOR("x", "0", "2") "}", 2);
     tare_source shards[] = {
-        {.kind = TARE_SOURCE_MEMORY, .memory = a.bytes, .size = a.size, .fd = -1},
-        {.kind = TARE_SOURCE_PATH, .name = temp_path(FIRST), .fd = -1},
+        {.size = sizeof(tare_source),
+         .kind = TARE_SOURCE_MEMORY,
+         .memory = a.bytes,
+         .n_bytes = a.size,
+         .fd = -1},
+        {.size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = temp_path(FIRST), .fd = -1},
     };
-    tare_source source = {.kind = TARE_SOURCE_SHARDS, .shards = shards, .n_shards = 2, .fd = -1};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_SHARDS,
+                          .shards = shards,
+                          .n_shards = 2,
+                          .fd = -1};
     tare_model *m;
     tare_error err;
     assert_int_equal(tare_model_open(&m, &source, NULL, &err), TARE_OK);

@@ -26,6 +26,10 @@ static void functions_set_up_as_macros_do(void **state) {
     SAME(tare_limits, TARE_LIMITS_INIT);
     SAME(tare_convert_result, TARE_CONVERT_RESULT_INIT);
     SAME(tare_tensor_part, TARE_TENSOR_PART_INIT);
+    SAME(tare_source, TARE_SOURCE_INIT);
+    SAME(tare_encode_params, TARE_ENCODE_PARAMS_INIT);
+    SAME(tare_gguf_name, TARE_GGUF_NAME_INIT);
+    SAME(tare_bench, TARE_BENCH_INIT);
 #undef SAME
     tare_convert_options convert;
     tare_convert_options_init(&convert, sizeof convert);
@@ -65,7 +69,7 @@ static void smaller_and_larger_structs_are_filled(void **state) {
 }
 
 static void a_result_without_a_size_is_refused(void **state) {
-    const tare_source none = {.kind = TARE_SOURCE_MEMORY, .fd = -1};
+    const tare_source none = {.size = sizeof(tare_source), .kind = TARE_SOURCE_MEMORY, .fd = -1};
     tare_unpack_result result;
     tare_error err;
     (void)state;

@@ -30,7 +30,8 @@ static void save(const char *name, const uint8_t *bytes, size_t size) {
 
 static tare_status unpack(const char *from, const char *to, tare_unpack_options o,
                           tare_unpack_result *result, tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = help_path(from), .fd = -1};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = help_path(from), .fd = -1};
     o.no_sync = true;
     return tare_unpack(result, help_path(to), &source, &o, err);
 }
@@ -118,7 +119,10 @@ static void directories_come_back(void **state) {
 
 static void a_stream_has_the_same_bytes(void **state) {
     (void)state;
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = help_path("packed.wcodec"), .fd = -1};
+    tare_source source = {.size = sizeof(tare_source),
+                          .kind = TARE_SOURCE_PATH,
+                          .name = help_path("packed.wcodec"),
+                          .fd = -1};
     tare_error err;
     write_model("a.gguf", "gguf", HELP_COMMON | HELP_METADATA, false, 0);
     pack("a.gguf", 1);

@@ -143,7 +143,8 @@ static tare_status open_single(const packed *p, const tare_open_options *options
     tare_open_options alone = *options; /* a shard, if it is one: no other is in the container */
     alone.one_shard = true;
     TARE_TRY(open_file(p, &file, p->sorted[0], err));
-    tare_source source = {.kind = TARE_SOURCE_CALLBACK, .name = file.name, .fd = -1};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_CALLBACK, .name = file.name, .fd = -1};
     tare_probe probe = {.head = head,
                         .head_size = (size_t)tare_min_u64(file.size, sizeof head),
                         .file_size = file.size,
@@ -158,7 +159,8 @@ static tare_status open_single(const packed *p, const tare_open_options *options
 static tare_status open_directory(const packed *p, const tare_open_options *options, bool *is_ours,
                                   tare_error *err) {
     tare_reader none = {.fd = -1};
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = p->root, .fd = -1};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = p->root, .fd = -1};
     tare_probe probe = {.path = p->root, .is_directory = true, .files = &p->files};
     tare_open_context ctx = {&source, options, &probe, &none};
     return run_driver(p, &ctx, is_ours, err);

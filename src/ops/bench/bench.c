@@ -370,7 +370,7 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
     bench b = {.options = o, .t = tare_model_tensor(model, tensor), .row = row, .err = err};
     tare_status status = TARE_OK;
     tare_sample_piece of;
-    *row = (tare_bench){.n_tensors = 1, .bytes = b.t->size_bytes};
+    *row = (tare_bench){.size = sizeof *row, .n_tensors = 1, .bytes = b.t->size_bytes};
     tare_sampling_init(&b.sampling, model, tensor);
     cut(&b);
     find_base(&b, model);
@@ -394,7 +394,25 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-void tare_bench_add(tare_bench *sum, const tare_bench *row) {
+struct tare_bench_rows {
+    const tare_allocator *allocator;
+    size_t n;
+    tare_bench rows[];
+};
+
+static size_t rows_size(size_t n) {
+    return sizeof(tare_bench_rows) + n * sizeof(tare_bench);
+}
+
+void tare_bench_free(tare_bench_rows *rows) {
+    if (rows) tare_free(rows->allocator, rows, rows_size(rows->n));
+}
+
+const tare_bench *tare_bench_row(const tare_bench_rows *rows, size_t tensor) {
+    return rows && tensor < rows->n ? &rows->rows[tensor] : NULL;
+}
+
+static void add(tare_bench *sum, const tare_bench *row) {
     sum->n_tensors += row->n_tensors;
     sum->bytes += row->bytes;
     sum->sample_bytes += row->sample_bytes;
@@ -413,6 +431,15 @@ void tare_bench_add(tare_bench *sum, const tare_bench *row) {
     sum->n_alike += row->n_alike;
 }
 
+void tare_bench_add(tare_bench *sum, const tare_bench *row) {
+    tare_bench ours = TARE_BENCH_INIT, theirs = TARE_BENCH_INIT;
+    if (tare_options_read(&ours, sizeof ours, sum, NULL) != TARE_OK ||
+        tare_options_read(&theirs, sizeof theirs, row, NULL) != TARE_OK)
+        return;
+    add(&ours, &theirs);
+    tare_result_write(sum, &ours, sizeof ours);
+}
+
 /* Bytes to measure of a tensor: the same share of each, so that none counts for more than its size,
  * but enough to have several pieces. */
 static uint64_t sample_of(const sample_size *size, const tare_model *model, size_t tensor,
@@ -422,22 +449,38 @@ static uint64_t sample_of(const sample_size *size, const tare_model *model, size
     return share >= 1 ? bytes : tare_max_u64(size->least, (uint64_t)((double)bytes * share));
 }
 
-tare_status tare_bench_run(tare_bench *rows, const tare_model *model,
-                           const tare_bench_options *options, tare_error *err) {
-    tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+static tare_status measure(tare_bench_rows *rows, const tare_model *model,
+                           const tare_bench_options *o, tare_error *err) {
     tare_error ignored;
     uint64_t done = 0;
-    TARE_REQUIRE(rows && model, err);
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    const tare_model_summary *sum = tare_model_summarize(model);
-    const sample_size *size = o.best_zstd ? &slow_sample : &usual_sample;
-    for (size_t i = 0; i < sum->n_tensors; i++) {
-        TARE_TRY(tare_cancel_check(o.cancel, err));
-        TARE_TRY(measure_tensor(&rows[i], model, i, sample_of(size, model, i, sum->tensor_bytes),
-                                &o, err ? err : &ignored));
-        done += rows[i].bytes;
-        if (o.progress && o.progress(o.progress_ctx, done, sum->tensor_bytes))
+    const uint64_t all = tare_model_summarize(model)->tensor_bytes;
+    const sample_size *size = o->best_zstd ? &slow_sample : &usual_sample;
+    for (size_t i = 0; i < rows->n; i++) {
+        TARE_TRY(tare_cancel_check(o->cancel, err));
+        TARE_TRY(measure_tensor(&rows->rows[i], model, i, sample_of(size, model, i, all), o,
+                                err ? err : &ignored));
+        done += rows->rows[i].bytes;
+        if (o->progress && o->progress(o->progress_ctx, done, all))
             return tare_fail(err, TARE_ERR_CANCELLED, "cancelled");
     }
     return TARE_OK;
+}
+
+tare_status tare_bench_run(tare_bench_rows **out, const tare_model *model,
+                           const tare_bench_options *options, tare_error *err) {
+    tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(model, err);
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    const size_t n = tare_model_summarize(model)->n_tensors;
+    tare_bench_rows *rows = tare_alloc(o.allocator, rows_size(n));
+    if (!rows) return tare_fail(err, TARE_ERR_NOMEM, "rows of the benchmark");
+    *rows = (tare_bench_rows){.allocator = o.allocator, .n = n};
+    tare_status status = measure(rows, model, &o, err);
+    if (status == TARE_OK)
+        *out = rows;
+    else
+        tare_bench_free(rows);
+    return status;
 }

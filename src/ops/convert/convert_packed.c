@@ -119,8 +119,10 @@ static tare_status digest_of(tare_digest *out, const tare_model *m, const check 
 static tare_status read_back(void *ctx, tare_outset *set, tare_error *err) {
     const check *c = ctx;
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
-    const tare_source source = {
-        .kind = TARE_SOURCE_FD, .name = c->plan->out_path, .fd = tare_outset_fd(set)};
+    const tare_source source = {.size = sizeof(tare_source),
+                                .kind = TARE_SOURCE_FD,
+                                .name = c->plan->out_path,
+                                .fd = tare_outset_fd(set)};
     tare_digest meant, found;
     tare_model *m;
     options.allocator = c->plan->options.allocator;

@@ -410,7 +410,9 @@ static tare_encode_params params_of(const tare_plan *plan, const job *j, const t
     const tare_planned *planned = &plan->tensors[j->item];
     const bool has_bounds = plan->catalog.bounds && j->item < plan->catalog.n_tensors;
     const tare_value_bounds *bounds = has_bounds ? &plan->catalog.bounds[j->item] : NULL;
-    tare_encode_params params = {.quality = plan->options.quality, .compat = plan->mcf.compat};
+    tare_encode_params params = {.size = sizeof(tare_encode_params),
+                                 .quality = plan->options.quality,
+                                 .compat = plan->mcf.compat};
     if (planned->importance)
         params.importance =
             planned->importance + tare_chunks_slice(chunks, index) * planned->becomes->cols;

@@ -140,7 +140,8 @@ static tare_status list_files(const tare_files *files, const char *path, tare_fi
 static tare_status open_part(tare_model **out, const view *v, tare_error *err) {
     const tare_edit *e = v->e;
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = e->root, .fd = -1};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = e->root, .fd = -1};
     tare_probe probe = {.path = e->root, .is_directory = true, .files = &v->files};
     tare_reader first = {.fd = -1};
     options.allocator = e->options.allocator;

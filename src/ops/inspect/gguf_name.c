@@ -14,6 +14,7 @@
 
 #include <tare/ops.h>
 
+#include "base/status.h"
 #include "base/str.h"
 
 /* A name of the convention has a handful of parts; a longer one is none. */
@@ -222,9 +223,9 @@ static bool parse_stem(tare_gguf_name *out, tare_str stem) {
     return take_unversioned(out, &p, from, end);
 }
 
-bool tare_gguf_name_parse(tare_gguf_name *out, tare_str name) {
-    static const tare_gguf_name none = {{"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0},
-                                        {"", 0}, {"", 0}, 0,       0,       false};
+/* The parts of a name; none of them where it is not one. */
+static bool parse(tare_gguf_name *out, tare_str name) {
+    static const tare_gguf_name none = TARE_GGUF_NAME_INIT;
     static const tare_str sidecars[] = {{"mmproj", 6}, {"mtp", 3}};
     const tare_str suffix = TARE_STR(".gguf");
     *out = none;
@@ -240,6 +241,14 @@ bool tare_gguf_name_parse(tare_gguf_name *out, tare_str name) {
     if (parse_stem(out, stem)) return true;
     *out = none;
     return false;
+}
+
+bool tare_gguf_name_parse(tare_gguf_name *out, tare_str name) {
+    tare_gguf_name found;
+    if (tare_result_check(out, NULL) != TARE_OK) return false;
+    const bool is_good = parse(&found, name);
+    tare_result_write(out, &found, sizeof found);
+    return is_good;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -269,8 +278,11 @@ static void put_five_digits(text *t, uint32_t n) {
     for (uint32_t unit = 10000; unit; unit /= 10) put(t, (char)('0' + n / unit % 10));
 }
 
-size_t tare_gguf_name_format(char *buf, size_t size, const tare_gguf_name *name) {
+size_t tare_gguf_name_format(char *buf, size_t size, const tare_gguf_name *theirs) {
+    tare_gguf_name own = TARE_GGUF_NAME_INIT;
+    const tare_gguf_name *name = &own;
     text t = {buf, size, 0};
+    tare_options_read(&own, sizeof own, theirs, NULL);
     put_part(&t, name->sidecar);
     put_part(&t, name->base_name);
     put_part(&t, name->size_label);

@@ -137,9 +137,10 @@ static void set_kind(tare_gguf_name *out, const tare_model *model) {
         out->sidecar = TARE_STR("mmproj");
 }
 
-void tare_gguf_name_of_model(tare_gguf_name *out, char *buf, size_t size, const tare_model *model) {
+void tare_gguf_name_of_model(tare_gguf_name *theirs, char *buf, size_t size,
+                             const tare_model *model) {
+    tare_gguf_name parts = TARE_GGUF_NAME_INIT, *out = &parts;
     scratch s = {buf, size};
-    memset(out, 0, sizeof *out);
     out->base_name = text_of(model, "general.basename");
     if (out->base_name.len == 0) out->base_name = text_of(model, "general.name");
     if (out->base_name.len == 0) out->base_name = tare_model_architecture(model);
@@ -151,4 +152,5 @@ void tare_gguf_name_of_model(tare_gguf_name *out, char *buf, size_t size, const 
     out->encoding = encoding_of(model, &s);
     set_kind(out, model);
     if (tare_str_is(out->type, "vocab")) out->encoding = (tare_str){"", 0};
+    tare_result_write(theirs, &parts, sizeof parts);
 }

@@ -75,6 +75,8 @@ tare_status tare_importance_open(tare_importance **out, const tare_source *sourc
     TARE_REQUIRE(source, err);
     tare_open_options opt = TARE_OPEN_OPTIONS_INIT;
     tare_limits limits = TARE_LIMITS_INIT;
+    tare_source own;
+    TARE_TRY(tare_source_read(&own, source, err));
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
     TARE_TRY(tare_options_read(&limits, sizeof limits, opt.limits, err));
     tare_importance *m = tare_alloc(opt.allocator, sizeof *m);
@@ -82,8 +84,8 @@ tare_status tare_importance_open(tare_importance **out, const tare_source *sourc
     *m = (tare_importance){.allocator = opt.allocator, .limits = limits, .report = opt.report};
     tare_arena_init(&m->arena, opt.allocator);
     opt.format = "gguf";
-    tare_status status = source->kind == TARE_SOURCE_SHARDS ? open_gguf(m, source, &opt, err)
-                                                            : open_file(m, source, &opt, err);
+    tare_status status = own.kind == TARE_SOURCE_SHARDS ? open_gguf(m, source, &opt, err)
+                                                        : open_file(m, source, &opt, err);
     m->report = NULL; /* the caller's for this call only */
     summarize(m);
     if (status == TARE_OK)
@@ -95,7 +97,8 @@ tare_status tare_importance_open(tare_importance **out, const tare_source *sourc
 
 tare_status tare_importance_open_path(tare_importance **out, const char *path,
                                       const tare_open_options *options, tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     return tare_importance_open(out, &source, options, err);
 }
 

@@ -44,6 +44,7 @@ tare_status tare_model_open(tare_model **out, const tare_source *source,
 
 tare_status tare_open_path(tare_model **out, const char *path, const tare_open_options *options,
                            tare_error *err) {
-    tare_source source = {.kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
+    tare_source source = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     return tare_model_open(out, &source, options, err);
 }

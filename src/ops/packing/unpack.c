@@ -163,7 +163,9 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
                          tare_error *err) {
     *u = (unpacking){.options = TARE_UNPACK_OPTIONS_INIT};
     TARE_TRY(tare_options_read(&u->options, sizeof u->options, options, err));
-    if (in->kind == TARE_SOURCE_SHARDS)
+    tare_source source;
+    TARE_TRY(tare_source_read(&source, in, err));
+    if (source.kind == TARE_SOURCE_SHARDS)
         return tare_fail(err, TARE_ERR_ARG, "a .wcodec is one file");
     if (u->options.is_coarse && u->options.salvage)
         return tare_fail(err, TARE_ERR_ARG,
