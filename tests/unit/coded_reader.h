@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A second decoder of .wcodec segments, written from docs/wcodec.md (7 and 8) on nothing but
- * tare/wcodec.h: RAW, CONSTANT and DIRECT without classes and trellis, as slow as it is plain. */
+ * tare/wcodec.h: RAW, CONSTANT and DIRECT without classes and trellis, differences from a base,
+ * joined streams; as slow as it is plain. */
 #ifndef TESTS_UNIT_CODED_READER_H
 #define TESTS_UNIT_CODED_READER_H
 
@@ -142,11 +143,99 @@ static inline bool coded_direct(uint8_t *dst, const tare_coded_segment *s, const
     return is_good && coded_lanes_ended(&lanes);
 }
 
-/* Decodes a segment. False: damaged, or by means that this decoder lacks. */
+/* Adds the base's values to differences, each modulo 2^item. */
+static inline void coded_add(uint8_t *dst, const uint8_t *base, uint32_t n,
+                             const tare_coded_field *f) {
+    unsigned bytes = f->item == 16 ? 2 : f->item == 6 ? 3 : 1;
+    for (uint32_t i = 0; i + bytes <= n; i += bytes) {
+        uint32_t d = 0, b = 0, sum = 0;
+        for (unsigned j = 0; j < bytes; j++) {
+            unsigned at = f->is_big_endian ? bytes - 1 - j : j;
+            d |= (uint32_t)dst[i + at] << 8 * j;
+            b |= (uint32_t)base[i + at] << 8 * j;
+        }
+        for (unsigned shift = 0; shift < 8 * bytes; shift += f->item)
+            sum |= (((d >> shift) + (b >> shift)) & ((1u << f->item) - 1)) << shift;
+        for (unsigned j = 0; j < bytes; j++)
+            dst[i + (f->is_big_endian ? bytes - 1 - j : j)] = (uint8_t)(sum >> 8 * j);
+    }
+}
+
+/* ---- streams and their regions --------------------------------------------------------------- */
+
+/* Bit 0 of the high bits of value v of a unit. */
+static inline uint32_t coded_high_bit(const tare_coded_join *j, uint32_t v) {
+    uint32_t w = 0;
+    for (unsigned i = 0; i < j->log2_values; i++) w |= (v >> i & 1) << j->place[i];
+    return w * j->high_bits;
+}
+
+static inline void coded_set_bits(uint8_t *bytes, uint32_t at, uint32_t n, uint32_t v) {
+    for (uint32_t i = 0; i < n; i++, at++)
+        bytes[at / 8] = (uint8_t)((bytes[at / 8] & ~(1u << at % 8)) | (v >> i & 1) << at % 8);
+}
+
+static inline uint32_t coded_get_bits(const uint8_t *bytes, uint32_t at, uint32_t n) {
+    uint32_t v = 0;
+    for (uint32_t i = 0; i < n; i++) v |= coded_bit(bytes, at + i) << i;
+    return v;
+}
+
+/* Bytes of a joined stream from the whole units of a region, or to them. */
+static inline void coded_move_joined(uint8_t *region, const tare_coded_field *f, uint64_t at,
+                                     uint8_t *bytes, uint32_t n, bool is_to_region) {
+    const tare_coded_join *j = &f->join;
+    const uint32_t n_values = 1u << j->log2_values, unit_bytes = n_values / 4 * 3;
+    for (uint32_t u = 0; u < n / unit_bytes; u++) {
+        uint8_t *unit = region + (at / unit_bytes + u) * f->stride;
+        uint8_t *values = bytes + (size_t)u * unit_bytes;
+        for (uint32_t v = 0; v < n_values; v++) {
+            const uint32_t high = coded_high_bit(j, v);
+            if (is_to_region) {
+                const uint32_t six = coded_get_bits(values, 6 * v, 6);
+                coded_set_bits(unit + f->offset, 4 * v, 4, six);
+                coded_set_bits(unit + j->high_offset, high, j->high_bits, six >> 4);
+            } else {
+                const uint32_t six = coded_get_bits(unit + f->offset, 4 * v, 4) |
+                                     coded_get_bits(unit + j->high_offset, high, j->high_bits) << 4;
+                coded_set_bits(values, 6 * v, 6, six);
+            }
+        }
+    }
+}
+
+/* n bytes of a stream, from byte `at` on, to their units of the region. */
+static inline void coded_scatter(uint8_t *region, const tare_coded_field *f, uint64_t at,
+                                 uint8_t *bytes, uint32_t n) {
+    if (f->join.high_bits) {
+        coded_move_joined(region, f, at, bytes, n, true);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++, at++)
+        region[at / f->width * f->stride + f->offset + at % f->width] = bytes[i];
+}
+
+/* The reverse. */
+static inline void coded_gather(uint8_t *bytes, uint8_t *region, const tare_coded_field *f,
+                                uint64_t at, uint32_t n) {
+    if (f->join.high_bits) {
+        coded_move_joined(region, f, at, bytes, n, false);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++, at++)
+        bytes[i] = region[at / f->width * f->stride + f->offset + at % f->width];
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Decodes a segment; `base`: the bytes of the base's stream at the same place, NULL: none. False:
+ * damaged, or by means that this decoder lacks. */
 static inline bool coded_decode(uint8_t *dst, const tare_coded_segment *s, const uint8_t *stored,
-                                const tare_coded_head *head, const tare_coded_field *f) {
+                                const tare_coded_head *head, const tare_coded_field *f,
+                                const uint8_t *base) {
     unsigned width = f->item == 16 ? 2 : f->item == 6 ? 3 : 1;
-    if (s->predictor) return false;
+    if (s->predictor && (s->predictor != TARE_CODED_REF || !base || f->is_packed_scales))
+        return false;
     if (s->mode == TARE_CODED_RAW) {
         memcpy(dst, stored + s->body, s->body_bytes);
     } else if (s->mode == TARE_CODED_CONSTANT) {
@@ -155,6 +244,7 @@ static inline bool coded_decode(uint8_t *dst, const tare_coded_segment *s, const
                f->is_packed_scales || !coded_direct(dst, s, stored, head, f)) {
         return false;
     }
+    if (s->predictor) coded_add(dst, base, s->n_bytes, f);
     return coded_crc32(dst, s->n_bytes) == s->crc;
 }
 

@@ -71,21 +71,21 @@ static void check_stored(const packed *p, const tare_coded *coded, uint64_t posi
     free(back);
 }
 
-/* A stream's bytes to their units of the region. */
-static void scatter(uint8_t *region, const tare_coded_field *f, uint64_t at, const uint8_t *bytes,
-                    uint32_t n) {
-    for (uint32_t i = 0; i < n; i++, at++)
-        region[at / f->width * f->stride + f->offset + at % f->width] = bytes[i];
-}
+/* How many segments were decoded, and by whom. */
+typedef struct tally {
+    size_t n_own, n_others;
+    size_t n_joined, n_referring; /* of those that were decoded here */
+} tally;
 
 /* Decodes a stream into its region; what this decoder lacks is left to the library and counted. */
 static void decode_stream(const packed *p, const tare_coded *coded, unsigned stream,
-                          uint8_t *region, size_t *n_own, size_t *n_others) {
+                          uint8_t *region, uint8_t *base, tally *t) {
     const tare_coded_stream *of = &tare_coded_describe(coded)->streams[stream];
     const tare_coded_head *head = tare_coded_stream_head(coded, stream);
     uint64_t next = of->position + of->head_bytes;
     uint8_t *bytes = malloc((size_t)of->segment_bytes);
-    assert_true(bytes && head && !of->field.join.high_bits);
+    uint8_t *base_bytes = base ? malloc((size_t)of->segment_bytes) : NULL;
+    assert_true(bytes && head && (base_bytes || !base));
     if (of->head_bytes) check_stored(p, coded, of->position, of->head_bytes);
     for (uint64_t i = 0; i < of->n_segments; i++) {
         tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
@@ -95,41 +95,61 @@ static void decode_stream(const packed *p, const tare_coded *coded, unsigned str
         next += s.stored_bytes;
         check_stored(p, coded, s.position, s.stored_bytes);
         const uint8_t *stored = p->bytes + tare_coded_describe(coded)->offset + s.position;
-        if (coded_decode(bytes, &s, stored, head, &of->field)) {
-            ++*n_own;
+        if (base) coded_gather(base_bytes, base, &of->field, i * of->segment_bytes, s.n_bytes);
+        if (coded_decode(bytes, &s, stored, head, &of->field, base_bytes)) {
+            t->n_own++;
+            t->n_joined += of->field.join.high_bits != 0;
+            t->n_referring += s.predictor != 0;
         } else {
             assert_true(s.mode == TARE_CODED_ZSTD || s.mode == TARE_CODED_STRUCTURED ||
-                        s.n_classes);
+                        s.n_classes || s.predictor == TARE_CODED_REF_SCALED ||
+                        of->field.is_packed_scales);
             assert_int_equal(tare_coded_decode_segments(bytes, coded, stream, i, 1, NULL, NULL),
                              TARE_OK);
-            ++*n_others;
+            t->n_others++;
         }
-        scatter(region, &of->field, i * of->segment_bytes, bytes, s.n_bytes);
+        coded_scatter(region, &of->field, i * of->segment_bytes, bytes, s.n_bytes);
     }
+    free(base_bytes);
     free(bytes);
 }
 
-static void check_tensor(const packed *p, size_t tensor, size_t *n_own, size_t *n_others) {
+/* `base`: the model that p was packed against; NULL: none. */
+static void check_tensor(const packed *p, size_t tensor, const tare_model *base, tally *sum) {
     const tare_tensor *t = tare_model_tensor(p->m, tensor);
     tare_coded_place places[4];
     tare_coded *coded;
     assert_int_equal(tare_tensor_coded(&coded, places, p->m, tensor, NULL, NULL), TARE_OK);
     const tare_coded_layer *l = tare_coded_describe(coded);
-    assert_true(l->base == 0 && l->offset % 128 == 0 && l->offset + l->size <= p->size);
+    assert_true(l->base <= (base != NULL));
+    assert_true(l->offset % 128 == 0 && l->offset + l->size <= p->size);
     for (unsigned r = 0; r < l->n_regions; r++) {
         size_t n = (size_t)l->region_bytes[r];
-        uint8_t *made = calloc(1, n), *meant = malloc(n);
-        assert_true(made && meant);
+        uint8_t *made = calloc(1, n), *meant = malloc(n), *like = l->base ? malloc(n) : NULL;
+        assert_true(made && meant && (like || !l->base));
+        if (like) assert_int_equal(tare_tensor_read(base, tensor, r, 0, like, n, NULL), TARE_OK);
         for (unsigned i = 0; i < l->n_streams; i++)
-            if (l->streams[i].field.region == r) decode_stream(p, coded, i, made, n_own, n_others);
+            if (l->streams[i].field.region == r) decode_stream(p, coded, i, made, like, sum);
         assert_true(places[r].region == r && places[r].offset == 0);
         assert_int_equal(t->planes[r].size, n);
         assert_int_equal(tare_tensor_read(p->m, tensor, r, 0, meant, n, NULL), TARE_OK);
         assert_memory_equal(made, meant, n);
         free(made);
         free(meant);
+        free(like);
     }
     tare_coded_free(coded);
+}
+
+/* All tensors; most segments must have been decoded here. */
+static tally check_model(const packed *p, const tare_model *base, const char *type) {
+    const size_t n = tare_model_summarize(p->m)->n_tensors;
+    tally t = {0};
+    assert_true(n > 10);
+    for (size_t i = 0; i < n; i++) check_tensor(p, i, base, &t);
+    if (t.n_own < 20 || t.n_others * (base ? 1 : 4) > t.n_own)
+        fail_msg("%s: %zu segments decoded, %zu left to the library", type, t.n_own, t.n_others);
+    return t;
 }
 
 static void another_decoder_decodes_a_model(void **state) {
@@ -137,19 +157,106 @@ static void another_decoder_decodes_a_model(void **state) {
     static const char *const types[] = {"f16", "bf16", "q8_0", "q4_0", "iq4_nl", "q8"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         packed p;
-        tare_model_summary sum;
-        size_t n_own = 0, n_others = 0;
         make_file(types[i], "model.wcodec");
         read_file(&p, "model.wcodec");
         assert_int_equal(open_bytes(&p, NULL), TARE_OK);
-        sum = *tare_model_summarize(p.m);
-        assert_true(sum.n_tensors > 10);
-        for (size_t t = 0; t < sum.n_tensors; t++) check_tensor(&p, t, &n_own, &n_others);
-        if (n_own < 20 || n_others * 10 > n_own)
-            fail_msg("%s: %zu segments decoded, %zu left to the library", types[i], n_own,
-                     n_others);
+        check_model(&p, NULL, types[i]);
         drop(&p);
     }
+}
+
+static void joined_streams_are_decoded(void **state) {
+    (void)state;
+    static const char *const types[] = {"q6_k", "q3_k", "iq4_xs"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        packed p;
+        make_file(types[i], "model.wcodec");
+        read_file(&p, "model.wcodec");
+        assert_int_equal(open_bytes(&p, NULL), TARE_OK);
+        assert_true(check_model(&p, NULL, types[i]).n_joined > 5);
+        drop(&p);
+    }
+}
+
+/* ---- bases ----------------------------------------------------------------------------------- */
+
+/* Writes a copy of a GGUF file with every 16th byte of its tensors changed a little. */
+static void tune(const char *name, const char *from, const tare_model *m) {
+    packed p;
+    read_file(&p, from);
+    for (size_t i = 0; i < tare_model_summarize(m)->n_tensors; i++) {
+        const tare_plane *plane = &tare_model_tensor(m, i)->planes[0];
+        for (uint64_t at = 6; at < plane->size; at += 16) p.bytes[plane->offset + at] ^= 1;
+    }
+    FILE *f = fopen(temp_path(name), "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(p.bytes, 1, p.size, f), p.size);
+    assert_int_equal(fclose(f), 0);
+    free(p.bytes);
+}
+
+static void segments_refer_to_a_base(void **state) {
+    (void)state;
+    static const char *const types[] = {"f16", "bf16", "q8_0", "q4_0", "q6_k"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        tare_model *base, *tuned;
+        packed p;
+        tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+        tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+        make_file(types[i], "base.gguf");
+        assert_int_equal(tare_open_path(&base, temp_path("base.gguf"), NULL, NULL), TARE_OK);
+        tune("tuned.gguf", "base.gguf", base);
+        assert_int_equal(tare_open_path(&tuned, temp_path("tuned.gguf"), NULL, NULL), TARE_OK);
+        o.bases = open.bases = (const tare_model *const[]){base};
+        o.n_bases = open.n_bases = 1;
+        o.force = o.no_sync = true;
+        assert_int_equal(tare_pack(NULL, temp_path("model.wcodec"), tuned, &o, NULL), TARE_OK);
+        read_file(&p, "model.wcodec");
+        assert_int_equal(tare_open_path(&p.m, temp_path("model.wcodec"), &open, NULL), TARE_OK);
+        const tally t = check_model(&p, base, types[i]);
+        assert_true(t.n_referring > 5);
+        assert_int_equal(t.n_joined > 0, strcmp(types[i], "q6_k") == 0);
+        drop(&p);
+        tare_model_free(tuned);
+        tare_model_free(base);
+    }
+}
+
+/* Without its base a layer is described, and what refers to the base is not decoded. */
+static void without_its_base_a_layer_is_described(void **state) {
+    (void)state;
+    packed p;
+    tare_coded *coded;
+    tare_error err;
+    read_file(&p, "model.wcodec");
+    assert_int_equal(open_bytes(&p, NULL), TARE_OK);
+    size_t n_missing = 0;
+    for (size_t t = 0; t < tare_model_summarize(p.m)->n_tensors; t++) {
+        assert_int_equal(tare_tensor_coded(&coded, NULL, p.m, t, NULL, NULL), TARE_OK);
+        const tare_coded_layer *l = tare_coded_describe(coded);
+        for (unsigned i = 0; i < l->n_streams; i++) {
+            tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+            assert_int_equal(tare_coded_parse_segment(&s, coded, i, 0, NULL), TARE_OK);
+            if (!s.predictor) continue;
+            if (!l->streams[i].field.scale_stream) {
+                uint8_t *predictor = p.bytes + l->offset + s.position + 1;
+                assert_int_equal(*predictor, TARE_CODED_REF);
+                *predictor = TARE_CODED_REF_SCALED;
+                assert_int_equal(tare_coded_parse_segment(&s, coded, i, 0, &err), TARE_ERR_CORRUPT);
+                assert_int_equal(err.offset, l->offset + s.position + 1);
+                *predictor = TARE_CODED_REF;
+            }
+            uint8_t *bytes = malloc((size_t)l->streams[i].segment_bytes);
+            assert_non_null(bytes);
+            assert_int_equal(tare_coded_decode_segments(bytes, coded, i, 0, 1, NULL, &err),
+                             TARE_ERR_ARG);
+            free(bytes);
+            n_missing++;
+        }
+        tare_coded_free(coded);
+    }
+    assert_true(n_missing > 5);
+    drop(&p);
 }
 
 /* ---- where the bytes are --------------------------------------------------------------------- */
@@ -198,6 +305,7 @@ static bool is_inside(const tare_coded_segment *s, uint32_t at, uint64_t n) {
 static void check_parts(const tare_coded_segment *s, const tare_coded_head *head,
                         const tare_coded_field *f) {
     assert_true(s->mode >= TARE_CODED_RAW && s->mode <= TARE_CODED_STRUCTURED);
+    assert_int_equal(s->predictor, TARE_CODED_NO_PREDICTOR); /* these layers have no base */
     assert_true(is_inside(s, s->body, s->body_bytes));
     if (s->mode == TARE_CODED_RAW) assert_int_equal(s->body_bytes, s->n_bytes);
     if (s->mode == TARE_CODED_DIRECT || s->mode == TARE_CODED_STRUCTURED) {
@@ -300,6 +408,9 @@ static void damaged_heads_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_decoder_decodes_a_model),
+        cmocka_unit_test(joined_streams_are_decoded),
+        cmocka_unit_test(segments_refer_to_a_base),
+        cmocka_unit_test(without_its_base_a_layer_is_described),
         cmocka_unit_test(stored_bytes_are_borrowed_or_read),
         cmocka_unit_test(what_has_no_layer_is_refused),
         cmocka_unit_test(parts_of_damaged_segments_lie_inside),
