@@ -338,6 +338,9 @@ no("other-type", "blocks are not stored so", text, "CORRUPT", '"q4_0"', "dtype",
 text = ours(shape=None)
 no("other-shape-missing", "no shape", text, "CORRUPT", '{"name": "i"', "shape", "tensor 1",
    files=FILES)
+text = ours(shape=[1, 1, 1, 1, 1, 1, 1, 1, 2])
+no("other-shape-nine", "a shape of nine dimensions", text, "CORRUPT", '[1, 1', "tare.tensors[0].shape: ",
+   "tensor 1", files=FILES)
 text = manifest(tare="1")
 no("ours-number", "an entry of ours that is none", text, "CORRUPT", '1}', "tare")
 text = manifest(tare='{"files":["../b"]}')

@@ -5,8 +5,8 @@ checks are taken out one at a time, and the cases that guard each must then fail
 checks of sources whose path begins so: format/mcf, model/model.c.
 
 A row names a source file, how the condition of the check begins (the text after "if ("; it must
-stand there once), and cases of which at least one must fail without it. The condition is made
-false; it is still compiled. What is checked twice has a row for both, joined by " & ".
+stand there once), and cases of which at least one must fail without it; unit.NAME is a program of
+tests/unit. The condition is made false; it is still compiled. What is checked twice has a row for both, joined by " & ".
 """
 import os
 import resource
@@ -158,6 +158,7 @@ CHECKS = (
     ("format/infq/infq_fields.c", "s->v.type != TARE_JSON_END",
      "infq-field-twice infq-version-twice"),
     ("format/infq/infq_entry.c", "object->type != TARE_JSON_OBJECT", "infq-tensor-number"),
+    ("format/infq/infq_entry.c", "e->n_dims == TARE_MAX_DIMS", "infq-other-shape-nine"),
     ("format/infq/infq_entry.c", "hex.len != 2 * DIGEST_BYTES",
      "infq-sha256-short infq-sha256-letters"),
     ("format/infq/infq_entry.c", "!e->encoding)", "infq-dtype-unknown"),
@@ -210,6 +211,14 @@ CHECKS = (
     ("wcodec/layer/wc_layer_check.c", "stride && p->stride != stride", "wcodec-planes-stride"),
     ("wcodec/layer/wc_layer_check.c", "covered != stride", "wcodec-planes-gap wcodec-join-gap"),
     ("wcodec/wc_segment.c", "!is_coarse && tare_crc32(", "wcodec-damaged"),
+    # Compressed access: what another decoder is told of damaged segments.
+    ("wcodec/layer/coded_parts.c", "piece->header.predictor && !c->layer.has_base",
+     "unit.compressed_access"),
+    ("wcodec/layer/coded_parts.c", "piece->header.predictor == TARE_WC_REF_SCALED &&",
+     "unit.compressed_access"),
+    ("wcodec/wc_direct.c", "s->table + (s->n_classes", "unit.compressed_access"),
+    ("wcodec/wc_direct.c", "end > piece->stored)", "unit.compressed_access"),
+    ("wcodec/wc_direct.c", "group != piece->stored", "unit.compressed_access"),
 )
 
 
@@ -232,6 +241,10 @@ def without(text, begins):
     return text[:start] + "0 && (" + text[start:end - 1] + "))" + text[end:]
 
 
+def is_unit(case):
+    return case.startswith("unit.")
+
+
 def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
@@ -239,11 +252,12 @@ def limit_memory():
 class Copy:
     """The copied tree, its build, and the corpus run in it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, cases):
+        self.units = sorted({case.removeprefix("unit.") for case in cases if is_unit(case)})
         self.tree, self.build = os.path.join(folder, "tree"), os.path.join(folder, "build")
         shutil.rmtree(self.tree, ignore_errors=True)
         os.makedirs(self.tree)
-        for name in ("CMakeLists.txt", "cmake", "include", "src", "tests"):
+        for name in ("CMakeLists.txt", "cmake", "cuda", "include", "src", "tests"):
             source = os.path.join(ROOT, name)
             if os.path.isdir(source):
                 shutil.copytree(source, os.path.join(self.tree, name),
@@ -258,18 +272,26 @@ class Copy:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def make(self):
-        self.run("ninja", "-C", self.build, "test_corpus")
+        self.run("ninja", "-C", self.build, "test_corpus", *("test_" + name for name in self.units))
 
-    def fails(self, cases):
-        """Whether the corpus fails (or crashes, or does not end) on these cases."""
-        golden = os.path.join(self.build, "tests", "golden")
+    def test_fails(self, *command):
+        """Whether a test fails (or crashes, or does not end)."""
         try:
-            return subprocess.run([os.path.join(golden, "test_corpus"),
-                                   os.path.join(golden, "corpus"), *cases], timeout=30,
-                                  preexec_fn=limit_memory, stdout=subprocess.DEVNULL,
+            return subprocess.run(command, timeout=60, preexec_fn=limit_memory,
+                                  stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL).returncode != 0
         except subprocess.TimeoutExpired:
             return True
+
+    def fails(self, cases):
+        """Whether any of the cases does."""
+        golden = os.path.join(self.build, "tests", "golden")
+        of_corpus = [case for case in cases if not is_unit(case)]
+        units = [os.path.join(self.build, "tests", "unit", "test_" + case.removeprefix("unit."))
+                 for case in cases if is_unit(case)]
+        return any(map(self.test_fails, units)) or (
+            of_corpus and self.test_fails(os.path.join(golden, "test_corpus"),
+                                          os.path.join(golden, "corpus"), *of_corpus))
 
     def try_without(self, path, begins, cases):
         """One word on what became of the cases once a check was gone."""
@@ -299,9 +321,9 @@ def main():
     checks = [check for check in CHECKS if check[0].startswith(begins_with)]
     if not checks:
         sys.exit("no check of such a source")
-    copy = Copy(sys.argv[1])
-    copy.make()
     every = sorted({case for _, _, cases in checks for case in cases.split()})
+    copy = Copy(sys.argv[1], every)
+    copy.make()
     if copy.fails(every):
         sys.exit("the cases fail before a check is taken out")
     n_seen = 0
