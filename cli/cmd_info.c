@@ -12,7 +12,7 @@
 #include <tare/unpack.h>
 
 static struct {
-    bool is_tensors, is_metadata, is_all, is_raw, has_stats;
+    bool is_tensors, is_metadata, is_layers, is_all, is_raw, has_stats;
     const char *filter, *sort;
     uint64_t context;
 } args;
@@ -33,6 +33,10 @@ static const cli_option options[] = {
      .help = "read the tensors' data: minimum, maximum, mean, standard deviation, zeros, NaN and "
              "infinities, and a histogram from minimum to maximum",
      .flag = &args.has_stats},
+    {.name = "layers",
+     .help = "of a .wcodec: how each tensor is stored, with the place and size of its streams' "
+             "heads and segments (--json lists every segment)",
+     .flag = &args.is_layers},
     {.name = "raw",
      .help = "print the value of one key, or one resource, verbatim: FILE KEY",
      .flag = &args.is_raw},
@@ -166,6 +170,15 @@ static void print_tensors(const tare_model *model, const tare_tensor_stats *stat
     free(chosen);
 }
 
+static int print_layers(const tare_model *model, const char *path) {
+    size_t n;
+    size_t *chosen = choose_tensors(model, &n);
+    if (n == 0) note_no_match("tensor");
+    const int code = info_print_layers(model, chosen, n, path);
+    free(chosen);
+    return code;
+}
+
 static void print_metadata(const tare_model *model) {
     cli_table *table = cli_table_new(args.is_all ? "KEY|TYPE|VALUE" : "KEY|TYPE|~VALUE");
     const tare_metadata *entry;
@@ -202,11 +215,14 @@ static struct json_t *json_regions(const tare_tensor *tensor) {
     return list;
 }
 
-static struct json_t *json_tensors(const tare_model *model, const tare_tensor_stats *stats) {
+/* *code: 0, or an exit code after saying why. */
+static struct json_t *json_tensors(const tare_model *model, const char *path,
+                                   const tare_tensor_stats *stats, int *code) {
     struct json_t *list = cli_json_array();
     size_t n;
+    *code = CLI_YES;
     size_t *chosen = choose_tensors(model, &n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && *code == CLI_YES; i++) {
         const tare_tensor *tensor = tare_model_tensor(model, chosen[i]);
         const char *scheme = tare_tensor_scheme(model, chosen[i]);
         struct json_t *entry = cli_json_object();
@@ -226,6 +242,7 @@ static struct json_t *json_tensors(const tare_model *model, const tare_tensor_st
         if (scheme) cli_json_text(entry, "scheme", scheme);
         if (info_is_cut_short(model, tensor)) cli_json_bool(entry, "cut_short", true);
         if (stats) cli_json_add(entry, "stats", info_json_stats(&stats[chosen[i]]));
+        if (args.is_layers) *code = info_json_layer(entry, model, chosen[i], path);
         cli_json_append(list, entry);
     }
     free(chosen);
@@ -243,32 +260,47 @@ static struct json_t *json_metadata(const tare_model *model) {
     return list;
 }
 
-static void print_json(const tare_model *model, const char *path, const tare_tensor_stats *stats,
-                       const tare_report *report) {
+static int print_json(const tare_model *model, const char *path, const tare_tensor_stats *stats,
+                      const tare_report *report) {
     struct json_t *document = cli_json_new("tare.info/1");
+    int code = CLI_YES;
     info_json_screen(document, model, path, args.context, report);
-    if (args.is_tensors) cli_json_add(document, "tensors", json_tensors(model, stats));
+    if (args.is_tensors || args.is_layers)
+        cli_json_add(document, "tensors", json_tensors(model, path, stats, &code));
     if (args.is_metadata) cli_json_add(document, "metadata", json_metadata(model));
-    cli_json_print(document);
+    if (code == CLI_YES)
+        cli_json_print(document);
+    else
+        cli_json_free(document);
+    return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static void print_text(const tare_model *model, const char *path, const tare_tensor_stats *stats,
-                       const tare_report *report) {
-    if (!args.is_tensors && !args.is_metadata) info_print_screen(model, path, args.context, report);
+static int print_text(const tare_model *model, const char *path, const tare_tensor_stats *stats,
+                      const tare_report *report) {
+    if (!args.is_tensors && !args.is_metadata && !args.is_layers)
+        info_print_screen(model, path, args.context, report);
     if (args.is_metadata) print_metadata(model);
     if (args.is_metadata && args.is_tensors) fputc('\n', stdout);
     if (args.is_tensors) print_tensors(model, stats);
     if (args.is_tensors && !args.filter) info_list_adapters(model);
+    if (args.is_layers && (args.is_tensors || args.is_metadata)) fputc('\n', stdout);
+    return args.is_layers ? print_layers(model, path) : CLI_YES;
 }
 
 /* What the options ask for about an open model; an exit code. */
 static int show(const tare_model *model, const char *path, const tare_report *report) {
     tare_tensor_stats *stats = NULL;
+    int code;
+    if (args.is_layers && !info_is_packed(model)) {
+        char *name = cli_escape_path(path);
+        cli_fail_text(CLI_USAGE, "%s: --layers needs a .wcodec", name);
+        free(name);
+        return CLI_USAGE;
+    }
     if (args.has_stats) {
         size_t n;
-        int code;
         size_t *chosen = choose_tensors(model, &n);
         stats = info_read_stats(model, chosen, n, &code, path);
         free(chosen);
@@ -277,12 +309,10 @@ static int show(const tare_model *model, const char *path, const tare_report *re
             return code;
         }
     }
-    if (cli.json)
-        print_json(model, path, stats, report);
-    else
-        print_text(model, path, stats, report);
+    code =
+        cli.json ? print_json(model, path, stats, report) : print_text(model, path, stats, report);
     free(stats);
-    return CLI_YES;
+    return code;
 }
 
 /* One model; of several, each under its name, which the screen begins with anyway. */
@@ -310,8 +340,7 @@ static int run(int argc, const char **argv) {
         free(safe);
         return CLI_USAGE;
     }
-    if (args.sort && !args.is_metadata) args.is_tensors = true;
-    if (args.filter && !args.is_metadata) args.is_tensors = true;
+    if ((args.sort || args.filter) && !args.is_metadata && !args.is_layers) args.is_tensors = true;
     cli.base_use = CLI_BASES_NAMED;
     const int n = args.is_raw ? 1 : argc;
     int code = CLI_YES;
@@ -327,7 +356,7 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_info = {
     .name = "info",
     .summary = "show what is in a model",
-    .usage = "FILE|DIR|URL... [-t] [-m] [--filter REGEX] [--stats]\n"
+    .usage = "FILE|DIR|URL... [-t] [-m] [--filter REGEX] [--stats] [--layers]\n"
              "FILE KEY --raw",
     .description =
         "Reads a file's directory but none of its data, so it is quick at any size. Without "
@@ -338,6 +367,7 @@ const cli_command cmd_info = {
                  {"tare info -t --sort size model.safetensors", "its tensors, largest first"},
                  {"tare info -t --filter 'blk\\.0\\.' model.gguf", "the tensors of one layer"},
                  {"tare info -t --stats model.gguf", "statistics of its tensors' values"},
+                 {"tare info --layers model.wcodec", "how each tensor is stored in a .wcodec"},
                  {"tare info model.gguf tokenizer.chat_template --raw > template.jinja",
                   "one metadata value, as it is"},
                  {"tare info --context 8Ki model.gguf", "the memory that 8192 tokens need"},

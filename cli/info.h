@@ -50,6 +50,11 @@ bool info_is_packed(const tare_model *model);
 /* Two cells of a table: the bytes that the tensor has packed, and their share of its own. */
 void info_put_packed(cli_table *table, const tare_model *model, size_t tensor);
 
+/* How the chosen tensors of a .wcodec lie in it: streams, their heads and segments. An exit code. */
+int info_print_layers(const tare_model *model, const size_t *chosen, size_t n, const char *path);
+/* The same of one tensor; nothing where it has no layer of its own. */
+int info_json_layer(struct json_t *entry, const tare_model *model, size_t tensor, const char *path);
+
 /* The name of the mix of types; nothing where the metadata do not tell. */
 void info_print_mix(const tare_model *model);
 /* What matters to those who run it: tokenizer, memory for `context` tokens (0: what the model was
