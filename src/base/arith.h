@@ -63,5 +63,18 @@ static inline size_t tare_part_of(const uint64_t *starts, size_t n, size_t strid
     }
     return low;
 }
+/* How many of n numbers, ascending and `stride` bytes apart, are below `x`. */
+static inline size_t tare_count_below(const void *numbers, size_t n, size_t stride, size_t x) {
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2, number;
+        memcpy(&number, (const char *)numbers + middle * stride, sizeof number);
+        if (number < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 #endif

@@ -86,7 +86,7 @@ typedef struct tare_catalog {
  * container lacks them; restored from the tare.carried record while opening. `stored` is what the
  * file says. */
 typedef struct tare_stand_in {
-    size_t tensor;
+    size_t tensor; /* first, for looking it up */
     tare_tensor stored;
 } tare_stand_in;
 

@@ -169,16 +169,9 @@ tare_status tare_tensor_set_list(tare_tensor *t, uint64_t size, tare_arena *aren
 }
 
 const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
-    size_t low = 0, high = m->n_stand_ins;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->stand_ins[middle].tensor < tensor)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < m->n_stand_ins && m->stand_ins[low].tensor == tensor)
-        return &m->stand_ins[low].stored;
+    const tare_stand_in *s = m->stand_ins;
+    const size_t i = tare_count_below(s, m->n_stand_ins, sizeof *s, tensor);
+    if (i < m->n_stand_ins && s[i].tensor == tensor) return &s[i].stored;
     return &m->catalog.tensors[tensor];
 }
 

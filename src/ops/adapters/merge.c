@@ -20,7 +20,8 @@
 
 /* A pair and the tensor it is added to. */
 typedef struct part {
-    size_t tensor, order;
+    size_t tensor; /* first, for looking it up */
+    size_t order;
     const tare_adapter_set *set;
     const tare_adapter *adapter;
     float scale;
@@ -192,15 +193,7 @@ tare_status tare_merge_copy(tare_merge **out, const tare_merge *m, tare_error *e
 
 /* The first part of a tensor or of one behind it. */
 static size_t find(const tare_merge *m, size_t tensor) {
-    size_t low = 0, high = m->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->parts[middle].tensor < tensor)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tare_count_below(m->parts, m->n, sizeof *m->parts, tensor);
 }
 
 bool tare_merge_changes(const tare_merge *m, size_t tensor) {
