@@ -16,6 +16,11 @@ static bool has_f16c(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);
 }
 
+bool tare_cpu_has_wide_products(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("vpclmulqdq");
+}
+
 unsigned tare_cpu_detect(void) {
     /* The builtins look at CPUID and at what the system saves of the wide registers. */
     __builtin_cpu_init();
@@ -26,11 +31,15 @@ unsigned tare_cpu_detect(void) {
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
         return TARE_CPU_AVX2;
     if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") ||
-        !__builtin_cpu_supports("vpclmulqdq"))
+        !tare_cpu_has_wide_products())
         return TARE_CPU_AVX2 | TARE_CPU_AVX512;
     return TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2;
 }
 #else
+bool tare_cpu_has_wide_products(void) {
+    return false;
+}
+
 unsigned tare_cpu_detect(void) {
     return TARE_CPU_NONE;
 }

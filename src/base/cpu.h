@@ -17,4 +17,7 @@ typedef struct tare_cpu_domain {
 /* Fills the domain's table if it is not yet ready (C11 atomics; callers may race). */
 void tare_cpu_ready(tare_cpu_domain *domain);
 
+/* Carry-less products of vectors (VPCLMULQDQ), which a processor of any level with AVX2 may have. */
+bool tare_cpu_has_wide_products(void);
+
 #endif

@@ -195,12 +195,15 @@ static void every_level_has_the_crc(void **state) {
     uint64_t seed = 7;
     tare_wc_kernels k;
     (void)state;
-    for (unsigned mask = tare_cpu_detect(), n = 0; n <= MOST; n++) {
+    for (unsigned n = 0; n <= MOST; n++) {
         const unsigned first = below(n + 1, &seed);
         uint8_t *bytes = random_bytes(n, &seed);
         const uint32_t expected = tare_crc32(0, bytes, n);
-        tare_wc_kernels_init(&k, mask);
-        assert_int_equal(k.crc32(k.crc32(0, bytes, first), bytes + first, n - first), expected);
+        for (unsigned mask = TARE_CPU_AVX2, all = tare_cpu_detect(); mask <= all;
+             mask = mask << 1 | 1) {
+            tare_wc_kernels_init(&k, mask);
+            assert_int_equal(k.crc32(k.crc32(0, bytes, first), bytes + first, n - first), expected);
+        }
         free(bytes);
     }
 }
