@@ -62,14 +62,19 @@ typedef struct cli_option {
 /* Common options a command takes beside those that every command takes. */
 enum {
     CLI_TAKES_JSON = 1 << 0,
-    CLI_TAKES_INPUT = 1 << 1, /* --one-shard --timeout --retries */
+    CLI_TAKES_SHARDS = 1 << 1, /* --one-shard */
     CLI_TAKES_STRICT = 1 << 2,
     CLI_TAKES_OUTPUT = 1 << 3, /* --force --no-sync */
     CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
-    CLI_TAKES_WORK = 1 << 5,   /* --threads --cpu --quiet */
+    CLI_TAKES_THREADS = 1 << 5,
     CLI_TAKES_BASE = 1 << 6,   /* --base */
     CLI_TAKES_EFFORT = 1 << 7, /* --effort */
     CLI_TAKES_KIN = 1 << 8,    /* --base, where something is stored against it */
+    CLI_TAKES_URL = 1 << 9,    /* --timeout --retries */
+    CLI_TAKES_CPU = 1 << 10,
+    CLI_TAKES_QUIET = 1 << 11,
+    CLI_TAKES_INPUT = CLI_TAKES_SHARDS | CLI_TAKES_URL,
+    CLI_TAKES_WORK = CLI_TAKES_THREADS | CLI_TAKES_CPU | CLI_TAKES_QUIET,
 };
 
 typedef struct cli_example {
@@ -268,6 +273,12 @@ FILE *cli_error_stream(void);
 /* Flushes stdout; the exit code, changed to 4 where writing failed. */
 int cli_finish(int code);
 
+/* ---- output ---------------------------------------------------------------------------------- */
+
+/* What a name's suffix says its file is ("zstd", "gguf"), where that is not `format`; NULL: nothing
+ * speaks against the name. `format`: of a model, or "HTML"; NULL: another. */
+const char *cli_suffix_claims(const char *path, const char *format);
+
 /* ---- input ----------------------------------------------------------------------------------- */
 
 /* Opens a model; "-" is standard input. Returns 0 or, after saying why, an exit code. The report
@@ -345,6 +356,10 @@ void cli_json_fail(const tare_error *err, const char *path, const tare_report *r
 /* Writes the document to stdout and frees it. */
 void cli_json_print(struct json_t *document);
 void cli_json_free(struct json_t *document);
+/* Of several models the documents are one list: what is printed between these two goes into it. The
+ * end prints it, if there was a beginning. */
+void cli_json_begin_list(void);
+void cli_json_end_list(void);
 
 /* ---- writing, for convert, quantize and synth ------------------------------------------------ */
 

@@ -185,6 +185,12 @@ static int run(int argc, const char **argv) {
     if (args.is_adapter) {
         if (!args.output || strcmp(args.output, "-") == 0 || args.form || args.rows)
             return cli_usage(&cmd_extract, "--adapter takes -o OUT and neither --form nor --rows");
+        const char *claimed = cli_suffix_claims(args.output, "safetensors");
+        if (claimed)
+            return cli_usage(&cmd_extract,
+                             "--adapter: the name of the output says %s: name "
+                             "a .safetensors file or a directory",
+                             claimed);
         tare_model *packed;
         int answer = cli_open(&packed, argv[0], NULL);
         if (answer == 0) answer = extract_adapter(packed, argv[0], argv[1]);

@@ -344,11 +344,13 @@ static int run(int argc, const char **argv) {
     cli.base_use = CLI_BASES_NAMED;
     const int n = args.is_raw ? 1 : argc;
     int code = CLI_YES;
+    if (cli.json && n > 1) cli_json_begin_list();
     for (int i = 0; i < n; i++) {
         if (i && !cli.json) fputc('\n', stdout);
         const int own = show_path(argv[i], args.is_raw ? argv[1] : NULL, n > 1);
         if (own > code) code = own;
     }
+    cli_json_end_list();
     if (args.filter) regfree(&pattern);
     return code;
 }

@@ -222,7 +222,7 @@ const cli_command cmd_name = {
                  {"tare name --make --base-name Tiny --size-label 3M --encoding F16",
                   "a name of parts"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT,
+    .takes = CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_INPUT,
     .complete = CLI_COMPLETE_FILE,
     .max_args = -1,
     .run = run,

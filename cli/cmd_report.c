@@ -102,6 +102,8 @@ static int run(int argc, const char **argv) {
     (void)argc;
     report_input in = {
         .path = argv[0], .base_path = args.against, .is_directory = args.is_directory};
+    const char *claimed = args.output ? cli_suffix_claims(args.output, "HTML") : NULL;
+    if (claimed) return cli_usage(&cmd_report, "the page is HTML: its name says %s", claimed);
     const bool is_stdout = args.output && strcmp(args.output, "-") == 0;
     if (!args.output && !cli.json) return cli_usage(&cmd_report, "say where to: -o report.html");
     if (is_stdout && cli.json)

@@ -10,11 +10,16 @@
 #define FINDINGS_MAX 4 /* of what is whole; what is lost is all told */
 
 static struct {
-    const char *planes;
+    const char *planes, *to;
     bool salvage;
 } args;
 
 static const cli_option options[] = {
+    {.name = "to",
+     .arg = "FORMAT",
+     .complete = CLI_COMPLETE_FORMAT,
+     .help = "what OUT will be, where its name says something else: what was packed",
+     .text = &args.to},
     {.name = "planes",
      .arg = "N",
      .choices = "0 1 2 3 4",
@@ -118,6 +123,51 @@ static char *name_output(const char *in_path) {
     return cli_copy(in_path, n - n_suffix);
 }
 
+/* What was packed, as far as it can be told without unpacking it. */
+typedef struct held {
+    const char *format; /* NULL: none that is known, or it cannot be looked into */
+    bool is_directory;
+} held;
+
+static held look_into(const char *in_path) {
+    tare_container_info info = TARE_CONTAINER_INFO_INIT;
+    tare_model *model;
+    tare_error err;
+    held h = {NULL, false};
+    cli.base_use = CLI_BASES_UNUSED;
+    if (cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK &&
+        tare_model_container(model, &info))
+        h = (held){info.format, info.is_directory}; /* the name is static */
+    tare_model_free(model);
+    return h;
+}
+
+/* Whether OUT is called what it will be. What cannot be looked into has no format that its name
+ * could contradict. */
+static int check_name(const char *in_path, const char *out_path) {
+    if (!args.to && !cli_suffix_claims(out_path, NULL)) return CLI_YES;
+    const held h = look_into(in_path);
+    if (args.to && h.format && strcmp(args.to, h.format) != 0)
+        return cli_usage(&cmd_unpack, "--to %s: what was packed is %s; tare convert makes another",
+                         args.to, h.format);
+    const char *named = tare_format_of_path(out_path);
+    const char *claimed = cli_suffix_claims(out_path, h.format ? h.format : named);
+    /* A set of shards is no file of its format; a package is a directory anyway. */
+    if (!claimed && h.is_directory && named && strcmp(named, "infq") != 0) claimed = named;
+    if (args.to || !claimed) return CLI_YES;
+    char *safe = cli_escape_path(out_path);
+    if (h.is_directory)
+        cli_usage(&cmd_unpack, "%s: its name says %s, but it will be a directory: name it so%s%s",
+                  safe, claimed, h.format ? ", or --to " : "", h.format ? h.format : "");
+    else if (h.format)
+        cli_usage(&cmd_unpack, "%s: its name says %s, but it will be %s: name it so, or --to %s",
+                  safe, claimed, h.format, h.format);
+    else
+        cli_usage(&cmd_unpack, "%s: its name says %s, which is not what was packed", safe, claimed);
+    free(safe);
+    return CLI_USAGE;
+}
+
 static int unpack_as(const char *in_path, const char *out_path) {
     bool is_stream = strcmp(out_path, "-") == 0;
     if (is_stream && cli.json)
@@ -146,7 +196,10 @@ static int unpack_as(const char *in_path, const char *out_path) {
 }
 
 static int run(int argc, const char **argv) {
-    if (argc > 1) return unpack_as(argv[0], argv[1]);
+    if (argc > 1) {
+        const int code = strcmp(argv[0], "-") == 0 ? CLI_YES : check_name(argv[0], argv[1]);
+        return code == CLI_YES ? unpack_as(argv[0], argv[1]) : code;
+    }
     char *name = name_output(argv[0]);
     int code = name ? unpack_as(argv[0], name)
                     : cli_usage(&cmd_unpack, "the input's name does not end in .wcodec: name OUT");
@@ -170,7 +223,8 @@ const cli_command cmd_unpack = {
                  {"tare unpack model.wcodec coarse.gguf --planes 1", "a first impression"},
                  {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT | CLI_TAKES_BASE,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT |
+             CLI_TAKES_BASE | CLI_TAKES_URL,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

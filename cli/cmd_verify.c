@@ -205,6 +205,8 @@ static int check_manifests(int n_models) {
             return cli_usage(&cmd_verify,
                              "a manifest has a file of its own; write ./- for the name -");
         if (n_models > 1) return cli_usage(&cmd_verify, "a manifest is of one model");
+        const char *claimed = i == 1 ? cli_suffix_claims(manifests[i], NULL) : NULL;
+        if (claimed) return cli_usage(&cmd_verify, "a manifest is text: its name says %s", claimed);
     }
     if (args.against && n_models > 1) return cli_usage(&cmd_verify, "--against is for one model");
     return CLI_YES;
@@ -215,17 +217,14 @@ static int run(int argc, const char **argv) {
     if (worst != CLI_YES) return worst;
     const bool reads_data = args.is_deep || args.manifest || args.write_manifest || args.against;
     cli.base_use = reads_data ? CLI_BASES_SOME : CLI_BASES_UNUSED;
-    struct json_t *list = cli.json && argc > 1 ? cli_json_array() : NULL;
+    if (cli.json && argc > 1) cli_json_begin_list();
     for (int i = 0; i < argc && worst < CLI_CANCELLED; i++) {
         struct json_t *document = NULL;
         int code = verify_one(&document, argv[i]);
         if (code > worst) worst = code;
-        if (document && list)
-            cli_json_append(list, document);
-        else if (document)
-            cli_json_print(document);
+        if (document) cli_json_print(document);
     }
-    if (list) cli_json_print(list);
+    cli_json_end_list();
     cli.json = false; /* what failed is in the documents already */
     return worst;
 }

@@ -208,7 +208,23 @@ void cli_json_fail(const tare_error *err, const char *path, const tare_report *r
     cli.json = false;
 }
 
+static json_t *list; /* that documents are put into; NULL: each is printed by itself */
+
+void cli_json_begin_list(void) {
+    list = cli_json_array();
+}
+
+void cli_json_end_list(void) {
+    json_t *documents = list;
+    list = NULL;
+    if (documents) cli_json_print(documents);
+}
+
 void cli_json_print(json_t *document) {
+    if (list) {
+        cli_json_append(list, document);
+        return;
+    }
     json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     fputc('\n', stdout);
     json_decref(document);
