@@ -156,6 +156,10 @@ size_t tare_error_format(char *buf, size_t size, const tare_error *err, const ch
     return n;
 }
 
+bool tare_error_is_absent(const tare_error *err) {
+    return err->os_error == ENOENT || (err->code && strcmp(err->code, TARE_CODE_NOT_FOUND) == 0);
+}
+
 bool tare_status_is_loss(tare_status status) {
     return status == TARE_ERR_CORRUPT || status == TARE_ERR_CHECKSUM ||
            status == TARE_ERR_TRUNCATED || status == TARE_ERR_UNSUPPORTED ||

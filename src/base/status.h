@@ -42,6 +42,8 @@ tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, c
 tare_status tare_fail_errno(tare_error *err, int os_error, const char *what);
 /* Gives a fault its code. */
 void tare_error_code(tare_error *err, const char *code);
+/* Whether the fault is that a file is not there, in the file system or on a server. */
+bool tare_error_is_absent(const tare_error *err);
 /* Adds what a lower floor could not know. Each returns err->status (OK when err is NULL is never
  * asked for: pass the status along yourself). A name or file that is set already stays. */
 void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name);

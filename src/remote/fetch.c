@@ -3,7 +3,6 @@
  * The thread that fetches: a queue of ranges, as many exchanges at a time as options allow, and
  * what becomes of each response. A range that is cut off goes on where it stopped; If-Range and the
  * validators of every response prove that all parts are of one state of the file. */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -335,7 +334,7 @@ static void refuse(fetch *f) {
         try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
     } else {
         fault(f, TARE_ERR_IO, tare_response_fault(r, file->is_hub && !file->location));
-        if (r->status == 404 || r->status == 410) f->err.os_error = ENOENT;
+        if (r->status == 404 || r->status == 410) tare_error_code(&f->err, TARE_CODE_NOT_FOUND);
         finish(f);
     }
 }

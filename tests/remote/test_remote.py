@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -191,6 +192,8 @@ class Faults(RemoteTest):
         refuses(lambda h, _: h.reply(206, tiny[:9]), "Content-Range: missing", 3)
         refuses(lambda h, _: h.send_range(tiny, Content_Encoding="gzip"), "compresses the file", 5)
         refuses(lambda h, _: h.reply(404), "the server has no such file", 4)
+        _, url = self.one(lambda h, _: h.reply(404))
+        self.assertTrue(self.fault("info", url).endswith(": the server has no such file"))
         refuses(lambda h, _: h.reply(403), "the server refuses access", 4)
         refuses(lambda h, _: h.reply(301), "not the answer that a file has", 4)
         refuses(lambda h, _: h.reply(204), "not the answer that a file has", 4)
@@ -233,14 +236,12 @@ class Faults(RemoteTest):
             h.send_header("Content-Range", f"bytes 0-{MIB - 1}/{len(self.tiny)}")
             h.send_header("Content-Length", str(MIB))
             h.end_headers()
-            for _ in range(60):
+            for _ in range(600):  # until the client goes
                 h.wfile.write(b"x")
                 time.sleep(0.1)
         _, url = self.one(route)
-        start = time.monotonic()
         line = self.fault("info", url, "--timeout", "1", "--retries", "0")
         self.assertIn("the server sends nothing, or less than 1 KB/s", line)
-        self.assertLess(time.monotonic() - start, 10)
 
     def test_nobody_listens(self):
         server = self.served({})
@@ -249,12 +250,22 @@ class Faults(RemoteTest):
                       self.fault("info", server.url + "/m.gguf", "--retries", "1"))
 
     def test_a_stop_ends_what_waits_and_leaves_nothing(self):
-        _, url = self.one(lambda h, count: self.good(h, count) if count == 1 else time.sleep(20))
+        asked, over = threading.Event(), threading.Event()
+
+        def route(h, count):
+            if count == 1:
+                self.good(h, count)
+            else:
+                asked.set()
+                over.wait(100)
+        _, url = self.one(route)
+        self.addCleanup(over.set)
         process = subprocess.Popen([COMMAND, "convert", url, "out.safetensors"], cwd=self.folder,
                                    env=self.env, stderr=subprocess.PIPE)
-        time.sleep(1)
+        self.assertTrue(asked.wait(100))  # then it waits for the answer, however slow the machine
         process.send_signal(signal.SIGINT)
-        self.assertIn(b"cancelled", process.communicate(timeout=10)[1])
+        self.assertIn(b"cancelled", process.communicate(timeout=100)[1])
+        over.set()
         self.assertEqual(process.returncode, 130)
         self.assertEqual([n for n in os.listdir(self.folder) if "out" in n], [])
 

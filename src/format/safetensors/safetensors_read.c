@@ -3,7 +3,6 @@
  * The safetensors driver, reading: one file, files given as the shards of one model, an index, or a
  * member of a set that is found by its name (README of huggingface/safetensors, "Format"; the names
  * of shards and index are those of huggingface transformers). */
-#include <errno.h>
 
 #include "base/arith.h"
 #include "base/bytes.h"
@@ -158,7 +157,8 @@ static tare_status open_set(tare_model *m, tare_safetensors_layout *layout, cons
         if (status != TARE_OK) return status;
         return check_member(layout, path + strlen(directory), err);
     }
-    if (fault.os_error == ENOENT) return open_numbered(m, layout, directory, name, options, err);
+    if (tare_error_is_absent(&fault))
+        return open_numbered(m, layout, directory, name, options, err);
     if (err) *err = fault;
     return status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * The shards of a model, however they were found: opened, and read into the catalog. */
-#include <errno.h>
 
 #include "base/arith.h"
 #include "format/safetensors/safetensors.h"
@@ -32,7 +31,7 @@ tare_status tare_safetensors_open_shard(tare_model *m, tare_safetensors_layout *
     tare_reader reader;
     tare_status status = tare_files_open(layout->files, &reader, path, map, err);
     if (status != TARE_OK) {
-        if (err && err->os_error == ENOENT) err->what = "a shard of the set is missing";
+        if (err && tare_error_is_absent(err)) err->what = "a shard of the set is missing";
         tare_error_file(err, path);
         return status;
     }
