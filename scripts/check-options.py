@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Check that an option which a command's help lists is read by that command.
+
+Follows calls from `run` of each cli/cmd_NAME.c by name through the sources of cli, which finds more than can
+be called, and looks for the variable of each option of its table and, of the common options it takes,
+for each member of `cli`."""
+import re
+import sys
+from pathlib import Path
+
+CLI = Path(__file__).resolve().parent.parent / "cli"
+BITS = {  # of CLI_TAKES_: members of which all must be read
+    "JSON": ["json"], "SHARDS": ["one_shard"], "URL": ["timeout", "retries"], "STRICT": ["strict"],
+    "OUTPUT": ["force", "no_sync"], "PLAN": ["dry_run"], "THREADS": ["threads"], "QUIET": ["quiet"],
+    "BASE": ["base"], "KIN": ["base"], "EFFORT": ["effort"],
+    "CPU": [],  # by main, for every command that computes
+}
+GROUPS = {"INPUT": ["SHARDS", "URL"], "WORK": ["THREADS", "CPU", "QUIET"]}
+FUNCTION = re.compile(r"^(static )?(?:const |struct |unsigned )*\w+[ *]+(\w+)\(([^;{]*?)\) \{\n(.*?)^\}",
+                      re.M | re.S)
+
+
+def functions():
+    """(file, name) -> body; names with external linkage are known everywhere under file None."""
+    found = {}
+    for path in sorted(CLI.glob("*.c")):
+        for static, name, _, body in FUNCTION.findall(path.read_text()):
+            found[path.name if static else None, name] = (path.name, body)
+    return found
+
+
+def reachable(known, start):
+    """The bodies that can be run from the functions named in a file."""
+    todo, seen, bodies = [start], set(), []
+    while todo:
+        key = todo.pop()
+        if key in seen or key not in known:
+            continue
+        seen.add(key)
+        file, body = known[key]
+        bodies.append((file, body))
+        for name in set(re.findall(r"\b[a-z]\w*\b", body)):
+            todo += [(file, name), (None, name)]
+    return bodies
+
+
+def own_targets(text):
+    """Variables that the options table of a command fills: args.x, or a static."""
+    table = re.search(r"static const cli_option options\[\] = \{\n(.*?)^\};", text, re.M | re.S)
+    rows = re.findall(r'\.name = "([^"]+)".*?\.(?:flag|text|number|size|real|list|encoding) = &([\w.]+)',
+                      table.group(1), re.S) if table else []
+    macros = re.findall(r"CLI_MAPPING_OPTIONS\((\w+)\)", table.group(1)) if table else []
+    if macros:
+        header = (CLI / "cli.h").read_text()
+        block = re.search(r"#define CLI_MAPPING_OPTIONS\(args\)(.*?)\n\n", header, re.S).group(1)
+        rows += [(n, f"{macros[0]}.{m}") for n, m in
+                 re.findall(r'\.name = "([^"]+)".*?&\(args\)\.(\w+)', block, re.S)]
+    return rows
+
+
+def is_read(target, command, text, bodies):
+    """A member of a struct may be read where a pointer to the struct was passed; what the library
+    does with a struct of its own is its tests' affair."""
+    member, whole = target.split(".")[-1], target.split(".")[0]
+    if re.search(rf"^static tare_\w+ {whole}\b", text, re.M):
+        return any(f"&{whole}" in body for file, body in bodies if file == command)
+    own = re.compile(r"\b" + re.escape(target) + r"\b")
+    passed = re.compile(r"(->|\.)" + member + r"\b")
+    return any(own.search(body) if file == command else "." in target and passed.search(body)
+               for file, body in bodies)
+
+
+def main():
+    known, faults = functions(), []
+    for path in sorted(CLI.glob("cmd_*.c")):
+        text = path.read_text()
+        bodies = reachable(known, (path.name, "run"))
+        for option, target in own_targets(text):
+            if not is_read(target, path.name, text, bodies):
+                faults.append(f"{path.name}: --{option}: nothing reads {target}")
+        taken = re.search(r"\.takes = ([^,]*),", text)
+        words = re.findall(r"CLI_TAKES_(\w+)", taken.group(1)) if taken else []
+        for word in [b for w in words for b in GROUPS.get(w, [w])]:
+            for member in BITS[word]:
+                if not any(re.search(rf"\bcli\.{member}\b(?! = )", body) for _, body in bodies):
+                    faults.append(f"{path.name}: takes {word}, but nothing reads cli.{member}")
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
