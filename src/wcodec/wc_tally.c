@@ -9,6 +9,7 @@
 #include "wcodec/wc_reference.h"
 #include "wcodec/wc_scales.h"
 #include "wcodec/wc_screen.h"
+#include "wcodec/wc_structured.h"
 
 enum { SAMPLE = 4096 /* values; a multiple of every tile */ };
 
@@ -180,6 +181,24 @@ static uint32_t sample_bytes(const tare_wc_options *options, uint8_t item, uint3
     return n && n < n_bytes ? (uint32_t)n : n_bytes;
 }
 
+/* How many cells the tiles of a shape may have to be tried: rows or columns that fill a small part of
+ * a tile are mostly padding, which is paid for in time (up to 256 times the values) and gains
+ * nothing. Never less than the shape with the fewest has. */
+static uint32_t most_cells(uint32_t n_values, uint32_t width) {
+    uint32_t least = UINT32_MAX;
+    tare_wc_view v;
+    for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++)
+        if (tare_wc_view_init(&v, n_values, width, s) && v.n_cells < least) least = v.n_cells;
+    uint32_t most = 4 * n_values < 64 * TARE_WC_CELLS ? 64 * TARE_WC_CELLS : 4 * n_values;
+    return least > most ? least : most;
+}
+
+/* Whether a shape is worth trying on so many values. */
+static bool is_dense(uint32_t n_values, uint32_t width, uint8_t shape, uint32_t most) {
+    tare_wc_view v;
+    return tare_wc_view_init(&v, n_values, width, shape) && v.n_cells <= most;
+}
+
 bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape,
                               const tare_wc_options *options, const uint8_t *bytes,
                               uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status) {
@@ -193,7 +212,10 @@ bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape
     if (options->mode != TARE_CODED_STRUCTURED &&
         !tare_wc_may_have_tiles(shape->item, options->is_signed, width, bytes, n_bytes))
         return false;
+    const uint32_t n_tried = (uint32_t)tare_wc_values_of(shape->item, n_sample);
+    const uint32_t most = most_cells(n_tried, width);
     for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++) {
+        if (!is_dense(n_tried, width, s, most)) continue;
         if (!tare_wc_sketch_init(sketch, shape->item, options->is_signed, s, width, bytes, n_sample,
                                  scratch, status)) {
             if (*status != TARE_OK) return false;
