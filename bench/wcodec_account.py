@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""wcodec_account.py BUILD [--before PROGRAM] [--dir DIR] [--turns N] [--quick]
+"""wcodec_account.py BUILD [--before PROGRAM] [--dir DIR] [--turns N]
+                  [--with COMMAND] [--quick]
 
 Where does the time of packing and unpacking weights go? The tables of bench_wc_account for tensors
-of 16 MiB and of 1 MiB, AVX-512 and AVX2, and again by PROGRAM, the bench_wc_account of an older
-build, in turns; then whole files: pack and unpack with two threads beside cp, paired, of one model in
-BF16, INT8, Q8_0, Q4_K and Q6_K. Says how busy the machine was. Takes less than six minutes.
+of 16 MiB and of 1 MiB, AVX-512 and AVX2, beside those of PROGRAM, the bench_wc_account of an older
+build, as docs/BENCHMARKS.md has them; then whole files: pack and unpack with two threads beside cp, paired, of one model in
+BF16, INT8, Q8_0, Q4_K and Q6_K. COMMAND goes in front of the measuring
+programs ("chrt -f 20 taskset -c 1" gives them a core of a busy machine). Says how busy it was. Takes less than six minutes.
 """
 import argparse
 import os
@@ -31,6 +33,34 @@ def timed(command):
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
+
+
+def account(program, mib, seconds, types):
+    """The cells of its table, by level and type."""
+    run = subprocess.run([*args.with_command.split(), program, "-m", mib, "-s", seconds, *types], check=True,
+                         capture_output=True, text=True)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in run.stdout.splitlines() if line.startswith("|")]
+    return {(row[1], row[0]): dict(zip(rows[0], row)) for row in rows[2:]}
+
+
+def print_accounts(now, before):
+    def cell(key, column):
+        old = f"{before[key][column]}, " if before else ""
+        return old + now[key][column]
+
+    columns = ["whole call", "fresh memory", "CRC, % of whole", "memory, %", "placing, %",
+               "encode, GB/s"]
+    heads = [c + (": before, now" if before else "") for c in columns]
+    for level in dict.fromkeys(level for level, _ in now):
+        print(f"{level}:\n\n| type | loop, GB/s | now / loop | {' | '.join(heads)} |\n"
+              "|" + "---|" * (3 + len(columns)))
+        for key, row in now.items():
+            if key[0] == level:
+                share = float(row["whole call"]) / float(row["loop, GB/s"])
+                print(f"| {key[1]} | {row['loop, GB/s']} | {share:.2f} | "
+                      + " | ".join(cell(key, c) for c in columns) + " |")
+        print(flush=True)
 
 
 def whole_files(tare, folder, name, turns, lines):
@@ -70,19 +100,17 @@ parser.add_argument("build")
 parser.add_argument("--before")
 parser.add_argument("--dir")
 parser.add_argument("--turns", type=int, default=5)
+parser.add_argument("--with", dest="with_command", default="")
 parser.add_argument("--quick", action="store_true")
 args = parser.parse_args()
 
-programs = {"now": os.path.join(args.build, "bench", "bench_wc_account")}
-if args.before:
-    programs["before"] = args.before
+program = os.path.join(args.build, "bench", "bench_wc_account")
 first_load = load()
 seconds = "0.2" if args.quick else "1"
 for mib, types in (("16", []), ("1", ["int8_rowwise", "bf16", "q8_0", "q4_k", "q6_k"])):
-    for which, program in programs.items():
-        print(f"{which}: ", end="", flush=True)
-        subprocess.run([program, "-m", mib, "-s", seconds, *types], check=True)
-        print(flush=True)
+    print(f"{mib} MiB a tensor, GB/s\n")
+    print_accounts(account(program, mib, seconds, types),
+                   args.before and account(args.before, mib, seconds, types))
 tare = os.path.join(args.build, "cli", "tare")
 folder = tempfile.mkdtemp(prefix="tare-bench-", dir=args.dir)
 results, lines = [], ["| type | MB | cp, ms | pack, ms | unpack, ms | cp / pack | cp / unpack |",
