@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""wcodec_account.py BUILD [--before PROGRAM] [--dir DIR] [--turns N]
-                  [--with COMMAND] [--quick]
+"""wcodec_account.py BUILD [--before PROGRAM] [--dir DIR] [--turns N] [--with COMMAND] [--quick]
 
 Where does the time of packing and unpacking weights go? The tables of bench_wc_account for tensors
 of 16 MiB and of 1 MiB, AVX-512 and AVX2, beside those of PROGRAM, the bench_wc_account of an older
-build, as docs/BENCHMARKS.md has them; then whole files: pack and unpack with two threads beside cp, paired, of one model in
-BF16, INT8, Q8_0, Q4_K and Q6_K. COMMAND goes in front of the measuring
-programs ("chrt -f 20 taskset -c 1" gives them a core of a busy machine). Says how busy it was. Takes less than six minutes.
+build, as docs/BENCHMARKS.md has them; then whole files: pack and unpack with two threads beside cp,
+paired, of one model in BF16, INT8, Q8_0, Q4_K and Q6_K. COMMAND goes in front of the measuring
+programs ("chrt -f 20 taskset -c 1" gives them a core of a busy machine). Says how busy it was. Takes
+less than six minutes.
 """
 import argparse
 import os
