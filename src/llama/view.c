@@ -15,6 +15,8 @@
 enum {
     STEP = 2048,             /* elements that arithmetic is done on at once */
     GATHER_BYTES = 64 << 10, /* of one run of the source while a block is gathered */
+    SHORT_TURN = 4096,       /* elements of a turn that is not read piece by piece */
+    MOST_SHORT = 1 << 20,    /* elements of such turns that are read at once */
 };
 
 typedef struct job {
@@ -170,6 +172,10 @@ static float compute(const tare_llama_piece *p, float x) {
         return x * p->constant;
     case TARE_LLAMA_NEG_EXP:
         return (float)-exp((double)x);
+    case TARE_LLAMA_DIV:
+        return x / p->constant;
+    case TARE_LLAMA_LOG_NEG:
+        return (float)log(-(double)x);
     case TARE_LLAMA_AS_IS:
         break;
     }
@@ -217,13 +223,13 @@ static tare_status read_piece(uint8_t *out, const tare_llama_file *f, const tare
     return read_computed(out, &j, made, first, n, err);
 }
 
-static tare_status read_elements(uint8_t *out, const tare_llama_file *f,
-                                 const tare_llama_made *made, uint64_t first, uint64_t n,
-                                 tare_error *err) {
+/* The pieces that elements [at, at + n) of turn `turn` lie in, one after the other. */
+static tare_status read_in_turn(uint8_t *out, const tare_llama_file *f, const tare_llama_made *made,
+                                uint64_t turn, uint64_t at, uint64_t n, tare_error *err) {
     size_t low = 0, high = made->n_pieces;
-    while (low < high) { /* the first piece that ends beyond `first` */
+    while (low < high) { /* the first piece that ends beyond `at` */
         size_t middle = low + (high - low) / 2;
-        if (made->pieces[middle].end <= first)
+        if (made->pieces[middle].end <= at)
             low = middle + 1;
         else
             high = middle;
@@ -231,8 +237,54 @@ static tare_status read_elements(uint8_t *out, const tare_llama_file *f,
     for (; n > 0; low++) {
         const tare_llama_piece *p = &made->pieces[low];
         uint64_t begin = low ? made->pieces[low - 1].end : 0;
-        uint64_t take = tare_min_u64(p->end - first, n);
-        TARE_TRY(read_piece(out, f, made, p, first - begin, take, err));
+        uint64_t take = tare_min_u64(p->end - at, n);
+        TARE_TRY(read_piece(out, f, made, p, turn * (p->end - begin) + at - begin, take, err));
+        out += take * made->element_bytes;
+        at += take;
+        n -= take;
+    }
+    return TARE_OK;
+}
+
+/* Whole turns that are short: what each piece has of all of them is read at once, then dealt out.
+ */
+static tare_status read_short_turns(uint8_t *out, const tare_llama_file *f,
+                                    const tare_llama_made *made, uint64_t turn, uint64_t n,
+                                    tare_error *err) {
+    const size_t size = made->element_bytes;
+    const uint64_t period = made->pieces[made->n_pieces - 1].end;
+    const size_t n_scratch = (size_t)(n * period * size);
+    uint8_t *scratch = tare_alloc(f->allocator, n_scratch);
+    if (!scratch) return tare_fail(err, TARE_ERR_NOMEM, "turns of a tensor");
+    tare_status status = TARE_OK;
+    uint64_t begin = 0;
+    for (size_t i = 0; i < made->n_pieces && status == TARE_OK; i++) {
+        const tare_llama_piece *p = &made->pieces[i];
+        const uint64_t share = p->end - begin;
+        status = read_piece(scratch, f, made, p, turn * share, n * share, err);
+        for (uint64_t k = 0; k < n && status == TARE_OK; k++)
+            memcpy(out + (k * period + begin) * size, scratch + k * share * size,
+                   (size_t)(share * size));
+        begin = p->end;
+    }
+    tare_free(f->allocator, scratch, n_scratch);
+    return status;
+}
+
+static tare_status read_elements(uint8_t *out, const tare_llama_file *f,
+                                 const tare_llama_made *made, uint64_t first, uint64_t n,
+                                 tare_error *err) {
+    const uint64_t period = made->pieces[made->n_pieces - 1].end;
+    while (n > 0) {
+        uint64_t turn = first / period, at = first % period;
+        uint64_t take = tare_min_u64(period - at, n);
+        if (at == 0 && n >= period && period <= SHORT_TURN) {
+            uint64_t n_turns = tare_min_u64(n, MOST_SHORT) / period;
+            take = n_turns * period;
+            TARE_TRY(read_short_turns(out, f, made, turn, n_turns, err));
+        } else {
+            TARE_TRY(read_in_turn(out, f, made, turn, at, take, err));
+        }
         out += take * made->element_bytes;
         first += take;
         n -= take;

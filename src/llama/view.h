@@ -23,6 +23,8 @@ typedef enum tare_llama_arithmetic {
     TARE_LLAMA_ADD = 1,     /* x + constant */
     TARE_LLAMA_MUL = 2,     /* x * constant */
     TARE_LLAMA_NEG_EXP = 3, /* -exp(x) */
+    TARE_LLAMA_DIV = 4,     /* x / constant: of MUL */
+    TARE_LLAMA_LOG_NEG = 5, /* log(-x): of NEG_EXP */
 } tare_llama_arithmetic;
 
 /* Elements in the order of the result, slowest axis first. */
@@ -35,7 +37,7 @@ typedef struct tare_llama_view {
 #define TARE_LLAMA_ZEROS UINT32_MAX /* a piece of zeros */
 
 typedef struct tare_llama_piece {
-    uint64_t end;                /* elements of the result up to here */
+    uint64_t end;                /* elements of a turn of the result up to here */
     const tare_llama_view *view; /* NULL: all elements as they lie */
     uint32_t source;             /* tensor of the source model, or ZEROS */
     tare_llama_arithmetic arithmetic;
@@ -43,7 +45,8 @@ typedef struct tare_llama_piece {
 } tare_llama_piece;
 
 /* A tensor of the result that is computed: its place in the virtual file, and what it is made of.
- * `bytes` stand for pieces where it is generated. */
+ * `bytes` stand for pieces where it is generated. Pieces take turns: after the last one the first
+ * goes on where it stopped. Most tensors are a single turn. */
 typedef struct tare_llama_made {
     uint64_t offset, size;
     const uint8_t *bytes; /* NULL: of pieces */
@@ -91,5 +94,21 @@ bool tare_llama_shape_order(tare_llama_shape *s, const uint32_t *order);
 bool tare_llama_shape_finish(const tare_llama_view **out, const tare_llama_shape *s,
                              uint64_t n_source, tare_arena *arena);
 uint64_t tare_llama_shape_elements(const tare_llama_shape *s);
+
+/* ---- the other way --------------------------------------------------------------------------- */
+
+/* What a view takes of its source, told from the source's side: in each turn of `turn` elements the
+ * `n` ones from `begin` on, which lie in the result as `view` says. */
+typedef struct tare_llama_share {
+    uint64_t turn, begin, n;
+    tare_llama_view view; /* over the result's elements, in the order of the source's */
+} tare_llama_share;
+
+/* The inverse of a view (NULL: all elements as they lie) on a source of n_source elements, whose
+ * result begins at element `base` of a tensor. False: what it takes are no runs of one length. */
+bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, uint64_t n_source,
+                            uint64_t base);
+/* The operation that undoes another on each element; *constant is changed with it. */
+tare_llama_arithmetic tare_llama_undo(tare_llama_arithmetic arithmetic, float *constant);
 
 #endif
