@@ -389,8 +389,8 @@ typedef struct cli_write {
 #define CLI_MAPPING_OPTIONS(args)                                                                  \
     {.name = "keep-names",                                                                         \
      .help =                                                                                       \
-         "Hugging Face to GGUF: keep names and side files as they are; llama.cpp will not run "    \
-         "the output",                                                                             \
+         "Hugging Face to GGUF, and back: keep names and side files as they are; what they are "   \
+         "for will not run the output",                                                            \
      .flag = &(args).keep_names},                                                                  \
         {.name = "name",                                                                           \
          .arg = "NAME",                                                                            \

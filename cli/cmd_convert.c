@@ -163,7 +163,7 @@ const cli_command cmd_convert = {
                  {"tare convert model.gguf small.gguf --type q8_0 --tensor-type 'output=f16'",
                   "8 bits a weight, the output layer in f16"},
                  {"tare convert big.gguf out --to hf --shard-size 5G",
-                  "a Hugging Face directory with shards of at most 5 GB"},
+                  "back to a Hugging Face directory, in shards of at most 5 GB"},
                  {"tare convert f16.gguf small.gguf --type iq2_xs --imatrix m.imatrix.gguf",
                   "with an importance matrix, which very small types need"},
                  {"tare convert hf-directory model.mcf --type k4 --quality best",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Before a GGUF file is written: a model of Hugging Face becomes one of llama.cpp, unless its names
- * are to be kept. */
+ * are to be kept; before a Hugging Face directory is written, the other way round. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,12 +12,16 @@
 
 #define METADATA_MOST (16u << 20) /* of the file of --metadata */
 
+static const char *format_of_output(const char *out_path, const cli_write *write) {
+    const char *to = write->to ? write->to : tare_format_of_path(out_path);
+    return to ? to : "";
+}
+
 /* Whether the output is GGUF and the input one of the formats whose models are mapped. */
 static bool is_for_llama_cpp(const tare_model *in, const char *out_path, const cli_write *write) {
-    const char *to = write->to ? write->to : tare_format_of_path(out_path);
     tare_model_summary summary;
     summary = *tare_model_summarize(in);
-    return to && strcmp(to, "gguf") == 0 &&
+    return strcmp(format_of_output(out_path, write), "gguf") == 0 &&
            (strcmp(summary.format, "hf") == 0 || strcmp(summary.format, "safetensors") == 0);
 }
 
@@ -57,6 +61,28 @@ static bool is_mapped(const tare_model *in, const char *out_path, const cli_writ
     return strcmp(summary.format, "hf") == 0 || asks_for_mapping(w) || has_tokenizer(in);
 }
 
+/* Says why it cannot be done; an exit code. */
+static int fail_mapping(const tare_error *err, const char *in_path, const tare_report *report) {
+    if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, 4);
+    cli_json_fail(err, in_path, report);
+    return cli_fail(err, in_path);
+}
+
+/* A GGUF file that becomes a Hugging Face directory; *out NULL: its names are kept. */
+static int restore(tare_model **out, const tare_model *in, const char *in_path,
+                   const char *out_path, const cli_write *write, tare_report *report) {
+    tare_llama_restore_options options = TARE_LLAMA_RESTORE_OPTIONS_INIT;
+    tare_error err;
+    tare_str architecture;
+    if (write->keep_names || strcmp(format_of_output(out_path, write), "hf") != 0 ||
+        !tare_llama_can_restore(in, &architecture))
+        return 0;
+    options.report = report;
+    if (write->type && write->type->kind == TARE_KIND_FLOAT) options.type = write->type;
+    if (tare_llama_restore(out, in, &options, &err) == TARE_OK) return 0;
+    return fail_mapping(&err, in_path, report);
+}
+
 int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
             const char *out_path, const cli_write *write, tare_report *report) {
     tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
@@ -69,7 +95,7 @@ int cli_map(tare_model **out, const cli_command *command, const tare_model *in, 
     if (!is_wanted && asks_for_mapping(write))
         return cli_usage(command, "--name, --metadata, --pre, --vocab-only and --no-tokenizer are "
                                   "for a Hugging Face model that becomes GGUF");
-    if (!is_wanted) return 0;
+    if (!is_wanted) return restore(out, in, in_path, out_path, write, report);
     if (!tare_llama_can_map(in, &hf_class) && !asks_for_mapping(write)) return 0;
     if (write->metadata) {
         int code = cli_read_file(&text, &n, write->metadata, METADATA_MOST);
@@ -87,10 +113,7 @@ int cli_map(tare_model **out, const cli_command *command, const tare_model *in, 
     tare_status status = tare_llama_map(out, in, &options, &err);
     free(directory);
     if (write->metadata) free((char *)(uintptr_t)options.metadata.ptr);
-    if (status == TARE_OK) return 0;
-    if (!cli.json) cli_print_findings(stderr, report, in_path, TARE_LEVEL_WARNING, 4);
-    cli_json_fail(&err, in_path, report);
-    return cli_fail(&err, in_path);
+    return status == TARE_OK ? 0 : fail_mapping(&err, in_path, report);
 }
 
 int cli_list_architectures(void) {

@@ -37,6 +37,7 @@ ALLOWED = {
     "src/format/wcodec": BELOW_FORMAT | {"format", "format/wcodec", "wcodec", "wcodec/layer"},
     "src/llama": BELOW_FORMAT | {"format", "llama", "llama/arch", "llama/tokenizer"},
     "src/llama/arch": BELOW_FORMAT | {"llama", "llama/arch", "llama/tokenizer"},
+    "src/llama/restore": BELOW_FORMAT | {"format", "llama", "llama/restore", "llama/tokenizer"},
     "src/llama/tokenizer": BELOW_FORMAT | {"format", "llama", "llama/tokenizer"},
     # Verbs know no driver: what they need of one is in format.h and packed.h. The benchmark of the
     # codec measures layers in memory.

@@ -48,6 +48,33 @@ TARE_API bool tare_llama_can_map(const tare_model *model, tare_str *hf_class);
 TARE_API tare_status tare_llama_map(tare_model **out, const tare_model *in,
                                     const tare_llama_options *options, tare_error *err);
 
+/* ---- the way back ---------------------------------------------------------------------------- */
+
+typedef struct tare_llama_restore_options {
+    size_t size;
+    const tare_allocator *allocator; /* NULL: malloc */
+    const tare_limits *limits;       /* NULL: those that the input was opened with */
+    tare_report *report;             /* what cannot be restored; may be NULL */
+    const tare_encoding *type; /* float type of matrices; NULL: the one that most of them have,
+                                        F16 where they are quantized */
+} tare_llama_restore_options;
+
+#define TARE_LLAMA_RESTORE_OPTIONS_INIT                                                            \
+    { sizeof(tare_llama_restore_options), NULL, NULL, NULL, NULL }
+TARE_API void tare_llama_restore_options_init(tare_llama_restore_options *options, size_t size);
+
+/* Whether tare_llama_restore knows the way back from the model: its general.architecture, tensors
+ * under llama.cpp's names, and no config.json with it. *architecture: what it says, borrowed. */
+TARE_API bool tare_llama_can_restore(const tare_model *model, tare_str *architecture);
+
+/* The Hugging Face model that a GGUF file could have been converted from: names, shapes and order of
+ * rows, config.json, the tokenizer's files. Quantized tensors are decoded when they are read. What
+ * the file does not tell is reported under "llama.not-restored". `in` must outlive *out.
+ * Errors: UNSUPPORTED, the way back is not known, or a tensor is none of the architecture; CORRUPT,
+ * a tensor has another shape than the keys say. */
+TARE_API tare_status tare_llama_restore(tare_model **out, const tare_model *in,
+                                        const tare_llama_restore_options *options, tare_error *err);
+
 /* How a tensor of a mapped model was made. */
 typedef struct tare_llama_origin {
     tare_str source;       /* name of the (last) tensor it is made of; empty: generated */

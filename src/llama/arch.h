@@ -33,6 +33,27 @@ typedef struct tare_llama_rule {
 struct tare_llama_mapping;
 typedef tare_status (*tare_llama_hook)(struct tare_llama_mapping *map, tare_error *err);
 
+/* The shape that a tensor had, where a rule gives it another: formulas with commas between them, in
+ * which d0, d1 .. are the dimensions of what the (first) rule made of it. `match` is that of the
+ * rule; a rule that gives other names and has no such row is not taken back. */
+typedef struct tare_llama_shape_row {
+    const char *match; /* NULL ends a list */
+    const char *was;
+} tare_llama_shape_row;
+
+/* What only the way back needs (docs/llama.md, "The way back"). */
+typedef struct tare_llama_back {
+    const char *names; /* which of the names that a tensor or member of config.json may have it is
+                          given, prefixes of blocks too, one blank between them */
+    const char *const *config; /* "member = formula", over the file's keys: what its rows of keys do
+                                  not tell; "member[] = formula": of each layer. NULL ends */
+    const tare_llama_shape_row *shapes; /* NULL: none */
+    const char *when; /* a formula over the keys that must hold; NULL: none. The first row counts */
+    const char *lead; /* put before names, but lm_head's; NULL: nothing */
+} tare_llama_back;
+/* Rows of `config` that all have behind their own. */
+extern const char *const tare_llama_back_common[];
+
 typedef struct tare_llama_arch {
     const char *name;     /* general.architecture */
     const char *classes;  /* of Hugging Face, one blank between them */
@@ -54,8 +75,9 @@ typedef struct tare_llama_arch {
     bool has_pooling;             /* pooling_type from 1_Pooling/config.json or modules.json */
     bool quantizes_all;           /* only the number of dimensions decides about F32 */
     tare_llama_tokenizer_options tokenizer;
-    bool ignores_vocab_size; /* the vocabulary is as large as the tokenizer */
-    tare_llama_hook extra;   /* keys and tensors that are generated; NULL: none */
+    bool ignores_vocab_size;     /* the vocabulary is as large as the tokenizer */
+    const tare_llama_back *back; /* NULL: tare does not know the way back */
+    tare_llama_hook extra;       /* keys and tensors that are generated; NULL: none */
 } tare_llama_arch;
 
 /* The row for a class of Hugging Face and a model's config.json (whose defaults the row sets);

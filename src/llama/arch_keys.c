@@ -236,7 +236,7 @@ const char *const tare_llama_common_defaults[] = {
 
 #define YARN(x) "if(rope.type == 'yarn', if(has(rope.factor), " x "))"
 
-static const tare_llama_key common[] = {
+const tare_llama_key tare_llama_common_keys[] = {
     {"block_count", U32, "layers"},
     {"context_length", U32,
      "max_position_embeddings | n_ctx | n_positions | max_length | max_sequence_length | "
@@ -262,7 +262,7 @@ static const tare_llama_key common[] = {
 };
 
 /* Behind rope.dimension_sections, which is padded. */
-static const tare_llama_key common_rest[] = {
+const tare_llama_key tare_llama_common_rest_keys[] = {
     {"rope.freq_base", F32, "rope.theta"},
     {"rope.freq_base_swa", F32, "rope.theta_swa"},
     {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | norm_eps"},
@@ -340,9 +340,9 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
     if (m->arch->own) {
         TARE_TRY(tare_llama_set_rows(m, m->arch->own, err));
     } else {
-        TARE_TRY(tare_llama_set_rows(m, common, err));
+        TARE_TRY(tare_llama_set_rows(m, tare_llama_common_keys, err));
         TARE_TRY(set_sections(m, err));
-        TARE_TRY(tare_llama_set_rows(m, common_rest, err));
+        TARE_TRY(tare_llama_set_rows(m, tare_llama_common_rest_keys, err));
     }
     TARE_TRY(tare_llama_set_rows(m, m->arch->keys, err));
     if (m->arch->has_pooling) TARE_TRY(set_pooling(m, err));

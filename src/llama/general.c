@@ -19,10 +19,7 @@ typedef struct general {
 
 /* ---- sampling -------------------------------------------------------------------------------- */
 
-static const struct sampling {
-    const char *key, *member;
-    tare_value_type type;
-} samplings[] = {
+static const tare_llama_sampling samplings[] = {
     {"general.sampling.sequence", "sequence", TARE_VALUE_STRING},
     {"general.sampling.top_k", "top_k", TARE_VALUE_I32},
     {"general.sampling.top_p", "top_p", TARE_VALUE_F32},
@@ -36,6 +33,10 @@ static const struct sampling {
     {"general.sampling.mirostat_tau", "mirostat_tau", TARE_VALUE_F32},
     {"general.sampling.mirostat_eta", "mirostat_eta", TARE_VALUE_F32},
 };
+
+const tare_llama_sampling *tare_llama_sampling_at(size_t i) {
+    return i < sizeof samplings / sizeof *samplings ? &samplings[i] : NULL;
+}
 
 /* A member of the caller's object; its keys have dots in them, so no path. */
 static const tare_llama_node *override_of(const general *g, const char *key) {
@@ -52,7 +53,7 @@ static tare_status set_sampling(general *g, tare_error *err) {
         return status;
     }
     for (size_t i = 0; i < sizeof samplings / sizeof *samplings; i++) {
-        const struct sampling *s = &samplings[i];
+        const tare_llama_sampling *s = &samplings[i];
         const tare_llama_node *node = override_of(g, s->key);
         if (!node) node = tare_llama_member(config, tare_str_of(s->member));
         tare_llama_value v = tare_llama_value_of(node);
@@ -92,11 +93,7 @@ static tare_str id_text(const general *g, size_t field_offset) {
 #define NO_FIELD SIZE_MAX
 #define FIELD(x) offsetof(tare_llama_model_id, x)
 
-static const struct text_key {
-    const char *key, *card;
-    size_t field;
-    bool is_title;
-} texts[] = {
+static const tare_llama_card_key texts[] = {
     {"general.name", "name model_name", FIELD(name), true},
     {"general.author", "author model_author model_creator", NO_FIELD, false},
     {"general.version", "version model_version", FIELD(version), false},
@@ -118,6 +115,10 @@ static const struct text_key {
     {"general.source.uuid", "uuid model_uuid", NO_FIELD, false},
     {"general.source.repo_url", "repo_url model_repo_url", NO_FIELD, false},
 };
+
+const tare_llama_card_key *tare_llama_card_key_at(size_t i) {
+    return i < sizeof texts / sizeof *texts ? &texts[i] : NULL;
+}
 
 /* "1.5B", "13B", "143K": two digits at least. */
 static void count_text(char *buf, size_t size, double n) {
@@ -158,7 +159,7 @@ static tare_str size_label(const general *g) {
     return tare_arena_str(&g->m->out->arena, tare_str_of(buf));
 }
 
-static tare_status set_text_key(general *g, const struct text_key *k, tare_error *err) {
+static tare_status set_text_key(general *g, const tare_llama_card_key *k, tare_error *err) {
     const tare_llama_node *given = override_of(g, k->key);
     bool is_name = k == &texts[0];
     tare_str text = tare_llama_node_text(given);

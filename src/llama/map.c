@@ -107,15 +107,14 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
 
 /* ---- the catalog ----------------------------------------------------------------------------- */
 
-/* The input's files under the same numbers; their readers stay the input's. */
-static tare_status share_files(tare_llama_mapping *m, tare_error *err) {
-    for (size_t i = 0; i < m->hf->n_files; i++) {
-        tare_reader reader = m->hf->files[i].reader;
+tare_status tare_llama_share_files(tare_model *out, const tare_model *in, tare_error *err) {
+    for (size_t i = 0; i < in->n_files; i++) {
+        tare_reader reader = in->files[i].reader;
         uint32_t index;
         reader.owns_fd = reader.owns_map = false;
         reader.close = NULL;
-        TARE_TRY(tare_model_add_file(m->out, &reader, m->hf->files[i].name, &index, err));
-        m->out->files[index].is_truncated = m->hf->files[i].is_truncated;
+        TARE_TRY(tare_model_add_file(out, &reader, in->files[i].name, &index, err));
+        out->files[index].is_truncated = in->files[i].is_truncated;
     }
     return TARE_OK;
 }
@@ -178,7 +177,7 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
     own->types.stays_f32 = TARE_NEW_ARRAY(arena, bool, n);
     if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.stays_f32)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    TARE_TRY(share_files(m, err));
+    TARE_TRY(tare_llama_share_files(m->out, m->hf, err));
     tare_reader_callback(&reader, NULL, &own->file, 0, format_name);
     reader.fetch = tare_llama_file_fetch;
     TARE_TRY(tare_model_add_file(m->out, &reader, "mapped", &index, err));
@@ -206,7 +205,7 @@ static double file_type(const tare_llama_mapping *m) {
     return m->usual_type == TARE_ENCODING_BF16 ? 32 : 1;
 }
 
-static tare_status fill(tare_llama_mapping *m, mapped *own, tare_error *err) {
+tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
     if (tare_model_is_big_endian(m->hf))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "big-endian models cannot be mapped");
     TARE_TRY(find_arch(m, err));
@@ -214,7 +213,16 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, tare_error *err) {
     TARE_TRY(tare_llama_rope_tensors(m, err));
     TARE_TRY(tare_llama_map_tensors(m, err));
     m->facts[2].number = file_type(m);
-    TARE_TRY(add_keys(m, err));
+    return add_keys(m, err);
+}
+
+void tare_llama_mapping_free(tare_llama_mapping *m) {
+    tare_free(m->out->allocator, m->keys, m->keys_capacity * sizeof *m->keys);
+    tare_free(m->out->allocator, m->targets, m->targets_capacity * sizeof *m->targets);
+}
+
+static tare_status fill(tare_llama_mapping *m, mapped *own, tare_error *err) {
+    TARE_TRY(tare_llama_mapping_fill(m, err));
     TARE_TRY(add_tensors(m, own, err));
     own->types.usual = tare_encoding_get(m->usual_type);
     m->out->types = &own->types;
@@ -245,8 +253,7 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     } else {
         tare_fail(err, status, "model");
     }
-    tare_free(m.out->allocator, m.keys, m.keys_capacity * sizeof *m.keys);
-    tare_free(m.out->allocator, m.targets, m.targets_capacity * sizeof *m.targets);
+    tare_llama_mapping_free(&m);
     if (status == TARE_OK)
         *out = m.out;
     else

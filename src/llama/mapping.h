@@ -42,7 +42,14 @@ typedef struct tare_llama_mapping {
     size_t n_targets, targets_capacity;
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
     tare_encoding_id usual_type;    /* what --outtype auto comes to */
+    bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
+                          numbers are */
 } tare_llama_mapping;
+
+/* All but the catalog's tensors: `hf`, `out` and `options` are set. Targets and keys live as long as
+ * `out`; their lists are freed with tare_llama_mapping_free, after a failure, too. */
+tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err);
+void tare_llama_mapping_free(tare_llama_mapping *m);
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -63,6 +70,21 @@ tare_status tare_llama_set_texts(tare_llama_mapping *m, const char *name, const 
 tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *rows, tare_error *err);
 /* All keys of the architecture. */
 tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err);
+/* What all architectures without rows of their own have, before and behind rope.dimension_sections. */
+extern const tare_llama_key tare_llama_common_keys[];
+extern const tare_llama_key tare_llama_common_rest_keys[];
+/* A setting of generation_config.json, and a text of the model card; NULL beyond the end. */
+typedef struct tare_llama_sampling {
+    const char *key, *member;
+    tare_value_type type;
+} tare_llama_sampling;
+const tare_llama_sampling *tare_llama_sampling_at(size_t i);
+typedef struct tare_llama_card_key {
+    const char *key, *card; /* names in the card, one blank between them; empty: it has none */
+    size_t field;           /* of tare_llama_model_id; SIZE_MAX: none */
+    bool is_title;
+} tare_llama_card_key;
+const tare_llama_card_key *tare_llama_card_key_at(size_t i);
 /* general.*: sampling, name, licence and so on (general.c). Needs the tensors for the size. */
 tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err);
 /* A formula as a number; `otherwise` where it is absent. */
@@ -79,6 +101,13 @@ tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err);
 /* A tensor of F32 that is computed here, before all others. */
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err);
+/* Whether a name matches the pattern of a rule; *tail: where what stands behind its last '*' begins
+ * in the name, *suffix: what its '@' stands for. */
+bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix);
+/* Every occurrence of `from` replaced; ptr NULL: memory is out. */
+tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, tare_arena *arena);
+/* The files of a model under the same numbers in another; their readers stay the first one's. */
+tare_status tare_llama_share_files(tare_model *out, const tare_model *in, tare_error *err);
 /* Whether llama.cpp wants a tensor as F32 whatever type is asked for. */
 bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all);
 /* Whether all numbers of a tensor of the input are 0; whether two have the same bytes. Both read

@@ -73,8 +73,7 @@ static void find_companions(bool *is_companion, const tare_model *hf) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Every occurrence of `from` replaced. */
-static tare_str replace(tare_str name, const char *from, const char *to, tare_arena *arena) {
+tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, tare_arena *arena) {
     size_t n = strlen(from), k = strlen(to);
     if (!contains(name, from)) return name;
     char *out = tare_arena_take(arena, name.len + (name.len / n + 1) * k + 1);
@@ -92,18 +91,20 @@ static tare_str replace(tare_str name, const char *from, const char *to, tare_ar
     return (tare_str){out, at};
 }
 
-/* "text_model. ernie.>model." : texts to cut out, or to replace. */
+/* "text_model. ernie.>model. .a=.b": texts to cut out, or to replace; with '=' the way back puts them
+ * in again. */
 static tare_str apply_cuts(tare_str name, const char *cuts, tare_arena *arena) {
     while (cuts && *cuts && name.ptr) {
         char from[48], to[48];
         size_t n = strcspn(cuts, " "), k = 0;
         const char *arrow = memchr(cuts, '>', n);
+        if (!arrow) arrow = memchr(cuts, '=', n);
         size_t n_from = arrow ? (size_t)(arrow - cuts) : n;
         for (; k < n_from && k + 1 < sizeof from; k++) from[k] = cuts[k];
         from[k] = '\0';
         for (k = 0; arrow && k < n - n_from - 1 && k + 1 < sizeof to; k++) to[k] = arrow[1 + k];
         to[k] = '\0';
-        name = replace(name, from, to, arena);
+        name = tare_llama_replaced(name, from, to, arena);
         cuts += n;
         while (*cuts == ' ') cuts++;
     }
@@ -121,8 +122,8 @@ static tare_str joined(tare_str a, tare_str b, tare_arena *arena) {
 /* The name that rules are held against. ptr NULL: memory is out. */
 static tare_str normal_name(const tare_llama_mapping *m, tare_str name) {
     tare_arena *arena = &m->out->arena;
-    name = replace(name, "e_score_correction_bias", "e_score_correction.bias", arena);
-    if (name.ptr) name = replace(name, "language_model.", "", arena);
+    name = tare_llama_replaced(name, "e_score_correction_bias", "e_score_correction.bias", arena);
+    if (name.ptr) name = tare_llama_replaced(name, "language_model.", "", arena);
     if (name.ptr) name = apply_cuts(name, m->arch->cut, arena);
     if (name.ptr && m->arch->prefix && !tare_str_starts(name, tare_str_of(m->arch->prefix)))
         name = joined(tare_str_of(m->arch->prefix), name, arena);
@@ -180,8 +181,7 @@ static bool matches(tare_str name, tare_str pattern, size_t *tail) {
     return p == pattern.len;
 }
 
-/* A rule's pattern; '@' stands for either suffix, which *suffix keeps. */
-static bool rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix) {
+bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix) {
     tare_str pattern = tare_str_of(match);
     const tare_str weight = TARE_STR(".weight"), bias = TARE_STR(".bias");
     *suffix = (tare_str){"", 0};
@@ -449,7 +449,7 @@ static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tar
         tare_llama_draft draft;
         tare_str suffix;
         size_t tail;
-        if (!rule_matches(p->name, r->match, &tail, &suffix)) continue;
+        if (!tare_llama_rule_matches(p->name, r->match, &tail, &suffix)) continue;
         TARE_TRY(begin(p, &draft, err));
         tare_status status = tare_llama_program_run(&draft, r->program, &p->m->config, err);
         if (status != TARE_OK) {
@@ -487,7 +487,7 @@ static tare_status map_tensor(pass *p, tare_error *err) {
         return fail_tensor(p, TARE_ERR_UNSUPPORTED, "llama.cpp has no such tensor", err);
     numbers_of(p->name, &p->layer, &p->number);
     if (m->arch->drops_extra_layers && p->layer >= (int64_t)m->n_layers) return TARE_OK;
-    if (m->arch->drops_zero_biases && tare_str_ends(p->name, TARE_STR(".bias")))
+    if (m->arch->drops_zero_biases && !m->is_rehearsal && tare_str_ends(p->name, TARE_STR(".bias")))
         return check_zero(p, err);
     TARE_TRY(apply_rules(p, m->arch->rules, &n, err));
     if (n) return TARE_OK;
@@ -528,7 +528,7 @@ static tare_status drop_equal_output(tare_llama_mapping *m, tare_error *err) {
     bool is_equal;
     const tare_llama_target *embedding = find_target(m, "token_embd.weight", &other);
     const tare_llama_target *output = find_target(m, "output.weight", &at);
-    if (!m->arch->drops_equal_output || !embedding || !output) return TARE_OK;
+    if (!m->arch->drops_equal_output || m->is_rehearsal || !embedding || !output) return TARE_OK;
     TARE_TRY(tare_llama_is_equal(&is_equal, m->hf, embedding->pieces[0].source,
                                  output->pieces[0].source, err));
     if (!is_equal) return TARE_OK;

@@ -122,6 +122,7 @@ typedef struct tare_left_out {
 typedef struct tare_model_types {
     const tare_encoding *usual; /* of matrices */
     bool *stays_f32;            /* n_tensors: F32, whatever type is asked for all */
+    bool is_restored;           /* it was mapped back: this is for any format but llama.cpp's */
 } tare_model_types;
 
 struct tare_model {

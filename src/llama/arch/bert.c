@@ -37,6 +37,56 @@ static const tare_llama_key roberta_keys[] = {
     {"attention.causal", BOOL, "false"},
     END_OF_KEYS};
 
+#define BERT_NAMES                                                                                 \
+    "encoder.layer. embeddings.word_embeddings embeddings.position_embeddings "                    \
+    "embeddings.token_type_embeddings embeddings.LayerNorm attention.self.query "                  \
+    "attention.self.key attention.self.value attention.output.dense attention.output.LayerNorm "   \
+    "intermediate.dense output.dense output.LayerNorm max_position_embeddings hidden_size "        \
+    "intermediate_size num_attention_heads layer_norm_eps"
+static const char *const bert_back_config[] = {
+    "model_type = 'bert'", "type_vocab_size = tensors.token_types.weight.rows", NULL};
+static const tare_llama_back bert_back = {
+    .names = BERT_NAMES,
+    .config = bert_back_config,
+    .when = "if(has(tensors.token_types.weight), if(tokenizer.ggml.model == 'gpt2', false, "
+            "if(tokenizer.ggml.model == 't5', false, true)), false)"};
+static const char *const roberta_back_config[] = {
+    "model_type = 'roberta'", "type_vocab_size = tensors.token_types.weight.rows",
+    "max_position_embeddings = context_length + if(has(tokenizer.ggml.padding_token_id), "
+    "tokenizer.ggml.padding_token_id + 1, 0)",
+    NULL};
+static const tare_llama_shape_row roberta_back_shapes[] = {
+    {"embeddings.position_embeddings.weight",
+     "d0 + if(has(pad_token_id), pad_token_id + 1, 0), d1"},
+    {NULL, NULL}};
+static const tare_llama_back roberta_back = {.names = BERT_NAMES,
+                                             .config = roberta_back_config,
+                                             .shapes = roberta_back_shapes,
+                                             .when = "tokenizer.ggml.model == 'gpt2'"};
+static const char *const xlm_roberta_config[] = {
+    "model_type = 'xlm-roberta'", "type_vocab_size = tensors.token_types.weight.rows",
+    "max_position_embeddings = context_length + if(has(tokenizer.ggml.padding_token_id), "
+    "tokenizer.ggml.padding_token_id + 1, 0)",
+    NULL};
+static const tare_llama_back xlm_roberta_back = {.names = BERT_NAMES,
+                                                 .config = xlm_roberta_config,
+                                                 .shapes = roberta_back_shapes,
+                                                 .when = "tokenizer.ggml.model == 't5'"};
+
+static const char *const distilbert_back_config[] = {
+    "model_type = 'distilbert'",        "dim = embedding_length",
+    "hidden_dim = feed_forward_length", "n_layers = block_count",
+    "n_heads = attention.head_count",   "hidden_size = nothing",
+    "intermediate_size = nothing",      "num_attention_heads = nothing",
+    "num_hidden_layers = nothing",      NULL};
+static const tare_llama_back distilbert_back = {
+    .names =
+        "transformer.layer. embeddings.word_embeddings embeddings.position_embeddings "
+        "embeddings.LayerNorm attention.q_lin attention.k_lin attention.v_lin attention.out_lin "
+        "sa_layer_norm ffn.lin1 ffn.lin2 output_layer_norm max_position_embeddings",
+    .config = distilbert_back_config,
+    .when = "if(has(tensors.token_types.weight), false, true)"};
+
 const tare_llama_arch tare_llama_family_bert[] = {
     {.name = "bert",
      .classes = "BertModel BertForMaskedLM CamembertModel BertForSequenceClassification",
@@ -45,7 +95,8 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .defaults = bert_defaults,
      .keys = bert_keys,
      .rules = bert_rules,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &bert_back},
     {.name = "bert",
      .classes = "DistilBertModel DistilBertForMaskedLM DistilBertForSequenceClassification",
      .tensors = BERT_TENSORS,
@@ -54,7 +105,8 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .first = distilbert_first,
      .keys = bert_keys,
      .rules = bert_rules,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &distilbert_back},
     {.name = "bert",
      .classes = "RobertaModel RobertaForSequenceClassification",
      .tensors = BERT_TENSORS,
@@ -62,7 +114,8 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .defaults = bert_defaults,
      .keys = roberta_keys,
      .rules = roberta_rules,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &roberta_back},
     {.name = "bert",
      .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
      .tensors = BERT_TENSORS,
@@ -71,6 +124,7 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .keys = roberta_keys,
      .rules = roberta_rules,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &xlm_roberta_back},
     {.name = NULL},
 };

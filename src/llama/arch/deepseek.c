@@ -99,20 +99,76 @@ static const tare_llama_key minicpm3_own[] = {
     {"rope.dimension_count", U32, "qk_rope_head_dim"},
     END_OF_KEYS};
 
+static const char *const deepseek_back_config[] = {"model_type = 'deepseek'",
+                                                   "head_dim = attention.key_length", NULL};
+static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
+                                              .config = deepseek_back_config};
+static const char *const deepseek2_back_config[] = {
+    "model_type = 'deepseek_v2'",
+    "kv_lora_rank = attention.kv_lora_rank",
+    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
+    "qk_rope_head_dim = rope.dimension_count",
+    "num_key_value_heads = attention.head_count",
+    "head_dim = rope.dimension_count",
+    "rope_scaling.mscale_all_dim = 10 * rope.scaling.yarn_log_multiplier",
+    "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",
+    "norm_topk_prob = expert_weights_norm | false",
+    "moe_intermediate_size = expert_feed_forward_length",
+    NULL};
+static const tare_llama_shape_row deepseek2_back_shapes[] = {
+    {"*.self_attn.kv_b_proj.weight",
+     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    {NULL, NULL}};
+static const tare_llama_back deepseek2_back = {
+    .names = HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG
+    "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "
+    "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "
+    "n_routed_experts",
+    .config = deepseek2_back_config,
+    .shapes = deepseek2_back_shapes,
+    .when = "has(tensors.exp_probs_b.bias) == false"};
+static const char *const deepseek3_back_config[] = {
+    "model_type = 'deepseek_v3'",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'",
+    "kv_lora_rank = attention.kv_lora_rank",
+    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
+    "qk_rope_head_dim = rope.dimension_count",
+    "num_key_value_heads = attention.head_count",
+    "head_dim = rope.dimension_count",
+    "rope_scaling.mscale_all_dim = 10 * rope.scaling.yarn_log_multiplier",
+    "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",
+    "norm_topk_prob = expert_weights_norm | false",
+    "moe_intermediate_size = expert_feed_forward_length",
+    NULL};
+static const tare_llama_shape_row deepseek3_back_shapes[] = {
+    {"*.self_attn.kv_b_proj.weight",
+     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    {NULL, NULL}};
+static const tare_llama_back deepseek3_back = {
+    .names = HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG
+    "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "
+    "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "
+    "n_routed_experts",
+    .config = deepseek3_back_config,
+    .shapes = deepseek3_back_shapes};
+
 const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "deepseek",
      .classes = "DeepseekForCausalLM",
      .tensors = DENSE MOE SHARED "attn_rot_embd",
      .defaults = deepseek_defaults,
      .keys = deepseek_keys,
-     .rules = tare_llama_permute},
+     .rules = tare_llama_permute,
+     .back = &deepseek_back},
     {.name = "deepseek2",
      .classes = "DeepseekV2ForCausalLM YoutuForCausalLM YoutuVLForConditionalGeneration",
      .tensors = DEEPSEEK2_TENSORS,
      .defaults = deepseek2_defaults,
      .keys = deepseek2_keys,
      .rules = deepseek2_rules,
-     .drops_extra_layers = true},
+     .drops_extra_layers = true,
+     .back = &deepseek2_back},
     {.name = "deepseek2",
      .classes = "DeepseekV3ForCausalLM KimiVLForConditionalGeneration "
                 "KimiK25ForConditionalGeneration",
@@ -120,7 +176,8 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .defaults = deepseek3_defaults,
      .keys = deepseek2_keys,
      .rules = deepseek2_rules,
-     .drops_extra_layers = true},
+     .drops_extra_layers = true,
+     .back = &deepseek3_back},
     {.name = "deepseek2",
      .classes = "Glm4MoeLiteForCausalLM",
      .tensors = DEEPSEEK2_TENSORS NEXTN,

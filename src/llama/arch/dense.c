@@ -253,6 +253,172 @@ static const tare_llama_rule baichuan_rules[] = {
     END_OF_RULES};
 static const char *const seed_defaults[] = {"head_dim = 128", "num_key_value_heads = 8", NULL};
 
+static const char *const stablelm_back_config[] = {
+    "model_type = 'stablelm'", BACK_ROTARY, "use_qkv_bias = has(tensors.attn_q.bias)",
+    "qk_layernorm = has(tensors.attn_q_norm.weight)", NULL};
+static const tare_llama_shape_row stablelm_back_shapes[] = {
+    {"*.self_attn.q_layernorm.norms.#.weight", "d1"},
+    {"*.self_attn.k_layernorm.norms.#.weight", "d1"},
+    {NULL, NULL}};
+static const tare_llama_back stablelm_back = {
+    .names = HF_DENSE "self_attn.q_layernorm self_attn.k_layernorm layer_norm_eps",
+    .config = stablelm_back_config,
+    .shapes = stablelm_back_shapes};
+static const char *const cohere_back_config[] = {"model_type = 'cohere'",
+                                                 "tie_word_embeddings = true",
+                                                 "max_position_embeddings = context_length",
+                                                 "use_qk_norm = has(tensors.attn_q_norm.weight)",
+                                                 BACK_BIASES,
+                                                 NULL};
+static const tare_llama_back cohere_back = {
+    .names = HF_DENSE HF_QK_NORM "model_max_length layer_norm_eps", .config = cohere_back_config};
+static const char *const cohere2_back_config[] = {"model_type = 'cohere2'",
+                                                  "tie_word_embeddings = true", NULL};
+static const tare_llama_back cohere2_back = {.names = HF_DENSE "layer_norm_eps",
+                                             .config = cohere2_back_config};
+static const char *const olmo_back_config[] = {"model_type = 'olmo'", "layer_norm_eps = nothing",
+                                               NULL};
+static const tare_llama_back olmo_back = {.names = HF_DENSE "clip_qkv", .config = olmo_back_config};
+static const char *const olmo2_back_config[] = {"model_type = 'olmo2'", NULL};
+static const tare_llama_back olmo2_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
+                                           .config = olmo2_back_config,
+                                           .when = "has(attention.sliding_window) == false"};
+static const char *const olmo3_back_config[] = {
+    "model_type = 'olmo3'",
+    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
+    "'full_attention')",
+    NULL};
+static const tare_llama_back olmo3_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
+                                           .config = olmo3_back_config};
+static const char *const seed_back_config[] = {
+    "model_type = 'seed_oss'", "attention_bias = has(tensors.attn_q.bias)",
+    "attention_out_bias = has(tensors.attn_output.bias)", NULL};
+static const tare_llama_back seed_back = {.names = HF_DENSE, .config = seed_back_config};
+static const char *const exaone_back_config[] = {
+    "model_type = 'exaone'", "num_layers = block_count", "num_hidden_layers = nothing", NULL};
+static const tare_llama_back exaone_back = {
+    .names =
+        "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.attention.q_proj "
+        "attn.attention.k_proj attn.attention.v_proj attn.attention.out_proj mlp.c_fc_0 mlp.c_fc_1 "
+        "mlp.c_proj max_position_embeddings hidden_size intermediate_size num_attention_heads "
+        "num_key_value_heads rope_theta layer_norm_epsilon",
+    .config = exaone_back_config};
+static const char *const exaone4_back_config[] = {
+    "model_type = 'exaone4'",
+    "layer_types[] = if(has(attention.sliding_window_pattern), "
+    "if(at(attention.sliding_window_pattern, layer), 'sliding_attention', 'full_attention'))",
+    NULL};
+static const tare_llama_back exaone4_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
+                                             .config = exaone4_back_config};
+static const char *const nemotron_back_config[] = {"model_type = 'nemotron'",
+                                                   "norm_eps = attention.layer_norm_epsilon",
+                                                   "rms_norm_eps = nothing",
+                                                   "layer_norm_eps = nothing",
+                                                   BACK_ROTARY,
+                                                   "head_dim = nothing",
+                                                   NULL};
+static const tare_llama_back nemotron_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_MLP HF_CONFIG "norm_eps", .config = nemotron_back_config};
+static const char *const granite_back_config[] = {"model_type = 'granite'",
+                                                  "attention_multiplier = attention.scale",
+                                                  "embedding_multiplier = embedding_scale",
+                                                  "residual_multiplier = residual_scale",
+                                                  "logits_scaling = logit_scale",
+                                                  BACK_BIASES,
+                                                  NULL};
+static const tare_llama_back granite_back = {.names = HF_DENSE, .config = granite_back_config};
+static const char *const granitemoe_back_config[] = {
+    "model_type = 'granitemoe'",
+    "attention_multiplier = attention.scale",
+    "embedding_multiplier = embedding_scale",
+    "residual_multiplier = residual_scale",
+    "logits_scaling = logit_scale",
+    "shared_intermediate_size = expert_shared_feed_forward_length",
+    NULL};
+static const tare_llama_shape_row granitemoe_back_shapes[] = {
+    {"*.block_sparse_moe.input_linear.weight", "d0, 2 * d1, d2"},
+    {"*.shared_mlp.input_linear.weight", "2 * d0, d1"},
+    {NULL, NULL}};
+static const tare_llama_back granitemoe_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "block_sparse_moe.router.layer block_sparse_moe.output_linear shared_mlp.output_linear "
+    "num_local_experts",
+    .config = granitemoe_back_config,
+    .shapes = granitemoe_back_shapes};
+static const char *const minicpm_back_config[] = {
+    "model_type = 'minicpm'", "scale_emb = embedding_scale",
+    "scale_depth = residual_scale * sqrt(block_count)",
+    "dim_model_base = floor(embedding_length / logit_scale + 0.5)", NULL};
+static const tare_llama_back minicpm_back = {.names = HF_DENSE, .config = minicpm_back_config};
+static const char *const internlm2_back_config[] = {"model_type = 'internlm2'", NULL};
+static const tare_llama_shape_row internlm2_back_shapes[] = {
+    {"*.attention.wqkv.weight",
+     "(num_attention_heads + 2 * num_key_value_heads) * (d0 / num_attention_heads), d1"},
+    {NULL, NULL}};
+static const tare_llama_back internlm2_back = {
+    .names = "model.layers. model.tok_embeddings model.norm output attention_norm ffn_norm "
+             "attention.wo feed_forward.w1 feed_forward.w2 feed_forward.w3 " HF_CONFIG,
+    .config = internlm2_back_config,
+    .shapes = internlm2_back_shapes};
+static const char *const ernie_back_config[] = {"model_type = 'ernie4_5'", NULL};
+static const tare_llama_back ernie_back = {.names = HF_DENSE, .config = ernie_back_config};
+static const char *const hunyuan_back_config[] = {"model_type = 'hunyuan_v1_dense'", NULL};
+static const tare_llama_back hunyuan_back = {.names = HF_DENSE HF_QK_NORM
+                                             "self_attn.query_layernorm self_attn.key_layernorm",
+                                             .config = hunyuan_back_config};
+static const char *const lfm2_back_config[] = {
+    "model_type = 'lfm2'",
+    "layer_types[] = if(at(attention.head_count_kv, layer) == 0, 'conv', 'full_attention')",
+    "num_key_value_heads = max(at(attention.head_count_kv, 0), max(at(attention.head_count_kv, 1), "
+    "at(attention.head_count_kv, 2) | 0))",
+    "conv_L_cache = shortconv.l_cache",
+    "norm_eps = attention.layer_norm_rms_epsilon",
+    "block_auto_adjust_ff_dim = false",
+    "conv_bias = has(tensors.shortconv.conv.bias)",
+    NULL};
+static const tare_llama_shape_row lfm2_back_shapes[] = {{"*.conv.conv@", "d0, 1, d1"},
+                                                        {NULL, NULL}};
+static const tare_llama_back lfm2_back = {
+    .names = "model.layers. model.embed_tokens model.embedding_norm lm_head operator_norm ffn_norm "
+             "feed_forward.w1 feed_forward.w2 feed_forward.w3 conv.conv conv.in_proj conv.out_proj "
+             "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "
+             "self_attn.q_layernorm self_attn.k_layernorm " HF_CONFIG,
+    .config = lfm2_back_config,
+    .shapes = lfm2_back_shapes};
+static const char *const gpt_oss_back_config[] = {"model_type = 'gpt_oss'",
+                                                  "intermediate_size = expert_feed_forward_length",
+                                                  "attention_bias = true", NULL};
+static const tare_llama_shape_row gpt_oss_back_shapes[] = {
+    {"*.self_attn.sinks", "d0"},
+    {"*.mlp.experts.down_proj", "d0, d2, d1"},
+    {"*.mlp.experts.down_proj_bias", "d0, d1"},
+    {"*.mlp.experts.gate_up_proj", "d0, d2, 2 * d1"},
+    {"*.mlp.experts.gate_up_proj_bias", "d0, 2 * d1"},
+    {NULL, NULL}};
+static const tare_llama_back gpt_oss_back = {.names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+                                             "mlp.router num_local_experts",
+                                             .config = gpt_oss_back_config,
+                                             .shapes = gpt_oss_back_shapes};
+static const char *const smollm3_back_config[] = {"model_type = 'smollm3'", BACK_BIASES,
+                                                  "head_dim = attention.key_length", NULL};
+static const tare_llama_back smollm3_back = {.names = HF_DENSE, .config = smollm3_back_config};
+static const char *const arcee_back_config[] = {"model_type = 'arcee'", BACK_BIASES, NULL};
+static const tare_llama_back arcee_back = {.names = HF_DENSE, .config = arcee_back_config};
+static const char *const orion_back_config[] = {
+    "model_type = 'orion'", "max_sequence_length = context_length",
+    "max_position_embeddings = context_length", "rms_norm_eps = attention.layer_norm_epsilon",
+    NULL};
+static const tare_llama_back orion_back = {.names = HF_DENSE, .config = orion_back_config};
+static const char *const baichuan_back_config[] = {"model_type = 'baichuan'", NULL};
+static const tare_llama_shape_row baichuan_back_shapes[] = {
+    {"*.self_attn.W_pack.weight", "3 * d0, d1"}, {NULL, NULL}};
+static const tare_llama_back baichuan_back = {.names = HF_ENDS HF_NORMS HF_MLP HF_CONFIG
+                                              "self_attn.o_proj",
+                                              .config = baichuan_back_config,
+                                              .shapes = baichuan_back_shapes};
+static const char *const xverse_back_config[] = {"model_type = 'xverse'", NULL};
+static const tare_llama_back xverse_back = {.names = HF_DENSE, .config = xverse_back_config};
+
 const tare_llama_arch tare_llama_family_dense[] = {
     {.name = "stablelm",
      .classes = "StableLmForCausalLM StableLMEpochForCausalLM LlavaStableLMEpochForCausalLM",
@@ -260,111 +426,130 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .defaults = stablelm_defaults,
      .own = stablelm_own,
      .rules = stablelm_rules,
-     .tokenizer = {.prefers_json = true}},
+     .tokenizer = {.prefers_json = true},
+     .back = &stablelm_back},
     {.name = "command-r",
      .classes = "CohereForCausalLM",
      .tensors = "token_embd output_norm attn_norm " QKV FFN QK_NORMS,
      .defaults = cohere_defaults,
-     .keys = cohere_keys},
+     .keys = cohere_keys,
+     .back = &cohere_back},
     {.name = "cohere2",
      .classes = "Cohere2ForCausalLM",
      .tensors = "token_embd output_norm attn_norm " QKV FFN,
      .defaults = cohere2_defaults,
      .keys = cohere2_keys,
-     .drops_zero_biases = true},
+     .drops_zero_biases = true,
+     .back = &cohere2_back},
     {.name = "olmo",
      .classes = "OlmoForCausalLM OLMoForCausalLM",
      .tensors = "token_embd output " QKV FFN,
      .defaults = all_heads,
      .keys = olmo_keys,
-     .rules = olmo_rules},
+     .rules = olmo_rules,
+     .back = &olmo_back},
     {.name = "olmo2",
      .classes = "Olmo2ForCausalLM",
      .tensors = ENDS QKV QK_NORMS FFN "post_attention_norm post_ffw_norm",
      .defaults = all_heads,
-     .keys = olmo2_keys},
+     .keys = olmo2_keys,
+     .back = &olmo2_back},
     {.name = "olmo2",
      .classes = "Olmo3ForCausalLM",
      .tensors = ENDS QKV QK_NORMS FFN "post_attention_norm post_ffw_norm",
      .defaults = olmo3_defaults,
-     .keys = olmo2_keys},
+     .keys = olmo2_keys,
+     .back = &olmo3_back},
     {.name = "seed_oss",
      .classes = "SeedOssForCausalLM",
      .tensors = ENDS QKV FFN "attn_norm post_attention_norm",
-     .defaults = seed_defaults},
+     .defaults = seed_defaults,
+     .back = &seed_back},
     {.name = "exaone",
      .classes = "ExaoneForCausalLM",
      .tensors = DENSE,
      .keys = exaone_keys,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &exaone_back},
     {.name = "exaone4",
      .classes = "Exaone4ForCausalLM",
      .tensors = ENDS QKV QK_NORMS FFN "rope_freqs post_attention_norm post_ffw_norm",
      .defaults = exaone4_defaults,
      .keys = exaone4_keys,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &exaone4_back},
     {.name = "nemotron",
      .classes = "NemotronForCausalLM",
      .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",
      .defaults = nemotron_defaults,
      .keys = nemotron_keys,
      .rules = nemotron_rules,
-     .tokenizer = {.rules = nemotron_specials, .n_rules = 2}},
+     .tokenizer = {.rules = nemotron_specials, .n_rules = 2},
+     .back = &nemotron_back},
     {.name = "granite",
      .classes = "GraniteForCausalLM",
      .tensors = ENDS QKV NORMS FFN,
      .defaults = all_heads,
      .keys = granite_keys,
-     .rules = tare_llama_permute},
+     .rules = tare_llama_permute,
+     .back = &granite_back},
     {.name = "granitemoe",
      .classes = "GraniteMoeForCausalLM GraniteMoeSharedForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED,
      .defaults = all_heads,
      .keys = granitemoe_keys,
-     .rules = granitemoe_rules},
+     .rules = granitemoe_rules,
+     .back = &granitemoe_back},
     {.name = "minicpm",
      .classes = "MiniCPMForCausalLM",
      .tensors = DENSE MOE "rope_factors_long rope_factors_short",
      .keys = minicpm_keys,
-     .rules = olmo_rules},
+     .rules = olmo_rules,
+     .back = &minicpm_back},
     {.name = "internlm2",
      .classes = "InternLM2ForCausalLM",
      .tensors = ENDS QKV NORMS FFN,
      .defaults = internlm2_defaults,
-     .rules = internlm2_rules},
+     .rules = internlm2_rules,
+     .back = &internlm2_back},
     {.name = "ernie4_5",
      .classes = "Ernie4_5_ForCausalLM Ernie4_5ForCausalLM",
      .tensors = ENDS QKV NORMS FFN,
      .cut = "ernie.>model.",
      .defaults = ernie_defaults,
      .rules = ernie_rules,
-     .tokenizer = {.reads_prefix_space = true}},
+     .tokenizer = {.reads_prefix_space = true},
+     .back = &ernie_back},
     {.name = "hunyuan-dense",
      .classes = "HunYuanDenseV1ForCausalLM",
      .tensors = ENDS QKV NORMS FFN QK_NORMS,
      .defaults = hunyuan_defaults,
      .keys = hunyuan_keys,
-     .rules = tied_rules},
+     .rules = tied_rules,
+     .back = &hunyuan_back},
     {.name = "lfm2",
      .classes = "Lfm2ForCausalLM LFM2ForCausalLM",
      .tensors = "token_embd token_embd_norm output dense_2 shortconv.conv shortconv.in_proj "
                 "shortconv.out_proj " QKV NORMS FFN QK_NORMS,
      .defaults = lfm2_defaults,
      .keys = lfm2_keys,
-     .rules = lfm2_rules},
+     .rules = lfm2_rules,
+     .back = &lfm2_back},
     {.name = "gpt-oss",
      .classes = "GptOssForCausalLM",
      .tensors = ENDS QKV MOE "attn_norm post_attention_norm attn_sinks",
      .defaults = gpt_oss_defaults,
      .keys = gpt_oss_keys,
-     .rules = gpt_oss_rules},
+     .rules = gpt_oss_rules,
+     .back = &gpt_oss_back},
     {.name = "smollm3",
      .classes = "SmolLM3ForCausalLM",
      .tensors = DENSE,
      .defaults = smollm3_defaults,
      .keys = llama_like_keys,
      .rules = tare_llama_permute,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &smollm3_back},
     {.name = "arcee",
      .classes = "ArceeForCausalLM",
      .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",
@@ -372,7 +557,8 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .keys = llama_like_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &arcee_back},
     {.name = "llama-embed",
      .classes = "LlamaBidirectionalModel",
      .tensors = DENSE MOE,
@@ -381,16 +567,22 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .keys = llama_like_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true},
-    {.name = "orion", .classes = "OrionForCausalLM", .tensors = DENSE, .own = orion_own},
+    {.name = "orion",
+     .classes = "OrionForCausalLM",
+     .tensors = DENSE,
+     .own = orion_own,
+     .back = &orion_back},
     {.name = "baichuan",
      .classes = "BaichuanForCausalLM BaiChuanForCausalLM",
      .tensors = DENSE,
      .keys = baichuan_keys,
-     .rules = baichuan_rules},
+     .rules = baichuan_rules,
+     .back = &baichuan_back},
     {.name = "xverse",
      .classes = "XverseForCausalLM",
      .tensors = DENSE,
      .keys = baichuan_keys,
-     .rules = olmo_rules},
+     .rules = olmo_rules,
+     .back = &xverse_back},
     {.name = NULL},
 };

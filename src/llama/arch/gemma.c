@@ -55,6 +55,22 @@ static const tare_llama_special_rule gemma_specials[] = {
     {.special = TARE_LLAMA_EOT, .id = 107},
 };
 
+/* The largest model of each family scales by the width of a head without padding. */
+#define GEMMA_HEAD_SCALE(layers)                                                                   \
+    "query_pre_attn_scalar = if(block_count == " layers                                            \
+    ", embedding_length / attention.head_count, attention.key_length)"
+static const char *const gemma_back_config[] = {"model_type = 'gemma'", NULL};
+static const tare_llama_back gemma_back = {.names = HF_DENSE, .config = gemma_back_config};
+static const char *const gemma2_back_config[] = {"model_type = 'gemma2'", GEMMA_HEAD_SCALE("46"),
+                                                 NULL};
+static const tare_llama_back gemma2_back = {.names = HF_DENSE HF_SANDWICH,
+                                            .config = gemma2_back_config};
+static const char *const gemma3_back_config[] = {"model_type = 'gemma3_text'",
+                                                 "sliding_window = attention.sliding_window",
+                                                 GEMMA_HEAD_SCALE("62"), NULL};
+static const tare_llama_back gemma3_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
+                                            .config = gemma3_back_config};
+
 const tare_llama_arch tare_llama_family_gemma[] = {
     {.name = "gemma",
      .classes = "GemmaForCausalLM",
@@ -62,21 +78,24 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .defaults = gemma_defaults,
      .own = gemma_own,
      .rules = gemma_rules,
-     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO, .rules = gemma_specials, .n_rules = 4}},
+     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO, .rules = gemma_specials, .n_rules = 4},
+     .back = &gemma_back},
     {.name = "gemma2",
      .classes = "Gemma2ForCausalLM",
      .tensors = "token_embd output_norm " QKV SANDWICH FFN,
      .defaults = gemma2_defaults,
      .own = gemma2_own,
      .rules = gemma_rules,
-     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO}},
+     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO},
+     .back = &gemma2_back},
     {.name = "gemma3",
      .classes = "Gemma3ForCausalLM Gemma3ForConditionalGeneration",
      .tensors = ENDS QKV SANDWICH FFN QK_NORMS,
      .defaults = gemma3_defaults,
      .keys = gemma3_keys,
      .rules = gemma3_rules,
-     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO}},
+     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO},
+     .back = &gemma3_back},
     {.name = "gemma-embedding",
      .classes = "Gemma3TextModel",
      .tensors = "output dense_2 dense_3 " ENDS QKV SANDWICH FFN QK_NORMS,
@@ -84,6 +103,7 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .keys = gemma3_keys,
      .rules = gemma3_rules,
      .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO},
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &gemma3_back},
     {.name = NULL},
 };

@@ -56,26 +56,64 @@ static const tare_llama_key glm4moe_keys[] = {
 static const tare_llama_special_rule glm4moe_specials[] = {
     GLM_SPECIALS("[gMASK]"), {.special = TARE_LLAMA_EOM, .text = "<|observation|>"}};
 
+static const char *const glm4_back_config[] = {
+    "model_type = 'glm4'",
+    "partial_rotary_factor = rope.dimension_count / (attention.key_length | embedding_length / "
+    "attention.head_count)",
+    "attention_bias = has(tensors.attn_q.bias)", NULL};
+static const tare_llama_back glm4_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "mlp.gate_up_proj mlp.down_proj post_self_attn_layernorm post_mlp_layernorm",
+    .config = glm4_back_config};
+static const char *const chatglm_back_config[] = {
+    "model_type = 'chatglm'",
+    "num_layers = block_count",
+    "num_hidden_layers = nothing",
+    "padded_vocab_size = tensors.token_embd.weight.rows",
+    "rope_ratio = rope.freq_base / 10000",
+    "add_qkv_bias = has(tensors.attn_qkv.bias)",
+    NULL};
+static const tare_llama_back chatglm_back = {
+    .names = "encoder.layers. embedding.word_embeddings encoder.final_layernorm output_layer "
+             "input_layernorm post_attention_layernorm self_attention.query_key_value "
+             "self_attention.dense mlp.dense_h_to_4h mlp.dense_4h_to_h seq_length hidden_size "
+             "ffn_hidden_size num_attention_heads multi_query_group_num layernorm_epsilon",
+    .config = chatglm_back_config,
+    .lead = "transformer."};
+static const char *const glm4moe_back_config[] = {
+    "model_type = 'glm4_moe'",
+    "partial_rotary_factor = rope.dimension_count / (attention.key_length | embedding_length / "
+    "attention.head_count)",
+    "attention_bias = has(tensors.attn_q.bias)", "use_qk_norm = has(tensors.attn_q_norm.weight)",
+    NULL};
+static const tare_llama_back glm4moe_back = {
+    .names = HF_DENSE HF_MOE HF_SHARED HF_QK_NORM
+    "n_routed_experts eh_proj enorm hnorm embed_tokens shared_head.head shared_head.norm",
+    .config = glm4moe_back_config};
+
 const tare_llama_arch tare_llama_family_glm[] = {
     {.name = "glm4",
      .classes = "Glm4ForCausalLM",
      .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up post_attention_norm post_ffw_norm",
      .defaults = glm4_defaults,
      .keys = glm4_keys,
-     .tokenizer = {.rules = glm4_specials, .n_rules = 4}},
+     .tokenizer = {.rules = glm4_specials, .n_rules = 4},
+     .back = &glm4_back},
     {.name = "chatglm",
      .classes = "GlmForCausalLM ChatGLMModel ChatGLMForConditionalGeneration",
      .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up",
      .cut = "transformer.",
      .defaults = chatglm_defaults,
      .own = chatglm_own,
-     .rules = chatglm_rules},
+     .rules = chatglm_rules,
+     .back = &chatglm_back},
     {.name = "glm4moe",
      .classes = "Glm4MoeForCausalLM SolarOpenForCausalLM",
      .tensors = ENDS QKV FFN MOE SHARED QK_NORMS NEXTN "attn_norm post_attention_norm exp_probs_b",
      .defaults = glm4moe_defaults,
      .keys = glm4moe_keys,
      .tokenizer = {.rules = glm4moe_specials, .n_rules = 5},
+     .back = &glm4moe_back,
      .extra_layers = "num_nextn_predict_layers"},
     {.name = NULL},
 };

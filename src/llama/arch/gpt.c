@@ -154,12 +154,90 @@ static const tare_llama_special_rule refact_specials[] = {
     {.special = TARE_LLAMA_MIDDLE, .id = 2},
 };
 
+static const char *const gpt2_back_config[] = {"model_type = 'gpt2'", "n_layer = block_count",
+                                               "num_hidden_layers = nothing", NULL};
+static const tare_llama_shape_row gpt2_back_shapes[] = {{"*.c_attn.weight", "d1, d0"},
+                                                        {"*.c_proj.weight", "d1, d0"},
+                                                        {"*.c_fc.weight", "d1, d0"},
+                                                        {NULL, NULL}};
+static const tare_llama_back gpt2_back = {
+    .names = "transformer.h. transformer.wte transformer.wpe transformer.ln_f lm_head ln_1 ln_2 "
+             "attn.c_attn attn.c_proj mlp.c_fc mlp.c_proj n_positions n_embd n_head",
+    .config = gpt2_back_config,
+    .shapes = gpt2_back_shapes};
+static const char *const neox_back_config[] = {
+    "model_type = 'gpt_neox'",
+    "rotary_pct = rope.dimension_count * attention.head_count / embedding_length", NULL};
+static const tare_llama_back neox_back = {
+    .names = "gpt_neox.layers. gpt_neox.embed_in gpt_neox.final_layer_norm embed_out "
+             "input_layernorm post_attention_layernorm attention.query_key_value attention.dense "
+             "mlp.dense_h_to_4h mlp.dense_4h_to_h max_position_embeddings hidden_size "
+             "intermediate_size num_attention_heads",
+    .config = neox_back_config};
+static const char *const bloom_back_config[] = {"model_type = 'bloom'", "n_layer = block_count",
+                                                "num_hidden_layers = nothing", NULL};
+static const tare_llama_back bloom_back = {
+    .names = "h. word_embeddings word_embeddings_layernorm ln_f lm_head input_layernorm "
+             "post_attention_layernorm self_attention.query_key_value self_attention.dense "
+             "mlp.dense_h_to_4h mlp.dense_4h_to_h n_head hidden_size seq_length",
+    .config = bloom_back_config,
+    .lead = "transformer."};
+static const char *const falcon_back_config[] = {"model_type = 'falcon'",
+                                                 "num_attention_heads = attention.head_count",
+                                                 "num_kv_heads = attention.head_count_kv",
+                                                 "multi_query = attention.head_count_kv == 1",
+                                                 "new_decoder_architecture = false",
+                                                 NULL};
+static const tare_llama_back falcon_back = {
+    .names = "transformer.h. transformer.word_embeddings transformer.ln_f lm_head input_layernorm "
+             "self_attention.query_key_value self_attention.dense mlp.dense_h_to_4h "
+             "mlp.dense_4h_to_h hidden_size num_attention_heads",
+    .config = falcon_back_config,
+    .when = "has(tensors.attn_norm_2.weight) == false"};
+static const char *const falcon_new_back_config[] = {"model_type = 'falcon'",
+                                                     "num_attention_heads = attention.head_count",
+                                                     "num_kv_heads = attention.head_count_kv",
+                                                     "multi_query = true",
+                                                     "new_decoder_architecture = true",
+                                                     NULL};
+static const tare_llama_back falcon_new_back = {
+    .names = "transformer.h. transformer.word_embeddings transformer.ln_f lm_head ln_mlp ln_attn "
+             "self_attention.query_key_value self_attention.dense mlp.dense_h_to_4h "
+             "mlp.dense_4h_to_h hidden_size num_attention_heads",
+    .config = falcon_new_back_config};
+static const char *const mpt_back_config[] = {
+    "model_type = 'mpt'",
+    "n_layers = block_count",
+    "num_hidden_layers = nothing",
+    "attn_config.alibi = attention.max_alibi_bias > 0",
+    "attn_config.alibi_bias_max = if(attention.max_alibi_bias > 0, attention.max_alibi_bias)",
+    NULL};
+static const tare_llama_back mpt_back = {
+    .names =
+        "transformer.blocks. transformer.wte transformer.norm_f lm_head norm_1 norm_2 attn.Wqkv "
+        "attn.out_proj ffn.up_proj ffn.down_proj attn_config.kv_n_heads attn_config.clip_qkv",
+    .config = mpt_back_config};
+static const char *const starcoder_back_config[] = {
+    "model_type = 'gpt_bigcode'", "n_layer = block_count", "num_hidden_layers = nothing", NULL};
+static const tare_llama_back starcoder_back = {
+    .names = "transformer.h. transformer.wte transformer.wpe transformer.ln_f lm_head ln_1 ln_2 "
+             "attn.c_attn attn.c_proj mlp.c_fc mlp.c_proj n_positions n_embd n_head",
+    .config = starcoder_back_config};
+static const char *const starcoder2_back_config[] = {"model_type = 'starcoder2'",
+                                                     "use_bias = has(tensors.attn_q.bias)", NULL};
+static const tare_llama_back starcoder2_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN
+    "mlp.c_fc mlp.c_proj norm_epsilon max_position_embeddings hidden_size intermediate_size "
+    "num_attention_heads num_key_value_heads rope_theta",
+    .config = starcoder2_back_config};
+
 const tare_llama_arch tare_llama_family_gpt[] = {
     {.name = "gpt2",
      .classes = "GPT2LMHeadModel",
      .tensors = ENDS "position_embd " FUSED NORMS "ffn_down ffn_up",
      .own = gpt2_own,
-     .rules = gpt2_rules},
+     .rules = gpt2_rules,
+     .back = &gpt2_back},
     {.name = "gpt2",
      .classes = "RuGPT3XLForCausalLM",
      .tensors = ENDS "position_embd " FUSED NORMS "ffn_down ffn_up",
@@ -169,32 +247,45 @@ const tare_llama_arch tare_llama_family_gpt[] = {
      .tensors = ENDS FUSED NORMS "ffn_down ffn_up",
      .defaults = neox_defaults,
      .own = neox_own,
-     .rules = neox_rules},
+     .rules = neox_rules,
+     .back = &neox_back},
     {.name = "bloom",
      .classes = "BloomForCausalLM BloomModel",
      .tensors = ENDS "token_embd_norm " FUSED NORMS "ffn_down ffn_up",
      .cut = "transformer.",
      .own = bloom_own,
-     .rules = bloom_rules},
+     .rules = bloom_rules,
+     .back = &bloom_back},
     {.name = "falcon",
      .classes = "FalconForCausalLM RWForCausalLM",
      .tensors = ENDS FUSED "attn_norm attn_norm_2 ffn_down ffn_up",
      .defaults = falcon_defaults,
      .own = falcon_own,
-     .rules = falcon_rules},
+     .rules = falcon_rules,
+     .back = &falcon_back},
+    {.name = "falcon",
+     .classes = "FalconForCausalLM RWForCausalLM",
+     .tensors = ENDS FUSED "attn_norm attn_norm_2 ffn_down ffn_up",
+     .defaults = falcon_defaults,
+     .own = falcon_own,
+     .rules = falcon_rules,
+     .back = &falcon_new_back},
     {.name = "mpt",
      .classes = "MPTForCausalLM",
      .tensors = ENDS FUSED NORMS QK_NORMS "position_embd ffn_down ffn_up",
      .own = mpt_own,
      .rules = mpt_rules,
-     .tokenizer = {.prefers_json = true}},
+     .tokenizer = {.prefers_json = true},
+     .back = &mpt_back},
     {.name = "starcoder",
      .classes = "GPTBigCodeForCausalLM",
      .tensors = ENDS "position_embd " FUSED NORMS "ffn_down ffn_up",
-     .own = starcoder_own},
+     .own = starcoder_own,
+     .back = &starcoder_back},
     {.name = "starcoder2",
      .classes = "Starcoder2ForCausalLM",
-     .tensors = ENDS QKV NORMS "ffn_down ffn_up rope_freqs"},
+     .tensors = ENDS QKV NORMS "ffn_down ffn_up rope_freqs",
+     .back = &starcoder2_back},
     {.name = "codeshell",
      .classes = "CodeShellForCausalLM",
      .tensors = ENDS "position_embd attn_rot_embd " FUSED NORMS "ffn_down ffn_up",

@@ -28,6 +28,20 @@ static const tare_llama_special_rule codellama_specials[] = {
     {.special = TARE_LLAMA_EOT, .id = 32010},
 };
 
+static const char *const llama_back_config[] = {"model_type = 'llama'", BACK_BIASES, NULL};
+static const tare_llama_back llama_back = {
+    .names = HF_DENSE, .config = llama_back_config, .when = "has(expert_count) == false"};
+static const char *const mixtral_back_config[] = {
+    "model_type = 'mixtral'",
+    "head_dim = if(rope.dimension_count * attention.head_count == embedding_length, nothing, "
+    "rope.dimension_count)",
+    NULL};
+static const tare_llama_back mixtral_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "block_sparse_moe.gate block_sparse_moe.experts.w1 block_sparse_moe.experts.w2 "
+    "block_sparse_moe.experts.w3 num_local_experts",
+    .config = mixtral_back_config};
+
 const tare_llama_arch tare_llama_family_llama[] = {
     {.name = "llama",
      .classes = "LlamaForCausalLM LLaMAForCausalLM",
@@ -38,7 +52,8 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .keys = llama_keys,
      .rules = tare_llama_permute,
      .tokenizer = {.rules = codellama_specials, .n_rules = 4},
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &llama_back},
     {.name = "llama",
      .classes = "LlamaForCausalLM LLaMAForCausalLM",
      .requires = "vocab_size == 49152",
@@ -48,7 +63,8 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .keys = llama_keys,
      .rules = tare_llama_permute,
      .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO},
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &llama_back},
     {.name = "llama",
      .classes = "LlamaForCausalLM LLaMAForCausalLM VLlama3ForCausalLM IQuestCoderForCausalLM "
                 "LlavaForConditionalGeneration VoxtralForConditionalGeneration "
@@ -58,7 +74,8 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .defaults = llama_defaults,
      .keys = llama_keys,
      .rules = tare_llama_permute,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &llama_back},
     {.name = "llama",
      .classes = "LlamaModel",
      .tensors = LLAMA_TENSORS,
@@ -83,6 +100,7 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .defaults = mixtral_defaults,
      .keys = llama_keys,
      .rules = tare_llama_permute,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &mixtral_back},
     {.name = NULL},
 };

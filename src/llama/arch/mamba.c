@@ -82,6 +82,63 @@ static const tare_llama_rule jamba_rules[] = {
     {"*.feed_forward.experts.0.down_proj.weight", ".feed_forward.down_proj.weight", JAMBA_IS_DENSE},
     END_OF_RULES};
 
+static const char *const mamba_back_config[] = {
+    "model_type = 'mamba'",
+    "hidden_size = embedding_length",
+    "intermediate_size = ssm.inner_size",
+    "conv_kernel = ssm.conv_kernel",
+    "state_size = ssm.state_size",
+    "time_step_rank = ssm.time_step_rank",
+    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
+    NULL};
+static const tare_llama_shape_row mamba_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+                                                         {NULL, NULL}};
+static const tare_llama_back mamba_back = {
+    .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.in_proj "
+             "mixer.conv1d mixer.x_proj mixer.dt_proj mixer.A_log mixer.D mixer.out_proj",
+    .config = mamba_back_config,
+    .shapes = mamba_back_shapes};
+static const char *const mamba2_back_config[] = {
+    "model_type = 'mamba2'",
+    "hidden_size = embedding_length",
+    "expand = floor(ssm.inner_size / embedding_length)",
+    "conv_kernel = ssm.conv_kernel",
+    "state_size = ssm.state_size",
+    "num_heads = ssm.time_step_rank",
+    "head_dim = floor(ssm.inner_size / ssm.time_step_rank)",
+    "n_groups = ssm.group_count",
+    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
+    NULL};
+static const tare_llama_shape_row mamba2_back_shapes[] = {{"*.A_log", "d0"},
+                                                          {"*.D", "d0"},
+                                                          {"*.conv1d.weight", "d0, 1, d1"},
+                                                          {"*.mixer.norm.weight", "d0 * d1"},
+                                                          {NULL, NULL}};
+static const tare_llama_back mamba2_back = {
+    .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.in_proj "
+             "mixer.conv1d mixer.dt_proj mixer.A_log mixer.D mixer.norm mixer.out_proj",
+    .config = mamba2_back_config,
+    .shapes = mamba2_back_shapes};
+static const char *const jamba_back_config[] = {
+    "model_type = 'jamba'",
+    "num_key_value_heads = attention.head_count",
+    "mamba_d_conv = ssm.conv_kernel",
+    "mamba_d_state = ssm.state_size",
+    "mamba_dt_rank = ssm.time_step_rank",
+    "mamba_expand = floor(ssm.inner_size / embedding_length)",
+    NULL};
+static const tare_llama_shape_row jamba_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+                                                         {NULL, NULL}};
+static const tare_llama_back jamba_back = {
+    .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "
+             "pre_ff_layernorm feed_forward.gate_proj feed_forward.up_proj feed_forward.down_proj "
+             "feed_forward.router feed_forward.experts.gate_proj feed_forward.experts.up_proj "
+             "feed_forward.experts.down_proj mamba.in_proj mamba.conv1d mamba.x_proj mamba.dt_proj "
+             "mamba.A_log mamba.D mamba.out_proj mamba.dt_layernorm mamba.b_layernorm "
+             "mamba.c_layernorm num_experts " HF_ATTN HF_CONFIG,
+    .config = jamba_back_config,
+    .shapes = jamba_back_shapes};
+
 const tare_llama_arch tare_llama_family_mamba[] = {
     {.name = "mamba",
      .classes = "MambaForCausalLM MambaLMHeadModel FalconMambaForCausalLM",
@@ -90,21 +147,24 @@ const tare_llama_arch tare_llama_family_mamba[] = {
      .own = mamba_own,
      .rules = mamba_rules,
      .drops_equal_output = true,
-     .tokenizer = {.prefers_json = true, .multiple = 8}},
+     .tokenizer = {.prefers_json = true, .multiple = 8},
+     .back = &mamba_back},
     {.name = "mamba2",
      .classes = "Mamba2ForCausalLM",
      .tensors = ENDS "attn_norm " MAMBA2,
-     .cut = "model.backbone>backbone model.lm_head>lm_head .dt_bias>.dt_proj.bias",
+     .cut = "model.backbone>backbone model.lm_head>lm_head .dt_bias=.dt_proj.bias",
      .defaults = mamba2_defaults,
      .own = mamba2_own,
      .rules = mamba2_rules,
-     .tokenizer = {.multiple = 16}},
+     .tokenizer = {.multiple = 16},
+     .back = &mamba2_back},
     {.name = "jamba",
      .classes = "JambaForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE MAMBA "ssm_dt_norm ssm_b_norm ssm_c_norm",
      .cut = ".moe.>.feed_forward.",
      .defaults = jamba_defaults,
      .own = jamba_own,
-     .rules = jamba_rules},
+     .rules = jamba_rules,
+     .back = &jamba_back},
     {.name = NULL},
 };

@@ -31,11 +31,11 @@ static const tare_llama_key bailing_keys[] = {
 #define BAILING_K "num_key_value_heads * attention.dim"
 static const tare_llama_rule bailing_rules[] = {
     {"*.attention.dense.weight", "=blk.#.attn_output.weight", NULL},
-    {"*.query_key_value.weight", "=blk.#.attn_q.weight",
+    {"*.attention.query_key_value.weight", "=blk.#.attn_q.weight",
      "rows(0, 0, " BAILING_Q ") heads(num_attention_heads)"},
-    {"*.query_key_value.weight", "=blk.#.attn_k.weight",
+    {"*.attention.query_key_value.weight", "=blk.#.attn_k.weight",
      "rows(0, " BAILING_Q ", " BAILING_K ") heads(num_key_value_heads)"},
-    {"*.query_key_value.weight", "=blk.#.attn_v.weight",
+    {"*.attention.query_key_value.weight", "=blk.#.attn_v.weight",
      "rows(0, " BAILING_Q " + " BAILING_K ", " BAILING_K ")"},
     END_OF_RULES};
 static const tare_llama_key bailing2_keys[] = {
@@ -122,24 +122,71 @@ static const tare_llama_key arctic_keys[] = {
     {"rope.dimension_count", U32, "floor(hidden_size / num_attention_heads)"},
     END_OF_KEYS};
 
+static const char *const olmoe_back_config[] = {"model_type = 'olmoe'", NULL};
+static const tare_llama_back olmoe_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
+                                           .config = olmoe_back_config};
+static const char *const dots1_back_config[] = {"model_type = 'dots1'", NULL};
+static const tare_llama_back dots1_back = {
+    .names = HF_DENSE HF_MOE HF_SHARED HF_QK_NORM "n_routed_experts", .config = dots1_back_config};
+static const char *const bailing_back_config[] = {"model_type = 'bailing_moe'",
+                                                  "head_dim = attention.key_length", NULL};
+static const tare_llama_shape_row bailing_back_shapes[] = {
+    {"*.attention.dense.weight", "d0, d1"},
+    {"*.attention.query_key_value.weight",
+     "(num_attention_heads + 2 * num_key_value_heads) * (d0 / num_attention_heads), d1"},
+    {NULL, NULL}};
+static const tare_llama_back bailing_back = {
+    .names = "model.word_embeddings model.layers. model.norm lm_head " HF_NORMS HF_CONFIG HF_MOE
+        HF_SHARED "model.word_embeddings num_experts",
+    .config = bailing_back_config,
+    .shapes = bailing_back_shapes};
+static const char *const smallthinker_back_config[] = {
+    "model_type = 'smallthinker'",
+    "moe_num_primary_experts = expert_count",
+    "moe_num_active_primary_experts = expert_used_count",
+    "num_local_experts = nothing",
+    "num_experts_per_tok = nothing",
+    "intermediate_size = nothing",
+    "moe_primary_router_apply_softmax = expert_gating_func == 1",
+    "sliding_window_size = attention.sliding_window",
+    "sliding_window_layout[] = if(has(attention.sliding_window), 1)",
+    NULL};
+static const tare_llama_back smallthinker_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "block_sparse_moe.primary_router block_sparse_moe.experts.gate block_sparse_moe.experts.up "
+    "block_sparse_moe.experts.down",
+    .config = smallthinker_back_config};
+static const char *const minimax_back_config[] = {
+    "model_type = 'minimax_m2'",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == 1, 'softmax'))",
+    "use_qk_norm = true", NULL};
+static const tare_llama_back minimax_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG
+    "block_sparse_moe.gate block_sparse_moe.experts.w1 block_sparse_moe.experts.w2 "
+    "block_sparse_moe.experts.w3 block_sparse_moe.e_score_correction num_local_experts",
+    .config = minimax_back_config};
+
 const tare_llama_arch tare_llama_family_moe[] = {
     {.name = "olmoe",
      .classes = "OlmoeForCausalLM",
      .tensors = ENDS QKV NORMS MOE QK_NORMS,
      .defaults = all_heads,
-     .keys = olmoe_keys},
+     .keys = olmoe_keys,
+     .back = &olmoe_back},
     {.name = "dots1",
      .classes = "Dots1ForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS "exp_probs_b",
      .defaults = dots1_defaults,
-     .keys = dots1_keys},
+     .keys = dots1_keys,
+     .back = &dots1_back},
     {.name = "bailingmoe",
      .classes = "BailingMoeForCausalLM",
      .requires = "if(norm_head | false, false, true)",
      .tensors = ENDS QKV NORMS MOE SHARED "rope_freqs",
      .defaults = all_heads,
      .keys = bailing_keys,
-     .rules = bailing_rules},
+     .rules = bailing_rules,
+     .back = &bailing_back},
     {.name = "bailingmoe2",
      .classes = "BailingMoeV2ForCausalLM",
      .tensors = ENDS FUSED NORMS FFN MOE SHARED QK_NORMS NEXTN "exp_probs_b layer_output_norm",
@@ -151,12 +198,14 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .classes = "SmallThinkerForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE,
      .defaults = smallthinker_defaults,
-     .keys = smallthinker_keys},
+     .keys = smallthinker_keys,
+     .back = &smallthinker_back},
     {.name = "minimax-m2",
      .classes = "MiniMaxM2ForCausalLM",
      .tensors = ENDS QKV NORMS MOE QK_NORMS "exp_probs_b",
      .defaults = minimax_defaults,
-     .keys = minimax_keys},
+     .keys = minimax_keys,
+     .back = &minimax_back},
     {.name = "llama4",
      .classes = "Llama4ForCausalLM Llama4ForConditionalGeneration",
      .tensors = DENSE MOE SHARED,

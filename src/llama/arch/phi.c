@@ -62,24 +62,54 @@ static const tare_llama_key phimoe_own[] = {PHI3_OWN,
                                             {"expert_count", U32, "num_local_experts"},
                                             END_OF_KEYS};
 
+static const char *const phi2_back_config[] = {"model_type = 'phi'", BACK_ROTARY,
+                                               "intermediate_size = feed_forward_length", NULL};
+static const tare_llama_back phi2_back = {
+    .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "
+             "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.dense mlp.fc1 mlp.fc2 "
+             "max_position_embeddings hidden_size num_attention_heads layer_norm_eps",
+    .config = phi2_back_config};
+static const char *const phi3_back_config[] = {
+    "model_type = 'phi3'", BACK_ROTARY,
+    "sliding_window = if(attention.sliding_window > 0, attention.sliding_window)", NULL};
+static const tare_llama_back phi3_back = {
+    .names = HF_ENDS HF_NORMS HF_CONFIG
+    "self_attn.qkv_proj self_attn.o_proj mlp.gate_up_proj mlp.down_proj",
+    .config = phi3_back_config};
+static const char *const phimoe_back_config[] = {
+    "model_type = 'phimoe'",
+    BACK_ROTARY,
+    "attention_bias = true",
+    "lm_head_bias = true",
+    "sliding_window = if(attention.sliding_window > 0, attention.sliding_window)",
+    NULL};
+static const tare_llama_back phimoe_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
+    "block_sparse_moe.gate block_sparse_moe.experts.w1 block_sparse_moe.experts.w2 "
+    "block_sparse_moe.experts.w3 num_local_experts",
+    .config = phimoe_back_config};
+
 const tare_llama_arch tare_llama_family_phi[] = {
     {.name = "phi2",
      .classes = "PhiForCausalLM",
      .tensors = ENDS QKV FUSED NORMS "ffn_down ffn_up",
      .defaults = phi2_defaults,
      .own = phi2_own,
-     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO}},
+     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO},
+     .back = &phi2_back},
     {.name = "phi3",
      .classes = "Phi3ForCausalLM Phi4ForCausalLMV",
      .tensors = ENDS QKV FUSED NORMS "ffn_down ffn_up rope_factors_long rope_factors_short",
      .defaults = phi3_defaults,
      .early = phi3_early,
-     .own = phi3_own},
+     .own = phi3_own,
+     .back = &phi3_back},
     {.name = "phimoe",
      .classes = "PhiMoEForCausalLM",
      .tensors = ENDS QKV FUSED NORMS MOE "rope_factors_long rope_factors_short",
      .defaults = phimoe_defaults,
      .early = phi3_early,
-     .own = phimoe_own},
+     .own = phimoe_own,
+     .back = &phimoe_back},
     {.name = NULL},
 };

@@ -18,13 +18,32 @@ static const tare_llama_key moe_keys[] = {
     END_OF_KEYS};
 static const tare_llama_rule moe_rules[] = {RULES_FUSED_EXPERTS, END_OF_RULES};
 
+static const char *const qwen2_back_config[] = {"model_type = 'qwen2'", NULL};
+static const tare_llama_back qwen2_back = {.names = HF_DENSE, .config = qwen2_back_config};
+static const char *const qwen3_back_config[] = {
+    "model_type = 'qwen3'", "attention_bias = if(has(tensors.attn_q.bias), true)", NULL};
+static const tare_llama_back qwen3_back = {.names = HF_DENSE HF_QK_NORM,
+                                           .config = qwen3_back_config};
+static const char *const qwen2moe_back_config[] = {"model_type = 'qwen2_moe'", NULL};
+static const tare_llama_back qwen2moe_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG HF_MOE
+    "mlp.shared_expert.gate_proj mlp.shared_expert.up_proj mlp.shared_expert.down_proj "
+    "mlp.shared_expert_gate num_experts",
+    .config = qwen2moe_back_config};
+static const char *const qwen3moe_back_config[] = {"model_type = 'qwen3_moe'",
+                                                   "norm_topk_prob = true", NULL};
+static const tare_llama_back qwen3moe_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG HF_MOE "num_experts",
+    .config = qwen3moe_back_config};
+
 const tare_llama_arch tare_llama_family_qwen[] = {
     {.name = "qwen2",
      .classes = "Qwen2ForCausalLM Qwen2AudioForConditionalGeneration KORMoForCausalLM "
                 "AudioFlamingo3ForConditionalGeneration DotsOCRForCausalLM",
      .tensors = DENSE,
      .defaults = qwen2_defaults,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &qwen2_back},
     {.name = "qwen2",
      .classes = "Qwen2Model",
      .tensors = DENSE,
@@ -35,7 +54,8 @@ const tare_llama_arch tare_llama_family_qwen[] = {
      .classes = "Qwen3ForCausalLM",
      .tensors = DENSE QK_NORMS,
      .defaults = qwen3_defaults,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &qwen3_back},
     {.name = "qwen3",
      .classes = "Qwen3Model",
      .tensors = DENSE QK_NORMS,
@@ -47,12 +67,14 @@ const tare_llama_arch tare_llama_family_qwen[] = {
      .tensors = ENDS QKV NORMS MOE SHARED "ffn_gate_inp_shexp",
      .defaults = moe_defaults,
      .keys = moe_keys,
-     .rules = moe_rules},
+     .rules = moe_rules,
+     .back = &qwen2moe_back},
     {.name = "qwen3moe",
      .classes = "Qwen3MoeForCausalLM",
      .tensors = ENDS QKV NORMS MOE QK_NORMS,
      .defaults = moe_defaults,
      .keys = moe_keys,
-     .rules = moe_rules},
+     .rules = moe_rules,
+     .back = &qwen3moe_back},
     {.name = NULL},
 };

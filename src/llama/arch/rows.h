@@ -65,6 +65,31 @@
         "*mlp.experts.down_proj", "mlp.experts.down_proj.weight", NULL                             \
     }
 
+/* The way back: spellings of tensors and of members of config.json; each ends with a blank. */
+#define HF_ENDS    "model.layers. model.embed_tokens model.norm lm_head "
+#define HF_NORMS   "input_layernorm post_attention_layernorm "
+#define HF_ATTN    "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj "
+#define HF_QK_NORM "self_attn.q_norm self_attn.k_norm "
+#define HF_MLP     "mlp.gate_proj mlp.up_proj mlp.down_proj "
+#define HF_MOE                                                                                     \
+    "mlp.gate mlp.experts.gate_proj mlp.experts.up_proj mlp.experts.down_proj "                    \
+    "mlp.gate.e_score_correction "
+#define HF_SHARED                                                                                  \
+    "mlp.shared_experts.gate_proj mlp.shared_experts.up_proj mlp.shared_experts.down_proj "
+#define HF_SANDWICH "pre_feedforward_layernorm post_feedforward_layernorm "
+#define HF_CONFIG                                                                                  \
+    "max_position_embeddings hidden_size intermediate_size num_attention_heads "                   \
+    "num_key_value_heads rope_theta rms_norm_eps head_dim num_experts_per_tok "                    \
+    "partial_rotary_factor rope_local_base_freq original_max_position_embeddings "
+#define HF_DENSE HF_ENDS HF_NORMS HF_ATTN HF_MLP HF_CONFIG
+
+/* Members of config.json that tell of biases. */
+#define BACK_BIASES                                                                                \
+    "attention_bias = if(has(tensors.attn_q.bias), true)",                                         \
+        "mlp_bias = if(has(tensors.ffn_up.bias), true)"
+#define BACK_ROTARY                                                                                \
+    "partial_rotary_factor = rope.dimension_count * attention.head_count / embedding_length"
+
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
 

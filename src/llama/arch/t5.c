@@ -50,21 +50,112 @@ static const tare_llama_rule t5_rules[] = {
     {"shared.weight", "=token_embd.weight", "first"},
     END_OF_RULES};
 
+static const char *const t5_back_config[] = {
+    "model_type = 't5'",
+    "feed_forward_proj = 'gated-gelu'",
+    "d_model = embedding_length",
+    "d_ff = feed_forward_length",
+    "num_layers = block_count",
+    "num_hidden_layers = nothing",
+    "num_decoder_layers = decoder_block_count",
+    "num_heads = attention.head_count",
+    "d_kv = attention.key_length",
+    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
+    "relative_attention_num_buckets = attention.relative_buckets_count",
+    "is_encoder_decoder = true",
+    NULL};
+static const tare_llama_shape_row t5_back_shapes[] = {{"shared.weight", "d0, d1"}, {NULL, NULL}};
+static const tare_llama_back t5_back = {
+    .names = "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "
+             "decoder.final_layer_norm layer.0.layer_norm layer.1.layer_norm layer.2.layer_norm "
+             "layer.0.SelfAttention.q layer.0.SelfAttention.k layer.0.SelfAttention.v "
+             "layer.0.SelfAttention.o layer.0.SelfAttention.relative_attention_bias "
+             "layer.1.EncDecAttention.q layer.1.EncDecAttention.k layer.1.EncDecAttention.v "
+             "layer.1.EncDecAttention.o layer.1.EncDecAttention.relative_attention_bias "
+             "layer.1.DenseReluDense.wo layer.2.DenseReluDense.wo layer.1.DenseReluDense.wi_0 "
+             "layer.1.DenseReluDense.wi_1 layer.2.DenseReluDense.wi_0 layer.2.DenseReluDense.wi_1",
+    .config = t5_back_config,
+    .shapes = t5_back_shapes,
+    .when = "has(tensors.enc.ffn_gate.weight)"};
+static const char *const t5_plain_back_config[] = {
+    "model_type = 't5'",
+    "feed_forward_proj = 'relu'",
+    "d_model = embedding_length",
+    "d_ff = feed_forward_length",
+    "num_layers = block_count",
+    "num_hidden_layers = nothing",
+    "num_decoder_layers = decoder_block_count",
+    "num_heads = attention.head_count",
+    "d_kv = attention.key_length",
+    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
+    "relative_attention_num_buckets = attention.relative_buckets_count",
+    "is_encoder_decoder = true",
+    NULL};
+static const tare_llama_shape_row t5_plain_shapes[] = {{"shared.weight", "d0, d1"}, {NULL, NULL}};
+static const tare_llama_back t5_plain_back = {
+    .names = "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "
+             "decoder.final_layer_norm layer.0.layer_norm layer.1.layer_norm layer.2.layer_norm "
+             "layer.0.SelfAttention.q layer.0.SelfAttention.k layer.0.SelfAttention.v "
+             "layer.0.SelfAttention.o layer.0.SelfAttention.relative_attention_bias "
+             "layer.1.EncDecAttention.q layer.1.EncDecAttention.k layer.1.EncDecAttention.v "
+             "layer.1.EncDecAttention.o layer.1.EncDecAttention.relative_attention_bias "
+             "layer.1.DenseReluDense.wo layer.2.DenseReluDense.wo layer.1.DenseReluDense.wi "
+             "layer.2.DenseReluDense.wi",
+    .config = t5_plain_back_config,
+    .shapes = t5_plain_shapes};
+static const char *const t5encoder_back_config[] = {
+    "model_type = 't5'",
+    "feed_forward_proj = 'gated-gelu'",
+    "d_model = embedding_length",
+    "d_ff = feed_forward_length",
+    "num_layers = block_count",
+    "num_hidden_layers = nothing",
+    "num_decoder_layers = decoder_block_count",
+    "num_heads = attention.head_count",
+    "d_kv = attention.key_length",
+    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
+    "relative_attention_num_buckets = attention.relative_buckets_count",
+    NULL};
+static const tare_llama_shape_row t5encoder_back_shapes[] = {{"shared.weight", "d0, d1"},
+                                                             {NULL, NULL}};
+static const tare_llama_back t5encoder_back = {
+    .names = "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "
+             "decoder.final_layer_norm layer.0.layer_norm layer.1.layer_norm layer.2.layer_norm "
+             "layer.0.SelfAttention.q layer.0.SelfAttention.k layer.0.SelfAttention.v "
+             "layer.0.SelfAttention.o layer.0.SelfAttention.relative_attention_bias "
+             "layer.1.EncDecAttention.q layer.1.EncDecAttention.k layer.1.EncDecAttention.v "
+             "layer.1.EncDecAttention.o layer.1.EncDecAttention.relative_attention_bias "
+             "layer.1.DenseReluDense.wo layer.2.DenseReluDense.wo layer.1.DenseReluDense.wi_0 "
+             "layer.1.DenseReluDense.wi_1 layer.2.DenseReluDense.wi_0 layer.2.DenseReluDense.wi_1",
+    .config = t5encoder_back_config,
+    .shapes = t5encoder_back_shapes};
+
 const tare_llama_arch tare_llama_family_t5[] = {
     {.name = "t5",
-     .classes = "T5WithLMHeadModel T5ForConditionalGeneration MT5ForConditionalGeneration "
+     .classes = "T5ForConditionalGeneration T5WithLMHeadModel MT5ForConditionalGeneration "
                 "UMT5ForConditionalGeneration UMT5Model",
      .tensors = T5_ENCODER T5_DECODER,
      .defaults = t5_defaults,
      .own = t5_own,
      .rules = t5_rules,
-     .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM}},
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM},
+     .back = &t5_back},
+    {.name = "t5",
+     .classes = "T5ForConditionalGeneration T5WithLMHeadModel MT5ForConditionalGeneration "
+                "UMT5ForConditionalGeneration UMT5Model",
+     .tensors = T5_ENCODER T5_DECODER,
+     .defaults = t5_defaults,
+     .own = t5_own,
+     .rules = t5_rules,
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM},
+     .back = &t5_plain_back},
     {.name = "t5encoder",
      .classes = "T5EncoderModel",
      .tensors = T5_ENCODER,
      .defaults = t5_defaults,
      .own = t5encoder_own,
      .rules = t5_rules,
-     .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM}},
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_UNIGRAM},
+     .back = &t5encoder_back},
     {.name = NULL},
 };

@@ -146,7 +146,8 @@ static const tare_encoding *asked_for(decider *d, size_t i) {
     const tare_convert_options *o = &d->plan->options;
     bool is_open = !d->mix || d->mix[i].is_open;
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
-    const tare_model_types *types = d->plan->format->is_llama_cpp ? d->plan->in->types : NULL;
+    const tare_model_types *types = d->plan->in->types;
+    if (types && types->is_restored == d->plan->format->is_llama_cpp) types = NULL;
     if (d->mix && types && !d->mix[i].type) return type_for_program(d, i, types->usual);
     if (d->mix) return d->mix[i].type;
     if (d->rule[i] >= 0) return o->rules[d->rule[i]].encoding;

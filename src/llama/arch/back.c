@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What config.json says of all models: the end of each architecture's list for the way back. */
+#include "llama/arch/rows.h"
+
+const char *const tare_llama_back_common[] = {
+    "num_hidden_layers = block_count - (nextn_predict_layers | 0)",
+    "vocab_size = tensors.token_embd.weight.rows",
+    "tie_word_embeddings = has(tensors.output.weight) == false",
+    "bos_token_id = tokenizer.ggml.bos_token_id",
+    "eos_token_id = tokenizer.ggml.eos_token_id",
+    "pad_token_id = tokenizer.ggml.padding_token_id",
+    "rope_scaling.rope_type = if(rope.scaling.type == 'yarn', 'yarn', if(rope.scaling.type == "
+    "'linear', 'linear'))",
+    "rope_scaling.factor = if(rope.scaling.type == 'yarn', rope.scaling.factor, "
+    "if(rope.scaling.type == 'linear', rope.scaling.factor))",
+    "rope_scaling.original_max_position_embeddings = if(rope.scaling.type == 'yarn', "
+    "rope.scaling.original_context_length)",
+    "rope_scaling.attention_factor = rope.scaling.yarn_attn_factor",
+    "rope_scaling.beta_fast = rope.scaling.yarn_beta_fast",
+    "rope_scaling.beta_slow = rope.scaling.yarn_beta_slow",
+    NULL,
+};

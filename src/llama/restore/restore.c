@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A GGUF file as the Hugging Face model that it could have been made of. */
+#include "llama/restore/restore.h"
+
+#include <math.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "base/str.h"
+
+enum { STEP = 4096 }; /* elements that are looked at at once */
+
+static const char format_name[] = "restored";
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+/* The first row of an architecture whose conditions the keys fulfil. */
+static tare_status find_row(const tare_llama_arch **out, const tare_llama_config *by_keys,
+                            tare_str architecture, tare_error *err) {
+    *out = NULL;
+    const tare_llama_arch *a;
+    for (size_t i = 0; (a = tare_llama_arch_at(i)) && !*out; i++) {
+        bool holds = a->back && tare_str_is(architecture, a->name);
+        const char *const conditions[] = {a->requires, holds ? a->back->when : NULL};
+        for (size_t k = 0; k < 2 && holds; k++) {
+            tare_llama_value v;
+            if (!conditions[k]) continue;
+            TARE_TRY(tare_llama_formula(&v, tare_str_of(conditions[k]), by_keys, NULL, err));
+            holds = v.kind != TARE_LLAMA_ABSENT && v.number != 0;
+        }
+        if (holds) *out = a;
+    }
+    return TARE_OK;
+}
+
+bool tare_llama_can_restore(const tare_model *model, tare_str *architecture) {
+    if (architecture) *architecture = TARE_STR("");
+    if (!model || tare_model_find_resource(model, TARE_STR("config.json")) >= 0) return false;
+    tare_str name = tare_catalog_get_str(&model->catalog, "general.architecture");
+    if (architecture) *architecture = name;
+    if (tare_model_find_tensor(model, TARE_STR("token_embd.weight")) < 0) return false;
+    const tare_llama_arch *a;
+    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++)
+        if (a->back && tare_str_is(name, a->name)) return true;
+    return false;
+}
+
+static tare_status find_arch(tare_llama_restoring *r, tare_error *err) {
+    tare_str architecture = tare_catalog_get_str(&r->gguf->catalog, "general.architecture");
+    tare_arena *arena = &r->out->arena;
+    if (tare_model_is_big_endian(r->gguf))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "big-endian models cannot be restored");
+    TARE_TRY(tare_llama_keys_tree(&r->keys, r->gguf, architecture, arena, err));
+    r->by_keys = (tare_llama_config){.root = r->keys, .arena = arena, .facts = r->facts};
+    TARE_TRY(find_row(&r->arch, &r->by_keys, architecture, err));
+    if (r->arch) return tare_llama_names_init(&r->names, r->arch->tensors, arena, err);
+    tare_fail(err, TARE_ERR_UNSUPPORTED,
+              "general.architecture is none that tare knows the way back from");
+    tare_error_item(err, TARE_ITEM_KEY, -1, architecture);
+    return TARE_ERR_UNSUPPORTED;
+}
+
+/* The type that most elements of matrices have, F16 for those that are quantized. */
+static void find_usual_type(tare_llama_restoring *r) {
+    static const tare_encoding_id floats[] = {TARE_ENCODING_F32, TARE_ENCODING_BF16,
+                                              TARE_ENCODING_F16};
+    uint64_t elements[3] = {0}, most = 0;
+    for (size_t i = 0; i < r->gguf->catalog.n_tensors; i++) {
+        const tare_tensor *t = &r->gguf->catalog.tensors[i];
+        size_t k = 0;
+        if (t->n_dims < 2) continue;
+        while (k < 2 && t->encoding->id != floats[k]) k++;
+        elements[k] += t->n_elements;
+    }
+    r->usual = tare_encoding_get(TARE_ENCODING_F16);
+    for (size_t k = 0; k < 3; k++)
+        if (elements[k] > most) {
+            most = elements[k];
+            r->usual = tare_encoding_get(floats[k]);
+        }
+    if (r->options->type) r->usual = r->options->type;
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+/* Tensors by their names and shapes, whose numbers are not there yet, and the side files. */
+static tare_status fill_catalog(tare_llama_restoring *r, tare_error *err) {
+    tare_catalog *c = &r->out->catalog;
+    tare_reader reader;
+    uint32_t index;
+    TARE_TRY(tare_llama_share_files(r->out, r->gguf, err));
+    tare_reader_callback(&reader, NULL, NULL, 0, format_name);
+    TARE_TRY(tare_model_add_file(r->out, &reader, format_name, &index, err));
+    c->tensors = TARE_NEW_ARRAY(&r->out->arena, tare_tensor, r->n_wanted);
+    c->resources = TARE_NEW_ARRAY(&r->out->arena, tare_resource_entry, r->n_files);
+    if (!c->tensors || !c->resources) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    if (r->n_files) memcpy(c->resources, r->files, r->n_files * sizeof *r->files);
+    c->n_resources = r->n_files;
+    for (size_t i = 0; i < r->n_wanted; i++) {
+        tare_tensor *t = &c->tensors[i];
+        *t = (tare_tensor){.name = r->wanted[i].name, .offset = TARE_NO_OFFSET};
+        TARE_TRY(tare_tensor_set(r->out, t, r->usual, r->wanted[i].dims, r->wanted[i].n_dims, index,
+                                 0, err));
+        c->n_tensors++;
+    }
+    return tare_model_finish(r->out, r->options->report, err);
+}
+
+/* Whether all numbers of a tensor are ones of the usual type; logarithms are so but for their last
+ * bits. */
+static tare_status fits(bool *out, const tare_llama_restoring *r, size_t tensor, bool is_rounded,
+                        tare_error *err) {
+    float values[STEP], again[STEP];
+    uint8_t raw[STEP * sizeof(float)];
+    const uint64_t n = r->out->catalog.tensors[tensor].n_elements;
+    *out = true;
+    for (uint64_t at = 0; at < n && *out;) {
+        uint64_t take = tare_min_u64(n - at, STEP);
+        tare_rows_mut rows = {.planes = {raw}, .n_rows = 1, .cols = take};
+        const tare_rows back = {.planes = {raw}, .n_rows = 1, .cols = take};
+        TARE_TRY(tare_tensor_values_f32(values, r->out, tensor, at, take, err));
+        TARE_TRY(tare_encode_rows(&rows, r->usual, values, NULL, err));
+        TARE_TRY(tare_decode_rows(again, r->usual, &back, err));
+        for (uint64_t i = 0; i < take; i++) {
+            float far = is_rounded ? 2e-7F * (1 + fabsf(values[i])) : 0;
+            *out = *out && fabsf(values[i] - again[i]) <= far;
+        }
+        at += take;
+    }
+    return TARE_OK;
+}
+
+/* F32 is what llama.cpp wants of norms and the like, whatever they were; where the usual type holds
+ * the same numbers, they are of that. Matrices that were quantized become the usual type. */
+static tare_status choose_types(tare_llama_restoring *r, tare_error *err) {
+    tare_model_types *types = TARE_NEW(&r->out->arena, tare_model_types);
+    const tare_catalog *c = &r->out->catalog;
+    if (!types) return tare_fail(err, TARE_ERR_NOMEM, "types");
+    *types = (tare_model_types){.usual = r->usual, .is_restored = true};
+    types->stays_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, c->n_tensors);
+    if (!types->stays_f32) return tare_fail(err, TARE_ERR_NOMEM, "types");
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        bool is_same = true, is_rounded = r->is_rounded[i];
+        if (r->is_f32[i]) TARE_TRY(fits(&is_same, r, i, is_rounded, err));
+        types->stays_f32[i] = !is_same;
+    }
+    r->out->types = types;
+    return TARE_OK;
+}
+
+/* ---- what became of the keys ----------------------------------------------------------------- */
+
+static bool is_same_value(const tare_value *a, const tare_value *b) {
+    return tare_value_equal(a, b);
+}
+
+static const tare_value *value_of(const tare_metadata *list, size_t n, tare_str key) {
+    for (size_t i = 0; i < n; i++)
+        if (tare_str_equal(list[i].key, key)) return &list[i].value;
+    return NULL;
+}
+
+/* Keys that the restored model would not have again, or with another value. */
+static void check_keys(const tare_llama_restoring *r, const tare_model *again) {
+    static const char of_file[] =
+        "general.file_type general.quantization_version general.alignment general.size_label "
+        "split.no split.count split.tensors.count";
+    const tare_catalog *was = &r->gguf->catalog, *is = &again->catalog;
+    for (size_t i = 0; i < was->n_metadata; i++) {
+        const tare_metadata *m = &was->metadata[i];
+        if (m->space != TARE_KEYS_MODEL || tare_llama_is_one_of(m->key, of_file)) continue;
+        const tare_value *v = value_of(is->metadata, is->n_metadata, m->key);
+        if (!v)
+            tare_llama_not_restored(r, TARE_ITEM_KEY, m->key, "no file says this any more");
+        else if (!is_same_value(v, &m->value))
+            tare_llama_not_restored(r, TARE_ITEM_KEY, m->key, "another value on the way there");
+    }
+}
+
+/* The way there and round: the converter maps the model that is to be. */
+static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
+    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    bool has_tokenizer = tare_model_find_resource(r->out, TARE_STR("tokenizer.json")) >= 0 ||
+                         tare_model_find_resource(r->out, TARE_STR("tokenizer.model")) >= 0;
+    const tare_value *pre = tare_llama_key_of(r->gguf, "tokenizer.ggml.pre");
+    options.no_tokenizer = !has_tokenizer;
+    if (pre && pre->type == TARE_VALUE_STRING)
+        options.pre = tare_arena_str(&r->out->arena, pre->as.s).ptr;
+    open.allocator = r->out->allocator;
+    open.limits = &r->out->limits;
+    tare_llama_mapping m = {.hf = r->out, .options = &options, .is_rehearsal = true};
+    TARE_TRY(tare_model_new(&m.out, &open, err));
+    tare_status status = tare_llama_mapping_fill(&m, err);
+    if (status == TARE_OK) status = tare_llama_turn_round(r, &m, err);
+    if (status == TARE_OK) check_keys(r, m.out);
+    tare_llama_mapping_free(&m);
+    tare_model_free(m.out);
+    return status;
+}
+
+static tare_status restore(tare_llama_restoring *r, tare_error *err) {
+    TARE_TRY(find_arch(r, err));
+    find_usual_type(r);
+    TARE_TRY(tare_llama_restore_config(r, err));
+    TARE_TRY(tare_llama_restore_tokenizer(r, err));
+    TARE_TRY(tare_llama_restore_card(r, err));
+    TARE_TRY(tare_llama_list_wanted(r, err));
+    TARE_TRY(fill_catalog(r, err));
+    TARE_TRY(rehearse(r, err));
+    TARE_TRY(choose_types(r, err));
+    tare_model_note_summary(r->out);
+    return TARE_OK;
+}
+
+TARE_DEFINE_INIT(tare_llama_restore_options, TARE_LLAMA_RESTORE_OPTIONS_INIT)
+
+tare_status tare_llama_restore(tare_model **out, const tare_model *in,
+                               const tare_llama_restore_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(in, err);
+    tare_llama_restore_options o = TARE_LLAMA_RESTORE_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_REQUIRE(!o.type || o.type->kind == TARE_KIND_FLOAT, err);
+    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
+    open.allocator = o.allocator;
+    open.limits = o.limits ? o.limits : &in->limits;
+    tare_llama_restoring r = {.gguf = in, .options = &o};
+    TARE_TRY(tare_model_new(&r.out, &open, err));
+    r.out->format = format_name;
+    tare_status status = restore(&r, err);
+    tare_free(r.out->allocator, r.wanted, r.wanted_capacity * sizeof *r.wanted);
+    tare_free(r.out->allocator, r.files, r.files_capacity * sizeof *r.files);
+    if (status == TARE_OK)
+        *out = r.out;
+    else
+        tare_model_free(r.out);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A restoration in progress: what its parts share. */
+#ifndef TARE_LLAMA_RESTORE_H
+#define TARE_LLAMA_RESTORE_H
+
+#include "base/buffer.h"
+#include "llama/mapping.h"
+
+/* A tensor that the restored model is to have. */
+typedef struct tare_llama_wanted {
+    tare_str name;
+    uint32_t n_dims;
+    uint64_t dims[TARE_LLAMA_DIMS];
+} tare_llama_wanted;
+
+typedef struct tare_llama_restoring {
+    const tare_model *gguf;
+    tare_model *out; /* memory is its arena */
+    const tare_llama_restore_options *options;
+    const tare_llama_arch *arch;
+    const tare_encoding *usual; /* of matrices */
+    const tare_llama_node *keys;
+    tare_llama_config by_keys; /* formulas over the keys */
+    tare_llama_config config;  /* formulas over the restored config.json */
+    tare_llama_binding facts[4];
+    tare_llama_names names;
+    tare_llama_wanted *wanted;
+    size_t n_wanted, wanted_capacity;
+    bool *is_f32;     /* n_wanted: made of F32 tensors of the file alone */
+    bool *is_rounded; /* n_wanted: computed, and so but for the last bits what it was */
+    tare_resource_entry *files;
+    size_t n_files, files_capacity;
+} tare_llama_restoring;
+
+/* ---- what the file says (restore_keys.c) ------------------------------------------------------------- */
+
+/* The keys of the architecture and the tokenizer's as a tree, the architecture's name cut off, and
+ * "tensors": of each tensor, blocks counted as one, `rows` and `cols`. */
+tare_status tare_llama_keys_tree(const tare_llama_node **out, const tare_model *gguf,
+                                 tare_str architecture, tare_arena *arena, tare_error *err);
+/* A key of the file; NULL: it has none such. */
+const tare_value *tare_llama_key_of(const tare_model *gguf, const char *key);
+
+/* ---- what is made ---------------------------------------------------------------------------- */
+
+/* A side file; the bytes become the model's, the buffer is freed. */
+tare_status tare_llama_add_file(tare_llama_restoring *r, const char *name, tare_buffer *text,
+                                tare_error *err);
+/* config.json and generation_config.json (restore_config.c). */
+tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err);
+/* Settings of rotary positions that are tensors in the file: a JSON text for rope_scaling; ptr NULL:
+ * there are none, or none of a known kind (restore_rope.c). */
+tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare_error *err);
+/* The list of tensors (wanted.c). */
+tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err);
+/* tokenizer.json and its kin (restore_tokenizer.c). */
+tare_status tare_llama_restore_tokenizer(tare_llama_restoring *r, tare_error *err);
+/* README.md, whose front matter has the general keys (restore_card.c). */
+tare_status tare_llama_restore_card(tare_llama_restoring *r, tare_error *err);
+/* The tensors of the model, each made of the file's as `m`, which maps the wanted ones, says
+ * (turned.c). */
+tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapping *m,
+                                  tare_error *err);
+
+/* A finding of INFO about something that could not be restored. */
+void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind, tare_str name,
+                             const char *why);
+
+/* The shortest decimal that is this f32 again, with a point or an exponent. */
+size_t tare_llama_f32_text(char *buf, size_t size, double x);
+
+#endif

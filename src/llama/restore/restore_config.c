@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * config.json out of the keys: what the architecture states outright, then its rows of keys read
+ * backwards. A row whose formula is a name, or names one of which counts, gives that member the
+ * key's value; what other formulas come to is found out by mapping the result. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "llama/restore/restore.h"
+
+#define MOST_MEMBERS 160
+#define MOST_DEPTH   8
+
+typedef struct member {
+    tare_str path; /* names with dots between them */
+    tare_str text; /* JSON */
+} member;
+
+typedef struct writer {
+    tare_llama_restoring *r;
+    member members[MOST_MEMBERS];
+    size_t n;
+} writer;
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+/* Sets a member, unless it or one that it lies in is set. text.ptr NULL: it is to stay absent. */
+static tare_status set(writer *w, tare_str path, tare_str text, tare_error *err) {
+    for (size_t i = 0; i < w->n; i++) {
+        tare_str p = w->members[i].path;
+        if (tare_str_equal(p, path) ||
+            (tare_str_starts(path, p) && path.len > p.len && path.ptr[p.len] == '.'))
+            return TARE_OK;
+    }
+    if (w->n == MOST_MEMBERS) return tare_fail(err, TARE_ERR_LIMIT, "members of config.json");
+    if (text.ptr) {
+        text = tare_arena_str(&w->r->out->arena, text);
+        if (!text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "config.json");
+    }
+    w->members[w->n++] = (member){path, text};
+    return TARE_OK;
+}
+
+static void put_value(tare_buffer *b, const tare_llama_value *v) {
+    char text[48];
+    const tare_llama_node *c;
+    switch (v->kind) {
+    case TARE_LLAMA_ABSENT:
+        tare_buffer_put_text(b, "null");
+        break;
+    case TARE_LLAMA_BOOL:
+        tare_buffer_put_text(b, v->number != 0 ? "true" : "false");
+        break;
+    case TARE_LLAMA_NUMBER:
+        if (v->is_whole && fabs(v->number) < 0x1p53)
+            tare_buffer_printf(b, "%.0f", v->number);
+        else
+            tare_buffer_put_str(
+                b, (tare_str){text, tare_llama_f32_text(text, sizeof text, v->number)});
+        break;
+    case TARE_LLAMA_TEXT:
+        tare_buffer_put_json(b, v->text);
+        break;
+    case TARE_LLAMA_TREE:
+        tare_buffer_put_u8(b, '[');
+        for (c = v->tree->child; c; c = c->next) {
+            tare_llama_value inner = tare_llama_value_of(c);
+            if (c != v->tree->child) tare_buffer_put_text(b, ", ");
+            if (inner.kind != TARE_LLAMA_TREE) put_value(b, &inner);
+        }
+        tare_buffer_put_u8(b, ']');
+        break;
+    }
+}
+
+static tare_status set_text(writer *w, tare_str path, tare_buffer *b, tare_error *err) {
+    tare_status status = tare_buffer_status(b, err);
+    if (status == TARE_OK) status = set(w, path, (tare_str){(const char *)b->data, b->size}, err);
+    tare_buffer_free(b);
+    return status;
+}
+
+static tare_status set_value(writer *w, tare_str path, const tare_llama_value *v, tare_error *err) {
+    tare_buffer b;
+    if (v->kind == TARE_LLAMA_ABSENT) return set(w, path, (tare_str){NULL, 0}, err);
+    tare_buffer_init(&b, w->r->out->allocator);
+    put_value(&b, v);
+    return set_text(w, path, &b, err);
+}
+
+/* ---- what is stated -------------------------------------------------------------------------- */
+
+/* "NAME[]": a list with what the formula says of each layer; absent where the first has none. */
+static tare_status set_layers(writer *w, tare_str path, tare_str formula, tare_error *err) {
+    tare_buffer b;
+    tare_status status = TARE_OK;
+    const double n = w->r->facts[0].number;
+    tare_buffer_init(&b, w->r->out->allocator);
+    tare_buffer_put_u8(&b, '[');
+    for (double layer = 0; layer < n && status == TARE_OK; layer++) {
+        const tare_llama_binding bindings[] = {{"layer", layer}, {NULL, 0}};
+        tare_llama_value v;
+        status = tare_llama_formula(&v, formula, &w->r->by_keys, bindings, err);
+        if (status == TARE_OK && v.kind == TARE_LLAMA_ABSENT && layer == 0) {
+            tare_buffer_free(&b);
+            return set(w, path, (tare_str){NULL, 0}, err);
+        }
+        if (layer > 0) tare_buffer_put_text(&b, ", ");
+        if (status == TARE_OK) put_value(&b, &v);
+    }
+    tare_buffer_put_u8(&b, ']');
+    if (status == TARE_OK) return set_text(w, path, &b, err);
+    tare_buffer_free(&b);
+    return status;
+}
+
+/* Rows "member = formula" over the keys. */
+static tare_status set_stated(writer *w, const char *const *rows, tare_error *err) {
+    for (; rows && *rows; rows++) {
+        const char *equals = strstr(*rows, " = ");
+        tare_str path = {*rows, (size_t)(equals - *rows)}, formula = tare_str_of(equals + 3);
+        tare_llama_value v;
+        if (tare_str_ends(path, TARE_STR("[]"))) {
+            path.len -= 2;
+            TARE_TRY(set_layers(w, path, formula, err));
+            continue;
+        }
+        TARE_TRY(tare_llama_formula(&v, formula, &w->r->by_keys, NULL, err));
+        TARE_TRY(set_value(w, path, &v, err));
+    }
+    return TARE_OK;
+}
+
+/* ---- rows of keys, backwards ----------------------------------------------------------------- */
+
+/* The formula of a name that is no member but stands for others: "rope.theta". ptr NULL: it is a
+ * member. */
+static tare_str stands_for(const tare_llama_restoring *r, tare_str name) {
+    const char *const *lists[] = {tare_llama_common_defaults, r->arch->defaults};
+    for (size_t i = 0; i < 2; i++)
+        for (const char *const *d = lists[i]; d && *d; d++) {
+            const char *equals = strstr(*d, " = ");
+            bool is_it = tare_str_equal(name, (tare_str){*d, (size_t)(equals - *d)});
+            if (is_it && (i == 0 || memchr(name.ptr, '.', name.len)))
+                return tare_str_of(equals + 3);
+        }
+    return (tare_str){NULL, 0};
+}
+
+static bool is_name(tare_str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!is_letter && !(i && (c == '.' || (c >= '0' && c <= '9')))) return false;
+    }
+    return text.len > 0;
+}
+
+/* The alternative at *rest, which moves behind it and its '|'. */
+static tare_str next_alternative(tare_str *rest) {
+    size_t depth = 0, i = 0;
+    for (; i < rest->len && (depth || rest->ptr[i] != '|'); i++) {
+        depth += rest->ptr[i] == '(';
+        depth -= rest->ptr[i] == ')';
+    }
+    tare_str one = {rest->ptr, i};
+    *rest = tare_str_cut(*rest, i + 1 < rest->len ? i + 1 : rest->len);
+    while (one.len && one.ptr[0] == ' ') one = tare_str_cut(one, 1);
+    while (one.len && one.ptr[one.len - 1] == ' ') one.len--;
+    return one;
+}
+
+/* The member that a formula's value comes from: the one that the architecture spells, else the
+ * first without a dot. */
+static void find_member(tare_str *spelled, tare_str *first, const tare_llama_restoring *r,
+                        tare_str formula, unsigned depth) {
+    while (formula.len && depth && !spelled->len) {
+        tare_str one = next_alternative(&formula);
+        if (!is_name(one)) continue;
+        tare_str inner = stands_for(r, one);
+        if (inner.ptr)
+            find_member(spelled, first, r, inner, depth - 1);
+        else if (tare_llama_is_one_of(one, r->arch->back->names))
+            *spelled = one;
+        else if (!first->len && !memchr(one.ptr, '.', one.len))
+            *first = one;
+    }
+}
+
+static bool is_fact(const tare_llama_restoring *r, tare_str name) {
+    for (const tare_llama_binding *b = r->facts; b->name; b++)
+        if (tare_str_is(name, b->name)) return true;
+    return false;
+}
+
+static tare_status set_rows(writer *w, const tare_llama_key *rows, tare_error *err) {
+    for (; rows && rows->name; rows++) {
+        tare_str spelled = {NULL, 0}, first = {NULL, 0};
+        const tare_llama_node *key = tare_llama_path(w->r->keys, tare_str_of(rows->name));
+        if (!key || key->type == TARE_JSON_OBJECT) continue;
+        find_member(&spelled, &first, w->r, tare_str_of(rows->formula), MOST_DEPTH);
+        tare_str path = spelled.len ? spelled : first;
+        const tare_llama_value v = tare_llama_value_of(key);
+        if (path.len && !is_fact(w->r, path)) TARE_TRY(set_value(w, path, &v, err));
+    }
+    return TARE_OK;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Members of the object that `depth` bytes of their paths name, each name once. */
+static void put_object(tare_buffer *b, const writer *w, size_t from, size_t depth,
+                       unsigned indent) {
+    const tare_str inside = {w->members[from].path.ptr, depth};
+    bool is_first = true;
+    tare_buffer_put_u8(b, '{');
+    for (size_t i = from; i < w->n; i++) {
+        tare_str path = w->members[i].path;
+        if (!tare_str_starts(path, inside) || !w->members[i].text.ptr) continue;
+        const char *dot = memchr(path.ptr + depth, '.', path.len - depth);
+        size_t end = dot ? (size_t)(dot - path.ptr) : path.len;
+        bool is_seen = false;
+        for (size_t k = from; dot && k < i && !is_seen; k++)
+            is_seen = w->members[k].text.ptr &&
+                      tare_str_starts(w->members[k].path, (tare_str){path.ptr, end + 1});
+        if (is_seen) continue;
+        tare_buffer_printf(b, "%s\n%*s", is_first ? "" : ",", (int)indent, "");
+        is_first = false;
+        tare_buffer_put_json(b, (tare_str){path.ptr + depth, end - depth});
+        tare_buffer_put_text(b, ": ");
+        if (dot)
+            put_object(b, w, i, end + 1, indent + 2);
+        else
+            tare_buffer_put_str(b, w->members[i].text);
+    }
+    tare_buffer_printf(b, "\n%*s}", (int)indent - 2, "");
+}
+
+static const char *type_text(const tare_encoding *e) {
+    return e->id == TARE_ENCODING_F32    ? "\"float32\""
+           : e->id == TARE_ENCODING_BF16 ? "\"bfloat16\""
+                                         : "\"float16\"";
+}
+
+static tare_status set_all(writer *w, tare_error *err) {
+    const tare_llama_arch *a = w->r->arch;
+    tare_llama_restoring *r = w->r;
+    tare_buffer b;
+    tare_str rope;
+    const char *classes = a->classes;
+    size_t n = strcspn(classes, " ");
+    tare_buffer_init(&b, r->out->allocator);
+    tare_buffer_printf(&b, "[\"%.*s\"]", (int)n, classes);
+    TARE_TRY(set_text(w, TARE_STR("architectures"), &b, err));
+    TARE_TRY(set_stated(w, a->back->config, err));
+    TARE_TRY(tare_llama_restore_rope(&rope, r, err));
+    if (rope.ptr) TARE_TRY(set(w, TARE_STR("rope_scaling"), rope, err));
+    TARE_TRY(set_stated(w, tare_llama_back_common, err));
+    TARE_TRY(set_rows(w, a->first, err));
+    TARE_TRY(set_rows(w, a->early, err));
+    if (a->own) {
+        TARE_TRY(set_rows(w, a->own, err));
+    } else {
+        TARE_TRY(set_rows(w, tare_llama_common_keys, err));
+        TARE_TRY(set_rows(w, tare_llama_common_rest_keys, err));
+    }
+    TARE_TRY(set_rows(w, a->keys, err));
+    return set(w, TARE_STR("torch_dtype"), tare_str_of(type_text(r->usual)), err);
+}
+
+/* ---- generation_config.json ------------------------------------------------------------------ */
+
+/* The ids of BOS, EOS and padding; all tokens that end a text: of a turn, of a message. */
+static void put_ids(tare_buffer *b, const tare_llama_restoring *r) {
+    static const char *const ends[] = {"eos", "eot", "eom"};
+    static const char *const others[][2] = {{"bos", "bos"}, {"padding", "pad"}};
+    char key[64];
+    uint64_t id, seen[3];
+    size_t n = 0;
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", others[i][0]);
+        const tare_value *v = tare_llama_key_of(r->gguf, key);
+        if (v && tare_value_u64(v, &id))
+            tare_buffer_printf(b, ",\n  \"%s_token_id\": %llu", others[i][1],
+                               (unsigned long long)id);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", ends[i]);
+        const tare_value *v = tare_llama_key_of(r->gguf, key);
+        bool is_new = v && tare_value_u64(v, &id);
+        for (size_t k = 0; is_new && k < n; k++) is_new = seen[k] != id;
+        if (is_new) seen[n++] = id;
+    }
+    if (n == 0) return;
+    tare_buffer_printf(b, ",\n  \"eos_token_id\": %s%llu", n > 1 ? "[" : "",
+                       (unsigned long long)seen[0]);
+    for (size_t i = 1; i < n; i++) tare_buffer_printf(b, ", %llu", (unsigned long long)seen[i]);
+    if (n > 1) tare_buffer_put_u8(b, ']');
+}
+
+static tare_status restore_generation(tare_llama_restoring *r, tare_error *err) {
+    tare_buffer b;
+    char text[48];
+    const tare_llama_sampling *s;
+    tare_buffer_init(&b, r->out->allocator);
+    tare_buffer_put_text(&b, "{\n  \"_from_model_config\": false");
+    put_ids(&b, r);
+    for (size_t i = 0; (s = tare_llama_sampling_at(i)); i++) {
+        const tare_value *v = tare_llama_key_of(r->gguf, s->key);
+        double number;
+        if (!v) continue;
+        tare_buffer_printf(&b, ",\n  \"%s\": ", s->member);
+        if (v->type == TARE_VALUE_STRING)
+            tare_buffer_put_json(&b, v->as.s);
+        else if (s->type == TARE_VALUE_I32 && tare_value_f64(v, &number))
+            tare_buffer_printf(&b, "%.0f", number);
+        else if (tare_value_f64(v, &number))
+            tare_buffer_put_str(&b,
+                                (tare_str){text, tare_llama_f32_text(text, sizeof text, number)});
+        else
+            tare_buffer_put_text(&b, "null");
+    }
+    tare_buffer_put_text(&b, "\n}\n");
+    return tare_llama_add_file(r, "generation_config.json", &b, err);
+}
+
+tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) {
+    writer w = {.r = r};
+    tare_buffer b;
+    r->facts[0] = (tare_llama_binding){"layers", 0};
+    r->facts[1] = (tare_llama_binding){"tokens", 0};
+    r->facts[2] = (tare_llama_binding){"file_type", 0};
+    double layers = 0;
+    tare_llama_value v;
+    TARE_TRY(tare_llama_formula(&v, TARE_STR("block_count"), &r->by_keys, NULL, err));
+    if (v.kind == TARE_LLAMA_NUMBER && v.number >= 0 && v.number < 1e6) layers = v.number;
+    r->facts[0].number = layers;
+    TARE_TRY(set_all(&w, err));
+    tare_buffer_init(&b, r->out->allocator);
+    put_object(&b, &w, 0, 0, 2);
+    tare_buffer_put_u8(&b, '\n');
+    TARE_TRY(tare_llama_add_file(r, "config.json", &b, err));
+    const tare_resource_entry *file = &r->files[r->n_files - 1];
+    r->config = (tare_llama_config){.defaults = r->arch->defaults,
+                                    .common = tare_llama_common_defaults,
+                                    .facts = r->facts,
+                                    .arena = &r->out->arena};
+    TARE_TRY(tare_llama_json_read(&r->config.root,
+                                  (tare_str){(const char *)file->bytes, (size_t)file->info.size},
+                                  &r->out->arena, err));
+    return r->arch->tensors ? restore_generation(r, err) : TARE_OK;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The keys of a GGUF file as a tree that formulas are asked of, as config.json is on the way there. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "llama/restore/restore.h"
+
+#define MOST_ELEMENTS 4096 /* of an array that formulas may ask for: a number for each layer */
+
+typedef struct builder {
+    tare_arena *arena;
+    bool is_out_of_memory;
+} builder;
+
+static tare_llama_node *add_child(builder *b, tare_llama_node *parent, tare_str key) {
+    tare_llama_node *node = TARE_NEW(b->arena, tare_llama_node);
+    if (!node) {
+        b->is_out_of_memory = true;
+        return NULL;
+    }
+    node->key = key;
+    node->next = parent->child; /* order does not matter to formulas */
+    parent->child = node;
+    parent->n++;
+    return node;
+}
+
+/* The node at a path of names with dots between them; its parents are made. NULL: memory is out. */
+static tare_llama_node *place(builder *b, tare_llama_node *root, tare_str path) {
+    tare_llama_node *at = root;
+    while (at && path.len) {
+        const char *dot = memchr(path.ptr, '.', path.len);
+        tare_str name = {path.ptr, dot ? (size_t)(dot - path.ptr) : path.len};
+        tare_llama_node *child = (tare_llama_node *)(uintptr_t)tare_llama_member(at, name);
+        if (!child) child = add_child(b, at, name);
+        if (child && dot) child->type = TARE_JSON_OBJECT;
+        path = tare_str_cut(path, name.len + (dot != NULL));
+        at = child;
+    }
+    return at;
+}
+
+static bool set_scalar(builder *b, tare_llama_node *node, const tare_value *v) {
+    char text[48];
+    double number;
+    uint64_t whole;
+    size_t n = 0;
+    if (v->type == TARE_VALUE_STRING) {
+        node->type = TARE_JSON_STRING;
+        node->text = v->as.s;
+        return true;
+    }
+    if (v->type == TARE_VALUE_BOOL) {
+        node->type = v->as.u ? TARE_JSON_TRUE : TARE_JSON_FALSE;
+        return true;
+    }
+    if (v->type == TARE_VALUE_F32 || v->type == TARE_VALUE_F64)
+        n = tare_value_f64(v, &number) ? tare_llama_f32_text(text, sizeof text, number) : 0;
+    else if (tare_value_u64(v, &whole))
+        n = (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)whole);
+    else if (tare_value_f64(v, &number))
+        n = (size_t)snprintf(text, sizeof text, "%.0f", number);
+    node->type = TARE_JSON_NUMBER;
+    node->text = tare_arena_str(b->arena, (tare_str){text, n});
+    b->is_out_of_memory |= !node->text.ptr;
+    return n > 0;
+}
+
+static void set_array(builder *b, tare_llama_node *node, const tare_array *a) {
+    tare_array_walk walk;
+    tare_value v;
+    const tare_llama_node **tail = &node->child;
+    node->type = TARE_JSON_ARRAY;
+    tare_array_begin(&walk, a);
+    while (tare_array_next(&walk, &v)) {
+        tare_llama_node *element = TARE_NEW(b->arena, tare_llama_node);
+        if (!element) {
+            b->is_out_of_memory = true;
+            return;
+        }
+        set_scalar(b, element, &v);
+        *tail = element;
+        tail = &element->next;
+        node->n++;
+    }
+}
+
+/* Whether formulas may ask for it: no texts of the tokenizer, no long lists. */
+static bool is_for_formulas(const tare_value *v) {
+    return v->type != TARE_VALUE_ARRAY ||
+           (v->as.a.type != TARE_VALUE_ARRAY && v->as.a.type != TARE_VALUE_STRING &&
+            v->as.a.count <= MOST_ELEMENTS);
+}
+
+static void add_keys(builder *b, tare_llama_node *root, const tare_model *gguf,
+                     tare_str architecture) {
+    for (size_t i = 0; i < gguf->catalog.n_metadata && !b->is_out_of_memory; i++) {
+        const tare_metadata *m = &gguf->catalog.metadata[i];
+        tare_str path = m->key;
+        bool is_own = tare_str_starts(path, architecture) && path.len > architecture.len + 1 &&
+                      path.ptr[architecture.len] == '.';
+        if (is_own) path = tare_str_cut(path, architecture.len + 1);
+        if ((!is_own && !tare_str_starts(path, TARE_STR("tokenizer.ggml."))) ||
+            !is_for_formulas(&m->value))
+            continue;
+        tare_llama_node *node = place(b, root, path);
+        if (!node) return;
+        if (m->value.type == TARE_VALUE_ARRAY)
+            set_array(b, node, &m->value.as.a);
+        else
+            set_scalar(b, node, &m->value);
+    }
+}
+
+static void add_count(builder *b, tare_llama_node *parent, const char *name, uint64_t n) {
+    const tare_value v = {.type = TARE_VALUE_U64, .as.u = n};
+    tare_llama_node *node = add_child(b, parent, tare_str_of(name));
+    if (node) set_scalar(b, node, &v);
+}
+
+/* "enc.blk.3.attn_q.weight" -> "enc.attn_q.weight". */
+static tare_str without_block(tare_str name, tare_arena *arena) {
+    char buf[160];
+    for (size_t at = 0; at <= 4 && name.len > at && name.len < sizeof buf; at += 4) {
+        tare_str rest = tare_str_cut(name, at);
+        if (!tare_str_starts(rest, TARE_STR("blk."))) continue;
+        const char *dot = memchr(rest.ptr + 4, '.', rest.len - 4);
+        if (!dot) continue;
+        rest = tare_str_cut(rest, (size_t)(dot - rest.ptr) + 1);
+        memcpy(buf, name.ptr, at);
+        memcpy(buf + at, rest.ptr, rest.len);
+        return tare_arena_str(arena, (tare_str){buf, at + rest.len});
+    }
+    return name;
+}
+
+static void add_tensors(builder *b, tare_llama_node *root, const tare_model *gguf) {
+    tare_llama_node *all = add_child(b, root, TARE_STR("tensors"));
+    if (!all) return;
+    all->type = TARE_JSON_OBJECT;
+    for (size_t i = 0; i < gguf->catalog.n_tensors && !b->is_out_of_memory; i++) {
+        const tare_tensor *t = &gguf->catalog.tensors[i];
+        tare_str path = without_block(t->name, b->arena);
+        b->is_out_of_memory |= !path.ptr;
+        if (!path.ptr || tare_llama_path(all, path)) continue;
+        tare_llama_node *node = place(b, all, path);
+        if (!node) return;
+        node->type = TARE_JSON_OBJECT;
+        add_count(b, node, "cols", t->cols);
+        add_count(b, node, "rows", t->n_rows);
+    }
+}
+
+tare_status tare_llama_keys_tree(const tare_llama_node **out, const tare_model *gguf,
+                                 tare_str architecture, tare_arena *arena, tare_error *err) {
+    builder b = {arena, false};
+    tare_llama_node *root = TARE_NEW(arena, tare_llama_node);
+    if (!root) return tare_fail(err, TARE_ERR_NOMEM, "keys");
+    root->type = TARE_JSON_OBJECT;
+    add_keys(&b, root, gguf, architecture);
+    add_tensors(&b, root, gguf);
+    *out = root;
+    return b.is_out_of_memory ? tare_fail(err, TARE_ERR_NOMEM, "keys") : TARE_OK;
+}

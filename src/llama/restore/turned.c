@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The converter says what the file's tensors are made of; turned round, that says what the restored
+ * ones are made of. Each is one run of bytes of the file, or computed while it is read. */
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "base/str.h"
+#include "llama/restore/restore.h"
+
+/* What a tensor of the file has of a restored one. */
+typedef struct part {
+    size_t wanted, tensor;
+    tare_llama_share share;
+    tare_llama_arithmetic arithmetic;
+    float constant;
+} part;
+
+typedef struct turning {
+    tare_llama_restoring *r;
+    part *parts; /* sorted by what they are of */
+    size_t n_parts;
+    tare_llama_file *file;
+    uint32_t file_index;
+    uint64_t end;
+} turning;
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static tare_status fail_tensor(const turning *t, size_t tensor, tare_status status,
+                               const char *what, tare_error *err) {
+    return tare_fail_tensor(err, status, &t->r->gguf->catalog.tensors[tensor], tensor, what);
+}
+
+static bool has_shape(const tare_tensor *t, const tare_llama_target *target) {
+    uint32_t a = 0, b = 0;
+    while (a < t->n_dims || b < target->n_dims) { /* GGUF drops dimensions of 1 here and there */
+        if (a < t->n_dims && t->dims[a] == 1) {
+            a++;
+        } else if (b < target->n_dims && target->dims[b] == 1) {
+            b++;
+        } else {
+            if (a == t->n_dims || b == target->n_dims || t->dims[a] != target->dims[b])
+                return false;
+            a++;
+            b++;
+        }
+    }
+    return true;
+}
+
+static tare_status take_target(turning *t, const tare_llama_target *target, bool *is_covered,
+                               tare_error *err) {
+    const tare_model *gguf = t->r->gguf;
+    int64_t i = tare_model_find_tensor(gguf, target->name);
+    uint64_t base = 0;
+    if (i < 0 || target->bytes) return TARE_OK; /* generated: of config.json */
+    is_covered[i] = true;
+    if (!has_shape(&gguf->catalog.tensors[i], target))
+        return fail_tensor(t, (size_t)i, TARE_ERR_CORRUPT,
+                           "its shape is not the one that the keys ask for", err);
+    for (size_t k = 0; k < target->n_pieces; k++) {
+        const tare_llama_piece *p = &target->pieces[k];
+        part *out = &t->parts[t->n_parts++];
+        *out = (part){.wanted = p->source, .tensor = (size_t)i, .constant = p->constant};
+        out->arithmetic = tare_llama_undo(p->arithmetic, &out->constant);
+        if (!tare_llama_view_invert(&out->share, p->view,
+                                    t->r->out->catalog.tensors[p->source].n_elements, base))
+            return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
+                               "what was done to it cannot be undone", err);
+        base = p->end;
+    }
+    return TARE_OK;
+}
+
+static int by_place(const void *a, const void *b) {
+    const part *x = a, *y = b;
+    if (x->wanted != y->wanted) return x->wanted < y->wanted ? -1 : 1;
+    return x->share.begin < y->share.begin ? -1 : x->share.begin > y->share.begin;
+}
+
+/* Tensors of the file that nothing was made of would be lost. */
+static tare_status check_covered(const turning *t, const bool *is_covered, tare_error *err) {
+    static const char generated[] =
+        "rope_freqs.weight rope_factors_long.weight rope_factors_short.weight";
+    const tare_catalog *c = &t->r->gguf->catalog;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (!is_covered[i] && !tare_llama_is_one_of(c->tensors[i].name, generated))
+            return fail_tensor(t, i, TARE_ERR_UNSUPPORTED,
+                               "models of this architecture have no tensor like it", err);
+    return TARE_OK;
+}
+
+static tare_status take_targets(turning *t, const tare_llama_mapping *m, tare_error *err) {
+    tare_arena *arena = &t->r->out->arena;
+    bool *is_covered = TARE_NEW_ARRAY(arena, bool, t->r->gguf->catalog.n_tensors);
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_targets; i++) n += m->targets[i]->n_pieces;
+    t->parts = TARE_NEW_ARRAY(arena, part, n);
+    if (!t->parts || !is_covered) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
+    for (size_t i = 0; i < m->n_targets; i++)
+        TARE_TRY(take_target(t, m->targets[i], is_covered, err));
+    if (t->n_parts) qsort(t->parts, t->n_parts, sizeof *t->parts, by_place);
+    return check_covered(t, is_covered, err);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+/* The byte of the file's tensor where a restored one begins that is whole rows of it, one after the
+ * other; false: it has to be computed. */
+static bool is_run(uint64_t *offset, const tare_tensor *out, const part *p,
+                   const tare_model *gguf) {
+    const tare_tensor *t = &gguf->catalog.tensors[p->tensor];
+    const tare_llama_view *v = &p->share.view;
+    const tare_encoding *e = t->encoding;
+    uint64_t row = out->n_dims ? out->dims[out->n_dims - 1] : 1;
+    bool is_straight = v->n_axes == 0 || (v->n_axes == 1 && v->axes[0].stride == 1);
+    bool has_rows = row == t->cols || e->block <= 1;
+    if (!is_straight || !has_rows || p->share.n != out->n_elements || e->n_planes != 1 ||
+        p->arithmetic != TARE_LLAMA_AS_IS || tare_tensor_needs_rows(gguf, p->tensor) ||
+        v->offset % tare_max_u64(e->block, 1))
+        return false;
+    uint64_t unit = t->size_bytes / tare_max_u64(t->n_elements / tare_max_u64(e->block, 1), 1);
+    *offset = t->planes[0].offset + v->offset / tare_max_u64(e->block, 1) * unit;
+    return true;
+}
+
+static const tare_encoding *encoding_of(const turning *t, const part *p) {
+    const tare_encoding *e = t->r->gguf->catalog.tensors[p->tensor].encoding;
+    return p->arithmetic != TARE_LLAMA_AS_IS || tare_llama_is_decoded(t->r->gguf, p->tensor)
+               ? tare_encoding_get(TARE_ENCODING_F32)
+               : e;
+}
+
+/* Puts pieces one behind the other as the parts say; where none lies, zeros. */
+static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *parts, size_t n,
+                               const tare_tensor *out, bool *has_holes, tare_error *err) {
+    tare_arena *arena = &t->r->out->arena;
+    tare_llama_piece *pieces = TARE_NEW_ARRAY(arena, tare_llama_piece, 2 * n + 1);
+    const uint64_t turn = parts[0].share.turn;
+    uint64_t at = 0;
+    if (!pieces) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    made->pieces = pieces;
+    for (size_t i = 0; i <= n; i++) {
+        uint64_t begin = i < n ? parts[i].share.begin : turn;
+        if (begin < at || (i < n && parts[i].share.turn != turn) || out->n_elements % turn)
+            return fail_tensor(t, parts[0].tensor, TARE_ERR_UNSUPPORTED,
+                               "what was done to it cannot be undone", err);
+        if (begin > at) {
+            pieces[made->n_pieces++] = (tare_llama_piece){.end = begin, .source = TARE_LLAMA_ZEROS};
+            *has_holes = true;
+        }
+        if (i == n) break;
+        tare_llama_view *view = TARE_NEW(arena, tare_llama_view);
+        if (!view) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+        *view = parts[i].share.view;
+        at = begin + parts[i].share.n;
+        pieces[made->n_pieces++] = (tare_llama_piece){.end = at,
+                                                      .view = view,
+                                                      .source = (uint32_t)parts[i].tensor,
+                                                      .arithmetic = parts[i].arithmetic,
+                                                      .constant = parts[i].constant};
+        t->r->is_rounded[parts[i].wanted] |= parts[i].arithmetic == TARE_LLAMA_LOG_NEG;
+        if (encoding_of(t, &parts[i]) != made->encoding)
+            made->encoding = tare_encoding_get(TARE_ENCODING_F32);
+    }
+    return TARE_OK;
+}
+
+static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_error *err) {
+    tare_model *out = t->r->out;
+    tare_tensor *tensor = &out->catalog.tensors[parts[0].wanted];
+    const tare_tensor *source = &t->r->gguf->catalog.tensors[parts[0].tensor];
+    uint64_t offset;
+    bool has_holes = false, is_f32 = true;
+    for (size_t i = 0; i < n; i++)
+        is_f32 = is_f32 &&
+                 t->r->gguf->catalog.tensors[parts[i].tensor].encoding->id == TARE_ENCODING_F32;
+    t->r->is_f32[parts[0].wanted] = is_f32;
+    if (n == 1 && is_run(&offset, tensor, &parts[0], t->r->gguf))
+        return tare_tensor_set(out, tensor, source->encoding, tensor->dims, tensor->n_dims,
+                               source->planes[0].file, offset, err);
+    tare_llama_made *made = &t->file->made[t->file->n_made];
+    *made = (tare_llama_made){.offset = t->end, .encoding = encoding_of(t, &parts[0])};
+    TARE_TRY(fill_pieces(made, t, parts, n, tensor, &has_holes, err));
+    TARE_TRY(tare_tensor_set(out, tensor, made->encoding, tensor->dims, tensor->n_dims,
+                             t->file_index, t->end, err));
+    made->element_bytes = made->encoding->planes[0].unit_bytes;
+    made->size = tensor->size_bytes;
+    t->file->n_made++;
+    if (has_holes)
+        tare_llama_not_restored(t->r, TARE_ITEM_TENSOR, tensor->name,
+                                "the rows that the file does not have are 0");
+    if (!tare_add_u64(t->end, made->size, &t->end))
+        return tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
+    return TARE_OK;
+}
+
+tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapping *m,
+                                  tare_error *err) {
+    turning t = {.r = r, .file_index = (uint32_t)r->out->n_files - 1};
+    tare_open_file *file = &r->out->files[t.file_index];
+    t.file = TARE_NEW(&r->out->arena, tare_llama_file);
+    if (!t.file) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    *t.file = (tare_llama_file){.source = r->gguf, .allocator = r->out->allocator};
+    t.file->made = TARE_NEW_ARRAY(&r->out->arena, tare_llama_made, r->n_wanted);
+    r->is_rounded = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
+    r->is_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
+    if (!t.file->made || !r->is_rounded || !r->is_f32)
+        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    TARE_TRY(take_targets(&t, m, err));
+    size_t n;
+    for (size_t i = 0; i < t.n_parts; i += n) {
+        for (n = 1; i + n < t.n_parts && t.parts[i + n].wanted == t.parts[i].wanted;) n++;
+        TARE_TRY(make_tensor(&t, &t.parts[i], n, err));
+    }
+    tare_reader_callback(&file->reader, NULL, t.file, t.end, "restored");
+    file->reader.fetch = tare_llama_file_fetch;
+    return TARE_OK;
+}
