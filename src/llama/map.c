@@ -12,7 +12,7 @@
 
 /* What a mapped model has beside its catalog. */
 typedef struct mapped {
-    tare_llama_file file;
+    tare_llama_virtual file;
     tare_llama_origin *origins; /* n_tensors */
     tare_model_types types;
 } mapped;
@@ -179,7 +179,7 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_llama_share_files(m->out, m->hf, err));
     tare_reader_callback(&reader, NULL, &own->file, 0, format_name);
-    reader.fetch = tare_llama_file_fetch;
+    reader.fetch = tare_llama_virtual_fetch;
     TARE_TRY(tare_model_add_file(m->out, &reader, "mapped", &index, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(add_tensor(m, own, m->targets[i], index, &end, err));
     m->out->files[index].reader.size = end;
@@ -247,7 +247,7 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     mapped *own = TARE_NEW(&m.out->arena, mapped);
     tare_status status = TARE_ERR_NOMEM;
     if (own) {
-        own->file = (tare_llama_file){.source = in, .allocator = m.out->allocator};
+        own->file = (tare_llama_virtual){.source = in, .allocator = m.out->allocator};
         m.out->private_data = own;
         status = fill(&m, own, err);
     } else {

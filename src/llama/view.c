@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct job {
-    const tare_llama_file *file;
+    const tare_llama_virtual *file;
     const tare_llama_piece *piece;
     uint32_t element_bytes; /* of what is read, before arithmetic */
     bool is_decoded;
@@ -206,9 +206,9 @@ static tare_status read_computed(uint8_t *out, const job *j, const tare_llama_ma
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static tare_status read_piece(uint8_t *out, const tare_llama_file *f, const tare_llama_made *made,
-                              const tare_llama_piece *p, uint64_t first, uint64_t n,
-                              tare_error *err) {
+static tare_status read_piece(uint8_t *out, const tare_llama_virtual *f,
+                              const tare_llama_made *made, const tare_llama_piece *p,
+                              uint64_t first, uint64_t n, tare_error *err) {
     job j = {.file = f, .piece = p};
     if (p->source == TARE_LLAMA_ZEROS) {
         memset(out, 0, (size_t)(n * made->element_bytes));
@@ -224,8 +224,9 @@ static tare_status read_piece(uint8_t *out, const tare_llama_file *f, const tare
 }
 
 /* The pieces that elements [at, at + n) of turn `turn` lie in, one after the other. */
-static tare_status read_in_turn(uint8_t *out, const tare_llama_file *f, const tare_llama_made *made,
-                                uint64_t turn, uint64_t at, uint64_t n, tare_error *err) {
+static tare_status read_in_turn(uint8_t *out, const tare_llama_virtual *f,
+                                const tare_llama_made *made, uint64_t turn, uint64_t at, uint64_t n,
+                                tare_error *err) {
     size_t low = 0, high = made->n_pieces;
     while (low < high) { /* the first piece that ends beyond `at` */
         size_t middle = low + (high - low) / 2;
@@ -248,7 +249,7 @@ static tare_status read_in_turn(uint8_t *out, const tare_llama_file *f, const ta
 
 /* Whole turns that are short: what each piece has of all of them is read at once, then dealt out.
  */
-static tare_status read_short_turns(uint8_t *out, const tare_llama_file *f,
+static tare_status read_short_turns(uint8_t *out, const tare_llama_virtual *f,
                                     const tare_llama_made *made, uint64_t turn, uint64_t n,
                                     tare_error *err) {
     const size_t size = made->element_bytes;
@@ -271,7 +272,7 @@ static tare_status read_short_turns(uint8_t *out, const tare_llama_file *f,
     return status;
 }
 
-static tare_status read_elements(uint8_t *out, const tare_llama_file *f,
+static tare_status read_elements(uint8_t *out, const tare_llama_virtual *f,
                                  const tare_llama_made *made, uint64_t first, uint64_t n,
                                  tare_error *err) {
     const uint64_t period = made->pieces[made->n_pieces - 1].end;
@@ -293,7 +294,7 @@ static tare_status read_elements(uint8_t *out, const tare_llama_file *f,
 }
 
 /* Elements that are not asked for as a whole are read aside. */
-static tare_status read_made(uint8_t *out, const tare_llama_file *f, const tare_llama_made *made,
+static tare_status read_made(uint8_t *out, const tare_llama_virtual *f, const tare_llama_made *made,
                              uint64_t at, size_t n, tare_error *err) {
     const uint32_t size = made->element_bytes;
     if (made->bytes) {
@@ -318,9 +319,9 @@ static tare_status read_made(uint8_t *out, const tare_llama_file *f, const tare_
     return TARE_OK;
 }
 
-tare_status tare_llama_file_fetch(void *ctx, uint64_t offset, void *buf, size_t n,
-                                  tare_error *err) {
-    const tare_llama_file *f = ctx;
+tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size_t n,
+                                     tare_error *err) {
+    const tare_llama_virtual *f = ctx;
     uint8_t *out = buf;
     size_t i = tare_part_of(&f->made->offset, f->n_made, sizeof *f->made, offset);
     for (; n > 0; i++) {

@@ -56,18 +56,19 @@ typedef struct tare_llama_made {
     uint32_t element_bytes;
 } tare_llama_made;
 
-typedef struct tare_llama_file {
+typedef struct tare_llama_virtual {
     const tare_model *source;
     const tare_allocator *allocator;
     tare_llama_made *made; /* in the order of their offsets */
     size_t n_made;
-} tare_llama_file;
+} tare_llama_virtual;
 
 /* Whether a tensor can only be read as the floats it decodes to: it has scales beside it, or
  * blocks. */
 bool tare_llama_is_decoded(const tare_model *source, size_t tensor);
 /* A reader's fetch; ctx is the file. */
-tare_status tare_llama_file_fetch(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err);
+tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size_t n,
+                                     tare_error *err);
 
 /* ---- shapes while operations are applied ----------------------------------------------------- */
 

@@ -21,7 +21,7 @@ typedef struct turning {
     tare_llama_restoring *r;
     part *parts; /* sorted by what they are of */
     size_t n_parts;
-    tare_llama_file *file;
+    tare_llama_virtual *file;
     uint32_t file_index;
     uint64_t end;
 } turning;
@@ -201,9 +201,9 @@ tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapp
                                   tare_error *err) {
     turning t = {.r = r, .file_index = (uint32_t)r->out->n_files - 1};
     tare_open_file *file = &r->out->files[t.file_index];
-    t.file = TARE_NEW(&r->out->arena, tare_llama_file);
+    t.file = TARE_NEW(&r->out->arena, tare_llama_virtual);
     if (!t.file) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    *t.file = (tare_llama_file){.source = r->gguf, .allocator = r->out->allocator};
+    *t.file = (tare_llama_virtual){.source = r->gguf, .allocator = r->out->allocator};
     t.file->made = TARE_NEW_ARRAY(&r->out->arena, tare_llama_made, r->n_wanted);
     r->is_rounded = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
     r->is_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
@@ -216,6 +216,6 @@ tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapp
         TARE_TRY(make_tensor(&t, &t.parts[i], n, err));
     }
     tare_reader_callback(&file->reader, NULL, t.file, t.end, "restored");
-    file->reader.fetch = tare_llama_file_fetch;
+    file->reader.fetch = tare_llama_virtual_fetch;
     return TARE_OK;
 }
