@@ -5,10 +5,11 @@
 #include "llama/arch/rows.h"
 
 static const tare_llama_arch *const families[] = {
-    tare_llama_family_llama,    tare_llama_family_qwen,  tare_llama_family_gemma,
-    tare_llama_family_phi,      tare_llama_family_bert,  tare_llama_family_gpt,
-    tare_llama_family_dense,    tare_llama_family_moe,   tare_llama_family_glm,
-    tare_llama_family_deepseek, tare_llama_family_mamba, tare_llama_family_t5,
+    tare_llama_family_llama,   tare_llama_family_qwen,     tare_llama_family_gemma,
+    tare_llama_family_phi,     tare_llama_family_bert,     tare_llama_family_gpt,
+    tare_llama_family_dense,   tare_llama_family_moe,      tare_llama_family_glm,
+    tare_llama_family_granite, tare_llama_family_deepseek, tare_llama_family_mamba,
+    tare_llama_family_t5,
 };
 
 const tare_llama_arch *tare_llama_arch_at(size_t i) {

@@ -103,6 +103,7 @@ extern const tare_llama_arch tare_llama_family_phi[];
 extern const tare_llama_arch tare_llama_family_bert[];
 extern const tare_llama_arch tare_llama_family_gpt[];
 extern const tare_llama_arch tare_llama_family_dense[];
+extern const tare_llama_arch tare_llama_family_granite[];
 extern const tare_llama_arch tare_llama_family_deepseek[];
 extern const tare_llama_arch tare_llama_family_glm[];
 extern const tare_llama_arch tare_llama_family_moe[];
