@@ -186,7 +186,7 @@ static tare_status rehearse(tare_llama_restoring *r, tare_error *err) {
                          tare_model_find_resource(r->out, TARE_STR("tokenizer.model")) >= 0;
     const tare_value *pre = tare_llama_key_of(r->gguf, "tokenizer.ggml.pre");
     options.no_tokenizer = !has_tokenizer;
-    if (pre && pre->type == TARE_VALUE_STRING)
+    if (pre && pre->type == TARE_VALUE_STRING && !tare_llama_has_splitting(pre->as.s))
         options.pre = tare_arena_str(&r->out->arena, pre->as.s).ptr;
     open.allocator = r->out->allocator;
     open.limits = &r->out->limits;
@@ -205,6 +205,7 @@ static tare_status restore(tare_llama_restoring *r, tare_error *err) {
     find_usual_type(r);
     TARE_TRY(tare_llama_restore_config(r, err));
     TARE_TRY(tare_llama_restore_tokenizer(r, err));
+    TARE_TRY(tare_llama_restore_pooling(r, err));
     TARE_TRY(tare_llama_restore_card(r, err));
     TARE_TRY(tare_llama_list_wanted(r, err));
     TARE_TRY(fill_catalog(r, err));

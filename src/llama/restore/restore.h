@@ -56,6 +56,10 @@ tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare
 tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err);
 /* tokenizer.json and its kin (restore_tokenizer.c). */
 tare_status tare_llama_restore_tokenizer(tare_llama_restoring *r, tare_error *err);
+/* modules.json and 1_Pooling/config.json (restore_pooling.c). */
+tare_status tare_llama_restore_pooling(tare_llama_restoring *r, tare_error *err);
+/* Whether tare knows how a name of tokenizer.ggml.pre splits a text (restore_tokenizer_json.c). */
+bool tare_llama_has_splitting(tare_str pre);
 /* README.md, whose front matter has the general keys (restore_card.c). */
 tare_status tare_llama_restore_card(tare_llama_restoring *r, tare_error *err);
 /* The tensors of the model, each made of the file's as `m`, which maps the wanted ones, says

@@ -154,7 +154,7 @@ static bool is_name(tare_str text) {
         bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
         if (!is_letter && !(i && (c == '.' || (c >= '0' && c <= '9')))) return false;
     }
-    return text.len > 0;
+    return text.len > 0 && !tare_llama_is_one_of(text, "true false");
 }
 
 /* The alternative at *rest, which moves behind it and its '|'. */
