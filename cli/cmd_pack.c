@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    const char *mode, *to;
+    const char *mode, *to, *made_for;
     uint64_t segment;
     cli_list exclude;
 } args;
@@ -36,6 +36,12 @@ static const cli_option options[] = {
      .choices = "wcodec",
      .help = "needed where OUT does not end in .wcodec",
      .text = &args.to},
+    {.name = "for",
+     .arg = "MACHINE",
+     .choices = "gpu",
+     .help = "gpu: tensors in shorter segments and only in forms that a GPU decodes by itself; "
+             "about 0.2 % larger",
+     .text = &args.made_for},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
@@ -144,6 +150,7 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
         }
     }
     o->effort = cli_effort();
+    o->is_for_gpu = args.made_for != NULL;
     for (size_t i = 0; args.mode && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(args.mode, modes[i].name) == 0) o->mode = modes[i].mode;
     if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;

@@ -26,6 +26,7 @@ void info_print_container(const tare_model *model) {
            percent(c.packed_bytes, c.unpacked_bytes));
     if (c.is_directory)
         printf(", %s file%s", cli_exact_text(c.n_files).text, cli_plural(c.n_files));
+    if (c.is_for_gpu) printf(", in segments for GPUs");
     fputc('\n', stdout);
     for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
         char *name = cli_escape(base.name, false, 60), digest[65];
@@ -65,6 +66,7 @@ void info_json_container(struct json_t *document, const tare_model *model) {
     cli_json_real(object, "percent", percent(c.packed_bytes, c.unpacked_bytes));
     cli_json_u64(object, "files", c.n_files);
     cli_json_bool(object, "is_directory", c.is_directory);
+    cli_json_bool(object, "is_for_gpu", c.is_for_gpu);
     cli_json_add(object, "bases", json_bases(model));
     cli_json_add(document, "container", object);
 }

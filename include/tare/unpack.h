@@ -92,10 +92,12 @@ typedef struct tare_container_info {
     uint64_t unpacked_bytes; /* of its files; without files, of all that it holds */
     bool is_directory;       /* unpacking gives a directory */
     size_t n_files, n_bases;
+    bool
+        is_for_gpu; /* long tensors are in segments as short as tare_pack_options.is_for_gpu makes */
 } tare_container_info;
 
 #define TARE_CONTAINER_INFO_INIT                                                                   \
-    { sizeof(tare_container_info), 0, 0, NULL, 0, 0, 0, false, 0, 0 }
+    { sizeof(tare_container_info), 0, 0, NULL, 0, 0, 0, false, 0, 0, false }
 TARE_API void tare_container_info_init(tare_container_info *info, size_t size);
 
 /* A model it was packed against. */

@@ -92,6 +92,7 @@ typedef struct tare_pack_job {
     bool is_full;
     tare_coded_mode mode;  /* to be used wherever it can */
     unsigned log2_segment; /* 0: what suits */
+    bool is_for_gpu;       /* as in tare_pack_options */
     /* Takes what is written: any place, from any thread, no byte twice. */
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);

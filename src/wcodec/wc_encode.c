@@ -24,6 +24,7 @@ typedef struct choice {
 
 static bool may_use(const choice *c, tare_coded_mode mode) {
     tare_coded_mode wish = c->plan->options.mode;
+    if (mode == TARE_CODED_ZSTD && c->plan->options.no_zstd) return wish == mode;
     return wish == TARE_CODED_SMALLEST || wish == mode;
 }
 

@@ -6,6 +6,22 @@
 #include <string.h>
 
 #include "format/wcodec/wcodec_read.h"
+#include "wcodec/layer/wc_cut.h"
+
+/* Whether some planes of tensors have several segments, and all of these short ones. */
+static bool is_for_gpu(const tare_wcodec_index *x) {
+    bool has_short = false;
+    for (uint32_t i = 0; i < x->n_layers; i++) {
+        const tare_wc_layer *l = &x->layers[i].coded;
+        for (unsigned s = 0; x->layers[i].kind == TARE_WCODEC_TENSOR && s < l->n_streams; s++) {
+            const tare_wc_shape *shape = &l->streams[s].shape;
+            if (l->streams[s].n_segments < 2) continue;
+            if (shape->log2_segment > tare_wc_most_for_gpu(shape->item)) return false;
+            has_short = true;
+        }
+    }
+    return has_short;
+}
 
 bool tare_model_container(const tare_model *m, tare_container_info *out) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
@@ -20,6 +36,7 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
     info.is_directory = x->files_form == 2;
     info.n_files = x->n_files;
     info.n_bases = x->n_bases;
+    info.is_for_gpu = is_for_gpu(x);
     if (m->held_format && m->catalog.layout) info.format_version = m->catalog.layout->version;
     for (uint32_t i = 0; i < x->n_files; i++)
         if (x->files[i].entry.kind == TARE_PACKED_FILE) info.unpacked_bytes += x->files[i].size;

@@ -147,8 +147,10 @@ static tare_status pack(tare_pack_outcome *out, packing *p, tare_error *err) {
 
 tare_status tare_wcodec_pack(tare_pack_outcome *out, const tare_pack_job *job, tare_error *err) {
     const unsigned log2 = job->log2_segment;
-    const tare_wc_effort effort = {
-        .is_full = job->is_full, .mode = job->mode, .log2_segment = (uint8_t)log2};
+    const tare_wc_effort effort = {.is_full = job->is_full,
+                                   .mode = job->mode,
+                                   .log2_segment = (uint8_t)log2,
+                                   .is_for_gpu = job->is_for_gpu};
     packing p = {.job = job};
     *out = (tare_pack_outcome){.size = 0};
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);

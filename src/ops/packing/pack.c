@@ -174,6 +174,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .is_full = o->effort == TARE_EFFORT_FULL,
                                .mode = o->mode,
                                .log2_segment = o->log2_segment,
+                               .is_for_gpu = o->is_for_gpu,
                                .write = put,
                                .write_ctx = &sink,
                                .how = {TARE_RUN_THREADS(o),

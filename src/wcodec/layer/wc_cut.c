@@ -79,6 +79,10 @@ typedef struct cutter {
     const tare_wc_effort *effort;
 } cutter;
 
+uint8_t tare_wc_most_for_gpu(uint8_t item) {
+    return item == 16 ? 16 : item == 4 ? 18 : 17;
+}
+
 /* What is common to all streams; NULL rule: bytes. */
 static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *rule) {
     tare_wc_stream *p = &c->out->streams[c->out->n_streams];
@@ -90,6 +94,7 @@ static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *
     p->n_bytes = tare_wc_stream_bytes(p, c->out->region_bytes[p->region]);
     p->shape.is_big_endian = item == 16 && c->is_big_endian;
     o->is_repetitive = rule ? rule->is_repetitive : true;
+    o->no_zstd = rule && c->effort->is_for_gpu;
     o->value_bits = tare_wc_value_bits(p);
     uint64_t n_values = tare_wc_values_of(item, p->n_bytes);
     p->shape.log2_segment = c->effort->log2_segment;
@@ -98,6 +103,7 @@ static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *
     uint8_t suits = tare_wc_suggest_log2(n_values, rule ? rule->width : 8);
     uint8_t most = !rule ? BYTES_LOG2 : rule->is_repetitive ? INTEGERS_LOG2 : suits;
     while (most > suits && UINT64_C(1) << (most - 1) >= n_values) most--;
+    if (o->no_zstd && most > tare_wc_most_for_gpu(item)) most = tare_wc_most_for_gpu(item);
     p->shape.log2_segment = most;
 }
 
@@ -115,7 +121,7 @@ static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, u
  * convolution) for so many that there is something to see. */
 static uint32_t view_width(const cutter *c, const tare_wc_stream *p, const tare_plane_info *info) {
     enum { SHORT = 8 };
-    if (info->scope != TARE_PLANE_ELEMENTS) return 0;
+    if (info->scope != TARE_PLANE_ELEMENTS || c->effort->is_for_gpu) return 0; /* no tiles */
     uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.item, tare_wc_unit_bytes(p));
     for (uint32_t d = c->n_dims; cols < SHORT && d-- > 1;)
         if (!tare_mul_u64(cols, c->dims[d - 1], &cols)) return 0;
