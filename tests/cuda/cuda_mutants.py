@@ -101,7 +101,7 @@ class Copy:
         return [os.path.join(self.folder, "cuda", n + ".c") for n in names]
 
     def verdict(self, changed):
-        """What becomes of the tests: "compiler", the name of the one that fails, or None."""
+        """Who objects: "compiler", the name of the test that fails, or None."""
         sources = [os.path.join(self.folder, "cuda", "wg_device_emulated.cc")]
         if changed and changed.endswith(".c"):
             sources = [os.path.join(self.folder, "cuda", changed)]
@@ -115,10 +115,10 @@ class Copy:
                             *LIBRARIES, "-o", program], check=True)
             try:
                 if subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  timeout=120).returncode:
+                                  timeout=600).returncode:
                     return test
             except subprocess.TimeoutExpired:
-                return test
+                return "does not end"
         return None
 
     def try_mutant(self, name, old, new):
@@ -149,7 +149,7 @@ def main():
             continue
         found = copy.try_mutant(name, old, new)
         n_tried += 1
-        n_caught += found in TESTS or found == "compiler"
+        n_caught += found not in ("LIVES", "NO SUCH TEXT")
         print("%-18s %s: %s" % (found, name, " ".join(old.split())), flush=True)
     print("%d of %d mutants are caught" % (n_caught, n_tried))
     sys.exit(not n_tried or n_caught != n_tried)
