@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/adapter.h: adapters of low rank (LoRA): what is added to a weight matrix W to tune it, as
+ * tare/adapter.h: low-rank adapters (LoRA), which are added to a weight matrix W:
  * scale * A * B with A rows x rank and B rank x cols. They come as a PEFT directory, as a
  * safetensors file with one pair, or within an INFQ package.
  */
@@ -24,8 +24,8 @@ typedef struct tare_adapter {
                             the name of the adapter and a dot; empty: a pair without a name */
     uint64_t rows, cols; /* of the product */
     uint64_t rank;       /* columns of A, rows of B */
-    double scale;        /* 1 where nothing is said of it */
-    bool is_transposed;  /* stored are the transposes of A and B */
+    double scale;        /* 1 if not stated */
+    bool is_transposed;  /* the transposes of A and B are stored */
     const tare_tensor *a, *b; /* as they are stored */
 } tare_adapter;
 
@@ -49,7 +49,7 @@ TARE_API const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_
  * freed. */
 TARE_API const tare_adapter_set *tare_model_adapters(const tare_model *model);
 
-/* Adapters that are to be used, and how. */
+/* Which adapters to use, and how. */
 typedef struct tare_adapter_use {
     const tare_adapter_set *set; /* must live as long as what uses it */
     tare_str name;   /* the pairs of this name and those whose name begins with it and a dot; empty:

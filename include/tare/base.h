@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/base.h: what every other header of tare stands on: version, status, error, strings,
+ * tare/base.h: what every other header of tare relies on: version, status, error, strings,
  * allocator, limits, reports, progress, CPU levels.
  *
  * Conventions of all headers
@@ -51,7 +51,7 @@ TARE_API bool tare_dependency(size_t i, const char **name, const char **version)
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-/* Whose fault it is decides the code. Numbers never change; the list only grows at its end. */
+/* The code says whose fault it is. Numbers never change; the list only grows at its end. */
 #define TARE_STATUS_LIST(X)                                                                        \
     X(OK, 0, "ok")                                                                                 \
     X(ERR_ARG, 1, "wrong argument")                                                                \
@@ -106,11 +106,11 @@ typedef enum tare_item_kind {
 typedef struct tare_error {
     tare_status status;
     tare_item_kind item_kind;
-    int64_t item;        /* index of the tensor, key, resource or adapter in its list; -1: none */
-    uint64_t offset;     /* byte in `file`; TARE_NO_OFFSET: none */
-    int os_error;        /* errno of a failed system call, else 0 */
-    const char *what;    /* static: the field and what was expected; never NULL after a failure */
-    const char *code;    /* static: what programs may know the fault by, one of those below; NULL */
+    int64_t item;     /* index of the tensor, key, resource or adapter in its list; -1: none */
+    uint64_t offset;  /* byte in `file`; TARE_NO_OFFSET: none */
+    int os_error;     /* errno of a failed system call, else 0 */
+    const char *what; /* static: the field and what was expected; never NULL after a failure */
+    const char *code; /* static: identifies the fault for programs, one of those below; or NULL */
     char item_name[112]; /* name of the item, escaped, cut with "..."; empty: none */
     char field[64];      /* where in a text of fields: "tensors[3].offset_scales"; empty: `what`
                             says it */
@@ -118,10 +118,10 @@ typedef struct tare_error {
                             main input */
 } tare_error;
 
-/* Faults that a caller may want to say in words of its own. Never changed; the list may grow. */
+/* Faults that a caller may want to word itself. Codes never change; the list may grow. */
 #define TARE_CODE_OUTPUT_EXISTS    "output.exists"            /* and `force` is off */
 #define TARE_CODE_OUTPUT_WRITE     "output.write"             /* the system cannot write it */
-#define TARE_CODE_CANNOT_HOLD      "convert.cannot-hold"      /* a type that is asked for */
+#define TARE_CODE_CANNOT_HOLD      "convert.cannot-hold"      /* the requested type */
 #define TARE_CODE_CANNOT_ENCODE    "convert.cannot-encode"    /* the same, in any format */
 #define TARE_CODE_NEEDS_IMPORTANCE "convert.needs-importance" /* no importance matrix was given */
 #define TARE_CODE_NEEDS_BASE       "wcodec.base"              /* a model it was packed against */
@@ -141,8 +141,8 @@ TARE_API size_t tare_str_escape(char *buf, size_t size, tare_str text, bool quot
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* An allocator of the caller. `resize` gets the old size and may move; all three must be thread
- * safe. alloc(0) is never asked for. The struct must live as long as anything made with it. */
+/* The caller's allocator. `resize` gets the old size and may move; all three must be thread safe.
+ * alloc(0) is never called. The struct must outlive everything made with it. */
 typedef struct tare_allocator {
     void *ctx;
     void *(*alloc)(void *ctx, size_t size);
@@ -152,8 +152,8 @@ typedef struct tare_allocator {
 
 /* ---- files in memory ------------------------------------------------------------------------- */
 
-/* Whether files are mapped into memory. A file that is cut short while it is mapped raises SIGBUS in
- * whoever touches what was there. */
+/* Whether files are mapped into memory. If a file is truncated while it is mapped, access to the
+ * missing part raises SIGBUS. */
 typedef enum tare_map_mode {
     TARE_MAP_NONE = 0,
     TARE_MAP_READ = 1,    /* read only, shared with all that map the file */
@@ -162,7 +162,7 @@ typedef enum tare_map_mode {
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* What a reader believes at most; beyond it: TARE_ERR_LIMIT. */
+/* The most that a reader accepts; beyond it: TARE_ERR_LIMIT. */
 typedef struct tare_limits {
     size_t size;
     uint64_t tensors;            /* 2^24 */
@@ -206,11 +206,11 @@ typedef struct tare_finding {
     tare_str text;
 } tare_finding;
 
-/* A growing list of findings. Threads: calls that add to it may run at the same time; nobody may
- * read or free it while one does. */
+/* A growing list of findings. Threads: calls that add to it may run at the same time; it must not
+ * be read or freed meanwhile. */
 typedef struct tare_report tare_report;
 
-/* A new empty report; NULL when memory is out. Free with tare_report_free. */
+/* A new empty report; NULL when out of memory. Free with tare_report_free. */
 TARE_API tare_report *tare_report_new(void);
 TARE_API void tare_report_free(tare_report *report);
 TARE_API size_t tare_report_count(const tare_report *report);
@@ -218,38 +218,38 @@ TARE_API size_t tare_report_count(const tare_report *report);
 TARE_API size_t tare_report_count_level(const tare_report *report, tare_level level);
 /* The i-th finding, NULL beyond the end. Borrowed; valid until the next add or free. */
 TARE_API const tare_finding *tare_report_at(const tare_report *report, size_t i);
-/* Takes out the findings of a code, for whoever tells them in other words. NULL: nothing happens.
- */
+/* Removes the findings with this code, for callers who report them in other words. NULL: nothing
+ * happens. */
 TARE_API void tare_report_remove(tare_report *report, const char *code);
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-/* Called from the thread that called the library, now and then, with work done and total in bytes
+/* Called now and then, from the thread that called the library, with work done and total in bytes
  * (total 0: unknown). Return true to stop: the call cleans up and returns TARE_ERR_CANCELLED. */
 typedef bool (*tare_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
 /* ---- cancelling ------------------------------------------------------------------------------ */
 
-/* A flag that stops calls which were given it in their options: they clean up and return
- * TARE_ERR_CANCELLED. Long work looks at it every few milliseconds; what the system does in one
- * piece (waiting for the disk, one system call) and zstd at its highest level, a segment at a time,
- * is not interrupted. Threads: all but freeing may be called at any time, tare_cancel_request from
- * a signal handler too. It must live as long as the calls that were given it. */
+/* A flag that stops the calls that have it in their options: they clean up and return
+ * TARE_ERR_CANCELLED. Long work checks it every few milliseconds; a single system call (such as
+ * waiting for the disk) and zstd at its highest level, within a segment, are not interrupted.
+ * Threads: everything except freeing may be called at any time, tare_cancel_request from a signal
+ * handler too. It must outlive the calls that use it. */
 typedef struct tare_cancel tare_cancel;
 
-/* A flag that is not raised; NULL when memory is out. Free with tare_cancel_free. */
+/* A new flag, not raised; NULL when out of memory. Free with tare_cancel_free. */
 TARE_API tare_cancel *tare_cancel_new(void);
 TARE_API void tare_cancel_free(tare_cancel *cancel);
 TARE_API void tare_cancel_request(tare_cancel *cancel);
 TARE_API bool tare_cancel_is_requested(const tare_cancel *cancel);
-/* Takes the request back, so that the flag can serve again. */
+/* Withdraws the request, so that the flag can be used again. */
 TARE_API void tare_cancel_reset(tare_cancel *cancel);
 
 /* ---- threads of the caller ------------------------------------------------------------------- */
 
 /* Runs body(body_ctx, i) once for each i below n, on any threads, at the same time or one after
  * the other, and returns when all have returned: a caller's own thread pool. Each body takes work
- * as long as there is some, so bodies that begin late find nothing left to do. */
+ * while there is some, so bodies that start late may find none. */
 typedef void (*tare_parallel_fn)(void *ctx, unsigned n, void (*body)(void *body_ctx, unsigned i),
                                  void *body_ctx);
 
@@ -265,8 +265,9 @@ typedef enum tare_cpu {
 
 /* What this machine has. */
 TARE_API unsigned tare_cpu_detect(void);
-/* Holds all kernels to `mask` (cut to what the machine has) and returns the mask now in force.
- * For tests and doubt; call it before other threads use the library. Results never depend on it. */
+/* Restricts all kernels to `mask` (and to what the machine has) and returns the mask now in force.
+ * For tests, or in case of doubt; call it before other threads use the library. Results never
+ * depend on it. */
 TARE_API unsigned tare_cpu_limit(unsigned mask);
 /* The mask in force. */
 TARE_API unsigned tare_cpu_active(void);

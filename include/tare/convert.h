@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/convert.h: a model into another container, with other number formats or the same ones.
+ * tare/convert.h: convert a model into another container, with the same or other number formats.
  *
  * Threads: a plan does not change once it is made; any number of threads may use it at once.
  */
@@ -36,19 +36,19 @@ TARE_API void tare_format_info_init(tare_format_info *info, size_t size);
 
 /* Format i of the table; false beyond the end, or where out->size is not set. */
 TARE_API bool tare_format_at(size_t i, tare_format_info *out);
-/* The format an output path asks for by its suffix; NULL: none does. Static. */
+/* The format that an output path's suffix stands for; NULL: none. Static. */
 TARE_API const char *tare_format_of_path(const char *path);
-/* Whether files of a format, by its name, hold tensors of a number format as they are. False where
- * they are carried under another one, or not at all, and where there is no such format. */
+/* Whether files of the named format can hold tensors of a number format as such. False if they are
+ * carried under another one or not at all, and if there is no such format. */
 TARE_API bool tare_format_holds(const char *format, const tare_encoding *encoding);
 
 /* ---- mixes ----------------------------------------------------------------------------------- */
 
-/* A named mix of number formats for the tensors of a model: names, numbers and choice are those of
- * llama.cpp. Static. */
+/* A named mix of number formats for the tensors of a model. Names, numbers and choices are
+ * llama.cpp's. Static. */
 typedef struct tare_mix {
     const char *name;          /* "Q4_K_M" */
-    int32_t file_type;         /* what general.file_type says of it; -1: COPY, the model's own */
+    int32_t file_type;         /* its general.file_type; -1: COPY, the model's own */
     const tare_encoding *type; /* what most tensors get; NULL: COPY, all stay as they are */
     bool needs_importance;     /* refused without an importance matrix */
     const char *description;   /* a few words */
@@ -64,8 +64,8 @@ TARE_API const tare_mix *tare_mix_find(tare_str name);
 typedef struct tare_mix_options {
     size_t size;
     const tare_mix *mix;            /* NULL: none */
-    const tare_encoding *output;    /* of the output matrix; NULL: as the mix has it */
-    const tare_encoding *embedding; /* of the token embeddings; NULL: as the mix has it */
+    const tare_encoding *output;    /* of the output matrix; NULL: the mix's choice */
+    const tare_encoding *embedding; /* of the token embeddings; NULL: the mix's choice */
     bool is_pure;                   /* the mix's type for every tensor, without exceptions */
     bool leave_output;              /* the output matrix stays as it is */
     bool allow_requantize;          /* tensors that are quantized already may change their type */
@@ -83,24 +83,24 @@ typedef struct tare_type_rule {
     const tare_encoding *encoding;
 } tare_type_rule;
 
-/* Which tensors of the same bytes are stored once, where the format can do that. */
+/* Which tensors with equal bytes are stored once, if the format supports it. */
 typedef enum tare_dedup {
     TARE_DEDUP_TIED = 0, /* embedding and output matrix, and what the input stores once */
     TARE_DEDUP_ALL = 1,
     TARE_DEDUP_NONE = 2,
 } tare_dedup;
 
-/* What encoding a tensor has lost: its values against those it decodes to. */
+/* The error of encoding: a tensor's values compared with what it decodes to. */
 typedef struct tare_tensor_error {
     double relative_rmse; /* ||a - b|| / ||a|| */
     double max_abs;       /* largest |a - b| */
 } tare_tensor_error;
 
-/* Told of tensor i of the plan once all is written, in the plan's order, by the thread that runs
- * the plan. Tensors that are only copied are not measured. */
+/* Called for tensor i of the plan after everything is written, in the plan's order, by the thread
+ * that runs the plan. Tensors that are only copied are not measured. */
 typedef void (*tare_measured_fn)(void *ctx, size_t i, const tare_tensor_error *error);
 
-/* What only MCF understands; other formats refuse all but the defaults. */
+/* Options of MCF only; other formats refuse anything but the defaults. */
 typedef struct tare_convert_mcf_options {
     size_t size;
     tare_compat compat; /* encode as another program does, and write what it rewrites of resources
@@ -116,14 +116,14 @@ typedef struct tare_convert_mcf_options {
     { sizeof(tare_convert_mcf_options), TARE_COMPAT_NONE, TARE_DEDUP_TIED, false, 0, 0 }
 TARE_API void tare_convert_mcf_options_init(tare_convert_mcf_options *options, size_t size);
 
-/* What only INFQ understands; other formats refuse all but the defaults. */
+/* Options of INFQ only; other formats refuse anything but the defaults. */
 typedef struct tare_convert_infq_options {
     size_t size;
     const tare_adapter_use *adapters; /* stored beside the tensors, under `name` */
     size_t n_adapters;
-    /* Elements that are stored by themselves beside the codes of a tensor: those of a magnitude
-     * above a threshold (0: 6, as its public converter; infinite: none), or a share of them, the
-     * largest (0.001: one in a thousand; 0: by the threshold). Not both. */
+    /* Elements stored separately from the codes of a tensor: those with a magnitude above a
+     * threshold (0: 6, like the public converter; infinite: none), or a share of the largest
+     * (0.001: one in a thousand; 0: by the threshold). Not both. */
     float outlier_threshold;
     double outlier_share;
 } tare_convert_infq_options;
@@ -132,12 +132,13 @@ typedef struct tare_convert_infq_options {
     { sizeof(tare_convert_infq_options), NULL, 0, 0, 0 }
 TARE_API void tare_convert_infq_options_init(tare_convert_infq_options *options, size_t size);
 
-/* What only .wcodec understands, as in tare_pack_options; other formats refuse all but the
+/* Options of .wcodec only, as in tare_pack_options; other formats refuse anything but the
  * defaults. */
 typedef struct tare_convert_wcodec_options {
     size_t size;
     tare_effort effort;
-    const tare_model *const *bases; /* what the output is stored against, and needs to be read */
+    const tare_model *const *bases; /* the output is stored as differences from these, and needs
+                                       them to be read */
     const char *const *base_hints;
     size_t n_bases;
 } tare_convert_wcodec_options;
@@ -153,24 +154,25 @@ typedef struct tare_convert_options {
                                     norm); NULL: as they are */
     const tare_type_rule *rules; /* first match wins, before `type` */
     size_t n_rules;
-    const tare_mix_options *mix; /* chooses the type of every tensor that `rules` leave; not beside
-                                    `type`. A rule then is for tensors only that a mix may touch */
+    const tare_mix_options *mix; /* chooses the type of each tensor that no rule matches; excludes
+                                    `type`. Rules then apply only to tensors that a mix may
+                                    change */
     const tare_importance *importance; /* weighs the errors of encoders; must outlive the plan */
     const tare_metadata *overrides;    /* keys of the model to set: numbers, bools, texts */
     size_t n_overrides;
-    const tare_adapter_use *merges; /* added to the tensors they are for, one after the other */
+    const tare_adapter_use *merges; /* added to their tensors, in this order */
     size_t n_merges;
     tare_byte_order order;
     tare_quality quality;
     uint64_t shard_size; /* bytes of a whole file; 0: one file */
     uint32_t alignment;  /* 0: the source's where the format has one, else the format's default */
     bool keep_split;     /* as many files as the input has, with its tensors in each */
-    bool opaque;         /* carry what the target lacks as stored planes, do not decode */
+    bool opaque;         /* carry types that the target lacks as stored planes, do not decode */
     bool verify;         /* read the result back and compare */
     bool force;          /* replace an existing output */
-    bool strict;         /* a loss or an oddity is an error */
+    bool strict;         /* losses, NaN and overflow are errors */
     bool no_sync;
-    tare_measured_fn measured; /* what encoding loses is measured for it; NULL: it is not */
+    tare_measured_fn measured; /* if set, errors of encoding are measured and passed to it */
     void *measured_ctx;
     unsigned threads;          /* 0: what affinity and cgroup allow */
     tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
@@ -181,7 +183,7 @@ typedef struct tare_convert_options {
     const tare_allocator *allocator;
     const tare_limits *limits;
     tare_report *report;
-    /* What one container understands; NULL: its defaults. */
+    /* Options of one container each; NULL: its defaults. */
     const tare_convert_mcf_options *mcf;
     const tare_convert_infq_options *infq;
     const tare_convert_wcodec_options *wcodec;
@@ -199,8 +201,8 @@ TARE_API void tare_convert_options_init(tare_convert_options *options, size_t si
 typedef struct tare_plan tare_plan;
 
 typedef enum tare_tensor_action {
-    TARE_ACTION_COPY = 0,     /* the bytes cross (perhaps in the other byte order) */
-    TARE_ACTION_STAND_IN = 1, /* the bytes cross under a stand-in type, shape or name, on record */
+    TARE_ACTION_COPY = 0,     /* the bytes are copied (perhaps in the other byte order) */
+    TARE_ACTION_STAND_IN = 1, /* the bytes are copied as another type or shape, on record */
     TARE_ACTION_ENCODE = 2,   /* through f32 into another encoding, as asked */
     TARE_ACTION_LOSSY = 3,    /* the target lacks the encoding: decoded to F16 or F32 */
     TARE_ACTION_REPACK = 4,   /* the same codes and scales in the order of another encoding */
@@ -210,7 +212,7 @@ typedef struct tare_plan_tensor {
     tare_str name;
     const tare_encoding *from;
     const tare_encoding *becomes; /* what the tensor is in the output */
-    const tare_encoding *to;      /* as what it is stored: `becomes`, or what carries that */
+    const tare_encoding *to; /* how it is stored: as `becomes`, or as the type that carries it */
     tare_tensor_action action;
     uint64_t from_bytes, to_bytes;
     uint32_t file; /* index of the output file */
@@ -219,17 +221,16 @@ typedef struct tare_plan_tensor {
 typedef struct tare_plan_summary {
     const char *format;
     size_t n_tensors, n_files;
-    uint64_t read_bytes; /* of tensors */
-    uint64_t
-        write_bytes;  /* of all files; of a .wcodec what goes into it: tare_plan_run knows more */
-    bool is_identity; /* same format, nothing changed: the same bytes */
+    uint64_t read_bytes;  /* of tensors */
+    uint64_t write_bytes; /* of all files; of a .wcodec before it is packed */
+    bool is_identity;     /* same format, nothing changed: the same bytes */
     bool is_directory;
 } tare_plan_summary;
 
 /* Plans the conversion of `in` into `out_path` ("-": no path; `to` must be set). Touches nothing
- * on disk. `in` must outlive the plan. With `strict`, losses that show already are errors. Of the
- * options the plan keeps what running it needs: threads, progress, cancel, report and `importance`
- * must outlive it, too, and so must the bases. */
+ * on disk. `in` must outlive the plan. With `strict`, losses that are known by then are errors. The
+ * plan keeps the options it needs to run: threads, progress, cancel, report, `importance` and the
+ * bases must outlive it, too. */
 TARE_API tare_status tare_plan_new(tare_plan **out, const char *out_path, const tare_model *in,
                                    const tare_convert_options *options, tare_error *err);
 TARE_API void tare_plan_free(tare_plan *plan);
@@ -239,9 +240,8 @@ TARE_API const tare_plan_tensor *tare_plan_tensor_at(const tare_plan *plan, size
 /* Output file i: its name relative to the output directory (or the path itself) and its size; NULL
  * beyond the end. */
 TARE_API const tare_file_info *tare_plan_file_at(const tare_plan *plan, size_t i);
-/* Whether the output can be written where it is to be: what tare_plan_run finds out before it
- * writes (it exists and `force` is off, its directory is missing, there is no space). Changes
- * nothing. */
+/* Whether the output can be written: the checks that tare_plan_run makes before it writes (it exists
+ * and `force` is off, its directory is missing, there is no space). Changes nothing. */
 TARE_API tare_status tare_plan_check(const tare_plan *plan, tare_error *err);
 
 /* What was written. */
@@ -254,9 +254,9 @@ typedef struct tare_convert_result {
     { sizeof(tare_convert_result), 0 }
 TARE_API void tare_convert_result_init(tare_convert_result *result, size_t size);
 
-/* Writes it. On failure nothing new stands under the final name and an old file is whole. The plan
- * stays as it is and may be run again. `out` may be NULL.
- * Memory: at most 64 MiB + 16 MiB a thread, beside the directories. */
+/* Runs the plan. On failure nothing new has the final name, and an old file is untouched. The plan
+ * does not change and may be run again. `out` may be NULL.
+ * Memory: at most 64 MiB + 16 MiB for each thread, plus the directories. */
 TARE_API tare_status tare_plan_run(tare_convert_result *out, const tare_plan *plan,
                                    tare_error *err);
 /* Writes it into an open file or pipe, for standard output; not atomic. One-file formats only. */
@@ -272,8 +272,8 @@ TARE_API tare_status tare_plan_run_to(tare_convert_result *out, const tare_plan 
 TARE_API tare_status tare_convert(const char *out_path, const tare_model *in,
                                   const tare_convert_options *options, tare_error *err);
 
-/* The same with the mix of that name, whatever options->mix has; the rest of options->mix holds, it
- * may be NULL. ERR_ARG also: there is no such mix; a tensor is quantized already and
+/* The same with the mix of that name instead of options->mix->mix; the rest of options->mix applies,
+ * and it may be NULL. ERR_ARG also: there is no such mix; a tensor is quantized already and
  * `allow_requantize` is off; the mix needs an importance matrix. */
 TARE_API tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
                                    const tare_convert_options *options, tare_error *err);

@@ -90,14 +90,14 @@ typedef enum tare_encoding_id {
 } tare_encoding_id;
 
 typedef enum tare_encoding_kind {
-    TARE_KIND_UNKNOWN = 0, /* stored bytes only: neither geometry nor values are known */
+    TARE_KIND_UNKNOWN = 0, /* only stored bytes: neither layout nor values are known */
     TARE_KIND_FLOAT = 1,   /* one IEEE-like number an element */
     TARE_KIND_INTEGER = 2, /* whole numbers, BOOL among them */
     TARE_KIND_COMPLEX = 3,
     TARE_KIND_BLOCK = 4, /* quantized: codes and what they are scaled by */
 } tare_encoding_kind;
 
-/* How much of a plane one step takes: a run of `unit` elements of a row takes `unit_bytes`. */
+/* What `unit_bytes` of a plane are for: `unit` elements of a row, a row, or the tensor. */
 typedef enum tare_plane_scope {
     TARE_PLANE_ELEMENTS = 0, /* ceil(cols / unit) * unit_bytes a row */
     TARE_PLANE_ROW = 1,      /* unit_bytes a row (per-row scales) */
@@ -140,8 +140,7 @@ typedef enum tare_field_type {
 } tare_field_type;
 
 /* One member of a plane's unit: `count` numbers of `type` at byte `offset`. Members in order of
- * offset tile the unit. They are what changes when the byte order changes, what a codec takes
- * apart, and what verify looks at. `bits` is the width of one code inside (0: that of the type). */
+ * offset tile the unit. Byte swapping, the codec and verify all work on them. `bits` is the width of one code inside (0: that of the type). */
 typedef struct tare_field {
     const char *name;
     uint8_t plane;
@@ -167,7 +166,7 @@ typedef struct tare_encoding {
     const tare_field *fields;
 } tare_encoding;
 
-/* What a number is, as far as a reader of raw bytes has to know. */
+/* What a reader of raw bytes has to know about a number. */
 typedef enum tare_number_kind {
     TARE_NUMBER_MIXED = 0, /* several kinds side by side: `fields` tell them apart */
     TARE_NUMBER_INTEGER = 1,
@@ -185,14 +184,14 @@ typedef struct tare_number {
 /* The numbers of a member of a unit. */
 TARE_API tare_number tare_field_number(const tare_field *field);
 /* The numbers that a plane consists of: the elements of a plain encoding, the codes or the scales
- * of one with a plane for each. MIXED for blocks that hold both, for a plane that there is not, and
+ * of one with a plane for each. MIXED for blocks that hold both, for a plane that does not exist, and
  * for UNKNOWN. */
 TARE_API tare_number tare_plane_number(const tare_encoding *encoding, uint32_t plane);
 
 /* The encoding of an id; NULL for a number not in the list. O(1). */
 TARE_API const tare_encoding *tare_encoding_get(tare_encoding_id id);
-/* The encoding of a name, in any case, "fp16", "float32", "half", "bfloat16" and the like
- * understood; NULL if there is none. */
+/* The encoding of a name in any case, including "fp16", "float32", "half", "bfloat16" and the like;
+ * NULL if there is none. */
 TARE_API const tare_encoding *tare_encoding_find(tare_str name);
 /* Whether rows can be turned into f32, and made from it. */
 TARE_API bool tare_encoding_can_decode(const tare_encoding *encoding);
@@ -228,7 +227,7 @@ typedef enum tare_quality {
     TARE_QUALITY_BEST = 1,    /* same format, smaller error, slower */
 } tare_quality;
 
-/* Another program whose encoder is to be reproduced byte for byte where it differs from ours. */
+/* Another program whose encoder is reproduced byte for byte where it differs from tare's. */
 typedef enum tare_compat {
     TARE_COMPAT_NONE = 0,
     TARE_COMPAT_MANTLE = 1, /* the public implementation of MCF; its types q8, q4, k6, k4, k3, k2 */
@@ -239,9 +238,9 @@ typedef struct tare_encode_params {
     size_t size;
     const float *importance; /* cols weights, one row for all rows; NULL: none */
     tare_quality quality;
-    tare_compat compat; /* plain numbers have one encoder, whatever is asked for */
-    /* Bounds that values are held to before they are encoded; types of MCF only. For those with one
-     * scale a tensor they set the scale, too; without them it is that of the rows given.
+    tare_compat compat; /* plain numbers have only one encoder */
+    /* Values are clamped to these bounds before they are encoded; types of MCF only. Types with one
+     * scale for the tensor also derive it from them, or else from the rows given.
      * TARE_ERR_ARG if clip_min is not at most clip_max. */
     bool has_clip;
     float clip_min, clip_max;
@@ -251,8 +250,8 @@ typedef struct tare_encode_params {
     { sizeof(tare_encode_params), NULL, TARE_QUALITY_DEFAULT, TARE_COMPAT_NONE, false, 0, 0 }
 TARE_API void tare_encode_params_init(tare_encode_params *params, size_t size);
 
-/* n_rows * cols floats from planes. `dst` need not be aligned. Any bit pattern decodes to
- * something. List planes are not looked at: tare_tensor_rows_f32 applies them.
+/* n_rows * cols floats from planes. `dst` need not be aligned. Every bit pattern can be
+ * decoded. List planes are ignored: tare_tensor_rows_f32 applies them.
  * TARE_ERR_UNSUPPORTED: this encoding cannot be decoded. */
 TARE_API tare_status tare_decode_rows(float *dst, const tare_encoding *encoding,
                                       const tare_rows *src, tare_error *err);
@@ -266,13 +265,13 @@ TARE_API tare_status tare_decode_rows_as(void *dst, tare_encoding_id as,
                                          tare_error *err);
 /* Planes from n_rows * cols floats. Writes every byte of the rows' units; list planes stay empty.
  * NaN, Inf and overflow are encoded as the format's reference does; tare_count_nonfinite finds
- * them. `params` NULL: the defaults. TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or what
- * `params` ask for is not to be had. */
+ * them. `params` NULL: the defaults. TARE_ERR_UNSUPPORTED: this encoding cannot be encoded, or not
+ * as `params` ask. */
 TARE_API tare_status tare_encode_rows(const tare_rows_mut *dst, const tare_encoding *encoding,
                                       const float *src, const tare_encode_params *params,
                                       tare_error *err);
 
-/* Values that a reader should be told of. `first_*` are element positions, UINT64_MAX: none. */
+/* Values that users should know of. `first_*` are element positions, UINT64_MAX: none. */
 typedef struct tare_nonfinite_counts {
     uint64_t n_nan, n_inf, n_overflow;
     uint64_t first_nan, first_inf, first_overflow;
@@ -290,7 +289,7 @@ TARE_API void tare_count_nonfinite(tare_nonfinite_counts *sum, const float *src,
 TARE_API void tare_count_overflow(tare_nonfinite_counts *sum, const tare_encoding *encoding,
                                   const tare_rows *rows, uint64_t position);
 /* Turns rows between little- and big-endian order, in place, field by field; planes that are NULL
- * are left out. */
+ * are skipped. */
 TARE_API void tare_swap_rows(const tare_rows_mut *rows, const tare_encoding *encoding);
 
 #ifdef __cplusplus

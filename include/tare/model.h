@@ -55,14 +55,14 @@ typedef struct tare_open_options {
     size_t size;
     const tare_allocator *allocator; /* NULL: malloc */
     const tare_limits *limits;       /* NULL: the defaults */
-    tare_report *report;             /* findings that do not stop the opening; may be NULL */
-    const char *format;              /* take the input for this format, do not probe; may be NULL */
+    tare_report *report;             /* findings that do not prevent opening; may be NULL */
+    const char *format;              /* read the input as this format, do not probe; may be NULL */
     tare_map_mode map;               /* map files, so that planes and resources can be borrowed */
     bool one_shard;                  /* open a member of a shard set alone */
-    /* Models that a .wcodec may have been packed against. Those that it was are found by their
-     * digests, so all of them are read; they must outlive the model. Other formats need none. One
-     * that is needed and missing is reported ("wcodec.base"); what does not refer to it can be read
-     * all the same, unless needs_bases makes it an error: ERR_ARG (TARE_CODE_NEEDS_BASE). */
+    /* Models that a .wcodec may have been packed against. The right ones are found by their digests,
+     * so all of them are read; they must outlive the model. Other formats need none. A missing base
+     * is reported ("wcodec.base"), and what does not refer to it can still be read, unless
+     * needs_bases makes it an error: ERR_ARG (TARE_CODE_NEEDS_BASE). */
     const tare_model *const *bases;
     size_t n_bases; /* at most 255 */
     bool needs_bases;
@@ -95,14 +95,14 @@ TARE_API void tare_model_free(tare_model *model);
 typedef struct tare_model_summary {
     const char *format; /* "gguf", "safetensors", "hf" */
     uint32_t version;   /* of the format; 0 where it has none */
-    bool is_big_endian; /* how the tensors lie in the files */
+    bool is_big_endian; /* byte order of the tensors in the files */
     bool is_truncated;  /* data of some tensor lies beyond the end of its file */
-    uint32_t alignment; /* of tensor data; 1 where the format asks for none */
+    uint32_t alignment; /* of tensor data; 1 if the format requires none */
     size_t n_tensors, n_metadata, n_resources, n_files;
     uint64_t n_parameters;    /* elements of all tensors */
     uint64_t file_bytes;      /* all files together */
     uint64_t tensor_bytes;    /* all planes of all tensors */
-    uint64_t directory_bytes; /* what opening had to read and parse */
+    uint64_t directory_bytes; /* read and parsed by opening */
 } tare_model_summary;
 
 TARE_API const tare_model_summary *tare_model_summarize(const tare_model *model);
@@ -157,7 +157,7 @@ typedef struct tare_value {
     } as;
 } tare_value;
 
-/* Which list of keys a key belongs to where a container has more than one kind. */
+/* Which list a key belongs to, in containers with more than one kind. */
 typedef enum tare_key_space {
     TARE_KEYS_MODEL = 0,       /* typed keys of the model: GGUF's */
     TARE_KEYS_SAFETENSORS = 1, /* string pairs of a safetensors __metadata__ */
@@ -190,7 +190,7 @@ TARE_API bool tare_value_u64(const tare_value *value, uint64_t *out);
 /* A number as double: any numeric type. */
 TARE_API bool tare_value_f64(const tare_value *value, double *out);
 
-/* Hyperparameters that every language model has, whatever its keys are called. */
+/* Hyperparameters of language models, independent of the names of their keys. */
 typedef enum tare_param {
     TARE_PARAM_VOCAB_SIZE = 0,
     TARE_PARAM_CONTEXT_LENGTH = 1,
@@ -207,9 +207,9 @@ typedef enum tare_param {
 } tare_param;
 
 /* Looks, in this order: "ARCH.key" with ARCH from general.architecture, the literal "llm.key",
- * a length (vocabulary: tokenizer.ggml.tokens), config.json of a Hugging Face directory. Where a
- * key holds an array (one number a layer) the largest is taken. HEAD_COUNT_KV is HEAD_COUNT where
- * nothing is said of it. False: not known. */
+ * a length (vocabulary: tokenizer.ggml.tokens), config.json of a Hugging Face directory. If a
+ * key holds an array (one number for each layer), the largest counts. HEAD_COUNT_KV defaults to
+ * HEAD_COUNT. False: not known. */
 TARE_API bool tare_model_param(const tare_model *model, tare_param param, uint64_t *out);
 /* general.architecture, or model_type of config.json; empty: not known. */
 TARE_API tare_str tare_model_architecture(const tare_model *model);
@@ -247,20 +247,20 @@ TARE_API tare_status tare_tensor_read(const tare_model *model, size_t tensor, ui
                                       uint64_t offset, void *buf, size_t n, tare_error *err);
 /* Points at the stored bytes of one plane, without a copy. Needs a MEMORY source or options.map, a
  * little-endian file and all bytes there; else TARE_ERR_UNSUPPORTED or TARE_ERR_TRUNCATED. The
- * address is a multiple of `alignment` (a power of two; 0 and 1: any); UNSUPPORTED with
- * TARE_CODE_NOT_ALIGNED where the bytes lie otherwise: read them then. Maps begin at pages and
- * memory where the caller has it; most formats align tensors to 32 bytes, safetensors to the size
- * of an element at best. */
+ * address is a multiple of `alignment` (a power of two; 0 and 1: any); if the bytes are not aligned
+ * so, UNSUPPORTED with TARE_CODE_NOT_ALIGNED: read them instead. Maps begin at pages, MEMORY sources
+ * where the caller put them; most formats align tensors to 32 bytes, safetensors to the size of an
+ * element at best. */
 TARE_API tare_status tare_tensor_borrow(const uint8_t **out, const tare_model *model, size_t tensor,
                                         uint32_t plane, size_t alignment, tare_error *err);
-/* The same to write to, of a model that was opened with TARE_MAP_PRIVATE; else UNSUPPORTED. What is
- * written is seen by all who borrow, but not by the calls that read: these go on reading the file.
- * Threads: the caller takes care of those that write. */
+/* The same, writable, for a model opened with TARE_MAP_PRIVATE; else UNSUPPORTED. All borrowers see
+ * what is written, but calls that read still read the file. Threads: the caller synchronises
+ * writers. */
 TARE_API tare_status tare_tensor_borrow_mut(uint8_t **out, const tare_model *model, size_t tensor,
                                             uint32_t plane, size_t alignment, tare_error *err);
-/* Where the stored bytes of one plane lie, for those who read files by themselves: `file` is that
- * of tare_model_file. False: no file holds them as tare_tensor_read gives them (they are packed,
- * computed, of the other byte order, cut off). */
+/* Where the stored bytes of one plane are, for callers who read files themselves: `file` is an index
+ * for tare_model_file. False: no file holds them as tare_tensor_read gives them (they are packed,
+ * computed, in the other byte order, or truncated). */
 TARE_API bool tare_tensor_place(tare_plane *out, const tare_model *model, size_t tensor,
                                 uint32_t plane);
 /* Decodes rows [first, first + n) to n * cols floats. FP8 weights with a "NAME_scale_inv"
@@ -272,8 +272,8 @@ TARE_API tare_status tare_tensor_rows_f32(float *out, const tare_model *model, s
 TARE_API tare_status tare_tensor_rows_as(void *out, tare_encoding_id as, const tare_model *model,
                                          size_t tensor, uint64_t first, uint64_t n,
                                          tare_error *err);
-/* Whether rows_f32 and rows_as can work: the encoding decodes, and the tensor is no packed codes of a scheme
- * (GPTQ, AWQ, NVFP4 pairs) whose scales lie elsewhere. */
+/* Whether rows_f32 and rows_as can work: the encoding can be decoded, and the tensor does not hold
+ * packed codes of a scheme (GPTQ, AWQ, NVFP4 pairs) whose scales are in another tensor. */
 TARE_API bool tare_tensor_can_decode(const tare_model *model, size_t tensor);
 /* The name of the packed scheme or companion role a tensor is part of ("gptq codes", "fp8 block
  * scales"), NULL for an ordinary tensor. Static. */
@@ -292,8 +292,8 @@ TARE_API int64_t tare_model_find_resource(const tare_model *model, tare_str name
 /* Reads n bytes from byte `offset`. */
 TARE_API tare_status tare_resource_read(const tare_model *model, size_t resource, uint64_t offset,
                                         void *buf, size_t n, tare_error *err);
-/* Its bytes without a copy, and where a file holds them: as of tensors. Resources that opening had
- * to make (from a directory of a file) can be borrowed from any source and lie in no file. */
+/* Its bytes without a copy, and where a file holds them: as for tensors. Resources that opening
+ * creates (from the directory of a file) can be borrowed from any source and are in no file. */
 TARE_API tare_status tare_resource_borrow(const uint8_t **out, const tare_model *model,
                                           size_t resource, size_t alignment, tare_error *err);
 TARE_API bool tare_resource_place(tare_plane *out, const tare_model *model, size_t resource);

@@ -51,8 +51,8 @@ TARE_API tare_status tare_file_write(const char *path, const void *bytes, size_t
  * container that holds the same encoding. */
 TARE_API tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
                                         tare_error *err);
-/* Reads all of a tensor and holds it against the digest that its container states of it (INFQ
- * does). TARE_ERR_CHECKSUM: it is another. OK: it is the same, or none is stated. */
+/* Reads all of a tensor and compares it with the digest that its container states (INFQ does).
+ * TARE_ERR_CHECKSUM: they differ. OK: they are equal, or none is stated. */
 TARE_API tare_status tare_tensor_check(const tare_model *model, size_t tensor, tare_error *err);
 /* One digest a tensor into digests[n_tensors], in parallel, and the digest of the manifest. Either
  * pointer may be NULL. */
@@ -64,7 +64,7 @@ TARE_API tare_status tare_model_digest(tare_digest *digests, tare_digest *whole,
 TARE_API tare_status tare_manifest_write(const char *path, const tare_model *model,
                                          const tare_run_options *options, tare_error *err);
 /* Checks a model against a manifest; differences become findings of level error in
- * options->report and the result is TARE_ERR_CHECKSUM. A line that is none: TARE_ERR_CORRUPT. */
+ * options->report and the result is TARE_ERR_CHECKSUM. A malformed line: TARE_ERR_CORRUPT. */
 TARE_API tare_status tare_manifest_check(const char *path, const tare_model *model,
                                          const tare_run_options *options, tare_error *err);
 
@@ -72,8 +72,8 @@ TARE_API tare_status tare_manifest_check(const char *path, const tare_model *mod
 
 /* Reads all tensor data and adds to options->report: NaN, Inf, impossible scales, codes out of
  * range, padding that is not zero. The rules of the directory are checked while opening: open with
- * a report to get those findings. Tensors of a .wcodec that refer to a base model which it was
- * not given are left out; "wcodec.base" says how many. TARE_OK even when there are findings. */
+ * a report to get those findings. Tensors of a .wcodec that refer to a missing base model are
+ * skipped; "wcodec.base" says how many. TARE_OK even when there are findings. */
 TARE_API tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
                                       tare_error *err);
 
@@ -184,11 +184,11 @@ TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_us
 
 typedef struct tare_bench_options {
     size_t size;
-    bool is_full;                   /* effort of the codec: the smallest form, not the fast one */
+    bool is_full;                   /* the codec's full effort instead of the fast one */
     bool is_whole;                  /* all bytes, not a sample of each tensor */
     bool best_zstd;                 /* also zstd -19, of the same bytes; samples are smaller then */
-    const tare_model *const *bases; /* tensors that the first of them has alike are stored as what
-                                       they differ in */
+    const tare_model *const *bases; /* similar models: tensors are stored as differences from the
+                                       first that has them */
     size_t n_bases;
     unsigned threads;          /* of the codec, 0: one; zstd and memcpy have one */
     tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
@@ -206,17 +206,17 @@ typedef struct tare_bench_options {
     }
 TARE_API void tare_bench_options_init(tare_bench_options *options, size_t size);
 
-/* What a tensor, or several of them, become in a .wcodec, and how fast. Sizes of a tensor that was
- * sampled are what the sample comes to for the whole; zero-initialised is nothing. */
+/* Size and speed of a tensor, or several of them, in a .wcodec. Sizes of a sampled tensor are
+ * extrapolated to the whole; one without tensors is an empty sum. */
 typedef struct tare_bench {
     size_t size;
     uint64_t n_tensors;
     uint64_t bytes;         /* of the tensors, all planes */
     uint64_t sample_bytes;  /* of them measured; speeds are of these */
     double coded_bytes;     /* heads and segments of the codec */
-    double entropy_bytes;   /* order-0 entropy of the values of the planes that are coded, of their
-                               differences from a base where these have less: what no coder of
-                               single values gets below */
+    double entropy_bytes;   /* order-0 entropy of the values of the coded planes, or of their
+                               differences from a base if that is less: a lower bound for any
+                               coder of single values */
     double zstd_bytes;      /* zstd -3 of the bytes as they lie in the file */
     double best_zstd_bytes; /* zstd -19; 0: not asked for */
     double coded_error, zstd_error, best_zstd_error; /* standard errors of these sizes, in bytes; 0:
@@ -236,7 +236,7 @@ typedef struct tare_bench_rows tare_bench_rows;
  * holds it, decodes and compares it. Of a model of more than 512 MiB (with best_zstd: 32 MiB) a
  * sample is measured: the same share of each tensor, but at least 4 MiB (1 MiB), in 64 runs at
  * random places of equal parts. All sizes are of the same bytes. Memory: a few times 64 MiB.
- * CORRUPT: something else came back. */
+ * CORRUPT: the decoded bytes differ. */
 TARE_API tare_status tare_bench_run(tare_bench_rows **out, const tare_model *model,
                                     const tare_bench_options *options, tare_error *err);
 TARE_API void tare_bench_free(tare_bench_rows *rows);
@@ -287,8 +287,8 @@ TARE_API bool tare_gguf_name_parse(tare_gguf_name *out, tare_str name);
 /* Writes the name for the parts, NUL-terminated, at most size - 1 bytes; returns the whole length.
  */
 TARE_API size_t tare_gguf_name_format(char *buf, size_t size, const tare_gguf_name *name);
-/* The parts as a model's metadata and tensors tell them, into *out as above; strings live as long as the model, or in
- * buf (at least 64 bytes) for those that are computed. */
+/* The parts as derived from a model's metadata and tensors, into *out as above; strings live as long
+ * as the model, or in buf (at least 64 bytes) if they are computed. */
 TARE_API void tare_gguf_name_of_model(tare_gguf_name *out, char *buf, size_t size,
                                       const tare_model *model);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/packing.h: models without loss in fewer bytes. A .wcodec holds the tensors of a model in
- * compressed pieces, and all that is needed to bring its files back byte for byte.
+ * tare/packing.h: lossless compression of models. A .wcodec holds the tensors of a model in
+ * compressed pieces, and everything needed to restore its files byte for byte.
  */
 #ifndef TARE_PACKING_H
 #define TARE_PACKING_H
@@ -22,37 +22,37 @@ typedef enum tare_effort {
     TARE_EFFORT_FULL = 1, /* also tiles, classes of values, the highest level of zstd */
 } tare_effort;
 
-/* What became of one layer: a tensor, or what else a file holds. */
+/* The result for one layer: a tensor, or other content of a file. */
 typedef struct tare_packed_layer {
     tare_str name;
     const tare_encoding *encoding; /* NULL: no tensor */
     uint64_t from_bytes, to_bytes;
-    bool is_shared; /* it has the bytes of a layer before: to_bytes is 0 */
+    bool is_shared; /* an earlier layer has the same bytes: to_bytes is 0 */
 } tare_packed_layer;
 
-/* Told of each layer in the order of the file, once all is written, by the calling thread. */
+/* Called for each layer in the order of the file, after everything is written, by the calling
+ * thread. */
 typedef void (*tare_packed_fn)(void *ctx, const tare_packed_layer *layer);
 
 typedef struct tare_pack_options {
     size_t size;
     tare_effort effort;
-    tare_coded_mode mode;  /* every segment, where it can be; for tests and doubt */
-    unsigned log2_segment; /* values of a segment, 14 to 26 (at most 64 MiB); 0: what suits */
+    tare_coded_mode mode;  /* for every segment that allows it; for tests */
+    unsigned log2_segment; /* values of a segment, 14 to 26 (at most 64 MiB); 0: automatic */
     const char *directory; /* pack all that lies in this directory, which the model was opened
                               from, and in the folders in it: files, symbolic links (as links
                               where they stay inside, else their contents), permissions and
                               times; not what is named .git or .cache. NULL: the files that the
                               model consists of */
-    /* With `directory`: shell patterns of what is not packed. One without a slash is for the names
-     * of files and folders wherever they are, another for paths from the directory on; one that
-     * ends in a slash is for folders only. ERR_ARG: the weights are among it. */
+    /* With `directory`: shell patterns of what is not packed. One without a slash matches names of
+     * files and folders anywhere, one with a slash matches paths from the directory on; a trailing
+     * slash restricts it to folders. ERR_ARG: it excludes the weights. */
     const char *const *exclude;
     size_t n_exclude;
-    /* Models that this one is like, at most 255: a tensor is stored as what it differs in from that
-     * of the same name, type and shape in the first of them that has one. */
+    /* Similar models, at most 255: a tensor is stored as its difference from the tensor of the same
+     * name, type and shape in the first of them that has one. */
     const tare_model *const *bases;
-    const char *const *base_hints; /* for each what messages call it when it is needed again; it and
-                                      each of them may be NULL */
+    const char *const *base_hints; /* their names in messages about a missing base; may be NULL */
     size_t n_bases;
     bool force;  /* replace an existing output */
     bool strict; /* a file that is left out is an error */
@@ -62,12 +62,12 @@ typedef struct tare_pack_options {
     unsigned threads;          /* 0: what affinity and cgroup allow */
     tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
     void *parallel_ctx;
-    tare_progress_fn progress; /* told of the bytes that were read: twice those of the model */
+    tare_progress_fn progress; /* of the bytes read: twice those of the model */
     void *progress_ctx;
     const tare_cancel *cancel; /* may be NULL */
     const tare_allocator *allocator;
-    tare_report *report; /* with `directory`: what opening reported of files that are no part of the
-                            model is taken out, for they are packed, or told of here */
+    tare_report *report; /* with `directory`: findings of opening about files that are not part of
+                            the model are removed, as they are packed or reported here */
     bool is_for_gpu; /* tensors in shorter segments, without STRUCTURED and ZSTD, for decoders on
                         GPUs; about 0.2 % larger */
 } tare_pack_options;

@@ -70,19 +70,19 @@ typedef struct tare_read_options {
     { sizeof(tare_read_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 TARE_API void tare_read_options_init(tare_read_options *options, size_t size);
 
-/* The bytes that a job writes, which is the size of dst where `strides` is NULL. Errors as of
- * tare_read_many; dst is not looked at. O(dimensions). */
+/* The bytes that a job writes, which is the size of dst where `strides` is NULL. Errors as for
+ * tare_read_many; dst is not used. O(dimensions). */
 TARE_API tare_status tare_read_job_bytes(uint64_t *out, const tare_model *model,
                                          const tare_read_job *job, tare_error *err);
 
 /* Reads n jobs, whatever the container. All jobs are checked before the first byte is written; work
  * is cut so that large jobs have several threads and each segment of a .wcodec is decoded once, and
- * goes on in the order of the file. Bytes reach dst without a copy in between where they are stored
- * as they are asked for, each position of dst is written once, and no byte of dst beside them. What
- * jobs write must not overlap. After a failure any part of dst may have been written.
- * ERR_ARG: a tensor, plane, range or box that there is not, or a box of what has no elements;
+ * goes on in the order of the file. Bytes reach dst without a copy in between if they are stored
+ * in the requested form; each position of dst is written once, and no other byte of dst. Jobs must
+ * not write overlapping memory. After a failure any part of dst may have been written.
+ * ERR_ARG: a tensor, plane, range or box that does not exist, or a box of a plane without elements;
  * UNSUPPORTED: a type that cannot be decoded, or units that run on across rows; LIMIT: more bytes
- * than memory can hold; CANCELLED; else as of tare_tensor_read. err->item is the tensor. */
+ * than memory can hold; CANCELLED; else as for tare_tensor_read. err->item is the tensor. */
 TARE_API tare_status tare_read_many(const tare_model *model, const tare_read_job *jobs, size_t n,
                                     const tare_read_options *options, tare_error *err);
 

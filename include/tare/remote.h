@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/remote.h: models that lie on a server. A session keeps what all URLs share: settings,
- * connections, a bounded cache of what was read. Only the ranges that are asked for are fetched,
- * so that the directory of a model of any size is read in a few requests.
+ * tare/remote.h: models on a server. A session holds what all URLs share: settings, connections, and
+ * a bounded cache of what was read. Only the ranges needed are fetched, so that the directory of a
+ * model of any size takes a few requests.
  *
  *     tare_remote *remote;
  *     tare_remote_options options = TARE_REMOTE_OPTIONS_INIT;
@@ -21,7 +21,7 @@
  *   hf://ORG/NAME[@REVISION]/FILE         one file of it
  *
  * Transfers are made by libcurl, which is loaded when the first URL is opened. Passwords and
- * queries of URLs never stand in names, messages or findings.
+ * queries of URLs never appear in names, messages or findings.
  */
 #ifndef TARE_REMOTE_H
 #define TARE_REMOTE_H
@@ -48,15 +48,15 @@ typedef struct tare_remote_options {
                                         from the session's thread, with the bytes received so far
                                         and a total of 0; true cancels what is being fetched */
     void *progress_ctx;
-    uint64_t whole_bytes;     /* 64 MiB: a server that sends no ranges is asked for a whole file up
-                                 to this size; it is kept in memory */
+    uint64_t whole_bytes;     /* 64 MiB: from a server without ranges, a whole file up to this size
+                                 is fetched and kept in memory */
     uint64_t cache_bytes;     /* 64 MiB: memory for what was read, beside what is being read */
     uint32_t connections;     /* 8: requests at the same time, 1 to 64 */
     uint32_t retries;         /* 5: tries in a row that bring nothing, after the first */
     uint32_t backoff_ms;      /* 250: before the first retry; doubles with each, up to 30 s */
-    uint32_t connect_seconds; /* 30: until a connection must stand */
-    uint32_t stall_seconds;   /* 30: a transfer that is slower than 1 KB/s for so long is broken off
-                                 and taken up again */
+    uint32_t connect_seconds; /* 30: limit for making a connection */
+    uint32_t stall_seconds;   /* 30: a transfer slower than 1 KB/s for this long is aborted and
+                                 resumed */
 } tare_remote_options;
 
 #define TARE_REMOTE_OPTIONS_INIT                                                                   \

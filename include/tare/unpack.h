@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/unpack.h: the files that a .wcodec was packed from, as they were.
+ * tare/unpack.h: the files that a .wcodec was packed from, unchanged.
  */
 #ifndef TARE_UNPACK_H
 #define TARE_UNPACK_H
@@ -17,21 +17,20 @@ extern "C" {
 typedef struct tare_unpack_options {
     size_t size;
     bool force;  /* replace an existing output */
-    bool strict; /* tensors that cannot be coarse are an error where `is_coarse` */
+    bool strict; /* with `is_coarse`: a tensor that cannot be coarse is an error */
     bool no_sync;
-    bool salvage;    /* segments that are damaged become zeros, each is reported; a container that
-                        lost its header, its footer or a part of its index is read as far as it can
-                        be */
-    bool is_coarse;  /* of numbers that stand for real ones only the first bits, whose damage is not
-                        found: not with `salvage` */
-    unsigned groups; /* ... so many groups of those that are stored as they are */
+    bool salvage;    /* damaged segments become zeros, and each is reported; a container that lost
+                        its header, its footer or a part of its index is read as far as possible */
+    bool is_coarse;  /* read only the first bits of real numbers; damage is not detected then, so
+                        not with `salvage` */
+    unsigned groups; /* with `is_coarse`: groups of uncoded bits to read */
     const tare_model *const *bases; /* models that this one may have been packed against */
     size_t n_bases;
     unsigned threads;          /* 0: what affinity and cgroup allow */
     tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
     void *parallel_ctx;
-    tare_progress_fn progress; /* of the files' bytes; then, where digests of coarse tensors are
-                                  stated again, of those tensors' */
+    tare_progress_fn progress; /* of the files' bytes; then, if digests of coarse tensors have to
+                                  be updated, of those tensors' */
     void *progress_ctx;
     const tare_cancel *cancel; /* may be NULL */
     const tare_allocator *allocator;
@@ -52,7 +51,7 @@ typedef struct tare_unpack_result {
     size_t n_files;
     uint64_t n_bytes;         /* of the files */
     uint64_t packed_bytes;    /* of the container */
-    size_t n_lost;            /* segments that were damaged */
+    size_t n_lost;            /* damaged segments */
     size_t n_coarse, n_whole; /* with `is_coarse`: tensors of which bits are missing, and not */
     size_t n_tensors_damaged; /* with `salvage`: tensors with segments that were damaged */
     size_t n_files_lost;      /* with `salvage`: files of which the index does not tell any more */
@@ -65,8 +64,8 @@ TARE_API void tare_unpack_result_init(tare_unpack_result *result, size_t size);
 
 /* Writes the files of a container to `out_path`: the one file it was packed from, or a directory.
  * What is written appears only when it is complete. *out may be NULL. ERR_ARG: the container holds
- * no files (tare_convert makes one of it), the output exists, would replace the container or a
- * base, a base model is missing or another one; ERR_UNSUPPORTED: `is_coarse` and no tensor can be.
+ * no files (tare_convert makes one from it), the output exists or would replace the container or a
+ * base, a base model is missing or the wrong one; ERR_UNSUPPORTED: `is_coarse` and no tensor can be.
  * What is reported: "unpack.lost" (of a tensor: offset of the segment), "unpack.whole",
  * "wcodec.base"; of a damaged directory "unpack.directory", "unpack.files-lost", "wcodec.layer"; and
  * "unpack.not-whole" where what was written is not all that was packed. Memory, beside the directory: at most 64 MiB + 16 MiB a thread, or some segments a
@@ -82,7 +81,7 @@ TARE_API tare_status tare_unpack_to(tare_unpack_result *out, const tare_output *
                                     const tare_source *in, const tare_unpack_options *options,
                                     tare_error *err);
 
-/* What a .wcodec says of itself; the model's own functions say what is packed in it. */
+/* About the .wcodec itself; the model's own functions describe what is packed in it. */
 typedef struct tare_container_info {
     size_t size;
     uint32_t major_version, minor_version;
@@ -117,22 +116,20 @@ TARE_API bool tare_model_container(const tare_model *model, tare_container_info 
 /* Base i of the container; false beyond the last. */
 TARE_API bool tare_model_container_base(const tare_model *model, size_t i,
                                         tare_container_base *out);
-/* Bytes that a tensor has in the container (tensors with the same bytes share them); false: it has
+/* Bytes that a tensor takes in the container (tensors with equal bytes share them); false: it has
  * no layer of its own. */
 TARE_API bool tare_tensor_packed_bytes(const tare_model *model, size_t tensor, uint64_t *out);
 
-/* Where the bytes of a plane of a tensor lie, decoded: in a region of its layer, from `offset` on.
- */
+/* Where the decoded bytes of a plane of a tensor are: in a region of its layer, from `offset` on. */
 typedef struct tare_coded_place {
     unsigned region;
     uint64_t offset;
 } tare_coded_place;
 
-/* The layer that a tensor of an open .wcodec is stored as: its heads are read and parsed, nothing
- * else. places[p], one for each plane of the tensor's encoding, may be NULL. The layer needs a base
+/* The layer that stores a tensor of an open .wcodec. Only its heads are read and parsed. places[p], one for each plane of the tensor's encoding, may be NULL. The layer needs a base
  * where tare_coded_describe says so; without it (TARE_CODE_NEEDS_BASE) segments that refer to it
  * can be parsed but not decoded. The model must outlive *out; of `options` the allocator counts,
- * and may be NULL. Free with tare_coded_free. ERR_ARG: the model is no .wcodec; UNSUPPORTED: the
+ * and may be NULL. Free with tare_coded_free. ERR_ARG: the model is not a .wcodec; UNSUPPORTED: the
  * tensor has no layer of its own; CORRUPT, LIMIT, IO: err->offset is the place in the file. */
 TARE_API tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places,
                                        const tare_model *model, size_t tensor,
