@@ -17,7 +17,7 @@ function startHead() {
   $("figures").append(...[
     figure("Parameters", count(number(doc.parameters)), exact(doc.parameters)),
     figure("Size", size(number(doc.file_bytes)), [foreign(format), doc.mix ? ", " + doc.mix : null].filter((x) => x)),
-    figure("Bits per weight", doc.bits_per_weight === undefined ? undefined : number(doc.bits_per_weight).toFixed(2)),
+    figure("Bits/weight", doc.bits_per_weight === undefined ? undefined : number(doc.bits_per_weight).toFixed(2)),
     figure("Tensors", exact(tensors.length), types.slice(0, 3).map((t) => t[0]).join(", ") + (types.length > 3 ? ", …" : "")),
     figure("Architecture", doc.architecture === undefined ? undefined : foreign(doc.architecture),
       [h.layer_count && plural(h.layer_count, "layer"), h.embedding_length && exact(h.embedding_length) + " wide"].filter(Boolean).join(", ")),
