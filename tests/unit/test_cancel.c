@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include <tare/inspect.h>
 #include <tare/ops.h>
+#include <tare/read.h>
 #include <tare/unpack.h>
 
 #include "convert_help.h"
@@ -88,6 +90,82 @@ static tare_status extract(const tare_model *m, const tare_cancel *cancel, tare_
     return tare_extract(help_path("one.npy"), -1, m, 0, TARE_EXTRACT_NPY, &o, err);
 }
 
+static tare_status verify(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    o.report = tare_report_new();
+    o.threads = 2;
+    o.cancel = cancel;
+    tare_status status = tare_verify_data(m, &o, err);
+    tare_report_free(o.report);
+    return status;
+}
+
+static tare_status manifest(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    o.threads = 2;
+    o.no_sync = true;
+    o.cancel = cancel;
+    return tare_manifest_write(help_path("sums"), m, &o, err);
+}
+
+static tare_status bench(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
+    tare_bench rows[512];
+    assert_true(tare_model_summarize(m)->n_tensors <= 512);
+    o.threads = 2;
+    o.cancel = cancel;
+    return tare_bench_run(rows, m, &o, err);
+}
+
+static void ignore(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
+    (void)ctx, (void)tensor, (void)stats;
+}
+
+static tare_status stats(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    o.threads = 2;
+    o.cancel = cancel;
+    return tare_model_stats(m, NULL, 0, ignore, NULL, &o, err);
+}
+
+static tare_status plan_outliers(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_convert_infq_options infq = TARE_CONVERT_INFQ_OPTIONS_INIT;
+    tare_plan *plan;
+    infq.outlier_share = 0.001;
+    o.to = "infq";
+    o.infq = &infq;
+    o.threads = 2;
+    o.cancel = cancel;
+    tare_status status = tare_plan_new(&plan, "-", m, &o, err);
+    tare_plan_free(plan);
+    return status;
+}
+
+static tare_status read_all(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
+    const size_t n = tare_model_summarize(m)->n_tensors;
+    tare_read_job *jobs = calloc(n, sizeof *jobs);
+    tare_read_options o = TARE_READ_OPTIONS_INIT;
+    uint64_t most = 0;
+    assert_non_null(jobs);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t size;
+        tare_read_job_init(&jobs[i], sizeof *jobs);
+        jobs[i].tensor = i;
+        jobs[i].as = TARE_ENCODING_F16;
+        assert_int_equal(tare_read_job_bytes(&size, m, &jobs[i], NULL), TARE_OK);
+        if (size > most) most = size;
+    }
+    jobs[0].dst = malloc((size_t)most);
+    o.threads = 1; /* all into the same memory */
+    o.cancel = cancel;
+    for (size_t i = 0; i < n; i++) jobs[i].dst = jobs[0].dst;
+    tare_status status = tare_read_many(m, jobs, n, &o, err);
+    free(jobs[0].dst);
+    free(jobs);
+    return status;
+}
+
 static void check_stops(verb run, int after_ms) {
     stopper s = {.cancel = tare_cancel_new(), .after_ms = after_ms};
     tare_model *m;
@@ -107,7 +185,9 @@ static void check_stops(verb run, int after_ms) {
 }
 
 static void long_calls_stop_soon(void **state) {
-    static const verb verbs[] = {convert_best, convert_packed, digest, diff, extract};
+    static const verb verbs[] = {convert_best, convert_packed, digest,   diff,
+                                 extract,      verify,         manifest, bench,
+                                 stats,        plan_outliers,  read_all};
     (void)state;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         check_stops(verbs[i], 0); /* likely before it begins */

@@ -71,8 +71,14 @@ static tare_coded_options coded_options(const bench *b) {
     o.threads = b->options->threads ? b->options->threads : 1;
     o.parallel = b->options->parallel;
     o.parallel_ctx = b->options->parallel_ctx;
+    o.cancel = b->options->cancel;
     o.allocator = b->options->allocator;
     return o;
+}
+
+/* Between the steps of a piece: those that are not the codec's take a part of a second at most. */
+static tare_status stop_if_asked(const bench *b) {
+    return tare_cancel_check(b->options->cancel, b->err);
 }
 
 /* ---- how sure a sample is -------------------------------------------------------------------- */
@@ -154,13 +160,16 @@ static tare_status squeeze(bench *b, const piece *p, int level, uint64_t *out, s
     if (!dst) return tare_fail(b->err, TARE_ERR_NOMEM, "zstd");
     double best = INFINITY;
     size_t size = 0;
-    for (unsigned round = 0; round < (seconds ? ENCODE_ROUNDS : 1u); round++) {
+    tare_status status = TARE_OK;
+    for (unsigned round = 0; status == TARE_OK && round < (seconds ? ENCODE_ROUNDS : 1u); round++) {
         double start = now();
         size = ZSTD_compress(dst, room, p->bytes, n, level);
         best = fmin(best, now() - start);
+        status = stop_if_asked(b);
     }
     if (seconds) *seconds += best;
     tare_free(b->options->allocator, dst, room ? room : 1);
+    TARE_TRY(status);
     if (ZSTD_isError(size)) return tare_fail(b->err, TARE_ERR_NOMEM, "zstd");
     *out += size;
     note_piece(pieces, (double)size);
@@ -277,6 +286,7 @@ static tare_status measure_piece(bench *b, piece *p) {
     TARE_TRY(encode(b, p));
     layer = *tare_coded_describe(p->coded);
     TARE_TRY(decode(b, p));
+    TARE_TRY(stop_if_asked(b));
     TARE_TRY(count_streams(b, p, &layer));
     TARE_TRY(squeeze(b, p, FAST_LEVEL, &b->zstd, &b->zstd_pieces, &b->row->zstd_seconds));
     if (b->options->best_zstd)
