@@ -50,10 +50,12 @@ TARE_API tare_status tare_file_write(const char *path, const void *bytes, size_t
  * LE), then the planes in table order, little-endian, without padding. The same in every
  * container that holds the same encoding. */
 TARE_API tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
-                                        tare_error *err);
+                                        const tare_run_options *options, tare_error *err);
 /* Reads all of a tensor and compares it with the digest that its container states (INFQ does).
- * TARE_ERR_CHECKSUM: they differ. OK: they are equal, or none is stated. */
-TARE_API tare_status tare_tensor_check(const tare_model *model, size_t tensor, tare_error *err);
+ * TARE_ERR_CHECKSUM: they differ. OK: they are equal, or none is stated. Of the options of both
+ * calls progress and `cancel` are used: a digest is the work of one thread. */
+TARE_API tare_status tare_tensor_check(const tare_model *model, size_t tensor,
+                                       const tare_run_options *options, tare_error *err);
 /* One digest a tensor into digests[n_tensors], in parallel, and the digest of the manifest. Either
  * pointer may be NULL. */
 TARE_API tare_status tare_model_digest(tare_digest *digests, tare_digest *whole,

@@ -58,7 +58,7 @@ static void verify(const tare_model *m) {
     run.threads = 1;
     FUZZ_CHECK(tare_verify_data(m, &run, NULL) == TARE_OK);
     for (size_t i = 0; tare_model_tensor(m, i); i++) {
-        tare_status status = tare_tensor_check(m, i, NULL);
+        tare_status status = tare_tensor_check(m, i, NULL, NULL);
         FUZZ_CHECK(status == TARE_OK || status == TARE_ERR_CHECKSUM);
     }
     tare_report_free(run.report);
@@ -85,7 +85,7 @@ static void rewrite(const tare_model *m) {
     FUZZ_CHECK(tare_model_digest(NULL, &after, again, &run, NULL) == TARE_OK);
     FUZZ_CHECK(memcmp(&before, &after, sizeof before) == 0);
     for (size_t i = 0; tare_model_tensor(again, i); i++)
-        FUZZ_CHECK(tare_tensor_check(again, i, NULL) == TARE_OK);
+        FUZZ_CHECK(tare_tensor_check(again, i, NULL, NULL) == TARE_OK);
     tare_model_free(again);
 }
 

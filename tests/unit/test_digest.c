@@ -38,7 +38,7 @@ static int remove_directory(void **state) {
 
 static tare_digest digest_of(const tare_model *m, size_t tensor) {
     tare_digest d;
-    assert_int_equal(tare_tensor_digest(&d, m, tensor, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_digest(&d, m, tensor, NULL, NULL), TARE_OK);
     return d;
 }
 

@@ -156,8 +156,10 @@ static void report_shared(const tare_plan *p, const candidate *c, const candidat
 /* Candidates of one kind. */
 static tare_status match(size_t *same, const tare_plan *p, candidate *list, size_t n,
                          uint8_t *scratch, tare_error *err) {
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    o.cancel = p->options.cancel;
     for (size_t i = 0; i < n; i++)
-        TARE_TRY(tare_tensor_digest(&list[i].digest, p->in, list[i].planned->source, err));
+        TARE_TRY(tare_tensor_digest(&list[i].digest, p->in, list[i].planned->source, &o, err));
     qsort(list, n, sizeof *list, by_digest);
     for (size_t i = 1, first = 0; i < n; i++) {
         bool is_duplicate = false;

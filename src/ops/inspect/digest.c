@@ -82,11 +82,12 @@ static tare_status digest_tensors(tare_digest *digests, const tare_model *model,
 }
 
 tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
-                               tare_error *err) {
+                               const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(out && model && tensor < model->catalog.n_tensors, err);
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     o.threads = 1;
-    o.allocator = model->allocator;
+    if (!o.allocator) o.allocator = model->allocator;
     return digest_tensors(out, model, tensor, 1, &o, err);
 }
 
@@ -112,8 +113,12 @@ static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, t
     return tare_walk_blame(TARE_ERR_CHECKSUM, m, tensor, err);
 }
 
-tare_status tare_tensor_check(const tare_model *model, size_t tensor, tare_error *err) {
+tare_status tare_tensor_check(const tare_model *model, size_t tensor,
+                              const tare_run_options *options, tare_error *err) {
     TARE_REQUIRE(model && tensor < model->catalog.n_tensors, err);
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    o.threads = 1;
     if (!model->catalog.digests || !model->catalog.digests[tensor]) return TARE_OK;
     digest_walk w = {model, tensor, NULL};
     return tare_walk_run(&(tare_walk){.n_items = 1,
@@ -121,8 +126,8 @@ tare_status tare_tensor_check(const tare_model *model, size_t tensor, tare_error
                                       .visit = check_one,
                                       .ctx = &w,
                                       .scratch_size = TARE_PIECE,
-                                      .threads = 1,
-                                      .allocator = model->allocator},
+                                      TARE_RUN_FROM(&o),
+                                      .allocator = o.allocator ? o.allocator : model->allocator},
                          err);
 }
 
