@@ -121,11 +121,12 @@ static tare_status manifest(const tare_model *m, const tare_cancel *cancel, tare
 
 static tare_status bench(const tare_model *m, const tare_cancel *cancel, tare_error *err) {
     tare_bench_options o = TARE_BENCH_OPTIONS_INIT;
-    tare_bench rows[512];
-    assert_true(tare_model_summarize(m)->n_tensors <= 512);
+    tare_bench_rows *rows;
     o.threads = 2;
     o.cancel = cancel;
-    return tare_bench_run(rows, m, &o, err);
+    const tare_status status = tare_bench_run(&rows, m, &o, err);
+    tare_bench_free(rows);
+    return status;
 }
 
 static void ignore(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
@@ -177,6 +178,13 @@ static tare_status read_all(const tare_model *m, const tare_cancel *cancel, tare
     return status;
 }
 
+/* Outputs of calls that ended before they were asked to stop. */
+static void remove_outputs(void) {
+    static const char *const names[] = {"best.gguf", "all.wcodec", "one.npy", "sums"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) help_remove(help_path(names[i]));
+}
+
+/* A fast machine may be done before `after_ms` have passed: then nothing is left to stop. */
 static void check_stops(verb run, int after_ms) {
     stopper s = {.cancel = tare_cancel_new(), .after_ms = after_ms};
     tare_model *m;
@@ -187,9 +195,14 @@ static void check_stops(verb run, int after_ms) {
     tare_status status = run(m, s.cancel, &err);
     const double took = seconds();
     pthread_join(thread, NULL);
-    assert_int_equal(status, TARE_ERR_CANCELLED);
-    assert_int_equal(err.status, TARE_ERR_CANCELLED);
-    print_message("stopped after %.3f s\n", took - s.asked);
+    if (status == TARE_OK && took <= s.asked) {
+        print_message("ended before it was asked to stop\n");
+        remove_outputs();
+    } else {
+        assert_int_equal(status, TARE_ERR_CANCELLED);
+        assert_int_equal(err.status, TARE_ERR_CANCELLED);
+        print_message("stopped after %.3f s\n", took - s.asked);
+    }
     assert_int_equal(help_count_entries(help_dir), 0);
     tare_model_free(m);
     tare_cancel_free(s.cancel);

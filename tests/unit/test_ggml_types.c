@@ -49,6 +49,11 @@ static const uint8_t *find(const char *name) {
 
 enum { ROWS = 8, COLS = 1024, COUNT = ROWS * COLS };
 
+/* Floats of the file in the machine's byte order. */
+static void take_floats(float *to, const uint8_t *from, size_t n) {
+    for (size_t i = 0; i < n; i++) to[i] = tare_f32_of_bits(tare_load_le32(from + 4 * i));
+}
+
 static const uint8_t *find_of(const char *prefix, const char *type) {
     char name[64];
     snprintf(name, sizeof name, "%s.%s", prefix, type);
@@ -65,7 +70,7 @@ static void check_type(const tare_kernels *k, const tare_encoding *e, const char
     assert_non_null(from);
     assert_non_null(decoded);
     assert_non_null(stored);
-    memcpy(source, from, sizeof(float) * COUNT);
+    take_floats(source, from, COUNT);
     const bool is_encoded = e->id != TARE_ENCODING_IQ1_M;
     if (is_encoded && k->encode[e->id] && plain) {
         size_t size = COUNT / e->planes[0].unit * e->planes[0].unit_bytes;
@@ -81,7 +86,7 @@ static void check_type(const tare_kernels *k, const tare_encoding *e, const char
         uint8_t *bytes = malloc(size);
         float importance[COLS];
         assert_non_null(bytes);
-        memcpy(importance, find("imatrix"), sizeof importance);
+        take_floats(importance, find("imatrix"), COLS);
         tare_rows_mut rows = {{bytes}, ROWS, COLS};
         tare_encode_params params = {.size = sizeof(tare_encode_params), .importance = importance};
         k->encode_weighted[e->id](&rows, source, &params);
@@ -91,7 +96,8 @@ static void check_type(const tare_kernels *k, const tare_encoding *e, const char
     if (k->decode[e->id]) {
         tare_rows rows = {{stored}, ROWS, COLS};
         k->decode[e->id](floats, &rows);
-        assert_memory_equal(floats, decoded, sizeof(float) * COUNT);
+        take_floats(source, decoded, COUNT);
+        assert_memory_equal(floats, source, sizeof(float) * COUNT);
     }
     free(source);
     free(floats);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/bytes.h"
 #include "convert_help.h"
 #include "gguf_build.h"
 
@@ -267,7 +268,7 @@ static void check_pair(uint64_t n_sums, uint64_t n_counts, uint32_t type, float 
     if (n_counts) build_tensor(&g, "a.counts", 1, &n_counts, 0, 4 * n_counts);
     build_end(&g);
     memset(g.b.data + g.b.size - g.running, 0, (size_t)g.running);
-    if (n_counts) memcpy(g.b.data + g.b.size - 32, &count, sizeof count);
+    if (n_counts) tare_store_le32(g.b.data + g.b.size - 32, tare_f32_bits(count));
     tare_importance *m;
     tare_error err = {0};
     assert_int_equal(try_open(&m, g.b.data, g.b.size, NULL, &err), status);
@@ -341,8 +342,8 @@ static void set_up(fixture *f, const char *experts, const char *plain) {
                                   tensors[t].dims, tensors[t].n_dims);
         uint64_t n = f->made.model->catalog.tensors[t].n_elements;
         for (uint64_t i = 0; i < n; i++) {
-            float x = number(&seed) - 0.5F;
-            memcpy(bytes + 4 * i, &x, sizeof x);
+            const float x = number(&seed) - 0.5F;
+            tare_store_le32(bytes + 4 * i, tare_f32_bits(x));
         }
     }
     made_finish(&f->made, false, NULL, 0)->catalog.layout = NULL;
