@@ -78,7 +78,10 @@ static int restore(tare_model **out, const tare_model *in, const char *in_path,
         !tare_llama_can_restore(in, &architecture))
         return 0;
     options.report = report;
-    if (write->type && write->type->kind == TARE_KIND_FLOAT) options.type = write->type;
+    if (write->type &&
+        (write->type->id == TARE_ENCODING_F32 || write->type->id == TARE_ENCODING_F16 ||
+         write->type->id == TARE_ENCODING_BF16))
+        options.type = write->type;
     if (tare_llama_restore(out, in, &options, &err) == TARE_OK) return 0;
     return fail_mapping(&err, in_path, report);
 }

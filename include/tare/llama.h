@@ -55,8 +55,8 @@ typedef struct tare_llama_restore_options {
     const tare_allocator *allocator; /* NULL: malloc */
     const tare_limits *limits;       /* NULL: those that the input was opened with */
     tare_report *report;             /* what cannot be restored; may be NULL */
-    const tare_encoding *type; /* float type of matrices; NULL: the one that most of them have,
-                                        F16 where they are quantized */
+    const tare_encoding *type; /* of matrices: F32, F16 or BF16; NULL: the one that most of them
+                                  have, F16 where they are quantized */
 } tare_llama_restore_options;
 
 #define TARE_LLAMA_RESTORE_OPTIONS_INIT                                                            \

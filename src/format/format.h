@@ -41,6 +41,7 @@ typedef struct tare_format {
     const tare_format_caps *caps;
     bool numbers_types; /* an unknown type has a number, which says something in this format only */
     bool is_llama_cpp;  /* its reader: what a file lacks for it is told */
+    bool has_config;    /* so is a directory of Hugging Face without config.json */
     bool states_mix;    /* keys about quantization are written */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */
     bool states_bounds; /* of the values of quantized tensors: catalog.bounds are asked for */

@@ -149,6 +149,8 @@ struct tare_model {
     tare_value config[TARE_PARAM_COUNT]; /* from config.json; type STRING: absent */
     tare_left_out *left_out;             /* lost by whoever writes the model elsewhere */
     size_t n_left_out;
+    tare_finding loss; /* the first thing that was lost when it was made of another model, which was
+                          reported then; its text is static. code NULL: nothing */
     double rope_freq_base; /* its rope_theta; 0: absent */
     tare_str architecture;
     const struct tare_adapter_set *adapters; /* NULL: none */

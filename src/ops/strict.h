@@ -29,7 +29,8 @@ void tare_strict_note(tare_strict *strict, const tare_finding *finding, const ch
 void tare_strict_remember(tare_strict *strict, const tare_finding *finding, const char *what);
 /* A file that the output does not have. */
 void tare_strict_file(tare_strict *strict, tare_str name, const char *why);
-/* All files that opening left out, which it told of and which are lost now. */
+/* What opening or making the model lost, which was told of then: files that it left out, keys and
+ * tensors that it could not restore. */
 void tare_strict_left_out(tare_strict *strict, const tare_model *model);
 /* UNSUPPORTED under `strict` where anything is lost: the first loss. */
 tare_status tare_strict_check(const tare_strict *strict, tare_error *err);

@@ -21,8 +21,8 @@ import infq_cases  # noqa: E402, F401
 import mcf_cases  # noqa: E402, F401
 import wcodec_decoder  # noqa: E402
 from safetensors_file import safetensors  # noqa: E402
-from ggufbuilder import (BF16, BLOCKS, F16, F32, Q4_0, Q4_K, Q8_0, TF64, TI32, TI8,  # noqa: E402
-                         Gguf)
+from ggufbuilder import (BF16, BLOCKS, BOOL, F16, F32, F32V, I32, Q4_0, Q4_K, Q8_0,  # noqa: E402
+                         STRING, TF64, TI32, TI8, U32, U8, Gguf)
 
 LARGEST = 1 << 16
 HUB_LISTS = (
@@ -176,8 +176,54 @@ def write_tokenizers(folder):
         write(folder, "tokenizer", "tokenizer-%d" % i, bytes([kind]) + content)
 
 
+def restorable(kind, experts=0, quantized=F32, more=()):
+    """A llama model of one layer with a tokenizer of a kind, as llama.cpp names its parts."""
+    g = Gguf()
+    g.kv("general.architecture", STRING, "llama").kv("general.name", STRING, "Tiny")
+    sizes = {"block_count": 1, "context_length": 8, "embedding_length": 32, "feed_forward_length": 32,
+             "attention.head_count": 2, "attention.head_count_kv": 1, "rope.dimension_count": 16,
+             "vocab_size": 4, **({"expert_count": experts, "expert_used_count": 1} if experts else {})}
+    for name, value in sizes.items():
+        g.kv("llama." + name, U32, value)
+    g.kv("llama.rope.freq_base", F32V, 10000).kv("llama.attention.layer_norm_rms_epsilon", F32V, 1e-5)
+    g.kv("tokenizer.ggml.model", STRING, kind)
+    g.kv("tokenizer.ggml.pre", STRING, "llama-bpe" if kind == "gpt2" else "default")
+    g.array("tokenizer.ggml.tokens", STRING, ["<s>", "a", "b", "ab"])
+    g.array("tokenizer.ggml.token_type", I32, [3, 1, 1, 1])
+    if kind == "gpt2":
+        g.array("tokenizer.ggml.merges", STRING, ["a b"])
+    else:
+        g.array("tokenizer.ggml.scores", F32V, [0, -1, -2, -3])
+    if kind == "t5":
+        g.array("tokenizer.ggml.precompiled_charsmap", U8, [1, 2, 3, 4])
+    g.kv("tokenizer.ggml.bos_token_id", U32, 0).kv("tokenizer.ggml.add_bos_token", BOOL, 1)
+    g.kv("tokenizer.chat_template", STRING, "{{ a }}")
+    shapes = {"token_embd": [32, 4], "output_norm": [32], "output": [32, 4], "blk.0.attn_norm": [32],
+              "blk.0.attn_q": [32, 32], "blk.0.attn_k": [32, 16], "blk.0.attn_v": [32, 16],
+              "blk.0.attn_output": [32, 32], "blk.0.ffn_norm": [32]}
+    for name in ("ffn_gate", "ffn_up", "ffn_down"):
+        shapes["blk.0." + name + ("_exps" if experts else "")] = [32, 32] + [experts] * (experts > 0)
+    if experts:
+        shapes["blk.0.ffn_gate_inp"] = [32, experts]
+    shapes.update(more)
+    for name, dims in shapes.items():
+        g.tensor(name + ".weight", dims, quantized if len(dims) > 1 else F32)
+    return g.file()
+
+
+def write_restored(folder):
+    """Models that are taken back to Hugging Face: each kind of tokenizer, experts, factors of positions."""
+    factors = {"rope_freqs": [8]}, {"rope_factors_long": [8], "rope_factors_short": [8]}
+    for i, (kind, experts, quantized, more) in enumerate((
+            ("gpt2", 0, Q8_0, ()), ("llama", 0, Q8_0, ()), ("bert", 0, Q8_0, ()), ("t5", 0, Q8_0, ()),
+            ("rwkv", 0, F16, ()), ("gpt2", 2, Q8_0, ()), ("gpt2", 0, Q8_0, factors[0]),
+            ("gpt2", 0, Q8_0, factors[1]))):
+        write(folder, "restore", "model-%d" % i, restorable(kind, experts, quantized, more))
+
+
 def main():
     folder = sys.argv[1]
+    write_restored(folder)
     write_tokenizers(folder)
     write_peft(folder)
     write_wcodec(folder)

@@ -251,6 +251,7 @@ const tare_format tare_format_hf = {
     .suffix = "",
     .is_directory = true,
     .names_resources = true,
+    .has_config = true,
     .caps = &tare_safetensors_caps,
     .probe = probe,
     .open = open_hf,

@@ -61,6 +61,11 @@ static tare_status find_arch(tare_llama_restoring *r, tare_error *err) {
     return TARE_ERR_UNSUPPORTED;
 }
 
+/* What matrices of Hugging Face models are of. */
+static bool is_usual(const tare_encoding *e) {
+    return e->id == TARE_ENCODING_F32 || e->id == TARE_ENCODING_BF16 || e->id == TARE_ENCODING_F16;
+}
+
 /* The type that most elements of matrices have, F16 for those that are quantized. */
 static void find_usual_type(tare_llama_restoring *r) {
     static const tare_encoding_id floats[] = {TARE_ENCODING_F32, TARE_ENCODING_BF16,
@@ -224,7 +229,7 @@ tare_status tare_llama_restore(tare_model **out, const tare_model *in,
     TARE_REQUIRE(in, err);
     tare_llama_restore_options o = TARE_LLAMA_RESTORE_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    TARE_REQUIRE(!o.type || o.type->kind == TARE_KIND_FLOAT, err);
+    TARE_REQUIRE(!o.type || is_usual(o.type), err);
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
     open.allocator = o.allocator;
     open.limits = o.limits ? o.limits : &in->limits;

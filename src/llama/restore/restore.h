@@ -67,7 +67,7 @@ tare_status tare_llama_restore_card(tare_llama_restoring *r, tare_error *err);
 tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapping *m,
                                   tare_error *err);
 
-/* A finding of INFO about something that could not be restored. */
+/* A warning about something that could not be restored, and a loss under `strict`. `why` is static. */
 void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind, tare_str name,
                              const char *why);
 

@@ -67,7 +67,8 @@ static void put_value(tare_buffer *b, const tare_llama_value *v) {
         for (c = v->tree->child; c; c = c->next) {
             tare_llama_value inner = tare_llama_value_of(c);
             if (c != v->tree->child) tare_buffer_put_text(b, ", ");
-            if (inner.kind != TARE_LLAMA_TREE) put_value(b, &inner);
+            if (inner.kind == TARE_LLAMA_TREE) inner.kind = TARE_LLAMA_ABSENT; /* JSON still */
+            put_value(b, &inner);
         }
         tare_buffer_put_u8(b, ']');
         break;
@@ -195,7 +196,7 @@ static bool is_fact(const tare_llama_restoring *r, tare_str name) {
 }
 
 static tare_status set_rows(writer *w, const tare_llama_key *rows, tare_error *err) {
-    for (; rows && rows->name; rows++) {
+    for (; rows->name; rows++) {
         tare_str spelled = {NULL, 0}, first = {NULL, 0};
         const tare_llama_node *key = tare_llama_path(w->r->keys, tare_str_of(rows->name));
         if (!key || key->type == TARE_JSON_OBJECT) continue;
@@ -204,6 +205,58 @@ static tare_status set_rows(writer *w, const tare_llama_key *rows, tare_error *e
         const tare_llama_value v = tare_llama_value_of(key);
         if (path.len && !is_fact(w->r, path)) TARE_TRY(set_value(w, path, &v, err));
     }
+    return TARE_OK;
+}
+
+/* ---- what the keys must be ------------------------------------------------------------------- */
+
+static tare_status fail_key(const tare_llama_restoring *r, const char *name, const char *what,
+                            tare_error *err) {
+    char key[160];
+    int n = snprintf(key, sizeof key, "%s.%s", r->arch->name, name);
+    tare_fail(err, TARE_ERR_CORRUPT, what);
+    tare_error_item(err, TARE_ITEM_KEY, -1, (tare_str){key, (size_t)n});
+    return TARE_ERR_CORRUPT;
+}
+
+static tare_status check_rows(writer *w, const tare_llama_key *rows, tare_error *err) {
+    for (; rows->name; rows++) {
+        const tare_llama_node *key = tare_llama_path(w->r->keys, tare_str_of(rows->name));
+        if (!key || key->type == TARE_JSON_OBJECT) continue;
+        bool is_text = key->type == TARE_JSON_STRING;
+        if (is_text != (rows->type == TARE_VALUE_STRING))
+            return fail_key(w->r, rows->name,
+                            is_text ? "is a text, a number was expected"
+                                    : "is not the text that was expected",
+                            err);
+    }
+    return TARE_OK;
+}
+
+/* Calls `act` with each list of rows that the architecture has. */
+static tare_status each_row(writer *w,
+                            tare_status (*act)(writer *, const tare_llama_key *, tare_error *),
+                            tare_error *err) {
+    const tare_llama_arch *a = w->r->arch;
+    const tare_llama_key *const lists[] = {a->first, a->early,
+                                           a->own ? a->own : tare_llama_common_keys,
+                                           a->own ? NULL : tare_llama_common_rest_keys, a->keys};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i]) TARE_TRY(act(w, lists[i], err));
+    return TARE_OK;
+}
+
+/* Lists of layers are as long as it says: no layer is believed that no tensor could be of. */
+static tare_status read_layers(tare_llama_restoring *r, tare_error *err) {
+    static const char name[] = "block_count";
+    tare_llama_value v;
+    TARE_TRY(tare_llama_formula(&v, tare_str_of(name), &r->by_keys, NULL, err));
+    if (v.kind == TARE_LLAMA_ABSENT) return fail_key(r, name, "the key is missing", err);
+    if (v.kind != TARE_LLAMA_NUMBER || !v.is_whole || v.number < 0)
+        return fail_key(r, name, "is not a whole number", err);
+    if (v.number > (double)r->gguf->catalog.n_tensors)
+        return fail_key(r, name, "more layers than the file has tensors", err);
+    r->facts[0].number = v.number;
     return TARE_OK;
 }
 
@@ -257,15 +310,7 @@ static tare_status set_all(writer *w, tare_error *err) {
     TARE_TRY(tare_llama_restore_rope(&rope, r, err));
     if (rope.ptr) TARE_TRY(set(w, TARE_STR("rope_scaling"), rope, err));
     TARE_TRY(set_stated(w, tare_llama_back_common, err));
-    TARE_TRY(set_rows(w, a->first, err));
-    TARE_TRY(set_rows(w, a->early, err));
-    if (a->own) {
-        TARE_TRY(set_rows(w, a->own, err));
-    } else {
-        TARE_TRY(set_rows(w, tare_llama_common_keys, err));
-        TARE_TRY(set_rows(w, tare_llama_common_rest_keys, err));
-    }
-    TARE_TRY(set_rows(w, a->keys, err));
+    TARE_TRY(each_row(w, set_rows, err));
     return set(w, TARE_STR("torch_dtype"), tare_str_of(type_text(r->usual)), err);
 }
 
@@ -313,7 +358,7 @@ static tare_status restore_generation(tare_llama_restoring *r, tare_error *err) 
         tare_buffer_printf(&b, ",\n  \"%s\": ", s->member);
         if (v->type == TARE_VALUE_STRING)
             tare_buffer_put_json(&b, v->as.s);
-        else if (s->type == TARE_VALUE_I32 && tare_value_f64(v, &number))
+        else if (s->type == TARE_VALUE_I32 && tare_value_f64(v, &number) && isfinite(number))
             tare_buffer_printf(&b, "%.0f", number);
         else if (tare_value_f64(v, &number))
             tare_buffer_put_str(&b,
@@ -331,11 +376,8 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) 
     r->facts[0] = (tare_llama_binding){"layers", 0};
     r->facts[1] = (tare_llama_binding){"tokens", 0};
     r->facts[2] = (tare_llama_binding){"file_type", 0};
-    double layers = 0;
-    tare_llama_value v;
-    TARE_TRY(tare_llama_formula(&v, TARE_STR("block_count"), &r->by_keys, NULL, err));
-    if (v.kind == TARE_LLAMA_NUMBER && v.number >= 0 && v.number < 1e6) layers = v.number;
-    r->facts[0].number = layers;
+    TARE_TRY(read_layers(r, err));
+    TARE_TRY(each_row(&w, check_rows, err));
     TARE_TRY(set_all(&w, err));
     tare_buffer_init(&b, r->out->allocator);
     put_object(&b, &w, 0, 0, 2);

@@ -10,12 +10,20 @@
 
 #define MOST_ELEMENTS 4096 /* of an array that formulas may ask for: a number for each layer */
 
+#define MOST_NAMES                                                                                 \
+    8192 /* of keys and tensors, blocks counted as one: they are looked up one by one */
+
 typedef struct builder {
     tare_arena *arena;
-    bool is_out_of_memory;
+    size_t n_names;
+    bool is_out_of_memory, is_too_long;
 } builder;
 
 static tare_llama_node *add_child(builder *b, tare_llama_node *parent, tare_str key) {
+    if (b->n_names++ == MOST_NAMES) {
+        b->is_too_long = true;
+        return NULL;
+    }
     tare_llama_node *node = TARE_NEW(b->arena, tare_llama_node);
     if (!node) {
         b->is_out_of_memory = true;
@@ -28,7 +36,8 @@ static tare_llama_node *add_child(builder *b, tare_llama_node *parent, tare_str 
     return node;
 }
 
-/* The node at a path of names with dots between them; its parents are made. NULL: memory is out. */
+/* The node at a path of names with dots between them; its parents are made. NULL: memory is out, or
+ * there are too many. */
 static tare_llama_node *place(builder *b, tare_llama_node *root, tare_str path) {
     tare_llama_node *at = root;
     while (at && path.len) {
@@ -156,12 +165,13 @@ static void add_tensors(builder *b, tare_llama_node *root, const tare_model *ggu
 
 tare_status tare_llama_keys_tree(const tare_llama_node **out, const tare_model *gguf,
                                  tare_str architecture, tare_arena *arena, tare_error *err) {
-    builder b = {arena, false};
+    builder b = {.arena = arena};
     tare_llama_node *root = TARE_NEW(arena, tare_llama_node);
     if (!root) return tare_fail(err, TARE_ERR_NOMEM, "keys");
     root->type = TARE_JSON_OBJECT;
     add_keys(&b, root, gguf, architecture);
     add_tensors(&b, root, gguf);
     *out = root;
+    if (b.is_too_long) return tare_fail(err, TARE_ERR_LIMIT, "names of keys and tensors");
     return b.is_out_of_memory ? tare_fail(err, TARE_ERR_NOMEM, "keys") : TARE_OK;
 }

@@ -16,6 +16,7 @@ void tare_llama_not_restored(const tare_llama_restoring *r, tare_item_kind kind,
     f.item_name = name;
     f.text = tare_str_of(why);
     tare_report_add(r->options->report, &f);
+    if (!r->out->loss.code) r->out->loss = f;
 }
 
 tare_status tare_llama_add_file(tare_llama_restoring *r, const char *name, tare_buffer *text,

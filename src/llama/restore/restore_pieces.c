@@ -111,16 +111,24 @@ static tare_status find_splits(split **splits, size_t *n, size_t *capacity, tare
                                tare_error *err) {
     const tare_llama_vocab *v = &t->vocab;
     tare_name_index index;
+    uint64_t bytes = 0;
     TARE_TRY(tare_llama_vocab_index(&index, v, &t->scratch, err));
     for (size_t id = 0; id < v->n_tokens; id++) {
         const tare_llama_token *token = &v->tokens[id];
         if (token->type != TARE_TOKEN_NORMAL || token->text.len > 256) continue;
+        if (tare_llama_vocab_find(&index, v, token->text) != (int64_t)id) continue; /* again */
         for (size_t i = 1; i < token->text.len; i++) {
             tare_str left = {token->text.ptr, i}, right = tare_str_cut(token->text, i);
             if (((uint8_t)right.ptr[0] & 0xC0) == 0x80) continue; /* within a character */
             if (!is_joined(v, tare_llama_vocab_find(&index, v, left)) ||
                 !is_joined(v, tare_llama_vocab_find(&index, v, right)))
                 continue;
+            bytes += token->text.len + 1;
+            if (bytes > t->r->out->limits.resource_bytes) {
+                tare_fail(err, TARE_ERR_LIMIT, "merges that the scores of the tokens come to");
+                tare_error_item(err, TARE_ITEM_KEY, -1, TARE_STR("tokenizer.ggml.tokens"));
+                return TARE_ERR_LIMIT;
+            }
             if (!tare_grow(v->allocator, (void **)splits, capacity, *n + 1, sizeof **splits))
                 return tare_fail(err, TARE_ERR_NOMEM, "merges");
             (*splits)[(*n)++] = (split){(uint32_t)id, (uint32_t)i, token->score};

@@ -11,14 +11,18 @@
 #define MOST_FACTORS 4096
 #define PI           3.14159265358979323846
 
-/* The numbers of a tensor; *n 0: there is none, or it is too long. */
+/* The numbers of a tensor; *n 0: there is none, or not of numbers that JSON could have. */
 static tare_status read_factors(float *out, size_t *n, const tare_llama_restoring *r,
                                 const char *name, tare_error *err) {
     int64_t i = tare_model_find_tensor(r->gguf, tare_str_of(name));
     *n = 0;
     if (i < 0 || r->gguf->catalog.tensors[i].n_elements > MOST_FACTORS) return TARE_OK;
-    *n = (size_t)r->gguf->catalog.tensors[i].n_elements;
-    return tare_tensor_values_f32(out, r->gguf, (size_t)i, 0, *n, err);
+    const size_t count = (size_t)r->gguf->catalog.tensors[i].n_elements;
+    TARE_TRY(tare_tensor_values_f32(out, r->gguf, (size_t)i, 0, count, err));
+    for (size_t k = 0; k < count; k++)
+        if (!isfinite(out[k])) return TARE_OK;
+    *n = count;
+    return TARE_OK;
 }
 
 static void put_list(tare_buffer *b, const float *factors, size_t n) {
@@ -74,7 +78,7 @@ static bool find_settings(double *factor, double *low, double *high, const float
         *low = floor(*low * 1000 + 0.5) / 1000; /* they were written by hand */
         *high = floor(*high * 1000 + 0.5) / 1000;
     }
-    return *factor > 1 && *low > 0 && *high > *low;
+    return *factor > 1 && *low > 0 && *high > *low && isfinite(*high);
 }
 
 static tare_status put_llama3(tare_buffer *b, bool *is_there, const tare_llama_restoring *r,
@@ -88,10 +92,8 @@ static tare_status put_llama3(tare_buffer *b, bool *is_there, const tare_llama_r
         tare_llama_formula(&theta, TARE_STR("rope.freq_base | 10000"), &r->by_keys, NULL, err));
     *is_there = n && r->arch->has_rope_freqs &&
                 find_settings(&factor, &low, &high, factors, n, theta.number);
-    if (n && !*is_there)
-        tare_llama_not_restored(r, TARE_ITEM_TENSOR, TARE_STR("rope_freqs.weight"),
-                                "no setting of rotary positions comes to these factors");
-    if (!*is_there) return TARE_OK;
+    if (!*is_there)
+        return TARE_OK; /* of factors that nothing comes to the check at the end tells */
     tare_buffer_printf(b,
                        "{\"rope_type\": \"llama3\", \"factor\": %.9g, \"low_freq_factor\": %.9g, "
                        "\"high_freq_factor\": %.9g, \"original_max_position_embeddings\": 8192}",

@@ -3,6 +3,7 @@
  * Reading the tokenizer's keys: tokens, merges, ids with a role, flags. */
 #include "llama/restore/restore_vocab.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -67,7 +68,8 @@ static tare_status read_tokens(tare_llama_told *t, tare_error *err) {
         tare_value n;
         double score;
         uint64_t type;
-        if (scores && tare_array_next(&score_walk, &n) && tare_value_f64(&n, &score))
+        if (scores && tare_array_next(&score_walk, &n) && tare_value_f64(&n, &score) &&
+            isfinite(score))
             token.score = (float)score;
         if (types && tare_array_next(&type_walk, &n) && tare_value_u64(&n, &type) && type >= 1 &&
             type <= TARE_TOKEN_BYTE)

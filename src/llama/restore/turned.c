@@ -55,13 +55,17 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
     const tare_model *gguf = t->r->gguf;
     int64_t i = tare_model_find_tensor(gguf, target->name);
     uint64_t base = 0;
-    if (i < 0 || target->bytes) return TARE_OK; /* generated: of config.json */
+    if (i < 0) return TARE_OK; /* generated: of config.json */
     is_covered[i] = true;
+    if (target->bytes) return TARE_OK;
     if (!has_shape(&gguf->catalog.tensors[i], target))
         return fail_tensor(t, (size_t)i, TARE_ERR_CORRUPT,
                            "its shape is not the one that the keys ask for", err);
     for (size_t k = 0; k < target->n_pieces; k++) {
         const tare_llama_piece *p = &target->pieces[k];
+        if (p->source == TARE_LLAMA_ZEROS)
+            return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
+                               "what was done to it cannot be undone", err);
         part *out = &t->parts[t->n_parts++];
         *out = (part){.wanted = p->source, .tensor = (size_t)i, .constant = p->constant};
         out->arithmetic = tare_llama_undo(p->arithmetic, &out->constant);
@@ -85,10 +89,14 @@ static tare_status check_covered(const turning *t, const bool *is_covered, tare_
     static const char generated[] =
         "rope_freqs.weight rope_factors_long.weight rope_factors_short.weight";
     const tare_catalog *c = &t->r->gguf->catalog;
-    for (size_t i = 0; i < c->n_tensors; i++)
-        if (!is_covered[i] && !tare_llama_is_one_of(c->tensors[i].name, generated))
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (is_covered[i]) continue;
+        if (!tare_llama_is_one_of(c->tensors[i].name, generated))
             return fail_tensor(t, i, TARE_ERR_UNSUPPORTED,
                                "models of this architecture have no tensor like it", err);
+        tare_llama_not_restored(t->r, TARE_ITEM_TENSOR, c->tensors[i].name,
+                                "no setting of rotary positions comes to these factors");
+    }
     return TARE_OK;
 }
 
@@ -144,7 +152,8 @@ static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *pa
     made->pieces = pieces;
     for (size_t i = 0; i <= n; i++) {
         uint64_t begin = i < n ? parts[i].share.begin : turn;
-        if (begin < at || (i < n && parts[i].share.turn != turn) || out->n_elements % turn)
+        if (turn == 0 || begin < at || (i < n && parts[i].share.turn != turn) ||
+            out->n_elements % turn)
             return fail_tensor(t, parts[0].tensor, TARE_ERR_UNSUPPORTED,
                                "what was done to it cannot be undone", err);
         if (begin > at) {
@@ -210,11 +219,15 @@ tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapp
     if (!t.file->made || !r->is_rounded || !r->is_f32)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(take_targets(&t, m, err));
-    size_t n;
-    for (size_t i = 0; i < t.n_parts; i += n) {
+    size_t n, n_wanted = 0;
+    for (size_t i = 0; i < t.n_parts; i += n, n_wanted++) {
+        if (t.parts[i].wanted != n_wanted) break;
         for (n = 1; i + n < t.n_parts && t.parts[i + n].wanted == t.parts[i].wanted;) n++;
         TARE_TRY(make_tensor(&t, &t.parts[i], n, err));
     }
+    if (n_wanted < r->n_wanted)
+        return tare_fail_tensor(err, TARE_ERR_CORRUPT, &r->out->catalog.tensors[n_wanted], n_wanted,
+                                "the keys ask for this tensor, and no tensor of the file is it");
     tare_reader_callback(&file->reader, NULL, t.file, t.end, "restored");
     file->reader.fetch = tare_llama_virtual_fetch;
     return TARE_OK;

@@ -10,6 +10,8 @@
 #include "llama/restore/restore.h"
 #include "llama/tensor_name_table.h"
 
+#define MOST_DIGITS 9 /* of a block's number; names are put together in buffers that count on it */
+
 /* A tensor of the file, its name taken apart: "dec.blk.3.attn_q.weight". */
 typedef struct parted {
     const tare_tensor *tensor;
@@ -42,7 +44,8 @@ static void take_block(parted *p) {
         size_t at = n;
         if (!tare_str_starts(p->stem, (tare_str){block, n})) continue;
         while (at < p->stem.len && p->stem.ptr[at] >= '0' && p->stem.ptr[at] <= '9') at++;
-        if (at == n || at == p->stem.len || p->stem.ptr[at] != '.') continue;
+        if (at == n || at - n > MOST_DIGITS || at == p->stem.len || p->stem.ptr[at] != '.')
+            continue;
         p->number = (tare_str){p->stem.ptr + n, at - n};
         p->side = prefix->side;
         p->stem = tare_str_cut(p->stem, at + 1);
@@ -191,6 +194,8 @@ static tare_status keep_shape(tare_llama_wanted *w, const parted *p, uint32_t fi
 
 static tare_status add(list *l, const tare_llama_wanted *w, tare_error *err) {
     tare_llama_restoring *r = l->r;
+    if (r->n_wanted >= r->out->limits.tensors)
+        return tare_fail(err, TARE_ERR_LIMIT, "number of restored tensors");
     if (!tare_grow(r->out->allocator, (void **)&r->wanted, &r->wanted_capacity, r->n_wanted + 1,
                    sizeof *r->wanted))
         return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
@@ -321,7 +326,7 @@ static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_err
     static const tare_str word = {"experts.", 8};
     tare_llama_wanted w = {name, 0, {0}};
     const char *was = shape_by_rule(l, name);
-    for (size_t i = 0; !was && i + word.len < name.len; i++) {
+    for (size_t i = 1; !was && i + word.len < name.len; i++) {
         bool is_expert = memcmp(name.ptr + i, word.ptr, word.len) == 0 && name.ptr[i - 1] == '.';
         if (!is_expert) continue;
         char buf[192];

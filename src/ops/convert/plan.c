@@ -94,6 +94,19 @@ static void report_not_llama_cpp(const tare_plan *p) {
                      "they are, no tokenizer or architecture keys are made");
 }
 
+/* So does a directory of Hugging Face that is made of a GGUF file whose names are kept. */
+static void report_not_hugging_face(const tare_plan *p) {
+    if (!p->format->has_config || p->catalog.n_tensors == 0) return;
+    if (tare_model_find_resource(p->in, TARE_STR("config.json")) >= 0) return;
+    tare_str architecture = tare_catalog_get_str(&p->in->catalog, "general.architecture");
+    if (architecture.len == 0) return;
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.not-hugging-face");
+    tare_report_addf(
+        p->options.report, &f,
+        "the output is not a Hugging Face model: tensor names and metadata are kept as "
+        "they are, no config.json or tokenizer files are made");
+}
+
 static tare_status copy_resources(tare_plan *p, tare_error *err) {
     const tare_catalog *in = &p->in->catalog;
     const tare_resource_entry *from = p->changes ? p->changes->resources : in->resources;
@@ -243,6 +256,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     tare_strict_left_out(&p->strict, p->in);
     report_version(p);
     report_not_llama_cpp(p);
+    report_not_hugging_face(p);
     TARE_TRY(tare_strict_check(&p->strict, err));
     TARE_TRY(lay_out(p, err));
     return describe(p, err);
