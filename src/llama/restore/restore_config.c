@@ -260,6 +260,18 @@ static tare_status read_layers(tare_llama_restoring *r, tare_error *err) {
     return TARE_OK;
 }
 
+/* Rows of queries and keys are sorted by heads. */
+static tare_status check_heads(const tare_llama_restoring *r, tare_error *err) {
+    static const char name[] = "attention.head_count";
+    tare_llama_value v;
+    if (!tare_llama_path(r->keys, TARE_STR("tensors.attn_q.weight"))) return TARE_OK;
+    TARE_TRY(tare_llama_formula(&v, tare_str_of(name), &r->by_keys, NULL, err));
+    if (v.kind == TARE_LLAMA_ABSENT) return fail_key(r, name, "the key is missing", err);
+    if (v.kind == TARE_LLAMA_NUMBER && v.number < 1)
+        return fail_key(r, name, "at least one head was expected", err);
+    return TARE_OK;
+}
+
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* Members of the object that `depth` bytes of their paths name, each name once. */
@@ -377,6 +389,7 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err) 
     r->facts[1] = (tare_llama_binding){"tokens", 0};
     r->facts[2] = (tare_llama_binding){"file_type", 0};
     TARE_TRY(read_layers(r, err));
+    TARE_TRY(check_heads(r, err));
     TARE_TRY(each_row(&w, check_rows, err));
     TARE_TRY(set_all(&w, err));
     tare_buffer_init(&b, r->out->allocator);
