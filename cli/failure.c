@@ -80,6 +80,10 @@ void cli_error_text(char *buf, size_t size, const tare_error *err, const char *p
         snprintf(refused, sizeof refused, "%s; --force changes it all the same", err->what);
         said.what = refused;
     }
+    if (cli_has_code(err, TARE_CODE_EDIT_BEGUN)) {
+        snprintf(refused, sizeof refused, "%s; tare edit --recover finishes it", err->what);
+        said.what = refused;
+    }
     /* An output without a name is standard output. */
     if (cli_has_code(err, TARE_CODE_OUTPUT_WRITE) && !err->file[0]) path = "standard output";
     tare_error_format(buf, size, &said, path ? cli_input_name(path) : NULL);

@@ -92,6 +92,10 @@ TARE_API void tare_edit_free(tare_edit *edit);
 /* The error of a change that only `force` allows. */
 #define TARE_CODE_EDIT_REFUSED "edit.refused"
 
+/* The error of an edit that began and could not be finished: tare_edit_recover finishes it once the
+ * cause is removed. */
+#define TARE_CODE_EDIT_BEGUN "edit.begun"
+
 typedef struct tare_edit_summary {
     const char *format;
     size_t n_changes; /* 0: the model is already as it shall be, and running writes nothing */
@@ -131,7 +135,8 @@ typedef struct tare_edit_file {
 /* File i; NULL beyond the end. */
 TARE_API const tare_edit_file *tare_edit_file_at(const tare_edit *edit, size_t i);
 
-/* Does it. On failure the model is as it was. ERR_IO: a file was changed since tare_edit_new. */
+/* Runs the edit. On failure the model is unchanged, except with TARE_CODE_EDIT_BEGUN. ERR_IO: a file
+ * changed since tare_edit_new, or cannot be written. */
 TARE_API tare_status tare_edit_run(const tare_edit *edit, tare_error *err);
 
 typedef enum tare_edit_recovery {

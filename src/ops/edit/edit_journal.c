@@ -368,6 +368,8 @@ tare_status tare_edit_journal_run(const tare_edit_journal *journal, int dir_fd, 
     before(&w, "end");
     if (status == TARE_OK || !w.has_begun)
         tare_edit_journal_discard(journal, dir_fd, fd >= 0 ? name : NULL);
+    else
+        tare_error_code(err, TARE_CODE_EDIT_BEGUN);
     if (fd >= 0) close(fd);
     return status;
 }
