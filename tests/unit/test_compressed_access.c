@@ -268,7 +268,7 @@ static void stored_bytes_are_borrowed_or_read(void **state) {
         packed p;
         tare_coded *coded;
         tare_open_options o = TARE_OPEN_OPTIONS_INIT;
-        o.map = map;
+        o.map = map ? TARE_MAP_READ : TARE_MAP_NONE;
         read_file(&p, "model.wcodec");
         assert_int_equal(tare_open_path(&p.m, temp_path("model.wcodec"), &o, NULL), TARE_OK);
         assert_int_equal(tare_tensor_coded(&coded, NULL, p.m, 1, NULL, NULL), TARE_OK);

@@ -342,7 +342,7 @@ static tare_status check_matches(const tare_edit *e, tare_error *err) {
     return TARE_OK;
 }
 
-/* A set of shards counts its tensors in each of them. */
+/* A set of shards counts its tensors in each of them. Dropping all tensors has to be forced. */
 static tare_status recount(tare_edit *e, tare_error *err) {
     uint64_t n = 0;
     bool has_dropped = false;
@@ -352,6 +352,11 @@ static tare_status recount(tare_edit *e, tare_error *err) {
             n += e->parts[i].names[t].ptr != NULL;
             has_dropped |= e->parts[i].names[t].ptr == NULL;
         }
+    if (has_dropped && n == 0 && !e->options.force) {
+        tare_fail(err, TARE_ERR_ARG, "no tensor would be left");
+        tare_error_code(err, TARE_CODE_EDIT_REFUSED);
+        return TARE_ERR_ARG;
+    }
     if (!has_dropped || e->n_parts == 1) return TARE_OK;
     snprintf(text, sizeof text, "%llu", (unsigned long long)n);
     for (size_t i = 0; i < e->n_parts; i++)
