@@ -62,8 +62,8 @@ bool tare_grow(const tare_allocator *a, void **items, size_t *capacity, size_t n
 
 /* ---- arena ----------------------------------------------------------------------------------- */
 
-/* Blocks double from 4 KiB to 1 MiB; what is larger than a quarter of the next block gets a block
- * of its own, so that one large array does not waste the rest of the current one. */
+/* Blocks double from 4 KiB to 1 MiB; an allocation larger than a quarter of the next block gets its
+ * own block, so that one large array does not waste the rest of the current one. */
 #define FIRST_BLOCK ((size_t)4096)
 #define LAST_BLOCK  ((size_t)1 << 20)
 
@@ -105,7 +105,7 @@ void *tare_arena_take(tare_arena *arena, size_t size) {
         bytes = arena->blocks->bytes + arena->used;
         arena->used += rounded;
     } else if (rounded > arena->next_size / 4) {
-        /* Its own block goes behind the current one, which stays in use. */
+        /* A dedicated block is linked behind the current one, which stays in use. */
         tare_arena_block *block = new_block(arena, rounded);
         if (!block) return NULL;
         tare_arena_block **at = arena->blocks ? &arena->blocks->next : &arena->blocks;

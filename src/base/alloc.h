@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory: the caller's allocator or malloc; an arena for what lives as long as a model or plan. */
+ * Memory: the caller's allocator or malloc; an arena for data that lives as long as a model or
+ * plan. */
 #ifndef TARE_BASE_ALLOC_H
 #define TARE_BASE_ALLOC_H
 

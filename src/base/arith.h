@@ -23,7 +23,7 @@ static inline bool tare_align_u64(uint64_t a, uint64_t unit, uint64_t *out) {
     return tare_add_u64(a, rest ? unit - rest : 0, out);
 }
 
-/* The one crossing from file quantities to memory sizes. */
+/* The only conversion from file quantities to memory sizes. */
 static inline bool tare_size_of_u64(uint64_t a, size_t *out) {
     *out = (size_t)a;
     return a <= SIZE_MAX;
@@ -48,8 +48,8 @@ static inline uint64_t tare_common_multiple(uint64_t a, uint64_t b) {
     }
     return a / x * b;
 }
-/* Which part of a row a place lies in: the last of n starts, ascending and `stride` bytes apart,
- * that is at most `place`; 0 where none is. */
+/* Which part of a row a position belongs to: the last of n ascending starts, `stride` bytes apart,
+ * that is at most `place`; 0 if there is none. */
 static inline size_t tare_part_of(const uint64_t *starts, size_t n, size_t stride, uint64_t place) {
     size_t low = 0, high = n;
     while (high - low > 1) {

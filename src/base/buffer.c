@@ -71,7 +71,7 @@ void tare_buffer_printf(tare_buffer *b, const char *format, ...) {
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    /* vsnprintf wants room for the NUL, which is then given back. */
+    /* vsnprintf needs room for the NUL, which is given back afterwards. */
     char *p = n < 0 ? NULL : (char *)tare_buffer_extend(b, (size_t)n + 1);
     if (p) {
         vsnprintf(p, (size_t)n + 1, format, again);
@@ -82,7 +82,7 @@ void tare_buffer_printf(tare_buffer *b, const char *format, ...) {
     va_end(again);
 }
 
-/* One character of a JSON string that cannot stand for itself. */
+/* One character of a JSON string that must be escaped. */
 static void put_json_escape(tare_buffer *b, uint8_t c) {
     static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
     const char *at = c ? strchr(from, c) : NULL;

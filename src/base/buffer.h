@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A growing run of bytes, for headers that are put together. The first failure (memory) latches;
- * look once at the end with tare_buffer_status. */
+ * A growing run of bytes, for assembling headers. The first failure (out of memory) latches; check
+ * once at the end with tare_buffer_status. */
 #ifndef TARE_BASE_BUFFER_H
 #define TARE_BASE_BUFFER_H
 

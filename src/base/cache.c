@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cache: a hash table, and a list in the order of use whose far end goes when the budget is
- * spent. One lock guards it; values are made and used without it. */
+ * The cache: a hash table, and a list in order of use whose oldest entries are evicted when the
+ * budget is spent. One lock guards it; values are made and used without it. */
 #include "base/cache.h"
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ static void drop(tare_cache *c, tare_cached *e) {
     tare_free(c->allocator, e, sizeof *e);
 }
 
-/* The oldest go that nobody holds, up to `end`. */
+/* Evicts the oldest entries that are not held, up to `end`. */
 static void shrink(tare_cache *c, const tare_cached *end) {
     for (tare_cached *e = c->ends.newer, *next; c->kept > c->budget && e != end; e = next) {
         next = e->newer;
@@ -101,13 +101,13 @@ static tare_cached *add(tare_cache *c, tare_cache_key key) {
     return e;
 }
 
-/* Waits until an entry is made; false: it could not be. The caller holds it. */
+/* Waits until an entry is made; false if making it failed. The caller holds it. */
 static bool wait_for(tare_cache *c, tare_cached *e) {
     while (!e->value && !e->is_gone) pthread_cond_wait(&c->made, &c->mutex);
     return !e->is_gone;
 }
 
-/* Lets go of an entry; the last one to let go of what could not be made frees it. */
+/* Releases an entry; the last holder of an entry that could not be made frees it. */
 static void let_go(tare_cache *c, tare_cached *e) {
     e->n_holders--;
     if (e->is_gone && e->n_holders == 0) tare_free(c->allocator, e, sizeof *e);

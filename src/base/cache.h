@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A bounded number of things that are costly to make, kept for whoever asks next. Any number of
- * threads may use it; what one of them is making the others wait for. */
+ * A bounded set of values that are costly to make, kept for later requests. Any number of threads
+ * may use it; while one of them makes a value, the others wait for it. */
 #ifndef TARE_BASE_CACHE_H
 #define TARE_BASE_CACHE_H
 
@@ -11,7 +11,7 @@ typedef struct tare_cache_key {
     uint64_t a, b;
 } tare_cache_key;
 
-/* Something kept. It stays as long as someone holds it. */
+/* A cached value. It stays as long as someone holds it. */
 typedef struct tare_cached {
     tare_cache_key key;
     void *value; /* NULL while it is being made */
@@ -31,17 +31,17 @@ typedef enum tare_cache_state {
     TARE_CACHE_NO_MEMORY,
 } tare_cache_state;
 
-/* `budget`: cost of all that is kept but not held; what was used last stays even if it costs more.
- * NULL when memory is out. */
+/* `budget`: the total cost of entries that are kept but not held; the most recently used entry
+ * stays even if it costs more. NULL when memory is out. */
 tare_cache *tare_cache_new(size_t budget, void (*free_value)(void *ctx, void *value, size_t cost),
                            void *ctx, const tare_allocator *allocator);
 void tare_cache_free(tare_cache *cache); /* nothing may be held */
-/* Who still has something to make must not wait: two could wait for each other. */
+/* A caller that still has a value to make must not wait: two could wait for each other. */
 tare_cache_state tare_cache_take(tare_cached **out, tare_cache *cache, tare_cache_key key,
                                  bool may_wait);
-/* What was to be made is there, and held by the caller. */
+/* The value has been made and is held by the caller. */
 void tare_cache_fill(tare_cache *cache, tare_cached *entry, void *value, size_t cost);
-/* It could not be made: those who wait try themselves. */
+/* The value could not be made: the waiting threads try it themselves. */
 void tare_cache_fail(tare_cache *cache, tare_cached *entry);
 void tare_cache_release(tare_cache *cache, tare_cached *entry);
 

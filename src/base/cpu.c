@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the processor has, what the kernels may use of it, and filling their tables once. */
+ * Which features the processor has, which of them the kernels may use, and the one-time filling of
+ * the kernel tables. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@ bool tare_cpu_has_wide_products(void) {
 }
 
 unsigned tare_cpu_detect(void) {
-    /* The builtins look at CPUID and at what the system saves of the wide registers. */
+    /* The builtins check CPUID and whether the system saves the wide registers. */
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
         !__builtin_cpu_supports("bmi2") || !has_f16c())
@@ -45,7 +46,7 @@ unsigned tare_cpu_detect(void) {
 }
 #endif
 
-/* A level without the ones below it is no level. */
+/* A level counts only if all levels below it are present. */
 static unsigned whole_levels(unsigned mask) {
     if (!(mask & TARE_CPU_AVX2)) return TARE_CPU_NONE;
     if (!(mask & TARE_CPU_AVX512)) return TARE_CPU_AVX2;

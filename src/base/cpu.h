@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The CPU mask in force, and who wants to know when it changes. */
+ * The CPU mask in force, and the functions to call when it changes. */
 #ifndef TARE_BASE_CPU_H
 #define TARE_BASE_CPU_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one way to read bytes that come from a stranger. The first failure latches status, offset
- * and field name and moves to the end; later reads give 0. Read a record, test once; but test
- * before a value sizes, indexes or bounds a loop. */
+ * The only way to read untrusted bytes. The first failure latches status, offset and field name and
+ * moves to the end; later reads give 0. Read a whole record, then test once; but always test before
+ * a value is used as a size, an index or a loop bound. */
 #ifndef TARE_BASE_CURSOR_H
 #define TARE_BASE_CURSOR_H
 
@@ -33,16 +33,18 @@ uint8_t tare_cursor_u8(tare_cursor *c, const char *what);
 uint16_t tare_cursor_u16(tare_cursor *c, const char *what);
 uint32_t tare_cursor_u32(tare_cursor *c, const char *what);
 uint64_t tare_cursor_u64(tare_cursor *c, const char *what);
-/* A u64 count, of items of at least min_item bytes, that fit in what is left; else TRUNCATED. */
+/* A u64 count, of items of at least min_item bytes each, all of which fit in what is left; else
+ * TRUNCATED. */
 uint64_t tare_cursor_count(tare_cursor *c, size_t min_item, const char *what);
-/* The same for a count that was read already, at offset `at`. */
+/* The same for a count that has already been read, at offset `at`. */
 bool tare_cursor_fits(tare_cursor *c, uint64_t count, size_t min_item, uint64_t at,
                       const char *what);
-/* Moves over strings that stand one behind the other, each a u64 length and its bytes, as long as
- * they lie whole in what is left, but at most n; returns how many. Never fails: what stops it is
- * the next string's to tell. */
+/* Skips up to n consecutive strings, each a u64 length and its bytes, as long as they are complete
+ * in what is left; returns how many. Never fails: reading the next string reports what stopped it.
+ */
 uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n);
-/* A cursor over the next n bytes, which this one skips: a section cannot see its neighbour. */
+/* A cursor over the next n bytes, which this one skips, so that a section cannot read past its end.
+ */
 tare_cursor tare_cursor_sub(tare_cursor *c, uint64_t n, const char *what);
 /* Latches a failure at byte `offset` (unless one is latched already); returns false. */
 bool tare_cursor_fail(tare_cursor *c, tare_status status, uint64_t offset, const char *what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statuses and errors: filled once where a fault is found, put into words at the top. */
+ * Statuses and errors: filled in once where the fault is found, turned into text at the top. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void put_name(char *field, size_t size, tare_str text) {
     memcpy(field + strlen(field), "...", 4);
 }
 
-/* The same for a path, whose end tells more than its beginning: "..." stands in front. */
+/* The same for a path, whose end says more than its beginning: "..." goes in front. */
 static void put_path(char *field, size_t size, tare_str path) {
     if (tare_str_escape(field, size, path, true) < size) return;
     memcpy(field, "...", 3);

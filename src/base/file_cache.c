@@ -13,7 +13,7 @@
 #include "base/cache.h"
 
 #define KEPT_MOST 256 /* files of one model that are never closed */
-#define KEPT      8   /* descriptors that nobody reads with at the moment */
+#define KEPT      8   /* descriptors that are not being read from */
 
 struct tare_file_cache {
     const tare_allocator *allocator;
@@ -64,7 +64,7 @@ void tare_file_cache_free(tare_file_cache *c) {
     tare_free(c->allocator, c, sizeof *c);
 }
 
-/* Opens the file again, which must be the one it was. */
+/* Opens the file again; it must still be the same file. */
 static tare_status open_again(descriptor **out, const parked *p, tare_error *err) {
     tare_reader r;
     TARE_TRY(tare_reader_open(&r, p->path, false, err));

@@ -9,15 +9,15 @@
 
 typedef struct tare_file_cache tare_file_cache;
 
-/* How many files of a model may stay open: a quarter of what the process may have, as there may be
- * other models and outputs. Those beyond are parked. */
+/* How many files of a model may stay open: a quarter of the process's descriptor limit, as there
+ * may be other models and outputs. Files beyond that are parked. */
 size_t tare_files_kept_open(void);
 
 tare_file_cache *tare_file_cache_new(const tare_allocator *allocator);
 void tare_file_cache_free(tare_file_cache *cache); /* after the readers; NULL is fine */
-/* Closes the reader's descriptor: from now on the file is opened to be read, by any number of
- * threads, and must be the same file then, or reading is ERR_IO. Readers that are not of a file
- * opened by path stay as they are. */
+/* Closes the reader's descriptor: from now on the file is reopened whenever it is read, by any
+ * number of threads, and must still be the same file, or reading fails with ERR_IO. Readers of
+ * anything but a file opened by path stay as they are. */
 tare_status tare_file_cache_park(tare_file_cache *cache, tare_reader *reader, tare_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files and directories by path, in the file system or in what stands for it. */
+ * Files and directories by path, in the file system or in a substitute for it. */
 #include "base/files.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the paths of a model lead to: the file system, or the files that are packed in one file.
- * Drivers that look for files beside the one they were given go through it. */
+ * Drivers that look for files next to the one they were given go through it. */
 #ifndef TARE_BASE_FILES_H
 #define TARE_BASE_FILES_H
 
@@ -37,12 +37,12 @@ tare_status tare_files_list(const tare_files *files, const char *path, tare_file
 
 /* directory + name in the arena; NULL: memory is out. */
 const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name);
-/* What other programs keep beside a model, and nobody copies with it: version control and download
- * caches, by the last part of a path. */
+/* Whether a path's last part names something other programs keep next to a model that should not be
+ * copied with it: version control data and download caches. */
 bool tare_files_is_bookkeeping(tare_str path);
-/* The name of a file of a directory: not empty, "." or "..", without '/' and NUL. */
+/* A valid file name in a directory: not empty, "." or "..", without '/' and NUL. */
 bool tare_is_plain_name(tare_str name);
-/* Plain names with '/' between them: a file in a folder of the directory. */
+/* Plain names separated by '/': a file in a subfolder of the directory. */
 bool tare_is_inner_path(tare_str path);
 
 #endif

@@ -11,9 +11,9 @@
 
 #include "base/hash.h"
 
-/* libcrypto's default context reads openssl.cnf, and the environment for where it lies; what stands
- * there can take SHA-256 away. One of our own holds the providers that are built in and reads
- * nothing. It is made once, belongs to the method and stays as long as the process. */
+/* libcrypto's default context reads openssl.cnf, and the environment to locate it; that
+ * configuration can disable SHA-256. Our own context has the built-in providers and reads nothing.
+ * It is made once, belongs to the method and lives as long as the process. */
 static const EVP_MD *sha256_method(void) {
     static _Atomic(EVP_MD *) method;
     EVP_MD *made = NULL, *ready = atomic_load(&method);

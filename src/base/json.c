@@ -2,8 +2,8 @@
  *
  * The JSON pull reader (RFC 8259). Callers walk a text in one pass without a tree: every value
  * comes with its raw span and its offset, so that a header can be checked, kept and spliced. The
- * reader is a small state machine over one open container at a time; which of the containers above
- * it are objects stands in one bit each, so there is neither recursion nor allocation. */
+ * reader is a small state machine over one open container at a time; one bit for each enclosing
+ * container says whether it is an object, so there is neither recursion nor allocation. */
 #include "base/json.h"
 
 #include <assert.h>
@@ -57,7 +57,7 @@ static bool fail_here(tare_json *j, const char *p, const char *what) {
                           p == j->end ? "JSON text ends too early" : what);
 }
 
-/* Moves to the next character that is no white space; 0 at the end (a NUL in the text is no JSON
+/* Moves to the next non-white-space character; 0 at the end (a NUL in the text is not valid JSON
  * either, and the callers' messages tell the two apart by position). */
 static char skip_space(tare_json *j) {
     const char *p = j->pos;
@@ -75,7 +75,7 @@ static int hex_digit(char c) {
     return -1;
 }
 
-/* The four digits of \uXXXX at p; -1: they are none. */
+/* The four digits of \uXXXX at p; -1 if they are not hexadecimal digits. */
 static int32_t hex_unit(const char *p, const char *end) {
     if (end - p < 4) return -1;
     int32_t unit = 0;
@@ -100,7 +100,7 @@ static int32_t unicode_escape(const char *p, const char *end, size_t *n) {
     return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
 }
 
-/* The character an escape of two characters stands for; 0: there is no such escape. */
+/* The character a two-character escape stands for; 0 if there is no such escape. */
 static char short_escape(char c) {
     static const char letters[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -122,7 +122,7 @@ static size_t scan_escape(tare_json *j, const char *p) {
     return n;
 }
 
-/* Moves over whole words of characters that need no look: ASCII but for controls, quote, backslash.
+/* Skips whole words of characters that need no inspection: ASCII except controls, quote, backslash.
  * Each test sets the high bit of a byte that is special; a borrow can set others too, but only in a
  * word that has one. */
 static const char *skip_plain_words(const char *p, const char *end) {
@@ -166,7 +166,7 @@ static const char *skip_digits(const char *p, const char *end) {
     return p;
 }
 
-/* Moves over digits, of which there must be one. */
+/* Skips digits; there must be at least one. */
 static bool take_digits(tare_json *j, const char **p) {
     const char *first = *p;
     *p = skip_digits(first, j->end);
@@ -284,7 +284,7 @@ static tare_json_type take_value(tare_json *j, tare_json_value *v) {
     return type;
 }
 
-/* Moves to the next member or element; false: the container is over, or a failure is latched. */
+/* Moves to the next member or element; false at the container's end, or if a failure is latched. */
 static bool next_item(tare_json *j, char closing, const char *what) {
     char c = skip_space(j);
     if (j->pos < j->end && c == closing) {
@@ -369,7 +369,7 @@ static char *put_utf8(char *out, uint32_t point) {
     return out;
 }
 
-/* The next character of a string's inside at *p, unescaped; its bytes go to out. */
+/* The next character of a string's contents at *p, unescaped; its bytes go to out. */
 static size_t take_character(const char **p, const char *end, char out[4]) {
     size_t n = 2;
     if (**p != '\\') {
@@ -441,8 +441,8 @@ bool tare_json_i64(const tare_json_value *v, int64_t *out) {
     return true;
 }
 
-/* The exponent part "e-12" at p, held to +-100,000: a mantissa of 1,024 digits cannot bring a
- * number beyond that back. */
+/* The exponent part "e-12" at p, clamped to +-100,000: a mantissa of 1,024 digits cannot bring a
+ * number beyond that back into range. */
 static long exponent_of(const char *p, const char *end) {
     if (p == end) return 0;
     bool is_negative = p[1] == '-';

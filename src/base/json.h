@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pull reader for JSON that comes from a stranger: byte positions, raw spans, bounded depth, no
- * allocation. RFC 8259 to the letter; duplicate keys are the caller's to judge. */
+ * A pull reader for untrusted JSON: byte positions, raw spans, bounded depth, no allocation. RFC
+ * 8259 to the letter; duplicate keys are the caller's to judge. */
 #ifndef TARE_BASE_JSON_H
 #define TARE_BASE_JSON_H
 
@@ -47,8 +47,8 @@ tare_json_type tare_json_key(tare_json *j, tare_json_value *key);
 /* The value of the key just read, or the next element of the array that is open (END: its bracket
  * is consumed). OBJECT and ARRAY are open afterwards: walk them or tare_json_skip. */
 tare_json_type tare_json_next(tare_json *j, tare_json_value *v);
-/* Walks over the rest of the container that `v` opened, which must be the innermost one that is
- * open; *raw (may be NULL) is its whole text. Other values are over already: only *raw is set. */
+/* Skips the rest of the container that `v` opened, which must be the innermost open one; *raw (may
+ * be NULL) is its whole text. Other values are already complete: only *raw is set. */
 bool tare_json_skip(tare_json *j, const tare_json_value *v, tare_str *raw);
 /* After the document's value: only white space follows, else CORRUPT. */
 bool tare_json_finish(tare_json *j);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Structs of callers that were built against an older or newer header. */
+ * Structs from callers that were built against an older or newer header. */
 #include <string.h>
 
 #include "base/status.h"
@@ -25,7 +25,8 @@ void tare_options_fill(void *theirs, size_t size, const void *defaults, size_t o
     if (size >= sizeof size) memcpy(theirs, &size, sizeof size);
 }
 
-/* More than any struct of a result will ever have: what a member that was never set may say. */
+/* More than any result struct will ever have: a size member that was never set may hold this much.
+ */
 #define RESULT_MOST ((size_t)4096)
 
 tare_status tare_result_check(const void *theirs, tare_error *err) {

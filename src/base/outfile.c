@@ -3,9 +3,9 @@
  * Files that appear whole or not at all: docs/behaviour.md, "Writing".
  *
  * The invariants. (1) Until the commit nothing has the final name. (2) Whatever a dead run leaves
- * is called .OUT.tare-XXXXXX, and its lock is free: a live run holds a flock on its temporary from
- * before others can see it (unnamed file), or finds out that it lost it (named ones) and takes
- * another name. (3) The rename is the last step that can fail, and it is one step. */
+ * behind is called .OUT.tare-XXXXXX, and its lock is free: a live run holds a flock on its
+ * temporary from before others can see it (unnamed file), or finds out that it lost it (named ones)
+ * and takes another name. (3) The rename is the last step that can fail, and it is one step. */
 #include "base/outfile_set.h"
 
 #include <dirent.h>
@@ -46,7 +46,7 @@ static tare_status set_path(tare_outset *set, const char *path, size_t n, tare_e
     return TARE_OK;
 }
 
-/* Puts what the link set->path names in its place, be it there or not. */
+/* Replaces set->path, a link, by its target, whether or not that exists. */
 static tare_status follow_link(tare_outset *set, tare_error *err) {
     char target[PATH_MAX];
     const char *slash = strrchr(set->path, '/');
@@ -66,8 +66,8 @@ static tare_status follow_link(tare_outset *set, tare_error *err) {
     return set_path(set, target, n, err);
 }
 
-/* Follows links, so that the file they lead to is replaced or made, and not they. What the system
- * opens but no path leads to, like a pipe under /dev/fd, is no output. */
+/* Follows links, so that the file they lead to is replaced or created, not the links. Something the
+ * system can open but no path leads to, such as a pipe under /dev/fd, cannot be an output. */
 static tare_status follow_links(tare_outset *set, tare_error *err) {
     struct stat st;
     char resolved[PATH_MAX];
@@ -131,7 +131,7 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
         if (errno == ENOENT) return TARE_OK;
         return tare_outset_fail_errno(err, errno, "the output cannot be looked at", set->path);
     }
-    /* First what `force` would not help. */
+    /* First the failures that `force` would not help. */
     if (set->options.is_directory && !S_ISDIR(st.st_mode))
         return tare_outset_fail(err, TARE_ERR_ARG, "the output exists and is not a directory",
                                 set->path);
@@ -152,8 +152,8 @@ static tare_status check_space(const tare_outset *set, tare_error *err) {
                             set->path);
 }
 
-/* Takes the lock of a temporary that others can see already. False: another run, cleaning up,
- * was faster and it is gone or about to go. A file system without locks is no reason to stop. */
+/* Takes the lock of a temporary that others can already see. False: another run, cleaning up, was
+ * faster, and the file is gone or about to go. A file system without locks is no reason to stop. */
 static bool hold(const tare_outset *set, int fd) {
     struct stat mine, named;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
@@ -215,7 +215,7 @@ static tare_status look(tare_outset *set, const char *path, tare_error *err) {
     return check_existing(set, err);
 }
 
-/* Whether a file can be made in the directory: for the one who will not try. */
+/* Whether a file can be created in the directory, for callers that will not try it. */
 static tare_status check_writable(const tare_outset *set, tare_error *err) {
     if (faccessat(set->parent_fd, ".", W_OK | X_OK, AT_EACCESS) == 0) return TARE_OK;
     return tare_outset_fail_errno(err, errno, "the output cannot be created", set->path);

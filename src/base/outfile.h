@@ -40,8 +40,8 @@ tare_status tare_outset_add(tare_outset *set, const char *name, uint64_t size, u
  * all files are there. */
 tare_status tare_outset_add_entry(tare_outset *set, const char *name, const char *target,
                                   uint32_t *index, tare_error *err);
-/* Permissions (0..0777) and time of modification that a member gets in the commit; without, they
- * are those of a new file. */
+/* Permissions (0..0777) and modification time that a member gets in the commit; without this call
+ * they are those of a new file. */
 void tare_outset_stamp(tare_outset *set, uint32_t index, uint16_t mode, int64_t seconds,
                        uint32_t nanoseconds);
 /* Writes bytes of member `index`. Thread safe for disjoint ranges. */
@@ -70,16 +70,16 @@ tare_status tare_outset_sync(tare_outset *set, tare_error *err);
 /* Syncs and gives the final name. After an error nothing of the output is left; the one exception
  * is a failed sync of the parent directory: then OUT is complete but may not survive a crash. */
 tare_status tare_outset_commit(tare_outset *set, tare_error *err);
-/* For a single file that somebody else will give its name: synced, and under the temporary name
- * *name in its directory, which is borrowed from the set. It is no longer removed. */
+/* For a single file that the caller will rename: syncs it and leaves it in its directory under the
+ * temporary name *name, which is borrowed from the set. It is no longer removed. */
 tare_status tare_outset_release(tare_outset *set, const char **name, tare_error *err);
-/* Frees; without a commit before, removes everything. NULL is fine. */
+/* Frees the set; without a prior commit, removes everything. NULL is fine. */
 void tare_outset_free(tare_outset *set);
 
-/* Whether the path leads to the file that a reader is of. */
+/* Whether the path leads to the file that a reader reads. */
 bool tare_same_file(const char *path, const tare_reader *file);
-/* Whether what the path names is that file, or a directory that has it as an entry: to replace the
- * one removes the other. */
+/* Whether the path names that file, or a directory that has it as an entry: replacing the one would
+ * remove the other. */
 bool tare_holds_file(const char *path, const tare_reader *file);
 /* Whether the two paths are one and the same file or directory. */
 bool tare_same_path(const char *a, const char *b);

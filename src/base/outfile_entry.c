@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a directory that is written has beside the bytes of files: links, empty folders, permissions
- * and times. All of it comes last, so that nothing is ever written through a link, or into a file
- * that may not be written any more. */
+ * What an output directory has in addition to file contents: links, empty folders, permissions and
+ * times. All of it comes last, so that nothing is ever written through a link or into a file that
+ * is no longer writable. */
 #include "base/outfile_set.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static int make_entry(const tare_outset *set, tare_out_member *m) {
     return 0;
 }
 
-/* A link has no permissions; what it leads to is not touched. */
+/* A link has no permissions; its target is not touched. */
 static int stamp(const tare_outset *set, const tare_out_member *m) {
     const struct timespec times[2] = {
         {.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)m->seconds, .tv_nsec = (long)m->nanoseconds}};

@@ -64,7 +64,7 @@ static size_t folder_size(const tare_out_member *m) {
     return slash ? (size_t)(slash - m->name) : 0;
 }
 
-/* Members of one folder mostly stand together: it is synced once for them. */
+/* Members of one folder are mostly adjacent: it is synced once for all of them. */
 tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err) {
     for (size_t i = 0; i < set->n_members; i++) {
         tare_out_member *m = &set->members[i], *before = m - 1;

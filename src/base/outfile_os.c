@@ -30,7 +30,7 @@ static void proc_name(char out[32], int fd) {
 int tare_os_open_unnamed(int dir_fd) {
     int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (fd < 0) return -1;
-    /* Without /proc the file could never get a name: better known now than after the work. */
+    /* Without /proc the file could never be named: better to find out now than after the work. */
     char name[32];
     struct stat by_fd, by_name;
     proc_name(name, fd);
@@ -169,7 +169,8 @@ int tare_os_set_size(int fd, uint64_t size) {
 int tare_os_rename_new(int dir_fd, const char *from, const char *to) {
     int failed = rename_flags(dir_fd, from, to, RENAME_NEW_FLAG);
     if (!means_unsupported(failed)) return failed;
-    /* Without the flag: look first. Whoever makes `to` in between loses it, as with any rename. */
+    /* Without the flag: look first. If `to` is created in between, it is lost, as with any rename.
+     */
     struct stat st;
     if (fstatat(dir_fd, to, &st, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
     return renameat(dir_fd, from, dir_fd, to) == 0 ? 0 : errno;
@@ -198,7 +199,7 @@ void tare_os_random_name(char *out, size_t n) {
     static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     for (size_t i = 0; i < n; i++) {
         unsigned char byte;
-        /* 248 = 4 * 62: above it, the modulus would prefer some letters. */
+        /* 248 = 4 * 62: values above it would make the modulus favour some letters. */
         do {
             if (getentropy(&byte, 1) != 0) byte = (unsigned char)(i * 37);
         } while (byte >= 248);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system calls behind atomic output that not every system has. All differences between
- * systems live in outfile_os.c; everything here may say "cannot" and the caller goes another way.
- */
+ * The system calls behind atomic output that not every system has. All differences between systems
+ * live in outfile_os.c; everything here may report that it is unsupported, and the caller takes
+ * another way. */
 #ifndef TARE_BASE_OUTFILE_OS_H
 #define TARE_BASE_OUTFILE_OS_H
 
@@ -19,11 +19,11 @@ int tare_os_link(int fd, int dir_fd, const char *name);
 int tare_os_rename_new(int dir_fd, const char *from, const char *to);
 /* Swaps two names. 0, or an errno; EINVAL, ENOSYS or ENOTSUP where that cannot be done. */
 int tare_os_exchange(int dir_fd, const char *a, const char *b);
-/* Gives an empty file its size, zeros, with the space set aside where the file system can: what is
- * written then costs less, and a full disk is known before. 0, or an errno. */
+/* Gives an empty file its size, zeros, with the space reserved where the file system can: writing
+ * then costs less, and a full disk is noticed beforehand. 0, or an errno. */
 int tare_os_set_size(int fd, uint64_t size);
-/* Copies inside the kernel, at most n bytes: bytes copied, 0 at the input's end or where this
- * pair of files cannot be copied so, -1 with errno for a failure that is one. */
+/* Copies inside the kernel, at most n bytes: bytes copied, 0 at the input's end or where this pair
+ * of files cannot be copied this way, -1 with errno for a real failure. */
 int64_t tare_os_copy_range(int in_fd, uint64_t in_offset, int out_fd, uint64_t out_offset,
                            uint64_t n);
 /* Makes a new file share all data of another; false: this file system cannot. */
@@ -35,7 +35,7 @@ void tare_os_forget(int fd);
 /* Makes a file's content (a directory's entries) durable. 0, or an errno; a file system that
  * cannot sync such a file counts as done. */
 int tare_os_sync(int fd);
-/* n characters [0-9A-Za-z] and a NUL that another process does not draw too. */
+/* n random characters [0-9A-Za-z] and a NUL; another process will not draw the same ones. */
 void tare_os_random_name(char *out, size_t n);
 
 #endif

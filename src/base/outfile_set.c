@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What outfile.c and outfile_member.c need of an output set alike: failures and texts. */
+ * What outfile.c and outfile_member.c both need: failures and texts. */
 #include "base/outfile_set.h"
 
 #include <string.h>

@@ -43,7 +43,7 @@ struct tare_outset {
     bool is_committed;
 };
 
-/* Makes durable which files lie in the folders of a directory; outfile_member.c. */
+/* Makes the entries of a directory's folders durable; outfile_member.c. */
 tare_status tare_outset_sync_folders(tare_outset *set, tare_error *err);
 /* Makes the links and folders of a directory and stamps its members; outfile_entry.c. */
 tare_status tare_outset_finish_entries(tare_outset *set, tare_error *err);
@@ -56,7 +56,7 @@ tare_status tare_outset_fail(tare_error *err, tare_status status, const char *wh
                              const char *path);
 tare_status tare_outset_fail_errno(tare_error *err, int os_error, const char *what,
                                    const char *path);
-/* A NUL-terminated copy; *size is what tare_free has to be told. NULL when memory is out. */
+/* A NUL-terminated copy; *size is the size to pass to tare_free. NULL when out of memory. */
 char *tare_outset_text(const tare_allocator *a, const char *text, size_t n, size_t *size);
 
 #endif

@@ -17,11 +17,11 @@
 /* Writes a fresh .OUT.tare-XXXXXX; a long OUT is cut so that the whole fits. */
 void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name);
 /* Removes the temporaries of `final_name` in a directory whose lock is free, and reports each
- * ("output.stale"; NULL: to nobody). What cannot be looked at or removed stays: it is not in
- * anybody's way. */
+ * ("output.stale"; NULL: to nobody). Anything that cannot be inspected or removed stays: it does no
+ * harm. */
 void tare_remove_stale(int parent_fd, const char *final_name, tare_report *report);
-/* Removes a file, or a directory with what is in it, in folders of up to `depth` levels too; 0:
- * with the files in it. Folders beyond stay, and it with them. */
+/* Removes a file, or a directory and its contents, including up to `depth` levels of folders; 0:
+ * only the files in it. Deeper folders stay, and the directory with them. */
 void tare_remove_tree(int parent_fd, const char *name, unsigned depth);
 /* Whether a directory has subdirectories. 0, or an errno. */
 int tare_directory_is_flat(int parent_fd, const char *name, bool *has_subdirectory);

@@ -10,7 +10,7 @@ void tare_pages_to_fill(void *p, size_t n) {
 #ifdef MADV_HUGEPAGE
     const size_t before = (size_t)(-(uintptr_t)p % LARGE);
     if (n < LEAST) return;
-    /* Small pages do as well. */
+    /* Small pages work as well. */
     (void)madvise((uint8_t *)p + before, (n - before) / LARGE * LARGE, MADV_HUGEPAGE);
 #else
     (void)p, (void)n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A short-lived crew of threads that take numbered tasks in order. Tasks are large (megabytes), so
- * starting the threads anew for each run costs nothing worth a standing pool. */
+ * A short-lived group of threads that take numbered tasks in order. Tasks are large (megabytes), so
+ * starting new threads for each run costs too little to justify a permanent pool. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -60,7 +60,8 @@ static bool is_cancelled(crew *c) {
     return true;
 }
 
-/* The crew that a thread has a task of, so that work need not be handed it through every floor. */
+/* The crew whose task a thread is running, so that it need not be passed down through every layer.
+ */
 typedef struct seat {
     crew *crew; /* NULL: none */
     bool tells; /* progress, which is for the caller's thread */
@@ -114,7 +115,7 @@ static void wait_for_crew(crew *c) {
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* Tells progress if nobody has for a tenth of a second and nobody is about to. */
+/* Reports progress if no thread has for a tenth of a second and none is about to. */
 static void tell_now_and_then(crew *c) {
     struct timespec now;
     if (pthread_mutex_trylock(&c->telling)) return;
@@ -126,7 +127,7 @@ static void tell_now_and_then(crew *c) {
     pthread_mutex_unlock(&c->telling);
 }
 
-/* A thread that is not ours: it works and tells. */
+/* A thread that is not ours: it works and reports progress. */
 static void work_and_tell(void *arg, unsigned worker) {
     crew *c = arg;
     while (run_one(c, worker, true)) tell_now_and_then(c);

@@ -24,11 +24,11 @@ typedef struct tare_run {
     const tare_cancel *cancel; /* may be NULL */
 } tare_run;
 
-/* What the options of a verb say of its threads, whatever struct they are. */
+/* What a verb's options say about its threads, whatever their struct. */
 #define TARE_RUN_THREADS(o)                                                                        \
     .threads = (o)->threads, .parallel = (o)->parallel, .parallel_ctx = (o)->parallel_ctx,         \
     .cancel = (o)->cancel
-/* And of its progress. */
+/* And about its progress. */
 #define TARE_RUN_FROM(o)                                                                           \
     TARE_RUN_THREADS(o), .progress = (o)->progress, .progress_ctx = (o)->progress_ctx
 
@@ -36,13 +36,13 @@ typedef struct tare_run {
  * reported), or progress or `cancel` asked to stop (CANCELLED). With one thread everything runs in
  * the caller. */
 tare_status tare_run_parallel(const tare_run *run, tare_error *err);
-/* What work that may take more than a few milliseconds asks in between: CANCELLED if the run which
- * the calling thread has a task of is to stop; OK outside of any run. Progress may be told here:
- * not to be called with a lock held. */
+/* To be called now and then by work that may take more than a few milliseconds: CANCELLED if the
+ * run whose task the calling thread is running is to stop; OK outside of any run. May report
+ * progress: must not be called with a lock held. */
 tare_status tare_run_check(tare_error *err);
-/* The same for work that belongs to no run. */
+/* The same for work that does not belong to a run. */
 tare_status tare_cancel_check(const tare_cancel *cancel, tare_error *err);
-/* What affinity and the cgroup's CPU quota allow; at least 1. */
+/* The number of threads that affinity and the cgroup's CPU quota allow; at least 1. */
 unsigned tare_default_threads(void);
 
 #endif

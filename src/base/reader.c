@@ -62,8 +62,8 @@ tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, tare_map_mo
     return s == TARE_OK ? TARE_OK : fail_in(r, s, err);
 }
 
-/* A pipe that nobody writes to yet must be refused, not waited for; what is not refused is read the
- * same with O_NONBLOCK. */
+/* A pipe without a writer must be refused, not waited for; files that are accepted read the same
+ * with O_NONBLOCK. */
 tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map, tare_error *err) {
     int fd;
     do {
@@ -95,7 +95,7 @@ void tare_reader_close(tare_reader *r) {
     *r = (tare_reader){.fd = -1};
 }
 
-/* pread until n bytes are there. A file that has become shorter than it was is TRUNCATED. */
+/* pread until n bytes are there. A file that has shrunk is TRUNCATED. */
 static tare_status read_fd(const tare_reader *r, uint64_t offset, uint8_t *buf, size_t n,
                            tare_error *err) {
     while (n > 0) {

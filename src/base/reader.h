@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 
-/* What is read best as a whole: [origin + k * step, origin + (k + 1) * step), modulo 2^64. Step 0:
- * any range is as good as another. */
+/* Ranges that are best read as a whole: [origin + k * step, origin + (k + 1) * step), modulo 2^64.
+ * Step 0: all ranges are equal. */
 typedef struct tare_grain {
     uint64_t origin, step;
 } tare_grain;
@@ -22,23 +22,23 @@ typedef struct tare_reader {
     uint64_t device, inode;
     const uint8_t *map; /* whole content where it is in memory, else NULL */
     bool owns_map;
-    bool is_writable; /* the map: what is written to it stays here */
+    bool is_writable; /* the map: private, writes stay here */
     bool has_places;  /* offsets are those of a file or of memory that others know */
     tare_status (*read)(void *ctx, uint64_t offset, void *buf, size_t n);
-    /* As read, for readers of our own: it says itself what is wrong, and where. */
+    /* Like read, for our own readers: it reports itself what is wrong, and where. */
     tare_status (*fetch)(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err);
-    /* Of the same: a range that will be read soon; may be NULL. */
+    /* For the same readers: a range that will be read soon; may be NULL. */
     void (*prefetch)(void *ctx, uint64_t offset, uint64_t n);
-    /* Where n bytes lie in memory in one piece; NULL: they do not. May be NULL: none do, but for
-     * those of `map`. */
+    /* The address of n contiguous bytes in memory; NULL if they are not. The function may be NULL:
+     * only the bytes of `map` are in memory. */
     const uint8_t *(*lend)(void *ctx, uint64_t offset, uint64_t n);
-    /* What the range around a byte is made in. May be NULL: anything. */
+    /* The pieces in which the range around a byte is made. May be NULL: any. */
     tare_grain (*grain)(void *ctx, uint64_t offset);
     void *read_ctx;           /* of all four */
     void (*close)(void *ctx); /* of a callback reader, may be NULL */
 } tare_reader;
 
-/* A regular file. NOT a directory: ERR_ARG. `name` is kept. */
+/* A regular file; a directory is ERR_ARG. `name` is kept. */
 tare_status tare_reader_open(tare_reader *r, const char *name, tare_map_mode map, tare_error *err);
 /* A borrowed descriptor of a regular file or block device; a pipe is ERR_ARG. */
 tare_status tare_reader_fd(tare_reader *r, int fd, const char *name, tare_map_mode map,

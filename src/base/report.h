@@ -6,9 +6,9 @@
 
 #include "base/status.h"
 
-/* Adds a finding; `finding->text` may be empty, then format and its arguments make it. Strings are
- * copied. Thread safe; report NULL: nothing happens; memory out: the finding is counted, its
- * strings are dropped. */
+/* Adds a finding; if `finding->text` is empty, it is made from format and its arguments. Strings
+ * are copied. Thread safe. With report NULL nothing happens; when out of memory, the finding is
+ * counted and its strings are dropped. */
 void tare_report_add(tare_report *report, const tare_finding *finding);
 void tare_report_addf(tare_report *report, const tare_finding *finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -34,7 +34,7 @@ void tare_trace(const char *file, int line, tare_status status);
 
 /* Sets *err (which may be NULL) to a fault without a place; returns status. */
 tare_status tare_fail(tare_error *err, tare_status status, const char *what);
-/* A fault that callers may know by its code. */
+/* A fault that callers may recognise by its code. */
 tare_status tare_fail_code(tare_error *err, tare_status status, const char *code, const char *what);
 /* A fault at a byte of the (current) file. */
 tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, const char *what);
@@ -42,17 +42,17 @@ tare_status tare_fail_at(tare_error *err, tare_status status, uint64_t offset, c
 tare_status tare_fail_errno(tare_error *err, int os_error, const char *what);
 /* Gives a fault its code. */
 void tare_error_code(tare_error *err, const char *code);
-/* Whether the fault is that a file is not there, in the file system or on a server. */
+/* Whether the fault is a missing file, in the file system or on a server. */
 bool tare_error_is_absent(const tare_error *err);
-/* Adds what a lower floor could not know. Each returns err->status (OK when err is NULL is never
- * asked for: pass the status along yourself). A name or file that is set already stays. */
+/* Add what a lower layer could not know. Each returns err->status (never rely on OK when err is
+ * NULL: pass the status along yourself). A name or file that is already set stays. */
 void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name);
 void tare_error_file(tare_error *err, const char *file);
 /* "list[index].part.field"; `part` and `field` may be NULL. A field that is set already stays. */
 void tare_error_field(tare_error *err, const char *list, size_t index, const char *part,
                       const char *field);
 
-/* Whether a fault is one of the data at hand, which other data need not have. */
+/* Whether a fault is in the data at hand, so that other data may be fine. */
 bool tare_status_is_loss(tare_status status);
 
 #define TARE_ERROR_NONE                                                                            \
@@ -71,10 +71,10 @@ void tare_options_fill(void *theirs, size_t size, const void *defaults, size_t o
         tare_options_fill(options, size, &defaults, sizeof defaults);                              \
     }
 
-/* The size that a caller's struct for a result states. ERR_ARG: it is not set up. */
+/* The size stated in a caller's result struct. ERR_ARG: it is not initialised. */
 tare_status tare_result_check(const void *theirs, tare_error *err);
-/* Hands over a result: as much of it as the caller's struct has room for. Keeps its size; one that
- * is not set up stays as it is. */
+/* Copies out as much of a result as the caller's struct has room for. Keeps its size; a struct that
+ * is not initialised stays as it is. */
 void tare_result_write(void *theirs, const void *ours, size_t our_size);
 
 #endif

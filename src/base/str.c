@@ -49,9 +49,9 @@ bool tare_str_is_utf8(tare_str a) {
     return true;
 }
 
-/* Characters that change how the text around them is shown without being seen: the C1 controls
+/* Invisible characters that change how the text around them is displayed: the C1 controls
  * U+0080..U+009F, the marks of writing direction (U+061C, U+200E, U+200F, U+202A..U+202E,
- * U+2066..U+2069) and the line separators U+2028, U+2029. A name must not pass for another. */
+ * U+2066..U+2069) and the line separators U+2028, U+2029. One name must not look like another. */
 static bool is_hidden_control(const uint8_t *p, size_t n) {
     if (n == 2) return (p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xd8 && p[1] == 0x9c);
     if (n != 3 || p[0] != 0xe2) return false;
@@ -71,7 +71,8 @@ static size_t escape_one(char e[4], const uint8_t *p, size_t left, bool quote, s
         memcpy(e, short_form, 2);
         return 2;
     }
-    /* Of a longer character the first byte is escaped here; alone the others are bad UTF-8. */
+    /* Only the first byte of a longer character is escaped here; the rest are then bad UTF-8
+     * themselves. */
     if (n == 0 || c < 0x20 || c == 0x7f || is_hidden_control(p, n)) {
         *used = 1;
         e[0] = '\\', e[1] = 'x', e[2] = hex[c >> 4], e[3] = hex[c & 15];

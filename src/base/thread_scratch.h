@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of a run's threads that is used again and again: each has a few slots, which grow. */
+ * Memory that a run's threads reuse: each thread has a few slots, which grow. */
 #ifndef TARE_BASE_THREAD_SCRATCH_H
 #define TARE_BASE_THREAD_SCRATCH_H
 
@@ -15,7 +15,7 @@ typedef struct tare_scratch {
     size_t size[TARE_SCRATCH_SLOTS];
 } tare_scratch;
 
-/* At least `size` bytes, the slot's own; what was in it is lost. NULL when memory is out. */
+/* The slot's memory, at least `size` bytes; its contents are lost. NULL when out of memory. */
 uint8_t *tare_scratch_get(tare_scratch *s, int slot, uint64_t size);
 /* One for each thread of a run, empty; NULL when memory is out. */
 tare_scratch *tare_scratch_new(unsigned threads, const tare_allocator *allocator);
