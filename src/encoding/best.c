@@ -56,7 +56,8 @@ static float take_lower(tare_ideal *best, const tare_fit *fit, float scale) {
     return error;
 }
 
-/* Until the error is well above the lowest, or what is cut off the largest number alone is. */
+/* Until the error is well above the lowest, or clipping the largest number alone costs that much.
+ */
 static void walk_down(tare_ideal *best, const tare_part *p, float most, float weight, float sign) {
     const tare_walk *walk = &p->walk;
     float scale = walk->from * most / walk->reach;
@@ -145,7 +146,7 @@ static float factor_of(const tare_super *s, int index) {
     return s->unit * (float)(s->first + s->step * index);
 }
 
-/* Where among the indexes a number lies, in units of the f16. */
+/* The fractional index of a number that is given in units of the f16. */
 static float place_of(const tare_super *s, float number) {
     return (number / s->unit - (float)s->first) / (float)s->step;
 }
@@ -183,7 +184,7 @@ static int find_starts(float *starts, const tare_ideal *ideal, const tare_super 
     return n_starts;
 }
 
-/* The best of the numbers around a part's ideal scale, as many as the search takes. */
+/* The best of the whole numbers around a part's ideal scale, as many as the search tries. */
 static tare_fit choose_index(int *index, const tare_part *p, const tare_super *s, float d,
                              float ideal) {
     tare_fit best = {INFINITY, 0, 0};
@@ -239,7 +240,7 @@ tare_super_found tare_search_super(const tare_part *parts, const tare_super *sup
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* A block where it lies in its planes. */
+/* The location of a block in its planes. */
 typedef struct placed {
     uint8_t *planes[TARE_MAX_PLANES];
     size_t sizes[TARE_MAX_PLANES];
@@ -249,7 +250,7 @@ static void step(placed *at, const tare_encoding *e) {
     for (uint32_t p = 0; p < e->n_planes; p++) at->planes[p] += at->sizes[p];
 }
 
-/* A block of n numbers has so many bytes. */
+/* The number of bytes in a block of n numbers. */
 static void set_sizes(placed *at, const tare_encoding *e, size_t n) {
     for (uint32_t p = 0; p < e->n_planes; p++) {
         const tare_plane_info *info = &e->planes[p];
@@ -272,9 +273,9 @@ static double error_of(const tare_encoding *e, tare_decode_fn decode, const plac
     return sum;
 }
 
-/* Numbers and weights for the search, the numbers held to bounds; false: not for a search. Weights
- * are scaled to at most 1; a little is added, so that numbers without weight get sound codes too.
- */
+/* Numbers and weights for the search, the numbers clamped to bounds; false if they cannot be
+ * searched. Weights are scaled to at most 1; a little is added, so that numbers of weight 0 get
+ * sensible codes too. */
 static bool take_block(tare_best_block *b, size_t block, const float *src, size_t first,
                        const float *importance, const tare_encode_params *params) {
     float most = 0, heaviest = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tools of the better encoders: they look for the scales of least (weighted) squared error
- * among those that a format can store, codes chosen anew for every scale that is tried. A format is
+ * among those that a format can store, choosing the codes again for every scale tried. A format is
  * described by parts (numbers under one scale, with whatever codes they have) and by how scales are
  * stored. All in one fixed order: the result is the same on every machine.
  *
- * Least squares: with codes q fixed, sum w (x - s q)^2 is a parabola in s. A fit tells where on it
- * the scale stands, so that the lowest point of the parabola costs no further pass. */
+ * Least squares: with codes q fixed, sum w (x - s q)^2 is a parabola in s. A fit also gives the
+ * scale's position on it, so that finding the lowest point of the parabola needs no further pass.
+ */
 #ifndef TARE_ENCODING_BEST_H
 #define TARE_ENCODING_BEST_H
 
@@ -45,19 +46,19 @@ tare_fit tare_fit_levels(const tare_part *p, float scale);
 void tare_levels_codes(uint8_t *codes, const float *x, size_t n, float scale,
                        const tare_levels *levels);
 
-/* The best scale there is if any number can be stored. */
+/* The best scale if any number could be stored. */
 typedef struct tare_ideal {
     float scale, error, qq;
 } tare_ideal;
 tare_ideal tare_search_ideal(const tare_part *p);
 
-/* How a scale is stored: codes 0..last stand for ascending numbers from 0 up; the sign, where there
- * is one, is stored beside. */
+/* How a scale is stored: codes 0..last stand for ascending numbers from 0 up; the sign, if there is
+ * one, is stored separately. */
 typedef struct tare_scale_kind {
     float (*value)(uint32_t code);
     uint32_t (*nearest)(float scale); /* scale >= 0; a code near it */
     uint32_t last;
-    uint32_t window; /* so many codes around the ideal one are tried */
+    uint32_t window; /* how many codes around the ideal one are tried */
 } tare_scale_kind;
 
 extern const tare_scale_kind tare_scale_f16, tare_scale_half_e8m0, tare_scale_half_ue4m3;
@@ -94,16 +95,16 @@ tare_super_found tare_search_super(const tare_part *parts, const tare_super *sup
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* One block on its way: numbers and weights for the search, and a place to write it. Behind the end
- * of a row a block is filled up with zeros of weight 0. */
+/* One block in progress: numbers and weights for the search, and room to write it. Past the end of
+ * a row a block is padded with zeros of weight 0. */
 typedef struct tare_best_block {
     float x[256], weights[256];
     size_t n; /* numbers of the row */
 } tare_best_block;
 
 /* A format's better encoder: block by block, in as many planes as it has. `improve` writes a
- * candidate; what is kept is the better one of it and the reference encoder's block, by the error
- * of what they decode to. It is not called for blocks with NaN, Inf or numbers out of f16's range,
+ * candidate; the better of the candidate and the reference encoder's block is kept, judged by the
+ * error after decoding. It is not called for blocks with NaN, Inf or numbers out of f16's range,
  * nor where the reference has no error. */
 typedef struct tare_best_format {
     tare_encoding_id id;
@@ -122,7 +123,7 @@ void tare_encode_best(const tare_rows_mut *dst, const float *src, const tare_enc
         tare_encode_best(dst, src, params, &format);                                               \
     }
 
-/* The same of a format with one plane, from improve_NAME. */
+/* The same for a format with one plane, from improve_NAME. */
 #define TARE_DEFINE_BEST(name, NAME)                                                               \
     static void improve_plane_##name(uint8_t *const *planes, const tare_best_block *b) {           \
         improve_##name(planes[0], b);                                                              \

@@ -18,8 +18,8 @@ enum { LANES = TARE_FIT_LANES, MOST = TARE_MOST_PARTS };
 typedef enum offset_side { SIDE_FREE, SIDE_BELOW, SIDE_ABOVE } offset_side;
 
 /* Where a search for a pair begins: both ends of the range of codes moved inwards by first..last
- * steps, in levels. The coarser the codes, the further is it worth while to cut off the largest
- * numbers; with fine ones some wider range may happen to meet the numbers well. */
+ * steps, in levels. The coarser the codes, the more it pays to clip the largest numbers; with fine
+ * ones some wider range may happen to meet the numbers well. */
 typedef struct line_grid {
     float step;
     int first, last;
@@ -295,7 +295,8 @@ static bool solve(const equations *e, float *d, float *dmin) {
     return true;
 }
 
-/* From two f16: numbers for all parts, then the f16 that fit them best, for as long as it helps. */
+/* From two f16: numbers for all parts, then the best-fitting f16 for them, repeated while it helps.
+ */
 static void refine(found *best, const super *s, float d, float dmin) {
     for (int round = 0; round < 3; round++) {
         found f = {.d = tare_f32_of_f16(tare_f16_of_f32(d)),
@@ -317,7 +318,7 @@ static void refine(found *best, const super *s, float d, float dmin) {
     }
 }
 
-/* Codes of 256 elements, and what stands for their scales and offsets. Offsets above 0 need a
+/* Codes of 256 elements, and the stored form of their scales and offsets. Offsets above 0 need a
  * negative dmin, which then holds for all parts. */
 static found search_256(uint8_t *codes, const tare_best_block *b, int n_parts, float top,
                         float scale_top) {

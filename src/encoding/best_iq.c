@@ -2,11 +2,11 @@
  *
  * Better encoders of the IQ1, IQ2 and IQ3 formats, whose codes are points of a codebook. For every
  * scale that is tried each point is the truly nearest one, by weighted error, and where the number
- * of minus signs must be even, the sign that costs least is turned.
+ * of minus signs must be even, the cheapest sign is flipped.
  *
- * Finding the nearest point: a point has four quarters, each one of at most 9 combinations of
- * levels, and its error is the sum of theirs. Points are listed by their first two quarters; a list
- * is walked only if these and the best second half together beat what was found already. */
+ * Finding the nearest point: a point has four quarters, each with at most 9 combinations of levels,
+ * and its error is the sum of theirs. Points are listed by their first two quarters; a list is
+ * walked only if these and the best second half together beat the best point so far. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -140,7 +140,7 @@ static inline nearest find_nearest(const book *b, const errors *e, int n, float 
     return best;
 }
 
-/* One list with the sign turned in the first half or in the second. */
+/* One list with the sign flipped in the first half or in the second. */
 static inline void walk_turned(nearest *best, const book *b, const errors *e, const errors *t,
                                int i, int k) {
     float plain = e->quarters[0][i] + e->quarters[1][k];
@@ -152,8 +152,8 @@ static inline void walk_turned(nearest *best, const book *b, const errors *e, co
         walk_list(best, b, i * QUARTER + k, plain, t->second);
 }
 
-/* The same where one sign has to be turned: t has the errors of quarters in which it is, and in
- * t->second those of second halves in which it is. */
+/* The same where one sign has to be flipped: t has the errors of quarters that contain it, and
+ * t->second those of second halves that contain it. */
 static inline nearest find_turned(const book *b, const errors *e, const errors *t, int n) {
     nearest best = {INFINITY, 0};
     walk_turned(&best, b, e, t, place_of(e->quarters[0], n, e->least[0]),
@@ -169,7 +169,7 @@ static inline nearest find_turned(const book *b, const errors *e, const errors *
 
 typedef enum shifts { SHIFT_NONE, SHIFT_PART, SHIFT_POINT } shifts;
 
-/* What the formats differ in. */
+/* How the formats differ. */
 typedef struct iq_form {
     tare_lattice_id lattice;
     tare_super super;
@@ -209,7 +209,7 @@ static inline void fill_errors(errors *e, const target *t, int n_lanes, int n_le
     e->least_second = e->least[2] + e->least[3];
 }
 
-/* With what it adds to turn the sign that costs least. */
+/* Including the cost of flipping the cheapest sign. */
 static inline void fill_turned(errors *turned, const errors *e, const target *t, int n_lanes,
                                int n_levels) {
     float costs[8][LEVELS], other[QUARTER * ROW];
@@ -259,7 +259,7 @@ static void add_element(tare_fit *fit, float x, float weight, float scale, float
 
 /* ---- iq2, iq3: magnitudes and signs ---------------------------------------------------------- */
 
-/* The element of a point whose sign is turned at least cost. */
+/* The element of a point whose sign is cheapest to flip. */
 static int cheapest_turn(const iq_form *form, const tare_lattice *l, const target *t,
                          uint32_t point) {
     int at = 0;
@@ -274,7 +274,7 @@ static int cheapest_turn(const iq_form *form, const tare_lattice *l, const targe
     return at;
 }
 
-/* Points of eight elements where the sign of one has to be turned; returns which. */
+/* Points of eight elements where one sign has to be flipped; returns which. */
 static int choose_turned(uint16_t *points, const iq_form *form, const book *b,
                          const tare_lattice *l, const target *t, int n) {
     nearest plain[2] = {{0, 0}, {0, 0}}, turned[2];

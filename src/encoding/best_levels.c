@@ -19,8 +19,8 @@ typedef struct level_form {
 } level_form;
 
 /* Scales above the one that just reaches the largest number are worth trying: with few numbers some
- * coarser levels happen to meet them well. A walk with weights has no end but what is cut off: one
- * scale may fit the few numbers that weigh much by chance, and a better one still comes later.
+ * coarser levels happen to meet them well. A walk with weights ends only on the clipping error: one
+ * scale may happen to fit the few numbers of large weight, and a better one may still come later.
  * q8_0, tq2_0 and MCF's types leave out the level that their reference encoders never write. */
 static const level_form form_q4 = {{.low = -8, .high = 7}, {8, 1.5f, 1.036f, INFINITY, 96}};
 static const level_form form_q5 = {{.low = -16, .high = 15}, {16, 1.5f, 1.018f, INFINITY, 128}};
@@ -32,7 +32,7 @@ static const level_form form_q6 = {{.low = -32, .high = 31}, {32, 1.5f, 1.015f, 
 static const level_form form_mcf3 = {{.low = -3, .high = 3}, {3, 1.3f, 1.06f, INFINITY, 64}};
 static const level_form form_mcf4 = {{.low = -7, .high = 7}, {7, 1.5f, 1.036f, INFINITY, 96}};
 static const level_form form_mcf6 = {{.low = -31, .high = 31}, {31, 1.5f, 1.015f, INFINITY, 128}};
-/* The codes are the signs, whatever the scale. */
+/* The codes are the signs, regardless of the scale. */
 static const level_form form_q1 = {{.low = -1, .high = 1, 1, {0}, {2}}, {1, 1, 1, INFINITY, 1}};
 static const level_form form_iq4 = {
     {.low = -127,

@@ -9,7 +9,7 @@ typedef struct long_fit {
     double error, rq, qq; /* as of tare_fit */
 } long_fit;
 
-/* Weights are scaled to at most 1; a little is added, so that numbers without weight get sound
+/* Weights are scaled to at most 1; a little is added, so that numbers of weight 0 get sensible
  * codes too. */
 static float scaled(const tare_long *p, float weight) {
     return weight / p->heaviest + 0x1p-20f;

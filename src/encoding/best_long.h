@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One scale for more numbers than fit the stack: a whole row or tensor. Levels are whole numbers;
- * fits are added up from runs (best.h). Scales are walked downwards; each that is tried also tells
- * where the lowest point for its codes is. */
+ * fits are added up from runs (best.h). Scales are walked downwards; each one tried also gives the
+ * lowest point for its codes. */
 #ifndef TARE_ENCODING_BEST_LONG_H
 #define TARE_ENCODING_BEST_LONG_H
 
@@ -17,7 +17,7 @@ typedef struct tare_long {
     float low, high; /* the levels */
     /* Set by tare_long_is_ordinary: */
     float heaviest; /* weight */
-    bool is_direct; /* numbers can be read where they lie: they are aligned and inside the bounds */
+    bool is_direct; /* numbers can be read in place: they are aligned and inside the bounds */
 } tare_long;
 
 typedef struct tare_lowest {
@@ -34,8 +34,7 @@ static inline double tare_long_weight(const tare_long *p, size_t i) {
     return p->importance ? (double)tare_get_f32(p->importance, i % p->cols) : 1;
 }
 
-/* Whether numbers, of which `largest` is the largest magnitude, and weights can be searched over.
- */
+/* Whether numbers, with `largest` as their largest magnitude, and weights can be searched over. */
 bool tare_long_is_ordinary(tare_long *p, float largest);
 /* The error under a scale as it is. */
 double tare_long_error(const tare_long *p, float scale);

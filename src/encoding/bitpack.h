@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Codes into the bytes of a block, in the orders of ggml's formats: what the encoders have in
- * common once the codes are chosen. A code is stored as it comes, one a byte of `codes`. */
+ * common once the codes are chosen. `codes` has one code per byte. */
 #ifndef TARE_ENCODING_BITPACK_H
 #define TARE_ENCODING_BITPACK_H
 

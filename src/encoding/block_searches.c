@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scalar table of searches: block by block. Also what the tables of vectors fall back on for
- * blocks they cannot do alike. */
+ * The scalar table of searches: block by block. Also the fallback of the vector tables for blocks
+ * they cannot handle identically. */
 #include "encoding/block_searches.h"
 
 #include <math.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The searches of scale_search.h over many blocks at once, which is where the encoders of the K
- * formats and of iq4 spend their time. One table for each instruction set; those of vectors give a
- * lane to a block, because the order of a block's sums is fixed, and promise the bytes of the
- * scalar table.
- */
+ * formats and of iq4 spend their time. There is one table for each instruction set; the vector
+ * tables use one lane per block, because the order of a block's sums is fixed, and give the same
+ * bytes as the scalar table. */
 #ifndef TARE_ENCODING_BLOCK_SEARCHES_H
 #define TARE_ENCODING_BLOCK_SEARCHES_H
 
@@ -20,7 +19,8 @@ typedef enum tare_weighing {
 } tare_weighing;
 
 /* n blocks of `size` (8, 16 or 32) elements one after the other. All arrays have room for n rounded
- * up to TARE_SEARCH_ROOM blocks and hold numbers there: whole vectors of blocks are searched. */
+ * up to TARE_SEARCH_ROOM blocks and are initialised that far: whole vectors of blocks are searched.
+ */
 enum { TARE_SEARCH_ROOM = 16 };
 typedef struct tare_blocks {
     size_t n;
@@ -49,7 +49,7 @@ typedef struct tare_searches {
      * over. Room in both as in tare_blocks. */
     void (*peaks)(float *peaks, const float *values, size_t n);
     /* Codes of 256 elements for given scales and minimums: (x + min) / scale between low and high,
-     * stored above low. A scale of 0 leaves the codes that are there. */
+     * stored above low. A scale of 0 leaves the existing codes unchanged. */
     void (*recode)(uint8_t *codes, const float *x, const float *scales, const float *mins, int size,
                    int low, int high);
     /* Nibbles of the levels nearest to inverse * x, n blocks of 32: elements l low, l + 16 high. An

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From rows to blocks, for encodings with one plane whose blocks do not look at each other. */
+ * From rows to blocks, for encodings with one plane whose blocks are independent of each other. */
 #ifndef TARE_ENCODING_BLOCKS_H
 #define TARE_ENCODING_BLOCKS_H
 
@@ -9,7 +9,7 @@
 
 enum { TARE_LARGEST_BLOCK = 256 };
 
-/* One block from `block` floats at x; importance: as many weights, or NULL. */
+/* One block from `block` floats at x; importance: the same number of weights, or NULL. */
 typedef void (*tare_encode_block_fn)(uint8_t *y, const float *x, const float *importance);
 
 /* Floats of callers may lie at any address: each block is copied first. block <=

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The points of the IQ formats' codebooks, packed as codebooks.h says, as lists for X(point):
- * tables of more than one form are made of them. Figures of the formats. */
+ * tables of more than one form are built from them. The values are given by the formats. */
 #ifndef TARE_ENCODING_CODEBOOK_POINTS_H
 #define TARE_ENCODING_CODEBOOK_POINTS_H
 

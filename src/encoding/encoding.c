@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Questions about an encoding as such: by id, by name, how large. */
+ * Queries about an encoding itself: by id, by name, its sizes. */
 #include "base/arith.h"
 #include "base/status.h"
 #include "encoding/patch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What can be done with encoded rows by their description alone: change the byte order, look for
- * scales that are no numbers. And the count of NaN and Inf in floats. */
+ * What can be done with encoded rows by their description alone: changing the byte order, and
+ * finding scales that are not finite. Also counts NaN and Inf in floats. */
 #include "base/arith.h"
 #include "encoding/float16.h"
 #include "encoding/scalar.h"
@@ -122,7 +122,7 @@ void tare_count_nonfinite(tare_nonfinite_counts *sum, const float *src, uint64_t
     tare_kernels_get()->count_nonfinite(sum, src, n, position);
 }
 
-/* A factor or offset is out of range when it is neither a number nor finite. */
+/* A factor or offset is out of range when it is NaN or infinite. */
 static bool is_scale_overflow(const uint8_t *p, uint8_t type) {
     switch ((tare_field_type)type) {
     case TARE_FIELD_F16:
@@ -170,7 +170,7 @@ static void note_overflow(tare_nonfinite_counts *sum, uint64_t position) {
     sum->first_overflow = tare_min_u64(sum->first_overflow, position);
 }
 
-/* Whether one of n numbers has all bits of the mask: what compilers make vectors of. */
+/* Whether one of n numbers has all bits of the mask: a loop that compilers vectorise. */
 static bool has_u16_with(const uint8_t *p, size_t n, uint16_t mask) {
     unsigned found = 0;
     for (size_t i = 0; i < n; i++) found |= (tare_load_le16(p + 2 * i) & mask) == mask;
@@ -194,7 +194,7 @@ static void count_values(tare_nonfinite_counts *sum, const tare_encoding *encodi
                          const tare_rows *rows, uint64_t position) {
     enum { RUN = 512 };
     size_t n = tare_rows_count(rows), width = encoding->planes[0].unit_bytes;
-    if (encoding->is_bit_packed) return; /* none of these has an overflow to see */
+    if (encoding->is_bit_packed) return; /* none of these can show an overflow */
     for (size_t at = 0; at < n; at += RUN) {
         size_t end = n - at < RUN ? n : at + RUN;
         if (!may_overflow(rows->planes[0] + at * width, end - at, encoding->id)) continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How well codes under a scale fit numbers: what the searches of the better encoders do most. Sums
- * run in lanes that are added up as a tree, so that every CPU level gives the same bits. */
+ * How well codes under a scale fit numbers: where the searches of the better encoders spend most of
+ * their time. Sums run in lanes that are added up as a tree, so that every CPU level gives the same
+ * bits. */
 #ifndef TARE_ENCODING_FIT_H
 #define TARE_ENCODING_FIT_H
 
@@ -24,8 +25,9 @@ static inline float tare_round_clamped(float t, float low, float high) {
     return (t + 12582912.0f) - 12582912.0f;
 }
 
-/* What codes can say under a scale: all whole numbers low..high, or (n_limits > 0) uneven levels
- * from low to high, ascending: the next one, `gaps` higher, begins above each limit. */
+/* The values that codes can express under a scale: all whole numbers low..high, or (n_limits > 0)
+ * uneven levels from low to high, ascending: the next one, `gaps` higher, begins above each limit.
+ */
 typedef struct tare_levels {
     float low, high;
     int n_limits;

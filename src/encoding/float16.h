@@ -2,7 +2,7 @@
  *
  * One number at a time: the 16 bit floats to and from f32, and the conversions to integers that
  * encoders rely on. IEEE 754 binary16 and bfloat16, round to nearest even. Kernels of every
- * instruction set are held to these functions bit by bit. */
+ * instruction set must match these functions bit for bit. */
 #ifndef TARE_ENCODING_FLOAT_PARTS_H
 #define TARE_ENCODING_FLOAT_PARTS_H
 
@@ -14,7 +14,7 @@
 #define TARE_F32_INF  UINT32_C(0x7f800000)
 #define TARE_F32_NAN  UINT32_C(0x7fc00000)
 
-/* Floats of callers may lie at any address. */
+/* Callers' floats may be at any address. */
 static inline float tare_get_f32(const float *p, size_t i) {
     float v;
     memcpy(&v, (const uint8_t *)p + i * sizeof v, sizeof v);
@@ -32,7 +32,7 @@ static inline void tare_put_f32_bits(float *p, size_t i, uint32_t v) {
     memcpy((uint8_t *)p + i * sizeof v, &v, sizeof v);
 }
 
-/* NaN comes out quiet, with its payload: what the processor's own conversion gives. */
+/* NaN becomes quiet and keeps its payload, as in the processor's own conversion. */
 static inline uint32_t tare_f32_bits_of_f16(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;
     if (exponent == 31) return sign | (mantissa ? TARE_F32_NAN | mantissa << 13 : TARE_F32_INF);

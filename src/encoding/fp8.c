@@ -15,7 +15,7 @@ typedef struct small_float {
     uint8_t bias;
     uint8_t sign;     /* its bit */
     uint8_t largest;  /* code of the largest finite value */
-    uint8_t overflow; /* what larger ones become, infinity among them */
+    uint8_t overflow; /* what larger ones become, including infinity */
     uint8_t nan;
     bool has_one_zero; /* 0 has no sign, and with the sign it is the only NaN */
 } small_float;
@@ -28,7 +28,8 @@ static const small_float e2m1 = {1, 1, 0x08, 0x07, 0x07, 0x00, false};
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-/* A finite code. Its value is a small integer times a power of two, which f32 holds exactly. */
+/* A finite code. Its value is a small integer times a power of two, which f32 represents exactly.
+ */
 static inline float finite_value(const small_float *f, uint32_t code) {
     uint32_t size = code & (f->sign - 1u);
     uint32_t exponent = size >> f->mantissa_bits, mantissa = size & ((1u << f->mantissa_bits) - 1);

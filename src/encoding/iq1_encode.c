@@ -3,7 +3,7 @@
  * Encoders of iq1_s and iq1_m: elements -1, 0 or 1, shifted by an eighth up or down, in points of
  * eight from a codebook; sub-blocks of 32 under one shift (s) or of 16 with a shift for each half
  * (m), 3-bit scales under one f16. The best split of the sorted elements into three groups is found
- * by trying all. Byte for byte what ggml's encoders write. */
+ * by exhaustive search. Byte for byte what ggml's encoders write. */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void take_split(iq1_sub *b, const tare_iq1_split *s, int n) {
     for (int j = 0; j < n; j++)
         b->levels[b->order[j]] = (uint8_t)((j >= s->first) + (j >= s->second));
     if (!(b->scale < 0)) return;
-    /* The scale is stored without a sign: turn everything round. */
+    /* The scale is stored without a sign: negate everything. */
     for (int i = 0; i < n; i++) b->levels[i] = (uint8_t)(2 - b->levels[i]);
     b->scale = -b->scale;
     b->shift = ~b->shift & 3;

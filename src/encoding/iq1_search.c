@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scalar searches of the IQ1 encoders. Every f32 operation stands in ggml's order. */
+ * The scalar searches of the IQ1 encoders. All f32 operations are in ggml's order. */
 #include "encoding/iq1_search.h"
 
 #include "encoding/lattice.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The searches of the IQ1 encoders: for the split of a sub-block's sorted elements into levels, and
- * for points of the codebook. One table for each instruction set; all promise the bytes of the
- * scalar one. */
+ * for points of the codebook. There is one table for each instruction set; all give the same bytes
+ * as the scalar one. */
 #ifndef TARE_ENCODING_IQ1_SEARCH_H
 #define TARE_ENCODING_IQ1_SEARCH_H
 

@@ -11,7 +11,7 @@
 #include "encoding/float16.h"
 #include "encoding/iq.h"
 
-/* Blocks of 32 on their way: 16 super-blocks of iq4_xs. */
+/* A batch of blocks of 32: 16 super-blocks of iq4_xs. */
 enum { BATCH = 128 };
 typedef struct batch {
     const tare_searches *by;
@@ -79,7 +79,7 @@ static void encode_blocks_xs(uint8_t *y, const batch *b) {
         encode_super_xs(y, b, b->x + 32 * j, b->scales + j);
 }
 
-/* Takes the next blocks. What is behind the last one is searched too, and is to be numbers. */
+/* Takes the next blocks. The space after the last one is searched too, so it must hold numbers. */
 static void fill_batch(batch *b, size_t n, const float *src, size_t at, size_t row,
                        const float *importance) {
     b->n = n;

@@ -2,7 +2,7 @@
  *
  * Encoders of the IQ2 and IQ3 formats: super-blocks of 256 whose elements are signs and points of a
  * codebook (of 8 or 4 elements), in sub-blocks of 16 or 32 with 4-bit scales under one f16. Byte
- * for byte what ggml's encoders write, so every f32 operation stands in its order. */
+ * for byte what ggml's encoders write, so all f32 operations are in ggml's order. */
 #include <string.h>
 
 #include "encoding/float16.h"
@@ -74,9 +74,9 @@ static bool search_sub(float *found, tare_iq_sub *b, const tare_iq_form *form,
 }
 
 /* ggml's iq3_s writes the low bytes of points, and the signs, of the sub-blocks that are not empty
- * one after the other, but the ninth bits of points and the scales at their places: what follows a
- * sub-block of zeros decodes to other numbers. The default quality is ggml's, byte for byte, in
- * this too. */
+ * one after the other, but the ninth bits of points and the scales at their places: whatever
+ * follows a sub-block of zeros decodes to wrong numbers. The default quality reproduces this too,
+ * byte for byte. */
 static void skip_empty(tare_iq_codes *codes, const bool *is_empty) {
     uint8_t low[64] = {0}, signs[32] = {0};
     int to = 0;
@@ -127,7 +127,7 @@ static void encode_super(tare_iq_codes *codes, tare_iq_chunk *c, size_t at, cons
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Super-blocks on their way: a vector of them for the sums of squares, two a chunk for the rest. */
+/* A batch of super-blocks: a vector of them for the sums of squares, two per chunk for the rest. */
 enum { BATCH = TARE_SEARCH_ROOM, IN_CHUNK = TARE_IQ_CHUNK / 256 };
 typedef struct batch {
     float x[BATCH * 256];
@@ -157,7 +157,7 @@ static void search_starts(float *starts, const tare_iq_chunk *c, const tare_iq_f
                              l->levels + 1);
 }
 
-/* What a row encoder is made for. */
+/* The parameters of a row encoder. */
 typedef struct row_job {
     const tare_iq_form *form;
     const tare_iq_searches *by;

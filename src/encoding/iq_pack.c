@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Super-blocks of the IQ1, IQ2 and IQ3 formats, byte by byte. Layouts: iq.h. Of an empty block
- * ggml stores zeros, but iq2_s and iq3_s keep its points and signs, iq1_s its points, iq1_m
- * points without their shifts. */
+ * Super-blocks of the IQ1, IQ2 and IQ3 formats, byte by byte. Layouts: iq.h. For an empty block
+ * ggml stores zeros, except that iq2_s and iq3_s keep its points and signs, iq1_s its points, and
+ * iq1_m its points without their shifts. */
 #include <string.h>
 
 #include "base/bytes.h"

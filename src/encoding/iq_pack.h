@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a super-block of an IQ1, IQ2 or IQ3 format holds, and its way into bytes. */
+ * The contents of a super-block of an IQ1, IQ2 or IQ3 format, and their packing into bytes. */
 #ifndef TARE_ENCODING_IQ_PACK_H
 #define TARE_ENCODING_IQ_PACK_H
 
@@ -18,7 +18,7 @@ typedef struct tare_iq_codes {
     bool is_empty;       /* all scales are 0 */
 } tare_iq_codes;
 
-/* Writes all bytes of the block. Of an empty one the scales and d are 0. */
+/* Writes all bytes of the block. In an empty one the scales and d are 0. */
 void tare_pack_iq2_xxs(uint8_t *y, const tare_iq_codes *c);
 void tare_pack_iq2_xs(uint8_t *y, const tare_iq_codes *c);
 void tare_pack_iq2_s(uint8_t *y, const tare_iq_codes *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scalar searches of the IQ2 and IQ3 encoders. Every f32 operation stands in ggml's order. */
+ * The scalar searches of the IQ2 and IQ3 encoders. All f32 operations are in ggml's order. */
 #include "encoding/iq_search.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 
 #include "encoding/float16.h"
 
-/* A sub-block on its way: also the levels of its elements, and which groups were rounded right onto
- * the codebook. */
+/* A sub-block in progress: also the levels of its elements, and which groups were rounded directly
+ * onto the codebook. */
 typedef struct placing {
     tare_iq_sub *b;
     const tare_iq_form *form;
@@ -31,7 +31,7 @@ static void weigh(tare_iq_chunk *c, size_t at, size_t n, bool is_weighted, const
     }
 }
 
-/* Signs and magnitudes of eight elements. An odd number of signs is mended where it costs least. */
+/* Signs and magnitudes of eight elements. An odd number of signs is fixed where it costs least. */
 static uint8_t split_signs(float *magnitudes, const float *x, const float *weights, bool is_even) {
     unsigned signs = 0;
     for (int i = 0; i < 8; i++) {
@@ -84,8 +84,8 @@ static uint16_t nearest_point(const tare_lattice *l, const uint16_t *list, const
     return best;
 }
 
-/* Rounds one group to levels and, where they are no point of the codebook, on to the nearest one.
- * True: they were. */
+/* Rounds one group to levels and, if they are not a point of the codebook, to the nearest one. True
+ * if they were a point. */
 static bool place_group(const placing *p, int group, float inverse, float scale, uint8_t *levels,
                         uint16_t *point) {
     const tare_lattice *l = p->l;
@@ -139,7 +139,7 @@ static float walk_scales(placing *p, float range, float scale) {
     return scale;
 }
 
-/* Places groups once more at the scale that was found, and fits the scale to what comes out. */
+/* Assigns groups again at the scale that was found, and fits the scale to the result. */
 static float refine(placing *p, float scale) {
     bool has_work = p->form->starts_by_search;
     for (int k = 0; k < p->n_groups; k++) has_work |= !p->is_point[k];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The searches of the IQ2 and IQ3 encoders: for a scale of a sub-block, and the points of the
- * codebook at it. One table for each instruction set; all promise the bytes of the scalar one. */
+ * codebook at it. There is one table for each instruction set; all give the same bytes as the
+ * scalar one. */
 #ifndef TARE_ENCODING_IQ_SEARCH_H
 #define TARE_ENCODING_IQ_SEARCH_H
 
@@ -10,7 +11,7 @@
 #include "encoding/block_searches.h"
 #include "encoding/lattice.h"
 
-/* What the five formats differ in. */
+/* How the five formats differ. */
 typedef struct tare_iq_form {
     tare_lattice_id lattice;
     int sub;     /* elements under one scale: 16 or 32 */
@@ -46,8 +47,8 @@ typedef struct tare_iq_searches {
     /* Weights, signs and magnitudes of n elements, a multiple of 8, from `at` on. */
     void (*split)(tare_iq_chunk *c, size_t at, size_t n, bool is_weighted, const tare_iq_form *form,
                   float sigma2);
-    /* Walks the scales, then places groups once more at the best one. `range` is what the highest
-     * level should reach, `scale` stays where no step is of use. Returns the scale. */
+    /* Walks the scales, then assigns groups again at the best one. `range` is what the highest
+     * level should reach; `scale` is unchanged if no step is usable. Returns the scale. */
     float (*search)(tare_iq_sub *b, const tare_iq_form *form, float range, float scale);
     const struct tare_iq_searches *for_odd; /* what to use where numbers are not finite */
 } tare_iq_searches;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * ggml's IQ1, IQ2 and IQ3 formats: superblocks of 256 elements in which groups of 8 (or 4) elements
- * are entries of a codebook (codebooks.c), with signs and small factors beside them. Seven stored
+ * are entries of a codebook (codebooks.c), stored along with signs and small factors. Seven stored
  * signs imply the eighth, which makes the number of minus signs even. */
 #include "encoding/blocks.h"
 #include "encoding/codebooks.h"

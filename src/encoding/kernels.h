@@ -12,7 +12,7 @@
 #include "encoding/fit.h"
 #include "encoding/low_rank.h"
 
-/* Sizes are checked before; exactly the rows given are read and written; nothing fails. */
+/* Callers have checked sizes; exactly the given rows are read and written; nothing can fail. */
 typedef void (*tare_decode_fn)(float *dst, const tare_rows *src);
 typedef void (*tare_encode_fn)(const tare_rows_mut *dst, const float *src,
                                const tare_encode_params *params);
@@ -39,7 +39,7 @@ typedef struct tare_kernels {
     void (*swap_u64)(uint8_t *bytes, uint64_t n);
 } tare_kernels;
 
-/* Fills *k for a CPU mask, so that a test can ask for less than the host has. */
+/* Fills *k for a CPU mask, so that a test can request fewer features than the host has. */
 void tare_kernels_init(tare_kernels *k, unsigned cpu);
 void tare_kernels_init_x86(tare_kernels *k, unsigned cpu);
 /* Bytes of a number that rows are decoded to: F32, F16, BF16; 0 for all others. */

@@ -3,7 +3,7 @@
  * Encoders of the K formats: super-blocks of 256 in sub-blocks of 16 or 32, whose scales (and
  * minimums) are integers times one f16 of the super-block. Byte for byte what ggml's encoders
  * write, with and without an importance vector. Layouts: kquant.h. Written once, on a table of
- * searches: whoever includes it compiles what stands around them for the same instruction set. */
+ * searches: each includer compiles the code around the searches for its own instruction set. */
 #ifndef TARE_ENCODING_KQUANT_ENCODE_H
 #define TARE_ENCODING_KQUANT_ENCODE_H
 
@@ -17,7 +17,7 @@
 #include "encoding/float16.h"
 #include "encoding/kquant.h"
 
-/* Super-blocks on their way: enough of them that each has a lane of its own in a vector. One scale,
+/* A batch of super-blocks: enough of them that each has its own lane in a vector. One scale,
  * minimum and sum of weights a sub-block, one code an element. */
 enum { BATCH = TARE_SEARCH_ROOM };
 typedef struct batch {
@@ -85,7 +85,7 @@ static inline float quantize_sub_scales(uint8_t *out, const float *values, int n
     return max / (float)top;
 }
 
-/* Integers in place of the scales and minimums of the sub-blocks, and their factors. */
+/* The integers that represent the scales and minimums of the sub-blocks, and their factors. */
 typedef struct integers {
     float d[BATCH], dmin[BATCH];
     uint8_t scales[BATCH * 16], mins[BATCH * 16];
@@ -103,7 +103,7 @@ static inline void search_integers(float *factors, uint8_t *out, batch *b, const
                         top);
 }
 
-/* Searches every sub-block, then for integers in place of what was found. */
+/* Searches every sub-block, then for the integers that represent the result. */
 static inline void search_with_mins(integers *found, batch *b, const affine_form *form) {
     int n = 256 / form->sub;
     if (b->is_weighted) {
@@ -123,7 +123,7 @@ static inline void search_with_mins(integers *found, batch *b, const affine_form
     }
 }
 
-/* Stores a factor; returns it as it will be read. */
+/* Stores a factor; returns the value it will be read back as. */
 static inline float store_factor(uint8_t *y, float factor) {
     tare_store_le16(y, tare_f16_of_f32(factor));
     return tare_load_f16(y);
@@ -335,8 +335,8 @@ static inline void encode_batch_q6_k(uint8_t *y, batch *b) {
 
 typedef void (*encode_batch_fn)(uint8_t *y, batch *b);
 
-/* Takes the next super-blocks. What is behind the last one is searched too, and is to be numbers.
- */
+/* Takes the next super-blocks. The space after the last one is searched too, so it must hold
+ * numbers. */
 static inline void fill_batch(batch *b, size_t n, const float *src, size_t at, size_t row,
                               const float *importance) {
     b->n = n;

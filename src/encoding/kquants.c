@@ -3,7 +3,7 @@
  * ggml's k-quants: superblocks of 256 elements with f16 factors and small integer factors (and
  * offsets) for each 16 or 32 of them. Codes of 2 bits lie in planes of 32 bytes, four to a byte;
  * those of 4 bits in runs of 32 bytes, low nibbles before high ones. Q8_K is an intermediate of
- * ggml's matrix products. Products stand in ggml's order: the floats are the same. */
+ * ggml's matrix products. Products are computed in ggml's order, so the floats are the same. */
 #include "encoding/blocks.h"
 
 /* Code of two bits of element e. */

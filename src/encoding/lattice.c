@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lookup tables over codebooks. The sizes of the lists were counted once; filling them must come
- * out at the same numbers, so they are static and nothing is allocated. */
+ * Lookup tables over codebooks. The sizes of the lists are precomputed, and filling the lists must
+ * yield the same sizes; so they are static and nothing is allocated. */
 #include <pthread.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From any combination of levels to a point of a codebook: the point itself where it is one, else
- * the list of points nearest to it. The tables are computed once, at first use. */
+ * From any combination of levels to a point of a codebook: the point itself if it is one, else the
+ * list of the nearest points. The tables are computed once, at first use. */
 #ifndef TARE_ENCODING_LATTICE_H
 #define TARE_ENCODING_LATTICE_H
 
@@ -36,7 +36,7 @@ typedef enum tare_lattice_id {
 
 const tare_lattice *tare_lattice_get(tare_lattice_id id);
 
-/* Where a combination of levels stands in `at`. */
+/* The position of a combination of levels in `at`. */
 static inline uint32_t tare_lattice_place(const tare_lattice *l, const uint8_t *levels) {
     uint32_t place = 0;
     for (int i = l->lanes - 1; i >= 0; i--) place = place * l->levels + levels[i];

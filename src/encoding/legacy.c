@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * ggml's block formats of 32 elements with one scale: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 and Q8_1 (an
- * intermediate of its matrix products, which is decoded only). Element j and element j + 16 share
- * a byte of codes, the first in the low nibble; bit j of `qh` is the fifth bit of element j. Every
- * operation of the encoders stands in the order and in the precision of ggml's quantize_row_*_ref:
- * the bytes are the same. */
+ * intermediate of its matrix products, which is decoded only). Element j and element j + 16 share a
+ * byte of codes, the first in the low nibble; bit j of `qh` is the fifth bit of element j. Every
+ * operation of the encoders has the order and precision of ggml's quantize_row_*_ref, so the bytes
+ * are the same. */
 #include <float.h>
 
 #include "encoding/float16.h"
@@ -71,7 +71,7 @@ void tare_decode_q5_1_c(float *dst, const tare_rows *src) {
     }
 }
 
-/* Q8_0 and Q8_1: signed bytes behind a header of 2 or 4 bytes that begins with the scale. */
+/* Q8_0 and Q8_1: signed bytes after a header of 2 or 4 bytes that begins with the scale. */
 static void decode_bytes(float *dst, const tare_rows *src, size_t header) {
     size_t n_blocks = tare_rows_count(src) / BLOCK;
     for (size_t b = 0; b < n_blocks; b++) {
@@ -209,7 +209,7 @@ void tare_encode_q8_0_c(const tare_rows_mut *dst, const float *src, const tare_e
         uint8_t *block = dst->planes[0] + b * 34;
         float x[BLOCK], size = 0;
         get_block(x, src, b);
-        /* Not `size < v`: a NaN is taken, and given up at the next element. */
+        /* Not `size < v`: a NaN is taken, then dropped at the next element. */
         for (size_t j = 0; j < BLOCK; j++) size = size > fabsf(x[j]) ? size : fabsf(x[j]);
         float d = size / 127, id = inverse_of(d);
         tare_store_le16(block, tare_f16_of_f32(d));

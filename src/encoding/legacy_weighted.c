@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoders of q4_0, q4_1, q5_0 and q5_1 with an importance vector: a search for each block in place
+ * Encoders of q4_0, q4_1, q5_0 and q5_1 with an importance vector: a search for each block instead
  * of one pass. Byte for byte what ggml's encoders write. */
 #include "encoding/batches.h"
 #include "encoding/bitpack.h"
@@ -11,7 +11,7 @@
 static const tare_affine_walk walk_q4_1 = {-0.9f, 0.05f, 36, 15, 0};
 static const tare_affine_walk walk_q5_1 = {-0.9f, 0.05f, 36, 31, 0};
 
-/* Blocks on their way: enough to fill all vectors that are searched side by side. */
+/* A batch of blocks: enough to fill all vectors that are searched in parallel. */
 enum { BATCH = 4 * TARE_SEARCH_ROOM };
 typedef struct batch {
     const tare_searches *by;
@@ -60,7 +60,7 @@ static void store_q5_1(uint8_t *y, const batch *b, size_t k) {
     tare_pack_halves(y + 8, b->codes + 32 * k, 16);
 }
 
-/* Each row's own mean square takes part in its weights: that of so many rows is known at a time. */
+/* Each row's own mean square enters its weights: how many rows' mean squares are kept at a time. */
 enum { ROWS = TARE_SEARCH_ROOM };
 
 static void encode_some_rows(uint8_t *y, const float *src, size_t n_rows, size_t cols,

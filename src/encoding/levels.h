@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values that 4-bit codes and 8-bit scales stand for. Figures of the formats. */
+ * The values that 4-bit codes and 8-bit scales stand for, as the formats define them. */
 #ifndef TARE_ENCODING_LEVELS_H
 #define TARE_ENCODING_LEVELS_H
 
@@ -12,13 +12,13 @@ static const int8_t tare_levels_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, 
 /* mxfp4, nvfp4: E2M1 times two; bit 3 is the sign. */
 static const int8_t tare_levels_fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* 2^(code - 128): half of what the code says, because the levels are doubled. 255 is no number in
- * E8M0, but ggml reads it like the others. */
+/* 2^(code - 128): half of what the code says, because the levels are doubled. 255 is NaN in E8M0,
+ * but ggml reads it like the others. */
 static inline float tare_half_of_e8m0(uint8_t code) {
     return tare_f32_of_bits(code < 2 ? UINT32_C(0x00200000) << code : (uint32_t)(code - 1) << 23);
 }
 
-/* Half of an unsigned E4M3, whose bit 7 ggml passes over: 0x7F counts as 0, but 0xFF as 480. */
+/* Half of an unsigned E4M3, whose bit 7 ggml ignores: 0x7F counts as 0, but 0xFF as 480. */
 static inline float tare_half_of_ue4m3(uint8_t code) {
     uint32_t exponent = code >> 3 & 15, mantissa = code & 7;
     if (code == 0x7f) return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The scalar reference of products of low rank, and how they are cut into panels; see low_rank.h. A
- * row of sums is kept in hand while the ranks pass by: compilers make vectors of it, and the order
- * of sums stays. */
+ * row of sums is kept while looping over the ranks: compilers vectorise this, and the order of sums
+ * is preserved. */
 #include "encoding/low_rank.h"
 
 #include "encoding/scalar.h"

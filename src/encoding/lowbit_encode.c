@@ -8,7 +8,7 @@
 
 enum { Q1_0_BYTES = 18, Q2_0_BYTES = 18, TQ1_0_BYTES = 54, TQ2_0_BYTES = 66 };
 
-/* Nearest integer, halves away from zero; what does not fit (and NaN) gives `otherwise`. */
+/* Nearest integer, halves away from zero; values that do not fit (and NaN) give `otherwise`. */
 static int32_t round_away(float t, int32_t otherwise) {
     return fabsf(t) < 2147483648.0f ? (int32_t)roundf(t) : otherwise;
 }

@@ -144,7 +144,7 @@ void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *
 /* ---- the public implementation's encoder ----------------------------------------------------- */
 
 /* Its codes come from the scale before it is stored, by multiplication. A product that does not fit
- * 32 bits, which takes a subnormal scale, is the smallest integer on x86-64. */
+ * 32 bits, which only a subnormal scale can cause, becomes the smallest integer on x86-64. */
 static void mantle_codes(uint8_t *dst, const float *x, float scale, int bits) {
     int8_t q[TARE_MCF_BLOCK];
     int top = tare_mcf_top(bits);

@@ -40,7 +40,7 @@ static inline uint64_t tare_mcf_n_supers(uint64_t cols) {
 void tare_mcf_pack(uint8_t *dst, const int8_t codes[TARE_MCF_BLOCK], int bits);
 void tare_mcf_unpack(int8_t codes[TARE_MCF_BLOCK], const uint8_t *src, int bits);
 
-/* Half away from zero, held to [-top, top]; what is no number gives 0. */
+/* Half away from zero, clamped to [-top, top]; NaN gives 0. */
 static inline int8_t tare_mcf_code(float x, float scale, int top) {
     float t = roundf(x / scale);
     if (!(t == t)) return 0;
@@ -56,8 +56,7 @@ static inline float tare_mcf_scale(float super, uint8_t sub) {
     return super * ((float)(sub & 63) / 32.0f);
 }
 
-/* The public implementation's conversion cuts the fraction off; what would be subnormal becomes 0.
- */
+/* The public implementation's conversion truncates the fraction; subnormal results become 0. */
 static inline uint16_t tare_mcf_cut_f16(float f) {
     uint32_t bits = tare_f32_bits(f);
     if (bits < UINT32_C(0x38800000)) return 0;
@@ -72,7 +71,7 @@ tare_mcf_row tare_mcf_row_at(const tare_rows_mut *rows, uint64_t r, int bits, bo
  * importance: as many weights, or NULL. */
 typedef void (*tare_mcf_encode_fn)(const tare_mcf_row *at, const float *x, const float *importance,
                                    int n_blocks, int bits);
-/* Walks rows super by super (block by block where there are none), values held to the bounds. */
+/* Walks rows super by super (block by block where there are none), values clamped to the bounds. */
 void tare_mcf_encode_rows(const tare_rows_mut *dst, const float *src,
                           const tare_encode_params *params, int bits, bool has_supers,
                           tare_mcf_encode_fn encode);
@@ -88,7 +87,7 @@ void tare_mcf_encode_super(const tare_mcf_row *at, const float *x, const float *
 typedef struct tare_mcf_bounds {
     float min, max;
 } tare_mcf_bounds;
-/* What codes of a whole tensor stand for: x = scale * (code - zero). */
+/* What the codes of a whole tensor mean: x = scale * (code - zero). */
 typedef struct tare_mcf_grid {
     float scale, zero;
     float min, max; /* numbers are held to these */

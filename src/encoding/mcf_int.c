@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * MCF's int8 and int4: one scale for the whole tensor, and for activations a zero point. Codes
- * follow each other without regard to rows, those of 4 bits two a byte, the first in the low half
- * (MCF specification, "Family int*"). Symmetric: x = scale * code, the most negative code unused.
- * With a zero point: x = scale * (code - zero), the whole range of codes. */
+ * MCF's int8 and int4: one scale for the whole tensor, and for activations a zero point. Codes are
+ * consecutive regardless of rows, those of 4 bits two a byte, the first in the low half (MCF
+ * specification, "Family int*"). Symmetric: x = scale * code, the most negative code unused. With a
+ * zero point: x = scale * (code - zero), the whole range of codes. */
 #include "encoding/mcf_blocks.h"
 
 static size_t codes_plane(bool has_zero) {
@@ -36,14 +36,14 @@ static tare_mcf_bounds bounds_of(const float *src, size_t n) {
     return b;
 }
 
-/* Half away from zero, held to [low, high]; what is no number gives 0. */
+/* Half away from zero, clamped to [low, high]; NaN gives 0. */
 static int rounded(float t, int low, int high) {
     t = roundf(t);
     if (!(t == t)) return 0;
     return t < (float)low ? low : t > (float)high ? high : (int)t;
 }
 
-/* With a zero point, 0 has a code of its own: bounds that leave it out are moved to it. */
+/* With a zero point, 0 has its own code: bounds that exclude 0 are extended to it. */
 tare_mcf_grid tare_mcf_int_grid_of(tare_mcf_bounds b, int bits, bool has_zero) {
     int top = tare_mcf_top(bits), low = has_zero ? -top - 1 : -top;
     float largest = -b.min > b.max ? -b.min : b.max; /* of two zeros the one without a sign */

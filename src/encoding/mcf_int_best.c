@@ -6,13 +6,13 @@
 #include "encoding/best_long.h"
 #include "encoding/mcf_blocks.h"
 
-/* Levels as they are under a zero point. */
+/* The levels under a zero point. */
 static void set_zero(tare_long *p, const tare_mcf_grid *g, float zero) {
     p->low = (float)g->low - zero;
     p->high = (float)g->top - zero;
 }
 
-/* Takes another zero point where that is better. */
+/* Takes another zero point if it is better. */
 static void try_zero(tare_lowest *best, tare_mcf_grid *g, tare_long *p, float zero) {
     tare_lowest found = {(double)INFINITY, best->scale};
     if (zero < (float)g->low || zero > (float)g->top) return;
@@ -51,7 +51,8 @@ static double stored_error(const tare_long *p, const tare_mcf_grid *g) {
     return sum;
 }
 
-/* Never worse than the default; what is not a finite number, or a weight that is none, is its. */
+/* Never worse than the default encoder, which also handles non-finite numbers and invalid weights.
+ */
 static void encode_best(const tare_rows_mut *dst, const float *src,
                         const tare_encode_params *params, int bits, bool has_zero) {
     size_t n = tare_rows_mut_count(dst);

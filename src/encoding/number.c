@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Width, signedness and kind of numbers, as the fields of an encoding and its own kind have them.
- */
+ * Width, signedness and kind of numbers, as given by an encoding's fields and its own kind. */
 #include <tare/encoding.h>
 
 static const tare_number numbers[] = {
@@ -25,8 +24,8 @@ tare_number tare_field_number(const tare_field *field) {
     return n;
 }
 
-/* Fields say what turns when the byte order does, so those of plain types may say less than the
- * type: a float of 8 bits is a byte to them. */
+/* Fields say what is swapped when the byte order changes, so those of plain types may say less than
+ * the type: to them an 8-bit float is a byte. */
 static tare_number element_number(const tare_encoding *e) {
     tare_number n = tare_field_number(&e->fields[0]);
     n.bits = (uint8_t)tare_encoding_bits(e);

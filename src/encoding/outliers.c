@@ -47,7 +47,7 @@ bool tare_outliers_take(const tare_outliers *o, float *values, size_t n,
     return count == o->n;
 }
 
-/* The element, counted from the first one, that record i is about. */
+/* The element, counted from the first one, that record i refers to. */
 static size_t place_of(const tare_outliers *o, size_t i, tare_outlier *record) {
     *record = tare_outlier_load(o->records + i * TARE_OUTLIER_BYTES);
     return (size_t)(record->row * o->cols + record->col - o->first);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements that are kept beside a tensor's codes: records of a list plane, each of which replaces
- * one element. The only list there is has INFQ's form, row u32, col u16, value f16 (specification
- * version 1, "Tensor Entry"). Row functions know nothing of it: whoever decodes a tensor applies
- * it (model/outliers.c), whoever encodes one takes them out first. */
+ * Elements that are stored separately from a tensor's codes: records of a list plane, each of which
+ * replaces one element. The only list defined so far has INFQ's form, row u32, col u16, value f16
+ * (specification version 1, "Tensor Entry"). Row functions know nothing of it: code that decodes a
+ * tensor applies it (model/outliers.c), code that encodes one takes the outliers out first. */
 #ifndef TARE_ENCODING_OUTLIERS_H
 #define TARE_ENCODING_OUTLIERS_H
 
@@ -53,13 +53,14 @@ typedef struct tare_outliers {
     uint64_t first, cols;
 } tare_outliers;
 
-/* Takes the outliers out of n values, which are 0 then. There must be o->n, for which there is
- * room; false: there are more or fewer. `rule->n_equal` counts from the first value on. */
+/* Takes the outliers out of n values and sets them to 0. There must be exactly o->n, for which
+ * there is room; false if there are more or fewer. `rule->n_equal` counts from the first value on.
+ */
 bool tare_outliers_take(const tare_outliers *o, float *values, size_t n,
                         const tare_outlier_rule *rule);
-/* Puts back what they were. */
+/* Restores their original values. */
 void tare_outliers_put_back(float *values, const tare_outliers *o);
-/* Puts in their place what their records say. */
+/* Replaces them by the values in their records. */
 void tare_outliers_put_stored(float *values, const tare_outliers *o);
 /* How many are infinite in their records; *first: the element of the first such. */
 size_t tare_outliers_overflow(uint64_t *first, const tare_outliers *o);

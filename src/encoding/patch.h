@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a part of a tensor lies in its planes. What conversion, decoding and extraction step by. */
+ * Where a part of a tensor lies in its planes. The step of conversion, decoding and extraction. */
 #ifndef TARE_ENCODING_PATCH_H
 #define TARE_ENCODING_PATCH_H
 
@@ -16,12 +16,12 @@ typedef struct tare_patch {
 
 /* Whether a plane of the encoding has this scope. */
 bool tare_encoding_has_scope(const tare_encoding *encoding, tare_plane_scope scope);
-/* Elements after which all planes of an encoding stand between two units. */
+/* The number of elements after which all planes of an encoding are at a unit boundary. */
 uint64_t tare_encoding_step(const tare_encoding *encoding);
-/* Whether rows of this length follow each other as whole steps: nothing is padded, nothing belongs
- * to a row. */
+/* Whether rows of this length follow each other as whole steps: there is no padding and no per-row
+ * data. */
 bool tare_encoding_is_linear(const tare_encoding *encoding, uint64_t cols);
-/* Whether so many elements fill whole bytes, where units run on across rows. */
+/* Whether n elements fill whole bytes, where units continue across rows. */
 bool tare_encoding_fills_bytes(const tare_encoding *encoding, uint64_t n_elements);
 /* Bytes of plane `plane` before the patch, and of the patch. A plane of the whole tensor lies at
  * its beginning whatever the patch; a list has no rows and gives no bytes. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Formats that store one ordinary number an element. Integers and F64 become f32 by C's
- * conversion, rounded to nearest even once. There is no way back to integers: whole numbers are no
- * weights, a float between two of them has no right neighbour, and going through f32 would change
- * those above 2^24 without a word. */
+ * Formats that store one ordinary number an element. Integers and F64 become f32 by C's conversion,
+ * rounded to nearest even once. There is no way back to integers: whole numbers are not weights, a
+ * float between two of them has no right neighbour, and going through f32 would silently change
+ * those above 2^24. */
 #include "encoding/float16.h"
 #include "encoding/scalar.h"
 

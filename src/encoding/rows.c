@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows to f32 and back, and to 16 bits by way of f32: what callers may ask for is checked here, once, so that the row functions
- * need not. */
+ * Rows to f32 and back, and to 16 bits by way of f32: callers' requests are checked here, once, so
+ * that the row functions need not. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -58,7 +58,7 @@ tare_status tare_decode_rows(float *dst, const tare_encoding *encoding, const ta
 
 /* ---- to 16 bits ------------------------------------------------------------------------------ */
 
-/* Floats on their way: few enough to stay in the first-level cache. */
+/* The number of floats per step: few enough to stay in the first-level cache. */
 #define ROUNDED_AT_ONCE ((size_t)2048)
 
 /* n numbers of 16 bits from the order of files to the machine's, or back. */
@@ -121,8 +121,8 @@ void tare_round_floats(void *dst, tare_encoding_id as, const float *src, size_t 
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-/* What was asked for beside the numbers, for types that have a choice: one number has one best
- * value, whatever is asked for. */
+/* Options other than the numbers themselves, for types that have a choice: a plain number has one
+ * best value, whatever the options. */
 static tare_status choose_special(tare_encode_fn *out, tare_encoding_id id,
                                   const tare_encode_params *params, tare_error *err) {
     const tare_kernels *k = tare_kernels_get();
@@ -159,13 +159,13 @@ static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *enco
                                              : TARE_OK;
 }
 
-/* Elements that are encoded between two looks at whether to stop: some milliseconds of the slowest
- * encoder, so much that a look costs nothing. */
+/* Elements that are encoded between two checks for cancellation: a few milliseconds of the slowest
+ * encoder, enough that a check costs nothing. */
 #define ENCODED_AT_ONCE ((uint64_t)1 << 14)
 
-/* Cuts what is to be encoded. Where nothing belongs to a row it is one long row, cut between
- * blocks; else some rows at a time. What has one scale for the tensor, or units that run on across
- * rows, stays in one piece: these encoders are fast. */
+/* Splits the input of an encoder. Without per-row data it is one long row, split between blocks;
+ * else some rows at a time. Types with one scale for the tensor, or units that continue across
+ * rows, stay in one piece: these encoders are fast. */
 static tare_patch_walk encoded_parts(const tare_encoding *e, const tare_rows_mut *rows,
                                      bool is_weighted) {
     const uint64_t n = rows->n_rows * rows->cols;

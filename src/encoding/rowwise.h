@@ -20,12 +20,12 @@ static inline size_t tare_rowwise_bytes(uint64_t cols, int bits) {
 
 typedef struct tare_rowwise_scale {
     uint16_t stored; /* f16; infinite where it does not fit */
-    float used;      /* what numbers are divided by: not rounded to f16 */
+    float used;      /* the divisor of the numbers: not rounded to f16 */
 } tare_rowwise_scale;
 
 /* The scale of a row from its largest magnitude, as the public converter computes it: in doubles,
- * rounded to f16. To round to f32 first changes nothing: what lies half way between two f16 is,
- * times 127 or 7, a float, so that scales of other floats are at least 64/127 of a unit in the last
+ * rounded to f16. Rounding to f32 first changes nothing: a value half way between two f16, times
+ * 127 or 7, is a float, so that scales of other floats are at least 64/127 of a unit in the last
  * place of f32 away from it. */
 static inline tare_rowwise_scale tare_rowwise_scale_of(float largest, int top) {
     double most = (double)largest < 1e-8 ? 1e-8 : (double)largest;
@@ -33,8 +33,7 @@ static inline tare_rowwise_scale tare_rowwise_scale_of(float largest, int top) {
     return (tare_rowwise_scale){tare_f16_of_f32((float)scale), (float)scale};
 }
 
-/* Half to even, held to [-top, top]; what is no number gives 0. Adding and taking away 1.5 * 2^23
- * rounds. */
+/* Half to even, clamped to [-top, top]; NaN gives 0. Adding and taking away 1.5 * 2^23 rounds. */
 static inline int tare_rowwise_code(float x, float scale, float top) {
     float t = x / scale;
     if (!(t == t)) return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The searching encoders of INFQ's formats: the same bytes' meaning, a smaller (weighted) squared
- * error. A row has one f16 scale: scales are walked down from the one that just reaches the largest
- * number. */
+ * The searching encoders of INFQ's formats: bytes with the same meaning, a smaller (weighted)
+ * squared error. A row has one f16 scale: scales are walked down from the one that just reaches the
+ * largest number. */
 #include "encoding/best_long.h"
 #include "encoding/rowwise.h"
 

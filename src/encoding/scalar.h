@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scalar reference of the encodings that also have faster kernels. Those kernels hand it what
- * does not fill a vector and the rare blocks they cannot do alike. */
+ * The scalar reference of the encodings that also have faster kernels. Those kernels hand it the
+ * remainders that do not fill a vector and the rare blocks they cannot handle identically. */
 #ifndef TARE_ENCODING_SCALAR_H
 #define TARE_ENCODING_SCALAR_H
 
@@ -39,7 +39,7 @@ void tare_swap_u16_c(uint8_t *bytes, uint64_t n);
 void tare_swap_u32_c(uint8_t *bytes, uint64_t n);
 void tare_swap_u64_c(uint8_t *bytes, uint64_t n);
 
-/* Elements of some rows. Callers of kernels have shown that they fit in memory. */
+/* Elements of some rows. Callers of kernels have checked that they fit in memory. */
 static inline size_t tare_rows_count(const tare_rows *rows) {
     return (size_t)(rows->n_rows * rows->cols);
 }

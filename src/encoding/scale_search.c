@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scale searches on one block; see scale_search.h for what is promised. Comparisons are all strict,
+ * Scale searches on one block; see scale_search.h for the guarantees. Comparisons are all strict,
  * the first of equal candidates stays. */
 #include <stdbool.h>
 #include <string.h>
@@ -166,7 +166,7 @@ float tare_search_affine(uint8_t *codes, float *minus_min, const float *x, const
     for (int step = 0; step <= walk->n_steps; step++) {
         uint8_t tried[MOST];
         float new_scale, new_min;
-        /* The minimum found so far takes part: a better one moves the later steps too. */
+        /* The minimum found so far is used: a better one also shifts the later steps. */
         inverse = (walk->first + walk->step * (float)step + (float)walk->top) / (max - min);
         affine_codes(tried, x, n, walk->top, inverse, min);
         if (!affine_fit(&new_scale, &new_min, tried, x, weights, n, sum_w, sum_x)) continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Searches for the scale (and minimum) of one small block: the scalar reference of ggml's block
- * encoders. Every operation stands in ggml's order, in f32 without contraction, because the bytes
- * that come out are to be the same; so nothing here may be rearranged. */
+ * encoders. Every operation is in ggml's order, in f32 without contraction, because the resulting
+ * bytes must be the same; so nothing here may be rearranged. */
 #ifndef TARE_ENCODING_SCALE_SEARCH_H
 #define TARE_ENCODING_SCALE_SEARCH_H
 
@@ -14,7 +14,7 @@
 #define TARE_SEARCH_ZERO 1e-15f
 
 /* Nearest integer, halves to even, by adding 1.5 * 2^23: exact for |t| <= 4194303. Beyond that (and
- * for NaN) the bits wrap as ggml's do, so that odd input too gives the same bytes. */
+ * for NaN) the bits wrap as ggml's do, so that even unusual input gives the same bytes. */
 static inline int32_t tare_round_even(float t) {
     return (int32_t)(tare_f32_bits(t + 12582912.0f) & 0x007fffff) - 0x00400000;
 }
