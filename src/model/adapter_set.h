@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Behind the public handle of adapters: pairs of factors over a model that holds these as tensors,
- * whichever way they came. */
+ * Behind the public handle of adapters: pairs of factors over a model that holds the factors as
+ * tensors, whatever their source. */
 #ifndef TARE_MODEL_ADAPTER_SET_H
 #define TARE_MODEL_ADAPTER_SET_H
 
@@ -22,8 +22,8 @@ static inline size_t tare_adapter_factor(const tare_adapter_set *set, const tare
     return (size_t)(factor - set->factors->catalog.tensors);
 }
 
-/* Fills rows, cols and rank from the factors' shapes; CORRUPT, without an item: they do not go
- * together. */
+/* Fills rows, cols and rank from the factors' shapes; CORRUPT, without an item, if they do not
+ * match. */
 tare_status tare_adapter_measure(tare_adapter *adapter, tare_error *err);
 /* Adds what an error about a pair lacks: its name and the set's path. Returns status. */
 tare_status tare_adapter_fault(const tare_adapter_set *set, const tare_adapter *adapter,

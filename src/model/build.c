@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models from memory. All planes lie, one behind the other, in one file that is not there: its
- * reader knows which plane a byte is of and where that has it. */
+ * Models from memory. All planes are laid out one after the other in one virtual file: its reader
+ * knows which plane a byte belongs to and where that plane has it. */
 #include <tare/build.h>
 
 #include "base/arith.h"
@@ -212,7 +212,7 @@ tare_status tare_builder_add_tensor(tare_builder *builder, const tare_build_tens
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-/* Whether the elements of an array fill its bytes, and those of its own arrays. */
+/* Whether the elements of an array, and of arrays nested in it, exactly fill its bytes. */
 static bool is_sound(const tare_array *a, uint32_t nesting) {
     tare_array_walk walk;
     tare_value element;
@@ -339,7 +339,7 @@ tare_status tare_builder_finish(tare_model **out, tare_builder *builder, tare_er
     TARE_REQUIRE(out && builder, err);
     *out = NULL;
     tare_status s = finish(builder, err);
-    if (s == TARE_ERR_CORRUPT) { /* it is no file that is at fault */
+    if (s == TARE_ERR_CORRUPT) { /* the fault is not in a file */
         s = TARE_ERR_ARG;
         if (err) err->status = s;
     }

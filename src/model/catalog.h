@@ -15,7 +15,7 @@ struct tare_format;
 
 /* ---- catalog --------------------------------------------------------------------------------- */
 
-/* Where a resource's bytes lie: in memory (bytes != NULL) or in a file of the model. */
+/* Where a resource's bytes are: in memory (bytes != NULL) or in a file of the model. */
 typedef struct tare_resource_entry {
     tare_resource info;
     const uint8_t *bytes;
@@ -23,14 +23,14 @@ typedef struct tare_resource_entry {
     uint64_t offset;
 } tare_resource_entry;
 
-/* Bytes of a file that belong to no tensor and no header: gaps, padding, what follows the end. */
+/* Bytes of a file that belong to neither a tensor nor a header: gaps, padding, trailing bytes. */
 typedef struct tare_filler {
     uint32_t file;
     uint64_t offset; /* absolute */
     uint64_t size;
 } tare_filler;
 
-/* How the source lay on disk, so that an unchanged model is written back byte for byte. NULL for
+/* The source's layout on disk, so that an unchanged model is written back byte for byte. NULL for
  * models that were computed. `detail` is the driver's own (JSON text and spans, ...). */
 typedef struct tare_layout {
     const struct tare_format *format;
@@ -43,13 +43,14 @@ typedef struct tare_layout {
     const void *detail;
 } tare_layout;
 
-/* Bounds that the values of a tensor were held to when it was quantized. */
+/* Bounds that the values of a tensor were clamped to when it was quantized. */
 typedef struct tare_value_bounds {
     float min, max;
     bool is_known;
 } tare_value_bounds;
 
-/* A pair of factors that a writer stores beside the tensors; `name` first: an index reads it. */
+/* A pair of factors that a writer stores in addition to the tensors; `name` first: an index reads
+ * it. */
 typedef struct tare_stored_adapter {
     tare_str name;
     double scale;
@@ -82,9 +83,9 @@ typedef struct tare_catalog {
     const tare_layout *layout;
 } tare_catalog;
 
-/* A tensor that stands in the file under another type, shape or name than its own, because its
- * container lacks them; restored from the tare.carried record while opening. `stored` is what the
- * file says. */
+/* A tensor that is stored in the file under another type, shape or name than its own, because its
+ * container does not support them; restored from the tare.carried record while opening. `stored` is
+ * the tensor as the file describes it. */
 typedef struct tare_stand_in {
     size_t tensor; /* first, for looking it up */
     tare_tensor stored;
@@ -110,15 +111,15 @@ typedef struct tare_tensor_note {
     bool has_packed_codes; /* codes that must not be decoded as numbers */
 } tare_tensor_note;
 
-/* What lies beside a model and is not taken for a part of it, so that no output made of it has it.
- */
+/* A file next to a model that is not considered part of it, so that outputs made from the model
+ * lack it. */
 typedef struct tare_left_out {
     tare_str name;
     const char *code; /* of the finding that opening told it with; static */
     const char *why;  /* static */
 } tare_left_out;
 
-/* What the program that a model was mapped for wants of types, where nothing else is asked for. */
+/* The types wanted by the program that a model was mapped for, unless others are requested. */
 typedef struct tare_model_types {
     const tare_encoding *usual; /* of matrices */
     bool *stays_f32;            /* n_tensors: F32, whatever type is asked for all */
@@ -169,8 +170,8 @@ tare_status tare_model_new(tare_model **out, const tare_open_options *options, t
 /* Takes over the reader; its name is copied. *index: the file's number. */
 tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
                                 uint32_t *index, tare_error *err);
-/* Hands an allocation made with m->allocator over to the model, which frees it at its end. After a
- * failure it still is the caller's. */
+/* Transfers an allocation made with m->allocator to the model, which frees it when it is closed.
+ * After a failure it still belongs to the caller. */
 tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err);
 /* Fills n_dims, dims (copied), n_elements, n_rows, cols, size_bytes and planes from an encoding and
  * a shape, planes back to back from `offset` of `file`. Errors carry no item: the caller adds it.
@@ -180,7 +181,7 @@ tare_status tare_tensor_set(tare_model *m, tare_tensor *t, const tare_encoding *
                             tare_error *err);
 /* The byte order of its tensors. */
 bool tare_model_is_big_endian(const tare_model *m);
-/* A fault of tensor i of a model, which is `t` there. */
+/* A fault in tensor i of a model, which is `t` there. */
 tare_status tare_fail_tensor(tare_error *err, tare_status status, const tare_tensor *t, size_t i,
                              const char *what);
 /* Bytes of all tensors; of all tensors and resources. */
@@ -192,15 +193,15 @@ tare_status tare_tensor_set_list(tare_tensor *t, uint64_t size, tare_arena *aren
  * record's offset), restores stand-ins, finds schemes and companions, reads config.json. */
 tare_status tare_model_finish(tare_model *m, tare_report *report, tare_error *err);
 
-/* Builds m->key_index in an arena: a step of tare_model_finish, and of whoever looks at the model
+/* Builds m->key_index in an arena: a step of tare_model_finish, and of code that looks at the model
  * under other keys. */
 tare_status tare_model_index_keys(tare_model *m, tare_arena *arena, tare_error *err);
 
 /* The file that a tensor's record lies in; NULL: there is but one. */
 const char *tare_model_record_file(const tare_model *m, uint32_t data_file);
-/* Computes m->summary. tare_model_finish does; again by whoever changes something afterwards. */
+/* Computes m->summary. tare_model_finish does; call it again after later changes. */
 void tare_model_note_summary(tare_model *m);
-/* What the file itself says of a tensor: the stand-in's record, or the tensor as it is. */
+/* The tensor as the file itself describes it: the stand-in's record, or the tensor as it is. */
 const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
 
 /* ---- values, for operations ------------------------------------------------------------------ */
@@ -217,7 +218,7 @@ bool tare_tensor_needs_rows(const tare_model *model, size_t tensor);
 /* Whether a list plane of the tensor has records. */
 bool tare_tensor_has_records(const tare_model *model, size_t tensor);
 /* Replaces elements [begin, end), in `values`, that records of the list plane are about. CORRUPT: a
- * record is about no element of the tensor. */
+ * record refers to an element outside the tensor. */
 tare_status tare_tensor_apply_records(float *values, const tare_model *model, size_t tensor,
                                       uint64_t begin, uint64_t end, tare_error *err);
 /* TRUNCATED where some of the tensor's stored bytes lie beyond the end of their file. */
@@ -250,11 +251,11 @@ tare_str tare_catalog_get_str(const tare_catalog *c, const char *key);
  * integers and floats keep every bit, strings that are not UTF-8 go as {"hex":"..."}. */
 void tare_metadata_to_json(struct tare_buffer *out, const tare_metadata *entries, size_t n,
                            tare_key_space space);
-/* Those of all spaces in their order; what is none of the model's has a member more:
+/* Those of all spaces in their order; an entry outside the model's space has one more member:
  * "space":"safetensors". */
 void tare_metadata_all_to_json(struct tare_buffer *out, const tare_metadata *entries, size_t n);
-/* The reverse of both: appends to *entries (arena memory). A text that is not of that form:
- * CORRUPT. */
+/* The reverse of both: appends to *entries (arena memory). CORRUPT if the text does not have that
+ * form. */
 tare_status tare_metadata_from_json(tare_metadata **entries, size_t *n, tare_str text,
                                     tare_arena *arena, const tare_limits *limits, tare_error *err);
 

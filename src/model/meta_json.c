@@ -4,8 +4,8 @@
  *
  *     [{"key": KEY, "type": "u32", "value": 7}, ...]
  *
- * A string, or a key, that is not UTF-8 stands as {"hex": "..."}; so does a float that is not
- * finite, as the bits of its type, big end first. An array is {"of": TYPE, "items": [...]}. */
+ * A string or key that is not UTF-8 is written as {"hex": "..."}; so is a float that is not finite,
+ * as the bits of its type, big end first. An array is {"of": TYPE, "items": [...]}. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

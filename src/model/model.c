@@ -107,8 +107,8 @@ uint64_t tare_catalog_bytes(const tare_catalog *c) {
     return n;
 }
 
-/* Element counts. A dimension of 0 does not excuse the others: what they make must fit 64 bits, so
- * that every product of some of them does. */
+/* Element counts. A dimension of 0 does not excuse the others: the product of the others must fit
+ * 64 bits, so that every partial product does. */
 static bool count_elements(tare_tensor *t, const uint64_t *dims, uint32_t n_dims) {
     uint64_t product = 1;
     t->n_elements = t->n_rows = t->cols = 1;

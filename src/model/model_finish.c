@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is left to do once a driver has filled a model: names are indexed and must differ, stand-ins
- * become what they stand for, schemes and hyperparameters are found. */
+ * are replaced by what they stand for, schemes and hyperparameters are found. */
 #include "model/model_internal.h"
 #include "model/names.h"
 #include "model/stand_in.h"
@@ -35,8 +35,8 @@ static tare_status key_fault(const tare_metadata *e, tare_error *err, const char
     return TARE_ERR_CORRUPT;
 }
 
-/* One key may stand once in each space. MODEL keys are entered first, so lookups find them first.
- * An empty key is a fault among MODEL keys only: in the other spaces it is a string like any. */
+/* A key may occur once in each space. MODEL keys are entered first, so lookups find them first. An
+ * empty key is a fault among MODEL keys only: in the other spaces it is a string like any. */
 tare_status tare_model_index_keys(tare_model *m, tare_arena *arena, tare_error *err) {
     tare_catalog *c = &m->catalog;
     TARE_TRY(tare_name_index_init(&m->key_index, arena, c->n_metadata, err));

@@ -2,8 +2,8 @@
  *
  * Records of a list plane, applied to decoded elements. They lie in a file, in any order: the first
  * use of a tensor walks over its list, checks every record and finds out whether they are sorted,
- * which is remembered. What is sorted is looked up by halving, all else walked over for each call:
- * no list, however long, has to be held in memory. */
+ * which is remembered. Sorted lists are searched by bisection, others are scanned on each call: no
+ * list, however long, has to be held in memory. */
 #include <stdatomic.h>
 
 #include "base/arith.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hyperparameters under all the names they go by: GGUF's "ARCH.key", the literal "llm.key" of the
+ * Hyperparameters under all their known names: GGUF's "ARCH.key", the literal "llm.key" of the
  * files of one project, the length of the vocabulary, config.json of a Hugging Face directory. */
 #include <stdio.h>
 
@@ -95,7 +95,7 @@ bool tare_model_param(const tare_model *model, tare_param param, uint64_t *out) 
         return true;
     }
     if (tare_value_u64(&model->config[param], out)) return true;
-    /* Where nothing is said of key and value heads, every head has its own. */
+    /* If key and value heads are not specified, every head has its own. */
     return param == TARE_PARAM_HEAD_COUNT_KV && tare_model_param(model, TARE_PARAM_HEAD_COUNT, out);
 }
 
@@ -108,7 +108,7 @@ tare_str tare_model_architecture(const tare_model *model) {
 
 /* Which parameter a member gives, and how usual that name is (0: the most). */
 static bool param_of(const tare_json_value *key, tare_param *param, size_t *rank) {
-    /* Names with escapes in them are none of ours: the raw text without its quotes will do. */
+    /* None of our names needs escapes: the raw text without its quotes is enough. */
     tare_str text = {key->raw.ptr + 1, key->raw.len - 2};
     for (size_t p = 0; p < TARE_PARAM_COUNT; p++)
         for (size_t i = 0; i < MOST_NAMES && names[p].config[i]; i++)
@@ -120,8 +120,8 @@ static bool param_of(const tare_json_value *key, tare_param *param, size_t *rank
     return false;
 }
 
-/* Members of one object. What an outer object said stays: `text_config` of a model of several
- * parts only fills in what is missing. */
+/* Members of one object. Values from an outer object take precedence: `text_config` of a model of
+ * several parts only fills in what is missing. */
 static bool read_members(tare_model *m, tare_json *j, size_t *ranks, size_t penalty) {
     tare_json_value key, value;
     tare_param param;

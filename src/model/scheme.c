@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Packed schemes and companions, by the names tensors have in published checkpoints: codes whose
- * scales lie in tensors of their own. They are named and copied; codes are never taken for plain
- * integers. FP8 weights are the one case that is decoded with its companion: a tensor of factors,
- * one for each block of the weight. */
+ * scales lie in tensors of their own. They are identified and copied; codes are never treated as
+ * plain integers. FP8 weights are the one case that is decoded with its companion: a tensor of
+ * factors, one for each block of the weight. */
 #include "base/arith.h"
 #include "base/str.h"
 #include "model/model_internal.h"
@@ -17,8 +17,8 @@ typedef struct scheme_part {
     bool is_required;
 } scheme_part;
 
-/* A scheme is there where a tensor's name ends in the anchor and all required parts exist under
- * the same stem; the first part holds the codes. */
+/* A scheme is present if a tensor's name ends in the anchor and all required parts exist under the
+ * same stem; the first part holds the codes. */
 typedef struct scheme {
     const char *anchor;
     bool (*accepts)(const tare_tensor *codes, const tare_tensor *anchor);
@@ -151,8 +151,8 @@ static tare_status try_scheme(tare_model *m, const scheme *s, size_t anchor, tar
 
 /* ---- FP8 with block scales ------------------------------------------------------------------- */
 
-/* Numbers of a dimension that one factor stands for. Published block sizes are powers of two,
- * nearly always 128; a factor a row or for all of them also occurs. */
+/* How many numbers of a dimension share one factor. Published block sizes are powers of two, nearly
+ * always 128; a factor a row or for all of them also occurs. */
 static uint64_t block_length(uint64_t n, uint64_t n_scales) {
     if (n_scales == 0 || n_scales > n) return 0;
     if (n_scales == 1) return n;

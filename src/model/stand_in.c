@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stand-ins, the writing side: under which type, shape and name a container takes a tensor that it
- * cannot hold as it is, and the record of it: docs/behaviour.md, "Conversion", rules (b) and (c).
+ * Stand-ins, the writing side: under which type, shape and name a container stores a tensor that it
+ * cannot hold as it is, and the record of that: docs/behaviour.md, "Conversion", rules (b) and (c).
  */
 #include "model/stand_in.h"
 
@@ -37,7 +37,7 @@ bool tare_format_caps_has_shape(const tare_format_caps *h, const tare_tensor *t)
 
 const tare_encoding *tare_stand_in_encoding(const tare_format_caps *h,
                                             const tare_encoding *encoding, bool opaque) {
-    /* Integers first: nobody takes them for weights. Signed before unsigned, as in GGUF. */
+    /* Integers first: they are not mistaken for weights. Signed before unsigned, as in GGUF. */
     static const tare_encoding_id same_width[] = {
         TARE_ENCODING_I8,  TARE_ENCODING_U8,  TARE_ENCODING_I16, TARE_ENCODING_U16,
         TARE_ENCODING_F16, TARE_ENCODING_I32, TARE_ENCODING_U32, TARE_ENCODING_F32,
@@ -95,8 +95,8 @@ static size_t cut_text(tare_str text, size_t most) {
     return most;
 }
 
-/* A name that the container takes: what does not fit is cut, what it refuses becomes '_', and the
- * number keeps it apart from the others. */
+/* A name that the container accepts: it is cut to the length that fits, characters that are not
+ * allowed become '_', and the number distinguishes it from the others. */
 static tare_status stand_in_name(tare_str *out, tare_str name, const tare_format_caps *h,
                                  size_t number, tare_arena *arena, tare_error *err) {
     char suffix[24];
@@ -140,7 +140,7 @@ tare_status tare_stand_in_tensor(tare_tensor *out, const tare_tensor *t, const t
                      (t->encoding->is_bit_packed || t->encoding->kind == TARE_KIND_BLOCK ||
                       t->encoding->kind == TARE_KIND_UNKNOWN ||
                       t->encoding->planes[0].unit_bytes != stand_in->planes[0].unit_bytes);
-    if (h->lacks_empty && t->n_elements == 0) { /* a byte that nobody reads */
+    if (h->lacks_empty && t->n_elements == 0) { /* a byte that is never read */
         stand_in = h->bytes_type;
         dims[0] = n_dims = 1;
     } else if (are_bytes) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stand-ins: a tensor whose type, shape or name the target container lacks crosses under others,
- * and a record says what it was. The record is the metadata key "tare.carried" (MODEL space), a
- * JSON text; it is written last, and taken out of the visible metadata while opening. */
+ * Stand-ins: a tensor whose type, shape or name the target container does not support is stored
+ * under others, and a record says what it was. The record is the metadata key "tare.carried" (MODEL
+ * space), a JSON text; it is written last, and taken out of the visible metadata while opening. */
 #ifndef TARE_MODEL_STAND_IN_H
 #define TARE_MODEL_STAND_IN_H
 
@@ -22,7 +22,7 @@ typedef struct tare_format_caps {
     const tare_encoding *bytes_type; /* what opaque bytes stand under (U8, or I8 for GGUF) */
 } tare_format_caps;
 
-/* Whether tensors of this encoding may have so many dimensions there. */
+/* Whether tensors of this encoding may have this number of dimensions there. */
 bool tare_format_caps_has_rank(const tare_format_caps *h, const tare_encoding *encoding,
                                uint32_t n_dims);
 /* Whether the container holds the tensor as it is. */
@@ -32,7 +32,7 @@ bool tare_format_caps_has_shape(const tare_format_caps *h, const tare_tensor *t)
 /* Whether a tensor may have this name there. */
 bool tare_format_caps_has_name(const tare_format_caps *h, tare_str name);
 /* Gives a tensor that is being derived an encoding and a shape: counts, sizes, planes (sizes only;
- * where they lie is the writer's to say). `dims` are copied. */
+ * the writer decides where they go). `dims` are copied. */
 tare_status tare_tensor_derive(tare_tensor *t, const tare_encoding *encoding, const uint64_t *dims,
                                uint32_t n_dims, tare_arena *arena, tare_error *err);
 /* The type of the same width that a plain type stands under, or bytes_type for whole opaque
@@ -42,13 +42,13 @@ const tare_encoding *tare_stand_in_encoding(const tare_format_caps *h,
 /* Makes *out the stand-in of *t for a container: encoding (t's own where only shape or name do not
  * fit), dims (the outer ones flattened into one where there are too many; a single one where the
  * bytes are; a single byte for a tensor without elements where there are none), name (where it must
- * change: cut and "~number" behind it), sizes; where the planes lie is left to the writer. Names of
- * different numbers differ from each other; that none is the name of another tensor is for the
- * caller to see to, by another number. */
+ * change: cut and "~number" behind it), sizes; the writer decides where the planes go. Different
+ * numbers give different names; the caller makes sure that none is the name of another tensor, by
+ * choosing another number. */
 tare_status tare_stand_in_tensor(tare_tensor *out, const tare_tensor *t, const tare_format_caps *h,
                                  const tare_encoding *stand_in, size_t number, tare_arena *arena,
                                  tare_error *err);
-/* The record for some tensors: pairs of what they are and how they stand. */
+/* The record for some tensors: pairs of the true and the stored description. */
 tare_status tare_stand_in_record(tare_metadata *out, const tare_tensor *const *true_tensors,
                                  const tare_tensor *const *stored, size_t n, tare_arena *arena,
                                  tare_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stand-ins, the reading side: the record "tare.carried" comes from a stranger like the rest of the
- * file. An entry can only give a stored tensor another name, shape or type over the same bytes;
- * one that asks for more is reported and ignored. docs/behaviour.md, "Conversion". */
+ * Stand-ins, the reading side: the record "tare.carried" is untrusted, like the rest of the file.
+ * An entry can only give a stored tensor another name, shape or type over the same bytes; one that
+ * asks for more is reported and ignored. docs/behaviour.md, "Conversion". */
 #include "encoding/outliers.h"
 #include "model/stand_in.h"
 
@@ -95,7 +95,7 @@ static bool read_entry(tare_json *j, entry *e, tare_arena *arena) {
             ok = read_shape(j, e);
         } else if (tare_str_is(name, "number")) {
             ok = tare_json_next(j, &v) == TARE_JSON_NUMBER && tare_json_u64(&v, &e->number);
-        } else { /* a later version's: it may say more, not something else */
+        } else { /* from a later version, which may add to the form but not change it */
             tare_json_next(j, &v);
             ok = tare_json_skip(j, &v, NULL);
         }
@@ -119,7 +119,7 @@ static bool read_entries(restore *r, tare_json *j) {
     return v.type == TARE_JSON_END || fail_form(j, &v, "carried tensors: expected objects");
 }
 
-/* CORRUPT: the text is no record of ours. */
+/* CORRUPT: the text is not one of our records. */
 static tare_status read_record(restore *r, tare_str text, tare_error *err) {
     tare_json j;
     tare_json_value v, key;
@@ -161,7 +161,8 @@ static bool may_stand_for(const tare_encoding *stored, const tare_encoding *true
            true_one->planes[0].unit_bytes == width;
 }
 
-/* The planes of an entry's tensor. What its other planes leave of the stored bytes is its list. */
+/* The planes of an entry's tensor. Its list is whatever its other planes leave of the stored bytes.
+ */
 static tare_status build(const entry *e, const tare_model *m, uint64_t stored_bytes,
                          const tare_encoding **encoding, uint64_t *planes, uint64_t *size) {
     *encoding = tare_encoding_find(e->type);
@@ -201,8 +202,8 @@ static const char *entry_fault(const restore *r, const entry *e) {
     return NULL;
 }
 
-/* Finds the stored tensors, and which entries hold. Stored names that are not unique: nothing is
- * restored, the driver's own check of names will say so. */
+/* Finds the stored tensors, and which entries hold. If stored names are not unique, nothing is
+ * restored; the driver's own check of names reports it. */
 static tare_status check_entries(restore *r, tare_error *err) {
     tare_name_index stored, names;
     tare_model *m = r->m;
@@ -254,7 +255,7 @@ static tare_status apply(restore *r, const entry *e, tare_stand_in *stand_in, ta
     const uint32_t list = tare_encoding_list_plane(encoding);
     if (list < encoding->n_planes && sizes[list])
         TARE_TRY(tare_tensor_set_list(t, sizes[list], &m->arena, err));
-    /* Where only name or shape stand for others the planes lie apart, perhaps, as they did. */
+    /* If only name or shape was replaced, the planes may still be apart, as they were. */
     if (encoding == stand_in->stored.encoding) t->planes = at;
     if (encoding->kind == TARE_KIND_UNKNOWN) {
         tare_plane *plane = TARE_NEW(&m->arena, tare_plane);
@@ -291,7 +292,7 @@ static tare_status apply_all(restore *r, tare_error *err) {
     return TARE_OK;
 }
 
-/* A record that cannot be read as one: said, and left among the metadata for all to see. */
+/* A record that cannot be parsed: reported, and left visible in the metadata. */
 static tare_status report_unreadable(const restore *r, const tare_metadata *record,
                                      const tare_error *err) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "carry.record-unreadable");

@@ -12,8 +12,8 @@ tare_status tare_tensor_name_error(const tare_model *m, size_t tensor, tare_stat
     return s;
 }
 
-/* Turns bytes read from a big-endian file. The unit is that of the stored type: a stand-in was
- * written as what it stands under. Types of unknown structure stay as they are. */
+/* Swaps bytes read from a big-endian file. The unit is that of the stored type, as which a stand-in
+ * was written. Types of unknown structure stay as they are. */
 static tare_status to_little(const tare_model *m, size_t tensor, uint32_t plane, uint64_t offset,
                              uint8_t *buf, size_t n, tare_error *err) {
     const tare_tensor *t = &m->catalog.tensors[tensor], *stored = tare_model_stored(m, tensor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tensors as numbers of 32 or 16 bits: rows and elements are decoded, multiplied by the scales of a
- * companion, take the outliers that are recorded for them, and are rounded. */
+ * companion, patched with their recorded outliers, and rounded. */
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "encoding/float16.h"
@@ -38,7 +38,7 @@ static source source_of(const tare_model *m, size_t tensor, tare_encoding_id as)
     return (source){m, tensor, &m->catalog.tensors[tensor], as};
 }
 
-/* Encoded bytes of one step, which is all that must fit a workspace. */
+/* Encoded bytes of one step; only these must fit a workspace. */
 static uint64_t step_bytes(const tare_encoding *e) {
     uint64_t step = tare_encoding_step(e);
     tare_patch patch = {.n_rows = 1, .n_cols = step, .row_length = step};
@@ -82,8 +82,8 @@ static tare_patch next_patch(const tare_encoding *e, uint64_t length, uint64_t b
     return patch;
 }
 
-/* Elements [begin, end). Where a step is not asked for from its beginning or to its end, it is
- * decoded aside and its part taken over. */
+/* Elements [begin, end). A step that is only partly requested is decoded into a temporary, and the
+ * requested part copied. */
 static tare_status decode_range(void *out, const source *src, uint64_t begin, uint64_t end,
                                 const workspace *w, tare_error *err) {
     const tare_encoding *encoding = src->t->encoding;
@@ -163,7 +163,7 @@ static tare_status decode_elements(void *out, const source *src, int64_t compani
     return s;
 }
 
-/* As floats, with what else is known of their values. */
+/* As floats, with companion scales and outlier records applied. */
 static tare_status decode_floats(float *out, const source *src, int64_t companion, uint64_t begin,
                                  uint64_t end, tare_error *err) {
     TARE_TRY(decode_elements(out, src, companion, begin, end, err));
@@ -200,7 +200,7 @@ static tare_status decode_then_round(void *out, const source *src, int64_t compa
     return s;
 }
 
-/* Numbers that are stored as they are asked for are read straight into place. */
+/* Numbers already stored in the requested form are read directly into place. */
 static bool is_stored_so(const source *src) {
     return src->t->encoding->id == src->as && !TARE_HOST_IS_BIG_ENDIAN;
 }

@@ -24,7 +24,7 @@ const char *tare_value_type_name(tare_value_type type) {
 /* ---- single numbers -------------------------------------------------------------------------- */
 
 /* A NaN is widened and narrowed by hand: the hardware would set the quiet bit of a signalling one,
- * and metadata is to come out as it went in. */
+ * and metadata must come out unchanged. */
 double tare_value_f32_widen(uint32_t bits) {
     if ((bits & 0x7fffffff) <= 0x7f800000) return (double)tare_f32_of_bits(bits);
     uint64_t wide = (uint64_t)(bits & 0x80000000) << 32 | UINT64_C(0x7ff) << 52 |

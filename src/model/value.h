@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values as they are stored, for whoever reads or writes them byte by byte. */
+ * Values in their stored form, for code that reads or writes them byte by byte. */
 #ifndef TARE_MODEL_VALUE_H
 #define TARE_MODEL_VALUE_H
 
@@ -8,7 +8,7 @@
 
 /* A number of fixed size from its stored bytes. */
 void tare_value_load(tare_value *out, tare_value_type type, const uint8_t *p, bool is_big_endian);
-/* Between the bits of an f32 and the double that stands for it; every NaN keeps its bits. */
+/* Between the bits of an f32 and the double that represents it; every NaN keeps its bits. */
 double tare_value_f32_widen(uint32_t bits);
 uint32_t tare_value_f32_narrow(double value);
 /* Whether tare_value_pack would write an array's elements exactly as they are stored. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Write plans grow in the arena of whoever asked for them: lists double, and what they leave
- * behind goes with the arena. */
+ * Write plans grow in the caller's arena: lists double, and the outgrown copies are freed with the
+ * arena. */
 #include "model/write_plan.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a format writer hands to whoever moves the bytes: files with sizes, and extents that say
- * where each byte comes from. Bytes no extent covers are zero. */
+ * What a format writer hands to the code that moves the bytes: files with sizes, and extents that
+ * say where each byte comes from. Bytes no extent covers are zero. */
 #ifndef TARE_MODEL_WRITE_PLAN_H
 #define TARE_MODEL_WRITE_PLAN_H
 
 #include "model/catalog.h"
 
-/* Bytes of zero under this key are room in a header of GGUF, and nothing of the model. */
+/* Zero bytes under this key are spare room in a GGUF header, not part of the model. */
 #define TARE_SPARE_KEY "tare.pad"
 
 typedef enum tare_extent_kind {
@@ -47,7 +47,7 @@ typedef struct tare_write_plan {
                                what goes into it */
 } tare_write_plan;
 
-/* What the caller of a writer wants. */
+/* The options a caller gives to a writer. */
 typedef struct tare_write_options {
     bool is_identity; /* catalog->layout is of this format and the tensors are the source's, in its
                          order, none changed in size or place (names and metadata may be): keep
@@ -73,7 +73,7 @@ typedef struct tare_write_options {
     const tare_limits *limits;
 } tare_write_options;
 
-/* Whether an entry is the room that TARE_SPARE_KEY keeps. */
+/* Whether an entry is the room reserved by TARE_SPARE_KEY. */
 bool tare_metadata_is_spare(const tare_metadata *m);
 
 tare_status tare_write_plan_add_file(tare_write_plan *p, const char *name, uint32_t *index,
