@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The bits that bypass the entropy coder: groups of 4, 2 and 1 bits, most significant first, laid
- * out so that 64 positions in a row have their bits at one place of 64 bytes (docs/wcodec.md, 8).
- */
+ * out so that 64 consecutive positions have their bits at one place of 64 bytes (docs/wcodec.md,
+ * 8). */
 #ifndef TARE_WCODEC_BYPASS_H
 #define TARE_WCODEC_BYPASS_H
 
@@ -25,7 +25,7 @@ static inline uint32_t tare_wc_group_bytes(unsigned g, uint32_t n_positions) {
     return (n_positions * g + 511) / 512 * 64;
 }
 
-/* Where the bits of positions p .. p + 63 stand, p a multiple of 64: byte i of 64, shifted. */
+/* Where the bits of positions p .. p + 63 are, p being a multiple of 64: byte i of 64, shifted. */
 static inline uint32_t tare_wc_group_at(unsigned g, uint32_t p, unsigned *shift) {
     uint32_t bit = p * g; /* a block has 512, of which a step takes 64 at one shift */
     *shift = bit / 64 % 8;

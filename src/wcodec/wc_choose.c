@@ -11,20 +11,20 @@
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* What patches cost: their tops, and distances that a Rice code brings within 0.05 bits of what
- * they have to say, log2 of their mean and 1.44. */
+/* The cost of patches: their tops, and distances whose Rice code comes within 0.05 bits of their
+ * information content, log2 of their mean plus 1.44. */
 static uint64_t patches_cost(uint64_t total, uint64_t n_patches, unsigned top_bits) {
     if (!n_patches) return 0;
     return n_patches *
            (tare_wc_log2(total) - tare_wc_log2(n_patches) + BIT * 3 / 2 + top_bits * BIT);
 }
 
-/* Which of two tops makes way for the other: the rarer one, the upper one of two alike. */
+/* Which of two tops is dropped for the other: the rarer one, or the upper one if they are equal. */
 static bool is_lesser(const uint64_t *tops, uint32_t a, uint32_t b) {
     return tops[a] < tops[b] || (tops[a] == tops[b] && a > b);
 }
 
-/* Lets entry `at` of a heap of n sink until no entry below it is lesser. */
+/* Sifts entry `at` of a heap of n down until no entry below it is smaller. */
 static void sink(uint32_t *heap, unsigned n, unsigned at, const uint64_t *tops) {
     uint32_t top = heap[at];
     for (unsigned below; (below = 2 * at + 1) < n; at = below) {
@@ -145,7 +145,7 @@ static void weigh(tare_wc_coder *coder, uint8_t item, const uint64_t *tops, uint
     coder->cost = UINT64_MAX;
     coder->rule.has_map = n > 64;
     if (coder->rule.has_map) {
-        /* Patching takes time, too; 64 tops as frequent as the most frequent one may be too few. */
+        /* Patching also takes time; 64 tops as frequent as the most frequent one may be too few. */
         for (uint32_t top = 0; top < n; top++) most = tops[top] > most ? tops[top] : most;
         if (most < (total - total / 256) / 64) return;
         mark_tops(coder->symbol_of, tops, n);
@@ -195,7 +195,7 @@ bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts 
                 for (uint32_t i = 0; i < n_tops / 2; i++) tops[i] = tops[2 * i] + tops[2 * i + 1];
             n_tops /= 2;
             weigh(&coder, item, tops, total);
-            /* An edge has to be there: without it values that are near stay near. */
+            /* An edge must exist: without one, neighbouring values stay neighbours. */
             uint64_t least = form == TARE_WC_EDGE ? out->cost / 1024 : 0;
             if (coder.cost >= out->cost - least) continue;
             trial = out->symbol_of;
@@ -207,7 +207,7 @@ bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts 
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* What a row of counts costs with a table of its own. */
+/* What a row of counts costs with its own table. */
 static uint64_t row_cost(const uint64_t *counts, uint8_t alphabet) {
     return tare_wc_entropy(counts, alphabet) + 16 * BIT * alphabet;
 }

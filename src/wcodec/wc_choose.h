@@ -29,7 +29,7 @@ typedef struct tare_wc_coder {
     uint64_t n_patches;
 } tare_wc_coder;
 
-/* Whether the tops of a rule with a map stand in a row: symbol 0 is *first, size of them. */
+/* Whether the tops of a rule with a map are consecutive: symbol 0 is *first, size of them. */
 static inline bool tare_wc_rule_window(uint16_t *first, uint16_t *size, const tare_wc_rule *rule) {
     uint16_t n = 1; /* entries ascend; behind the last one stands 0 */
     while (n < 64 && rule->map[n] > rule->map[n - 1]) n++;
@@ -46,13 +46,13 @@ bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts 
 void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint8_t item,
                            const tare_wc_counts *values);
 
-/* Takes away symbols so rare that a unit of their table is more than they are worth: they will be
- * patches, with the most frequent symbol in their place. */
+/* Removes symbols so rare that they are not worth a unit of their table: they become patches, with
+ * the most frequent symbol in their place. */
 void tare_wc_leave_rare(uint64_t *counts, unsigned alphabet, unsigned top_bits);
 
-/* Joins neighbouring groups of counts (n_groups rows of `alphabet`) as long as a table of their
- * own does not pay. group_class[i] is what group i belongs to; returns the number of classes (at
- * most 16); 1: classes do not pay. */
+/* Joins neighbouring groups of counts (n_groups rows of `alphabet`) as long as separate tables do
+ * not pay. group_class[i] is what group i belongs to; returns the number of classes (at most 16);
+ * 1: classes do not pay. */
 unsigned tare_wc_choose_classes(uint8_t *group_class, const uint64_t *counts, unsigned n_groups,
                                 uint8_t alphabet);
 /* Joins contexts (n rows of 16 counts) until at most max_tables (64 or less) are left and each pays

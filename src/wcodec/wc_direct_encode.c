@@ -88,7 +88,7 @@ void tare_wc_trellis_count(uint64_t counts[64], uint8_t states, const uint8_t *b
     }
 }
 
-/* False: so many patches that the segment cannot pay. */
+/* False: there are so many patches that the segment cannot pay off. */
 static bool put_patch(encoder *e, uint32_t at) {
     const tare_wc_rule *rule = &e->plan->coder.rule;
     uint32_t low, v = 0;
@@ -121,7 +121,7 @@ static bool split_trellis(encoder *e) {
     return true;
 }
 
-/* False: too many values without symbol. */
+/* False: too many values without a symbol. */
 static bool split_values(encoder *e) {
     const tare_wc_split_job job = {
         .rule = &e->plan->coder.rule,

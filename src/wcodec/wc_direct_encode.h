@@ -18,9 +18,9 @@ typedef struct tare_wc_direct_plan {
     const tare_wc_inverse *rank_inverses;
 } tare_wc_direct_plan;
 
-/* How much is in a run of 256 positions, in quarters of an octave: what classes are chosen by.
- * `bytes` are those of the run, n_bytes of them. Values of 6 bits have classes as packed scales
- * only: scales or minima, which the number of the run says. */
+/* The magnitude of a run of 256 positions, in quarters of an octave; classes are chosen by it.
+ * `bytes` are those of the run, n_bytes of them. Values of 6 bits have classes only as packed
+ * scales: scales or minima, depending on the run's number. */
 unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item, uint32_t run);
 /* Bytes of a run of 256 positions. */
 static inline uint32_t tare_wc_run_bytes(uint8_t item) {
@@ -34,8 +34,8 @@ void tare_wc_trellis_count(uint64_t counts[64], uint8_t states, const uint8_t *b
 
 /* Encodes a segment to dst, which has room for tare_wc_max_stored(n_bytes) bytes, but for its first
  * 32 bytes, which are the caller's. `values` are as tare_wc_prepare makes them. *s gets what the
- * header needs besides mode, predictor and CRC. False: it would be larger than RAW (what dst holds
- * then is of no use), or memory is out, which *status tells. */
+ * header needs besides mode, predictor and CRC. False: it would be larger than RAW (the contents of
+ * dst are then useless), or memory is out, as *status says. */
 bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
                            const tare_wc_direct_plan *plan, uint8_t item, const uint8_t *values,
                            uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status);

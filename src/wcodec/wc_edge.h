@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The form EDGE of rules (docs/wcodec.md, 8): bytes, two's complement. 127 and -127, which blocks
- * are scaled to and which are far more frequent than the codes next to them, move in beside the
- * most frequent ones, so that the values of a top are about alike again. */
+ * are scaled to and which are far more frequent than the codes next to them, move next to the most
+ * frequent ones, so that the values of a top are about equally frequent again. */
 #ifndef TARE_WCODEC_EDGE_H
 #define TARE_WCODEC_EDGE_H
 
@@ -16,8 +16,7 @@ enum {
     TARE_WC_LOWER_SLOT = -4, /* of the lower one: the first of the top of -3, -2, -1 */
 };
 
-/* What a slot stands for: the values between make way. -128 stays. No branches: codes are random.
- */
+/* The value of a slot: the values in between shift. -128 stays. No branches: codes are random. */
 static inline uint8_t tare_wc_edge_value(uint8_t slot) {
     int8_t s = (int8_t)slot;
     int8_t v =

@@ -15,7 +15,7 @@ typedef struct choice {
     const tare_wc_plan *plan;
     const uint8_t *bytes;
     uint32_t n_bytes, stored; /* stored: 0, none yet */
-    uint32_t total;           /* with what else the plane needs for it */
+    uint32_t total;           /* with whatever else the plane needs for it */
     bool is_alone;            /* in its plane: the head is its own */
     uint8_t *best, *trial;    /* room for the largest stored size each */
     tare_wc_segment header;
@@ -64,7 +64,7 @@ static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor pre
     bool is_big_endian = c->plan->head.shape.is_big_endian;
     for (uint32_t i = width; i < c->n_bytes; i++)
         if (values[i] != values[i - width]) return false;
-    /* Of packed scales bytes and values are the same where all are 0. */
+    /* For packed scales, bytes and values are the same if all are 0. */
     if (c->plan->head.shape.is_scales && (values[0] | values[1] | values[2])) return false;
     tare_wc_segment s = {.mode = TARE_CODED_CONSTANT, .predictor = (uint8_t)predictor};
     for (uint32_t i = 0; i < width; i++) s.pattern[i] = values[is_big_endian ? width - 1 - i : i];
@@ -150,7 +150,7 @@ static tare_status try_all(choice *c, const tare_wc_reference *reference) {
     return TARE_OK;
 }
 
-/* The best form of what the choice has; its bytes are the scratch's. */
+/* The best of the chosen forms; its bytes belong to the scratch memory. */
 static tare_status choose(choice *c, const tare_wc_reference *reference, tare_error *err) {
     size_t room = tare_wc_max_stored(c->n_bytes);
     c->best = tare_wc_scratch_take(c->scratch, TARE_WC_ENCODE_BEST, 2 * room);

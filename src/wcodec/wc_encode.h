@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Encoding a plane, in two passes over its segments: first each is tallied (by any number of
- * threads, each with a tally of its own), then a plan is made of the sum, which is the plane's head
- * and how to code with it; then each segment is encoded, in any order, by any thread. Memory is
- * bounded by segments. The bytes depend on the plane and the options alone. */
+ * threads, each with a tally of its own), then a plan is made of the sum, which consists of the
+ * plane's head and how to code with it; then each segment is encoded, in any order, by any thread.
+ * Memory is bounded by segments. The bytes depend on the plane and the options alone. */
 #ifndef TARE_WCODEC_ENCODE_H
 #define TARE_WCODEC_ENCODE_H
 
@@ -18,7 +18,7 @@ typedef struct tare_wc_options {
     tare_coded_mode mode; /* to be used wherever it can */
     uint8_t value_bits;   /* that values have at most, without a base; 0: those of the item */
     uint8_t trellis;      /* 8 or 32: the bytes are steps of a trellis, not values (see below) */
-    bool no_zstd;         /* not where it is a matter of choice */
+    bool no_zstd;         /* not where there is a choice */
 } tare_wc_options;
 
 #define TARE_WC_OPTIONS_DEFAULT ((tare_wc_options){.mode = TARE_CODED_SMALLEST})
@@ -31,7 +31,7 @@ tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_optio
                                  bool has_base, const tare_allocator *allocator);
 void tare_wc_tally_free(tare_wc_tally *tally);
 /* Whether segment i of n is to be counted: all of them with full effort, else some, spread over the
- * plane. Values that no counted segment has can be encoded all the same. */
+ * plane. Values that occur in no counted segment can still be encoded. */
 bool tare_wc_tally_wants(const tare_wc_options *options, uint64_t i, uint64_t n);
 /* Counts one segment (or a sample of segments). With `reference` the tally must have a base. */
 tare_status tare_wc_tally_add(tare_wc_tally *tally, const uint8_t *bytes, uint32_t n_bytes,
@@ -41,7 +41,7 @@ tare_status tare_wc_tally_add(tare_wc_tally *tally, const uint8_t *bytes, uint32
 void tare_wc_tally_merge(tare_wc_tally *into, const tare_wc_tally *from);
 
 tare_status tare_wc_plan_new(tare_wc_plan **out, const tare_wc_tally *tally, tare_error *err);
-/* For a plane of so few bytes that no table would pay: without rules, from no tally. */
+/* For a plane too small for any table to pay: without rules or a tally. */
 bool tare_wc_is_tiny(const tare_wc_options *options, uint64_t n_bytes);
 tare_status tare_wc_plan_tiny(tare_wc_plan **out, const tare_wc_shape *shape,
                               const tare_wc_options *options, const tare_allocator *allocator,
@@ -60,7 +60,7 @@ tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes, const t
                                  const tare_wc_reference *reference, tare_wc_scratch *scratch,
                                  tare_error *err);
 
-/* A size of segments that suits a plane of so many values at so many bits a value. */
+/* A suitable segment size for a plane, from its number of values and bits per value. */
 uint8_t tare_wc_suggest_log2(uint64_t n_values, double bits);
 
 #endif

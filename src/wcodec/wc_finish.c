@@ -16,7 +16,7 @@ static void put_small(uint8_t *dst, uint8_t item, unsigned shift, uint32_t v) {
     for (v <<= shift; mask; mask >>= 8, v >>= 8, dst++) *dst = (uint8_t)((*dst & ~mask) | v);
 }
 
-/* Puts a top where another one was; the bypass bits stay. False: there is no value. */
+/* Replaces a top by another one; the bypass bits stay. False: there is no such value. */
 static bool put_top(const tare_wc_finish *f, const tare_wc_job *job) {
     const tare_wc_rule *rule = f->rule;
     const uint32_t p = f->patch_at, top = f->patch_top;
@@ -84,7 +84,7 @@ static void finish_up_to(tare_wc_finish *f, tare_wc_job *job, uint32_t to) {
     f->n_done = to;
 }
 
-/* What was taken away makes room for what comes. */
+/* Makes room by dropping the bytes that were taken. */
 static void ready(tare_wc_job *job, uint32_t end) {
     tare_wc_finish *f = job->ready_ctx;
     const uint32_t whole = end / WHOLE_UNITS * WHOLE_UNITS, to = whole / 8 * job->item;

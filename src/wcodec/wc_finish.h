@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From what a kernel has decoded to the plane's bytes, while they are in the cache: patches, byte
- * order, packed scales, CRC; then to whoever takes them. What a predictor adds comes behind the
- * last of them. */
+ * order, packed scales, CRC; then on to the taker. A predictor is applied after the last of these
+ * steps. */
 #ifndef TARE_WCODEC_FINISH_H
 #define TARE_WCODEC_FINISH_H
 
@@ -28,7 +28,7 @@ typedef struct tare_wc_finish {
 /* Sets job->ready, too; *f must stay where it is until the end. */
 void tare_wc_finish_begin(tare_wc_finish *f, tare_wc_job *job, const tare_wc_direct *parts,
                           const tare_wc_piece *piece, bool is_coarse);
-/* When the job is done: the last bytes, and whether all was as it must be. */
+/* When the job is done: handles the last bytes, and checks that everything was valid. */
 tare_status tare_wc_finish_end(tare_wc_finish *f, tare_wc_job *job, tare_error *err);
 
 /* The last step of any mode: the predictor, the CRC (of coarse bytes it is not known), the taker. */

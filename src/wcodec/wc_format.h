@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a plane of a .wcodec is made of, as docs/wcodec.md says: sizes, the head with its rules,
- * tables and contexts, the header of a segment. Parsed heads are immutable; any number of threads
- * may decode segments with one. */
+ * The parts of a plane of a .wcodec, as described in docs/wcodec.md: sizes, the head with its
+ * rules, tables and contexts, the header of a segment. Parsed heads are immutable; any number of
+ * threads may decode segments with one. */
 #ifndef TARE_WCODEC_FORMAT_H
 #define TARE_WCODEC_FORMAT_H
 

@@ -8,13 +8,13 @@
 #include "base/cursor.h"
 #include "wcodec/wc_format.h"
 
-/* Checks what a plane record says about how its plane is cut. */
+/* Checks the part of a plane record that describes how its plane is cut. */
 tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err);
 /* The head in all bytes that are left in the cursor (none: an empty head). Everything lies in the
  * arena. */
 tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, tare_cursor *c,
                               tare_arena *arena, tare_error *err);
-/* Appends the head's bytes, a multiple of 64; none where there is nothing to say. */
+/* Appends the head's bytes, a multiple of 64; none if the head is empty. */
 void tare_wc_head_write(tare_buffer *out, const tare_wc_head *head);
 uint32_t tare_wc_head_bytes(const tare_wc_head *head); /* that it appends */
 

@@ -61,7 +61,7 @@ static void store_sixes(uint8_t *bytes, uint64_t x) {
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-/* High bits, a byte each: `bits` is known where this is called. */
+/* High bits, a byte each: `bits` is a constant at each call. */
 static inline void spread_high(uint8_t *tops, const uint8_t *high, uint32_t n_bytes,
                                const unsigned bits) {
     for (uint32_t i = 0; i < n_bytes; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joined planes (docs/wcodec.md, 4.2): values of 6 bits whose low and high bits lie apart in a unit
- * of the region. */
+ * Joined planes (docs/wcodec.md, 4.2): values of 6 bits whose low and high bits are stored
+ * separately in a unit of the region. */
 #ifndef TARE_WCODEC_JOIN_H
 #define TARE_WCODEC_JOIN_H
 
@@ -34,16 +34,16 @@ static inline uint32_t tare_wc_join_unit_bytes(const tare_wc_join *w) {
     return 3u << w->log2_values >> 2;
 }
 
-/* Whether it is one: bits, number of values, a permutation. */
+/* Whether a join is valid: bits, number of values, a permutation. */
 bool tare_wc_join_is_good(const tare_wc_join *join);
 /* The number of the high bits of each value of a unit. */
 void tare_wc_join_places(uint16_t places[TARE_WC_JOIN_VALUES], const tare_wc_join *join);
 
 /* The scalar reference of the kernels: n units, in the region `stride` bytes apart, in the plane
- * one behind the other. */
+ * contiguous. */
 void tare_wc_join_c(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                     size_t stride, const tare_wc_join *join);
-/* The reverse; bits that a value has beyond its 4 + high_bits are not looked at. */
+/* The reverse; bits of a value beyond its 4 + high_bits are ignored. */
 void tare_wc_separate_c(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                         size_t stride, const tare_wc_join *join);
 

@@ -9,11 +9,10 @@
 #include "wcodec/wc_join.h"
 #include "wcodec/wc_lanes.h"
 
-/* The values of one DIRECT segment, from the first symbol of a value on. Everything is checked but
- * the words: a kernel never reads words behind the end of a stream (bytes, up to
- * TARE_WC_READ_AHEAD of them, it may), and says in lanes.has_run_out that it would have had to.
- * After the job the lanes stand as the scalar reference leaves them, but where they have run out.
- */
+/* The values of one DIRECT segment, from the first symbol of a value on. Everything but the words
+ * has been checked: a kernel never uses words past the end of a stream (it may read up to
+ * TARE_WC_READ_AHEAD bytes there), and says in lanes.has_run_out that it would have had to. After
+ * the job the lanes are as the scalar reference leaves them, unless they have run out. */
 typedef struct tare_wc_job {
     tare_wc_lanes lanes;
     const tare_wc_rule *rule;
@@ -29,8 +28,8 @@ typedef struct tare_wc_job {
     uint8_t *dst;                   /* 16-bit values in little-endian order */
     uint8_t trellis[TARE_WC_LANES]; /* states of the lanes, if the rule has a trellis */
     /* Told now and then, after TARE_WC_READY positions at most, that those before `end`, a multiple
-     * of 256, are done; not of the last ones. Who takes the first bytes away says how many are gone:
-     * dst begins with the one behind them. NULL: nobody wants to know. */
+     * of 256, are done; not of the last ones. A callee that takes the first bytes says how many it
+     * took: dst then begins with the next byte. NULL: no notification. */
     void (*ready)(struct tare_wc_job *job, uint32_t end);
     void *ready_ctx;
     uint32_t gone;
@@ -53,7 +52,7 @@ typedef struct tare_wc_split_job {
     uint64_t *misfits;     /* for 64 positions each, whose values have no such symbol */
 } tare_wc_split_job;
 
-/* Then symbols of positions, in memory, to words that grow downwards. */
+/* Then the symbols of positions, in memory, are turned into words that grow downwards. */
 typedef struct tare_wc_put_job {
     tare_wc_put put;
     const uint8_t *symbols;
@@ -77,7 +76,7 @@ typedef struct tare_wc_kernels {
                      size_t stride, const tare_wc_join *join);
 } tare_wc_kernels;
 
-/* Fills *k for a CPU mask, so that a test can ask for less than the host has. */
+/* Fills *k for a CPU mask, so that a test can request fewer features than the host has. */
 void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu);
 /* Overrides those of x86; from src/wcodec/x86. */
 void tare_wc_kernels_init_x86(tare_wc_kernels *k, unsigned cpu);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The 64 lanes, symbol by symbol: what the scalar decoders and encoders are made of
+ * The 64 lanes, symbol by symbol: what the scalar decoders and encoders are built from
  * (docs/wcodec.md, 7). Lane 2i is A(i), lane 2i + 1 is B(i), so symbol j of a step belongs to lane
  * j, and even lanes read stream 0, odd ones stream 1. */
 #ifndef TARE_WCODEC_LANES_H
@@ -13,7 +13,7 @@ typedef struct tare_wc_lanes {
     uint32_t x[TARE_WC_LANES];
     const uint8_t *words[2]; /* the next word of each stream */
     uint32_t left[2];        /* words */
-    bool has_run_out;        /* a word was wanted behind the end; 0 was taken */
+    bool has_run_out;        /* a word was needed past the end; 0 was used */
 } tare_wc_lanes;
 
 /* 256 bytes of states, then the words of both streams. */
@@ -26,7 +26,7 @@ bool tare_wc_lanes_have_ended(const tare_wc_lanes *l);
 static inline uint8_t tare_wc_lanes_take(tare_wc_lanes *l, unsigned lane, const tare_wc_table *t) {
     uint32_t x = l->x[lane], slot = x & 0xffff;
     uint32_t b = slot & (t->alphabet - 1u), r = slot >> t->log2_alphabet;
-    /* Where the bucket has one symbol both halves say so. */
+    /* If the bucket has one symbol, both halves hold it. */
     const tare_wc_half *half = &t->half[b][slot >> 8 >= t->thr[b]];
     x = half->freq * (x >> 16) + r + (uint32_t)half->adj;
     if (x < 0x10000) {
@@ -46,7 +46,7 @@ static inline uint8_t tare_wc_lanes_take(tare_wc_lanes *l, unsigned lane, const 
 }
 
 /* An encoder: symbols are put in reverse order, words grow downwards from the end of a buffer that
- * has room for one word a symbol, and a few more that are written before they count. */
+ * has room for one word a symbol, and a few more that are written tentatively. */
 enum { TARE_WC_SPARE_WORDS = 8 }; /* of each stream */
 
 typedef struct tare_wc_put {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Patches as bits: a distance in Rice's code, as what is beyond 2^rice in unary, then the rest;
- * then the top. Distances between rare values are spread so that this is within 0.05 bits of the
- * best; bytes would take 5 bits more. */
+ * Patches as bits: a distance in Rice code, that is the multiples of 2^rice in unary, then the
+ * rest; then the top. Distances between rare values are spread so that this is within 0.05 bits of
+ * the best; bytes would take 5 bits more. */
 #include "wcodec/wc_patches.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ void tare_wc_patches_write(uint8_t *bytes, const tare_wc_patches *how,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The next bits, 57 at least; behind the end stand zeros. */
+/* The next bits, 57 at least; past the end they are zeros. */
 static uint64_t peek(const tare_wc_bits *b) {
     uint64_t at = b->at / 8;
     if (at + 8 <= b->n_bytes) return tare_load_le64(b->bytes + at) >> b->at % 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Patches of DIRECT segments (docs/wcodec.md, 8): positions and tops that no symbol stands for, as
- * a string of bits. */
+ * Patches of DIRECT segments (docs/wcodec.md, 8): positions and tops that have no symbol, as a
+ * string of bits. */
 #ifndef TARE_WCODEC_PATCHES_H
 #define TARE_WCODEC_PATCHES_H
 
@@ -28,7 +28,7 @@ uint32_t tare_wc_patches_size(const tare_wc_patches *how, const tare_wc_patch *p
 void tare_wc_patches_write(uint8_t *bytes, const tare_wc_patches *how,
                            const tare_wc_patch *patches);
 
-/* A string of bits that is being read. */
+/* A bit string being read. */
 typedef struct tare_wc_bits {
     const uint8_t *bytes;
     uint32_t n_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slots of a table as pieces: for kernels in which a look into a list of all slots would cost
+ * The slots of a table as pieces: for kernels in which lookups in a list of all slots would cost
  * more than everything else. */
 #include "wcodec/wc_table.h"
 

@@ -7,8 +7,8 @@
 
 enum { RANK_TABLES = 2 };
 
-/* What a plane's head and a segment's frame come to, in bits: a rule and table that save less are
- * not worth having. */
+/* The size of a plane's head and a segment's frame, in bits: a rule and table that save less are
+ * not worthwhile. */
 #define FRAME_BITS (UINT64_C(8) * 700)
 
 /* Values that occur, with their counts. */
@@ -34,8 +34,7 @@ static bool is_constant(const tare_wc_tally *t, unsigned prediction) {
     return n <= 1 && t->options.mode == TARE_CODED_SMALLEST;
 }
 
-/* A table of values' symbols. Steps of a trellis have to be there, as there is one beside each
- * patch. */
+/* A table of values' symbols. Trellis steps must be present, as each patch comes with one. */
 static void add_table(tare_wc_head *head, const tare_wc_rule *rule, uint64_t *counts) {
     uint8_t item = head->shape.item, alphabet = tare_wc_alphabet(item);
     if (!rule->trellis) tare_wc_leave_rare(counts, alphabet, item - rule->k);
@@ -124,7 +123,7 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
     } else {
         tare_wc_symbol_counts(whole, &d->coder, t->shape.item, &values);
     }
-    /* A sample may lack what the rest has; where it is large that is left to patches. */
+    /* A sample may lack values of the rest; if it is large, those are left to patches. */
     unsigned n_symbols = t->options.value_bits && !prediction ? 1u << t->options.value_bits : 64;
     for (unsigned i = 0; t->shape.item < 8 && !t->options.is_full && i < n_symbols; i++)
         whole[i] += !whole[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tally of a plane comes to: its head, and how to code with it. */
+ * The result of a plane's tally: its head, and how to code with it. */
 #ifndef TARE_WCODEC_PLAN_H
 #define TARE_WCODEC_PLAN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is expected of a tile from its restored neighbours (docs/wcodec.md, 9, Prediction). */
+ * The prediction of a tile from its restored neighbours (docs/wcodec.md, 9, Prediction). */
 #ifndef TARE_WCODEC_PREDICT_H
 #define TARE_WCODEC_PREDICT_H
 

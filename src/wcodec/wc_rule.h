@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a rule says (docs/wcodec.md, 8): which bits of a value are its top, that symbols and patches
- * stand for, and which bypass the entropy coder. */
+ * What a rule says (docs/wcodec.md, 8): which bits of a value are its top, represented by symbols
+ * and patches, and which bypass the entropy coder. */
 #ifndef TARE_WCODEC_RULE_H
 #define TARE_WCODEC_RULE_H
 
 #include "wcodec/wc_edge.h"
 #include "wcodec/wc_format.h"
 
-/* The byte in which the value at a position of a plane of nibbles (item 4) or sixes begins, and its
- * place there. */
+/* For a plane of nibbles (item 4) or sixes: the byte in which the value at a position begins, and
+ * its place there. */
 static inline uint32_t tare_wc_small_at(uint8_t item, uint32_t p, unsigned *shift) {
     *shift = item == 4 ? p % 128 / 64 * 4 : p % 4 * 6;
     return item == 4 ? p / 128 * 64 + p % 64 : p / 4 * 3;

@@ -156,8 +156,7 @@ void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs) {
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-/* Steps from the last to the first; words are stored through pointers that point at nothing else.
- */
+/* Steps from the last to the first; words are stored through pointers that nothing aliases. */
 static void put_steps(tare_wc_put *restrict put, const uint8_t *restrict symbols, uint32_t n,
                       const tare_wc_inverse *restrict v) {
     uint8_t *a = put->words[0], *b = put->words[1];
@@ -183,7 +182,7 @@ void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs) {
     }
 }
 
-/* Four rows of counters: a byte that repeats does not wait for its own counter. */
+/* Four rows of counters: a repeated byte does not wait for its own counter. */
 void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n) {
     enum { RUN = 1 << 30 }; /* no 32-bit counter overflows */
     while (n) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A look at a segment before tiles or zstd are tried on it: both take long, and on dense weights
- * neither ever pays. It may let pass what then does not pay, and should hold back little that
- * would. */
+ * neither ever pays. It may accept segments that then do not pay, but should reject few that would.
+ */
 #include "wcodec/wc_screen.h"
 
 #include <string.h>
@@ -74,14 +74,14 @@ bool tare_wc_may_have_tiles(uint8_t item, bool is_signed, uint32_t width, const 
     for (unsigned g = 0; g < GUESSES; g++)
         if (tare_wc_entropy(s.rest[g], n) < plain) return true;
     for (unsigned i = 0; i < NEAR; i++) near += tare_wc_entropy(s.near[i], SIZES);
-    /* Sizes that follow those around them: 3 %, as counts of so few values flatter. */
+    /* Sizes that depend on those around them: 3 %, as counts of so few values flatter. */
     return tare_wc_entropy(s.sizes, SIZES) > near + plain / 32;
 }
 
 /* ---- zstd ------------------------------------------------------------------------------------ */
 
-/* Whether strings of 8 bytes come again, however far away. Of all strings an eighth is looked at:
- * which, their bytes say, so that those are the same ones when they come again. */
+/* Whether strings of 8 bytes recur, at any distance. An eighth of all strings is examined, selected
+ * by their bytes, so that recurrences are selected too. */
 static bool has_strings_again(const uint8_t *bytes, uint32_t n_bytes) {
     enum { STRING = 8, LOG2_PLACES = 14, LOG2_SHARE = 3, LEAST = 64 /* one in so many */ };
     uint32_t ends[1 << LOG2_PLACES] = {0}, n = 0, n_again = 0;
@@ -101,7 +101,7 @@ bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint32_t stored,
     enum { ZSTD_SAMPLE = 1 << 16, MEDIUM = 1 << 18, NO_LITERALS = -1 };
     if (n_bytes <= ZSTD_SAMPLE) return true; /* as fast as a look at a sample */
     if (n_bytes <= MEDIUM && has_strings_again(bytes, n_bytes)) return true;
-    /* At negative levels literals stay as they are: what shrinks was said before. */
+    /* At negative levels literals are stored as they are: only repeats shrink. */
     size_t packed = ZSTD_compress(room, room_size, bytes, ZSTD_SAMPLE, NO_LITERALS);
     if (ZSTD_isError(packed) || packed > ZSTD_SAMPLE - ZSTD_SAMPLE / 256) return false;
     uint64_t share = (stored ? stored : n_bytes) * (uint64_t)ZSTD_SAMPLE / n_bytes;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the modes that take long may promise, from samples of a segment. */
+ * Whether the slow modes look promising, judged from samples of a segment. */
 #ifndef TARE_WCODEC_SCREEN_H
 #define TARE_WCODEC_SCREEN_H
 
 #include "wcodec/wc_format.h"
 
-/* Whether neighbours say anything of a value: a whole segment's bytes, rows of `width` values. */
+/* Whether neighbours help to predict a value: a whole segment's bytes, rows of `width` values. */
 bool tare_wc_may_have_tiles(uint8_t item, bool is_signed, uint32_t width, const uint8_t *bytes,
                             uint32_t n_bytes);
 /* Whether zstd may need less than the `stored` bytes of another mode (0: there is none). `room` is

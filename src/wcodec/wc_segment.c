@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoding segments: the modes that need no model of numbers, and who decodes the others. */
+ * Decoding segments: the modes that need no model of numbers, and the dispatch to those that do. */
 #include "wcodec/wc_segment.h"
 
 #include <zstd.h>

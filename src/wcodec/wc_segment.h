@@ -18,8 +18,8 @@ typedef struct tare_wc_reference {
     bool scales_are_big_endian;
 } tare_wc_reference;
 
-/* Takes decoded bytes as they come, `n` of a segment from byte `from` on, in order and each once; the
- * CRC is known only behind the last. Runs of 1024 values, but for the last one. */
+/* Takes decoded bytes as they come, `n` of a segment from byte `from` on, in order and each once;
+ * the CRC is known only after the last. Runs of 1024 values, but for the last one. */
 typedef struct tare_wc_taker {
     void (*take)(void *ctx, const uint8_t *bytes, uint32_t from, uint32_t n);
     void *ctx;
@@ -46,7 +46,7 @@ enum { TARE_WC_SIDE_BY_SIDE = 4 }; /* segments that are decoded together */
  * bytes must be present. */
 tare_status tare_wc_read_header(tare_wc_piece *piece, tare_error *err);
 
-/* Who takes which block of a thread's memory. What is in use at the same time is told apart: the
+/* The use of each block of a thread's memory. Blocks in use at the same time are distinct: the
  * encoders of DIRECT and STRUCTURED, which run one after the other, share blocks, and so do
  * encoding and decoding. */
 typedef enum tare_wc_block {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * From values to symbols of contexts: for each tile the predictor, for each sub-block the
- * transform whose coefficients look cheapest, then the bit planes. What a coefficient c costs is
- * taken as log2(1 + 2|c|) and a constant: with a spread-out distribution the bits grow with the
- * logarithm of its width. */
+ * From values to symbols of contexts: for each tile the predictor, for each sub-block the transform
+ * whose coefficients look cheapest, then the bit planes. The cost of a coefficient c is taken as
+ * log2(1 + 2|c|) plus a constant: for a spread-out distribution the bits grow with the logarithm of
+ * its width. */
 #include "wcodec/wc_predict.h"
 #include "wcodec/wc_structured_encode.h"
 #include "wcodec/wc_table.h"
@@ -67,7 +67,7 @@ static uint64_t try_predictor(sketcher *m, uint32_t tile, unsigned predictor, ui
     return cost;
 }
 
-/* False: coefficients too large whatever is tried. */
+/* False: the coefficients are too large with every transform. */
 static bool choose_tile(sketcher *m, uint32_t tile) {
     uint64_t least = UINT64_MAX;
     for (uint8_t p = 0; p < TARE_WC_PREDICTORS; p++) {

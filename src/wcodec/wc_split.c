@@ -6,7 +6,7 @@
 #include "wcodec/wc_kernels.h"
 
 /* Enters a position's symbol; where it has none, the one that costs least. Returns 1 where there is
- * a value that does not fit. No branch: which symbols a table has is not known beforehand. */
+ * a value that does not fit. No branch: which symbols a table has is unpredictable. */
 static inline uint8_t put(uint8_t *to, const tare_wc_table *t, bool is_value, uint8_t symbol) {
     bool fits = is_value & (symbol < 64) & (t->freq[symbol % 64] != 0);
     uint8_t is_none = (uint8_t)(fits - 1);

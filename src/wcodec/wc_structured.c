@@ -41,7 +41,7 @@ static void take_padding(decoder *d, const tare_wc_table *t) {
     while (d->lane) take(d, t);
 }
 
-/* 0 behind the end; the place tells in the end. */
+/* 0 past the end; the final position reveals that. */
 static unsigned take_raw(decoder *d) {
     uint64_t at = d->raw_at++;
     return at < d->raw_bits ? (unsigned)d->raw[at / 8] >> at % 8 & 1u : 0u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * STRUCTURED segments (docs/wcodec.md, 9): tiles predicted from their neighbours, transformed, in
- * bit planes. What decoder and encoder share is here, too. */
+ * bit planes. Also the code shared by decoder and encoder. */
 #ifndef TARE_WCODEC_STRUCTURED_H
 #define TARE_WCODEC_STRUCTURED_H
 
@@ -27,17 +27,17 @@ typedef struct tare_wc_view {
     uint8_t shape;
 } tare_wc_view;
 
-/* False where the shape is none, the width is not 1..n_values, or the tiles have too many cells. */
+/* False if the shape is invalid, the width is not 1..n_values, or the tiles have too many cells. */
 bool tare_wc_view_init(tare_wc_view *v, uint32_t n_values, uint32_t width, uint8_t shape);
-/* The order of coefficients: step z of the zigzag stands at place zigzag[z] (8 * row + column) of
- * its sub-block; place i of sub-block s is cell cells[s][i] of the tile, row-major. */
+/* The order of coefficients: step z of the zigzag is at place zigzag[z] (8 * row + column) of its
+ * sub-block; place i of sub-block s is cell cells[s][i] of the tile, row-major. */
 typedef struct tare_wc_scan {
     uint8_t zigzag[TARE_WC_SUB_CELLS];
     uint8_t cells[TARE_WC_SUBS][TARE_WC_SUB_CELLS];
 } tare_wc_scan;
 
 void tare_wc_scan_init(tare_wc_scan *scan, const tare_wc_view *v);
-/* Where a tile's first cell stands in the padded matrix. */
+/* The position of a tile's first cell in the padded matrix. */
 static inline uint32_t tare_wc_tile_at(const tare_wc_view *v, uint32_t tile) {
     return tile / v->n_tile_cols * v->tile_rows * v->stride + tile % v->n_tile_cols * v->tile_cols;
 }

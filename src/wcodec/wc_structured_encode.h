@@ -8,7 +8,7 @@
 
 enum {
     TARE_WC_ALL_CONTEXTS = TARE_WC_SIDE_CONTEXTS + TARE_WC_MAX_MAGNITUDE * TARE_WC_PLANE_CONTEXTS,
-    TARE_WC_PADDING = 0xffff, /* stands where a context would */
+    TARE_WC_PADDING = 0xffff, /* takes the place of a context */
 };
 
 /* A segment as symbols of contexts and raw bits: what tallies count and encoders put. */
@@ -24,13 +24,13 @@ typedef struct tare_wc_sketch {
 } tare_wc_sketch;
 
 /* The best predictors and transforms of a segment's tiles. False: it has no such form (tiles that
- * do not fit, coefficients too large), or memory is out, which *status tells. Memory is the
- * scratch's, until the next sketch. */
+ * do not fit, coefficients too large), or memory is out, as *status says. Memory is the scratch's,
+ * until the next sketch. */
 bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, bool is_signed, uint8_t shape,
                          uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
                          tare_wc_scratch *scratch, tare_status *status);
 void tare_wc_sketch_count(uint64_t counts[TARE_WC_ALL_CONTEXTS][16], const tare_wc_sketch *sketch);
-/* What the sketch costs at least, in units of 2^-16 bits. */
+/* The minimum cost of the sketch, in units of 2^-16 bits. */
 uint64_t tare_wc_sketch_cost(const tare_wc_sketch *sketch);
 
 /* As tare_wc_direct_encode; false also where a symbol is in no table. `inverses` are those of the

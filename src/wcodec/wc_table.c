@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Alias tables. A decoder only needs the derivation, one pass over the buckets; how frequencies
- * are rounded and put into buckets is the encoder's own affair, and done with whole numbers so
- * that every machine writes the same bytes. */
+ * Alias tables. A decoder only needs the derivation, one pass over the buckets; how frequencies are
+ * rounded and put into buckets is up to the encoder, and done in integer arithmetic so that every
+ * machine writes the same bytes. */
 #include "wcodec/wc_table.h"
 
 #include <string.h>
@@ -69,10 +69,9 @@ void tare_wc_table_write(uint8_t *bytes, const tare_wc_table *t) {
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* Rounds counts to frequencies that sum to `units`. What rounding down leaves over goes where a
+/* Rounds counts to frequencies that sum to `units`. Units left over by rounding down go where a
  * unit saves most: the saving count * log((f + 1) / f) is close to count / (f + 1/2), and that is
- * compared exactly. Units that symbols got for being there at all are taken back in the same way.
- */
+ * compared exactly. Units that symbols got merely for occurring are taken back in the same way. */
 static void round_counts(uint32_t *freq, unsigned n, const uint64_t *counts, uint32_t units) {
     uint64_t total = 0, sum = 0;
     unsigned shift = 0;

@@ -12,13 +12,13 @@ enum {
     TARE_WC_INVERSE_PAD = 2, /* entries on either side that gathers of four bytes may touch */
 };
 
-/* Where the slots of a symbol's ranks lie, told without a list of all of them: in pieces, runs of
- * units in one bucket. The first `last` + 1 units of a symbol are in its own bucket (last is -1 for
+/* Where the slots of a symbol's ranks lie, without a list of all of them: in pieces, runs of units
+ * in one bucket. The first `last` + 1 units of a symbol are in its own bucket (last is -1 for
  * none), the others in the pieces that buckets give it as their alias. These are cut into chunks of
  * 2^log2 units, no more than 128 for all symbols, in each of which at most n_bounds (1 or 2) new
  * pieces begin. The chunks of a symbol are numbered downwards from end - 1: `piece` is what the
- * chunk begins with, less those of the n_bounds that it lacks, and the next one begins where
- * last - unit, modulo 256, is `bound` or less. Unit and base make the place in the bucket. */
+ * chunk begins with, less those of the n_bounds that it lacks, and the next one begins where last -
+ * unit, modulo 256, is `bound` or less. Unit and base make the place in the bucket. */
 typedef struct tare_wc_pieces {
     uint8_t n_bounds; /* 0: there would be too many chunks */
     uint8_t last_low[64], last_high[64], log2[64], end[64];
@@ -69,10 +69,10 @@ static inline uint32_t tare_wc_slot(const tare_wc_inverse *v, uint8_t symbol, ui
 
 /* log2(n) in units of 2^-16, rounded down; n >= 1. Integers only: costs are the same everywhere. */
 uint32_t tare_wc_log2(uint64_t n);
-/* What the table spends on the counts, in units of 2^-16 bits; UINT64_MAX: a symbol it cannot
- * code. */
+/* The cost of the counts with this table, in units of 2^-16 bits; UINT64_MAX if it cannot code some
+ * symbol. */
 uint64_t tare_wc_table_cost(const tare_wc_table *t, const uint64_t *counts);
-/* What n counts cost at least, in the same units. */
+/* The minimum cost of n counts, in the same units. */
 uint64_t tare_wc_entropy(const uint64_t *counts, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first pass over a plane: how often values occur, alone and in runs that have so much in
- * them; what tiles would need. */
+ * The first pass over a plane: how often values occur, overall and in runs grouped by magnitude,
+ * and what tiles would need. */
 #include "wcodec/wc_tally.h"
 
 #include "wcodec/wc_direct.h"
@@ -181,9 +181,9 @@ static uint32_t sample_bytes(const tare_wc_options *options, uint8_t item, uint3
     return n && n < n_bytes ? (uint32_t)n : n_bytes;
 }
 
-/* How many cells the tiles of a shape may have to be tried: rows or columns that fill a small part of
- * a tile are mostly padding, which is paid for in time (up to 256 times the values) and gains
- * nothing. Never less than the shape with the fewest has. */
+/* How many cells the tiles of a shape may have to be tried: rows or columns that fill a small part
+ * of a tile are mostly padding, which costs time (up to 256 times the values) and gains nothing.
+ * Never less than the shape with the fewest has. */
 static uint32_t most_cells(uint32_t n_values, uint32_t width) {
     uint32_t least = UINT32_MAX;
     tare_wc_view v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the first pass over a plane counts. */
+ * The counts of the first pass over a plane. */
 #ifndef TARE_WCODEC_TALLY_H
 #define TARE_WCODEC_TALLY_H
 
@@ -23,8 +23,8 @@ struct tare_wc_tally {
     uint64_t n_sketches;
 };
 
-/* The plane's bytes as the second pass codes them: in little-endian order, and with `predictor`
- * as differences. Returns `bytes` where that is what they are. NULL: memory is out. */
+/* The plane's bytes as the second pass codes them: in little-endian order, and with `predictor` as
+ * differences. Returns `bytes` if nothing changes. NULL: memory is out. */
 const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tare_wc_shape *shape,
                                const tare_wc_reference *reference, tare_wc_predictor predictor,
                                tare_wc_scratch *scratch);
@@ -32,7 +32,7 @@ const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tar
 static inline tare_wc_predictor tare_wc_predictor_of(const tare_wc_reference *reference) {
     return !reference ? TARE_WC_NONE : reference->own_scales ? TARE_WC_REF_SCALED : TARE_WC_REF;
 }
-/* The sketch of a segment, if it promises something (or is forced); false: none. */
+/* The sketch of a segment, if it looks promising (or is forced); false: none. */
 bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape,
                               const tare_wc_options *options, const uint8_t *bytes,
                               uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status);

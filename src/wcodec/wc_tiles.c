@@ -112,7 +112,7 @@ void tare_wc_matrix_load(int16_t *matrix, uint8_t item, bool is_signed, const ui
     for (uint32_t row = 0; row < n_rows; row++) {
         int16_t *to = matrix + (size_t)row * v->stride;
         for (uint32_t col = 0; col < v->stride; col++) {
-            /* Beyond an edge: what stands at the edge, so that it costs little. */
+            /* Cells beyond an edge repeat the edge, so that they cost little. */
             uint32_t r = row < v->height ? row : v->height - 1,
                      c = col < v->width ? col : v->width - 1;
             uint64_t i = (uint64_t)r * v->width + c;

@@ -5,8 +5,8 @@
  * other, so it can be undone exactly whatever the rounding did.
  *
  * The lists are the fast factorizations: butterflies (rotations by 45 degrees) and the rotations
- * that DCT-IV of two halves leaves. Fewer rotations mean less rounding noise, too: 13 and 15 stand
- * against 28 that any orthogonal matrix of order 8 can be had with. */
+ * that DCT-IV of two halves leaves. Fewer rotations mean less rounding noise, too: 13 and 15,
+ * against the 28 that an arbitrary orthogonal matrix of order 8 takes. */
 #include "wcodec/wc_transform.h"
 
 typedef struct rotation {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * 8x8 transforms that whole numbers pass through without loss (docs/wcodec.md, 9). */
+ * Lossless 8x8 transforms of integers (docs/wcodec.md, 9). */
 #ifndef TARE_WCODEC_TRANSFORM_H
 #define TARE_WCODEC_TRANSFORM_H
 

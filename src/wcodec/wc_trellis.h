@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rules with a trellis (docs/wcodec.md, 8): a symbol is a step, whose value depends on the state
- * that the steps of its lane before it led to. */
+ * reached by the preceding steps of its lane. */
 #ifndef TARE_WCODEC_TRELLIS_H
 #define TARE_WCODEC_TRELLIS_H
 
 #include <stdint.h>
 
-/* The state that follows state t when a step with an odd symbol (or not) was taken. No branch: both
- * are as good as random. */
+/* The state that follows state t after a step with an odd (or even) symbol. No branch: both are
+ * practically random. */
 static inline uint8_t tare_wc_trellis_next(unsigned states, uint8_t t, unsigned symbol_is_odd) {
     unsigned f = states == 8 ? 5 : 18, e = states == 8 ? 2 : 4;
     unsigned is_odd = t & 1u, differs = (symbol_is_odd ^ t) & 1;

@@ -10,7 +10,7 @@
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* Bits a value is worth, about: what a good length of segments follows. */
+/* The approximate number of bits per value, from which a good segment length follows. */
 static double worth(uint8_t item) {
     return item == 4 ? 4 : item == 6 ? 5 : item == 8 ? 7 : 11;
 }
@@ -132,7 +132,7 @@ void tare_coded_free(tare_coded *c) {
     tare_free(c->allocator, c, sizeof *c);
 }
 
-/* Whose fault it is. */
+/* Names field i in the error. */
 static tare_status of_field(tare_status status, unsigned i, tare_error *err) {
     if (err) err->item = i;
     return status;
@@ -226,7 +226,8 @@ const tare_coded_layer *tare_coded_describe(const tare_coded *c) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Sizes of a stream's segments: their number must be what follows, each one that it can be. */
+/* Sizes of a stream's segments: their number must match the stream's length, and each size must be
+ * possible. */
 static tare_status take_sizes(tare_coded *c, tare_wc_stream *p, const tare_coded_stream *from,
                               uint64_t *position, tare_error *err) {
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
@@ -303,7 +304,7 @@ tare_status tare_coded_open(tare_coded **out, const tare_coded_layer *layer,
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-/* Where encoded bytes gather: several threads write, each to its place. */
+/* Collects encoded bytes: several threads write, each to its own place. */
 typedef struct gathering {
     tare_buffer *out;
     pthread_mutex_t mutex;
@@ -334,11 +335,11 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_w
     if (pthread_mutex_init(&g.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     tare_status status = tare_wc_run_jobs(&run, &target, &c->arena, err);
     pthread_mutex_destroy(&g.mutex);
-    if (!c->layer.size) c->layer.offset = 0; /* nothing to be found anywhere */
+    if (!c->layer.size) c->layer.offset = 0; /* nothing can be found */
     return status;
 }
 
-/* The layer that the fields cut; what cannot be is the caller's fault. */
+/* The layer as cut by the fields; an impossible cut is the caller's fault. */
 static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_coded_field *fields,
                              size_t n_fields, bool is_full, tare_error *err) {
     tare_wc_layer *l = &c->layer;

@@ -28,22 +28,22 @@ _Static_assert((int)TARE_CODED_MAX_STREAMS == (int)TARE_WC_MAX_STREAMS, "planes"
 _Static_assert(sizeof((tare_coded_join *)0)->place == (size_t)TARE_WC_MAX_JOIN, "joins");
 _Static_assert((int)TARE_CODED_UNIT == (int)TARE_WC_UNIT, "units");
 
-/* A layer of a file, from byte layer->offset on; both must outlive *out. `base`: NULL: it needs
- * none, or it is not there. Reads the heads. */
+/* A layer of a file, from byte layer->offset on; both must outlive *out. `base` is NULL if the
+ * layer needs none or it is not available. Reads the heads. */
 tare_status tare_coded_in_file(tare_coded **out, const tare_wc_layer *layer,
                                const tare_reader *file, const tare_wc_source *base,
                                const tare_allocator *allocator, tare_error *err);
 /* The heads of the opened layer in their public form. */
 tare_status tare_coded_make_heads(tare_coded *coded, tare_error *err);
-/* The stream that a field asks for, in a region of so many bytes, and how to look for its smallest
+/* The stream that a field requests, in a region of the given size, and how to look for its smallest
  * form (may be NULL). */
 void tare_coded_stream_of(tare_wc_stream *stream, tare_wc_options *how,
                           const tare_coded_field *field, uint64_t region_bytes, bool is_full);
 /* The reverse; `how` may be NULL. */
 tare_coded_field tare_coded_field_of(const tare_wc_stream *stream, const tare_wc_options *how);
-/* Whether the field's wishes can be met. */
+/* Whether the field's requirements can be met. */
 tare_status tare_coded_field_check(const tare_coded_field *field, tare_error *err);
-/* A work list with the caller's wishes about threads and progress. */
+/* A work list with the caller's settings for threads and progress. */
 tare_run tare_coded_run(const tare_coded_options *o, uint64_t n_tasks, tare_task_fn task, void *ctx,
                         uint64_t total, _Atomic uint64_t *done);
 /* As many threads as a run may have: workers' memory is made for them. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoding layers in memory: the streams that a call needs are shared out, a few segments a task.
- */
+ * Decoding layers in memory: the streams that a call needs are divided into tasks of a few
+ * segments. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum {
     KEPT_MOST = 16 << 20,   /* and of segments that several tasks need a part of */
 };
 
-/* A part of the work: bytes of a stream, or of a region that has several. */
+/* A unit of work: bytes of a stream, or of a region that has several streams. */
 typedef struct share {
     bool is_region;
     unsigned number;     /* of the stream or region */

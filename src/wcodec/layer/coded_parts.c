@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Compressed access: what a layer is stored as, for decoders other than ours
+ * Compressed access: the stored form of a layer, for decoders other than ours
  * (include/tare/wcodec.h). */
 #include <string.h>
 

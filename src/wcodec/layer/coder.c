@@ -189,7 +189,7 @@ static tare_status encode(void *ctx, uint64_t segment, unsigned worker, tare_err
     return status;
 }
 
-/* Moves the segments to where they follow each other. */
+/* Moves the segments so that they are contiguous. */
 static size_t close_gaps(uint8_t *dst, uint32_t *sizes, const tare_wc_stream *p) {
     size_t room = tare_wc_max_stored((uint32_t)tare_wc_whole_bytes(&p->shape)), at = 0;
     for (uint64_t s = 0; s < p->n_segments; s++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the fields of an encoding to streams. One table says what becomes of a field by its type,
- * role and width of codes; the rest is where its bytes lie. Fields of which the encoding says that
- * they are parts of the same values are joined into one stream. */
+ * From the fields of an encoding to streams. One table says how a field is coded, by its type, role
+ * and width of codes; the rest is the location of its bytes. Fields that the encoding declares to
+ * be parts of the same values are joined into one stream. */
 #include "wcodec/layer/wc_cut.h"
 
 #include <string.h>
@@ -16,10 +16,10 @@ _Static_assert((int)TARE_MAX_JOINED_LOG2 == (int)TARE_WC_MAX_JOIN, "sizes of uni
 
 enum { ANY = 255, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_STREAM = 1024 };
 /* Values of 5 bits that do not shrink have head and states of DIRECT added, for RAW would take 6:
- * not where that is seen, for no file may grow by more than 0.1 % and 256 bytes a tensor. */
+ * but not where that matters, as no file may grow by more than 0.1 % and 256 bytes per tensor. */
 enum { ENOUGH_FOR_FIVE_BITS = 5 << 18 };
 
-/* What becomes of the fields of a kind. A field is one stream, or `pieces` cut each of its numbers,
+/* How the fields of a kind are coded. A field is one stream, or `pieces` cut each of its numbers,
  * the most significant bytes first. */
 typedef struct cut_rule {
     uint8_t type, role, bits; /* of the field; ANY */
@@ -33,7 +33,7 @@ typedef struct cut_rule {
 
 #define TYPE(t) TARE_FIELD_##t
 #define MASKS   TARE_KIND_INTEGER /* and bytes of anything; 8-bit floats are of another kind */
-/* The first that fits holds. */
+/* The first matching entry applies. */
 static const cut_rule rules[] = {
     {TYPE(F16), ANY, ANY, .item = 16, .width = 11},
     {TYPE(BF16), ANY, ANY, .item = 16, .width = 11},
@@ -83,7 +83,7 @@ uint8_t tare_wc_most_for_gpu(uint8_t item) {
     return item == 16 ? 16 : item == 4 ? 18 : 17;
 }
 
-/* What is common to all streams; NULL rule: bytes. */
+/* The settings common to all streams; NULL rule: bytes. */
 static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *rule) {
     tare_wc_stream *p = &c->out->streams[c->out->n_streams];
     tare_wc_options *o = &c->out->options[c->out->n_streams++];
@@ -118,7 +118,7 @@ static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, u
 }
 
 /* Values of a stream that stand for a row of the tensor; where rows are very short (the taps of a
- * convolution) for so many that there is something to see. */
+ * convolution), for enough of them that patterns can show. */
 static uint32_t view_width(const cutter *c, const tare_wc_stream *p, const tare_plane_info *info) {
     enum { SHORT = 8 };
     if (info->scope != TARE_PLANE_ELEMENTS || c->effort->is_for_gpu) return 0; /* no tiles */
@@ -142,8 +142,8 @@ static bool is_part(const tare_joined *w, const tare_field *f) {
     return true;
 }
 
-/* Bits of a number of several bytes have other places in a big-endian file, which no permutation
- * of the bits of their numbers gives. */
+/* In a big-endian file the bits of a multi-byte number have other places, which cannot be expressed
+ * as a permutation of the bits of value numbers. */
 static bool has_turned_part(const cutter *c, const tare_joined *w) {
     const tare_field *f = c->encoding->fields;
     for (uint32_t i = 0; i < c->encoding->n_fields; i++, f++)
@@ -162,7 +162,7 @@ static const tare_joined *joined_of(const cutter *c, const tare_field *f) {
     return NULL;
 }
 
-/* The stream of joined values comes in place of the field that has their low bits. */
+/* The stream of joined values replaces the field that has their low bits. */
 static bool has_low_bits(const tare_joined *w, const tare_field *f) {
     return f->offset == w->low;
 }
@@ -211,7 +211,7 @@ static void add_field(cutter *c, const tare_field *f) {
     }
 }
 
-/* Whether a region is worth being cut at all: each stream has a record, a head, segments. */
+/* Whether a region is worth cutting at all: each stream costs a record, a head and segments. */
 static bool is_worth_cutting(const cutter *c, uint8_t region) {
     uint32_t n = 0;
     const tare_field *f = c->encoding->fields;
@@ -230,8 +230,8 @@ static bool is_scale(const tare_field *f) {
     return f->role == TARE_FIELD_SCALE && (f->type == TARE_FIELD_F16 || f->type == TARE_FIELD_BF16);
 }
 
-/* Codes of 8 bits learn which scale is theirs, so that they can be predicted from a base that was
- * scaled otherwise. `scales` is the number of that stream, `scale` its field. */
+/* 8-bit codes are linked to their scales, so that they can be predicted from a base with different
+ * scales. `scales` is the number of that stream, `scale` its field. */
 static void link_scales(cutter *c, uint8_t codes, const tare_field *f, uint8_t scales,
                         const tare_field *scale) {
     const tare_plane_info *of_scale = &c->encoding->planes[scale->plane];
@@ -285,7 +285,7 @@ void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
                 .effort = effort};
     out->n_streams = 0;
     out->n_regions = encoding->n_planes;
-    /* A list that is empty is not there; one that is not is written in any case, and not cut. */
+    /* An empty list is omitted; any other is always written, and not cut. */
     while (encoding->planes[out->n_regions - 1].scope == TARE_PLANE_LIST &&
            plane_bytes[out->n_regions - 1] == 0)
         out->n_regions--;

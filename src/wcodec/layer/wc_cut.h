@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a layer of a .wcodec is cut into streams: docs/wcodec.md, 12. What an encoding is made of
- * says it all, so that no encoding is known by name here. */
+ * How a layer of a .wcodec is cut into streams: docs/wcodec.md, 12. This follows entirely from an
+ * encoding's description, so that no encoding is known by name here. */
 #ifndef TARE_WCODEC_LAYER_WC_CUT_H
 #define TARE_WCODEC_LAYER_WC_CUT_H
 
@@ -11,7 +11,7 @@
 
 _Static_assert(TARE_WC_MAX_REGIONS >= TARE_MAX_PLANES, "each plane of an encoding is a region");
 
-/* How hard to try, and what to do for tests. */
+/* The effort to spend, and settings for tests. */
 typedef struct tare_wc_effort {
     bool is_full;
     tare_coded_mode mode; /* to be used wherever it can */
@@ -37,7 +37,7 @@ uint8_t tare_wc_most_for_gpu(uint8_t item);
 void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
                         const uint64_t *plane_bytes, const uint64_t *dims, uint32_t n_dims,
                         bool is_big_endian, const tare_wc_effort *effort);
-/* Bytes that are no tensor: parts of files, text. */
+/* Bytes that are not tensors: parts of files, text. */
 void tare_wc_cut_bytes(tare_wc_cut *out, uint64_t n_bytes, const tare_wc_effort *effort);
 /* Regions as they are: each is a stream of bytes. */
 void tare_wc_cut_whole(tare_wc_cut *out, const uint64_t *region_bytes, uint8_t n_regions,

@@ -6,7 +6,7 @@
 
 #include "wcodec/layer/wc_layer.h"
 
-/* Bytes first .. first + n - 1 of a stream, from its region; of a joined one whole units. */
+/* Bytes first .. first + n - 1 of a stream, from its region; for a joined stream, whole units. */
 tare_status tare_wc_gather(uint8_t *dst, const tare_wc_stream *stream, const tare_wc_source *source,
                            uint64_t first, uint64_t n, tare_error *err);
 

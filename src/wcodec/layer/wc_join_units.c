@@ -63,7 +63,7 @@ tare_status tare_wc_join_units(uint8_t *dst, const tare_wc_stream *p, const tare
     return TARE_OK;
 }
 
-/* What a window shows of n bytes that belong at byte `to` of the region. */
+/* The part visible in a window of n bytes that belong at byte `to` of the region. */
 static void put_shown(const tare_wc_window *t, const uint8_t *bytes, uint64_t to, uint64_t n) {
     uint64_t low = tare_max_u64(to, t->offset), high = tare_min_u64(to + n, t->offset + t->n);
     if (low < high) memcpy(t->dst + (low - t->offset), bytes + (low - to), (size_t)(high - low));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joined streams between region and stream (docs/wcodec.md, 4.2). Segments are whole units, so that
- * all stream bytes that are asked for here are. */
+ * Joined streams between region and stream (docs/wcodec.md, 4.2). Segments are whole units, and so
+ * are all stream bytes requested here. */
 #ifndef TARE_WCODEC_LAYER_WC_JOIN_UNITS_H
 #define TARE_WCODEC_LAYER_WC_JOIN_UNITS_H
 
 #include "wcodec/layer/wc_layer.h"
 
-/* Whether the stream's join is one that a stream can have; its places are known to lie in the
- * record, whose offset `at` is. */
+/* Whether the stream's join is valid; its places are known to be inside the record, whose offset is
+ * `at`. */
 tare_status tare_wc_check_join(const tare_wc_stream *stream, uint64_t at, tare_error *err);
 /* Bytes first .. first + n - 1 of a joined stream, whole units, from its region. */
 tare_status tare_wc_join_units(uint8_t *dst, const tare_wc_stream *stream,

@@ -12,7 +12,7 @@
 #include "wcodec/layer/wc_watch.h"
 #include "wcodec/wc_encode.h"
 
-/* Where the bytes of a layer's regions are to be had: region i from byte starts[i] of reader i. */
+/* The source of the bytes of a layer's regions: region i from byte starts[i] of reader i. */
 typedef struct tare_wc_source {
     const tare_reader *readers[TARE_WC_MAX_REGIONS];
     uint64_t starts[TARE_WC_MAX_REGIONS];
@@ -20,7 +20,7 @@ typedef struct tare_wc_source {
 
 enum { TARE_WC_PLACES = 64 };
 
-/* A layer that is read. */
+/* A layer being read. */
 typedef struct tare_wc_opened {
     const tare_reader *file;
     const tare_wc_layer *layer;
@@ -30,7 +30,7 @@ typedef struct tare_wc_opened {
     unsigned groups;                       /* of bypass bits; TARE_WC_ALL_GROUPS: all */
     tare_cache *cache;          /* of segments of which only a part was asked for; NULL: none */
     uint64_t number;            /* of the layer, in the cache and for the watch */
-    const tare_wc_watch *watch; /* NULL: nobody wants to know */
+    const tare_wc_watch *watch; /* NULL: not reported */
 } tare_wc_opened;
 
 /* Reads the heads of the streams, into the arena. base, groups and cache are the caller's to set.
@@ -53,8 +53,8 @@ tare_status tare_wc_read_stream(const tare_wc_window *to, const tare_wc_opened *
 /* Which bytes of a stream a window on its region needs. */
 void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_wc_stream *stream,
                          const tare_wc_window *window);
-/* As tare_wc_open_layer, for a layer that is watched, under a number: a damaged head loses its
- * stream alone. */
+/* As tare_wc_open_layer, for a layer watched under a given number: a damaged head loses only its
+ * own stream. */
 tare_status tare_wc_open_watched(tare_wc_opened *out, const tare_reader *file,
                                  const tare_wc_layer *layer, uint64_t number,
                                  const tare_wc_watch *watch, tare_arena *arena, tare_error *err);
@@ -63,8 +63,8 @@ tare_status tare_wc_open_watched(tare_wc_opened *out, const tare_reader *file,
 tare_status tare_wc_read_region(uint8_t *dst, const tare_wc_opened *opened, unsigned region,
                                 uint64_t offset, size_t n, tare_wc_scratch *scratch,
                                 tare_error *err);
-/* Bytes of a region that are best read at once, from a multiple of them on: at most `most`, unless
- * four segments of its largest stream have more. */
+/* How many bytes of a region are best read at once, starting at a multiple of that: at most `most`,
+ * unless four segments of its largest stream have more. */
 uint64_t tare_wc_region_step(const tare_wc_layer *layer, unsigned region, uint64_t most);
 /* Compares the layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
 tare_status tare_wc_check_layer(const tare_wc_opened *opened, tare_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of the streams of a layer, whoever names them: a file, or a caller
+ * What must hold for the streams of a layer, whether a file or a caller describes them
  * (docs/wcodec.md, 4.2). */
 #include "base/arith.h"
 #include "wcodec/layer/wc_join_units.h"
@@ -10,8 +10,8 @@
 /* 8 + 16 rules with maps (4 + 128) + 64 tables (128) + 64 tables (32) + 398 contexts: 12758. */
 enum { MAX_HEAD = 12800 };
 
-/* The record lies at `at`, and n bytes on what is wrong; streams that callers describe lie nowhere.
- */
+/* The record is at offset `at`, the fault n bytes further on; streams described by callers have no
+ * offset. */
 static tare_status refuse(tare_error *err, uint64_t at, unsigned n, const char *what) {
     return tare_fail_at(err, TARE_ERR_CORRUPT, at == TARE_NO_OFFSET ? at : at + n, what);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading regions: the segments asked for are decoded, several side by side, and spread over the
- * units of their region. Of a region with several streams the one with most bytes comes last: with
- * each run of its units those of the others are put in place, which were decoded before, so that a
- * unit is written while it is in the cache. A segment of which only a part is asked for goes through
- * the cache of segments, so that reading a tensor row by row decodes it once. */
+ * units of their region. In a region with several streams the one with the most bytes comes last:
+ * each run of its units is merged with the units of the other streams, which were decoded before,
+ * so that a unit is written while it is in the cache. A segment that is only partly requested goes
+ * through the cache of segments, so that reading a tensor row by row decodes it once. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,10 +38,10 @@ typedef struct slot {
     uint64_t start;     /* its first byte in the stream */
     tare_cached *place; /* in the cache, to be filled; NULL: it is not kept */
     const tare_wc_window *target;
-    const companions *beside; /* what goes into the same units; NULL: nothing */
+    const companions *beside; /* data for the same units; NULL: none */
 } slot;
 
-/* Segments that are decoded together, of one stream or several. */
+/* Segments that are decoded together, from one stream or several. */
 typedef struct batch {
     const tare_wc_opened *opened;
     const tare_wc_window *target;
@@ -53,13 +53,14 @@ typedef struct batch {
     unsigned n;
     tare_wc_piece pieces[TARE_WC_SIDE_BY_SIDE];
     slot slots[TARE_WC_SIDE_BY_SIDE];
-    bool is_base_at_fault; /* what failed last is no damage of this container */
+    bool is_base_at_fault; /* the last failure is not damage in this container */
     tare_error *err;
 } batch;
 
 /* ---- handing out ------------------------------------------------------------------------------ */
 
-/* Bytes first .. end - 1 of a slot's stream, and what stands beside them in their units. */
+/* Bytes first .. end - 1 of a slot's stream, together with the other streams' bytes in the same
+ * units. */
 static void scatter_units(const tare_wc_window *to, const slot *s, const uint8_t *bytes,
                           uint64_t first, uint64_t end) {
     const uint64_t unit_bytes = tare_wc_unit_bytes(s->stream);
@@ -106,7 +107,7 @@ static void spread_taken(void *ctx, const uint8_t *bytes, uint32_t from, uint32_
     place_units(s, bytes + (first - at), first, end);
 }
 
-/* Where a segment's first byte goes if all its bytes go there in a row and lie in the target. */
+/* Where a segment's first byte goes if all its bytes are contiguous there and inside the target. */
 static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
     bool is_whole = s->from == s->start && s->to == s->start + n_bytes;
     bool is_run = !b->target->n || s->stream->width == s->stream->stride;
@@ -117,7 +118,8 @@ static uint8_t *place_of(const batch *b, const slot *s, uint32_t n_bytes) {
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* Both models' scales of a segment; its own ones whole, for they were so when it was predicted. */
+/* Both models' scales of a segment; its own scales are read in full, as they were when it was
+ * predicted. */
 static tare_status read_scales(tare_wc_scale_runs *scales, uint8_t *room, batch *b, unsigned stream,
                                uint64_t first, uint64_t n) {
     const tare_wc_layer *l = b->opened->layer;
@@ -190,7 +192,7 @@ static tare_status decode(batch *b, unsigned first, unsigned end) {
     return tare_wc_decode(together, n, b->opened->groups, b->scratch, &failed, b->err);
 }
 
-/* Decodes each piece by itself; what cannot be decoded is told and becomes zeros. */
+/* Decodes each piece separately; what cannot be decoded is reported and becomes zeros. */
 static tare_status decode_what_is_sound(batch *b) {
     const tare_wc_watch *watch = b->opened->watch;
     tare_error *told = b->err, fault = TARE_ERROR_NONE;
@@ -203,7 +205,7 @@ static tare_status decode_what_is_sound(batch *b) {
         memset(b->pieces[i].dst, 0, b->pieces[i].n_bytes);
         const tare_wc_taker *taker = &b->pieces[i].taker;
         if (taker->take) taker->take(taker->ctx, b->pieces[i].dst, 0, b->pieces[i].n_bytes);
-        if (b->pieces[i].head) /* else it was told when the layer was opened */
+        if (b->pieces[i].head) /* else it was reported when the layer was opened */
             watch->lost(watch->ctx, b->opened->number, b->slots[i].number, b->slots[i].segment,
                         &fault);
     }
@@ -223,7 +225,7 @@ static void name_segment(const batch *b) {
     }
 }
 
-/* Decodes what the batch holds and hands it out; a failure leaves nobody waiting. */
+/* Decodes the batch and hands out the result; after a failure no thread is left waiting. */
 static tare_status flush(batch *b) {
     tare_status status = decode(b, 0, b->n);
     const tare_wc_watch *watch = b->opened->watch;
@@ -256,7 +258,7 @@ static size_t room_of(uint32_t stored) {
 }
 
 /* At most what the segments of stream bytes first .. end - 1 take, and at most ROOM_MOST: a few
- * bytes of scales shall not cost megabytes. */
+ * bytes of scales should not cost megabytes. */
 static size_t room_to_ask(const tare_wc_stream *p, uint64_t first, uint64_t end) {
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     size_t room = 0;
@@ -323,8 +325,8 @@ static tare_status read_stored(const batch *b, tare_wc_piece *piece, uint8_t *by
     return status;
 }
 
-/* A segment in memory that was given to us is decoded from there, unless it ends too near to the
- * end of it. (Not in a mapped file, which may change while it is read.) NULL: it must be read. */
+/* A segment in caller-provided memory is decoded in place, unless it ends too close to the end of
+ * that memory. (Not in a mapped file, which may change while it is read.) NULL: it must be read. */
 static const uint8_t *lent_bytes(const batch *b, uint64_t position, uint32_t stored) {
     const tare_reader *file = b->opened->file;
     bool is_lent = file->map && !file->owns_map && b->opened->groups == TARE_WC_ALL_GROUPS;
@@ -366,14 +368,14 @@ static tare_status add(batch *b, slot s, uint64_t position) {
     return status;
 }
 
-/* A segment of which a part is wanted: from the cache, or into it. */
+/* A segment that is only partly needed: taken from the cache, or decoded into it. */
 static tare_status take_part(batch *b, slot *s, uint64_t position) {
     tare_cache *cache = b->opened->cache;
     tare_cache_key key = {b->opened->number << 8 | s->number, s->segment};
     tare_cached *kept;
     tare_cache_state state = tare_cache_take(&kept, cache, key, b->n == 0);
     if (state == TARE_CACHE_BUSY) {
-        TARE_TRY(flush(b)); /* who has something to make must not wait */
+        TARE_TRY(flush(b)); /* a thread with a value to make must not wait */
         state = tare_cache_take(&kept, cache, key, true);
     }
     if (state == TARE_CACHE_NO_MEMORY) return tare_fail(b->err, TARE_ERR_NOMEM, "segment");
@@ -401,7 +403,7 @@ static tare_status walk(batch *b, unsigned stream, uint64_t first, uint64_t end)
     const tare_wc_stream *p = &b->opened->layer->streams[stream];
     uint64_t whole = tare_wc_whole_bytes(&p->shape);
     if (first >= end) return TARE_OK;
-    /* Decoding it may read scales: they must not be among what the batch has still to make. */
+    /* Decoding it may read scales: these must not be still pending in the batch. */
     if (p->scale_stream != TARE_WC_NO_SCALES && b->n) TARE_TRY(flush(b));
     uint64_t segment = first / whole,
              position = tare_wc_segment_position(b->opened, stream, segment);
@@ -425,7 +427,7 @@ static tare_status walk(batch *b, unsigned stream, uint64_t first, uint64_t end)
 /* The last of what was added. */
 static tare_status finish(batch *b, tare_status status) {
     if (status == TARE_OK) return b->n ? flush(b) : TARE_OK;
-    b->err = NULL; /* others wait for what the batch holds; the first failure is told */
+    b->err = NULL; /* others wait for what the batch holds; the first failure is reported */
     if (b->n) flush(b);
     return status;
 }
@@ -452,7 +454,7 @@ void tare_wc_stream_span(uint64_t *first, uint64_t *end, const tare_wc_stream *p
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* The stream with most bytes of a unit. */
+/* The stream with the most bytes in a unit. */
 static unsigned main_stream(const tare_wc_layer *l, unsigned region) {
     unsigned main = 0;
     uint64_t most = 0;
@@ -480,7 +482,7 @@ uint64_t tare_wc_region_step(const tare_wc_layer *l, unsigned region, uint64_t m
     return tare_max_u64(units / tare_max_u64(whole, 1), 1) * tare_max_u64(whole, 1) * p->stride;
 }
 
-/* Decodes what stands beside the main stream in the window. */
+/* Decodes the other streams' bytes in the window. */
 static tare_status read_beside(companions *out, batch *b, unsigned region, unsigned main) {
     const tare_wc_layer *l = b->opened->layer;
     tare_wc_window runs[TARE_WC_MAX_STREAMS];

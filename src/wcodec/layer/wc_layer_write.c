@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing a layer: each stream is read twice, once to be counted, once to be encoded. */
+ * Writing a layer: each stream is read twice, once for counting, once for encoding. */
 #include "wcodec/layer/wc_layer_write.h"
 
 #include <string.h>
@@ -48,7 +48,8 @@ static tare_status take_room(tare_wc_worker *w, const tare_wc_layer_job *job, un
     return w->room ? TARE_OK : TARE_ERR_NOMEM;
 }
 
-/* A segment's bytes and what it may be predicted from; *reference is NULL where there is none. */
+/* A segment's bytes and the reference it may be predicted from; *reference is NULL if there is
+ * none. */
 static tare_status load(tare_wc_worker *w, const tare_wc_layer_job *job, unsigned stream,
                         uint64_t segment, tare_wc_reference *room,
                         const tare_wc_reference **reference, tare_error *err) {
@@ -98,7 +99,7 @@ tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_plan *plan,
     return TARE_OK;
 }
 
-/* A segment that is alone has a head to its measure. */
+/* A single segment has a head made to fit it. */
 static tare_status put_alone(tare_buffer *out, const tare_wc_plan *plan,
                              const tare_wc_layer_job *job, unsigned stream, tare_wc_worker *w,
                              tare_error *err) {
@@ -184,14 +185,15 @@ static tare_status put_streams(tare_buffer *out, const tare_wc_layer_job *job, t
     return TARE_OK;
 }
 
-/* What a layer takes in the file by its streams: data and, each of one segment, their records. */
+/* The space a layer takes in the file, by its streams: their data and their records, with one
+ * segment each. */
 static uint64_t taken(uint64_t n_data, unsigned n_streams) {
     enum { A_RECORD = TARE_WC_STREAM_RECORD + 2 };
     return tare_ceil_div_u64(n_data, TARE_WC_LAYER_ALIGN) * TARE_WC_LAYER_ALIGN +
            n_streams * A_RECORD;
 }
 
-/* Whether its regions would take less as they are. */
+/* Whether its regions would take less space uncut. */
 static bool is_better_whole(const tare_wc_layer *l) {
     uint64_t n = 0;
     for (unsigned i = 0; i < l->n_regions; i++)
@@ -211,7 +213,7 @@ static void make_whole(tare_wc_layer *l, tare_wc_cut *cut) {
 }
 
 /* Each stream has a header, padding and a record: for a small layer that may be more than cutting
- * it saves, which only its data tells. */
+ * it saves, which depends on its data. */
 tare_status tare_wc_put_layer(tare_buffer *out, const tare_wc_layer_job *job, tare_wc_worker *w,
                               tare_error *err) {
     tare_wc_layer *l = job->layer;

@@ -8,8 +8,9 @@
 #include "base/pool.h"
 #include "wcodec/layer/wc_layer.h"
 
-/* A layer to be written. It says all but sizes, places and CRC, which are filled in; its streams
- * say how they are cut, `options` (one for each stream) how to look for the smallest form. */
+/* A layer to be written. It has everything but sizes, places and CRC, which are filled in; its
+ * streams say how they are cut, `options` (one for each stream) how to look for the smallest form.
+ */
 typedef struct tare_wc_layer_job {
     tare_wc_layer *layer;
     const tare_wc_options *options;
@@ -46,10 +47,10 @@ tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_plan *plan,
  * 128. Fills in sizes and CRC; places are counted from where the layer begins. */
 tare_status tare_wc_put_layer(tare_buffer *out, const tare_wc_layer_job *job,
                               tare_wc_worker *worker, tare_error *err);
-/* Takes note of a segment of the layer, in their order: its CRC, whether it needs the base. */
+/* Records a segment of the layer, in order: its CRC, and whether it needs the base. */
 void tare_wc_note_segment(tare_wc_layer *layer, const uint8_t *segment);
 
-/* Takes what is written: any place, from any thread, no byte twice. */
+/* Receives the output: at any place, from any thread, no byte twice. */
 typedef struct tare_wc_target {
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);

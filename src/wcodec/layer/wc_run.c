@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing many layers with a few threads. Tasks stand in one list for all layers, so that threads
- * are started once. A stream has tasks that count its segments and, further down the list, tasks
- * that encode them; those of the next stream are counted in between, so that a thread seldom waits
- * for the last count. Small layers are one task, several of them. What is encoded goes through a
- * ring in which each task has its turn: the places of bytes follow from those before them.
+ * Writing many layers with a few threads. There is one list of tasks for all layers, so that
+ * threads are started only once. A stream has tasks that count its segments and, further down the
+ * list, tasks that encode them; those of the next stream are counted in between, so that a thread
+ * seldom waits for the last count. Small layers are one task, several of them. Encoded data goes
+ * through a ring in which the tasks take turns: where bytes are placed depends on those before
+ * them.
  *
- * Nobody waits for ever: tasks are taken in order, and a task waits for earlier ones only. */
+ * No task waits for ever: tasks are taken in order, and a task waits only for earlier ones. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -38,7 +39,7 @@ typedef struct step {
     struct stream_state *state;
 } step;
 
-/* A stream on its way. */
+/* A stream being written. */
 typedef struct stream_state {
     tare_wc_tally **tallies; /* one a worker, made when it first counts */
     uint64_t n_to_count, n_to_encode;
@@ -161,7 +162,7 @@ static void note_failure(crew *c, uint64_t task) {
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* A task that waits gives up when an earlier one has failed: what it waits for will not come. */
+/* A waiting task gives up when an earlier one has failed: what it waits for will never happen. */
 static tare_status gave_up(tare_error *err) {
     return tare_fail(err, TARE_ERR_CANCELLED, "another part failed");
 }
@@ -311,7 +312,8 @@ static void place_segment(crew *c, slot *of) {
     l->size = c->position + of->out.size - l->offset;
 }
 
-/* Gives places to all that is done and next, and writes it; others may do so at the same time. */
+/* Assigns places to all finished tasks whose turn it is, and writes them; others may do so at the
+ * same time. */
 static tare_status write_ready(crew *c, tare_error *err) {
     tare_status status = TARE_OK;
     pthread_mutex_lock(&c->mutex);
@@ -358,7 +360,7 @@ static tare_status encode(crew *c, const step *s, uint64_t index, uint64_t task,
 
 /* ---- the crew -------------------------------------------------------------------------------- */
 
-/* Bytes that a task takes care of, for progress. */
+/* The number of bytes a task handles, for progress. */
 static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
     uint64_t n = 0;
     if (s->kind == COUNT) return 0;

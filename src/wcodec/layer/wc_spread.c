@@ -6,7 +6,7 @@
 #include "base/arith.h"
 #include "wcodec/layer/wc_join_units.h"
 
-/* `width` is known where this is called: a copy of few bytes is a move or two. */
+/* `width` is a constant at each call: a copy of a few bytes is a move or two. */
 static inline void copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src,
                               size_t src_stride, uint64_t n, size_t width) {
     for (; n > 0; n--, dst += dst_stride, src += src_stride) memcpy(dst, src, width);
@@ -47,8 +47,7 @@ static uint64_t put_part(const tare_wc_window *t, const tare_wc_stream *p, const
     return run;
 }
 
-/* Units that lie in the window as a whole, all but a few at its ends, are spread without looking.
- */
+/* Units entirely inside the window, all but a few at its ends, are spread without checks. */
 void tare_wc_scatter(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
                      uint64_t first, uint64_t end) {
     if (!t->n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the bytes of a stream, which stand in a row, and the units of its region. */
+ * Moves bytes between a stream, where they are contiguous, and the units of its region. */
 #ifndef TARE_WCODEC_LAYER_WC_SPREAD_H
 #define TARE_WCODEC_LAYER_WC_SPREAD_H
 

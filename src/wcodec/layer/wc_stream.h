@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a layer is: regions, which are bytes as a file has them, and streams, which are cut from
+ * A layer consists of regions, which are bytes as a file has them, and streams, which are cut from
  * the units of a region (docs/wcodec.md, 4.2, calls them planes) and which the codec works on. */
 #ifndef TARE_WCODEC_LAYER_WC_STREAM_H
 #define TARE_WCODEC_LAYER_WC_STREAM_H
@@ -43,9 +43,8 @@ typedef struct tare_wc_layer {
     tare_wc_stream *streams;
 } tare_wc_layer;
 
-/* Whether stream i of a layer is cut as a stream can be, and whether the streams of each region
- * cover its units, each byte once. `at`: of the record, for errors; TARE_NO_OFFSET: there is none.
- */
+/* Whether the cut of stream i of a layer is valid, and whether the streams of each region cover its
+ * units, each byte once. `at`: of the record, for errors; TARE_NO_OFFSET: there is none. */
 tare_status tare_wc_check_stream(const tare_wc_layer *layer, unsigned i, uint64_t at,
                                  tare_error *err);
 tare_status tare_wc_check_cover(const tare_wc_layer *layer, uint64_t at, tare_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is told while layers are read. */
+ * What is reported while layers are read. */
 #ifndef TARE_WCODEC_LAYER_WC_WATCH_H
 #define TARE_WCODEC_LAYER_WC_WATCH_H
 

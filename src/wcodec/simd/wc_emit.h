@@ -2,7 +2,7 @@
  *
  * Values from the symbols of a step, 64 positions, and the bits that bypass the entropy coder: what
  * tare_wc_emit_c does. All values of the step are written. Shapes are the kinds of values that get
- * code of their own, where numbers of bits and shifts are constants. A file of one instruction set
+ * their own code, in which numbers of bits and shifts are constants. A file of one instruction set
  * defines first
  *
  *     vec, VEC_BYTES           a vector of bytes; a step is one or more
@@ -26,7 +26,7 @@
 
 enum { STEP_VECS = TARE_WC_LANES / VEC_BYTES };
 
-/* Symbols of a step, in the lower bits of bytes; above them stands anything. */
+/* Symbols of a step, in the lower bits of bytes; the bits above are undefined. */
 typedef struct symbols {
     vec v[STEP_VECS];
 } symbols;
@@ -82,9 +82,9 @@ static inline shape shape_of(const tare_wc_job *job) {
     return k == 0 ? BYTES_0 : k == 1 ? BYTES_1 : ANY_SHAPE;
 }
 
-/* What all blocks of a job need to make values: both bytes of the tops, in place, by symbol; which
- * of the bypass bits stay where they are; whether the first one moves to become the sign. With a
- * trellis the state that follows, by state and 32 for an odd symbol. */
+/* What all blocks of a job need to produce values: both bytes of the tops, in place, by symbol;
+ * which of the bypass bits stay where they are; whether the first one moves to become the sign.
+ * With a trellis the state that follows, by state and 32 for an odd symbol. */
 typedef struct value_tables {
     table top[2], next;
     vec keep[2], sign;
@@ -136,7 +136,7 @@ static ALWAYS_INLINE out_cursor out_cursor_of(const tare_wc_job *job, uint32_t b
 
 /* ---- bypass bits ----------------------------------------------------------------------------- */
 
-/* Bits of a group in the low bits of bytes; above them stands anything. */
+/* Bits of a group in the low bits of bytes; the bits above are undefined. */
 static ALWAYS_INLINE vec group_raw(const out_cursor *o, unsigned g, unsigned j, unsigned at,
                                    const unsigned width) {
     const unsigned n_shifts = 8 / width; /* in 64 bytes */
@@ -157,7 +157,7 @@ static ALWAYS_INLINE vec plain_2(const out_cursor *o, unsigned j, unsigned at, v
     return v_choose(v_all(3), group_raw(o, 0, j, at, 2), v_up(symbol, 2));
 }
 
-/* Those of the k bypass bits that n groups have; the others are filled. */
+/* The bits of the k bypass bits that n groups contain; the others are filled in. */
 static ALWAYS_INLINE vec low_bytes(const out_cursor *o, unsigned j, unsigned at, unsigned k,
                                    const unsigned n, uint8_t fill) {
     vec low = v_all(fill);
@@ -173,7 +173,7 @@ static ALWAYS_INLINE vec tops_of(const value_tables *m, vec symbol) {
     return look_up_in(&m->top[0], symbol);
 }
 
-/* Above the one or two bypass bits stands anything. */
+/* The bits above the one or two bypass bits are undefined. */
 static ALWAYS_INLINE vec signed_byte(const value_tables *m, vec symbol, vec raw, const unsigned k) {
     vec v = tops_of(m, symbol);
     if (k == 2) v = v_choose(v_all(1), raw, v);
@@ -279,7 +279,7 @@ static ALWAYS_INLINE void put_trellis(uint8_t *states, const out_cursor *o, cons
 
 /* ---- a block of any shape -------------------------------------------------------------------- */
 
-/* All its symbols lie at `from`. */
+/* All its symbols are at `from`. */
 static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32_t block,
                                  const uint8_t *from) {
     const shape of = shape_of(job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Jobs under way in kernels that decode DIRECT segments: beginning, blocks that need no care, the
- * last steps. A file of one instruction set defines first
+ * Jobs in progress in kernels that decode DIRECT segments: the start, blocks that need no checks,
+ * the last steps. A file of one instruction set defines first
  *
  *     lanes        states of both streams' lanes, in vectors, and the next words
  *     rows         the byte rows of a table
@@ -150,7 +150,7 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
             fetch_ahead(&l[i], &o[i], of == ANY_SHAPE ? 0 : n_groups_of(of));
         }
         if (n == AT_ONCE) {
-            UNROLL_4 /* j becomes a constant; four copies for fewer jobs would be much code */
+            UNROLL_4 /* j becomes a constant; four copies for fewer jobs would be too much code */
                 for (unsigned j = 0; j < WC_BLOCK_STEPS; j++)
                     step_interleaved(jobs, l, o, held, n, j, of);
         } else {
@@ -215,7 +215,7 @@ static void tell_ready(const interleaved_job *s) {
     if (s->job->ready) s->job->ready(s->job, s->p);
 }
 
-/* All blocks that need no care: again and again those that all jobs can decode. */
+/* All blocks that need no checks: repeatedly as many as all jobs can decode. */
 static void run_blocks(interleaved_job *jobs, unsigned n, unsigned log2) {
     for (;;) {
         interleaved_job *ready[MAX_INTERLEAVED];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DIRECT segments for AVX2: 64 lanes of one segment at a time, which fill the registers. As with
- * AVX-512 a state is two vectors of 16 bits and the bytes of lanes A and B are interleaved; words
- * are expanded by shuffles. */
+ * DIRECT segments for AVX2: the 64 lanes of one segment at a time, which fill the registers. As
+ * with AVX-512 a state is two vectors of 16 bits and the bytes of lanes A and B are interleaved;
+ * words are expanded by shuffles. */
 #include "wcodec/x86/wc_emit_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 

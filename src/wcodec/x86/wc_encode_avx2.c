@@ -51,7 +51,7 @@ static void store_lanes(tare_wc_put *p, const lanes *l) {
 /* ---- one step -------------------------------------------------------------------------------- */
 
 /* The lower halves of x where `is_due` is all ones go in front of the words, in their order. They
- * end where the words begin; what stands before them is anything. */
+ * end where the words begin; anything may precede them. */
 static ALWAYS_INLINE void put_words(uint8_t **words, __m256i x, __m256i is_due) {
     const __m256i lower =
         _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1, 0, 1, 4, 5, 8, 9,

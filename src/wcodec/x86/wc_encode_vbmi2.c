@@ -3,7 +3,7 @@
  * Words of DIRECT segments for AVX-512 with VBMI and VBMI2: 64 lanes at a time, from the last
  * position to the first. As in the decoder a state is two vectors of 16 bits; it is divided by
  * 16-bit products, and its slot is found by the pieces of the symbol (wc_table.h says why and how):
- * to gather 64 slots takes as long as all the rest. */
+ * gathering 64 slots would take as long as everything else. */
 #include <immintrin.h>
 
 #include "wcodec/simd/wc_block.h"
@@ -74,7 +74,7 @@ static ALWAYS_INLINE __m512i bytes_of(const __m512i words[2]) {
                                   _mm512_slli_epi16(words[1], 8));
 }
 
-/* Lanes whose state is too large for a frequency give their lower half away. */
+/* Lanes whose state is too large for a frequency emit their lower half. */
 static ALWAYS_INLINE void shrink(lanes *l, unsigned stream, __m512i freq) {
     __mmask32 is_due = _mm512_cmpge_epu16_mask(l->high[stream], freq);
     unsigned n = (unsigned)_mm_popcnt_u32(is_due);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of joined planes for AVX2, 32 values at a time. Bytes are looked up in tables of 16, of
- * which most formats need one or two; a bit is moved by asking whether it is set. */
+ * Units of joined planes for AVX2, 32 values at a time. Bytes are looked up in tables of 16, and
+ * most formats need one or two of these; a bit is moved by testing whether it is set. */
 #include <immintrin.h>
 
 #include "wcodec/x86/wc_sixes_avx2.h"
@@ -184,7 +184,7 @@ static ALWAYS_INLINE void store_low(uint8_t *low, __m256i v, bool is_half) {
         _mm_storeu_si128((__m128i *)(void *)low, _mm256_castsi256_si128(v));
 }
 
-/* Units of one step: each high bit is a question to a byte. */
+/* Units of one step: each high bit is a test of a byte. */
 static void separate_short(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                            size_t stride, const tare_wc_join *shape) {
     const unsigned n = 1u << shape->log2_values, bits = shape->high_bits, n_bits = n * bits;

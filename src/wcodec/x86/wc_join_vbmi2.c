@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Units of joined planes for AVX-512 with VBMI, up to 64 values at a time. Between a value and its
- * high bits lie a permutation of bytes and one of bits inside bytes: a multishift turns each byte
- * by what it needs, for bits of the next byte that it may bring along are masked out. */
+ * high bits lie a permutation of bytes and one of bits inside bytes: a multishift rotates each byte
+ * as needed; bits of the next byte that come along are masked out. */
 #include <immintrin.h>
 
 #include "wcodec/x86/wc_sixes_avx512.h"
@@ -15,7 +15,7 @@ enum {
     MOST_PIECES = 8, /* high bits of values in a byte */
 };
 
-/* What all units have in common. */
+/* The parameters common to all units. */
 typedef struct joiner {
     unsigned n_steps, bits, n_pieces; /* steps in a unit; high bits of a value; pieces in a byte */
     size_t low_step, plane_step;      /* bytes of a step */
@@ -48,7 +48,7 @@ static void begin(joiner *w, const tare_wc_join *join) {
     w->shifts = _mm512_loadu_si512(shifts);
 }
 
-/* Byte `to` of a vector shall have bit `from_bit` of some byte moved to bit `to_bit`. */
+/* Byte `to` of a vector gets bit `from_bit` of some byte, moved to bit `to_bit`. */
 static uint8_t turn(unsigned to, unsigned from_bit, unsigned to_bit) {
     return (uint8_t)((to * 8 + from_bit + 64 - to_bit) & 63);
 }
@@ -103,7 +103,7 @@ static ALWAYS_INLINE __m512i take_values(const joiner *w, uint8_t *low, const ui
     return v;
 }
 
-/* Units whose high bits are at most 64: each is a question to a byte. */
+/* Units with at most 64 high bits: each is a test of a byte. */
 static void separate_short(const joiner *w, uint8_t *low, uint8_t *high, const uint8_t *plane,
                            size_t n_units, size_t stride, const uint16_t *places,
                            unsigned n_values) {

@@ -9,7 +9,7 @@
 #include "wcodec/x86/wc_lookup_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 
-/* What is the same for all steps of a job. */
+/* The parameters common to all steps of a job. */
 typedef struct splitter {
     const tare_wc_split_job *job;
     const tare_wc_table *table;
@@ -41,7 +41,8 @@ static void begin(splitter *s, const tare_wc_split_job *job) {
     for (unsigned i = 0; i < s->n_quarters / 4; i++) s->map[i] = load_row(job->symbol_of + 64 * i);
 }
 
-/* Half a step: 32 symbols, at p. `none` is not 0 where they are none; returns the misfits. */
+/* Half a step: 32 symbols, at p. `none` is nonzero where there is no symbol; returns the misfits.
+ */
 static ALWAYS_INLINE uint32_t put_symbols(splitter *s, uint32_t p, __m256i symbols, __m256i none) {
     const tare_wc_split_job *job = s->job;
     const tare_wc_table *t = job->tables + (job->classes ? job->classes[p / WC_BLOCK] : 0);
@@ -65,7 +66,7 @@ static inline void put_misfits(const tare_wc_split_job *job, uint32_t p, uint32_
     job->misfits[p / TARE_WC_LANES] = first | (uint64_t)second << 32;
 }
 
-/* Half a step's bits of a group, in bytes of which the others are 0. */
+/* Half a step's bits of a group, in bytes whose other bits are 0. */
 static ALWAYS_INLINE void put_bits(uint8_t *group, uint32_t p, unsigned width, __m256i bits) {
     unsigned shift;
     uint32_t in_step = p % TARE_WC_LANES;
@@ -112,8 +113,8 @@ static void split_sixes(splitter *s, uint32_t p) {
     put_misfits(s->job, p, misfits[0], misfits[1]);
 }
 
-/* Symbols of tops; those that have none get TARE_WC_NO_SYMBOL. As in look_up, each shuffle gives 0
- * for all but 16 of the bytes. */
+/* Symbols of tops; tops without one get TARE_WC_NO_SYMBOL. As in look_up, each shuffle gives 0 for
+ * all but 16 of the bytes. */
 static ALWAYS_INLINE __m256i map_bytes(const splitter *s, __m256i top) {
     __m256i symbols = _mm256_setzero_si256();
     for (unsigned i = 0; i < s->n_quarters; i++) {

@@ -8,7 +8,7 @@
 #include "wcodec/x86/wc_edge_avx512.h"
 #include "wcodec/x86/wc_x86.h"
 
-/* What is the same for all steps of a job. */
+/* The parameters common to all steps of a job. */
 typedef struct splitter {
     const tare_wc_split_job *job;
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
@@ -43,7 +43,7 @@ static ALWAYS_INLINE __mmask64 first_of(uint32_t n) {
     return n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
 }
 
-/* Symbols of a step; those of `none` are no symbols. */
+/* Symbols of a step; positions in `none` have no symbol. */
 static ALWAYS_INLINE void put_symbols(const tare_wc_split_job *job, uint32_t p, __m512i symbols,
                                       __mmask64 none, __mmask64 is_value) {
     const tare_wc_table *t = job->tables + (job->classes ? job->classes[p / WC_BLOCK] : 0);
@@ -56,7 +56,7 @@ static ALWAYS_INLINE void put_symbols(const tare_wc_split_job *job, uint32_t p, 
     job->misfits[p / TARE_WC_LANES] = none;
 }
 
-/* The bits of a group, in bytes of which the others are 0. The first step of a block begins it. */
+/* The bits of a group, in bytes whose other bits are 0. The first step of a block begins it. */
 static ALWAYS_INLINE void put_bits(uint8_t *group, uint32_t p, unsigned width, __m512i bits) {
     unsigned shift;
     uint8_t *at = group + tare_wc_group_at(width, p, &shift);

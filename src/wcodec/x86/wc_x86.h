@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each file of the codec's kernels puts into the table. */
+ * The entries that each kernel file of the codec puts into the table. */
 #ifndef TARE_WCODEC_X86_H
 #define TARE_WCODEC_X86_H
 
