@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A format driver: probe, open, plan. Adding a container is one driver and one row in registry.c.
- * Moving the bytes of a plan is not its business (ops/convert/execute.c). */
+ * A format driver: probe, open, plan. Adding a container takes one driver and one row in
+ * registry.c. Moving the bytes of a plan is done elsewhere (ops/convert/execute.c). */
 #ifndef TARE_FORMAT_FORMAT_H
 #define TARE_FORMAT_FORMAT_H
 
@@ -13,7 +13,7 @@
 
 #define TARE_PROBE_BYTES 4096
 
-/* What a probe looks at. */
+/* The input of a probe. */
 typedef struct tare_probe {
     const char *path;    /* PATH sources, else NULL */
     bool is_directory;   /* then head is empty */
@@ -56,22 +56,23 @@ typedef struct tare_format {
     /* Whether the input is of this format, by content. */
     bool (*probe)(const tare_probe *probe);
     /* Fills m (files, catalog, layout, directory_bytes) and ends with tare_model_finish. Findings
-     * that do not stop go to options->report. */
+     * that are not errors go to options->report. */
     tare_status (*open)(tare_model *m, const tare_open_context *ctx, tare_error *err);
-    /* The file that an open model of this format was found by and that is none of its files: an
-     * index of shards, its path and its text. False, and NULL: there is none. */
+    /* The file through which an open model of this format was found, if it is not one of its files:
+     * an index of shards, its path and its text. False, or a NULL hook: there is none. */
     bool (*index_file)(const char **path, tare_str *text, const tare_model *m);
-    /* Makes the resources of a target's catalog, which are the source's, what the program would
-     * make of them that tare_compat names. One that is changed or added has bytes, in the arena;
-     * the others keep their numbers. NULL: nothing but number formats differs. */
+    /* Turns the resources of a target's catalog, which are the source's, into what the program
+     * named by tare_compat would make of them. Changed or added resources have bytes, in the arena;
+     * the others keep their numbers. NULL: only number formats differ. */
     tare_status (*imitate)(tare_catalog *catalog, const tare_model *source, tare_arena *arena,
                            tare_report *report, tare_error *err);
     /* Lays out `catalog` (target tensors: encoding, shape, sizes; planes of the source layout only
      * when is_identity). NULL: this format is not written. */
     tare_status (*plan)(tare_write_plan *out, const tare_catalog *catalog,
                         const tare_write_options *options, tare_error *err);
-    /* Makes the file, whose size is not known before, of what `plan` has laid out, which is kept
-     * aside, and of what stays as it is in the input. NULL: what `plan` lays out is the output. */
+    /* Makes the file, whose size is not known in advance, from what `plan` has laid out, which is
+     * kept in temporary storage, and from what is taken unchanged from the input. NULL: what `plan`
+     * lays out is the output. */
     tare_status (*pack)(tare_pack_outcome *out, const tare_pack_job *job, tare_error *err);
 } tare_format;
 
@@ -82,7 +83,7 @@ extern const tare_format tare_format_mcf;
 extern const tare_format tare_format_infq;
 extern const tare_format tare_format_wcodec;
 
-/* tare_model_open, but for what its options say of bases. They are complete. */
+/* tare_model_open, except for the options about bases. The options are complete. */
 tare_status tare_format_open(tare_model **out, const tare_source *source,
                              const tare_open_options *options, tare_error *err);
 
@@ -97,12 +98,12 @@ tare_status tare_source_open(tare_reader *out, const tare_source *source, tare_m
 const tare_format *tare_format_row(size_t i); /* NULL beyond the end */
 const tare_format *tare_format_find(const char *name);
 
-/* What a file is that is none of ours ("a PyTorch pickle"), and what to do about it; NULL: no
- * idea. Static text for tare_error.what. */
+/* What a file that is not one of our formats is ("a PyTorch pickle"), and what to do about it;
+ * NULL: unknown. Static text for tare_error.what. */
 const char *tare_not_a_model(const tare_probe *probe);
 
 /* Whether the first bytes are those of a .dat importance matrix of llama.cpp, which has no magic:
- * the numbers of its first entry make sense. */
+ * checks that the numbers of its first entry are plausible. */
 bool tare_is_importance_dat(const tare_probe *probe);
 
 /* The shared layout check, for drivers. Ranges are absolute in their file. It sorts them and
@@ -119,7 +120,8 @@ typedef struct tare_layout_rules {
     bool allows_aliases;
     bool may_be_truncated;
     const char *truncated_code; /* of the finding: "gguf.truncated-data" */
-    /* Where the directory states the place of a tensor, for faults; NULL: at its record. */
+    /* The offset at which the directory states a tensor's location, for errors; NULL: its record.
+     */
     uint64_t (*place)(const void *ctx, size_t tensor);
     const void *place_ctx;
 } tare_layout_rules;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one check of where tensor data lies, shared by all containers: aligned, inside the data
+ * The single check of tensor data locations, shared by all containers: aligned, inside the data
  * section, not overlapping; and the list of the bytes that belong to no tensor. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static tare_status fault(const tare_model *m, const tare_layout_rules *rules, si
     return status;
 }
 
-/* Tensors that the file ends before or in: how many, the first of them, where the last one ends. */
+/* Tensors cut off by the end of the file: how many, the first of them, where the last one ends. */
 enum { EXAMPLES = 4 };
 
 typedef struct missing {
@@ -95,8 +95,8 @@ static tare_status collect(tare_model *m, const tare_layout_rules *rules, range 
                              err);
             if (rules->alignment > 1 && (plane->offset - rules->base) % rules->alignment)
                 return fault(m, rules, i, TARE_ERR_CORRUPT, "tensor data is misaligned", err);
-            /* Nothing of an empty tensor can be missing; a writer that pads before it but not
-             * behind puts it beyond the end. */
+            /* Nothing of an empty tensor can be missing; a writer that pads before it but not after
+             * puts it beyond the end. */
             if (plane->offset > rules->end ? plane->size || !rules->may_be_truncated
                                            : end > rules->end) {
                 if (!rules->may_be_truncated)

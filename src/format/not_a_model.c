@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files that are something else: what people mistake for a model container, told by content, and
- * what to do about each. */
+ * Files of other kinds that people mistake for a model container, recognised by content, and what
+ * to do about each. */
 #include <ctype.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static bool contains(const tare_probe *p, const char *text) {
     return false;
 }
 
-/* What a zip holds decides: PyTorch has saved zips of pickles since 1.6, NumPy zips of arrays. */
+/* A zip's contents decide: PyTorch has saved zips of pickles since 1.6, NumPy zips of arrays. */
 static const char *zip(const tare_probe *p) {
     if (p->head_size < 4 || memcmp(p->head, "PK\x03\x04", 4) != 0) return NULL;
     if (contains(p, "data.pkl") || contains(p, ".data/") || contains(p, "/byteorder"))

@@ -15,7 +15,7 @@ static bool is_directory(const tare_source *s, const tare_remote_files *files) {
     return s->kind == TARE_SOURCE_PATH && s->name && stat(s->name, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Opens what the probes are to look at: the source, or the first of its shards. */
+/* Opens what the probes will examine: the source, or the first of its shards. */
 static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
                         const tare_source *source, const tare_remote_files *files,
                         tare_map_mode map, tare_error *err) {
@@ -69,7 +69,7 @@ static tare_status open_source(tare_model **out, const tare_source *source,
     return format->open(*out, &ctx, err);
 }
 
-/* Behind a URL there are files as behind a path; drivers do not see the difference. */
+/* A URL leads to files just as a path does; drivers do not see the difference. */
 static tare_status open_remote(tare_model **out, const tare_source *source,
                                const tare_open_options *options, tare_reader *first,
                                tare_error *err) {

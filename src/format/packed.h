@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What verbs see of a packed container (.wcodec), which holds layers: tensors and bytes that were
- * compressed, and the ranges of them that files consist of. Making one is a hook of its driver
- * (tare_format.pack); an open one is read here, at any place of any layer. */
+ * The verbs' view of a packed container (.wcodec), which holds layers, that is compressed tensors
+ * and other bytes, and the ranges of them that make up files. Making one is a hook of its driver
+ * (tare_format.pack); an open one is read here, at any position in any layer. */
 #ifndef TARE_FORMAT_PACKED_H
 #define TARE_FORMAT_PACKED_H
 
@@ -23,7 +23,7 @@ typedef enum tare_packed_entry_kind {
     TARE_PACKED_ENTRY_KIND_COUNT
 } tare_packed_entry_kind;
 
-/* What is known of a file beside its name and contents. */
+/* What is known about a file in addition to its name and contents. */
 typedef struct tare_packed_entry {
     bool is_stated; /* else all else is 0: a file of which no more is known */
     uint8_t kind;   /* tare_packed_entry_kind */
@@ -60,8 +60,8 @@ typedef struct tare_packed_base {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-/* A file that is to be restored, or a link or an empty folder. What is pointed to must outlive the
- * job. */
+/* A file to be restored, or a link or an empty folder. Everything pointed to must outlive the job.
+ */
 typedef struct tare_packed_origin {
     const tare_reader *reader; /* NULL: of what is no file */
     tare_str name;
@@ -93,7 +93,7 @@ typedef struct tare_pack_job {
     tare_coded_mode mode;  /* to be used wherever it can */
     unsigned log2_segment; /* 0: what suits */
     bool is_for_gpu;       /* as in tare_pack_options */
-    /* Takes what is written: any place, from any thread, no byte twice. */
+    /* Receives the output: at any place, from any thread, no byte twice. */
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);
     void *write_ctx;
@@ -101,7 +101,7 @@ typedef struct tare_pack_job {
     tare_arena *arena; /* of what is told of it */
 } tare_pack_job;
 
-/* What came of it. */
+/* The result. */
 typedef struct tare_pack_outcome {
     uint64_t size;                   /* of the container */
     const tare_packed_layer *layers; /* in its order */
@@ -115,7 +115,7 @@ typedef struct tare_pack_outcome {
 /* An open container. Immutable once its bases are set; any number of threads may read. */
 typedef struct tare_packed tare_packed;
 
-/* Reads the directory. The reader is taken over, also when this fails. */
+/* Reads the directory. Takes ownership of the reader, even on failure. */
 tare_status tare_packed_open(tare_packed **out, tare_reader *file, const tare_limits *limits,
                              const tare_allocator *allocator, tare_error *err);
 /* What was wrong with a directory. */
@@ -128,7 +128,7 @@ typedef struct tare_packed_damage {
     uint32_t n_files_lost; /* file records that cannot be read */
 } tare_packed_damage;
 
-/* The same of a container whose directory is damaged, as far as there is one. damage->is_unchecked
+/* The same for a container whose directory is damaged, as far as it exists. damage->is_unchecked
  * false: nothing is wrong with it. */
 tare_status tare_packed_salvage(tare_packed **out, tare_packed_damage *damage, tare_reader *file,
                                 const tare_limits *limits, const tare_allocator *allocator,
@@ -159,16 +159,16 @@ typedef struct tare_packed_part {
 
 /* What layer number `layer` is. */
 tare_packed_part tare_packed_describe_layer(const tare_packed *packed, uint32_t layer);
-/* From how many groups of bypass bits on a layer is read whole, as far as the heads of its planes
- * tell; 0: it is in any case. */
+/* The number of groups of bypass bits from which on a layer is read in full, as far as the heads of
+ * its planes tell; 0: it always is. */
 tare_status tare_packed_groups(tare_packed *packed, uint32_t layer, unsigned *out, tare_error *err);
 /* Bytes of a region that some whole segments reach over: what begins and ends at multiples of it is
  * decoded once, straight into place, and stays in a core's own cache meanwhile. */
 uint64_t tare_packed_step(const tare_packed *packed, uint32_t layer, unsigned region);
 
 #define TARE_PACKED_ALL_GROUPS UINT_MAX
-/* Before anything is read: who is told what (it must live as long), and how many groups of bypass
- * bits are read of tensors of numbers that may be coarse. */
+/* To be called before anything is read: sets what is notified of events (it must live as long), and
+ * how many groups of bypass bits are read for tensors whose numbers may be coarse. */
 void tare_packed_watch(tare_packed *packed, const tare_wc_watch *watch, unsigned groups);
 /* The model that base record `base` is of, which must outlive the container. */
 void tare_packed_set_base(tare_packed *packed, uint32_t base, const tare_model *model);
@@ -178,13 +178,13 @@ tare_status tare_packed_read(tare_packed *packed, uint32_t layer, unsigned regio
                              void *buf, size_t n, tare_error *err);
 /* Compares a layer's CRC with its heads and the CRCs in its segments; decodes nothing. */
 tare_status tare_packed_check(const tare_packed *packed, uint32_t layer, tare_error *err);
-/* Decodes all of a layer for the sake of its checks; `watch`, which must have `lost`, is told what
- * cannot be decoded. Segments that refer to a base which is not set are left out. For any thread,
- * whatever else is read. */
+/* Decodes all of a layer for the sake of its checks; reports to `watch`, which must have `lost`,
+ * what cannot be decoded. Segments that refer to a base that is not set are skipped. May be called
+ * from any thread, concurrently with other reads. */
 tare_status tare_packed_survey(tare_packed *packed, uint32_t layer, const tare_wc_watch *watch,
                                tare_error *err);
 /* The layer and region that bytes offset .. offset + n - 1 of a file of an open model are of;
- * false: of several, or it is no file from a container. */
+ * false: they are in several, or it is not a file from a container. */
 bool tare_packed_reader_range(tare_packed_range *out, const tare_reader *reader, uint64_t offset,
                               uint64_t n);
 

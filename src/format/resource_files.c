@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resources as files of a directory that is written, beside what a format puts there itself. */
+ * Resources as files of an output directory, next to the files that a format puts there itself. */
 #include "base/files.h"
 #include "base/str.h"
 #include "format/resources.h"
@@ -13,7 +13,7 @@ static tare_status fail_resource(const tare_catalog *c, size_t i, const char *wh
     return TARE_ERR_UNSUPPORTED;
 }
 
-/* Names come from a stranger: each must name a file in the directory, and one of its own. */
+/* Names are untrusted: each must name a file in the directory, and no two the same. */
 static tare_status check_names(const tare_write_plan *out, const tare_catalog *c, tare_error *err) {
     tare_str *names = TARE_NEW_ARRAY(out->arena, tare_str, out->n_files + c->n_resources);
     if (!names) return tare_fail(err, TARE_ERR_NOMEM, "resources");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resources on their way into a container and out of one: as files of a directory, or as one JSON
- * text. */
+ * Resources when writing and reading a container: as files of a directory, or as one JSON text. */
 #ifndef TARE_FORMAT_RESOURCES_H
 #define TARE_FORMAT_RESOURCES_H
 
@@ -9,8 +8,8 @@
 #include "model/catalog.h"
 #include "model/write_plan.h"
 
-/* Adds the resources of a catalog to the files of a directory. UNSUPPORTED: a name that no file can
- * have there, or that another file has. */
+/* Adds the resources of a catalog to the files of a directory. UNSUPPORTED: a name that is not a
+ * valid file name there, or that another file already has. */
 tare_status tare_plan_resource_files(tare_write_plan *out, const tare_catalog *catalog,
                                      tare_error *err);
 

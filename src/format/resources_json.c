@@ -32,8 +32,8 @@ static int base64_digit(char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes into bytes (3/4 of the text's length); false: it is no base64. Padding and zero spare
- * bits are demanded, so that every byte string has one text. */
+/* Decodes into bytes (3/4 of the text's length); false: it is not base64. Padding and zero spare
+ * bits are required, so that every byte string has exactly one text. */
 static bool get_base64(uint8_t *bytes, size_t *n, tare_str text) {
     size_t end = text.len;
     *n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a source of any kind, but for a set of shards, to a reader. */
+ * Opens a reader for a source of any kind except a set of shards. */
 #include "format/format.h"
 #include "remote/remote_files.h"
 

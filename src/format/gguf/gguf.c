@@ -9,12 +9,12 @@
 
 static bool probe(const tare_probe *p) {
     if (p->is_directory) return tare_gguf_probe_directory(p);
-    /* A file cut within its magic is still one: the reader says so. */
+    /* A file truncated within its magic still counts: the reader reports it. */
     size_t n = p->head_size < 4 ? p->head_size : 4;
     return n && (memcmp(p->head, "GGUF", n) == 0 || memcmp(p->head, "FUGG", n) == 0);
 }
 
-/* A type that only its file's number names keeps that number. */
+/* A type known only by its number in the file keeps that number. */
 static bool has_encoding(const tare_encoding *encoding) {
     uint32_t type;
     return encoding->kind == TARE_KIND_UNKNOWN || tare_gguf_type_of(encoding, &type);

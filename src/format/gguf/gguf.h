@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the files of the GGUF driver share. Reading a file: gguf_read.c walks header, keys and
- * tensor records, gguf_value.c takes them apart, gguf_findings.c says what is odd about them,
- * gguf_split.c puts shards together. */
+ * tensor records, gguf_value.c takes them apart, gguf_findings.c reports what is unusual about
+ * them, gguf_split.c puts shards together. */
 #ifndef TARE_FORMAT_GGUF_GGUF_H
 #define TARE_FORMAT_GGUF_GGUF_H
 
@@ -15,7 +15,7 @@
 #define TARE_GGUF_RESOURCE_PREFIX "tare.resource." /* arrays of u8: resources of the model */
 #define TARE_GGUF_PAIR_PREFIX     "tare.safetensors." /* strings: keys of that space */
 
-/* tare_layout.detail: what byte for byte repetition needs beside the fillers. */
+/* tare_layout.detail: what byte-for-byte rewriting needs in addition to the fillers. */
 typedef struct tare_gguf_layout {
     uint64_t infos_end; /* of the only file */
     uint64_t file_size;
@@ -37,7 +37,7 @@ typedef struct tare_gguf_reader {
     bool is_set; /* several files: faults and findings name theirs */
     size_t metadata_capacity, tensors_capacity, resources_capacity, places_capacity;
     size_t *resource_places;
-    /* The file that is being read. */
+    /* The file being read. */
     tare_gguf_window w;
     uint32_t file;
     uint32_t version;
@@ -69,7 +69,7 @@ typedef struct tare_gguf_info {
     uint64_t at, n_dims_at, dims_at, type_at, relative_at;
 } tare_gguf_info;
 
-/* Take one record apart at the cursor; false: a failure is latched. */
+/* Parse one record at the cursor; false: a failure is latched. */
 bool tare_gguf_take_key(tare_gguf_reader *r, tare_gguf_key *out);
 bool tare_gguf_take_info(tare_gguf_reader *r, tare_gguf_info *out);
 

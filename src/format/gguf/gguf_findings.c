@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is odd about a GGUF file but does not keep it from opening. Only looked for where there is a
- * report to say it in: strings are then walked a second time. */
+ * What is unusual about a GGUF file but does not prevent opening it. Checked only if there is a
+ * report to put it in: strings are then walked a second time. */
 #include <inttypes.h>
 
 #include "base/report.h"

@@ -13,7 +13,7 @@
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Makes room for one more item of a list that will have at most `most`: it doubles, but ends at
- * exactly that, so that a count that lies costs no memory and one that does not wastes none. */
+ * exactly that, so that a false count costs no memory and a true one wastes none. */
 static bool make_room(tare_model *m, void **list, size_t n, size_t *capacity, uint64_t most,
                       size_t size) {
     if (n < *capacity) return true;
@@ -71,7 +71,8 @@ static tare_status fail_here(tare_gguf_reader *r, tare_status status, uint64_t o
     return tare_cursor_status(&r->w.c, err);
 }
 
-/* A count of the header: within the limit, and of records that the file has bytes for. */
+/* A count in the header: it must be within the limit, and the file must have bytes for that many
+ * records. */
 static uint64_t take_count(tare_gguf_reader *r, uint64_t limit, uint64_t least, const char *what,
                            const char *beyond, const char *too_short) {
     tare_cursor *c = &r->w.c;
@@ -86,8 +87,8 @@ static uint64_t take_count(tare_gguf_reader *r, uint64_t limit, uint64_t least, 
     return n;
 }
 
-/* Big-endian files have the magic of little-endian ones; their version tells. Only version 3 has
- * them. FUGG was proposed as their magic. */
+/* Big-endian files have the same magic as little-endian ones; the version field tells them apart.
+ * Only version 3 has them. FUGG was proposed as their magic. */
 static tare_status read_version(tare_gguf_reader *r, bool is_fugg, tare_error *err) {
     tare_cursor *c = &r->w.c;
     uint32_t version = tare_cursor_u32(c, "version: the file ends inside it");
@@ -116,7 +117,7 @@ static tare_status read_header(tare_gguf_reader *r, tare_error *err) {
         tare_gguf_report_file(
             r, TARE_LEVEL_WARNING, "gguf.magic-fugg", 0,
             "magic FUGG, which was proposed for big-endian files but not adopted");
-    /* The least a record takes: lengths of nothing, no dimension, a value left out of account. */
+    /* The minimum size of a record: empty strings, no dimensions, not counting the value. */
     uint64_t length = r->version == 1 ? 4 : 8;
     r->n_tensors =
         take_count(r, r->m->limits.tensors, length + 16, "tensor count: the file ends inside it",
@@ -127,7 +128,7 @@ static tare_status read_header(tare_gguf_reader *r, tare_error *err) {
     return tare_cursor_status(c, err);
 }
 
-/* Whether a record that could not be read only needs a longer window; makes it. */
+/* Whether a record that could not be read only needs a longer window, which is then made. */
 static bool try_again(tare_gguf_reader *r, uint64_t start, tare_status *s, tare_error *err) {
     *s = TARE_OK;
     if (!r->w.c.ran_out || !r->w.c.more_follows) return false;
@@ -261,8 +262,8 @@ static tare_status read_infos(tare_gguf_reader *r, tare_error *err) {
 
 /* ---- where the data lies --------------------------------------------------------------------- */
 
-/* Where the offset of a tensor is stated: the last field of its record, which ends where the next
- * one begins. */
+/* The position of a tensor's offset field: the last field of its record, which ends where the next
+ * record begins. */
 static uint64_t place_of(const void *ctx, size_t tensor) {
     const tare_gguf_reader *r = ctx;
     const tare_catalog *c = &r->m->catalog;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models that are split into shards: NAME-00001-of-00003.gguf and its siblings. The keys stand in
- * the first shard; all of them have split.no, split.count and split.tensors.count. Whichever member
- * is opened, the whole set is; its keys about the split are then left out, since the model that is
- * shown is whole. */
+ * Models that are split into shards: NAME-00001-of-00003.gguf and its siblings. The keys are in the
+ * first shard; all of them have split.no, split.count and split.tensors.count. Whichever member is
+ * opened, the whole set is; its keys about the split are then omitted, since the resulting model is
+ * whole. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define TAIL_LENGTH 20
 
 typedef struct shard_name {
-    tare_str stem; /* what stands before the tail */
+    tare_str stem; /* the part before the tail */
     uint32_t number, count;
 } shard_name;
 
@@ -229,7 +229,7 @@ static tare_status open_one(tare_gguf_reader *r, bool is_alone, tare_layout *lay
     return TARE_OK;
 }
 
-/* A file with the name of a shard is looked at before it is read, so that a set is read once, in
+/* A file with the name of a shard is inspected before it is read, so that a set is read once, in
  * order, whichever member was named. */
 static tare_status open_file(tare_gguf_reader *r, const tare_open_context *ctx, const char *path,
                              tare_reader *first, tare_layout *layout, tare_error *err) {
@@ -310,7 +310,7 @@ static tare_status open_any(tare_gguf_reader *r, const tare_open_context *ctx, t
     return open_file(r, ctx, ctx->probe->path, ctx->first, layout, err);
 }
 
-/* The lists that grew while reading become the model's, or go. */
+/* The lists that grew while reading are handed to the model, or freed. */
 static tare_status settle_lists(tare_gguf_reader *r, tare_status status, tare_error *err) {
     tare_catalog *c = &r->m->catalog;
     const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Single records of a GGUF directory: keys with their values, tensor records. Whatever says how
- * much follows is held against the limits and against what is left of the file before it is
- * believed; a record that only runs out of the window is read again in a longer one. */
+ * Single records of a GGUF directory: keys with their values, tensor records. Every count or length
+ * is checked against the limits and against what is left of the file before it is used; a record
+ * that only runs out of the window is read again in a longer one. */
 #include "base/arith.h"
 #include "base/str.h"
 #include "format/gguf/gguf.h"
@@ -49,7 +49,7 @@ static bool take_value_type(tare_gguf_reader *r, const char *runs_out, const cha
     return tare_cursor_ok(&r->w.c);
 }
 
-/* Type and count of an array, held against limits and file. */
+/* Type and count of an array, checked against limits and file. */
 static bool take_array_head(tare_gguf_reader *r, uint32_t depth, tare_array *out) {
     tare_cursor *c = &r->w.c;
     uint64_t type_at = tare_cursor_offset(c), size;
@@ -83,7 +83,7 @@ static bool take_elements(tare_gguf_reader *r, uint32_t depth, tare_array *a) {
         tare_str s;
         tare_array inner;
         uint64_t i = 0;
-        /* A vocabulary is hundreds of thousands of strings: the sound ones go by fast. */
+        /* A vocabulary is hundreds of thousands of strings: valid ones are skipped quickly. */
         if (a->type == TARE_VALUE_STRING && r->version > 1)
             i = tare_cursor_skip_strings(c, a->count);
         for (; i < a->count; i++) {

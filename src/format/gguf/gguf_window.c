@@ -7,8 +7,8 @@
 #include "format/gguf/gguf_window.h"
 
 /* The first read, which is the whole directory of most files without a vocabulary; the next is long
- * enough for one of 256 thousand tokens, since a record that is cut is parsed again. From LARGE on
- * only a single record that is longer makes windows grow. What the last window reads in vain is
+ * enough for one of 256 thousand tokens, since a truncated record is parsed again. From LARGE on,
+ * windows grow only for a single record that is longer. What the last window reads unnecessarily is
  * tensor data, at most LARGE bytes of it. */
 #define FIRST ((uint64_t)1 << 20)
 #define LARGE ((uint64_t)16 << 20)
@@ -66,7 +66,7 @@ tare_status tare_gguf_window_begin(tare_gguf_window *w, tare_model *m, uint32_t 
     return load(w, 0, tare_min_u64(FIRST, last_byte(w)), NULL, 0, err);
 }
 
-/* Leaves the window: the model keeps it where records lie in it. */
+/* Leaves the window: the model keeps it if there are records in it. */
 static tare_status leave(tare_gguf_window *w, uint8_t *memory, size_t size, bool has_records,
                          tare_error *err) {
     bool keep = has_records && memory && !w->discards;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Laying out GGUF version 3, in either byte order: one file or shards. A model that was read from
- * one GGUF file keeps its offsets, gaps and the bytes in them, so that nothing changes where
- * nothing was changed; everything else is packed as ggml does it. */
+ * one GGUF file keeps its offsets, gaps and the bytes in them, so that unmodified parts stay the
+ * same; everything else is packed the way ggml does it. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static bool is_gguf(const tare_layout *l) {
 }
 
 /* The type number of a tensor; false: GGUF has none. Unknown types come from GGUF, perhaps carried
- * through another format on a record; one that claims a number which is known is none. */
+ * through another format in a record; one that claims the number of a known type is invalid. */
 static bool type_of(const tare_tensor *t, uint32_t *type) {
     if (t->encoding->kind != TARE_KIND_UNKNOWN) return tare_gguf_type_of(t->encoding, type);
     *type = t->native_type;
@@ -48,7 +48,7 @@ static tare_status check_tensors(const tare_gguf_writer *w, tare_error *err) {
     return TARE_OK;
 }
 
-/* What was asked for, else what the key says, which holds for every file that was a GGUF once. */
+/* The requested alignment, else the key's value, which every file that was once a GGUF has. */
 static uint32_t choose_alignment(const tare_catalog *c, const tare_write_options *options) {
     int64_t i = tare_gguf_find_alignment(c);
     if (options->alignment) return options->alignment;
@@ -97,7 +97,7 @@ static tare_status header_size(const tare_gguf_writer *w, const part *p, uint64_
                                : TARE_OK;
 }
 
-/* Where tensor i lies in the data section of its file, and where the next may. */
+/* The position of tensor i in the data section of its file, and where the next may begin. */
 static tare_status place_next(const tare_gguf_writer *w, size_t i, uint64_t *relative,
                               uint64_t *running, tare_error *err) {
     const tare_tensor *t = &w->c->tensors[i];
@@ -145,8 +145,8 @@ static tare_status write_data(tare_gguf_writer *w, const part *p, uint64_t data_
                : tare_fail(err, TARE_ERR_LIMIT, "file: its size exceeds 64 bits");
 }
 
-/* The gaps of a file that is repeated. What stands before the data is only repeated where the
- * header has kept its size; otherwise it is padding anew. */
+/* The gaps of a file that is repeated. The bytes before the data are only repeated if the header
+ * has kept its size; otherwise they become new padding. */
 static tare_status write_fillers(tare_gguf_writer *w, uint64_t header, uint64_t data_offset,
                                  uint64_t *end, tare_error *err) {
     const tare_layout *l = w->kept;
@@ -185,7 +185,7 @@ static tare_status write_part(tare_gguf_writer *w, const part *p, const char *na
 
 /* ---- shards ---------------------------------------------------------------------------------- */
 
-/* Keys about the split, and the alignment where it has to be said. */
+/* Keys about the split, and the alignment if it must be stated. */
 static size_t split_keys(const tare_gguf_writer *w, tare_gguf_key_out *out, uint64_t no,
                          uint64_t count, bool with_alignment) {
     const tare_gguf_key_out keys[] = {
@@ -219,8 +219,7 @@ static tare_status part_size(const tare_gguf_writer *w, const part *p, uint64_t 
 }
 
 /* How far shard `number`, which begins at p->first, goes: as the caller wants, else as long as the
- * whole file stays within the size; but a tensor that would be too large for any shard has one of
- * its own. */
+ * whole file stays within the size; but a tensor too large for any shard gets its own. */
 static tare_status fill_part(const tare_gguf_writer *w, part *p, uint64_t number,
                              uint64_t bare_keys, tare_error *err) {
     uint64_t infos = 0, running = 0, relative, header, size;
@@ -285,8 +284,8 @@ static tare_status walk_shards(tare_gguf_writer *w, uint64_t count, uint64_t *n,
 
 /* ---- room for later ---------------------------------------------------------------------- */
 
-/* A key that takes up room in the header: so much that data stays where it lay, or what is asked to
- * be left free. */
+/* A key that takes up room in the header: enough to keep the data in place, or the requested amount
+ * of free space. */
 static tare_status put_spare(tare_gguf_writer *w, part *p, tare_error *err) {
     uint64_t header, n = w->options->spare;
     bool is_wanted = n > 0;

@@ -7,7 +7,7 @@
 #include "model/value.h"
 
 #define MOST_KEY 65535
-/* Arrays from this size on are written from where they lie. */
+/* Arrays of this size or more are written directly from the source. */
 #define LARGE_ARRAY 4096
 
 /* ---- which ----------------------------------------------------------------------------------- */
@@ -82,8 +82,8 @@ static tare_status measure_keys(tare_gguf_writer *w, tare_error *err) {
     return TARE_OK;
 }
 
-/* The keys in order: metadata, then resources; where a file is repeated, resources stand where
- * they stood. A set of shards gets keys about the split of its own. */
+/* The keys in order: metadata, then resources; where a file is repeated, resources keep their
+ * positions. A set of shards gets its own keys about the split. */
 tare_status tare_gguf_list_keys(tare_gguf_writer *w, bool drops_split, tare_error *err) {
     const tare_catalog *c = w->c;
     const tare_gguf_layout *d = w->detail;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Listing a Hugging Face directory. Folders are walked through so that what lies in them goes with
- * the model (a sentence-transformers model does not work without 1_Pooling/config.json), but not
- * without bounds: a directory may hold all that a training run left. */
+ * Listing a Hugging Face directory. Folders are traversed so that the files in them stay with the
+ * model (a sentence-transformers model does not work without 1_Pooling/config.json), but within
+ * bounds: a directory may hold everything a training run left behind. */
 #include "format/hf/hf_folder.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include "base/str.h"
 #include "format/safetensors/safetensors.h"
 
-/* Files in folders, of all together: each takes a descriptor while the model is open. */
+/* The maximum number of files in all folders together: each takes a descriptor while the model is
+ * open. */
 #define FILES_MOST 256
 
 void tare_hf_folder_free(tare_hf_folder *f) {
@@ -62,7 +63,7 @@ static bool is_walked(const tare_hf_entry *e) {
     return S_ISDIR(e->mode) && !e->is_link && !tare_files_is_bookkeeping(e->name);
 }
 
-/* Appends what lies in the folder of entry i, which has no name from then on. */
+/* Appends the contents of the folder that is entry i; the entry then no longer has a name. */
 static tare_status open_folder(tare_hf_folder *f, size_t i, tare_error *err) {
     const tare_str name = f->entries[i].name;
     const char *path = tare_join_path(&f->arena, f->path, name);
@@ -78,8 +79,8 @@ static unsigned depth_of(tare_str name) {
     return n;
 }
 
-/* Walks through entry i and all folders in it, behind the entries there are. False: there is more
- * in it than `most` files, or folders too deep. */
+/* Walks through entry i and all folders in it, behind the entries there are. False: it holds more
+ * than `most` files, or folders nested too deeply. */
 static tare_status walk(bool *fits, tare_hf_folder *f, size_t i, size_t most, tare_error *err) {
     const size_t before = f->n;
     size_t n_files = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What lies in a Hugging Face directory, folders in it included. */
+ * The contents of a Hugging Face directory, including its folders. */
 #ifndef TARE_FORMAT_HF_HF_FOLDER_H
 #define TARE_FORMAT_HF_HF_FOLDER_H
 
@@ -27,11 +27,11 @@ typedef struct tare_hf_folder {
     const char *at; /* while listing: what the names of the folder at hand begin with */
 } tare_hf_folder;
 
-/* Lists a directory. *out is to be freed whatever comes back. */
+/* Lists a directory. *out must be freed whatever the result. */
 tare_status tare_hf_list(tare_hf_folder *out, const tare_files *files, const char *path,
                          const tare_allocator *allocator, tare_error *err);
-/* Adds what lies in the folders of a listed directory, in place of them. Those that are no part of
- * a model, that a link leads to, or that have too many files stay as they are. */
+/* Replaces the folders of a listed directory by their contents. Folders that are not part of a
+ * model, that a link leads to, or that have too many files stay as they are. */
 tare_status tare_hf_list_folders(tare_hf_folder *folder, tare_error *err);
 void tare_hf_folder_free(tare_hf_folder *folder);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A Hugging Face directory as one model: its safetensors weights, and the other files of it and
- * of the folders in it as resources. Links are followed, since download caches are made of them.
- * Which weights are the model's follows huggingface transformers: model.safetensors, else the index
- * and its shards; else the only file or index of that kind. */
+ * A Hugging Face directory as one model: its safetensors weights, and the other files of it and of
+ * the folders in it as resources. Links are followed, since download caches consist of them. Which
+ * weights are the model's follows huggingface transformers: model.safetensors, else the index and
+ * its shards; else the only file or index of that kind. */
 #include "base/report.h"
 #include "base/str.h"
 #include "format/hf/hf_folder.h"
@@ -23,8 +23,8 @@ static tare_hf_entry *only(const tare_hf_folder *f, const char *suffix, size_t *
     return *n == 1 ? found : NULL;
 }
 
-/* The file that leads to the weights: a safetensors file or an index. NULL: none, or no one can
- * tell which (*is_ambiguous). */
+/* The file that leads to the weights: a safetensors file or an index. NULL: none, or it is
+ * ambiguous (*is_ambiguous). */
 static tare_hf_entry *choose(const tare_hf_folder *f, bool *is_ambiguous) {
     static const char *const preferred[] = {
         TARE_SAFETENSORS_MODEL TARE_SAFETENSORS_SUFFIX,
@@ -50,8 +50,9 @@ static bool ends_with_one(tare_str name, const char *const *suffixes) {
     return false;
 }
 
-/* Weights in other files than the model's: the same for another program. What this one's programs
- * read is so beside the weights only: in a folder it is a module's (2_Dense/model.safetensors). */
+/* Weights in files other than the model's: the same weights for another program. Formats that this
+ * model's own programs read count only next to the weights: in a folder they belong to a module
+ * (2_Dense/model.safetensors). */
 static bool is_other_weights(const tare_hf_entry *e) {
     static const char *const here[] = {
         ".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pt", ".pth", NULL};
@@ -62,7 +63,7 @@ static bool is_other_weights(const tare_hf_entry *e) {
     return ends_with_one(e->name, anywhere) || (!is_inside && ends_with_one(e->name, here));
 }
 
-/* What keeps a file from being a resource; code NULL: nothing. */
+/* The reason a file is not a resource; code NULL: it is one. */
 typedef struct reason {
     const char *code, *why;
     bool is_loss; /* it belongs to the model, as far as one can tell */
@@ -89,7 +90,7 @@ static reason reason_against(const tare_hf_entry *e, const tare_model *m) {
     return (reason){0};
 }
 
-/* Whether a file becomes a resource; what does not is reported, and noted where it is a loss. */
+/* Whether a file becomes a resource; others are reported, and noted if they are a loss. */
 static bool is_resource(const tare_hf_entry *e, tare_model *m, tare_report *report) {
     const reason r = reason_against(e, m);
     if (!r.code) return true;
@@ -134,7 +135,7 @@ static void note_shadowed(const tare_resource_entry *r, tare_report *report) {
     tare_report_add(report, &finding);
 }
 
-/* The directory's files, then what a header holds and the directory does not. */
+/* The directory's files, then resources that are in a header but not in the directory. */
 static tare_status add_resources(tare_model *m, const tare_hf_folder *f, tare_report *report,
                                  tare_error *err) {
     const tare_resource_entry *inner = m->catalog.resources;

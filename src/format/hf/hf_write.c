@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A Hugging Face directory as an output: model.safetensors, or shards and their index, and the
- * resources as files beside them. Typed keys travel in the header of the first safetensors file. */
+ * resources as files next to them. Typed keys are stored in the header of the first safetensors
+ * file. */
 #include "format/safetensors/safetensors.h"
 
 tare_status tare_hf_plan(tare_write_plan *out, const tare_catalog *catalog,

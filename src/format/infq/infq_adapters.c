@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Adapters of an INFQ package: a name, a rank, a scale (ours; 1 where there is none) and two
- * entries A and B that describe a tensor each as those of the base do. The factors are the tensors
- * of a model beside the package's own, over the same files. */
+ * entries A and B that each describe a tensor as those of the base do. The factors are the tensors
+ * of a second model next to the package's own, over the same files. */
 #include "format/infq/infq_adapters.h"
 
 #include "base/arith.h"
@@ -70,7 +70,7 @@ static bool read_fields(tare_infq_reader *r, const entry *e, tare_adapter *a) {
     return wrong(r, e, SCALE, "expected a finite number");
 }
 
-/* One of the two; the field of its entry that has to be the rank. */
+/* One of the two factors; the field of its entry that must equal the rank. */
 static tare_status read_factor(tare_infq_reader *r, const entry *e, field which,
                                const tare_adapter *a, tare_tensor *t, tare_str *text,
                                const tare_stated_digest **digest, tare_error *err) {

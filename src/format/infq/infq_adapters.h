@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adapters of INFQ packages: reading them, and what their writer has to know. */
+ * Adapters of INFQ packages: reading them, and what their writer needs to know. */
 #ifndef TARE_FORMAT_INFQ_INFQ_ADAPTERS_H
 #define TARE_FORMAT_INFQ_INFQ_ADAPTERS_H
 

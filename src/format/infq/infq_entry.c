@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Entries of an INFQ manifest that describe a tensor: what must be there, what each field may be,
- * and the tensor that comes of it. */
+ * Entries of an INFQ manifest that describe a tensor: required fields, permitted values, and the
+ * resulting tensor. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -72,7 +72,7 @@ static bool take_fields(tare_infq_reader *r, const tare_json_value *object, unsi
     return true;
 }
 
-/* That names differ is checked in the end. */
+/* That names are unique is checked at the end. */
 static bool read_name(tare_infq_reader *r, const tare_infq_entry *e, tare_str *out) {
     const tare_json_value *v = &e->fields[TARE_INFQ_NAME].v;
     *out = (tare_str){"", 0};
@@ -151,7 +151,7 @@ static bool corrupt_outlier(tare_infq_reader *r, const tare_infq_entry *e,
     return tare_infq_fail(r, &e->outliers[f].v, what);
 }
 
-/* A field that says what it must say, or is not there. */
+/* A field that has the required value, or is absent. */
 static bool outlier_is(tare_infq_reader *r, const tare_infq_entry *e, tare_infq_outlier_field f,
                        const char *text, const char *what) {
     return !has_outlier(e, f) || tare_json_is(&e->outliers[f].v, text) ||

@@ -23,7 +23,7 @@ struct tare_infq_region {
 /* ---- files ----------------------------------------------------------------------------------- */
 
 tare_status tare_infq_expect_files(tare_infq_reader *r, uint64_t n, tare_error *err) {
-    /* One more than there may be: the file that is looked for stands behind those that are. */
+    /* One more than the maximum: the file being looked up goes after the existing ones. */
     size_t most = (size_t)tare_min_u64(n, r->m->limits.shards) + 1;
     r->payloads = TARE_NEW_ARRAY(&r->m->arena, tare_infq_payload, most);
     if (!r->payloads) return tare_fail(err, TARE_ERR_NOMEM, "files");
@@ -121,7 +121,7 @@ tare_status tare_infq_place_plane(tare_infq_reader *r, const tare_infq_entry *e,
     return TARE_OK;
 }
 
-/* In the order of files; what the manifest says first, where all else is the same. */
+/* In the order of files; ties are broken by the order in the manifest. */
 static int by_place(const void *a, const void *b) {
     const tare_infq_region *x = a, *y = b;
     if (x->file != y->file) return x->file < y->file ? -1 : 1;

@@ -8,7 +8,7 @@
 #include "format/infq/infq_adapters.h"
 #include "format/safetensors/safetensors.h"
 
-/* What the manifest is made of. */
+/* The parts of the manifest. */
 typedef struct outline {
     tare_infq_value parts[TARE_INFQ_PARTS];
     tare_infq_value tensors, metadata, safetensors, files; /* of our own entry */
@@ -121,7 +121,7 @@ static tare_status read_tensors(tare_infq_reader *r, const tare_infq_value *arra
     return tare_json_status(&r->j, err);
 }
 
-/* Puts tensors that are not quantized, the last ones, where they stood among all. */
+/* Moves tensors that are not quantized, which come last, to their original positions among all. */
 static tare_status restore_order(tare_infq_reader *r, const listing *l, tare_error *err) {
     size_t n = r->m->catalog.n_tensors, quantized = 0, other = l->n_quantized;
     tare_tensor *tensors = TARE_NEW_ARRAY(&r->m->arena, tare_tensor, n);
@@ -262,7 +262,7 @@ static tare_status open_infq(tare_model *m, const tare_open_context *ctx, tare_e
     return status;
 }
 
-/* A manifest says in its first bytes what it is of. */
+/* A manifest says in its first bytes what it describes. */
 static bool has_text(const char *head, size_t size, const char *text) {
     size_t n = strlen(text);
     for (size_t i = 0; i + n <= size; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the parts of the INFQ reader share: fields of the manifest (infq_fields.c), entries that
- * describe a tensor (infq_entry.c), files that they name (infq_payload.c), and what is put together
+ * describe a tensor (infq_entry.c), files that they name (infq_payload.c), and the model assembled
  * from them (infq_read.c). Faults are latched in the JSON reader or returned, each with the
- * position of the value that it is about. */
+ * position of the value concerned. */
 #ifndef TARE_FORMAT_INFQ_INFQ_READ_H
 #define TARE_FORMAT_INFQ_INFQ_READ_H
 
@@ -42,7 +42,7 @@ typedef struct tare_infq_reader {
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* As they stand in errors: those of outliers begin with "outliers.". */
+/* Their names in errors: those of outliers begin with "outliers.". */
 extern const char *const tare_infq_field_names[TARE_INFQ_FIELDS];
 extern const char *const tare_infq_outlier_field_names[TARE_INFQ_OUTLIER_FIELDS];
 
@@ -50,23 +50,23 @@ extern const char *const tare_infq_outlier_field_names[TARE_INFQ_OUTLIER_FIELDS]
 
 /* A fault of the manifest at a value. Returns false. */
 bool tare_infq_fail(tare_infq_reader *r, const tare_json_value *v, const char *what);
-/* Reads the value that is next into an empty one; a second one for a key is a fault. */
+/* Reads the next value into an empty one; a second one for a key is a fault. */
 bool tare_infq_take(tare_infq_reader *r, tare_infq_value *s, const tare_json_value *key);
-/* Passes over the value that is next. */
+/* Skips the next value. */
 void tare_infq_pass(tare_infq_reader *r);
 /* Goes to the text of a value that is an object or an array, and into it. */
 void tare_infq_begin(tare_infq_reader *r, const tare_infq_value *s);
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* Where an entry stands in the manifest: "list[index].part". */
+/* The position of an entry in the manifest: "list[index].part". */
 typedef struct tare_infq_place {
     const char *list;
     size_t index;
     const char *part; /* NULL: the entry is the list's element itself */
 } tare_infq_place;
 
-/* What an entry says of a tensor. */
+/* An entry's description of a tensor. */
 typedef struct tare_infq_entry {
     tare_infq_place place;
     tare_infq_value fields[TARE_INFQ_FIELDS];
@@ -83,22 +83,22 @@ typedef struct tare_infq_entry {
 } tare_infq_entry;
 
 /* The object that was just read describes a tensor: quantized, with or without a name (then it is
- * empty), or in a plain type of ours. Its planes are those of files in the package. A fault names
- * the field, not the tensor. */
+ * empty), or in a plain type of ours. Its planes are in files of the package. Errors name the
+ * field, not the tensor. */
 tare_status tare_infq_read_quantized(tare_infq_reader *r, const tare_json_value *object,
                                      const tare_infq_place *place, bool needs_name, tare_tensor *t,
                                      tare_infq_entry *entry, tare_error *err);
 tare_status tare_infq_read_other(tare_infq_reader *r, const tare_json_value *object,
                                  const tare_infq_place *place, tare_tensor *t,
                                  tare_infq_entry *entry, tare_error *err);
-/* Says which field of an entry a fault is about. */
+/* Adds to an error which field of an entry is at fault. */
 void tare_infq_error_field(tare_error *err, const tare_infq_place *place, const char *field);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* Room for so many files; before the first is opened. */
 tare_status tare_infq_expect_files(tare_infq_reader *r, uint64_t n, tare_error *err);
-/* Opens a file of the directory, or of folders in it, or finds it open. */
+/* Opens a file in the directory, or in folders in it, unless it is already open. */
 tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *name, uint32_t *file,
                                 tare_error *err);
 /* The fields that say where a plane lies. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Laying out INFQ packages: codes and scales of each tensor one behind the other, as the public
- * converter does; other tensors in a file of their own; side files; the manifest. Fields that are
- * not known stay in the entries that they stood in. */
+ * converter does; other tensors in a file of their own; side files; the manifest. Unknown fields
+ * stay in the entries they were in. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static void put_unknown(tare_buffer *b, tare_str object, bool (*is_known)(const 
     }
 }
 
-/* What the entry that a tensor was read from says; empty: there is none. */
+/* The text of the entry that a tensor was read from; empty: there is none. */
 static tare_str entry_of(const writer *w, size_t i) {
     int64_t at = -1;
     if (w->from && w->c->origins) at = (int64_t)w->c->origins[i];
@@ -200,7 +200,7 @@ static void put_other(writer *w, const tare_tensor *t, uint64_t offset, size_t i
     tare_buffer_printf(&w->b, ", \"offset_data\": %" PRIu64 ", \"index\": %zu", offset, index);
 }
 
-/* Room for what is known only when the tensor is written. */
+/* Room for a value that is known only when the tensor is written. */
 static size_t put_digest(tare_buffer *b) {
     tare_buffer_put_text(b, ", \"sha256\": \"");
     const size_t at = b->size;
@@ -229,7 +229,7 @@ static void put_tensors(writer *w, bool quantized, location *places) {
     tare_buffer_put_text(&w->b, "]");
 }
 
-/* One factor, with what the entry that it was read from says beyond what is known. */
+/* One factor, with the unknown fields of the entry that it was read from. */
 static void put_factor(writer *w, const char *key, size_t i, location *places, tare_str text) {
     const tare_tensor *t = &w->c->tensors[i];
     tare_buffer_printf(&w->b, ",\n     \"%s\": {\"name\": ", key);
@@ -241,7 +241,8 @@ static void put_factor(writer *w, const char *key, size_t i, location *places, t
     tare_buffer_put_text(&w->b, "}");
 }
 
-/* The public loader knows no exponents: as many decimals as give the number back, if these do. */
+/* The public loader does not understand exponents: writes as many decimals as reproduce the number,
+ * if that is possible. */
 static void put_scale(tare_buffer *b, double x) {
     char text[400];
     for (int decimals = 0; decimals < 40; decimals++) {

@@ -2,10 +2,10 @@
  *
  * What the files of the MCF driver share: a header, sections with a directory at the end of the
  * file, tensors in one of them, files of a Hugging Face directory in others (MCF specification
- * version 1; docs/mcf.md for what it leaves open and for our private sections). Reading: mcf_read.c
- * walks header and directory, mcf_tensors.c the tensor index, mcf_quant_info.c and mcf_model_info.c
- * the sections of these names, mcf_blobs.c the private ones. Writing: mcf_write.c lays out;
- * mcf_imitate.c and mcf_go_json.c are what the public packer does otherwise. */
+ * version 1; docs/mcf.md for what that leaves open and for our private sections). Reading:
+ * mcf_read.c walks header and directory, mcf_tensors.c the tensor index, mcf_quant_info.c and
+ * mcf_model_info.c the sections of these names, mcf_blobs.c the private ones. Writing: mcf_write.c
+ * lays out; mcf_imitate.c and mcf_go_json.c reproduce what the public packer does differently. */
 #ifndef TARE_FORMAT_MCF_MCF_H
 #define TARE_FORMAT_MCF_MCF_H
 
@@ -38,7 +38,8 @@ typedef enum tare_mcf_section_type {
 
 extern const tare_format_caps tare_mcf_caps;
 
-/* How a dtype is stored: with a zero point or without. NULL: not known, or not as such. */
+/* How a dtype is stored: with a zero point or without. NULL: unknown, or not available in that
+ * form. */
 const tare_encoding *tare_mcf_encoding_of(uint32_t dtype, bool has_zero);
 /* false: MCF has none. */
 bool tare_mcf_dtype_of(const tare_encoding *encoding, uint32_t *dtype);
@@ -53,11 +54,11 @@ static inline bool tare_mcf_is_block(uint32_t dtype) {
 /* Elements of a block and of a super of a quantized dtype, as QuantInfo states them. */
 void tare_mcf_block_sizes(uint32_t dtype, uint16_t *block, uint16_t *super);
 
-/* The resource a section is ("config.json"); NULL: none. */
+/* The resource that a section contains ("config.json"); NULL: none. */
 const char *tare_mcf_resource_name(uint32_t type);
 /* The section of a resource; 0: none of its own. */
 uint32_t tare_mcf_resource_type(tare_str name);
-/* A section of unknown type is a resource of this name, so that it crosses every container. */
+/* A section of unknown type is a resource of this name, so that it survives every container. */
 size_t tare_mcf_section_name(char *buf, size_t size, uint32_t type, uint32_t version);
 /* Whether a section is one that tare reads itself, but for resources. */
 bool tare_mcf_is_own(uint32_t type);
@@ -119,7 +120,7 @@ tare_status tare_mcf_read_quant_info(tare_mcf_reader *r, tare_error *err);
 tare_status tare_mcf_read_tensors(tare_mcf_reader *r, tare_layout *layout, tare_error *err);
 /* Checks records against tensors; fills the catalog's bounds. */
 tare_status tare_mcf_check_quants(tare_mcf_reader *r, const uint32_t *dtypes, tare_error *err);
-/* `as_metadata`: what it says becomes keys. A section that cannot be read is a finding. */
+/* `as_metadata`: its contents become keys. A section that cannot be read is a finding. */
 tare_status tare_mcf_read_model_info(tare_mcf_reader *r, tare_mcf_layout *layout, bool as_metadata,
                                      tare_error *err);
 /* Named blobs of a private section become resources; of 0x7A02, metadata. */
@@ -156,7 +157,7 @@ tare_status tare_mcf_plan(tare_write_plan *out, const tare_catalog *catalog,
                           const tare_write_options *options, tare_error *err);
 /* Bytes from the first region of a tensor to the end of the last. */
 uint64_t tare_mcf_data_size(const tare_tensor *t);
-/* The contents of the sections of these names; an empty buffer: there is nothing to say. */
+/* The contents of the sections of these names; an empty buffer: there is nothing to write. */
 void tare_mcf_put_quant_info(tare_buffer *out, const tare_mcf_writer *w);
 tare_status tare_mcf_put_model_info(tare_buffer *out, const tare_mcf_writer *w, tare_error *err);
 void tare_mcf_put_tensor_index(tare_buffer *out, const tare_mcf_writer *w);
@@ -168,9 +169,9 @@ void tare_mcf_put_blobs(tare_buffer *out, const tare_str *names, const uint64_t 
 /* tare_format.imitate: resources as the public packer writes them. */
 tare_status tare_mcf_imitate(tare_catalog *catalog, const tare_model *source, tare_arena *arena,
                              tare_report *report, tare_error *err);
-/* What the public packer makes of tokenizer_config.json and chat_template.jinja, each of which may
- * be empty, for it is not there. Nothing is put out where the config stays as it is. CORRUPT with
- * the offset in the config: no JSON, or no object. */
+/* What the public packer makes of tokenizer_config.json and chat_template.jinja, either of which is
+ * empty if absent. Nothing is output if the config stays as it is. CORRUPT with the offset in the
+ * config: it is not JSON, or not an object. */
 tare_status tare_mcf_merge_template(tare_buffer *out, tare_str config, tare_str chat,
                                     tare_arena *arena, tare_error *err);
 

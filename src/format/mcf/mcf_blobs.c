@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Our private sections of MCF: named blobs (docs/mcf.md, "Private sections"). 0x7A01 holds files of
- * a model that MCF has no section for, 0x7A02 metadata of other containers, as JSON with types: one
- * blob for each kind of keys. */
+ * a model for which MCF has no section, 0x7A02 metadata of other containers, as JSON with types:
+ * one blob for each kind of keys. */
 #include "base/arith.h"
 #include "base/str.h"
 #include "format/mcf/mcf.h"
@@ -35,8 +35,7 @@ static tare_status read_record(const tare_mcf_section *s, tare_cursor *c, const 
     return TARE_OK;
 }
 
-/* The records of a section; blobs may share bytes: nothing is believed of them but that they lie
- * inside. */
+/* The records of a section; blobs may share bytes: the only check is that they are inside. */
 static tare_status read_blobs(tare_mcf_reader *r, const tare_mcf_section *s, blob **out, size_t *n,
                               tare_error *err) {
     tare_cursor head, body;

@@ -2,9 +2,9 @@
  *
  * tokenizer_config.json as the public packer of MCF writes it: read into a map and written again by
  * Go's encoding/json, with the text of chat_template.jinja where it has no template (docs/mcf.md,
- * "Packing as the public packer"). What that does to a text: no white space; keys sorted by their
- * bytes, of equal ones the last; numbers through f64, in their shortest form; `<`, `>`, `&` and
- * two line ends of Unicode escaped; what is not UTF-8 replaced. */
+ * "Packing as the public packer"). The effects on a text: no white space; keys sorted by their
+ * bytes, of equal ones the last; numbers through f64, in their shortest form; `<`, `>`, `&` and two
+ * line ends of Unicode escaped; invalid UTF-8 replaced. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +120,8 @@ static void step_up(decimal *d) {
     d->point++;
 }
 
-/* The fewest digits that are read as x again. Above a power of two there is more room than below
- * it: there the nearest number of n digits may not do, and the next one does. */
+/* The fewest digits that read back as x. Above a power of two there is more room than below it:
+ * there the nearest number of n digits may fail while the next one works. */
 static decimal shortest(double x) {
     for (int n = 1; n < 17; n++) {
         decimal d = rounded(x, n);
@@ -191,8 +191,8 @@ static void push(rewriter *w, tare_str key, size_t at) {
     tare_buffer_put(&w->members, &m, sizeof m);
 }
 
-/* Brings the members from byte `first` of the list on into order; of equal keys the last one
- * counts. Their values are all that was written from `at` on. */
+/* Sorts the members from byte `first` of the list on; of equal keys the last one counts. Their
+ * values are all that was written from `at` on. */
 static bool close_object(rewriter *w, size_t first, size_t at) {
     if (w->members.failed || w->out->failed) return no_memory(w);
     size_t n = (w->members.size - first) / sizeof(member), n_put = 0;
@@ -288,8 +288,8 @@ static unsigned unit_of(const char *p, const char *end) {
     return (unsigned)unit[0] << 8 | unit[1];
 }
 
-/* Go reads what base/json.h refuses: bytes that are not UTF-8 and halves of surrogate pairs. Each
- * is made the character that Go takes it for. */
+/* Go accepts what base/json.h rejects: bytes that are not UTF-8 and halves of surrogate pairs. Each
+ * is replaced by the character that Go substitutes. */
 static void repair(tare_buffer *out, tare_str text) {
     const char *end = text.ptr + text.len;
     size_t n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `--compat mantle` changes beside number formats: tokenizer_config.json is what the public
- * packer makes of it and of chat_template.jinja (mcf_go_json.c has how). The template stays a file,
- * too: nothing that the model has is lost. */
+ * packer makes of it and of chat_template.jinja (mcf_go_json.c has how). The template also stays as
+ * a file: nothing the model has is lost. */
 #include "base/arith.h"
 #include "base/buffer.h"
 #include "base/report.h"
@@ -40,7 +40,7 @@ static void place(tare_error *err, const tare_model *m, int64_t i) {
     tare_error_file(err, m->files[r->file].name);
 }
 
-/* In its place, or as one more at the end: the others keep their numbers. */
+/* Replaces it in place, or appends it at the end: the others keep their numbers. */
 static tare_status set_config(tare_catalog *c, int64_t i, const tare_buffer *text,
                               tare_arena *arena, tare_error *err) {
     size_t n = c->n_resources, at = i < 0 ? n : (size_t)i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * MCF's ModelInfo: the hyperparameters of a language model in fixed fields (docs/mcf.md,
- * "ModelInfo"). It is written from what the model tells of itself, whatever container it comes
- * from. In a file that has no metadata of ours its fields become keys under the names that GGUF
- * gives them. A ModelInfo that cannot be read is a finding: nothing depends on it. */
+ * "ModelInfo"). It is written from the model's own metadata, whatever container it comes from. In a
+ * file without our metadata its fields become keys under GGUF's names. A ModelInfo that cannot be
+ * read is a finding: nothing depends on it. */
 #include <stdio.h>
 
 #include "base/arith.h"
@@ -198,7 +198,7 @@ static bool read_info(info_reader *x) {
     return tare_cursor_status(&c, &x->err) == TARE_OK;
 }
 
-/* Two fields or pairs of one name: the first one counts, for keys are unique. */
+/* Of two fields or pairs with the same name the first one counts, as keys are unique. */
 static void drop_twice(const tare_mcf_reader *r) {
     tare_catalog *c = &r->m->catalog;
     size_t n = 0;
@@ -214,7 +214,8 @@ static void drop_twice(const tare_mcf_reader *r) {
     c->n_metadata = n;
 }
 
-/* More pairs than this are no hyperparameters; looking for doubles takes their square. */
+/* More pairs than this cannot be hyperparameters, and looking for duplicates takes quadratic time.
+ */
 #define MOST_PAIRS 4096
 
 tare_status tare_mcf_read_model_info(tare_mcf_reader *r, tare_mcf_layout *layout, bool as_metadata,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * MCF's QuantInfo: a record for each quantized tensor, which repeats what the tensor's type says
- * and adds the bounds its values were held to (MCF specification, "QuantInfo Section Payload").
+ * and adds the bounds its values were clamped to (MCF specification, "QuantInfo Section Payload").
  * Only int8 and int4 need it; faults in it are findings. The specification has a record for each
  * tensor, the public implementation for each quantized one: both are read. */
 #include "base/arith.h"

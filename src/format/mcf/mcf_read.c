@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading MCF: header, section directory, and who reads which section. Nothing but directories is
- * read; a section that is missing is only missing. */
+ * Reading MCF: header, section directory, and the dispatch of sections to their readers. Only
+ * directories are read; a missing section is not an error. */
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -158,8 +158,7 @@ static tare_status read_directory(tare_mcf_reader *r, const header *h, tare_erro
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
-/* Sections that are files, and unknown ones, which are carried under a name that says what they
- * are. */
+/* Sections that are files, and unknown ones, which are carried under a descriptive name. */
 static tare_status add_sections(tare_mcf_reader *r, tare_error *err) {
     tare_catalog *c = &r->m->catalog;
     c->resources = TARE_NEW_ARRAY(&r->m->arena, tare_resource_entry, r->n_sections);

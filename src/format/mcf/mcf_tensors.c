@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MCF's tensor index: what it says of each tensor, and whether the data it points at can be that
- * (MCF specification, "Payload Layouts", and docs/mcf.md, "TensorIndex"). */
+ * MCF's tensor index: its description of each tensor, and whether the data it points to can match
+ * that (MCF specification, "Payload Layouts", and docs/mcf.md, "TensorIndex"). */
 #include "base/arith.h"
 #include "base/str.h"
 #include "format/mcf/mcf.h"
@@ -137,7 +137,7 @@ static tare_status try_encoding(index_reader *x, tare_tensor *t, const tare_enco
     return TARE_OK;
 }
 
-/* Stored bytes whose meaning is not known, or not to be had. */
+/* Stored bytes whose meaning is unknown or unavailable. */
 static tare_status set_unknown(index_reader *x, tare_tensor *t, const uint64_t *dims,
                                const index_entry *e, tare_error *err) {
     TARE_TRY(tare_tensor_set(x->r->m, t, tare_encoding_get(TARE_ENCODING_UNKNOWN), dims, e->rank,
@@ -153,7 +153,7 @@ static tare_status set_unknown(index_reader *x, tare_tensor *t, const uint64_t *
 }
 
 /* int8 and int4 with scale, with scale and zero, or as bare codes, which the public packer writes
- * and nobody can decode. The size tells them apart. */
+ * and which cannot be decoded. The size tells them apart. */
 static tare_status set_int(index_reader *x, tare_tensor *t, const uint64_t *dims,
                            const index_entry *e, size_t i, tare_error *err) {
     bool fits = false;
@@ -238,7 +238,7 @@ static tare_status read_tensor(index_reader *x, size_t i, const index_entry *e, 
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* What the flags promise of the names. */
+/* What the flags promise about the names. */
 static void check_names(const index_reader *x) {
     const tare_catalog *c = &x->r->m->catalog;
     const uint64_t at = x->section.base_offset + 4;

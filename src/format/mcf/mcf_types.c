@@ -54,7 +54,7 @@ static bool has_encoding(const tare_encoding *encoding) {
     return tare_mcf_dtype_of(encoding, &dtype);
 }
 
-/* Blocks and supers lie in rows of matrices; everything else may have any rank. */
+/* Blocks and supers are parts of matrix rows; everything else may have any rank. */
 static uint32_t rank_of(const tare_encoding *encoding) {
     uint32_t dtype;
     return tare_mcf_dtype_of(encoding, &dtype) && tare_mcf_is_block(dtype) ? 2 : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Laying out MCF: header, sections in the order of their types, directory. The form is canonical:
- * the same content gives the same bytes, whatever file it was read from; sections that are not
- * known are carried. */
+ * the same content gives the same bytes, whatever file it was read from; unknown sections are
+ * carried over. */
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -249,7 +249,7 @@ static tare_status add_files(tare_mcf_writer *w, tare_buffer *b, tare_error *err
     return TARE_OK;
 }
 
-/* All sections but for what depends on places. */
+/* All sections, except for what depends on offsets. */
 static tare_status list_parts(tare_mcf_writer *w, tare_buffer *b, tare_error *err) {
     w->parts =
         TARE_NEW_ARRAY(w->plan->arena, tare_mcf_part, (uint64_t)w->c->n_resources + OWN_PARTS);
@@ -349,7 +349,7 @@ static tare_status add_frame(tare_mcf_writer *w, uint64_t directory, tare_buffer
     return add_bytes(w, directory, b, err);
 }
 
-/* The index is as large as it was when no place was known. */
+/* The index has the same size as before the offsets were known. */
 static tare_status fill_index(tare_mcf_writer *w, tare_buffer *b, tare_error *err) {
     for (size_t i = 0; i < w->n_parts; i++) {
         if (w->parts[i].type != TARE_MCF_TENSOR_INDEX) continue;

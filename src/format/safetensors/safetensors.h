@@ -36,11 +36,11 @@ extern const tare_format_caps tare_safetensors_caps;
 typedef struct tare_safetensors_shard {
     const char *name; /* within its directory; NULL: the source has none */
     uint32_t file;    /* of the model */
-    tare_str header;  /* JSON text with its padding, as it stands in the file */
+    tare_str header;  /* JSON text with its padding, as stored in the file */
     uint64_t data_offset;
     size_t first_tensor, n_tensors; /* of the catalog */
     size_t n_pairs;                 /* of __metadata__ */
-    bool has_metadata;              /* the member __metadata__, be it empty */
+    bool has_metadata;              /* the member __metadata__, even if empty */
 } tare_safetensors_shard;
 
 /* tare_layout.detail of both drivers. */

@@ -51,7 +51,7 @@ static bool has_encoding(const tare_encoding *encoding) {
     return tare_safetensors_dtype_of(encoding) != NULL;
 }
 
-/* Names are JSON keys, of which one has a meaning of its own. */
+/* Names are JSON keys, one of which has a special meaning. */
 static bool has_name(tare_str name) {
     return tare_str_is_utf8(name) && !tare_str_is(name, TARE_SAFETENSORS_METADATA);
 }

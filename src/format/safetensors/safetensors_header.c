@@ -2,7 +2,7 @@
  *
  * The header of one safetensors file: eight bytes of size, then a JSON object with one member a
  * tensor (README of huggingface/safetensors, "Format"). It is walked twice: once to prove that it
- * is JSON of the right outline and to count, so that nothing is allocated on a stranger's word,
+ * is JSON of the right outline and to count, so that no untrusted count leads to an allocation,
  * then to read the members. */
 #include "base/arith.h"
 #include "base/bytes.h"
@@ -49,8 +49,8 @@ tare_status tare_safetensors_read_text(tare_model *m, const tare_reader *reader,
     return status;
 }
 
-/* A member of a set is not probed before it is opened: where its header makes no sense it may be
- * something that has a name, a Git LFS pointer above all. */
+/* A member of a set is not probed before it is opened: if its header makes no sense it may be a
+ * known kind of other file, most likely a Git LFS pointer. */
 static tare_status name_foreign(const tare_reader *r, tare_status status, tare_error *err) {
     uint8_t head[SIZE_BYTES + 64];
     tare_probe probe = {.head = head, .file_size = r->size};
@@ -129,7 +129,7 @@ tare_status tare_safetensors_read_header(tare_model *m, tare_safetensors_shard *
 
 /* ---- second pass ----------------------------------------------------------------------------- */
 
-/* What an entry says, before it is believed. */
+/* The contents of an entry before validation. */
 typedef struct entry {
     tare_json_value dtype, shape, offsets;
     uint64_t dims[TARE_MAX_DIMS];

@@ -2,7 +2,7 @@
  *
  * model.safetensors.index.json, reading: which shard each tensor lies in. The form is that of
  * huggingface transformers: {"metadata":{"total_size":N},"weight_map":{"tensor":"file",...}}. It is
- * checked against the shards, which decide: the index only names them. */
+ * checked against the shards, which are authoritative: the index only names them. */
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -71,8 +71,8 @@ static bool count_map(index_walk *w, const tare_json_value *key, const tare_json
     return w->j.err.status == TARE_OK;
 }
 
-/* What the index says about itself. Only total_size is looked at; the rest tells no more than the
- * shards do. */
+/* What the index says about itself. Only total_size is used; the rest says no more than the shards
+ * do. */
 static bool scan_metadata(index_walk *w, const tare_json_value *object) {
     tare_json_value key, value;
     if (object->type != TARE_JSON_OBJECT) return tare_json_skip(&w->j, object, NULL);
@@ -233,7 +233,7 @@ static tare_status check(index_walk *w, tare_error *err) {
     if (!is_mapped) return tare_fail(err, TARE_ERR_NOMEM, "index");
     TARE_TRY(tare_name_index_init(&names, &w->scratch, c->n_tensors, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
-        /* a duplicate is told by tare_model_finish */
+        /* a duplicate is reported by tare_model_finish */
         tare_name_index_add(&names, c->tensors, sizeof *c->tensors, i, NULL);
     }
     TARE_TRY(check_map(w, &names, is_mapped, err));

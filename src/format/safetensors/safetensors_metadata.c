@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The __metadata__ of safetensors files: pairs of strings. A set of shards usually repeats its
- * pairs in each file, so equal pairs are taken once and of differing ones the first. Two keys are
- * ours: tare.metadata holds typed keys, tare.resources holds side files (docs/behaviour.md). A text
- * under these names that is not of our form stays a plain pair. */
+ * pairs in each file, so equal pairs are taken once, and the first of differing ones wins. Two keys
+ * are ours: tare.metadata holds typed keys, tare.resources holds side files (docs/behaviour.md). A
+ * text under these names that is not of our form stays a plain pair. */
 #include "base/json.h"
 #include "base/report.h"
 #include "base/str.h"
@@ -46,7 +46,7 @@ static bool take_pairs(pair_list *l, tare_json *j, size_t shard) {
     return true;
 }
 
-/* The header was proved to be JSON and its pairs were counted before. */
+/* The header has already been validated as JSON and its pairs counted. */
 static tare_status collect(pair_list *l, size_t shard, tare_error *err) {
     const tare_safetensors_shard *s = &l->layout->shards[shard];
     tare_json j;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of files that are written anew and of files that are written back alike: __metadata__, a
+ * Parts shared by files that are newly written and files that are written back: __metadata__, a
  * header with its padding, an index, texts. */
 #include "base/bytes.h"
 #include "base/str.h"

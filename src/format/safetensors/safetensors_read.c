@@ -127,7 +127,7 @@ static tare_status open_numbered(tare_model *m, tare_safetensors_layout *layout,
     return tare_safetensors_load(m, layout, &tare_format_safetensors, options->report, err);
 }
 
-/* Whether the set that was opened has the member it was looked for by. */
+/* Whether the set that was opened contains the member through which it was found. */
 static tare_status check_member(const tare_safetensors_layout *layout, const char *member,
                                 tare_error *err) {
     for (size_t i = 0; i < layout->n_shards; i++) {
@@ -137,7 +137,7 @@ static tare_status check_member(const tare_safetensors_layout *layout, const cha
                      "the index beside this shard does not list it: open it as one shard alone");
 }
 
-/* The whole set of a member: by the index beside it, else by the numbers in the names. */
+/* The whole set of a member: by the index next to it, else by the numbers in the names. */
 static tare_status open_set(tare_model *m, tare_safetensors_layout *layout, const char *path,
                             const shard_name *name, const tare_open_options *options,
                             tare_error *err) {
@@ -190,7 +190,7 @@ static tare_status open_safetensors(tare_model *m, const tare_open_context *ctx,
 }
 
 /* A header's size, then its brace. A size that fits the file and something that JSON could begin
- * with is enough too, so that a header the format forbids is told as such. */
+ * with is also enough, so that a header the format forbids is reported as such. */
 static bool probe(const tare_probe *p) {
     if (p->is_directory) return false;
     if (is_index(p)) return true;

@@ -72,7 +72,7 @@ static tare_status read_headers(tare_model *m, tare_safetensors_layout *layout, 
     return m->catalog.tensors ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
 }
 
-/* The data section is tiled exactly; what is missing at its end is a download cut short. */
+/* Tensors tile the data section exactly; missing bytes at its end mean an incomplete download. */
 static tare_status check_layout(tare_model *m, const tare_safetensors_shard *shard,
                                 tare_report *report, tare_error *err) {
     tare_layout_rules rules = {

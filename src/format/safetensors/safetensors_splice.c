@@ -2,8 +2,8 @@
  *
  * The safetensors driver, writing a model back as it was read: the header's text is kept, white
  * space, order, escapes and all, and only the names and values that changed are replaced in it; the
- * data keeps its order. An unchanged model so gives the same bytes, and a name changed and changed
- * back does too. */
+ * data keeps its order. So an unchanged model gives the same bytes, and so does a name changed and
+ * changed back. */
 #include "base/arith.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -21,7 +21,7 @@ typedef struct splice {
     tare_safetensors_pair *old; /* the source's plain pairs, in catalog order */
     size_t n_old;
     tare_name_index old_index;
-    bool is_rebuilt; /* pairs came or went: __metadata__ is written anew */
+    bool is_rebuilt; /* pairs were added or removed: __metadata__ is rewritten */
     bool is_renamed; /* a tensor has another name */
     tare_buffer out;
     const char *copied; /* what stands before it is in `out` */
@@ -82,7 +82,7 @@ static tare_status compare_pairs(splice *s, tare_error *err) {
                                  "duplicate key", err);
 }
 
-/* Whether a text of typed metadata says what the catalog says. */
+/* Whether a text of typed metadata matches the catalog. */
 static bool is_same_metadata(splice *s, tare_str text) {
     const tare_catalog *c = s->w->catalog;
     tare_limits limits = TARE_LIMITS_INIT;
@@ -123,7 +123,7 @@ static bool is_same_resources(splice *s, tare_str text) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Copies the old text up to `from`; what replaces the part up to `to` is put by the caller. */
+/* Copies the old text up to `from`; the caller writes what replaces the part up to `to`. */
 static void cut_out(splice *s, const char *from, const char *to) {
     tare_buffer_put(&s->out, s->copied, (size_t)(from - s->copied));
     s->copied = to;
@@ -190,7 +190,7 @@ static tare_status splice_metadata(splice *s, const tare_json_value *key, tare_e
     return TARE_OK;
 }
 
-/* Where pairs came to a header that has none. */
+/* Adds pairs to a header that has none. */
 static void insert_metadata(splice *s) {
     const char *inside = s->shard->header.ptr + 1;
     cut_out(s, inside, inside);

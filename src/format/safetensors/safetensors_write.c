@@ -46,7 +46,7 @@ static tare_status add_plain(tare_safetensors_writer *w, const tare_metadata *m,
     return TARE_OK;
 }
 
-/* A stranger's text under a name of ours gives way where the name is needed now. */
+/* Foreign text under one of our names is dropped if we need the name. */
 static bool gives_way(const tare_safetensors_writer *w, const tare_metadata *m, bool has_typed,
                       bool has_resources) {
     if (!(has_typed && tare_str_is(m->key, TARE_SAFETENSORS_TYPED_KEY)) &&
@@ -108,7 +108,7 @@ static void put_tensor(tare_buffer *out, const tare_tensor *t, uint64_t begin) {
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* The next tensor in the order of the data, and where it lies in the data section. */
+/* The next tensor in data order, and its position in the data section. */
 typedef struct data_walk {
     const tare_catalog *catalog;
     const tare_safetensors_part *part;
@@ -180,7 +180,7 @@ static tare_status plan_part(tare_safetensors_writer *w, const tare_safetensors_
 
 /* ---- shards ---------------------------------------------------------------------------------- */
 
-/* What a tensor's entry takes in the header at most: each number has up to 20 digits. */
+/* The maximum size of a tensor's entry in the header: each number has up to 20 digits. */
 static uint64_t entry_bound(const tare_tensor *t) {
     uint64_t n =
         sizeof ",\"\":{\"dtype\":\"F8_E4M3FNUZ\",\"shape\":[],\"data_offsets\":[,]}" + 2 * 20;
@@ -191,7 +191,7 @@ static uint64_t entry_bound(const tare_tensor *t) {
     return n + t->n_dims * UINT64_C(21);
 }
 
-/* What a file takes at most before it has a tensor: header size, braces, metadata, padding. */
+/* The maximum size of a file before it has a tensor: header size, braces, metadata, padding. */
 static tare_status base_size(tare_safetensors_writer *w, bool with_ours, uint64_t *size,
                              tare_error *err) {
     tare_buffer text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What verbs see of an open .wcodec beside its bytes (format/packed.h). */
+ * What verbs see of an open .wcodec apart from its bytes (format/packed.h). */
 #include "format/wcodec/wcodec_virtual.h"
 
 tare_packed_contents tare_packed_describe(const tare_packed *store) {

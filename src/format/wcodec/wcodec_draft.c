@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Putting a .wcodec together: docs/wcodec.md, 2 to 5 and 12. */
+ * Assembling a .wcodec: docs/wcodec.md, 2 to 5 and 12. */
 #include "format/wcodec/wcodec_draft.h"
 
 #include <stdlib.h>
@@ -131,7 +131,7 @@ tare_status tare_wcodec_draft_bytes(tare_wcodec_draft *d, tare_wcodec_kind kind,
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The bytes of a file that no tensor holds, one run behind the other. */
+/* The bytes of a file that no tensor holds, concatenated. */
 typedef struct gaps {
     const tare_reader *file;
     size_t n;
@@ -180,8 +180,8 @@ static void put_range(tare_packed_file *f, uint32_t layer, uint8_t region, uint6
     f->ranges[f->n_ranges++] = (tare_packed_range){layer, region, offset, length};
 }
 
-/* Goes through a file from its beginning to its end: spans, and gaps between them. Spans that
- * overlap (tensors that share their bytes) give what they have beyond the ones before. */
+/* Goes through a file from its beginning to its end: spans, and gaps between them. Overlapping
+ * spans (tensors that share their bytes) contribute only what earlier ones do not cover. */
 static void cut_file(tare_packed_file *f, gaps *g, const tare_wcodec_span *s,
                      const tare_wcodec_span *end, uint32_t bytes_layer) {
     uint64_t at = 0, kept = 0;
@@ -259,7 +259,7 @@ static unsigned integer_bits(const tare_encoding *e) {
     for (uint32_t i = 0; i < e->n_fields; i++) {
         const tare_field *f = &e->fields[i];
         if (f->role == TARE_FIELD_HIGH || f->role == TARE_FIELD_SIGN) return 0;
-        /* A byte that is not signed is several codes in one. */
+        /* An unsigned byte holds several codes. */
         if (f->role == TARE_FIELD_CODE && (f->bits < 8 || f->type == TARE_FIELD_I8)) bits = f->bits;
     }
     return tare_encoding_has_codebook(e) ? 0 : bits;
@@ -278,8 +278,8 @@ uint8_t tare_wcodec_base_quant(const tare_tensor *tensors, size_t n) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A job for each layer that is not another's duplicate, now that all stand still. What opening
- * needs lies together, before all that is large: tensors come last. */
+/* A job for each layer that is not another's duplicate, now that layers no longer move in memory.
+ * Everything opening needs is stored together, before the large data: tensors come last. */
 static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
     tare_wc_layer_job *ordered = TARE_NEW_ARRAY(&d->arena, tare_wc_layer_job, d->n_jobs);
     size_t n = 0;
@@ -298,7 +298,7 @@ static tare_wc_layer_job *order_jobs(tare_wcodec_draft *d) {
     return ordered;
 }
 
-/* Bases that some layer refers to get a record, in their order; layers of which no segment does,
+/* Bases that some layer refers to get a record, in their order; layers none of whose segments do,
  * need none. */
 static tare_status number_bases(tare_wcodec_draft *d, tare_error *err) {
     uint8_t numbers[UINT8_MAX + 1] = {0};
@@ -320,7 +320,7 @@ static tare_status number_bases(tare_wcodec_draft *d, tare_error *err) {
     return TARE_OK;
 }
 
-/* Layers that share the data of another are written as it was. */
+/* Layers that share another's data get the same record values. */
 static void finish_duplicates(tare_wcodec_draft *d) {
     for (uint32_t i = 0; i < d->index.n_layers; i++) {
         tare_wcodec_layer *l = &d->index.layers[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A .wcodec on its way: layers are added, then, from where their bytes lie in the source files, the
- * records that restore these files; then all is written. */
+ * A .wcodec being assembled: layers are added, then the records that restore the source files,
+ * based on where the layers' bytes are in these; then everything is written. */
 #ifndef TARE_FORMAT_WCODEC_WCODEC_DRAFT_H
 #define TARE_FORMAT_WCODEC_WCODEC_DRAFT_H
 
@@ -10,7 +10,7 @@
 #include "wcodec/layer/wc_cut.h"
 #include "wcodec/layer/wc_layer_write.h"
 
-/* Where a region of a layer lies in a source file. */
+/* The location of a layer's region in a source file. */
 typedef struct tare_wcodec_span {
     const tare_reader *reader;
     uint64_t offset, size;
@@ -47,7 +47,7 @@ void tare_wcodec_draft_free(tare_wcodec_draft *draft);
 /* Adds a tensor; plane p of its encoding begins at byte starts[p] of readers[p]. `duplicate`: the
  * number of a layer before that has the same bytes, encoding and shape; -1: none. `base_tensor`:
  * what the tensor may be predicted from (then draft->bases are to be filled in, and it cannot have
- * a duplicate); NULL: nothing. What is pointed to must outlive the draft. */
+ * a duplicate); NULL: nothing. Everything pointed to must outlive the draft. */
 tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *draft, const tare_tensor *tensor,
                                      const tare_wc_source *source, bool is_big_endian,
                                      int64_t duplicate, const tare_wcodec_base_tensor *base_tensor,

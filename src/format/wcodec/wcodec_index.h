@@ -60,7 +60,7 @@ void tare_wcodec_ends_free(tare_wcodec_ends *ends);
 /* 0 where the file had no such range yet. */
 uint64_t *tare_wcodec_end(tare_wcodec_ends *ends, uint32_t layer, uint8_t region);
 
-/* Where the index lies, from the first 128 bytes of a file of `file_size` bytes. */
+/* The location of the index, from the first 128 bytes of a file of `file_size` bytes. */
 tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
                                    const uint8_t header[TARE_WCODEC_HEADER], uint64_t file_size,
                                    const tare_limits *limits, tare_error *err);
@@ -77,7 +77,7 @@ tare_status tare_wcodec_index_salvage(tare_wcodec_index *out, uint32_t *n_lost,
                                       uint64_t n, const tare_limits *limits, tare_arena *arena,
                                       tare_error *err);
 /* Appends index and footer for layers whose data fills the file up to `offset`, and fills the
- * header. n_bytes, n_segments of streams are taken as they stand. */
+ * header. n_bytes and n_segments of streams are taken as they are. */
 void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER],
                              const tare_wcodec_index *index, uint64_t offset);
 

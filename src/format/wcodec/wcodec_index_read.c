@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Header, index and footer of a .wcodec, read. Nothing in them is believed: counts only as far as
- * there are bytes for them, sizes only after checked sums. */
+ * Header, index and footer of a .wcodec, read. Nothing in them is trusted: counts must be backed by
+ * enough bytes, sizes are used only after checked sums. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +129,7 @@ static tare_status read_sizes(reader *r, tare_wc_stream *p, tare_cursor *c, uint
     return fits ? TARE_OK : refuse(r, at, "sizes of segments: their sum overflows");
 }
 
-/* A stream without high bits would pass for one that is not joined. */
+/* A stream without high bits would look like one that is not joined. */
 static tare_status read_join(const reader *r, tare_wc_stream *p, tare_cursor *c) {
     uint64_t at = tare_cursor_offset(c);
     p->high_offset = tare_cursor_u32(c, join_ends);
@@ -259,7 +259,7 @@ static int by_offset(const void *a, const void *b) {
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* Layers' data must lie one behind the other from the header to the index. */
+/* Layers' data must be contiguous from the header to the index. */
 static tare_status check_spans(const reader *r, uint64_t index_offset) {
     uint32_t n = 0;
     uint64_t at = TARE_WCODEC_HEADER;
@@ -429,8 +429,8 @@ static tare_status read_files(reader *r) {
     return status;
 }
 
-/* Whether one of the folders of a path is a link: what is written there could be anywhere. Paths of
- * more folders are never written. */
+/* Whether one of the folders of a path is a link: what is written there could end up anywhere.
+ * Paths of more folders are never written. */
 static bool lies_behind_link(const tare_wcodec_index *x, const tare_name_index *names,
                              tare_str path) {
     unsigned n_folders = 0;
@@ -545,7 +545,7 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     return TARE_OK;
 }
 
-/* What a header that cannot be used would say is not known; entries are looked for then. */
+/* The contents of an unusable header are unknown; in that case entries are searched for. */
 static tare_status read_all(reader *r, const uint8_t *header, const uint8_t *bytes, uint64_t offset,
                             uint64_t size) {
     static const uint8_t unknown[TARE_WCODEC_HEADER] = {[10] = 1};

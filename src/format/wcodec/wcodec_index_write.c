@@ -138,7 +138,7 @@ static void put_counts(tare_buffer *out, const tare_wcodec_index *index) {
     tare_buffer_put_zeros(out, 3 + 24 + 24);
 }
 
-/* The least version whose readers know all there is. */
+/* The lowest version whose readers understand everything in the file. */
 static uint16_t minor_of(const tare_wcodec_index *index) {
     uint16_t minor = 0;
     for (uint32_t i = 0; i < index->n_files; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a .wcodec says of itself, from its directory alone (include/tare/unpack.h). */
+ * What a .wcodec says about itself, from its directory alone (include/tare/unpack.h). */
 #include <tare/unpack.h>
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A .wcodec as the target of a conversion. Its size is not known before it is packed; what is laid
- * out here is what has to be made first: the planes of tensors, one behind the other. */
+ * A .wcodec as the target of a conversion. Its size is not known before it is packed; the plan lays
+ * out what must be made first: the planes of tensors, one after the other. */
 #include "base/arith.h"
 #include "encoding/table.h"
 #include "format/format.h"
@@ -20,7 +20,8 @@ const tare_format_caps tare_wcodec_caps = {
     .bytes_type = &tare_encoding_table[TARE_ENCODING_U8],
 };
 
-/* Numbers are only turned where a type is one plane, as in the containers that have such files. */
+/* Bytes of numbers are only swapped if a type is a single plane, as in the containers that have
+ * such files. */
 static tare_status choose_order(tare_write_plan *out, const tare_catalog *catalog,
                                 const tare_write_options *options, tare_error *err) {
     const tare_layout *layout = options->source ? options->source->catalog.layout : NULL;

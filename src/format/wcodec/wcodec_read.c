@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver of .wcodec, reading. What was packed from files is opened as these files; else layers
- * are tensors, metadata and resources (docs/wcodec.md, 4.1). */
+ * The driver of .wcodec, reading. A container packed from files is opened as these files; otherwise
+ * its layers are tensors, metadata and resources (docs/wcodec.md, 4.1). */
 #include <string.h>
 
 #include "base/arith.h"
@@ -73,7 +73,8 @@ static tare_status read_tensors(reader *r) {
     return TARE_OK;
 }
 
-/* A tensor's bytes are turned by the byte order of the model: it must be one for all. */
+/* A tensor's bytes are swapped according to the byte order of the model: it must be the same for
+ * all. */
 static tare_status find_order(const reader *r, bool *is_big_endian) {
     bool has[2] = {false, false};
     for (uint32_t i = 0; i < r->index->n_layers; i++) {

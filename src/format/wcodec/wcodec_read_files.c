@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A .wcodec with file records is its files: the driver of their format reads them, and nothing of
- * what it knows is lost. A file NAME of the container C has the path C/NAME. */
+ * A .wcodec with file records acts as those files: the driver of their format reads them, so
+ * nothing that driver knows is lost. A file NAME of the container C has the path C/NAME. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ static tare_status open_file(const packed *p, tare_reader *out, const tare_packe
 
 /* ---- as a directory -------------------------------------------------------------------------- */
 
-/* What stands in a path behind the container's; NULL: it is no path in it. */
+/* The part of a path after the container's; NULL: the path is not inside it. */
 static const char *inner_path(const packed *p, const char *path) {
     size_t n = strlen(p->root);
     if (strncmp(path, p->root, n) != 0 || (path[n] && path[n] != '/')) return NULL;
@@ -86,7 +86,7 @@ static mode_t mode_of(const tare_packed_file *f) {
     return f->entry.kind == TARE_PACKED_LINK && !f->size ? 0 : S_IFREG;
 }
 
-/* Names are sorted, so that a folder's files stand together. */
+/* Names are sorted, so that a folder's files are adjacent. */
 static tare_status list_packed(const tare_files *files, const char *path, tare_files_visit visit,
                                void *ctx, tare_error *err) {
     const packed *p = (const packed *)(const void *)files;
@@ -120,7 +120,7 @@ static tare_status list_packed(const tare_files *files, const char *path, tare_f
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* A container within a container is a file like any: it is not looked into. */
+/* A container within a container is treated as a plain file: it is not opened. */
 static const tare_format *driver_of(const tare_probe *probe) {
     const tare_format *f;
     for (size_t i = 0; (f = tare_format_row(i)) != NULL; i++)

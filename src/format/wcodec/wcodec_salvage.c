@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Header and footer both say where the index lies, so that one of them is enough (docs/wcodec.md,
- * 9). Nothing here is covered by the CRC of the directory: all is checked as far as records can
- * contradict each other, and the CRCs of layers and segments vouch for the rest. */
+ * Header and footer both give the location of the index, so that one of them is enough
+ * (docs/wcodec.md, 9). Nothing here is covered by the CRC of the directory: records are checked for
+ * contradictions as far as possible, and the CRCs of layers and segments cover the rest. */
 #include "format/wcodec/wcodec_salvage.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ typedef struct place {
     uint64_t offset, size, n; /* n: bytes of it that are there */
 } place;
 
-/* The index ends where the file's last 32 bytes begin, whatever is gone before it. */
+/* The index ends where the file's last 32 bytes begin, whatever is missing before it. */
 static bool place_by_footer(place *p, uint64_t *n_missing, const uint8_t *footer,
                             uint64_t file_size) {
     uint64_t end;
@@ -84,7 +84,7 @@ static tare_status place_by_header(place *p, const uint8_t *header, uint64_t fil
     return TARE_OK;
 }
 
-/* Where the index lies by either of them. */
+/* The location of the index according to either of them. */
 typedef struct places {
     place by_header, by_footer;
     uint64_t n_missing; /* by the footer */
@@ -143,7 +143,7 @@ tare_status tare_wcodec_salvage(tare_wcodec_index *out, tare_packed_damage *dama
         if (status == TARE_OK || !tare_status_is_loss(status) || !p.has_footer) return status;
     }
     if (!p.has_footer) return status;
-    /* A header that contradicts the index is no better than none. */
+    /* A header that contradicts the index is treated as missing. */
     *damage =
         (tare_packed_damage){.is_unchecked = true, .has_footer = true, .n_missing = p.n_missing};
     *directory_bytes += p.by_footer.n;

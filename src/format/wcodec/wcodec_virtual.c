@@ -36,7 +36,7 @@ struct tare_packed {
     tare_reader file;
     tare_wcodec_index index;
     uint64_t directory_bytes;
-    const tare_wc_watch *watch; /* NULL: nobody wants to know */
+    const tare_wc_watch *watch; /* NULL: not reported */
     unsigned groups;            /* of bypass bits, of tensors that may be coarse */
     const tare_model *bases[UINT8_MAX];
     bool is_opening; /* bases are not known yet */
@@ -87,7 +87,7 @@ static tare_status read_index(tare_packed *s, const tare_limits *limits, tare_er
     return status;
 }
 
-/* Where the directory is not as it should be, what is left of it. */
+/* What is left of the directory if it is damaged. */
 static tare_status read_or_salvage(tare_packed *s, tare_packed_damage *damage,
                                    const tare_limits *limits, tare_error *err) {
     *damage = (tare_packed_damage){.has_header = true, .has_footer = true};
@@ -203,7 +203,8 @@ static void give_worker(tare_packed *s, worker *w) {
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* About what an opened layer takes: a table is eight times as large in memory as in the file. */
+/* The approximate memory of an opened layer: a table is eight times as large in memory as in the
+ * file. */
 static size_t cost_of(const tare_wcodec_layer *l) {
     size_t cost = sizeof(opened_layer);
     for (unsigned i = 0; i < l->coded.n_streams; i++)
@@ -279,7 +280,7 @@ static tare_status take_layer(tare_cached **out, tare_packed *s, uint32_t number
     return TARE_OK;
 }
 
-/* Tensors are named by their callers too, who know them by another number. */
+/* Callers also name tensors, which they know by another number. */
 static tare_status blame(tare_status status, const tare_packed *s, uint32_t layer,
                          tare_error *err) {
     const tare_wcodec_layer *l = &s->index.layers[layer];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A .wcodec as what it was made of: its regions, and files put together of ranges of them, are read
- * at any place. Only the segments asked for are decoded; a bounded number of them is kept for
- * reads that go on where the last one stopped. */
+ * A .wcodec as what it was made from: its regions, and files assembled from ranges of them, can be
+ * read at any position. Only the segments asked for are decoded; a bounded number of them is kept
+ * for reads that go on where the last one stopped. */
 #ifndef TARE_FORMAT_WCODEC_WCODEC_VIRTUAL_H
 #define TARE_FORMAT_WCODEC_WCODEC_VIRTUAL_H
 
@@ -14,17 +14,17 @@
 
 const tare_wcodec_index *tare_wcodec_store_index(const tare_packed *store);
 uint64_t tare_wcodec_store_directory_bytes(const tare_packed *store);
-/* Whether its numbers stand for real ones, so that fewer bits of them make sense. */
+/* Whether its values represent real numbers, so that reading fewer of their bits makes sense. */
 bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
 /* Whether a layer refers to a base model that is not set. */
 bool tare_wcodec_store_lacks_base(const tare_packed *store, uint32_t layer);
 /* While the driver of what is packed reads its directory: it may read ahead, into tensors that are
- * damaged or need a base nobody has named yet. These are zeros as long. */
+ * damaged or need a base that has not been set yet. Until then these are zeros. */
 void tare_wcodec_store_opening(tare_packed *store, bool is_opening);
 /* A layer with its heads, as the public functions know it; the store must outlive it. */
 tare_status tare_wcodec_store_coded(tare_coded **out, const tare_packed *store, uint32_t layer,
                                     const tare_allocator *allocator, tare_error *err);
-/* A reader of ranges, one behind the other; they and the name must live as long as it does. */
+/* A reader of concatenated ranges; these and the name must live as long as it does. */
 tare_status tare_wcodec_store_reader(tare_reader *out, tare_packed *store,
                                      const tare_packed_range *ranges, size_t n, const char *name,
                                      tare_error *err);
