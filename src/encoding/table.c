@@ -2,10 +2,10 @@
  *
  * The table of number formats: one row for each entry of TARE_ENCODING_LIST. A row says how many
  * elements a block holds, which planes a tensor consists of, and which members lie in a unit of a
- * plane. The block formats are ggml's; their members stand in the order of its structs, with the
+ * plane. The block formats are ggml's; their members are in the order of its structs, with the
  * width in which ggml reads them (a run of bytes that it reads as one u32 is a u32 here), because
- * that width is what the byte order depends on. The 8, 6 and 4 bit floats are those of OCP's
- * "8-bit Floating Point" and "Microscaling Formats", as safetensors stores them. */
+ * that width is what the byte order depends on. The 8, 6 and 4 bit floats are those of OCP's "8-bit
+ * Floating Point" and "Microscaling Formats", as safetensors stores them. */
 #include "encoding/table.h"
 
 #include "encoding/outliers.h"
@@ -16,7 +16,7 @@
 #define FIELD(name, role, type, bits, offset, count)                                               \
     { name, 0, TARE_FIELD_##role, TARE_FIELD_##type, bits, offset, count }
 
-/* Formats that store one number an element and differ in nothing but its type. */
+/* Formats that store one number per element and differ only in its type. */
 #define PLAIN_FIELD(id, type)                                                                      \
     static const tare_field fields_##id[] = {FIELD("value", VALUE, type, 0, 0, 1)};
 PLAIN_FIELD(u8, U8)

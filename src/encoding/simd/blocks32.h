@@ -115,8 +115,8 @@ INLINE block32 scaled(const float *src, float id, float bias) {
     return t;
 }
 
-/* scan_FORMAT: what must be known of a group; false: it holds a NaN.
- * write_FORMAT: its blocks. */
+/* scan_FORMAT: what must be known about a group; false: it holds a NaN. write_FORMAT: its blocks.
+ */
 
 INLINE bool scan_q4_0(group *g, const float *src) {
     vec extremes;

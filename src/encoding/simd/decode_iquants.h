@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoders of the IQ1, IQ2 and IQ3 formats on the names of decode_lanes.h. What a super-block says
- * of its groups is unpacked for all of them at once and waits in memory: factors, signs completed
- * to eight bits, places in the codebook. Then the points of 32 elements are looked up with a byte
- * an element, their codes become levels, and the levels take their signs before they become
- * floats, which is the same as the reference's multiplication by -1. */
+ * Decoders of the IQ1, IQ2 and IQ3 formats on the names of decode_lanes.h. A super-block's data
+ * about its groups is unpacked for all of them at once and kept in memory: factors, signs completed
+ * to eight bits, places in the codebook. Then the points of 32 elements are looked up with one byte
+ * per element, their codes become levels, and the levels get their signs before they become floats,
+ * which is equivalent to the reference's multiplication by -1. */
 #ifndef TARE_ENCODING_SIMD_DECODE_IQUANTS_H
 #define TARE_ENCODING_SIMD_DECODE_IQUANTS_H
 
@@ -83,7 +83,7 @@ INLINE bytes32 points_at(const uint64_t *points, const places *p, int g) {
                          points[p->of[3][g]]);
 }
 
-/* The levels again and again, as levels_at wants them. */
+/* The levels repeated, as levels_at needs them. */
 INLINE bytes32 levels_iq2(void) {
     uint32_t levels;
     memcpy(&levels, tare_levels_iq2, 4);
@@ -187,8 +187,8 @@ INLINE void block_iq3_s(float *dst, const uint8_t *block) {
 /* ---- IQ1 ------------------------------------------------------------------------------------- */
 
 /* The codes 0, 1, 2 stand for -1, 0, 1, moved by an eighth: down where bit 3 of a point's nibble is
- * set, else up. In eighths all of that is whole, and small enough that the factor can be divided by
- * 8 in its place without being rounded. Each byte is what to add to the codes of one point. */
+ * set, else up. In eighths all of these are integers, and small enough that the factor can be
+ * divided by 8 instead without rounding. Each byte is what to add to the codes of one point. */
 INLINE void store_moves(uint32_t moves[8], words8 nibbles) {
     words8 down = and_bytes(nibbles, all_words(8));
     for (int i = 1; i < 4; i++) {

@@ -4,10 +4,10 @@
  * their elements, and bytes become floats under one scale or two. Written on the names of
  * lanes_avx2.h or lanes_avx512.h, which the including file chooses.
  *
- * Small factors of sub-blocks are scaled in the same way, a super-block's at once, and wait in
- * memory until their elements come. Every float is the result of the operations of the scalar
- * reference in their order; an offset that is subtracted there is added here with the other sign,
- * which is the same. */
+ * Small factors of sub-blocks are scaled in the same way, those of a super-block at once, and kept
+ * in memory until needed. Every float is the result of the operations of the scalar reference in
+ * their order; an offset that is subtracted there is negated and added here, which is equivalent.
+ */
 #ifndef TARE_ENCODING_SIMD_DECODE_LANES_H
 #define TARE_ENCODING_SIMD_DECODE_LANES_H
 
@@ -37,7 +37,7 @@ INLINE void decode_blocks(float *dst, const tare_rows *src, size_t block, size_t
 INLINE vec load_half(const uint8_t *p) {
     return all_half(tare_load_le16(p));
 }
-/* What waits in memory is to be read from there: compilers that keep it in vectors take these apart
+/* Forces these values to be read from memory: compilers that keep them in vectors take these apart
  * element by element, which is slower. */
 INLINE void leave_in_memory(const void *p) {
     __asm__ volatile("" : : "r"(p) : "memory");

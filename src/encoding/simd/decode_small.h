@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoders of the floats of 8 and 4 bits on the names of decode_lanes.h; fp8.c says what they are.
+ * Decoders of the floats of 8 and 4 bits on the names of decode_lanes.h; see fp8.c for the formats.
  */
 #ifndef TARE_ENCODING_SIMD_DECODE_SMALL_H
 #define TARE_ENCODING_SIMD_DECODE_SMALL_H
@@ -59,7 +59,7 @@ DEFINE_BLOCK(e8m0, load_32)
 DEFINE_BLOCK(f4, load_nibble_pairs)
 #undef DEFINE_BLOCK
 
-/* Any number of elements: the last ones are moved to where 32 may be read and written. */
+/* Any number of elements: the last ones go through a buffer where 32 may be read and written. */
 INLINE void decode_elements(float *dst, const tare_rows *src, size_t bytes_of_32,
                             decode_block_fn decode) {
     const uint8_t *p = src->planes[0];

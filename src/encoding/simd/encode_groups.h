@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoding LANES units at once, where a unit is a run of elements with a scale of its own: written
- * on the names of lanes_avx2.h or lanes_avx512.h, which the including file chooses.
+ * Encoding LANES units at once, where a unit is a run of elements with its own scale: written on
+ * the names of lanes_avx2.h or lanes_avx512.h, which the including file chooses.
  *
  * The extremes of each unit are gathered across vectors until lane b holds those of unit b, so that
- * one or two divisions and one conversion to f16 serve all of them. What a format cannot do alike
- * in vectors (a NaN is passed over by the references, but not by a tree of maxima) is handed to the
- * reference by groups. */
+ * one or two divisions and one conversion to f16 serve all of them. Groups that a format cannot
+ * handle identically in vectors (the references skip a NaN, a tree of maxima does not) are handed
+ * to the reference. */
 #ifndef TARE_ENCODING_SIMD_ENCODE_GROUPS_H
 #define TARE_ENCODING_SIMD_ENCODE_GROUPS_H
 
@@ -40,8 +40,8 @@ INLINE bool sizes_of_group(vec *sizes, const float *src, int unit) {
     return greater_mask(bits_of(*sizes), all_i(TARE_F32_INF)) == 0;
 }
 
-/* Half away from zero, once it is cut off: the float below one half, with the sign of the number,
- * is added. (0.5 itself would carry the float below 0.5 up to 1.) */
+/* Half away from zero, after truncation: the float below one half, with the sign of the number, is
+ * added. (0.5 itself would carry the float below 0.5 up to 1.) */
 INLINE vec half_away(vec t) {
     const ivec sign = all_i(TARE_F32_SIGN), below_half = all_i(UINT32_C(0x3effffff));
     return add(t, of_bits(or_i(and_i(bits_of(t), sign), below_half)));
@@ -52,7 +52,7 @@ INLINE ivec rounded_away(vec t) {
 
 enum { LEVEL_STEPS = 7 }; /* between the 8 magnitudes of an E2M1 code */
 
-/* What is known of a group when its codes are to be written. */
+/* What is known about a group when its codes are written. */
 typedef struct group {
     uint16_t d[LANES]; /* the factors as stored, inverted */
     float id[LANES];
@@ -76,14 +76,14 @@ typedef void (*write_fn)(uint8_t *dst, const float *src, const group *g);
 
 enum { AHEAD = 512 }; /* floats before they are scanned: half a page was best, or near it */
 
-/* Asks for memory that is read soon; it may lie behind the end. */
+/* Prefetches memory that will be read soon; it may be past the end. */
 INLINE void fetch_floats(const float *src, size_t at, size_t n) {
     for (size_t i = 0; i < n; i += 16)
         __builtin_prefetch((const char *)((uintptr_t)src + (at + i) * sizeof *src));
 }
 
-/* A group is scanned before the one ahead of it is written: the long way from a scan's last maximum
- * through two divisions runs beside the writing, which does not depend on it. */
+/* A group is scanned before the one ahead of it is written: the long dependency from a scan's last
+ * maximum through two divisions overlaps with the writing, which does not depend on it. */
 INLINE void encode_groups(const tare_rows_mut *rows, const float *src, size_t unit,
                           size_t unit_bytes, scan_fn scan, write_fn write, tare_encode_fn scalar) {
     const size_t group_size = LANES * unit;

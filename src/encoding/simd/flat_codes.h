@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Signed codes one behind the other under one scale, of a whole row or tensor: the fast paths of
- * INFQ's rows and of MCF's int8 and int4. Written on the names of lanes_avx2.h or lanes_avx512.h,
- * which the including file chooses.
+ * Contiguous signed codes under one scale, of a whole row or tensor: the fast paths of INFQ's rows
+ * and of MCF's int8 and int4. Written on the names of lanes_avx2.h or lanes_avx512.h, which the
+ * including file chooses.
  *
- * Codes are quotients by real division: as fast as memory is read, and the reference's bits.
+ * Codes are quotients by real division: this is as fast as memory, and gives the reference's bits.
  * Minima and maxima of two vectors give the second where one is NaN, so the order of their
  * arguments says whether a NaN is passed over or passed on; passed on, it becomes the smallest
  * integer, whose low byte is the code 0 that the references give it. */
@@ -37,7 +37,7 @@ INLINE void decode_flat_block(float *dst, const uint8_t *codes, const flat_value
     }
 }
 
-/* n numbers; what does not fill a block is decoded aside. */
+/* n numbers; a partial block is decoded into a temporary. */
 INLINE void decode_flat(float *dst, const uint8_t *codes, size_t n, const flat_values *f,
                         bool is_past) {
     for (; n >= FLAT_BLOCK; n -= FLAT_BLOCK, dst += FLAT_BLOCK, codes += 4 * f->bits)
@@ -52,7 +52,7 @@ INLINE void decode_flat(float *dst, const uint8_t *codes, size_t n, const flat_v
 
 /* ---- encode ---------------------------------------------------------------------------------- */
 
-/* What numbers are divided by, and the codes there are. */
+/* The divisor of the numbers, and the range of codes. */
 typedef struct flat_grid {
     float scale, zero; /* zero: added to quotients that are rounded away from it */
     float min, max;    /* numbers are held to these first, likewise */
@@ -82,7 +82,7 @@ INLINE bytes32 flat_block(const float *src, const flat_grid *g, flat_codes_fn co
     return bytes_of(codes);
 }
 
-/* n codes; those that do not fill a block are made aside. */
+/* n codes; a partial block is made in a temporary. */
 INLINE void encode_flat(uint8_t *codes, const float *src, size_t n, const flat_grid *g,
                         flat_codes_fn code) {
     for (; n >= FLAT_BLOCK; n -= FLAT_BLOCK, src += FLAT_BLOCK, codes += 4 * g->bits)
@@ -112,7 +112,7 @@ INLINE vec smaller(vec x, vec least) {
     return min_of(x, least);
 }
 
-/* 0, or what is more extreme of n numbers; NaN is passed over. */
+/* The most extreme of 0 and n numbers; NaN is skipped. */
 INLINE float extreme_of(const float *src, size_t n, extreme_fn more) {
     vec found[EXTREMES];
     float lanes[LANES] = {0};

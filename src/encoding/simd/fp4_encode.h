@@ -6,9 +6,9 @@
  * The reference takes the level of least distance |level * d - x|, the first of equals. Levels and
  * d have few bits, so that level * d is exact; no level but 1 is more than twice the one below it,
  * so that the distances of the two levels around |x| are exact too (and above 0.5 that of level 1
- * is). Hence the code is the number of midpoints, exact likewise, that |x| exceeds. Not so where
- * |x| is far beyond the largest level: distances round to the same number there, and the reference
- * takes the first of all. Such groups are left to it. */
+ * is). Hence the code is the number of midpoints, exact likewise, that |x| exceeds. This fails if
+ * |x| is far beyond the largest level: distances then round to the same number, and the reference
+ * takes the first level of all. Such groups are left to it. */
 #ifndef TARE_ENCODING_SIMD_FP4_ENCODE_H
 #define TARE_ENCODING_SIMD_FP4_ENCODE_H
 
@@ -31,7 +31,7 @@ INLINE bool scan_mxfp4(group *g, const float *src) {
     odd |= greater_mask(mantissas, all_i(UINT32_C(0x007fffff) - 128));
     odd |= greater_mask(all_i(4), exponents) & ~zeros;
     if (odd) return false;
-    /* Level 1 is half of what the scale says; id counts halves of it. */
+    /* Level 1 is half of the scale's value; id counts halves of it. */
     store(g->id, of_bits(shift_left(sub_i(all_i(258), max_signed(exponents, all_i(4))), 23)));
     store_i(g->scales, max_signed(sub_i(exponents, all_i(2)), all_i(0)));
     return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of low rank by tiles of W that stay in registers while the ranks pass by: TILE_ROWS rows
- * of TILE_VECTORS vectors. A multiplication and an addition an element and rank is what the result
- * asks for; tiles are as large as the registers allow, so that loads of A and B do not count beside
- * them. Included behind lanes_avx2.h or lanes_avx512.h. */
+ * Products of low rank by tiles of W that stay in registers while looping over the ranks: TILE_ROWS
+ * rows of TILE_VECTORS vectors. The result needs one multiplication and one addition per element
+ * and rank; tiles are as large as the registers allow, so that loads of A and B are negligible next
+ * to these. Included after lanes_avx2.h or lanes_avx512.h. */
 #ifndef TARE_ENCODING_SIMD_LOW_RANK_TILES_H
 #define TARE_ENCODING_SIMD_LOW_RANK_TILES_H
 
@@ -39,7 +39,7 @@ __attribute__((always_inline)) static inline void add_tile(float *w, size_t stri
         }
 }
 
-/* Rows of one width: as many as make tiles, then one by one. */
+/* Rows of one width: as many as fill tiles, then one by one. */
 __attribute__((always_inline)) static inline void add_strip(float *w, size_t stride,
                                                             const tare_low_rank *p, const float *b,
                                                             size_t n_rows, const int n_vectors) {

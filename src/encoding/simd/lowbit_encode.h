@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Encoders of Q1_0, Q2_0, TQ1_0 and TQ2_0 in vectors, written on the names of lanes_avx2.h or
- * lanes_avx512.h, which the including file chooses. Whatever they are scaled by, elements end up
- * near -1, 0 and 1, and rounding them is two comparisons. */
+ * lanes_avx512.h, which the including file chooses. Whatever the scale, elements end up near -1, 0
+ * and 1, and rounding them takes two comparisons. */
 #ifndef TARE_ENCODING_SIMD_LOWBIT_ENCODE_H
 #define TARE_ENCODING_SIMD_LOWBIT_ENCODE_H
 

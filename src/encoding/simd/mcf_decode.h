@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The decoders of MCF's q8, q4, k6, k4, k3 and k2 in vectors, written on the names of lanes_avx2.h
- * or lanes_avx512.h, which the including file chooses. Rows are taken as one where their length is
- * a whole number of blocks. */
+ * or lanes_avx512.h, which the including file chooses. Rows are treated as one if their length is a
+ * whole number of blocks. */
 #ifndef TARE_ENCODING_SIMD_MCF_DECODE_H
 #define TARE_ENCODING_SIMD_MCF_DECODE_H
 
@@ -34,7 +34,7 @@ INLINE float half_at(const uint8_t *p) {
     return float_of_half(half);
 }
 
-/* The scales of eight blocks: what is no block's is not used. */
+/* The scales of eight blocks: those without a block are not used. */
 INLINE void scales_of_super(float scales[TARE_MCF_BLOCKS], float super, const uint8_t *subs,
                             size_t n) {
     uint8_t six[TARE_MCF_BLOCKS] = {0};
@@ -64,7 +64,7 @@ INLINE void decode_super_row(float *dst, const tare_mcf_row *at, size_t n_blocks
     }
 }
 
-/* The partly filled last block, decoded aside. */
+/* The partly filled last block, decoded into a temporary. */
 INLINE void decode_last(float *dst, const tare_mcf_row *at, size_t b, size_t n, int bits) {
     float x[TARE_MCF_BLOCK];
     float scale = at->supers

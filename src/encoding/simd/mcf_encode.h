@@ -4,10 +4,10 @@
  * implementation's, with bounds or without; written on the names of lanes_avx2.h or lanes_avx512.h,
  * which the including file chooses.
  *
- * LANES blocks are a group: one or two supers. Rows are taken as one where their length is a whole
- * number of blocks (supers); what does not fill a group is filled up with zeros and encoded aside.
- * Groups with a number that is not finite, or with scales that are no ordinary floats, are the
- * scalar reference's. */
+ * LANES blocks are a group: one or two supers. Rows are treated as one if their length is a whole
+ * number of blocks (supers); a partial group is padded with zeros and encoded separately. Groups
+ * with a number that is not finite, or with scales that are not normal floats, are left to the
+ * scalar reference. */
 #ifndef TARE_ENCODING_SIMD_MCF_ENCODE_H
 #define TARE_ENCODING_SIMD_MCF_ENCODE_H
 
@@ -15,7 +15,7 @@
 
 enum { GROUP = LANES * TARE_MCF_BLOCK, GROUP_SUPERS = LANES / TARE_MCF_BLOCKS };
 
-/* What is encoded and how: constants, once all is put together. */
+/* What is encoded and how: constants after inlining. */
 typedef struct mcf_way {
     int bits;
     bool has_supers, is_mantle;
@@ -29,7 +29,7 @@ INLINE vec held(vec t, int bits) {
     return min_of(max_of(t, all(-top)), all(top));
 }
 
-/* By division, as the reference has them. */
+/* By division, as in the reference. */
 static __attribute__((noinline)) bytes32 divided_codes(const float *src, float divisor, int bits) {
     ivec codes[VECTORS];
     for (int i = 0; i < VECTORS; i++)
@@ -75,8 +75,8 @@ INLINE bool scales_of_group(vec *scales, const float *src, int bits) {
     return greater_mask(bits_of(sizes), all_i(TARE_F32_INF - 1)) == 0;
 }
 
-/* Brings a block near that will be read two groups later, while this one's codes are written: what
- * the processor fetches by itself comes late, all of a group at once is too much. */
+/* Brings a block near that will be read two groups later, while this one's codes are written: the
+ * processor's own prefetching comes too late, and a whole group at once is too much. */
 INLINE void fetch_block(const float *src) {
     const char *later = (const char *)(src + 2 * LANES * TARE_MCF_BLOCK);
     __builtin_prefetch(later);
@@ -95,7 +95,7 @@ INLINE void put_block(const tare_mcf_row *at, size_t b, const float *src, float 
 
 #define LEAST_NORMAL UINT32_C(0x00800000)
 
-/* Every block has a scale of its own. */
+/* Every block has its own scale. */
 INLINE bool encode_scaled_group(const tare_mcf_row *at, size_t b, const float *src,
                                 const mcf_way *way) {
     uint16_t halves[LANES];
@@ -186,7 +186,7 @@ INLINE tare_rows_mut rest_of(const tare_mcf_row *at, size_t b, uint64_t cols, in
     return rest;
 }
 
-/* A group of which only n numbers are there. */
+/* A group with only n numbers present. */
 INLINE bool encode_part(const tare_mcf_row *at, size_t b, const float *src, size_t n,
                         const tare_encode_params *params, const mcf_way *way) {
     uint8_t supers[GROUP_SUPERS * 2], scales[LANES * 2], codes[GROUP];

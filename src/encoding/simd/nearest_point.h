@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The point of a list nearest to a group of values: points have a lane each, and what an element of
- * theirs adds to the distance is looked up by its level. Written on the names of lanes_avx2.h or
+ * The point of a list nearest to a group of values: each point has a lane, and an element's
+ * contribution to the distance is looked up by its level. Written on the names of lanes_avx2.h or
  * lanes_avx512.h. */
 #ifndef TARE_ENCODING_SIMD_NEAREST_POINT_H
 #define TARE_ENCODING_SIMD_NEAREST_POINT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of lattice.h as kernels want them: by packed combinations of levels (as points are
+ * The tables of lattice.h in the form kernels need: by packed combinations of levels (as points are
  * packed in codebooks.h), and the lists hold packed points and whole vectors of them. */
 #ifndef TARE_ENCODING_SIMD_POINT_LISTS_H
 #define TARE_ENCODING_SIMD_POINT_LISTS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare_search_affine with one block a lane. The codes of the steps are not kept: the factor and
- * minimum of the best step make them again. Rounding is done in floats, which is exact as long as
- * no element leaves the range of is_past_rounding; both ends of each block are watched. */
+ * tare_search_affine with one block a lane. The codes of the steps are not kept: they are
+ * recomputed from the factor and minimum of the best step. Rounding is done in floats, which is
+ * exact as long as no element leaves the range of is_past_rounding; both ends of each block are
+ * checked. */
 #ifndef TARE_ENCODING_SIMD_SEARCH_AFFINE_H
 #define TARE_ENCODING_SIMD_SEARCH_AFFINE_H
 
@@ -170,7 +171,7 @@ INLINE void affine_groups(const tare_blocks *b, const tare_affine_walk *walk, in
     for (; first < b->n; first += LANES) affine_group(b, first, 1, walk, size, weighing, uses_abs);
 }
 
-/* The forms of the formats get loops of their own. */
+/* Each format's form gets its own loop. */
 static void search_affine(const tare_blocks *b, const tare_affine_walk *walk) {
     if (b->size == 32 && b->weighing == TARE_WEIGH_MEAN && !walk->uses_abs)
         affine_groups(b, walk, 32, TARE_WEIGH_MEAN, false);

@@ -5,8 +5,8 @@
  * file chooses.
  *
  * A lane does to its block what the scalar search does, operation by operation, so that even
- * overflow comes out alike. Blocks with a NaN or infinity are called odd and left to the scalar
- * search. */
+ * overflow gives the same result. Blocks with a NaN or infinity are called odd and left to the
+ * scalar search. */
 #ifndef TARE_ENCODING_SIMD_SEARCH_LANES_H
 #define TARE_ENCODING_SIMD_SEARCH_LANES_H
 

@@ -22,7 +22,7 @@ typedef struct levels_sums {
     vec xl, ll;
 } levels_sums;
 
-/* Lanes that are not searched get zeros: their small numbers would be slow. */
+/* Lanes that are not searched get zeros, as their small numbers would be slow. */
 INLINE void levels_start(levels_lanes *s, levels_data *d, const tare_blocks *b, size_t first,
                          tare_weighing weighing) {
     vec most = all(0), sum = all(0);
@@ -59,7 +59,7 @@ INLINE void levels_tally(levels_sums *sums, const levels_lanes *s, const levels_
         }
 }
 
-/* The first candidate counts whatever it is worth. */
+/* The first candidate counts regardless of its quality. */
 INLINE void levels_keep(levels_lanes *s, const levels_sums *t, bool is_first) {
     mask is_better = is_below(all(0), t->ll);
     if (!is_first) is_better = both(is_better, is_below(mul(s->best, t->ll), mul(t->xl, t->xl)));

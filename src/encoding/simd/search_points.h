@@ -2,10 +2,10 @@
  *
  * The searches of iq_search.h in vectors. The steps of a walk over scales have a lane each; where
  * the levels of a group are no point of the codebook, the points of its list of neighbours have a
- * lane each: what an element adds to their distances depends on its level alone, and a lookup in
- * the few values that are possible takes the place of the arithmetic. All sums stay in the order of
- * the scalar search. Written on the names of lanes_avx2.h or lanes_avx512.h,
- * and split_eight, which the including file chooses. */
+ * lane each: an element's contribution to their distances depends on its level alone, and a lookup
+ * in the few possible values replaces the arithmetic. All sums stay in the order of the scalar
+ * search. Written on the names of lanes_avx2.h or lanes_avx512.h, and split_eight, which the
+ * including file chooses. */
 #ifndef TARE_ENCODING_SIMD_SEARCH_POINTS_H
 #define TARE_ENCODING_SIMD_SEARCH_POINTS_H
 
@@ -105,7 +105,7 @@ INLINE void points_steps(points_walk *k, const tare_iq_sub *b, const points_data
     store(k->qq + first, qq);
 }
 
-/* Places groups once more at the scale that was found, and fits the scale to what comes out. */
+/* Assigns groups again at the scale that was found, and fits the scale to the result. */
 INLINE float points_refine(uint32_t *packed, uint32_t on, const tare_iq_sub *b,
                            const points_data *d, const tare_iq_form *form, float scale,
                            points_form f) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the encoders of a table of searches need besides: sums of squares with one block a lane, and
+ * What else the encoders of a table of searches need: sums of squares with one block a lane, and
  * codes of rows for scales that are chosen. */
 #ifndef TARE_ENCODING_SIMD_SEARCH_ROWS_H
 #define TARE_ENCODING_SIMD_SEARCH_ROWS_H

@@ -261,7 +261,7 @@ INLINE void moves_store(const signed_sums *sum, const signed_lanes *s, move_data
     }
 }
 
-/* A lane in which nothing moves stays as it is, however often it is asked again. */
+/* A lane in which nothing moves stays as it is, however often it is processed again. */
 INLINE void moves_group(const tare_blocks *b, size_t first, int sides, int top) {
     move_data data[MOST_SIDES];
     signed_lanes lanes[MOST_SIDES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The searches of iq1_search.h in vectors: the places where a split can have its second cut have a
- * lane each. Every sum is taken in the order of the scalar search, and splits are taken for better
- * in its order, too. Written on the names of lanes_avx2.h or lanes_avx512.h. */
+ * lane each. Every sum is taken in the order of the scalar search, and splits are compared in its
+ * order, too. Written on the names of lanes_avx2.h or lanes_avx512.h. */
 #ifndef TARE_ENCODING_SIMD_SEARCH_SPLITS_H
 #define TARE_ENCODING_SIMD_SEARCH_SPLITS_H
 
@@ -124,7 +124,7 @@ INLINE float sum_of_weights(const float *weights, int n) {
 
 /* ---- iq1_s ----------------------------------------------------------------------------------- */
 
-/* By second cut; whole vectors are read from any of the 33 on. */
+/* By second cut; whole vectors may be read starting at any of the 33. */
 enum { CUTS_S = 33, ROOM_S = CUTS_S + LANES };
 typedef struct split_sums {
     float x[ROOM_S], w[ROOM_S];                 /* running totals */
@@ -208,8 +208,8 @@ static tare_iq1_split split_16(const float *x, const float *weights, const uint8
     tare_iq1_totals t;
     splits_start(&found, 4);
     tare_iq1_totals_fill(&t, x, weights, order);
-    /* Second cuts from 1 on, so that 16 lanes hold them; both cuts at 0, the first split, is looked at
-     * in any case. */
+    /* Second cuts from 1 on, so that 16 lanes hold them; both cuts at 0, the first split, is always
+     * examined. */
     for (int first = 0; first < TARE_IQ1_M_CUTS; first++)
         for (int second = first ? first : 1; second < TARE_IQ1_M_CUTS; second += LANES) {
             vec half_x[2][2], half_q[2][2], qx[4], qq[4];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where decoders write past the caches. Written on the names of lanes_avx2.h or lanes_avx512.h,
+ * When decoders write past the caches. Written on the names of lanes_avx2.h or lanes_avx512.h,
  * which the including file chooses. */
 #ifndef TARE_ENCODING_SIMD_STREAM_STORE_H
 #define TARE_ENCODING_SIMD_STREAM_STORE_H
@@ -9,8 +9,8 @@
 
 #include "encoding/simd/encode_groups.h"
 
-/* Whoever decodes more than this at once will not find its beginning in the caches: stores past
- * them save reading every line that is written. */
+/* After decoding more than this at once, its beginning is no longer in the caches: stores past them
+ * save reading every line that is written. */
 #define PAST_CACHES ((uint64_t)1 << 25)
 
 INLINE bool goes_past(const float *dst, uint64_t n, uint64_t cols) {

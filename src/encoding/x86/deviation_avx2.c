@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Deviations for AVX2, sixteen values at a time, one of each lane. Infinity and NaN are rare: where
- * there is one the reference takes the sixteen. Reading the values is what takes the time beside
- * this, so that wider vectors would not be faster. */
+ * Deviations for AVX2, sixteen values at a time, one of each lane. Infinity and NaN are rare: if
+ * there is one, the reference handles all sixteen. Reading the values takes most of the time, so
+ * wider vectors would not be faster. */
 #include <immintrin.h>
 
 #include "encoding/deviation.h"

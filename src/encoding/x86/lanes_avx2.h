@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A block of 32 floats in vectors of 8 (AVX2), and what kernels do with it. lanes_avx512.h has the
- * same names for vectors of 16; kernels are written once, on these names. */
+ * A block of 32 floats in vectors of 8 (AVX2), and the operations of kernels on it. lanes_avx512.h
+ * has the same names for vectors of 16; kernels are written once, on these names. */
 #ifndef TARE_ENCODING_X86_LANES_AVX2_H
 #define TARE_ENCODING_X86_LANES_AVX2_H
 
@@ -106,7 +106,7 @@ static inline void store_halves(uint16_t *p, vec a) {
     _mm_storeu_si128((void *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
-/* What a half is, in every lane. */
+/* The value of a half, in every lane. */
 static inline vec all_half(uint16_t half) {
     return _mm256_cvtph_ps(_mm_set1_epi16((int16_t)half));
 }
@@ -189,7 +189,7 @@ static inline ints32 ints_of(__m256i bytes) {
 
 typedef __m256 mask; /* true or false in each lane */
 
-/* Groups of LANES blocks searched side by side, to fill the waits of one with work of another. */
+/* Groups of LANES blocks searched side by side, to fill one group's stalls with another's work. */
 enum { SIDE_BY_SIDE = 2, MOST_SIDES = 2 };
 
 static inline vec root(vec a) {

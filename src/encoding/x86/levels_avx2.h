@@ -4,7 +4,7 @@
  * between neighbouring levels that are not above x. Each side of zero is cut at 11.5, 23, 34.5, 46,
  * 69, 92, 115 and 138: 1 + |x| / 46 has these as the quarters of [1, 2) and [2, 4), so its upper
  * bits number the buckets. Each holds one midpoint (but the last one above zero, which has none),
- * never within 0.4 of a bound, so that an inexact choice of the bucket does no harm. */
+ * never within 0.4 of a bound, so that an inexact choice of the bucket is harmless. */
 #ifndef TARE_ENCODING_X86_LEVELS_AVX2_H
 #define TARE_ENCODING_X86_LEVELS_AVX2_H
 

@@ -3,7 +3,7 @@
  * The nearest of the levels of iq4 in vectors of 16 (AVX-512 F). The search is a step function: a
  * code is the number of midpoints between neighbouring levels that are not above x. Buckets 9 wide
  * around the multiples of 9 hold at most one midpoint, none within 0.1 of a bound, so that an
- * inexact choice of the bucket does no harm. levels_avx2.h has the same names. */
+ * inexact choice of the bucket is harmless. levels_avx2.h has the same names. */
 #ifndef TARE_ENCODING_X86_LEVELS_AVX512_H
 #define TARE_ENCODING_X86_LEVELS_AVX512_H
 

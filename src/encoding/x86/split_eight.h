@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The signs of eight elements apart from their magnitudes, as search_points.h asks for them: a byte
- * of signs at any level. */
+ * The signs of eight elements apart from their magnitudes, as search_points.h needs them: a byte of
+ * signs at any level. */
 #ifndef TARE_ENCODING_X86_SPLIT_EIGHT_H
 #define TARE_ENCODING_X86_SPLIT_EIGHT_H
 
@@ -9,7 +9,7 @@
 #include "encoding/x86/lanes_bytes.h"
 
 /* Signs and magnitudes of eight elements; of an odd number of signs the cheapest one is changed.
- * False: a cost is no number. */
+ * False: a cost is NaN. */
 INLINE bool split_eight(tare_iq_chunk *c, size_t at, bool is_even) {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     __m256 x = _mm256_loadu_ps(c->x + at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs of words for AVX2: byte order, and the search for NaN and Inf. Memory is the limit of both;
+ * Runs of words for AVX2: byte order, and the search for NaN and Inf. Both are limited by memory;
  * wider vectors would not be faster. */
 #include <immintrin.h>
 

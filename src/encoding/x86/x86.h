@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each file of kernels puts into the table. */
+ * The entries that each kernel file puts into the table. */
 #ifndef TARE_ENCODING_X86_X86_H
 #define TARE_ENCODING_X86_X86_H
 
@@ -40,7 +40,7 @@
 TARE_AVX2_FILES(TARE_DECLARE_AVX2)
 TARE_AVX512_FILES(TARE_DECLARE_AVX512)
 
-/* What other kernels of the level search with. */
+/* The searches used by other kernels of the level. */
 extern const tare_searches tare_searches_avx2;
 extern const tare_searches tare_searches_avx512;
 
