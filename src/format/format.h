@@ -40,7 +40,7 @@ typedef struct tare_format {
     uint32_t version;      /* that is written; 0: the format has none */
     const tare_format_caps *caps;
     bool numbers_types; /* an unknown type has a number, which says something in this format only */
-    bool is_llama_cpp;  /* its reader: what a file lacks for it is told */
+    bool is_llama_cpp;  /* its reader: what a file lacks for it is reported */
     bool has_config;    /* so is a directory of Hugging Face without config.json */
     bool states_mix;    /* keys about quantization are written */
     bool has_one_form;  /* the same content gives the same bytes, whatever file it came from */

@@ -96,7 +96,7 @@ void tare_infq_error_field(tare_error *err, const tare_infq_place *place, const 
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Room for so many files; before the first is opened. */
+/* Makes room for this many files; call it before the first is opened. */
 tare_status tare_infq_expect_files(tare_infq_reader *r, uint64_t n, tare_error *err);
 /* Opens a file in the directory, or in folders in it, unless it is already open. */
 tare_status tare_infq_open_file(tare_infq_reader *r, const tare_json_value *name, uint32_t *file,
