@@ -21,7 +21,7 @@ void tare_temp_name(char out[TARE_TEMP_NAME_SIZE], const char *final_name);
  * harm. */
 void tare_remove_stale(int parent_fd, const char *final_name, tare_report *report);
 /* Removes a file, or a directory and its contents, including up to `depth` levels of folders; 0:
- * only the files in it. Deeper folders stay, and the directory with them. */
+ * the directory and the files in it. Deeper folders stay, and the directory with them. */
 void tare_remove_tree(int parent_fd, const char *name, unsigned depth);
 /* Whether a directory has subdirectories. 0, or an errno. */
 int tare_directory_is_flat(int parent_fd, const char *name, bool *has_subdirectory);

@@ -51,7 +51,7 @@ static double stored_error(const tare_long *p, const tare_mcf_grid *g) {
     return sum;
 }
 
-/* Never worse than the default encoder, which also handles non-finite numbers and invalid weights.
+/* Never worse than the default encoder, to which non-finite numbers and invalid weights are left.
  */
 static void encode_best(const tare_rows_mut *dst, const float *src,
                         const tare_encode_params *params, int bits, bool has_zero) {

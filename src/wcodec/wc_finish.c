@@ -84,7 +84,7 @@ static void finish_up_to(tare_wc_finish *f, tare_wc_job *job, uint32_t to) {
     f->n_done = to;
 }
 
-/* Makes room by dropping the bytes that were taken. */
+/* Finishes what is decoded; bytes that were taken make room for the next. */
 static void ready(tare_wc_job *job, uint32_t end) {
     tare_wc_finish *f = job->ready_ctx;
     const uint32_t whole = end / WHOLE_UNITS * WHOLE_UNITS, to = whole / 8 * job->item;

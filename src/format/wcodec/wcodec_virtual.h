@@ -19,7 +19,7 @@ bool tare_wcodec_may_be_coarse(const tare_wcodec_layer *layer);
 /* Whether a layer refers to a base model that is not set. */
 bool tare_wcodec_store_lacks_base(const tare_packed *store, uint32_t layer);
 /* While the driver of what is packed reads its directory: it may read ahead, into tensors that are
- * damaged or need a base that has not been set yet. Until then these are zeros. */
+ * damaged or need a base that has not been set yet. During that time these read as zeros. */
 void tare_wcodec_store_opening(tare_packed *store, bool is_opening);
 /* A layer with its heads, as the public functions know it; the store must outlive it. */
 tare_status tare_wcodec_store_coded(tare_coded **out, const tare_packed *store, uint32_t layer,
