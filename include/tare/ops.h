@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/ops.h: the verbs on models: convert (tare/convert.h), digest, verify, diff, extract, bench,
+ * tare/ops.h: operations on models: convert (tare/convert.h), digest, verify, diff, extract, bench,
  * synth, file names.
  */
 #ifndef TARE_OPS_H
@@ -40,8 +40,8 @@ typedef struct tare_run_options {
     { sizeof(tare_run_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false }
 TARE_API void tare_run_options_init(tare_run_options *options, size_t size);
 
-/* Writes n bytes to a file, whole or not at all, as every output is. ERR_ARG: it exists and `force`
- * is off, or it is a file of `model` (which may be NULL). */
+/* Writes n bytes to a file atomically, like every output. ERR_ARG: it exists and `force` is off, or
+ * it is a file of `model` (which may be NULL). */
 TARE_API tare_status tare_file_write(const char *path, const void *bytes, size_t n,
                                      const tare_model *model, const tare_run_options *options,
                                      tare_error *err);
@@ -52,12 +52,12 @@ TARE_API tare_status tare_file_write(const char *path, const void *bytes, size_t
 TARE_API tare_status tare_tensor_digest(tare_digest *out, const tare_model *model, size_t tensor,
                                         const tare_run_options *options, tare_error *err);
 /* Reads all of a tensor and compares it with the digest that its container states (INFQ does).
- * TARE_ERR_CHECKSUM: they differ. OK: they are equal, or none is stated. Of the options of both
- * calls progress and `cancel` are used: a digest is the work of one thread. */
+ * TARE_ERR_CHECKSUM: they differ. OK: they are equal, or none is stated. Both calls use only
+ * progress and `cancel` of the options: a digest is computed by one thread. */
 TARE_API tare_status tare_tensor_check(const tare_model *model, size_t tensor,
                                        const tare_run_options *options, tare_error *err);
-/* One digest a tensor into digests[n_tensors], in parallel, and the digest of the manifest. Either
- * pointer may be NULL. */
+/* Writes one digest per tensor to digests[n_tensors], in parallel, and the digest of the manifest
+ * to *whole. Either pointer may be NULL. */
 TARE_API tare_status tare_model_digest(tare_digest *digests, tare_digest *whole,
                                        const tare_model *model, const tare_run_options *options,
                                        tare_error *err);
@@ -79,13 +79,12 @@ TARE_API tare_status tare_manifest_check(const char *path, const tare_model *mod
 TARE_API tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
                                       tare_error *err);
 
-/* Adds to options->report what `model` lacks of `source`, the model it was made from, reading all of
- * both: by the rule of tare_convert and tare_pack, with the same codes. Warnings: numbers that
- * differ ("convert.lossy"), side files that are missing or others, and those that opening the source
- * left out ("left-out"), adapters ("convert.adapters-left"), keys ("lost.key"), but for those that
- * follow from the types. Errors: tensors that are missing ("lost.tensor") or have another shape
- * ("lost.shape"). What is there beyond the source is no loss. TARE_OK even when there are findings.
- */
+/* Adds to options->report what `model` lost of `source`, the model it was made from, reading all of
+ * both; the rules and codes are those of tare_convert and tare_pack. Warnings: numbers that differ
+ * ("convert.lossy"), side files that are missing or different, and those that opening the source
+ * left out ("left-out"), adapters ("convert.adapters-left"), keys ("lost.key") except those that
+ * follow from the types. Errors: tensors that are missing ("lost.tensor") or have a different shape
+ * ("lost.shape"). Additions to the source are not a loss. TARE_OK even when there are findings. */
 TARE_API tare_status tare_verify_against(const tare_model *model, const tare_model *source,
                                          const tare_run_options *options, tare_error *err);
 
@@ -114,7 +113,7 @@ typedef struct tare_diff_item {
     double relative_rmse; /* ||a - b|| / ||a|| over decoded values */
     double max_abs;       /* largest |a - b| */
     uint64_t n_different; /* elements */
-    double norm_a;        /* ||a||: weighs the error beside those of other tensors */
+    double norm_a;        /* ||a||: weighs the error against those of other tensors */
 } tare_diff_item;
 
 typedef struct tare_diff_options {
@@ -175,10 +174,10 @@ TARE_API tare_status tare_extract(const char *path, int fd, const tare_model *mo
                                   tare_extract_form form, const tare_extract_options *options,
                                   tare_error *err);
 
-/* Writes adapters as files of their own, atomically: one pair with the tensors A and B where the
- * path ends in .safetensors (and the scale as text under "scale" in its header), else a PEFT
- * directory of all pairs that `use` names. Factors are F32: nothing of them is lost. ERR_ARG: no
- * such adapter, or a file for several pairs. */
+/* Writes adapters to their own files, atomically: if the path ends in .safetensors, a single pair
+ * as the tensors A and B (with the scale as text under "scale" in the header), else a PEFT
+ * directory of all pairs that `use` names. Factors are F32, which loses nothing. ERR_ARG: no such
+ * adapter, or a file for several pairs. */
 TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
                                          const tare_run_options *options, tare_error *err);
 
@@ -187,12 +186,13 @@ TARE_API tare_status tare_adapters_write(const char *path, const tare_adapter_us
 typedef struct tare_bench_options {
     size_t size;
     bool is_full;                   /* the codec's full effort instead of the fast one */
-    bool is_whole;                  /* all bytes, not a sample of each tensor */
-    bool best_zstd;                 /* also zstd -19, of the same bytes; samples are smaller then */
+    bool is_whole;                  /* measure all bytes, not a sample of each tensor */
+    bool best_zstd;                 /* also measure zstd -19, on the same bytes; samples are smaller
+                                       then */
     const tare_model *const *bases; /* similar models: tensors are stored as differences from the
                                        first that has them */
     size_t n_bases;
-    unsigned threads;          /* of the codec, 0: one; zstd and memcpy have one */
+    unsigned threads;          /* for the codec, 0: one; zstd and memcpy run on one */
     tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */
     void *parallel_ctx;
     tare_progress_fn progress;
@@ -208,51 +208,51 @@ typedef struct tare_bench_options {
     }
 TARE_API void tare_bench_options_init(tare_bench_options *options, size_t size);
 
-/* Size and speed of a tensor, or several of them, in a .wcodec. Sizes of a sampled tensor are
- * extrapolated to the whole; one without tensors is an empty sum. */
+/* Size and speed of one or several tensors in a .wcodec. Sizes of a sampled tensor are extrapolated
+ * to the whole; with n_tensors 0 this is an empty sum. */
 typedef struct tare_bench {
     size_t size;
     uint64_t n_tensors;
     uint64_t bytes;         /* of the tensors, all planes */
-    uint64_t sample_bytes;  /* of them measured; speeds are of these */
+    uint64_t sample_bytes;  /* those that were measured; speeds refer to them */
     double coded_bytes;     /* heads and segments of the codec */
     double entropy_bytes;   /* order-0 entropy of the values of the coded planes, or of their
                                differences from a base if that is less: a lower bound for any
                                coder of single values */
-    double zstd_bytes;      /* zstd -3 of the bytes as they lie in the file */
-    double best_zstd_bytes; /* zstd -19; 0: not asked for */
+    double zstd_bytes;      /* zstd -3 of the bytes as stored in the file */
+    double best_zstd_bytes; /* zstd -19; 0: not requested */
     double coded_error, zstd_error, best_zstd_error; /* standard errors of these sizes, in bytes; 0:
                                                         all bytes were measured */
     double encode_seconds, decode_seconds, copy_seconds, zstd_seconds; /* copy: memcpy */
-    uint64_t n_alike; /* tensors that a base has, too */
+    uint64_t n_alike; /* tensors that a base also has */
 } tare_bench;
 
 #define TARE_BENCH_INIT                                                                            \
     { sizeof(tare_bench), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 TARE_API void tare_bench_init(tare_bench *bench, size_t size);
 
-/* What was measured, a row a tensor. Immutable: any number of threads may read it. */
+/* The results, one row per tensor. Immutable: any number of threads may read it. */
 typedef struct tare_bench_rows tare_bench_rows;
 
-/* Measures each tensor, one after the other: encodes it in memory as a .wcodec
- * holds it, decodes and compares it. Of a model of more than 512 MiB (with best_zstd: 32 MiB) a
- * sample is measured: the same share of each tensor, but at least 4 MiB (1 MiB), in 64 runs at
- * random places of equal parts. All sizes are of the same bytes. Memory: a few times 64 MiB.
- * CORRUPT: the decoded bytes differ. */
+/* Measures the tensors one after another: encodes each in memory as in a .wcodec, decodes it and
+ * compares. A model of more than 512 MiB (with best_zstd: 32 MiB) is sampled: the same share of
+ * each tensor, but at least 4 MiB (1 MiB), in 64 runs, one at a random place in each of 64 equal
+ * parts. All sizes refer to the same bytes. Memory: a few times 64 MiB. CORRUPT: the decoded bytes
+ * differ. */
 TARE_API tare_status tare_bench_run(tare_bench_rows **out, const tare_model *model,
                                     const tare_bench_options *options, tare_error *err);
 TARE_API void tare_bench_free(tare_bench_rows *rows);
-/* The row of a tensor; NULL beyond the last. Lives as long as the rows. */
+/* The row of a tensor; NULL beyond the last. Valid as long as the rows. */
 TARE_API const tare_bench *tare_bench_row(const tare_bench_rows *rows, size_t tensor);
-/* Adds a row to a sum, as far as the sum's size goes. */
+/* Adds a row to a sum; members beyond sum->size are left out. */
 TARE_API void tare_bench_add(tare_bench *sum, const tare_bench *row);
 
 /* ---- synth ----------------------------------------------------------------------------------- */
 
-/* A deterministic model, computed while it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
+/* A deterministic model, computed as it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
  * llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal (default), t5, outliers, bf16. All
- * tensors F32 (bf16: BF16), Hugging Face names, config.json as a resource. One digest on every
- * system. */
+ * tensors F32 (bf16: BF16), Hugging Face names, config.json as a resource. The digest is the same
+ * on every system. */
 TARE_API tare_status tare_synth_open(tare_model **out, const char *spec,
                                      const tare_open_options *options, tare_error *err);
 /* Shape or value form i, for help texts; NULL beyond the end. Static. */
@@ -264,11 +264,11 @@ TARE_API const char *tare_synth_values(size_t i);
 /* The parts of "Base-8x7B-FineTune-v0.1-Q4_0-LoRA-00001-of-00003.gguf". Empty: absent. */
 typedef struct tare_gguf_name {
     size_t size;
-    tare_str sidecar; /* "mmproj", "mtp": a file beside a model */
+    tare_str sidecar; /* "mmproj", "mtp": a file that accompanies a model */
     tare_str base_name;
     tare_str size_label;
     tare_str fine_tune;
-    tare_str version; /* "v1.0" where the name has none: then is_version_assumed */
+    tare_str version; /* "v1.0" if the name has none; is_version_assumed is set then */
     tare_str encoding;
     tare_str type;  /* "LoRA", "vocab" */
     uint32_t shard; /* 1-based; 0: none */
@@ -283,14 +283,14 @@ typedef struct tare_gguf_name {
     }
 TARE_API void tare_gguf_name_init(tare_gguf_name *name, size_t size);
 
-/* Parses a file name (no directory). Of *out, its size is read. The parts point into `name` (or at
- * static text). False: it does not follow the convention. */
+/* Parses a file name (no directory). Of *out only `size` is read. The parts point into `name` (or
+ * at static text). False: the name does not follow the convention. */
 TARE_API bool tare_gguf_name_parse(tare_gguf_name *out, tare_str name);
-/* Writes the name for the parts, NUL-terminated, at most size - 1 bytes; returns the whole length.
- */
+/* Writes the name made of the parts, NUL-terminated, at most size - 1 bytes; returns the full
+ * length. */
 TARE_API size_t tare_gguf_name_format(char *buf, size_t size, const tare_gguf_name *name);
-/* The parts as derived from a model's metadata and tensors, into *out as above; strings live as long
- * as the model, or in buf (at least 64 bytes) if they are computed. */
+/* Derives the parts from a model's metadata and tensors, into *out as above. The strings are valid
+ * as long as the model, or are in buf (at least 64 bytes) if computed. */
 TARE_API void tare_gguf_name_of_model(tare_gguf_name *out, char *buf, size_t size,
                                       const tare_model *model);
 

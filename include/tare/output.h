@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/output.h: where the bytes of an output go, if not into a file: memory of the caller, a
- * socket, an upload. Taken by tare_plan_run_to, tare_pack_to and tare_unpack_to.
+ * tare/output.h: destination of an output other than a file: the caller's memory, a socket, an
+ * upload. Accepted by tare_plan_run_to, tare_pack_to and tare_unpack_to.
  */
 #ifndef TARE_OUTPUT_H
 #define TARE_OUTPUT_H
@@ -12,17 +12,18 @@
 extern "C" {
 #endif
 
-/* Takes n bytes at byte `offset` of the output. Anything but OK ends the call with that status. */
+/* Writes n bytes at byte `offset` of the output. Any status but OK ends the call with that status.
+ */
 typedef tare_status (*tare_write_fn)(void *ctx, uint64_t offset, const void *bytes, size_t n);
 
-/* Nothing of an output is atomic: after a failure any part of it may have been written. */
+/* Such an output is not atomic: after a failure any part of it may have been written. */
 typedef struct tare_output {
     size_t size;
     tare_write_fn write;
     void *ctx;
-    /* true: bytes come in order and without gaps, by one call at a time, whichever thread makes it;
-     * so one thread encodes. false: in any order, by several threads at once, each byte at most
-     * once but for the first 128 of a .wcodec; what is never written is zero. */
+    /* true: bytes arrive in order and without gaps, one call at a time but from any thread; only
+     * one thread encodes then. false: in any order and from several threads at once, each byte at
+     * most once except for the first 128 of a .wcodec; bytes that are never written are zero. */
     bool in_order;
 } tare_output;
 
