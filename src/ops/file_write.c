@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A file of bytes that lie in memory: manifests, and what callers made of a model. */
+ * Writing bytes in memory to a file: manifests, and whatever callers derived from a model. */
 #include <tare/ops.h>
 
 #include "base/outfile.h"

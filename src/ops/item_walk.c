@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "ops/item_walk.h"
 
-/* More threads than this share no memory bus that would feed them. */
+/* More threads than this exceed the bandwidth of any memory bus. */
 #define MOST_THREADS 256
 
 typedef struct sized_item {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Going over all items of a model (tensors, fillers) in parallel: the largest first, so that no
- * thread is left with a large one at the end; each thread with its own scratch memory; progress
- * and cancelling inside an item too, as one tensor may be gigabytes. */
+ * Processing all items of a model (tensors, fillers) in parallel: the largest first, so that no
+ * thread is left with a large one at the end; each thread with its own scratch memory; with
+ * progress and cancellation even within an item, as one tensor may have gigabytes. */
 #ifndef TARE_OPS_ITEM_WALK_H
 #define TARE_OPS_ITEM_WALK_H
 
@@ -39,7 +39,7 @@ struct tare_walk_job {
 /* Visits each item once. Errors: of the visits (of the lowest in order that failed), CANCELLED,
  * NOMEM. */
 tare_status tare_walk_run(const tare_walk *walk, tare_error *err);
-/* Says that n more bytes are done; CANCELLED when the caller wants to stop. */
+/* Reports n more bytes as done; CANCELLED if the caller wants to stop. */
 tare_status tare_walk_tick(const tare_walk_job *job, uint64_t n, tare_error *err);
 
 /* Bytes of a plane to read at a time: at most TARE_PIECE, whole units of the plane. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an output may take the place of: not a model that is being read, and not somebody's folder.
+ * What an output may replace: neither a model that is being read nor an unrelated folder.
  */
 #include "ops/replaced.h"
 
@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "format/format.h"
 
-/* Whether a name is, or ends, like the files of some format. */
+/* Whether a name equals, or ends like, that of a file of some format. */
 static bool is_model_name(const char *name) {
     for (size_t i = 0; tare_format_row(i); i++) {
         const char *main_file = tare_format_row(i)->main_file;

@@ -6,10 +6,10 @@
 
 #include "model/catalog.h"
 
-/* With `force` a directory is replaced with all that is in it: one that holds no model is somebody
- * else's and stays (ERR_ARG). An empty one is nobody's. */
+/* With `force` a directory is replaced together with its contents; one without a model is kept, as
+ * it may hold other data (ERR_ARG), but an empty one may be replaced. */
 tare_status tare_check_replaced(const char *out_path, tare_error *err);
-/* Whether to write to the path would take away a file of the model; NULL: there is none. */
+/* Whether writing to the path would replace a file of the model; NULL: no model. */
 bool tare_replaces_model(const char *out_path, const tare_model *model);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/arith.h"
 
-/* A step may turn out a little longer than was foreseen: metadata has its length only once it is
- * text. The total stays. */
+/* A step may turn out slightly longer than expected: the length of metadata is known only once it
+ * is text. The total is not changed. */
 bool tare_steps_tell(void *ctx, uint64_t done, uint64_t total) {
     const tare_steps *s = ctx;
     const uint64_t all = tare_min_u64(s->done + done, s->total);

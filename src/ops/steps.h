@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Progress of work in several steps, told as one: it never goes back and has one total. And what
- * the options of one run hand on to another that is part of it. */
+ * Combined progress of work in several steps: it never goes back and has a single total. Also,
+ * which options a run passes on to another run that is part of it. */
 #ifndef TARE_OPS_STEPS_H
 #define TARE_OPS_STEPS_H
 
@@ -11,8 +11,8 @@ typedef struct tare_steps {
     tare_progress_fn progress; /* NULL: nobody wants to know */
     void *ctx;
     uint64_t done, total; /* bytes of the steps before, of all */
-    uint64_t shown;       /* bytes that all the work stands for, where some are read more than once:
-                             what is told is scaled to them; 0: total */
+    uint64_t shown;       /* bytes that all the work represents, if some are read more than once:
+                             the progress reported is scaled to them; 0: total */
 } tare_steps;
 
 /* The progress of the step at hand; `steps` is the context. */
@@ -20,8 +20,8 @@ bool tare_steps_tell(void *steps, uint64_t done, uint64_t total);
 /* The step at hand, of so many bytes, is over. */
 void tare_steps_end(tare_steps *steps, uint64_t bytes);
 
-/* Threads, cancelling, memory and findings: what a step has in common with the whole, whatever
- * struct the options of either are. Progress goes through steps. */
+/* Threads, cancelling, memory and findings: the options that a step shares with the whole, whatever
+ * the types of the two structs. Progress goes through steps. */
 #define TARE_COPY_RUN_OPTIONS(to, from)                                                            \
     ((to)->threads = (from)->threads, (to)->parallel = (from)->parallel,                           \
      (to)->parallel_ctx = (from)->parallel_ctx, (to)->cancel = (from)->cancel,                     \

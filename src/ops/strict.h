@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an output lacks of its input: one rule for every command that writes one. Numbers that
- * change without being asked to, files, metadata and adapters that are left out: each is a warning
- * in the report, and under `strict` the first one is the error that the run ends with, before a
- * byte is written. docs/behaviour.md, "What is lost". */
+ * What an output loses of its input, by the same rule for every command that writes one. Numbers
+ * that change unrequested, and files, metadata and adapters that are left out: each is a warning in
+ * the report, and under `strict` the first one is the error with which the run ends, before a byte
+ * is written. docs/behaviour.md, "What is lost". */
 #ifndef TARE_OPS_STRICT_H
 #define TARE_OPS_STRICT_H
 
@@ -29,7 +29,7 @@ void tare_strict_note(tare_strict *strict, const tare_finding *finding, const ch
 void tare_strict_remember(tare_strict *strict, const tare_finding *finding, const char *what);
 /* A file that the output does not have. */
 void tare_strict_file(tare_strict *strict, tare_str name, const char *why);
-/* What opening or making the model lost, which was told of then: files that it left out, keys and
+/* What opening or making the model lost and reported at that time: files that it left out, keys and
  * tensors that it could not restore. */
 void tare_strict_left_out(tare_strict *strict, const tare_model *model);
 /* UNSUPPORTED under `strict` where anything is lost: the first loss. */

@@ -13,7 +13,7 @@
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* "DIRECTORY/NAME"; free it. NULL: memory is out. */
+/* "DIRECTORY/NAME", to be freed. NULL: out of memory. */
 static char *join(const char *directory, size_t length, const char *name) {
     size_t n = strlen(name);
     char *path = malloc(length + n + 2);
@@ -24,7 +24,7 @@ static char *join(const char *directory, size_t length, const char *name) {
     return path;
 }
 
-/* How much of a path is the directory that a file lies in. */
+/* The length of the directory part of a path. */
 static size_t directory_length(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
@@ -52,8 +52,9 @@ static bool is_named(tare_str name, char letter) {
     return name.len == 1 && (name.ptr[0] | 0x20) == letter;
 }
 
-/* A is rows x rank and B rank x cols, or the other way round, as PEFT names them. Where both go,
- * the inner dimension is the smaller one: a rank beyond both sides of the product is no low one. */
+/* A is rows x rank and B rank x cols, or the other way round, as PEFT names them. If both fit, the
+ * inner dimension is the smaller one: with a rank larger than both sides of the product the factors
+ * would not be low-rank. */
 static tare_status orient(tare_adapter *adapter, const tare_tensor *a, const tare_tensor *b,
                           tare_error *err) {
     if (a->n_dims != 2 || b->n_dims != 2)
@@ -70,7 +71,7 @@ static tare_status orient(tare_adapter *adapter, const tare_tensor *a, const tar
     return tare_adapter_measure(adapter, err);
 }
 
-/* What the header says of the scale; 1 where it says nothing. */
+/* The scale that the header states; 1 if it states none. */
 static tare_status read_scale(const tare_model *m, double *scale, tare_error *err) {
     char text[64];
     tare_str value = {"", 0};
@@ -136,7 +137,7 @@ static tare_status read_config(tare_str *text, tare_model *m, const char *path, 
     return status;
 }
 
-/* `file`: of the weights; the configuration lies beside it. */
+/* `file`: that of the weights; the configuration is in the same directory. */
 static tare_status open_peft(tare_adapter_set *set, tare_model *m, const char *file,
                              tare_error *err) {
     tare_str text;
@@ -187,7 +188,7 @@ static tare_status open_file(tare_adapter_set **out, const char *path,
     return status;
 }
 
-/* A directory with a configuration: the weights lie in it under one name. */
+/* A directory with a configuration also contains the weights, under a fixed name. */
 static tare_status open_directory(tare_adapter_set **out, const char *path,
                                   const tare_open_options *options, tare_error *err) {
     char *config = join(path, strlen(path), TARE_PEFT_CONFIG);

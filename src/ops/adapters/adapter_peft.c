@@ -16,14 +16,14 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* What a tensor's name says. */
+/* What a tensor's name encodes. */
 typedef struct part_name {
     tare_str module;
     bool is_left; /* lora_B */
     bool is_embedding;
 } part_name;
 
-/* Where `what` stands in a name, the last time; name.len: nowhere. */
+/* The last occurrence of `what` in a name; name.len: none. */
 static size_t find_last(tare_str name, tare_str what) {
     for (size_t i = name.len >= what.len ? name.len - what.len + 1 : 0; i-- > 0;)
         if (memcmp(name.ptr + i, what.ptr, what.len) == 0) return i;
@@ -63,7 +63,7 @@ bool tare_model_is_peft(const tare_model *m) {
 
 /* ---- the configuration ----------------------------------------------------------------------- */
 
-/* A number for the modules that an expression matches. */
+/* A number that applies to the modules an expression matches. */
 typedef struct pattern {
     regex_t regex;
     double value;
@@ -89,8 +89,8 @@ static void patterns_free(const config *c, patterns *p) {
     tare_free(c->allocator, p->list, p->capacity * sizeof *p->list);
 }
 
-/* Python's expression as a POSIX one that matches the end of a module's name at a dot, as PEFT
- * wants it. False: it has what POSIX has not. */
+/* Translates a Python expression to a POSIX one that matches the end of a module's name at a dot,
+ * as PEFT does. False: it uses a feature that POSIX lacks. */
 static bool translate(char *out, tare_str text) {
     char *p = out + sprintf(out, "^(.*[.])?(");
     for (size_t i = 0; i < text.len; i++) {
@@ -148,13 +148,13 @@ static bool read_patterns(config *c, const tare_json_value *v, patterns *p, cons
     return c->j.err.status == TARE_OK;
 }
 
-/* Initialisations that leave the base as it is: all but names of others. */
+/* Initialisations that leave the base unchanged: anything but the name of one that does not. */
 static bool is_plain_start(const tare_json_value *v) {
     return v->type != TARE_JSON_STRING || tare_json_is(v, "gaussian") || tare_json_is(v, "eva") ||
            tare_json_is(v, "orthogonal");
 }
 
-/* Whether a value says nothing: null, false, an empty list, object or text. */
+/* Whether a value means "not set": null, false, an empty list, object or text. */
 static bool is_nothing(const tare_json_value *v, tare_str raw) {
     if (v->type == TARE_JSON_NULL || v->type == TARE_JSON_FALSE) return true;
     for (size_t i = 1; i + 1 < raw.len; i++)
@@ -162,7 +162,7 @@ static bool is_nothing(const tare_json_value *v, tare_str raw) {
     return v->type == TARE_JSON_ARRAY || v->type == TARE_JSON_OBJECT || v->type == TARE_JSON_STRING;
 }
 
-/* Members that change what the factors mean, beyond what is done here. */
+/* Members that change the meaning of the factors in ways not supported here. */
 static bool check_refused(config *c, const tare_json_value *key, const tare_json_value *v,
                           tare_str raw) {
     static const struct {
@@ -231,7 +231,7 @@ static tare_status parse_config(config *c, tare_str text, tare_error *err) {
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* The number of the first expression that a module matches. */
+/* The index of the first expression that matches a module. */
 static double number_of(const patterns *p, const char *module, double other) {
     for (size_t i = 0; i < p->n; i++)
         if (regexec(&p->list[i].regex, module, 0, NULL, 0) == 0) return p->list[i].value;
@@ -262,7 +262,7 @@ static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err
     return TARE_OK;
 }
 
-/* The pair of a module, new or begun. */
+/* The pair of a module, created if it does not exist yet. */
 static tare_adapter *pair_of(tare_adapter_set *set, tare_name_index *index, tare_str module) {
     tare_adapter *next = &set->adapters[set->n];
     *next = (tare_adapter){.name = module};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adapters as files of their own: a model of renamed factors is made and converted, so that all
- * that holds for the output of a conversion holds here. */
+ * Adapters as files of their own: the factors are renamed into a model which is then converted, so
+ * that everything that holds for the output of a conversion holds here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static tare_str module_of(const tare_adapter_use *use, const tare_adapter *a) {
 
 /* ---- the configuration ----------------------------------------------------------------------- */
 
-/* The fewest digits that give the number back. */
+/* The fewest digits that round-trip. */
 static void put_real(tare_buffer *b, double x) {
     char text[40];
     for (int digits = 1; digits <= 17; digits++) {
@@ -198,7 +198,7 @@ tare_status tare_adapters_write(const char *path, const tare_adapter_use *use,
     tare_status status = collect(&w, err);
     if (status == TARE_OK) status = is_file ? add_pair(&w, err) : add_peft(&w, err);
     if (status == TARE_OK) status = tare_model_finish(w.m, o.report, err);
-    /* Borrowed while it is read from. */
+    /* Borrowed while it is being read. */
     w.m->files = use->set->factors->files;
     w.m->n_files = use->set->factors->n_files;
     if (status == TARE_OK) status = run(&w, path, is_file, &o, err);

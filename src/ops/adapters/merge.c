@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Merging adapters; the order of sums is that of encoding/low_rank.h. Of a tensor in work all of B
- * is in memory, in panels, and of A the rows at hand: beside an adapter of rank r and a tensor of n
- * columns that is 4 * r * n bytes, whatever the model and the adapter have. */
+ * Merging adapters; the order of sums is that of encoding/low_rank.h. For a tensor being processed
+ * all of B is in memory, in panels, and those rows of A that are needed: for an adapter of rank r
+ * and a tensor of n columns that is 4 * r * n bytes, however large the model and the adapter are.
+ */
 #include "ops/adapters/merge.h"
 
 #include <float.h>
@@ -16,7 +17,7 @@
 #include "encoding/low_rank.h"
 #include "model/adapter_set.h"
 
-#define PIECE ((uint64_t)1 << 16) /* elements of a factor that are read at a time */
+#define PIECE ((uint64_t)1 << 16) /* elements of a factor read at a time */
 
 /* A pair and the tensor it is added to. */
 typedef struct part {
@@ -25,16 +26,16 @@ typedef struct part {
     const tare_adapter_set *set;
     const tare_adapter *adapter;
     float scale;
-    /* in work, guarded by the mutex */
+    /* while in use; guarded by the mutex */
     float *b; /* panels; NULL: not in memory */
     float largest;
-    uint64_t left; /* elements of the tensor that were not added to yet */
+    uint64_t left; /* elements of the tensor not yet merged */
     unsigned users;
 } part;
 
 struct tare_merge {
     const tare_allocator *allocator;
-    part *parts; /* by tensor, those of one in the order they were asked for */
+    part *parts; /* by tensor; those of one tensor in the order of the request */
     size_t n, capacity;
     pthread_mutex_t mutex;
 };
@@ -191,7 +192,7 @@ tare_status tare_merge_copy(tare_merge **out, const tare_merge *m, tare_error *e
     return TARE_OK;
 }
 
-/* The first part of a tensor or of one behind it. */
+/* The first part that belongs to a tensor or to a later one. */
 static size_t find(const tare_merge *m, size_t tensor) {
     return tare_count_below(m->parts, m->n, sizeof *m->parts, tensor);
 }
@@ -239,7 +240,7 @@ static void put_in_panels(const part *p, uint64_t row, uint64_t col, float value
     p->b[tare_panels_at((size_t)p->adapter->rank, (size_t)row, (size_t)col)] = value;
 }
 
-/* A piece of B as it is stored: element `first` and those behind it. */
+/* A piece of B as stored, from element `first` on. */
 static void put_piece(part *p, const float *piece, uint64_t first, uint64_t n) {
     const uint64_t length = p->adapter->b->cols;
     p->largest = fmaxf(p->largest, largest_of(piece, n));
@@ -266,7 +267,7 @@ static tare_status read_b(part *p, float *piece, tare_error *err) {
 static tare_status load(const tare_merge *m, part *p, tare_error *err) {
     uint64_t floats, bytes;
     size_t size;
-    /* A product of two sizes of which one is rounded up. */
+    /* The product of two sizes, one of them rounded up. */
     if (!tare_mul_u64(p->adapter->cols + TARE_PANEL, p->adapter->rank, &floats) ||
         !tare_mul_u64(floats, sizeof(float), &bytes) || !tare_size_of_u64(bytes, &size))
         return tare_fail(err, TARE_ERR_LIMIT, "a factor does not fit memory");
@@ -284,7 +285,7 @@ static tare_status load(const tare_merge *m, part *p, tare_error *err) {
     return status;
 }
 
-/* Has B in memory until the part is released. */
+/* Loads B into memory, until the part is released. */
 static tare_status acquire(tare_merge *m, part *p, uint64_t n_elements, tare_error *err) {
     tare_status status = TARE_OK;
     pthread_mutex_lock(&m->mutex);
@@ -297,7 +298,7 @@ static tare_status acquire(tare_merge *m, part *p, uint64_t n_elements, tare_err
     return status;
 }
 
-/* After n elements. The last ones of the tensor let go of the memory. */
+/* Called after n elements are done; the last ones of a tensor release the memory. */
 static void release(tare_merge *m, part *p, uint64_t n) {
     pthread_mutex_lock(&m->mutex);
     p->left -= tare_min_u64(p->left, n);
@@ -327,7 +328,7 @@ static tare_status read_a(float *a, float *aside, const part *p, uint64_t first,
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Columns [col, col + n_cols) of rows [row, row + n_rows), which lie one behind the other. */
+/* Columns [col, col + n_cols) of rows [row, row + n_rows), which are contiguous. */
 static tare_status add_rows(const part *p, float *values, uint64_t row, uint64_t n_rows,
                             uint64_t col, uint64_t n_cols, tare_scratch *scratch, tare_error *err) {
     const uint64_t rank = p->adapter->rank, at_once = tare_max_u64(PIECE / rank, 1);

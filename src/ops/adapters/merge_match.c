@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which tensor an adapter is for: by name, as modules of Hugging Face models have them, or by role
- * and layer where the model has other names. GGUF files keep the rows of query and key matrices of
- * some architectures in another order; which, only those know that are listed here. */
+ * Which tensor an adapter is for: by name, as for modules of Hugging Face models, or by role and
+ * layer where the model uses other names. GGUF files of some architectures store the rows of query
+ * and key matrices in another order; only for the architectures listed here is it known which order
+ * they have. */
 #include "base/str.h"
 #include "ops/adapters/merge.h"
 #include "ops/mix/roles.h"
@@ -22,7 +23,7 @@ static bool is_same_place(const tare_role_info *a, const tare_role_info *b) {
            a->is_tower == b->is_tower;
 }
 
-/* Whether GGUF files of an architecture have the rows of all matrices as Hugging Face has them. */
+/* Whether GGUF files of an architecture keep the rows of all matrices in Hugging Face's order. */
 static bool keeps_rows(tare_str architecture) {
     static const char *const names[] = {"qwen2", "qwen2moe", "qwen3",  "qwen3moe",
                                         "gemma", "gemma2",   "gemma3", "phi3"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tensors of a model become in a .wcodec: sizes beside the entropy of what is coded and
- * beside zstd, and speeds beside memcpy, all of the same bytes in the same run. */
+ * How the tensors of a model compress in a .wcodec: sizes compared with the entropy of what is
+ * coded and with zstd, and speeds compared with memcpy, all for the same bytes in the same run. */
 #include <math.h>
 #include <string.h>
 #include <tare/ops.h>
@@ -18,8 +18,8 @@
 
 enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19 };
 
-/* Bytes that are sampled of a tensor at least, and of a model about. zstd -19 takes a hundred times
- * as long as all else, but gets the same bytes. */
+/* Bytes to sample: at least of a tensor, approximately of a model. zstd -19 takes a hundred times
+ * as long as everything else, but is given the same bytes. */
 typedef struct sample_size {
     uint64_t least, all;
 } sample_size;
@@ -29,7 +29,7 @@ static const sample_size slow_sample = {UINT64_C(1) << 20, UINT64_C(32) << 20};
 
 #define PIECE_MOST (UINT64_C(64) << 20)
 
-/* The same size of each piece, to tell from how much they differ how sure the sum is. */
+/* The same size for each piece: how much they differ shows how reliable the sum is. */
 typedef struct spread {
     unsigned n;
     double sum, squares;
@@ -39,11 +39,11 @@ typedef struct spread {
 typedef struct bench {
     const tare_bench_options *options;
     const tare_tensor *t;
-    tare_sampling sampling, base; /* base.model NULL: none has such a tensor */
+    tare_sampling sampling, base; /* base.model NULL: no base has such a tensor */
     tare_wc_cut cut;
     tare_coded_field fields[TARE_CODED_MAX_STREAMS];
-    uint64_t *counts[TARE_CODED_MAX_STREAMS]; /* of the values of each stream, behind them of their
-                                                differences from the base */
+    uint64_t *counts[TARE_CODED_MAX_STREAMS]; /* for the values of each stream, then for their
+                                                 differences from the base */
     uint64_t stored, heads;                   /* of segments; of heads of the first piece */
     uint64_t zstd, best_zstd;                 /* bytes that zstd needs for the sample */
     spread coded_pieces, zstd_pieces, best_zstd_pieces;
@@ -51,7 +51,7 @@ typedef struct bench {
     tare_error *err;
 } bench;
 
-/* One piece of it in memory, and room for what comes of it. */
+/* One piece of it in memory, and room for the results. */
 typedef struct piece {
     tare_sample_piece of;
     uint8_t *bytes, *back; /* both of `of.bytes` */
@@ -76,7 +76,7 @@ static tare_coded_options coded_options(const bench *b) {
     return o;
 }
 
-/* Between the steps of a piece: those that are not the codec's take a part of a second at most. */
+/* Called between the steps of a piece: those outside the codec take a fraction of a second. */
 static tare_status stop_if_asked(const bench *b) {
     return tare_cancel_check(b->options->cancel, b->err);
 }
@@ -89,8 +89,8 @@ static void note_piece(spread *s, double size) {
     s->squares += size * size;
 }
 
-/* The standard error of the sum, as a share of it; 0: nothing to tell it from. `share` of the
- * whole was measured, and that is certain. */
+/* The standard error of the sum, relative to it; 0: cannot be estimated. `share` of the whole was
+ * measured and has no error. */
 static double relative_error(const spread *s, double share) {
     if (s->n < 2 || s->sum <= 0 || share >= 1) return 0;
     const double n = s->n, mean = s->sum / n;
@@ -100,8 +100,8 @@ static double relative_error(const spread *s, double share) {
 
 /* ---- speeds ---------------------------------------------------------------------------------- */
 
-/* All speeds are the best of a few times, so that what is measured is the work, not the first touch
- * of memory. */
+/* Speeds are the best of several runs, so that they measure the work and not the first touch of
+ * memory. */
 static tare_status encode(bench *b, piece *p) {
     tare_coded_region regions[TARE_CODED_MAX_REGIONS] = {{0}};
     const tare_coded_options o = coded_options(b);
@@ -130,8 +130,8 @@ static double copy(const piece *p) {
     return now() - start;
 }
 
-/* A copy of the same bytes to the same place takes turns with it, so that neither finds more of them
- * in the cache than the other. */
+/* Alternates with a copy of the same bytes to the same place, so that neither has more of them in
+ * the cache than the other. */
 static tare_status decode(bench *b, const piece *p) {
     void *dst[TARE_CODED_MAX_REGIONS];
     const tare_coded_options o = coded_options(b);
@@ -205,7 +205,7 @@ static void count_scales(uint64_t *counts, const uint8_t *bytes, uint64_t n) {
     }
 }
 
-/* Values of a stream less those of another. */
+/* Values of a stream minus those of another. */
 static void subtract(uint8_t *a, const uint8_t *b, uint8_t item, uint64_t n) {
     for (uint64_t i = 0; item == 8 && i < n; i++) a[i] = (uint8_t)(a[i] - b[i]);
     for (uint64_t i = 0; item == 4 && i < n; i++)
@@ -328,7 +328,7 @@ static tare_status run_piece(bench *b, const tare_sample_piece *of) {
     return status;
 }
 
-/* The streams that pack would cut the tensor into. */
+/* The streams into which pack would split the tensor. */
 static void cut(bench *b) {
     const tare_wc_effort effort = {.is_full = b->options->is_full, .mode = TARE_CODED_SMALLEST};
     uint64_t plane_bytes[TARE_MAX_PLANES] = {0};
@@ -350,7 +350,7 @@ static double stream_entropy(const bench *b, unsigned stream) {
     return b->base.model ? fmin(plain, entropy_bytes(b->counts[stream] + n, n)) : plain;
 }
 
-/* What was measured, for the whole tensor. */
+/* The measurements, extrapolated to the whole tensor. */
 static void extrapolate(bench *b) {
     tare_bench *row = b->row;
     if (!row->sample_bytes) return;
@@ -450,8 +450,8 @@ void tare_bench_add(tare_bench *sum, const tare_bench *row) {
     tare_result_write(sum, &ours, sizeof ours);
 }
 
-/* Bytes to measure of a tensor: the same share of each, so that none counts for more than its size,
- * but enough to have several pieces. */
+/* Bytes to measure of a tensor: the same share of each, so that each counts by its size, but enough
+ * for several pieces. */
 static uint64_t sample_of(const sample_size *size, const tare_model *model, size_t tensor,
                           uint64_t all) {
     const double share = all ? (double)size->all / (double)all : 1;

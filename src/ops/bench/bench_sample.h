@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What of a tensor a benchmark measures: pieces that fit memory, each of runs of whole units. */
+ * Which part of a tensor a benchmark measures: pieces that fit into memory, each made of runs of
+ * whole units. */
 #ifndef TARE_OPS_BENCH_BENCH_SAMPLE_H
 #define TARE_OPS_BENCH_BENCH_SAMPLE_H
 
@@ -8,8 +9,8 @@
 
 #include "base/status.h"
 
-/* A sample is so many pieces of so many runs each. Pieces of one tensor are independent of each
- * other, so that how much they differ tells how far the sample may be from the whole. */
+/* Pieces per sample, and runs per piece. The pieces of a tensor are independent of each other, so
+ * that their variation shows how far the sample may be from the whole. */
 enum { TARE_SAMPLE_PIECES = 4, TARE_SAMPLE_RUNS = 16 };
 
 /* A tensor as units that take the same bytes of each of its planes: runs of elements, or rows. */
@@ -36,7 +37,7 @@ bool tare_sampling_is_partial(const tare_sampling *s, uint64_t most);
  * random, but always the same. */
 void tare_sampling_spread(tare_sample_piece *piece, const tare_sampling *s, unsigned which,
                           uint64_t most);
-/* What lies from unit `first` on, at most `most` bytes; returns the unit behind it. */
+/* The units from `first` on, at most `most` bytes; returns the unit that follows. */
 uint64_t tare_sampling_next(tare_sample_piece *piece, const tare_sampling *s, uint64_t first,
                             uint64_t most);
 /* Reads the piece, plane after plane. */

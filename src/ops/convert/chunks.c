@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Almost every tensor is one run of whole blocks, whatever its shape: such a tensor is taken as one
- * row, and rows are cut anywhere between blocks, so that memory does not depend on their length.
- * They are kept whole only where that means something: scales of rows, block scales of a companion.
- * docs/behaviour.md, "Memory and threads". */
+ * Almost every tensor is a contiguous run of whole blocks, whatever its shape. Such a tensor is
+ * treated as a single row, which may be cut between any two blocks, so that memory does not depend
+ * on the length of rows. Rows are kept whole only where they matter: scales per row, block scales
+ * of a companion. docs/behaviour.md, "Memory and threads". */
 #include "ops/convert/chunks.h"
 
 #include "base/arith.h"
@@ -97,7 +97,7 @@ static tare_status read_stored(tare_rows *out, const tare_chunks *s, const tare_
     return TARE_OK;
 }
 
-/* Floats that are stored as this machine has them need no second buffer. */
+/* Floats stored in this machine's own format need no second buffer. */
 static tare_status read_floats(const tare_chunk *chunk, const tare_chunks *s, tare_error *err) {
     uint64_t offset, size;
     tare_patch_range(&chunk->at, s->from, 0, &offset, &size);
@@ -114,8 +114,8 @@ static tare_status decode_stored(tare_chunk *out, const tare_chunks *s, uint64_t
     if (!tare_mul_u64(tare_chunk_count(out), sizeof(float), &bytes)) return fail_memory(err);
     out->values = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_VALUES, bytes);
     if (!out->values) return fail_memory(err);
-    /* Rows that the source pads are not one long row to it, packed ones may begin within a byte,
-     * factors of a companion go with rows, and outliers replace what is decoded. */
+    /* Not one long row: rows that the source pads, packed rows that may begin within a byte, rows
+     * with factors of a companion, and rows whose decoded values are replaced by outliers. */
     bool is_one_row = s->row_length == t->n_elements;
     bool is_direct =
         !tare_tensor_needs_rows(s->model, s->tensor) &&
@@ -144,7 +144,7 @@ void tare_chunks_place(const tare_chunks *s, const tare_chunk *chunk, uint32_t p
     if (s->to->planes[plane].scope == TARE_PLANE_TENSOR && chunk->first > 0) *size = 0;
 }
 
-/* Room for the planes of a part in its new encoding. */
+/* Space for the planes of a part in its new encoding. */
 static tare_status make_room(tare_rows_mut *out, const tare_chunks *s, const tare_patch *at,
                              tare_scratch *scratch, tare_error *err) {
     uint64_t offset, size;

@@ -10,8 +10,9 @@
 #include "encoding/patch.h"
 #include "model/catalog.h"
 
-/* 128 Ki elements: half a MiB of floats stays in the second-level cache, beside what it becomes,
- * from reading to encoding, and is large enough that a system call a chunk costs nothing. */
+/* 128 Ki elements: half a MiB of floats stays in the second-level cache, along with its encoded
+ * form, from reading to encoding, and is large enough to make the cost of one system call per chunk
+ * negligible. */
 #define TARE_CHUNK_ELEMENTS (UINT64_C(1) << 17)
 
 struct tare_merge;
@@ -20,9 +21,9 @@ typedef struct tare_chunks {
     const tare_model *model;
     size_t tensor;
     const tare_encoding *from, *to; /* to NULL: only decoded */
-    uint64_t row_length;            /* a tensor whose rows need not be told apart is one row */
+    uint64_t row_length;            /* a tensor whose rows need not be distinguished is one row */
     uint64_t n_rows;
-    uint64_t step;           /* rows a chunk or, where pieces are cut from rows, elements */
+    uint64_t step;           /* rows per chunk or, where rows are cut into pieces, elements */
     uint64_t chunks_per_row; /* 0: a chunk is whole rows */
     uint64_t n_chunks;
     uint64_t slice_rows; /* rows that share an importance: a chunk is whole rows of one slice; 0: it
@@ -69,12 +70,12 @@ tare_status tare_chunks_decode(tare_chunk *out, const tare_chunks *s, uint64_t i
 /* Reads the stored planes of chunk i of a linear tensor. */
 tare_status tare_chunks_read(tare_rows *out, const tare_chunks *s, uint64_t i,
                              tare_scratch *scratch, tare_error *err);
-/* Reads chunk i and repacks it into the scratch: *out is where its elements lie, rows its planes.
- */
+/* Reads chunk i and repacks it into the scratch memory: *out is the position of its elements, rows
+ * its planes. */
 tare_status tare_chunks_repack(tare_chunk *out, tare_rows_mut *rows, const tare_chunks *s,
                                uint64_t i, tare_scratch *scratch, tare_error *err);
-/* Where plane p of a decoded chunk lies in the encoded tensor, and how many bytes it takes: what is
- * there once for the whole tensor belongs to the first chunk. */
+/* Where plane p of a decoded chunk goes in the encoded tensor, and how many bytes it takes: a plane
+ * that exists once for the whole tensor belongs to the first chunk. */
 void tare_chunks_place(const tare_chunks *s, const tare_chunk *chunk, uint32_t plane,
                        uint64_t *offset, uint64_t *size);
 /* Finds the n outliers of a decoded chunk, and takes them out of its values for as long as it is

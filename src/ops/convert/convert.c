@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running a plan: write, tell what was odd about the numbers, read back where that is asked for,
- * and only then let the output appear. docs/behaviour.md, "Conversion" and "Writing". */
+ * Running a plan: write, report unusual numbers, read back if requested, and only then make the
+ * output appear. docs/behaviour.md, "Conversion" and "Writing". */
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct conversion {
     uint64_t written; /* bytes of the output */
 } conversion;
 
-/* ---- what is watched ------------------------------------------------------------------------- */
+/* ---- what is observed ------------------------------------------------------------------------ */
 
 static tare_status begin_watching(conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
@@ -54,7 +54,7 @@ static void report_count(const tare_plan *p, size_t tensor, const char *code, co
 static tare_status report_nonfinite(const conversion *c, tare_error *err) {
     const tare_plan *p = c->plan;
     int64_t odd = -1;
-    bool is_refused = false; /* whether or not the caller is strict */
+    bool is_refused = false; /* even if the caller is not strict */
     for (size_t i = 0; c->watch.nonfinite && i < tare_plan_n_stored(p); i++) {
         const tare_nonfinite_counts *o = &c->watch.nonfinite[i];
         report_count(p, i, "convert.nan", "NaN", o->n_nan, o->first_nan);
@@ -132,7 +132,7 @@ static tare_status write_files(conversion *c, tare_error *err) {
     return tare_outset_commit(c->set, err);
 }
 
-/* What is laid out never gets a name: it is what the output is made of. */
+/* The laid-out files never get a name: they are only the source of the output. */
 static tare_status write_packed(conversion *c, tare_error *err) {
     const tare_convert_options *o = &c->plan->options;
     uint64_t work = tare_execution_bytes(c->execution);
@@ -157,7 +157,7 @@ static void end(conversion *c) {
     tare_free(p->options.allocator, c->hinted, p->files.n_files * sizeof *c->hinted);
 }
 
-/* Hands over what was measured and how much was written, once nothing can fail any more. */
+/* Returns the measurements and the number of bytes written, once nothing can fail any more. */
 static void tell(const conversion *c, tare_convert_result *out) {
     tare_convert_result result = TARE_CONVERT_RESULT_INIT;
     result.written_bytes = c->written;
@@ -203,7 +203,7 @@ static tare_status run_output(conversion *c, const tare_output *output, tare_err
     return report_nonfinite(c, err);
 }
 
-/* Where there is no file that could be read back, or changed later. */
+/* For destinations other than files, which can neither be read back nor changed later. */
 static tare_status check_elsewhere(const tare_plan *plan, tare_error *err) {
     if (plan->files.is_directory || plan->files.n_files != 1)
         return tare_fail(err, TARE_ERR_ARG, "only a single file can go to standard output");

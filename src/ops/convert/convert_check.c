@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert --verify, second half. The bytes were compared as they were put; here the output is
- * opened like any file, and must be the model that was meant. */
+ * convert --verify, second half. The bytes were compared as they were written; here the output is
+ * opened like any file, and must be the intended model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static bool is_same_tensor(const tare_tensor *a, const tare_tensor *b) {
            memcmp(a->dims, b->dims, a->n_dims * sizeof *a->dims) == 0;
 }
 
-/* What is read through something else than a file of the output has no place in one. */
+/* Data that is not read through a file of the output has no position in one. */
 static bool is_at(const tare_model *m, const tare_tensor *t, uint64_t offset) {
     const tare_plane *plane = &t->planes[0];
     return plane->size == 0 || m->files[plane->file].reader.fd < 0 || plane->offset == offset;
@@ -81,7 +81,7 @@ static tare_status check_adapters(const tare_plan *p, const tare_model *m, const
 
 /* ---- metadata and resources ------------------------------------------------------------------ */
 
-/* An entry of the same space and key; looked for first where it stood in the plan. */
+/* An entry with the same space and key; its position in the plan is tried first. */
 static const tare_metadata *find_entry(const tare_model *m, const tare_metadata *e, size_t hint) {
     const tare_catalog *c = &m->catalog;
     for (size_t i = 0; i < c->n_metadata; i++) {
@@ -104,7 +104,7 @@ static tare_status check_metadata(const tare_plan *p, const tare_model *m, tare_
     return TARE_OK;
 }
 
-/* Bytes that a resource is to have: the plan's own, or those of the input. */
+/* The expected bytes of a resource: the plan's own, or those of the input. */
 static tare_status read_meant(const tare_plan *p, size_t i, uint64_t from, uint8_t *buf, size_t n,
                               tare_error *err) {
     const uint8_t *bytes = p->catalog.resources[i].bytes;

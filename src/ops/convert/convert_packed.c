@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conversion into a .wcodec: what had to be made stands in a file without a name by now; together
- * with what stays as it is in the input it is the model that is packed. */
+ * Conversion into a .wcodec: what had to be computed is in an unnamed file by now; together with
+ * the unchanged parts of the input it forms the model that is packed. */
 #include <string.h>
 #include <tare/unpack.h>
 
@@ -11,7 +11,7 @@
 #include "ops/packing/bases.h"
 #include "ops/packing/pack_run.h"
 
-/* The readers of the input, borrowed, and behind them that of what was made. */
+/* The readers of the input, borrowed, followed by the one of the computed data. */
 static tare_status add_files(tare_model *m, const tare_plan *p, const tare_outset *made,
                              tare_error *err) {
     uint32_t index;
@@ -49,7 +49,7 @@ static tare_status place_tensors(tare_model *m, const tare_plan *p, tare_error *
     return TARE_OK;
 }
 
-/* Its own copy: restoring takes the record of stand-ins out. */
+/* A copy, since restoring removes the record of stand-ins. */
 static tare_status add_metadata(tare_model *m, const tare_plan *p, tare_error *err) {
     const tare_catalog *c = &p->catalog;
     m->catalog.metadata = TARE_NEW_ARRAY(&m->arena, tare_metadata, c->n_metadata);
@@ -89,7 +89,7 @@ static bool has_stand_ins(const tare_plan *p) {
     return false;
 }
 
-/* The model as the output will be opened. */
+/* The model as it will be when the output is opened. */
 static tare_status make_opened(tare_model **out, const tare_plan *p, const tare_outset *made,
                                tare_error *err) {
     TARE_TRY(make_model(out, p, made, err));

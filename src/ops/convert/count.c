@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An Inf or NaN that was there before is no overflow: where a run of numbers has both kinds, it is
- * looked at block by block. docs/behaviour.md, "Reports". */
+ * An Inf or NaN that was already in the source is not an overflow: a run of numbers with both kinds
+ * is examined block by block. docs/behaviour.md, "Reports". */
 #include "ops/convert/count.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ static bool is_finite(const float *values, uint64_t n) {
     return true;
 }
 
-/* Rows one after the other, each block by block: rare, and for one chunk at most. */
+/* Row by row and block by block: rare, and for one chunk at most. */
 static void count_blocks(tare_nonfinite_counts *sum, const tare_encoding *to, const float *values,
                          const tare_rows *rows, uint64_t position) {
     for (uint64_t r = 0; r < rows->n_rows; r++) {

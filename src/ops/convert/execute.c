@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan's extents become jobs, each a run of tasks: ranges of a few MiB, or chunks of a tensor
- * that is decoded and encoded. Every task knows its bytes and their place, so that the result does
- * not depend on who runs it when. Memory is what the tasks in flight need: docs/behaviour.md,
- * "Memory and threads". */
+ * A plan's extents become jobs, each a series of tasks: ranges of a few MiB, or chunks of a tensor
+ * that is decoded and encoded. Every task knows its bytes and their position, so that the result
+ * does not depend on which thread runs it, or when. Only the tasks in flight need memory:
+ * docs/behaviour.md, "Memory and threads". */
 #include "ops/convert/execute.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ typedef enum job_kind {
     JOB_RESOURCE, /* a resource */
     JOB_PLANE,    /* stored bytes of a plane, from one byte order to another */
     JOB_CHUNKS,   /* a tensor, decoded and encoded */
-    JOB_DIGEST,   /* of a tensor, once all else is written */
+    JOB_DIGEST,   /* of a tensor, once everything else is written */
 } job_kind;
 
 #define ALL_PLANES UINT32_MAX
@@ -32,7 +32,7 @@ typedef struct job {
     job_kind kind;
     uint32_t file; /* of the output */
     uint64_t offset, size;
-    uint64_t step;       /* bytes a task, but for SPANS */
+    uint64_t step;       /* bytes per task, except for SPANS */
     uint64_t first_task; /* of all tasks */
     const uint8_t *bytes;
     const tare_model *from; /* RANGE: whose file it is */
@@ -51,8 +51,8 @@ struct tare_execution {
     uint64_t n_tasks, total_bytes;
     uint64_t first_digest;                 /* task; those before it are run before */
     uint64_t *file_tasks;                  /* for each output file */
-    bool is_sequential;                    /* tasks put one range after the other */
-    tare_plane (*planes)[TARE_MAX_PLANES]; /* where those of tensors begin; NULL: nobody asks */
+    bool is_sequential;                    /* tasks write one range after the other */
+    tare_plane (*planes)[TARE_MAX_PLANES]; /* where those of tensors begin; NULL: not needed */
     /* of the current run */
     const tare_sink *sink;
     uint64_t first_task;
@@ -78,8 +78,8 @@ static tare_status add_job(tare_execution *x, job j, uint64_t n_tasks, tare_erro
     return TARE_OK;
 }
 
-/* A range that goes on where the last one ended, in the input and in the output, becomes part of
- * it: a hundred thousand small tensors are a few large copies. */
+/* A range that continues the previous one both in the input and in the output is joined with it: a
+ * hundred thousand small tensors become a few large copies. */
 static bool joins_last(tare_execution *x, const job *j) {
     job *last = x->n_jobs ? &x->jobs[x->n_jobs - 1] : NULL;
     if (!last || last->kind != JOB_RANGE || j->kind != JOB_RANGE || last->file != j->file ||
@@ -101,15 +101,15 @@ static tare_status add_range(tare_execution *x, job j, uint64_t unit, tare_error
     return add_job(x, j, tare_ceil_div_u64(j.size, j.step), err);
 }
 
-/* One plane of a tensor whose bytes cross. Where they stand under a type of bytes, its only plane
- * holds all planes of the tensor, one after the other. */
+/* One plane of a tensor whose byte order changes. If it is stored under a type of plain bytes, the
+ * only plane of that type holds all planes of the tensor in sequence. */
 static tare_status add_copied(tare_execution *x, const tare_extent *e, tare_error *err) {
     const tare_tensor *stored = &x->plan->catalog.tensors[e->item];
     const tare_planned *planned = &x->plan->tensors[e->item];
     const tare_tensor *t = &planned->from->catalog.tensors[planned->source];
     bool is_whole = stored->encoding->n_planes != t->encoding->n_planes;
-    /* Bytes that are turned on either side pass through memory; a type of unknown structure is
-     * never turned. */
+    /* Bytes that are swapped on either side pass through memory; a type of unknown structure is
+     * never swapped. */
     bool is_raw = t->encoding->kind == TARE_KIND_UNKNOWN ||
                   !(tare_model_is_big_endian(planned->from) || x->plan->files.is_big_endian);
     uint64_t offset = e->offset;
@@ -152,8 +152,9 @@ static tare_status place_planes(tare_execution *x, tare_error *err) {
     return TARE_OK;
 }
 
-/* A chunk is encoded once and all its planes are put, wherever they lie; but in order, one plane
- * has to be complete before the next begins, so that each plane encodes for itself. */
+/* A chunk is encoded once and all its planes are written, wherever they belong. In sequential
+ * output, however, one plane has to be complete before the next begins, so that every plane is
+ * encoded separately. */
 static tare_status add_encoded(tare_execution *x, const tare_extent *e, tare_error *err) {
     const tare_planned *planned = &x->plan->tensors[e->item];
     const tare_tensor *t = planned->becomes;
@@ -215,7 +216,8 @@ static tare_status add_extents(tare_execution *x, const tare_extent **sorted, bo
     return TARE_OK;
 }
 
-/* In the order of the output: files are finished one after the other, and a pipe can be fed. */
+/* In the order of the output: files are finished one after the other, and output to a pipe is
+ * possible. */
 static tare_status cut(tare_execution *x, tare_error *err) {
     const tare_write_plan *w = &x->plan->files;
     const tare_allocator *a = x->plan->options.allocator;
@@ -276,7 +278,7 @@ uint64_t tare_execution_bytes(const tare_execution *x) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Bytes of one task of a range. */
+/* The bytes of one task of a range. */
 typedef struct piece {
     const job *j;
     uint64_t at; /* in the job */
@@ -309,8 +311,8 @@ static tare_status run_resource(tare_execution *x, const piece *p, tare_error *e
     return put(x, p, buf, err);
 }
 
-/* To the byte order of the output, by the type that the bytes will stand under. A type with several
- * planes never stands in a format that turns bytes. */
+/* Converts to the byte order of the output, according to the type under which the bytes will be
+ * stored. Formats that swap bytes never have types with several planes. */
 static void to_output_order(const tare_execution *x, size_t tensor, uint8_t *bytes, size_t n) {
     const tare_encoding *stored = x->plan->catalog.tensors[tensor].encoding;
     if (!x->plan->files.is_big_endian) return;
@@ -330,7 +332,7 @@ static tare_status run_plane(tare_execution *x, const piece *p, tare_error *err)
     return put(x, p, buf, err);
 }
 
-/* Hashes what has been put of a tensor, plane by plane. */
+/* Hashes what has been written of a tensor, plane by plane. */
 static tare_status hash_written(tare_execution *x, const job *j, tare_sha256 *h, uint8_t *buf,
                                 tare_error *err) {
     const uint32_t n_planes = x->plan->catalog.tensors[j->item].encoding->n_planes;
@@ -389,7 +391,7 @@ static tare_status put_plane(tare_execution *x, const job *j, const tare_chunks 
                         rows->planes[plane], (size_t)size, scratch, err);
 }
 
-/* Its records go behind those of the chunks before it. */
+/* Its records follow those of earlier chunks. */
 static tare_status put_outliers(tare_execution *x, const job *j, uint64_t index,
                                 const tare_chunk *chunk, tare_scratch *scratch, uint64_t *n_bytes,
                                 tare_error *err) {
@@ -404,7 +406,7 @@ static tare_status put_outliers(tare_execution *x, const job *j, uint64_t index,
                         o->records, size, scratch, err);
 }
 
-/* What is asked of the encoder. Bounds set the scale of types that have one for the tensor. */
+/* What the encoder is given. Bounds determine the scale of types that have one per tensor. */
 static tare_encode_params params_of(const tare_plan *plan, const job *j, const tare_chunks *chunks,
                                     uint64_t index) {
     const tare_planned *planned = &plan->tensors[j->item];
@@ -425,7 +427,7 @@ static tare_encode_params params_of(const tare_plan *plan, const job *j, const t
     return params;
 }
 
-/* Counts odd numbers of an encoded chunk, and measures what it lost. */
+/* Counts NaN, Inf and overflows of an encoded chunk, and measures what it lost. */
 static tare_status watch_chunk(tare_execution *x, const job *j, const tare_chunks *chunks,
                                uint64_t index, const tare_chunk *chunk, const tare_rows_mut *rows,
                                tare_scratch *scratch, tare_error *err) {
@@ -465,7 +467,7 @@ static tare_status make_chunk(tare_execution *x, const job *j, const tare_chunks
     return watch_chunk(x, j, chunks, index, chunk, rows, scratch, err);
 }
 
-/* One chunk: made and put. The work done is counted in bytes of the output. */
+/* Makes and writes one chunk. The work done is counted in bytes of the output. */
 static tare_status run_chunk(tare_execution *x, const job *j, uint64_t index, tare_scratch *scratch,
                              uint64_t *n_bytes, tare_error *err) {
     tare_chunks chunks;
@@ -476,7 +478,7 @@ static tare_status run_chunk(tare_execution *x, const job *j, uint64_t index, ta
     TARE_TRY(tare_plan_chunks(&chunks, x->plan, &x->plan->tensors[j->item], err));
     if (chunks.merge) chunks.merge = x->merge;
     TARE_TRY(make_chunk(x, j, &chunks, index, is_watched, &chunk, &rows, scratch, err));
-    /* Bytes are turned in place: what is counted has been counted. */
+    /* Bytes are swapped in place, after everything has been counted. */
     uint32_t first = takes_all ? 0 : j->plane, n = takes_all ? chunks.to->n_planes : 1;
     for (uint32_t p = first; p < first + n; p++)
         TARE_TRY(put_plane(x, j, &chunks, &chunk, &rows, p, scratch, n_bytes, err));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Moving the bytes of a plan: tasks of bounded size over all files, run by a few threads. Where
- * the bytes go is the sink's business: into files, through a pipe, or beside what was written. */
+ * Moving the bytes of a plan: tasks of bounded size over all files, run by a few threads. The sink
+ * decides where the bytes go: into files, through a pipe, or into a comparison with what was
+ * written. */
 #ifndef TARE_OPS_CONVERT_EXECUTE_H
 #define TARE_OPS_CONVERT_EXECUTE_H
 
@@ -17,14 +18,14 @@ typedef struct tare_sink {
     void *ctx;
     tare_status (*put)(void *ctx, uint32_t file, uint64_t offset, const void *bytes, size_t n,
                        tare_scratch *scratch, tare_error *err);
-    /* From an input file; NULL: it is read and put. */
+    /* Copies from an input file; NULL: the bytes are read and then passed to `put`. */
     tare_status (*copy)(void *ctx, uint32_t file, uint64_t offset, int in_fd, uint64_t in_offset,
                         uint64_t n, tare_scratch *scratch, tare_error *err);
-    /* What has been put; NULL: it is out of reach, and formats that want digests of it cannot be
-     * written so. */
+    /* Reads back what was written; NULL: impossible, and formats that need digests of it cannot be
+     * written this way. */
     tare_status (*read)(void *ctx, uint32_t file, uint64_t offset, void *buf, size_t n,
                         tare_error *err);
-    /* Everything of a file has been put. May be NULL. */
+    /* Called when all of a file has been written. May be NULL. */
     tare_status (*file_done)(void *ctx, uint32_t file, tare_error *err);
     bool is_sequential;
 } tare_sink;
@@ -37,15 +38,15 @@ tare_status tare_execution_new(tare_execution **out, const tare_plan *plan, bool
 void tare_execution_free(tare_execution *x);
 /* Bytes that one run counts into `done`. */
 uint64_t tare_execution_bytes(const tare_execution *x);
-/* What is looked at while chunks are encoded. */
+/* What is observed while chunks are encoded. */
 typedef struct tare_watch {
     tare_nonfinite_counts
         *nonfinite;        /* those of tensor i of the plan are added to nonfinite[i]; NULL: none */
     tare_measure *measure; /* NULL: none */
 } tare_watch;
 
-/* Runs all tasks. `done` is counted up, and progress told of it and `total`. `watch` NULL: nobody
- * wants to know. */
+/* Runs all tasks. Counts `done` up and reports it, with `total`, as progress. `watch` NULL: nothing
+ * is observed. */
 tare_status tare_execution_run(tare_execution *x, const tare_sink *sink, const tare_watch *watch,
                                _Atomic uint64_t *done, uint64_t total, tare_error *err);
 

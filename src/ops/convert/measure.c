@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunks are summed by themselves and joined in their order once all of a tensor are there: so the
- * numbers do not depend on threads. As tensors are encoded one after the other, only those that are
- * in work hold sums of chunks. */
+ * Each chunk is summed separately, and the sums are joined in order once all chunks of a tensor are
+ * done, so that the numbers do not depend on threads. As tensors are encoded one after another,
+ * only those in progress hold sums of chunks. */
 #include "ops/convert/measure.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What encoding loses, measured while it is done: each chunk is decoded again and compared with the
- * values it was made of. */
+ * values it was made from. */
 #ifndef TARE_OPS_CONVERT_MEASURE_H
 #define TARE_OPS_CONVERT_MEASURE_H
 
@@ -17,7 +17,7 @@ void tare_measure_free(tare_measure *m);
 tare_status tare_measure_chunk(tare_measure *m, size_t tensor, const tare_chunks *chunks,
                                uint64_t index, const tare_chunk *chunk, const tare_rows_mut *rows,
                                tare_scratch *scratch, tare_error *err);
-/* Tells the plan's options->measured of every tensor that was measured whole. */
+/* Calls the plan's options->measured for every tensor that was measured entirely. */
 void tare_measure_tell(const tare_measure *m);
 
 #endif

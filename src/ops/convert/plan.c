@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Planning a conversion: everything is known before a byte is written, the sizes of all files
- * too. docs/behaviour.md, "Conversion". */
+ * Planning a conversion: everything is known before a byte is written, including the sizes of all
+ * files. docs/behaviour.md, "Conversion". */
 #include <limits.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
     return TARE_OK;
 }
 
-/* The directory part of a path, "." where it has none. False: too long. */
+/* The directory part of a path, "." if it has none. False: too long. */
 static bool parent_of(char *out, size_t size, const char *path) {
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) + 1 : 0;
@@ -45,7 +45,7 @@ static bool parent_of(char *out, size_t size, const char *path) {
     return true;
 }
 
-/* The output may be neither a file of the input nor the directory they lie in. */
+/* The output may be neither a file of the input nor the directory that contains them. */
 static tare_status check_not_input(const tare_plan *p, tare_error *err) {
     if (p->changes && p->changes->replaces_input) return TARE_OK;
     for (size_t i = 0; p->out_path && i < p->in->n_files; i++) {
@@ -84,7 +84,7 @@ static void report_version(const tare_plan *p) {
                      layout->version, p->format->version);
 }
 
-/* GGUF made of something else holds the numbers of the model, but not what llama.cpp needs. */
+/* GGUF converted from another format holds the model's numbers, but not what llama.cpp needs. */
 static void report_not_llama_cpp(const tare_plan *p) {
     if (!p->format->is_llama_cpp || p->catalog.layout || p->catalog.n_tensors == 0) return;
     if (tare_catalog_get_str(&p->in->catalog, "general.architecture").len > 0) return;
@@ -119,8 +119,8 @@ static tare_status copy_resources(tare_plan *p, tare_error *err) {
     return p->format->imitate(&p->catalog, p->in, &p->arena, p->options.report, err);
 }
 
-/* A type of unknown structure cannot change its byte order, so none may be asked for; nor does a
- * record tell the order of bytes that are carried. */
+/* A type of unknown structure cannot change its byte order, so no other may be requested; nor does
+ * the record of carried tensors state their byte order. */
 static tare_status check_unknown(const tare_plan *p, tare_error *err) {
     bool was_big = tare_model_is_big_endian(p->in);
     for (size_t i = 0; i < p->catalog.n_tensors; i++) {
@@ -135,7 +135,7 @@ static tare_status check_unknown(const tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* The shard of the input that each tensor lies in, where these are kept. */
+/* The input shard of each tensor, if shards are kept. */
 static tare_status keep_split(const tare_plan *p, tare_arena *arena, tare_write_options *options,
                               tare_error *err) {
     const tare_format *from = tare_format_find(p->in->format);
@@ -262,7 +262,7 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     return describe(p, err);
 }
 
-/* Everything that is asked for, complete. */
+/* The request, with all defaults filled in. */
 static tare_status read_options(tare_plan *p, const tare_convert_options *options,
                                 tare_error *err) {
     tare_convert_options *o = &p->options;
@@ -284,7 +284,7 @@ static tare_status read_options(tare_plan *p, const tare_convert_options *option
     return tare_options_read(&p->limits, sizeof p->limits, o->limits, err);
 }
 
-/* Lets go of what was the caller's for planning only. */
+/* Drops references to what the caller lent for planning only. */
 static void forget_options(tare_plan *p) {
     p->options.rules = NULL;
     p->options.n_rules = 0;

@@ -21,8 +21,8 @@ typedef struct tare_planned_outliers {
     uint64_t *equal;   /* n_chunks + 1: the same of magnitudes that are the rule's own */
 } tare_planned_outliers;
 
-/* What becomes of one tensor. The catalog of the plan holds it as it will be stored; `becomes` is
- * what it means: another name, shape or encoding where it is carried under a stand-in. */
+/* What becomes of one tensor. The plan's catalog has it as it will be stored; `becomes` is what it
+ * means, with a different name, shape or encoding if it is carried under a stand-in. */
 typedef struct tare_planned {
     const tare_model *from; /* the input, or the model of an adapter's factors */
     size_t source;          /* index among its tensors */
@@ -34,7 +34,7 @@ typedef struct tare_planned {
     const tare_planned_outliers *outliers; /* NULL: none */
 } tare_planned;
 
-/* Whether the bytes of a tensor are made anew, and not those of the input. */
+/* Whether the bytes of a tensor are computed, rather than taken from the input. */
 static inline bool tare_planned_is_made(const tare_planned *t) {
     return t->action != TARE_ACTION_COPY && t->action != TARE_ACTION_STAND_IN;
 }
@@ -57,13 +57,13 @@ typedef struct tare_plan_changes {
 struct tare_plan {
     const tare_model *in;
     const tare_plan_changes *changes; /* NULL: none */
-    tare_convert_options options; /* what they point at is the caller's, and set to NULL, but for
+    tare_convert_options options; /* they point to the caller's data, and are set to NULL except for
                                      what running needs */
     tare_mix_options mix;         /* mix.mix NULL: none */
     tare_convert_mcf_options mcf;
     tare_convert_infq_options infq;
     tare_convert_wcodec_options wcodec;
-    tare_limits limits; /* those of the options, else those that the input was opened with */
+    tare_limits limits; /* from the options, else those that the input was opened with */
     tare_arena arena;
     const tare_format *format;
     const char *out_path; /* NULL: a descriptor */
@@ -71,8 +71,8 @@ struct tare_plan {
     tare_planned *tensors; /* catalog.n_tensors of them */
     tare_write_plan files;
     bool is_identity;
-    tare_merge *merge; /* adapters that are added to tensors; NULL: none. For planning: each run has
-                          a copy to work with */
+    tare_merge *merge; /* adapters that are added to tensors; NULL: none. Used for planning only:
+                          each run works with a copy */
     tare_plan_summary summary;
     tare_plan_tensor *public_tensors; /* catalog.n_tensors */
     tare_file_info *public_files;     /* files.n_files */
@@ -88,17 +88,17 @@ static inline size_t tare_plan_n_stored(const tare_plan *p) {
 tare_status tare_plan_changed(tare_plan **out, const char *out_path, const tare_model *in,
                               const tare_convert_options *options, const tare_plan_changes *changes,
                               tare_error *err);
-/* Whether a tensor is packed as it lies in the input. */
+/* Whether a tensor is packed as it is in the input. */
 bool tare_plan_is_straight(const tare_plan *plan, size_t tensor);
 /* Decides for every tensor: fills plan->tensors, plan->catalog.tensors, plan->is_identity. Adds
  * what is lost or left alone to the report; fails with UNSUPPORTED where that is an error. */
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);
-/* Fills `importance` of the tensors that are encoded, from that of the options. ARG: it has another
- * size, or there is none for a type that needs it. */
+/* Fills `importance` of the tensors to be encoded, from that of the options. ARG: the size differs,
+ * or a type needs importance and there is none. */
 tare_status tare_plan_importance(tare_plan *plan, tare_error *err);
-/* The choice of the plan's mix for every tensor of the input, but where `manual` has a type. What
- * is odd about it is reported; *loss_tensor: the first tensor that needed a fallback, -1: none did.
- * ERR_ARG: what llama.cpp refuses, too. */
+/* The choice of the plan's mix for every tensor of the input, except where `manual` has a type.
+ * Peculiarities are reported; *loss_tensor: the first tensor that needed a fallback, -1: none did.
+ * ERR_ARG: something that llama.cpp refuses as well. */
 tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan *plan,
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err);
 /* Adds the adapters that are stored beside the tensors: plan->catalog.adapters and their factors,
@@ -113,7 +113,7 @@ tare_status tare_plan_bounds(tare_plan *plan, tare_error *err);
 tare_status tare_plan_outliers(tare_plan *plan, tare_error *err);
 /* Fills catalog.same_as where the format can store tensors once. */
 tare_status tare_plan_duplicates(tare_plan *plan, tare_error *err);
-/* What a tensor's numbers lie between; NaN and Inf are passed over, has_odd tells of them. */
+/* The range of a tensor's numbers, ignoring NaN and Inf; has_odd says whether there are any. */
 typedef struct tare_value_range {
     float min, max; /* 0 lies between them */
     float largest;  /* magnitude */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adapters that go into the output beside its tensors: those of the input that are not merged, and
- * those that the caller adds. Their factors follow the tensors in the plan, two a pair, and are
- * quantized as the format does it with tensors. What a format without adapters leaves behind is
- * said. */
+ * Adapters stored in the output alongside its tensors: those of the input that are not merged, and
+ * those that the caller adds. Their factors follow the tensors in the plan, two per pair, and are
+ * quantized as the format does with tensors. Adapters that cannot be stored because the format has
+ * none are reported. */
 #include "base/report.h"
 #include "base/str.h"
 #include "model/adapter_set.h"
@@ -63,7 +63,7 @@ static tare_status collect(list *l, tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* Adapters that the output's format has no place for. */
+/* Adapters that the output's format cannot store. */
 static tare_status leave_behind(tare_plan *p, size_t n, tare_error *err) {
     if (p->infq.n_adapters > 0)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
@@ -93,7 +93,7 @@ static tare_status check_names(tare_plan *p, const tare_stored_adapter *adapters
     return TARE_ERR_ARG;
 }
 
-/* One factor: as it is where the format holds its type, else quantized. */
+/* One factor: unchanged if the format supports its type, else quantized. */
 static tare_status plan_factor(tare_plan *p, size_t at, const stored *s, const tare_tensor *factor,
                                const char *ending, tare_error *err) {
     tare_planned *planned = &p->tensors[at];

@@ -16,7 +16,7 @@ static bool has_zero(const tare_encoding *e) {
     return e->id == TARE_ENCODING_MCF_INT8_ZERO || e->id == TARE_ENCODING_MCF_INT4_ZERO;
 }
 
-/* Whether anybody asks for the bounds of a tensor as it will be stored. */
+/* Whether the bounds of a tensor, as it will be stored, are needed. */
 static bool is_wanted(const tare_plan *p, size_t i) {
     const tare_planned *t = &p->tensors[i];
     const tare_encoding *stored = p->catalog.tensors[i].encoding;
@@ -49,8 +49,8 @@ static tare_status find_bounds(tare_value_bounds *out, const tare_plan *p, size_
     return TARE_OK;
 }
 
-/* Whether bounds that the input states of a tensor which keeps its type have no place in the
- * output; written to MCF again, it is measured. */
+/* Whether bounds that the input states for a tensor which keeps its type cannot be stored in the
+ * output; if it is converted to MCF again, they are measured. */
 static bool leaves_bounds(const tare_plan *p, size_t i) {
     const tare_value_bounds *in = p->in->catalog.bounds;
     const tare_planned *t = &p->tensors[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors of the same bytes, for formats that can store them once: docs/behaviour.md, "Tensors of
+ * Tensors with equal bytes, for formats that can store them once: docs/behaviour.md, "Tensors of
  * the same bytes". They are found by digest and confirmed by comparison. */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static int compare_type(const tare_tensor *a, const tare_tensor *b) {
     return c;
 }
 
-/* Whatever must be equal besides the bytes; candidates that are equal in it are neighbours. */
+/* Compares everything that must be equal besides the bytes, so that possible duplicates become
+ * neighbours. */
 static int compare_kind(const candidate *a, const candidate *b) {
     int c = compare_type(a->from, b->from);
     if (!c) c = compare_u64(a->stored->encoding->id, b->stored->encoding->id);
@@ -52,9 +53,9 @@ static int by_digest(const void *a, const void *b) {
     return c ? c : compare_u64(x->at, y->at);
 }
 
-/* ---- who comes into question ----------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
-/* Whether another tensor of the input lies in the same bytes. */
+/* Whether another tensor of the input shares its bytes. */
 static bool is_shared(const tare_model *m, const size_t *by_place, size_t n, size_t i) {
     const tare_plane *p = &m->catalog.tensors[i].planes[0];
     size_t low = 0, high = n;
@@ -85,7 +86,7 @@ static int by_offset(const void *a, const void *b) {
     return c ? c : compare_u64(x->tensor, y->tensor);
 }
 
-/* The tensors of the input in the order of where they lie. */
+/* The tensors of the input in the order of their positions. */
 static size_t *sort_places(const tare_plan *p) {
     size_t n = p->in->catalog.n_tensors, size = n * sizeof(place);
     size_t *order = tare_alloc(p->options.allocator, n * sizeof *order);
@@ -102,7 +103,7 @@ static size_t *sort_places(const tare_plan *p) {
     return order;
 }
 
-/* Tied embeddings, and what shares its bytes already. */
+/* Tied embeddings, and tensors that already share their bytes. */
 static bool is_tied(const tare_plan *p, const size_t *by_place, size_t source) {
     tare_role role = tare_role_of_name(p->in->catalog.tensors[source].name).role;
     return role == TARE_ROLE_TOKEN_EMBEDDING || role == TARE_ROLE_OUTPUT ||
@@ -190,8 +191,8 @@ static tare_status match_all(size_t *same, const tare_plan *p, candidate *list, 
     return status;
 }
 
-/* What shares its bytes in the input, for a model whose tensors stay as they are: nothing is read.
- */
+/* Tensors that share their bytes in the input, for a model whose tensors stay as they are; no data
+ * is read. */
 static tare_status match_places(size_t *same, const tare_plan *p, const size_t *by_place,
                                 tare_error *err) {
     const tare_tensor *tensors = p->in->catalog.tensors;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which planned tensors are encoded by an importance matrix: docs/behaviour.md, "Importance
- * matrices". What does not fit is told now, before a byte is written. */
+ * matrices". Mismatches are reported here, before a byte is written. */
 #include "base/report.h"
 #include "base/str.h"
 #include "encoding/kernels.h"
@@ -9,15 +9,16 @@
 #include "ops/mix/importance_matrix.h"
 #include "ops/mix/roles.h"
 
-/* Whether an encoder looks at the importance it is given. */
+/* Whether an encoder uses the importance it is given. */
 static bool is_weighted(const tare_encoding *to, tare_quality quality) {
     if (to->kind != TARE_KIND_BLOCK) return false;
     return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
 }
 
-/* The matrix of a tensor that is to be encoded. llama-imatrix measures no token embedding, which is
- * looked up, not multiplied, and the output matrix only on request: without them it is complete. An
- * entry of an embedding may be of another size, as it is for llama-quantize. */
+/* The importance of a tensor to be encoded. llama-imatrix does not measure the token embedding,
+ * which is looked up and not multiplied, and measures the output matrix only on request: a matrix
+ * without them is complete. As in llama-quantize, the entry of an embedding may have a different
+ * size. */
 static tare_status weigh(tare_plan *p, tare_planned *planned, tare_error *err) {
     const tare_tensor *t = planned->becomes;
     const tare_importance *m = p->options.importance;
@@ -56,7 +57,7 @@ static tare_status weigh(tare_plan *p, tare_planned *planned, tare_error *err) {
     return TARE_OK;
 }
 
-/* A matrix none of whose names is in the model is of another one. */
+/* If none of its names is in the model, the matrix belongs to another model. */
 static tare_status check_related(const tare_plan *p, tare_error *err) {
     const tare_catalog *c = &p->in->catalog;
     const float *values;

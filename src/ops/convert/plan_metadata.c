@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Metadata that depends on what becomes of the tensors; all other keys go across as they are:
+ * Metadata that depends on what becomes of the tensors; all other keys are copied unchanged:
  * docs/behaviour.md, "Conversion". */
 #include <string.h>
 
@@ -13,14 +13,14 @@
 #define QUANTIZATION_NOW     2 /* of ggml's block formats */
 #define ADDED_KEYS           3 /* the file type, this version, the record of carried tensors */
 
-/* How a shard set was cut says nothing about the model that is written. */
+/* How the input was split into shards says nothing about the output. */
 static bool is_split_key(const tare_metadata *m) {
     return m->space == TARE_KEYS_MODEL &&
            (tare_str_is(m->key, "split.no") || tare_str_is(m->key, "split.count") ||
             tare_str_is(m->key, "split.tensors.count"));
 }
 
-/* The encoding that most elements of matrices have. */
+/* The encoding of most matrix elements. */
 static const tare_encoding *most_used(const tare_plan *p) {
     uint64_t elements[TARE_ENCODING_COUNT] = {0};
     size_t best = TARE_ENCODING_UNKNOWN;
@@ -52,14 +52,14 @@ static const tare_mix *mix_of(const tare_plan *p) {
     return p->mix.mix && p->mix.mix->type ? p->mix.mix : NULL;
 }
 
-/* What was asked for all tensors of a model that was mapped, which may be so small that few have
+/* The type requested for all tensors of a mapped model, which may be so small that few of them have
  * it. */
 static const tare_encoding *type_for_all(const tare_plan *p) {
     return p->options.type ? p->options.type : p->in->types->usual;
 }
 
-/* Keeps general.file_type true; false: the key goes, for it would not be. Of the mixes Q3_K to Q5_K
- * it is the S one. */
+/* Keeps general.file_type correct; false: the key is dropped, as it would be wrong. For the mixes
+ * Q3_K to Q5_K it is that of the S variant. */
 static bool keep_file_type(const tare_plan *p, tare_metadata *m) {
     const tare_encoding *type = p->in->types ? type_for_all(p) : most_used(p);
     const tare_mix *mix = mix_of(p) ? mix_of(p) : tare_mix_mostly(type);
@@ -87,7 +87,7 @@ static tare_status add_record(tare_plan *p, tare_error *err) {
     return tare_stand_in_record(&c->metadata[c->n_metadata++], becomes, stored, n, &p->arena, err);
 }
 
-/* All as it was, or as it was edited; the record of stand-ins in its place. */
+/* All keys as they were, or as edited, with the record of stand-ins in its place. */
 static void keep_all(tare_plan *p) {
     const tare_metadata *from = p->changes ? p->changes->metadata : p->in->catalog.metadata;
     const size_t n = p->changes ? p->changes->n_metadata : p->in->catalog.n_metadata;
@@ -133,7 +133,7 @@ static void copy_keys(tare_plan *p, bool recodes) {
     tare_report_addf(p->options.report, &f, "left out: they tell how the input was split");
 }
 
-/* What the caller wants to be so; the texts are copied, as they are his. */
+/* The keys that the caller sets; their texts are copied, since the caller owns them. */
 static tare_status override_keys(tare_plan *p, tare_error *err) {
     for (size_t i = 0; i < p->options.n_overrides; i++) {
         tare_metadata m = p->options.overrides[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A mix in a plan: its choice for every tensor, what is said about it, and what is refused because
- * the result would be worth little: numbers that were quantized before, types of very few bits
+ * A mix in a plan: its choice for every tensor, the findings about it, and what is refused because
+ * the result would be of little use: numbers that were quantized before, types of very few bits
  * without an importance matrix. */
 #include <inttypes.h>
 
@@ -28,7 +28,7 @@ static bool is_measured(const tare_plan *p, const tare_tensor *t) {
     return fit != TARE_IMPORTANCE_NONE && fit != TARE_IMPORTANCE_LEFT_OUT;
 }
 
-/* Whether a choice can stand: a tensor that has its type already is only copied. */
+/* Whether a choice is acceptable: a tensor that already has the type is only copied. */
 static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c, tare_error *err) {
     const tare_tensor *t = source(p, i);
     if (!c->type || c->type == t->encoding) return TARE_OK;
@@ -58,7 +58,8 @@ static tare_finding fallback_finding(const tare_plan *p, int64_t i, const char *
     return f;
 }
 
-/* Says which tensors got another type than their mix has for them; *first: the first, -1: none. */
+/* Reports the tensors that got a type other than the one their mix has for them; *first: the first,
+ * -1: none. */
 static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices, int64_t *first) {
     size_t n = p->in->catalog.n_tensors, n_fallbacks = 0;
     *first = -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which elements of a tensor stand for themselves beside its codes: those above a threshold, or a
- * share of the largest. How many each chunk has is known before a byte is written, so that chunks
- * can be encoded in any order. docs/infq.md, "Outliers". */
+ * Which elements of a tensor are stored as outliers in addition to its codes: those above a
+ * threshold, or a share of the largest. The number in each chunk is known before a byte is written,
+ * so that chunks can be encoded in any order. docs/infq.md, "Outliers". */
 #include <math.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static tare_status find_bin(finder *f, uint32_t *bin, uint64_t *n, tare_error *e
         if (count >= *n) return TARE_OK;
         *n -= count;
     }
-    *n = 0; /* there are not so many numbers: all of them */
+    *n = 0; /* there are fewer numbers than that: all of them */
     return TARE_OK;
 }
 
@@ -130,7 +130,7 @@ static void report_left_out(const tare_plan *p, size_t i) {
                      t->cols > TARE_OUTLIER_COLS ? "columns" : "rows");
 }
 
-/* The tensor as it is planned, with a list of so many records. */
+/* The tensor as planned, with a list of this many records. */
 static tare_status set_list(tare_plan *p, size_t i, uint64_t n, tare_error *err) {
     tare_tensor *t = TARE_NEW(&p->arena, tare_tensor);
     uint64_t size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must be known of a tensor's numbers before a byte is written, sizes and headers depending on
- * it: it is read once beforehand. docs/behaviour.md, "Conversion". */
+ * Facts about a tensor's numbers that sizes and headers depend on, and that must therefore be known
+ * before a byte is written: the tensor is read once beforehand. docs/behaviour.md, "Conversion". */
 #include <math.h>
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a tensor once while planning, chunk by chunk and in parallel: for whoever must know its
+ * Reading a tensor once while planning, chunk by chunk and in parallel, for whatever depends on its
  * numbers before a byte is written. */
 #ifndef TARE_OPS_CONVERT_PLAN_SCAN_H
 #define TARE_OPS_CONVERT_PLAN_SCAN_H
@@ -9,12 +9,12 @@
 #include "ops/convert/chunks.h"
 #include "ops/convert/plan.h"
 
-/* Workers that a scan of this plan has. */
+/* The number of workers that a scan of this plan uses. */
 unsigned tare_plan_threads(const tare_plan *plan);
 /* Runs a task for each chunk; *scratch is one for each worker while it runs. */
 tare_status tare_plan_scan(const tare_plan *plan, const tare_chunks *chunks, tare_scratch **scratch,
                            tare_task_fn task, void *ctx, tare_error *err);
-/* The chunks of a planned tensor that is made anew: each within a slice, where columns are weighed.
+/* The chunks of a planned tensor that is computed: each within one slice if columns are weighted.
  */
 tare_status tare_plan_chunks(tare_chunks *chunks, const tare_plan *plan,
                              const tare_planned *planned, tare_error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What becomes of each tensor: docs/behaviour.md, "Conversion". In this order: the encoding that
- * the user, or a mix, asks for, where the tensor can take it; whether the target holds that; a
- * stand-in; decoding to F16 or F32. Whatever is lost or left alone is reported, and an error under
- * `strict`.
+ * What becomes of each tensor: docs/behaviour.md, "Conversion". Considered in this order: the
+ * encoding requested by the user or a mix, if the tensor can have it; whether the target supports
+ * that; a stand-in; decoding to F16 or F32. Whatever is lost or left unchanged is reported, and is
+ * an error under `strict`.
  */
 #include <math.h>
 #include <regex.h>
@@ -30,8 +30,8 @@ typedef struct decider {
     const tare_encoding **wanted; /* for each source tensor; its own: stays as it is */
     bool *is_dropped;
     size_t n_repacked;
-    const tare_encoding *lacks_code; /* what the tensor in hand would be repacked into, did that not
-                                        lack one of its codes; NULL: it is not so */
+    const tare_encoding *lacks_code; /* what the current tensor would be repacked into if that did
+                                        not lack one of its codes; NULL: not the case */
 } decider;
 
 static const tare_tensor *source_tensor(const decider *d, size_t i) {
@@ -66,7 +66,7 @@ static tare_status compile_rules(decider *d, tare_error *err) {
     return TARE_OK;
 }
 
-/* The first rule that matches a name; -1: none. Names end at their first NUL for this. */
+/* The first rule that matches a name; -1: none. For matching, a name ends at its first NUL. */
 static tare_status find_rule(decider *d, tare_str name, int64_t *rule, tare_error *err) {
     *rule = -1;
     if (d->n_regexes == 0) return TARE_OK;
@@ -80,19 +80,19 @@ static tare_status find_rule(decider *d, tare_str name, int64_t *rule, tare_erro
     return TARE_OK;
 }
 
-/* Numbers that stand for real ones: plain floats and quantized blocks. */
+/* Encodings of real numbers: plain floats and quantized blocks. */
 static bool is_float(const tare_tensor *t) {
     return t->encoding->kind == TARE_KIND_FLOAT || t->encoding->kind == TARE_KIND_BLOCK;
 }
 
-/* Block scales and packed codes mean something only beside their partners; an FP8 weight with its
- * scales is an ordinary weight once it is decoded. */
+/* Block scales and packed codes have a meaning only together with their partners; an FP8 weight
+ * with its scales is an ordinary weight once decoded. */
 static bool is_part_of_scheme(const tare_model *m, size_t i) {
     const tare_tensor_note *note = m->notes ? &m->notes[i] : NULL;
     return note && note->companion < 0 && (note->scheme || note->has_packed_codes);
 }
 
-/* Why a tensor cannot take an encoding that is asked for; NULL: it can. */
+/* Why a tensor cannot have a requested encoding; NULL: it can. */
 static const char *obstacle(const decider *d, size_t i, const tare_encoding *to) {
     const tare_tensor *t = source_tensor(d, i);
     if (is_part_of_scheme(d->plan->in, i)) return "it is part of a packed scheme";
@@ -108,16 +108,16 @@ static const char *obstacle(const decider *d, size_t i, const tare_encoding *to)
     return NULL;
 }
 
-/* `type` is for matrices but norms. */
+/* `type` applies to matrices other than norms. */
 static bool takes_type(const decider *d, size_t i) {
     const tare_tensor *t = source_tensor(d, i);
     return t->n_dims >= 2 && is_float(t) && !is_part_of_scheme(d->plan->in, i) &&
            tare_role_of_name(t->name).role != TARE_ROLE_NORM;
 }
 
-/* What a format makes of matrices that nothing else is asked for: of those that can be decoded and
- * are not quantized as it holds them, unless all is to be carried as it is. A norm and a tensor of
- * one row are small, and what runs a model counts on their type. NULL: nothing. */
+/* The type a format gives to matrices for which none was requested: to those that can be decoded
+ * and are not quantized in a form it supports, unless everything is to be carried unchanged. Norms
+ * and tensors of one row are small, and inference programs rely on their type. NULL: none. */
 static const tare_encoding *made_by_format(const decider *d, size_t i) {
     const tare_format *f = d->plan->format;
     const tare_tensor *t = source_tensor(d, i);
@@ -128,8 +128,8 @@ static const tare_encoding *made_by_format(const decider *d, size_t i) {
     return tare_encoding_get(f->floats_become);
 }
 
-/* What llama.cpp's own converter writes of a model that was mapped for it: F32 where it wants that,
- * else `type`. Rows that fill no blocks become F16, as there. */
+/* What llama.cpp's own converter writes for a mapped model: F32 where llama.cpp wants it, else
+ * `type`. Rows that do not fill whole blocks become F16, as they do there. */
 static const tare_encoding *type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_tensor *t = source_tensor(d, i);
     if (!is_float(t) || is_part_of_scheme(d->plan->in, i)) return NULL;
@@ -141,7 +141,8 @@ static const tare_encoding *type_for_program(decider *d, size_t i, const tare_en
     return tare_encoding_get(TARE_ENCODING_F16);
 }
 
-/* What is asked for: by a mix, which has seen the rules; by a rule; for all. NULL: nothing. */
+/* What is requested: by a mix, which already took the rules into account; by a rule; for all
+ * tensors. NULL: nothing. */
 static const tare_encoding *asked_for(decider *d, size_t i) {
     const tare_convert_options *o = &d->plan->options;
     bool is_open = !d->mix || d->mix[i].is_open;
@@ -155,7 +156,7 @@ static const tare_encoding *asked_for(decider *d, size_t i) {
     return o->type && takes_type(d, i) ? o->type : NULL;
 }
 
-/* Nobody asked for it, so that it is told. */
+/* It was not requested, and is therefore reported. */
 static void make_by_format(decider *d, size_t i) {
     const tare_encoding *to = made_by_format(d, i);
     if (!to || obstacle(d, i, to)) return;
@@ -207,7 +208,7 @@ static tare_status choose_by_mix(decider *d, tare_error *err) {
     return TARE_OK;
 }
 
-/* Scales that were multiplied into the decoded weights have no use any more. */
+/* Scales that were multiplied into the decoded weights are no longer needed. */
 static void drop_companion(decider *d, size_t i) {
     const tare_model *in = d->plan->in;
     int64_t companion = in->notes ? in->notes[i].companion : -1;
@@ -232,7 +233,7 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
             err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
             "the target lacks the type, and it cannot be decoded; --opaque carries "
             "the stored bytes");
-    /* Norms and vectors are F32 in files that llama.cpp runs, and it stops at others. */
+    /* Norms and vectors are F32 in files that llama.cpp runs; it rejects other types. */
     bool is_f32 = !takes_type(d, i) || !p->format->caps->has_encoding(f16);
     if (!is_f32) {
         tare_status status = tare_plan_overflows_f16(&is_f32, p, i, err);
@@ -257,14 +258,14 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
     return TARE_OK;
 }
 
-/* Puts a tensor that the target does not hold as it is under a stand-in. */
+/* Stores a tensor that the target does not support under a stand-in. */
 static tare_status carry(decider *d, const tare_planned *planned, tare_tensor *stored,
                          const tare_encoding *stand_in, tare_error *err) {
     tare_plan *p = d->plan;
     const tare_model *in = p->in;
     size_t number = planned->source;
     int64_t taken;
-    do { /* until no tensor has that name already */
+    do { /* until no other tensor has that name */
         TARE_TRY(tare_stand_in_tensor(stored, planned->becomes, p->format->caps, stand_in, number,
                                       &p->arena, err));
         taken = tare_name_index_find(&in->tensor_index, in->catalog.tensors,
@@ -283,7 +284,7 @@ static tare_status derive(tare_plan *p, const tare_tensor **out, const tare_tens
     return tare_tensor_derive(t, encoding, from->dims, from->n_dims, &p->arena, err);
 }
 
-/* Whether the target holds an encoding. The number of an unknown type says something only in the
+/* Whether the target supports an encoding. The number of an unknown type is meaningful only in the
  * format that it comes from. */
 static bool holds(const decider *d, const tare_encoding *e) {
     const tare_plan *p = d->plan;
@@ -293,8 +294,8 @@ static bool holds(const decider *d, const tare_encoding *e) {
     return p->format->caps->has_encoding(e);
 }
 
-/* Whether the bytes of a tensor can be brought into the order of what is asked for or, where that
- * is its own type and the target lacks it, of what the target has: *to. */
+/* Whether the bytes of a tensor can be rearranged into the requested type or, if that is its own
+ * type and the target lacks it, into a type that the target supports: *to. */
 static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_encoding **to,
                                    tare_error *err) {
     const tare_plan *p = d->plan;
@@ -318,7 +319,7 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     return TARE_OK;
 }
 
-/* Whether a tensor that adapters change can stay what it is. */
+/* Whether a tensor that adapters change can keep its type. */
 static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
     const tare_tensor *t = source_tensor(d, i);
     const char *why = obstacle(d, i, t->encoding);
@@ -439,8 +440,8 @@ static tare_status check_types(const tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* Whether the output is to be the input again, byte for byte: nothing is asked for that the input
- * is not already. Shards go together unless the format is a directory of them. */
+/* Whether the output will be the input again, byte for byte: nothing is requested that is not
+ * already so. Shards are merged unless the format is a directory of them. */
 static bool is_identity(const decider *d) {
     const tare_plan *p = d->plan;
     const tare_convert_options *o = &p->options;
@@ -480,7 +481,7 @@ static tare_status keep_all(tare_plan *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* A rule that decides nothing is mostly a name that was mistyped. */
+/* A rule that matches nothing is usually a mistyped name. */
 static void check_rules(const decider *d) {
     const tare_convert_options *o = &d->plan->options;
     for (size_t i = 0; i < d->n_regexes; i++) {
@@ -493,7 +494,7 @@ static void check_rules(const decider *d) {
     }
 }
 
-/* Once for all tensors: which they are, their actions tell. */
+/* Reported once for all tensors; their actions show which ones. */
 static void report_repacked(const decider *d) {
     if (d->n_repacked == 0) return;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "convert.repacked");
@@ -514,7 +515,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
         return tare_fail(err, TARE_ERR_NOMEM, "plan");
     TARE_TRY(compile_rules(d, err));
     for (size_t i = 0; i < n; i++) {
-        /* Data that is not there is found now, not after hours of writing. */
+        /* Missing data is detected now, not after hours of writing. */
         TARE_TRY(tare_tensor_check_data(p->in, i, err));
         TARE_TRY(find_rule(d, source_tensor(d, i)->name, &d->rule[i], err));
     }
@@ -537,7 +538,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
     return TARE_OK;
 }
 
-/* Where the tensors come from, for writers that keep what the input says of each. */
+/* Where the tensors come from, for writers that preserve per-tensor information of the input. */
 static tare_status note_origins(tare_plan *p, tare_error *err) {
     size_t *origins = TARE_NEW_ARRAY(&p->arena, size_t, p->catalog.n_tensors);
     if (!origins) return tare_fail(err, TARE_ERR_NOMEM, "plan");

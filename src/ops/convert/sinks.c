@@ -15,8 +15,8 @@
  * when the last byte is written. */
 #define HINT_STEP ((uint64_t)8 << 20)
 
-/* Tasks run nearly in order: when one has passed a step, what lies before it is on its way or about
- * to be written; a page that is dirtied again is written twice and nothing is lost. */
+/* Tasks run nearly in order: when one has passed a step, everything before it has been or is about
+ * to be written; a page that is dirtied again is merely written twice. */
 static void hint(const tare_file_sink *s, uint32_t file, uint64_t end) {
     uint64_t from = atomic_load_explicit(&s->hinted[file], memory_order_relaxed);
     uint64_t upto = end / HINT_STEP * HINT_STEP;
@@ -33,7 +33,7 @@ static tare_status put_in_file(void *ctx, uint32_t file, uint64_t offset, const 
     return TARE_OK;
 }
 
-#define COPY_SCRATCH ((size_t)1 << 20) /* where the system cannot copy by itself */
+#define COPY_SCRATCH ((size_t)1 << 20) /* if the system cannot copy by itself */
 
 static tare_status copy_to_file(void *ctx, uint32_t file, uint64_t offset, int in_fd,
                                 uint64_t in_offset, uint64_t n, tare_scratch *scratch,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making an edit: what an interrupted one left is settled, the model is opened and read, the lists
- * it shall have are made and judged, and laid out as a conversion into its own format would be. A
- * set of GGUF shards is as many models: each file keeps what lies in it. */
+ * Preparing an edit: an interrupted one is settled first, the model is opened and read, its new
+ * lists are built and checked, and laid out as by a conversion into its own format. A set of GGUF
+ * shards is treated as one model per file: each file keeps its tensors. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *e
     return TARE_OK;
 }
 
-/* The directory that a model of a directory format lies in, with a slash at its end. */
+/* The directory of a model in a directory format, with a trailing slash. */
 static tare_status find_directory(tare_edit *e, tare_error *err) {
     struct stat st;
     tare_str path = tare_str_of(e->path);
@@ -125,7 +125,7 @@ static tare_status lay_out(tare_edit *e, tare_edit_part *p, tare_error *err) {
     return tare_plan_changed(&p->plan, path, p->model, &o, &p->changes, err);
 }
 
-/* What is written elsewhere is no file of the model. */
+/* An edit that is written elsewhere must not name a file of the model. */
 static void summarize_output(tare_edit *e) {
     const tare_plan_summary *s = tare_plan_summarize(e->parts[0].plan);
     e->summary.written_bytes = s->write_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What differs between the model and what it shall be, for whoever shows or judges it. */
+ * The differences between the model and its edited form, for display and for the checks. */
 #include <string.h>
 
 #include "base/str.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an edit does not do in passing. Some keys say how the bytes of the file lie: never an edit's.
- * Others say what the tensors are, or list the vocabulary: a program that loads the model with
- * other ones stops, or computes nonsense; whoever means it says so. docs/edit.md has the table. */
+ * What an edit does not do without being told to. Some keys describe the layout of the file: an
+ * edit never changes these. Others describe the tensors, or list the vocabulary: if they are
+ * changed, a program that loads the model stops or computes nonsense, so such a change has to be
+ * forced. docs/edit.md has the table. */
 #include <string.h>
 
 #include "base/str.h"
 #include "ops/edit/edit_state.h"
 
-/* What keys beneath general.architecture's prefix state that the shapes of the tensors state, too. */
+/* Keys under the architecture's prefix that repeat what the shapes of the tensors say. */
 static const char *const shapes[] = {
     "block_count",          "embedding_length",        "feed_forward_length",
     "attention.head_count", "attention.head_count_kv", "attention.key_length",
@@ -23,7 +24,7 @@ static bool is_shape(tare_str architecture, tare_str key) {
     return false;
 }
 
-/* Keys that describe the file: what an edit would have to change with them, it does not. */
+/* Keys that describe the file: an edit does not change what they describe. */
 static bool is_of_file(tare_str key) {
     return tare_str_is(key, "general.alignment") || tare_str_is(key, "split.no") ||
            tare_str_is(key, "split.count") || tare_str_is(key, "split.tensors.count") ||
@@ -62,7 +63,7 @@ static tare_status refuse(tare_error *err, const char *what, tare_str key, bool 
     return TARE_ERR_ARG;
 }
 
-/* A set that counts its tensors counts them anew when some go. */
+/* A set that states its number of tensors has it updated when some are dropped. */
 static bool is_recounted(const tare_edit *e, const tare_metadata *m) {
     return e->n_parts > 1 && tare_str_is(m->key, "split.tensors.count");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The journal of an edit, and doing what it says. All is written ahead: what the journal has can be
- * done again, whole, however often it was begun. Its bytes, little-endian:
+ * The journal of an edit, and its execution. It is a write-ahead journal: its operations can be
+ * repeated in full, however often they were begun. Its bytes, little-endian:
  *
  *   "TAREJRNL", u32 version 1, u32 operations, u8[8] id; for each operation
  *     u32 size of name, u32 size of temporary, u32 is marked, u32 0, name, temporary,
@@ -209,8 +209,8 @@ static void mark_of(uint8_t mark[TARE_EDIT_HEAD], const tare_edit_journal *j) {
     memcpy(mark + TARE_EDIT_HEAD - sizeof j->id, j->id, sizeof j->id);
 }
 
-/* Opens a file that is marked or written into, and makes sure that it is the one that is meant: no
- * other has these first bytes. */
+/* Opens a file that is marked or written into, and verifies by its first bytes that it is the
+ * intended one. */
 static tare_status open_op(int *out, const worker *w, const tare_edit_op *op, tare_error *err) {
     uint8_t mark[TARE_EDIT_HEAD], head[TARE_EDIT_HEAD];
     struct stat st;
@@ -244,14 +244,14 @@ static tare_status mark(worker *w, const tare_edit_op *op, tare_error *err) {
     if (!op->is_marked) return TARE_OK;
     mark_of(bytes, w->j);
     TARE_TRY(open_op(&fd, w, op, err));
-    w->has_begun = true; /* what a failed write has left is not known */
+    w->has_begun = true; /* it is unknown what a failed write left behind */
     tare_status status = put(w, fd, op, 0, bytes, sizeof bytes, "mark", err);
     if (status == TARE_OK) status = sync_file(w, fd, op->name, err);
     close(fd);
     return status;
 }
 
-/* The runs of a file, without what stands under a mark. */
+/* The runs of a file, without the bytes covered by a mark. */
 static tare_status put_runs(const worker *w, int fd, const tare_edit_op *op, tare_error *err) {
     for (size_t i = 0; i < op->n_runs; i++) {
         const tare_edit_piece *r = &op->runs[i];

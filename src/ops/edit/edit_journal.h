@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What changes several places of a file, or several files, as one step: a journal beside them says
- * what is to become of each, and a mark over the first bytes of a file that it has begun. See
- * docs/edit.md, "What a crash leaves". */
+ * Changes several places of a file, or several files, as a single step: a journal in the same
+ * directory says what each is to become, and a mark over the first bytes of a file says that work
+ * on it has begun. See docs/edit.md, "What a crash leaves". */
 #ifndef TARE_OPS_EDIT_EDIT_JOURNAL_H
 #define TARE_OPS_EDIT_EDIT_JOURNAL_H
 
@@ -13,7 +13,7 @@
 #define TARE_EDIT_MARK "TAREEDIT"
 #define TARE_EDIT_HEAD 16 /* bytes of a mark: these, and eight of the edit's own */
 
-/* Bytes that are to stand at an offset. */
+/* Bytes to be written at an offset. */
 typedef struct tare_edit_run {
     uint64_t offset, size;
     const uint8_t *bytes;
@@ -23,7 +23,7 @@ typedef struct tare_edit_run {
 typedef struct tare_edit_op {
     const char *name;
     const char *temporary;            /* takes the name; NULL: the runs are written into the file */
-    bool is_marked;                   /* while the edit is at work on it, or on the others */
+    bool is_marked;                   /* while the edit works on this file or on the others */
     uint64_t old_size, new_size;      /* of a file that runs are written into */
     uint8_t old_head[TARE_EDIT_HEAD]; /* of a file that is marked */
     uint8_t new_head[TARE_EDIT_HEAD]; /* the same, when runs were written into it */
@@ -45,12 +45,12 @@ typedef struct tare_edit_watch {
     void *ctx;
 } tare_edit_watch;
 
-/* Takes the bytes of a journal apart; runs are borrowed from them. CORRUPT: it is none, or not
- * whole. */
+/* Parses the bytes of a journal; runs are borrowed from them. CORRUPT: not a journal, or
+ * incomplete. */
 tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes, size_t size,
                                     tare_arena *arena, tare_error *err);
-/* Writes the journal and does what it says. Before the first mark a failure undoes all; afterwards
- * the journal stays for tare_edit_recover. */
+/* Writes the journal and executes it. A failure before the first mark undoes everything; after it,
+ * the journal is left for tare_edit_recover. */
 tare_status tare_edit_journal_run(const tare_edit_journal *journal, int dir_fd, bool no_sync,
                                   const tare_edit_watch *watch, const tare_allocator *allocator,
                                   tare_error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The keys, names and side files that a model shall have: its own, changed step by step. Keys of a
- * set of shards are those of its first file, where programs look for them; tensors may lie in any.
+ * The keys, names and side files that the model will have: its own, changed step by step. The keys
+ * of a set of shards are those of its first file, where programs look for them; tensors may be in
+ * any file.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static const char *star_in(tare_str s) {
     return s.len ? memchr(s.ptr, '*', s.len) : NULL;
 }
 
-/* The name that a step makes of another; ptr NULL: the step is not about it. */
+/* The new name that a step gives to a name; ptr NULL: the step does not match it. */
 static tare_status renamed(tare_str *out, tare_edit *e, const tare_edit_step *s, tare_str name,
                            tare_error *err) {
     const char *star = star_in(s->name), *to = star_in(s->text);
@@ -69,7 +70,7 @@ static tare_status check_stars(const tare_edit_step *s, tare_error *err) {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* Of two keys of one name the model's own comes before a pair of safetensors. */
+/* Of two keys with the same name, the model's own takes precedence over a safetensors pair. */
 static tare_metadata *find_key(const tare_edit_part *p, tare_str key) {
     tare_metadata *found = NULL;
     for (size_t i = 0; i < p->n_metadata; i++) {
@@ -189,7 +190,7 @@ static tare_status set_resource(tare_edit *e, tare_edit_part *p, const char *nam
     return TARE_OK;
 }
 
-/* A key where the model has such keys; else a file, which is what transformers reads first. */
+/* A key if the model has such keys; else a file, which transformers reads first. */
 static tare_status set_template(tare_edit *e, tare_edit_part *p, tare_str text, tare_error *err) {
     const tare_str key = TARE_STR(TEMPLATE_KEY);
     const bool has_keys = find_key(p, TARE_STR(TOKENS_KEY)) || find_key(p, key);
@@ -328,7 +329,7 @@ static tare_status do_step(tare_edit *e, size_t k, tare_error *err) {
     return tare_fail(err, TARE_ERR_ARG, "step: no such kind");
 }
 
-/* A step that is about nothing is mostly a name that was mistyped. */
+/* A step that matches nothing is usually a mistyped name. */
 static tare_status check_matches(const tare_edit *e, tare_error *err) {
     for (size_t k = 0; k < e->n_steps; k++) {
         const tare_edit_kind kind = e->steps[k].kind;

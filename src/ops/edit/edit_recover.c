@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finding the journal of an edit that was interrupted, and finishing it. The journal lies beside
- * the files and names no others. Whether it was begun tells the mark on its leader: without one the
- * leader is as it was, or already as it shall be, and the journal has nothing left to do. */
+ * Finding the journal of an edit that was interrupted, and finishing it. The journal is in the same
+ * directory as the files and names only files there. The mark on its leader shows whether it was
+ * begun: without a mark the leader is either unchanged or already complete, and the journal has
+ * nothing left to do. */
 #include "ops/edit/edit_recover.h"
 
 #include <dirent.h>
@@ -25,7 +26,7 @@ typedef struct place {
     const tare_allocator *allocator;
 } place;
 
-/* False: the path leads to nothing that an edit could have been at work on. */
+/* False: the path leads to nothing that an edit could have been changing. */
 static bool find_place(place *p, const char *path) {
     struct stat st;
     if (!realpath(path, p->path) || stat(p->path, &st) != 0) return false;
@@ -66,7 +67,8 @@ static tare_status settle(tare_edit_recovery *out, const place *p, const char *n
     return TARE_OK;
 }
 
-/* One that is not whole was being written when the end came: nothing was begun. */
+/* An incomplete journal was still being written when the edit was interrupted: nothing was begun.
+ */
 static tare_status settle_torn(tare_edit_recovery *out, const place *p, const char *name,
                                tare_error *err) {
     char leader[NAME_MAX + 1];
@@ -106,7 +108,7 @@ static tare_status recover(tare_edit_recovery *out, const place *p, const char *
     uint8_t *bytes = NULL;
     size_t size = 0;
     int fd = openat(p->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return TARE_OK; /* gone, or nobody's who may write here */
+    if (fd < 0) return TARE_OK; /* gone, or this user may not write to it */
     if (!tare_edit_journal_lock(fd, p->fd, name)) {
         close(fd);
         return tare_fail(err, TARE_ERR_ARG, "another edit is at work here");

@@ -12,11 +12,12 @@
 
 /* ".NAME.tare-edit", beside the leader. */
 void tare_edit_journal_name(char out[NAME_MAX + 1], const char *leader);
-/* Does what a journal says, whatever of it was done before. */
+/* Executes a journal, however much of it was done before. */
 tare_status tare_edit_journal_finish(const tare_edit_journal *journal, int dir_fd, tare_error *err);
 /* Locks an open journal; false: another is at work with it, or has removed it. */
 bool tare_edit_journal_lock(int fd, int dir_fd, const char *name);
-/* Removes the journal of that name (NULL: there is none), and the files that were to take names. */
+/* Removes the journal of that name (NULL: none), and the files that were to be renamed into place.
+ */
 void tare_edit_journal_discard(const tare_edit_journal *journal, int dir_fd, const char *name);
 
 #endif

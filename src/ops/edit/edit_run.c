@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Carrying an edit out. New files are made under no name beside the old ones: copies that share the
- * data where the file system can do that, copies of what is small, what is laid out anew. All is
- * opened and checked as it will be. Then one file takes its name, or, where several have to or a
- * large one is changed where it lies, a journal is carried out. docs/edit.md. */
+ * Carrying an edit out. New files are created without a name in the same directory as the old ones:
+ * copies that share data if the file system supports it, full copies of small files, files that are
+ * laid out anew. The result is opened and checked. Then, if there is just one file, it takes its
+ * name; if there are several, or a large file is changed in place, a journal is executed.
+ * docs/edit.md. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,8 +19,8 @@
 #include "ops/convert/execute.h"
 #include "ops/edit/edit_state.h"
 
-/* A file up to this size is copied, which takes as long as making a journal durable does, and is
- * then whole for every program at every moment. */
+/* A file up to this size is copied, which takes as long as making a journal durable, and is then
+ * intact for every program at every moment. */
 #define COPIED_BELOW ((off_t)64 << 20)
 
 typedef struct runner {
@@ -67,7 +68,8 @@ static bool is_in(const char *path, const char *other) {
     return n == (size_t)(base_name(other) - other) && memcmp(path, other, n) == 0;
 }
 
-/* What an operation may be told by: a file that is there and has room for a mark. Tensors first. */
+/* A file that can be the leader: it exists and has room for a mark. Files with tensors come first.
+ */
 static bool leads(const runner *r, size_t a, size_t b) {
     const tare_edit *e = r->e;
     const bool can_a = e->files[a].old_size >= TARE_EDIT_HEAD;
@@ -98,7 +100,8 @@ static bool is_unchanged(const struct stat *a, const struct stat *b) {
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Nobody else edits them now, and nobody has changed them since they were read. */
+/* Ensures that no other edit is changing them and that they have not changed since they were read.
+ */
 static tare_status take_hold(runner *r, tare_error *err) {
     const char *leader = r->names[r->leader];
     const size_t n = (size_t)(base_name(leader) - leader);
@@ -219,7 +222,7 @@ static bool is_laid_out(const runner *r, size_t i) {
     return r->e->files[i].action == TARE_EDIT_WRITTEN && r->e->targets[i].has_tensors;
 }
 
-/* The extents of files that are laid out anew; those of the others are not even read. */
+/* The extents of files that are laid out anew; those of other files are not read at all. */
 static tare_status lay_out(runner *r, const tare_edit_part *part, size_t first, tare_arena *arena,
                            tare_error *err) {
     tare_plan plan = *part->plan;

@@ -56,7 +56,7 @@ struct tare_edit {
     tare_edit_summary summary;
 };
 
-/* The lists of all parts as the steps want them, and which of them differ. */
+/* The lists of all parts after the steps, and which of them differ. */
 tare_status tare_edit_make_lists(tare_edit *e, tare_error *err);
 /* A value of a type, from text. `type` NULL: that of `old`; neither: what the text looks like. */
 tare_status tare_edit_value(tare_value *out, tare_str text, const char *type, const tare_value *old,
@@ -64,14 +64,14 @@ tare_status tare_edit_value(tare_value *out, tare_str text, const char *type, co
 /* The same value in another type, as text would be. */
 tare_status tare_edit_retype(tare_value *out, const tare_value *old, const char *type,
                              tare_arena *arena, const tare_limits *limits, tare_error *err);
-/* ARG where a change would break a model and nobody insists, or never is an edit's. */
+/* ARG where a change would break the model and is not forced, or is never allowed. */
 tare_status tare_edit_guard(const tare_edit *e, tare_error *err);
 /* Lists what differs: e->changes. */
 tare_status tare_edit_list_changes(tare_edit *e, tare_error *err);
-/* Finds out for each file of the plans what has to be done: e->targets, e->files. */
+/* Determines what has to be done for each file of the plans: e->targets, e->files. */
 tare_status tare_edit_find_targets(tare_edit *e, tare_error *err);
-/* Opens a part as it will be and compares it with its plan. fds[i] >= 0: target i was written
- * there already. */
+/* Opens a part as it will be and compares it with its plan. fds[i] >= 0: target i has already been
+ * written there. */
 tare_status tare_edit_check(const tare_edit *e, const tare_edit_part *part, const int *fds,
                             tare_error *err);
 /* tare_edit_piece; `watch` is asked before each step that changes a file, NULL: nobody is. */

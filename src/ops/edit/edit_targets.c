@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a layout to what has to be done: which files stay, which differ only in what is no tensor,
- * and which have to be written anew. A tensor that the layout has where the file has it is not
- * touched; what lies between such tensors is put together in memory and compared. */
+ * Derives from a layout what has to be done: which files stay, which differ only outside of
+ * tensors, and which have to be rewritten. A tensor whose position in the layout is that in the
+ * file is not touched; the bytes between such tensors are assembled in memory and compared. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "ops/edit/edit_state.h"
 #include "ops/item_walk.h"
 
-/* What is put together in memory at most; a larger rest is written through the plan. */
+/* The most that is assembled in memory; anything larger is written through the plan. */
 #define MOST_BYTES ((uint64_t)1 << 31)
 
 /* One file of a plan, and its extents in order. */
@@ -137,7 +137,7 @@ static tare_status put_together(tare_edit_piece *out, const layout *l, uint64_t 
     return TARE_OK;
 }
 
-/* All that lies between what is fixed. */
+/* Everything between the parts that stay in place. */
 static tare_status collect(tare_edit_target *t, const layout *l, tare_error *err) {
     uint64_t at = 0;
     size_t first = 0;
@@ -178,7 +178,7 @@ static tare_status narrow(tare_edit_piece *r, const layout *l, tare_error *err) 
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Whether all tensors lie where they lay, and what has to be put together is not too much. */
+/* Whether all tensors stay in place and the bytes to assemble are not too many. */
 static bool can_stay(tare_edit_target *t, const layout *l) {
     uint64_t rest = l->file->size;
     bool can = true;
@@ -272,7 +272,7 @@ static tare_status add_part(tare_edit *e, const tare_edit_part *part, tare_error
     return TARE_OK;
 }
 
-/* A file of the model that the layout does not have would be left behind, of no use to anybody. */
+/* A file of the model that is not in the layout would be left behind without a purpose. */
 static tare_status check_left(const tare_edit *e, tare_error *err) {
     const tare_edit_part *part = &e->parts[0];
     for (size_t i = 0; e->directory && i < part->model->n_files; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values from text: strings as they stand, everything else as JSON, read by the reader that typed
- * metadata has anyway. */
+ * Values from text: strings as they are, everything else as JSON, parsed by the existing reader of
+ * typed metadata. */
 #include <string.h>
 
 #include "base/buffer.h"
@@ -72,7 +72,7 @@ static tare_value_type type_of_scalar(const tare_json_value *v) {
     }
 }
 
-/* One type for two elements: whole numbers widen, and become real beside real ones. */
+/* A common type for two elements: integers widen, and become floats if the other is a float. */
 static tare_value_type join(tare_value_type a, tare_value_type b) {
     const bool has_real = a == TARE_VALUE_F32 || b == TARE_VALUE_F32;
     if (a == b) return a;
@@ -81,7 +81,7 @@ static tare_value_type join(tare_value_type a, tare_value_type b) {
     return TARE_VALUE_I64;
 }
 
-/* What a text without a type looks like; a string where it is no JSON. */
+/* Guesses the type of a text; a string if it is not JSON. */
 static wanted guess(tare_str text) {
     tare_json j;
     tare_json_value v;

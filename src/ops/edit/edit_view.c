@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of an edit as they will be, before any has its name: opened by the driver like files
- * that are there, and compared with the plan. */
+ * The files of an edit as they will be, before any has its name: the driver opens them like
+ * existing files, and they are compared with the plan. */
 #include <errno.h>
 #include <string.h>
 

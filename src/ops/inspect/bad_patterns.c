@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Probes from fields. Types of fields tell most of it: an IEEE member with all exponent bits set is
- * no number. What fields cannot tell (8-bit floats and BOOL are bytes to them, IQ1_M's scale is
- * spread over four words) stands in one small table. */
+ * Probes derived from fields. Field types are mostly sufficient: an IEEE member with all exponent
+ * bits set is not a number. What fields do not express (8-bit floats and BOOL are plain bytes to
+ * them, IQ1_M's scale is spread over four words) is in one small table. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -87,8 +87,8 @@ static inline uint64_t load(const uint8_t *p, uint32_t width) {
     }
 }
 
-/* Whether any of n members, `stride` apart, is bad. One function a width, inlined with constant
- * strides for plain numbers, so that the loop is one of vectors. */
+/* Whether any of n members, `stride` apart, is bad. One function per width, inlined with constant
+ * strides for plain numbers, so that the loop is vectorized. */
 #define DEFINE_ANY_ODD(bits, load_member)                                                          \
     static inline bool any_bad_##bits(const uint8_t *p, uint64_t n, uint32_t stride,               \
                                       const tare_pattern_rule *rule) {                             \
@@ -125,7 +125,7 @@ static void note(tare_bad_patterns *sum, tare_bad_kind kind, uint64_t position) 
     if (sum->n[kind]++ == 0) sum->first[kind] = position;
 }
 
-/* Units are looked at in groups, and one by one only where a group has a bad one. */
+/* Units are checked in groups, and one by one only if a group contains a bad one. */
 #define GROUP 4096
 
 void tare_find_bad_units(tare_bad_patterns *sum, const tare_pattern_site *site,
@@ -147,7 +147,7 @@ void tare_find_bad_units(tare_bad_patterns *sum, const tare_pattern_site *site,
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
-/* Bits of a code of the types whose codes have rules of their own; 0: it is none of them. */
+/* Bits per code for types whose codes have rules of their own; 0: another type. */
 static int bits_of_code(const tare_encoding *e, uint32_t plane) {
     const tare_field *f = &e->fields[plane];
     bool is_ours = e->is_edge_padded && !e->is_bit_packed && e->n_planes > 1 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which bit patterns of an encoding are no numbers. A rule looks at one member of a plane's
- * unit; the list for an encoding follows from its fields. */
+ * Which bit patterns of an encoding are not numbers. A rule tests one member of a plane's unit; the
+ * list for an encoding follows from its fields. */
 #ifndef TARE_OPS_INSPECT_BAD_PATTERNS_H
 #define TARE_OPS_INSPECT_BAD_PATTERNS_H
 
@@ -40,15 +40,15 @@ typedef struct tare_bad_patterns {
 
 #define TARE_MAX_PATTERNS 16
 
-/* Looks at the codes of n blocks of 32, of MCF's types, the first of which is block `first` of a
- * tensor of so many columns. Does nothing for other encodings and planes. */
+/* Checks the codes of n blocks of 32, of MCF's types, beginning at block `first` of a tensor with
+ * the given number of columns. Does nothing for other encodings and planes. */
 void tare_find_bad_codes(tare_bad_patterns *sum, const tare_encoding *encoding, uint32_t plane,
                          uint64_t cols, const uint8_t *bytes, uint64_t first, uint64_t n);
 
-/* Writes where to look in an encoding, and for what; returns their number, at most
- * TARE_MAX_PATTERNS. */
+/* Writes the patterns to look for in an encoding; returns their number, at most TARE_MAX_PATTERNS.
+ */
 size_t tare_patterns_of(tare_pattern_site *out, const tare_encoding *encoding);
-/* Looks at n units of `unit_bytes`, the first of which lies at `position` of its plane. */
+/* Checks n units of `unit_bytes`, the first one at `position` of its plane. */
 void tare_find_bad_units(tare_bad_patterns *sum, const tare_pattern_site *site,
                          const uint8_t *bytes, uint64_t n, uint32_t unit_bytes, uint64_t position);
 

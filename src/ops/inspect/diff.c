@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare_diff_new: what two models differ in, whatever they are stored in. Metadata and resources by
- * name, then the tensors both have: bytes where the encodings are the same, and where bytes or
- * encodings differ, what both decode to (diff_tensor.c). */
+ * tare_diff_new: the differences between two models of any formats. Metadata and resources are
+ * compared by name, then the tensors that both have: by bytes if the encodings are the same, and by
+ * decoded values if bytes or encodings differ (diff_tensor.c). */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -172,7 +172,7 @@ static bool same_shape(const tare_tensor *x, const tare_tensor *y) {
            (x->n_dims == 0 || memcmp(x->dims, y->dims, x->n_dims * sizeof *x->dims) == 0);
 }
 
-/* The tensor set; the pairs that are left to compare go to pairs[*n]. Shapes are told last. */
+/* The tensor set; the pairs left to compare go to pairs[*n]. Shapes are reported last. */
 static tare_status diff_tensor_set(differ *d, pair *pairs, size_t *n, tare_error *err) {
     const tare_catalog *ca = &d->a->catalog, *cb = &d->b->catalog;
     for (size_t i = 0; i < ca->n_tensors && !is_done(d); i++) {
@@ -217,8 +217,7 @@ static tare_status compare_pair(void *ctx, size_t item, const tare_walk_job *job
     return TARE_OK;
 }
 
-/* Worst first: what has no numbers, then by relative RMSE; the order of A decides between equals.
- */
+/* Worst first: items without numbers, then by relative RMSE; ties are in the order of A. */
 static int worst_first(const void *a, const void *b) {
     const pair *x = a, *y = b;
     if (x->differs != y->differs) return x->differs ? -1 : 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two tensors compared: stored bytes first, little-endian whatever the files', and only where they
- * differ the values, summed in one order, so that the numbers do not depend on threads. */
+ * Compares two tensors: first the stored bytes, as little-endian whatever the files have, and only
+ * if they differ the values, summed in a fixed order, so that the numbers do not depend on threads.
+ */
 #include "ops/inspect/diff_tensor.h"
 
 #include <math.h>
@@ -42,8 +43,8 @@ static uint64_t count_units(const uint8_t *a, const uint8_t *b, size_t n, uint32
     return count;
 }
 
-/* Whether planes differ; for plain numbers also how many of them do. Stops at the first difference
- * where their number is not wanted or means nothing. */
+/* Whether planes differ; for plain numbers also how many do. Stops at the first difference if the
+ * count is not requested or has no meaning. */
 static tare_status compare_planes(bool *differs, uint64_t *n_different, const tare_tensor_pair *p,
                                   bool needs_count, const tare_walk_job *job, tare_error *err) {
     const tare_tensor *t = tensor_a(p);
@@ -113,7 +114,7 @@ static tare_status read_doubles(double *out, const tare_model *m, size_t tensor,
     return TARE_OK;
 }
 
-/* What is read of two tensors, and a buffer beside it. */
+/* What is read of two tensors, and an additional buffer. */
 typedef struct piece_buffers {
     double *a, *b, *scratch;
 } piece_buffers;

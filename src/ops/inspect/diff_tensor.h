@@ -25,8 +25,8 @@ typedef enum tare_pair_depth {
 
 /* Stored bytes of both. */
 uint64_t tare_tensor_pair_bytes(const tare_tensor_pair *p);
-/* Whether they differ in encoding or stored bytes; then *item says how, with the numbers of what
- * both decode to where that can be had and `depth` asks for it. */
+/* Whether they differ in encoding or stored bytes; then *item says how, with figures for the
+ * decoded values if they can be decoded and `depth` asks for it. */
 tare_status tare_tensor_pair_compare(bool *differs, tare_diff_item *item, const tare_tensor_pair *p,
                                      tare_pair_depth depth, const tare_walk_job *job,
                                      tare_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What running a language model takes: its weights, and what is kept between tokens. The rules are
- * those of llama.cpp's caches: 16 bits for keys and values, 32 for the states of recurrent layers.
- * Where a key holds one number a layer, a layer of 0 heads has no attention. */
+ * The memory needed to run a language model: its weights, and what is kept between tokens. The
+ * rules are those of llama.cpp's caches: 16 bits for keys and values, 32 for the states of
+ * recurrent layers. Where a key holds one number a layer, a layer of 0 heads has no attention. */
 #include <stdio.h>
 
 #include <tare/inspect.h>
@@ -53,7 +53,7 @@ static bool count_heads(const tare_model *m, uint64_t *heads, uint64_t *without)
     return true;
 }
 
-/* Numbers that attention keeps of one token. */
+/* Numbers that attention stores per token. */
 static bool numbers_a_token(const tare_model *m, uint64_t heads, bool *is_latent, uint64_t *out) {
     const uint64_t rank = param(m, TARE_PARAM_KV_LORA_RANK);
     *is_latent = rank > 0;

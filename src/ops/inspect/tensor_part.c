@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a tensor is for, in words: the roles that mixes choose types by, for those who show them. */
+ * What a tensor is for, in words: the roles by which mixes choose types, for display. */
 #include <tare/inspect.h>
 
 #include "base/status.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a tensor's values are gone over in bounded memory. */
+ * Iterating over a tensor's values in bounded memory. */
 #ifndef TARE_OPS_INSPECT_VALUE_PIECES_H
 #define TARE_OPS_INSPECT_VALUE_PIECES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare_verify_data: what can only be seen by reading all of a model. Each kind of oddity is one
- * finding a tensor, at the first place, with how many there are: a broken tensor may hold millions.
- * The rules of the directory are checked while opening. */
+ * tare_verify_data: checks that need all of a model's data. Each kind of defect is one finding per
+ * tensor, at its first position and with a count: a broken tensor may have millions of them. The
+ * rules of the directory are checked while opening. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,13 +84,13 @@ static void report_nonfinite(const verify_walk *w, size_t tensor, uint32_t plane
     }
 }
 
-/* Bytes of a plane that are there: a model may be cut short, which opening has reported. */
+/* The bytes of a plane that are present: a model may be truncated, which opening has reported. */
 static uint64_t bytes_there(const tare_model *m, const tare_plane *plane) {
     uint64_t size = m->files[plane->file].reader.size;
     return plane->offset >= size ? 0 : tare_min_u64(plane->size, size - plane->offset);
 }
 
-/* `hash` NULL: nobody asks for a digest. */
+/* `hash` NULL: no digest is needed. */
 static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p, tare_sha256 *hash,
                                 const tare_walk_job *job, tare_error *err) {
     const tare_tensor *t = &w->model->catalog.tensors[tensor];
@@ -127,8 +127,8 @@ static uint64_t count_nonzero(const uint8_t *bytes, size_t n, uint64_t position,
     return count;
 }
 
-/* How much of a filler is padding: all, but for what follows the last tensor and its padding, which
- * opening has reported whatever it holds. */
+/* How much of a filler is padding: all of it, except what follows the last tensor and its padding,
+ * which opening has reported whatever its contents. */
 static uint64_t padding_size(const verify_walk *w, const tare_filler *filler) {
     const uint64_t file_size = w->model->files[filler->file].reader.size;
     const uint32_t alignment = w->model->catalog.layout->alignment;
@@ -168,7 +168,7 @@ static tare_status verify_tensor(const verify_walk *w, size_t item, tare_sha256 
     return TARE_OK;
 }
 
-/* Holds what was hashed against what the container states; or drops it. */
+/* Compares the hash with what the container states; or drops it. */
 static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, bool is_whole) {
     uint8_t found[32];
     const tare_tensor *t = &w->model->catalog.tensors[item];
@@ -223,7 +223,7 @@ static int in_order(const void *a, const void *b) {
     return strcmp(x->code, y->code);
 }
 
-/* Threads find in any order; the caller gets one that is always the same. */
+/* Threads report findings in any order; the caller gets them in a fixed one. */
 static tare_status hand_over(tare_report *to, const tare_report *from, const tare_allocator *a,
                              tare_error *err) {
     const size_t n = tare_report_count(from);

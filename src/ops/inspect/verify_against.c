@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare_verify_against: what a model lacks of the one it was made from, by the rule that convert and
- * pack have (ops/strict.h). What it has beyond that is no loss. */
+ * tare_verify_against: what a model lost of the one it was made from, by the rules of convert and
+ * pack (ops/strict.h). Anything additional is not a loss. */
 #include <inttypes.h>
 
 #include <tare/ops.h>

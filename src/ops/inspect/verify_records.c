@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records lie in any order. Those that ascend show duplicates as neighbours; for others a bit an
- * element tells, for as many elements at a time as half the scratch memory has bits. */
+ * Records may be in any order. In ascending order duplicates are neighbours; otherwise they are
+ * found with one bit per element, for as many elements at a time as half the scratch memory has
+ * bits. */
 #include "ops/inspect/verify_records.h"
 
 #include <inttypes.h>
@@ -33,7 +34,7 @@ static void note(finds *f, uint64_t record) {
     if (f->n++ == 0) f->first = record;
 }
 
-/* Calls `look` with each record and its element; UINT64_MAX: it is about none. */
+/* Calls `look` with each record and its element; UINT64_MAX: it has none. */
 static tare_status walk(checker *c, void (*look)(checker *, uint64_t, uint64_t, void *), void *ctx,
                         tare_error *err) {
     for (uint64_t at = 0; at < c->n; at += c->at_once) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What verify says of the records of a list plane. */
+ * The checks that verify makes on the records of a list plane. */
 #ifndef TARE_OPS_INSPECT_VERIFY_RECORDS_H
 #define TARE_OPS_INSPECT_VERIFY_RECORDS_H
 

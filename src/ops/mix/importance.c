@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The handle of an importance matrix: opening, which tells the two forms apart, lookup, choice of
- * entries. */
+ * The importance matrix handle: opening (either of two formats), lookup, selection of entries. */
 #include "ops/mix/importance_matrix.h"
 
 #include <math.h>
@@ -26,8 +25,8 @@ static tare_status open_gguf(tare_importance *m, const tare_source *source,
     return status;
 }
 
-/* What a file that is no GGUF may be. The .dat form has no magic, so what is known to be something
- * else is told first. */
+/* What a file that is not GGUF may be. The .dat format has no magic, so files known to be something
+ * else are recognised first. */
 static tare_status open_dat(tare_importance *m, const tare_reader *reader, const uint8_t *head,
                             size_t n, tare_error *err) {
     tare_probe probe = {.head = head, .head_size = n, .file_size = reader->size};
@@ -150,8 +149,8 @@ static bool contains_any(tare_str name, const char *const *parts, size_t n_parts
     return false;
 }
 
-/* What is left out goes behind what is kept, which stays in order: so that a tensor whose entry is
- * not to count can be told from one that was not measured. */
+/* Excluded entries are moved behind the kept ones, which stay in order, so that a tensor whose
+ * entry was excluded can be distinguished from one that was not measured. */
 void tare_importance_select(tare_importance *importance, const char *const *parts, size_t n_parts,
                             bool is_included) {
     tare_importance *m = importance;
@@ -180,8 +179,8 @@ static const char *const gguf_parts[] = {
     [TARE_ROLE_ROUTER] = "ffn_gate_inp",
 };
 
-/* The name that GGUF has for a tensor of a Hugging Face model; false: not known. An expert's is
- * that of all of its layer. GPT-2's c_attn, c_fc and c_proj may lie transposed. */
+/* The GGUF name of a tensor of a Hugging Face model; false: unknown. A single expert has the name
+ * of all experts of its layer. GPT-2's c_attn, c_fc and c_proj may be stored transposed. */
 static bool gguf_name(char *buf, size_t size, tare_str name, const tare_role_info *role) {
     if (role->is_gguf || role->is_bias || contains(name, TARE_STR(".c_"))) return false;
     if (role->role == TARE_ROLE_TOKEN_EMBEDDING || role->role == TARE_ROLE_OUTPUT) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What both readers of importance matrices ask of an entry's values. */
+ * Checks of an entry's values that both readers of importance matrices use. */
 #include <math.h>
 
 #include "base/report.h"

@@ -5,8 +5,8 @@
  *     i32 n_entries, then for each: i32 length, name; i32 n_calls, i32 n_values, f32 values
  *     then, in later versions: i32 n_chunks; i32 length, name of the dataset
  *
- * A value is a sum over n_calls of mean squares. Experts stand one after the other; how many there
- * are the file does not tell. */
+ * A value is a sum over n_calls of mean squares. Experts follow one another; the file does not say
+ * how many there are. */
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "base/report.h"
@@ -22,7 +22,7 @@ typedef struct dat {
     uint64_t at;
 } dat;
 
-/* The next n bytes, all of which the file must have. */
+/* The next n bytes; the file must have all of them. */
 static tare_status take(dat *d, void *buf, uint64_t n, tare_error *err) {
     if (n > d->reader->size - d->at)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, d->at,
@@ -96,7 +96,7 @@ static tare_status take_entry(dat *d, tare_importance *m, tare_importance_entry 
     return take_values(d, m, entry, n_calls, err);
 }
 
-/* The end, which the first versions of the form had not. */
+/* The end, which the first versions of the format did not have. */
 static tare_status take_end(dat *d, tare_importance *m, tare_error *err) {
     uint64_t length;
     if (d->at == d->reader->size) return TARE_OK;

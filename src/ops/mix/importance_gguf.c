@@ -22,7 +22,7 @@ static tare_status corrupt(const tare_model *model, size_t i, const char *what, 
     return TARE_ERR_CORRUPT;
 }
 
-/* The name with another ending; false: it is too long to be anybody's. */
+/* The name with another ending; false: too long to be a tensor's name. */
 static bool with_ending(char *buf, size_t size, tare_str *out, tare_str stem, const char *ending) {
     size_t n = strlen(ending);
     if (stem.len + n > size) return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Importance matrices behind the public handle. Two readers fill one, importance_dat.c and
- * importance_gguf.c; planning takes from it what belongs to a tensor. */
+ * Importance matrices behind the public handle. They are filled by two readers, importance_dat.c
+ * and importance_gguf.c; planning looks up what belongs to a tensor. */
 #ifndef TARE_OPS_MIX_IMPORTANCE_MATRIX_H
 #define TARE_OPS_MIX_IMPORTANCE_MATRIX_H
 
@@ -43,8 +43,8 @@ typedef enum tare_importance_fit {
     TARE_IMPORTANCE_LEFT_OUT = 3, /* an entry that is not to count */
 } tare_importance_fit;
 
-/* How many matrices a tensor is made of, each with its own row of importance: all dimensions but
- * the last two. */
+/* The number of matrices in a tensor, each with its own row of importance: the product of all
+ * dimensions but the last two. */
 uint64_t tare_importance_slices(const tare_tensor *tensor);
 
 /* The values of a tensor, slice after slice. Its entry is found by its name, else by the name that

@@ -58,8 +58,8 @@ static inline tare_mix_id tare_mix_id_of(const tare_mix *mix) {
 
 /* The mix of a general.file_type; NULL: there is none. */
 const tare_mix *tare_mix_of_file_type(uint64_t file_type);
-/* The mix that says "mostly this type": of several that strays least from it; NULL: there is none.
- */
+/* The mix that means "mostly this type", the one that deviates least from it if there are several;
+ * NULL: none. */
 const tare_mix *tare_mix_mostly(const tare_encoding *type);
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -98,8 +98,8 @@ typedef struct tare_mix_model {
     uint64_t n_attn_v;                   /* matrices that hold attention values */
 } tare_mix_model;
 
-/* Tells what the rules ask about; memory of the arena. `by_file`: count in the order in which the
- * tensors lie in the files, as where shards are kept. */
+/* Collects the facts that the rules depend on; allocated in the arena. `by_file`: count in the
+ * order in which the tensors are in the files, as when shards are kept. */
 tare_status tare_mix_look(tare_mix_model *out, const tare_model *in, bool by_file,
                           tare_arena *arena, tare_error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The type of every tensor by a mix. The rules ask which of its kind a tensor is, so tensors are
- * gone over in llama.cpp's order and counted as it counts them: those for which a rule of the user
- * decides do not count. */
+ * Chooses the type of every tensor by a mix. The rules depend on a tensor's number among those of
+ * its kind, so tensors are visited in llama.cpp's order and counted as it counts them: those for
+ * which a user's rule decides are not counted. */
 #include "ops/mix/mix.h"
 
 typedef struct chooser {

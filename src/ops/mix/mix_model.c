@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the rules of a mix ask about a model. For names of GGUF the answers are those of llama.cpp,
- * from the keys it reads; for names of Hugging Face architectures they come from roles, shapes and
- * config.json, so that the same model gets the same types under either kind of names. */
+ * The facts about a model that the rules of a mix depend on. For GGUF names they are those of
+ * llama.cpp, from the keys it reads; for names of Hugging Face architectures they come from roles,
+ * shapes and config.json, so that a model gets the same types under either kind of names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,8 +138,8 @@ static void read_shapes(looker *l) {
         m->n_gqa = q_rows && k_rows ? quotient(q_rows, k_rows) : 1;
 }
 
-/* Which models llama.cpp takes for ones of 70 billion parameters, and for Falcon. Of a checkpoint
- * without config.json nothing but its shape is known. */
+/* Which models llama.cpp considers to have 70 billion parameters, or to be Falcon. For a checkpoint
+ * without config.json only its shape is known. */
 static void classify(looker *l) {
     static const struct {
         const char *architecture;

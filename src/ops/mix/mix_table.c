@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The named mixes: llama.cpp's names and numbers. What each of them gives to which tensor stands in
- * mix_rules.c. */
+ * The named mixes: llama.cpp's names and numbers. Which type each of them gives to which tensor is
+ * in mix_rules.c. */
 #include <string.h>
 
 #include "base/str.h"

@@ -2,8 +2,8 @@
  *
  * Roles from names. A name is brought to a common form: numbers between dots become '#', ".weight"
  * and ".bias" go. A row of the table fits where its text ends that form at a dot, so that prefixes
- * ("model.", "language_model.model.", "transformer.") need no rows. The first row that fits counts:
- * longer ones stand before those they end in. */
+ * ("model.", "language_model.model.", "transformer.") need no rows. The first row that fits wins:
+ * longer texts come before their own suffixes. */
 #include "ops/mix/roles.h"
 
 #include <string.h>
@@ -189,7 +189,7 @@ static const row table[] = {
 };
 
 /* Parts of names of tensors that are never quantized: llama.cpp's list, and the same parts by their
- * names at Hugging Face. Roles tell the rest: norms, routers, positions. */
+ * names at Hugging Face. The rest follows from roles: norms, routers, positions. */
 static const char *const kept[] = {
     /* GGUF */
     "ffn_gate_tid2eid.weight",

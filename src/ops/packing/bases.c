@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bases are found by what they hold, not by their names. */
+ * Bases are identified by their contents, not by their names. */
 #include "ops/packing/bases.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static size_t given_as(const tare_packed_contents *x, uint32_t base, const tare_
     return i;
 }
 
-/* The given models that are none of the bases: their number, and the first one. */
+/* The given models that are not among the bases: how many, and the first one. */
 static size_t unmatched_bases(const tare_packed_contents *x, const tare_digest *digests, size_t n,
                               const tare_digest **first) {
     size_t count = 0;

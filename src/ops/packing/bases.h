@@ -8,15 +8,15 @@
 
 #include "format/packed.h"
 
-/* Finds the models that the layers of a container refer to among `models`, by their digests, and
- * hands them to it. ERR_ARG: one is not among them; its digest and the name that it had are
- * reported ("wcodec.base"), and the digests of those that were given. Others are handed over all
- * the same. */
+/* Finds, by their digests, the models among `models` that the layers of a container refer to, and
+ * hands them to it. ERR_ARG: one is not among them; its digest and former name are reported
+ * ("wcodec.base"), along with the digests of the given models. The others are handed over
+ * nevertheless. */
 tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, size_t n,
                            const tare_run_options *options, tare_error *err);
 
-/* The tensor that one of `m` may be predicted from: the same name, type, shape and byte order, in
- * the first of the models that has it; *which is the model's number. NULL: there is none. */
+/* The tensor from which a tensor of `m` may be predicted: one with the same name, type, shape and
+ * byte order, in the first model that has it; *which is the index of that model. NULL: none. */
 const tare_tensor *tare_bases_like(size_t *which, const tare_model *const *models, size_t n,
                                    const tare_model *m, const tare_tensor *t);
 /* Bytes of the tensors of all of them. */

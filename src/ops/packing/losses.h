@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Segments of a .wcodec that cannot be decoded, told by the threads that read them. */
+ * Segments of a .wcodec that cannot be decoded, reported by the threads that read them. */
 #ifndef TARE_OPS_PACKING_LOSSES_H
 #define TARE_OPS_PACKING_LOSSES_H
 

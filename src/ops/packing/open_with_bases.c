@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening a model, with the bases that it was packed against: these are found by their digests, so
+ * Opens a model with the bases that it was packed against. Finding them needs digests, which is why
  * this is above the formats. */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "ops/packing/bases.h"
 #include "ops/steps.h"
 
-/* What is missing fails what refers to it, later; all else may be read. */
+/* A missing base makes reading fail later, but only for what refers to it. */
 static tare_status find_bases(tare_packed *store, const tare_open_options *o, tare_error *err) {
     tare_error fault = TARE_ERROR_NONE;
     tare_run_options run = TARE_RUN_OPTIONS_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare pack: the files of a model in one .wcodec. Tensors are read from where they lie in the
- * files; what else the files hold goes with them, so that they come back byte for byte. */
+ * tare pack: the files of a model in one .wcodec. Tensors are read at their positions in the files;
+ * everything else in the files is packed too, so that they can be restored byte for byte. */
 #include <tare/packing.h>
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static int by_digest(const void *a, const void *b) {
     return order ? order : (x->tensor > y->tensor) - (x->tensor < y->tensor);
 }
 
-/* For each tensor the first one of the same bytes, type and shape, itself where there is none. */
+/* For each tensor the first one with the same bytes, type and shape; itself if there is none. */
 static tare_status find_duplicates(packing *p, tare_error *err) {
     size_t n = p->in->catalog.n_tensors;
     size_t *duplicates = TARE_NEW_ARRAY(&p->arena, size_t, n);
@@ -128,7 +128,7 @@ static tare_status find_references(packing *p, tare_error *err) {
     return TARE_OK;
 }
 
-/* What is known of the bases: their digests, and names for messages. */
+/* Facts about the bases: their digests, and names for messages. */
 static tare_status describe_bases(packing *p, tare_error *err) {
     const tare_pack_options *o = &p->options;
     if (o->n_bases > UINT8_MAX) return tare_fail(err, TARE_ERR_LIMIT, "number of base models");
@@ -290,7 +290,7 @@ static tare_status pack_to(tare_pack_summary *out, const char *out_path, const t
                                      .model = in,
                                      .has_files = in->catalog.layout || o.directory,
                                      .output = output};
-    /* Its files are not those of the model alone: some would be lost. */
+    /* Its files do not make up the model: some data would be lost. */
     if (tare_packed_of(in))
         return tare_fail(err, TARE_ERR_ARG,
                          "the input is packed already: unpack it, or convert it");

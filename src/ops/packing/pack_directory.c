@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Packing a directory: every file in it and in its folders, links, empty folders, permissions and
- * times. What is not packed is named: what other programs keep there, what the caller excludes, and
- * what has no contents to pack. */
+ * times. Whatever is not packed is reported: files that other programs keep there, what the caller
+ * excludes, and what has no contents to pack. */
 #include "ops/packing/pack_directory.h"
 
 #include <dirent.h>
@@ -114,8 +114,8 @@ static void note(const walk *w, tare_str name, const char *code, const char *tex
     tare_report_add(w->o->report, &f);
 }
 
-/* A pattern without a slash is for names, in any folder; another is for paths from the directory
- * on. One that ends in a slash is for folders. */
+/* A pattern without a slash matches names, in any folder; any other matches paths relative to the
+ * directory. One that ends in a slash matches folders. */
 static bool matches(const char *pattern, const char *path, bool is_folder) {
     char text[PATH_MAX];
     size_t n = strlen(pattern);
@@ -129,7 +129,7 @@ static bool matches(const char *pattern, const char *path, bool is_folder) {
     return fnmatch(text, path, FNM_PATHNAME) == 0;
 }
 
-/* Whether an entry is not to be packed, which is told. */
+/* Whether an entry is left out, which is reported. */
 static bool is_skipped(const walk *w, const char *path, bool is_folder) {
     const tare_str name = tare_str_of(path);
     bool is_excluded = false;
@@ -196,7 +196,7 @@ static tare_status take_file(const walk *w, const char *path, tare_str name, con
 
 static tare_status take_folder(const walk *w, const char *path, const chain *up, tare_error *err);
 
-/* A folder without entries leaves no trace but its own. */
+/* An empty folder is recorded only by an entry of its own. */
 static tare_status enter_folder(const walk *w, const char *path, tare_str name,
                                 const struct stat *st, const chain *up, tare_error *err) {
     const chain here = {up, st->st_dev, st->st_ino, up->depth + 1};
@@ -273,7 +273,7 @@ static tare_status list_folder(paths *list, const walk *w, const char *path, DIR
     return TARE_OK;
 }
 
-/* By name, so that what is told has one order. */
+/* By name, so that reports have a fixed order. */
 static tare_status take_folder(const walk *w, const char *path, const chain *up, tare_error *err) {
     const char *inside = path == w->base ? path : tare_join_path(&w->f->arena, path, TARE_STR("/"));
     DIR *directory = inside ? opendir(inside) : NULL;
@@ -304,7 +304,8 @@ tare_status tare_pack_directory(tare_pack_files *f, const tare_model *in,
     struct stat st;
     if (!w.base || !w.is_used) return tare_fail(err, TARE_ERR_NOMEM, "files");
     if (stat(o->directory, &st) != 0) return tare_fail_errno(err, errno, "opening the directory");
-    /* What opening does not count as the model's is packed all the same, or told of here. */
+    /* Files that opening does not count as the model's are packed nevertheless, or reported here.
+     */
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) tare_report_remove(o->report, told[i]);
     f->is_directory = true;
     const chain top = {NULL, st.st_dev, st.st_ino, 0};

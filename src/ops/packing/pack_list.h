@@ -15,7 +15,7 @@ typedef struct tare_pack_files {
     tare_arena arena;
     tare_packed_origin *files; /* sorted by name; links and empty folders among them */
     size_t n, capacity;
-    tare_reader **opened; /* those that the model itself has not open */
+    tare_reader **opened; /* those that the model itself does not have open */
     size_t n_opened, opened_capacity;
     tare_file_cache *parked; /* the descriptors of most of them; NULL: none yet */
     bool is_directory;
@@ -25,7 +25,7 @@ typedef struct tare_pack_files {
 /* Adds a file, link or folder; its name must live as long as the list. */
 tare_status tare_pack_list_add(tare_pack_files *files, const tare_packed_origin *origin,
                                tare_error *err);
-/* Opens a file of which the model has no reader. */
+/* Opens a file for which the model has no reader. */
 tare_status tare_pack_list_read(const tare_reader **out, tare_pack_files *files, const char *path,
                                 tare_error *err);
 void tare_pack_list_free(tare_pack_files *files);

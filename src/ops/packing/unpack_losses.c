@@ -38,9 +38,9 @@ void tare_unpack_losses_free(tare_unpack_losses *l, const tare_packed *store) {
     tare_losses_free(&l->segments);
 }
 
-/* Tensors that came back whole, because they always do or because so many bits were asked for: a
- * line for all of them, and for those who want to know one each. *most: the largest number of
- * groups that a tensor has. */
+/* Tensors that were restored exactly, because they always are or because enough bits were
+ * requested: one line for all of them and, at a finer level, one each. *most: the largest number of
+ * groups of any tensor. */
 static tare_status report_whole(const tare_unpack_losses *l, tare_packed *store,
                                 const tare_unpack_options *o, tare_unpack_result *result,
                                 unsigned *most, tare_error *err) {

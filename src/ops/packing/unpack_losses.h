@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What unpacking did not give back: segments that were damaged, bits that were not asked for. */
+ * What unpacking did not restore: damaged segments, and bits that were not requested. */
 #ifndef TARE_OPS_PACKING_UNPACK_LOSSES_H
 #define TARE_OPS_PACKING_UNPACK_LOSSES_H
 
@@ -9,7 +9,7 @@
 #include "format/packed.h"
 #include "ops/packing/losses.h"
 
-/* What threads tell of while they read. */
+/* What threads report while they read. */
 typedef struct tare_unpack_losses {
     tare_losses segments;
     _Atomic bool *is_coarse; /* of each layer; NULL: not asked for */

@@ -48,7 +48,7 @@ static size_t count_tensors(const tare_packed *store) {
     return n;
 }
 
-/* What was written, and is not all that was packed. */
+/* What was written, if it is not all that was packed. */
 static void report_incomplete(const tare_unpack_result *r, const tare_losses *lost,
                               const tare_packed *store, tare_report *report) {
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, "unpack.not-whole");

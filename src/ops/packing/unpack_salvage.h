@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is told of a container that was salvaged. */
+ * Reports about a salvaged container. */
 #ifndef TARE_OPS_PACKING_UNPACK_SALVAGE_H
 #define TARE_OPS_PACKING_UNPACK_SALVAGE_H
 

@@ -8,7 +8,7 @@
 
 #include "format/packed.h"
 
-/* What has been told, and whoever reads the model's tensors meets again. */
+/* What has been reported here, and will come up again when the model's tensors are read. */
 typedef struct tare_packed_faults {
     bool is_damaged, lacks_base;
 } tare_packed_faults;

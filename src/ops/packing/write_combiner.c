@@ -63,7 +63,7 @@ static uint8_t *make_buffer(tare_write_combiner *r) {
     return buffer;
 }
 
-/* The one that was used last is likely to be in the cache yet. */
+/* The most recently used one is likely to be still in the cache. */
 uint8_t *tare_write_combiner_take(tare_write_combiner *r) {
     pthread_mutex_lock(&r->mutex);
     while (!r->n_idle && r->n_made == r->n_most) pthread_cond_wait(&r->freed, &r->mutex);
@@ -83,7 +83,8 @@ void tare_write_combiner_give(tare_write_combiner *r, uint8_t *buffer) {
     pthread_mutex_unlock(&r->mutex);
 }
 
-/* Writes what waits, unlocked meanwhile; a failure drops the rest, and all that comes after. */
+/* Writes what is waiting, with the lock released; a failure drops the rest, and all that comes
+ * after. */
 static tare_status write_waiting(tare_write_combiner *r, tare_error *err) {
     tare_status status = TARE_OK;
     r->is_writing = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing by whoever is free to. A system lets one thread at a time write into a file; threads that
- * would wait for each other there leave what they have to the one that is writing and go on. */
+ * Combined writing. The system lets only one thread at a time write to a file; instead of waiting
+ * for each other there, threads hand their data to the one that is writing and go on. */
 #ifndef TARE_OPS_PACKING_WRITE_COMBINER_H
 #define TARE_OPS_PACKING_WRITE_COMBINER_H
 
@@ -20,7 +20,7 @@ typedef tare_status (*tare_write_combiner_write)(void *ctx, const tare_write_com
 
 typedef struct tare_write_combiner tare_write_combiner;
 
-/* For so many threads; each holds at most one buffer. */
+/* For this many threads; each holds at most one buffer. */
 tare_status tare_write_combiner_new(tare_write_combiner **out, unsigned threads, size_t buffer_size,
                                     tare_write_combiner_write write, void *ctx,
                                     const tare_allocator *allocator, tare_error *err);
@@ -29,8 +29,8 @@ void tare_write_combiner_free(tare_write_combiner *combiner); /* NULL is fine */
 uint8_t *tare_write_combiner_take(tare_write_combiner *combiner);
 /* The buffer is not needed after all. */
 void tare_write_combiner_give(tare_write_combiner *combiner, uint8_t *buffer);
-/* Hands a piece over, and writes all that is there if nobody else is writing. A failure is told
- * once, and may be that of another thread's piece; what is put behind it is dropped. When no put is
+/* Hands a piece over, and writes all that is there if nobody else is writing. A failure is returned
+ * once, and may concern another thread's piece; what is put after it is dropped. When no put is
  * running, nothing is left to be written. */
 tare_status tare_write_combiner_put(tare_write_combiner *combiner,
                                     const tare_write_combiner_piece *piece, tare_error *err);

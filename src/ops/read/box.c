@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what a caller asks for to a grid. */
+ * Converts a caller's request to a grid. */
 #include "ops/read/box.h"
 
 #include "base/arith.h"

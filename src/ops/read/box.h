@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A job of reading as a grid: cells of a tensor at even distances along a few axes, and where each
- * goes. Whole tensors, ranges of planes and boxes of any step and stride are all grids. */
+ * A read job as a grid: evenly spaced cells of a tensor along a few axes, and the destination of
+ * each. Whole tensors, ranges of planes and boxes of any step and stride are all grids. */
 #ifndef TARE_OPS_READ_BOX_H
 #define TARE_OPS_READ_BOX_H
 
@@ -33,7 +33,7 @@ typedef struct tare_grid {
 /* Checks a job and makes its grid; axes that continue each other become one. */
 tare_status tare_grid_make(tare_grid *out, const tare_model *m, const tare_read_job *job,
                            tare_error *err);
-/* Cells [first, first + n) of the tensor, one behind the other. */
+/* Cells [first, first + n) of the tensor, contiguously. */
 tare_status tare_grid_read(void *out, const tare_grid *grid, uint64_t first, uint64_t n,
                            tare_error *err);
 /* Where a cell is stored, in its file; ascending with the cells. */

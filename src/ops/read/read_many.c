@@ -107,7 +107,7 @@ static void tell_done(const reading *r, const cut_job *j) {
     if (r->options.job_done) r->options.job_done(r->options.job_done_ctx, j->number);
 }
 
-/* Jobs of the caller's size, which may be another than ours. */
+/* Jobs have the caller's struct size, which may differ from ours. */
 static tare_status take_job(tare_read_job *out, const tare_read_job *jobs, size_t i,
                             tare_error *err) {
     const tare_read_job defaults = TARE_READ_JOB_INIT;
@@ -205,7 +205,7 @@ static tare_status read_aside(const hand *h, uint64_t begin, uint64_t end, const
     return tare_grid_read(aside, g, from, to - from, h->err);
 }
 
-/* Cells of a run that are far from each other. */
+/* Cells of a run that are far apart. */
 static tare_status read_each(const hand *h, const place *of, uint64_t begin, uint64_t end) {
     const tare_axis *inner = inner_of(h->j);
     uint64_t index = tare_ceil_div_u64(begin - of->first, inner->step);
@@ -244,7 +244,7 @@ static tare_status read_run(const hand *h, const place *of, uint64_t begin, uint
     return TARE_OK;
 }
 
-/* Runs that lie at even distances, close enough to be read with what is between them. */
+/* Evenly spaced runs that are close enough to be read together with what is between them. */
 static tare_status read_together(const hand *h, const place *of, uint64_t n) {
     const tare_grid *g = &h->j->grid;
     const tare_axis *inner = inner_of(h->j), *outer = inner - 1;
