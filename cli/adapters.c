@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adapters on the command line: --apply-adapter [TENSOR=]NAME|PATH[:SCALE], where a name is one of
- * the input's own adapters and all else a path, and --adapter NAME=PATH. */
+ * Adapters on the command line: --apply-adapter [TENSOR=]NAME|PATH[:SCALE], where NAME is one of
+ * the input's own adapters and anything else is a path, and --adapter NAME=PATH. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static tare_str str_of(const char *text, size_t n) {
     return (tare_str){text, n};
 }
 
-/* Cuts ":SCALE" off; what stands behind the last colon of a path and is no number belongs to it. */
+/* Cuts ":SCALE" off; if the text after the last colon is not a number, it belongs to the path. */
 static size_t cut_scale(const char *text, double *scale) {
     const char *colon = strrchr(text, ':');
     char *end;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Command lines, read by the options tables: a command's own options, then the common ones it
- * takes. Long options with "--name value" or "--name=value", short ones with "-o value", "-ovalue"
- * or bundled flags; options and arguments mix; "--" ends the options; "-" is an argument. */
+ * Command lines, parsed according to the tables of options: a command's own options, then the
+ * common ones it takes. Long options with "--name value" or "--name=value", short ones with "-o
+ * value", "-ovalue" or bundled flags; options and arguments mix; "--" ends the options; "-" is an
+ * argument. */
 #include <regex.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static bool is_word_of(const char *words, const char *word) {
     return false;
 }
 
-/* "--name: 'value' is not what": the one way to refuse a value. */
+/* "--name: 'value' is not WHAT": every value is refused this way. */
 static bool refuse(const cli_command *command, const cli_option *option, const char *value,
                    const char *wanted) {
     char *safe = cli_escape_path(value);
@@ -139,7 +140,7 @@ static bool store_real(double *out, const char *value) {
     return end != value && *end == '\0' && *out >= 0;
 }
 
-/* Whether `value` is none of the formats that can be written; `wanted` names them then. */
+/* Whether `value` is not a format that can be written; `wanted` then lists them. */
 static bool is_no_format(char *wanted, size_t size, const char *value) {
     const char *name;
     size_t n = (size_t)snprintf(wanted, size, "one of:");

@@ -54,8 +54,8 @@ void cli_bases_free(void) {
     n_bases = 0;
 }
 
-/* What the library can only report, since its errors are static, is said in the error's line: all
- * bases that are missing. */
+/* Puts what the library can only report, since its errors are static, into the line of the error:
+ * all missing bases. */
 static char missing[1024];
 
 static void add_missing(const char *text) {
@@ -102,7 +102,7 @@ tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
     return status;
 }
 
-/* For one that is read they were looked at when it was opened. */
+/* For a container that is read, this was checked when it was opened. */
 int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,
                         const cli_command *command, const tare_model *in) {
     tare_container_info container = TARE_CONTAINER_INFO_INIT;

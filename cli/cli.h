@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the files of the command share: the table of commands and options, the common options, and
- * the ways to speak to the user. The command sees the public headers of the library only. */
+ * the functions for messages to the user. The command uses only the public headers of the library.
+ */
 #ifndef TARE_CLI_H
 #define TARE_CLI_H
 
@@ -39,16 +40,16 @@ typedef enum cli_complete {
     CLI_COMPLETE_SHELL,
     CLI_COMPLETE_COMMAND,
     CLI_COMPLETE_MIX,    /* mixes of types */
-    CLI_COMPLETE_TENSOR, /* names in a file, which are not offered */
+    CLI_COMPLETE_TENSOR, /* names in a file, which are not completed */
 } cli_complete;
 
 /* One option. Exactly one of the targets is set; it says what the value is and where it goes. */
 typedef struct cli_option {
     const char *name; /* long form without dashes; NULL ends a table */
     char letter;      /* short form; 0: none */
-    const char *arg;  /* what the value is called in help; NULL: a flag */
+    const char *arg;  /* placeholder of the value in help; NULL: a flag */
     const char *help;
-    const char *choices; /* the words the value may be, between spaces; NULL: free */
+    const char *choices; /* the allowed values, separated by spaces; NULL: any */
     cli_complete complete;
     bool *flag;
     const char **text;
@@ -59,7 +60,7 @@ typedef struct cli_option {
     const tare_encoding **encoding;
 } cli_option;
 
-/* Common options a command takes beside those that every command takes. */
+/* Common options of a command, in addition to those that every command has. */
 enum {
     CLI_TAKES_JSON = 1 << 0,
     CLI_TAKES_SHARDS = 1 << 1, /* --one-shard */
@@ -69,7 +70,7 @@ enum {
     CLI_TAKES_THREADS = 1 << 5,
     CLI_TAKES_BASE = 1 << 6,   /* --base */
     CLI_TAKES_EFFORT = 1 << 7, /* --effort */
-    CLI_TAKES_KIN = 1 << 8,    /* --base, where something is stored against it */
+    CLI_TAKES_KIN = 1 << 8,    /* --base, for storing something against it */
     CLI_TAKES_URL = 1 << 9,    /* --timeout --retries */
     CLI_TAKES_CPU = 1 << 10,
     CLI_TAKES_QUIET = 1 << 11,
@@ -82,7 +83,7 @@ typedef struct cli_example {
     const char *what;
 } cli_example;
 
-/* A list that belongs into the help of a command: row i, NULL beyond the end. */
+/* A list that belongs in the help of a command: row i, NULL beyond the end. */
 typedef struct cli_topic {
     const char *title;
     const char *(*row)(size_t i, const char **what);
@@ -98,7 +99,7 @@ typedef struct cli_command {
     cli_topic topic;           /* title NULL: none */
     unsigned takes;
     cli_complete complete;  /* what a shell offers for arguments */
-    cli_complete last;      /* for the last of max_args, where that is of another kind */
+    cli_complete last;      /* for the last of max_args, if that is of another kind */
     int min_args, max_args; /* max -1: any number */
     const bool *alone;      /* an option that stands for all arguments; NULL: none */
     int (*run)(int argc, const char **argv);
@@ -107,7 +108,7 @@ typedef struct cli_command {
 /* The one table: entry i, NULL beyond the end. */
 const cli_command *cli_command_at(size_t i);
 const cli_command *cli_command_find(const char *name);
-/* The name of a list of `n` that a mistyped word is closest to; NULL: none is close. */
+/* Of a list of `n` names, the one closest to a mistyped word; NULL: none is close. */
 const char *cli_nearest(const char *word, const char *(*name_at)(void *ctx, size_t i), void *ctx);
 /* The same over commands. */
 const char *cli_command_nearest(const char *word);
@@ -118,7 +119,7 @@ const char *cli_command_nearest(const char *word);
 typedef enum cli_base_use {
     CLI_BASES_NOW = 0,   /* it cannot do without them */
     CLI_BASES_NAMED = 1, /* if --base is given: only the directory is read */
-    CLI_BASES_SOME = 2,  /* what does not refer to those that are missing is read all the same */
+    CLI_BASES_SOME = 2,  /* data that does not refer to missing ones is read nevertheless */
     CLI_BASES_UNUSED = 3,
 } cli_base_use;
 
@@ -144,7 +145,7 @@ const cli_option *cli_option_at(const cli_command *command, size_t i);
 /* Reads a command line: options go to their targets, the rest to args (argc entries at most).
  * Returns the number of arguments, or -1 after saying what is wrong. */
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args);
-/* Holds the kernels to --cpu; false after saying that there is no such level here. */
+/* Restricts the kernels to --cpu; false, after a message, if this machine lacks that level. */
 bool cli_apply_cpu(const cli_command *command);
 /* "c", "avx2", "avx512", "vbmi2": the highest level in a mask. */
 const char *cli_cpu_name(unsigned mask);
@@ -160,10 +161,10 @@ void cli_man_command(FILE *out, const cli_command *command);
 bool cli_completion(FILE *out, const char *shell);
 /* The words of a completion, i from 0; NULL beyond the end. */
 const char *cli_complete_word(cli_complete kind, size_t i);
-/* What help calls the value of an option: "FILE", "big|little"; empty for a flag. */
+/* The placeholder of an option's value in help: "FILE", "big|little"; empty for a flag. */
 void cli_option_value(char *buf, size_t size, const cli_option *option);
-/* Prints text broken at spaces into lines of at most `width` columns, all but the first behind
- * `indent` spaces; newlines stay. */
+/* Prints text wrapped at spaces into lines of at most `width` columns, all but the first indented
+ * by `indent` spaces; newlines are kept. */
 void cli_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
 /* ---- memory: never NULL, the command ends with 6 --------------------------------------------- */
@@ -177,9 +178,9 @@ char *cli_copy(const char *text, size_t n);
 /* "512", "64K", "5G", "1.5Gi", a B at the end allowed. */
 bool cli_size_parse(uint64_t *out, const char *text);
 bool cli_number_parse(uint64_t *out, const char *text);
-/* A number format that may be asked for; NULL: none has this name. */
+/* The number format of this name, if it may be requested; NULL: none. */
 const tare_encoding *cli_type_parse(const char *text);
-/* What such a text is not: "a type; did you mean q4_k?". Returns buf. */
+/* What an unknown name should have been: "a type; did you mean q4_k?". Returns buf. */
 const char *cli_a_type(char *buf, size_t size, const char *text);
 /* "A:B" with either side missing; end UINT64_MAX: to the end. */
 bool cli_range_parse(uint64_t *first, uint64_t *end, const char *text);
@@ -230,14 +231,14 @@ typedef enum cli_style {
     CLI_GREEN,
 } cli_style;
 
-/* The escape sequence of a style for a stream, "" where it shall have none. */
+/* The escape sequence of a style for a stream, "" if the stream gets none. */
 const char *cli_style_on(FILE *out, cli_style style);
 const char *cli_style_off(FILE *out);
 /* Columns of the terminal behind a stream; 0: none. */
 size_t cli_columns(FILE *out);
 
-/* A table whose columns are as wide as they must be. Headings: names between '|'; '>' before a
- * name: right-aligned; '~': the column that is cut where the terminal is too narrow. */
+/* A table whose columns are as wide as necessary. Headings: names separated by '|'; '>' before a
+ * name: right-aligned; '~': the column that is shortened if the terminal is too narrow. */
 typedef struct cli_table cli_table;
 cli_table *cli_table_new(const char *headings);
 /* Cells fill rows from left to right; text is copied and must be escaped already. */
@@ -253,13 +254,13 @@ int cli_usage(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* One line for a failure of the library; returns the exit code. `path` names the input. */
 int cli_fail(const tare_error *err, const char *path);
-/* A failure that the command found itself. */
+/* A failure detected by the command itself. */
 int cli_fail_text(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether an error is the one that the library calls so (TARE_CODE_...). */
+/* Whether an error has this code of the library (TARE_CODE_...). */
 bool cli_has_code(const tare_error *err, const char *code);
 /* The line of an error, without "tare: ". */
 void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path);
-/* The findings of a report from `level` up, one a line; of each code at most `most`, the rest is
+/* The findings of a report from `level` up, one per line, at most `most` of each code; the rest is
  * counted. */
 void cli_print_findings(FILE *out, const tare_report *report, const char *path, tare_level level,
                         size_t most);
@@ -268,15 +269,15 @@ const char *cli_input_name(const char *path);
 /* "tensor", ... */
 const char *cli_item_kind(tare_item_kind kind);
 void cli_flush(void); /* stdout */
-/* Standard error, once what was printed before is out: both may go to one place. */
+/* Standard error, after flushing what was printed before: both may go to the same place. */
 FILE *cli_error_stream(void);
 /* Flushes stdout; the exit code, changed to 4 where writing failed. */
 int cli_finish(int code);
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* What a name's suffix says its file is ("zstd", "gguf"), where that is not `format`; NULL: nothing
- * speaks against the name. `format`: of a model, or "HTML"; NULL: another. */
+/* The kind of file that a name's suffix indicates ("zstd", "gguf"), if that is not `format`; NULL:
+ * the name does not contradict it. `format`: of a model, or "HTML"; NULL: another. */
 const char *cli_suffix_claims(const char *path, const char *format);
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -284,23 +285,23 @@ const char *cli_suffix_claims(const char *path, const char *format);
 /* Opens a model; "-" is standard input. Returns 0 or, after saying why, an exit code. The report
  * may be NULL. */
 int cli_open(tare_model **out, const char *path, tare_report *report);
-/* Where an input is read: a path, a URL, or "-". */
+/* Where an input is read from: a path, a URL, or "-". */
 tare_status cli_source(tare_source *out, const char *path, tare_error *err);
-/* Where standard input is to be read. */
+/* The path from which standard input can be read. */
 tare_status cli_stdin(tare_source *source, tare_error *err);
-/* What the command calls an argument: a URL without its password and query, other text as it is.
- * cli_source knows which URL is meant. */
+/* How an argument is shown: a URL without its password and query, other text unchanged. cli_source
+ * knows which URL is meant. */
 const char *cli_hide_secrets(const char *text);
 void cli_remote_free(void);
-/* The models that --base names, open; they are nobody's to free. */
+/* The models that --base names, opened; not to be freed. */
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
-/* What messages are to call them, as many. */
+/* Their names in messages, in the same order. */
 const char *const *cli_base_hints(void);
-/* Reads a file whole; of one that has more than `most` bytes some more than these. 0, or an exit
+/* Reads a whole file; if it has more than `most` bytes, somewhat more than that many. 0, or an exit
  * code after saying what is wrong. *out is freed with free(). */
 int cli_read_file(char **out, size_t *n, const char *path, size_t most);
 /* Puts them into the options of a conversion into the format `to`. Returns 0 or, after saying why,
- * an exit code: they are no use here, or cannot be opened. */
+ * an exit code: they are of no use here, or cannot be opened. */
 int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,
                         const cli_command *command, const tare_model *in);
 void cli_bases_free(void);
@@ -310,9 +311,9 @@ tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
                                 tare_open_options *options, tare_error *err);
 /* Notes what was reported of a missing base, for cli_name_base. */
 void cli_note_base(const tare_report *report);
-/* Where a missing base is the fault, says which. */
+/* If a missing base is the cause, says which one. */
 void cli_name_base(tare_error *err);
-/* The same without a word about failures. */
+/* The same, without messages on failure. */
 tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *report,
                              tare_error *err);
 
@@ -323,10 +324,10 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
 void cli_progress_start(const char *verb);
 bool cli_progress(void *ctx, uint64_t done, uint64_t total);
 void cli_progress_end(void);
-/* What a thread of the library fetches from a server: shown where nothing else is counted. True:
+/* Data that a thread of the library fetches from a server: shown if nothing else is counted. True:
  * stop. */
 bool cli_progress_elsewhere(uint64_t bytes);
-/* As cli_progress_start, for work that is nothing but fetching: cli_progress_end ends it. */
+/* Like cli_progress_start, for work that consists only of fetching; ended by cli_progress_end. */
 void cli_progress_fetch(const char *verb);
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -345,19 +346,19 @@ struct json_t *cli_json_array(void);
 struct json_t *cli_json_number(uint64_t n);
 void cli_json_append(struct json_t *array, struct json_t *value); /* steals */
 struct json_t *cli_json_value(const tare_value *value, uint64_t max_elements);
-/* A key with its type; arrays with at most so many elements, and their count. */
+/* A key with its type; arrays with at most the given number of elements, and their count. */
 struct json_t *cli_json_metadata(const tare_metadata *entry, uint64_t max_elements);
 struct json_t *cli_json_shape(const tare_tensor *tensor);
 struct json_t *cli_json_findings(const tare_report *report);
 struct json_t *cli_json_error(const tare_error *err, const char *path);
-/* With --json the error and what was found before it, as the one document: nothing that follows
- * prints another. */
+/* With --json, prints the error and earlier findings as the only document: nothing prints another
+ * one afterwards. */
 void cli_json_fail(const tare_error *err, const char *path, const tare_report *report);
 /* Writes the document to stdout and frees it. */
 void cli_json_print(struct json_t *document);
 void cli_json_free(struct json_t *document);
-/* Of several models the documents are one list: what is printed between these two goes into it. The
- * end prints it, if there was a beginning. */
+/* The documents of several models form one list: what is printed between these two calls goes into
+ * it. The second call prints it, if the first was made. */
 void cli_json_begin_list(void);
 void cli_json_end_list(void);
 
@@ -385,7 +386,7 @@ typedef struct cli_write {
     bool keep_names, vocab_only, no_tokenizer, like_reference;
 } cli_write;
 
-/* The options of these, for the tables of the commands that have them. */
+/* Table rows for these, for the commands that have them. */
 #define CLI_MAPPING_OPTIONS(args)                                                                  \
     {.name = "keep-names",                                                                         \
      .help =                                                                                       \
@@ -420,14 +421,14 @@ typedef struct cli_write {
         .flag = &(args).like_reference                                                             \
     }
 
-/* Prints the architectures that models are mapped to; an exit code. */
+/* Prints the architectures that models can be mapped to; returns an exit code. */
 int cli_list_architectures(void);
 /* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys; *out NULL: its
  * names are kept. 0, or an exit code after saying what is wrong. */
 int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
             const char *out_path, const cli_write *write, tare_report *report);
 
-/* What only one container understands. */
+/* Options that apply to one container only. */
 typedef struct cli_containers {
     tare_convert_mcf_options mcf;
     tare_convert_infq_options infq;
@@ -451,7 +452,7 @@ typedef struct cli_adapters {
 } cli_adapters;
 
 /* Opens those of --apply-adapter, or of --adapter; 0, or an exit code after saying what is wrong.
- * To be closed whatever comes back. */
+ * To be closed in either case. */
 int cli_adapters_merge(cli_adapters *list, const tare_model *in, const cli_list *texts,
                        tare_report *report);
 int cli_adapters_store(cli_adapters *list, const cli_command *command, const cli_list *texts,
@@ -467,11 +468,12 @@ typedef struct cli_overrides {
 /* Adds those of --override-kv; false after saying what is wrong. */
 bool cli_overrides_parse(cli_overrides *out, const cli_command *command, const tare_model *model,
                          const cli_list *texts);
-/* Adds what llama-quantize says about the importance matrix it used. */
+/* Adds the keys in which llama-quantize records the importance matrix that it used. */
 void cli_overrides_importance(cli_overrides *out, const tare_importance *importance,
                               const char *path);
 
-/* Plans and writes `in` to `path` ("-": standard output), says what was done; an exit code. */
+/* Plans and writes `in` to `path` ("-": standard output) and reports what was done; returns an exit
+ * code. */
 int cli_write_model(const cli_command *command, const tare_model *in, const char *in_path,
                     const char *out_path, const cli_write *write, tare_report *report);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare bench: what a model's tensors would become in a .wcodec, beside the entropy of their codes
- * and zstd, and how fast, beside memcpy. */
+ * tare bench: the size of a model's tensors in a .wcodec, compared with the entropy of their codes
+ * and with zstd, and the speed, compared with memcpy. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

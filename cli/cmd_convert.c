@@ -100,7 +100,7 @@ static const cli_option options[] = {
     {0},
 };
 
-/* The first format, of those that are written, which holds a type as it is; -1: none does. */
+/* The first writable format that supports a type directly; -1: none does. */
 static int holder_of(const tare_encoding *type) {
     tare_format_info format = TARE_FORMAT_INFO_INIT;
     for (int i = 0; tare_format_at((size_t)i, &format); i++)
@@ -108,7 +108,7 @@ static int holder_of(const tare_encoding *type) {
     return -1;
 }
 
-/* The types that can be asked for: plain ones, or block types under the first format that holds
+/* The types that can be requested: plain ones, or block types under the first format that supports
  * them. False: there are none. */
 static bool list_types(char *out, size_t size, bool is_plain, int holder) {
     size_t n = 0;

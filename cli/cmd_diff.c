@@ -104,7 +104,7 @@ static void add_item(cli_table *table, const pair *models, const tare_diff_item 
     free(text);
 }
 
-/* "12.5 %", and no "0.0 %" for what is more than nothing. */
+/* "12.5 %", but never "0.0 %" for more than zero. */
 static void share_text(char *buf, size_t size, uint64_t n, uint64_t all) {
     double share = all ? (double)n * 100 / (double)all : 0;
     if (n > 0 && share < 0.1) {
@@ -134,7 +134,7 @@ static void add_value_item(cli_table *table, const pair *models, const tare_diff
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Prints the items from *i on that belong to one section, and moves *i behind them. */
+/* Prints the items from *i on that belong to one section, and advances *i past them. */
 static void print_section(const pair *models, const tare_diff *diff, size_t *i) {
     const tare_diff_item *item = tare_diff_at(diff, *i);
     const char *section = kinds[item->kind].section;

@@ -93,7 +93,7 @@ static const cli_option options[] = {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* What an edit is asked for; texts that were made for it, freed at the end. */
+/* The requested steps; texts that were allocated for them, freed at the end. */
 typedef struct steps {
     tare_edit_step *items;
     size_t n;
@@ -255,7 +255,8 @@ static uint64_t bytes_of_all(const tare_edit *edit) {
     return sum;
 }
 
-/* Whether the files are as they shall be, though nothing that is listed differs: room to drop. */
+/* Whether the files are already as requested: even if no listed item differs, there may be spare
+ * room to remove. */
 static bool is_idle(const tare_edit *edit) {
     const tare_edit_summary *s = tare_edit_summarize(edit);
     return !args.output && s->changed_bytes == 0 && s->written_bytes == 0 && s->n_changes == 0;

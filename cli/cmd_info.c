@@ -105,8 +105,8 @@ static size_t *choose_tensors(const tare_model *model, size_t *n) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Regions of a tensor whose parts lie apart: "scales 128 B, codes 2.05 kB"; of a list, how many it
- * has. */
+/* Regions of a tensor whose parts are stored separately: "scales 128 B, codes 2.05 kB"; for a list,
+ * its length. */
 static void put_regions(char *buf, size_t size, const tare_tensor *tensor) {
     size_t n = 0;
     for (uint32_t p = 0; p < tensor->encoding->n_planes && n < size; p++) {
@@ -130,7 +130,8 @@ static const char *note_of(char *buf, size_t size, const tare_model *model, size
     return scheme ? scheme : buf;
 }
 
-/* An empty table does not tell a pattern that matches nothing from a model without tensors. */
+/* Says so, since an empty table could mean either a pattern that matches nothing or a model without
+ * tensors. */
 static void note_no_match(const char *what) {
     if (args.filter) cli_fail_text(CLI_YES, "--filter: no %s matches", what);
 }
@@ -289,7 +290,7 @@ static int print_text(const tare_model *model, const char *path, const tare_tens
     return args.is_layers ? print_layers(model, path) : CLI_YES;
 }
 
-/* What the options ask for about an open model; an exit code. */
+/* Prints what the options request about an open model; returns an exit code. */
 static int show(const tare_model *model, const char *path, const tare_report *report) {
     tare_tensor_stats *stats = NULL;
     int code;
@@ -315,7 +316,7 @@ static int show(const tare_model *model, const char *path, const tare_report *re
     return code;
 }
 
-/* One model; of several, each under its name, which the screen begins with anyway. */
+/* One model; if there are several, each under its name, with which the screen begins anyway. */
 static int show_path(const char *path, const char *key, bool has_heading) {
     tare_report *report = tare_report_new();
     tare_model *model;

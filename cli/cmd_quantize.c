@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * tare quantize: a model with a named mix of number formats, chosen for each tensor as llama.cpp
- * chooses. Options are called as in llama-quantize where they mean the same. */
+ * does. Options with the same meaning have the same names as in llama-quantize. */
 #include <stdlib.h>
 #include <string.h>
 

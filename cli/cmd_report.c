@@ -40,8 +40,8 @@ static bool share_a_name(const tare_model *a, const tare_model *b) {
     return tare_model_summarize(a)->n_tensors == 0;
 }
 
-/* A GGUF file made of a model of Hugging Face has other names: the base is brought to them.
- * *mapped: owned by the caller, may be NULL. */
+/* A GGUF file made from a Hugging Face model has other names: the base is mapped to them. *mapped:
+ * owned by the caller, may be NULL. */
 static int name_alike(report_input *in, tare_model **mapped) {
     tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
     tare_error err;

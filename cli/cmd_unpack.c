@@ -104,7 +104,7 @@ static tare_status unpack(tare_unpack_result *r, const char *in_path, const char
     return status;
 }
 
-/* What was lost is printed whole, whatever else is told. */
+/* Everything that was lost is listed, whatever else is shortened. */
 static void print_findings(const tare_report *report, const char *in_path) {
     cli_print_findings(stderr, report, in_path, TARE_LEVEL_ERROR, SIZE_MAX);
     if (cli.quiet) return;
@@ -142,8 +142,8 @@ static held look_into(const char *in_path) {
     return h;
 }
 
-/* Whether OUT is called what it will be. What cannot be looked into has no format that its name
- * could contradict. */
+/* Whether the name of OUT fits its contents. Contents that cannot be examined have no format that a
+ * name could contradict. */
 static int check_name(const char *in_path, const char *out_path) {
     if (!args.to && !cli_suffix_claims(out_path, NULL)) return CLI_YES;
     const held h = look_into(in_path);
@@ -152,7 +152,7 @@ static int check_name(const char *in_path, const char *out_path) {
                          args.to, h.format);
     const char *named = tare_format_of_path(out_path);
     const char *claimed = cli_suffix_claims(out_path, h.format ? h.format : named);
-    /* A set of shards is no file of its format; a package is a directory anyway. */
+    /* A set of shards is not a single file of its format; a package is a directory anyway. */
     if (!claimed && h.is_directory && named && strcmp(named, "infq") != 0) claimed = named;
     if (args.to || !claimed) return CLI_YES;
     char *safe = cli_escape_path(out_path);

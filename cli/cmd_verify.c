@@ -37,8 +37,8 @@ static const cli_option options[] = {
 
 /* ---- against its source ---------------------------------------------------------------------- */
 
-/* A GGUF of llama.cpp has other names than the Hugging Face model that it was made of: the source
- * as it would be converted; NULL: as it is. */
+/* A GGUF file of llama.cpp has other names than the Hugging Face model that it was made from:
+ * returns the source as it would be converted; NULL: unchanged. */
 static int map_source(tare_model **mapped, const tare_model *source, const tare_model *model) {
     const cli_write as_gguf = {.to = "gguf"};
     const tare_tensor *first = tare_model_tensor(source, 0);
@@ -73,7 +73,7 @@ static int check_against(const tare_model *model, tare_report *report) {
     return code;
 }
 
-/* What goes beyond the directory. A manifest that differs leaves findings and is no failure. */
+/* Checks beyond the directory. A manifest that differs results in findings, not in a failure. */
 static tare_status check_more(const tare_model *model, tare_report *report, tare_error *err,
                               const char **path) {
     tare_run_options run_options = TARE_RUN_OPTIONS_INIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the common options of a command line said. */
+ * The values of the common options. */
 #include "cli.h"
 
 cli_common cli = {.timeout = 30, .retries = 5};

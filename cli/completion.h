@@ -12,13 +12,14 @@
 CLI_SHELLS(CLI_DECLARE_SHELL)
 #undef CLI_DECLARE_SHELL
 
-/* What argument i of a command is; CLI_COMPLETE_NOTHING beyond the last. */
+/* The kind of argument i of a command; CLI_COMPLETE_NOTHING beyond the last. */
 cli_complete cli_complete_argument(const cli_command *command, int i);
 /* The number of arguments after which a shell offers the same again: 1 where any number may follow.
  */
 int cli_complete_places(const cli_command *command);
 
-/* The words an option or argument may be, between spaces: `choices`, or all of a kind. */
+/* The values that an option or argument may have, separated by spaces: `choices`, or all of a kind.
+ */
 void cli_complete_put_words(FILE *out, const char *choices, cli_complete kind);
 bool cli_complete_has_words(const char *choices, cli_complete kind);
 /* The text with `escape` before each character of `special`. */

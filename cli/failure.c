@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Failures in one line, and the exit code that belongs to each status. Nothing here needs memory:
- * whoever has none can still say so. */
+ * Failures in one line, and the exit code that belongs to each status. Nothing here allocates
+ * memory, so that running out of it can still be reported. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -70,7 +70,8 @@ bool cli_has_code(const tare_error *err, const char *code) {
     return err->code && strcmp(err->code, code) == 0;
 }
 
-/* The library knows no options; where one is the way out, the command names it. */
+/* The library does not know the command's options; if one of them would help, the command names it.
+ */
 void cli_error_text(char *buf, size_t size, const tare_error *err, const char *path) {
     tare_error said = *err;
     if (cli_has_code(err, TARE_CODE_OUTPUT_EXISTS))

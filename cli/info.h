@@ -25,7 +25,8 @@ size_t info_count_types(info_share *shares, const tare_model *model);
 /* Whether data of the tensor lies beyond the end of its file. */
 bool info_is_cut_short(const tare_model *model, const tare_tensor *tensor);
 
-/* Elements of the tensor that are kept one by one beside its codes; false: its type has no such. */
+/* Elements of the tensor that are stored individually in addition to its codes; false: its type has
+ * none. */
 bool info_outliers(const tare_tensor *tensor, uint64_t *n);
 /* The same of all tensors, and how many of them have some. */
 bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tensors);
@@ -50,14 +51,15 @@ bool info_is_packed(const tare_model *model);
 /* Two cells of a table: the bytes that the tensor has packed, and their share of its own. */
 void info_put_packed(cli_table *table, const tare_model *model, size_t tensor);
 
-/* How the chosen tensors of a .wcodec lie in it: streams, their heads and segments. An exit code. */
+/* How the chosen tensors are stored in a .wcodec: streams, their heads and segments. Returns an
+ * exit code. */
 int info_print_layers(const tare_model *model, const size_t *chosen, size_t n, const char *path);
 /* The same of one tensor; nothing where it has no layer of its own. */
 int info_json_layer(struct json_t *entry, const tare_model *model, size_t tensor, const char *path);
 
 /* The name of the mix of types; nothing where the metadata do not tell. */
 void info_print_mix(const tare_model *model);
-/* What matters to those who run it: tokenizer, memory for `context` tokens (0: what the model was
+/* What matters for running the model: tokenizer, memory for `context` tokens (0: what the model was
  * trained for), the name of the file. */
 void info_print_use(const tare_model *model, const char *path, uint64_t context);
 void info_json_use(struct json_t *document, const tare_model *model, const char *path,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare info: the container that a model lies packed in, and what it is packed against. */
+ * tare info: the container in which a model is packed, and what it is packed against. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare info --layers: how tensors lie in a .wcodec, down to the place and size of each segment. */
+ * tare info --layers: how tensors are stored in a .wcodec, down to the position and size of each
+ * segment. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

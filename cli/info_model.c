@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare info: what someone who wants to run a model asks: its mix of types by name, its tokenizer,
- * the memory that it needs, and whether its file is named as others expect. */
+ * tare info: what matters for running a model: its mix of types by name, its tokenizer, the memory
+ * that it needs, and whether its file is named as others expect. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

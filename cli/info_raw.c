@@ -9,7 +9,7 @@
 /* Bytes of a resource at a time. */
 #define PIECE ((size_t)1 << 16)
 
-/* A string of the model's own is written byte for byte; a value that is none has a line. */
+/* A string from the model is written byte for byte; any other value gets a line. */
 static void print_value(const tare_value *value) {
     if (value->type == TARE_VALUE_STRING) {
         fwrite(value->as.s.ptr, 1, value->as.s.len, stdout);

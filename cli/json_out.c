@@ -158,7 +158,7 @@ json_t *cli_json_shape(const tare_tensor *tensor) {
     return shape;
 }
 
-/* Where something is: only what is known is said. */
+/* A position: only what is known is included. */
 static void add_place(json_t *object, uint64_t offset, tare_item_kind kind, int64_t item) {
     if (offset != TARE_NO_OFFSET) cli_json_u64(object, "offset", offset);
     if (kind == TARE_ITEM_NONE) return;

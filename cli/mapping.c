@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Before a GGUF file is written: a model of Hugging Face becomes one of llama.cpp, unless its names
- * are to be kept; before a Hugging Face directory is written, the other way round. */
+ * Before a GGUF file is written, a Hugging Face model is mapped to llama.cpp's form, unless its
+ * names are to be kept; before a Hugging Face directory is written, the reverse. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static char *directory_name(const char *path) {
     return name;
 }
 
-/* Weights alone, as a file without a tokenizer, are no model that llama.cpp could run. */
+/* Weights alone, such as a file without a tokenizer, are not a model that llama.cpp could run. */
 static bool has_tokenizer(const tare_model *in) {
     static const char *const names[] = {
         "tokenizer", "tekken.json", "spiece.model", "vocab.", "sentencepiece.bpe.model",

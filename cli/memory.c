@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of the command's own. What it keeps is small; where even that is not to be had, the
- * command says so and ends. */
+ * Memory of the command's own. It needs little; if even that is not available, the command says so
+ * and exits. */
 #include <stdlib.h>
 #include <string.h>
 

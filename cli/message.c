@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the library found: a failure in one clear line, and with --json as a document; findings one
- * a line. Foreign text is always escaped. */
+ * Messages about what the library found: a failure in one clear line, and with --json as a
+ * document; findings one per line. Foreign text is always escaped. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

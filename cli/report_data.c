@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare report: what is read of a model and of its base, put together as one document. */
+ * tare report: the data read from a model and its base, assembled into one document. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,8 @@ static report_values *read_values(const report_input *in, int *code) {
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
-/* What the base differs in, owned by the caller; the tensors that have a place in it learn which. */
+/* The differences from the base, owned by the caller; tensors that occur in them are linked to
+ * their entry. */
 static tare_diff *compare(const report_input *in, report_tensor *tensors, int *code) {
     tare_error err;
     tare_diff *diff;

@@ -20,13 +20,13 @@ typedef struct report_input {
 /* Parts of the range from the least to the largest value of a tensor. */
 #define REPORT_COLUMNS 64
 
-/* What reading a tensor's values told. */
+/* What reading a tensor's values revealed. */
 typedef struct report_values {
     tare_tensor_stats stats; /* its histogram stays empty */
     uint64_t columns[REPORT_COLUMNS];
 } report_values;
 
-/* What was found out about a tensor beside what the directory says. */
+/* Facts about a tensor beyond what the directory says. */
 typedef struct report_tensor {
     const report_values *values;      /* NULL: not read */
     const tare_diff_item *difference; /* NULL: none, or there is no base */
@@ -47,8 +47,8 @@ void report_add_metadata(struct json_t *document, const tare_model *model);
 /* The page about a document, in memory to be freed; *n: its bytes. */
 char *report_page(struct json_t *document, size_t *n);
 
-/* The page's parts before and behind the document: texts to be put together, up to NULL. Made of
- * cli/report/ by scripts/report-page.py. */
+/* The parts of the page before and after the document: strings to be concatenated, up to NULL. Made
+ * of cli/report/ by scripts/report-page.py. */
 extern const char *const report_page_head[], *const report_page_tail[];
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare report: the document inside its page. It stands in a script element of a type that is no
- * script, so what could end that element or open a comment is written as an escape of JSON, and so
- * is all that is not ASCII: names are foreign bytes. */
+ * tare report: the document inside its page. It is in a script element whose type is not a script,
+ * so anything that could end that element or open a comment is written as a JSON escape, and so is
+ * everything that is not ASCII: names are untrusted bytes. */
 #include <stdlib.h>
 #include <string.h>
 

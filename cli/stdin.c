@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Input. "-" is standard input: a file that was redirected is opened in place, what comes through
- * a pipe is first spooled to an unnamed temporary file, since a model is read in no order. */
+ * Input. "-" is standard input: a redirected file is opened in place; data from a pipe is first
+ * spooled to an unnamed temporary file, since a model is not read in sequence. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of outputs that say the output is something else than what it will be. */
+ * Output names whose suffix contradicts what the output will be. */
 #include <string.h>
 #include <strings.h>
 
 #include "cli.h"
 
-/* What programs take a file for by its name, beside the formats of models. */
+/* File types that programs recognise by name, besides model formats. */
 static const struct {
     const char *suffix, *what;
 } foreign[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What convert, quantize and synth share: a plan is made, shown or run, and told about. */
+ * What convert, quantize and synth share: making a plan, showing or running it, and reporting the
+ * result. */
 #include <math.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static int no_format(const cli_command *command) {
     return cli_usage(command, "the output's name tells no format; say --to, one of: %s", names);
 }
 
-/* What a plan is made of, and has to outlive it. */
+/* What a plan is made from, and what has to outlive it. */
 typedef struct parts {
     tare_type_rule *rules;
     tare_importance *importance;
@@ -203,7 +204,7 @@ static void print_groups(const tare_plan *plan) {
         if (groups[i].from_bytes == groups[i].to_bytes) {
             snprintf(text, sizeof text, "%s", cli_size_text(groups[i].to_bytes).text);
         } else {
-            /* Sizes take at most 7 columns: so the arrows stand below each other. */
+            /* Sizes take at most 7 columns, so that the arrows are aligned. */
             snprintf(text, sizeof text, "%s -> %7s", cli_size_text(groups[i].from_bytes).text,
                      cli_size_text(groups[i].to_bytes).text);
         }
@@ -407,7 +408,8 @@ static void tell(const outcome *o) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* What standard output cannot be: watched, described in JSON, read back. */
+/* Refuses what cannot be combined with writing to standard output: no --to, JSON or a report on it
+ * too, reading back, a terminal. */
 static int check_stdout(const cli_command *command, const cli_write *write) {
     if (!write->to) return cli_usage(command, "standard output needs --to FORMAT");
     if (cli.dry_run) return 0;
@@ -524,7 +526,8 @@ static int write_model(const cli_command *command, const tare_model *in, const c
     }
     tare_status status = tare_plan_new(&plan, out_path, in, &options, &err);
     if (status == TARE_OK) status = run_plan(&o.result, plan, out_path, &err);
-    /* A failure is one line; what a target cannot hold is the reason of some, and named. */
+    /* A failure is one line; if something that the target does not support is the reason, it is
+     * named. */
     bool is_told = status == TARE_OK || status == TARE_ERR_UNSUPPORTED ||
                    (status == TARE_ERR_ARG && options.n_merges > 0);
     if (!cli.json && is_told) {

@@ -29,7 +29,7 @@ static bool parse_clip(const cli_command *command, tare_convert_mcf_options *opt
            parse_bound(command, "max-clip", write->max_clip, &options->clip_max);
 }
 
-/* 0 switches outliers off, which the library calls a threshold that nothing is above. */
+/* 0 switches outliers off, which for the library is a threshold that nothing exceeds. */
 static bool parse_outliers(const cli_command *command, tare_convert_infq_options *options,
                            const cli_write *write) {
     const char *share = write->outliers;
