@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices, and plans bound to memory of one: a block of device memory holds the image, the
- * pointers, what classes need, and the error word. */
+ * Devices, and plans bound to a device's memory: one block of device memory holds the image, the
+ * pointers, the work memory for classes, and the error word. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether structs that describe layers say what can be: sizes, numbers of rules and tables, parts
- * of segments inside their stored bytes. Those that libtare makes always do; the kernels rely on
- * it, whoever made them. */
+ * Checks that the structs describing layers are consistent: sizes, indexes of rules and tables,
+ * parts of segments within their stored bytes. Those made by libtare always are; the kernels rely
+ * on it whatever their origin. */
 #include <string.h>
 
 #include "wg_plan.h"
@@ -51,7 +51,7 @@ static bool is_field(const tare_coded_field *f, unsigned n_regions) {
     return f->item != 16 || f->width % 2 == 0;
 }
 
-/* The stream that has the scales has one for each value. */
+/* The stream with the scales has one for each value. */
 static bool has_scales(const tare_cuda_layer *l, unsigned stream) {
     const tare_coded_stream *p = &l->layer->streams[stream];
     const tare_coded_field *f = &p->field;

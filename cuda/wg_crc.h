@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The CRC-32 of what a warp decodes. Its bytes are rows of 32 words, a word a lane; each lane keeps
- * the remainder of its own words, r = r * x^1024 + word, by four lookups a word. In the end lane l's
- * remainder counts for x^(32 * (32 - l)). Zeros fill the last row, so the host states what must
- * come out: the remainder that follows from the CRC, times what these zeros are. */
+ * The CRC-32 of what a warp decodes. Its bytes are rows of 32 words, one word per lane; each lane
+ * keeps the remainder of its own words, r = r * x^1024 + word, with four lookups per word. At the
+ * end lane l's remainder has the weight x^(32 * (32 - l)). The last row is padded with zeros, so
+ * the host provides the expected result: the remainder that follows from the CRC, multiplied by the
+ * factor of these zeros. */
 #ifndef TARE_CUDA_WG_CRC_H
 #define TARE_CUDA_WG_CRC_H
 

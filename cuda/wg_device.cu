@@ -44,7 +44,7 @@ static tare_status tell(cudaError_t e, tare_error *err, const char *what) {
     return wg_fail(err, e == cudaErrorMemoryAllocation ? TARE_ERR_NOMEM : TARE_ERR_IO, -1, what);
 }
 
-/* The device in use is a matter of the thread: it is set for the call and then as it was. */
+/* The current device is a property of the thread: it is set for the call and then restored. */
 struct on_device {
     int before;
     explicit on_device(int device) : before(0) {

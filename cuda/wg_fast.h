@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * DIRECT segments of the common forms, one a warp, without pages: a lane's values go from registers
- * to their region. A block is four steps, 256 positions. While both streams have the 128 words that
- * a block can need, words are read without a look at the ends; the last blocks, and those with
- * patches, look at every one. The CRC is taken by another kernel: wg_reread.h. */
+ * to their region. A block is four steps, 256 positions. As long as both streams have the 128 words
+ * that a block can need, words are read without bounds checks; the last blocks, and those with
+ * patches, check every read. The CRC is computed by another kernel: wg_reread.h. */
 #ifndef TARE_CUDA_WG_FAST_H
 #define TARE_CUDA_WG_FAST_H
 
@@ -14,8 +14,8 @@
 #include "wg_patches.h"
 #include "wg_step.h"
 
-/* A table of the warps of a block, in shared memory. Each half is there 16 times: lanes l and l +
- * 16 have a pair of banks of their own and wait for no other. */
+/* A table of the warps of a block, in shared memory. Each half is stored 16 times: lanes l and l +
+ * 16 have a pair of banks to themselves and never wait for others. */
 enum : uint32_t { WG_COPIES = 16, WG_BLOCK = 256 };
 template <class F> struct alignas(128) wg_fast_table {
     uint16_t cut[64];
@@ -134,7 +134,7 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
 }
 
 /* Where a lane's bytes go, and how far apart those of steps and blocks are: wg_is_fast_place has
- * seen to it that these are constants. */
+ * ensured that these are constants. */
 template <class F>
 WG_FN void wg_fast_places(wg_fast &w, uint8_t *region, const wg_stream &s, const wg_job &job) {
     const uint32_t step = 32 * F::lane_bytes, block = 32 * F::item;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the host hands to the kernels: one block of memory, the image, with jobs, streams, rules and
- * tables, told by their places in it. C and C++; the same on host and device. */
+ * What the host passes to the kernels: one block of memory, the image, with jobs, streams, rules
+ * and tables, referred to by their offsets. C and C++; the same on host and device. */
 #ifndef TARE_CUDA_WG_IMAGE_H
 #define TARE_CUDA_WG_IMAGE_H
 
@@ -64,7 +64,7 @@ typedef struct wg_stream {
     uint8_t is_big_endian, is_scales;
 } wg_stream;
 
-/* A segment. Parts are told by their first byte, counted from that of the segment. */
+/* A segment. Each part is given by the offset of its first byte within the segment. */
 typedef struct wg_job {
     uint64_t at;      /* in the layer's stored bytes; WG_HOST: in the host area */
     uint64_t first;   /* byte of the stream that it begins with */
@@ -94,7 +94,7 @@ typedef struct wg_image {
     uint32_t next_row[4][256];
 } wg_image;
 
-/* Bits of what is wrong with a segment. Of two faults the CRC is told last. */
+/* Bits that say what is wrong with a segment. Other faults take precedence over the CRC. */
 enum {
     WG_BAD_STATES = 1,
     WG_BAD_PATCHES = 2,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What kernels are written in: the 32 lanes of a warp. nvcc sees one lane, and a value of the lanes
- * is a register; any other compiler sees all of them, and it is an array (wg_emulated.h).
+ * The notation that kernels are written in: the 32 lanes of a warp. For nvcc there is one lane, and
+ * a per-lane value is a register; for any other compiler there are all lanes, and it is an array
+ * (wg_emulated.h).
  *
  *   u32v, boolv     a number, a truth a lane. They have no truth of their own, so the emulation's
  *                   compiler refuses a branch on one: control flow is the same for all lanes.
@@ -56,7 +57,7 @@ template <class T> WG_FN u32v wg_load_if(boolv m, const T *p, u32v i) {
     return m ? __ldg(p + i) : 0;
 }
 
-/* a mod 65536 + b, beside the integer unit, which has most to do. */
+/* a mod 65536 + b, avoiding the integer unit, which is the busiest. */
 WG_FN u32v wg_low_add(u32v a, u32v b) {
     return __dp2a_lo(a, 1u, b);
 }
@@ -118,7 +119,7 @@ WG_FN u32v wg_read_some(const uint8_t *from, u32v at, u32v place, uint32_t n) {
         if (place + i < n) word |= (uint32_t)from[at + i] << 8 * i;
     return word;
 }
-/* What lanes have stored others may read now. */
+/* From here on lanes may read what others have stored. */
 WG_FN void wg_meet() {
     __syncwarp();
 }

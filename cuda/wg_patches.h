@@ -22,7 +22,7 @@ struct wg_patches {
     uint32_t position, top; /* of the next one; WG_NO_POSITION: there is none */
 };
 
-/* The next bits, 57 at least; behind the end stand zeros. */
+/* The next bits, at least 57; zeros follow the end. */
 WG_FN uint64_t wg_peek(const wg_patches &p, const wg_string &s) {
     uint64_t bits = 0;
     uint32_t at = p.at / 8;
@@ -32,7 +32,7 @@ WG_FN uint64_t wg_peek(const wg_patches &p, const wg_string &s) {
     return bits >> p.at % 8;
 }
 
-/* Whether a value stands at a position, which is below n_positions. */
+/* Whether there is a value at a position, which is below n_positions. */
 WG_FN bool wg_has_value(uint32_t item, uint32_t position, uint32_t n_bytes) {
     if (item == 4) return position / 128 * 64 + position % 64 < n_bytes;
     if (item == 6) return position / 4 * 3 < n_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a stream's bytes stand in their region (docs/wcodec.md, 4.2), to put them there and to get
- * those of a base. */
+ * Where a stream's bytes are in their region (docs/wcodec.md, 4.2), for writing them and for
+ * reading those of a base. */
 #ifndef TARE_CUDA_WG_PLACES_H
 #define TARE_CUDA_WG_PLACES_H
 

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What is predicted by scale comes in a second pass, by the general kernel. */
+/* Segments predicted by scale are decoded in a second pass, by the general kernel. */
 enum { WG_LAUNCHES = WG_KERNELS + 1 };
 
 /* A kernel's jobs in the image; fast ones are told by blocks. */
@@ -46,7 +46,7 @@ tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const cha
 /* Copies the options of a caller whose struct may be shorter or longer. */
 bool wg_options_read(void *out, size_t size, const void *options);
 
-/* Whether the structs say what can be. */
+/* Whether the structs are consistent. */
 tare_status wg_check_layer(const tare_cuda_layer *layer, int64_t item, tare_error *err);
 tare_status wg_check_segment(const tare_coded_segment *s, const tare_cuda_layer *layer,
                              unsigned stream, uint64_t number, int64_t item, tare_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The CRC-32 of segments that are in their regions: by a warp each, without tables. It costs a read
- * of what was decoded, 7 instructions and a load for 32 words; taken while they are decoded it
- * would be 12 instructions and 4 lookups, and registers that the decoder has not. */
+ * The CRC-32 of segments that are in their regions: by a warp each, without tables. This costs a
+ * read of the decoded data, 7 instructions and a load per 32 words; computed during decoding it
+ * would cost 12 instructions and 4 lookups, and registers that the decoder does not have. */
 #ifndef TARE_CUDA_WG_REREAD_H
 #define TARE_CUDA_WG_REREAD_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A segment, one a warp, by pages: filled as its mode says, what the base adds, the CRC, and to its
- * region. Every mode, item and predictor. */
+ * Decodes a segment, one per warp, page by page: a page is filled according to the mode, the base
+ * is added, the CRC is updated, and the page is stored to its region. Handles every mode, item and
+ * predictor. */
 #ifndef TARE_CUDA_WG_SEGMENT_H
 #define TARE_CUDA_WG_SEGMENT_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/cuda.h: layers of a .wcodec decoded on a GPU, from stored bytes in device memory to the
- * bytes of their regions in device memory, bit for bit what tare_coded_decode_layer gives.
+ * tare/cuda.h: decodes layers of a .wcodec on a GPU, from stored bytes to the bytes of their
+ * regions, both in device memory. The result is bit for bit that of tare_coded_decode_layer.
  *
- * A library of its own, libtare_cuda: it calls no function of libtare, which does not know it. What
- * it has to know of a layer are the plain structs of tare/wcodec.h:
+ * This is a separate library, libtare_cuda; it and libtare do not call each other. It learns about
+ * a layer through the plain structs of tare/wcodec.h:
  *
  *     tare_cuda_layer layer = {tare_coded_describe(coded), heads, segments, 0};
  *     tare_cuda_plan_new(&plan, &layer, 1, NULL, &err);       // on the host, no GPU needed
@@ -28,33 +28,33 @@ extern "C" {
 
 /* ---- plans: on the host ---------------------------------------------------------------------- */
 
-/* A layer to be decoded, as the getters of tare/wcodec.h describe it. All is borrowed, until
+/* A layer to be decoded, as described by the getters of tare/wcodec.h. Everything is borrowed until
  * tare_cuda_plan_new returns. A final struct. */
 typedef struct tare_cuda_layer {
-    const tare_coded_layer *layer;             /* its `data` is not looked at */
+    const tare_coded_layer *layer;             /* its `data` is not accessed */
     const tare_coded_head *const *heads;       /* of each stream: tare_coded_stream_head */
     const tare_coded_segment *const *segments; /* of each stream, all of them in order:
                                                   tare_coded_parse_segment */
-    uint32_t streams; /* bit i: stream i is wanted; 0: all of them are. Streams that others take
-                         their scales from are wanted with these */
+    uint32_t streams; /* bit i: decode stream i; 0: decode all. Streams that provide the scales of
+                         requested ones are included */
 } tare_cuda_layer;
 
 typedef struct tare_cuda_plan_options {
     size_t size;
     bool is_coarse; /* as in tare_coded_options: only the first n_groups groups of bypass bits */
     unsigned n_groups;
-    bool is_general; /* all by the one kernel that knows every form, none by the fast ones */
+    bool is_general; /* use only the general kernel, which handles every form, not the fast ones */
 } tare_cuda_plan_options;
 
 #define TARE_CUDA_PLAN_OPTIONS_INIT                                                                \
     { sizeof(tare_cuda_plan_options), false, 0, false }
 TARE_API void tare_cuda_plan_options_init(tare_cuda_plan_options *options, size_t size);
 
-/* What is to be done for some layers: which segments, with which tables, where to. Immutable: any
- * number of threads and batches may use it at once. */
+/* The work for some layers: which segments, with which tables, to which destinations. Immutable:
+ * any number of threads and batches may use it at once. */
 typedef struct tare_cuda_plan tare_cuda_plan;
 
-/* ERR_ARG: what the structs say cannot be (err->item: the layer's number); NOMEM. */
+/* ERR_ARG: the structs describe something impossible (err->item: the index of the layer); NOMEM. */
 TARE_API tare_status tare_cuda_plan_new(tare_cuda_plan **out, const tare_cuda_layer *layers,
                                         size_t n_layers, const tare_cuda_plan_options *options,
                                         tare_error *err);
@@ -63,11 +63,11 @@ TARE_API void tare_cuda_plan_free(tare_cuda_plan *plan);
 typedef struct tare_cuda_needs {
     size_t size;
     uint64_t image_bytes;     /* device memory of a batch: jobs, tables, pointers, work memory */
-    uint64_t host_bytes;      /* of decoded segments that the host has to provide */
+    uint64_t host_bytes;      /* of segments that the host has to decode */
     uint64_t decoded_bytes;   /* of all segments */
     uint64_t n_segments;      /* all */
-    uint64_t n_host_segments; /* those among them for the host: ZSTD and STRUCTURED */
-    uint32_t n_launches;      /* of kernels, a call of tare_cuda_decode, at most */
+    uint64_t n_host_segments; /* those of them left to the host: ZSTD and STRUCTURED */
+    uint32_t n_launches;      /* of kernels, at most, per call of tare_cuda_decode */
 } tare_cuda_needs;
 
 #define TARE_CUDA_NEEDS_INIT                                                                       \
@@ -97,7 +97,7 @@ typedef struct tare_cuda tare_cuda;
 /* UNSUPPORTED: there is no driver or no such device, or it is older than compute capability 8.0. */
 TARE_API tare_status tare_cuda_open(tare_cuda **out, int device, tare_error *err);
 TARE_API void tare_cuda_close(tare_cuda *cuda);
-/* The device's name. Lives as long as `cuda`. */
+/* The device's name. Valid as long as `cuda`. */
 TARE_API const char *tare_cuda_name(const tare_cuda *cuda);
 
 /* Device memory and copies, for callers that do not use CUDA themselves. Copies are done when the
@@ -111,9 +111,9 @@ TARE_API tare_status tare_cuda_download(void *host, tare_cuda *cuda, const void 
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* Device memory of a layer. `stored`: its data, aligned to 4 bytes; nothing behind it is read.
- * regions[r]: region_bytes[r] bytes, aligned to 4 as well, exactly these are written; NULL where the plan
- * has no stream of the region. bases[r]: as many bytes of the base; NULL where no segment refers to
+/* Device memory of a layer. `stored`: its data, aligned to 4 bytes; nothing beyond it is read.
+ * regions[r]: region_bytes[r] bytes, also aligned to 4; exactly these are written; NULL if the plan
+ * has no stream of the region. bases[r]: as many bytes of the base; NULL if no segment refers to
  * it. A final struct. */
 typedef struct tare_cuda_buffers {
     const void *stored;
@@ -154,7 +154,7 @@ TARE_API tare_status tare_cuda_decode(tare_cuda_batch *batch,
 typedef struct tare_cuda_fault {
     size_t size;
     uint64_t n_faults;  /* 0: none; a segment may have two */
-    tare_status status; /* of the first segment: CORRUPT or CHECKSUM, as decoding on the CPU says */
+    tare_status status; /* of the first segment: CORRUPT or CHECKSUM, as when decoding on the CPU */
     size_t layer;       /* where it is, in the order of layers, streams, segments */
     unsigned stream;
     uint64_t segment;
@@ -165,8 +165,8 @@ typedef struct tare_cuda_fault {
     { sizeof(tare_cuda_fault), 0, TARE_OK, 0, 0, 0, 0 }
 TARE_API void tare_cuda_fault_init(tare_cuda_fault *fault, size_t size);
 
-/* Waits for what the last tare_cuda_decode (or a replay of a graph of it) has to do. The status of
- * the first damaged segment, with its place as err->offset; IO. `fault` may be NULL. */
+/* Waits for the last tare_cuda_decode (or a replay of its graph) to complete. Returns the status of
+ * the first damaged segment, with its position as err->offset; IO. `fault` may be NULL. */
 TARE_API tare_status tare_cuda_finish(tare_cuda_fault *fault, tare_cuda_batch *batch,
                                       tare_error *err);
 
