@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread that fetches: a queue of ranges, as many exchanges at a time as options allow, and
- * what becomes of each response. A range that is cut off goes on where it stopped; If-Range and the
- * validators of every response prove that all parts are of one state of the file. */
+ * The fetching thread: a queue of ranges, as many concurrent exchanges as options allow, and the
+ * handling of each response. A range that is cut off is resumed where it stopped; If-Range and the
+ * validators of every response ensure that all parts belong to the same version of the file. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define BACKOFF_MOST 30000 /* ms */
 #define POLL_MS      100   /* how often the caller is asked whether to go on */
 #define IDLE_MS      60000
-#define IGNORED_MOST ((size_t)1 << 20) /* bytes of a page that says what is wrong */
+#define IGNORED_MOST ((size_t)1 << 20) /* bytes of an error page */
 
 typedef struct fetch {
     struct fetch *next;
@@ -78,7 +78,7 @@ static tare_status fault(fetch *f, tare_status status, const char *what) {
     return status;
 }
 
-/* Hands the blocks over, those that are not there as failed, and frees the fetch. */
+/* Hands the blocks over, missing ones as failed, and frees the fetch. */
 static void finish(fetch *f) {
     tare_remote *r = f->file->remote;
     for (size_t i = 0; i < f->n_blocks; i++) {
@@ -117,7 +117,7 @@ static void finish_from_whole(fetch *f) {
 
 #define CHANGED "the file changed on the server while it was read"
 
-/* Whether a response is of the file that is being read; the size is that of all of it. */
+/* Whether a response belongs to the file that is being read; `size` is that of the whole file. */
 static tare_status check_identity(fetch *f, bool has_total, uint64_t total) {
     const tare_remote_file *file = f->file;
     if (file->is_known && !tare_response_matches(&f->response, file->etag, file->modified))
@@ -156,7 +156,8 @@ static tare_status accept_range(fetch *f) {
     return TARE_OK;
 }
 
-/* A server that knows no ranges, one that does not take our validator, or another file. */
+/* A server that does not support ranges, one that does not accept our validator, or a different
+ * file. */
 static tare_status accept_whole(fetch *f) {
     tare_remote_file *file = f->file;
     const tare_response *r = &f->response;
@@ -255,7 +256,7 @@ static void queue_again(fetch *f, uint64_t wait) {
     list_push(&f->file->remote->fetcher->queued, f);
 }
 
-/* Another try later, if there is one left. What was received stays. */
+/* Schedules another try, if one is left. What was received is kept. */
 static void try_again(fetch *f, tare_status status, const char *what) {
     const tare_remote_options *o = &f->file->remote->options;
     if (!f->is_whole && f->got - f->got_before >= TARE_BLOCK_BYTES) f->tries = 0;
@@ -281,7 +282,7 @@ static void set_location(tare_remote_file *file, char *location) {
     file->location = location;
 }
 
-/* Follows a redirection. A user, a password or a token never go with it to another server. */
+/* Follows a redirection. A user, a password or a token is never sent along to another server. */
 static void redirect(fetch *f) {
     tare_remote_file *file = f->file;
     tare_url from, to;
@@ -330,7 +331,7 @@ static void refuse(fetch *f) {
     } else if (r->status == 416 && file->is_known) {
         finish_with(f, TARE_ERR_IO, CHANGED);
     } else if (file->location && f->hops == 0) {
-        set_location(file, NULL); /* it was good for a while only: asks for a new one */
+        set_location(file, NULL); /* it had expired: asks for a new one */
         try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
     } else {
         fault(f, TARE_ERR_IO, tare_response_fault(r, file->is_hub && !file->location));
@@ -382,7 +383,7 @@ static void judge(fetch *f) {
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Until a response has said how a file is read, one request for it is enough. */
+/* Until a response has shown how a file can be read, one request for it is enough. */
 static bool may_start(const struct tare_fetcher *e, const fetch *f, uint64_t now) {
     if (f->start_at > now) return false;
     if (f->file->is_known) return true;
@@ -448,7 +449,7 @@ static void stop_running(struct tare_fetcher *e, fetch *f) {
     e->n_running--;
 }
 
-/* Breaks off what nobody waits for any more, or everything. */
+/* Cancels fetches that are no longer waited for, or all of them. */
 static void drop(tare_remote *r, bool all) {
     struct tare_fetcher *e = r->fetcher;
     for (fetch *f = e->running, *next; f; f = next) {

@@ -46,8 +46,8 @@ static bool is_path(tare_str path) {
     return path.len <= PATH_MOST && tare_str_is_utf8(path) && tare_is_inner_path(path);
 }
 
-/* Behind the '@': up to the next slash, with %XX unescaped; refs/pr/N and refs/convert/NAME, which
- * the hub makes itself, with their slashes. */
+/* The revision after the '@': up to the next slash, with %XX unescaped; refs/pr/N and
+ * refs/convert/NAME, which the hub itself creates, include their slashes. */
 static tare_status take_revision(tare_str *out, tare_str *rest, tare_arena *arena,
                                  tare_error *err) {
     tare_str all = *rest, text = take_until(rest, "/");

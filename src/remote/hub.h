@@ -19,7 +19,7 @@ typedef struct tare_hub_name {
     bool is_folder;    /* of the path: none, or one that ends in a slash */
 } tare_hub_name;
 
-/* Takes a name apart; texts lie in it or in the arena. ARG: it is none. */
+/* Parses a name; texts point into it or into the arena. ARG: not such a name. */
 tare_status tare_hub_name_parse(tare_hub_name *out, const char *text, tare_arena *arena,
                                 tare_error *err);
 /* Addresses, without a NUL: of a file of a revision, and of the list of all its files. */
@@ -42,8 +42,8 @@ typedef struct tare_hub_list {
 
 /* Whether a text is the name of a commit: 40 hexadecimal digits. */
 bool tare_hub_is_commit(tare_str text);
-/* Reads a list, a text from a stranger: paths lead to places in the model only, none is there
- * twice. Texts lie in the arena. CORRUPT, LIMIT: with the byte and the entry. */
+/* Parses a list from an untrusted source: paths stay within the model, and none occurs twice. Texts
+ * are in the arena. CORRUPT, LIMIT: with the byte and the entry. */
 tare_status tare_hub_list_parse(tare_hub_list *out, tare_str json, tare_arena *arena,
                                 const tare_limits *limits, tare_error *err);
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * A file on a server as a reader. What is read comes in blocks, which stay in the session's cache
- * for a while; blocks that are missing are asked for in long ranges, and ahead of whoever reads
- * tensors one after the other. */
+ * A file on a server as a reader. Data is read in blocks, which stay in the session's cache for a
+ * while; missing blocks are requested in long ranges, with read-ahead for sequential readers of
+ * tensors. */
 #include "base/arith.h"
 #include "base/str.h"
 #include "remote/session.h"
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Bytes that block `index` has; all, while the size of the file is not known. */
+/* The number of bytes in block `index`; that of a full block while the size of the file is unknown.
+ */
 static size_t block_size(const tare_remote_file *f, uint64_t index) {
     if (!f->has_size) return TARE_BLOCK_BYTES;
     return (size_t)tare_min_u64(f->size - index * TARE_BLOCK_BYTES, TARE_BLOCK_BYTES);
 }
 
-/* Holds the entry of a block, which is made where there is none. */
+/* Takes a reference to the entry of a block, which is created if necessary. */
 static tare_status hold(tare_cached **out, tare_remote_file *f, uint64_t index, tare_error *err) {
     tare_remote *r = f->remote;
     const tare_cache_key key = {f->number, index};
@@ -56,7 +57,7 @@ static tare_status ask_run(tare_remote_file *f, run *missing, tare_error *err) {
     return status;
 }
 
-/* Asks for those of the blocks [first, end) that are neither there nor coming. */
+/* Requests those of the blocks [first, end) that are neither present nor on their way. */
 static tare_status ask(tare_remote_file *f, uint64_t first, uint64_t end, tare_error *err) {
     run missing = {.n = 0};
     size_t most = f->is_opened ? TARE_RUN_STREAM : TARE_RUN_MOST;
@@ -101,8 +102,8 @@ static tare_status wait_for(tare_cached **out, tare_remote_file *f, uint64_t ind
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Asks for what a reader that goes on from where it was will want next: not more than it has read
- * so, and in ranges that are worth a request. */
+/* Requests what a sequential reader will need next: no more than it has read sequentially so far,
+ * and in ranges that are worth a request. */
 static void ask_ahead(tare_remote_file *f, uint64_t first, uint64_t end) {
     uint64_t last = tare_ceil_div_u64(f->size, TARE_BLOCK_BYTES);
     bool goes_on = first <= f->next_block && first + TARE_AHEAD_MOST >= f->next_block;
@@ -116,7 +117,7 @@ static void ask_ahead(tare_remote_file *f, uint64_t first, uint64_t end) {
     uint64_t ahead = tare_min_u64(f->streak, TARE_AHEAD_MOST);
     if (!f->is_opened || ahead == 0) return;
     ahead = tare_ceil_div_u64(end + ahead, TARE_RUN_STREAM) * TARE_RUN_STREAM;
-    ask(f, end, tare_min_u64(ahead, last), NULL); /* a fault is told when the block is read */
+    ask(f, end, tare_min_u64(ahead, last), NULL); /* a fault is reported when the block is read */
 }
 
 static tare_status read_blocks(tare_remote_file *f, uint64_t offset, uint8_t *buf, size_t n,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Files and directories behind a URL. HTTP lists no directories: only a model of the hub is one.
- * Files beside a file get its password, never its query, which is a signature of that file alone.
+ * Other files in the directory of a file are requested with its password, never with its query,
+ * which may be a signature for that file alone.
  */
 #include "remote/remote_files.h"
 
@@ -52,7 +53,7 @@ static tare_str revision_of(const tare_remote_files *p) {
     return revision;
 }
 
-/* What a path is within a model of the hub; false: it is not in it. */
+/* The part of a path within a model of the hub; false: it is not in the model. */
 static bool within_model(const tare_remote_files *p, const char *path, tare_str *out) {
     tare_str text = tare_str_of(path);
     if (!p->is_hub || !tare_str_starts(text, p->name.root)) return false;
@@ -114,7 +115,7 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
-/* The list is sorted, so that what a sub-folder holds stands together. */
+/* The list is sorted, so that the contents of a sub-folder are consecutive. */
 static tare_status list_remote(const tare_files *files, const char *path, tare_files_visit visit,
                                void *ctx, tare_error *err) {
     tare_remote_files *p = (tare_remote_files *)(uintptr_t)files;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a URL leads to as files and directories: for drivers, which look for more files beside the
- * one they were given. Used while a model is opened. */
+ * Presents what a URL leads to as files and directories, for drivers, which look for more files in
+ * the directory of the one they were given. Used while a model is opened. */
 #ifndef TARE_REMOTE_REMOTE_FILES_H
 #define TARE_REMOTE_REMOTE_FILES_H
 
@@ -26,7 +26,7 @@ typedef struct tare_remote_files {
 /* Looks at a URL; the list of files of a directory is fetched. To be ended whatever comes back. */
 tare_status tare_remote_files_begin(tare_remote_files *out, tare_remote *remote, const char *url,
                                     const tare_limits *limits, tare_error *err);
-/* `is_opened`: the files are a model's now, whose tensors will be read. */
+/* `is_opened`: the files now belong to a model, whose tensors will be read. */
 void tare_remote_files_end(tare_remote_files *files, bool is_opened);
 
 #endif

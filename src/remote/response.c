@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * HTTP headers from a stranger: numbers are checked, texts bounded, what is not known is skipped.
+ * Untrusted HTTP headers: numbers are checked, texts bounded, unknown fields skipped.
  */
 #include "remote/response.h"
 
@@ -120,7 +120,7 @@ void tare_response_line(tare_response *r, const char *text, size_t n) {
 #undef IS
 }
 
-/* A tag is compared without the mark of a weak one: servers add it when they compress. */
+/* Tags are compared without the mark of weak ones, which servers add when they compress. */
 static const char *opaque(const char *etag) {
     return strncmp(etag, "W/", 2) == 0 ? etag + 2 : etag;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The header of an HTTP response (RFC 9110), a line at a time: what tells whether its body is the
- * bytes that were asked for. */
+ * The header of an HTTP response (RFC 9110), parsed line by line: the fields that show whether its
+ * body is the requested bytes. */
 #ifndef TARE_REMOTE_RESPONSE_H
 #define TARE_REMOTE_RESPONSE_H
 
@@ -32,7 +32,7 @@ void tare_response_line(tare_response *r, const char *line, size_t n);
 bool tare_response_matches(const tare_response *r, const char *etag, const char *modified);
 /* What If-Range may hold: a strong entity tag, else a date where there is no tag; NULL: neither. */
 const char *tare_response_validator(const char *etag, const char *modified);
-/* Whether a server that answers so may answer better later. */
+/* Whether a later request may succeed after this answer. */
 bool tare_response_is_busy(unsigned status);
 /* What a status that brings no file means, in words, for a server or the hub. */
 const char *tare_response_fault(const tare_response *r, bool is_hub);

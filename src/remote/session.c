@@ -15,7 +15,7 @@ static void free_block(void *ctx, void *block, size_t cost) {
     tare_free(r->options.allocator, block, cost);
 }
 
-/* What no header can hold would let a token begin another one. */
+/* Characters that a header cannot contain would let a token start another header. */
 static bool is_token(const char *token) {
     size_t n = strlen(token);
     for (size_t i = 0; i < n; i++)

@@ -16,10 +16,11 @@
 #include "remote/response.h"
 #include "remote/url.h"
 
-/* What is fetched and kept at least. The directory of most files is within the first. */
+/* The smallest unit that is fetched and cached. The directory of most files is within the first
+ * block. */
 #define TARE_BLOCK_BYTES ((size_t)1 << 20)
-/* Blocks of one request: as long as a directory is read a single large one, so that it takes few
- * round trips; tensors come in ranges side by side. */
+/* Blocks per request: while a directory is read, a single large request, for few round trips;
+ * tensors are fetched in concurrent ranges. */
 #define TARE_RUN_MOST   32
 #define TARE_RUN_STREAM 4
 /* Blocks that are fetched ahead of a reader that goes on from where it was. */
@@ -102,7 +103,7 @@ void tare_fetcher_stop(tare_remote *remote);
  * fetcher's to release. The lock is held. NOMEM: nothing is taken over. */
 tare_status tare_fetcher_add(tare_remote *remote, tare_remote_file *file, uint64_t first_block,
                              tare_cached *const *entries, size_t n, tare_error *err);
-/* Breaks off what is fetched of a file and waits until nothing is. The lock is held. */
+/* Cancels all fetches of a file and waits until none is left. The lock is held. */
 void tare_fetcher_forget(tare_remote *remote, tare_remote_file *file);
 
 /* A copy of a text, with the session's allocator; NULL: memory is out. */

@@ -155,7 +155,7 @@ void tare_transport_release(tare_transport *t, tare_exchange *x) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* What can be said better than libcurl does, and what there is no point in trying again. */
+/* Better messages than libcurl's, and failures that are not worth another try. */
 static void judge(const tare_transport *t, tare_exchange *x, CURLcode code) {
     x->end = TARE_EXCHANGE_FAILED;
     x->what = t->curl.easy_strerror(code);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * HTTP exchanges, many at a time, driven by one thread. What a response means is not its business,
- * and redirections are not followed: remote/fetch.c decides. */
+ * HTTP exchanges, many at a time, driven by one thread. Responses are not interpreted and
+ * redirections are not followed here: remote/fetch.c does that. */
 #ifndef TARE_REMOTE_TRANSPORT_H
 #define TARE_REMOTE_TRANSPORT_H
 
@@ -49,7 +49,7 @@ void tare_transport_free(tare_transport *transport);
 bool tare_transport_start(tare_transport *transport, tare_exchange *exchange);
 /* Moves bytes for at most `timeout_ms`; returns an exchange that has ended, NULL: none has. */
 tare_exchange *tare_transport_step(tare_transport *transport, int timeout_ms);
-/* After an exchange has ended, or to break it off. */
+/* Releases an exchange that has ended, or cancels it. */
 void tare_transport_release(tare_transport *transport, tare_exchange *exchange);
 /* Ends a step that waits; the only function that other threads may call. */
 void tare_transport_wake(tare_transport *transport);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * http and https URLs (RFC 3986) in parts, and what of them may be shown. */
+ * http and https URLs (RFC 3986), split into parts, and which of these may be shown. */
 #ifndef TARE_REMOTE_URL_H
 #define TARE_REMOTE_URL_H
 
@@ -15,10 +15,11 @@ typedef struct tare_url {
     tare_str query;     /* from the question mark on; may be empty */
 } tare_url;
 
-/* Takes a URL apart. ARG: another scheme, no host, or characters that no URL has. A fragment is
- * left out. */
+/* Splits a URL. ARG: another scheme, no host, or characters that are not allowed in URLs. A
+ * fragment is left out. */
 tare_status tare_url_split(tare_url *out, const char *text, tare_error *err);
-/* Whether two URLs lead to the same server: what one may know the other may. */
+/* Whether two URLs lead to the same server, so that credentials for one may be sent to the other.
+ */
 bool tare_url_same_origin(const tare_url *a, const tare_url *b);
 /* Writes "scheme://host", the path and, if asked for, the query; never the user. */
 void tare_url_put(tare_buffer *out, const tare_url *url, bool with_query);
