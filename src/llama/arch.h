@@ -12,7 +12,7 @@
 
 /* A key of the output. Names without a dot before them get "ARCH."; "general." ones stay. Numbers
  * of a TREE become an array of the type that its elements ask for. A name that ends in "[]" is an
- * array with a number for each `layer`. Absent formulas make no key. */
+ * array with a number for each `layer`. A formula without a value makes no key. */
 typedef struct tare_llama_key {
     const char *name; /* NULL ends a list */
     tare_value_type type;
@@ -29,7 +29,7 @@ typedef struct tare_llama_rule {
     const char *program;
 } tare_llama_rule;
 
-/* The work on one model, for what rows cannot say. */
+/* The mapping of one model, for what rows cannot express. */
 struct tare_llama_mapping;
 typedef tare_status (*tare_llama_hook)(struct tare_llama_mapping *map, tare_error *err);
 
@@ -83,7 +83,7 @@ typedef struct tare_llama_arch {
 /* The row for a class of Hugging Face and a model's config.json (whose defaults the row sets);
  * NULL: not known. */
 const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config);
-/* A class of Hugging Face as the row spells it, which lasts for ever. */
+/* A Hugging Face class as the row spells it; static. */
 tare_str tare_llama_class_name(const tare_llama_arch *arch, tare_str name);
 /* Row i of all; NULL beyond the end. */
 const tare_llama_arch *tare_llama_arch_at(size_t i);

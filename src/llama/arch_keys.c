@@ -200,7 +200,7 @@ tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const ch
 #define BOOL TARE_VALUE_BOOL
 #define TEXT TARE_VALUE_STRING
 
-/* Of the rope settings of full attention, under all names that they go by. */
+/* From the rope settings of full attention, under all their names. */
 #define ROPE(x)                                                                                    \
     "rope_parameters.full_attention." x " | rope_scaling.full_attention." x                        \
     " | rope_parameters." x " | rope_scaling." x

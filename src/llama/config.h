@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * config.json and its like as trees: members are found by name or by a path, texts are unescaped.
- * What a nested text_config says is laid over the rest, as llama.cpp's own converter does. */
+ * Members of a nested text_config override the rest, as in llama.cpp's own converter. */
 #ifndef TARE_LLAMA_CONFIG_H
 #define TARE_LLAMA_CONFIG_H
 

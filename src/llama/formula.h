@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Formulas over config.json: how an architecture states the values of its keys and the sizes in its
- * tensor operations. They are ours, not a stranger's: one that is malformed fails as a bug.
+ * tensor operations. They are part of the program, not input: a malformed one is a bug.
  *
  *   a | b            the first that is there
  *   + - * / %        numbers; - of one, too

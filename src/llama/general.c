@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * general.*: what the model is called, where it comes from, how to sample from it; by what the
- * caller says, the model card, config.json, the directory's name. */
+ * general.*: the model's name, where it comes from, how to sample from it; taken from the caller,
+ * the model card, config.json, or the directory's name. */
 #include <math.h>
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static const tare_llama_node *override_of(const general *g, const char *key) {
 
 static tare_status set_sampling(general *g, tare_error *err) {
     const tare_llama_node *config = NULL;
-    tare_error ignored; /* a generation_config.json that is none says nothing */
+    tare_error ignored; /* an invalid generation_config.json is ignored */
     tare_status status = tare_llama_json_resource(&config, g->m->hf, "generation_config.json",
                                                   &g->m->out->arena, &ignored);
     if (status == TARE_ERR_NOMEM || status == TARE_ERR_IO) {

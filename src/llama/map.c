@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "llama/mapping.h"
 
-/* What a mapped model has beside its catalog. */
+/* What a mapped model has in addition to its catalog. */
 typedef struct mapped {
     tare_llama_virtual file;
     tare_llama_origin *origins; /* n_tensors */

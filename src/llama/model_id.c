@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of a model's name, told apart by what they look like. */
+ * Parts of a model's name, distinguished by their form. */
 #include "llama/model_id.h"
 
 #include <math.h>

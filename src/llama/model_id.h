@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the name of a model tells: "meta-llama/Llama-3.1-8B-Instruct" is an organization, a base
- * name, a size, a fine-tune. The rules are those of llama.cpp's converter. */
+ * What can be derived from the name of a model: "meta-llama/Llama-3.1-8B-Instruct" is an
+ * organization, a base name, a size, a fine-tune. The rules are those of llama.cpp's converter. */
 #ifndef TARE_LLAMA_MODEL_ID_H
 #define TARE_LLAMA_MODEL_ID_H
 

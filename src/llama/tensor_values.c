@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a mapping has to know of the numbers in a tensor before it says which tensors there are. */
+ * What a mapping has to know about the numbers in a tensor before it can list its tensors. */
 #include "base/arith.h"
 #include "llama/mapping.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the tensors of the input to those of llama.cpp: which are left out, what they are called,
- * which rules apply, which of them are put together. */
+ * From the tensors of the input to those of llama.cpp: which are left out, how they are named,
+ * which rules apply, and which are combined. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -330,7 +330,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
     return ++t->n_there == t->n_pieces ? complete(p, t, err) : TARE_OK;
 }
 
-/* What is still missing once all tensors were seen. */
+/* Reports what is still missing once all tensors have been seen. */
 static tare_status check_joins(const tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < JOIN_SLOTS; i++)
         for (const join *j = m->joins[i]; j; j = j->next) {

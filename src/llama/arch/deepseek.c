@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DeepSeek and what attends through a latent vector, as it does: keys and values of all heads come
+ * DeepSeek and other models whose attention uses a latent vector: keys and values of all heads come
  * from one matrix, which llama.cpp has in two, the keys' transposed. */
 #include "llama/arch/rows.h"
 

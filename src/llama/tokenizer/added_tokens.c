@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokens that were added to a vocabulary after it was made. They stand in up to three files:
+ * Tokens that were added to a vocabulary after it was made. They are in up to three files:
  * added_tokens.json (text to id), added_tokens_decoder of tokenizer_config.json (id to token) and
  * added_tokens of tokenizer.json (a list). */
 #include "base/str.h"
@@ -99,7 +99,7 @@ static tare_status add_described(tare_llama_tokenizer *t, const tare_llama_file 
     return tare_llama_in_file(err, tare_llama_add_token(t, id, text, is_control, err), file);
 }
 
-/* Whether an id has a token of another text than the one that is told of. */
+/* Whether an id already has a token with a different text. */
 static bool is_taken(const tare_llama_tokenizer *t, uint64_t id, const tare_json_value *told) {
     const tare_llama_token *token = tare_llama_vocab_at(&t->vocab, id);
     tare_json_value content = tare_json_span_member(told, "content");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the readers of tokenizer files share: the files, what is found in them, and how a fault in
- * one is told. */
+ * What the readers of tokenizer files share: the files, what is found in them, and how faults in
+ * them are reported. */
 #ifndef TARE_LLAMA_TOKENIZER_CONTEXT_H
 #define TARE_LLAMA_TOKENIZER_CONTEXT_H
 
@@ -83,7 +83,7 @@ tare_status tare_llama_tokenizer_json_read(tare_llama_tokenizer *t, tare_error *
 /* A fault at a byte of a file; TARE_NO_OFFSET: of all of it. */
 tare_status tare_llama_fail_file(tare_error *err, tare_status status, const tare_llama_file *file,
                                  uint64_t offset, const char *what);
-/* Says which file a fault that is filled in already lies in; returns its status. */
+/* Adds the file's name to an error that is already filled in; returns its status. */
 tare_status tare_llama_in_file(tare_error *err, tare_status status, const tare_llama_file *file);
 /* A finding about a file; `format` and its arguments make the text. */
 void tare_llama_note(const tare_llama_tokenizer *t, tare_level level, const char *code,
