@@ -67,8 +67,8 @@ static const tare_encoding *by_rules(chooser *c, size_t i) {
     return tare_encoding_get(tare_mix_rule(tare_mix_id_of(o->mix), part, facts));
 }
 
-/* What is used where rows are not a whole number of blocks: the next larger type of blocks of 32, else
- * F16. llama.cpp refuses types that it has no row for. */
+/* The type to use if rows are not a whole number of blocks: the next larger type with blocks of 32,
+ * else F16. llama.cpp refuses types that have no entry here. */
 static const tare_encoding *fallback(const tare_encoding *type, uint64_t cols) {
     static const tare_encoding_id smaller[TARE_ENCODING_COUNT] = {
         [TARE_ENCODING_IQ1_S] = TARE_ENCODING_IQ4_NL,
