@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against: tensors that are converted though nobody asked, or not though somebody did;
- * losses that are not told; metadata that says what no longer is; outputs that are the input. */
+ * Guards against: tensors that are converted without a request, or not converted despite one;
+ * losses that are not reported; metadata that is no longer true; outputs that are the input. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

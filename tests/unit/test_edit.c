@@ -300,7 +300,7 @@ static void a_large_file_is_not_copied(void **state) {
     assert_int_equal(unlink(path), 0);
 }
 
-/* ---- the journal of a stranger ---------------------------------------------------------------- */
+/* ---- an untrusted journal -------------------------------------------------------------------- */
 
 /* Cut anywhere, or with any byte changed, it is refused; a whole one may name no other folder. */
 static void journals_are_checked(void **state) {

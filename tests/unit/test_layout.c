@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against tensors that lie over each other, outside their section, off their alignment or
- * beyond their file without anybody noticing; and against bytes between them that get lost. */
+ * Guards against tensors that overlap, are outside their section, misaligned or beyond the end of
+ * their file without this being noticed; and against bytes between them that get lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against an operation that crashes, leaks or lies when memory runs out: each allocation
- * fails once, and what comes back is NOMEM or the right result. */
+ * Guards against an operation that crashes, leaks or returns something wrong when memory runs out:
+ * each allocation fails once, and the outcome is NOMEM or the right result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -104,7 +104,7 @@ static void check(const char *source) {
     help_remove(packed);
 }
 
-/* The same bytes whoever does the work, and with full effort the same files come back. */
+/* The output does not depend on threads, and with full effort the same files are restored. */
 static void check_thoroughly(const char *source) {
     tare_pack_options o = TARE_PACK_OPTIONS_INIT;
     const char *packed = help_path("packed.wcodec"), *other = help_path("other.wcodec");
@@ -170,7 +170,7 @@ static void big_endian_comes_back(void **state) {
     check(make("big", &tare_format_gguf, &options));
 }
 
-/* What follows the end of a model, and files beside it, are nobody's and come back, too. */
+/* Data after the end of a model, and other files in its directory, are restored too. */
 static void odd_bytes_come_back(void **state) {
     (void)state;
     tare_convert_options options = TARE_CONVERT_OPTIONS_INIT;
@@ -484,8 +484,8 @@ static tare_status convert_watched(watched *w, const tare_model *m) {
     return tare_convert(help_path("watched.wcodec"), m, &o, &err);
 }
 
-/* Encoding, digests, packing and reading back are one work to whoever watches; wherever it is
- * stopped, nothing is there. */
+/* Encoding, digests, packing and reading back have one common progress; wherever it is stopped, no
+ * output is left. */
 static void progress_is_of_all_steps(void **state) {
     (void)state;
     made_model made;
@@ -503,7 +503,7 @@ static void progress_is_of_all_steps(void **state) {
     made_free(&made);
 }
 
-/* Tensors are read twice, for their digests and to be packed; to whoever watches the model has the
+/* Tensors are read twice, for their digests and to be packed; in the progress the model has the
  * size of its file. */
 static void progress_counts_bytes_of_the_file(void **state) {
     (void)state;

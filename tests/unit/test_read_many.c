@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against: a position of a box that gets another element, or a byte beside it that is
- * written; parts that differ from the whole, in any container and at any number of threads; segments
- * of a .wcodec that are decoded more than once; jobs that are told of twice or not at all; a wrong
- * job that is noticed after others have been read. */
+ * Guards against: a position of a box that receives the wrong element, or bytes written outside of
+ * it; parts that differ from the whole, in any container and with any number of threads; segments
+ * of a .wcodec that are decoded more than once; jobs that are reported twice or not at all; an
+ * invalid job that is noticed only after others have been read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against: options that are taken though they make no sense, a token that begins another
- * header, waiting for ever where nobody listens, a session that leaves something behind. */
+ * Guards against: nonsensical options that are accepted, a token that starts another header,
+ * waiting forever for a server that does not listen, a session that leaks something. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void options_are_checked(void **state) {
     tare_remote_free(NULL);
 }
 
-/* A port of the loopback that is bound, so that nobody else gets it, and not listened to. */
+/* A loopback port that is bound, so that it is not reused, but not listened on. */
 static int silent_port(int *port) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

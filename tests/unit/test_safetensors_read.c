@@ -445,7 +445,7 @@ static void our_records_become_keys_and_resources(void **state) {
     free(s.bytes);
 }
 
-/* A stranger may use our names for something else: then they are pairs like any. */
+/* Other programs may use our names for something else: then these are ordinary pairs. */
 static void other_texts_under_our_names_stay_pairs(void **state) {
     (void)state;
     static const char *const headers[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against: stand-ins of another size than what they stand for, names that collide, records
- * that do not give back the tensor, and records of strangers that give a tensor more bytes, another
- * tensor's name, or a shape beyond the limits. */
+ * Guards against: stand-ins whose size differs from that of the tensor they replace, names that
+ * collide, records that do not restore the tensor, and untrusted records that give a tensor more
+ * bytes, another tensor's name, or a shape beyond the limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -251,7 +251,7 @@ static void unknown_types_come_back(void **state) {
     tare_model_free(m);
 }
 
-/* ---- strangers ------------------------------------------------------------------------------- */
+/* ---- untrusted records ----------------------------------------------------------------------- */
 
 static const char good[] =
     "{\"version\":1,\"tensors\":["

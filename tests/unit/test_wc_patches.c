@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against: patches that do not come back, reading behind the end of their bits, positions
- * that lie beyond the values, bits that are left over, symbols that are left to patches though a
- * unit of their table is cheaper. */
+ * Guards against: patches that do not round-trip, reads beyond the end of their bits, positions
+ * beyond the values, leftover bits, symbols that are coded as patches although a unit of their
+ * table is cheaper. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,9 +38,9 @@ static void make(string *s, uint32_t n, uint8_t top_bits, uint32_t gap, uint64_t
     assert_int_equal(s->bytes[s->n_bytes], 0xa5);
 }
 
-/* How many patches can be read from so many bytes; each must be what it was. */
+/* How many patches can be read from that many bytes; each must be the original one. */
 static uint32_t read(const string *s, uint32_t n_bytes, uint32_t n_positions, bool *is_end) {
-    static uint8_t room[ROOM]; /* what stands behind the end must not matter */
+    static uint8_t room[ROOM]; /* what follows the end must not matter */
     memset(room, 0xff, ROOM);
     memcpy(room, s->bytes, n_bytes);
     tare_wc_bits bits = {.bytes = room, .n_bytes = n_bytes};

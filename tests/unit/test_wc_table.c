@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against: table bytes of a stranger that derive to frequencies which do not sum up, tables
- * of ours that do not derive to what they were built from, lanes that do not give back what was
- * put, reading behind the end of the words. */
+ * Guards against: untrusted table bytes whose derived frequencies do not have the right sum, our
+ * own tables that do not derive to what they were built from, lanes that do not round-trip, reads
+ * beyond the end of the words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

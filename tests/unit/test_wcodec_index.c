@@ -399,7 +399,7 @@ static void lengthen(written *w, unsigned run, size_t n) {
     seal(w);
 }
 
-/* A larger minor version may have more at the end of a record; this one has not. */
+/* A higher minor version may have more at the end of a record; this one does not. */
 static void what_later_versions_add_is_skipped(void **state) {
     (void)state;
     static made m;

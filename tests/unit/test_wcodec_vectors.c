@@ -2,7 +2,7 @@
  *
  * Guards against: a .wcodec of a released version that can no longer be read; a part of a region
  * that differs from the whole; a flipped bit or a cut that goes unnoticed and changes what is
- * decoded. The vectors lie in tests/wcodec/vectors. */
+ * decoded. The vectors are in tests/wcodec/vectors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
