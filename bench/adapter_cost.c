@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Question: what does merging an adapter cost beside the conversion it is part of? A model of one
- * matrix in memory is converted into nothing (/dev/null), with an adapter of rank 32 and without,
- * by turns; one core, best of seven, for each CPU level. The least that a merge can take is 64
- * operations an element: one multiplication and one addition an element and rank, which are not
- * fused.
+ * Question: what does merging an adapter cost, compared with the conversion it is part of? A model
+ * of one matrix in memory is converted into nothing (/dev/null), with an adapter of rank 32 and
+ * without, by turns; one core, best of seven, for each CPU level. The least that a merge can take
+ * is 64 operations an element: one multiplication and one addition an element and rank, which are
+ * not fused.
  *
  *     build/release/bench/bench_adapter [RANK]
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Question: is any plane larger with full effort than zstd -19 makes it? For planes like those of
- * models and for those of model files: the bytes that are stored, beside the entropy of order 0
- * and a zstd -19 frame of the plane's bytes.
+ * models and for those of model files: the stored bytes, compared with the order-0 entropy and a
+ * zstd -19 frame of the plane's bytes.
  *
  *   bench_wc_full [-v] [-n VALUES] [PLANE...]     planes that are made here
  *   bench_wc_full [-v] -m FILE...                 all planes of the models' tensors

@@ -3,8 +3,8 @@
  * Question: how does the codec of .wcodec compare with zstd, and with the fastest known rANS
  * coders, on the int8 codes of weights? One core, 16 Mi codes of one scale a row of a synthetic
  * model, from memory into memory that has been written; processor's time, best of several runs in
- * turns. The codec stands there twice: whole calls of the library, and its loops without CRC-32,
- * which the rANS coders have none of either.
+ * turns. The codec is listed twice: whole calls of the library, and its loops without CRC-32, which
+ * the rANS coders have none of either.
  *
  *     build/release/bench/bench_wc_rivals [LIBRARY...]
  *
