@@ -27,9 +27,9 @@ WG_FN u32v wg_read_row(const uint8_t *row, u32v at, u32v lane, bool is_whole, ui
     return wg_read_half(row, at) | wg_read_half(row + 2, at) << 16u;
 }
 
-/* The remainder of wg_crc.h once more, from memory and without tables: x^1024 is a root of the
- * polynomial, too, so rows are divided by it as words, each of which is added to those 6, 9, 10, ...
- * rows behind it. 32 rows are in registers. The remainder is that of 32 rows of zeros more. */
+/* The remainder of wg_crc.h again, from memory and without tables: x^1024 is also a root of the
+ * polynomial, so rows are divided by it as words, each of which is added to those 6, 9, 10, ...
+ * rows after it. 32 rows are in registers. The remainder is the one with 32 more rows of zeros. */
 WG_FN u32v wg_divide(const u32v ring[32], uint32_t j, u32v word) {
 #define WG_BACK(n) ring[(j + 32 - n) % 32]
     return word ^ WG_BACK(6) ^ WG_BACK(9) ^ WG_BACK(10) ^ WG_BACK(16) ^ WG_BACK(20) ^ WG_BACK(21) ^
