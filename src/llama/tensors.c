@@ -91,8 +91,8 @@ tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, ta
     return (tare_str){out, at};
 }
 
-/* "text_model. ernie.>model. .a=.b": texts to cut out, or to replace; with '=' the way back puts them
- * in again. */
+/* "text_model. ernie.>model. .a=.b": texts to cut out, or to replace; with '=' the way back inserts
+ * them again. */
 static tare_str apply_cuts(tare_str name, const char *cuts, tare_arena *arena) {
     while (cuts && *cuts && name.ptr) {
         char from[48], to[48];
