@@ -3,7 +3,7 @@
  * Queries about an encoding itself: by id, by name, its sizes. */
 #include "base/arith.h"
 #include "base/status.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 #include "encoding/table.h"
 
 typedef struct alias {

@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "encoding/kernels.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 
 TARE_DEFINE_INIT(tare_encode_params, TARE_ENCODE_PARAMS_INIT)
 
@@ -76,14 +76,13 @@ static void decode_rounded(uint8_t *dst, tare_encoding_id as, const tare_encodin
                            const tare_rows *src) {
     const tare_decode_fn decode = tare_kernels_get()->decode[encoding->id];
     const uint64_t n = src->n_rows * src->cols, step = tare_encoding_step(encoding);
-    tare_patch_walk walk =
-        tare_encoding_is_linear(encoding, src->cols)
-            ? tare_patch_walk_begin(1, n, ROUNDED_AT_ONCE, step)
-            : tare_patch_walk_begin(src->n_rows, src->cols, ROUNDED_AT_ONCE, step);
+    tare_slab_walk walk = tare_encoding_is_linear(encoding, src->cols)
+                              ? tare_slab_walk_begin(1, n, ROUNDED_AT_ONCE, step)
+                              : tare_slab_walk_begin(src->n_rows, src->cols, ROUNDED_AT_ONCE, step);
     float values[ROUNDED_AT_ONCE];
-    tare_patch at;
-    while (tare_patch_walk_next(&at, &walk)) {
-        const tare_rows part = tare_patch_rows(&at, encoding, src->planes);
+    tare_slab at;
+    while (tare_slab_walk_next(&at, &walk)) {
+        const tare_rows part = tare_slab_rows(&at, encoding, src->planes);
         const size_t n_part = (size_t)(at.n_rows * at.n_cols);
         decode(values, &part);
         round_run(dst, as, values, n_part);
@@ -166,28 +165,28 @@ static tare_status choose_encoder(tare_encode_fn *out, const tare_encoding *enco
 /* Splits the input of an encoder. Without per-row data it is one long row, split between blocks;
  * else some rows at a time. Types with one scale for the tensor, or units that continue across
  * rows, stay in one piece: these encoders are fast. */
-static tare_patch_walk encoded_parts(const tare_encoding *e, const tare_rows_mut *rows,
-                                     bool is_weighted) {
+static tare_slab_walk encoded_parts(const tare_encoding *e, const tare_rows_mut *rows,
+                                    bool is_weighted) {
     const uint64_t n = rows->n_rows * rows->cols;
     if (e->kind != TARE_KIND_BLOCK || e->is_bit_packed ||
         tare_encoding_has_scope(e, TARE_PLANE_TENSOR))
-        return tare_patch_walk_begin(rows->n_rows, rows->cols, n, rows->cols);
+        return tare_slab_walk_begin(rows->n_rows, rows->cols, n, rows->cols);
     if (!is_weighted && tare_encoding_is_linear(e, rows->cols))
-        return tare_patch_walk_begin(1, n, ENCODED_AT_ONCE, tare_encoding_step(e));
-    return tare_patch_walk_begin(rows->n_rows, rows->cols, ENCODED_AT_ONCE, rows->cols);
+        return tare_slab_walk_begin(1, n, ENCODED_AT_ONCE, tare_encoding_step(e));
+    return tare_slab_walk_begin(rows->n_rows, rows->cols, ENCODED_AT_ONCE, rows->cols);
 }
 
 static tare_status encode_parts(tare_encode_fn encode, const tare_rows_mut *dst,
                                 const tare_encoding *encoding, const float *src,
                                 const tare_encode_params *params, tare_error *err) {
-    tare_patch_walk walk = encoded_parts(encoding, dst, params->importance != NULL);
-    tare_patch at;
-    while (tare_patch_walk_next(&at, &walk)) {
+    tare_slab_walk walk = encoded_parts(encoding, dst, params->importance != NULL);
+    tare_slab at;
+    while (tare_slab_walk_next(&at, &walk)) {
         TARE_TRY(tare_run_check(err));
         tare_rows_mut part = {.n_rows = at.n_rows, .cols = at.n_cols};
         for (uint32_t p = 0; p < encoding->n_planes; p++) {
             uint64_t offset, size;
-            tare_patch_range(&at, encoding, p, &offset, &size);
+            tare_slab_range(&at, encoding, p, &offset, &size);
             part.planes[p] = dst->planes[p] ? dst->planes[p] + offset : NULL;
         }
         encode(&part, src, params);

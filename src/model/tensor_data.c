@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "encoding/float16.h"
 #include "encoding/kernels.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 #include "model/model_internal.h"
 
 /* Encoded bytes that are decoded in one step. */
@@ -41,8 +41,8 @@ static source source_of(const tare_model *m, size_t tensor, tare_encoding_id as)
 /* Encoded bytes of one step; only these must fit a workspace. */
 static uint64_t step_bytes(const tare_encoding *e) {
     uint64_t step = tare_encoding_step(e);
-    tare_patch patch = {.n_rows = 1, .n_cols = step, .row_length = step};
-    return tare_patch_bytes(&patch, e);
+    tare_slab slab = {.n_rows = 1, .n_cols = step, .row_length = step};
+    return tare_slab_bytes(&slab, e);
 }
 
 /* A linear tensor is decoded as one long row. */
@@ -50,13 +50,13 @@ static uint64_t row_length(const tare_tensor *t) {
     return tare_encoding_is_linear(t->encoding, t->cols) ? t->n_elements : t->cols;
 }
 
-static tare_status decode_patch(void *out, const source *src, const tare_patch *patch,
-                                uint8_t *bytes, tare_error *err) {
+static tare_status decode_slab(void *out, const source *src, const tare_slab *slab, uint8_t *bytes,
+                               tare_error *err) {
     const tare_encoding *encoding = src->t->encoding;
-    tare_rows rows = {.n_rows = patch->n_rows, .cols = patch->n_cols};
+    tare_rows rows = {.n_rows = slab->n_rows, .cols = slab->n_cols};
     for (uint32_t p = 0; p < encoding->n_planes; p++) {
         uint64_t from, size;
-        tare_patch_range(patch, encoding, p, &from, &size);
+        tare_slab_range(slab, encoding, p, &from, &size);
         TARE_TRY(tare_tensor_read(src->m, src->tensor, p, from, bytes, (size_t)size, err));
         rows.planes[p] = bytes;
         bytes += size;
@@ -66,20 +66,20 @@ static tare_status decode_patch(void *out, const source *src, const tare_patch *
 
 /* The most that can be decoded at once from element `begin` on, at most n of them: whole rows, or a
  * piece of one. n_cols 0: not even a step of the row. */
-static tare_patch next_patch(const tare_encoding *e, uint64_t length, uint64_t begin, uint64_t n,
-                             size_t n_bytes) {
+static tare_slab next_slab(const tare_encoding *e, uint64_t length, uint64_t begin, uint64_t n,
+                           size_t n_bytes) {
     uint64_t step = tare_encoding_step(e), col = begin % length;
-    tare_patch patch = {.row = begin / length, .n_rows = 1, .n_cols = length, .row_length = length};
-    uint64_t row_bytes = tare_patch_bytes(&patch, e);
+    tare_slab slab = {.row = begin / length, .n_rows = 1, .n_cols = length, .row_length = length};
+    uint64_t row_bytes = tare_slab_bytes(&slab, e);
     if (col == 0 && n >= length && row_bytes <= n_bytes) {
-        patch.n_rows = tare_min_u64(n / length, n_bytes / tare_max_u64(row_bytes, 1));
-        return patch;
+        slab.n_rows = tare_min_u64(n / length, n_bytes / tare_max_u64(row_bytes, 1));
+        return slab;
     }
     uint64_t left = length - col, most = n_bytes / step_bytes(e) * step;
-    patch.col = col;
-    patch.n_cols = tare_min_u64(tare_min_u64(n, left), most);
-    if (patch.n_cols < left) patch.n_cols = patch.n_cols / step * step;
-    return patch;
+    slab.col = col;
+    slab.n_cols = tare_min_u64(tare_min_u64(n, left), most);
+    if (slab.n_cols < left) slab.n_cols = slab.n_cols / step * step;
+    return slab;
 }
 
 /* Elements [begin, end). A step that is only partly requested is decoded into a temporary, and the
@@ -92,16 +92,16 @@ static tare_status decode_range(void *out, const source *src, uint64_t begin, ui
     uint8_t *to = out;
     while (begin < end) {
         uint64_t skip = begin % length % step, n = end - begin;
-        tare_patch patch = next_patch(encoding, length, begin, n, w->n_bytes);
-        if (skip || patch.n_cols == 0) {
-            patch.col -= skip;
-            patch.n_cols = tare_min_u64(step, length - patch.col);
-            TARE_TRY(decode_patch(w->aside, src, &patch, w->bytes, err));
-            n = tare_min_u64(patch.n_cols - skip, n);
+        tare_slab slab = next_slab(encoding, length, begin, n, w->n_bytes);
+        if (skip || slab.n_cols == 0) {
+            slab.col -= skip;
+            slab.n_cols = tare_min_u64(step, length - slab.col);
+            TARE_TRY(decode_slab(w->aside, src, &slab, w->bytes, err));
+            n = tare_min_u64(slab.n_cols - skip, n);
             memcpy(to, (const uint8_t *)w->aside + skip * width, (size_t)n * width);
         } else {
-            n = patch.n_rows * patch.n_cols;
-            TARE_TRY(decode_patch(to, src, &patch, w->bytes, err));
+            n = slab.n_rows * slab.n_cols;
+            TARE_TRY(decode_slab(to, src, &slab, w->bytes, err));
         }
         to += n * width;
         begin += n;

@@ -16,7 +16,7 @@
 
 #include "base/cpu.h"
 #include "encoding/kernels.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 
 enum { COLS = 512, ROWS = 2, COUNT = COLS * ROWS, KINDS = 12, ORDINARY = 2 };
 

@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "encoding/float16.h"
 #include "encoding/kernels.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 
 enum { MOST = 20000 };
 

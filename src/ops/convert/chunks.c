@@ -62,8 +62,8 @@ uint64_t tare_chunks_slice(const tare_chunks *s, uint64_t i) {
     return s->slice_rows ? i / chunks_of_slice(s) : 0;
 }
 
-static tare_patch patch_of(const tare_chunks *s, uint64_t i) {
-    tare_patch at = {.n_rows = 1, .n_cols = s->row_length, .row_length = s->row_length};
+static tare_slab slab_of(const tare_chunks *s, uint64_t i) {
+    tare_slab at = {.n_rows = 1, .n_cols = s->row_length, .row_length = s->row_length};
     if (s->chunks_per_row == 0) {
         uint64_t rows = s->slice_rows ? s->slice_rows : s->n_rows;
         uint64_t within = (s->slice_rows ? i % chunks_of_slice(s) : i) * s->step;
@@ -82,14 +82,14 @@ static tare_status fail_memory(tare_error *err) {
 }
 
 /* The planes of a chunk as they are stored, in the scratch. */
-static tare_status read_stored(tare_rows *out, const tare_chunks *s, const tare_patch *at,
+static tare_status read_stored(tare_rows *out, const tare_chunks *s, const tare_slab *at,
                                tare_scratch *scratch, tare_error *err) {
     uint64_t offset, size;
-    uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_STORED, tare_patch_bytes(at, s->from));
+    uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_STORED, tare_slab_bytes(at, s->from));
     if (!bytes) return fail_memory(err);
     *out = (tare_rows){.n_rows = at->n_rows, .cols = at->n_cols};
     for (uint32_t p = 0; p < s->from->n_planes; p++) {
-        tare_patch_range(at, s->from, p, &offset, &size);
+        tare_slab_range(at, s->from, p, &offset, &size);
         TARE_TRY(tare_tensor_read(s->model, s->tensor, p, offset, bytes, (size_t)size, err));
         out->planes[p] = bytes;
         bytes += size;
@@ -100,7 +100,7 @@ static tare_status read_stored(tare_rows *out, const tare_chunks *s, const tare_
 /* Floats stored in this machine's own format need no second buffer. */
 static tare_status read_floats(const tare_chunk *chunk, const tare_chunks *s, tare_error *err) {
     uint64_t offset, size;
-    tare_patch_range(&chunk->at, s->from, 0, &offset, &size);
+    tare_slab_range(&chunk->at, s->from, 0, &offset, &size);
     return tare_tensor_read(s->model, s->tensor, 0, offset, chunk->values, (size_t)size, err);
 }
 
@@ -109,7 +109,7 @@ static tare_status decode_stored(tare_chunk *out, const tare_chunks *s, uint64_t
     const tare_tensor *t = &s->model->catalog.tensors[s->tensor];
     uint64_t bytes;
     tare_rows rows;
-    *out = (tare_chunk){.at = patch_of(s, i)};
+    *out = (tare_chunk){.at = slab_of(s, i)};
     out->first = out->at.row * s->row_length + out->at.col;
     if (!tare_mul_u64(tare_chunk_count(out), sizeof(float), &bytes)) return fail_memory(err);
     out->values = (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_VALUES, bytes);
@@ -140,19 +140,19 @@ tare_status tare_chunks_decode(tare_chunk *out, const tare_chunks *s, uint64_t i
 
 void tare_chunks_place(const tare_chunks *s, const tare_chunk *chunk, uint32_t plane,
                        uint64_t *offset, uint64_t *size) {
-    tare_patch_range(&chunk->at, s->to, plane, offset, size);
+    tare_slab_range(&chunk->at, s->to, plane, offset, size);
     if (s->to->planes[plane].scope == TARE_PLANE_TENSOR && chunk->first > 0) *size = 0;
 }
 
 /* Space for the planes of a part in its new encoding. */
-static tare_status make_room(tare_rows_mut *out, const tare_chunks *s, const tare_patch *at,
+static tare_status make_room(tare_rows_mut *out, const tare_chunks *s, const tare_slab *at,
                              tare_scratch *scratch, tare_error *err) {
     uint64_t offset, size;
-    uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, tare_patch_bytes(at, s->to));
+    uint8_t *bytes = tare_scratch_get(scratch, TARE_SCRATCH_ENCODED, tare_slab_bytes(at, s->to));
     if (!bytes) return fail_memory(err);
     *out = (tare_rows_mut){.n_rows = at->n_rows, .cols = at->n_cols};
     for (uint32_t p = 0; p < s->to->n_planes; p++) {
-        tare_patch_range(at, s->to, p, &offset, &size);
+        tare_slab_range(at, s->to, p, &offset, &size);
         out->planes[p] = bytes;
         bytes += size;
     }
@@ -186,14 +186,14 @@ tare_status tare_chunks_encode(tare_rows_mut *out, const tare_chunks *s, const t
 
 tare_status tare_chunks_read(tare_rows *out, const tare_chunks *s, uint64_t i,
                              tare_scratch *scratch, tare_error *err) {
-    tare_patch at = patch_of(s, i);
+    tare_slab at = slab_of(s, i);
     return read_stored(out, s, &at, scratch, err);
 }
 
 tare_status tare_chunks_repack(tare_chunk *out, tare_rows_mut *rows, const tare_chunks *s,
                                uint64_t i, tare_scratch *scratch, tare_error *err) {
     tare_rows stored;
-    *out = (tare_chunk){.at = patch_of(s, i)};
+    *out = (tare_chunk){.at = slab_of(s, i)};
     out->first = out->at.row * s->row_length + out->at.col;
     TARE_TRY(read_stored(&stored, s, &out->at, scratch, err));
     TARE_TRY(make_room(rows, s, &out->at, scratch, err));

@@ -7,7 +7,7 @@
 
 #include "base/thread_scratch.h"
 #include "encoding/outliers.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 #include "model/catalog.h"
 
 /* 128 Ki elements: half a MiB of floats stays in the second-level cache, along with its encoded
@@ -47,7 +47,7 @@ _Static_assert((int)TARE_SCRATCH_OUTLIERS < (int)TARE_SCRATCH_SLOTS, "a slot for
 typedef struct tare_chunk {
     float *values;  /* in the scratch */
     uint64_t first; /* element of the tensor */
-    tare_patch at;
+    tare_slab at;
     tare_outliers outliers; /* n 0: none */
 } tare_chunk;
 

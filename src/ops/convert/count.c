@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 
 static bool is_finite(const float *values, uint64_t n) {
     for (uint64_t i = 0; i < n; i++)
@@ -23,12 +23,12 @@ static void count_blocks(tare_nonfinite_counts *sum, const tare_encoding *to, co
             uint64_t at = r * rows->cols + c;
             uint64_t n = tare_min_u64(to->block, rows->cols - c);
             if (!is_finite(values + at, n)) continue;
-            tare_patch part = {
+            tare_slab part = {
                 .row = r, .col = c, .n_rows = 1, .n_cols = n, .row_length = rows->cols};
             tare_rows block = {.n_rows = 1, .cols = n};
             for (uint32_t p = 0; p < to->n_planes; p++) {
                 uint64_t offset, size;
-                tare_patch_range(&part, to, p, &offset, &size);
+                tare_slab_range(&part, to, p, &offset, &size);
                 block.planes[p] = rows->planes[p] + offset;
             }
             tare_count_overflow(sum, to, &block, position + at);

@@ -5,7 +5,7 @@
  * a byte is written. docs/behaviour.md, "MCF". */
 #include "base/report.h"
 #include "base/str.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 #include "ops/convert/plan.h"
 
 static bool is_recoded(const tare_planned *t) {

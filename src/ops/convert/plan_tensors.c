@@ -13,8 +13,8 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "encoding/kernels.h"
-#include "encoding/patch.h"
 #include "encoding/repack.h"
+#include "encoding/slab.h"
 #include "ops/convert/plan.h"
 #include "ops/mix/roles.h"
 

@@ -14,7 +14,7 @@
 #include "base/outfile.h"
 #include "base/pool.h"
 #include "base/str.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
 
@@ -80,9 +80,9 @@ static tare_status plane_range(uint64_t *offset, uint64_t *size, const extractio
         *size = count / info->unit * info->unit_bytes;
         return TARE_OK;
     }
-    tare_patch rows = {
+    tare_slab rows = {
         .row = x->first, .n_rows = x->n, .n_cols = x->t->cols, .row_length = x->t->cols};
-    tare_patch_range(&rows, x->t->encoding, plane, offset, size);
+    tare_slab_range(&rows, x->t->encoding, plane, offset, size);
     return TARE_OK;
 }
 

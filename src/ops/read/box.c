@@ -5,7 +5,7 @@
 
 #include "base/arith.h"
 #include "encoding/kernels.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
@@ -207,9 +207,9 @@ uint64_t tare_grid_place(const tare_grid *g, uint64_t cell) {
     const uint64_t start = g->t->planes[g->plane].offset;
     if (g->as == TARE_ENCODING_UNKNOWN) return start + cell * g->width;
     const uint64_t length = tare_encoding_is_linear(e, g->t->cols) ? g->t->n_elements : g->t->cols;
-    const tare_patch at = {
+    const tare_slab at = {
         .row = cell / length, .col = cell % length, .n_rows = 1, .n_cols = 1, .row_length = length};
     uint64_t offset, size;
-    tare_patch_range(&at, e, g->plane, &offset, &size);
+    tare_slab_range(&at, e, g->plane, &offset, &size);
     return start + offset;
 }

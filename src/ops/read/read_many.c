@@ -10,7 +10,7 @@
 #include "base/arith.h"
 #include "base/pool.h"
 #include "base/thread_scratch.h"
-#include "encoding/patch.h"
+#include "encoding/slab.h"
 #include "ops/read/box.h"
 
 enum {
