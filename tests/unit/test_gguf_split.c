@@ -95,7 +95,7 @@ static void test_any_member(void **state) {
     put_set();
     for (int map = 0; map < 2; map++) {
         tare_open_options options = TARE_OPEN_OPTIONS_INIT;
-        options.map = map;
+        options.map = map ? TARE_MAP_READ : TARE_MAP_NONE;
         const char *path = path_of("m-00001-of-00002.gguf");
         assert_int_equal(tare_open_path(&m, path, &options, NULL), TARE_OK);
         check_set(m);

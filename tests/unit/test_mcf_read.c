@@ -155,7 +155,7 @@ static void every_way_reads_the_same(void **state) {
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
     check_borrowed(plain, false);
 
-    options.map = true;
+    options.map = TARE_MAP_READ;
     assert_int_equal(tare_open_path(&other, path, &options, NULL), TARE_OK);
     check_borrowed(other, true);
     help_check_same(plain, other);

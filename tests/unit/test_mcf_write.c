@@ -358,7 +358,7 @@ static void bare_tensors_convert(void **state) {
     tare_model *read = help_open(help_path("bare.mcf")), *mapped;
     assert_int_equal(read->catalog.n_metadata, 0);
     tare_open_options open = TARE_OPEN_OPTIONS_INIT;
-    open.map = true;
+    open.map = TARE_MAP_READ;
     assert_int_equal(tare_open_path(&mapped, help_path("bare.mcf"), &open, NULL), TARE_OK);
     static const char *const names[][2] = {{"read.mcf", "mapped.mcf"},
                                            {"read.gguf", "mapped.gguf"},

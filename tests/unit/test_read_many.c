@@ -321,7 +321,7 @@ static void test_files(void **state) {
     tare_model_free(opened);
     check_model(opened = help_open(help_path("b.gguf")));
     tare_model_free(opened);
-    open.map = true;
+    open.map = TARE_MAP_READ;
     assert_int_equal(tare_open_path(&opened, help_path("m.gguf"), &open, NULL), TARE_OK);
     check_model(opened);
     tare_model_free(opened);
