@@ -90,7 +90,7 @@ static const cli_option options[] = {
      .text = &args.outliers},
     {.name = "opaque",
      .help = "carry tensors whose type the target lacks as stored bytes, to be restored on the "
-             "way back",
+             "way back; GGUF to Hugging Face: under their own names, too",
      .flag = &args.opaque},
     CLI_MAPPING_OPTIONS(args),
     {.name = "list-architectures",

@@ -68,13 +68,17 @@ static int fail_mapping(const tare_error *err, const char *in_path, const tare_r
     return cli_fail(err, in_path);
 }
 
-/* A GGUF file that becomes a Hugging Face directory; *out NULL: its names are kept. */
+/*
+ * A GGUF file that becomes a Hugging Face directory; *out NULL: its names are kept, which --opaque
+ * asks for too, for tensors that are turned have to be decoded.
+ */
 static int restore(tare_model **out, const tare_model *in, const char *in_path,
                    const char *out_path, const cli_write *write, tare_report *report) {
     tare_llama_restore_options options = TARE_LLAMA_RESTORE_OPTIONS_INIT;
     tare_error err;
     tare_str architecture;
-    if (write->keep_names || strcmp(format_of_output(out_path, write), "hf") != 0 ||
+    if (write->keep_names || write->opaque ||
+        strcmp(format_of_output(out_path, write), "hf") != 0 ||
         !tare_llama_can_restore(in, &architecture))
         return 0;
     options.report = report;
