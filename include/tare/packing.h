@@ -70,13 +70,16 @@ typedef struct tare_pack_options {
                             the model are removed, as they are packed or reported here */
     bool is_for_gpu; /* tensors in shorter segments, without STRUCTURED and ZSTD, for decoders on
                         GPUs; about 0.2 % larger */
+    tare_tile_limits tiles; /* of STRUCTURED segments, which are tried at full effort */
 } tare_pack_options;
 
 #define TARE_PACK_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(tare_pack_options), TARE_EFFORT_FAST, TARE_CODED_SMALLEST, 0, NULL, NULL, 0, NULL,  \
             NULL, 0, false, false, false, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            false                                                                                  \
+            false, {                                                                               \
+            0, 0, 0                                                                                \
+        }                                                                                          \
     }
 TARE_API void tare_pack_options_init(tare_pack_options *options, size_t size);
 

@@ -90,6 +90,36 @@ typedef struct tare_coded_region {
                          regions of a layer have a base or none has. Borrowed */
 } tare_coded_region;
 
+/* What STRUCTURED segments are made of, as bits of sets. */
+typedef enum tare_tile_shape {
+    TARE_TILE_16X16 = 1 << 0, /* rows x columns */
+    TARE_TILE_8X32 = 1 << 1,
+    TARE_TILE_32X8 = 1 << 2,
+    TARE_TILE_1X256 = 1 << 3,
+} tare_tile_shape;
+
+typedef enum tare_tile_predictor {
+    TARE_TILE_PREDICTOR_NONE = 1 << 0,
+    TARE_TILE_PREDICTOR_DC =
+        1 << 1, /* also what replaces the others where neighbours are missing */
+    TARE_TILE_PREDICTOR_LEFT = 1 << 2,
+    TARE_TILE_PREDICTOR_TOP = 1 << 3,
+    TARE_TILE_PREDICTOR_AVG = 1 << 4,
+    TARE_TILE_PREDICTOR_PLANAR = 1 << 5,
+} tare_tile_predictor;
+
+typedef enum tare_tile_transform {
+    TARE_TILE_TRANSFORM_NONE = 1 << 0,
+    TARE_TILE_TRANSFORM_DCT = 1 << 1,
+    TARE_TILE_TRANSFORM_ADST = 1 << 2,
+} tare_tile_transform;
+
+/* Limits what the encoder may try in STRUCTURED segments; other modes do not depend on it. A set of
+ * 0: all that there is. A bit that has no meaning is ERR_ARG. */
+typedef struct tare_tile_limits {
+    uint32_t shapes, predictors, transforms;
+} tare_tile_limits;
+
 typedef struct tare_coded_options {
     size_t size;
     bool is_full;   /* encoding: the smallest form that can be found, instead of a fast one */
@@ -108,10 +138,15 @@ typedef struct tare_coded_options {
     void *progress_ctx;
     const tare_allocator *allocator; /* NULL: malloc. zstd's own memory does not come from it */
     const tare_cancel *cancel;       /* may be NULL */
+    tare_tile_limits tiles;          /* encoding */
 } tare_coded_options;
 
 #define TARE_CODED_OPTIONS_INIT                                                                    \
-    { sizeof(tare_coded_options), false, false, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+    {                                                                                              \
+        sizeof(tare_coded_options), false, false, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, {      \
+            0, 0, 0                                                                                \
+        }                                                                                          \
+    }
 TARE_API void tare_coded_options_init(tare_coded_options *options, size_t size);
 
 /* An encoded layer and what is needed to decode it. Immutable: any number of threads may decode
@@ -122,7 +157,7 @@ typedef struct tare_coded tare_coded;
 
 /* Encodes a layer: 1 to 4 regions, cut into up to 32 streams. The streams of a region have the same
  * stride and together cover every byte of its units exactly once. The output depends only on the
- * regions, the fields and is_full, not on threads or CPU. Regions are read only during the call,
+ * regions, the fields, is_full and tiles, not on threads or CPU. Regions are read only during the call,
  * but their bases must live as long as *out. Free with tare_coded_free. ERR_ARG: an impossible
  * field or size (err->item: the index of the field; -1 if only the combination is impossible);
  * NOMEM; CANCELLED. */

@@ -93,6 +93,7 @@ typedef struct tare_pack_job {
     tare_coded_mode mode;  /* to be used wherever it can */
     unsigned log2_segment; /* 0: what suits */
     bool is_for_gpu;       /* as in tare_pack_options */
+    tare_tile_limits tiles;
     /* Receives the output: at any place, from any thread, no byte twice. */
     tare_status (*write)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
                          tare_error *err);
@@ -100,6 +101,9 @@ typedef struct tare_pack_job {
     tare_run how;      /* threads, progress and cancelling; the rest is not looked at */
     tare_arena *arena; /* of what is told of it */
 } tare_pack_job;
+
+/* ERR_ARG: limits with bits that have no meaning. */
+tare_status tare_packed_check_tiles(const tare_tile_limits *limits, tare_error *err);
 
 /* The result. */
 typedef struct tare_pack_outcome {

@@ -19,6 +19,7 @@ typedef struct tare_wc_options {
     uint8_t value_bits;   /* that values have at most, without a base; 0: those of the item */
     uint8_t trellis;      /* 8 or 32: the bytes are steps of a trellis, not values (see below) */
     bool no_zstd;         /* not where there is a choice */
+    tare_tile_limits tiles;
 } tare_wc_options;
 
 #define TARE_WC_OPTIONS_DEFAULT ((tare_wc_options){.mode = TARE_CODED_SMALLEST})

@@ -18,6 +18,7 @@ typedef struct sketcher {
     int16_t *matrix;
     uint16_t *magnitudes; /* signs beside them, in coefficient order */
     uint8_t *contexts, *predictors, *transforms;
+    tare_tile_limits limits;
     tare_wc_sketch *sketch;
     uint32_t costs[LIMIT]; /* of a magnitude */
 } sketcher;
@@ -26,18 +27,19 @@ typedef struct sketcher {
 
 /* The cheapest transform of a sub-block's residual, which it replaces by the coefficients; its
  * cost, UINT64_MAX where all are too large. */
-static uint64_t choose_transform(int32_t block[TARE_WC_SUB_CELLS], uint8_t *kind,
-                                 const uint32_t *costs) {
+static uint64_t choose_transform(const sketcher *m, int32_t block[TARE_WC_SUB_CELLS],
+                                 uint8_t *kind) {
     int32_t best[TARE_WC_SUB_CELLS] = {0};
     uint64_t least = UINT64_MAX;
     for (uint8_t k = 0; k < TARE_WC_TRANSFORMS; k++) {
         int32_t trial[TARE_WC_SUB_CELLS];
         uint64_t cost = k ? SIDE_COST : 0;
+        if (!tare_wc_limits_allow(m->limits.transforms, k)) continue;
         memcpy(trial, block, sizeof trial);
         tare_wc_transform(trial, k);
         for (unsigned i = 0; i < TARE_WC_SUB_CELLS && cost < least; i++) {
             uint32_t size = (uint32_t)(trial[i] < 0 ? -trial[i] : trial[i]);
-            cost = size < LIMIT ? cost + costs[size] : UINT64_MAX;
+            cost = size < LIMIT ? cost + m->costs[size] : UINT64_MAX;
         }
         if (cost >= least) continue;
         least = cost;
@@ -60,7 +62,7 @@ static uint64_t try_predictor(sketcher *m, uint32_t tile, unsigned predictor, ui
             unsigned p = m->scan.cells[s][i];
             blocks[s][i] = at[p / v->tile_cols * v->stride + p % v->tile_cols] - cells[p];
         }
-        uint64_t sub = choose_transform(blocks[s], &transforms[s], m->costs);
+        uint64_t sub = choose_transform(m, blocks[s], &transforms[s]);
         if (sub == UINT64_MAX) return UINT64_MAX;
         cost += sub;
     }
@@ -73,6 +75,7 @@ static bool choose_tile(sketcher *m, uint32_t tile) {
     for (uint8_t p = 0; p < TARE_WC_PREDICTORS; p++) {
         int32_t blocks[TARE_WC_SUBS][TARE_WC_SUB_CELLS];
         uint8_t transforms[TARE_WC_SUBS];
+        if (!tare_wc_limits_allow(m->limits.predictors, p)) continue;
         uint64_t cost = try_predictor(m, tile, p, transforms, blocks, least);
         if (cost >= least) continue;
         least = cost;
@@ -161,11 +164,20 @@ static bool take_memory(sketcher *m, tare_wc_scratch *scratch) {
     return true;
 }
 
-bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, bool is_signed, uint8_t shape,
-                         uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
+tare_status tare_wc_limits_check(const tare_tile_limits *limits, tare_error *err) {
+    if (limits->shapes >> TARE_WC_TILE_SHAPES || limits->predictors >> TARE_WC_PREDICTORS ||
+        limits->transforms >> TARE_WC_TRANSFORMS)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "tiles: a bit that is no shape, predictor or transform");
+    return TARE_OK;
+}
+
+bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, const tare_wc_options *options,
+                         uint8_t shape, uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
                          tare_wc_scratch *scratch, tare_status *status) {
     uint64_t n_values = tare_wc_values_of(item, n_bytes);
-    sketcher m = {.item = item, .sketch = sketch};
+    const bool is_signed = options->is_signed;
+    sketcher m = {.item = item, .limits = options->tiles, .sketch = sketch};
     *status = TARE_OK;
     *sketch = (tare_wc_sketch){.shape = shape, .is_signed = is_signed, .width = width};
     if (item > 8 || n_values > TARE_WC_MAX_VALUES ||

@@ -4,6 +4,7 @@
 #ifndef TARE_WCODEC_STRUCTURED_ENCODE_H
 #define TARE_WCODEC_STRUCTURED_ENCODE_H
 
+#include "wcodec/wc_encode.h"
 #include "wcodec/wc_structured.h"
 
 enum {
@@ -26,9 +27,15 @@ typedef struct tare_wc_sketch {
 /* The best predictors and transforms of a segment's tiles. False: it has no such form (tiles that
  * do not fit, coefficients too large), or memory is out, as *status says. Memory is the scratch's,
  * until the next sketch. */
-bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, bool is_signed, uint8_t shape,
-                         uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
+bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, const tare_wc_options *options,
+                         uint8_t shape, uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
                          tare_wc_scratch *scratch, tare_status *status);
+/* ERR_ARG: limits with bits that have no meaning. */
+tare_status tare_wc_limits_check(const tare_tile_limits *limits, tare_error *err);
+/* Whether a set of limits has element i. */
+static inline bool tare_wc_limits_allow(uint32_t set, unsigned i) {
+    return !set || (set >> i & 1);
+}
 void tare_wc_sketch_count(uint64_t counts[TARE_WC_ALL_CONTEXTS][16], const tare_wc_sketch *sketch);
 /* The minimum cost of the sketch, in units of 2^-16 bits. */
 uint64_t tare_wc_sketch_cost(const tare_wc_sketch *sketch);

@@ -183,12 +183,14 @@ static uint32_t sample_bytes(const tare_wc_options *options, uint8_t item, uint3
 
 /* How many cells the tiles of a shape may have to be tried: rows or columns that fill a small part
  * of a tile are mostly padding, which costs time (up to 256 times the values) and gains nothing.
- * Never less than the shape with the fewest has. */
-static uint32_t most_cells(uint32_t n_values, uint32_t width) {
+ * Never less than the shape with the fewest has, among those that may be used. */
+static uint32_t most_cells(uint32_t n_values, uint32_t width, uint32_t shapes) {
     uint32_t least = UINT32_MAX;
     tare_wc_view v;
     for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++)
-        if (tare_wc_view_init(&v, n_values, width, s) && v.n_cells < least) least = v.n_cells;
+        if (tare_wc_limits_allow(shapes, s) && tare_wc_view_init(&v, n_values, width, s) &&
+            v.n_cells < least)
+            least = v.n_cells;
     uint32_t most = 4 * n_values < 64 * TARE_WC_CELLS ? 64 * TARE_WC_CELLS : 4 * n_values;
     return least > most ? least : most;
 }
@@ -213,11 +215,12 @@ bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape
         !tare_wc_may_have_tiles(shape->item, options->is_signed, width, bytes, n_bytes))
         return false;
     const uint32_t n_tried = (uint32_t)tare_wc_values_of(shape->item, n_sample);
-    const uint32_t most = most_cells(n_tried, width);
+    const uint32_t most = most_cells(n_tried, width, options->tiles.shapes);
     for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++) {
-        if (!is_dense(n_tried, width, s, most)) continue;
-        if (!tare_wc_sketch_init(sketch, shape->item, options->is_signed, s, width, bytes, n_sample,
-                                 scratch, status)) {
+        if (!tare_wc_limits_allow(options->tiles.shapes, s) || !is_dense(n_tried, width, s, most))
+            continue;
+        if (!tare_wc_sketch_init(sketch, shape->item, options, s, width, bytes, n_sample, scratch,
+                                 status)) {
             if (*status != TARE_OK) return false;
             continue;
         }
@@ -231,6 +234,6 @@ bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape
     bool is_forced = options->mode == TARE_CODED_STRUCTURED;
     uint64_t plain = tare_wc_entropy(counts, (size_t)1 << shape->item);
     if (least == UINT64_MAX || (!is_forced && least > plain - plain / 32)) return false;
-    return tare_wc_sketch_init(sketch, shape->item, options->is_signed, best, width, bytes, n_bytes,
-                               scratch, status);
+    return tare_wc_sketch_init(sketch, shape->item, options, best, width, bytes, n_bytes, scratch,
+                               status);
 }

@@ -8,6 +8,7 @@
 #include "format/wcodec/wcodec_draft.h"
 #include "format/wcodec/wcodec_read.h"
 #include "model/value.h"
+#include "wcodec/wc_structured_encode.h"
 
 typedef struct packing {
     const tare_pack_job *job;
@@ -150,7 +151,8 @@ tare_status tare_wcodec_pack(tare_pack_outcome *out, const tare_pack_job *job, t
     const tare_wc_effort effort = {.is_full = job->is_full,
                                    .mode = job->mode,
                                    .log2_segment = (uint8_t)log2,
-                                   .is_for_gpu = job->is_for_gpu};
+                                   .is_for_gpu = job->is_for_gpu,
+                                   .tiles = job->tiles};
     packing p = {.job = job};
     *out = (tare_pack_outcome){.size = 0};
     TARE_REQUIRE(!log2 || (log2 >= TARE_WC_MIN_LOG2 && log2 <= TARE_WC_MAX_LOG2), err);
@@ -158,4 +160,8 @@ tare_status tare_wcodec_pack(tare_pack_outcome *out, const tare_pack_job *job, t
     tare_status status = pack(out, &p, err);
     tare_wcodec_draft_free(&p.draft);
     return status;
+}
+
+tare_status tare_packed_check_tiles(const tare_tile_limits *limits, tare_error *err) {
+    return tare_wc_limits_check(limits, err);
 }

@@ -175,6 +175,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .mode = o->mode,
                                .log2_segment = o->log2_segment,
                                .is_for_gpu = o->is_for_gpu,
+                               .tiles = o->tiles,
                                .write = put,
                                .write_ctx = &sink,
                                .how = {TARE_RUN_THREADS(o),
@@ -263,6 +264,7 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
     packing p = {.in = source->model, .source = source, .options = *options};
     TARE_REQUIRE((unsigned)options->mode <= TARE_CODED_STRUCTURED, err);
+    TARE_TRY(tare_packed_check_tiles(&options->tiles, err));
     tare_arena_init(&p.arena, options->allocator);
     tare_status status = pack(&p, out_path, &sum, err);
     tare_outset_free(p.set);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "wcodec/wc_structured_encode.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
@@ -16,7 +17,7 @@ static double worth(uint8_t item) {
 }
 
 void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_coded_field *f,
-                          uint64_t region_bytes, bool is_full) {
+                          uint64_t region_bytes, const tare_coded_options *options) {
     uint32_t least = f->item == 16 ? 2 : f->is_packed_scales ? 12 : f->item == 6 ? 3 : 1;
     *p = (tare_wc_stream){
         .shape = {f->item, f->log2_segment, f->is_big_endian, f->is_packed_scales},
@@ -43,13 +44,14 @@ void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_co
         p->shape.log2_segment =
             tare_wc_suggest_log2(tare_wc_values_of(f->item, p->n_bytes), worth(f->item));
     if (!how) return;
-    *how = (tare_wc_options){.is_full = is_full,
+    *how = (tare_wc_options){.is_full = options->is_full,
                              .is_repetitive = f->is_repetitive,
                              .is_signed = f->is_signed,
                              .width = f->row,
                              .mode = (tare_coded_mode)f->mode,
                              .trellis = f->trellis,
-                             .value_bits = tare_wc_value_bits(p)};
+                             .value_bits = tare_wc_value_bits(p),
+                             .tiles = options->tiles};
 }
 
 tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
@@ -263,7 +265,7 @@ static tare_status take_layer(tare_coded *c, const tare_coded_layer *from, tare_
     for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_field *f = &from->streams[i].field;
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
-        tare_coded_stream_of(&l->streams[i], NULL, f, bytes, false);
+        tare_coded_stream_of(&l->streams[i], NULL, f, bytes, NULL);
         l->streams[i].head_bytes = from->streams[i].head_bytes;
     }
     TARE_TRY(check_cut(l, err));
@@ -341,13 +343,13 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_w
 
 /* The layer as cut by the fields; an impossible cut is the caller's fault. */
 static tare_status cut_layer(tare_coded *c, tare_wc_options *how, const tare_coded_field *fields,
-                             size_t n_fields, bool is_full, tare_error *err) {
+                             size_t n_fields, const tare_coded_options *o, tare_error *err) {
     tare_wc_layer *l = &c->layer;
     l->n_streams = (uint8_t)n_fields;
     for (unsigned i = 0; i < l->n_streams; i++) {
         const tare_coded_field *f = &fields[i];
         uint64_t bytes = f->region < l->n_regions ? l->region_bytes[f->region] : 0;
-        tare_coded_stream_of(&l->streams[i], &how[i], f, bytes, is_full);
+        tare_coded_stream_of(&l->streams[i], &how[i], f, bytes, o);
         tare_status status = tare_coded_field_check(f, err);
         if (status != TARE_OK) return of_field(status, i, err);
     }
@@ -370,7 +372,7 @@ static tare_status encode_regions(tare_coded *c, const tare_coded_region *region
         own.readers[r] = &readers[r];
     }
     set_bases(c, regions[0].base ? bases : NULL);
-    TARE_TRY(cut_layer(c, how, fields, n_fields, o->is_full, err));
+    TARE_TRY(cut_layer(c, how, fields, n_fields, o, err));
     TARE_TRY(encode(c, &own, how, o, err));
     return open_memory(c, c->owned.data, c->owned.size, err);
 }
@@ -388,6 +390,7 @@ tare_status tare_coded_encode(tare_coded **out, const tare_coded_region *regions
         TARE_REQUIRE(!regions[r].base == !regions[0].base, err);
     }
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_wc_limits_check(&o.tiles, err));
     tare_coded *c = new_coded(o.allocator);
     if (!c) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     c->layer.n_regions = (uint8_t)n_regions;

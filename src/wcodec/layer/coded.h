@@ -36,9 +36,10 @@ tare_status tare_coded_in_file(tare_coded **out, const tare_wc_layer *layer,
 /* The heads of the opened layer in their public form. */
 tare_status tare_coded_make_heads(tare_coded *coded, tare_error *err);
 /* The stream that a field requests, in a region of the given size, and how to look for its smallest
- * form (may be NULL). */
+ * form (may be NULL; then the options may be, too). */
 void tare_coded_stream_of(tare_wc_stream *stream, tare_wc_options *how,
-                          const tare_coded_field *field, uint64_t region_bytes, bool is_full);
+                          const tare_coded_field *field, uint64_t region_bytes,
+                          const tare_coded_options *options);
 /* The reverse; `how` may be NULL. */
 tare_coded_field tare_coded_field_of(const tare_wc_stream *stream, const tare_wc_options *how);
 /* Whether the field's requirements can be met. */

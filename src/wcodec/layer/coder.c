@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "wcodec/layer/coded.h"
 #include "wcodec/wc_head.h"
+#include "wcodec/wc_structured_encode.h"
 
 struct tare_coder {
     const tare_allocator *allocator;
@@ -33,7 +34,7 @@ static tare_status piece_init(piece *p, const tare_coded_field *field, const voi
     tare_arena_init(&p->arena, o->allocator);
     TARE_TRY(tare_coded_field_check(field, err));
     p->layer.streams = &p->stream;
-    tare_coded_stream_of(&p->stream, &p->how, field, n, o->is_full);
+    tare_coded_stream_of(&p->stream, &p->how, field, n, o);
     tare_reader_memory(&p->own, bytes, n, "plane");
     tare_reader_memory(&p->base_reader, base, base ? n : 0, "base");
     p->base.readers[0] = &p->base_reader;
@@ -131,6 +132,7 @@ tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field, cons
     *out = NULL;
     TARE_REQUIRE(field && bytes && n, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    TARE_TRY(tare_wc_limits_check(&o.tiles, err));
     tare_coded_field whole = *field;
     whole.region = 0;
     whole.stride = whole.offset = whole.width = 0;

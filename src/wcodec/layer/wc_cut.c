@@ -90,7 +90,8 @@ static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *
     uint8_t item = stream->shape.item;
     *p = *stream;
     p->scale_stream = TARE_WC_NO_SCALES;
-    *o = (tare_wc_options){.is_full = c->effort->is_full, .mode = c->effort->mode};
+    *o = (tare_wc_options){
+        .is_full = c->effort->is_full, .mode = c->effort->mode, .tiles = c->effort->tiles};
     p->n_bytes = tare_wc_stream_bytes(p, c->out->region_bytes[p->region]);
     p->shape.is_big_endian = item == 16 && c->is_big_endian;
     o->is_repetitive = rule ? rule->is_repetitive : true;

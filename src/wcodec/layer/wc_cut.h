@@ -17,6 +17,7 @@ typedef struct tare_wc_effort {
     tare_coded_mode mode; /* to be used wherever it can */
     uint8_t log2_segment; /* values of a segment; 0: what suits the stream */
     bool is_for_gpu;      /* tensors: shorter segments, without tiles and zstd */
+    tare_tile_limits tiles;
 } tare_wc_effort;
 
 #define TARE_WC_EFFORT_FAST                                                                        \
