@@ -166,7 +166,7 @@ static bool store(const cli_command *command, const cli_option *option, const ch
             return refuse(command, option, value, "a whole number");
         }
     } else if (option->size) {
-        if (!cli_size_parse(option->size, value) || *option->size == 0) {
+        if (!tare_size_parse(option->size, value) || *option->size == 0) {
             return refuse(command, option, value, "a size above 0 (2G, 500M, 64Ki, ...)");
         }
     } else if (option->real) {

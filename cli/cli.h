@@ -176,7 +176,6 @@ char *cli_copy(const char *text, size_t n);
 /* ---- sizes and numbers ----------------------------------------------------------------------- */
 
 /* "512", "64K", "5G", "1.5Gi", a B at the end allowed. */
-bool cli_size_parse(uint64_t *out, const char *text);
 bool cli_number_parse(uint64_t *out, const char *text);
 /* The number format of this name, if it may be requested; NULL: none. */
 const tare_encoding *cli_type_parse(const char *text);

@@ -8,22 +8,11 @@
 #include "commands.h"
 
 static struct {
-    const char *mode, *to, *made_for;
-    uint64_t segment;
+    const char *mode, *to, *made_for, *segment, *tile_shapes, *predictors, *transforms;
     cli_list exclude;
 } args;
 
 #define SUFFIX ".wcodec"
-
-static const struct {
-    const char *name;
-    tare_coded_mode mode;
-} modes[] = {
-    {"raw", TARE_CODED_RAW},
-    {"zstd", TARE_CODED_ZSTD},
-    {"direct", TARE_CODED_DIRECT},
-    {"structured", TARE_CODED_STRUCTURED},
-};
 
 static const cli_option options[] = {
     {.name = "exclude",
@@ -51,7 +40,20 @@ static const cli_option options[] = {
      .arg = "N",
      .help = "values of a segment, which is decoded as a whole: a power of two from 16Ki to 64Mi "
              "(default: what suits the type)",
-     .size = &args.segment},
+     .text = &args.segment},
+    {.name = "tile-shapes",
+     .arg = "LIST",
+     .help = "with --effort full, tiles that may be tried, rows x columns: 16x16,8x32,32x8,1x256 "
+             "(default: all)",
+     .text = &args.tile_shapes},
+    {.name = "predictors",
+     .arg = "LIST",
+     .help = "how a tile may be predicted: none,dc,left,top,avg,planar (default: all)",
+     .text = &args.predictors},
+    {.name = "transforms",
+     .arg = "LIST",
+     .help = "how the differences may be transformed: none,dct,adst (default: all)",
+     .text = &args.transforms},
     {0},
 };
 
@@ -139,20 +141,30 @@ static void print_json(outcome *o) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* The options that the library reads as text. */
+static bool set_by_name(tare_options *named) {
+    const struct {
+        const char *name, *value;
+    } given[] = {{"mode", args.mode},
+                 {"segment", args.segment},
+                 {"tile-shapes", args.tile_shapes},
+                 {"predictors", args.predictors},
+                 {"transforms", args.transforms}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        tare_error err;
+        if (!given[i].value ||
+            tare_option_set(named, given[i].name, given[i].value, &err) == TARE_OK)
+            continue;
+        cli_usage(&cmd_pack, "--%s: %s", given[i].name, err.what);
+        return false;
+    }
+    return true;
+}
+
 static bool fill_options(tare_pack_options *o, const char *in_path, tare_report *report) {
     struct stat st;
-    if (args.segment) {
-        while (o->log2_segment < 26 && UINT64_C(1) << o->log2_segment < args.segment)
-            o->log2_segment++;
-        if (UINT64_C(1) << o->log2_segment != args.segment || o->log2_segment < 14) {
-            cli_usage(&cmd_pack, "--segment: a power of two from 16Ki to 64Mi");
-            return false;
-        }
-    }
     o->effort = cli_effort();
     o->is_for_gpu = args.made_for != NULL;
-    for (size_t i = 0; args.mode && i < sizeof modes / sizeof *modes; i++)
-        if (strcmp(args.mode, modes[i].name) == 0) o->mode = modes[i].mode;
     if (stat(in_path, &st) == 0 && S_ISDIR(st.st_mode)) o->directory = in_path;
     if (args.exclude.n && !o->directory) {
         cli_usage(&cmd_pack, "--exclude: only a directory has files that can be left out");
@@ -174,18 +186,17 @@ static int failed(const tare_error *err, const outcome *o) {
     return cli_fail(err, o->in_path);
 }
 
-static int pack(const tare_model *model, outcome *o, tare_report *report) {
-    tare_pack_options pack_options = TARE_PACK_OPTIONS_INIT;
+static int pack(const tare_model *model, tare_pack_options *pack_options, outcome *o,
+                tare_report *report) {
     tare_model **bases;
     tare_error err;
-    if (!fill_options(&pack_options, o->in_path, report)) return CLI_USAGE;
-    if (cli_bases(&bases, &pack_options.n_bases, &err) != TARE_OK) return failed(&err, o);
-    pack_options.bases = (const tare_model *const *)bases;
-    pack_options.base_hints = cli_base_hints();
-    pack_options.packed = note;
-    pack_options.packed_ctx = o;
+    if (cli_bases(&bases, &pack_options->n_bases, &err) != TARE_OK) return failed(&err, o);
+    pack_options->bases = (const tare_model *const *)bases;
+    pack_options->base_hints = cli_base_hints();
+    pack_options->packed = note;
+    pack_options->packed_ctx = o;
     cli_progress_start("packing");
-    tare_status status = tare_pack(&o->sum, o->out_path, model, &pack_options, &err);
+    tare_status status = tare_pack(&o->sum, o->out_path, model, pack_options, &err);
     cli_progress_end();
     if (!cli.json)
         cli_print_findings(stderr, report, o->in_path,
@@ -196,6 +207,18 @@ static int pack(const tare_model *model, outcome *o, tare_report *report) {
     else if (!cli.quiet)
         print_text(o);
     return CLI_YES;
+}
+
+static int pack_as_told(const tare_model *model, outcome *o, tare_report *report) {
+    tare_options *named;
+    tare_error err;
+    if (tare_options_new(&named, TARE_VERB_PACK, NULL, &err) != TARE_OK) return failed(&err, o);
+    tare_pack_options *pack_options = tare_options_pack(named);
+    int code = set_by_name(named) && fill_options(pack_options, o->in_path, report)
+                   ? pack(model, pack_options, o, report)
+                   : CLI_USAGE;
+    tare_options_free(named);
+    return code;
 }
 
 /* "DIR/" -> "DIR.wcodec", "https://host/a.gguf" -> "a.gguf.wcodec"; NULL: IN has no name of its
@@ -243,7 +266,7 @@ static int run(int argc, const char **argv) {
     tare_model *model = NULL;
     int code = check_output(o.out_path);
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
-    if (code == CLI_YES) code = pack(model, &o, report);
+    if (code == CLI_YES) code = pack_as_told(model, &o, report);
     tare_model_free(model);
     tare_report_free(report);
     free(name);
@@ -271,6 +294,8 @@ const cli_command cmd_pack = {
                   "a directory without some of it"},
                  {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
                   "a fine-tune, as what it differs in"},
+                 {"tare pack model.gguf --effort full --tile-shapes 8x32 --transforms none,dct",
+                  "with fewer forms to try"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |

@@ -10,6 +10,7 @@
 
 #include <tare/unpack.h>
 
+static const char *const tile_shapes[] = {"16x16", "8x32", "32x8", "1x256"};
 static const char *const modes[] = {"", "raw", "constant", "zstd", "direct", "structured"};
 static const char *const predictors[] = {"", "base", "scaled base"};
 
@@ -127,6 +128,8 @@ static tare_status json_segments(struct json_t **out, const tare_coded *coded, u
         cli_json_u64(entry, "bytes", s.n_bytes);
         cli_json_text(entry, "mode", modes[s.mode]);
         if (s.predictor) cli_json_text(entry, "predictor", predictors[s.predictor]);
+        if (s.mode == TARE_CODED_STRUCTURED)
+            cli_json_text(entry, "tile_shape", tile_shapes[s.tile_shape]);
         cli_json_append(list, entry);
     }
     return TARE_OK;

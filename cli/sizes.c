@@ -43,49 +43,6 @@ bool cli_number_parse(uint64_t *out, const char *text) {
     return true;
 }
 
-/* The factor of a suffix: "", "K", "Ki", "GB", "GiB", ...; 0: none of them. */
-static uint64_t suffix_factor(const char *suffix) {
-    static const char letters[] = "KMGT";
-    uint64_t power = 0, base = 1000, factor = 1;
-    if (*suffix) {
-        const char *letter = strchr(letters, toupper((unsigned char)*suffix));
-        if (letter) {
-            power = (uint64_t)(letter - letters) + 1;
-            suffix++;
-            if (*suffix == 'i') {
-                base = 1024;
-                suffix++;
-            }
-        }
-    }
-    if (*suffix == 'B') suffix++;
-    if (*suffix) return 0;
-    for (; power > 0; power--) factor *= base;
-    return factor;
-}
-
-/* Up to six digits after the point: 999,999 * 1024^4 fits 64 bits. */
-bool cli_size_parse(uint64_t *out, const char *text) {
-    char digits[24];
-    size_t n_digits = strspn(text, "0123456789");
-    if (n_digits == 0 || n_digits >= sizeof digits) return false;
-    memcpy(digits, text, n_digits);
-    digits[n_digits] = '\0';
-    text += n_digits;
-    uint64_t fraction = 0, divisor = 1;
-    if (*text == '.') {
-        for (text++; isdigit((unsigned char)*text) && divisor < 1000000; text++, divisor *= 10) {
-            fraction = fraction * 10 + (uint64_t)(*text - '0');
-        }
-        if (divisor == 1) return false;
-    }
-    uint64_t factor = suffix_factor(text), n;
-    if (factor == 0 || (factor == 1 && divisor > 1)) return false;
-    if (!cli_number_parse(&n, digits) || n >= UINT64_MAX / factor) return false;
-    *out = n * factor + fraction * factor / divisor;
-    return true;
-}
-
 bool cli_range_parse(uint64_t *first, uint64_t *end, const char *text) {
     const char *colon = strchr(text, ':');
     char left[24] = "";

@@ -23,6 +23,7 @@
 #include <tare/llama.h>
 #include <tare/model.h>
 #include <tare/ops.h>
+#include <tare/options.h>
 #include <tare/output.h>
 #include <tare/packing.h>
 #include <tare/read.h>

@@ -13,7 +13,7 @@
 
 static void check_size(const char *text, uint64_t expected) {
     uint64_t size = 0;
-    if (!cli_size_parse(&size, text)) fail_msg("\"%s\" refused", text);
+    if (!tare_size_parse(&size, text)) fail_msg("\"%s\" refused", text);
     if (size != expected) fail_msg("\"%s\" read as %llu", text, (unsigned long long)size);
 }
 
@@ -65,7 +65,7 @@ static void bad_sizes_are_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint64_t size;
-        if (cli_size_parse(&size, bad[i])) fail_msg("\"%s\" accepted", bad[i]);
+        if (tare_size_parse(&size, bad[i])) fail_msg("\"%s\" accepted", bad[i]);
     }
 }
 

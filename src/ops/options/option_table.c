@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of options. Choices are in the order of the enum that they stand for, sets in that of
+ * their bits. */
+#include "ops/options/option_table.h"
+
+#include <string.h>
+
+#define CONVERT  (1u << TARE_VERB_CONVERT | 1u << TARE_VERB_QUANTIZE)
+#define QUANTIZE (1u << TARE_VERB_QUANTIZE)
+#define PACK     (1u << TARE_VERB_PACK)
+#define UNPACK   (1u << TARE_VERB_UNPACK)
+
+#define INFO(name, kind, choices, value, help, is_list)                                            \
+    { sizeof(tare_option_info), name, TARE_OPTION_##kind, choices, value, help, is_list }
+/* An option whose kind says how it is read. */
+#define ROW(verbs, name, kind, member, value, help)                                                \
+    {                                                                                              \
+        INFO(name, kind, NULL, value, help, false), verbs, offsetof(tare_options, member), NULL,   \
+            NULL                                                                                   \
+    }
+#define CHOICE(verbs, name, words, member, value, help)                                            \
+    {                                                                                              \
+        INFO(name, CHOICE, words, value, help, false), verbs, offsetof(tare_options, member),      \
+            "one of: " words, NULL                                                                 \
+    }
+#define SET(verbs, name, words, member, help)                                                      \
+    {                                                                                              \
+        INFO(name, SET, words, "", help, false), verbs, offsetof(tare_options, member),            \
+            "some of these, with commas: " words, NULL                                             \
+    }
+/* One with a function. */
+#define OWN(verbs, name, kind, function, value, help, is_list)                                     \
+    { INFO(name, kind, NULL, value, help, is_list), verbs, 0, NULL, tare_option_##function }
+#define FLAG(verbs, name, member, help) ROW(verbs, name, BOOL, member, "false", help)
+
+#define TILES(verbs, member)                                                                       \
+    SET(verbs, "tile_shapes", "16x16 8x32 32x8 1x256", member.shapes,                              \
+        "shapes of tiles, rows x columns, that STRUCTURED segments may use"),                      \
+        SET(verbs, "predictors", "none dc left top avg planar", member.predictors,                 \
+            "predictors that they may use"),                                                       \
+        SET(verbs, "transforms", "none dct adst", member.transforms,                               \
+            "transforms that they may use")
+#define OUTPUT(verbs, of)                                                                          \
+    FLAG(verbs, "force", of.force, "replace an existing output"),                                  \
+        FLAG(verbs, "strict", of.strict, "what is lost is an error"),                              \
+        FLAG(verbs, "no_sync", of.no_sync, "do not wait for the output to reach the disk"),        \
+        ROW(verbs, "threads", NUMBER, of.threads, "0",                                             \
+            "threads; 0: as many as this process may use")
+#define EFFORT(verbs, member)                                                                      \
+    CHOICE(verbs, "effort", "fast full", member, "fast",                                           \
+           "full: try every mode, for a smaller .wcodec")
+
+static const tare_option_row rows[] = {
+    ROW(CONVERT, "to", TEXT, convert.to, "", "the output's format; unset: by its suffix"),
+    ROW(CONVERT, "type", TYPE, convert.type, "",
+        "number format of every float tensor with two or more dimensions, except norms"),
+    OWN(CONVERT, "tensor_type", RULE, add_rule, "",
+        "number format of the tensors whose name matches; the first match wins", true),
+    OWN(QUANTIZE, "mix", TEXT, set_mix, "", "the mix of number formats, by name or number", false),
+    ROW(QUANTIZE, "output_type", TYPE, mix.output, "", "number format of the output matrix"),
+    ROW(QUANTIZE, "embedding_type", TYPE, mix.embedding, "",
+        "number format of the token embeddings"),
+    FLAG(QUANTIZE, "pure", mix.is_pure, "the mix's type for every tensor, without exceptions"),
+    FLAG(QUANTIZE, "leave_output", mix.leave_output, "the output matrix stays as it is"),
+    FLAG(QUANTIZE, "allow_requantize", mix.allow_requantize,
+         "tensors that are quantized already may change their type"),
+    CHOICE(CONVERT, "order", "keep little big", convert.order, "keep", "byte order"),
+    CHOICE(CONVERT, "quality", "default best", convert.quality, "default",
+           "best: smaller error within the format"),
+    ROW(CONVERT, "shard_size", SIZE, convert.shard_size, "0",
+        "files of at most this size, with an index; 0: one file"),
+    ROW(CONVERT, "alignment", NUMBER, convert.alignment, "0",
+        "alignment of tensor data; 0: the input's, or the format's"),
+    FLAG(CONVERT, "keep_split", convert.keep_split, "as many files as the input has"),
+    FLAG(CONVERT, "opaque", convert.opaque, "carry types that the target lacks as stored bytes"),
+    FLAG(CONVERT, "verify", convert.verify, "read the result back and compare"),
+    OUTPUT(CONVERT, convert),
+    CHOICE(CONVERT, "compat", "none mantle", mcf.compat, "none",
+           "MCF: encode as this program does"),
+    CHOICE(CONVERT, "dedup", "tied all none", mcf.dedup, "tied",
+           "MCF: tensors of the same bytes that are stored once"),
+    OWN(CONVERT, "clip", RANGE, set_clip, "",
+        "MCF: bounds that values are held to before they are encoded", false),
+    ROW(CONVERT, "outlier_threshold", REAL, infq.outlier_threshold, "0",
+        "INFQ: elements with a larger magnitude are stored separately; 0: 6"),
+    ROW(CONVERT, "outlier_share", REAL, infq.outlier_share, "0",
+        "INFQ: or this share of the largest elements: 0.001"),
+    EFFORT(CONVERT, wcodec.effort),
+    TILES(CONVERT, wcodec.tiles),
+
+    EFFORT(PACK, pack.effort),
+    CHOICE(PACK, "mode", "smallest raw constant zstd direct structured", pack.mode, "smallest",
+           "store every segment in this form where it can be: for tests"),
+    OWN(PACK, "segment", SIZE, set_segment, "",
+        "values of a segment, a power of two from 16Ki to 64Mi; unset: what suits the type", false),
+    ROW(PACK, "directory", TEXT, pack.directory, "",
+        "pack all that lies in this directory, which the model was opened from"),
+    OWN(PACK, "exclude", TEXT, add_exclude, "",
+        "files and folders of the directory that are left out: a shell pattern", true),
+    FLAG(PACK, "for_gpu", pack.is_for_gpu, "only forms that a GPU decodes by itself"),
+    TILES(PACK, pack.tiles),
+    OUTPUT(PACK, pack),
+
+    FLAG(UNPACK, "salvage", unpack.salvage, "damaged segments become zeros"),
+    OWN(UNPACK, "planes", NUMBER, set_planes, "",
+        "groups of uncoded bits to read, for a coarse model; unset: all", false),
+    OUTPUT(UNPACK, unpack),
+};
+
+const tare_option_row *tare_option_row_at(tare_verb verb, size_t i) {
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if ((unsigned)verb <= TARE_VERB_UNPACK && rows[k].verbs >> verb & 1 && i-- == 0)
+            return &rows[k];
+    return NULL;
+}
+
+bool tare_option_at(tare_verb verb, size_t i, tare_option_info *out) {
+    const tare_option_row *row = tare_option_row_at(verb, i);
+    if (!row || !out || tare_result_check(out, NULL) != TARE_OK) return false;
+    tare_result_write(out, &row->info, sizeof row->info);
+    return true;
+}
