@@ -47,6 +47,8 @@ ALLOWED = {
     "cuda": {"tare", "cuda", "cuda/include/tare"},
     "cuda/include/tare": {"tare"},
     "cli": {"tare", "cli"},
+    # The extension of the Python package.
+    "python/src": {"tare", "python/src"},
     # Tests and benchmarks of what is not public see a floor with all its folders.
     "bench": {"tare", "base", "bench", "tests/judge", "wcodec", "format", "model"},
     "tests/support": {"tare", "base", "model", "tests/support"},

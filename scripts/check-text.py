@@ -19,7 +19,8 @@ UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!-)")
 MAX_LINES = 600
 SCRIPTS = (".py", ".sh", ".cmake")
 # Named alike on purpose: one a folder.
-SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "init.c", "requirements.txt", "run"}
+SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "init.c", "requirements.txt", "run",
+                "__init__.py"}
 # Data, named after cases rather than after what is unique.
 MODELS = (".gguf", ".wcodec", ".safetensors", ".mcf")
 DATA = ("tests/golden/", "tests/fuzz/", "tests/cli/")

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Errors and findings of the library, handed to the package as plain values. tare._errors chooses
+ * the class of the exception. */
+#include <string.h>
+
+#include "py_core.h"
+
+/* Texts of the library are UTF-8 but for bytes that came from a file. */
+static PyObject *text_or_none(const char *text) {
+    if (!text || !*text) Py_RETURN_NONE;
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
+}
+
+static PyObject *number_or_none(bool is_known, uint64_t number) {
+    if (!is_known) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(number);
+}
+
+PyObject *py_fail(py_state *state, const tare_error *err, PyObject *name) {
+    char line[1024];
+    PyObject *path = NULL, *exception = NULL;
+    if (PyErr_Occurred()) return NULL;
+    if (err->status == TARE_ERR_NOMEM) return PyErr_NoMemory();
+    if (name && PyUnicode_Check(name)) {
+        path = PyUnicode_EncodeFSDefault(name);
+        if (!path) PyErr_Clear();
+    }
+    tare_error_format(line, sizeof line, err, path ? PyBytes_AsString(path) : NULL);
+    Py_XDECREF(path);
+    PyObject *file = err->file[0] || !name ? text_or_none(err->file) : Py_NewRef(name);
+    exception = PyObject_CallFunction(
+        state->make_error, "iNNNNiNNiNN", (int)err->status, text_or_none(err->code), file,
+        number_or_none(err->offset != TARE_NO_OFFSET, err->offset),
+        number_or_none(err->item >= 0, err->item >= 0 ? (uint64_t)err->item : 0),
+        (int)err->item_kind, text_or_none(err->item_name), text_or_none(err->field), err->os_error,
+        text_or_none(err->what), text_or_none(line));
+    if (exception) {
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+        Py_DECREF(exception);
+    }
+    return NULL;
+}
+
+PyObject *py_findings(const tare_report *report) {
+    size_t n = report ? tare_report_count(report) : 0;
+    PyObject *out = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; out && i < n; i++) {
+        const tare_finding *f = tare_report_at(report, i);
+        PyObject *row =
+            Py_BuildValue("iiNNNNNN", (int)f->level, (int)f->status, text_or_none(f->code),
+                          py_text(f->file), number_or_none(f->offset != TARE_NO_OFFSET, f->offset),
+                          number_or_none(f->item >= 0, f->item >= 0 ? (uint64_t)f->item : 0),
+                          py_text(f->item_name), py_text(f->text));
+        if (!row)
+            Py_CLEAR(out);
+        else
+            PyTuple_SetItem(out, (Py_ssize_t)i, row);
+    }
+    return out;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opened models: the handle that keeps the library's model and what it was opened from, the Model
+ * type over it, and the function that opens. */
+#include "py_core.h"
+
+static void handle_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    py_handle *handle = (py_handle *)self;
+    tare_model_free(handle->model);
+    py_source_clear(&handle->source);
+    Py_CLEAR(handle->keep);
+    Py_CLEAR(handle->findings);
+    Py_CLEAR(handle->name);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot handle_slots[] = {
+    {Py_tp_dealloc, (void *)handle_dealloc},
+    {0, NULL},
+};
+
+PyType_Spec py_handle_spec = {
+    .name = "tare._core.Handle",
+    .basicsize = sizeof(py_handle),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = handle_slots,
+};
+
+py_handle *py_handle_new(py_state *state) {
+    py_handle *handle = (py_handle *)PyType_GenericAlloc(state->handle_type, 0);
+    if (!handle) return NULL;
+    handle->state = state;
+    handle->source.source.fd = -1;
+    return handle;
+}
+
+bool py_handle_check_open(const py_handle *handle) {
+    if (!handle->is_closed) return true;
+    PyErr_SetString(PyExc_ValueError, "the model is closed");
+    return false;
+}
+
+py_handle *py_handle_of(py_state *state, PyObject *model) {
+    if (!PyObject_TypeCheck(model, state->model_type)) {
+        PyErr_Format(PyExc_TypeError, "a Model expected, not %R", Py_TYPE(model));
+        return NULL;
+    }
+    py_handle *handle = ((py_model *)model)->handle;
+    if (!handle) {
+        PyErr_SetString(PyExc_ValueError, "the model is closed");
+        return NULL;
+    }
+    return py_handle_check_open(handle) ? handle : NULL;
+}
+
+PyObject *py_model_new(py_handle *handle) {
+    py_model *model = (py_model *)PyType_GenericAlloc(handle->state->model_class, 0);
+    if (!model) {
+        py_handle_unref(handle);
+        return NULL;
+    }
+    model->handle = handle;
+    return (PyObject *)model;
+}
+
+/* ---- open ------------------------------------------------------------------------------------ */
+
+static const py_option limit_options[] = {
+    {"tensors", PY_OPTION_U64, offsetof(tare_limits, tensors), NULL},
+    {"keys", PY_OPTION_U64, offsetof(tare_limits, keys), NULL},
+    {"array_elements", PY_OPTION_U64, offsetof(tare_limits, array_elements), NULL},
+    {"name_bytes", PY_OPTION_U64, offsetof(tare_limits, name_bytes), NULL},
+    {"metadata_bytes", PY_OPTION_U64, offsetof(tare_limits, metadata_bytes), NULL},
+    {"safetensors_header", PY_OPTION_U64, offsetof(tare_limits, safetensors_header), NULL},
+    {"resource_bytes", PY_OPTION_U64, offsetof(tare_limits, resource_bytes), NULL},
+    {"dims", PY_OPTION_U32, offsetof(tare_limits, dims), NULL},
+    {"nesting", PY_OPTION_U32, offsetof(tare_limits, nesting), NULL},
+    {"shards", PY_OPTION_U32, offsetof(tare_limits, shards), NULL},
+    {0},
+};
+
+static const py_option open_options[] = {
+    {"format", PY_OPTION_TEXT, offsetof(tare_open_options, format), NULL},
+    {"one_shard", PY_OPTION_BOOL, offsetof(tare_open_options, one_shard), NULL},
+    {"needs_bases", PY_OPTION_BOOL, offsetof(tare_open_options, needs_bases), NULL},
+    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_open_options, threads), NULL},
+    {0},
+};
+
+/* Without the GIL: opens handle->source, or the computed model that `spec` describes. */
+static bool open_handle(py_handle *handle, const char *spec, tare_open_options *options,
+                        PyObject *progress) {
+    tare_error err;
+    py_run run;
+    options->report = tare_report_new();
+    if (!options->report) PyErr_NoMemory();
+    if (!options->report || !py_run_init(&run, handle->state, progress)) {
+        tare_report_free(options->report);
+        return false;
+    }
+    options->progress = py_run_progress, options->progress_ctx = &run;
+    options->cancel = run.cancel;
+    py_run_begin(&run);
+    tare_status status =
+        spec ? tare_synth_open(&handle->model, spec, options, &err)
+             : tare_model_open(&handle->model, &handle->source.source, options, &err);
+    bool ok = py_run_end(&run, status, &err, handle);
+    if (ok) ok = (handle->findings = py_findings(options->report)) != NULL;
+    tare_report_free(options->report);
+    return ok;
+}
+
+static bool fill_options(tare_open_options *options, tare_limits *limits, py_scratch *scratch,
+                         py_handle *handle, PyObject *given) {
+    PyObject *limited = py_options_get(given, "limits"), *bases = py_options_get(given, "bases");
+    tare_open_options_init(options, sizeof *options);
+    options->map = handle->map;
+    if (!py_options_set(options, open_options, given)) return false;
+    if (limited) {
+        tare_limits_init(limits, sizeof *limits);
+        if (!py_options_set(limits, limit_options, limited)) return false;
+        options->limits = limits;
+    }
+    if (!bases) return true;
+    bool ok = py_scratch_models(scratch, handle->state, bases, &options->bases, &options->n_bases);
+    handle->keep = Py_XNewRef(scratch->objects); /* the library refers to the bases' models */
+    return ok;
+}
+
+/* open(source, name, map, options, progress): source None opens what options["synth"] describes. */
+static PyObject *core_open(PyObject *module, PyObject *args) {
+    py_state *state = py_state_of(module);
+    PyObject *source, *name, *given, *progress;
+    int map;
+    if (!PyArg_ParseTuple(args, "OOiO!O:open", &source, &name, &map, &PyDict_Type, &given,
+                          &progress))
+        return NULL;
+    PyObject *synth = py_options_get(given, "synth");
+    const char *spec = synth ? PyUnicode_AsUTF8AndSize(synth, NULL) : NULL;
+    if (synth && !spec) return NULL;
+    py_handle *handle = py_handle_new(state);
+    if (!handle) return NULL;
+    handle->map = (tare_map_mode)map;
+    if (name != Py_None) handle->name = Py_NewRef(name);
+    tare_open_options options;
+    tare_limits limits;
+    py_scratch scratch = {0};
+    bool ok = (spec || py_source_init(&handle->source, state, source)) &&
+              fill_options(&options, &limits, &scratch, handle, given) &&
+              open_handle(handle, spec, &options, progress);
+    py_scratch_clear(&scratch);
+    if (!ok) {
+        py_handle_unref(handle);
+        return NULL;
+    }
+    return py_model_new(handle);
+}
+
+PyMethodDef py_open_methods[] = {
+    {"open", core_open, METH_VARARGS, NULL},
+    {0},
+};
+
+/* ---- Model ----------------------------------------------------------------------------------- */
+
+static void model_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    py_handle_unref(((py_model *)self)->handle);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static py_handle *own_handle(PyObject *self) {
+    py_handle *handle = ((py_model *)self)->handle;
+    if (!handle) PyErr_SetString(PyExc_ValueError, "the model is closed");
+    return handle;
+}
+
+/* The index of a name; -1: there is none; -2: an exception is set. */
+static int64_t find(PyObject *self, PyObject *key) {
+    tare_str name;
+    PyObject *keep;
+    py_handle *handle = own_handle(self);
+    if (!handle) return -2;
+    if (!PyUnicode_Check(key)) return -1;
+    if (!py_parse_text(key, &name, &keep)) return -2;
+    int64_t index = tare_model_find_tensor(handle->model, name);
+    Py_XDECREF(keep);
+    return index;
+}
+
+static PyObject *model_find(PyObject *self, PyObject *key) {
+    int64_t index = find(self, key);
+    return index == -2 ? NULL : PyLong_FromLongLong(index);
+}
+
+static PyObject *model_subscript(PyObject *self, PyObject *key) {
+    int64_t index = find(self, key);
+    if (index == -1) PyErr_SetObject(PyExc_KeyError, key);
+    return index < 0 ? NULL : py_tensor_new(((py_model *)self)->handle, (size_t)index);
+}
+
+static int model_contains(PyObject *self, PyObject *key) {
+    int64_t index = find(self, key);
+    return index == -2 ? -1 : index >= 0;
+}
+
+static Py_ssize_t model_length(PyObject *self) {
+    py_handle *handle = own_handle(self);
+    return handle ? (Py_ssize_t)tare_model_summarize(handle->model)->n_tensors : -1;
+}
+
+static PyObject *model_tensor(PyObject *self, PyObject *number) {
+    Py_ssize_t n = model_length(self), i = PyLong_AsSsize_t(number);
+    if (n < 0 || (i == -1 && PyErr_Occurred())) return NULL;
+    if (i < 0) i += n;
+    if (i < 0 || i >= n) {
+        PyErr_SetString(PyExc_IndexError, "there is no such tensor");
+        return NULL;
+    }
+    return py_tensor_new(((py_model *)self)->handle, (size_t)i);
+}
+
+static PyObject *model_names(PyObject *self, PyObject *unused) {
+    (void)unused;
+    Py_ssize_t n = model_length(self);
+    PyObject *out = n < 0 ? NULL : PyTuple_New(n);
+    for (Py_ssize_t i = 0; out && i < n; i++) {
+        PyObject *name =
+            py_text(tare_model_tensor(((py_model *)self)->handle->model, (size_t)i)->name);
+        if (!name)
+            Py_CLEAR(out);
+        else
+            PyTuple_SetItem(out, i, name);
+    }
+    return out;
+}
+
+/* What is borrowed from the model stays valid; what has to be read raises ValueError. */
+static PyObject *model_close(PyObject *self, PyObject *unused) {
+    (void)unused;
+    py_model *model = (py_model *)self;
+    if (model->handle) model->handle->is_closed = true;
+    Py_CLEAR(model->handle);
+    Py_RETURN_NONE;
+}
+
+static PyObject *model_get_closed(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(!((py_model *)self)->handle);
+}
+
+static PyMethodDef model_methods[] = {
+    {"find", model_find, METH_O, NULL},
+    {"tensor", model_tensor, METH_O,
+     "tensor($self, index, /)\n--\n\nThe tensor at this place of the file's directory."},
+    {"names", model_names, METH_NOARGS, NULL},
+    {"close", model_close, METH_NOARGS,
+     "close($self, /)\n--\n\nLets go of the files. Arrays that were handed out stay valid."},
+    {0},
+};
+
+static PyGetSetDef model_getters[] = {
+    {"closed", model_get_closed, NULL, "Whether close() was called.", NULL},
+    {0},
+};
+
+static PyType_Slot model_slots[] = {
+    {Py_tp_dealloc, (void *)model_dealloc},
+    {Py_tp_methods, model_methods},
+    {Py_tp_getset, model_getters},
+    {Py_mp_subscript, (void *)model_subscript},
+    {Py_mp_length, (void *)model_length},
+    {Py_sq_contains, (void *)model_contains},
+    {0, NULL},
+};
+
+PyType_Spec py_model_spec = {
+    .name = "tare._core.Model",
+    .basicsize = sizeof(py_model),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = model_slots,
+};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options structs of the library filled from keyword arguments, by tables; and what a call needs in
+ * memory until it returns. */
+#include <string.h>
+
+#include "py_core.h"
+
+PyObject *py_options_get(PyObject *given, const char *name) {
+    PyObject *value = PyDict_GetItemString(given, name);
+    return value == Py_None ? NULL : value;
+}
+
+static bool set_choice(void *at, const py_option *option, PyObject *value) {
+    const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+    int i = 0;
+    while (text && option->choices[i] && strcmp(option->choices[i], text) != 0) i++;
+    if (!text || !option->choices[i]) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "%s: %R is not one of its values", option->name, value);
+        return false;
+    }
+    memcpy(at, &i, sizeof i); /* an enum of the library */
+    return true;
+}
+
+static bool set_encoding(void *at, const py_option *option, PyObject *value) {
+    tare_str name;
+    PyObject *keep;
+    if (!py_parse_text(value, &name, &keep)) return false;
+    const tare_encoding *encoding = tare_encoding_find(name);
+    Py_XDECREF(keep);
+    if (!encoding) {
+        PyErr_Format(PyExc_ValueError, "%s: there is no type %R", option->name, value);
+        return false;
+    }
+    memcpy(at, &encoding, sizeof encoding);
+    return true;
+}
+
+/* The most that an integer option holds. */
+static unsigned long long largest(py_option_kind kind) {
+    if (kind == PY_OPTION_U64) return UINT64_MAX;
+    return kind == PY_OPTION_U32 ? UINT32_MAX : UINT_MAX;
+}
+
+static bool set_integer(void *at, const py_option *option, PyObject *value) {
+    PyObject *number = PyNumber_Index(value);
+    unsigned long long n = number ? PyLong_AsUnsignedLongLong(number) : 0;
+    Py_XDECREF(number);
+    if (!PyErr_Occurred() && n > largest(option->kind))
+        PyErr_Format(PyExc_OverflowError, "%s: the number is too large", option->name);
+    if (PyErr_Occurred()) return false;
+    uint64_t wide = n;
+    uint32_t narrow = (uint32_t)n;
+    if (option->kind == PY_OPTION_U64)
+        memcpy(at, &wide, sizeof wide);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+    return true;
+}
+
+static bool set_real(void *at, const py_option *option, PyObject *value) {
+    double number = PyFloat_AsDouble(value);
+    float narrow = (float)number;
+    if (number == -1 && PyErr_Occurred()) return false;
+    if (option->kind == PY_OPTION_DOUBLE)
+        memcpy(at, &number, sizeof number);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+    return true;
+}
+
+static bool set_text(void *at, PyObject *value) {
+    const char *text = PyUnicode_AsUTF8AndSize(value, NULL);
+    if (!text) return false;
+    memcpy(at, &text, sizeof text);
+    return true;
+}
+
+static bool set_bool(void *at, PyObject *value) {
+    int truth = PyObject_IsTrue(value);
+    bool is_true = truth > 0;
+    memcpy(at, &is_true, sizeof is_true);
+    return truth >= 0;
+}
+
+static bool set_one(void *at, const py_option *option, PyObject *value) {
+    switch (option->kind) {
+    case PY_OPTION_BOOL:
+        return set_bool(at, value);
+    case PY_OPTION_TEXT:
+        return set_text(at, value);
+    case PY_OPTION_CHOICE:
+        return set_choice(at, option, value);
+    case PY_OPTION_ENCODING:
+        return set_encoding(at, option, value);
+    case PY_OPTION_DOUBLE:
+    case PY_OPTION_FLOAT:
+        return set_real(at, option, value);
+    default:
+        return set_integer(at, option, value);
+    }
+}
+
+bool py_options_set(void *out, const py_option *options, PyObject *given) {
+    for (const py_option *o = options; o->name; o++) {
+        PyObject *value = py_options_get(given, o->name);
+        if (value && !set_one((char *)out + o->offset, o, value)) return false;
+    }
+    return true;
+}
+
+/* ---- scratch --------------------------------------------------------------------------------- */
+
+void *py_scratch_array(py_scratch *scratch, size_t n, size_t item) {
+    if (scratch->n == sizeof scratch->blocks / sizeof *scratch->blocks) {
+        PyErr_SetString(PyExc_SystemError, "too many arrays for one call");
+        return NULL;
+    }
+    void *block = PyMem_Calloc(n ? n : 1, item);
+    if (!block) return PyErr_NoMemory();
+    return scratch->blocks[scratch->n++] = block;
+}
+
+bool py_scratch_keep(py_scratch *scratch, PyObject *object) {
+    if (object && !scratch->objects) scratch->objects = PyList_New(0);
+    bool ok = object && scratch->objects && PyList_Append(scratch->objects, object) == 0;
+    Py_XDECREF(object);
+    return ok;
+}
+
+void py_scratch_clear(py_scratch *scratch) {
+    while (scratch->n) PyMem_Free(scratch->blocks[--scratch->n]);
+    Py_CLEAR(scratch->objects);
+}
+
+bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
+                       const tare_model *const **out, size_t *n) {
+    Py_ssize_t count = PySequence_Size(models);
+    const tare_model **array =
+        count < 0 ? NULL : py_scratch_array(scratch, (size_t)count, sizeof *array);
+    if (!array) return false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *model = PySequence_GetItem(models, i);
+        py_handle *handle = model ? py_handle_of(state, model) : NULL;
+        if (handle) array[i] = handle->model;
+        /* The handle, not the model: another thread may close that one. */
+        bool ok = handle && py_scratch_keep(scratch, Py_NewRef((PyObject *)handle));
+        Py_XDECREF(model);
+        if (!ok) return false;
+    }
+    *out = array, *n = (size_t)count;
+    return true;
+}

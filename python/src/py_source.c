@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a model is opened from: paths, descriptors, memory, readers (file objects behind
+ * tare._source.FileReader), and sequences of these as the shards of one model. */
+#include <unistd.h>
+
+#include "py_core.h"
+
+/* Called from the library's threads. The first exception is kept: it says more than the status. */
+static tare_status read_at(void *ctx, uint64_t offset, void *buf, size_t n) {
+    py_source *source = ctx;
+    tare_status status = TARE_OK;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *view = PyMemoryView_FromMemory(buf, (Py_ssize_t)n, PyBUF_WRITE);
+    PyObject *result = NULL;
+    if (view)
+        result =
+            PyObject_CallMethod(source->reader, "read_at", "KO", (unsigned long long)offset, view);
+    if (!result) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        if (trace && value) PyException_SetTraceback(value, trace);
+        if (!source->reader_exc) source->reader_exc = Py_XNewRef(value);
+        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+        status = TARE_ERR_IO;
+    }
+    Py_XDECREF(result);
+    if (view) { /* buf is gone after this call, so the view must not outlive it */
+        result = PyObject_CallMethod(view, "release", NULL);
+        if (!result) PyErr_Clear(), status = TARE_ERR_IO;
+        Py_XDECREF(result);
+        Py_DECREF(view);
+    }
+    PyGILState_Release(gil);
+    return status;
+}
+
+static bool from_path(py_source *out, PyObject *from) {
+    if (!PyUnicode_FSConverter(from, &out->path)) return false;
+    out->source.kind = TARE_SOURCE_PATH;
+    out->source.name = PyBytes_AsString(out->path);
+    return true;
+}
+
+static bool from_descriptor(py_source *out, PyObject *from) {
+    long number = PyLong_AsLong(from);
+    if (number == -1 && PyErr_Occurred()) return false;
+    if (number < 0 || number > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a descriptor must not be negative");
+        return false;
+    }
+    int fd = dup((int)number); /* the caller may close its own */
+    if (fd < 0) {
+        PyErr_SetFromErrno(PyExc_OSError);
+        return false;
+    }
+    out->source.kind = TARE_SOURCE_FD;
+    out->source.fd = fd;
+    return true;
+}
+
+static bool from_reader(py_source *out, PyObject *from) {
+    PyObject *size = PyObject_GetAttrString(from, "size");
+    if (!size) return false;
+    unsigned long long n_bytes = PyLong_AsUnsignedLongLong(size);
+    Py_DECREF(size);
+    if (n_bytes == (unsigned long long)-1 && PyErr_Occurred()) return false;
+    out->reader = Py_NewRef(from);
+    out->source.kind = TARE_SOURCE_CALLBACK;
+    out->source.n_bytes = n_bytes;
+    out->source.read = read_at;
+    out->source.read_ctx = out;
+    return true;
+}
+
+static bool from_buffer(py_source *out, PyObject *from) {
+    if (PyObject_GetBuffer(from, &out->view, PyBUF_SIMPLE) != 0) return false;
+    out->source.kind = TARE_SOURCE_MEMORY;
+    out->source.memory = out->view.buf;
+    out->source.n_bytes = (uint64_t)out->view.len;
+    return true;
+}
+
+static bool from_parts(py_source *out, py_state *state, PyObject *from) {
+    Py_ssize_t n = PySequence_Size(from);
+    if (n < 0) return false;
+    if (n == 0) {
+        PyErr_SetString(PyExc_ValueError, "no shards are given");
+        return false;
+    }
+    out->parts = PyMem_Calloc((size_t)n, sizeof *out->parts);
+    out->shards = PyMem_Calloc((size_t)n, sizeof *out->shards);
+    if (!out->parts || !out->shards) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *part = PySequence_GetItem(from, i);
+        if (part && (PyList_Check(part) || PyTuple_Check(part))) {
+            PyErr_SetString(PyExc_TypeError, "shards must not be lists themselves");
+            Py_CLEAR(part);
+        }
+        bool ok = part && py_source_init(&out->parts[i], state, part);
+        Py_XDECREF(part);
+        if (!ok) return false;
+        out->n_parts++;
+        out->shards[i] = out->parts[i].source;
+    }
+    out->source.kind = TARE_SOURCE_SHARDS;
+    out->source.shards = out->shards;
+    out->source.n_shards = out->n_parts;
+    return true;
+}
+
+bool py_source_init(py_source *out, py_state *state, PyObject *from) {
+    *out = (py_source){0};
+    tare_source_init(&out->source, sizeof out->source);
+    out->source.fd = -1;
+    bool ok;
+    if (PyUnicode_Check(from))
+        ok = from_path(out, from);
+    else if (PyLong_Check(from))
+        ok = from_descriptor(out, from);
+    else if (PyList_Check(from) || PyTuple_Check(from))
+        ok = from_parts(out, state, from);
+    else if (PyObject_CheckBuffer(from))
+        ok = from_buffer(out, from);
+    else
+        ok = from_reader(out, from);
+    if (!ok) py_source_clear(out);
+    return ok;
+}
+
+bool py_source_raise(py_source *source) {
+    for (size_t i = 0; i < source->n_parts; i++)
+        if (!py_source_raise(&source->parts[i])) return false;
+    if (!source->reader_exc) return true;
+    PyObject *exception = source->reader_exc;
+    source->reader_exc = NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return false;
+}
+
+void py_source_clear(py_source *source) {
+    for (size_t i = 0; i < source->n_parts; i++) py_source_clear(&source->parts[i]);
+    PyMem_Free(source->parts);
+    PyMem_Free(source->shards);
+    if (source->view.obj) PyBuffer_Release(&source->view);
+    if (source->source.kind == TARE_SOURCE_FD && source->source.fd >= 0) close(source->source.fd);
+    Py_CLEAR(source->path);
+    Py_CLEAR(source->reader);
+    Py_CLEAR(source->reader_exc);
+    *source = (py_source){0};
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a model says beside its tensors, and the library's tables of encodings, formats and mixes,
+ * as tuples that the package gives names to. */
+#include "py_core.h"
+
+static PyObject *text_or_none(const char *text) {
+    if (!text) Py_RETURN_NONE;
+    return PyUnicode_FromString(text);
+}
+
+/* Appends what `item` holds, and gives that reference away. */
+static bool append(PyObject *list, PyObject *item) {
+    bool ok = item && PyList_Append(list, item) == 0;
+    Py_XDECREF(item);
+    return ok;
+}
+
+/* ---- of a model ------------------------------------------------------------------------------ */
+
+/* metadata(model): (key, space, type, value) for each key, in the file's order. */
+static PyObject *model_metadata(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    PyObject *out = handle ? PyList_New(0) : NULL;
+    const tare_metadata *m;
+    for (size_t i = 0; out && (m = tare_model_metadata(handle->model, i)) != NULL; i++)
+        if (!append(out, Py_BuildValue("NiiN", py_text(m->key), (int)m->space, (int)m->value.type,
+                                       py_value(handle, &m->value))))
+            Py_CLEAR(out);
+    return out;
+}
+
+static PyObject *model_resources(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    PyObject *out = handle ? PyList_New(0) : NULL;
+    const tare_resource *r;
+    for (size_t i = 0; out && (r = tare_model_resource(handle->model, i)) != NULL; i++)
+        if (!append(out, Py_BuildValue("NK", py_text(r->name), (unsigned long long)r->size)))
+            Py_CLEAR(out);
+    return out;
+}
+
+/* resource(model, index): the bytes. */
+static PyObject *model_resource(PyObject *module, PyObject *args) {
+    PyObject *model;
+    Py_ssize_t index;
+    tare_error err;
+    tare_status status;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "On:resource", &model, &index)) return NULL;
+    py_handle *handle = py_handle_of(state, model);
+    if (!handle) return NULL;
+    const tare_resource *r = index < 0 ? NULL : tare_model_resource(handle->model, (size_t)index);
+    if (!r) return PyErr_Format(PyExc_IndexError, "there is no such resource");
+    PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)r->size);
+    if (!out) return NULL;
+    char *bytes = PyBytes_AsString(out);
+    py_handle_ref(handle);
+    Py_BEGIN_ALLOW_THREADS status =
+        tare_resource_read(handle->model, (size_t)index, 0, bytes, (size_t)r->size, &err);
+    Py_END_ALLOW_THREADS if (status != TARE_OK) {
+        Py_CLEAR(out);
+        if (py_source_raise(&handle->source)) py_fail(state, &err, handle->name);
+    }
+    py_handle_unref(handle);
+    return out;
+}
+
+static PyObject *model_info(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    if (!handle) return NULL;
+    const tare_model_summary *s = tare_model_summarize(handle->model);
+    return Py_BuildValue(
+        "sINNInnnnKKKKN", s->format, (unsigned)s->version, PyBool_FromLong(s->is_big_endian),
+        PyBool_FromLong(s->is_truncated), (unsigned)s->alignment, (Py_ssize_t)s->n_tensors,
+        (Py_ssize_t)s->n_metadata, (Py_ssize_t)s->n_resources, (Py_ssize_t)s->n_files,
+        (unsigned long long)s->n_parameters, (unsigned long long)s->file_bytes,
+        (unsigned long long)s->tensor_bytes, (unsigned long long)s->directory_bytes,
+        py_text(tare_model_architecture(handle->model)));
+}
+
+static PyObject *model_files(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    PyObject *out = handle ? PyList_New(0) : NULL;
+    const tare_file_info *f;
+    for (size_t i = 0; out && (f = tare_model_file(handle->model, i)) != NULL; i++) {
+        PyObject *name = f->name ? PyUnicode_DecodeFSDefault(f->name) : Py_NewRef(Py_None);
+        if (!append(out, Py_BuildValue("NK", name, (unsigned long long)f->size))) Py_CLEAR(out);
+    }
+    return out;
+}
+
+static PyObject *model_findings(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    return handle ? Py_NewRef(handle->findings ? handle->findings : Py_None) : NULL;
+}
+
+static PyObject *model_adapters(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    PyObject *out = handle ? PyList_New(0) : NULL;
+    const tare_adapter_set *set = handle ? tare_model_adapters(handle->model) : NULL;
+    for (size_t i = 0; out && set && i < tare_adapters_count(set); i++) {
+        const tare_adapter *a = tare_adapters_at(set, i);
+        if (!append(out, Py_BuildValue("NKKKdN", py_text(a->name), (unsigned long long)a->rows,
+                                       (unsigned long long)a->cols, (unsigned long long)a->rank,
+                                       a->scale, PyBool_FromLong(a->is_transposed))))
+            Py_CLEAR(out);
+    }
+    return out;
+}
+
+/* parameters(model): the hyperparameters that are known, by number. */
+static PyObject *model_parameters(PyObject *module, PyObject *model) {
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    PyObject *out = handle ? PyList_New(0) : NULL;
+    for (int p = 0; out && p < TARE_PARAM_COUNT; p++) {
+        uint64_t n;
+        bool is_known = tare_model_param(handle->model, (tare_param)p, &n);
+        if (!append(out, is_known ? PyLong_FromUnsignedLongLong(n) : Py_NewRef(Py_None)))
+            Py_CLEAR(out);
+    }
+    return out;
+}
+
+/* container(model): of a .wcodec; else None. */
+static PyObject *model_container(PyObject *module, PyObject *model) {
+    tare_container_info info = TARE_CONTAINER_INFO_INIT;
+    py_handle *handle = py_handle_of(py_state_of(module), model);
+    if (!handle) return NULL;
+    if (!tare_model_container(handle->model, &info)) Py_RETURN_NONE;
+    PyObject *bases = PyList_New(0);
+    tare_container_base base = TARE_CONTAINER_BASE_INIT;
+    for (size_t i = 0; bases && tare_model_container_base(handle->model, i, &base); i++)
+        if (!append(bases,
+                    Py_BuildValue("Ny#n", py_text(base.name), (const char *)base.digest,
+                                  (Py_ssize_t)sizeof base.digest, (Py_ssize_t)base.n_tensors)))
+            Py_CLEAR(bases);
+    if (!bases) return NULL;
+    return Py_BuildValue("IINIKKNnNN", (unsigned)info.major_version, (unsigned)info.minor_version,
+                         text_or_none(info.format), (unsigned)info.format_version,
+                         (unsigned long long)info.packed_bytes,
+                         (unsigned long long)info.unpacked_bytes,
+                         PyBool_FromLong(info.is_directory), (Py_ssize_t)info.n_files,
+                         PyBool_FromLong(info.is_for_gpu), bases);
+}
+
+/* ---- of the library -------------------------------------------------------------------------- */
+
+static PyObject *encoding_info(PyObject *module, PyObject *number) {
+    (void)module;
+    long id = PyLong_AsLong(number);
+    if (id == -1 && PyErr_Occurred()) return NULL;
+    const tare_encoding *e = tare_encoding_get((tare_encoding_id)id);
+    if (!e) Py_RETURN_NONE;
+    PyObject *planes = PyList_New(0);
+    for (uint32_t p = 0; planes && p < e->n_planes; p++) {
+        tare_number n = tare_plane_number(e, p);
+        if (!append(planes,
+                    Py_BuildValue("siIIiiN", e->planes[p].name, (int)e->planes[p].scope,
+                                  (unsigned)e->planes[p].unit, (unsigned)e->planes[p].unit_bytes,
+                                  (int)n.kind, (int)n.bits, PyBool_FromLong(n.is_signed))))
+            Py_CLEAR(planes);
+    }
+    if (!planes) return NULL;
+    return Py_BuildValue("siidINNNN", e->name, (int)e->id, (int)e->kind, tare_encoding_bits(e),
+                         (unsigned)e->block, planes, PyBool_FromLong(tare_encoding_can_decode(e)),
+                         PyBool_FromLong(tare_encoding_can_encode(e)),
+                         PyBool_FromLong(tare_encoding_needs_importance(e)));
+}
+
+/* find_encoding(name): its number; -1: there is none. */
+static PyObject *find_encoding(PyObject *module, PyObject *text) {
+    tare_str name;
+    PyObject *keep;
+    (void)module;
+    if (!py_parse_text(text, &name, &keep)) return NULL;
+    const tare_encoding *e = tare_encoding_find(name);
+    Py_XDECREF(keep);
+    return PyLong_FromLong(e ? (long)e->id : -1);
+}
+
+static PyObject *formats(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    tare_format_info f = TARE_FORMAT_INFO_INIT;
+    PyObject *out = PyList_New(0);
+    for (size_t i = 0; out && tare_format_at(i, &f); i++)
+        if (!append(out,
+                    Py_BuildValue("sssNN", f.name, f.description, f.suffix,
+                                  PyBool_FromLong(f.can_write), PyBool_FromLong(f.is_directory))))
+            Py_CLEAR(out);
+    return out;
+}
+
+static PyObject *mixes(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    const tare_mix *m;
+    PyObject *out = PyList_New(0);
+    for (size_t i = 0; out && (m = tare_mix_at(i)) != NULL; i++)
+        if (!append(out, Py_BuildValue("siNNs", m->name, (int)m->file_type,
+                                       text_or_none(m->type ? m->type->name : NULL),
+                                       PyBool_FromLong(m->needs_importance), m->description)))
+            Py_CLEAR(out);
+    return out;
+}
+
+/* cpu(mask=-1): the instruction sets in force; a mask restricts them. */
+static PyObject *cpu(PyObject *module, PyObject *args) {
+    int mask = -1;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "|i:cpu", &mask)) return NULL;
+    return PyLong_FromUnsignedLong(mask < 0 ? tare_cpu_active() : tare_cpu_limit((unsigned)mask));
+}
+
+PyMethodDef py_table_methods[] = {
+    {"metadata", model_metadata, METH_O, NULL},
+    {"resources", model_resources, METH_O, NULL},
+    {"resource", model_resource, METH_VARARGS, NULL},
+    {"info", model_info, METH_O, NULL},
+    {"files", model_files, METH_O, NULL},
+    {"findings", model_findings, METH_O, NULL},
+    {"adapters", model_adapters, METH_O, NULL},
+    {"parameters", model_parameters, METH_O, NULL},
+    {"container", model_container, METH_O, NULL},
+    {"encoding_info", encoding_info, METH_O, NULL},
+    {"find_encoding", find_encoding, METH_O, NULL},
+    {"formats", formats, METH_NOARGS, NULL},
+    {"mixes", mixes, METH_NOARGS, NULL},
+    {"cpu", cpu, METH_VARARGS, NULL},
+    {0},
+};

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""What calls return: small classes with named members, and findings."""
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable
+
+LEVELS = ("info", "warning", "error")
+
+
+class Record:
+    """Values with names, in the order of __slots__."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __init__(self, *values: Any) -> None:
+        for name, value in zip(self.__slots__, values, strict=True):
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({inner})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, name) for name in self.__slots__))
+
+
+class Finding(Record):
+    """One thing that opening, converting or verifying reports."""
+
+    __slots__ = ("level", "status", "code", "path", "offset", "item", "item_name", "text")
+    level: str  # "info", "warning", "error"
+    status: str  # the status it would be, were it fatal
+    code: str
+    path: str  # "" for the only input
+    offset: int | None
+    item: int | None
+    item_name: str
+    text: str
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.path, self.item_name) if part)
+        return f"{self.level}: {where + ': ' if where else ''}{self.text} ({self.code})"
+
+
+def findings(rows: Iterable[tuple[Any, ...]]) -> tuple[Finding, ...]:
+    """Findings from what the extension returns. Whoever has logging gets them there as well."""
+    from ._errors import STATUS
+    out = tuple(Finding(LEVELS[row[0]], STATUS[row[1]], *row[2:]) for row in rows)
+    if out and "logging" in sys.modules:
+        logging = sys.modules["logging"]
+        log = logging.getLogger("tare")
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())  # nothing is printed unless somebody asks
+        for f in out:
+            log.log({"info": 20, "warning": 30, "error": 40}[f.level], "%s", f)
+    return out
+
+
+class Info(Record):
+    """A model as a whole."""
+
+    __slots__ = ("format", "version", "is_big_endian", "is_truncated", "alignment", "n_tensors",
+                 "n_metadata", "n_resources", "n_files", "n_parameters", "file_bytes",
+                 "tensor_bytes", "directory_bytes", "architecture", "files", "parameters",
+                 "container")
+    format: str
+    version: int
+    is_big_endian: bool
+    is_truncated: bool
+    alignment: int
+    n_tensors: int
+    n_metadata: int
+    n_resources: int
+    n_files: int
+    n_parameters: int  # elements of all tensors
+    file_bytes: int
+    tensor_bytes: int
+    directory_bytes: int
+    architecture: str
+    files: tuple[FileInfo, ...]
+    parameters: dict[str, int]  # hyperparameters that are known: "context_length", ...
+    container: Container | None  # of a .wcodec
+
+
+class FileInfo(Record):
+    """A file of a model, or one that was written."""
+
+    __slots__ = ("path", "size")
+    path: str | None
+    size: int
+
+
+class Base(Record):
+    """A model that a .wcodec was packed against."""
+
+    __slots__ = ("name", "digest", "n_tensors")
+    name: str
+    digest: bytes
+    n_tensors: int
+
+
+class Container(Record):
+    """The .wcodec itself; the model's other members describe what is packed in it."""
+
+    __slots__ = ("major_version", "minor_version", "format", "format_version", "packed_bytes",
+                 "unpacked_bytes", "is_directory", "n_files", "is_for_gpu", "bases")
+    major_version: int
+    minor_version: int
+    format: str | None
+    format_version: int
+    packed_bytes: int
+    unpacked_bytes: int
+    is_directory: bool
+    n_files: int
+    is_for_gpu: bool
+    bases: tuple[Base, ...]
+
+
+class Adapter(Record):
+    """A pair of low-rank factors that the model holds beside its tensors."""
+
+    __slots__ = ("name", "rows", "columns", "rank", "scale", "is_transposed")
+    name: str
+    rows: int
+    columns: int
+    rank: int
+    scale: float
+    is_transposed: bool
+
+
+class Format(Record):
+    """A container format."""
+
+    __slots__ = ("name", "description", "suffix", "can_write", "is_directory")
+    name: str
+    description: str
+    suffix: str
+    can_write: bool
+    is_directory: bool
+
+
+class Mix(Record):
+    """A named choice of number formats for the tensors of a model ("Q4_K_M")."""
+
+    __slots__ = ("name", "file_type", "type", "needs_importance", "description")
+    name: str
+    file_type: int
+    type: str | None
+    needs_importance: bool
+    description: str

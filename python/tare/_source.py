@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""What models are opened from, in the forms that the extension takes."""
+from __future__ import annotations
+
+import io
+import os
+from threading import Lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, Sequence, Union
+
+    class ReadableFile(Protocol):
+        """A file object: fsspec's, a zip member, whatever has seek and read."""
+
+        def seek(self, offset: int, whence: int = 0, /) -> int: ...
+        def read(self, n: int = -1, /) -> bytes: ...
+
+    OneSource = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview,
+                      int, ReadableFile]
+    Source = Union[OneSource, Sequence[OneSource]]
+
+
+class FileReader:
+    """Reads ranges of a file object, which several threads of the library may ask for."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.lock = Lock()
+        self.size: int = file.seek(0, os.SEEK_END)
+        self.read_into = getattr(file, "readinto", None)
+
+    def read_at(self, offset: int, view: memoryview) -> None:
+        done = 0
+        with self.lock:
+            self.file.seek(offset)
+            while done < len(view):
+                if self.read_into is not None:
+                    n = self.read_into(view[done:]) or 0
+                else:
+                    piece = self.file.read(len(view) - done)
+                    n = len(piece)
+                    view[done:done + n] = piece
+                if not n:
+                    raise EOFError(f"the file object ends at byte {offset + done}")
+                done += n
+
+
+def _plain_descriptor(file: object) -> int | None:
+    """The descriptor of a file object whose bytes are exactly those of its file."""
+    raw = file.raw if type(file) in (io.BufferedReader, io.BufferedRandom) else file  # type: ignore
+    if type(raw) is not io.FileIO:
+        return None
+    if hasattr(file, "flush") and type(file) is io.BufferedRandom:
+        file.flush()
+    return raw.fileno()
+
+
+def _one(source: object) -> tuple[object, str | None]:
+    if isinstance(source, str):
+        return source, source
+    if isinstance(source, os.PathLike):
+        path = os.fsdecode(source)
+        return path, path
+    if isinstance(source, int) and not isinstance(source, bool):
+        return source, None
+    if isinstance(source, io.BytesIO):
+        return source.getvalue(), None
+    if hasattr(source, "seek") and hasattr(source, "read"):
+        name = getattr(source, "name", None) or getattr(source, "path", None)
+        descriptor = _plain_descriptor(source)
+        return (FileReader(source) if descriptor is None else descriptor,
+                name if isinstance(name, str) else None)
+    try:
+        memoryview(source)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"cannot open {type(source).__name__}: a path, bytes, a descriptor or a "
+                        "file object expected") from None
+    return source, None
+
+
+def prepare(source: Source) -> tuple[object, str | None]:
+    """A source for the extension, and what messages call it."""
+    if isinstance(source, (list, tuple)):
+        parts = [_one(part) for part in source]
+        return [part for part, _ in parts], parts[0][1] if parts else None
+    return _one(source)

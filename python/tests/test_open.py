@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+"""Guards against: a source that is read wrongly, a description that is not the file's, an error
+without its fields."""
+import io
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import tare
+
+
+def test_import_is_light():
+    code = ("import sys, tare; "
+            "sys.exit(any(m in sys.modules for m in ('numpy', 'torch', 'typing', 'logging')))")
+    assert subprocess.run([sys.executable, "-S", "-c", code]).returncode == 0
+
+
+def sources(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as z:
+        z.writestr("m", data)
+    yield path
+    yield os.fsencode(path) and __import__("pathlib").Path(path)
+    yield data
+    yield bytearray(data)
+    yield memoryview(data)
+    yield io.BytesIO(data)
+    yield open(path, "rb")
+    yield open(path, "rb", buffering=0)
+    yield zipfile.ZipFile(packed).open("m")
+    yield os.open(path, os.O_RDONLY)
+
+
+@pytest.mark.parametrize("is_mapped", (True, False))
+def test_every_source(gguf_path, is_mapped):
+    with tare.open(gguf_path) as model:
+        expected = {name: t.numpy().copy() for name, t in model.items()}
+    for source in sources(gguf_path):
+        model = tare.open(source, map=is_mapped)
+        if isinstance(source, int):
+            os.close(source)  # it was duplicated
+        elif hasattr(source, "close") and type(source).__module__ == "_io":
+            source.close()
+        assert list(model) == list(expected)
+        for name, array in expected.items():
+            assert np.array_equal(model[name].numpy(), array), (source, name)
+        model.close()
+
+
+def test_fsspec(gguf_path):
+    import fsspec
+    with open(gguf_path, "rb") as f:
+        fsspec.filesystem("memory").pipe("/m.gguf", f.read())
+    model = tare.open(fsspec.open("memory://m.gguf").open())
+    assert model.info.format == "gguf"
+    assert model["norm.weight"].numpy().shape == (512,)
+
+
+def test_shards(tmp_path, plain_arrays):
+    names = sorted(plain_arrays)
+    parts = []
+    for i in range(2):
+        parts.append(str(tmp_path / f"part{i}.safetensors"))
+        safetensors.numpy.save_file({n: plain_arrays[n] for n in names[i::2]}, parts[i])
+    model = tare.open(parts)
+    assert set(model) == set(names) and model.info.n_files == 2
+    for name in names:
+        assert np.array_equal(model[name].numpy(), plain_arrays[name])
+    with pytest.raises(ValueError):
+        tare.open([])
+    with pytest.raises(TypeError):
+        tare.open([parts])
+
+
+def test_a_reader_that_fails_raises_its_own_exception(gguf_path):
+    class Failing(io.BytesIO):
+        broken = False
+
+        def read(self, n=-1):
+            if self.broken:
+                raise RuntimeError("the network is gone")
+            return super().read(n)
+        readinto = None
+
+    class Wrapper:
+        def __init__(self, file):
+            self.seek, self.read = file.seek, file.read
+
+    with open(gguf_path, "rb") as f:
+        file = Failing(f.read())
+    model = tare.open(Wrapper(file))
+    file.broken = True
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the network is gone"):
+            model["blk.0.weight"].numpy()
+    file.broken = False
+    assert model["blk.0.weight"].numpy().shape == (4, 512)
+    with pytest.raises(RuntimeError):
+        file.broken = True
+        tare.open(Wrapper(file))
+
+
+def test_mapping(gguf_path):
+    model = tare.open(gguf_path)
+    assert list(model) == [t.name for t in model.values()] == list(model.keys())
+    assert len(model) == 3 and model.tensor(-1).name == list(model)[-1]
+    assert "norm.weight" in model and "nothing" not in model and 7 not in model
+    assert model.get("nothing") is None and model.tensors["norm.weight"].index == 2
+    with pytest.raises(KeyError, match="nothing"):
+        model["nothing"]
+    with pytest.raises(IndexError):
+        model.tensor(3)
+    assert model == model and model != tare.open(gguf_path) and hash(model)
+    t = model["blk.0.weight"]
+    assert (t.shape, t.encoding.name, t.nbytes, t.n_elements) == ((4, 512), "q8_0", 2176, 2048)
+    assert t.encoding is tare.encodings["q8_0"] and t.packed_nbytes is None and t.scheme is None
+    assert model.info.alignment == 32 and model.info.parameters["context_length"] == 4096
+    assert model.info.files[0].path == gguf_path
+    assert model.info.files[0].size == os.path.getsize(gguf_path)
+
+
+def test_metadata(gguf_path, safetensors_path):
+    m = tare.open(gguf_path).metadata
+    assert m["general.architecture"] == "llama" and m["t.float"] == 0.5 and m["t.bool"] is True
+    assert m["t.int"] == -7 and m["t.text"] == "grüße" and m.type("t.int") == "i64"
+    assert m["t.numbers"] == [1, 2, 3, 4] and m["t.numbers"].numpy().tolist() == [1, 2, 3, 4]
+    assert m["t.floats"].numpy().dtype == np.float32 and m["t.floats"].type == "f32"
+    tokens = m["tokenizer.ggml.tokens"]
+    assert len(tokens) == 1000 and tokens[999] == tokens[-1] == "token999" and tokens[3] == "token3"
+    assert list(tokens) == tokens.tolist() and "token5" in list(tokens)
+    with pytest.raises(IndexError):
+        tokens[1000]
+    with pytest.raises(TypeError):
+        tokens.numpy()
+    m = tare.open(safetensors_path).metadata
+    assert dict(m) == m.pairs == {"format": "pt", "note": "ü"}
+
+
+def test_arrays_outlive_the_model(gguf_path):
+    model = tare.open(gguf_path)
+    t = model["norm.weight"]
+    array, tokens = t.numpy(), model.metadata["tokenizer.ggml.tokens"]
+    raw = t.raw[0]
+    expected = array.copy()
+    model.close()
+    model.close()
+    assert model.closed and repr(model) == "Model(closed)"
+    assert np.array_equal(array, expected) and bytes(raw) == expected.tobytes()
+    assert tokens[7] == "token7" and t.shape == (512,)
+    for use in (lambda: model["norm.weight"], lambda: list(model), lambda: len(model), t.numpy,
+                lambda: t[0].numpy(), lambda: model.info, lambda: t.read_into(bytearray(4))):
+        with pytest.raises(ValueError, match="closed"):
+            use()
+
+
+def test_errors_say_where(tmp_path, gguf_path):
+    with pytest.raises(FileNotFoundError) as e:
+        tare.open(tmp_path / "missing.gguf")
+    assert isinstance(e.value, tare.SystemFailure) and e.value.filename.endswith("missing.gguf")
+    assert e.value.errno == 2 and e.value.status == "io" and "missing.gguf" in str(e.value)
+    with open(gguf_path, "rb") as f:
+        data = f.read()
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(data[:100])
+    with pytest.raises(tare.TruncatedError) as e:
+        tare.open(path)
+    error = e.value
+    assert isinstance(error, tare.InputError) and isinstance(error, ValueError)
+    assert (error.status, error.path) == ("truncated", str(path)) and error.offset is not None
+    assert pickle.loads(pickle.dumps(error)).offset == error.offset
+    with pytest.raises(tare.CorruptError):
+        tare.open(b"nothing at all")
+    with pytest.raises(tare.LimitError):
+        tare.open(gguf_path, limits={"tensors": 1})
+    with pytest.raises(OSError):
+        tare.open(10 ** 6)
+    for bad in (None, 1.5, True, object()):
+        with pytest.raises(TypeError):
+            tare.open(bad)
+    with pytest.raises((tare.UsageError, tare.UnsupportedError)):
+        tare.open(gguf_path, format="nonsense")
+
+
+def test_a_file_cut_while_it_is_open(tmp_path, gguf_path):
+    with open(gguf_path, "rb") as f:
+        data = f.read()
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(data)
+    model = tare.open(path, map=False)
+    os.truncate(path, len(data) - 100)
+    with pytest.raises(tare.TareError) as e:
+        model["norm.weight"].numpy()
+    assert e.value.status in ("truncated", "io") and e.value.item_name == "norm.weight"
+
+
+def test_many_threads(gguf_path):
+    model = tare.open(gguf_path, map=False)
+    expected = {name: t.numpy() for name, t in model.items()}
+    wrong = []
+
+    def work():
+        for _ in range(30):
+            for name, array in expected.items():
+                if not np.array_equal(model[name].numpy(), array):
+                    wrong.append(name)
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("read_before", (False, True))
+def test_fork(gguf_path, read_before):
+    model = tare.open(gguf_path, map=False)
+    expected = model["blk.0.weight"].numpy(threads=4) if read_before else None
+    pid = os.fork()
+    if pid == 0:
+        array = model["blk.0.weight"].numpy(threads=4)
+        os._exit(0 if expected is None or np.array_equal(array, expected) else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_nothing_is_left_behind(gguf_path):
+    def rss():
+        with open("/proc/self/statm") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def work(n):
+        for i in range(n):
+            model = tare.open(gguf_path, map=i % 2 == 0)
+            model["norm.weight"].numpy()
+            model["blk.0.weight"][1:3].numpy()
+            len(model.metadata), model.resources, model.info
+            try:
+                tare.open(b"junk")
+            except tare.TareError:
+                pass
+
+    work(200)
+    before, files = rss(), len(os.listdir("/proc/self/fd"))
+    work(2000)
+    assert len(os.listdir("/proc/self/fd")) == files
+    # A sanitizer keeps freed memory for a while.
+    limit = 512 << 20 if "LD_PRELOAD" in os.environ else 4 << 20
+    assert rss() - before < limit
+
+
+def test_names_that_are_not_utf8(tmp_path):
+    import gguf
+    path = tmp_path / "odd.gguf"
+    w = gguf.GGUFWriter(str(path), "llama")
+    w.add_tensor("abcdef", np.zeros(32, np.float32))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    path.write_bytes(path.read_bytes().replace(b"abcdef", b"ab\xff\xfeef"))
+    model = tare.open(path)
+    (name,) = model
+    assert name == "ab\udcff\udcfeef" and model[name].shape == (32,)
