@@ -10,9 +10,10 @@
 #include "llama/formula.h"
 #include "llama/tokenizer/tokenizer.h"
 
-/* A key of the output. Names without a dot before them get "ARCH."; "general." ones stay. Numbers
- * of a TREE become an array of the type that its elements ask for. A name that ends in "[]" is an
- * array with a number for each `layer`. A formula without a value makes no key. */
+/* A key of the output. Names get "ARCH." before them, but those of other spaces ("general.") stay.
+ * Numbers of a TREE become an array of the type that its elements ask for. A name that ends in "[]"
+ * is an array with a number for each `layer`, in "[list]" one for each element of that list. A
+ * formula without a value makes no key. */
 typedef struct tare_llama_key {
     const char *name; /* NULL ends a list */
     tare_value_type type;
@@ -71,7 +72,10 @@ typedef struct tare_llama_arch {
     bool drops_extra_layers;      /* tensors of blocks beyond the last are left out */
     bool drops_equal_output;      /* output.weight is left out where it equals the embeddings */
     bool drops_zero_biases;       /* biases are left out, all of which must be 0 */
-    bool has_rope_freqs;          /* rope_freqs.weight where rope_type is llama3 */
+    const char *nextn;            /* prefix of layers that predict more tokens, which llama.cpp has
+                                     behind the others: "mtp."; NULL: none */
+    bool gate_experts_first;      /* stacks of experts in the order gate, up, down */
+    bool has_rope_freqs;          /* rope_freqs.weight where rope_type is llama3 or proportional */
     bool has_pooling;             /* pooling_type from 1_Pooling/config.json or modules.json */
     bool quantizes_all;           /* only the number of dimensions decides about F32 */
     tare_llama_tokenizer_options tokenizer;

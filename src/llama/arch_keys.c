@@ -11,7 +11,10 @@
 /* ---- setting keys ---------------------------------------------------------------------------- */
 
 static bool is_complete_name(const char *name) {
-    return strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0;
+    static const char *const spaces[] = {"general.", "tokenizer.", "diffusion.", "xielu."};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (strncmp(name, spaces[i], strlen(spaces[i])) == 0) return true;
+    return false;
 }
 
 tare_status tare_llama_set(tare_llama_mapping *m, const char *name, const tare_value *value,
@@ -159,13 +162,23 @@ static tare_status set_row(tare_llama_mapping *m, const tare_llama_key *row, tar
     }
 }
 
-/* "NAME[]": a number or bool for each layer; no key where the first layer has none. */
+/* "NAME[]": a number or bool for each layer, "NAME[list]" for each element of a list; no key where
+ * the first has none. */
 static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, tare_error *err) {
     char name[96];
-    double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
+    size_t length = strcspn(row->name, "[");
+    tare_str list = tare_str_of(row->name + length + 1);
+    uint64_t n = m->n_layers;
+    list.len--;
+    if (list.len) {
+        tare_llama_value v;
+        TARE_TRY(tare_llama_formula(&v, list, &m->config, NULL, err));
+        n = v.kind == TARE_LLAMA_TREE ? v.tree->n : 0;
+    }
+    double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, n);
     if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    snprintf(name, sizeof name, "%.*s", (int)strlen(row->name) - 2, row->name);
-    for (uint64_t i = 0; i < m->n_layers; i++) {
+    snprintf(name, sizeof name, "%.*s", (int)length, row->name);
+    for (uint64_t i = 0; i < n; i++) {
         const tare_llama_binding layer[] = {{"layer", (double)i}, {NULL, 0}};
         tare_llama_value v;
         TARE_TRY(tare_llama_formula(&v, tare_str_of(row->formula), &m->config, layer, err));
@@ -173,13 +186,13 @@ static tare_status set_layers(tare_llama_mapping *m, const tare_llama_key *row, 
         if (v.kind != TARE_LLAMA_NUMBER && v.kind != TARE_LLAMA_BOOL) return wrong_kind(name, err);
         numbers[i] = v.number;
     }
-    return tare_llama_set_numbers(m, name, row->type, numbers, (size_t)m->n_layers, err);
+    return tare_llama_set_numbers(m, name, row->type, numbers, (size_t)n, err);
 }
 
 tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *rows,
                                 tare_error *err) {
     for (; rows && rows->name; rows++) {
-        bool is_list = tare_str_ends(tare_str_of(rows->name), TARE_STR("[]"));
+        bool is_list = tare_str_ends(tare_str_of(rows->name), TARE_STR("]"));
         TARE_TRY(is_list ? set_layers(m, rows, err) : set_row(m, rows, err));
     }
     return TARE_OK;

@@ -126,29 +126,58 @@ static tare_str take_name(reader *r) {
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static value element(const value *list, const value *index) {
-    if (list->kind != TARE_LLAMA_TREE || list->tree->type != TARE_JSON_ARRAY || !is_number(index))
-        return absent();
+/* An element of a list, or a member of that element; a character of a text. */
+static value element(const value *list, const value *index, const value *member) {
+    if (!is_number(index) || !(index->number >= 0)) return absent();
     double left = index->number;
+    if (list->kind == TARE_LLAMA_TEXT && left < (double)list->text.len)
+        return (value){.kind = TARE_LLAMA_TEXT, .text = {list->text.ptr + (size_t)left, 1}};
+    if (list->kind != TARE_LLAMA_TREE || list->tree->type != TARE_JSON_ARRAY) return absent();
     const tare_llama_node *c = list->tree->child;
     for (; c && left >= 1; left--) c = c->next;
+    if (c && member->kind == TARE_LLAMA_TEXT) c = tare_llama_path(c, member->text);
     return tare_llama_value_of(c);
 }
 
-/* Whether a list has a number. */
+/* Whether a list has a number or text. */
 static bool holds(const value *list, const value *item) {
-    if (list->kind != TARE_LLAMA_TREE || !is_number(item)) return false;
+    if (list->kind != TARE_LLAMA_TREE) return false;
     for (const tare_llama_node *c = list->tree->child; c; c = c->next) {
         value v = tare_llama_value_of(c);
-        if (is_number(&v) && v.number == item->number) return true;
+        if (is_number(&v) && is_number(item) && v.number == item->number) return true;
+        if (v.kind == TARE_LLAMA_TEXT && item->kind == v.kind && tare_str_equal(v.text, item->text))
+            return true;
     }
     return false;
+}
+
+/* Where the normal distribution reaches a probability, in the steps of f32 that torch takes. */
+static float probit(float p) {
+    const double x = (double)(2 * p - 1);
+    double z = 0;
+    if (x <= -1 || x >= 1) return (float)(x * (double)INFINITY);
+    for (int i = 0; i < 60; i++) /* Newton's steps towards erf(z) = x, from the middle outwards */
+        z -= (erf(z) - x) / (1.1283791670955126 * exp(-z * z));
+    return (float)z * 1.41421356f;
+}
+
+/* The number that a text begins with. */
+static value leading_number(tare_str text) {
+    double x = 0;
+    size_t i = 0;
+    while (i < text.len && text.ptr[i] == ' ') i++;
+    size_t from = i;
+    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+        x = 10 * x + (text.ptr[i] - '0');
+    return i > from ? number(x, true) : absent();
 }
 
 static value call_numbers(reader *r, tare_str name, const value *a) {
     double x = a[0].number, y = a[1].number;
     if (!is_number(&a[0])) return absent();
     if (tare_str_is(name, "floor")) return number(floor(x), true);
+    if (tare_str_is(name, "round")) return number(rint(x), true);
+    if (tare_str_is(name, "probit")) return number((double)probit((float)x), false);
     if (tare_str_is(name, "sqrt")) return number(sqrt(x), false);
     if (tare_str_is(name, "ln")) return number(log(x), false);
     if (!is_number(&a[1])) return absent();
@@ -172,8 +201,9 @@ static value call(reader *r, tare_str name) {
     if (!take(r, ")")) fail(r, "formula: a bracket is missing");
     if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
-    if (tare_str_is(name, "at")) return element(&a[0], &a[1]);
+    if (tare_str_is(name, "at")) return element(&a[0], &a[1], &a[2]);
     if (tare_str_is(name, "in")) return boolean(holds(&a[1], &a[0]));
+    if (tare_str_is(name, "number")) return leading_number(a[0].text);
     if (tare_str_is(name, "len"))
         return a[0].kind == TARE_LLAMA_TREE ? number((double)a[0].tree->n, true) : absent();
     return call_numbers(r, name, a);

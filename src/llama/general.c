@@ -304,6 +304,9 @@ tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(read_sources(&g, err));
     TARE_TRY(tare_llama_set_text(m, "general.architecture", tare_str_of(m->arch->name), err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->early, err));
+    for (size_t i = 0; i < m->n_collected; i++)
+        TARE_TRY(tare_llama_set_numbers(m, m->collected[i].key, TARE_VALUE_F32,
+                                        m->collected[i].numbers, (size_t)m->n_layers, err));
     TARE_TRY(tare_llama_set_text(m, "general.type", TARE_STR("model"), err));
     TARE_TRY(set_sampling(&g, err));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

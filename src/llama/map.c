@@ -51,6 +51,20 @@ bool tare_llama_can_map(const tare_model *model, tare_str *hf_class) {
     return is_known;
 }
 
+/* How many layers that predict more tokens the tensors are of: many a model that was trained further
+ * has lost them, and its config.json still counts them. */
+static double nextn_layers(const tare_llama_mapping *m) {
+    const tare_catalog *c = &m->hf->catalog;
+    int64_t most = -1, first, last;
+    if (!m->arch->nextn) return 0;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (!tare_llama_contains(c->tensors[i].name, m->arch->nextn)) continue;
+        tare_llama_numbers_of(c->tensors[i].name, &first, &last);
+        most = first > most ? first : most;
+    }
+    return most < 1000000 ? (double)(most + 1) : 0;
+}
+
 static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
@@ -63,6 +77,8 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
         return TARE_ERR_UNSUPPORTED;
     }
     double layers, extra;
+    m->facts[0] = (tare_llama_binding){"nextn", nextn_layers(m)};
+    m->config.facts = m->facts;
     TARE_TRY(tare_llama_number(
         &layers, m, "n_layers | num_hidden_layers | n_layer | num_layers | num_transformer_layers",
         -1, err));
@@ -74,10 +90,11 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
         return TARE_ERR_CORRUPT;
     }
     m->n_layers = (uint64_t)(layers + extra);
+    m->n_extra_layers = (uint64_t)extra;
+    m->facts[3] = m->facts[0];
     m->facts[0] = (tare_llama_binding){"layers", (double)m->n_layers};
     m->facts[1] = (tare_llama_binding){"tokens", 0};
     m->facts[2] = (tare_llama_binding){"file_type", 0};
-    m->config.facts = m->facts;
     return tare_llama_names_init(&m->names, m->arch->tensors, &m->out->arena, err);
 }
 
@@ -88,7 +105,7 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
     double size = 0, types = 0;
     if (m->options->no_tokenizer) return TARE_OK;
     if (!m->arch->ignores_vocab_size)
-        TARE_TRY(tare_llama_number(&size, m, "vocab_size_per_layer_input | vocab_size", 0, err));
+        TARE_TRY(tare_llama_number(&size, m, "vocab_size | vocab_size_per_layer_input", 0, err));
     TARE_TRY(tare_llama_number(&types, m, "type_vocab_size", 0, err));
     if (!(size >= 0 && size < 0x1p31 && types >= 0 && types < 0x1p31)) size = types = 0;
     o.vocab_size = (uint64_t)size;
@@ -195,8 +212,14 @@ static tare_status add_keys(tare_llama_mapping *m, tare_error *err) {
     c->metadata = TARE_NEW_ARRAY(&m->out->arena, tare_metadata, m->n_keys + m->n_vocab);
     if (!c->metadata) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     if (m->n_keys) memcpy(c->metadata, m->keys, m->n_keys * sizeof *m->keys);
-    if (m->n_vocab) memcpy(c->metadata + m->n_keys, m->vocab, m->n_vocab * sizeof *m->vocab);
-    c->n_metadata = m->n_keys + m->n_vocab;
+    c->n_metadata = m->n_keys;
+    for (size_t i = 0; i < m->n_vocab;
+         i++) { /* the files decide, where an architecture does, too */
+        size_t at = 0;
+        while (at < m->n_keys && !tare_str_equal(m->keys[at].key, m->vocab[i].key)) at++;
+        if (at == m->n_keys) at = c->n_metadata++;
+        c->metadata[at] = m->vocab[i];
+    }
     return TARE_OK;
 }
 

@@ -22,6 +22,12 @@ typedef struct tare_llama_target {
     const char *operation;
 } tare_llama_target;
 
+/* A key whose elements are numbers that the input has as tensors, one of each block. */
+typedef struct tare_llama_collected {
+    const char *key;
+    double *numbers;
+} tare_llama_collected;
+
 typedef struct tare_llama_mapping {
     const tare_model *hf;
     tare_model *out; /* memory is its arena */
@@ -29,8 +35,9 @@ typedef struct tare_llama_mapping {
     const tare_llama_arch *arch;
     tare_llama_config config;
     tare_str hf_class;
-    uint64_t n_layers;           /* blocks, extra ones too */
-    tare_llama_binding facts[4]; /* what formulas call layers, tokens, file_type */
+    uint64_t n_layers; /* blocks, extra ones too */
+    uint64_t n_extra_layers;
+    tare_llama_binding facts[5]; /* what formulas call layers, tokens, file_type, nextn */
     tare_llama_names names;
 
     tare_metadata *keys;
@@ -40,6 +47,8 @@ typedef struct tare_llama_mapping {
 
     tare_llama_target **targets; /* complete, in the order of the output */
     size_t n_targets, targets_capacity;
+    tare_llama_collected collected[4];
+    size_t n_collected;
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
     tare_encoding_id usual_type;    /* what --outtype auto comes to */
     bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
@@ -101,6 +110,15 @@ tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err);
 /* A tensor of F32 that is computed here, before all others. */
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err);
+/* Towers for pictures and sound, what connects them, and buffers that are no weights. */
+bool tare_llama_is_left_out(tare_str name);
+bool tare_llama_contains(tare_str text, const char *part);
+/* ptr NULL: memory is out. */
+tare_str tare_llama_joined(tare_str a, tare_str b, tare_arena *arena);
+/* The name that rules are held against. ptr NULL: memory is out. */
+tare_str tare_llama_normal_name(const tare_llama_mapping *m, tare_str name);
+/* The numbers of the first and of the last dotted part that is one; -1: none. */
+void tare_llama_numbers_of(tare_str name, int64_t *first, int64_t *last);
 /* Whether a name matches the pattern of a rule; *tail: where what stands behind its last '*' begins
  * in the name, *suffix: what its '@' stands for. */
 bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix);

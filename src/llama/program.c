@@ -94,8 +94,14 @@ static bool squeeze(machine *m) {
     return tare_llama_shape_view(s, dims, n);
 }
 
-/* One arithmetic operation a tensor is all that architectures need. */
+/* One arithmetic operation a tensor is all that architectures need, or two factors, each of which
+ * rounds. */
 static bool compute(machine *m, tare_llama_arithmetic arithmetic) {
+    if (m->draft->arithmetic == TARE_LLAMA_MUL && arithmetic == TARE_LLAMA_MUL) {
+        m->draft->arithmetic = TARE_LLAMA_MUL_TWICE;
+        m->draft->second = (float)m->args[0];
+        return true;
+    }
     if (m->draft->arithmetic != TARE_LLAMA_AS_IS) return false;
     m->draft->arithmetic = arithmetic;
     m->draft->constant = (float)m->args[0];
@@ -143,6 +149,16 @@ static bool op_drop(machine *m) {
     return true;
 }
 
+static bool op_pad(machine *m) {
+    m->draft->padded = m->n[0];
+    return m->draft->shape.n_dims > 0;
+}
+
+static bool op_value(machine *m) {
+    m->draft->is_value = true;
+    return tare_llama_shape_elements(&m->draft->shape) > 0;
+}
+
 static bool op_first(machine *m) {
     m->draft->is_first_only = true;
     return true;
@@ -171,6 +187,8 @@ static const struct operation {
     {"if", op_if, 1, 1, "condition"},
     {"drop", op_drop, 0, 0, "drop"},
     {"first", op_first, 0, 0, "first"},
+    {"pad", op_pad, 1, 1, "it has no rows"},
+    {"value", op_value, 0, 0, "it has no elements"},
 };
 
 /* ---- words ----------------------------------------------------------------------------------- */

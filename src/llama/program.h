@@ -12,11 +12,13 @@
  *   tile(d, a, b, c)   a * b * c steps of dimension d as a, b, c: b before a
  *   squeeze            leave out dimensions of 1
  *   add(x) mul(x) negexp
+ *   pad(n)             rows of zeros behind it, up to n
  *   part(i, n)         part i of n that stand one behind the other along dimension 0
  *   stack(i, n)        slice i of n of a new first dimension
  *   if(x)              the rule holds only where x is true
  *   drop               no tensor
  *   first              no tensor where another already has its name
+ *   value              no tensor: its number is the block's element of the key that the rule names
  */
 #ifndef TARE_LLAMA_PROGRAM_H
 #define TARE_LLAMA_PROGRAM_H
@@ -30,10 +32,11 @@ typedef struct tare_llama_draft {
     int64_t layer, number; /* in the name; -1: none */
     tare_llama_shape shape;
     tare_llama_arithmetic arithmetic;
-    float constant;
+    float constant, second;
+    uint64_t padded;        /* rows; 0: as they are */
     uint64_t slot, n_slots; /* of a joined tensor; n_slots 0: it stands alone */
     bool is_stacked;        /* slots are slices, not runs of rows */
-    bool is_dropped, is_skipped, is_first_only;
+    bool is_dropped, is_skipped, is_first_only, is_value;
 } tare_llama_draft;
 
 /* CORRUPT: the shape does not allow an operation. */

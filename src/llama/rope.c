@@ -43,6 +43,22 @@ static tare_status add_frequencies(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_generate(m, "rope_freqs.weight", factors, n, err);
 }
 
+/* Heads of which only the first frequencies turn: the others are so slow that they stand. */
+static tare_status add_proportional(tare_llama_mapping *m, tare_error *err) {
+    double dim, turning;
+    float factors[MOST_FACTORS];
+    TARE_TRY(tare_llama_number(&dim, m, "global_head_dim | attention.dim", 0, err));
+    TARE_TRY(tare_llama_number(&turning, m, "rope.partial", 1, err));
+    if (!(dim >= 2 && dim <= 2 * MOST_FACTORS && turning >= 0 && turning <= 1)) {
+        tare_fail(err, TARE_ERR_CORRUPT, "settings of rotary positions are out of range");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+        return TARE_ERR_CORRUPT;
+    }
+    size_t n = (size_t)(dim / 2), n_turning = (size_t)(dim * turning / 2);
+    for (size_t i = 0; i < n; i++) factors[i] = i < n_turning ? 1 : 1e30f;
+    return tare_llama_generate(m, "rope_freqs.weight", factors, n, err);
+}
+
 static tare_status add_list(tare_llama_mapping *m, const char *name, const char *formula,
                             tare_error *err) {
     tare_llama_value v;
@@ -67,6 +83,9 @@ tare_status tare_llama_rope_tensors(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_formula(&type, TARE_STR("rope.type"), &m->config, NULL, err));
     if (m->arch->has_rope_freqs && type.kind == TARE_LLAMA_TEXT && tare_str_is(type.text, "llama3"))
         TARE_TRY(add_frequencies(m, err));
+    if (m->arch->has_rope_freqs && type.kind == TARE_LLAMA_TEXT &&
+        tare_str_is(type.text, "proportional"))
+        TARE_TRY(add_proportional(m, err));
     if (!tare_llama_is_one_of(TARE_STR("rope_factors_long"), m->arch->tensors)) return TARE_OK;
     TARE_TRY(add_list(m, "rope_factors_long.weight", "rope.long_factor", err));
     return add_list(m, "rope_factors_short.weight", "rope.short_factor", err);

@@ -34,168 +34,10 @@ static tare_status fail_tensor(const pass *p, tare_status status, const char *wh
 
 /* ---- which are left out ---------------------------------------------------------------------- */
 
-static bool contains(tare_str text, const char *part) {
-    size_t n = strlen(part);
-    for (size_t i = 0; i + n <= text.len; i++)
-        if (memcmp(text.ptr + i, part, n) == 0) return true;
-    return false;
-}
-
-/* Towers for pictures and sound, what connects them, and buffers that are no weights. */
-static bool is_left_out(tare_str name) {
-    static const char *const starts[] = {
-        "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
-        "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
-    static const char *const parts[] = {"visual.",          "vision.",
-                                        "audio.",           "talker.",
-                                        "vision_",          "audio_",
-                                        "token2wav.",       "code2wav.",
-                                        "projector.",       "pre_mm_projector_norm",
-                                        "image_newline",    "view_seperator",
-                                        "patch_embed",      "patch_merger.",
-                                        "patch_merge_mlp.", "model.connector."};
-    static const char *const ends[] = {".attention.masked_bias", ".attention.bias",
-                                       ".rotary_emb.inv_freq"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (tare_str_starts(name, tare_str_of(starts[i]))) return true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (contains(name, parts[i])) return true;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (tare_str_ends(name, tare_str_of(ends[i]))) return true;
-    return false;
-}
-
 /* Scales that are multiplied into the weights they belong to. */
 static void find_companions(bool *is_companion, const tare_model *hf) {
     for (size_t i = 0; hf->notes && i < hf->catalog.n_tensors; i++)
         if (hf->notes[i].companion >= 0) is_companion[hf->notes[i].companion] = true;
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, tare_arena *arena) {
-    size_t n = strlen(from), k = strlen(to);
-    if (!contains(name, from)) return name;
-    char *out = tare_arena_take(arena, name.len + (name.len / n + 1) * k + 1);
-    size_t at = 0;
-    if (!out) return (tare_str){NULL, 0};
-    for (size_t i = 0; i < name.len;) {
-        if (i + n <= name.len && memcmp(name.ptr + i, from, n) == 0) {
-            memcpy(out + at, to, k);
-            at += k;
-            i += n;
-        } else {
-            out[at++] = name.ptr[i++];
-        }
-    }
-    return (tare_str){out, at};
-}
-
-/* "text_model. ernie.>model. .a=.b": texts to cut out, or to replace; with '=' the way back inserts
- * them again. */
-static tare_str apply_cuts(tare_str name, const char *cuts, tare_arena *arena) {
-    while (cuts && *cuts && name.ptr) {
-        char from[48], to[48];
-        size_t n = strcspn(cuts, " "), k = 0;
-        const char *arrow = memchr(cuts, '>', n);
-        if (!arrow) arrow = memchr(cuts, '=', n);
-        size_t n_from = arrow ? (size_t)(arrow - cuts) : n;
-        for (; k < n_from && k + 1 < sizeof from; k++) from[k] = cuts[k];
-        from[k] = '\0';
-        for (k = 0; arrow && k < n - n_from - 1 && k + 1 < sizeof to; k++) to[k] = arrow[1 + k];
-        to[k] = '\0';
-        name = tare_llama_replaced(name, from, to, arena);
-        cuts += n;
-        while (*cuts == ' ') cuts++;
-    }
-    return name;
-}
-
-static tare_str joined(tare_str a, tare_str b, tare_arena *arena) {
-    char *out = tare_arena_take(arena, a.len + b.len + 1);
-    if (!out) return (tare_str){NULL, 0};
-    memcpy(out, a.ptr, a.len);
-    memcpy(out + a.len, b.ptr, b.len);
-    return (tare_str){out, a.len + b.len};
-}
-
-/* The name that rules are held against. ptr NULL: memory is out. */
-static tare_str normal_name(const tare_llama_mapping *m, tare_str name) {
-    tare_arena *arena = &m->out->arena;
-    name = tare_llama_replaced(name, "e_score_correction_bias", "e_score_correction.bias", arena);
-    if (name.ptr) name = tare_llama_replaced(name, "language_model.", "", arena);
-    if (name.ptr) name = apply_cuts(name, m->arch->cut, arena);
-    if (name.ptr && m->arch->prefix && !tare_str_starts(name, tare_str_of(m->arch->prefix)))
-        name = joined(tare_str_of(m->arch->prefix), name, arena);
-    return name;
-}
-
-/* The numbers of the first and of the last dotted part that is one; -1: none. */
-static void numbers_of(tare_str name, int64_t *first, int64_t *last) {
-    *first = *last = -1;
-    for (size_t i = 0; i < name.len; i++) {
-        size_t from = i;
-        int64_t n = 0;
-        bool is_number = true;
-        for (; i < name.len && name.ptr[i] != '.'; i++) {
-            is_number = is_number && name.ptr[i] >= '0' && name.ptr[i] <= '9' && i - from < 9;
-            n = is_number ? 10 * n + (name.ptr[i] - '0') : 0;
-        }
-        if (!is_number || i == from) continue;
-        if (*first < 0) *first = n;
-        *last = n;
-    }
-}
-
-/* ---- matching -------------------------------------------------------------------------------- */
-
-/* Whether a name matches a pattern of '*' and '#'; *tail: where what stands behind the last '*'
- * begins in the name. */
-static bool matches(tare_str name, tare_str pattern, size_t *tail) {
-    size_t i = 0, p = 0, star = SIZE_MAX, resume = 0;
-    *tail = 0;
-    while (i < name.len) {
-        if (p < pattern.len && pattern.ptr[p] == '*') {
-            star = p++;
-            resume = i;
-            *tail = i;
-        } else if (p < pattern.len && pattern.ptr[p] == '#' && name.ptr[i] >= '0' &&
-                   name.ptr[i] <= '9') {
-            while (i < name.len && name.ptr[i] >= '0' && name.ptr[i] <= '9') i++;
-            p++;
-        } else if (p < pattern.len && pattern.ptr[p] == name.ptr[i]) {
-            i++;
-            p++;
-        } else if (star != SIZE_MAX) {
-            p = star + 1;
-            i = ++resume;
-            *tail = i;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.len && pattern.ptr[p] == '*') {
-        p++;
-        *tail = name.len;
-    }
-    return p == pattern.len;
-}
-
-bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix) {
-    tare_str pattern = tare_str_of(match);
-    const tare_str weight = TARE_STR(".weight"), bias = TARE_STR(".bias");
-    *suffix = (tare_str){"", 0};
-    if (tare_str_ends(pattern, TARE_STR("@"))) {
-        if (tare_str_ends(name, weight))
-            *suffix = weight;
-        else if (tare_str_ends(name, bias))
-            *suffix = bias;
-        else
-            return false;
-        pattern.len--;
-        name.len -= suffix->len;
-    }
-    return matches(name, pattern, tail);
 }
 
 /* ---- targets --------------------------------------------------------------------------------- */
@@ -248,8 +90,10 @@ static const tare_encoding *encoding_of(const tare_llama_mapping *m,
 static tare_status make_piece(tare_llama_piece *out, const pass *p, const tare_llama_draft *draft,
                               tare_error *err) {
     const tare_tensor *source = &p->m->hf->catalog.tensors[draft->source];
-    *out = (tare_llama_piece){
-        .source = draft->source, .arithmetic = draft->arithmetic, .constant = draft->constant};
+    *out = (tare_llama_piece){.source = draft->source,
+                              .arithmetic = draft->arithmetic,
+                              .constant = draft->constant,
+                              .second = draft->second};
     return tare_llama_shape_finish(&out->view, &draft->shape, source->n_elements, &p->m->out->arena)
                ? TARE_OK
                : fail_tensor(p, TARE_ERR_LIMIT, "its parts lie in too many places", err);
@@ -275,6 +119,22 @@ static bool fits(const tare_llama_target *t, const tare_llama_draft *draft) {
     return true;
 }
 
+static bool is_experts(const tare_llama_target *t, const char *which) {
+    return tare_llama_contains(t->name, which) && tare_llama_contains(t->name, "_exps.weight");
+}
+
+/* The stacks of a block are completed in the order of their names: down, gate, up. */
+static void order_experts(tare_llama_mapping *m) {
+    tare_llama_target **last = m->n_targets < 3 ? NULL : &m->targets[m->n_targets - 3];
+    if (!last || !is_experts(last[0], "ffn_down") || !is_experts(last[1], "ffn_gate") ||
+        !is_experts(last[2], "ffn_up"))
+        return;
+    tare_llama_target *down = last[0];
+    last[0] = last[1];
+    last[1] = last[2];
+    last[2] = down;
+}
+
 /* All parts are there: where each ends, and the shape of the whole. */
 static tare_status complete(pass *p, tare_llama_target *t, tare_error *err) {
     uint64_t end = 0, row = 1;
@@ -291,7 +151,9 @@ static tare_status complete(pass *p, tare_llama_target *t, tare_error *err) {
         for (uint32_t d = 1; d < t->n_dims; d++) row *= t->dims[d];
         t->dims[0] = row ? end / row : 0;
     }
-    return add_target(p->m, t, err);
+    TARE_TRY(add_target(p->m, t, err));
+    if (p->m->arch->gate_experts_first) order_experts(p->m);
+    return TARE_OK;
 }
 
 static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draft,
@@ -381,7 +243,7 @@ static tare_status stack_expert(pass *p, tare_str *name, tare_llama_draft *draft
         if ((double)slot >= n)
             return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer experts", err);
         tare_str head = {name->ptr, from}, tail = tare_str_cut(*name, to + 1);
-        *name = joined(head, tail, &m->out->arena);
+        *name = tare_llama_joined(head, tail, &m->out->arena);
         if (!name->ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         draft->slot = slot;
         draft->n_slots = (uint64_t)n;
@@ -397,6 +259,18 @@ static bool has_target(const tare_llama_mapping *m, tare_str name) {
     return false;
 }
 
+/* Zeros behind the first piece, up to so many rows; none where it has as many. */
+static tare_status pad_rows(const pass *p, tare_llama_target *t, uint64_t rows, tare_error *err) {
+    uint64_t row = t->pieces[0].end / t->dims[0], end;
+    rows = tare_max_u64(rows, t->dims[0]);
+    if (!tare_mul_u64(row, rows, &end))
+        return fail_tensor(p, TARE_ERR_LIMIT, "number of its rows", err);
+    t->pieces[1] = (tare_llama_piece){.source = TARE_LLAMA_ZEROS, .end = end};
+    t->n_pieces = rows > t->dims[0] ? 2 : 1;
+    t->dims[0] = rows;
+    return TARE_OK;
+}
+
 static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const char *operation,
                          tare_error *err) {
     tare_llama_mapping *m = p->m;
@@ -406,7 +280,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
         target = tare_str_cut(name, 1);
     } else {
         TARE_TRY(tare_llama_names_find(&target, &m->names, name, &m->out->arena, err));
-        if (target.ptr && p->layer >= (int64_t)m->n_layers && contains(target, "blk."))
+        if (target.ptr && p->layer >= (int64_t)m->n_layers && tare_llama_contains(target, "blk."))
             target.ptr = NULL;
     }
     if (!target.ptr)
@@ -414,13 +288,14 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
                            "llama.cpp has no such tensor in this architecture", err);
     if (draft->is_first_only && has_target(m, target)) return TARE_OK;
     if (draft->n_slots) return add_part(p, target, draft, operation, err);
-    tare_llama_target *t = new_target(m, target, 1);
+    tare_llama_target *t = new_target(m, target, draft->padded ? 2 : 1);
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     TARE_TRY(make_piece(&t->pieces[0], p, draft, err));
     t->pieces[0].end = tare_llama_shape_elements(&draft->shape);
     t->encoding = encoding_of(m, draft);
     t->operation = operation;
     set_dims(t, &draft->shape);
+    if (draft->padded) TARE_TRY(pad_rows(p, t, draft->padded, err));
     return add_target(m, t, err);
 }
 
@@ -439,8 +314,29 @@ static tare_str renamed(const pass *p, const tare_llama_rule *r, size_t tail, ta
     tare_arena *arena = &p->m->out->arena;
     if (!r->to) return p->name;
     if (r->to[0] == '=') return own_name(p, r->to, suffix);
-    tare_str head = joined((tare_str){p->name.ptr, tail}, tare_str_of(r->to), arena);
-    return head.ptr ? joined(head, suffix, arena) : head;
+    tare_str head = tare_llama_joined((tare_str){p->name.ptr, tail}, tare_str_of(r->to), arena);
+    return head.ptr ? tare_llama_joined(head, suffix, arena) : head;
+}
+
+/* Makes a tensor's first number the block's element of a key. */
+static tare_status collect(const pass *p, const char *key, tare_error *err) {
+    tare_llama_mapping *m = p->m;
+    size_t i = 0;
+    float value;
+    if (m->is_rehearsal) return TARE_OK;
+    if (p->layer < 0 || (uint64_t)p->layer >= m->n_layers)
+        return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer layers", err);
+    while (i < m->n_collected && strcmp(m->collected[i].key, key) != 0) i++;
+    if (i == sizeof m->collected / sizeof *m->collected)
+        return tare_fail(err, TARE_ERR_ARG, "rules: too many keys of values");
+    if (i == m->n_collected) {
+        double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
+        if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+        m->collected[m->n_collected++] = (tare_llama_collected){key, numbers};
+    }
+    TARE_TRY(tare_tensor_values_f32(&value, m->hf, p->index, 0, 1, err));
+    m->collected[i].numbers[p->layer] = (double)value;
+    return TARE_OK;
 }
 
 /* Applies all rules of a list that match; *n: how many did. */
@@ -460,6 +356,10 @@ static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tar
         if (draft.is_skipped) continue;
         ++*n;
         if (draft.is_dropped) continue;
+        if (draft.is_value) {
+            TARE_TRY(collect(p, r->to, err));
+            continue;
+        }
         tare_str name = renamed(p, r, tail, suffix);
         if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         TARE_TRY(place(p, name, &draft, r->program ? r->program : "", err));
@@ -480,12 +380,12 @@ static tare_status map_tensor(pass *p, tare_error *err) {
     tare_llama_mapping *m = p->m;
     tare_llama_draft draft;
     size_t n = 0;
-    if (is_left_out(m->hf->catalog.tensors[p->index].name)) return TARE_OK;
-    p->name = normal_name(m, m->hf->catalog.tensors[p->index].name);
+    if (tare_llama_is_left_out(m->hf->catalog.tensors[p->index].name)) return TARE_OK;
+    p->name = tare_llama_normal_name(m, m->hf->catalog.tensors[p->index].name);
     if (!p->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
     if (p->name.len == 0)
         return fail_tensor(p, TARE_ERR_UNSUPPORTED, "llama.cpp has no such tensor", err);
-    numbers_of(p->name, &p->layer, &p->number);
+    tare_llama_numbers_of(p->name, &p->layer, &p->number);
     if (m->arch->drops_extra_layers && p->layer >= (int64_t)m->n_layers) return TARE_OK;
     if (m->arch->drops_zero_biases && !m->is_rehearsal && tare_str_ends(p->name, TARE_STR(".bias")))
         return check_zero(p, err);

@@ -170,6 +170,8 @@ static float compute(const tare_llama_piece *p, float x) {
         return x + p->constant;
     case TARE_LLAMA_MUL:
         return x * p->constant;
+    case TARE_LLAMA_MUL_TWICE:
+        return x * p->constant * p->second;
     case TARE_LLAMA_NEG_EXP:
         return (float)-exp((double)x);
     case TARE_LLAMA_DIV:

@@ -20,11 +20,12 @@ typedef struct tare_llama_axis {
 
 typedef enum tare_llama_arithmetic {
     TARE_LLAMA_AS_IS = 0,
-    TARE_LLAMA_ADD = 1,     /* x + constant */
-    TARE_LLAMA_MUL = 2,     /* x * constant */
-    TARE_LLAMA_NEG_EXP = 3, /* -exp(x) */
-    TARE_LLAMA_DIV = 4,     /* x / constant: of MUL */
-    TARE_LLAMA_LOG_NEG = 5, /* log(-x): of NEG_EXP */
+    TARE_LLAMA_ADD = 1,       /* x + constant */
+    TARE_LLAMA_MUL = 2,       /* x * constant */
+    TARE_LLAMA_NEG_EXP = 3,   /* -exp(x) */
+    TARE_LLAMA_DIV = 4,       /* x / constant: of MUL */
+    TARE_LLAMA_LOG_NEG = 5,   /* log(-x): of NEG_EXP */
+    TARE_LLAMA_MUL_TWICE = 6, /* x * constant * second, rounded twice */
 } tare_llama_arithmetic;
 
 /* Elements in the order of the result, slowest axis first. */
@@ -41,7 +42,7 @@ typedef struct tare_llama_piece {
     const tare_llama_view *view; /* NULL: all elements as they lie */
     uint32_t source;             /* tensor of the source model, or ZEROS */
     tare_llama_arithmetic arithmetic;
-    float constant;
+    float constant, second;
 } tare_llama_piece;
 
 /* A tensor of the result that is computed: its place in the virtual file, and what it is made of.
@@ -109,7 +110,7 @@ typedef struct tare_llama_share {
  * result begins at element `base` of a tensor. False: what it takes are no runs of one length. */
 bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, uint64_t n_source,
                             uint64_t base);
-/* The operation that undoes another on each element; *constant is changed with it. */
-tare_llama_arithmetic tare_llama_undo(tare_llama_arithmetic arithmetic, float *constant);
+/* The operation that undoes a piece's on each element, and its constant. */
+tare_llama_arithmetic tare_llama_undo(const tare_llama_piece *piece, float *constant);
 
 #endif

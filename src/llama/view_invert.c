@@ -47,12 +47,16 @@ bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, 
     return true;
 }
 
-tare_llama_arithmetic tare_llama_undo(tare_llama_arithmetic arithmetic, float *constant) {
-    switch (arithmetic) {
+tare_llama_arithmetic tare_llama_undo(const tare_llama_piece *piece, float *constant) {
+    *constant = piece->constant;
+    switch (piece->arithmetic) {
     case TARE_LLAMA_ADD:
-        *constant = -*constant;
+        *constant = -piece->constant;
         return TARE_LLAMA_ADD;
     case TARE_LLAMA_MUL:
+        return TARE_LLAMA_DIV;
+    case TARE_LLAMA_MUL_TWICE:
+        *constant = piece->constant * piece->second;
         return TARE_LLAMA_DIV;
     case TARE_LLAMA_NEG_EXP:
         return TARE_LLAMA_LOG_NEG;

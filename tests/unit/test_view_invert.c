@@ -100,14 +100,21 @@ static void test_gaps(void **state) {
 
 static void test_arithmetic(void **state) {
     (void)state;
-    float constant = 1;
-    assert_int_equal(tare_llama_undo(TARE_LLAMA_ADD, &constant), TARE_LLAMA_ADD);
-    assert_true(constant == -1);
-    constant = 8;
-    assert_int_equal(tare_llama_undo(TARE_LLAMA_MUL, &constant), TARE_LLAMA_DIV);
-    assert_true(constant == 8);
-    assert_int_equal(tare_llama_undo(TARE_LLAMA_NEG_EXP, &constant), TARE_LLAMA_LOG_NEG);
-    assert_int_equal(tare_llama_undo(TARE_LLAMA_AS_IS, &constant), TARE_LLAMA_AS_IS);
+    static const struct {
+        tare_llama_arithmetic does, undoes;
+        float constant, second, undoing;
+    } rows[] = {{TARE_LLAMA_ADD, TARE_LLAMA_ADD, 1, 0, -1},
+                {TARE_LLAMA_MUL, TARE_LLAMA_DIV, 8, 0, 8},
+                {TARE_LLAMA_MUL_TWICE, TARE_LLAMA_DIV, 8, 2, 16},
+                {TARE_LLAMA_NEG_EXP, TARE_LLAMA_LOG_NEG, 0, 0, 0},
+                {TARE_LLAMA_AS_IS, TARE_LLAMA_AS_IS, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tare_llama_piece piece = {
+            .arithmetic = rows[i].does, .constant = rows[i].constant, .second = rows[i].second};
+        float constant;
+        assert_int_equal(tare_llama_undo(&piece, &constant), rows[i].undoes);
+        assert_true(constant == rows[i].undoing);
+    }
 }
 
 int main(void) {

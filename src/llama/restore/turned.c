@@ -67,8 +67,8 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
                                "what was done to it cannot be undone", err);
         part *out = &t->parts[t->n_parts++];
-        *out = (part){.wanted = p->source, .tensor = (size_t)i, .constant = p->constant};
-        out->arithmetic = tare_llama_undo(p->arithmetic, &out->constant);
+        *out = (part){.wanted = p->source, .tensor = (size_t)i};
+        out->arithmetic = tare_llama_undo(p, &out->constant);
         if (!tare_llama_view_invert(&out->share, p->view,
                                     t->r->out->catalog.tensors[p->source].n_elements, base))
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
