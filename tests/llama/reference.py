@@ -13,8 +13,6 @@ logging.disable(logging.WARNING)
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 import gguf  # noqa: E402
 
-
-
 from conversion import get_model_class as load_class  # noqa: E402
 from conversion.base import ModelBase, TextModel, get_model_architecture, ModelType  # noqa: E402
 
@@ -39,15 +37,37 @@ def get_model_class(name):
                     type.__setattr__(kind, lacking, None)
 
 
+LOAD = ModelBase.load_hparams
+PLAIN = ("NemotronHForCausalLM", "NomicBertModel", "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM",
+         "Gemma4ForCausalLM")
+
+
+def load_hparams(model, is_mistral_format):
+    """transformers 5 takes a member out of GPT-NeoX's, and gives those of PLAIN other members than the
+    converter reads, or some that only their mixtures of experts have."""
+    plain = json.loads((model / "config.json").read_text())
+    if plain["architectures"][0] in PLAIN:
+        return plain
+    hparams = LOAD(model, is_mistral_format)
+    if "rotary_pct" in plain:
+        hparams["rotary_pct"] = plain["rotary_pct"]
+    return hparams
+
+
 def convert(model, out, kind):
+    ModelBase.load_hparams = staticmethod(load_hparams)
     hparams = ModelBase.load_hparams(model, False)
     more = {}
-    if architecture_of(hparams) == "GPTNeoXForCausalLM":  # transformers 5 takes it out
-        hparams["rotary_pct"] = json.loads((model / "config.json").read_text())["rotary_pct"]
+    if architecture_of(hparams) == "GPTNeoXForCausalLM":
         more["hparams"] = hparams
     cls = get_model_class(architecture_of(hparams))
+    cls.no_mtp = architecture_of(hparams) == "Qwen3NextForCausalLM"  # whose names the package's gguf lacks
+    for kept in ("lerp_weights", "_experts_cache"):  # of the model before
+        if hasattr(cls, kept):
+            getattr(cls, kept).clear()
     converter = cls(model, TYPES[kind], out, use_temp_file=False, eager=False, **more)
-    converter.set_vocab = lambda: None
+    for each in (converter, getattr(converter, "impl", converter)):
+        each.set_vocab = lambda: None
     converter.write()
 
 

@@ -103,55 +103,35 @@ static const char *const deepseek_back_config[] = {"model_type = 'deepseek'",
                                                    "head_dim = attention.key_length", NULL};
 static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
                                               .config = deepseek_back_config};
-static const char *const deepseek2_back_config[] = {
-    "model_type = 'deepseek_v2'",
-    "kv_lora_rank = attention.kv_lora_rank",
-    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
-    "qk_rope_head_dim = rope.dimension_count",
-    "num_key_value_heads = attention.head_count",
-    "head_dim = rope.dimension_count",
-    "rope_scaling.mscale_all_dim = 10 * rope.scaling.yarn_log_multiplier",
-    "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",
-    "norm_topk_prob = expert_weights_norm | false",
-    "moe_intermediate_size = expert_feed_forward_length",
-    NULL};
+#define DEEPSEEK_BACK                                                                              \
+    "kv_lora_rank = attention.kv_lora_rank",                                                       \
+        "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",                      \
+        "qk_rope_head_dim = rope.dimension_count", "num_key_value_heads = attention.head_count",   \
+        "head_dim = rope.dimension_count",                                                         \
+        "rope_scaling.mscale_all_dim = 10 * rope.scaling.yarn_log_multiplier",                     \
+        "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",                             \
+        "norm_topk_prob = expert_weights_norm | false",                                            \
+        "moe_intermediate_size = expert_feed_forward_length"
+#define DEEPSEEK_NAMES                                                                             \
+    HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG                                             \
+        "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "                 \
+        "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "           \
+        "n_routed_experts"
+static const char *const deepseek2_back_config[] = {"model_type = 'deepseek_v2'", DEEPSEEK_BACK,
+                                                    NULL};
 static const tare_llama_shape_row deepseek2_back_shapes[] = {
     {"*.self_attn.kv_b_proj.weight",
      "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
     {NULL, NULL}};
-static const tare_llama_back deepseek2_back = {
-    .names = HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG
-    "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "
-    "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "
-    "n_routed_experts",
-    .config = deepseek2_back_config,
-    .shapes = deepseek2_back_shapes,
-    .when = "has(tensors.exp_probs_b.bias) == false"};
+static const tare_llama_back deepseek2_back = {.names = DEEPSEEK_NAMES,
+                                               .config = deepseek2_back_config,
+                                               .shapes = deepseek2_back_shapes,
+                                               .when = "has(tensors.exp_probs_b.bias) == false"};
 static const char *const deepseek3_back_config[] = {
-    "model_type = 'deepseek_v3'",
-    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
-    "topk_method = 'noaux_tc'",
-    "kv_lora_rank = attention.kv_lora_rank",
-    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
-    "qk_rope_head_dim = rope.dimension_count",
-    "num_key_value_heads = attention.head_count",
-    "head_dim = rope.dimension_count",
-    "rope_scaling.mscale_all_dim = 10 * rope.scaling.yarn_log_multiplier",
-    "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",
-    "norm_topk_prob = expert_weights_norm | false",
-    "moe_intermediate_size = expert_feed_forward_length",
-    NULL};
-static const tare_llama_shape_row deepseek3_back_shapes[] = {
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
-    {NULL, NULL}};
+    "model_type = 'deepseek_v3'", "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'", DEEPSEEK_BACK, NULL};
 static const tare_llama_back deepseek3_back = {
-    .names = HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG
-    "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "
-    "self_attn.kv_a_proj_with_mqa self_attn.q_a_layernorm self_attn.kv_a_layernorm "
-    "n_routed_experts",
-    .config = deepseek3_back_config,
-    .shapes = deepseek3_back_shapes};
+    .names = DEEPSEEK_NAMES, .config = deepseek3_back_config, .shapes = deepseek2_back_shapes};
 
 const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "deepseek",

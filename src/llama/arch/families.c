@@ -9,7 +9,9 @@ static const tare_llama_arch *const families[] = {
     tare_llama_family_phi,     tare_llama_family_bert,     tare_llama_family_gpt,
     tare_llama_family_dense,   tare_llama_family_moe,      tare_llama_family_glm,
     tare_llama_family_granite, tare_llama_family_deepseek, tare_llama_family_mamba,
-    tare_llama_family_t5,
+    tare_llama_family_t5,      tare_llama_family_towers,   tare_llama_family_encoders,
+    tare_llama_family_hybrid,  tare_llama_family_sparse,   tare_llama_family_rwkv,
+    tare_llama_family_others,
 };
 
 const tare_llama_arch *tare_llama_arch_at(size_t i) {

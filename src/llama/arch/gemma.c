@@ -37,10 +37,86 @@ static const tare_llama_key gemma2_own[] = {
     {"final_logit_softcapping", F32, "final_logit_softcapping"},
     {"attention.sliding_window", U32, "sliding_window"},
     END_OF_KEYS};
-static const tare_llama_key gemma3_keys[] = {
-    {"final_logit_softcapping", F32, "if(final_logit_softcapping | 0, final_logit_softcapping)"},
-    {"attention.sliding_window", U32, "if(sliding_window_pattern == 1, nothing, sliding_window)"},
+/* Gemma 3n and 4 have per-layer embeddings, and layers that share keys and values. */
+#define KEY_SLIDING                                                                                \
+    {                                                                                              \
+        "attention.sliding_window_pattern[layer_types]", BOOL,                                     \
+            "at(layer_types, layer) == 'sliding_attention'"                                        \
+    }
+#define KEY_SHARED                                                                                 \
+    { "attention.shared_kv_layers", U32, "num_kv_shared_layers" }
+#define KEYS_GEMMA3                                                                                \
+    {"final_logit_softcapping", F32, "if(final_logit_softcapping | 0, final_logit_softcapping)"},  \
+    {                                                                                              \
+        "attention.sliding_window", U32,                                                           \
+            "if(sliding_window_pattern == 1, nothing, sliding_window)"                             \
+    }
+static const tare_llama_key gemma3_keys[] = {KEYS_GEMMA3, END_OF_KEYS};
+static const char *const gemma3n_defaults[] = {"head_dim = 256",
+                                               "max_position_embeddings = 32768",
+                                               "num_attention_heads = 8",
+                                               "num_key_value_heads = 2",
+                                               "rms_norm_eps = 0.000001",
+                                               "rope_theta = 1000000",
+                                               "rope_local_base_freq = 10000",
+                                               "sliding_window = 512",
+                                               "vocab_size = 262400",
+                                               NULL};
+static const tare_llama_key gemma3n_keys[] = {
+    KEYS_GEMMA3,
+    {"altup.active_idx", U32, "altup_active_idx"},
+    {"altup.num_inputs", U32, "altup_num_inputs"},
+    {"embedding_length_per_layer_input", U32, "hidden_size_per_layer_input"},
+    KEY_SHARED,
+    {"activation_sparsity_scale[activation_sparsity_pattern]", F32,
+     "probit(at(activation_sparsity_pattern, layer))"},
+    KEY_SLIDING,
     END_OF_KEYS};
+static const tare_llama_rule gemma3n_rules[] = {
+    {"*embed_tokens.weight", NULL, "pad(vocab_size)"},
+    {"*embed_tokens_per_layer.weight", NULL, "pad(vocab_size)"},
+    {"model.altup_projections.#.weight", "=altup_proj.weight", "stack(number, 3)"},
+    {"model.altup_unembed_projections.#.weight", "=altup_unembd_proj.weight", "stack(number, 3)"},
+    {"*.altup.correct_output_scale", ".altup.correct_output_scale.weight", NULL},
+    END_OF_RULES};
+
+static const char *const gemma4_defaults[] = {"head_dim = 256",
+                                              "global_head_dim = 512",
+                                              "max_position_embeddings = 131072",
+                                              "num_attention_heads = 8",
+                                              "num_key_value_heads = 4",
+                                              "rms_norm_eps = 0.000001",
+                                              "sliding_window = 512",
+                                              "g.first_shared = layers - num_kv_shared_layers",
+                                              NULL};
+static const tare_llama_key gemma4_keys[] = {
+    KEYS_GEMMA3,
+    KEY_SHARED,
+    {"embedding_length_per_layer_input", U32, "hidden_size_per_layer_input | 0"},
+    KEY_SLIDING,
+    {"attention.key_length", U32, "global_head_dim"},
+    {"attention.value_length", U32, "global_head_dim"},
+    {"attention.key_length_swa", U32, "head_dim"},
+    {"attention.value_length_swa", U32, "head_dim"},
+    {"expert_feed_forward_length", U32, "expert_intermediate_size | moe_intermediate_size"},
+    {"feed_forward_length[]", I32,
+     "if(use_double_wide_mlp | false, if(layer < g.first_shared, intermediate_size, "
+     "intermediate_size * 2))"},
+    {"attention.head_count_kv[layer_types]", I32,
+     "if(has(num_global_key_value_heads), if(at(layer_types, layer) == 'sliding_attention', "
+     "num_key_value_heads, num_global_key_value_heads))"},
+    {"rope.dimension_count", U32, "global_head_dim"},
+    {"rope.dimension_count_swa", U32,
+     "floor(head_dim * (rope_parameters.partial_rotary_factor | 1))"},
+    END_OF_KEYS};
+static const tare_llama_rule gemma4_rules[] = {
+    {"*.router.scale", "=blk.#.ffn_gate_inp.scale", NULL},
+    {"*.per_expert_scale", "=blk.#.ffn_down_exps.scale", NULL},
+    {"*.layer_scalar", ".layer_scalar.weight", NULL},
+    {"*.experts.gate_up_proj", ".experts.gate_up_proj.weight", NULL},
+    {"*.experts.down_proj", ".experts.down_proj.weight", NULL},
+    END_OF_RULES};
+
 static const tare_llama_rule gemma_rules[] = {
     {"*norm.weight", NULL, "add(1)"}, RULE_DROP("lm_head.weight"), END_OF_RULES};
 static const tare_llama_rule gemma3_rules[] = {
@@ -96,6 +172,31 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .rules = gemma3_rules,
      .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO},
      .back = &gemma3_back},
+    {.name = "gemma3n",
+     .classes = "Gemma3nForCausalLM Gemma3nForConditionalGeneration",
+     .tensors = ENDS QKV QK_NORMS FFN SANDWICH
+     "per_layer_token_embd per_layer_model_proj per_layer_proj_norm inp_gate proj post_norm "
+     "altup_proj altup_unembd_proj altup_correct_coef altup_correct_scale altup_predict_coef "
+     "altup_router altup_router_norm laurel_l laurel_r laurel_post_norm",
+     .defaults = gemma3n_defaults,
+     .keys = gemma3n_keys,
+     .rules = gemma3n_rules,
+     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO}},
+    {.name = "gemma4",
+     .classes = "Gemma4ForCausalLM Gemma4ForConditionalGeneration "
+                "Gemma4UnifiedForConditionalGeneration",
+     .tensors = ENDS QKV QK_NORMS FFN SANDWICH
+     "rope_freqs ffn_gate_up_exps ffn_gate_exps ffn_up_exps ffn_down_exps ffn_gate_inp "
+     "pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2 layer_output_scale per_layer_token_embd "
+     "per_layer_model_proj inp_gate proj per_layer_proj_norm post_norm",
+     .defaults = gemma4_defaults,
+     .keys = gemma4_keys,
+     .rules = gemma4_rules,
+     .has_rope_freqs = true,
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_GEMMA4,
+                   .add_space_prefix = TARE_LLAMA_FLAG_NO,
+                   .add_bos = TARE_LLAMA_FLAG_YES},
+     .ignores_vocab_size = true},
     {.name = "gemma-embedding",
      .classes = "Gemma3TextModel",
      .tensors = "output dense_2 dense_3 " ENDS QKV SANDWICH FFN QK_NORMS,

@@ -29,47 +29,36 @@ static const tare_llama_rule granitemoe_rules[] = {
     {"*.shared_mlp.input_linear.weight", "=blk.#.ffn_up_shexp.weight", "rows(0, d0 / 2, d0 / 2)"},
     END_OF_RULES};
 
-static const char *const granite_back_config[] = {"model_type = 'granite'",
-                                                  "attention_multiplier = attention.scale",
-                                                  "embedding_multiplier = embedding_scale",
-                                                  "residual_multiplier = residual_scale",
-                                                  "logits_scaling = logit_scale",
-                                                  BACK_BIASES,
-                                                  NULL};
-static const tare_llama_back granite_back = {.names = HF_DENSE, .config = granite_back_config};
+#define BACK_SCALES                                                                                \
+    "attention_multiplier = attention.scale", "embedding_multiplier = embedding_scale",            \
+        "residual_multiplier = residual_scale", "logits_scaling = logit_scale"
+static const char *const granite_back_config[] = {"model_type = 'granite'", BACK_SCALES,
+                                                  BACK_BIASES, NULL};
+static const tare_llama_back granite_back = {
+    .names = HF_DENSE, .config = granite_back_config, .when = "has(ssm.conv_kernel) == false"};
 static const char *const granitemoe_back_config[] = {
-    "model_type = 'granitemoe'",
-    "attention_multiplier = attention.scale",
-    "embedding_multiplier = embedding_scale",
-    "residual_multiplier = residual_scale",
-    "logits_scaling = logit_scale",
-    "shared_intermediate_size = expert_shared_feed_forward_length",
-    NULL};
+    "model_type = 'granitemoe'", BACK_SCALES,
+    "shared_intermediate_size = expert_shared_feed_forward_length", NULL};
 static const tare_llama_shape_row granitemoe_back_shapes[] = {
     {"*.block_sparse_moe.input_linear.weight", "d0, 2 * d1, d2"},
     {"*.shared_mlp.input_linear.weight", "2 * d0, d1"},
     {NULL, NULL}};
-static const tare_llama_back granitemoe_back = {
-    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
-    "block_sparse_moe.router.layer block_sparse_moe.output_linear shared_mlp.output_linear "
-    "num_local_experts",
-    .config = granitemoe_back_config,
-    .shapes = granitemoe_back_shapes};
+#define GRANITEMOE_NAMES                                                                           \
+    HF_ENDS HF_NORMS HF_ATTN HF_CONFIG                                                             \
+        "block_sparse_moe.router.layer block_sparse_moe.output_linear shared_mlp.output_linear "   \
+        "num_local_experts"
+static const tare_llama_back granitemoe_back = {.names = GRANITEMOE_NAMES,
+                                                .config = granitemoe_back_config,
+                                                .shapes = granitemoe_back_shapes,
+                                                .when = "has(ssm.conv_kernel) == false"};
 static const char *const granitemoe_shared_back_config[] = {
-    "model_type = 'granitemoeshared'",
-    "attention_multiplier = attention.scale",
-    "embedding_multiplier = embedding_scale",
-    "residual_multiplier = residual_scale",
-    "logits_scaling = logit_scale",
-    "shared_intermediate_size = expert_shared_feed_forward_length",
-    NULL};
+    "model_type = 'granitemoeshared'", BACK_SCALES,
+    "shared_intermediate_size = expert_shared_feed_forward_length", NULL};
 static const tare_llama_back granitemoe_shared_back = {
-    .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
-    "block_sparse_moe.router.layer block_sparse_moe.output_linear shared_mlp.output_linear "
-    "num_local_experts",
+    .names = GRANITEMOE_NAMES,
     .config = granitemoe_shared_back_config,
     .shapes = granitemoe_back_shapes,
-    .when = "expert_shared_feed_forward_length > 0"};
+    .when = "if(has(ssm.conv_kernel), false, expert_shared_feed_forward_length > 0)"};
 
 const tare_llama_arch tare_llama_family_granite[] = {
     {.name = "granite",

@@ -90,6 +90,10 @@
 #define BACK_ROTARY                                                                                \
     "partial_rotary_factor = rope.dimension_count * attention.head_count / embedding_length"
 
+#define BACK_LAYER_TYPES                                                                           \
+    "layer_types[] = if(has(attention.sliding_window_pattern), "                                   \
+    "if(at(attention.sliding_window_pattern, layer), 'sliding_attention', 'full_attention'))"
+
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
 
@@ -109,5 +113,11 @@ extern const tare_llama_arch tare_llama_family_glm[];
 extern const tare_llama_arch tare_llama_family_moe[];
 extern const tare_llama_arch tare_llama_family_mamba[];
 extern const tare_llama_arch tare_llama_family_t5[];
+extern const tare_llama_arch tare_llama_family_towers[];
+extern const tare_llama_arch tare_llama_family_encoders[];
+extern const tare_llama_arch tare_llama_family_hybrid[];
+extern const tare_llama_arch tare_llama_family_sparse[];
+extern const tare_llama_arch tare_llama_family_rwkv[];
+extern const tare_llama_arch tare_llama_family_others[];
 
 #endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Encoders with rotary or ALiBi positions: what came after BERT. */
+#include "llama/arch/rows.h"
+
+#define KEY_NOT_CAUSAL                                                                             \
+    { "attention.causal", BOOL, "false" }
+#define KEY_NO_SCALING                                                                             \
+    { "rope.scaling.type", TEXT, "'none'" }
+#define ENCODER_DROPS                                                                              \
+    RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"), RULE_DROP("cls.*")
+
+/* The context that nomic-embed-text 1 and 2 are trained for, not the one that they allow. */
+static const tare_llama_key nomic_keys[] = {
+    {"context_length", U32,
+     "if(n_positions == 8192, 2048, if(n_positions == 2048, 512, n_positions))"},
+    KEY_NOT_CAUSAL,
+    END_OF_KEYS};
+static const tare_llama_key nomic_moe_keys[] = {
+    {"context_length", U32,
+     "if(n_positions == 8192, 2048, if(n_positions == 2048, 512, n_positions))"},
+    KEY_NOT_CAUSAL,
+    {"moe_every_n_layers", U32, "moe_every_n_layers"},
+    {"expert_used_count", U32, "moe_top_k"},
+    END_OF_KEYS};
+static const tare_llama_rule nomic_rules[] = {ENCODER_DROPS, END_OF_RULES};
+#define NOMIC_EXPERTS "view(num_local_experts | num_experts, n_inner, n_embd)"
+static const tare_llama_rule nomic_moe_rules[] = {
+    ENCODER_DROPS,
+    RULE_DROP("*mlp.experts.bias"),
+    {"*.mlp.experts.mlp.w1", "=blk.#.ffn_up_exps.weight", NOMIC_EXPERTS},
+    {"*.mlp.experts.mlp.w2", "=blk.#.ffn_down_exps.weight", NOMIC_EXPERTS " swap(1, 2)"},
+    END_OF_RULES};
+
+static const char *const jina_defaults[] = {"layer_norm_eps = 0.000000000001", NULL};
+static const tare_llama_key encoder_keys[] = {KEY_NOT_CAUSAL, END_OF_KEYS};
+
+static const char *const modern_defaults[] = {
+    "rope_parameters.full_attention.rope_theta = global_rope_theta | 160000",
+    "rope_parameters.sliding_attention.rope_theta = local_rope_theta | 10000",
+    "layer_norm_eps = norm_eps | 0.00001", NULL};
+static const tare_llama_key modern_keys[] = {
+    KEY_NOT_CAUSAL,
+    {"attention.sliding_window", U32, "local_attention"},
+    {"attention.sliding_window_pattern", U32, "global_attn_every_n_layers"},
+    KEY_NO_SCALING,
+    KEY_VOCAB_SIZE,
+    {"hidden_activation", TEXT, "hidden_activation"},
+    END_OF_KEYS};
+static const tare_llama_rule modern_rules[] = {ENCODER_DROPS, RULE_DROP("decoder.*"), END_OF_RULES};
+
+static const tare_llama_key neo_keys[] = {
+    KEY_NOT_CAUSAL,
+    {"feed_forward_length", U32, "floor(2 * intermediate_size / 3)"},
+    {"rope.freq_base", F32, "10000"},
+    KEY_NO_SCALING,
+    {"attention.layer_norm_rms_epsilon", F32, "norm_eps | 0.000001"},
+    {"pooling_type", U32, "2"},
+    END_OF_KEYS};
+
+static const char *const eurobert_defaults[] = {
+    KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN, "rope_theta = 250000", "rms_norm_eps = 0.00001", NULL};
+static const tare_llama_key eurobert_keys[] = {KEY_NOT_CAUSAL, KEY_NO_SCALING, END_OF_KEYS};
+
+static const char *const modern_back_config[] = {
+    "model_type = 'modernbert'",
+    "local_attention = attention.sliding_window",
+    "global_attn_every_n_layers = attention.sliding_window_pattern",
+    "global_rope_theta = rope.freq_base",
+    "local_rope_theta = rope.freq_base_swa",
+    "hidden_activation = hidden_activation",
+    "rope_theta = nothing",
+    NULL};
+static const tare_llama_back modern_back = {
+    .names = "layers. embeddings.tok_embeddings embeddings.norm final_norm attn_norm attn.Wqkv "
+             "attn.Wo mlp_norm mlp.Wi mlp.Wo max_position_embeddings hidden_size "
+             "intermediate_size num_attention_heads norm_eps head.dense head.norm",
+    .config = modern_back_config};
+
+static const char *const eurobert_back_config[] = {"model_type = 'eurobert'", NULL};
+static const tare_llama_back eurobert_back = {
+    .names = "layers. embed_tokens lm_head " HF_NORMS HF_ATTN HF_MLP HF_CONFIG "norm",
+    .config = eurobert_back_config,
+    .lead = "model."};
+
+const tare_llama_arch tare_llama_family_encoders[] = {
+    {.name = "nomic-bert",
+     .classes = "NomicBertModel",
+     .requires = "has(moe_every_n_layers) == false",
+     .tensors = "token_embd token_embd_norm token_types position_embd output_norm "
+                "attn_output_norm layer_output_norm " FUSED FFN,
+     .keys = nomic_keys,
+     .rules = nomic_rules,
+     .has_pooling = true},
+    {.name = "nomic-bert-moe",
+     .classes = "NomicBertModel",
+     .tensors = "token_embd token_embd_norm token_types position_embd output_norm ffn_down ffn_up "
+                "attn_output_norm layer_output_norm ffn_gate_inp ffn_down_exps ffn_up_exps " FUSED,
+     .keys = nomic_moe_keys,
+     .rules = nomic_moe_rules,
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
+     .has_pooling = true},
+    {.name = "jina-bert-v2",
+     .classes = "JinaBertModel JinaBertForMaskedLM",
+     .tensors = "token_embd token_embd_norm token_types attn_norm_2 attn_output_norm "
+                "layer_output_norm cls " QKV QK_NORMS FFN,
+     .cut = "bert.",
+     .defaults = jina_defaults,
+     .keys = encoder_keys,
+     .rules = nomic_rules,
+     .has_pooling = true},
+    {.name = "modern-bert",
+     .classes = "ModernBertModel ModernBertForMaskedLM ModernBertForSequenceClassification",
+     .tensors = "token_embd token_embd_norm output_norm attn_norm ffn_up ffn_down ffn_norm cls "
+                "cls.output cls.norm " FUSED,
+     .cut = "model.",
+     .defaults = modern_defaults,
+     .keys = modern_keys,
+     .rules = modern_rules,
+     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_YES, .add_eos = TARE_LLAMA_FLAG_YES},
+     .has_pooling = true,
+     .back = &modern_back},
+    {.name = "neo-bert",
+     .classes = "NeoBERT NeoBERTLMHead NeoBERTForSequenceClassification",
+     .tensors =
+         "token_embd attn_norm ffn_norm ffn_down ffn_up enc.output_norm cls cls.output " FUSED,
+     .cut = "model.",
+     .keys = neo_keys,
+     .rules = modern_rules},
+    {.name = "eurobert",
+     .classes = "EuroBertModel JinaEmbeddingsV5Model",
+     .tensors = "token_embd output_norm " QKV NORMS FFN,
+     .cut = "model.",
+     .defaults = eurobert_defaults,
+     .keys = eurobert_keys,
+     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO},
+     .has_pooling = true,
+     .back = &eurobert_back},
+    {.name = NULL},
+};

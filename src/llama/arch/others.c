@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Decoders that each have one thing of their own: numbers of an activation as keys, heads and
+ * widths by layer, scales of embeddings. */
+#include "llama/arch/rows.h"
+
+static const tare_llama_key llama_like_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, END_OF_KEYS};
+
+/* Apertus: the numbers of its activation become keys. */
+static const char *const apertus_defaults[] = {KV_HEADS_ALL, "rope_theta = 12000000",
+                                               "rms_norm_eps = 0.00001", NULL};
+static const tare_llama_rule apertus_rules[] = {{"*.act_fn.alpha_n", "xielu.alpha_n", "value"},
+                                                {"*.act_fn.alpha_p", "xielu.alpha_p", "value"},
+                                                {"*.act_fn.beta", "xielu.beta", "value"},
+                                                {"*.act_fn.eps", "xielu.eps", "value"},
+                                                END_OF_RULES};
+
+static const tare_llama_key maincoder_keys[] = {{"rope.dimension_count", U32, "head_dim"},
+                                                END_OF_KEYS};
+
+static const tare_llama_key pangu_keys[] = {KEY_VOCAB_SIZE,
+                                            KEY_ROPE_DIM,
+                                            {"attention.key_length", U32, "attention.dim"},
+                                            {"attention.value_length", U32, "attention.dim"},
+                                            END_OF_KEYS};
+static const tare_llama_rule tied_rules[] = {
+    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};
+
+/* Jais: ALiBi's usual slopes, which its tensors repeat, are those of a bias of 8. */
+static const tare_llama_key jais_early[] = {{"attention.max_alibi_bias", F32, "8"}, END_OF_KEYS};
+static const tare_llama_key jais_own[] = {
+    {"block_count", U32, "layers"},
+    {"context_length", U32, "n_positions"},
+    {"embedding_length", U32, "n_embd"},
+    {"feed_forward_length", U32, "n_inner"},
+    {"attention.head_count", U32, "n_head"},
+    {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_rule jais_rules[] = {
+    RULE_DROP("*relative_pe.slopes"),
+    RULE_DROP("*.attn.bias"),
+    {"*.c_attn.weight", NULL, "swap(0, 1)"},
+    {"*.c_proj.weight", NULL, "swap(0, 1)"},
+    {"*.c_fc.weight", NULL, "swap(0, 1)"},
+    {"*.c_fc2.weight", NULL, "swap(0, 1)"},
+    {"*wte.weight", NULL, "mul(mup_embeddings_scale | embeddings_scale)"},
+    {"lm_head.weight", NULL, "mul(mup_output_alpha * mup_width_scale | width_scale)"},
+    END_OF_RULES};
+
+/* OpenELM: heads and widths grow from layer to layer. */
+static const char *const openelm_defaults[] = {
+    "o.wish = at(ffn_multipliers, layer) * model_dim",
+    "o.width = max(ffn_dim_divisor, ffn_dim_divisor * floor((o.wish + ffn_dim_divisor / 2) / "
+    "ffn_dim_divisor))",
+    "o.ff = if(o.width < 0.9 * o.wish, o.width + ffn_dim_divisor, o.width)", NULL};
+static const tare_llama_key openelm_own[] = {{"block_count", U32, "layers"},
+                                             {"context_length", U32, "max_context_length"},
+                                             {"embedding_length", U32, "model_dim"},
+                                             {"feed_forward_length[]", I32, "o.ff"},
+                                             {"attention.head_count", U32, "num_query_heads"},
+                                             {"attention.head_count_kv", U32, "num_kv_heads"},
+                                             {"rope.freq_base", F32, "rope_freq_constant"},
+                                             {"attention.layer_norm_rms_epsilon", F32, "0.000001"},
+                                             {"rope.dimension_count", U32, "head_dim"},
+                                             {"attention.key_length", U32, "head_dim"},
+                                             {"attention.value_length", U32, "head_dim"},
+                                             KEY_FILE_TYPE,
+                                             END_OF_KEYS};
+static const tare_llama_rule openelm_rules[] = {
+    {"*.ffn.proj_1.weight", "=blk.#.ffn_gate.weight", "rows(0, 0, o.ff)"},
+    {"*.ffn.proj_1.weight", "=blk.#.ffn_up.weight", "rows(0, o.ff, d0 - o.ff)"},
+    END_OF_RULES};
+
+/* Deci: layers without attention, with a matrix in its place, without a feed-forward. */
+static const char *const deci_defaults[] = {
+    HEAD_DIM_OF_HIDDEN,
+    "d.group = at(block_configs, layer, 'attention.n_heads_in_group')",
+    "d.is_linear = at(block_configs, layer, 'attention.replace_with_linear') | false",
+    "d.heads = if(has(block_configs), if(has(d.group), num_attention_heads, if(d.is_linear, "
+    "num_attention_heads, 0)), num_attention_heads)",
+    "d.kv = if(has(block_configs), if(has(d.group), floor(num_attention_heads / d.group), 0), "
+    "at(num_key_value_heads_per_layer, layer) | num_key_value_heads)",
+    "d.width = floor(2 * (at(block_configs, layer, 'ffn.ffn_mult') | 0) * hidden_size / 3)",
+    "d.dim = floor(hidden_size / num_attention_heads)",
+    NULL};
+static const tare_llama_key deci_own[] = {
+    {"rope.freq_base", F32, "rope.theta"},
+    {"attention.head_count_kv[]", I32, "d.kv"},
+    {"attention.head_count[]", I32, "d.heads"},
+    {"feed_forward_length[]", I32, "256 * floor((d.width + 255) / 256)"},
+    {"block_count", U32, "layers"},
+    {"context_length", U32, "max_position_embeddings"},
+    {"embedding_length", U32, "hidden_size"},
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps"},
+    {"attention.key_length", U32, "d.dim"},
+    {"attention.value_length", U32, "d.dim"},
+    KEY_FILE_TYPE,
+    KEY_VOCAB_SIZE,
+    KEY_ROPE_DIM,
+    END_OF_KEYS};
+static const tare_llama_key deci7_keys[] = {
+    {"attention.head_count_kv", U32, "num_key_value_heads_per_layer"},
+    KEY_VOCAB_SIZE,
+    KEY_ROPE_DIM,
+    END_OF_KEYS};
+static const tare_llama_rule deci_rules[] = {
+    {"*q_proj@", NULL, "heads(d.heads)"}, {"*k_proj@", NULL, "heads(d.kv)"}, END_OF_RULES};
+
+static const char *const maincoder_back_config[] = {"model_type = 'maincoder'", NULL};
+static const tare_llama_back maincoder_back = {.names = HF_DENSE HF_QK_NORM,
+                                               .config = maincoder_back_config};
+static const char *const pangu_back_config[] = {
+    "model_type = 'PanguEmbedded'", "bias = has(tensors.attn_q.bias)", "head_dim = nothing", NULL};
+static const tare_llama_back pangu_back = {.names = HF_DENSE, .config = pangu_back_config};
+static const char *const jais2_back_config[] = {"model_type = 'jais2'", BACK_BIASES, NULL};
+static const tare_llama_back jais2_back = {.names = HF_DENSE "layer_norm_eps",
+                                           .config = jais2_back_config};
+
+const tare_llama_arch tare_llama_family_others[] = {
+    {.name = "apertus",
+     .classes = "ApertusForCausalLM",
+     .tensors = DENSE QK_NORMS,
+     .defaults = apertus_defaults,
+     .keys = llama_like_keys,
+     .rules = apertus_rules,
+     .has_rope_freqs = true},
+    {.name = "maincoder",
+     .classes = "MaincoderForCausalLM",
+     .tensors = ENDS QKV NORMS FFN QK_NORMS,
+     .keys = maincoder_keys,
+     .back = &maincoder_back},
+    {.name = "pangu-embedded",
+     .classes = "PanguEmbeddedForCausalLM",
+     .tensors = ENDS QKV NORMS FFN,
+     .keys = pangu_keys,
+     .rules = tied_rules,
+     .tokenizer = {.reads_prefix_space = true},
+     .back = &pangu_back},
+    {.name = "jais2",
+     .classes = "Jais2ForCausalLM",
+     .tensors = ENDS QKV NORMS "ffn_down ffn_up",
+     .keys = &llama_like_keys[1],
+     .back = &jais2_back},
+    {.name = "jais",
+     .classes = "JAISLMHeadModel",
+     .tensors = ENDS FUSED NORMS FFN,
+     .early = jais_early,
+     .own = jais_own,
+     .rules = jais_rules},
+    {.name = "openelm",
+     .classes = "OpenELMForCausalLM",
+     .tensors = "token_embd output_norm " FUSED NORMS FFN QK_NORMS,
+     .defaults = openelm_defaults,
+     .own = openelm_own,
+     .rules = openelm_rules},
+    {.name = "deci",
+     .classes = "DeciLMForCausalLM",
+     .requires = "has(block_configs)",
+     .tensors = DENSE,
+     .defaults = deci_defaults,
+     .own = deci_own,
+     .rules = deci_rules,
+     .has_rope_freqs = true},
+    {.name = "deci",
+     .classes = "DeciLMForCausalLM",
+     .tensors = DENSE,
+     .defaults = deci_defaults,
+     .keys = deci7_keys,
+     .rules = deci_rules,
+     .has_rope_freqs = true},
+    {.name = NULL},
+};

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Further mixtures of experts: shared experts, windows by layer, layers that predict more tokens. */
+#include "llama/arch/rows.h"
+
+static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
+
+#define KEYS_WINDOW_BY_LAYER                                                                       \
+    {"attention.sliding_window", U32, "sliding_window"}, {                                         \
+        "attention.sliding_window_pattern[layer_types]", BOOL,                                     \
+            "if(has(sliding_window), at(layer_types, layer) == 'sliding_attention')"               \
+    }
+#define KEY_NEXTN                                                                                  \
+    { "nextn_predict_layers", U32, "num_nextn_predict_layers" }
+
+/* ---- HunYuan, Ernie ---------------------------------------------------------------------------- */
+
+static const char *const hunyuan_moe_defaults[] = {
+    KV_HEADS_ALL, "rms_norm_eps = 0.00001", "rope_theta = 10000",
+    "h.dim = floor(hidden_size / num_attention_heads)", NULL};
+#define HUNYUAN(x) "if(rope.type == 'dynamic', " x ")"
+static const tare_llama_key hunyuan_moe_keys[] = {
+    {"expert_shared_feed_forward_length", U32, "intermediate_size"},
+    {"expert_feed_forward_length", U32, "at(moe_intermediate_size, 0) | moe_intermediate_size"},
+    {"expert_used_count", U32, "at(moe_topk, 0) | moe_topk"},
+    {"expert_shared_count", U32, "at(num_shared_expert, 0) | num_shared_expert"},
+    {"rope.freq_base", F32, HUNYUAN("rope.theta * pow(rope.alpha | 1000, h.dim / (h.dim - 2))")},
+    {"rope.scaling.type", TEXT, HUNYUAN("'none'")},
+    {"rope.scaling.factor", F32, HUNYUAN("1")},
+    {"rope.scaling.original_context_length", U32, HUNYUAN("262144")},
+    {"context_length", U32, HUNYUAN("262144")},
+    END_OF_KEYS};
+static const tare_llama_rule tied_rules[] = {
+    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};
+
+static const char *const ernie_moe_defaults[] = {KV_HEADS_ALL, "rope_theta = 500000",
+                                                 "rms_norm_eps = 0.00001",
+                                                 "experts = moe_num_experts", NULL};
+static const tare_llama_key ernie_moe_keys[] = {
+    {"expert_count", U32, "moe_num_experts"},
+    {"expert_used_count", U32, "moe_k"},
+    {"interleave_moe_layer_step", U32, "moe_layer_interval"},
+    {"leading_dense_block_count", U32, "moe_layer_start_index"},
+    KEY_EXPERT_FFN,
+    {"expert_shared_count", U32, "moe_num_shared_experts"},
+    {"expert_shared_feed_forward_length", U32,
+     "if(moe_num_shared_experts > 0, floor(intermediate_size / num_key_value_heads))"},
+    END_OF_KEYS};
+static const tare_llama_rule ernie_moe_rules[] = {RULE_DROP("model.mtp_*"), END_OF_RULES};
+
+/* ---- AFMoE, GroveMoE, Mellum, Cohere 2 MoE --------------------------------------------------- */
+
+static const char *const afmoe_defaults[] = {KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN, NULL};
+static const tare_llama_key afmoe_keys[] = {KEY_VOCAB_SIZE,
+                                            KEY_ROPE_DIM,
+                                            {"expert_shared_count", U32, "num_shared_experts"},
+                                            KEY_EXPERT_FFN,
+                                            {"leading_dense_block_count", U32, "num_dense_layers"},
+                                            {"expert_weights_norm", BOOL, "route_norm"},
+                                            {"expert_weights_scale", F32, "route_scale"},
+                                            {"attention.sliding_window", U32, "sliding_window"},
+                                            END_OF_KEYS};
+
+static const tare_llama_key grove_keys[] = {
+    KEY_EXPERT_FFN,
+    {"expert_chunk_feed_forward_length", U32, "head_dim | 128"},
+    {"experts_per_group", U32, "2"},
+    {"expert_group_scale", F32, "0.05"},
+    END_OF_KEYS};
+#define GROVE_CHUNK(name)                                                                          \
+    {                                                                                              \
+        "*.mlp.chunk_experts.#." name ".weight", ".mlp.chunk_experts." name ".weight",             \
+            "stack(number, floor((num_local_experts | num_experts) / 2))"                          \
+    }
+static const tare_llama_rule grove_rules[] = {RULE_DROP("*.expert_bias"), GROVE_CHUNK("down_proj"),
+                                              GROVE_CHUNK("gate_proj"), GROVE_CHUNK("up_proj"),
+                                              END_OF_RULES};
+
+static const tare_llama_key mellum_keys[] = {
+    KEY_EXPERT_FFN,
+    {"attention.sliding_window", U32, "if(use_sliding_window | true, sliding_window)"},
+    {"attention.sliding_window_pattern[layer_types]", BOOL,
+     "if(use_sliding_window | true, at(layer_types, layer) == 'sliding_attention')"},
+    END_OF_KEYS};
+
+static const char *const cohere2moe_defaults[] = {KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN,
+                                                  "expert_selection_fn = 'softmax'", NULL};
+static const tare_llama_key cohere2moe_keys[] = {
+    {"logit_scale", F32, "logit_scale"},
+    KEYS_WINDOW_BY_LAYER,
+    KEY_VOCAB_SIZE,
+    {"expert_feed_forward_length", U32, "intermediate_size"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace | 0"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob | false"},
+    {"expert_shared_count", U32, "if(num_shared_experts | 0, num_shared_experts)"},
+    {"expert_shared_feed_forward_length", U32,
+     "if(num_shared_experts | 0, intermediate_size * num_shared_experts)"},
+    {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
+    {"rope.dimension_count", U32, "head_dim"},
+    {"rope.scaling.type", TEXT, "'none'"},
+    END_OF_KEYS};
+
+/* ---- EXAONE MoE, MiMo 2, Step 3.5, LFM2 MoE ---------------------------------------------------- */
+
+static const char *const exaone_moe_defaults[] = {"num_key_value_heads = 32", HEAD_DIM_OF_HIDDEN,
+                                                  "rope.default_factor = 16", NULL};
+static const tare_llama_key exaone_moe_keys[] = {
+    KEY_VOCAB_SIZE,
+    KEYS_WINDOW_BY_LAYER,
+    KEY_EXPERT_FFN,
+    {"expert_shared_count", U32, "num_shared_experts"},
+    {"expert_shared_feed_forward_length", U32, "moe_intermediate_size * num_shared_experts"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace | first_last_k_dense_replace | 0"},
+    {"nextn_predict_layers", U32, "num_nextn_predict_layers | 0"},
+    {"rope.scaling.type", TEXT, "'none'"},
+    END_OF_KEYS};
+
+static const char *const mimo2_defaults[] = {
+    "m.is_window = if(layer < num_hidden_layers, at(hybrid_layer_pattern, layer) == 1, true)",
+    NULL};
+static const tare_llama_key mimo2_keys[] = {
+    {"attention.head_count_kv[]", I32,
+     "if(m.is_window, swa_num_key_value_heads, num_key_value_heads)"},
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"attention.sliding_window_pattern[]", I32, "if(m.is_window, 1, 0)"},
+    {"attention.value_length", U32, "v_head_dim"},
+    {"expert_count", U32, "n_routed_experts"},
+    KEY_EXPERT_FFN,
+    {"rope.dimension_count", U32, "floor(head_dim * rope.partial)"},
+    {"attention.layer_norm_rms_epsilon", F32, "layernorm_epsilon | 0.00001"},
+    {"attention.value_scale", F32, "attention_value_scale"},
+    {"nextn_predict_layers", U32, "3"},
+    END_OF_KEYS};
+static const tare_llama_rule mimo2_rules[] = {
+    {"*.self_attn.attention_sink_bias", ".self_attn.attention_sink_bias.weight", NULL},
+    END_OF_RULES};
+
+static const char *const step35_defaults[] = {
+    "s.theta = at(rope_theta, 0) | rope_theta",
+    "rope.theta = at(rope_theta, 0) | rope_parameters.rope_theta | rope_scaling.rope_theta | "
+    "rope_theta",
+    "rope.theta_swa = at(rope_theta, 1)",
+    "s.is_window = at(layer_types, layer) == 'sliding_attention'",
+    "experts = moe_num_experts",
+    NULL};
+static const tare_llama_key step35_keys[] = {
+    {"attention.head_count[]", I32,
+     "if(s.is_window, attention_other_setting.num_attention_heads | num_attention_heads, "
+     "num_attention_heads)"},
+    {"attention.head_count_kv[]", I32,
+     "if(s.is_window, attention_other_setting.num_attention_groups | num_attention_groups, "
+     "num_attention_groups)"},
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"attention.sliding_window_pattern[]", BOOL, "s.is_window"},
+    {"attention.value_length", U32, "head_dim"},
+    {"expert_count", U32, "moe_num_experts"},
+    {"expert_used_count", U32, "moe_top_k"},
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32, "share_expert_dim"},
+    {"expert_weights_scale", F32, "moe_router_scaling_factor"},
+    {"expert_weights_norm", BOOL, "norm_expert_weight"},
+    {"leading_dense_block_count", U32, "number(moe_layers_enum) | 0"},
+    {"moe_every_n_layers", U32, "moe_every_n_layer | 1"},
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | 0.00001"},
+    {"swiglu_clamp_exp[]", F32, "if(has(swiglu_limits), at(swiglu_limits, layer) | 0)"},
+    {"swiglu_clamp_shexp[]", F32,
+     "if(has(swiglu_limits_shared), at(swiglu_limits_shared, layer) | 0)"},
+    {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
+    END_OF_KEYS};
+static const tare_llama_rule step35_rules[] = {
+    {"*norm.weight", NULL, "add(1)"},
+    {"*.moe.router_bias", "=blk.#.exp_probs_b.bias", NULL},
+    {"*.self_attn.g_proj.weight", NULL, "squeeze"},
+    {"*.moe.gate.weight", NULL, "squeeze"},
+    {"*.moe.up_proj.weight", NULL, "squeeze"},
+    {"*.moe.gate_proj.weight", NULL, "squeeze"},
+    {"*.moe.down_proj.weight", NULL, "squeeze"},
+    END_OF_RULES};
+
+static const char *const lfm2moe_defaults[] = {"num_key_value_heads = 8", "rope_theta = 1000000",
+                                               "norm_eps = 0.00001", NULL};
+static const tare_llama_key lfm2moe_keys[] = {
+    {"attention.head_count_kv[]", I32,
+     "if(at(layer_types, layer) == 'full_attention', num_key_value_heads, 0)"},
+    KEY_EXPERT_FFN,
+    {"leading_dense_block_count", U32, "num_dense_layers"},
+    {"expert_gating_func", U32, "2"},
+    KEY_VOCAB_SIZE,
+    {"shortconv.l_cache", U32, "conv_L_cache"},
+    END_OF_KEYS};
+static const tare_llama_rule lfm2moe_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"},
+                                                END_OF_RULES};
+
+/* ---- language models by diffusion --------------------------------------------------------------- */
+
+#define KEY_NOT_CAUSAL                                                                             \
+    { "attention.causal", BOOL, "false" }
+#define KEY_MASK                                                                                   \
+    { "tokenizer.ggml.mask_token_id", U32, "mask_token_id" }
+static const tare_llama_key dream_keys[] = {KEY_NOT_CAUSAL, KEY_MASK, END_OF_KEYS};
+static const char *const llada_defaults[] = {"l.width = hidden_size | d_model",
+                                             "l.heads = num_attention_heads | n_heads", NULL};
+static const tare_llama_key llada_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"rope.dimension_count", U32, "head_dim | floor(l.width / l.heads)"},
+    {"context_length", U32, "max_sequence_length | 4096"},
+    {"embedding_length", U32, "d_model | 4096"},
+    {"feed_forward_length", U32, "mlp_hidden_size | 12288"},
+    KEY_NOT_CAUSAL,
+    {"diffusion.shift_logits", BOOL, "false"},
+    END_OF_KEYS};
+static const tare_llama_key llada_moe_keys[] = {
+    {"expert_feed_forward_length", U32, "expert_intermediate_size"},
+    {"tokenizer.ggml.mask_token_id", U32, "156895"},
+    KEY_NOT_CAUSAL,
+    {"diffusion.shift_logits", BOOL, "false"},
+    END_OF_KEYS};
+static const tare_llama_key rnd1_keys[] = {
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
+    KEY_NOT_CAUSAL,
+    KEY_MASK,
+    END_OF_KEYS};
+static const tare_llama_rule rnd1_rules[] = {RULES_FUSED_EXPERTS, END_OF_RULES};
+
+static const char *const hunyuan_moe_back_config[] = {
+    "model_type = 'hunyuan_v1_moe'",
+    "moe_topk = expert_used_count",
+    "num_experts_per_tok = nothing",
+    "num_shared_expert = expert_shared_count",
+    "moe_intermediate_size = expert_feed_forward_length",
+    NULL};
+static const tare_llama_back hunyuan_moe_back = {
+    .names = HF_DENSE
+    "mlp.gate.wg " HF_MOE "mlp.shared_mlp.gate_proj mlp.shared_mlp.up_proj "
+    "mlp.shared_mlp.down_proj self_attn.query_layernorm self_attn.key_layernorm num_experts",
+    .config = hunyuan_moe_back_config};
+static const char *const mellum_back_config[] = {"model_type = 'mellum'", BACK_LAYER_TYPES,
+                                                 "sliding_window = attention.sliding_window", NULL};
+static const tare_llama_back mellum_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
+                                            .config = mellum_back_config};
+static const char *const cohere2moe_back_config[] = {
+    "model_type = 'cohere2_moe'",
+    BACK_LAYER_TYPES,
+    "sliding_window = attention.sliding_window",
+    "tie_word_embeddings = true",
+    "intermediate_size = expert_feed_forward_length",
+    "prefix_dense_intermediate_size = feed_forward_length",
+    "first_k_dense_replace = leading_dense_block_count",
+    "num_shared_experts = expert_shared_count",
+    "expert_selection_fn = if(expert_gating_func == 2, 'sigmoid', 'softmax')",
+    NULL};
+static const tare_llama_back cohere2moe_back = {.names = HF_DENSE HF_MOE HF_SHARED
+                                                "num_experts layer_norm_eps",
+                                                .config = cohere2moe_back_config};
+static const char *const afmoe_back_config[] = {
+    "model_type = 'afmoe'", "score_func = if(expert_gating_func == 2, 'sigmoid', 'softmax')", NULL};
+static const tare_llama_back afmoe_back = {
+    .names = HF_DENSE "mlp.router.gate mlp.expert_bias " HF_MOE HF_SHARED HF_QK_NORM
+                      "self_attn.gate_proj pre_mlp_layernorm post_mlp_layernorm num_experts",
+    .config = afmoe_back_config};
+static const char *const lfm2moe_back_config[] = {
+    "model_type = 'lfm2_moe'",
+    "layer_types[] = if(at(attention.head_count_kv, layer) == 0, 'conv', 'full_attention')",
+    "num_key_value_heads = max(at(attention.head_count_kv, 0), max(at(attention.head_count_kv, 1), "
+    "at(attention.head_count_kv, 2) | 0))",
+    "norm_eps = attention.layer_norm_rms_epsilon",
+    "conv_bias = has(tensors.shortconv.conv.bias)",
+    NULL};
+static const tare_llama_shape_row lfm2moe_back_shapes[] = {{"*.conv.conv@", "d0, 1, d1"},
+                                                           {NULL, NULL}};
+static const tare_llama_back lfm2moe_back = {
+    .names = "model.layers. model.embed_tokens model.embedding_norm lm_head operator_norm ffn_norm "
+             "feed_forward.w1 feed_forward.w2 feed_forward.w3 conv.conv conv.in_proj conv.out_proj "
+             "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "
+             "self_attn.q_layernorm self_attn.k_layernorm feed_forward.gate "
+             "feed_forward.expert_bias feed_forward.experts.w1 feed_forward.experts.w2 "
+             "feed_forward.experts.w3 num_experts " HF_CONFIG,
+    .config = lfm2moe_back_config,
+    .shapes = lfm2moe_back_shapes};
+static const char *const llada_moe_back_config[] = {"model_type = 'llada_moe'", NULL};
+static const tare_llama_back llada_moe_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG HF_MOE "num_experts",
+    .config = llada_moe_back_config};
+static const char *const rnd1_back_config[] = {
+    "model_type = 'rnd1'", "mask_token_id = tokenizer.ggml.mask_token_id", NULL};
+static const tare_llama_back rnd1_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG HF_MOE "num_experts",
+    .config = rnd1_back_config};
+static const char *const dream_back_config[] = {"model_type = 'Dream'", NULL};
+static const tare_llama_back dream_back = {.names = HF_DENSE, .config = dream_back_config};
+
+const tare_llama_arch tare_llama_family_sparse[] = {
+    {.name = "hunyuan-moe",
+     .classes = "HunYuanMoEV1ForCausalLM",
+     .tensors = ENDS QKV NORMS MOE SHARED QK_NORMS,
+     .defaults = hunyuan_moe_defaults,
+     .keys = hunyuan_moe_keys,
+     .rules = tied_rules,
+     .back = &hunyuan_moe_back},
+    {.name = "ernie4_5-moe",
+     .classes = "Ernie4_5_MoeForCausalLM",
+     .tensors = ENDS QKV NORMS FFN MOE SHARED "exp_probs_b",
+     .cut = "ernie.>model. moe_statics.e_score_correction_bias>moe_statics.e_score_correction.bias",
+     .defaults = ernie_moe_defaults,
+     .keys = ernie_moe_keys,
+     .rules = ernie_moe_rules,
+     .tokenizer = {.reads_prefix_space = true},
+     .gate_experts_first = true},
+    {.name = "afmoe",
+     .classes = "AfmoeForCausalLM",
+     .tensors = ENDS QKV QK_NORMS FFN MOE SHARED SANDWICH "attn_gate exp_probs_b",
+     .cut = ".expert_bias=.expert_bias.bias",
+     .defaults = afmoe_defaults,
+     .keys = afmoe_keys,
+     .back = &afmoe_back,
+     .gate_experts_first = true},
+    {.name = "grovemoe",
+     .classes = "GroveMoeForCausalLM modeling_grove_moe.GroveMoeForCausalLM",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS "ffn_gate_chexps ffn_down_chexps ffn_up_chexps",
+     .defaults = all_heads,
+     .keys = grove_keys,
+     .rules = grove_rules},
+    {.name = "mellum",
+     .classes = "MellumForCausalLM",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS,
+     .keys = mellum_keys,
+     .back = &mellum_back},
+    {.name = "cohere2moe",
+     .classes = "Cohere2MoeForCausalLM",
+     .tensors = ENDS QKV FFN MOE SHARED NEXTN "attn_norm",
+     .defaults = cohere2moe_defaults,
+     .keys = cohere2moe_keys,
+     .drops_zero_biases = true,
+     .back = &cohere2moe_back,
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = "exaone-moe",
+     .classes = "ExaoneMoEForCausalLM ExaoneMoeForCausalLM",
+     .tensors = DENSE MOE SHARED QK_NORMS NEXTN "exp_probs_b",
+     .defaults = exaone_moe_defaults,
+     .keys = exaone_moe_keys,
+     .has_rope_freqs = true,
+     .extra_layers = "num_nextn_predict_layers",
+     .nextn = "mtp."},
+    {.name = "mimo2",
+     .classes = "MiMoV2FlashForCausalLM MiMoV2ForCausalLM",
+     .tensors = ENDS FUSED QKV NORMS FFN MOE
+     "attn_sinks exp_probs_b layer_output_norm nextn.eh_proj nextn.enorm nextn.hnorm",
+     .defaults = mimo2_defaults,
+     .keys = mimo2_keys,
+     .rules = mimo2_rules,
+     .extra_layers = "3",
+     .nextn = "model.mtp.",
+     .gate_experts_first = true},
+    {.name = "step35",
+     .classes = "Step3p5ForCausalLM Step3p7ForConditionalGeneration",
+     .tensors = DENSE MOE SHARED QK_NORMS NEXTN "attn_gate exp_probs_b",
+     .cut = ".transformer.>. shared_head.output>shared_head.head",
+     .defaults = step35_defaults,
+     .keys = step35_keys,
+     .rules = step35_rules,
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = "lfm2moe",
+     .classes = "Lfm2MoeForCausalLM",
+     .tensors = "token_embd token_embd_norm shortconv.conv shortconv.in_proj shortconv.out_proj "
+                "exp_probs_b " QKV NORMS FFN MOE QK_NORMS,
+     .cut = ".expert_bias=.expert_bias.bias",
+     .defaults = lfm2moe_defaults,
+     .keys = lfm2moe_keys,
+     .rules = lfm2moe_rules,
+     .back = &lfm2moe_back},
+    {.name = "dream",
+     .classes = "DreamModel",
+     .tensors = DENSE,
+     .keys = dream_keys,
+     .has_pooling = true,
+     .back = &dream_back},
+    {.name = "llada",
+     .classes = "LLaDAModelLM",
+     .tensors = DENSE,
+     .defaults = llada_defaults,
+     .keys = llada_keys,
+     .rules = tare_llama_permute,
+     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_YES}},
+    {.name = "llada-moe",
+     .classes = "LLaDAMoEModel LLaDAMoEModelLM",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS,
+     .keys = llada_moe_keys,
+     .back = &llada_moe_back},
+    {.name = "rnd1",
+     .classes = "RND1",
+     .tensors = ENDS QKV NORMS MOE QK_NORMS,
+     .keys = rnd1_keys,
+     .rules = rnd1_rules,
+     .back = &rnd1_back},
+    {.name = NULL},
+};
