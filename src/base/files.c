@@ -45,6 +45,49 @@ tare_status tare_files_list(const tare_files *files, const char *path, tare_file
     return status;
 }
 
+/* ---- sorted lists ---------------------------------------------------------------------------- */
+
+/* The first file whose path is not below `path`. */
+static size_t first_from(const tare_file_list *list, tare_str path) {
+    size_t low = 0, high = list->n;
+    while (low < high) {
+        tare_files_entry entry;
+        size_t mid = low + (high - low) / 2;
+        if (tare_str_compare(list->at(list->ctx, mid, &entry), path) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The files of a folder are adjacent, and so are those of each folder in it. */
+tare_status tare_file_list_visit(const tare_file_list *list, tare_str folder, tare_arena *arena,
+                                 tare_files_visit visit, void *ctx, tare_error *err) {
+    tare_str before = {"", 0}, last = {"", 0};
+    if (folder.len) {
+        before = tare_arena_str(arena, folder);
+        const char *prefix = before.ptr ? tare_join_path(arena, before.ptr, TARE_STR("/")) : NULL;
+        if (!prefix) return tare_fail(err, TARE_ERR_NOMEM, "directory");
+        before = tare_str_of(prefix);
+    }
+    for (size_t i = first_from(list, before); i < list->n; i++) {
+        tare_files_entry e = {.name = NULL};
+        const tare_str path = list->at(list->ctx, i, &e);
+        if (!tare_str_starts(path, before)) break;
+        const tare_str rest = tare_str_cut(path, before.len);
+        const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
+        const tare_str name = {rest.ptr, slash ? (size_t)(slash - rest.ptr) : rest.len};
+        if (last.len && tare_str_equal(name, last)) continue;
+        last = name;
+        if (slash) e = (tare_files_entry){.mode = S_IFDIR};
+        e.name = tare_arena_str(arena, name).ptr;
+        if (!e.name) return tare_fail(err, TARE_ERR_NOMEM, "directory");
+        TARE_TRY(visit(ctx, &e, err));
+    }
+    return TARE_OK;
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name) {

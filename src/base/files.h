@@ -35,6 +35,18 @@ tare_status tare_files_open(const tare_files *files, tare_reader *out, const cha
 tare_status tare_files_list(const tare_files *files, const char *path, tare_files_visit visit,
                             void *ctx, tare_error *err);
 
+/* Files of a directory and of its folders as a sorted list of paths. */
+typedef struct tare_file_list {
+    size_t n;
+    /* The path of file i within the directory; *entry gets all but its name. */
+    tare_str (*at)(const void *ctx, size_t i, tare_files_entry *entry);
+    const void *ctx;
+} tare_file_list;
+
+/* As tare_files_list, for a folder in it ("": itself). Names are made in the arena. */
+tare_status tare_file_list_visit(const tare_file_list *list, tare_str folder, tare_arena *arena,
+                                 tare_files_visit visit, void *ctx, tare_error *err);
+
 /* directory + name in the arena; NULL: memory is out. */
 const char *tare_join_path(tare_arena *arena, const char *directory, tare_str name);
 /* Whether a path's last part names something other programs keep next to a model that should not be

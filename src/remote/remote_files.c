@@ -115,33 +115,21 @@ static tare_status open_remote(const tare_files *files, tare_reader *out, const 
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
-/* The list is sorted, so that the contents of a sub-folder are consecutive. */
+static tare_str file_at(const void *ctx, size_t i, tare_files_entry *entry) {
+    const tare_hub_list *list = ctx;
+    const tare_hub_file *f = &list->files[i];
+    *entry = (tare_files_entry){.size = f->size == TARE_HUB_NO_SIZE ? 0 : f->size, .mode = S_IFREG};
+    return f->path;
+}
+
 static tare_status list_remote(const tare_files *files, const char *path, tare_files_visit visit,
                                void *ctx, tare_error *err) {
     tare_remote_files *p = (tare_remote_files *)(uintptr_t)files;
-    tare_str folder, last = {"", 0};
+    const tare_file_list list = {p->list.n, file_at, &p->list};
+    tare_str folder;
     if (!p->is_directory || !within_model(p, path, &folder))
         return tare_fail_errno(err, ENOENT, "opening the directory");
-    for (size_t i = 0; i < p->list.n; i++) {
-        const tare_hub_file *f = &p->list.files[i];
-        tare_str name = f->path;
-        if (folder.len) {
-            if (!tare_str_starts(name, folder) || name.len == folder.len ||
-                name.ptr[folder.len] != '/')
-                continue;
-            name = tare_str_cut(name, folder.len + 1);
-        }
-        const char *slash = memchr(name.ptr, '/', name.len);
-        if (slash) name.len = (size_t)(slash - name.ptr);
-        if (last.len && tare_str_equal(name, last)) continue;
-        last = name;
-        const char *text = tare_arena_str(&p->arena, name).ptr;
-        if (!text) return tare_fail(err, TARE_ERR_NOMEM, "directory");
-        uint64_t size = slash || f->size == TARE_HUB_NO_SIZE ? 0 : f->size;
-        tare_files_entry e = {.name = text, .size = size, .mode = slash ? S_IFDIR : S_IFREG};
-        TARE_TRY(visit(ctx, &e, err));
-    }
-    return TARE_OK;
+    return tare_file_list_visit(&list, folder, &p->arena, visit, ctx, err);
 }
 
 static tare_status parse_list(tare_remote_files *p, const tare_reader *reader,

@@ -67,55 +67,29 @@ static tare_status open_packed(const tare_files *files, tare_reader *out, const 
     return TARE_ERR_IO;
 }
 
-/* The first file whose name is not below `name`. */
-static size_t first_from(const packed *p, tare_str name) {
-    size_t low = 0, high = p->n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (tare_str_compare(p->sorted[mid]->name, name) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 /* A link that leads to no file of the container leads nowhere here. */
 static mode_t mode_of(const tare_packed_file *f) {
     if (f->entry.kind == TARE_PACKED_FOLDER) return S_IFDIR;
     return f->entry.kind == TARE_PACKED_LINK && !f->size ? 0 : S_IFREG;
 }
 
-/* Names are sorted, so that a folder's files are adjacent. */
+static tare_str file_at(const void *ctx, size_t i, tare_files_entry *entry) {
+    const packed *p = ctx;
+    const tare_packed_file *f = p->sorted[i];
+    *entry = (tare_files_entry){
+        .size = f->size, .mode = mode_of(f), .is_link = f->entry.kind == TARE_PACKED_LINK};
+    return f->name;
+}
+
 static tare_status list_packed(const tare_files *files, const char *path, tare_files_visit visit,
                                void *ctx, tare_error *err) {
     const packed *p = (const packed *)(const void *)files;
+    const tare_file_list list = {p->n, file_at, p};
     const char *inner = inner_path(p, path);
-    tare_str folder = tare_str_of(inner ? inner : ""), last = {"", 0};
+    tare_str folder = tare_str_of(inner ? inner : "");
     while (folder.len && folder.ptr[folder.len - 1] == '/') folder.len--;
     if (!inner) return tare_fail_errno(err, ENOENT, "opening the directory");
-    const char *prefix = tare_arena_str(&p->m->arena, folder).ptr;
-    if (prefix && folder.len) prefix = tare_join_path(&p->m->arena, prefix, TARE_STR("/"));
-    if (!prefix) return tare_fail(err, TARE_ERR_NOMEM, "directory");
-    const tare_str before = tare_str_of(prefix);
-    for (size_t i = first_from(p, before); i < p->n; i++) {
-        const tare_packed_file *f = p->sorted[i];
-        if (!tare_str_starts(f->name, before)) break;
-        const tare_str rest = tare_str_cut(f->name, before.len);
-        const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
-        tare_str name = {rest.ptr, slash ? (size_t)(slash - rest.ptr) : rest.len};
-        if (last.len && tare_str_equal(name, last)) continue;
-        last = name;
-        const char *text = tare_arena_str(&p->m->arena, name).ptr;
-        if (!text) return tare_fail(err, TARE_ERR_NOMEM, "directory");
-        tare_files_entry e = {.name = text, .mode = slash ? S_IFDIR : mode_of(f)};
-        if (!slash) {
-            e.size = f->size;
-            e.is_link = f->entry.kind == TARE_PACKED_LINK;
-        }
-        TARE_TRY(visit(ctx, &e, err));
-    }
-    return TARE_OK;
+    return tare_file_list_visit(&list, folder, &p->m->arena, visit, ctx, err);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
