@@ -87,16 +87,21 @@ static void finish(fetch *f) {
             b->state = TARE_BLOCK_FAILED;
             b->err = f->err;
         }
-        tare_cache_release(r->cache, f->entries[i]);
+        tare_cache_release(r->blocks->cache, f->entries[i]);
     }
     f->file->n_fetches--;
-    pthread_cond_broadcast(&r->changed);
+    pthread_cond_broadcast(&r->blocks->changed);
     tare_free(r->options.allocator, f, sizeof *f);
 }
 
 static void finish_with(fetch *f, tare_status status, const char *what) {
     fault(f, status, what);
     finish(f);
+}
+
+static void set_whole(tare_remote_file *file) {
+    file->blocks.is_whole = true;
+    file->blocks.whole = file->whole.data;
 }
 
 /* All of the file is in memory. */
@@ -122,15 +127,15 @@ static tare_status check_identity(fetch *f, bool has_total, uint64_t total) {
     const tare_remote_file *file = f->file;
     if (file->is_known && !tare_response_matches(&f->response, file->etag, file->modified))
         return fault(f, TARE_ERR_IO, CHANGED);
-    if (!file->has_size || !has_total || file->size == total) return TARE_OK;
+    if (!file->blocks.has_size || !has_total || file->blocks.size == total) return TARE_OK;
     return fault(f, TARE_ERR_IO,
                  file->is_known ? CHANGED : "not the size that the hub's list says");
 }
 
 static void learn(fetch *f, uint64_t size) {
     tare_remote_file *file = f->file;
-    file->size = size;
-    file->has_size = true;
+    file->blocks.size = size;
+    file->blocks.has_size = true;
     file->is_known = true;
     if (f->response.etag[0]) memcpy(file->etag, f->response.etag, sizeof file->etag);
     if (f->response.modified[0])
@@ -217,10 +222,10 @@ static bool put_blocks(fetch *f, const uint8_t *bytes, size_t n) {
         n -= take;
         f->got += take;
         if (at + take < b->size) continue;
-        pthread_mutex_lock(&r->mutex);
+        pthread_mutex_lock(&r->blocks->mutex);
         b->state = TARE_BLOCK_READY;
-        pthread_cond_broadcast(&r->changed);
-        pthread_mutex_unlock(&r->mutex);
+        pthread_cond_broadcast(&r->blocks->changed);
+        pthread_mutex_unlock(&r->blocks->mutex);
     }
     return true;
 }
@@ -237,10 +242,10 @@ static bool on_body(void *owner, const uint8_t *bytes, size_t n) {
     fetch *f = owner;
     tare_remote *r = f->file->remote;
     tare_status status = TARE_OK;
-    pthread_mutex_lock(&r->mutex);
+    pthread_mutex_lock(&r->blocks->mutex);
     r->counts.bytes += n;
     if (brings_file(f) && !f->is_accepted) status = accept_response(f);
-    pthread_mutex_unlock(&r->mutex);
+    pthread_mutex_unlock(&r->blocks->mutex);
     if (status != TARE_OK) return false;
     if (!brings_file(f)) {
         f->ignored += n;
@@ -324,9 +329,9 @@ static void refuse(fetch *f) {
     if (tare_response_is_busy(r->status)) {
         try_again(f, TARE_ERR_IO, tare_response_fault(r, false));
     } else if (r->status == 416 && r->is_unsatisfied && r->total == 0 && f->begin == 0 &&
-               !(file->has_size && file->size)) {
+               !(file->blocks.has_size && file->blocks.size)) {
         learn(f, 0);
-        file->is_whole = true;
+        set_whole(file);
         finish_from_whole(f);
     } else if (r->status == 416 && file->is_known) {
         finish_with(f, TARE_ERR_IO, CHANGED);
@@ -348,12 +353,12 @@ static void settle(fetch *f) {
     } else if (f->begins_anew) {
         queue_again(f, 0);
     } else if (f->is_whole) {
-        if (file->has_size && file->size != file->whole.size) {
+        if (file->blocks.has_size && file->blocks.size != file->whole.size) {
             finish_with(f, TARE_ERR_IO, "not the size that the hub's list says");
             return;
         }
         learn(f, file->whole.size);
-        file->is_whole = true;
+        set_whole(file);
         finish_from_whole(f);
     } else if (f->got == f->end - f->begin) {
         finish(f);
@@ -415,11 +420,11 @@ static void fill_exchange(fetch *f) {
 
 static void start_one(struct tare_fetcher *e, fetch *f) {
     list_take(&e->queued, f);
-    if (f->file->is_whole) {
+    if (f->file->blocks.is_whole) {
         finish_from_whole(f);
         return;
     }
-    if (f->file->has_size) f->end = tare_min_u64(f->end, f->file->size);
+    if (f->file->blocks.has_size) f->end = tare_min_u64(f->end, f->file->blocks.size);
     f->response = (tare_response){.status = 0};
     f->got_before = f->got;
     f->ignored = 0;
@@ -472,9 +477,9 @@ static bool is_cancelled(tare_remote *r) {
     uint64_t now = now_ms(), bytes = r->counts.bytes;
     if (!r->options.progress || (!e->queued && !e->running) || now < e->next_poll) return false;
     e->next_poll = now + POLL_MS;
-    pthread_mutex_unlock(&r->mutex);
+    pthread_mutex_unlock(&r->blocks->mutex);
     bool stops = r->options.progress(r->options.progress_ctx, bytes, 0);
-    pthread_mutex_lock(&r->mutex);
+    pthread_mutex_lock(&r->blocks->mutex);
     return stops;
 }
 
@@ -489,14 +494,14 @@ static int wait_ms(const struct tare_fetcher *e) {
 static void *run(void *ctx) {
     tare_remote *r = ctx;
     struct tare_fetcher *e = r->fetcher;
-    pthread_mutex_lock(&r->mutex);
+    pthread_mutex_lock(&r->blocks->mutex);
     while (!e->is_stopping) {
         drop(r, is_cancelled(r));
         start_all(r);
         int wait = wait_ms(e);
-        pthread_mutex_unlock(&r->mutex);
+        pthread_mutex_unlock(&r->blocks->mutex);
         tare_exchange *x = tare_transport_step(e->transport, wait);
-        pthread_mutex_lock(&r->mutex);
+        pthread_mutex_lock(&r->blocks->mutex);
         if (!x) continue;
         fetch *f = x->owner;
         list_take(&e->running, f);
@@ -508,7 +513,7 @@ static void *run(void *ctx) {
         tare_transport_release(e->transport, &over);
     }
     drop(r, true);
-    pthread_mutex_unlock(&r->mutex);
+    pthread_mutex_unlock(&r->blocks->mutex);
     return NULL;
 }
 
@@ -547,10 +552,10 @@ tare_status tare_fetcher_start(tare_remote *r, tare_error *err) {
 void tare_fetcher_stop(tare_remote *r) {
     struct tare_fetcher *e = r->fetcher;
     if (!e) return;
-    pthread_mutex_lock(&r->mutex);
+    pthread_mutex_lock(&r->blocks->mutex);
     e->is_stopping = true;
     tare_transport_wake(e->transport);
-    pthread_mutex_unlock(&r->mutex);
+    pthread_mutex_unlock(&r->blocks->mutex);
     pthread_join(e->thread, NULL);
     tare_transport_free(e->transport);
     tare_free(r->options.allocator, e, sizeof *e);
@@ -574,5 +579,5 @@ tare_status tare_fetcher_add(tare_remote *r, tare_remote_file *file, uint64_t fi
 void tare_fetcher_forget(tare_remote *r, tare_remote_file *file) {
     file->is_closing = true;
     if (file->n_fetches) tare_transport_wake(r->fetcher->transport);
-    while (file->n_fetches) pthread_cond_wait(&r->changed, &r->mutex);
+    while (file->n_fetches) pthread_cond_wait(&r->blocks->changed, &r->blocks->mutex);
 }

@@ -46,10 +46,10 @@ static const tare_hub_file *find(const tare_remote_files *p, tare_str path) {
 /* All files of a model come from one commit: that of the list, or of the first file. */
 static tare_str revision_of(const tare_remote_files *p) {
     tare_str revision = p->list.commit.len ? p->list.commit : p->name.revision;
-    pthread_mutex_lock(&p->remote->mutex);
+    pthread_mutex_lock(&p->remote->blocks->mutex);
     for (const tare_remote_file *f = p->list.commit.len ? NULL : p->opened; f; f = f->next_opened)
         if (f->commit[0]) revision = tare_str_of(f->commit);
-    pthread_mutex_unlock(&p->remote->mutex);
+    pthread_mutex_unlock(&p->remote->blocks->mutex);
     return revision;
 }
 
@@ -213,11 +213,11 @@ tare_status tare_remote_files_begin(tare_remote_files *out, tare_remote *remote,
 }
 
 void tare_remote_files_end(tare_remote_files *p, bool is_opened) {
-    pthread_mutex_lock(&p->remote->mutex);
+    pthread_mutex_lock(&p->remote->blocks->mutex);
     for (tare_remote_file *f = p->opened; f; f = f->next_opened) {
-        f->is_opened = is_opened;
+        f->blocks.is_opened = is_opened;
         f->opened = NULL;
     }
-    pthread_mutex_unlock(&p->remote->mutex);
+    pthread_mutex_unlock(&p->remote->blocks->mutex);
     tare_arena_free(&p->arena);
 }

@@ -10,11 +10,6 @@
 #define CONNECTIONS_MOST 64
 #define TOKEN_MOST       2048
 
-static void free_block(void *ctx, void *block, size_t cost) {
-    const tare_remote *r = ctx;
-    tare_free(r->options.allocator, block, cost);
-}
-
 /* Characters that a header cannot contain would let a token start another header. */
 static bool is_token(const char *token) {
     size_t n = strlen(token);
@@ -54,8 +49,8 @@ static tare_status set_up(tare_remote *r, tare_error *err) {
     TARE_TRY(check_options(r, err));
     size_t budget;
     if (!tare_size_of_u64(r->options.cache_bytes, &budget)) budget = SIZE_MAX;
-    r->cache = tare_cache_new(budget, free_block, r, r->options.allocator);
-    return r->cache ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "a session");
+    r->blocks = tare_blocks_new(budget, r->options.allocator);
+    return r->blocks ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "a session");
 }
 
 TARE_DEFINE_INIT(tare_remote_options, TARE_REMOTE_OPTIONS_INIT)
@@ -71,8 +66,6 @@ tare_status tare_remote_new(tare_remote **out, const tare_remote_options *option
     if (!r) return tare_fail(err, TARE_ERR_NOMEM, "a session");
     *r = (tare_remote){.options = o};
     tare_arena_init(&r->arena, o.allocator);
-    pthread_mutex_init(&r->mutex, NULL); /* neither takes memory here, so neither fails */
-    pthread_cond_init(&r->changed, NULL);
     tare_status status = set_up(r, err);
     if (status == TARE_OK)
         *out = r;
@@ -84,9 +77,7 @@ tare_status tare_remote_new(tare_remote **out, const tare_remote_options *option
 void tare_remote_free(tare_remote *r) {
     if (!r) return;
     tare_fetcher_stop(r);
-    tare_cache_free(r->cache);
-    pthread_cond_destroy(&r->changed);
-    pthread_mutex_destroy(&r->mutex);
+    tare_blocks_release(r->blocks);
     tare_arena_free(&r->arena);
     tare_free(r->options.allocator, r, sizeof *r);
 }
@@ -94,9 +85,9 @@ void tare_remote_free(tare_remote *r) {
 tare_status tare_remote_count(const tare_remote *remote, tare_remote_counts *out, tare_error *err) {
     TARE_REQUIRE(remote && out && out->size >= sizeof out->size, err);
     tare_remote *r = (tare_remote *)(uintptr_t)remote; /* for its lock */
-    pthread_mutex_lock(&r->mutex);
+    pthread_mutex_lock(&r->blocks->mutex);
     tare_remote_counts counts = r->counts;
-    pthread_mutex_unlock(&r->mutex);
+    pthread_mutex_unlock(&r->blocks->mutex);
     counts.size = out->size;
     memcpy(out, &counts, (size_t)tare_min_u64(out->size, sizeof counts));
     return TARE_OK;

@@ -1,82 +1,52 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside a session: its files, the blocks of them that are in memory, and the thread that fetches
- * (remote/fetch.c). One lock, `mutex`, guards all that changes. */
+ * (remote/fetch.c). The lock of its blocks guards all that changes. */
 #ifndef TARE_REMOTE_SESSION_H
 #define TARE_REMOTE_SESSION_H
 
-#include <pthread.h>
 #include <string.h>
 
 #include <tare/remote.h>
 
 #include "base/buffer.h"
-#include "base/cache.h"
+#include "base/file_blocks.h"
 #include "base/reader.h"
 #include "remote/response.h"
 #include "remote/url.h"
 
-/* The smallest unit that is fetched and cached. The directory of most files is within the first
- * block. */
-#define TARE_BLOCK_BYTES ((size_t)1 << 20)
-/* Blocks per request: while a directory is read, a single large request, for few round trips;
- * tensors are fetched in concurrent ranges. */
-#define TARE_RUN_MOST   32
+/* Blocks of a request for tensors, which are fetched in concurrent ranges. While a directory is
+ * read, a single large request has them all, for few round trips. */
 #define TARE_RUN_STREAM 4
-/* Blocks that are fetched ahead of a reader that goes on from where it was. */
-#define TARE_AHEAD_MOST 16
 
 struct tare_fetcher;
 
 struct tare_remote {
     tare_remote_options options; /* texts are in the arena */
     tare_arena arena;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;       /* a block, a file or the number of its fetches */
-    tare_cache *cache;            /* of blocks; key: number of the file, number of the block */
-    uint64_t n_files;             /* opened so far */
+    tare_blocks *blocks;          /* its condition: also a file, or the number of its fetches */
     tare_url hub;                 /* options.hub_endpoint */
     struct tare_fetcher *fetcher; /* NULL: no URL was opened yet */
     tare_remote_counts counts;
 };
 
-typedef enum tare_block_state {
-    TARE_BLOCK_MISSING = 0,
-    TARE_BLOCK_COMING,
-    TARE_BLOCK_READY,
-    TARE_BLOCK_FAILED,
-} tare_block_state;
-
-typedef struct tare_block {
-    tare_block_state state;
-    size_t size; /* bytes of it; TARE_BLOCK_BYTES while the size of the file is not known */
-    tare_error err;
-    uint8_t bytes[];
-} tare_block;
-
 /* One file on a server. */
 typedef struct tare_remote_file {
     tare_remote *remote;
-    uint64_t number;
-    char *name;     /* for messages */
-    char *address;  /* asked first */
-    char *location; /* where redirections led to last; NULL: nowhere */
-    char *userinfo; /* of the address, unescaped; NULL: none */
-    bool is_hub;    /* the session's token goes to the address */
-    bool is_known;  /* a response said how the file is read */
-    bool has_size;
-    bool has_ranges; /* a server said what ranges it sends */
+    tare_block_file blocks; /* its size is that of the file, once a response has said it */
+    char *name;             /* for messages */
+    char *address;          /* asked first */
+    char *location;         /* where redirections led to last; NULL: nowhere */
+    char *userinfo;         /* of the address, unescaped; NULL: none */
+    bool is_hub;            /* the session's token goes to the address */
+    bool is_known;          /* a response said how the file is read */
+    bool has_ranges;        /* a server said what ranges it sends */
     bool ignores_if_range;
-    bool is_whole;  /* all of it is in `whole` */
-    bool is_opened; /* the directory is read: tensors are read from now on */
-    uint64_t size;
     char etag[TARE_VALIDATOR_MAX], modified[TARE_VALIDATOR_MAX];
-    char commit[41]; /* of the hub: what the file is of */
-    tare_buffer whole;
-    size_t n_fetches; /* queued or running */
+    char commit[41];   /* of the hub: what the file is of */
+    tare_buffer whole; /* all of it, from a server without ranges */
+    size_t n_fetches;  /* queued or running */
     bool is_closing;
-    uint64_t next_block; /* behind what was read last */
-    uint64_t streak;     /* blocks that were read one after the other */
     /* While a model is opened: the list of the files that were opened for it. */
     struct tare_remote_file **opened, *next_opened;
 } tare_remote_file;
@@ -115,11 +85,6 @@ static inline char *tare_remote_copy_text(const tare_remote *remote, const char 
 }
 static inline void tare_remote_drop_text(const tare_remote *remote, char *text) {
     if (text) tare_free(remote->options.allocator, text, strlen(text) + 1);
-}
-
-/* The block of a cache entry. */
-static inline tare_block *tare_block_of(const tare_cached *entry) {
-    return entry->value;
 }
 
 #endif
