@@ -27,10 +27,28 @@ typedef enum tare_source_kind {
     TARE_SOURCE_CALLBACK = 3,
     TARE_SOURCE_SHARDS = 4, /* shards, n_shards: the files of one model, in order */
     TARE_SOURCE_URL = 5,    /* name: https://, http:// or hf://; remote: see tare/remote.h */
+    TARE_SOURCE_FOLDER = 6, /* shards, n_shards: the files of a directory, each with its name in it
+                               ("config.json", "1_Pooling/config.json"), of any kind for one file */
 } tare_source_kind;
 
 /* Fills buf with exactly n bytes from byte `offset`, or fails. Called from many threads. */
 typedef tare_status (*tare_read_fn)(void *ctx, uint64_t offset, void *buf, size_t n);
+
+/* A range of a source, and where its bytes go. */
+typedef struct tare_read_range {
+    uint64_t offset;
+    void *buf;
+    size_t n;
+} tare_read_range;
+
+/* The same for several ranges, ascending and apart from each other, for sources where each call
+ * costs a round trip. The library then reads in blocks of 1 MiB, which the files of a model keep in
+ * 32 MiB of memory, and reads ahead up to 16 MiB of tensors that are read in order: few calls, with
+ * long ranges. A failure may say more in *err, which is set up: `os_error`; `what`, a text that lives
+ * as long as the model; `field`, any text, which comes before it; `offset`; `code`, static. The rest
+ * is filled in. */
+typedef tare_status (*tare_read_many_fn)(void *ctx, const tare_read_range *ranges, size_t n,
+                                         tare_error *err);
 
 /* Where a model comes from. What its kind does not ask for is not read. */
 typedef struct tare_source {
@@ -44,11 +62,12 @@ typedef struct tare_source {
     void *read_ctx;
     const struct tare_source *shards; /* all of the same size */
     size_t n_shards;
-    struct tare_remote *remote; /* URL: the session it is opened through */
+    struct tare_remote *remote;  /* URL: the session it is opened through */
+    tare_read_many_fn read_many; /* CALLBACK: instead of `read`, with the same read_ctx */
 } tare_source;
 
 #define TARE_SOURCE_INIT                                                                           \
-    { sizeof(tare_source), TARE_SOURCE_PATH, NULL, NULL, 0, -1, NULL, NULL, NULL, 0, NULL }
+    { sizeof(tare_source), TARE_SOURCE_PATH, NULL, NULL, 0, -1, NULL, NULL, NULL, 0, NULL, NULL }
 TARE_API void tare_source_init(tare_source *source, size_t size);
 
 typedef struct tare_open_options {

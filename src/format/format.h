@@ -6,6 +6,7 @@
 #define TARE_FORMAT_FORMAT_H
 
 #include "base/files.h"
+#include "format/batched.h"
 #include "format/packed.h"
 #include "model/catalog.h"
 #include "model/stand_in.h"
@@ -29,6 +30,7 @@ typedef struct tare_open_context {
     const tare_probe *probe;
     tare_reader *first; /* the open reader of the source (not for directories and SHARDS): a driver
                            that takes it over passes it to tare_model_add_file and sets its fd -1 */
+    tare_blocks **blocks; /* of the source's files: for tare_source_open */
 } tare_open_context;
 
 typedef struct tare_format {
@@ -91,9 +93,27 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
 tare_status tare_source_read(tare_source *out, const tare_source *theirs, tare_error *err);
 /* Shard i of a set, as the caller has it. */
 const tare_source *tare_source_shard(const tare_source *set, size_t i);
-/* Opens the reader of a source of any kind but SHARDS. A directory is ERR_ARG. */
+/* Opens the reader of a source of one file. A directory is ERR_ARG. *blocks, to be released by the
+ * caller, is what files that are read in batches share; NULL at first. */
 tare_status tare_source_open(tare_reader *out, const tare_source *source, tare_map_mode map,
-                             tare_error *err);
+                             tare_blocks **blocks, tare_error *err);
+
+/* The files of a FOLDER source as a directory, for drivers. */
+typedef struct tare_folder {
+    tare_files files; /* first: what drivers are handed */
+    tare_arena arena;
+    const tare_source *set;
+    tare_blocks **blocks;
+    const char *root;     /* what stands for the folder in paths */
+    tare_source **sorted; /* by name; our copies */
+    size_t n;
+} tare_folder;
+
+/* To be ended whatever comes back. ERR_ARG: a file without a name, or one that leaves the folder or
+ * is there twice. */
+tare_status tare_folder_begin(tare_folder *out, const tare_source *source, tare_blocks **blocks,
+                              const tare_allocator *allocator, tare_error *err);
+void tare_folder_end(tare_folder *folder);
 
 const tare_format *tare_format_row(size_t i); /* NULL beyond the end */
 const tare_format *tare_format_find(const char *name);

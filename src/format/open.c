@@ -8,33 +8,38 @@
 #include "format/format.h"
 #include "remote/remote_files.h"
 
-/* `files` NULL: the file system. */
-static bool is_directory(const tare_source *s, const tare_remote_files *files) {
+/* What paths lead to where it is not the file system, and what files share. */
+typedef struct place {
+    const tare_files *files; /* NULL: the file system */
+    bool is_directory;       /* of `files`: the source is one */
+    tare_blocks **blocks;
+} place;
+
+static bool is_directory(const tare_source *s, const place *p) {
     struct stat st;
-    if (files) return files->is_directory;
+    if (p->files) return p->is_directory;
     return s->kind == TARE_SOURCE_PATH && s->name && stat(s->name, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* Opens what the probes will examine: the source, or the first of its shards. */
 static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
-                        const tare_source *source, const tare_remote_files *files,
-                        tare_map_mode map, tare_error *err) {
+                        const tare_source *source, const place *p, tare_map_mode map,
+                        tare_error *err) {
     tare_source shard = *source;
     const tare_source *s = &shard;
     const bool is_set = source->kind == TARE_SOURCE_SHARDS;
     if (is_set) TARE_TRY(tare_source_read(&shard, tare_source_shard(source, 0), err));
-    *probe = (tare_probe){.path = s->kind == TARE_SOURCE_PATH ? s->name : NULL,
-                          .head = head,
-                          .files = files ? &files->files : NULL};
-    if (is_directory(s, files)) {
+    *probe = (tare_probe){
+        .path = s->kind == TARE_SOURCE_PATH ? s->name : NULL, .head = head, .files = p->files};
+    if (is_directory(s, p)) {
         if (is_set) return tare_fail(err, TARE_ERR_ARG, "source: a shard is a directory");
         probe->is_directory = true;
         return TARE_OK;
     }
-    if (files)
+    if (p->files)
         TARE_TRY(tare_files_open(probe->files, first, s->name, false, err));
     else
-        TARE_TRY(tare_source_open(first, s, map, err));
+        TARE_TRY(tare_source_open(first, s, map, p->blocks, err));
     probe->file_size = first->size;
     probe->head_size = (size_t)tare_min_u64(first->size, TARE_PROBE_BYTES);
     return tare_reader_read(first, 0, head, probe->head_size, err);
@@ -54,22 +59,30 @@ static tare_status choose(const tare_format **out, const tare_probe *probe,
     return tare_fail_at(err, TARE_ERR_CORRUPT, 0, "not a model file of any known format");
 }
 
-static tare_status open_source(tare_model **out, const tare_source *source,
-                               const tare_remote_files *files, const tare_open_options *options,
-                               tare_reader *first, tare_error *err) {
+static tare_status open_source(tare_model **out, const tare_source *source, const place *p,
+                               const tare_open_options *options, tare_reader *first,
+                               tare_error *err) {
     uint8_t head[TARE_PROBE_BYTES];
     tare_probe probe;
     const tare_format *format;
-    TARE_TRY(look(&probe, first, head, source, files, options->map, err));
+    TARE_TRY(look(&probe, first, head, source, p, options->map, err));
     TARE_TRY(choose(&format, &probe, options, err));
     TARE_TRY(tare_model_new(out, options, err));
     if (source->kind == TARE_SOURCE_SHARDS) tare_reader_close(first);
     (*out)->format = format->name;
-    tare_open_context ctx = {source, options, &probe, first};
+    tare_open_context ctx = {source, options, &probe, first, p->blocks};
     return format->open(*out, &ctx, err);
 }
 
-/* A URL leads to files just as a path does; drivers do not see the difference. */
+/* The path stands for a source that is not in the file system; drivers do not see the difference. */
+static tare_status open_path(tare_model **out, const char *root, const place *p,
+                             const tare_open_options *options, tare_reader *first,
+                             tare_error *err) {
+    const tare_source path = {
+        .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = root, .fd = -1};
+    return open_source(out, &path, p, options, first, err);
+}
+
 static tare_status open_remote(tare_model **out, const tare_source *source,
                                const tare_open_options *options, tare_reader *first,
                                tare_error *err) {
@@ -79,11 +92,23 @@ static tare_status open_remote(tare_model **out, const tare_source *source,
     tare_status status = tare_remote_files_begin(&files, source->remote, source->name,
                                                  options->limits ? options->limits : &limits, err);
     if (status == TARE_OK) {
-        tare_source path = {
-            .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = files.root, .fd = -1};
-        status = open_source(out, &path, &files, options, first, err);
+        const place p = {.files = &files.files, .is_directory = files.is_directory};
+        status = open_path(out, files.root, &p, options, first, err);
     }
     tare_remote_files_end(&files, status == TARE_OK);
+    return status;
+}
+
+static tare_status open_folder(tare_model **out, const tare_source *source, tare_blocks **blocks,
+                               const tare_open_options *options, tare_reader *first,
+                               tare_error *err) {
+    tare_folder folder;
+    tare_status status = tare_folder_begin(&folder, source, blocks, options->allocator, err);
+    if (status == TARE_OK) {
+        const place p = {.files = &folder.files, .is_directory = true, .blocks = blocks};
+        status = open_path(out, folder.root, &p, options, first, err);
+    }
+    tare_folder_end(&folder);
     return status;
 }
 
@@ -93,10 +118,16 @@ tare_status tare_format_open(tare_model **out, const tare_source *source,
     tare_reader first = {.fd = -1};
     *out = NULL;
     TARE_TRY(tare_source_read(&own, source, err));
-    TARE_REQUIRE(own.kind != TARE_SOURCE_SHARDS || (own.shards && own.n_shards), err);
-    tare_status s = own.kind == TARE_SOURCE_URL
-                        ? open_remote(out, &own, options, &first, err)
-                        : open_source(out, &own, NULL, options, &first, err);
+    const bool is_set = own.kind == TARE_SOURCE_SHARDS || own.kind == TARE_SOURCE_FOLDER;
+    TARE_REQUIRE(!is_set || (own.shards && own.n_shards), err);
+    tare_blocks *blocks = NULL;
+    const place here = {.blocks = &blocks};
+    tare_status s = own.kind == TARE_SOURCE_URL ? open_remote(out, &own, options, &first, err)
+                    : own.kind == TARE_SOURCE_FOLDER
+                        ? open_folder(out, &own, &blocks, options, &first, err)
+                        : open_source(out, &own, &here, options, &first, err);
+    tare_blocks_note_opened(blocks);
+    tare_blocks_release(blocks);
     tare_reader_close(&first);
     if (s == TARE_OK) tare_model_note_summary(*out);
     if (s != TARE_OK) {

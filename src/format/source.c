@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens a reader for a source of any kind except a set of shards. */
+ * Opens a reader for a source of one file. */
 #include "format/format.h"
 #include "remote/remote_files.h"
 
@@ -32,8 +32,14 @@ const tare_source *tare_source_shard(const tare_source *set, size_t i) {
     return at;
 }
 
+static tare_status open_batched(tare_reader *out, const tare_source *s, tare_blocks **blocks,
+                                tare_error *err) {
+    const tare_batched_source source = {s->read_many, s->read_ctx, s->n_bytes, display_name(s)};
+    return tare_batched_open(out, blocks, &source, NULL, err);
+}
+
 tare_status tare_source_open(tare_reader *out, const tare_source *theirs, tare_map_mode map,
-                             tare_error *err) {
+                             tare_blocks **blocks, tare_error *err) {
     tare_source own;
     const tare_source *source = &own;
     *out = (tare_reader){.fd = -1};
@@ -49,6 +55,7 @@ tare_status tare_source_open(tare_reader *out, const tare_source *theirs, tare_m
     case TARE_SOURCE_FD:
         return tare_reader_fd(out, source->fd, display_name(source), map, err);
     case TARE_SOURCE_CALLBACK:
+        if (source->read_many) return open_batched(out, source, blocks, err);
         TARE_REQUIRE(source->read, err);
         tare_reader_callback(out, source->read, source->read_ctx, source->n_bytes,
                              display_name(source));
@@ -57,6 +64,7 @@ tare_status tare_source_open(tare_reader *out, const tare_source *theirs, tare_m
     case TARE_SOURCE_URL:
         return open_url(out, source, err);
     case TARE_SOURCE_SHARDS:
+    case TARE_SOURCE_FOLDER:
         break;
     }
     return tare_fail(err, TARE_ERR_ARG, "source: not a single file");

@@ -116,6 +116,7 @@ static void drop_keys(tare_gguf_reader *r, bool is_first) {
 /* Where the shards come from: sources, or the names of siblings. */
 typedef struct shard_list {
     const tare_source *set;
+    tare_blocks **blocks; /* of the sources */
     const tare_files *files;
     shard_name name;
     uint32_t n;
@@ -123,7 +124,8 @@ typedef struct shard_list {
 
 static tare_status open_shard(tare_reader *out, tare_model *m, const shard_list *list, uint32_t i,
                               tare_map_mode map, tare_error *err) {
-    if (list->set) return tare_source_open(out, tare_source_shard(list->set, i), map, err);
+    if (list->set)
+        return tare_source_open(out, tare_source_shard(list->set, i), map, list->blocks, err);
     const char *path = member_path(m, &list->name, i + 1);
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "shard name");
     tare_status s = tare_files_open(list->files, out, path, map, err);
@@ -303,7 +305,7 @@ static tare_status open_any(tare_gguf_reader *r, const tare_open_context *ctx, t
     if (s->kind == TARE_SOURCE_SHARDS) {
         if (s->n_shards > UINT32_MAX)
             return tare_fail(err, TARE_ERR_LIMIT, "number of shards exceeds the limit");
-        shard_list list = {.set = s, .n = (uint32_t)s->n_shards};
+        shard_list list = {.set = s, .blocks = ctx->blocks, .n = (uint32_t)s->n_shards};
         return open_set(r, &list, ctx->options->map, layout, err);
     }
     if (ctx->probe->is_directory) return open_directory(r, ctx, layout, err);

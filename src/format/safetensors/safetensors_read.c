@@ -78,7 +78,8 @@ static tare_status open_sources(tare_model *m, tare_safetensors_layout *layout,
     TARE_TRY(tare_safetensors_make_shards(m, layout, set->n_shards, err));
     for (size_t i = 0; i < set->n_shards; i++) {
         tare_reader reader;
-        TARE_TRY(tare_source_open(&reader, tare_source_shard(set, i), ctx->options->map, err));
+        TARE_TRY(tare_source_open(&reader, tare_source_shard(set, i), ctx->options->map,
+                                  ctx->blocks, err));
         TARE_TRY(tare_safetensors_add_reader(m, &layout->shards[i], &reader, err));
     }
     return tare_safetensors_load(m, layout, &tare_format_safetensors, ctx->options->report, err);

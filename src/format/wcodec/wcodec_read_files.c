@@ -123,7 +123,7 @@ static tare_status open_single(const packed *p, const tare_open_options *options
                         .head_size = (size_t)tare_min_u64(file.size, sizeof head),
                         .file_size = file.size,
                         .files = &p->files};
-    tare_open_context ctx = {&source, &alone, &probe, &file};
+    tare_open_context ctx = {&source, &alone, &probe, &file, NULL};
     tare_status status = tare_reader_read(&file, 0, head, probe.head_size, err);
     if (status == TARE_OK) status = run_driver(p, &ctx, is_ours, err);
     tare_reader_close(&file);
@@ -136,7 +136,7 @@ static tare_status open_directory(const packed *p, const tare_open_options *opti
     tare_source source = {
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = p->root, .fd = -1};
     tare_probe probe = {.path = p->root, .is_directory = true, .files = &p->files};
-    tare_open_context ctx = {&source, options, &probe, &none};
+    tare_open_context ctx = {&source, options, &probe, &none, NULL};
     return run_driver(p, &ctx, is_ours, err);
 }
 

@@ -156,7 +156,7 @@ static tare_status open_part(tare_model **out, const view *v, tare_error *err) {
     }
     tare_status status = tare_model_new(out, &options, err);
     if (status == TARE_OK) {
-        const tare_open_context ctx = {&source, &options, &probe, &first};
+        const tare_open_context ctx = {&source, &options, &probe, &first, NULL};
         (*out)->format = e->format->name;
         status = e->format->open(*out, &ctx, err);
     }

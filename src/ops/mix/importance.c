@@ -43,7 +43,10 @@ static tare_status open_file(tare_importance *m, const tare_source *source,
                              const tare_open_options *options, tare_error *err) {
     uint8_t head[TARE_PROBE_BYTES];
     tare_reader reader = {.fd = -1};
-    TARE_TRY(tare_source_open(&reader, source, false, err));
+    tare_blocks *blocks = NULL;
+    tare_status opened = tare_source_open(&reader, source, false, &blocks, err);
+    tare_blocks_release(blocks); /* the reader holds it */
+    TARE_TRY(opened);
     size_t n = (size_t)tare_min_u64(reader.size, sizeof head);
     tare_status status = tare_reader_read(&reader, 0, head, n, err);
     tare_probe probe = {.head = head, .head_size = n, .file_size = reader.size};

@@ -141,11 +141,16 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     tare_limits own = limits;
     tare_reader file;
     TARE_TRY(tare_options_read(&own, sizeof own, u->options.limits, err));
-    TARE_TRY(tare_source_open(&file, in, false, err));
+    tare_blocks *blocks = NULL;
     const tare_allocator *a = u->options.allocator;
     tare_packed_damage damage = {.is_unchecked = false};
-    TARE_TRY(u->options.salvage ? tare_packed_salvage(&u->store, &damage, &file, &own, a, err)
-                                : tare_packed_open(&u->store, &file, &own, a, err));
+    tare_status status = tare_source_open(&file, in, false, &blocks, err);
+    if (status == TARE_OK)
+        status = u->options.salvage ? tare_packed_salvage(&u->store, &damage, &file, &own, a, err)
+                                    : tare_packed_open(&u->store, &file, &own, a, err);
+    tare_blocks_note_opened(blocks);
+    tare_blocks_release(blocks);
+    TARE_TRY(status);
     u->contents = tare_packed_describe(u->store);
     TARE_TRY(tare_unpack_salvage_begin(&u->result, &damage, u->store, u->options.report, err));
     if (u->contents.n_files == 0)
@@ -165,7 +170,7 @@ static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_
     TARE_TRY(tare_options_read(&u->options, sizeof u->options, options, err));
     tare_source source;
     TARE_TRY(tare_source_read(&source, in, err));
-    if (source.kind == TARE_SOURCE_SHARDS)
+    if (source.kind == TARE_SOURCE_SHARDS || source.kind == TARE_SOURCE_FOLDER)
         return tare_fail(err, TARE_ERR_ARG, "a .wcodec is one file");
     if (u->options.is_coarse && u->options.salvage)
         return tare_fail(err, TARE_ERR_ARG,
