@@ -32,7 +32,7 @@ typedef struct parked {
 size_t tare_files_kept_open(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur / 4 >= KEPT_MOST) return KEPT_MOST;
-    return limit.rlim_cur / 4;
+    return (size_t)(limit.rlim_cur / 4);
 }
 
 /* A descriptor as the value of a cache, which may not be NULL. */
