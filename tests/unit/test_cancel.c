@@ -271,6 +271,10 @@ static void count_calls(void *ctx, unsigned n, void (*body)(void *body_ctx, unsi
     for (unsigned i = 0; i < n; i++) body(body_ctx, i);
 }
 
+static void no_stats(void *ctx, size_t tensor, const tare_tensor_stats *stats) {
+    (void)ctx, (void)tensor, (void)stats;
+}
+
 #define TAKE_POOL(o) ((o).threads = 2, (o).parallel = count_calls, (o).parallel_ctx = &calls)
 
 static void every_verb_takes_the_callers_threads(void **state) {
@@ -280,6 +284,9 @@ static void every_verb_takes_the_callers_threads(void **state) {
     tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
     tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
     tare_bench_options bench_options = TARE_BENCH_OPTIONS_INIT;
+    tare_read_options read_options = TARE_READ_OPTIONS_INIT;
+    tare_read_job job = TARE_READ_JOB_INIT;
+    static uint8_t room[1 << 20];
     const tare_source packed = {.size = sizeof(tare_source),
                                 .kind = TARE_SOURCE_PATH,
                                 .name = help_path("p.wcodec"),
@@ -311,6 +318,21 @@ static void every_verb_takes_the_callers_threads(void **state) {
     assert_int_equal(tare_manifest_write(help_path("sums"), opened, &run_options, NULL), TARE_OK);
     assert_int_equal(tare_manifest_check(help_path("sums"), opened, &run_options, NULL), TARE_OK);
     assert_int_equal(calls, 4);
+    calls = 0;
+    run_options.report = tare_report_new();
+    assert_int_equal(tare_verify_against(opened, m, &run_options, NULL), TARE_OK);
+    tare_report_free(run_options.report);
+    run_options.report = NULL;
+    assert_true(calls > 0);
+    calls = 0;
+    assert_int_equal(tare_model_stats(opened, NULL, 0, no_stats, NULL, &run_options, NULL),
+                     TARE_OK);
+    assert_int_equal(calls, 1);
+    calls = 0;
+    TAKE_POOL(read_options);
+    job.dst = room;
+    assert_int_equal(tare_read_many(opened, &job, 1, &read_options, NULL), TARE_OK);
+    assert_int_equal(calls, 1);
     calls = 0;
     TAKE_POOL(diff_options);
     assert_int_equal(tare_diff_new(&d, opened, m, &diff_options, NULL), TARE_OK);
