@@ -45,8 +45,8 @@ extern "C" {
 
 /* The version of the library that runs, "major.minor.patch". Static. */
 TARE_API const char *tare_version(void);
-/* Library i behind this one and the version that runs ("libdeflate", "1.14"); false beyond the
- * end. Both strings are static. */
+/* Library i behind this one and its version ("libdeflate", "1.14"), that of libzstd as it runs, of
+ * the others as they were compiled; false beyond the end. Both strings are static. */
 TARE_API bool tare_dependency(size_t i, const char **name, const char **version);
 
 /* ---- status ---------------------------------------------------------------------------------- */

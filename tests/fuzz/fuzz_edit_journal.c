@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tare_arena arena;
     tare_edit_journal j;
     tare_error err = {0};
-    if (tare_sha256_init(&h, NULL) != TARE_OK) return 0;
+    tare_sha256_init(&h);
     tare_sha256_update(&h, data, size);
     tare_sha256_final(&h, digest);
     tare_buffer_init(&b, NULL);

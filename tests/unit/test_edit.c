@@ -58,7 +58,7 @@ static void fingerprint(uint8_t out[32], const char *directory) {
     tare_sha256 h;
     int n = scandir(directory, &list, NULL, alphasort);
     assert_true(n >= 2);
-    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_init(&h);
     for (int i = 0; i < n; i++) {
         char path[2048];
         /* a temporary whose run is dead goes with the next one that writes the file */
@@ -328,7 +328,7 @@ static void journals_are_checked(void **state) {
         tare_buffer_put_u64(&b, 96, false);
         tare_buffer_put_u64(&b, 4, false);
         tare_buffer_put_text(&b, "data");
-        assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+        tare_sha256_init(&h);
         tare_sha256_update(&h, b.data, b.size);
         tare_sha256_final(&h, digest);
         tare_buffer_put(&b, digest, sizeof digest);

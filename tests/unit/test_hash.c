@@ -18,7 +18,7 @@ static void check_abc(void) {
     uint8_t digest[32];
     char hex[65];
     tare_sha256 h;
-    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_init(&h);
     tare_sha256_update(&h, "abc", 3);
     tare_sha256_final(&h, digest);
     tare_hex(hex, digest, sizeof digest);
@@ -30,7 +30,7 @@ static void *hash_often(void *unused) {
     return unused;
 }
 
-/* The threads race for the first use, too: this runs before any other test. */
+/* libcrypto reads its configuration once: this runs before any other test. */
 static void a_broken_configuration_changes_nothing(void **state) {
     pthread_t threads[4];
     (void)state;
@@ -49,10 +49,10 @@ static void empty_and_cut_inputs_hash_alike(void **state) {
     tare_sha256 h;
     (void)state;
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7);
-    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_init(&h);
     tare_sha256_update(&h, bytes, sizeof bytes);
     tare_sha256_final(&h, whole);
-    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_init(&h);
     for (size_t i = 0; i < sizeof bytes; i += 60) {
         tare_sha256_update(&h, bytes + i, 60);
         tare_sha256_update(&h, NULL, 0);

@@ -103,7 +103,7 @@ static void hashes_match_their_published_vectors(void **state) {
     tare_sha256 h;
     uint8_t digest[32], back[32];
     char hex[65];
-    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_init(&h);
     tare_sha256_update(&h, "abc", 3);
     tare_sha256_final(&h, digest);
     tare_hex(hex, digest, 32);

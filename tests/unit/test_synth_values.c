@@ -166,7 +166,7 @@ static void bits_are_pinned(void **state) {
         tare_sha256 h;
         tare_synth_fill(v, &laws[law], tare_synth_key(0, "x", 1), 1000000, 4096, 0.02f, 0);
         for (size_t i = 0; i < 4096; i++) tare_store_le32(bytes + 4 * i, tare_f32_bits(v[i]));
-        assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+        tare_sha256_init(&h);
         tare_sha256_update(&h, bytes, sizeof bytes);
         tare_sha256_final(&h, digest);
         tare_hex(hex, digest, 32);

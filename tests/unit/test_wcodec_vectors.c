@@ -98,7 +98,7 @@ static void check_digest(char **line, const uint8_t *bytes, size_t n, const char
     uint8_t digest[32];
     char hex[65];
     tare_sha256 h;
-    assert_int_equal(tare_sha256_init(&h, NULL), TARE_OK);
+    tare_sha256_init(&h);
     tare_sha256_update(&h, bytes, n);
     tare_sha256_final(&h, digest);
     tare_hex(hex, digest, 32);

@@ -354,12 +354,8 @@ static tare_status run_digest(tare_execution *x, const job *j, tare_scratch *scr
     tare_sha256 h;
     uint8_t *buf = tare_scratch_get(scratch, TARE_SCRATCH_STORED, PIECE);
     if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
-    TARE_TRY(tare_sha256_init(&h, err));
-    tare_status status = hash_written(x, j, &h, buf, err);
-    if (status != TARE_OK) {
-        tare_sha256_free(&h);
-        return status;
-    }
+    tare_sha256_init(&h);
+    TARE_TRY(hash_written(x, j, &h, buf, err));
     tare_sha256_final(&h, digest);
     tare_hex(hex, digest, sizeof digest);
     *n_bytes = j->size;

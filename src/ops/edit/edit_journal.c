@@ -57,13 +57,11 @@ static void put_op(tare_buffer *b, const tare_edit_op *op) {
     }
 }
 
-static tare_status digest_of(uint8_t out[DIGEST_SIZE], const uint8_t *bytes, size_t n,
-                             tare_error *err) {
+static void digest_of(uint8_t out[DIGEST_SIZE], const uint8_t *bytes, size_t n) {
     tare_sha256 h;
-    TARE_TRY(tare_sha256_init(&h, err));
+    tare_sha256_init(&h);
     tare_sha256_update(&h, bytes, n);
     tare_sha256_final(&h, out);
-    return TARE_OK;
 }
 
 static tare_status put_journal(tare_buffer *b, const tare_edit_journal *j, tare_error *err) {
@@ -74,7 +72,7 @@ static tare_status put_journal(tare_buffer *b, const tare_edit_journal *j, tare_
     tare_buffer_put(b, j->id, sizeof j->id);
     for (size_t i = 0; i < j->n_ops; i++) put_op(b, &j->ops[i]);
     TARE_TRY(tare_buffer_status(b, err));
-    TARE_TRY(digest_of(digest, b->data, b->size, err));
+    digest_of(digest, b->data, b->size);
     tare_buffer_put(b, digest, sizeof digest);
     return tare_buffer_status(b, err);
 }
@@ -143,7 +141,7 @@ tare_status tare_edit_journal_parse(tare_edit_journal *out, const uint8_t *bytes
     tare_cursor c;
     *out = (tare_edit_journal){.n_ops = 0};
     if (size < DIGEST_SIZE) return tare_fail(err, TARE_ERR_CORRUPT, "journal: not whole");
-    TARE_TRY(digest_of(digest, bytes, size - DIGEST_SIZE, err));
+    digest_of(digest, bytes, size - DIGEST_SIZE);
     if (memcmp(digest, bytes + size - DIGEST_SIZE, DIGEST_SIZE) != 0)
         return tare_fail(err, TARE_ERR_CORRUPT, "journal: not whole");
     tare_cursor_init(&c, bytes, size - DIGEST_SIZE, 0);

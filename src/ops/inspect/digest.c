@@ -57,13 +57,10 @@ static tare_status digest_one(void *ctx, size_t item, const tare_walk_job *job, 
     digest_walk *w = ctx;
     const size_t tensor = w->first + item;
     tare_sha256 h;
-    TARE_TRY(tare_sha256_init(&h, err));
+    tare_sha256_init(&h);
     hash_head(&h, &w->model->catalog.tensors[tensor]);
     tare_status s = hash_planes(&h, w->model, tensor, job, err);
-    if (s != TARE_OK) {
-        tare_sha256_free(&h);
-        return tare_walk_blame(s, w->model, tensor, err);
-    }
+    if (s != TARE_OK) return tare_walk_blame(s, w->model, tensor, err);
     tare_sha256_final(&h, w->digests[item].bytes);
     return TARE_OK;
 }
@@ -99,12 +96,9 @@ static tare_status check_one(void *ctx, size_t item, const tare_walk_job *job, t
     const tare_model *m = w->model;
     uint8_t found[32];
     tare_sha256 h;
-    TARE_TRY(tare_sha256_init(&h, err));
+    tare_sha256_init(&h);
     tare_status s = hash_planes(&h, m, tensor, job, err);
-    if (s != TARE_OK) {
-        tare_sha256_free(&h);
-        return tare_walk_blame(s, m, tensor, err);
-    }
+    if (s != TARE_OK) return tare_walk_blame(s, m, tensor, err);
     tare_sha256_final(&h, found);
     if (memcmp(found, m->catalog.digests[tensor]->bytes, sizeof found) == 0) return TARE_OK;
     const tare_plane *first = &m->catalog.tensors[tensor].planes[0];
@@ -141,12 +135,9 @@ static tare_status hash_manifest(tare_digest *out, const tare_model *model,
                                  const tare_digest *digests, const tare_allocator *allocator,
                                  tare_error *err) {
     tare_sha256 h;
-    TARE_TRY(tare_sha256_init(&h, err));
+    tare_sha256_init(&h);
     tare_status s = tare_manifest_lines(model, digests, allocator, hash_line, &h, err);
-    if (s == TARE_OK)
-        tare_sha256_final(&h, out->bytes);
-    else
-        tare_sha256_free(&h);
+    if (s == TARE_OK) tare_sha256_final(&h, out->bytes);
     return s;
 }
 

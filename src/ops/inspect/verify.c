@@ -168,14 +168,10 @@ static tare_status verify_tensor(const verify_walk *w, size_t item, tare_sha256 
     return TARE_OK;
 }
 
-/* Compares the hash with what the container states; or drops it. */
-static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash, bool is_whole) {
+/* Compares the hash with what the container states. */
+static void end_digest(const verify_walk *w, size_t item, tare_sha256 *hash) {
     uint8_t found[32];
     const tare_tensor *t = &w->model->catalog.tensors[item];
-    if (!is_whole) {
-        tare_sha256_free(hash);
-        return;
-    }
     tare_sha256_final(hash, found);
     if (memcmp(found, w->model->catalog.digests[item]->bytes, sizeof found) == 0) return;
     tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CHECKSUM, "data.checksum");
@@ -199,9 +195,9 @@ static tare_status verify_item(void *ctx, size_t item, const tare_walk_job *job,
     if (item >= n) return unless_told(w, verify_filler(w, &w->fillers[item - n], job, err));
     const bool is_stated = w->model->catalog.digests && w->model->catalog.digests[item];
     tare_sha256 hash;
-    if (is_stated) TARE_TRY(tare_sha256_init(&hash, err));
+    if (is_stated) tare_sha256_init(&hash);
     tare_status s = verify_tensor(w, item, is_stated ? &hash : NULL, job, err);
-    if (is_stated) end_digest(w, item, &hash, s == TARE_OK);
+    if (is_stated && s == TARE_OK) end_digest(w, item, &hash);
     if (s == TARE_OK)
         s = tare_verify_records(w->model, item, w->is_of_factors, w->report, job->scratch,
                                 TARE_PIECE, err);

@@ -64,12 +64,9 @@ static tare_status hash_tensor(void *ctx, size_t item, const tare_walk_job *job,
     const mending *d = ctx;
     stale *s = &d->list[item];
     tare_sha256 h;
-    TARE_TRY(tare_sha256_init(&h, err));
+    tare_sha256_init(&h);
     tare_status status = hash_planes(d, &h, &d->m->catalog.tensors[s->tensor], job, err);
-    if (status == TARE_OK)
-        tare_sha256_final(&h, s->digest);
-    else
-        tare_sha256_free(&h);
+    if (status == TARE_OK) tare_sha256_final(&h, s->digest);
     return tare_walk_blame(status, d->m, s->tensor, err);
 }
 
