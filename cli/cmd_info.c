@@ -363,7 +363,9 @@ const cli_command cmd_info = {
              "FILE KEY --raw",
     .description =
         "Reads a file's directory but none of its data, so it is quick at any size. Without "
-        "options: format, parameters, types and sizes on one screen. FILE may be any member of a "
+        "options: format, parameters, types and sizes on one screen, and whether llama.cpp runs "
+        "it. "
+        "FILE may be any member of a "
         "shard set, DIR a Hugging Face directory, - standard input.",
     .examples = {{"tare info model.gguf", "one screen about a model"},
                  {"tare info hf://ORG/NAME", "the same of a model on the hub, or behind a URL"},

@@ -35,6 +35,10 @@ bool info_count_outliers(const tare_model *model, uint64_t *n, uint64_t *n_tenso
 enum { INFO_LABEL_COLUMN = 16 };
 /* Begins a line of the screen; an empty name goes on with the line before. */
 void info_label(const char *name);
+/* Whether llama.cpp runs a model of a GGUF file that names an architecture; why->status OK where the
+ * question does not arise. */
+bool info_llama(tare_error *why, const tare_model *model);
+void info_llama_text(char *buf, size_t size, const tare_error *why);
 /* One entry of a list that goes over several lines, each with whole entries; *column is where the
  * line stands, 0 before the first entry. */
 void info_put_entry(size_t *column, const char *name, const char *entry);

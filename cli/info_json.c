@@ -82,6 +82,17 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ch
     cli_json_add(document, "files", json_files(model));
     cli_json_add(document, "resources", json_resources(model));
     info_json_adapters(document, model);
+    tare_error why;
+    if (info_llama(&why, model) || why.status != TARE_OK) {
+        struct json_t *llama = cli_json_object();
+        cli_json_bool(llama, "runs", why.status == TARE_OK);
+        if (why.status != TARE_OK) {
+            char text[512];
+            info_llama_text(text, sizeof text, &why);
+            cli_json_text(llama, "why", text);
+        }
+        cli_json_add(document, "llama_cpp", llama);
+    }
     info_json_use(document, model, path, context);
     cli_json_add(document, "findings", cli_json_findings(report));
 }

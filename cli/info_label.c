@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Lines of the one screen of tare info: labels, and entries side by side. */
+#include <string.h>
+
 #include "info.h"
 
 #define SCREEN_COLUMNS 80
@@ -23,4 +25,20 @@ void info_put_entry(size_t *column, const char *name, const char *entry) {
     }
     fputs(entry, stdout);
     *column += width;
+}
+
+bool info_llama(tare_error *why, const tare_model *model) {
+    memset(why, 0, sizeof *why);
+    if (strcmp(tare_model_summarize(model)->format, "gguf") != 0 ||
+        tare_model_find_key(model, (tare_str){"general.architecture", 20}) < 0)
+        return false;
+    if (tare_llama_can_run(model, why)) why->status = TARE_OK;
+    return why->status == TARE_OK;
+}
+
+/* The line of the error without the file before it. */
+void info_llama_text(char *buf, size_t size, const tare_error *why) {
+    char line[512];
+    cli_error_text(line, sizeof line, why, "");
+    snprintf(buf, size, "%s", line[0] == ':' ? line + 2 : line);
 }

@@ -237,6 +237,25 @@ static void print_resources(const tare_model *model) {
     if (column) fputc('\n', stdout);
 }
 
+/* Whether llama.cpp runs it, and if not, why. */
+static void print_llama(const tare_model *model) {
+    tare_str hf_class;
+    tare_error why;
+    char text[512];
+    if (info_llama(&why, model)) {
+        info_label("llama.cpp");
+        puts("runs it");
+    } else if (why.status != TARE_OK) {
+        info_llama_text(text, sizeof text, &why);
+        info_label("llama.cpp");
+        printf("does not run it: %s\n", text);
+    } else if (strcmp(tare_model_summarize(model)->format, "hf") == 0 &&
+               tare_llama_can_map(model, &hf_class)) {
+        info_label("llama.cpp");
+        puts("runs what tare convert makes of it");
+    }
+}
+
 static void print_doubts(const tare_model_summary *sum, const tare_report *report,
                          const char *path) {
     size_t n = tare_report_count_level(report, TARE_LEVEL_WARNING);
@@ -279,6 +298,7 @@ void info_print_screen(const tare_model *model, const char *path, uint64_t conte
     info_print_adapters(model);
     print_shards(model, sum);
     print_resources(model);
+    print_llama(model);
     info_print_use(model, path, context);
     print_doubts(sum, report, path);
 }

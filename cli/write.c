@@ -309,8 +309,25 @@ static void print_summary(const outcome *o, const char *out_path) {
     free(name);
 }
 
-static void print_plan(const tare_plan *plan) {
-    cli_table *table = cli_table_new("~TENSOR|ACTION|TYPE|>FROM|>TO|>FILE");
+/* What a tensor of a mapped model was made of: "4 x model.layers.0.mlp.experts.3.up_proj.weight",
+ * and what was done to it. */
+static void add_origin(cli_table *table, const tare_llama_origin *origin) {
+    char *name = cli_escape(origin->source, false, 0), *text = cli_alloc(strlen(name) + 32, 1);
+    if (origin->n_sources > 1)
+        snprintf(text, strlen(name) + 32, "%zu x %s", origin->n_sources, name);
+    else
+        snprintf(text, strlen(name) + 32, "%s", name);
+    cli_table_add(table, text);
+    cli_table_add(table, origin->operation[0] ? origin->operation : "rename");
+    free(name);
+    free(text);
+}
+
+static void print_plan(const tare_plan *plan, const tare_model *in) {
+    bool is_mapped = tare_llama_origin_of(in, 0) != NULL;
+    cli_table *table =
+        cli_table_new(is_mapped ? "~TENSOR|ACTION|TYPE|>FROM|>TO|>FILE|~MADE OF|OPERATION"
+                                : "~TENSOR|ACTION|TYPE|>FROM|>TO|>FILE");
     const tare_plan_tensor *t;
     for (size_t i = 0; (t = tare_plan_tensor_at(plan, i)) != NULL; i++) {
         char *name = cli_escape(t->name, false, 0), text[80];
@@ -322,6 +339,7 @@ static void print_plan(const tare_plan *plan) {
         cli_table_add(table, cli_size_text(t->to_bytes).text);
         snprintf(text, sizeof text, "%u", (unsigned)t->file + 1);
         cli_table_add(table, text);
+        if (is_mapped) add_origin(table, tare_llama_origin_of(in, t->source));
         free(name);
     }
     cli_table_print(table, stdout, 0);
@@ -355,6 +373,12 @@ static struct json_t *json_plan_tensors(const outcome *o) {
         cli_json_u64(entry, "from_bytes", t->from_bytes);
         cli_json_u64(entry, "to_bytes", t->to_bytes);
         cli_json_u64(entry, "file", t->file);
+        const tare_llama_origin *origin = tare_llama_origin_of(o->in, t->source);
+        if (origin) {
+            cli_json_str(entry, "made_of", origin->source);
+            cli_json_u64(entry, "pieces", origin->n_sources);
+            cli_json_text(entry, "operation", origin->operation);
+        }
         const tare_tensor_error *error = loss_at(&o->losses, i);
         if (error) {
             cli_json_real(entry, "relative_rmse", error->relative_rmse);
@@ -401,7 +425,7 @@ static void tell(const outcome *o) {
         return;
     }
     if (cli.quiet || (is_stdout && !cli.dry_run)) return;
-    if (cli.dry_run) print_plan(o->plan);
+    if (cli.dry_run) print_plan(o->plan, o->in);
     if (o->write->report) print_losses(o->plan, &o->losses);
     print_summary(o, is_stdout ? "standard output" : o->out_path);
 }

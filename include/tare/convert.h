@@ -221,6 +221,7 @@ typedef struct tare_plan_tensor {
     tare_tensor_action action;
     uint64_t from_bytes, to_bytes;
     uint32_t file; /* index of the output file */
+    size_t source; /* index in the input model */
 } tare_plan_tensor;
 
 typedef struct tare_plan_summary {

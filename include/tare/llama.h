@@ -76,6 +76,16 @@ TARE_API bool tare_llama_can_restore(const tare_model *model, tare_str *architec
 TARE_API tare_status tare_llama_restore(tare_model **out, const tare_model *in,
                                         const tare_llama_restore_options *options, tare_error *err);
 
+/* ---- whether llama.cpp runs it --------------------------------------------------------------- */
+
+/* Whether llama.cpp can run a GGUF model, as far as its directory tells: a known architecture, the
+ * keys and the tokenizer that its loader requires of all models, embeddings with a row for each
+ * token, tensors in every block. If not, *why says what stands against it (`what`, and the key or
+ * tensor by its name); may be NULL. Reads no data. */
+TARE_API bool tare_llama_can_run(const tare_model *model, tare_error *why);
+
+/* ---- what a mapping did ---------------------------------------------------------------------- */
+
 /* How a tensor of a mapped model was made. */
 typedef struct tare_llama_origin {
     tare_str source;       /* name of the (last) tensor it was made from; empty: generated */

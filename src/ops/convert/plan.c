@@ -207,7 +207,8 @@ static tare_plan_tensor public_tensor(const tare_plan *p, size_t i) {
                               .action = planned->action,
                               .from_bytes = from->size_bytes,
                               .to_bytes = to->size_bytes,
-                              .file = planned->file};
+                              .file = planned->file,
+                              .source = planned->source};
 }
 
 static tare_status describe(tare_plan *p, tare_error *err) {
