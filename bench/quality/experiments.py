@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""What is measured: models, and the files that are made of each."""
+import os
+
+MIXES = ("Q2_K", "IQ3_S", "Q3_K_M", "IQ4_XS", "Q4_K_M", "Q5_K_M")
+OTHERS = ("IQ3_XXS", "Q6_K", "Q8_0")        # for the curve of fixed mixes
+MODELS = {
+    "tied": "SmolLM2-135M-Instruct without its grid, embedding and output matrix in one tensor",
+    "untied": "the same with an output matrix of its own",
+    "dense": "Qwen 3 of 8 M weights, trained for this",
+    "moe": "OLMoE of 12 M weights, trained for this",
+    "minilm": "all-MiniLM-L6-v2, which makes embeddings",
+}
+# Computes the same from the same inputs of its layers, so takes matrix and reference from there.
+TWIN = {"untied": "tied"}
+
+
+def files(work, model):
+    """(name, options) of what is measured of a model. Options that are functions are asked when a
+    file is made; a file without options is the model as it was before it became the reference."""
+    if model in ("tied", "untied"):
+        yield "unquantized", None
+    matrix = ["--imatrix", lambda: work.matrix(model)]
+    best = ["--quality", "best"]
+    for mix in MIXES:
+        yield mix, [mix, *matrix]
+        yield f"{mix} best", [mix, *matrix, *best]
+        yield f"{mix} plain", [mix]
+    for mix in OTHERS:
+        yield mix, [mix, *matrix]
+    for mix in MIXES:
+        size = ["--target-size", lambda mix=mix: str(os.path.getsize(
+            work.quantized(model, mix, [mix, "--imatrix", work.matrix(model)])))]
+        yield f"fit {mix}", [*size, *matrix]
+        yield f"fit {mix} best", [*size, *matrix, *best]
+        yield f"fit {mix} plain", size
+        yield f"fit {mix} sensitivity", [*size, *matrix, "--sensitivity",
+                                         lambda: work.sensitivity(model)]
