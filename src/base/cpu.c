@@ -11,28 +11,49 @@
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
 #include <cpuid.h>
 
-/* Not every compiler's builtin knows this one by name: CPUID leaf 1, ECX bit 29. */
-static bool has_f16c(void) {
+/* CPUID itself: the builtins of compilers do not know every feature by name, and those of zig's
+ * know none. */
+typedef struct features {
+    unsigned leaf1_c, leaf7_b, leaf7_c;
+    unsigned saved; /* registers that the system saves: XCR0 */
+} features;
+
+static features look(void) {
+    features f = {0};
     unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);
+    if (!__get_cpuid(1, &a, &b, &f.leaf1_c, &d)) return f;
+    if (f.leaf1_c >> 27 & 1) __asm__ volatile("xgetbv" : "=a"(f.saved), "=d"(d) : "c"(0));
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+        f.leaf7_b = b;
+        f.leaf7_c = c;
+    }
+    return f;
+}
+
+static bool has(unsigned all, unsigned bits) {
+    return (all & bits) == bits;
+}
+
+#define BIT(n) (1u << (n))
+enum { SAVED_256 = 0x6, SAVED_512 = 0xe6 };
+
+static bool has_wide_products(const features *f) {
+    return has(f->saved, SAVED_256) && has(f->leaf7_c, BIT(10)); /* VPCLMULQDQ */
 }
 
 bool tare_cpu_has_wide_products(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("vpclmulqdq");
+    const features f = look();
+    return has_wide_products(&f);
 }
 
 unsigned tare_cpu_detect(void) {
-    /* The builtins check CPUID and whether the system saves the wide registers. */
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2") || !has_f16c())
+    const features f = look();
+    const unsigned fma_avx_f16c = BIT(12) | BIT(28) | BIT(29), avx2_bmi2 = BIT(5) | BIT(8);
+    const unsigned f_dq_bw_vl = BIT(16) | BIT(17) | BIT(30) | BIT(31), vbmi_vbmi2 = BIT(1) | BIT(6);
+    if (!has(f.saved, SAVED_256) || !has(f.leaf1_c, fma_avx_f16c) || !has(f.leaf7_b, avx2_bmi2))
         return TARE_CPU_NONE;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
-        return TARE_CPU_AVX2;
-    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") ||
-        !tare_cpu_has_wide_products())
+    if (!has(f.saved, SAVED_512) || !has(f.leaf7_b, f_dq_bw_vl)) return TARE_CPU_AVX2;
+    if (!has(f.leaf7_c, vbmi_vbmi2) || !has_wide_products(&f))
         return TARE_CPU_AVX2 | TARE_CPU_AVX512;
     return TARE_CPU_AVX2 | TARE_CPU_AVX512 | TARE_CPU_VBMI2;
 }
