@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * SHA-256 from libcrypto, CRC-32 from libdeflate. */
-#include <string.h>
+#include <stdatomic.h>
 
 /* libcrypto's own functions, not those that look for a provider: a configuration, which is read from
  * a file that the environment names, has no say, nothing can fail, and a static program takes a few
@@ -14,7 +14,22 @@
 #include <openssl/opensslv.h>
 #include <zstd.h>
 
+/* Finds out what the CPU can do. libcrypto calls it from its section .init, which is not run in
+ * programs that contain the library and were linked by zig: hashing was four times slower there. The
+ * shared library, which hides it, has called it by now. A second call returns at once. */
+#if defined(__ELF__)
+void OPENSSL_cpuid_setup(void) __attribute__((weak));
+#endif
+
+static void set_up_libcrypto(void) {
+#if defined(__ELF__)
+    static _Atomic bool is_set_up;
+    if (OPENSSL_cpuid_setup && !atomic_exchange(&is_set_up, true)) OPENSSL_cpuid_setup();
+#endif
+}
+
 void tare_sha256_init(tare_sha256 *h) {
+    set_up_libcrypto();
     SHA256_Init(&h->state);
 }
 
