@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# A toolchain for wheels that run on older systems than the one they are built on: zig's C compiler,
+# with the interfaces of glibc 2.28. TARE_ZIG_DEPENDENCIES is a folder with the headers (include)
+# and static libraries (lib) that the system has; scripts/wheel makes it.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TARE_ZIG_DEPENDENCIES)
+set(CMAKE_C_COMPILER ${CMAKE_CURRENT_LIST_DIR}/../scripts/zig-cc)
+set(CMAKE_C_COMPILER_WORKS TRUE)
+set(CMAKE_C_STANDARD_INCLUDE_DIRECTORIES ${TARE_ZIG_DEPENDENCIES}/include)
+set(CMAKE_INCLUDE_PATH ${TARE_ZIG_DEPENDENCIES}/include)
+set(CMAKE_LIBRARY_PATH ${TARE_ZIG_DEPENDENCIES}/lib)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""`python -m tare`: the command that came with the package."""
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+
+
+def find_command() -> str | None:
+    """The command's path: as the package's record says, else among this Python's scripts."""
+    from importlib import metadata
+    try:
+        files = metadata.files("libtare") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    paths = [str(file.locate()) for file in files
+             if file.name == "tare" and file.parent.name in ("bin", "Scripts")]
+    paths.append(os.path.join(sysconfig.get_path("scripts"), "tare"))
+    for path in paths:
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return os.path.abspath(path)
+    return None
+
+
+def main() -> int:
+    command = find_command()
+    if command is None:
+        print("tare: the command is not installed with this package", file=sys.stderr)
+        return 2
+    os.execv(command, ["tare", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
