@@ -19,6 +19,7 @@ void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
         .count_bytes = tare_wc_count_bytes_c,
         .join = tare_wc_join_c,
         .separate = tare_wc_separate_c,
+        .search = tare_wc_search_c,
     };
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)
     tare_wc_kernels_init_x86(k, cpu);

@@ -8,6 +8,7 @@
 #include "wcodec/wc_bypass.h"
 #include "wcodec/wc_join.h"
 #include "wcodec/wc_lanes.h"
+#include "wcodec/wc_search.h"
 
 /* The values of one DIRECT segment, from the first symbol of a value on. Everything but the words
  * has been checked: a kernel never uses words past the end of a stream (it may read up to
@@ -74,6 +75,8 @@ typedef struct tare_wc_kernels {
                  size_t stride, const tare_wc_join *join);
     void (*separate)(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                      size_t stride, const tare_wc_join *join);
+    /* The values of a trellis that represent numbers best. */
+    void (*search)(const tare_wc_search_job *job);
 } tare_wc_kernels;
 
 /* Fills *k for a CPU mask, so that a test can request fewer features than the host has. */
@@ -88,6 +91,7 @@ void tare_wc_decode_c(tare_wc_job *jobs, unsigned n_jobs);
 void tare_wc_split_c(const tare_wc_split_job *job);
 void tare_wc_split_step_c(const tare_wc_split_job *job, uint32_t p); /* 64 positions from p on */
 void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs);
+void tare_wc_search_c(const tare_wc_search_job *job);
 uint32_t tare_wc_crc32_c(uint32_t crc, const uint8_t *bytes, size_t n);
 void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n);
 /* One step: 64 symbols of the lanes, one table. */
