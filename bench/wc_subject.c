@@ -156,7 +156,7 @@ static double entropy_bits(const uint8_t *plane, uint32_t n_bytes, uint8_t item,
     double bits = 0;
     memset(counts, 0, sizeof counts);
     for (uint32_t i = 0; states && i < n_bytes; i += TRELLIS_SEGMENT)
-        tare_wc_trellis_count(counts, states, plane + i, TRELLIS_SEGMENT);
+        tare_wc_trellis_count(counts, NULL, states, plane + i, TRELLIS_SEGMENT);
     for (uint64_t i = 0; !states && i < n; i++) {
         uint64_t bit = i * item, word = 0;
         memcpy(&word, plane + bit / 8, item > 8 ? 2 : item == 6 && bit % 8 > 2 ? 2 : 1);

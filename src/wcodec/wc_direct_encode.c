@@ -75,16 +75,22 @@ static bool trellis_symbol(uint8_t *symbol, uint8_t t, uint8_t v) {
     return tare_wc_trellis_value(t, *symbol) == v;
 }
 
-void tare_wc_trellis_count(uint64_t counts[64], uint8_t states, const uint8_t *bytes,
-                           uint32_t n_bytes) {
+void tare_wc_trellis_count(uint64_t counts[64], uint64_t *groups, uint8_t states,
+                           const uint8_t *bytes, uint32_t n_bytes) {
     uint8_t t[TARE_WC_LANES] = {0};
-    for (uint32_t i = 0; i < n_bytes; i++) {
-        uint8_t symbol, *state = &t[i % TARE_WC_LANES];
-        if (trellis_symbol(&symbol, *state, bytes[i]))
-            counts[symbol]++;
-        else
-            symbol = 0;
-        *state = tare_wc_trellis_next(states, *state, symbol & 1);
+    for (uint32_t at = 0; at < n_bytes; at += TARE_WC_CLASS_RUN) {
+        uint32_t n = n_bytes - at < TARE_WC_CLASS_RUN ? n_bytes - at : TARE_WC_CLASS_RUN;
+        uint64_t *row = groups ? groups + 64 * tare_wc_run_group(bytes + at, n, 8, 0) : NULL;
+        for (uint32_t i = at; i < at + n; i++) {
+            uint8_t symbol, *state = &t[i % TARE_WC_LANES];
+            if (trellis_symbol(&symbol, *state, bytes[i])) {
+                counts[symbol]++;
+                if (row) row[symbol]++;
+            } else {
+                symbol = 0;
+            }
+            *state = tare_wc_trellis_next(states, *state, symbol & 1);
+        }
     }
 }
 

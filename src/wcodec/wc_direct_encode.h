@@ -27,10 +27,10 @@ static inline uint32_t tare_wc_run_bytes(uint8_t item) {
     return TARE_WC_CLASS_RUN / 8 * (item < 8 ? item : 8u);
 }
 
-/* Counts the symbols that a trellis codes bytes with; a byte that it cannot reach counts as none.
- */
-void tare_wc_trellis_count(uint64_t counts[64], uint8_t states, const uint8_t *bytes,
-                           uint32_t n_bytes);
+/* Counts the symbols that a trellis codes bytes with, and again in the row of 64 of the group of
+ * their run (NULL: not wanted); a byte that it cannot reach counts as none. */
+void tare_wc_trellis_count(uint64_t counts[64], uint64_t *groups, uint8_t states,
+                           const uint8_t *bytes, uint32_t n_bytes);
 
 /* Encodes a segment to dst, which has room for tare_wc_max_stored(n_bytes) bytes, but for its first
  * 32 bytes, which are the caller's. `values` are as tare_wc_prepare makes them. *s gets what the

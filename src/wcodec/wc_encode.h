@@ -17,7 +17,7 @@ typedef struct tare_wc_options {
     uint32_t width;       /* of the matrix, in values; 0: none, no tiles */
     tare_coded_mode mode; /* to be used wherever it can */
     uint8_t value_bits;   /* that values have at most, without a base; 0: those of the item */
-    uint8_t trellis;      /* 8 or 32: the bytes are steps of a trellis, not values (see below) */
+    uint8_t trellis;      /* 8 or 32: the bytes are steps of a trellis, not values */
     bool no_zstd;         /* not where there is a choice */
     tare_tile_limits tiles;
 } tare_wc_options;

@@ -37,7 +37,10 @@ static bool is_constant(const tare_wc_tally *t, unsigned prediction) {
 /* A table of values' symbols. Trellis steps must be present, as each patch comes with one. */
 static void add_table(tare_wc_head *head, const tare_wc_rule *rule, uint64_t *counts) {
     uint8_t item = head->shape.item, alphabet = tare_wc_alphabet(item);
-    if (!rule->trellis) tare_wc_leave_rare(counts, alphabet, item - rule->k);
+    if (rule->trellis)
+        counts[0] += !counts[0]; /* the step beside a patch */
+    else
+        tare_wc_leave_rare(counts, alphabet, item - rule->k);
     tare_wc_table_build(item == 4 ? &head->t16[head->n_t16++] : &head->t64[head->n_t64++], alphabet,
                         counts);
 }
@@ -119,7 +122,6 @@ static tare_status add_rule(tare_wc_plan *plan, const tare_wc_tally *t, unsigned
     if (!is_forced && (d->coder.cost >> 16) + FRAME_BITS > plain) return TARE_OK;
     if (t->options.trellis) {
         memcpy(whole, t->counts[0], sizeof whole);
-        if (!whole[0]) whole[0] = 1; /* the step beside a patch */
     } else {
         tare_wc_symbol_counts(whole, &d->coder, t->shape.item, &values);
     }

@@ -34,9 +34,10 @@ tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_optio
     t->allocator = allocator;
     t->has_base = has_base;
     t->n_kinds = t->options.trellis ? 64 : 1u << shape->item;
-    bool has_classes = t->options.is_full && (shape->item == 4 || shape->item == 8) &&
-                       !t->options.is_repetitive && !t->options.trellis;
+    bool has_classes =
+        t->options.is_full && (shape->item == 4 || shape->item == 8) && !t->options.is_repetitive;
     has_classes |= shape->is_scales; /* what is a minimum is known */
+    has_classes |= t->options.trellis != 0;
     bool has_tiles = t->options.width && shape->item <= 8 && !t->options.trellis &&
                      (t->options.is_full || t->options.mode == TARE_CODED_STRUCTURED);
     bool is_whole = true;
@@ -134,7 +135,7 @@ tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n
     const tare_wc_predictor predictors[] = {TARE_WC_NONE, tare_wc_predictor_of(reference)};
     t->n_values += tare_wc_values_of(t->shape.item, n_bytes);
     if (t->options.trellis) {
-        tare_wc_trellis_count(t->counts[0], t->options.trellis, bytes, n_bytes);
+        tare_wc_trellis_count(t->counts[0], t->groups, t->options.trellis, bytes, n_bytes);
         return TARE_OK;
     }
     for (unsigned i = 0; i <= (reference != NULL); i++) {
@@ -153,7 +154,7 @@ tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n
  * symbols fits the plane to 1e-4 bit even if its rows differ. Never the first or the last alone. */
 bool tare_wc_tally_wants(const tare_wc_options *options, uint64_t i, uint64_t n) {
     uint64_t step = n < 32 ? n / 4 : 8;
-    return options->is_full || step < 2 || i % step == step / 2;
+    return options->is_full || options->trellis || step < 2 || i % step == step / 2;
 }
 
 static void add_up(uint64_t *into, const uint64_t *from, size_t n) {

@@ -83,6 +83,13 @@ uint8_t tare_wc_most_for_gpu(uint8_t item) {
     return item == 16 ? 16 : item == 4 ? 18 : 17;
 }
 
+/* Head and states are 0.15 % of so many values of 3 bits. */
+uint8_t tare_wc_trellis_log2(const tare_wc_effort *effort) {
+    enum { USUAL = 19, MOST = 20 }; /* longer ones are not DIRECT */
+    if (effort->log2_segment) return effort->log2_segment < MOST ? effort->log2_segment : MOST;
+    return effort->is_for_gpu ? tare_wc_most_for_gpu(8) : USUAL;
+}
+
 /* The settings common to all streams; NULL rule: bytes. */
 static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *rule) {
     tare_wc_stream *p = &c->out->streams[c->out->n_streams];
@@ -206,7 +213,11 @@ static void add_field(cutter *c, const tare_field *f) {
     for (uint8_t i = first; i < c->out->n_streams; i++) {
         tare_wc_options *o = &c->out->options[i];
         o->is_signed = f->type == TARE_FIELD_I8;
-        const tare_wc_shape *shape = &c->out->streams[i].shape;
+        tare_wc_shape *shape = &c->out->streams[i].shape;
+        if (c->effort->trellis && o->is_signed && f->role == TARE_FIELD_CODE) {
+            o->trellis = c->effort->trellis;
+            shape->log2_segment = tare_wc_trellis_log2(c->effort);
+        }
         if (shape->item <= 8 && !shape->is_scales)
             o->width = view_width(c, &c->out->streams[i], info);
     }

@@ -18,6 +18,8 @@ typedef struct tare_wc_effort {
     uint8_t log2_segment; /* values of a segment; 0: what suits the stream */
     bool is_for_gpu;      /* tensors: shorter segments, without tiles and zstd */
     tare_tile_limits tiles;
+    uint8_t trellis;      /* 8 or 32: the codes of tensors are steps of a trellis, whose segments
+                             are as long as tare_wc_trellis_log2 says */
 } tare_wc_effort;
 
 #define TARE_WC_EFFORT_FAST                                                                        \
@@ -38,6 +40,9 @@ uint8_t tare_wc_most_for_gpu(uint8_t item);
 void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
                         const uint64_t *plane_bytes, const uint64_t *dims, uint32_t n_dims,
                         bool is_big_endian, const tare_wc_effort *effort);
+/* log2 of the values of a segment of trellis steps: whoever finds the steps has to know where the
+ * lanes begin anew. */
+uint8_t tare_wc_trellis_log2(const tare_wc_effort *effort);
 /* Bytes that are not tensors: parts of files, text. */
 void tare_wc_cut_bytes(tare_wc_cut *out, uint64_t n_bytes, const tare_wc_effort *effort);
 /* Regions as they are: each is a stream of bytes. */
