@@ -124,18 +124,6 @@ static tare_status read_tokenizer(tare_llama_mapping *m, tare_error *err) {
 
 /* ---- the catalog ----------------------------------------------------------------------------- */
 
-tare_status tare_llama_share_files(tare_model *out, const tare_model *in, tare_error *err) {
-    for (size_t i = 0; i < in->n_files; i++) {
-        tare_reader reader = in->files[i].reader;
-        uint32_t index;
-        reader.owns_fd = reader.owns_map = false;
-        reader.close = NULL;
-        TARE_TRY(tare_model_add_file(out, &reader, in->files[i].name, &index, err));
-        out->files[index].is_truncated = in->files[i].is_truncated;
-    }
-    return TARE_OK;
-}
-
 /* Whether the bytes are one run of those in the input's file. */
 static bool is_renamed_only(const tare_llama_mapping *m, const tare_llama_target *t) {
     return !t->bytes && t->n_pieces == 1 && t->pieces[0].source != TARE_LLAMA_ZEROS &&
@@ -194,7 +182,7 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
     own->types.stays_f32 = TARE_NEW_ARRAY(arena, bool, n);
     if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.stays_f32)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    TARE_TRY(tare_llama_share_files(m->out, m->hf, err));
+    TARE_TRY(tare_model_share_files(m->out, m->hf, err));
     tare_reader_callback(&reader, NULL, &own->file, 0, format_name);
     reader.fetch = tare_llama_virtual_fetch;
     TARE_TRY(tare_model_add_file(m->out, &reader, "mapped", &index, err));

@@ -124,8 +124,6 @@ void tare_llama_numbers_of(tare_str name, int64_t *first, int64_t *last);
 bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix);
 /* Every occurrence of `from` replaced; ptr NULL: memory is out. */
 tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, tare_arena *arena);
-/* The files of a model under the same numbers in another; their readers stay the first one's. */
-tare_status tare_llama_share_files(tare_model *out, const tare_model *in, tare_error *err);
 /* Whether llama.cpp wants a tensor as F32 whatever type is asked for. */
 bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all);
 /* Whether all numbers of a tensor of the input are 0; whether two have the same bytes. Both read

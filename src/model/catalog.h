@@ -102,6 +102,7 @@ typedef struct tare_open_file {
     tare_reader reader;
     tare_file_info info;
     bool is_truncated; /* some tensor's data lies beyond the end */
+    bool is_decoded;   /* from other files of the model, when it is read: no file to others */
 } tare_open_file;
 
 /* What only some models have: companions and schemes, found while opening (model/scheme.c). */
@@ -154,6 +155,7 @@ struct tare_model {
                           reported then; its text is static. code NULL: nothing */
     double rope_freq_base; /* its rope_theta; 0: absent */
     tare_str architecture;
+    const struct tare_lossy *lossy; /* what tells of its loss (model/lossy_record.h); NULL: none */
     const struct tare_adapter_set *adapters; /* NULL: none */
     _Atomic uint8_t *list_states;  /* n_tensors: what is known of list planes (outliers_apply.c);
                                       NULL: no tensor has records */
@@ -170,6 +172,8 @@ tare_status tare_model_new(tare_model **out, const tare_open_options *options, t
 /* Takes over the reader; its name is copied. *index: the file's number. */
 tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *name,
                                 uint32_t *index, tare_error *err);
+/* The files of a model under the same numbers in another; their readers stay the first one's. */
+tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_error *err);
 /* Transfers an allocation made with m->allocator to the model, which frees it when it is closed.
  * After a failure it still belongs to the caller. */
 tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err);

@@ -74,6 +74,18 @@ tare_status tare_model_add_file(tare_model *m, tare_reader *reader, const char *
     return tare_file_cache_park(m->parked, &file->reader, err);
 }
 
+tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_error *err) {
+    for (size_t i = 0; i < in->n_files; i++) {
+        tare_reader reader = in->files[i].reader;
+        uint32_t index = 0;
+        reader.owns_fd = reader.owns_map = false;
+        reader.close = NULL;
+        TARE_TRY(tare_model_add_file(out, &reader, in->files[i].name, &index, err));
+        out->files[index].is_truncated = in->files[i].is_truncated;
+    }
+    return TARE_OK;
+}
+
 tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err) {
     struct tare_kept *k = TARE_NEW(&m->arena, struct tare_kept);
     if (!k) return tare_fail(err, TARE_ERR_NOMEM, "list of buffers");
@@ -196,11 +208,12 @@ void tare_model_note_summary(tare_model *m) {
         .n_tensors = c->n_tensors,
         .n_metadata = c->n_metadata,
         .n_resources = c->n_resources,
-        .n_files = m->n_files,
         .directory_bytes = m->directory_bytes,
     };
     for (size_t i = 0; i < m->n_files; i++) {
         m->files[i].info.size = m->files[i].reader.size;
+        if (m->files[i].is_decoded) continue; /* they come last */
+        out->n_files++;
         out->file_bytes += m->files[i].reader.size;
         out->is_truncated = out->is_truncated || m->files[i].is_truncated;
     }
@@ -217,7 +230,7 @@ const tare_model_summary *tare_model_summarize(const tare_model *model) {
 }
 
 const tare_file_info *tare_model_file(const tare_model *model, size_t i) {
-    return i < model->n_files ? &model->files[i].info : NULL;
+    return i < model->summary.n_files ? &model->files[i].info : NULL;
 }
 
 const tare_metadata *tare_model_metadata(const tare_model *model, size_t i) {

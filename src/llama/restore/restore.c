@@ -94,7 +94,7 @@ static tare_status fill_catalog(tare_llama_restoring *r, tare_error *err) {
     tare_catalog *c = &r->out->catalog;
     tare_reader reader;
     uint32_t index;
-    TARE_TRY(tare_llama_share_files(r->out, r->gguf, err));
+    TARE_TRY(tare_model_share_files(r->out, r->gguf, err));
     tare_reader_callback(&reader, NULL, NULL, 0, format_name);
     TARE_TRY(tare_model_add_file(r->out, &reader, format_name, &index, err));
     c->tensors = TARE_NEW_ARRAY(&r->out->arena, tare_tensor, r->n_wanted);

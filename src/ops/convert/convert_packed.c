@@ -16,12 +16,7 @@ static tare_status add_files(tare_model *m, const tare_plan *p, const tare_outse
                              tare_error *err) {
     uint32_t index;
     tare_reader r;
-    for (size_t i = 0; i < p->in->n_files; i++) {
-        r = p->in->files[i].reader;
-        r.owns_fd = r.owns_map = false;
-        r.close = NULL;
-        TARE_TRY(tare_model_add_file(m, &r, p->in->files[i].name, &index, err));
-    }
+    TARE_TRY(tare_model_share_files(m, p->in, err));
     TARE_TRY(tare_reader_fd(&r, tare_outset_fd(made), p->out_path, false, err));
     return tare_model_add_file(m, &r, p->out_path, &index, err);
 }
