@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare/packing.h: lossless compression of models. A .wcodec holds the tensors of a model in
- * compressed pieces, and everything needed to restore its files byte for byte.
+ * tare/packing.h: compression of models. A .wcodec holds the tensors of a model in compressed
+ * pieces, and everything needed to restore its files byte for byte; unless loss is asked for
+ * (tare_pack_options.lossy), when matrices become the numbers that fit a size best.
  */
 #ifndef TARE_PACKING_H
 #define TARE_PACKING_H
 
 #include <tare/base.h>
 #include <tare/encoding.h>
+#include <tare/importance.h>
 #include <tare/model.h>
 #include <tare/output.h>
 #include <tare/wcodec.h>
@@ -33,6 +35,22 @@ typedef struct tare_packed_layer {
 /* Called for each layer in the order of the file, after everything is written, by the calling
  * thread. */
 typedef void (*tare_packed_fn)(void *ctx, const tare_packed_layer *layer);
+
+/* Packing with loss: exactly one target, the others 0. */
+typedef struct tare_lossy_options {
+    size_t size;
+    /* What the output takes, which is never more and at most 1 % less: bytes of all of it, or bits
+     * of its tensors for each weight of the model. */
+    uint64_t target_bytes;
+    double target_bpw;
+    double target_damage; /* the sum of relative errors, each times what it matters; never more */
+    /* How much each column matters; NULL: all the same. */
+    const tare_importance *importance;
+} tare_lossy_options;
+
+#define TARE_LOSSY_OPTIONS_INIT                                                                    \
+    { sizeof(tare_lossy_options), 0, 0, 0, NULL }
+TARE_API void tare_lossy_options_init(tare_lossy_options *options, size_t size);
 
 typedef struct tare_pack_options {
     size_t size;
@@ -71,6 +89,10 @@ typedef struct tare_pack_options {
     bool is_for_gpu; /* tensors in shorter segments, without STRUCTURED and ZSTD, for decoders on
                         GPUs; about 0.2 % larger */
     tare_tile_limits tiles; /* of STRUCTURED segments, which are tried at full effort */
+    /* NULL: without loss. Else matrices lose something, as little as the target allows; norms,
+     * vectors and what is small do not. What is written holds the model, not its files. Not with
+     * bases, nor a mode, nor tare_pack_to. ERR_ARG: a target that cannot be met. */
+    const tare_lossy_options *lossy;
 } tare_pack_options;
 
 #define TARE_PACK_OPTIONS_INIT                                                                     \
@@ -79,7 +101,8 @@ typedef struct tare_pack_options {
             NULL, 0, false, false, false, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
             false, {                                                                               \
             0, 0, 0                                                                                \
-        }                                                                                          \
+        },                                                                                         \
+            NULL                                                                                   \
     }
 TARE_API void tare_pack_options_init(tare_pack_options *options, size_t size);
 
@@ -90,10 +113,14 @@ typedef struct tare_pack_summary {
     size_t n_referring;        /* tensors that need a base */
     uint64_t from_bytes;       /* of all files */
     uint64_t to_bytes;
+    size_t n_lossy;         /* tensors that have lost something; from_bytes are those of tensors and
+                               side files then */
+    double bits_per_weight; /* with loss: that tensors take */
+    double damage;          /* with loss: of all tensors, as predicted */
 } tare_pack_summary;
 
 #define TARE_PACK_SUMMARY_INIT                                                                     \
-    { sizeof(tare_pack_summary), 0, 0, 0, 0, 0, 0 }
+    { sizeof(tare_pack_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 TARE_API void tare_pack_summary_init(tare_pack_summary *summary, size_t size);
 
 /* Packs the files of a model into one .wcodec, which appears whole or not at all; of a model from
@@ -108,6 +135,32 @@ TARE_API tare_status tare_pack(tare_pack_summary *out, const char *out_path, con
 TARE_API tare_status tare_pack_to(tare_pack_summary *out, const tare_output *output,
                                   const tare_model *in, const tare_pack_options *options,
                                   tare_error *err);
+
+/* How a model was packed with loss. Strings live as long as the model. */
+typedef struct tare_lossy_info {
+    size_t size;
+    double bits_per_weight; /* that tensors take */
+    double target_bpw;      /* what was asked for, of these three */
+    uint64_t target_bytes;
+    double target_damage;
+    double lambda;    /* what a bit was worth, in squared distances between values */
+    double damage;    /* as predicted */
+    size_t n_tensors; /* that have lost something */
+    bool is_weighted; /* an importance matrix was used */
+    tare_str method;
+    tare_str container; /* the format that was packed, "gguf" */
+    uint8_t source[32]; /* its model digest */
+} tare_lossy_info;
+
+#define TARE_LOSSY_INFO_INIT                                                                       \
+    {                                                                                              \
+        sizeof(tare_lossy_info), 0, 0, 0, 0, 0, 0, 0, false, {NULL, 0}, {NULL, 0}, {               \
+            0                                                                                      \
+        }                                                                                          \
+    }
+TARE_API void tare_lossy_info_init(tare_lossy_info *info, size_t size);
+/* false: the model was not packed with loss, as far as its file tells. */
+TARE_API bool tare_model_lossy(const tare_model *model, tare_lossy_info *out);
 
 #ifdef __cplusplus
 }

@@ -83,6 +83,7 @@ typedef struct tare_pack_job {
     const uint8_t *digest;    /* 32 bytes: of the model as the container will be opened */
     const size_t *duplicates; /* the first tensor of the same bytes, type and shape, or itself */
     const tare_pack_reference *references;
+    const uint8_t *trellis; /* states: the codes are steps of a trellis; 0: not. NULL: of none */
     tare_packed_base *bases;
     uint32_t n_bases; /* at most 255 */
     bool has_files;   /* they are packed; else the metadata and resources of the model are */

@@ -50,7 +50,7 @@ typedef struct fenced {
 } fenced;
 
 static void smaller_and_larger_structs_are_filled(void **state) {
-    const tare_pack_summary ours = {sizeof ours, 1, 2, 3, 4, 5, 6};
+    const tare_pack_summary ours = {sizeof ours, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     const size_t known = offsetof(tare_pack_summary, n_shared);
     char larger[sizeof ours + 16];
     size_t size = sizeof larger;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a .wcodec says about itself, from its directory alone (include/tare/unpack.h). */
+#include <tare/packing.h>
 #include <tare/unpack.h>
 
 #include <string.h>
 
 #include "format/wcodec/wcodec_read.h"
+#include "model/lossy_record.h"
 #include "wcodec/layer/wc_cut.h"
 
 /* Whether some planes of tensors have several segments, and all of these short ones. */
@@ -65,8 +67,8 @@ bool tare_model_container_base(const tare_model *m, size_t i, tare_container_bas
 
 /* The planes of a tensor are regions of one layer, or parts of its only one. *layer UINT32_MAX: the
  * tensor has no bytes. False: it has no layer of its own. `places` may be NULL. */
-static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_model *m,
-                       size_t tensor) {
+static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_wcodec_index *x,
+                       const tare_model *m, size_t tensor) {
     const tare_tensor *t = tare_model_stored(m, tensor);
     const uint32_t n_planes = t->encoding->n_planes ? t->encoding->n_planes : 1; /* not known */
     *layer = UINT32_MAX;
@@ -81,15 +83,16 @@ static bool find_layer(uint32_t *layer, tare_coded_place *places, const tare_mod
         if (places) places[p] = (tare_coded_place){range.region, range.offset};
     }
     if (*layer == UINT32_MAX) return true;
-    const tare_wcodec_index *x = tare_wcodec_store_index(tare_packed_of(m));
     return x->layers[*layer].kind == TARE_WCODEC_TENSOR;
 }
 
 bool tare_tensor_packed_bytes(const tare_model *m, size_t tensor, uint64_t *out) {
     const tare_packed *store = m ? tare_packed_of(m) : NULL;
+    const tare_model *stored = m && m->lossy && m->lossy->stored ? m->lossy->stored : m;
     uint32_t layer;
     *out = 0;
-    if (!store || tensor >= m->catalog.n_tensors || !find_layer(&layer, NULL, m, tensor))
+    if (!store || tensor >= m->catalog.n_tensors ||
+        !find_layer(&layer, NULL, tare_wcodec_store_index(store), stored, tensor))
         return false;
     if (layer != UINT32_MAX) *out = tare_wcodec_store_index(store)->layers[layer].coded.size;
     return true;
@@ -106,7 +109,7 @@ tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places, const 
     const tare_packed *store = tare_packed_of(m);
     if (!store) return tare_fail(err, TARE_ERR_ARG, "model: it was not opened from a .wcodec");
     tare_status status = TARE_OK;
-    if (!find_layer(&layer, places, m, tensor))
+    if (!find_layer(&layer, places, tare_wcodec_store_index(store), m, tensor))
         status = tare_fail(err, TARE_ERR_UNSUPPORTED, "it has no layer of its own");
     else if (layer == UINT32_MAX)
         status = tare_fail(err, TARE_ERR_UNSUPPORTED, "it has no bytes");
@@ -115,4 +118,35 @@ tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places, const 
     if (status != TARE_OK)
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, m->catalog.tensors[tensor].name);
     return status;
+}
+
+/* Of the layers of tensors, shared ones once. */
+static double bits_per_weight(const tare_model *m) {
+    const tare_packed *store = tare_packed_of(m);
+    const tare_wcodec_index *x = store ? tare_wcodec_store_index(store) : NULL;
+    double bytes = 0, n = 0;
+    for (uint32_t i = 0; x && i < x->n_layers; i++)
+        if (x->layers[i].kind == TARE_WCODEC_TENSOR) bytes += (double)x->layers[i].coded.size;
+    for (size_t i = 0; i < m->catalog.n_tensors; i++) n += (double)m->catalog.tensors[i].n_elements;
+    return n > 0 ? 8 * bytes / n : 0;
+}
+
+bool tare_model_lossy(const tare_model *m, tare_lossy_info *out) {
+    const tare_lossy *l = m ? m->lossy : NULL;
+    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    tare_result_write(out, &info, sizeof info);
+    if (!l || tare_result_check(out, NULL) != TARE_OK) return false;
+    info.bits_per_weight = bits_per_weight(m);
+    info.target_bpw = l->target_bpw;
+    info.target_bytes = (uint64_t)l->target_bytes;
+    info.target_damage = l->target_damage;
+    info.lambda = l->lambda;
+    info.damage = l->damage;
+    info.n_tensors = l->n_tensors;
+    info.is_weighted = l->is_weighted;
+    info.method = l->method;
+    info.container = l->container;
+    memcpy(info.source, l->source, sizeof info.source);
+    tare_result_write(out, &info, sizeof info);
+    return true;
 }

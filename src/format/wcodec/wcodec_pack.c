@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "format/wcodec/wcodec_draft.h"
 #include "format/wcodec/wcodec_read.h"
+#include "model/lossy_record.h"
 #include "model/value.h"
 #include "wcodec/wc_structured_encode.h"
 
@@ -42,6 +43,7 @@ static tare_status add_tensor(packing *p, size_t i, tare_error *err) {
     tare_wcodec_base_tensor base_tensor = {0};
     if (like->tensor)
         base_tensor = (tare_wcodec_base_tensor){like->base, source_of(like->model, like->tensor)};
+    p->draft.effort.trellis = p->job->trellis ? p->job->trellis[i] : 0;
     return tare_wcodec_draft_tensor(&p->draft, t, &source, tare_model_is_big_endian(m),
                                     duplicate_of(p->job, i), like->tensor ? &base_tensor : NULL,
                                     err);
@@ -61,11 +63,18 @@ static tare_status add_tensors(packing *p, tare_error *err) {
 
 /* ---- what is no tensor ----------------------------------------------------------------------- */
 
+/* A record of loss would be taken for that of this file: only packing with loss writes one. */
 static tare_status add_metadata(packing *p, tare_error *err) {
     const tare_catalog *c = &p->job->model->catalog;
     tare_buffer text;
+    tare_metadata *entries = TARE_NEW_ARRAY(&p->draft.arena, tare_metadata, c->n_metadata);
+    size_t n = 0;
+    if (!entries) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    for (size_t i = 0; i < c->n_metadata; i++)
+        if (p->job->trellis || !tare_lossy_is_record(&c->metadata[i]))
+            entries[n++] = c->metadata[i];
     tare_buffer_init(&text, p->draft.arena.allocator);
-    tare_metadata_all_to_json(&text, c->metadata, c->n_metadata);
+    tare_metadata_all_to_json(&text, entries, n);
     tare_reader *reader = TARE_NEW(&p->draft.arena, tare_reader);
     tare_str kept = {0};
     tare_status status = tare_buffer_status(&text, err);

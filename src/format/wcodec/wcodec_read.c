@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "encoding/outliers.h"
 #include "format/wcodec/wcodec_read.h"
+#include "model/lossy_record.h"
 
 /* ---- layers as a catalog --------------------------------------------------------------------- */
 
@@ -150,6 +151,14 @@ static tare_status add_view(reader *r, size_t n_regions) {
     return status;
 }
 
+static void report_loss(const tare_model *m, tare_report *report) {
+    if (!m->lossy) return;
+    tare_report_addf(
+        report, &TARE_FINDING(INFO, TARE_OK, "wcodec.lossy"),
+        "packed with loss: the numbers of %zu of %zu tensors are not the original ones",
+        m->lossy->n_tensors, m->catalog.n_tensors);
+}
+
 tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,
                                     const tare_open_options *options, tare_error *err) {
     reader r = {.m = m, .store = store, .index = tare_wcodec_store_index(store), .err = err};
@@ -171,6 +180,8 @@ tare_status tare_wcodec_open_layers(tare_model *m, tare_packed *store,
     TARE_TRY(add_view(&r, n_regions));
     TARE_TRY(read_tensors(&r));
     TARE_TRY(read_others(&r));
+    TARE_TRY(tare_lossy_restore(m, err));
+    report_loss(m, options->report);
     return tare_model_finish(m, options->report, err);
 }
 

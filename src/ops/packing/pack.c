@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare pack: the files of a model in one .wcodec. Tensors are read at their positions in the files;
+ * Packing: the files of a model in one .wcodec. Tensors are read at their positions in the files;
  * everything else in the files is packed too, so that they can be restored byte for byte. */
-#include <tare/packing.h>
+#include "ops/packing/pack_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,6 @@
 #include "ops/item_walk.h"
 #include "ops/packing/bases.h"
 #include "ops/packing/pack_files.h"
-#include "ops/packing/pack_run.h"
 #include "ops/replaced.h"
 
 /* What one run needs. */
@@ -165,6 +164,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .digest = p->digest.bytes,
                                .duplicates = p->duplicates,
                                .references = p->references,
+                               .trellis = p->source->trellis,
                                .bases = p->bases,
                                .n_bases = (uint32_t)o->n_bases,
                                .has_files = p->source->has_files,
@@ -184,6 +184,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .arena = &p->arena};
     TARE_TRY(p->source->format->pack(&p->outcome, &job, err));
     tare_steps_end(p->steps, p->write_bytes);
+    if (p->source->outcome) *p->source->outcome = &p->outcome;
     if (p->source->check) TARE_TRY(p->source->check(p->source->check_ctx, p->set, err));
     return p->set ? tare_outset_commit(p->set, err) : TARE_OK;
 }
@@ -272,45 +273,4 @@ tare_status tare_pack_run(tare_pack_summary *out, const char *out_path,
     if (source->has_files) tare_pack_list_free(&p.files);
     if (out) tare_result_write(out, &sum, sizeof sum);
     return status;
-}
-
-/* The one format that files are packed into. */
-static const tare_format *packed_format(void) {
-    const tare_format *format = tare_format_row(0);
-    for (size_t i = 1; format && !format->pack; i++) format = tare_format_row(i);
-    return format;
-}
-
-static tare_status pack_to(tare_pack_summary *out, const char *out_path, const tare_output *output,
-                           const tare_model *in, const tare_pack_options *options,
-                           tare_error *err) {
-    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
-    if (out) TARE_TRY(tare_result_check(out, err));
-    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    /* A model that was computed has no files: what it is made of is packed. */
-    const tare_pack_source source = {.format = packed_format(),
-                                     .model = in,
-                                     .has_files = in->catalog.layout || o.directory,
-                                     .output = output};
-    /* Its files do not make up the model: some data would be lost. */
-    if (tare_packed_of(in))
-        return tare_fail(err, TARE_ERR_ARG,
-                         "the input is packed already: unpack it, or convert it");
-    return tare_pack_run(out, out_path, &source, &o, err);
-}
-
-tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
-                      const tare_pack_options *options, tare_error *err) {
-    TARE_REQUIRE(out_path && in, err);
-    return pack_to(out, out_path, NULL, in, options, err);
-}
-
-tare_status tare_pack_to(tare_pack_summary *out, const tare_output *output, const tare_model *in,
-                         const tare_pack_options *options, tare_error *err) {
-    TARE_REQUIRE(output && in, err);
-    tare_output own;
-    TARE_TRY(tare_output_read(&own, output, err));
-    if (own.in_order)
-        return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
-    return pack_to(out, NULL, &own, in, options, err);
 }

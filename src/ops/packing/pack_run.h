@@ -16,12 +16,15 @@ typedef struct tare_pack_source {
     const tare_model *model;
     const tare_model *opened; /* the same as the output will be opened, which its digest is of: with
                                  stand-ins restored; NULL: no different */
+    const uint8_t *trellis;   /* for each tensor: states of the trellis that its codes are steps of;
+                               NULL: of none */
     bool has_files; /* they are packed; else the metadata and resources of the model are */
     tare_status (*check)(void *ctx, tare_outset *set, tare_error *err); /* of the complete output,
                                                                            before it has its name;
                                                                            NULL: none */
     void *check_ctx;
-    const tare_output *output; /* complete; NULL: a path is given */
+    const tare_pack_outcome **outcome; /* set before the check; NULL: nobody asks */
+    const tare_output *output;         /* complete; NULL: a path is given */
     tare_steps *steps; /* what packing is a part of: its progress; NULL: that of the options */
 } tare_pack_source;
 

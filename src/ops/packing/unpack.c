@@ -14,6 +14,7 @@
 #include "ops/packing/bases.h"
 #include "ops/packing/unpack_digests.h"
 #include "ops/packing/unpack_losses.h"
+#include "ops/packing/unpack_lossy.h"
 #include "ops/packing/unpack_salvage.h"
 #include "ops/packing/write_combiner.h"
 #include "ops/replaced.h"
@@ -44,6 +45,7 @@ typedef struct unpacking {
     tare_outset *set;
     tare_sink sink;
     tare_unpack_result result;
+    bool may_convert, is_model; /* without files, which can be converted, if it was lossy */
 } unpacking;
 
 /* ---- cutting --------------------------------------------------------------------------------- */
@@ -153,9 +155,11 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     TARE_TRY(status);
     u->contents = tare_packed_describe(u->store);
     TARE_TRY(tare_unpack_salvage_begin(&u->result, &damage, u->store, u->options.report, err));
-    if (u->contents.n_files == 0)
+    u->is_model = u->contents.n_files == 0;
+    if (u->is_model && !(u->may_convert && !u->options.salvage && !u->options.is_coarse))
         return tare_fail(err, TARE_ERR_ARG,
                          "the container holds a model but no files: convert it instead");
+    if (u->is_model) return TARE_OK;
     TARE_TRY(tare_unpack_losses_init(&u->losses, u->store, &u->options, err));
     tare_packed_watch(u->store, &u->losses.watch,
                       u->options.is_coarse ? u->options.groups : TARE_PACKED_ALL_GROUPS);
@@ -165,8 +169,8 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
 }
 
 static tare_status begin(unpacking *u, const tare_source *in, const tare_unpack_options *options,
-                         tare_error *err) {
-    *u = (unpacking){.options = TARE_UNPACK_OPTIONS_INIT};
+                         bool may_convert, tare_error *err) {
+    *u = (unpacking){.options = TARE_UNPACK_OPTIONS_INIT, .may_convert = may_convert};
     TARE_TRY(tare_options_read(&u->options, sizeof u->options, options, err));
     tare_source source;
     TARE_TRY(tare_source_read(&source, in, err));
@@ -266,8 +270,11 @@ tare_status tare_unpack(tare_unpack_result *out, const char *out_path, const tar
     TARE_REQUIRE(out_path && in, err);
     if (out) TARE_TRY(tare_result_check(out, err));
     unpacking u;
-    tare_status status = begin(&u, in, options, err);
-    if (status == TARE_OK) status = run_files(&u, out_path, in, err);
+    tare_status status = begin(&u, in, options, true, err);
+    if (status == TARE_OK && u.is_model)
+        status = tare_unpack_lossy(&u.result, out_path, in, &u.options, err);
+    else if (status == TARE_OK)
+        status = run_files(&u, out_path, in, err);
     return finish(&u, status, out);
 }
 
@@ -288,7 +295,7 @@ static tare_status unpack_elsewhere(tare_unpack_result *out, const tare_output *
                                     tare_error *err) {
     if (out) TARE_TRY(tare_result_check(out, err));
     unpacking u;
-    tare_status status = begin(&u, in, options, err);
+    tare_status status = begin(&u, in, options, false, err);
     if (status == TARE_OK) status = run_elsewhere(&u, output, fd, err);
     return finish(&u, status, out);
 }

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packing with loss, from its beginning: a common factor of all steps is found by samples, all is
+ * encoded and packed, and if the size that comes out is not the one asked for, again with what it
+ * has told. docs/wcodec.md, 14. */
+#include "ops/lossy/lossy.h"
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "ops/packing/pack_lossy.h"
+#include "wcodec/layer/wc_cut.h"
+
+enum { ATTEMPTS = 6, PATIENT = 2 /* the first ones, which aim to come closer */ };
+
+/* How far below its target a size may be, in the first attempts and later. */
+#define CLOSE 0.003
+#define NEAR  0.01
+/* A target that is missed is aimed at from so much further away. */
+#define MARGIN 0.0004
+
+/* An attempt and what became of it. */
+typedef struct attempt {
+    tare_lossy_run *r;
+    unsigned number;
+    const tare_pack_outcome *outcome; /* while it is packed */
+    uint64_t size;                    /* what counts towards the target */
+    uint64_t tensor_bytes;
+    bool is_off; /* the size is not what is asked for */
+} attempt;
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static tare_status check_wish(const tare_lossy_run *r, tare_error *err) {
+    const tare_lossy_options *w = r->wish;
+    const int n = (w->target_bytes > 0) + (w->target_bpw > 0) + (w->target_damage > 0);
+    if (n != 1 || w->target_bpw < 0 || w->target_damage < 0)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "packing with loss needs one target: a size, bits for each weight, or a "
+                         "damage");
+    if (!(w->target_bpw <= 64) || !(w->target_damage <= 1e6))
+        return tare_fail(err, TARE_ERR_ARG, "target: at most 64 bits, or a damage of a million");
+    if (r->options->n_bases)
+        return tare_fail(
+            err, TARE_ERR_ARG,
+            "what is stored as a difference to a base loses nothing: one or the other");
+    if (r->options->mode != TARE_CODED_SMALLEST)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "packing with loss chooses the mode of segments itself");
+    if (tare_model_is_big_endian(r->in))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "big-endian: types of several planes are little-endian");
+    return TARE_OK;
+}
+
+/* Of what is not lossy: tensors and side files, as they usually shrink. What it is really becomes
+ * known by the first attempt. */
+static void guess_others(tare_lossy_run *r) {
+    const tare_catalog *c = &r->in->catalog;
+    double bytes = 0, targets = 0;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        bytes += 0.85 * (double)c->tensors[i].size_bytes + 200;
+    for (size_t i = 0; i < r->n_targets; i++)
+        targets += 0.85 * (double)c->tensors[r->targets[i].tensor].size_bytes + 200;
+    r->other_bytes = bytes - targets;
+    for (size_t i = 0; i < c->n_resources && r->wish->target_bytes; i++)
+        r->other_bytes += 0.25 * (double)c->resources[i].info.size;
+}
+
+static void set_target(tare_lossy_run *r) {
+    const tare_lossy_options *w = r->wish;
+    r->damage = w->target_damage;
+    r->target_bytes = w->target_bytes     ? w->target_bytes
+                      : w->target_bpw > 0 ? (uint64_t)(w->target_bpw * (double)r->n_weights / 8)
+                                          : UINT64_MAX;
+}
+
+/* ---- an attempt ------------------------------------------------------------------------------ */
+
+/* Before the output has its name. */
+static tare_status check_size(void *ctx, tare_outset *set, tare_error *err) {
+    attempt *a = ctx;
+    const uint64_t target = a->r->target_bytes;
+    (void)set;
+    a->tensor_bytes = 0;
+    for (size_t i = 0; i < a->outcome->n_layers; i++)
+        if (a->outcome->layers[i].encoding) a->tensor_bytes += a->outcome->layers[i].to_bytes;
+    a->size = a->r->wish->target_bytes ? a->outcome->size : a->tensor_bytes;
+    if (target == UINT64_MAX) return TARE_OK;
+    const double near = a->number < PATIENT ? CLOSE : NEAR;
+    const bool is_last = a->number + 1 == ATTEMPTS;
+    a->is_off = a->size > target ||
+                (!is_last && !a->r->is_finest && (double)a->size < (1 - near) * (double)target);
+    return a->is_off ? tare_fail(err, TARE_ERR_ARG, "the size that was asked for is not met")
+                     : TARE_OK;
+}
+
+static double damage_of(const tare_lossy_run *r) {
+    double sum = 0;
+    for (size_t i = 0; i < r->n_targets; i++) sum += r->targets[i].damage;
+    return sum;
+}
+
+static uint64_t lossy_weights(const tare_lossy_run *r) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < r->n_targets; i++) n += r->targets[i].n;
+    return n;
+}
+
+static uint64_t opened_bytes(const tare_lossy_run *r) {
+    return tare_catalog_tensor_bytes(&r->in->catalog) + 4 * lossy_weights(r);
+}
+
+static tare_steps steps_of(const attempt *a) {
+    const tare_lossy_run *r = a->r;
+    tare_steps s = {.progress = a->number ? NULL : r->options->progress,
+                    .ctx = r->options->progress_ctx,
+                    .shown = tare_catalog_tensor_bytes(&r->in->catalog)};
+    s.total = lossy_weights(r);
+    s.total += tare_pack_work(&r->in->catalog) + opened_bytes(r);
+    return s;
+}
+
+static tare_status pack_models(tare_pack_summary *out, attempt *a, const char *path,
+                               const tare_model *stored, const tare_model *opened,
+                               tare_steps *steps, tare_error *err) {
+    tare_lossy_run *r = a->r;
+    tare_pack_options o = *r->options;
+    o.directory = NULL;
+    o.lossy = NULL;
+    const tare_pack_source source = {.format = tare_format_find("wcodec"),
+                                     .model = stored,
+                                     .opened = opened,
+                                     .trellis = r->states,
+                                     .check = check_size,
+                                     .check_ctx = a,
+                                     .outcome = &a->outcome,
+                                     .steps = steps};
+    return tare_pack_run(out, path, &source, &o, err);
+}
+
+static tare_status make(tare_pack_summary *out, attempt *a, const char *path,
+                        const tare_digest *source, tare_error *err) {
+    tare_lossy_run *r = a->r;
+    tare_model *stored, *opened;
+    tare_steps steps = steps_of(a);
+    TARE_TRY(tare_lossy_find_factor(r, err));
+    TARE_TRY(tare_lossy_encode(r, path, &steps, err));
+    tare_steps_end(&steps, lossy_weights(r));
+    if (r->target_bytes == UINT64_MAX && damage_of(r) > r->wish->target_damage) {
+        a->is_off = true;
+        return tare_fail(err, TARE_ERR_ARG, "the damage that was asked for is not met");
+    }
+    for (size_t i = 0; i < r->n_targets; i++)
+        r->states[r->targets[i].tensor] = r->targets[i].is_kept ? 0 : r->targets[i].states;
+    TARE_TRY(tare_lossy_models(&stored, &opened, r, source, err));
+    tare_status status = pack_models(out, a, path, stored, opened, &steps, err);
+    tare_model_free(opened);
+    tare_model_free(stored);
+    return status;
+}
+
+static void free_made(tare_lossy_run *r) {
+    tare_outset_free(r->made);
+    tare_free(r->options->allocator, r->side, (size_t)r->side_bytes);
+    r->made = NULL;
+    r->side = NULL;
+    r->side_bytes = 0;
+}
+
+/* Aims again, from what was missed. */
+static void learn(const attempt *a) {
+    tare_lossy_run *r = a->r;
+    if (r->target_bytes == UINT64_MAX)
+        r->damage *= r->wish->target_damage / damage_of(r) * (1 - MARGIN);
+    else
+        r->other_bytes += (double)a->size - r->bytes + MARGIN * (double)r->target_bytes;
+}
+
+static tare_status try_all(tare_pack_summary *out, tare_lossy_run *r, const char *path,
+                           const tare_digest *source, tare_error *err) {
+    for (unsigned i = 0;; i++) {
+        attempt a = {.r = r, .number = i};
+        tare_status status = make(out, &a, path, source, err);
+        free_made(r);
+        r->tensor_bytes = a.tensor_bytes;
+        r->size = a.size;
+        if (!a.is_off || i + 1 == ATTEMPTS) return status;
+        learn(&a);
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void tell(tare_pack_summary *sum, const tare_lossy_run *r) {
+    const tare_catalog *c = &r->in->catalog;
+    sum->from_bytes = tare_catalog_bytes(c);
+    sum->bits_per_weight = 8 * (double)r->tensor_bytes / (double)r->n_weights;
+    sum->damage = damage_of(r);
+    for (size_t i = 0; i < r->n_targets; i++) sum->n_lossy += !r->targets[i].is_kept;
+}
+
+static void report_finest(const tare_lossy_run *r) {
+    if (r->target_bytes == UINT64_MAX || (double)r->size >= (1 - NEAR) * (double)r->target_bytes)
+        return;
+    tare_report_addf(r->options->report, &TARE_FINDING(WARNING, TARE_OK, "pack.finest"),
+                     "smaller than asked for: steps of 8 bits are the finest");
+}
+
+static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *path,
+                       tare_error *err) {
+    const tare_pack_options *o = r->options;
+    const tare_wc_effort effort = {.log2_segment = (uint8_t)o->log2_segment,
+                                   .is_for_gpu = o->is_for_gpu};
+    tare_run_options digest = TARE_RUN_OPTIONS_INIT;
+    tare_digest source;
+    TARE_TRY(check_wish(r, err));
+    r->log2_segment = tare_wc_trellis_log2(&effort);
+    for (size_t i = 0; i < r->in->catalog.n_tensors; i++)
+        TARE_TRY(tare_tensor_check_data(r->in, i, err));
+    TARE_TRY(tare_lossy_find_targets(r, err));
+    guess_others(r);
+    set_target(r);
+    r->states = TARE_NEW_ARRAY(&r->arena, uint8_t, r->in->catalog.n_tensors);
+    if (!r->states) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    TARE_COPY_RUN_OPTIONS(&digest, o);
+    TARE_TRY(tare_model_digest(NULL, &source, r->in, &digest, err));
+    TARE_TRY(try_all(sum, r, path, &source, err));
+    tell(sum, r);
+    report_finest(r);
+    return TARE_OK;
+}
+
+tare_status tare_pack_lossy(tare_pack_summary *out, const char *out_path, const tare_model *in,
+                            const tare_pack_options *options, tare_error *err) {
+    tare_lossy_run r = {.in = in, .options = options, .wish = options->lossy};
+    tare_pack_summary sum = TARE_PACK_SUMMARY_INIT;
+    tare_arena_init(&r.arena, options->allocator);
+    tare_status status = run(&sum, &r, out_path, err);
+    tare_arena_free(&r.arena);
+    if (out) tare_result_write(out, &sum, sizeof sum);
+    return status;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of packing with loss share. */
+#ifndef TARE_OPS_LOSSY_LOSSY_H
+#define TARE_OPS_LOSSY_LOSSY_H
+
+#include <tare/inspect.h>
+#include <tare/packing.h>
+
+#include "base/outfile.h"
+#include "base/pool.h"
+#include "model/catalog.h"
+#include "ops/steps.h"
+#include "wcodec/wc_format.h"
+#include "wcodec/wc_search.h"
+
+/* What a bit is worth, in squared distances between the values of one quantizer: the slope of error
+ * against rate there, found to be the best, or close to it, at all rates (0.07 to 0.13). */
+#define TARE_LOSSY_LAMBDA 0.10f
+
+enum {
+    TARE_LOSSY_GROUPS = 64, /* of runs, by their magnitude */
+    TARE_LOSSY_SPACING = 4, /* of the values of a trellis in one state */
+    TARE_LOSSY_REACH = 127, /* of values; numbers beyond are outliers */
+};
+
+/* By what the values of a tensor are chosen. */
+typedef struct tare_lossy_prices {
+    float steps[TARE_WC_MAX_CLASSES][TARE_WC_SYMBOLS]; /* of a trellis */
+    float codes[256];                                  /* of plain rounding */
+    uint8_t group_class[TARE_LOSSY_GROUPS];
+    unsigned n_classes;
+    bool is_known; /* else they are all 0 */
+} tare_lossy_prices;
+
+/* A tensor that may lose something. */
+typedef struct tare_lossy_target {
+    size_t tensor;
+    tare_encoding_id type; /* as which it is opened again */
+    uint64_t n, rows, cols;
+    /* With an importance matrix, for each column: quarters of octaves of the factor by which its
+     * steps are longer, the inverse factor, and the weight of squared errors in steps. */
+    int8_t *columns;
+    float *inverse, *weights;
+    double energy;     /* weighted squares of all numbers, relative to the mean weight above */
+    double alpha;      /* damage for a relative error of 1 */
+    double base;       /* distance of values where the common factor is 1 */
+    float most;        /* the largest magnitude, with or without the factors */
+    double kept_bytes; /* what it takes without loss, about */
+    /* What was chosen for a common factor. */
+    bool is_kept;
+    uint8_t states;              /* of the trellis; 0: plain rounding */
+    uint16_t scale;              /* f16: what values are multiplied by */
+    tare_lossy_prices prices[2]; /* of rounding, of a trellis */
+    double bytes, damage;        /* estimated from a sample */
+    /* What was made. */
+    uint64_t offset; /* of its codes */
+    double error;    /* squared, weighted, in steps */
+    uint8_t *outliers;
+    size_t n_outliers;
+} tare_lossy_target;
+
+/* Packing with loss, from beginning to end. */
+typedef struct tare_lossy_run {
+    const tare_model *in;
+    const tare_pack_options *options;
+    const tare_lossy_options *wish;
+    tare_arena arena;
+    tare_lossy_target *targets;
+    size_t n_targets;
+    uint64_t n_weights;    /* of all tensors */
+    uint64_t target_bytes; /* of all, or of tensors; UINT64_MAX: a damage is asked for */
+    double other_bytes;    /* of these, what is not of targets, as far as it is known */
+    double damage;         /* asked for */
+    double factor;         /* common to all steps */
+    double bytes;          /* what counts towards the target, expected */
+    bool is_finest;        /* finer steps would be lossless, or have codes of more than 8 bits */
+    uint64_t size, tensor_bytes; /* that came out */
+    unsigned log2_segment;
+    tare_outset *made; /* codes */
+    uint8_t *side;     /* scales and outliers */
+    uint64_t side_bytes;
+    uint8_t *states; /* for each tensor */
+} tare_lossy_run;
+
+/* ---- lossy_math.c: the same on every system ------------------------------------------------- */
+
+double tare_lossy_log2(double x); /* x > 0, finite */
+double tare_lossy_exp2(double x);
+
+/* ---- lossy_damage.c ------------------------------------------------------------------------- */
+
+/* Fills in alpha of each target. */
+tare_status tare_lossy_weigh(tare_lossy_run *r, tare_error *err);
+
+/* ---- lossy_targets.c ------------------------------------------------------------------------ */
+
+/* The tensors that may lose something, and what is known of them before anything is chosen. */
+tare_status tare_lossy_find_targets(tare_lossy_run *r, tare_error *err);
+
+/* ---- lossy_values.c ------------------------------------------------------------------------- */
+
+/* A number that no value reaches, in steps. */
+typedef struct tare_lossy_outlier {
+    uint32_t at;
+    float number;
+} tare_lossy_outlier;
+
+/* Memory of one thread, for so many numbers at most. */
+typedef struct tare_lossy_room {
+    const tare_allocator *allocator;
+    uint8_t *memory;
+    size_t size;
+    float *numbers, *weights;
+    uint32_t *choices;
+    int8_t *symbols, *values;
+    tare_lossy_outlier *outliers;
+    uint32_t n_outliers;
+    uint8_t *classes;
+} tare_lossy_room;
+
+tare_status tare_lossy_room_init(tare_lossy_room *room, uint32_t n, const tare_allocator *allocator,
+                                 tare_error *err);
+void tare_lossy_room_free(tare_lossy_room *room);
+
+/* Elements [first, first + n) of a target become numbers [at, at + n) of the room: in steps, with
+ * the factors of their columns taken out. */
+tare_status tare_lossy_load(tare_lossy_room *room, uint32_t at, const tare_lossy_run *r,
+                            const tare_lossy_target *t, uint64_t first, uint32_t n,
+                            tare_error *err);
+/* Takes the outliers out of the first n numbers: they become 0. */
+void tare_lossy_take_outliers(tare_lossy_room *room, uint32_t n);
+/* Finds the values of the first n numbers, by the prices of the target. */
+void tare_lossy_choose(tare_lossy_room *room, const tare_lossy_target *t, uint32_t n);
+/* The squared error of n values, weighted. */
+double tare_lossy_error(const tare_lossy_room *room, const tare_lossy_target *t, uint32_t n);
+/* The group of a run by its magnitude, as the codec tells it from values. */
+unsigned tare_lossy_group(const float *numbers, uint32_t n);
+
+/* ---- lossy_rate.c --------------------------------------------------------------------------- */
+
+/* Finds the common factor at which the targets take what is asked for, and what follows for each
+ * of them. ERR_ARG: no factor does. */
+tare_status tare_lossy_find_factor(tare_lossy_run *r, tare_error *err);
+
+/* ---- lossy_encode.c ------------------------------------------------------------------------- */
+
+/* Makes codes (in a file without a name, in the folder of `path`), scales and outliers of all
+ * targets that are not kept, and fills in their damage. */
+tare_status tare_lossy_encode(tare_lossy_run *r, const char *path, tare_steps *steps,
+                              tare_error *err);
+
+/* ---- lossy_model.c -------------------------------------------------------------------------- */
+
+/* The model that is packed, and as it will be opened. */
+tare_status tare_lossy_models(tare_model **stored, tare_model **opened, const tare_lossy_run *r,
+                              const tare_digest *source, tare_error *err);
+
+#endif

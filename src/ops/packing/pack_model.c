@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tare pack: what is packed, and how, from the options of a caller. */
+#include <tare/packing.h>
+
+#include "format/format.h"
+#include "ops/convert/sinks.h"
+#include "ops/packing/pack_lossy.h"
+#include "ops/packing/pack_run.h"
+
+/* The one format that files are packed into. */
+static const tare_format *packed_format(void) {
+    const tare_format *format = tare_format_row(0);
+    for (size_t i = 1; format && !format->pack; i++) format = tare_format_row(i);
+    return format;
+}
+
+static tare_status pack_lossy(tare_pack_summary *out, const char *out_path, const tare_model *in,
+                              tare_pack_options *o, tare_error *err) {
+    tare_lossy_options own = TARE_LOSSY_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&own, sizeof own, o->lossy, err));
+    o->lossy = &own;
+    return tare_pack_lossy(out, out_path, in, o, err);
+}
+
+static tare_status pack_to(tare_pack_summary *out, const char *out_path, const tare_output *output,
+                           const tare_model *in, const tare_pack_options *options,
+                           tare_error *err) {
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    if (out) TARE_TRY(tare_result_check(out, err));
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    /* A model that was computed has no files: what it is made of is packed. */
+    const tare_pack_source source = {.format = packed_format(),
+                                     .model = in,
+                                     .has_files = in->catalog.layout || o.directory,
+                                     .output = output};
+    /* Its files do not make up the model: some data would be lost. */
+    if (tare_packed_of(in))
+        return tare_fail(err, TARE_ERR_ARG,
+                         "the input is packed already: unpack it, or convert it");
+    if (o.lossy && output)
+        return tare_fail(err, TARE_ERR_ARG, "packing with loss makes a file of its own");
+    if (o.lossy) return pack_lossy(out, out_path, in, &o, err);
+    return tare_pack_run(out, out_path, &source, &o, err);
+}
+
+tare_status tare_pack(tare_pack_summary *out, const char *out_path, const tare_model *in,
+                      const tare_pack_options *options, tare_error *err) {
+    TARE_REQUIRE(out_path && in, err);
+    return pack_to(out, out_path, NULL, in, options, err);
+}
+
+tare_status tare_pack_to(tare_pack_summary *out, const tare_output *output, const tare_model *in,
+                         const tare_pack_options *options, tare_error *err) {
+    TARE_REQUIRE(output && in, err);
+    tare_output own;
+    TARE_TRY(tare_output_read(&own, output, err));
+    if (own.in_order)
+        return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
+    return pack_to(out, NULL, &own, in, options, err);
+}

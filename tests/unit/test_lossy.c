@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a record of loss that does not fit the stored tensors and is believed; factors of
+ * columns, outliers or rounding that come back otherwise than they were meant; elements that differ
+ * by how they are read; logarithms by system. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <tare/build.h>
+#include <tare/packing.h>
+
+#include "encoding/outliers.h"
+#include "model/lossy_record.h"
+
+enum { ROWS = 3, COLS = 5, N = ROWS * COLS };
+
+static const int8_t codes[N] = {1, -2, 3, -4, 5, 127, -127, 0, 9, 10, 11, 12, 13, 14, 15};
+static uint8_t scales[2 * ROWS], outlier[TARE_OUTLIER_BYTES];
+
+/* A tensor of int8_rowwise and one of F32, with a record of any text. */
+static tare_model *make(const char *record) {
+    static const float plain[4] = {1, 2, 3, 4};
+    const uint64_t dims[2] = {ROWS, COLS}, few[1] = {4};
+    const tare_outlier o = {1, 2, 0x4900 /* 10.0 */};
+    tare_builder *b;
+    tare_model *m;
+    for (unsigned r = 0; r < ROWS; r++) tare_store_le16(scales + 2 * r, 0x3800); /* 0.5 */
+    tare_outlier_store(outlier, &o);
+    assert_int_equal(tare_builder_new(&b, NULL, NULL), TARE_OK);
+    tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
+    t.name = (tare_str){"plain", 5};
+    t.encoding = tare_encoding_get(TARE_ENCODING_F32);
+    t.dims = few;
+    t.n_dims = 1;
+    t.planes[0] = plain;
+    assert_int_equal(tare_builder_add_tensor(b, &t, NULL), TARE_OK);
+    t.name = (tare_str){"lossy", 5};
+    t.encoding = tare_encoding_get(TARE_ENCODING_INT8_ROWWISE);
+    t.dims = dims;
+    t.n_dims = 2;
+    t.planes[0] = codes;
+    t.planes[1] = scales;
+    t.planes[2] = outlier;
+    t.list_bytes = sizeof outlier;
+    assert_int_equal(tare_builder_add_tensor(b, &t, NULL), TARE_OK);
+    const tare_value v = {.type = TARE_VALUE_STRING, .as.s = {record, strlen(record)}};
+    assert_int_equal(tare_builder_add_key(b, TARE_KEYS_MODEL,
+                                          (tare_str){TARE_LOSSY_KEY, strlen(TARE_LOSSY_KEY)}, &v,
+                                          NULL),
+                     TARE_OK);
+    assert_int_equal(tare_builder_finish(&m, b, NULL), TARE_OK);
+    return m;
+}
+
+static tare_status restore(const char *record) {
+    tare_model *m = make(record);
+    tare_error err = {0};
+    tare_status status = tare_lossy_restore(m, &err);
+    assert_true(status == TARE_OK || (err.what && err.what[0]));
+    tare_model_free(m);
+    return status;
+}
+
+#define RECORD(tensors) "{\"version\":1,\"container\":\"gguf\",\"tensors\":[" tensors "]}"
+
+static void a_record_that_does_not_fit_is_refused(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{",
+        "{\"version\":1,\"tensors\":{}}",
+        RECORD("7"),
+        RECORD("{}"),
+        RECORD("{\"tensor\":1}"),
+        RECORD("{\"tensor\":-1,\"type\":\"f16\"}"),
+        RECORD("{\"tensor\":2,\"type\":\"f16\"}"),
+        RECORD("{\"tensor\":18446744073709551615,\"type\":\"f16\"}"),
+        RECORD("{\"tensor\":0,\"type\":\"f16\"}"), /* not int8_rowwise */
+        RECORD("{\"tensor\":1,\"type\":\"q4_k\"}"),
+        RECORD("{\"tensor\":1,\"type\":\"nothing\"}"),
+        RECORD("{\"tensor\":1,\"type\":\"f16\",\"columns\":\"PPPP\"}"),
+        RECORD("{\"tensor\":1,\"type\":\"f16\",\"columns\":\"PPPPPP\"}"),
+        RECORD("{\"tensor\":1,\"type\":\"f16\",\"columns\":\"PPPP/\"}"),
+        RECORD("{\"tensor\":1,\"type\":\"f16\",\"columns\":\"PPPPp\"}"),
+        RECORD("{\"tensor\":1,\"type\":\"f16\"},{\"tensor\":1,\"type\":\"f16\"}"),
+        "{\"version\":1,\"source\":\"12\",\"tensors\":[]}",
+        "{\"version\":1,\"damage\":\"high\",\"tensors\":[]}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (restore(bad[i]) != TARE_ERR_CORRUPT) fail_msg("%s", bad[i]);
+    assert_int_equal(restore("{\"version\":2,\"tensors\":[]}"), TARE_ERR_UNSUPPORTED);
+    assert_int_equal(restore(RECORD("")), TARE_OK);
+    assert_int_equal(restore(RECORD("{\"tensor\":1,\"type\":\"f16\",\"later\":[1,{}]}")), TARE_OK);
+}
+
+/* Columns times 1, 2, 1/2, 2^(1/4), 1. */
+static const char with_columns[] = RECORD("{\"tensor\":1,\"type\":\"f32\",\"columns\":\"PTLQP\"}");
+
+static void numbers_are_what_the_record_says(void **state) {
+    (void)state;
+    tare_model *m = make(with_columns);
+    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    float got[N], part[N];
+    static const float factors[COLS] = {1, 2, 0.5f, 0x1.306fe0p+0f, 1};
+    assert_int_equal(tare_lossy_restore(m, NULL), TARE_OK);
+    assert_int_equal(m->catalog.n_metadata, 0);
+    const tare_tensor *t = &m->catalog.tensors[1];
+    assert_int_equal(t->encoding->id, TARE_ENCODING_F32);
+    assert_int_equal(t->n_rows, ROWS);
+    assert_int_equal(tare_tensor_rows_f32(got, m, 1, 0, ROWS, NULL), TARE_OK);
+    for (unsigned i = 0; i < N; i++) {
+        float stored = i == 7 ? 10.0f : (float)codes[i] * 0.5f;
+        assert_true(got[i] == stored * factors[i % COLS]);
+    }
+    for (size_t from = 0; from < sizeof got; from += 3)
+        for (size_t n = 1; from + n <= sizeof got; n += 5) {
+            assert_int_equal(tare_tensor_read(m, 1, 0, from, part, n, NULL), TARE_OK);
+            assert_memory_equal(part, (const uint8_t *)got + from, n);
+        }
+    assert_true(tare_model_lossy(m, &info));
+    assert_int_equal(info.n_tensors, 1);
+    assert_int_equal(info.container.len, 4);
+    tare_model_free(m);
+}
+
+static void factors_are_powers_of_two(void **state) {
+    (void)state;
+    for (int q = -32; q <= TARE_LOSSY_MOST_COLUMN; q++) {
+        assert_true(tare_lossy_factor(q + (q < 28 ? 4 : 0)) ==
+                    tare_lossy_factor(q) * (q < 28 ? 2 : 1));
+        if (q > -32) assert_true(tare_lossy_factor(q) > tare_lossy_factor(q - 1));
+    }
+    assert_true(tare_lossy_factor(0) == 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_that_does_not_fit_is_refused),
+        cmocka_unit_test(numbers_are_what_the_record_says),
+        cmocka_unit_test(factors_are_powers_of_two),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
