@@ -154,6 +154,19 @@ static void print_section(const pair *models, const tare_diff *diff, size_t *i) 
     cli_table_free(table);
 }
 
+static bool is_lossy(const tare_model *model) {
+    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    return tare_model_lossy(model, &info);
+}
+
+/* A difference is no surprise then. */
+static void print_loss(const tare_model *model, const char *name) {
+    tare_lossy_info info = TARE_LOSSY_INFO_INIT;
+    if (tare_model_lossy(model, &info))
+        printf("%s was packed with loss: %zu tensor%s, %.4f bits a weight\n", name, info.n_tensors,
+               cli_plural(info.n_tensors), info.bits_per_weight);
+}
+
 static void print_text(const pair *models, const tare_diff *diff) {
     char *a = cli_escape_path(cli_input_name(models->a_path));
     char *b = cli_escape_path(cli_input_name(models->b_path));
@@ -178,6 +191,8 @@ static void print_text(const pair *models, const tare_diff *diff) {
     if (n_tensors) printf("; %zu tensor%s within the tolerance", n_tensors, cli_plural(n_tensors));
     if (n_keys) printf("; %zu key%s about the types tolerated", n_keys, cli_plural(n_keys));
     fputc('\n', stdout);
+    print_loss(models->a, a);
+    print_loss(models->b, b);
     free(a);
     free(b);
 }
@@ -208,6 +223,8 @@ static void print_json(const pair *models, const tare_diff *diff) {
     cli_json_text(document, "a", models->a_path);
     cli_json_text(document, "b", models->b_path);
     cli_json_bool(document, "is_same", tare_diff_is_same(diff));
+    cli_json_bool(document, "a_is_lossy", is_lossy(models->a));
+    cli_json_bool(document, "b_is_lossy", is_lossy(models->b));
     struct json_t *items = cli_json_array();
     const tare_diff_item *item;
     for (size_t i = 0; (item = tare_diff_at(diff, i)) != NULL; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tare pack: a model in fewer bytes, without loss. */
+ * tare pack: a model in fewer bytes, without loss unless that is asked for. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,9 +8,15 @@
 #include "commands.h"
 
 static struct {
-    const char *mode, *to, *made_for, *segment, *tile_shapes, *predictors, *transforms;
+    const char *mode, *to, *made_for, *imatrix, *segment;
+    const char *tile_shapes, *predictors, *transforms;
+    uint64_t target_size;
+    double target_bpw, target_damage;
+    bool lossy;
     cli_list exclude;
 } args;
+
+static tare_lossy_options lossy = TARE_LOSSY_OPTIONS_INIT;
 
 #define SUFFIX ".wcodec"
 
@@ -31,6 +37,28 @@ static const cli_option options[] = {
      .help = "gpu: tensors in shorter segments and only in forms that a GPU decodes by itself; "
              "about 0.2 % larger",
      .text = &args.made_for},
+    {.name = "lossy",
+     .help = "with loss: the numbers of matrices change, and the files do not come back byte for "
+             "byte; needs a target",
+     .flag = &args.lossy},
+    {.name = "target-bpw",
+     .arg = "BITS",
+     .help = "with --lossy: bits a weight that tensors take, at most",
+     .real = &args.target_bpw},
+    {.name = "target-size",
+     .arg = "SIZE",
+     .help = "with --lossy: bytes of OUT, at most",
+     .size = &args.target_size},
+    {.name = "target-damage",
+     .arg = "DAMAGE",
+     .help = "with --lossy: the smallest OUT whose predicted damage is at most this, such as 0.05",
+     .real = &args.target_damage},
+    {.name = "imatrix",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "with --lossy: importance matrix, as written by llama-imatrix, that says which "
+             "columns are to lose least",
+     .text = &args.imatrix},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
@@ -116,11 +144,16 @@ static void print_text(const outcome *o) {
            cli_style_off(stdout), o->sum.n_files, cli_plural(o->sum.n_files),
            cli_exact_text(o->sum.n_tensors).text, cli_plural(o->sum.n_tensors));
     if (o->sum.n_shared) printf(" (%zu stored once with others)", o->sum.n_shared);
+    if (o->sum.n_lossy) printf(", %zu of them with loss", o->sum.n_lossy);
     if (o->sum.n_referring) printf(", %zu of them as differences", o->sum.n_referring);
     printf(", %s -> %s (%.2f %%)\n", cli_size_text(o->sum.from_bytes).text,
            cli_size_text(o->sum.to_bytes).text, percent(o->sum.to_bytes, o->sum.from_bytes));
     cli_table_print(table, stdout, 2);
     cli_table_free(table);
+    if (args.lossy)
+        printf("  LOSSY: %.4f bits a weight, predicted damage %.3g; the numbers of %zu tensor%s "
+               "are not the original ones\n",
+               o->sum.bits_per_weight, o->sum.damage, o->sum.n_lossy, cli_plural(o->sum.n_lossy));
     free(name);
 }
 
@@ -134,6 +167,12 @@ static void print_json(outcome *o) {
     cli_json_u64(document, "from_bytes", o->sum.from_bytes);
     cli_json_u64(document, "to_bytes", o->sum.to_bytes);
     cli_json_real(document, "ratio", percent(o->sum.to_bytes, o->sum.from_bytes) / 100);
+    cli_json_bool(document, "is_lossy", o->sum.n_lossy > 0);
+    if (args.lossy) {
+        cli_json_u64(document, "lossy_tensors", o->sum.n_lossy);
+        cli_json_real(document, "bits_per_weight", o->sum.bits_per_weight);
+        cli_json_real(document, "damage", o->sum.damage);
+    }
     cli_json_add(document, "layers", o->layers ? o->layers : cli_json_array());
     cli_json_add(document, "findings", cli_json_findings(o->report));
     cli_json_print(document);
@@ -161,6 +200,26 @@ static bool set_by_name(tare_options *named) {
     return true;
 }
 
+/* 0: what is said about loss goes together. */
+static int check_lossy(void) {
+    const int n = (args.target_size > 0) + (args.target_bpw > 0) + (args.target_damage > 0);
+    if (!args.lossy && (n || args.imatrix))
+        return cli_usage(&cmd_pack, "--target-bpw, --target-size, --target-damage and --imatrix "
+                                    "are of packing with loss: say --lossy");
+    if (args.lossy && n == 0)
+        return cli_usage(&cmd_pack, "--lossy needs a target: --target-bpw, --target-size or "
+                                    "--target-damage");
+    if (n > 1)
+        return cli_usage(&cmd_pack,
+                         "--target-bpw, --target-size and --target-damage exclude each other");
+    if (args.lossy && (args.mode || cli.base.n))
+        return cli_usage(&cmd_pack, "--lossy goes neither with --mode nor with --base");
+    if (args.lossy && args.exclude.n)
+        return cli_usage(&cmd_pack, "--exclude: with --lossy the model is packed, not the files of "
+                                    "a directory");
+    return CLI_YES;
+}
+
 static bool fill_options(tare_pack_options *o, const char *in_path, tare_report *report) {
     struct stat st;
     o->effort = cli_effort();
@@ -178,11 +237,18 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
     o->no_sync = cli.no_sync;
     o->report = report;
     o->progress = cli_progress;
+    lossy.target_bytes = args.target_size;
+    lossy.target_bpw = args.target_bpw;
+    lossy.target_damage = args.target_damage;
+    if (args.lossy) o->lossy = &lossy;
     return true;
 }
 
 static int failed(const tare_error *err, const outcome *o) {
     cli_json_fail(err, o->in_path, o->report);
+    if (args.lossy && err->status == TARE_ERR_ARG && !err->file[0] &&
+        err->item_kind == TARE_ITEM_NONE)
+        return cli_usage(&cmd_pack, "%s", err->what);
     return cli_fail(err, o->in_path);
 }
 
@@ -256,7 +322,20 @@ static int check_output(const char *path) {
                                 ", which is what it will be: say so, or --to wcodec");
 }
 
+/* 0, or an exit code after saying what is wrong. */
+static int open_importance(tare_importance **out, tare_report *report) {
+    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    tare_error err;
+    *out = NULL;
+    o.report = report;
+    if (!args.imatrix || tare_importance_open_path(out, args.imatrix, &o, &err) == TARE_OK)
+        return CLI_YES;
+    cli_json_fail(&err, args.imatrix, report);
+    return cli_fail(&err, args.imatrix);
+}
+
 static int run(int argc, const char **argv) {
+    tare_importance *importance = NULL;
     tare_report *report = tare_report_new();
     char *name = argc < 2 ? name_output(argv[0]) : NULL;
     outcome o = {.in_path = argv[0],
@@ -265,9 +344,13 @@ static int run(int argc, const char **argv) {
                  .sum = TARE_PACK_SUMMARY_INIT};
     tare_model *model = NULL;
     int code = check_output(o.out_path);
+    if (code == CLI_YES) code = check_lossy();
+    if (code == CLI_YES) code = open_importance(&importance, report);
+    lossy.importance = importance;
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
     if (code == CLI_YES) code = pack_as_told(model, &o, report);
     tare_model_free(model);
+    tare_importance_free(importance);
     tare_report_free(report);
     free(name);
     return code;
@@ -277,15 +360,19 @@ const cli_command cmd_pack = {
     .name = "pack",
     .summary = "store the files of a model in fewer bytes, without loss",
     .usage = "IN [OUT.wcodec] [--effort fast|full] [--base BASE]...\n"
-             "DIR [OUT.wcodec] [--exclude PATTERN]...",
-    .description = "Packs one file, a set of shards or a whole directory: every file in it and in "
-                   "its folders, with links, permissions and times; not folders named .git "
-                   "and .cache. Tensors are compressed by what "
-                   "their types are made of, in "
-                   "pieces that decode on their own; everything else goes with them, so that the "
-                   "files come back byte for byte. Without OUT it is IN.wcodec. OUT appears under "
-                   "its name only when it is complete; it cannot be standard output, for a "
-                   ".wcodec begins with where its index is.",
+             "DIR [OUT.wcodec] [--exclude PATTERN]...\n"
+             "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",
+    .description =
+        "Packs one file, a set of shards or a whole directory: every file in it and in "
+        "its folders, with links, permissions and times; not folders named .git "
+        "and .cache. Tensors are compressed by what "
+        "their types are made of, in "
+        "pieces that decode on their own; everything else goes with them, so that the "
+        "files come back byte for byte. Without OUT it is IN.wcodec. OUT appears under "
+        "its name only when it is complete; it cannot be standard output, for a "
+        ".wcodec begins with where its index is. With --lossy, and only then, the numbers of "
+        "matrices change: OUT is the model that is as close to IN as fits the target, "
+        "and unpacking it gives its tensors in their types, not IN.",
     .examples = {{"tare pack model.gguf", "a file, as model.gguf.wcodec"},
                  {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
                  {"tare pack hf-directory model.wcodec --effort full",
@@ -296,6 +383,10 @@ const cli_command cmd_pack = {
                   "a fine-tune, as what it differs in"},
                  {"tare pack model.gguf --effort full --tile-shapes 8x32 --transforms none,dct",
                   "with fewer forms to try"},
+                 {"tare pack model.safetensors small.wcodec --lossy --target-bpw 3.5",
+                  "with loss: the best 3.5 bits a weight can do"},
+                 {"tare pack model.gguf small.wcodec --lossy --target-size 2G --imatrix m.gguf",
+                  "the best for a size, by what its columns matter"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |

@@ -131,6 +131,8 @@ typedef struct held {
 
 static held look_into(const char *in_path) {
     tare_container_info info = TARE_CONTAINER_INFO_INIT;
+    tare_lossy_info lossy = TARE_LOSSY_INFO_INIT;
+    tare_format_info format = TARE_FORMAT_INFO_INIT;
     tare_model *model;
     tare_error err;
     held h = {NULL, false};
@@ -138,6 +140,11 @@ static held look_into(const char *in_path) {
     if (cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK &&
         tare_model_container(model, &info))
         h = (held){info.format, info.is_directory}; /* the name is static */
+    const bool is_lossy = tare_model_lossy(model, &lossy);
+    for (size_t i = 0; is_lossy && tare_format_at(i, &format); i++)
+        if (strlen(format.name) == lossy.container.len &&
+            memcmp(format.name, lossy.container.ptr, lossy.container.len) == 0)
+            h = (held){format.name, format.is_directory};
     tare_model_free(model);
     return h;
 }

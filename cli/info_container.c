@@ -16,6 +16,25 @@ static void put_digest(char out[65], const uint8_t digest[32]) {
     for (size_t i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
+/* What was lost when it was packed. */
+static void print_loss(const tare_model *model) {
+    tare_lossy_info l = TARE_LOSSY_INFO_INIT;
+    char digest[65];
+    if (!tare_model_lossy(model, &l)) return;
+    char *method = cli_escape(l.method, false, 80), *format = cli_escape(l.container, false, 20);
+    put_digest(digest, l.source);
+    info_label("LOSSY");
+    printf("%s tensor%s with loss, %.4f bits a weight of all tensors\n",
+           cli_exact_text(l.n_tensors).text, cli_plural(l.n_tensors), l.bits_per_weight);
+    info_label("");
+    printf("%s, lambda %.3g%s\n", method, l.lambda,
+           l.is_weighted ? ", weighted by an importance matrix" : "");
+    info_label("");
+    printf("predicted damage %.4g; from %s, sha256 %.16s...\n", l.damage, format, digest);
+    free(method);
+    free(format);
+}
+
 void info_print_container(const tare_model *model) {
     tare_container_info c = TARE_CONTAINER_INFO_INIT;
     tare_container_base base = TARE_CONTAINER_BASE_INIT;
@@ -28,6 +47,7 @@ void info_print_container(const tare_model *model) {
         printf(", %s file%s", cli_exact_text(c.n_files).text, cli_plural(c.n_files));
     if (c.is_for_gpu) printf(", in segments for GPUs");
     fputc('\n', stdout);
+    print_loss(model);
     for (size_t i = 0; tare_model_container_base(model, i, &base); i++) {
         char *name = cli_escape(base.name, false, 60), digest[65];
         put_digest(digest, base.digest);
@@ -53,6 +73,28 @@ static struct json_t *json_bases(const tare_model *model) {
     return list;
 }
 
+static void json_loss(struct json_t *object, const tare_model *model) {
+    tare_lossy_info l = TARE_LOSSY_INFO_INIT;
+    char digest[65];
+    const bool is_lossy = tare_model_lossy(model, &l);
+    cli_json_bool(object, "is_lossy", is_lossy);
+    if (!is_lossy) return;
+    struct json_t *loss = cli_json_object();
+    put_digest(digest, l.source);
+    cli_json_u64(loss, "tensors", l.n_tensors);
+    cli_json_real(loss, "bits_per_weight", l.bits_per_weight);
+    if (l.target_bpw > 0) cli_json_real(loss, "target_bpw", l.target_bpw);
+    if (l.target_bytes > 0) cli_json_u64(loss, "target_bytes", l.target_bytes);
+    if (l.target_damage > 0) cli_json_real(loss, "target_damage", l.target_damage);
+    cli_json_real(loss, "damage", l.damage);
+    cli_json_real(loss, "lambda", l.lambda);
+    cli_json_str(loss, "method", l.method);
+    cli_json_bool(loss, "is_weighted", l.is_weighted);
+    cli_json_str(loss, "container", l.container);
+    cli_json_text(loss, "source_sha256", digest);
+    cli_json_add(object, "loss", loss);
+}
+
 void info_json_container(struct json_t *document, const tare_model *model) {
     tare_container_info c = TARE_CONTAINER_INFO_INIT;
     if (!tare_model_container(model, &c)) return;
@@ -67,6 +109,7 @@ void info_json_container(struct json_t *document, const tare_model *model) {
     cli_json_u64(object, "files", c.n_files);
     cli_json_bool(object, "is_directory", c.is_directory);
     cli_json_bool(object, "is_for_gpu", c.is_for_gpu);
+    json_loss(object, model);
     cli_json_add(object, "bases", json_bases(model));
     cli_json_add(document, "container", object);
 }
