@@ -15,8 +15,11 @@ enum { ATTEMPTS = 6, PATIENT = 2 /* the first ones, which aim to come closer */ 
 /* How far below its target a size may be, in the first attempts and later. */
 #define CLOSE 0.003
 #define NEAR  0.01
-/* A target that is missed is aimed at from so much further away. */
-#define MARGIN 0.0004
+/* A target that is missed is aimed at from so much further away, and from twice as far each time: layers
+ * are whole units of bytes, and small files jump. */
+#define MARGIN      0.0004
+#define MOST_MARGIN 0.005
+#define UNITS       64
 
 /* An attempt and what became of it. */
 typedef struct attempt {
@@ -170,10 +173,14 @@ static void free_made(tare_lossy_run *r) {
 /* Aims again, from what was missed. */
 static void learn(const attempt *a) {
     tare_lossy_run *r = a->r;
-    if (r->target_bytes == UINT64_MAX)
-        r->damage *= r->wish->target_damage / damage_of(r) * (1 - MARGIN);
-    else
-        r->other_bytes += (double)a->size - r->bytes + MARGIN * (double)r->target_bytes;
+    const double target = (double)r->target_bytes, times = (double)(1u << a->number);
+    if (r->target_bytes == UINT64_MAX) {
+        r->damage *= r->wish->target_damage / damage_of(r) * (1 - times * MARGIN);
+        return;
+    }
+    double margin = times * (MARGIN * target + UNITS);
+    if (margin > MOST_MARGIN * target) margin = MOST_MARGIN * target;
+    r->other_bytes += (double)a->size - r->bytes + margin;
 }
 
 static tare_status try_all(tare_pack_summary *out, tare_lossy_run *r, const char *path,
