@@ -99,10 +99,7 @@ typedef struct tare_pack_options {
     {                                                                                              \
         sizeof(tare_pack_options), TARE_EFFORT_FAST, TARE_CODED_SMALLEST, 0, NULL, NULL, 0, NULL,  \
             NULL, 0, false, false, false, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            false, {                                                                               \
-            0, 0, 0                                                                                \
-        },                                                                                         \
-            NULL                                                                                   \
+            false, {0, 0, 0}, NULL                                                                 \
     }
 TARE_API void tare_pack_options_init(tare_pack_options *options, size_t size);
 
