@@ -157,6 +157,8 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
     }
     c->n_tensors++;
     if (file != virtual_file) return TARE_OK;
+    own->types.origins[at] =
+        tare_llama_origin_of_pieces(m->hf, t->pieces, t->n_pieces, out->n_elements);
     own->file.made[own->file.n_made++] =
         (tare_llama_made){.offset = *end,
                           .size = out->size_bytes,
@@ -180,7 +182,9 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
     own->file.made = TARE_NEW_ARRAY(arena, tare_llama_made, n);
     own->origins = TARE_NEW_ARRAY(arena, tare_llama_origin, n);
     own->types.stays_f32 = TARE_NEW_ARRAY(arena, bool, n);
-    if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.stays_f32)
+    own->types.origins = TARE_NEW_ARRAY(arena, tare_origin, n);
+    if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.stays_f32 ||
+        !own->types.origins)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_model_share_files(m->out, m->hf, err));
     tare_reader_callback(&reader, NULL, &own->file, 0, format_name);

@@ -126,6 +126,9 @@ bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tar
 tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, tare_arena *arena);
 /* Whether llama.cpp wants a tensor as F32 whatever type is asked for. */
 bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all);
+/* How the pieces of a tensor of n_elements are stored in the source; encoding NULL: in several ways. */
+tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
+                                        size_t n_pieces, uint64_t n_elements);
 /* Whether all numbers of a tensor of the input are 0; whether two have the same bytes. Both read
  * them. */
 tare_status tare_llama_is_zero(bool *out, const tare_model *hf, size_t tensor, tare_error *err);

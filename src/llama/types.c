@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which tensors llama.cpp wants as F32 whatever type the others get. */
+ * Which tensors llama.cpp wants as F32 whatever type the others get, and which types the numbers of
+ * a made one had. */
+#include "base/arith.h"
 #include "base/str.h"
 #include "llama/mapping.h"
 
@@ -33,4 +35,27 @@ bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all) {
     if (quantizes_all) return false;
     return !tare_str_ends(name, TARE_STR(".weight")) ||
            tare_llama_is_one_of(stem_of(name, buf, sizeof buf), always);
+}
+
+/* The bytes of n elements where a tensor has whole blocks of them. */
+static uint64_t bytes_of(const tare_tensor *t, uint64_t n) {
+    const uint64_t block = tare_max_u64(t->encoding->block, 1);
+    const uint64_t blocks = tare_max_u64(t->n_elements / block, 1);
+    return n == t->n_elements ? t->size_bytes : n / block * (t->size_bytes / blocks);
+}
+
+tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
+                                        size_t n_pieces, uint64_t n_elements) {
+    tare_origin origin = {NULL, 0};
+    uint64_t before = 0;
+    for (size_t i = 0; i < n_pieces; i++) {
+        const uint64_t of_turn = pieces[i].end - before, turn = pieces[n_pieces - 1].end;
+        before = pieces[i].end;
+        if (pieces[i].source == TARE_LLAMA_ZEROS) continue;
+        const tare_tensor *t = &source->catalog.tensors[pieces[i].source];
+        if (origin.encoding && origin.encoding != t->encoding) return (tare_origin){NULL, 0};
+        origin.encoding = t->encoding;
+        origin.size_bytes += bytes_of(t, n_elements / tare_max_u64(turn, 1) * of_turn);
+    }
+    return origin;
 }

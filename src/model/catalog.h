@@ -120,11 +120,19 @@ typedef struct tare_left_out {
     const char *why;  /* static */
 } tare_left_out;
 
+/* How a tensor is stored in its file, which is not what the catalog says of one that a mapping
+ * decodes. */
+typedef struct tare_origin {
+    const tare_encoding *encoding;
+    uint64_t size_bytes;
+} tare_origin;
+
 /* The types wanted by the program that a model was mapped for, unless others are requested. */
 typedef struct tare_model_types {
     const tare_encoding *usual; /* of matrices */
     bool *stays_f32;            /* n_tensors: F32, whatever type is asked for all */
     bool is_restored;           /* it was mapped back: this is for any format but llama.cpp's */
+    tare_origin *origins;       /* n_tensors: encoding NULL: stored as the catalog says */
 } tare_model_types;
 
 struct tare_model {
@@ -207,6 +215,8 @@ const char *tare_model_record_file(const tare_model *m, uint32_t data_file);
 void tare_model_note_summary(tare_model *m);
 /* The tensor as the file itself describes it: the stand-in's record, or the tensor as it is. */
 const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor);
+/* How the tensor is stored in the file that it comes from, also where a mapping decodes it. */
+tare_origin tare_tensor_origin(const tare_model *m, size_t tensor);
 
 /* ---- values, for operations ------------------------------------------------------------------ */
 

@@ -187,6 +187,12 @@ const tare_tensor *tare_model_stored(const tare_model *m, size_t tensor) {
     return &m->catalog.tensors[tensor];
 }
 
+tare_origin tare_tensor_origin(const tare_model *m, size_t tensor) {
+    const tare_tensor *t = &m->catalog.tensors[tensor];
+    if (m->types && m->types->origins[tensor].encoding) return m->types->origins[tensor];
+    return (tare_origin){t->encoding, t->size_bytes};
+}
+
 const char *tare_model_record_file(const tare_model *m, uint32_t data_file) {
     if (m->directory_file) return m->directory_file;
     return m->n_files > 1 ? m->files[data_file].name : NULL;

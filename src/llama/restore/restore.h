@@ -27,8 +27,9 @@ typedef struct tare_llama_restoring {
     tare_llama_names names;
     tare_llama_wanted *wanted;
     size_t n_wanted, wanted_capacity;
-    bool *is_f32;     /* n_wanted: made of F32 tensors of the file alone */
-    bool *is_rounded; /* n_wanted: computed, and so but for the last bits what it was */
+    tare_origin *origins; /* n_wanted: of those that are computed */
+    bool *is_f32;         /* n_wanted: made of F32 tensors of the file alone */
+    bool *is_rounded;     /* n_wanted: computed, and so but for the last bits what it was */
     tare_resource_entry *files;
     size_t n_files, files_capacity;
 } tare_llama_restoring;

@@ -197,6 +197,8 @@ static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_err
                              t->file_index, t->end, err));
     made->element_bytes = made->encoding->planes[0].unit_bytes;
     made->size = tensor->size_bytes;
+    t->r->origins[parts[0].wanted] =
+        tare_llama_origin_of_pieces(t->r->gguf, made->pieces, made->n_pieces, tensor->n_elements);
     t->file->n_made++;
     if (has_holes)
         tare_llama_not_restored(t->r, TARE_ITEM_TENSOR, tensor->name,
@@ -216,7 +218,8 @@ tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapp
     t.file->made = TARE_NEW_ARRAY(&r->out->arena, tare_llama_made, r->n_wanted);
     r->is_rounded = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
     r->is_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, r->n_wanted);
-    if (!t.file->made || !r->is_rounded || !r->is_f32)
+    r->origins = TARE_NEW_ARRAY(&r->out->arena, tare_origin, r->n_wanted);
+    if (!t.file->made || !r->is_rounded || !r->is_f32 || !r->origins)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(take_targets(&t, m, err));
     size_t n, n_wanted = 0;

@@ -198,14 +198,18 @@ static tare_status lay_out(tare_plan *p, tare_error *err) {
 
 static tare_plan_tensor public_tensor(const tare_plan *p, size_t i) {
     const tare_planned *planned = &p->tensors[i];
-    const tare_tensor *from = &p->in->catalog.tensors[planned->source];
+    const tare_origin from = tare_tensor_origin(p->in, planned->source);
     const tare_tensor *to = &p->catalog.tensors[i];
+    /* A mapping decoded it already; what is left to do is to copy that. */
+    const bool is_decoded = from.encoding != p->in->catalog.tensors[planned->source].encoding;
+    const tare_tensor_action action =
+        planned->action == TARE_ACTION_COPY && is_decoded ? TARE_ACTION_ENCODE : planned->action;
     return (tare_plan_tensor){.name = to->name,
-                              .from = from->encoding,
+                              .from = from.encoding,
                               .becomes = planned->becomes->encoding,
                               .to = to->encoding,
-                              .action = planned->action,
-                              .from_bytes = from->size_bytes,
+                              .action = action,
+                              .from_bytes = from.size_bytes,
                               .to_bytes = to->size_bytes,
                               .file = planned->file,
                               .source = planned->source};

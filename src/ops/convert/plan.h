@@ -126,5 +126,9 @@ tare_status tare_plan_can_repack(bool *out, const tare_plan *plan, size_t tensor
 /* Whether a value of the tensor is finite and beyond F16; reads and decodes all of it. */
 tare_status tare_plan_overflows_f16(bool *out, const tare_plan *plan, size_t tensor,
                                     tare_error *err);
+/* Whether a plain float type holds all numbers of a tensor exactly; reads it up to the first that it
+ * does not hold. */
+tare_status tare_plan_keeps_numbers(bool *out, const tare_plan *plan, size_t tensor,
+                                    const tare_encoding *to, tare_error *err);
 
 #endif

@@ -72,6 +72,46 @@ tare_status tare_plan_overflows_f16(bool *out, const tare_plan *plan, size_t ten
     return TARE_OK;
 }
 
+/* ---- the same numbers ------------------------------------------------------------------------ */
+
+static bool is_same_number(float a, float b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static tare_status find_change(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    scan *s = ctx;
+    tare_chunk chunk;
+    if (atomic_load_explicit(&s->is_over, memory_order_relaxed)) return TARE_OK;
+    tare_scratch *scratch = &s->scratch[worker];
+    TARE_TRY(tare_chunks_decode(&chunk, &s->chunks, task, scratch, err));
+    const uint64_t n = tare_chunk_count(&chunk);
+    tare_rows_mut encoded;
+    TARE_TRY(tare_chunks_encode(&encoded, &s->chunks, &chunk, NULL, scratch, err));
+    float *again =
+        (float *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_DECODED, n * sizeof *again);
+    if (!again) return tare_fail(err, TARE_ERR_NOMEM, "buffer of rows");
+    const tare_rows rows = {
+        .planes = {encoded.planes[0]}, .n_rows = encoded.n_rows, .cols = encoded.cols};
+    TARE_TRY(tare_decode_rows(again, s->chunks.to, &rows, err));
+    bool is_same = true;
+    for (uint64_t i = 0; i < n; i++) is_same &= is_same_number(chunk.values[i], again[i]);
+    if (!is_same) atomic_store(&s->is_over, true);
+    return TARE_OK;
+}
+
+tare_status tare_plan_keeps_numbers(bool *out, const tare_plan *plan, size_t tensor,
+                                    const tare_encoding *to, tare_error *err) {
+    const tare_encoding *from = plan->in->catalog.tensors[tensor].encoding;
+    scan s = {.is_over = false};
+    /* What is read as F32 is not changed by becoming F32; F64 is rounded when it is read. */
+    *out = from->id != TARE_ENCODING_F64;
+    if (!*out || to->id == TARE_ENCODING_F32) return TARE_OK;
+    TARE_TRY(tare_chunks_init(&s.chunks, plan->in, tensor, to, err));
+    TARE_TRY(tare_plan_scan(plan, &s.chunks, &s.scratch, find_change, &s, err));
+    *out = !atomic_load(&s.is_over);
+    return TARE_OK;
+}
+
 /* ---- range ----------------------------------------------------------------------------------- */
 
 static void add_values(tare_value_range *r, const float *values, uint64_t n) {

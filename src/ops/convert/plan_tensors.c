@@ -128,32 +128,40 @@ static const tare_encoding *made_by_format(const decider *d, size_t i) {
     return tare_encoding_get(f->floats_become);
 }
 
+/* What a tensor is to become; `type` NULL: nothing is wanted. */
+typedef struct wish {
+    const tare_encoding *type;
+    bool is_default; /* of the program that the model was mapped for: nobody asked for it */
+} wish;
+
 /* What llama.cpp's own converter writes for a mapped model: F32 where llama.cpp wants it, else
- * `type`. Rows that do not fill whole blocks become F16, as they do there. */
-static const tare_encoding *type_for_program(decider *d, size_t i, const tare_encoding *type) {
+ * `type` (NULL: the usual one). Rows that do not fill whole blocks become F16, as they do there. */
+static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_tensor *t = source_tensor(d, i);
-    if (!is_float(t) || is_part_of_scheme(d->plan->in, i)) return NULL;
-    if (d->plan->in->types->stays_f32[i]) return tare_encoding_get(TARE_ENCODING_F32);
-    if (t->cols % type->block == 0) return type;
+    const tare_model_types *types = d->plan->in->types;
+    if (!is_float(t) || is_part_of_scheme(d->plan->in, i)) return (wish){NULL, false};
+    if (types->stays_f32[i]) return (wish){tare_encoding_get(TARE_ENCODING_F32), true};
+    if (!type) return (wish){types->usual, true};
+    if (t->cols % type->block == 0) return (wish){type, false};
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.fallback");
     tare_strict_note(&d->plan->strict, &f, "its rows are not a whole number of blocks of the type",
                      "f16, not %s: its rows are not a whole number of blocks", type->name);
-    return tare_encoding_get(TARE_ENCODING_F16);
+    return (wish){tare_encoding_get(TARE_ENCODING_F16), false};
 }
 
 /* What is requested: by a mix, which already took the rules into account; by a rule; for all
- * tensors. NULL: nothing. */
-static const tare_encoding *asked_for(decider *d, size_t i) {
+ * tensors; or what the program that a model was mapped for has. */
+static wish asked_for(decider *d, size_t i) {
     const tare_convert_options *o = &d->plan->options;
     bool is_open = !d->mix || d->mix[i].is_open;
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
     const tare_model_types *types = d->plan->in->types;
     if (types && types->is_restored == d->plan->format->is_llama_cpp) types = NULL;
-    if (d->mix && types && !d->mix[i].type) return type_for_program(d, i, types->usual);
-    if (d->mix) return d->mix[i].type;
-    if (d->rule[i] >= 0) return o->rules[d->rule[i]].encoding;
-    if (types) return type_for_program(d, i, o->type ? o->type : types->usual);
-    return o->type && takes_type(d, i) ? o->type : NULL;
+    if (d->mix && types && !d->mix[i].type) return type_for_program(d, i, NULL);
+    if (d->mix) return (wish){d->mix[i].type, false};
+    if (d->rule[i] >= 0) return (wish){o->rules[d->rule[i]].encoding, false};
+    if (types) return type_for_program(d, i, o->type);
+    return (wish){o->type && takes_type(d, i) ? o->type : NULL, false};
 }
 
 /* It was not requested, and is therefore reported. */
@@ -171,23 +179,40 @@ static void make_by_format(decider *d, size_t i) {
     d->wanted[i] = to;
 }
 
-static void decide_wanted(decider *d, size_t i) {
+/* A default that changes numbers is reported: the tensor is read to see whether it does. */
+static tare_status check_default(decider *d, size_t i, const tare_encoding *to, tare_error *err) {
+    bool keeps;
+    if (tare_merge_changes(d->plan->merge, i)) return TARE_OK;
+    TARE_TRY(tare_plan_keeps_numbers(&keeps, d->plan, i, to, err));
+    if (keeps) return TARE_OK;
+    tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
+    tare_strict_note(&d->plan->strict, &f,
+                     "the default type changes its numbers: ask for that with --type, or --type "
+                     "f32 keeps them",
+                     "%s becomes %s, the default type, and its numbers change: --type %s asks for "
+                     "that, --type f32 keeps them",
+                     tare_tensor_origin(d->plan->in, i).encoding->name, to->name, to->name);
+    return TARE_OK;
+}
+
+static tare_status decide_wanted(decider *d, size_t i, tare_error *err) {
     const tare_tensor *t = source_tensor(d, i);
-    const tare_encoding *to = d->plan->changes ? t->encoding : asked_for(d, i);
+    const wish to = d->plan->changes ? (wish){t->encoding, false} : asked_for(d, i);
     d->wanted[i] = t->encoding;
-    if (!to) {
+    if (!to.type) {
         make_by_format(d, i);
-        return;
+        return TARE_OK;
     }
-    if (to == t->encoding) return;
-    const char *why = obstacle(d, i, to);
+    if (to.type == t->encoding) return TARE_OK;
+    const char *why = obstacle(d, i, to.type);
     if (!why) {
-        d->wanted[i] = to;
-        return;
+        d->wanted[i] = to.type;
+        return to.is_default ? check_default(d, i, to.type, err) : TARE_OK;
     }
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.kept");
     tare_strict_note(&d->plan->strict, &f, "the tensor cannot take the type that was asked for",
-                     "stays %s, not %s: %s", t->encoding->name, to->name, why);
+                     "stays %s, not %s: %s", t->encoding->name, to.type->name, why);
+    return TARE_OK;
 }
 
 static tare_status choose_by_mix(decider *d, tare_error *err) {
@@ -521,7 +546,7 @@ static tare_status decide_all(decider *d, tare_error *err) {
     }
     TARE_TRY(choose_by_mix(d, err));
     for (size_t i = 0; i < n; i++) {
-        decide_wanted(d, i);
+        TARE_TRY(decide_wanted(d, i, err));
         if (d->wanted[i] != source_tensor(d, i)->encoding)
             TARE_TRY(check_type(d->wanted[i], p, err));
         drop_companion(d, i);
