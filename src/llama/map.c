@@ -79,9 +79,7 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     double layers, extra;
     m->facts[0] = (tare_llama_binding){"nextn", nextn_layers(m)};
     m->config.facts = m->facts;
-    TARE_TRY(tare_llama_number(
-        &layers, m, "n_layers | num_hidden_layers | n_layer | num_layers | num_transformer_layers",
-        -1, err));
+    TARE_TRY(tare_llama_number(&layers, m, TARE_LLAMA_LAYERS, -1, err));
     TARE_TRY(
         tare_llama_number(&extra, m, m->arch->extra_layers ? m->arch->extra_layers : "0", 0, err));
     if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6)) {
@@ -228,7 +226,8 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_rope_tensors(m, err));
     TARE_TRY(tare_llama_map_tensors(m, err));
     m->facts[2].number = file_type(m);
-    return add_keys(m, err);
+    TARE_TRY(add_keys(m, err));
+    return m->is_rehearsal || m->options->vocab_only ? TARE_OK : tare_llama_check_config(m, err);
 }
 
 void tare_llama_mapping_free(tare_llama_mapping *m) {

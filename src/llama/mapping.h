@@ -107,6 +107,15 @@ extern const char *const tare_llama_common_defaults[];
 
 /* All tensors of the model, put under their names (tensors.c). */
 tare_status tare_llama_map_tensors(tare_llama_mapping *m, tare_error *err);
+/* The members of config.json that say how many layers there are. */
+#define TARE_LLAMA_LAYERS                                                                          \
+    "n_layers | num_hidden_layers | n_layer | num_layers | num_transformer_layers"
+/* The first of several members of config.json ("a | b") that has the number. */
+tare_str tare_llama_config_name(const tare_llama_mapping *m, const char *members, uint64_t count,
+                                const char *otherwise);
+/* CORRUPT where a size in config.json is not that of the tensors: llama.cpp would refuse the file
+ * (config_check.c). After keys and tensors. */
+tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err);
 /* A tensor of F32 that is computed here, before all others. */
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err);

@@ -3,6 +3,9 @@
  * Running the words of a program on a shape. */
 #include "llama/program.h"
 
+#include <stdio.h>
+
+#include "base/arith.h"
 #include "base/str.h"
 
 #define MOST_ARGS 6
@@ -248,6 +251,27 @@ static const struct operation *find_operation(tare_str *text) {
     return NULL;
 }
 
+/* "heads(10) of [576, 576]": what config.json asked for, and what the shape is. */
+static tare_status fail_operation(const machine *m, const struct operation *op, tare_error *err) {
+    const tare_llama_shape *s = &m->draft->shape;
+    size_t n = 0;
+    tare_fail(err, TARE_ERR_CORRUPT, op->fault);
+    if (!err) return TARE_ERR_CORRUPT;
+#define PUT(...)                                                                                   \
+    do {                                                                                           \
+        int put_ = snprintf(err->field + n, sizeof err->field - n, __VA_ARGS__);                   \
+        if (put_ > 0) n = tare_min_u64(n + (size_t)put_, sizeof err->field - 1);                   \
+    } while (0)
+    PUT("%s(", op->name);
+    for (uint32_t i = 0; i < m->n_args; i++) PUT("%s%g", i ? ", " : "", m->args[i]);
+    PUT(") of [");
+    for (uint32_t d = 0; d < s->n_dims; d++)
+        PUT("%s%llu", d ? ", " : "", (unsigned long long)s->dims[d].extent);
+    PUT("]");
+#undef PUT
+    return TARE_ERR_CORRUPT;
+}
+
 tare_status tare_llama_program_run(tare_llama_draft *draft, const char *program,
                                    const tare_llama_config *config, tare_error *err) {
     machine m = {.draft = draft, .config = config};
@@ -258,7 +282,7 @@ tare_status tare_llama_program_run(tare_llama_draft *draft, const char *program,
         TARE_TRY(read_arguments(&m, &text, op->run == op_if, err));
         if (m.n_args < op->least || m.n_args > op->most)
             return tare_fail(err, TARE_ERR_ARG, "program: arguments");
-        if (!op->run(&m)) return tare_fail(err, TARE_ERR_CORRUPT, op->fault);
+        if (!op->run(&m)) return fail_operation(&m, op, err);
         while (text.len && text.ptr[0] == ' ') text = tare_str_cut(text, 1);
     }
     return TARE_OK;

@@ -271,6 +271,16 @@ static tare_status pad_rows(const pass *p, tare_llama_target *t, uint64_t rows, 
     return TARE_OK;
 }
 
+static tare_status fail_layer(const pass *p, tare_error *err) {
+    const uint64_t n = p->m->n_layers - p->m->n_extra_layers;
+    const tare_str name = tare_llama_config_name(p->m, TARE_LLAMA_LAYERS, n, "num_hidden_layers");
+    fail_tensor(p, TARE_ERR_CORRUPT, "config.json contradicts the tensors", err);
+    if (err)
+        snprintf(err->field, sizeof err->field, "%.*s is %llu, this is layer %lld, counted from 0",
+                 (int)name.len, name.ptr, (unsigned long long)n, (long long)p->layer);
+    return TARE_ERR_CORRUPT;
+}
+
 static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const char *operation,
                          tare_error *err) {
     tare_llama_mapping *m = p->m;
@@ -281,7 +291,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
     } else {
         TARE_TRY(tare_llama_names_find(&target, &m->names, name, &m->out->arena, err));
         if (target.ptr && p->layer >= (int64_t)m->n_layers && tare_llama_contains(target, "blk."))
-            target.ptr = NULL;
+            return fail_layer(p, err);
     }
     if (!target.ptr)
         return fail_tensor(p, TARE_ERR_UNSUPPORTED,

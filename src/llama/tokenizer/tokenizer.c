@@ -2,6 +2,8 @@
  *
  * Which tokenizer a model has, by the files that are there and what they hold, and the steps from
  * them to the keys. */
+#include <stdio.h>
+
 #include "base/arith.h"
 #include "base/str.h"
 #include "llama/tokenizer/context.h"
@@ -120,7 +122,8 @@ static tare_status read_vocabulary(tare_llama_tokenizer *t, tare_error *err) {
     TARE_TRY(read_other(&is_read, t, err));
     if (is_read) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                     "no tokenizer: a file such as tokenizer.json or tokenizer.model was expected");
+                     "no tokenizer: a file such as tokenizer.json or tokenizer.model was expected; "
+                     "--no-tokenizer leaves it out, and llama.cpp does not run the output then");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -132,9 +135,14 @@ static tare_status fit_size(tare_llama_tokenizer *t, tare_error *err) {
     size_t n_padded;
     if (rest) n += t->options->multiple - rest;
     if (t->vocab.n_tokens > n) {
-        if (strcmp(t->model, "llama") != 0 && strcmp(t->model, "t5") != 0)
-            return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "the tokenizer has more tokens than vocab_size of config.json");
+        if (strcmp(t->model, "llama") != 0 && strcmp(t->model, "t5") != 0) {
+            tare_fail(err, TARE_ERR_UNSUPPORTED,
+                      "the tokenizer has more tokens than vocab_size of config.json");
+            if (err)
+                snprintf(err->field, sizeof err->field, "vocab_size is %llu, there are %zu tokens",
+                         (unsigned long long)n, t->vocab.n_tokens);
+            return TARE_ERR_UNSUPPORTED;
+        }
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.tokens-dropped", NULL,
                         "%zu tokens beyond the model's vocabulary of %llu are left out",
                         t->vocab.n_tokens - (size_t)n, (unsigned long long)n);
