@@ -427,6 +427,24 @@ int cli_list_architectures(void);
 int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
             const char *out_path, const cli_write *write, tare_report *report);
 
+/* The last part of a path, "." and ".." resolved; the caller frees it. */
+char *cli_directory_name(const char *path);
+
+/* ---- models that are compared ---------------------------------------------------------------- */
+
+/* Whether a tensor of one has a namesake in the other; also where one has no tensors. */
+bool cli_share_a_name(const tare_model *a, const tare_model *b);
+/* Where two models share no name, `from` is of Hugging Face and `to` has llama.cpp's names, `from`
+ * under these, which is said; *renamed NULL: it is not so. 0, or an exit code after saying what is
+ * wrong. `from` must outlive *renamed. */
+int cli_map_names(tare_model **renamed, const tare_model *from, const char *path,
+                  const tare_model *to);
+/* The same for a `from` that has llama.cpp's names and a `to` that has Hugging Face's. */
+int cli_restore_names(tare_model **renamed, const tare_model *from, const char *path,
+                      const tare_model *to);
+
+/* ---- options of containers ------------------------------------------------------------------- */
+
 /* Options that apply to one container only. */
 typedef struct cli_containers {
     tare_convert_mcf_options mcf;

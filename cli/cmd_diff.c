@@ -10,7 +10,7 @@
 
 static struct {
     double tolerance;
-    bool is_brief, is_directory;
+    bool is_brief, is_directory, keep_names;
 } args;
 
 static const cli_option options[] = {
@@ -25,10 +25,16 @@ static const cli_option options[] = {
     {.name = "directory",
      .help = "read no values: compare names, shapes, types, metadata and the sizes of side files",
      .flag = &args.is_directory},
+    {.name = "keep-names",
+     .help = "compare a Hugging Face model with a GGUF file under their own names of tensors",
+     .flag = &args.keep_names},
     {0},
 };
 
 #define VALUE_COLUMNS 40
+/* A tolerance that no number but an equal one is within: only numbers count, not the types that a
+ * conversion chose for them, nor the keys that follow from these. */
+#define SAME_NUMBERS 1e-300
 
 static const struct kind {
     const char *json_name;
@@ -55,6 +61,7 @@ static bool is_value_kind(tare_diff_kind kind) {
 typedef struct pair {
     const tare_model *a, *b;
     const char *a_path, *b_path;
+    const char *renamed; /* the one that is compared under other names; NULL: none */
 } pair;
 
 /* ---- one item in words ----------------------------------------------------------------------- */
@@ -222,6 +229,7 @@ static void print_json(const pair *models, const tare_diff *diff) {
     struct json_t *document = cli_json_new("tare.diff/1");
     cli_json_text(document, "a", models->a_path);
     cli_json_text(document, "b", models->b_path);
+    cli_json_text(document, "renamed", models->renamed);
     cli_json_bool(document, "is_same", tare_diff_is_same(diff));
     cli_json_bool(document, "a_is_lossy", is_lossy(models->a));
     cli_json_bool(document, "b_is_lossy", is_lossy(models->b));
@@ -237,6 +245,7 @@ static void print_json(const pair *models, const tare_diff *diff) {
 static int compare(const pair *models) {
     tare_diff_options diff_options = TARE_DIFF_OPTIONS_INIT;
     diff_options.tolerance = args.tolerance;
+    if (models->renamed && args.tolerance == 0) diff_options.tolerance = SAME_NUMBERS;
     diff_options.brief = args.is_brief;
     diff_options.directory = args.is_directory;
     diff_options.threads = (unsigned)cli.threads;
@@ -257,6 +266,22 @@ static int compare(const pair *models) {
     return code;
 }
 
+/* A Hugging Face model is compared with a file of llama.cpp under the latter's names. */
+static int compare_alike(pair *models) {
+    tare_model *renamed_a = NULL, *renamed_b = NULL;
+    int code = CLI_YES;
+    if (!args.keep_names) code = cli_map_names(&renamed_a, models->a, models->a_path, models->b);
+    if (renamed_a) models->a = renamed_a;
+    if (!args.keep_names && code == CLI_YES)
+        code = cli_map_names(&renamed_b, models->b, models->b_path, models->a);
+    if (renamed_b) models->b = renamed_b;
+    models->renamed = renamed_a ? models->a_path : renamed_b ? models->b_path : NULL;
+    if (code == CLI_YES) code = compare(models);
+    tare_model_free(renamed_a);
+    tare_model_free(renamed_b);
+    return code;
+}
+
 static int run(int argc, const char **argv) {
     (void)argc;
     if (strcmp(argv[0], "-") == 0 && strcmp(argv[1], "-") == 0) {
@@ -265,7 +290,7 @@ static int run(int argc, const char **argv) {
     tare_model *a, *b = NULL;
     int code = cli_open(&a, argv[0], NULL);
     if (code == 0) code = cli_open(&b, argv[1], NULL);
-    if (code == 0) code = compare(&(pair){a, b, argv[0], argv[1]});
+    if (code == 0) code = compare_alike(&(pair){a, b, argv[0], argv[1], NULL});
     tare_model_free(a);
     tare_model_free(b);
     return code;
@@ -274,16 +299,20 @@ static int run(int argc, const char **argv) {
 const cli_command cmd_diff = {
     .name = "diff",
     .summary = "compare two models, across formats and number types",
-    .usage = "A B [--tolerance X] [--brief] [--directory]",
+    .usage = "A B [--tolerance X] [--brief] [--directory] [--keep-names]",
     .description =
         "Metadata first, then the set of tensors, shapes, types, then values: exactly where the "
         "types are the same, else by what both decode to. RMSE/RMS is the root of the mean squared "
-        "difference over that of A's values. Exit code 0: the same, 1: different.",
+        "difference over that of A's values. Where A and B share no name, and one is of Hugging "
+        "Face and the other has llama.cpp's names, these count. Exit code 0: the same, 1: "
+        "different.",
     .examples = {{"tare diff model.gguf copy.safetensors", "are they the same model?"},
                  {"tare diff model.safetensors q8.gguf --tolerance 0.01",
                   "is every tensor within 1 % of the original?"},
                  {"tare diff --directory local.gguf https://example.org/model.gguf",
                   "is it the same model, as far as a few requests tell?"},
+                 {"tare diff hf-directory model.gguf",
+                  "does it hold what it was made from? keys and numbers"},
                  {"tare diff --brief a.gguf b.gguf && echo same", "in a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_BASE,

@@ -33,27 +33,13 @@ static const cli_option options[] = {
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
-static bool share_a_name(const tare_model *a, const tare_model *b) {
-    const tare_tensor *t;
-    for (size_t i = 0; (t = tare_model_tensor(a, i)) != NULL; i++)
-        if (tare_model_find_tensor(b, t->name) >= 0) return true;
-    return tare_model_summarize(a)->n_tensors == 0;
-}
-
-/* A GGUF file made from a Hugging Face model has other names: the base is mapped to them. *mapped:
- * owned by the caller, may be NULL. */
-static int name_alike(report_input *in, tare_model **mapped) {
-    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
-    tare_error err;
-    *mapped = NULL;
-    if (share_a_name(in->model, in->base)) return CLI_YES;
-    llama.no_tokenizer = true;
-    if (tare_llama_can_map(in->base, NULL)) {
-        if (tare_llama_map(mapped, in->base, &llama, &err) != TARE_OK)
-            return cli_fail(&err, in->base_path);
-        in->base = *mapped;
-        if (share_a_name(in->model, in->base)) return CLI_YES;
-    }
+/* The base under the names of the model: *renamed, owned by the caller, may be NULL. */
+static int name_alike(report_input *in, tare_model **renamed) {
+    int code = cli_map_names(renamed, in->base, in->base_path, in->model);
+    if (code == CLI_YES && !*renamed)
+        code = cli_restore_names(renamed, in->base, in->base_path, in->model);
+    if (*renamed) in->base = *renamed;
+    if (code != CLI_YES || cli_share_a_name(in->model, in->base)) return code;
     char *safe = cli_escape_path(cli_input_name(in->base_path));
     cli_fail_text(CLI_USAGE, "--against: %s has no tensor of the names of the model's", safe);
     free(safe);
@@ -86,15 +72,15 @@ static int write_page(const report_input *in, struct json_t *document) {
 }
 
 static int report(report_input *in) {
-    tare_model *mapped = NULL;
-    int code = in->base ? name_alike(in, &mapped) : CLI_YES;
+    tare_model *renamed = NULL;
+    int code = in->base ? name_alike(in, &renamed) : CLI_YES;
     struct json_t *document = code == CLI_YES ? report_document(in, &code) : NULL;
     if (document && args.output) code = write_page(in, document);
     if (document && cli.json && code == CLI_YES)
         cli_json_print(document);
     else if (document)
         cli_json_free(document);
-    tare_model_free(mapped);
+    tare_model_free(renamed);
     return code;
 }
 
@@ -133,8 +119,9 @@ const cli_command cmd_report = {
     .description =
         "One HTML file that needs no network: where the bytes are, all tensors with their "
         "statistics and histograms, metadata, and a sample of the tokenizer. With --against it "
-        "shows by layer and role how far the values are from those of another model; a Hugging "
-        "Face model is compared under the names that a GGUF file gives its tensors. --json prints "
+        "shows by layer and role how far the values are from those of another model, whose "
+        "tensors may have Hugging Face's names where the model has llama.cpp's, or the reverse. "
+        "--json prints "
         "what the page shows.",
     .examples = {{"tare report model.gguf -o report.html", "a page to open in a browser"},
                  {"tare report q4.gguf --against f16.gguf -o report.html",

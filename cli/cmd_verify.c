@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    bool is_deep;
+    bool is_deep, keep_names;
     const char *manifest, *write_manifest, *against;
 } args;
 
@@ -32,26 +32,38 @@ static const cli_option options[] = {
      .help = "also compare with the model that it was made from: numbers, files, adapters and keys "
              "that are lost are warnings (errors with --strict), missing tensors errors",
      .text = &args.against},
+    {.name = "keep-names",
+     .help = "with --against: compare a Hugging Face model with a GGUF file under their own names "
+             "of tensors",
+     .flag = &args.keep_names},
     {0},
 };
 
 /* ---- against its source ---------------------------------------------------------------------- */
 
-/* A GGUF file of llama.cpp has other names than the Hugging Face model that it was made from:
- * returns the source as it would be converted; NULL: unchanged. */
-static int map_source(tare_model **mapped, const tare_model *source, const tare_model *model) {
-    const cli_write as_gguf = {.to = "gguf"};
-    const tare_tensor *first = tare_model_tensor(source, 0);
-    *mapped = NULL;
-    if (strcmp(tare_model_summarize(model)->format, "gguf") != 0) return CLI_YES;
-    if (first && tare_model_find_tensor(model, first->name) >= 0) return CLI_YES;
-    return cli_map(mapped, &cmd_verify, source, args.against, "", &as_gguf, NULL);
+/* Models under the names that both have: one of Hugging Face that is compared with a GGUF file of
+ * llama.cpp gets the latter's. */
+typedef struct alike {
+    const tare_model *model, *source;
+    tare_model *renamed_model, *renamed_source; /* NULL: not that one */
+} alike;
+
+static int name_alike(alike *a, const char *path) {
+    int code = CLI_YES;
+    if (!args.keep_names)
+        code = cli_map_names(&a->renamed_source, a->source, args.against, a->model);
+    if (a->renamed_source) a->source = a->renamed_source;
+    if (!args.keep_names && code == CLI_YES)
+        code = cli_map_names(&a->renamed_model, a->model, path, a->source);
+    if (a->renamed_model) a->model = a->renamed_model;
+    return code;
 }
 
 /* An exit code where the source could not be compared, which has been said. */
-static int check_against(const tare_model *model, tare_report *report) {
+static int check_against(const tare_model *model, const char *path, tare_report *report) {
     tare_run_options run_options = TARE_RUN_OPTIONS_INIT;
-    tare_model *source, *mapped = NULL;
+    tare_model *source;
+    alike a = {.model = model};
     tare_error err;
     run_options.threads = (unsigned)cli.threads;
     run_options.report = report;
@@ -60,15 +72,16 @@ static int check_against(const tare_model *model, tare_report *report) {
     cli.base_use = CLI_BASES_NOW;
     int code = cli_open(&source, args.against, NULL);
     cli.base_use = use;
-    if (code == CLI_YES) code = map_source(&mapped, source, model);
+    a.source = source;
+    if (code == CLI_YES) code = name_alike(&a, path);
     if (code == CLI_YES) {
         cli_progress_start("comparing");
-        const tare_status status =
-            tare_verify_against(model, mapped ? mapped : source, &run_options, &err);
+        const tare_status status = tare_verify_against(a.model, a.source, &run_options, &err);
         cli_progress_end();
         if (status != TARE_OK) code = cli_fail(&err, args.against);
     }
-    tare_model_free(mapped);
+    tare_model_free(a.renamed_model);
+    tare_model_free(a.renamed_source);
     tare_model_free(source);
     return code;
 }
@@ -176,7 +189,8 @@ static int verify_one(struct json_t **document, const char *path) {
         status = check_more(model, report, &err, &failed_path);
         cli_progress_end();
     }
-    const int unchecked = status == TARE_OK && args.against ? check_against(model, report) : 0;
+    const int unchecked =
+        status == TARE_OK && args.against ? check_against(model, path, report) : 0;
     tare_level fatal = cli.strict ? TARE_LEVEL_WARNING : TARE_LEVEL_ERROR;
     bool is_good = status == TARE_OK && !unchecked && tare_report_count_level(report, fatal) == 0;
     int code = is_good ? CLI_YES : is_incomplete(report) ? CLI_USAGE : CLI_NO;
@@ -208,6 +222,8 @@ static int check_manifests(int n_models) {
         const char *claimed = i == 1 ? cli_suffix_claims(manifests[i], NULL) : NULL;
         if (claimed) return cli_usage(&cmd_verify, "a manifest is text: its name says %s", claimed);
     }
+    if (args.keep_names && !args.against)
+        return cli_usage(&cmd_verify, "--keep-names is for --against");
     if (args.against && n_models > 1) return cli_usage(&cmd_verify, "--against is for one model");
     return CLI_YES;
 }

@@ -30,8 +30,7 @@ static bool asks_for_mapping(const cli_write *w) {
            w->like_reference;
 }
 
-/* The last part of a path, "." and ".." resolved; the caller frees it. */
-static char *directory_name(const char *path) {
+char *cli_directory_name(const char *path) {
     char *whole = realpath(path, NULL);
     const char *from = whole ? whole : path, *slash = strrchr(from, '/');
     char *name = cli_copy(slash ? slash + 1 : from, strlen(slash ? slash + 1 : from));
@@ -109,7 +108,7 @@ int cli_map(tare_model **out, const cli_command *command, const tare_model *in, 
         if (code != 0) return code;
         options.metadata = (tare_str){text, n};
     }
-    char *directory = directory_name(in_path);
+    char *directory = cli_directory_name(in_path);
     options.report = report;
     options.name = write->model_name;
     options.directory = directory;
