@@ -35,9 +35,10 @@ ALLOWED = {
     "src/format/mcf": BELOW_FORMAT | {"format", "format/mcf"},
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
     "src/format/wcodec": BELOW_FORMAT | {"format", "format/wcodec", "wcodec", "wcodec/layer"},
-    "src/llama": BELOW_FORMAT | {"format", "llama", "llama/arch", "llama/tokenizer"},
+    "src/llama": BELOW_FORMAT | {"format", "llama", "llama/arch", "llama/tokenizer", "llama/coded"},
     "src/llama/arch": BELOW_FORMAT | {"llama", "llama/arch", "llama/tokenizer"},
     "src/llama/restore": BELOW_FORMAT | {"format", "llama", "llama/restore", "llama/tokenizer"},
+    "src/llama/coded": BELOW_FORMAT | {"llama", "llama/coded"},
     "src/llama/tokenizer": BELOW_FORMAT | {"format", "llama", "llama/tokenizer"},
     # Verbs know no driver: what they need of one is in format.h and packed.h. The benchmark of the
     # codec measures layers in memory.

@@ -8,6 +8,7 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "llama/coded/coded_weight.h"
 #include "llama/mapping.h"
 
 /* What a mapped model has in addition to its catalog. */
@@ -15,7 +16,12 @@ typedef struct mapped {
     tare_llama_virtual file;
     tare_llama_origin *origins; /* n_tensors */
     tare_model_types types;
+    tare_model *decoded; /* what it is made of; NULL: the input itself */
 } mapped;
+
+static void free_mapped(void *ctx) {
+    tare_model_free(((mapped *)ctx)->decoded);
+}
 
 static const char format_name[] = "llama";
 
@@ -65,6 +71,12 @@ static double nextn_layers(const tare_llama_mapping *m) {
     return most < 1000000 ? (double)(most + 1) : 0;
 }
 
+static tare_status fail_config(const char *what, tare_error *err) {
+    tare_fail(err, TARE_ERR_CORRUPT, what);
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+    return TARE_ERR_CORRUPT;
+}
+
 static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
@@ -76,17 +88,19 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
         tare_error_item(err, TARE_ITEM_RESOURCE, -1, m->hf_class);
         return TARE_ERR_UNSUPPORTED;
     }
-    double layers, extra;
+    double layers, extra, width;
     m->facts[0] = (tare_llama_binding){"nextn", nextn_layers(m)};
     m->config.facts = m->facts;
     TARE_TRY(tare_llama_number(&layers, m, TARE_LLAMA_LAYERS, -1, err));
     TARE_TRY(
         tare_llama_number(&extra, m, m->arch->extra_layers ? m->arch->extra_layers : "0", 0, err));
-    if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6)) {
-        tare_fail(err, TARE_ERR_CORRUPT, "config.json does not say how many layers there are");
-        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-        return TARE_ERR_CORRUPT;
-    }
+    if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6))
+        return fail_config("it does not say how many layers there are", err);
+    /* without a width llama.cpp can do nothing, nor could the shapes be checked */
+    TARE_TRY(tare_llama_number(
+        &width, m, "hidden_size | n_embd | dim | d_model | model_dim | n_embed", 0, err));
+    if (!(width >= 1))
+        return fail_config("it does not say how wide the model is (hidden_size)", err);
     m->n_layers = (uint64_t)(layers + extra);
     m->n_extra_layers = (uint64_t)extra;
     m->facts[3] = m->facts[0];
@@ -127,7 +141,7 @@ static bool is_renamed_only(const tare_llama_mapping *m, const tare_llama_target
     return !t->bytes && t->n_pieces == 1 && t->pieces[0].source != TARE_LLAMA_ZEROS &&
            !t->pieces[0].view && t->pieces[0].arithmetic == TARE_LLAMA_AS_IS &&
            t->encoding == m->hf->catalog.tensors[t->pieces[0].source].encoding &&
-           !tare_llama_is_decoded(m->hf, t->pieces[0].source);
+           !tare_tensor_needs_rows(m->hf, t->pieces[0].source);
 }
 
 static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_llama_target *t,
@@ -235,10 +249,29 @@ void tare_llama_mapping_free(tare_llama_mapping *m) {
     tare_free(m->out->allocator, m->targets, m->targets_capacity * sizeof *m->targets);
 }
 
-static tare_status fill(tare_llama_mapping *m, mapped *own, tare_error *err) {
+/* The block type that weights came in and keep; NULL: none did. */
+static const tare_encoding *kept_type(const tare_llama_mapping *m) {
+    for (size_t i = 0; i < m->n_targets; i++)
+        if (m->targets[i]->encoding->kind == TARE_KIND_BLOCK) return m->targets[i]->encoding;
+    return NULL;
+}
+
+/* The input with its packed weights decoded, where it has any. */
+static tare_status decode_coded(tare_llama_mapping *m, mapped *own, const tare_open_options *open,
+                                tare_error *err) {
+    TARE_TRY(tare_llama_decode_coded(&own->decoded, m->hf, open, m->options->report, err));
+    if (own->decoded) m->hf = own->decoded;
+    own->file.source = m->hf;
+    return TARE_OK;
+}
+
+static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_open_options *open,
+                        tare_error *err) {
+    TARE_TRY(decode_coded(m, own, open, err));
     TARE_TRY(tare_llama_mapping_fill(m, err));
     TARE_TRY(add_tensors(m, own, err));
     own->types.usual = tare_encoding_get(m->usual_type);
+    own->types.mostly = kept_type(m);
     m->out->types = &own->types;
     return tare_model_finish(m->out, m->options->report, err);
 }
@@ -261,9 +294,10 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     mapped *own = TARE_NEW(&m.out->arena, mapped);
     tare_status status = TARE_ERR_NOMEM;
     if (own) {
-        own->file = (tare_llama_virtual){.source = in, .allocator = m.out->allocator};
+        own->file = (tare_llama_virtual){.allocator = m.out->allocator};
         m.out->private_data = own;
-        status = fill(&m, own, err);
+        m.out->free_private = free_mapped;
+        status = fill(&m, own, &open, err);
     } else {
         tare_fail(err, status, "model");
     }

@@ -78,10 +78,13 @@ tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const f
 
 /* What the elements of a piece are: the source's, floats where it has to be decoded or where
  * arithmetic is done; that of F16 is rounded to F16 again. */
-static const tare_encoding *encoding_of(const tare_llama_mapping *m,
-                                        const tare_llama_draft *draft) {
+static const tare_encoding *encoding_of(const tare_llama_mapping *m, const tare_llama_draft *draft,
+                                        const char *operation) {
     const tare_encoding *e = m->hf->catalog.tensors[draft->source].encoding;
     bool is_decoded = tare_llama_is_decoded(m->hf, draft->source);
+    if (is_decoded && e->kind == TARE_KIND_BLOCK && operation[0] == '\0' && draft->n_slots == 0 &&
+        !tare_tensor_needs_rows(m->hf, draft->source))
+        return e;
     if (is_decoded) return tare_encoding_get(TARE_ENCODING_F32);
     if (draft->arithmetic == TARE_LLAMA_AS_IS || e->id == TARE_ENCODING_F16) return e;
     return tare_encoding_get(TARE_ENCODING_F32);
@@ -160,7 +163,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
                             const char *operation, tare_error *err) {
     tare_llama_mapping *m = p->m;
     join **place, *j = find_join(m, name, &place);
-    const tare_encoding *encoding = encoding_of(m, draft);
+    const tare_encoding *encoding = encoding_of(m, draft, operation);
     uint64_t most = m->hf->limits.tensors;
     if (!j) {
         if (draft->n_slots > most)
@@ -302,7 +305,7 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     TARE_TRY(make_piece(&t->pieces[0], p, draft, err));
     t->pieces[0].end = tare_llama_shape_elements(&draft->shape);
-    t->encoding = encoding_of(m, draft);
+    t->encoding = encoding_of(m, draft, operation);
     t->operation = operation;
     set_dims(t, &draft->shape);
     if (draft->padded) TARE_TRY(pad_rows(p, t, draft->padded, err));

@@ -129,10 +129,11 @@ typedef struct tare_origin {
 
 /* The types wanted by the program that a model was mapped for, unless others are requested. */
 typedef struct tare_model_types {
-    const tare_encoding *usual; /* of matrices */
-    bool *stays_f32;            /* n_tensors: F32, whatever type is asked for all */
-    bool is_restored;           /* it was mapped back: this is for any format but llama.cpp's */
-    tare_origin *origins;       /* n_tensors: encoding NULL: stored as the catalog says */
+    const tare_encoding *usual;  /* of matrices */
+    bool *stays_f32;             /* n_tensors: F32, whatever type is asked for all */
+    const tare_encoding *mostly; /* that weights came in and keep, whatever others get; or NULL */
+    bool is_restored;            /* it was mapped back: this is for any format but llama.cpp's */
+    tare_origin *origins;        /* n_tensors: encoding NULL: stored as the catalog says */
 } tare_model_types;
 
 struct tare_model {

@@ -143,6 +143,45 @@ def write_peft(folder):
         write(folder, "read_peft", "peft-%d" % i, struct.pack("<H", len(text)) + text + model)
 
 
+def write_mapped(folder):
+    """Models that are mapped to llama.cpp: dense, with experts and with packed weights of each kind."""
+    state = json.dumps({"quant_type": "nf4", "blocksize": 64, "shape": [16, 16], "nested_blocksize": 256,
+                        "nested_offset": 0.5}).encode()
+    q = "model.layers.0.self_attn.q_proj."
+    plain = [("model.embed_tokens.weight", "BF16", [8, 16]), ("model.norm.weight", "F32", [16])]
+    kinds = {
+        "dense": [(q + "weight", "BF16", [16, 16]), ("model.layers.0.mlp.up_proj.weight", "F16", [32, 16])],
+        "gptq": [(q + "qweight", "I32", [2, 16]), (q + "qzeros", "I32", [1, 2]), (q + "scales", "F16", [1, 16]),
+                 (q + "g_idx", "I32", [16])],
+        "awq": [(q + "qweight", "I32", [16, 2]), (q + "qzeros", "I32", [1, 2]), (q + "scales", "F16", [1, 16])],
+        "packed": [(q + "weight_packed", "I32", [16, 2]), (q + "weight_scale", "F16", [16, 1]),
+                   (q + "weight_shape", "I64", struct.pack("<qq", 16, 16), [2])],
+        "int8": [(q + "weight", "I8", [16, 16]), (q + "weight_scale", "F32", [16, 1])],
+        "bnb8": [(q + "weight", "I8", [16, 16]), (q + "SCB", "F32", [16])],
+        "nf4": [(q + "weight", "U8", [128, 1]), (q + "weight.absmax", "U8", [4]),
+                (q + "weight.nested_absmax", "F32", [1]), (q + "weight.nested_quant_map", "F32", [256]),
+                (q + "weight.quant_map", "F32", [16]),
+                (q + "weight.quant_state.bitsandbytes__nf4", "U8", state, [len(state)])],
+        "bitnet": [(q + "weight", "U8", [4, 16]), (q + "weight_scale", "F32", [1])],
+        "nvfp4": [(q + "weight", "U8", [16, 8]), (q + "weight_scale", "F8_E4M3", [16, 1]),
+                  (q + "weight_scale_2", "F32", [])],
+        "experts": [("model.layers.0.block_sparse_moe.experts.%d.w1.weight" % e, "BF16", [16, 16]) for e in (0, 1)]}
+    width = {"BF16": 2, "F16": 2, "F32": 4, "I32": 4, "I64": 8}
+    for kind, tensors in kinds.items():
+        rows = []
+        for name, dtype, *rest in plain + tensors:
+            shape, n = rest[-1], width.get(dtype, 1)
+            for d in shape:
+                n *= d
+            rows.append((name, dtype, shape, rest[0] if len(rest) > 1 else bytes(n)))
+        config = {"architectures": ["MixtralForCausalLM" if kind == "experts" else "LlamaForCausalLM"],
+                  "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 8,
+                  "num_key_value_heads": 2, "num_local_experts": 2,
+                  "quantization_config": {"quant_method": kind, "bits": 4}}
+        text = json.dumps(config).encode()
+        write(folder, "llama_map", kind, struct.pack("<H", len(text)) + text + safetensors(rows))
+
+
 def piece(text, score, kind):
     """A piece of a SentencePiece model, as a field of the model."""
     inner = b"\x0a%c%b\x15%b\x18%c" % (len(text), text, struct.pack("<f", score), kind)
@@ -226,6 +265,7 @@ def main():
     write_restored(folder)
     write_tokenizers(folder)
     write_peft(folder)
+    write_mapped(folder)
     write_wcodec(folder)
     write_planes(folder)
     for case in casebook.CASES:

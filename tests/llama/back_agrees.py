@@ -81,7 +81,8 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(folder, "back"))
     failed = 0
-    for name in sorted(tiny_models.MODELS):
+    names = [n for n in sorted(tiny_models.MODELS) if "quantization_config" not in tiny_models.MODELS[n][0]()[0]]
+    for name in names:  # codes that were unpacked do not come back
         found = faults(tare, name, folder)
         if (found == ["no way back"]) != (name in NO_WAY_BACK):
             found = found or ["has a way back"]
@@ -91,7 +92,7 @@ def main():
         if found:
             print("\n  ".join([name + ":"] + found[:6]))
     shutil.rmtree(folder)
-    print(f"{len(tiny_models.MODELS)} models there and back, {failed} differ")
+    print(f"{len(names)} models there and back, {failed} differ")
     return failed > 0
 
 

@@ -18,6 +18,7 @@ import tiny_hybrid  # noqa: F401
 import tiny_llama  # noqa: F401
 import tiny_newer  # noqa: F401
 import tiny_others  # noqa: F401
+import tiny_quantized  # noqa: F401
 import tiny_sparse  # noqa: F401
 from tiny_parts import MODELS
 
@@ -36,16 +37,24 @@ def values(model_name, name, shape, seed):
     return (1 + x / 8 if len(shape) == 1 and "norm" in name.lower() else x / 8).astype(np.float32)
 
 
+TYPES = {"u1": "U8", "i1": "I8", "i4": "I32", "i8": "I64", "f2": "F16", "f4": "F32"}
+
+
 def write(directory, name):
+    """Tensors are shapes of random numbers, or the numbers themselves."""
     function, about = MODELS[name]
     config, tensors = function()
     dtype = about.get("dtype", "BF16")
     os.makedirs(directory, exist_ok=True)
     header, blobs, at = {}, [], 0
     for tensor in sorted(tensors):
-        x = values(name, tensor, tensors[tensor], about.get("seed", ""))
-        kind = about.get("dtypes", {}).get(tensor, dtype)
-        data = {"F32": lambda: x, "F16": lambda: x.astype(np.float16), "BF16": lambda: bf16(x)}[kind]()
+        x = tensors[tensor]
+        if isinstance(x, np.ndarray):
+            kind, data = TYPES[x.dtype.str[1:]] if type(x) is np.ndarray else "F8_E4M3", np.asarray(x)
+        else:
+            x = values(name, tensor, x, about.get("seed", ""))
+            kind = about.get("dtypes", {}).get(tensor, dtype)
+            data = {"F32": lambda: x, "F16": lambda: x.astype(np.float16), "BF16": lambda: bf16(x)}[kind]()
         raw = data.astype(data.dtype.newbyteorder("<")).tobytes()
         header[tensor] = dict(dtype=kind, shape=list(x.shape), data_offsets=[at, at + len(raw)])
         blobs.append(raw)

@@ -55,7 +55,8 @@ static const tare_mix *mix_of(const tare_plan *p) {
 /* The type requested for all tensors of a mapped model, which may be so small that few of them have
  * it. */
 static const tare_encoding *type_for_all(const tare_plan *p) {
-    return p->options.type ? p->options.type : p->in->types->usual;
+    if (p->options.type) return p->options.type;
+    return p->in->types->mostly ? p->in->types->mostly : p->in->types->usual;
 }
 
 /* Keeps general.file_type correct; false: the key is dropped, as it would be wrong. For the mixes

@@ -141,6 +141,7 @@ static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_model_types *types = d->plan->in->types;
     if (!is_float(t) || is_part_of_scheme(d->plan->in, i)) return (wish){NULL, false};
     if (types->stays_f32[i]) return (wish){tare_encoding_get(TARE_ENCODING_F32), true};
+    if (t->encoding == types->mostly && !d->plan->options.type) return (wish){t->encoding, true};
     if (!type) return (wish){types->usual, true};
     if (t->cols % type->block == 0) return (wish){type, false};
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.fallback");

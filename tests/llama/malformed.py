@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Hugging Face models that contradict themselves: each is refused in one line that names the tensor, key or
+file at fault, and no file is left. `malformed.py TARE FOLDER`"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+try:
+    import tiny_models
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+
+
+def load(directory):
+    with open(os.path.join(directory, "model.safetensors"), "rb") as f:
+        size = struct.unpack("<Q", f.read(8))[0]
+        header, data = json.loads(f.read(size)), f.read()
+    tensors = {k: (v["dtype"], v["shape"], data[slice(*v["data_offsets"])]) for k, v in header.items()
+               if k != "__metadata__"}
+    with open(os.path.join(directory, "config.json")) as f:
+        return json.load(f), tensors
+
+
+def store(directory, config, tensors, file="model.safetensors"):
+    header, at, blobs = {}, 0, []
+    for name, (dtype, shape, raw) in tensors.items():
+        header[name] = dict(dtype=dtype, shape=shape, data_offsets=[at, at + len(raw)])
+        blobs.append(raw)
+        at += len(raw)
+    text = json.dumps(header).encode()
+    with open(os.path.join(directory, file), "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+    with open(os.path.join(directory, "config.json"), "w") as f:
+        json.dump(config, f)
+
+
+# Model, what is done to it, what the line must name.
+CASES = []
+
+
+def case(name, *words):
+    def register(change):
+        CASES.append((change.__doc__, name, change, words))
+        return change
+    return register
+
+
+def rename(tensors, old, new):
+    tensors[new] = tensors.pop(old)
+
+
+P = "model.layers.0."
+
+
+@case("llama", "config.json", "hidden_size")
+def _(c, t):
+    "no width"
+    del c["hidden_size"]
+
+
+@case("llama", "config.json", "hidden_size")
+def _(c, t):
+    "a width of 0"
+    c["hidden_size"], c["head_dim"] = 0, 16
+
+
+@case("llama", "config.json", "layers")
+def _(c, t):
+    "no number of layers"
+    del c["num_hidden_layers"]
+
+
+@case("llama", "mlp.strange_proj.weight", "no such tensor")
+def _(c, t):
+    "a tensor that the architecture does not have"
+    rename(t, P + "mlp.up_proj.weight", P + "mlp.strange_proj.weight")
+
+
+@case("llama", "q_proj.weight")
+def _(c, t):
+    "rows that are no whole number of heads"
+    c["num_attention_heads"] = 7
+
+
+@case("mixtral", "block_sparse_moe.experts", "missing")
+def _(c, t):
+    "an expert is missing"
+    del t[P + "block_sparse_moe.experts.3.w2.weight"]
+
+
+@case("mixtral", "experts.3", "fewer experts")
+def _(c, t):
+    "more experts than config.json has"
+    c["num_local_experts"] = 3
+
+
+@case("mixtral", "another shape")
+def _(c, t):
+    "an expert of another shape"
+    dtype, shape, raw = t[P + "block_sparse_moe.experts.2.w1.weight"]
+    t[P + "block_sparse_moe.experts.2.w1.weight"] = dtype, [shape[0] // 2, shape[1]], raw[:len(raw) // 2]
+
+
+@case("llama", "duplicate")
+def _(c, t):
+    "two tensors for one place"
+    t["layers.0.mlp.up_proj.weight"] = t[P + "mlp.up_proj.weight"]
+
+
+@case("granitemoe", "input_linear")
+def _(c, t):
+    "gate and up in a matrix of three dimensions too few"
+    dtype, shape, raw = t[P + "block_sparse_moe.input_linear.weight"]
+    t[P + "block_sparse_moe.input_linear.weight"] = dtype, [len(raw) // 2], raw
+
+
+@case("qwen35", "linear_attn")
+def _(c, t):
+    "more key heads than there are rows"
+    c["linear_num_key_heads"], c["linear_num_value_heads"] = 64, 128
+
+
+@case("gptq", "qweight")
+def _(c, t):
+    "codes without zero points"
+    del t[P + "self_attn.q_proj.qzeros"]
+
+
+@case("gptq", "scales", "shape")
+def _(c, t):
+    "scales of fewer groups than zero points"
+    dtype, shape, raw = t[P + "self_attn.q_proj.scales"]
+    t[P + "self_attn.q_proj.scales"] = dtype, [shape[0] - 1, shape[1]], raw[:-2 * shape[1]]
+
+
+@case("gptq", "g_idx", "group")
+def _(c, t):
+    "a column of a group that does not exist"
+    dtype, shape, raw = t[P + "self_attn.q_proj.g_idx"]
+    t[P + "self_attn.q_proj.g_idx"] = dtype, shape, struct.pack("<i", 99) + raw[4:]
+
+
+@case("gptq", "qweight", "bits")
+def _(c, t):
+    "codes of 5 bits"
+    c["quantization_config"]["bits"] = 5
+
+
+@case("packed", "weight_shape")
+def _(c, t):
+    "a shape that cannot be"
+    dtype, shape, raw = t[P + "self_attn.q_proj.weight_shape"]
+    t[P + "self_attn.q_proj.weight_shape"] = dtype, shape, struct.pack("<qq", -1, 128)
+
+
+@case("packed", "weight_packed")
+def _(c, t):
+    "a shape that is not that of the codes"
+    dtype, shape, raw = t[P + "self_attn.q_proj.weight_shape"]
+    t[P + "self_attn.q_proj.weight_shape"] = dtype, shape, struct.pack("<qq", 128, 256)
+
+
+@case("bnb-nf4-double", "quant_state")
+def _(c, t):
+    "a state that is no JSON"
+    name = P + "self_attn.q_proj.weight.quant_state.bitsandbytes__nf4"
+    t[name] = "U8", [4], b"{{{{"
+
+
+@case("bnb-nf4-double", "absmax")
+def _(c, t):
+    "scales of scales that are missing"
+    del t[P + "self_attn.q_proj.weight.nested_absmax"]
+
+
+@case("bnb-nf4", "q_proj.weight")
+def _(c, t):
+    "fewer codes than the state's shape asks for"
+    dtype, shape, raw = t[P + "self_attn.q_proj.weight"]
+    t[P + "self_attn.q_proj.weight"] = dtype, [shape[0] - 1, 1], raw[:-1]
+
+
+@case("gpt-oss-mxfp4", "_scales")
+def _(c, t):
+    "fewer scales than blocks"
+    name = P + "mlp.experts.down_proj_scales"
+    dtype, shape, raw = t[name]
+    t[name] = dtype, [shape[0] - 1, *shape[1:]], raw[:len(raw) // shape[0] * (shape[0] - 1)]
+
+
+def faults(tare, folder, title, name, change, words):
+    model, out = os.path.join(folder, "model"), os.path.join(folder, "out.gguf")
+    shutil.rmtree(model, ignore_errors=True)
+    tiny_models.write(model, name)
+    config, tensors = load(model)
+    change(config, tensors)
+    store(model, config, tensors)
+    run = subprocess.run([tare, "convert", model, out, "--no-tokenizer", "--quiet"], capture_output=True, text=True)
+    lines = run.stderr.strip().split("\n")
+    if run.returncode not in (3, 5):
+        return [f"{title}: exit {run.returncode}: {run.stderr.strip()}"]
+    if len(lines) != 1 or any(w not in lines[0] for w in words):
+        return [f"{title}: {run.stderr.strip()}"]
+    left = [f for f in os.listdir(folder) if f != "model"]
+    return [f"{title}: left {left}"] if left else []
+
+
+def missing_shard(tare, folder):
+    model, out = os.path.join(folder, "model"), os.path.join(folder, "out.gguf")
+    shutil.rmtree(model, ignore_errors=True)
+    tiny_models.write(model, "llama")
+    config, tensors = load(model)
+    os.remove(os.path.join(model, "model.safetensors"))
+    names = list(tensors)
+    parts = {f"model-0000{k + 1}-of-00002.safetensors": names[k::2] for k in range(2)}
+    for file, some in parts.items():
+        store(model, config, {n: tensors[n] for n in some}, file)
+    with open(os.path.join(model, "model.safetensors.index.json"), "w") as f:
+        json.dump(dict(metadata={}, weight_map={n: f for f, some in parts.items() for n in some}), f)
+    os.remove(os.path.join(model, "model-00002-of-00002.safetensors"))
+    run = subprocess.run([tare, "convert", model, out, "--no-tokenizer", "--quiet"], capture_output=True, text=True)
+    if run.returncode == 0 or "model-00002-of-00002.safetensors" not in run.stderr or os.path.exists(out):
+        return [f"a missing shard: exit {run.returncode}: {run.stderr.strip()}"]
+    return []
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    found = [f for c in CASES for f in faults(tare, folder, *c)] + missing_shard(tare, folder)
+    shutil.rmtree(folder)
+    print("\n".join(found + [f"{len(CASES) + 1} models, {len(found)} not refused as they should be"]))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
