@@ -96,6 +96,8 @@ tare_status tare_plan_tensors(tare_plan *plan, tare_error *err);
 /* Fills `importance` of the tensors to be encoded, from that of the options. ARG: the size differs,
  * or a type needs importance and there is none. */
 tare_status tare_plan_importance(tare_plan *plan, tare_error *err);
+/* Whether an encoder uses the importance it is given. */
+bool tare_plan_is_weighted(const tare_encoding *to, tare_quality quality);
 /* The choice of the plan's mix for every tensor of the input, except where `manual` has a type.
  * Peculiarities are reported; *loss_tensor: the first tensor that needed a fallback, -1: none did.
  * ERR_ARG: something that llama.cpp refuses as well. */

@@ -9,8 +9,7 @@
 #include "ops/mix/importance_matrix.h"
 #include "ops/mix/roles.h"
 
-/* Whether an encoder uses the importance it is given. */
-static bool is_weighted(const tare_encoding *to, tare_quality quality) {
+bool tare_plan_is_weighted(const tare_encoding *to, tare_quality quality) {
     if (to->kind != TARE_KIND_BLOCK) return false;
     return quality == TARE_QUALITY_BEST || tare_kernels_get()->encode_weighted[to->id];
 }
@@ -75,7 +74,7 @@ tare_status tare_plan_importance(tare_plan *plan, tare_error *err) {
     for (size_t i = 0; i < plan->catalog.n_tensors; i++) {
         tare_planned *planned = &plan->tensors[i];
         if (planned->action != TARE_ACTION_ENCODE ||
-            !is_weighted(planned->becomes->encoding, plan->options.quality))
+            !tare_plan_is_weighted(planned->becomes->encoding, plan->options.quality))
             continue;
         if (plan->options.importance && !is_related) TARE_TRY(check_related(plan, err));
         is_related = true;

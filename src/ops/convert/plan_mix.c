@@ -20,14 +20,6 @@ static tare_status refuse(const tare_plan *p, size_t i, const char *what, tare_e
     return TARE_ERR_ARG;
 }
 
-static bool is_measured(const tare_plan *p, const tare_tensor *t) {
-    const float *values;
-    const tare_importance *m = p->options.importance;
-    if (!m) return false;
-    tare_importance_fit fit = tare_importance_of_tensor(&values, m, t);
-    return fit != TARE_IMPORTANCE_NONE && fit != TARE_IMPORTANCE_LEFT_OUT;
-}
-
 /* Whether a choice is acceptable: a tensor that already has the type is only copied. */
 static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c, tare_error *err) {
     const tare_tensor *t = source(p, i);
@@ -38,7 +30,7 @@ static tare_status check(const tare_plan *p, size_t i, const tare_mix_choice *c,
             "it is quantized already, and again would lose more: start from the unquantized "
             "model, or say --allow-requantize",
             err);
-    if (c->needs_importance && !is_measured(p, t))
+    if (c->needs_importance && !tare_importance_has(p->options.importance, t))
         return refuse(p, i,
                       p->options.importance
                           ? "its type in this mix has so few bits that it needs an importance "

@@ -6,7 +6,6 @@
  * an error under `strict`.
  */
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +15,12 @@
 #include "encoding/repack.h"
 #include "encoding/slab.h"
 #include "ops/convert/plan.h"
+#include "ops/convert/type_rules.h"
 #include "ops/mix/roles.h"
 
 typedef struct decider {
     tare_plan *plan;
-    regex_t *regexes; /* one a rule */
-    size_t n_regexes;
-    bool *is_used; /* for each rule */
-    char *name;    /* NUL-terminated copy, for the regexes */
-    size_t name_capacity;
+    bool *is_used;                /* for each rule */
     int64_t *rule;                /* for each source tensor, the one that decides; -1: none */
     tare_mix_choice *mix;         /* for each source tensor; NULL: there is no mix */
     const tare_encoding **wanted; /* for each source tensor; its own: stays as it is */
@@ -50,68 +46,15 @@ static tare_finding finding(const decider *d, size_t i, tare_level level, const 
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-static tare_status compile_rules(decider *d, tare_error *err) {
-    const tare_convert_options *o = &d->plan->options;
-    if (o->n_rules == 0) return TARE_OK;
-    d->regexes = tare_arena_array(&d->plan->arena, o->n_rules, sizeof *d->regexes);
-    d->is_used = TARE_NEW_ARRAY(&d->plan->arena, bool, o->n_rules);
-    if (!d->regexes || !d->is_used) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
-    for (size_t i = 0; i < o->n_rules; i++) {
-        int failed = regcomp(&d->regexes[i], o->rules[i].pattern, REG_EXTENDED | REG_NOSUB);
-        if (failed == REG_ESPACE) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
-        if (failed)
-            return tare_fail(err, TARE_ERR_ARG, "tensor type rule: not a regular expression");
-        d->n_regexes++;
-    }
-    return TARE_OK;
-}
-
-/* The first rule that matches a name; -1: none. For matching, a name ends at its first NUL. */
-static tare_status find_rule(decider *d, tare_str name, int64_t *rule, tare_error *err) {
-    *rule = -1;
-    if (d->n_regexes == 0) return TARE_OK;
-    if (!tare_grow(d->plan->options.allocator, (void **)&d->name, &d->name_capacity, name.len + 1,
-                   1))
-        return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-    memcpy(d->name, name.ptr, name.len);
-    d->name[name.len] = '\0';
-    for (size_t i = 0; i < d->n_regexes && *rule < 0; i++)
-        if (regexec(&d->regexes[i], d->name, 0, NULL, 0) == 0) *rule = (int64_t)i;
-    return TARE_OK;
-}
-
-/* Encodings of real numbers: plain floats and quantized blocks. */
-static bool is_float(const tare_tensor *t) {
-    return t->encoding->kind == TARE_KIND_FLOAT || t->encoding->kind == TARE_KIND_BLOCK;
-}
-
-/* Block scales and packed codes have a meaning only together with their partners; an FP8 weight
- * with its scales is an ordinary weight once decoded. */
-static bool is_part_of_scheme(const tare_model *m, size_t i) {
-    const tare_tensor_note *note = m->notes ? &m->notes[i] : NULL;
-    return note && note->companion < 0 && (note->scheme || note->has_packed_codes);
-}
-
-/* Why a tensor cannot have a requested encoding; NULL: it can. */
 static const char *obstacle(const decider *d, size_t i, const tare_encoding *to) {
-    const tare_tensor *t = source_tensor(d, i);
-    if (is_part_of_scheme(d->plan->in, i)) return "it is part of a packed scheme";
-    if (!is_float(t)) return "its numbers are not floats";
-    if (!tare_tensor_can_decode(d->plan->in, i)) return "its type cannot be decoded";
-    if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)
-        return "its rows are not a whole number of blocks";
-    if (!tare_encoding_fills_bytes(to, t->n_elements)) return "its numbers fill no whole bytes";
-    const tare_format_caps *h = d->plan->format->caps;
-    if (h->has_encoding(to) && t->n_dims <= h->max_dims &&
-        !tare_format_caps_has_rank(h, to, t->n_dims))
-        return "its shape is not a matrix";
-    return NULL;
+    return tare_type_obstacle(d->plan->in, d->plan->format->caps, i, to);
 }
 
 /* `type` applies to matrices other than norms. */
 static bool takes_type(const decider *d, size_t i) {
     const tare_tensor *t = source_tensor(d, i);
-    return t->n_dims >= 2 && is_float(t) && !is_part_of_scheme(d->plan->in, i) &&
+    return t->n_dims >= 2 && tare_tensor_is_real(t) &&
+           !tare_tensor_is_part_of_scheme(d->plan->in, i) &&
            tare_role_of_name(t->name).role != TARE_ROLE_NORM;
 }
 
@@ -139,7 +82,8 @@ typedef struct wish {
 static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_tensor *t = source_tensor(d, i);
     const tare_model_types *types = d->plan->in->types;
-    if (!is_float(t) || is_part_of_scheme(d->plan->in, i)) return (wish){NULL, false};
+    if (!tare_tensor_is_real(t) || tare_tensor_is_part_of_scheme(d->plan->in, i))
+        return (wish){NULL, false};
     if (types->stays_f32[i]) return (wish){tare_encoding_get(TARE_ENCODING_F32), true};
     if (t->encoding == types->mostly && !d->plan->options.type) return (wish){t->encoding, true};
     if (!type) return (wish){types->usual, true};
@@ -254,7 +198,7 @@ static tare_status choose_decoded(decider *d, size_t i, const tare_encoding **ou
     const tare_plan *p = d->plan;
     const tare_encoding *f16 = tare_encoding_get(TARE_ENCODING_F16);
     const tare_tensor *t = source_tensor(d, i);
-    if (!tare_tensor_can_decode(p->in, i) || is_part_of_scheme(p->in, i))
+    if (!tare_tensor_can_decode(p->in, i) || tare_tensor_is_part_of_scheme(p->in, i))
         return tare_fail_tensor(
             err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
             "the target lacks the type, and it cannot be decoded; --opaque carries "
@@ -330,7 +274,7 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
     *out = false;
     d->lacks_code = NULL;
     if (tare_merge_changes(p->merge, i)) return TARE_OK;
-    if (!other || t->cols % 32 != 0 || is_part_of_scheme(p->in, i)) return TARE_OK;
+    if (!other || t->cols % 32 != 0 || tare_tensor_is_part_of_scheme(p->in, i)) return TARE_OK;
     if (*to == t->encoding ? holds(d, *to) || !holds(d, other) || p->options.opaque : *to != other)
         return TARE_OK;
     if (*to != t->encoding && (p->mcf.has_clip || p->mcf.compat != TARE_COMPAT_NONE))
@@ -418,21 +362,7 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static tare_status check_type(const tare_encoding *e, const tare_plan *p, tare_error *err) {
-    const tare_kernels *k = tare_kernels_get();
-    if (!tare_encoding_can_encode(e))
-        return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_ENCODE,
-                              "the type that is asked for cannot be encoded");
-    if (e->kind != TARE_KIND_BLOCK) return TARE_OK;
-    if (p->options.quality == TARE_QUALITY_BEST && !k->encode_best[e->id])
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "the type that is asked for has no best quality");
-    if (p->mcf.compat == TARE_COMPAT_MANTLE && !k->encode_mantle[e->id])
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "the type that is asked for is none that the other program encodes");
-    if (p->mcf.has_clip && !k->encode_clipped[e->id])
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "the type that is asked for takes no bounds for its values");
-    return TARE_OK;
+    return tare_type_check(e, p->options.quality, &p->mcf, err);
 }
 
 static bool asks_for_blocks(const tare_convert_options *o) {
@@ -510,7 +440,7 @@ static tare_status keep_all(tare_plan *p, tare_error *err) {
 /* A rule that matches nothing is usually a mistyped name. */
 static void check_rules(const decider *d) {
     const tare_convert_options *o = &d->plan->options;
-    for (size_t i = 0; i < d->n_regexes; i++) {
+    for (size_t i = 0; i < o->n_rules; i++) {
         if (d->is_used[i]) continue;
         const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.rule-unused");
         tare_strict_note(&d->plan->strict, &f, "a tensor type rule decides for no tensor",
@@ -535,16 +465,15 @@ static tare_status decide_all(decider *d, tare_error *err) {
     d->wanted = TARE_NEW_ARRAY(&p->arena, const tare_encoding *, n);
     d->is_dropped = TARE_NEW_ARRAY(&p->arena, bool, n);
     d->rule = TARE_NEW_ARRAY(&p->arena, int64_t, n);
+    d->is_used = TARE_NEW_ARRAY(&p->arena, bool, p->options.n_rules);
     p->tensors = TARE_NEW_ARRAY(&p->arena, tare_planned, n);
     p->catalog.tensors = TARE_NEW_ARRAY(&p->arena, tare_tensor, n);
-    if (!d->wanted || !d->is_dropped || !d->rule || !p->tensors || !p->catalog.tensors)
+    if (!d->wanted || !d->is_dropped || !d->rule || !d->is_used || !p->tensors ||
+        !p->catalog.tensors)
         return tare_fail(err, TARE_ERR_NOMEM, "plan");
-    TARE_TRY(compile_rules(d, err));
-    for (size_t i = 0; i < n; i++) {
-        /* Missing data is detected now, not after hours of writing. */
-        TARE_TRY(tare_tensor_check_data(p->in, i, err));
-        TARE_TRY(find_rule(d, source_tensor(d, i)->name, &d->rule[i], err));
-    }
+    /* Missing data is detected now, not after hours of writing. */
+    for (size_t i = 0; i < n; i++) TARE_TRY(tare_tensor_check_data(p->in, i, err));
+    TARE_TRY(tare_type_rules_match(d->rule, p->in, p->options.rules, p->options.n_rules, err));
     TARE_TRY(choose_by_mix(d, err));
     for (size_t i = 0; i < n; i++) {
         TARE_TRY(decide_wanted(d, i, err));
@@ -576,9 +505,6 @@ static tare_status note_origins(tare_plan *p, tare_error *err) {
 tare_status tare_plan_tensors(tare_plan *plan, tare_error *err) {
     decider d = {.plan = plan};
     TARE_TRY(check_types(plan, err));
-    tare_status status = decide_all(&d, err);
-    if (status == TARE_OK) status = note_origins(plan, err);
-    for (size_t i = 0; i < d.n_regexes; i++) regfree(&d.regexes[i]);
-    tare_free(plan->options.allocator, d.name, d.name_capacity);
-    return status;
+    TARE_TRY(decide_all(&d, err));
+    return note_origins(plan, err);
 }

@@ -239,3 +239,10 @@ tare_importance_fit tare_importance_of_tensor(const float **values, const tare_i
     *values = e->values;
     return TARE_IMPORTANCE_FITS;
 }
+
+bool tare_importance_has(const tare_importance *m, const tare_tensor *tensor) {
+    const float *values;
+    if (!m) return false;
+    tare_importance_fit fit = tare_importance_of_tensor(&values, m, tensor);
+    return fit != TARE_IMPORTANCE_NONE && fit != TARE_IMPORTANCE_LEFT_OUT;
+}

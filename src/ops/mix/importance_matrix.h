@@ -51,5 +51,7 @@ uint64_t tare_importance_slices(const tare_tensor *tensor);
  * GGUF has for its role; a matrix of one expert takes its slice of the entry for all of them. */
 tare_importance_fit tare_importance_of_tensor(const float **values, const tare_importance *m,
                                               const tare_tensor *tensor);
+/* Whether a tensor has an entry that counts, of whatever size; `m` may be NULL. */
+bool tare_importance_has(const tare_importance *m, const tare_tensor *tensor);
 
 #endif

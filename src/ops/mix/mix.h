@@ -130,6 +130,9 @@ typedef enum tare_mix_fact {
 /* The type that the rules give a part of a model with such facts. */
 tare_encoding_id tare_mix_rule(tare_mix_id mix, tare_mix_part part, unsigned facts);
 
+/* Whether llama.cpp refuses a type for such a part without an importance matrix. */
+bool tare_mix_needs_importance(tare_mix_id mix, tare_mix_part part, const tare_encoding *type);
+
 /* ---- the choice ------------------------------------------------------------------------------ */
 
 typedef struct tare_mix_request {

@@ -93,7 +93,7 @@ static const tare_encoding *fallback(const tare_encoding *type, uint64_t cols) {
     return fits ? next : tare_encoding_get(TARE_ENCODING_F16);
 }
 
-static bool needs_importance(const chooser *c, tare_mix_part part, const tare_encoding *type) {
+bool tare_mix_needs_importance(tare_mix_id mix, tare_mix_part part, const tare_encoding *type) {
     if (tare_encoding_needs_importance(type)) return true;
     if (part == TARE_PART_EMBEDDING || part == TARE_PART_OUTPUT) return false;
     switch (type->id) {
@@ -102,7 +102,7 @@ static bool needs_importance(const chooser *c, tare_mix_part part, const tare_en
     case TARE_ENCODING_IQ1_M:
         return true;
     case TARE_ENCODING_Q2_K:
-        return tare_mix_id_of(c->request->options->mix) == TARE_MIX_Q2_K_S;
+        return mix == TARE_MIX_Q2_K_S;
     default:
         return false;
     }
@@ -133,7 +133,7 @@ static void choose(chooser *c, size_t i, tare_mix_choice *out) {
         out->wanted = out->type;
         out->type = fallback(out->wanted, cols);
     }
-    out->needs_importance = needs_importance(c, t->part, out->type);
+    out->needs_importance = tare_mix_needs_importance(tare_mix_id_of(o->mix), t->part, out->type);
 }
 
 tare_status tare_mix_choose(tare_mix_choice *out, bool *has_roles, const tare_model *in,

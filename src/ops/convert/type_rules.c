@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules are POSIX extended expressions, matched anywhere in a name. */
+#include "ops/convert/type_rules.h"
+
+#include <regex.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "encoding/kernels.h"
+#include "encoding/slab.h"
+
+typedef struct matcher {
+    const tare_allocator *allocator;
+    regex_t *regexes; /* one a rule */
+    size_t n_regexes;
+    char *name; /* NUL-terminated copy */
+    size_t name_capacity;
+} matcher;
+
+static tare_status compile(matcher *m, const tare_type_rule *rules, size_t n, tare_error *err) {
+    m->regexes = n <= SIZE_MAX / sizeof *m->regexes
+                     ? tare_alloc(m->allocator, n * sizeof *m->regexes)
+                     : NULL;
+    if (!m->regexes) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+    for (size_t i = 0; i < n; i++) {
+        int failed = regcomp(&m->regexes[i], rules[i].pattern, REG_EXTENDED | REG_NOSUB);
+        if (failed == REG_ESPACE) return tare_fail(err, TARE_ERR_NOMEM, "tensor type rules");
+        if (failed)
+            return tare_fail(err, TARE_ERR_ARG, "tensor type rule: not a regular expression");
+        m->n_regexes++;
+    }
+    return TARE_OK;
+}
+
+/* For matching, a name ends at its first NUL. */
+static tare_status find(matcher *m, tare_str name, int64_t *rule, tare_error *err) {
+    *rule = -1;
+    if (!tare_grow(m->allocator, (void **)&m->name, &m->name_capacity, name.len + 1, 1))
+        return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    memcpy(m->name, name.ptr, name.len);
+    m->name[name.len] = '\0';
+    for (size_t i = 0; i < m->n_regexes && *rule < 0; i++)
+        if (regexec(&m->regexes[i], m->name, 0, NULL, 0) == 0) *rule = (int64_t)i;
+    return TARE_OK;
+}
+
+tare_status tare_type_rules_match(int64_t *out, const tare_model *in, const tare_type_rule *rules,
+                                  size_t n_rules, tare_error *err) {
+    matcher m = {.allocator = in->allocator};
+    const tare_catalog *c = &in->catalog;
+    for (size_t i = 0; i < c->n_tensors; i++) out[i] = -1;
+    if (n_rules == 0) return TARE_OK;
+    tare_status status = compile(&m, rules, n_rules, err);
+    for (size_t i = 0; status == TARE_OK && i < c->n_tensors; i++)
+        status = find(&m, c->tensors[i].name, &out[i], err);
+    for (size_t i = 0; i < m.n_regexes; i++) regfree(&m.regexes[i]);
+    tare_free(m.allocator, m.name, m.name_capacity);
+    tare_free(m.allocator, m.regexes, n_rules * sizeof *m.regexes);
+    return status;
+}
+
+/* ---- what can be had ------------------------------------------------------------------------- */
+
+tare_status tare_type_check(const tare_encoding *type, tare_quality quality,
+                            const tare_convert_mcf_options *mcf, tare_error *err) {
+    const tare_kernels *k = tare_kernels_get();
+    if (!tare_encoding_can_encode(type))
+        return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_ENCODE,
+                              "the type that is asked for cannot be encoded");
+    if (type->kind != TARE_KIND_BLOCK) return TARE_OK;
+    if (quality == TARE_QUALITY_BEST && !k->encode_best[type->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for has no best quality");
+    if (mcf->compat == TARE_COMPAT_MANTLE && !k->encode_mantle[type->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for is none that the other program encodes");
+    if (mcf->has_clip && !k->encode_clipped[type->id])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the type that is asked for takes no bounds for its values");
+    return TARE_OK;
+}
+
+bool tare_tensor_is_real(const tare_tensor *t) {
+    return t->encoding->kind == TARE_KIND_FLOAT || t->encoding->kind == TARE_KIND_BLOCK;
+}
+
+bool tare_tensor_is_part_of_scheme(const tare_model *in, size_t tensor) {
+    const tare_tensor_note *note = in->notes ? &in->notes[tensor] : NULL;
+    return note && note->companion < 0 && (note->scheme || note->has_packed_codes);
+}
+
+const char *tare_type_obstacle(const tare_model *in, const tare_format_caps *caps, size_t tensor,
+                               const tare_encoding *to) {
+    const tare_tensor *t = &in->catalog.tensors[tensor];
+    if (tare_tensor_is_part_of_scheme(in, tensor)) return "it is part of a packed scheme";
+    if (!tare_tensor_is_real(t)) return "its numbers are not floats";
+    if (!tare_tensor_can_decode(in, tensor)) return "its type cannot be decoded";
+    if (!to->is_edge_padded && !to->is_bit_packed && t->cols % to->block != 0)
+        return "its rows are not a whole number of blocks";
+    if (!tare_encoding_fills_bytes(to, t->n_elements)) return "its numbers fill no whole bytes";
+    if (caps->has_encoding(to) && t->n_dims <= caps->max_dims &&
+        !tare_format_caps_has_rank(caps, to, t->n_dims))
+        return "its shape is not a matrix";
+    return NULL;
+}
