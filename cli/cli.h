@@ -363,6 +363,15 @@ void cli_json_end_list(void);
 
 /* ---- writing, for convert, quantize and synth ------------------------------------------------ */
 
+/* What types are to be chosen for, and what is told of it. */
+typedef struct cli_fit {
+    uint64_t size; /* one of these three is not 0 */
+    double bits, damage;
+    const char *types;       /* separated by commas; NULL: the usual ones */
+    const char *sensitivity; /* paths; NULL: none */
+    const char *recipe, *plot;
+} cli_fit;
+
 /* The options of a conversion, filled by the options tables of the commands that write models. */
 typedef struct cli_write {
     const char *to, *endian, *quality;
@@ -371,6 +380,8 @@ typedef struct cli_write {
     const char *outlier_threshold, *outliers;
     const tare_encoding *type;
     cli_list type_rules;
+    const char *type_file; /* of further rules */
+    const cli_fit *fit;    /* NULL: no types are chosen */
     uint64_t shard_size, align;
     bool opaque, verify;
     const tare_mix_options *mix;               /* NULL: none */
@@ -460,6 +471,31 @@ typedef struct cli_containers {
 
 /* False after saying what is wrong with an option. */
 bool cli_containers_fill(cli_containers *out, const cli_command *command, const cli_write *write);
+
+/* REGEX=TYPE rules: those of the command line, then those of a file. */
+typedef struct cli_rules {
+    tare_type_rule *items;
+    size_t n;
+} cli_rules;
+
+/* 0, or an exit code after saying what is wrong; to be freed in either case. `path` may be NULL. */
+int cli_rules_read(cli_rules *rules, const cli_command *command, const cli_list *texts,
+                   const char *path);
+void cli_rules_free(cli_rules *rules);
+
+/* Chooses types and enters them into the options of a conversion, which hold pointers into *out;
+ * writes the recipe and the picture, if asked for. 0, or an exit code after saying what is wrong. */
+int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,
+                  const cli_command *command, const tare_model *in, const char *in_path,
+                  const char *out_path, const cli_fit *fit);
+void cli_fit_print(const tare_fit *fit);
+struct json_t *cli_fit_json(const tare_fit *fit);
+/* An SVG of the curve of size against damage; owned by the caller. */
+char *cli_fit_plot(const tare_fit *fit, size_t *n);
+/* Says what failed before or while writing; a wrong argument that lies in no file is one of the
+ * command line. Returns an exit code. */
+int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,
+                     const tare_report *report);
 
 /* Adapters named on the command line; `sets` those that were opened for it, or NULL. */
 typedef struct cli_adapters {

@@ -9,6 +9,7 @@
 
 static cli_write args;
 static tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+static cli_fit fit;
 
 static const cli_option options[] = {
     {.name = "to",
@@ -16,6 +17,39 @@ static const cli_option options[] = {
      .complete = CLI_COMPLETE_FORMAT,
      .help = "the output's format: gguf, mcf, safetensors, hf, wcodec (default: by OUT's suffix)",
      .text = &args.to},
+    {.name = "target-size",
+     .arg = "SIZE",
+     .help = "in place of TYPE: choose the type of each tensor so that the output is as good as it "
+             "can be in this many bytes, headers included",
+     .size = &fit.size},
+    {.name = "target-bpw",
+     .arg = "BITS",
+     .help = "the same for this many bits a weight, of tensors alone",
+     .real = &fit.bits},
+    {.name = "target-damage",
+     .arg = "X",
+     .help = "the smallest output whose predicted damage is at most this, such as 0.05",
+     .real = &fit.damage},
+    {.name = "types",
+     .arg = "LIST",
+     .help = "with a target: the types to choose from, separated by commas",
+     .text = &fit.types},
+    {.name = "sensitivity",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "with a target: measured sensitivities, a line TENSOR VALUE for each, in place of "
+             "constants; tools/sensitivity.py measures them",
+     .text = &fit.sensitivity},
+    {.name = "recipe",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "with a target: write the choice as lines for --tensor-type-file",
+     .text = &fit.recipe},
+    {.name = "plot",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "with a target: write a picture (SVG) of size against damage",
+     .text = &fit.plot},
     {.name = "pure",
      .help = "the mix's main type for every tensor, without exceptions",
      .flag = &mix.is_pure},
@@ -24,6 +58,12 @@ static const cli_option options[] = {
      .help = "number format of the quantized tensors whose name matches; takes precedence over the "
              "mix; may be given again, the first match wins",
      .list = &args.type_rules},
+    {.name = "tensor-type-file",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "further such rules, one a line; TYPE may be left out then, and is the type that the "
+             "rules give to most weights",
+     .text = &args.type_file},
     {.name = "output-tensor-type",
      .arg = "TYPE",
      .complete = CLI_COMPLETE_TYPE,
@@ -103,10 +143,35 @@ static int no_mix(const char *name) {
     return CLI_USAGE;
 }
 
+/* TYPE or one target, and what belongs to it. */
+static int check_target(int argc) {
+    const int n_targets = (fit.size > 0) + (fit.bits > 0) + (fit.damage > 0);
+    if (fit.bits < 0 || fit.damage < 0)
+        return cli_usage(&cmd_quantize, "a target is a number above 0");
+    if (n_targets > 1)
+        return cli_usage(&cmd_quantize,
+                         "--target-size, --target-bpw and --target-damage exclude each other");
+    if (n_targets + (argc > 2) == 0 && !args.type_file)
+        return cli_usage(&cmd_quantize, "needs IN OUT TYPE, or a target in place of TYPE");
+    if (n_targets && argc > 2)
+        return cli_usage(&cmd_quantize, "a target takes the place of TYPE: give one of the two");
+    if (n_targets && mix.is_pure)
+        return cli_usage(&cmd_quantize, "--pure is for a TYPE: with a target types are chosen");
+    if (!n_targets && (fit.types || fit.sensitivity || fit.recipe || fit.plot))
+        return cli_usage(&cmd_quantize,
+                         "--types, --sensitivity, --recipe and --plot need a target");
+    return 0;
+}
+
 static int run(int argc, const char **argv) {
-    (void)argc;
-    mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
-    if (!mix.mix) return no_mix(argv[2]);
+    const int wrong = check_target(argc);
+    if (wrong) return wrong;
+    if (argc > 2) {
+        mix.mix = tare_mix_find((tare_str){argv[2], strlen(argv[2])});
+        if (!mix.mix) return no_mix(argv[2]);
+    } else if (fit.size || fit.bits > 0 || fit.damage > 0) {
+        args.fit = &fit;
+    }
     if (mix.leave_output && mix.output)
         return cli_usage(&cmd_quantize,
                          "--output-tensor-type and --leave-output-tensor exclude each other");
@@ -129,14 +194,21 @@ static const char *topic_row(size_t i, const char **what) {
 
 const cli_command cmd_quantize = {
     .name = "quantize",
-    .summary = "write a model with one of llama.cpp's mixes of number types",
-    .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...",
+    .summary = "write a model in fewer bits: a mix of llama.cpp's, or to fit a size",
+    .usage = "IN OUT TYPE [--pure] [--tensor-type REGEX=TYPE]...\n"
+             "IN OUT --target-size SIZE|--target-bpw BITS|--target-damage X\n"
+             "IN OUT [TYPE] --tensor-type-file FILE",
     .description =
         "TYPE names a mix. Each tensor gets the type that llama-quantize would give it, byte for "
         "byte, according to its name, its layer and the shape of the model. For safetensors and "
         "Hugging Face directories, tare derives each tensor's role from its name and applies the "
         "same mixes. Norms, routers, position embeddings and other small tensors stay as they are. "
-        "Names are accepted in any case, as are the numbers of llama.cpp's file types.",
+        "Names are accepted in any case, as are the numbers of llama.cpp's file types.\n\n"
+        "With a target in place of TYPE, each tensor gets the type with which the whole loses "
+        "least "
+        "for its size. What a tensor loses is its error in a type, measured on some of its rows, "
+        "times a constant of its role and layer, or a measured sensitivity. --tensor-type and the "
+        "like hold beside it; --dry-run shows the choice and the damage at other sizes.",
     .examples = {{"tare quantize model-f16.gguf model-q4.gguf Q4_K_M", "the usual mix"},
                  {"tare quantize model-f16.gguf q.gguf Q5_K_M --output-tensor-type q8_0",
                   "with a better output matrix"},
@@ -145,14 +217,20 @@ const cli_command cmd_quantize = {
                  {"tare quantize model-f16.gguf q.gguf IQ2_XS --imatrix m.imatrix.gguf",
                   "with an importance matrix, which very small types need"},
                  {"tare quantize hf-dir q.gguf Q8_0", "from a Hugging Face directory"},
-                 {"tare quantize model.gguf q.gguf IQ4_XS --dry-run", "types and sizes only"}},
+                 {"tare quantize model.gguf q.gguf IQ4_XS --dry-run", "types and sizes only"},
+                 {"tare quantize hf-dir q.gguf --target-size 7.5G --imatrix m.imatrix.gguf",
+                  "the best that fits 7.5 GB"},
+                 {"tare quantize model-f16.gguf q.gguf --target-bpw 4.25 --recipe r.txt",
+                  "by bits a weight, and the choice in a file"},
+                 {"tare quantize model-f16.gguf q.gguf --tensor-type-file r.txt",
+                  "the same choice again"}},
     .options = options,
     .topic = {"Types", topic_row},
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
              CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_KIN | CLI_TAKES_EFFORT,
     .complete = CLI_COMPLETE_FILE,
     .last = CLI_COMPLETE_MIX,
-    .min_args = 3,
+    .min_args = 2,
     .max_args = 3,
     .run = run,
 };

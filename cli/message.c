@@ -89,3 +89,12 @@ void cli_print_findings(FILE *out, const tare_report *report, const char *path, 
         free(name);
     }
 }
+
+int cli_write_failed(const cli_command *command, const tare_error *err, const char *in_path,
+                     const tare_report *report) {
+    cli_json_fail(err, in_path, report);
+    if (err->status == TARE_ERR_ARG && !err->file[0] && err->item_kind == TARE_ITEM_NONE) {
+        return cli_usage(command, "%s", err->what);
+    }
+    return cli_fail(err, in_path);
+}

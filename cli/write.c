@@ -3,7 +3,6 @@
  * What convert, quantize and synth share: making a plan, showing or running it, and reporting the
  * result. */
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,37 +18,6 @@ static const char *const action_names[] = {
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
-
-/* Splits "REGEX=TYPE" at its last '='; an expression may hold others. */
-static bool parse_rule(const cli_command *command, tare_type_rule *rule, const char *text) {
-    char *safe = cli_escape_path(text);
-    const char *equals = strrchr(text, '=');
-    regex_t regex;
-    bool is_good = false;
-    *rule = (tare_type_rule){NULL, NULL};
-    if (!equals || equals == text) {
-        cli_usage(command, "--tensor-type: \"%s\" is not REGEX=TYPE", safe);
-        goto out;
-    }
-    rule->encoding = cli_type_parse(equals + 1);
-    if (!rule->encoding) {
-        char wanted[160];
-        cli_usage(command, "--tensor-type: \"%s\" is not %s", strrchr(safe, '=') + 1,
-                  cli_a_type(wanted, sizeof wanted, equals + 1));
-        goto out;
-    }
-    rule->pattern = cli_copy(text, (size_t)(equals - text));
-    if (regcomp(&regex, rule->pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-        *strrchr(safe, '=') = '\0';
-        cli_usage(command, "--tensor-type: \"%s\" is not a regular expression", safe);
-        goto out;
-    }
-    regfree(&regex);
-    is_good = true;
-out:
-    free(safe);
-    return is_good;
-}
 
 /* A type that cannot be written, with its name; `buf` keeps the words. */
 static void name_type(tare_error *err, char *buf, size_t size, const tare_convert_options *o) {
@@ -98,7 +66,7 @@ static int no_format(const cli_command *command) {
 
 /* What a plan is made from, and what has to outlive it. */
 typedef struct parts {
-    tare_type_rule *rules;
+    cli_rules rules;
     tare_importance *importance;
     cli_overrides overrides;
     cli_adapters merges, adapters;
@@ -106,10 +74,7 @@ typedef struct parts {
 } parts;
 
 static bool fill_options(const cli_command *command, tare_convert_options *options,
-                         const cli_write *write, tare_report *report, tare_type_rule *rules) {
-    for (size_t i = 0; i < write->type_rules.n; i++) {
-        if (!parse_rule(command, &rules[i], write->type_rules.items[i])) return false;
-    }
+                         const cli_write *write, tare_report *report, const cli_rules *rules) {
     if (write->report && cli.dry_run) {
         cli_usage(command, "--report: a dry run encodes nothing that could be measured");
         return false;
@@ -124,8 +89,8 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     }
     options->to = write->to;
     options->type = write->type;
-    options->rules = rules;
-    options->n_rules = write->type_rules.n;
+    options->rules = rules->items;
+    options->n_rules = rules->n;
     if (write->endian) {
         options->order = *write->endian == 'b' ? TARE_ORDER_BIG : TARE_ORDER_LITTLE;
     }
@@ -271,6 +236,8 @@ typedef struct outcome {
     const cli_write *write;
     const char *out_path;
     const tare_report *report;
+    const tare_fit *fit;        /* NULL: no types were chosen */
+    const tare_mix *mix;        /* NULL: none */
     tare_convert_result result; /* 0 bytes: nothing was written */
     losses losses;
 } outcome;
@@ -301,9 +268,9 @@ static void print_summary(const outcome *o, const char *out_path) {
            cli_style_off(stdout), sum->format, cli_exact_text(sum->n_tensors).text,
            cli_plural(sum->n_tensors), cli_size_text(written_bytes(o)).text);
     if (sum->n_files > 1) printf(" in %zu files", sum->n_files);
-    if (o->write->mix) printf(", %s", o->write->mix->mix->name);
+    if (o->mix) printf(", %s", o->fit ? "types chosen" : o->mix->name);
     double bits = bits_a_weight(plan, o->in);
-    if (o->write->mix && bits > 0) printf(", %.2f bits/weight", bits);
+    if (o->mix && bits > 0) printf(", %.2f bits/weight", bits);
     fputs(sum->is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
     if (!sum->is_identity) print_groups(plan);
     free(name);
@@ -391,7 +358,6 @@ static struct json_t *json_plan_tensors(const outcome *o) {
 
 static void print_json(const outcome *o) {
     const tare_plan *plan = o->plan;
-    const tare_mix_options *mix = o->write->mix;
     const tare_plan_summary *sum = tare_plan_summarize(plan);
     struct json_t *document = cli_json_new("tare.convert/1");
     cli_json_text(document, "output", o->out_path);
@@ -400,8 +366,8 @@ static void print_json(const outcome *o) {
     cli_json_bool(document, "is_identity", sum->is_identity);
     cli_json_u64(document, "read_bytes", sum->read_bytes);
     cli_json_u64(document, "write_bytes", written_bytes(o));
-    if (mix) {
-        cli_json_text(document, "mix", mix->mix->name);
+    if (o->mix) {
+        cli_json_text(document, "mix", o->mix->name);
         cli_json_real(document, "bits_per_weight", bits_a_weight(plan, o->in));
     }
     struct json_t *files = cli_json_array();
@@ -413,6 +379,7 @@ static void print_json(const outcome *o) {
         cli_json_append(files, entry);
     }
     cli_json_add(document, "files", files);
+    if (o->fit) cli_json_add(document, "fit", cli_fit_json(o->fit));
     cli_json_add(document, "tensors", json_plan_tensors(o));
     cli_json_add(document, "findings", cli_json_findings(o->report));
     cli_json_print(document);
@@ -428,6 +395,7 @@ static void tell(const outcome *o) {
     if (cli.dry_run) print_plan(o->plan, o->in);
     if (o->write->report) print_losses(o->plan, &o->losses);
     print_summary(o, is_stdout ? "standard output" : o->out_path);
+    if (o->fit) cli_fit_print(o->fit);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -458,16 +426,6 @@ static tare_status run_plan(tare_convert_result *out, const tare_plan *plan, con
     return status;
 }
 
-/* A wrong argument that lies in no file is one of the command line. */
-static int failed(const cli_command *command, const tare_error *err, const char *in_path,
-                  const tare_report *report) {
-    cli_json_fail(err, in_path, report);
-    if (err->status == TARE_ERR_ARG && !err->file[0] && err->item_kind == TARE_ITEM_NONE) {
-        return cli_usage(command, "%s", err->what);
-    }
-    return cli_fail(err, in_path);
-}
-
 static int open_importance(tare_importance **out, const cli_command *command,
                            const cli_write *write, tare_report *report) {
     tare_open_options options = TARE_OPEN_OPTIONS_INIT;
@@ -482,7 +440,7 @@ static int open_importance(tare_importance **out, const cli_command *command,
                          in->n ? "include" : "exclude");
     if (!write->imatrix) return 0;
     if (tare_importance_open_path(out, write->imatrix, &options, &err) != TARE_OK)
-        return failed(NULL, &err, write->imatrix, report);
+        return cli_write_failed(NULL, &err, write->imatrix, report);
     if (in->n) tare_importance_select(*out, in->items, in->n, true);
     if (ex->n) tare_importance_select(*out, ex->items, ex->n, false);
     if ((in->n || ex->n) && !tare_importance_at(*out, 0))
@@ -494,13 +452,14 @@ static int open_importance(tare_importance **out, const cli_command *command,
 static int open_parts(parts *p, tare_convert_options *options, const cli_command *command,
                       const tare_model *in, const char *out_path, const cli_write *write,
                       tare_report *report) {
-    p->rules = cli_alloc(write->type_rules.n, sizeof *p->rules);
-    if (!fill_options(command, options, write, report, p->rules) ||
+    int code = cli_rules_read(&p->rules, command, &write->type_rules, write->type_file);
+    if (code != 0) return code;
+    if (!fill_options(command, options, write, report, &p->rules) ||
         !cli_containers_fill(&p->containers, command, write) ||
         !cli_overrides_parse(&p->overrides, command, in, &write->override_kv))
         return CLI_USAGE;
     const char *to = write->to ? write->to : tare_format_of_path(out_path);
-    int code = cli_bases_of_output(&p->containers.wcodec, to, command, in);
+    code = cli_bases_of_output(&p->containers.wcodec, to, command, in);
     if (code == 0) code = open_importance(&p->importance, command, write, report);
     if (code == 0) code = cli_adapters_merge(&p->merges, in, &write->merges, report);
     if (code == 0) code = cli_adapters_store(&p->adapters, command, &write->adapters, report);
@@ -520,14 +479,27 @@ static int open_parts(parts *p, tare_convert_options *options, const cli_command
     return 0;
 }
 
-static void close_parts(parts *p, const cli_write *write) {
+static void close_parts(parts *p) {
     tare_importance_free(p->importance);
     cli_adapters_close(&p->merges);
     cli_adapters_close(&p->adapters);
     free(p->overrides.items);
-    for (size_t i = 0; p->rules && i < write->type_rules.n; i++)
-        free((char *)(uintptr_t)p->rules[i].pattern);
-    free(p->rules);
+    cli_rules_free(&p->rules);
+}
+
+/* Where no TYPE is given, that of the rules. */
+static int name_mix(tare_mix_options *mix, tare_convert_options *options,
+                    const cli_command *command, const tare_model *in, const cli_write *write) {
+    tare_error err;
+    *mix = *options->mix;
+    options->mix = mix;
+    if (tare_mix_of_rules(&mix->mix, in, options->rules, options->n_rules, &err) != TARE_OK)
+        return cli_fail(&err, NULL);
+    if (mix->mix) return 0;
+    char *safe = cli_escape_path(write->type_file);
+    cli_usage(command, "%s: no rule matches a tensor of the model; give a TYPE", safe);
+    free(safe);
+    return CLI_USAGE;
 }
 
 static int write_model(const cli_command *command, const tare_model *in, const char *in_path,
@@ -540,10 +512,18 @@ static int write_model(const cli_command *command, const tare_model *in, const c
                  .report = report,
                  .result = TARE_CONVERT_RESULT_INIT};
     tare_plan *plan = NULL;
+    tare_mix_options mix = TARE_MIX_OPTIONS_INIT;
+    tare_fit *fit = NULL;
     tare_error err;
     char words[120];
     int code = open_parts(&p, &options, command, in, out_path, write, report);
+    if (code == 0 && write->fit)
+        code = cli_fit_types(&fit, &options, &mix, command, in, in_path, out_path, write->fit);
+    if (code == 0 && options.mix && !options.mix->mix && !fit)
+        code = name_mix(&mix, &options, command, in, write);
     if (code != 0) goto out;
+    o.fit = fit;
+    o.mix = options.mix ? options.mix->mix : NULL;
     if (write->report) {
         options.measured = note_loss;
         options.measured_ctx = &o.losses;
@@ -565,12 +545,13 @@ static int write_model(const cli_command *command, const tare_model *in, const c
         name_type(&err, words, sizeof words, &options);
         name_target(&err, words, sizeof words, &options, out_path);
     }
-    code = status == TARE_OK ? CLI_YES : failed(command, &err, in_path, report);
+    code = status == TARE_OK ? CLI_YES : cli_write_failed(command, &err, in_path, report);
 out:
     tare_plan_free(plan);
+    tare_fit_free(fit);
     free(o.losses.errors);
     free(o.losses.is_measured);
-    close_parts(&p, write);
+    close_parts(&p);
     return code;
 }
 

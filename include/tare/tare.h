@@ -18,6 +18,7 @@
 #include <tare/convert.h>
 #include <tare/edit.h>
 #include <tare/encoding.h>
+#include <tare/fitting.h>
 #include <tare/importance.h>
 #include <tare/inspect.h>
 #include <tare/llama.h>

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Size against predicted damage as a picture: the curve of the best choices, the named mixes, and
+ * the file that was made. Both axes have round numbers; damage is on a logarithmic one. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "cli.h"
+
+#define WIDTH  860.0
+#define HEIGHT 560.0
+#define LEFT   70.0
+#define RIGHT  24.0
+#define TOP    44.0
+#define BOTTOM 56.0
+
+typedef struct picture {
+    char *text;
+    size_t n;
+    double least_bits, most_bits, least_log, most_log;
+} picture;
+
+static void put(picture *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(picture *p, const char *format, ...) {
+    va_list args;
+    p->text = cli_grow(p->text, p->n + 512, 1);
+    va_start(args, format);
+    const int n = vsnprintf(p->text + p->n, 512, format, args);
+    va_end(args);
+    if (n > 0) p->n += (size_t)n < 512 ? (size_t)n : 511;
+}
+
+static double x_of(const picture *p, double bits) {
+    const double part = (bits - p->least_bits) / (p->most_bits - p->least_bits);
+    return LEFT + part * (WIDTH - LEFT - RIGHT);
+}
+
+static double y_of(const picture *p, double damage) {
+    const double part = (log10(damage) - p->least_log) / (p->most_log - p->least_log);
+    return HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM);
+}
+
+static bool is_inside(const picture *p, const tare_fit_point *point) {
+    return point->damage > 0 && point->bits_per_weight <= p->most_bits &&
+           log10(point->damage) >= p->least_log;
+}
+
+/* From the smallest choice to somewhat beyond the file, or to where 8-bit types are. */
+static void find_range(picture *p, const tare_fit *f, const tare_fit_summary *s) {
+    tare_fit_point point;
+    double least = s->damage > 0 ? s->damage : 1, most = least;
+    p->least_bits = floor(s->smallest_bits * 2) / 2;
+    p->most_bits = fmax(ceil(s->bits_per_weight + 1), 9);
+    for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
+        if (!(point.damage > 0) || point.bits_per_weight > p->most_bits) continue;
+        least = fmin(least, point.damage);
+        most = fmax(most, point.damage);
+    }
+    p->least_log = floor(log10(least) * 2) / 2;
+    p->most_log = fmax(ceil(log10(most) * 2) / 2, p->least_log + 0.5);
+    for (size_t i = 0; tare_fit_mix_at(f, i, &point); i++)
+        if (point.damage > 0) p->most_log = fmax(p->most_log, ceil(log10(point.damage) * 2) / 2);
+}
+
+static void draw_axes(picture *p, double bytes_of_bit, double bytes_of_none) {
+    for (double b = p->least_bits; b <= p->most_bits + 1e-9; b += 1) {
+        const double x = x_of(p, b), bytes = bytes_of_none + b * bytes_of_bit;
+        put(p, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#ddd\"/>\n", x, TOP, HEIGHT - BOTTOM);
+        put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n", x,
+            HEIGHT - BOTTOM + 18, b);
+        put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"#666\">%s</text>\n", x,
+            HEIGHT - BOTTOM + 33, bytes > 0 ? cli_size_text((uint64_t)bytes).text : "");
+    }
+    for (double l = p->least_log; l <= p->most_log + 1e-9; l += 0.5) {
+        const double y = y_of(p, pow(10, l));
+        put(p, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#ddd\"/>\n", LEFT, y, WIDTH - RIGHT);
+        put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%.2g</text>\n", LEFT - 8, y + 4,
+            pow(10, l));
+    }
+    put(p,
+        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">bits a weight; size of the file"
+        "</text>\n",
+        (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
+    put(p,
+        "<text x=\"%.1f\" y=\"24\">predicted damage, about the KL divergence in nats a token"
+        "</text>\n",
+        LEFT - 40);
+}
+
+static void draw_curve(picture *p, const tare_fit *f) {
+    tare_fit_point point;
+    char command = 'M';
+    put(p, "<path fill=\"none\" stroke=\"#1565c0\" stroke-width=\"2\" d=\"");
+    for (size_t i = 0; tare_fit_curve_at(f, i, &point); i++) {
+        if (!is_inside(p, &point)) continue;
+        put(p, "%c%.1f %.1f", command, x_of(p, point.bits_per_weight), y_of(p, point.damage));
+        command = 'L';
+    }
+    put(p, "\"/>\n");
+}
+
+static void draw_point(picture *p, const tare_fit_point *point, const char *name, const char *color,
+                       double radius) {
+    const double x = x_of(p, point->bits_per_weight), y = y_of(p, point->damage);
+    put(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%g\" fill=\"%s\"/>\n", x, y, radius, color);
+    put(p, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">%s</text>\n", x + 8, y - 5, color, name);
+}
+
+char *cli_fit_plot(const tare_fit *fit, size_t *n) {
+    const tare_fit_summary *s = tare_fit_summarize(fit);
+    picture p = {.text = NULL};
+    tare_fit_point point;
+    const double bytes_of_bit = (double)s->n_weights / 8;
+    find_range(&p, fit, s);
+    put(&p,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
+        "font-family=\"sans-serif\" font-size=\"12\">\n",
+        WIDTH, HEIGHT);
+    put(&p, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
+    draw_axes(&p, bytes_of_bit, (double)s->file_bytes - s->bits_per_weight * bytes_of_bit);
+    draw_curve(&p, fit);
+    for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
+        if (is_inside(&p, &point)) draw_point(&p, &point, point.mix, "#777", 3.5);
+    point = (tare_fit_point){NULL, s->file_bytes, s->bits_per_weight, s->damage};
+    if (is_inside(&p, &point)) draw_point(&p, &point, "this file", "#c62828", 5);
+    put(&p, "</svg>\n");
+    *n = p.n;
+    return p.text;
+}

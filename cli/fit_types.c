@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Types chosen for a target: from the options of the command line to those of a conversion, and the
+ * files about the choice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+#define SENSITIVITIES_MOST (256u << 20) /* bytes of their file */
+#define TYPES_MOST         32
+
+/* The types of a list such as "q4_k,q6_k". */
+static bool parse_types(const tare_encoding **types, size_t *n, const cli_command *command,
+                        const char *text) {
+    *n = 0;
+    for (const char *from = text; from;) {
+        const char *comma = strchr(from, ',');
+        char *word = cli_copy(from, comma ? (size_t)(comma - from) : strlen(from));
+        const tare_encoding *type = cli_type_parse(word);
+        if (!type || *n == TYPES_MOST) {
+            char wanted[160], *safe = cli_escape_path(word);
+            if (type)
+                cli_usage(command, "--types: more than %d", TYPES_MOST);
+            else
+                cli_usage(command, "--types: \"%s\" is not %s", safe,
+                          cli_a_type(wanted, sizeof wanted, word));
+            free(safe);
+            free(word);
+            return false;
+        }
+        free(word);
+        types[(*n)++] = type;
+        from = comma ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+/* What was asked for in the words of the command line; what there is instead. */
+static void name_target(tare_error *err, char *buf, size_t size, const tare_fit *f,
+                        const cli_fit *args) {
+    if (!cli_has_code(err, TARE_CODE_TARGET_TOO_SMALL)) return;
+    const tare_fit_summary *s = tare_fit_summarize(f);
+    if (args->damage > 0)
+        snprintf(buf, size, "--target-damage %g: the smallest possible is %.3g", args->damage,
+                 s->smallest_damage);
+    else
+        snprintf(buf, size,
+                 "--target-%s is too small: with these types the smallest file has %s bytes (%.2f "
+                 "bits/weight)",
+                 args->size ? "size" : "bpw", cli_exact_text(s->smallest_bytes).text,
+                 s->smallest_bits);
+    err->what = buf;
+}
+
+static char *recipe_text(const tare_fit *f, size_t *n) {
+    const tare_type_rule *rule;
+    char *text = NULL;
+    *n = 0;
+    for (size_t i = 0; (rule = tare_fit_rule(f, i)) != NULL; i++) {
+        const size_t room = strlen(rule->pattern) + strlen(rule->encoding->name) + 3;
+        text = cli_grow(text, *n + room, 1);
+        *n += (size_t)snprintf(text + *n, room, "%s=%s\n", rule->pattern, rule->encoding->name);
+    }
+    return text;
+}
+
+static int write_file(const char *path, char *text, size_t n, const tare_model *in) {
+    tare_run_options options = TARE_RUN_OPTIONS_INIT;
+    tare_error err;
+    options.force = cli.force;
+    options.no_sync = cli.no_sync;
+    tare_status status = tare_file_write(path, text, n, in, &options, &err);
+    free(text);
+    return status == TARE_OK ? 0 : cli_fail(&err, path);
+}
+
+/* Both are written before the model, so that a file that is in the way is found at once. */
+static int write_files(const tare_fit *f, const tare_model *in, const cli_fit *args) {
+    size_t n;
+    char *text;
+    int code = 0;
+    if (args->recipe) {
+        text = recipe_text(f, &n);
+        code = write_file(args->recipe, text, n, in);
+    }
+    if (args->plot && code == 0) {
+        text = cli_fit_plot(f, &n);
+        code = write_file(args->plot, text, n, in);
+    }
+    return code;
+}
+
+static tare_status choose(tare_fit *f, const cli_fit *args, tare_error *err) {
+    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    target.file_bytes = args->size;
+    target.bits_per_weight = args->bits;
+    target.damage = args->damage;
+    return tare_fit_choose(f, &target, err);
+}
+
+int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_options *mix,
+                  const cli_command *command, const tare_model *in, const char *in_path,
+                  const char *out_path, const cli_fit *args) {
+    tare_fit_options fit = TARE_FIT_OPTIONS_INIT;
+    const tare_encoding *types[TYPES_MOST];
+    char *sensitivities = NULL, words[200];
+    tare_error err;
+    int code = 0;
+    fit.types = types;
+    if (args->types && !parse_types(types, &fit.n_types, command, args->types)) return CLI_USAGE;
+    if (args->sensitivity) {
+        code = cli_read_file(&sensitivities, &fit.sensitivities.len, args->sensitivity,
+                             SENSITIVITIES_MOST);
+        fit.sensitivities.ptr = sensitivities;
+    }
+    if (code == 0) {
+        cli_progress_start("choosing");
+        tare_status status = tare_fit_new(out, out_path, in, options, &fit, &err);
+        cli_progress_end();
+        if (status == TARE_OK) status = choose(*out, args, &err);
+        if (status == TARE_OK) status = tare_fit_apply(*out, options, mix, &err);
+        if (status != TARE_OK) {
+            if (*out) name_target(&err, words, sizeof words, *out, args);
+            if (cli_has_code(&err, TARE_CODE_BAD_SENSITIVITIES))
+                snprintf(err.file, sizeof err.file, "%s", args->sensitivity);
+            code = cli_write_failed(command, &err, in_path, options->report);
+        }
+    }
+    free(sensitivities);
+    return code == 0 ? write_files(*out, in, args) : code;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All constants of the damage model. The damage of a tensor is alpha times its relative error, and
+ *
+ *     alpha = kappa of its role / number of layers x factor of its layer
+ *
+ * The constants of the roles of a dense transformer were fitted to sensitivities measured on a small
+ * Llama; those of the other roles follow from what such a tensor computes, as said beside each. */
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ops/fit/fit_parts.h"
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+/* Formats with blocks of 256 come first, then those with blocks of 32 for other rows, and F16 for
+ * rows that have no blocks; then those of other containers. On a grid are formats that some models
+ * were trained or published in: where weights were decoded from one, encoding them again loses
+ * nothing, or next to nothing. */
+#define ROW(type, use)                                                                             \
+    { TARE_ENCODING_##type, use }
+static const tare_fit_candidate candidates[] = {
+    ROW(Q2_K, TARE_FIT_ALWAYS),         ROW(IQ2_S, TARE_FIT_ALWAYS),
+    ROW(IQ3_XXS, TARE_FIT_ALWAYS),      ROW(Q3_K, TARE_FIT_ALWAYS),
+    ROW(IQ3_S, TARE_FIT_ALWAYS),        ROW(IQ4_XS, TARE_FIT_ALWAYS),
+    ROW(Q4_K, TARE_FIT_ALWAYS),         ROW(Q5_K, TARE_FIT_ALWAYS),
+    ROW(Q6_K, TARE_FIT_ALWAYS),         ROW(Q8_0, TARE_FIT_ALWAYS),
+    ROW(F16, TARE_FIT_ALWAYS),          ROW(Q4_0, TARE_FIT_SHORT_BLOCKS | TARE_FIT_ON_GRID),
+    ROW(IQ4_NL, TARE_FIT_SHORT_BLOCKS), ROW(Q4_1, TARE_FIT_ON_GRID),
+    ROW(Q5_0, TARE_FIT_SHORT_BLOCKS),   ROW(Q5_1, TARE_FIT_SHORT_BLOCKS),
+    ROW(MXFP4, TARE_FIT_ON_GRID),       ROW(NVFP4, TARE_FIT_ON_GRID),
+    ROW(TQ1_0, TARE_FIT_ON_GRID),       ROW(TQ2_0, TARE_FIT_ON_GRID),
+    ROW(Q1_0, TARE_FIT_ON_GRID),        ROW(Q2_0, TARE_FIT_ON_GRID),
+    ROW(K2, TARE_FIT_ALWAYS),           ROW(K3, TARE_FIT_ALWAYS),
+    ROW(K4, TARE_FIT_ALWAYS),           ROW(K6, TARE_FIT_ALWAYS),
+    ROW(Q4, TARE_FIT_ALWAYS),           ROW(Q8, TARE_FIT_ALWAYS),
+    ROW(INT4_ROWWISE, TARE_FIT_ALWAYS), ROW(INT8_ROWWISE, TARE_FIT_ALWAYS),
+};
+
+const tare_fit_candidate *tare_fit_candidate_at(size_t i) {
+    return i < sizeof candidates / sizeof *candidates ? &candidates[i] : NULL;
+}
+
+/* A quarter for each bit, through Q4_K's 0.0050 at 4.5 bits. */
+double tare_fit_usual_error(double bits) {
+    return 0.005 * exp2(2 * (4.5 - bits));
+}
+
+/* ---- roles ----------------------------------------------------------------------------------- */
+
+#define Q      0.36
+#define K      0.42
+#define V      1.0
+#define O      1.1
+#define GATE   1.9
+#define UP     2.3
+#define DOWN   2.4
+#define OUTPUT 5.0
+#define EMBED  0.5
+#define OTHER  1.0
+
+/* What all tensors of a layer have together, and the output matrix: the whole of a model whose names
+ * say nothing, shared out by the number of weights. */
+#define WHOLE (Q + K + V + O + GATE + UP + DOWN + OUTPUT)
+
+typedef struct row {
+    const char *part; /* the name has this part; NULL: any */
+    tare_role role;
+    const char *kind;
+    double kappa;
+    bool is_ffn; /* first and last layers count more */
+} row;
+
+/* The first row that fits counts. A fused matrix has the sum of its parts: with the same relative
+ * error in each of them their damages add up. */
+static const row rows[] = {
+    /* Latent attention: an error in either factor of Q or of K and V is one of the same relative
+     * size in their product; what K and V are both made from has the sum of both. */
+    {"attn_q_a", TARE_ROLE_ATTN_Q, "attn_q_a", Q, false},
+    {"attn_q_b", TARE_ROLE_ATTN_Q, "attn_q_b", Q, false},
+    {"q_a_proj", TARE_ROLE_ATTN_Q, "attn_q_a", Q, false},
+    {"q_b_proj", TARE_ROLE_ATTN_Q, "attn_q_b", Q, false},
+    {"kv_a_", TARE_ROLE_ATTN_QKV, "attn_kv_a", K + V, false},
+    {"kv_b", TARE_ROLE_ATTN_QKV, "attn_kv_b", K + V, false},
+    {NULL, TARE_ROLE_ATTN_Q, "attn_q", Q, false},
+    {NULL, TARE_ROLE_ATTN_K, "attn_k", K, false},
+    {NULL, TARE_ROLE_ATTN_V, "attn_v", V, false},
+    {NULL, TARE_ROLE_ATTN_QKV, "attn_qkv", Q + K + V, false},
+    {NULL, TARE_ROLE_ATTN_OUTPUT, "attn_output", O, false},
+    /* Experts of a layer together do what one feed-forward matrix does, and their errors average
+     * out over tokens as those of its columns do. A shared expert does a part of that at most; it
+     * has the whole constant because every token goes through it. */
+    {"exps", TARE_ROLE_FFN_GATE, "ffn_gate_exps", GATE, true},
+    {"exps", TARE_ROLE_FFN_UP, "ffn_up_exps", UP, true},
+    {"exps", TARE_ROLE_FFN_DOWN, "ffn_down_exps", DOWN, true},
+    {"exps", TARE_ROLE_FFN_GATE_UP, "ffn_gate_up_exps", GATE + UP, true},
+    {NULL, TARE_ROLE_FFN_GATE, "ffn_gate", GATE, true},
+    {NULL, TARE_ROLE_FFN_UP, "ffn_up", UP, true},
+    {NULL, TARE_ROLE_FFN_DOWN, "ffn_down", DOWN, true},
+    {NULL, TARE_ROLE_FFN_GATE_UP, "ffn_gate_up", GATE + UP, true},
+    /* State spaces: the input projection makes the layer's values and their gate, as up and gate
+     * do; the output projection reads them, as down does; the small ones steer what is kept, as
+     * queries and keys do. */
+    {"ssm_in", TARE_ROLE_SSM, "ssm_in", GATE + UP, false},
+    {"in_proj", TARE_ROLE_SSM, "ssm_in", GATE + UP, false},
+    {"out", TARE_ROLE_SSM, "ssm_out", DOWN, false},
+    {NULL, TARE_ROLE_SSM, "ssm", Q + K, false},
+    {NULL, TARE_ROLE_OUTPUT, "output", OUTPUT, false},
+    {NULL, TARE_ROLE_TOKEN_EMBEDDING, "token_embd", EMBED, false},
+    {NULL, TARE_ROLE_UNKNOWN, "other", OTHER, false},
+};
+
+static bool has_part(tare_str name, const char *part) {
+    const size_t n = strlen(part);
+    for (size_t i = 0; i + n <= name.len; i++)
+        if (memcmp(name.ptr + i, part, n) == 0) return true;
+    return false;
+}
+
+static const row *find_row(tare_str name, tare_role role) {
+    const size_t last = sizeof rows / sizeof *rows - 1;
+    for (size_t i = 0; i < last; i++)
+        if (rows[i].role == role && (!rows[i].part || has_part(name, rows[i].part)))
+            return &rows[i];
+    return &rows[last];
+}
+
+/* The feed-forward parts of the first layers make the few huge activations that all others rely on,
+ * and no later layer can make good what the last one gets wrong. */
+static double factor_of_layer(int32_t layer, uint64_t n_layers) {
+    if (layer < 0 || n_layers < 3) return 1;
+    if (layer == 0) return 4;
+    if (layer == 1) return 2;
+    return (uint64_t)layer + 1 == n_layers ? 6 : 1;
+}
+
+tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
+                                       const tare_role_info *role, bool is_tied, double share) {
+    if (!model->has_roles) return (tare_fit_constant){"other", WHOLE * share};
+    const row *r = find_row(name, role->role);
+    if (role->role == TARE_ROLE_OUTPUT || role->role == TARE_ROLE_TOKEN_EMBEDDING)
+        return (tare_fit_constant){r->kind, r->kappa + (is_tied ? OUTPUT : 0)};
+    double n_layers = model->n_layers ? (double)model->n_layers : 1;
+    double factor = r->is_ffn ? factor_of_layer(role->layer, model->n_layers) : 1;
+    return (tare_fit_constant){r->kind, r->kappa / n_layers * factor};
+}

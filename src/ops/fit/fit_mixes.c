@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a choice is compared with: the named mixes, by the same measure, and the curve of the best
+ * choices for all sizes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/fit/fit_parts.h"
+#include "ops/mix/importance_matrix.h"
+
+#define CURVE_STEP 0.25 /* bits a weight */
+#define CURVE_MOST 80   /* points: 20 bits a weight */
+
+static uint64_t tensor_bytes(const tare_fit *f, const size_t *choice) {
+    uint64_t sum = f->base_tensor_bytes;
+    for (size_t u = 0; u < f->n_units; u++)
+        sum += tare_fit_bytes(f, &f->units[u], f->candidates[u][choice[u]], false);
+    return sum;
+}
+
+tare_fit_point tare_fit_point_of(const tare_fit *f, const size_t *choice) {
+    tare_fit_point point = {.mix = NULL};
+    double bytes = f->base_bytes;
+    for (size_t u = 0; u < f->n_units; u++) {
+        const tare_fit_option *o = &f->options[u].options[choice[u]];
+        bytes += o->cost;
+        point.damage += o->loss;
+    }
+    point.file_bytes = (uint64_t)bytes;
+    if (f->summary.n_weights)
+        point.bits_per_weight = (double)tensor_bytes(f, choice) * 8 / (double)f->summary.n_weights;
+    return point;
+}
+
+/* ---- named mixes ----------------------------------------------------------------------------- */
+
+static size_t option_of(const tare_fit *f, size_t u, const tare_encoding *type) {
+    const size_t k = tare_fit_type_index(f, type);
+    for (size_t i = 0; k != SIZE_MAX && i < f->options[u].n; i++)
+        if (f->candidates[u][i] == k) return i;
+    return SIZE_MAX;
+}
+
+/* The options that a mix chooses; false: one of them is unknown, or the mix would be refused. */
+static tare_status choose_by_mix(bool *is_known, size_t *choice, tare_fit *f, const tare_mix *mix,
+                                 tare_arena *arena, tare_error *err) {
+    tare_mix_options options = f->mix;
+    bool has_roles;
+    tare_mix_choice *types = TARE_NEW_ARRAY(arena, tare_mix_choice, f->in->catalog.n_tensors);
+    if (!types) return tare_fail(err, TARE_ERR_NOMEM, "mix");
+    const tare_importance *m = f->convert.importance;
+    options.mix = mix;
+    const tare_mix_request request = {.options = &options,
+                                      .manual = f->manual,
+                                      .has_importance = m && m->n_entries > 0,
+                                      .by_file = f->convert.keep_split};
+    TARE_TRY(tare_mix_choose(types, &has_roles, f->in, &request, arena, err));
+    *is_known = true;
+    for (size_t u = 0; u < f->n_units && *is_known; u++) {
+        const size_t first = f->units[u].tensors[0];
+        const tare_mix_choice *c = &types[first];
+        const bool is_refused = c->needs_importance &&
+                                c->type != f->in->catalog.tensors[first].encoding &&
+                                !tare_importance_has(m, &f->in->catalog.tensors[first]);
+        choice[u] = c->type && !is_refused ? option_of(f, u, c->type) : SIZE_MAX;
+        *is_known = choice[u] != SIZE_MAX;
+    }
+    return TARE_OK;
+}
+
+static int by_size(const void *a, const void *b) {
+    const tare_fit_point *x = &((const tare_fit_named *)a)->point;
+    const tare_fit_point *y = &((const tare_fit_named *)b)->point;
+    if (x->file_bytes != y->file_bytes) return x->file_bytes < y->file_bytes ? -1 : 1;
+    return strcmp(x->mix, y->mix);
+}
+
+tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
+    const tare_mix *mix;
+    tare_arena arena;
+    tare_arena_init(&arena, f->convert.allocator);
+    tare_status status = TARE_OK;
+    f->mixes = TARE_NEW_ARRAY(&f->arena, tare_fit_named, TARE_MIX_COUNT);
+    if (!f->mixes) status = tare_fail(err, TARE_ERR_NOMEM, "mixes");
+    for (size_t i = 0; status == TARE_OK && (mix = tare_mix_at(i)) != NULL; i++) {
+        bool is_known = false;
+        if (!mix->type || mix->type->kind != TARE_KIND_BLOCK) continue;
+        size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units);
+        if (!choice) status = tare_fail(err, TARE_ERR_NOMEM, "mixes");
+        if (status == TARE_OK) status = choose_by_mix(&is_known, choice, f, mix, &arena, err);
+        if (status != TARE_OK || !is_known) continue;
+        f->mixes[f->n_mixes] = (tare_fit_named){tare_fit_point_of(f, choice), choice};
+        f->mixes[f->n_mixes++].point.mix = mix->name;
+    }
+    if (status == TARE_OK) qsort(f->mixes, f->n_mixes, sizeof *f->mixes, by_size);
+    tare_arena_free(&arena);
+    return status;
+}
+
+/* ---- curve ----------------------------------------------------------------------------------- */
+
+tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err) {
+    const tare_fit_problem problem = {f->options, f->n_units, f->convert.allocator,
+                                      f->convert.cancel};
+    size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units);
+    f->curve = TARE_NEW_ARRAY(&f->arena, tare_fit_point, CURVE_MOST + 1);
+    if (!choice || !f->curve) return tare_fail(err, TARE_ERR_NOMEM, "curve");
+    tare_fit_cheapest(choice, &problem);
+    double cost = tare_fit_sum(&problem, choice).cost;
+    const double step = CURVE_STEP / 8 * (double)f->summary.n_weights;
+    f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
+    for (double slope = 1; slope > 0 && f->n_curve <= CURVE_MOST && f->n_units;) {
+        cost += step;
+        TARE_TRY(tare_fit_climb(choice, &slope, &problem, cost, err));
+        f->curve[f->n_curve++] = tare_fit_point_of(f, choice);
+    }
+    return TARE_OK;
+}

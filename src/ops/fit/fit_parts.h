@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of a fit share: the units that types are chosen for, the candidates, and what is
+ * known of both. */
+#ifndef TARE_OPS_FIT_FIT_PARTS_H
+#define TARE_OPS_FIT_FIT_PARTS_H
+
+#include <tare/fitting.h>
+
+#include "ops/convert/plan.h"
+#include "ops/fit/fit_allocate.h"
+#include "ops/mix/mix.h"
+
+#define TARE_FIT_TYPES_MAX 64 /* bits of a set; the caller names at most half as many */
+
+/* Tensors that get the same type: one, or all experts of a layer that are tensors of their own. */
+typedef struct tare_fit_unit {
+    size_t *tensors; /* of the input */
+    size_t n_tensors;
+    tare_role_info role; /* of the first */
+    const char *kind;    /* what reports call it */
+    uint64_t n_weights, n_rows, cols;
+    uint64_t usable; /* set of candidates that it can have */
+    uint64_t grids;  /* of them, those that count only if the weights lie on their grid */
+    uint64_t known;  /* set of candidates whose error is known */
+    double alpha;    /* damage for a relative error of 1 */
+    bool is_measured;
+    double error[TARE_FIT_TYPES_MAX]; /* of each candidate */
+} tare_fit_unit;
+
+typedef struct tare_fit_rules {
+    tare_type_rule *rules;
+    size_t n;
+} tare_fit_rules;
+
+/* A named mix, and the options that it stands for. */
+typedef struct tare_fit_named {
+    tare_fit_point point;
+    size_t *choice;
+} tare_fit_named;
+
+struct tare_fit {
+    const tare_model *in;
+    tare_convert_options convert; /* the caller's */
+    tare_mix_options mix;         /* the same, without a mix */
+    const char *out_path;
+    const tare_format *format;
+    tare_arena arena;
+    tare_mix_model model;
+    const tare_encoding **fixed;  /* of each tensor that nothing is chosen for but that is open to a
+                                    mix: what it becomes; else NULL */
+    const tare_encoding **manual; /* for each tensor: what a rule of the caller says; NULL: none */
+    int64_t *unit_of;             /* of each tensor; -1: none */
+    const tare_encoding *types[TARE_FIT_TYPES_MAX]; /* the candidates */
+    unsigned uses[TARE_FIT_TYPES_MAX];
+    size_t n_types;
+    tare_fit_unit *units;
+    size_t n_units;
+    /* What a choice costs: bytes of all files that do not depend on it, and padding. */
+    double base_bytes;
+    uint64_t base_tensor_bytes; /* of tensors that nothing is chosen for */
+    uint64_t alignment;
+    /* The problem that is solved: the options of each unit are its known candidates. */
+    tare_fit_unit_options *options;
+    size_t **candidates; /* of each unit: which candidate an option is */
+    size_t *choice;      /* of each unit: an option */
+    tare_fit_summary summary;
+    tare_fit_named *mixes; /* by size */
+    tare_fit_point *curve;
+    size_t n_mixes, n_curve;
+    tare_fit_rules rules; /* the caller's, then those of the choice; NULL: nothing was chosen */
+    tare_arena rules_arena;
+    const tare_mix *named;
+};
+
+/* ---- fit_constants.c ------------------------------------------------------------------------- */
+
+/* When a type is a candidate. */
+enum {
+    TARE_FIT_ALWAYS = 1 << 0,
+    TARE_FIT_SHORT_BLOCKS = 1 << 1, /* for rows that 256 does not divide */
+    TARE_FIT_ON_GRID = 1 << 2,      /* if the weights lie on its grid */
+    TARE_FIT_AS_IT_IS = 1 << 3,     /* for tensors that have it already */
+};
+
+typedef struct tare_fit_candidate {
+    tare_encoding_id type;
+    unsigned use;
+} tare_fit_candidate;
+
+/* Candidate i where the caller names none; NULL beyond the end. */
+const tare_fit_candidate *tare_fit_candidate_at(size_t i);
+/* The relative error that a type of so many bits usually makes. */
+double tare_fit_usual_error(double bits);
+
+typedef struct tare_fit_constant {
+    const char *kind;
+    double alpha;
+} tare_fit_constant;
+
+/* The constant of a tensor. `is_tied`: it is also the output matrix; `share`: of all weights that
+ * types are chosen for, which counts where no name tells what a tensor is for. */
+tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
+                                       const tare_role_info *role, bool is_tied, double share);
+
+/* ---- fit_units.c ----------------------------------------------------------------------------- */
+
+/* The candidates, the units, what each of them can have, and what becomes of the other tensors. */
+tare_status tare_fit_find_units(tare_fit *f, const tare_fit_options *options, tare_error *err);
+/* Bytes of a unit's tensors as candidate `type`, each padded as the output has it (`is_padded`). */
+uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, bool is_padded);
+/* The number of an encoding among the candidates; SIZE_MAX: it is none. */
+size_t tare_fit_type_index(const tare_fit *f, const tare_encoding *type);
+
+/* ---- fit_measure.c --------------------------------------------------------------------------- */
+
+/* Fills the errors of all units. `plan`: any plan of the same conversion, for what is merged into
+ * tensors. */
+tare_status tare_fit_measure(tare_fit *f, const tare_plan *plan, tare_error *err);
+
+/* ---- fit_sensitivity.c ----------------------------------------------------------------------- */
+
+/* Puts measured numbers in the place of constants. */
+tare_status tare_fit_read_sensitivities(tare_fit *f, tare_str text, tare_error *err);
+
+/* ---- fit_rules.c ----------------------------------------------------------------------------- */
+
+/* Makes the rules of f->choice, and names its mix. */
+tare_status tare_fit_make_rules(tare_fit *f, tare_error *err);
+
+/* ---- fit_mixes.c ----------------------------------------------------------------------------- */
+
+/* The named mixes whose types are all known, by size. */
+tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err);
+/* The curve of best choices. */
+tare_status tare_fit_draw_curve(tare_fit *f, tare_error *err);
+/* Size and damage of a choice. */
+tare_fit_point tare_fit_point_of(const tare_fit *f, const size_t *choice);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What types are chosen for: the tensors that a mix may change and that no wish of the caller
+ * decides; and the types that each of them can have. */
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "ops/convert/type_rules.h"
+#include "ops/fit/fit_parts.h"
+#include "ops/mix/importance_matrix.h"
+
+static const tare_tensor *tensor(const tare_fit *f, size_t i) {
+    return &f->in->catalog.tensors[i];
+}
+
+size_t tare_fit_type_index(const tare_fit *f, const tare_encoding *type) {
+    for (size_t k = 0; k < f->n_types; k++)
+        if (f->types[k] == type) return k;
+    return SIZE_MAX;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static tare_status check_type(const tare_fit *f, const tare_encoding *type, tare_error *err) {
+    tare_convert_mcf_options mcf = TARE_CONVERT_MCF_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&mcf, sizeof mcf, f->convert.mcf, err));
+    TARE_TRY(tare_type_check(type, f->convert.quality, &mcf, err));
+    if (f->format->caps->has_encoding(type)) return TARE_OK;
+    return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_HOLD,
+                          "the target cannot hold a type that is to be chosen from");
+}
+
+static void add_type(tare_fit *f, const tare_encoding *type, unsigned use) {
+    if (tare_fit_type_index(f, type) != SIZE_MAX || f->n_types == TARE_FIT_TYPES_MAX) return;
+    f->uses[f->n_types] = use;
+    f->types[f->n_types++] = type;
+}
+
+static tare_status find_types(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+    for (size_t i = 0; i < options->n_types; i++) {
+        TARE_REQUIRE(options->types[i], err);
+        TARE_TRY(check_type(f, options->types[i], err));
+        add_type(f, options->types[i], TARE_FIT_ALWAYS);
+    }
+    if (options->n_types > 0) return TARE_OK;
+    const tare_fit_candidate *c;
+    for (size_t i = 0; (c = tare_fit_candidate_at(i)) != NULL; i++) {
+        const tare_encoding *type = tare_encoding_get(c->type);
+        if (check_type(f, type, NULL) == TARE_OK) add_type(f, type, c->use);
+    }
+    for (size_t i = 0; i < f->in->catalog.n_tensors; i++)
+        if (f->unit_of[i] >= 0 && f->format->caps->has_encoding(tensor(f, i)->encoding))
+            add_type(f, tensor(f, i)->encoding, TARE_FIT_AS_IT_IS);
+    return TARE_OK;
+}
+
+/* ---- what is chosen for ---------------------------------------------------------------------- */
+
+/* Whether a wish of the caller decides for an open tensor, or nothing does. */
+static bool is_decided(const tare_fit *f, size_t i) {
+    const tare_mix_part part = f->model.tensors[i].part;
+    const bool is_output =
+        part == TARE_PART_OUTPUT || (part == TARE_PART_EMBEDDING && !f->model.has_output);
+    if (f->manual[i] || f->model.tensors[i].is_tower) return true;
+    if (f->mix.leave_output && part == TARE_PART_OUTPUT) return true;
+    return (f->mix.embedding && part == TARE_PART_EMBEDDING) || (f->mix.output && is_output);
+}
+
+/* The name without the number of its expert. Experts of a layer that are tensors of their own are
+ * one unit: in most files they are one tensor, and a choice for each would be one of noise. */
+static bool is_same_unit(const tare_fit *f, const tare_fit_unit *u, size_t i,
+                         const tare_role_info *role) {
+    const tare_tensor *t = tensor(f, i), *first = tensor(f, u->tensors[0]);
+    return role->expert >= 0 && u->role.expert >= 0 && role->layer == u->role.layer &&
+           role->role == u->role.role && t->encoding == first->encoding && t->cols == first->cols &&
+           t->n_rows == first->n_rows && t->n_dims == first->n_dims;
+}
+
+/* Units are searched from the newest: experts of a layer lie close together. */
+static int64_t find_unit(const tare_fit *f, size_t i, const tare_role_info *role) {
+    if (role->expert < 0) return -1;
+    for (size_t back = 1; back <= f->n_units && back <= 64; back++)
+        if (is_same_unit(f, &f->units[f->n_units - back], i, role))
+            return (int64_t)(f->n_units - back);
+    return -1;
+}
+
+static void begin_unit(tare_fit *f, size_t i, size_t *members, const tare_role_info *role) {
+    const tare_tensor *t = tensor(f, i);
+    members[0] = i;
+    f->unit_of[i] = (int64_t)f->n_units;
+    f->units[f->n_units++] =
+        (tare_fit_unit){.tensors = members, .n_tensors = 1, .role = *role, .cols = t->cols};
+}
+
+/* Gives each unit room for its tensors: they are numbered twice. */
+static tare_status group(tare_fit *f, tare_error *err) {
+    const size_t n = f->in->catalog.n_tensors;
+    size_t *members = TARE_NEW_ARRAY(&f->arena, size_t, n);
+    f->units = TARE_NEW_ARRAY(&f->arena, tare_fit_unit, n);
+    if (!members || !f->units) return tare_fail(err, TARE_ERR_NOMEM, "units");
+    for (size_t i = 0; i < n; i++) {
+        f->unit_of[i] = -1;
+        if (!f->model.tensors[i].is_open || is_decided(f, i)) continue;
+        const tare_role_info role = tare_role_of_name(tensor(f, i)->name);
+        f->unit_of[i] = find_unit(f, i, &role);
+        if (f->unit_of[i] >= 0)
+            f->units[f->unit_of[i]].n_tensors++;
+        else
+            begin_unit(f, i, &members[i], &role);
+    }
+    for (size_t u = 0; u < f->n_units; u++) {
+        f->units[u].tensors = members;
+        members += f->units[u].n_tensors;
+        f->units[u].n_tensors = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (f->unit_of[i] < 0) continue;
+        tare_fit_unit *u = &f->units[f->unit_of[i]];
+        u->tensors[u->n_tensors++] = i;
+        u->n_weights += tensor(f, i)->n_elements;
+        u->n_rows += tensor(f, i)->n_rows;
+    }
+    return TARE_OK;
+}
+
+/* ---- what each of them can have -------------------------------------------------------------- */
+
+static bool lacks_importance(const tare_fit *f, size_t i, const tare_encoding *type) {
+    const tare_mix_part part = f->model.tensors[i].part;
+    return tare_mix_needs_importance(TARE_MIX_F16, part, type) &&
+           !tare_importance_has(f->convert.importance, tensor(f, i));
+}
+
+/* Whether a long block fits the rows: then types with short ones are no candidates. */
+static bool has_long_blocks(const tare_fit *f, const tare_fit_unit *u) {
+    bool has = false;
+    for (size_t k = 0; k < f->n_types; k++)
+        has |= (f->uses[k] & TARE_FIT_ALWAYS) && f->types[k]->block == 256;
+    return has && u->cols % 256 == 0;
+}
+
+static bool can_have(const tare_fit *f, const tare_fit_unit *u, size_t k) {
+    for (size_t i = 0; i < u->n_tensors; i++) {
+        if (tensor(f, u->tensors[i])->encoding == f->types[k]) continue;
+        if (tare_type_obstacle(f->in, f->format->caps, u->tensors[i], f->types[k]) ||
+            lacks_importance(f, u->tensors[i], f->types[k]))
+            return false;
+    }
+    return true;
+}
+
+static tare_status find_usable(tare_fit *f, tare_fit_unit *u, tare_error *err) {
+    const tare_encoding *own = tensor(f, u->tensors[0])->encoding;
+    const bool is_long = has_long_blocks(f, u);
+    for (size_t k = 0; k < f->n_types; k++) {
+        const uint64_t bit = UINT64_C(1) << k;
+        const bool is_own = f->types[k] == own;
+        const bool is_always = is_own || (f->uses[k] & TARE_FIT_ALWAYS) ||
+                               (!is_long && (f->uses[k] & TARE_FIT_SHORT_BLOCKS));
+        if (!is_always && !(f->uses[k] & TARE_FIT_ON_GRID)) continue;
+        if (!can_have(f, u, k)) continue;
+        u->usable |= bit;
+        if (!is_always) u->grids |= bit;
+        if (is_own) u->known |= bit; /* copied: no error */
+    }
+    if (u->usable & ~u->grids) return TARE_OK;
+    return tare_fail_tensor(
+        err, TARE_ERR_ARG, tensor(f, u->tensors[0]), u->tensors[0],
+        "it can have none of the types to choose from: its rows are not a whole "
+        "number of their blocks, or they need an importance matrix");
+}
+
+/* ---- what they cost -------------------------------------------------------------------------- */
+
+uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, bool is_padded) {
+    uint64_t sum = 0, planes[TARE_MAX_PLANES] = {0};
+    for (size_t i = 0; i < u->n_tensors; i++) {
+        const tare_tensor *t = tensor(f, u->tensors[i]);
+        const tare_encoding *e = f->types[type];
+        if (tare_encoding_sizes(planes, e, t->dims, t->n_dims, NULL) != TARE_OK) return UINT64_MAX;
+        for (uint32_t p = 0; p < e->n_planes; p++)
+            sum +=
+                is_padded ? tare_ceil_div_u64(planes[p], f->alignment) * f->alignment : planes[p];
+    }
+    return sum;
+}
+
+/* Models without an output matrix use their embeddings for it, unless they only encode. */
+static bool is_tied(const tare_fit *f, size_t i) {
+    char key[192];
+    const tare_str arch = tare_model_architecture(f->in);
+    if (f->model.has_output || f->model.tensors[i].part != TARE_PART_EMBEDDING ||
+        tare_str_starts(tensor(f, i)->name, TARE_STR("per_layer")))
+        return false;
+    for (size_t k = 0; k < f->in->catalog.n_tensors; k++)
+        if (tare_role_of_name(tensor(f, k)->name).role == TARE_ROLE_TYPE_EMBEDDING) return false;
+    if (arch.len > 128) return true;
+    const int n = snprintf(key, sizeof key, "%.*s.attention.causal", (int)arch.len, arch.ptr);
+    const int64_t at = tare_model_find_key(f->in, (tare_str){key, (size_t)n});
+    return at < 0 || f->in->catalog.metadata[at].value.as.u != 0;
+}
+
+static void weigh(tare_fit *f) {
+    uint64_t all = 0;
+    for (size_t u = 0; u < f->n_units; u++) all += f->units[u].n_weights;
+    for (size_t u = 0; u < f->n_units; u++) {
+        tare_fit_unit *unit = &f->units[u];
+        const size_t first = unit->tensors[0];
+        const double share = all ? (double)unit->n_weights / (double)all : 0;
+        const tare_fit_constant c = tare_fit_constant_of(&f->model, tensor(f, first)->name,
+                                                         &unit->role, is_tied(f, first), share);
+        unit->kind = c.kind;
+        unit->alpha = c.alpha;
+    }
+}
+
+tare_status tare_fit_find_units(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+    const size_t n = f->in->catalog.n_tensors;
+    f->unit_of = TARE_NEW_ARRAY(&f->arena, int64_t, n);
+    if (!f->unit_of) return tare_fail(err, TARE_ERR_NOMEM, "units");
+    TARE_TRY(group(f, err));
+    TARE_TRY(find_types(f, options, err));
+    for (size_t u = 0; u < f->n_units; u++) TARE_TRY(find_usable(f, &f->units[u], err));
+    weigh(f);
+    return TARE_OK;
+}

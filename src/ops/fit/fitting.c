@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fits: measure once, choose as often as asked. The bytes of a choice are those of its tensors,
+ * padded, and a base that does not depend on it; a plan of the conversion then says what the files
+ * really take, and where that differs the base is corrected and the choice made again. */
+#include "ops/fit/fit_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ops/convert/type_rules.h"
+
+#define PLANS_MOST 5 /* of one choice; GGUF needs one */
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static size_t chosen(const tare_fit *f, size_t u) {
+    return f->candidates[u][f->choice[u]];
+}
+
+tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,
+                           tare_mix_options *mix, tare_error *err) {
+    TARE_REQUIRE(fit && options && mix && fit->rules.rules, err);
+    *mix = fit->mix;
+    mix->mix = fit->named ? fit->named : tare_mix_at(TARE_MIX_F16); /* nothing was chosen for */
+    options->mix = mix;
+    options->rules = fit->rules.rules;
+    options->n_rules = fit->rules.n;
+    return TARE_OK;
+}
+
+/* A plan of the choice. What it has to report is reported by the conversion. */
+static tare_status plan(tare_plan **out, tare_fit *f, tare_error *err) {
+    tare_convert_options options = f->convert;
+    tare_mix_options mix;
+    TARE_TRY(tare_fit_make_rules(f, err));
+    TARE_TRY(tare_fit_apply(f, &options, &mix, err));
+    options.report = NULL;
+    options.strict = false;
+    return tare_plan_new(out, f->out_path, f->in, &options, err);
+}
+
+static uint64_t tensor_bytes_of(const tare_plan *p) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) sum += p->catalog.tensors[i].size_bytes;
+    return sum;
+}
+
+/* Whether the plan gives each tensor the type that was chosen for it: names that the expressions of
+ * rules cannot tell apart would not get it. */
+static tare_status check_types(const tare_fit *f, const tare_plan *p, tare_error *err) {
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) {
+        const tare_planned *t = &p->tensors[i];
+        const int64_t u = f->unit_of[t->source];
+        if (u < 0 || t->becomes->encoding == f->types[chosen(f, (size_t)u)]) continue;
+        return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t->becomes, t->source,
+                                "no rule can give it a type of its own: another has such a name");
+    }
+    return TARE_OK;
+}
+
+/* ---- the problem ----------------------------------------------------------------------------- */
+
+/* The options of each unit: all candidates whose error is known. */
+static tare_status make_options(tare_fit *f, tare_error *err) {
+    f->options = TARE_NEW_ARRAY(&f->arena, tare_fit_unit_options, f->n_units);
+    f->candidates = TARE_NEW_ARRAY(&f->arena, size_t *, f->n_units);
+    f->choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units);
+    if (!f->options || !f->candidates || !f->choice)
+        return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+    for (size_t u = 0; u < f->n_units; u++) {
+        const tare_fit_unit *unit = &f->units[u];
+        tare_fit_option *o = TARE_NEW_ARRAY(&f->arena, tare_fit_option, f->n_types);
+        f->candidates[u] = TARE_NEW_ARRAY(&f->arena, size_t, f->n_types);
+        if (!o || !f->candidates[u]) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+        f->options[u].options = o;
+        for (size_t k = 0; k < f->n_types; k++) {
+            if (!(unit->usable >> k & 1)) continue;
+            const double bytes = (double)tare_fit_bytes(f, unit, k, true);
+            f->candidates[u][f->options[u].n] = k;
+            o[f->options[u].n++] = (tare_fit_option){bytes, unit->alpha * unit->error[k]};
+        }
+    }
+    return TARE_OK;
+}
+
+static tare_fit_problem problem_of(const tare_fit *f) {
+    return (tare_fit_problem){f->options, f->n_units, f->convert.allocator, f->convert.cancel};
+}
+
+/* What the plan of the choice takes besides the choice. */
+static void note_base(tare_fit *f, const tare_plan *p) {
+    const tare_fit_problem problem = problem_of(f);
+    f->base_bytes =
+        (double)tare_plan_summarize(p)->write_bytes - tare_fit_sum(&problem, f->choice).cost;
+    f->base_tensor_bytes = tensor_bytes_of(p);
+    for (size_t u = 0; u < f->n_units; u++)
+        f->base_tensor_bytes -= tare_fit_bytes(f, &f->units[u], chosen(f, u), false);
+}
+
+/* Types of the tensors that nothing is chosen for, so that a recipe has them, too. */
+static void note_fixed(tare_fit *f, const tare_plan *p) {
+    for (size_t i = 0; i < p->catalog.n_tensors; i++) {
+        const size_t source = p->tensors[i].source;
+        if (f->unit_of[source] < 0 && f->model.tensors[source].is_open &&
+            !f->model.tensors[source].is_tower)
+            f->fixed[source] = p->tensors[i].becomes->encoding;
+    }
+}
+
+static tare_status summarize_smallest(tare_fit *f, tare_error *err) {
+    const tare_fit_problem problem = problem_of(f);
+    size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units);
+    if (!choice) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+    tare_fit_cheapest(choice, &problem);
+    const tare_fit_point point = tare_fit_point_of(f, choice);
+    f->summary.smallest_bytes = point.file_bytes;
+    f->summary.smallest_bits = point.bits_per_weight;
+    for (size_t u = 0; u < f->n_units; u++) {
+        double least = INFINITY;
+        for (size_t i = 0; i < f->options[u].n; i++)
+            least = fmin(least, f->options[u].options[i].loss);
+        f->summary.smallest_damage += least;
+    }
+    return TARE_OK;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static uint64_t alignment_of(const tare_fit *f) {
+    const tare_layout *layout = f->in->catalog.layout;
+    uint64_t n;
+    const int64_t at = tare_model_find_key(f->in, TARE_STR("general.alignment"));
+    if (f->convert.alignment) return f->convert.alignment;
+    if (layout && layout->format == f->format && layout->alignment) return layout->alignment;
+    if (at >= 0 && tare_value_u64(&f->in->catalog.metadata[at].value, &n) && n) return n;
+    return 32; /* GGUF's; of others the plan corrects it */
+}
+
+static tare_status find_manual(tare_fit *f, tare_error *err) {
+    const size_t n = f->in->catalog.n_tensors;
+    int64_t *rules = TARE_NEW_ARRAY(&f->arena, int64_t, n);
+    f->manual = TARE_NEW_ARRAY(&f->arena, const tare_encoding *, n);
+    f->fixed = TARE_NEW_ARRAY(&f->arena, const tare_encoding *, n);
+    if (!rules || !f->manual || !f->fixed) return tare_fail(err, TARE_ERR_NOMEM, "rules");
+    TARE_TRY(tare_type_rules_match(rules, f->in, f->convert.rules, f->convert.n_rules, err));
+    for (size_t i = 0; i < n; i++)
+        if (rules[i] >= 0) f->manual[i] = f->convert.rules[rules[i]].encoding;
+    return TARE_OK;
+}
+
+/* The smallest types, or what is known to be usable, until errors are known. */
+static tare_status plan_first(tare_plan **out, tare_fit *f, tare_error *err) {
+    TARE_TRY(make_options(f, err));
+    const tare_fit_problem problem = problem_of(f);
+    tare_fit_cheapest(f->choice, &problem);
+    return plan(out, f, err);
+}
+
+static tare_status look(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+    TARE_TRY(tare_mix_look(&f->model, f->in, f->convert.keep_split, &f->arena, err));
+    TARE_TRY(find_manual(f, err));
+    TARE_TRY(tare_fit_find_units(f, options, err));
+    if (options->sensitivities.len)
+        TARE_TRY(tare_fit_read_sensitivities(f, options->sensitivities, err));
+    f->alignment = alignment_of(f);
+    f->summary.n_weights = tare_model_summarize(f->in)->n_parameters;
+    for (size_t u = 0; u < f->n_units; u++) f->summary.n_tensors += f->units[u].n_tensors;
+    return TARE_OK;
+}
+
+static tare_status measure(tare_fit *f, const tare_fit_options *options, tare_error *err) {
+    tare_plan *first;
+    TARE_TRY(look(f, options, err));
+    TARE_TRY(plan_first(&first, f, err));
+    note_base(f, first);
+    note_fixed(f, first);
+    tare_status status = tare_fit_measure(f, first, err);
+    tare_plan_free(first);
+    f->rules = (tare_fit_rules){NULL, 0};
+    if (status != TARE_OK) return status;
+    TARE_TRY(make_options(f, err));
+    TARE_TRY(summarize_smallest(f, err));
+    TARE_TRY(tare_fit_find_mixes(f, err));
+    return tare_fit_draw_curve(f, err);
+}
+
+static tare_status read_arguments(tare_fit *f, const char *out_path,
+                                  const tare_convert_options *convert, tare_error *err) {
+    f->convert = (tare_convert_options)TARE_CONVERT_OPTIONS_INIT;
+    f->mix = (tare_mix_options)TARE_MIX_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&f->convert, sizeof f->convert, convert, err));
+    TARE_TRY(tare_options_read(&f->mix, sizeof f->mix, f->convert.mix, err));
+    TARE_REQUIRE(!f->convert.type, err);
+    TARE_REQUIRE(f->convert.n_rules == 0 || f->convert.rules, err);
+    for (size_t i = 0; i < f->convert.n_rules; i++)
+        TARE_REQUIRE(f->convert.rules[i].pattern && f->convert.rules[i].encoding, err);
+    const char *name = f->convert.to ? f->convert.to : tare_format_of_path(out_path);
+    f->format = name ? tare_format_find(name) : NULL;
+    if (!f->format)
+        return tare_fail(err, TARE_ERR_ARG,
+                         "the output's name does not determine a format: say which one");
+    if (f->format->pack)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "the size of a packed model is known only once it is packed: no types can "
+                         "be chosen for it");
+    return TARE_OK;
+}
+
+tare_status tare_fit_new(tare_fit **out, const char *out_path, const tare_model *in,
+                         const tare_convert_options *convert, const tare_fit_options *options,
+                         tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(out_path && in, err);
+    tare_fit_options own = TARE_FIT_OPTIONS_INIT;
+    tare_fit asked = {.in = in};
+    TARE_TRY(tare_options_read(&own, sizeof own, options, err));
+    TARE_REQUIRE(own.n_types == 0 || (own.types && own.n_types <= TARE_FIT_TYPES_MAX / 2), err);
+    TARE_TRY(read_arguments(&asked, out_path, convert, err));
+    tare_fit *f = tare_alloc(asked.convert.allocator, sizeof *f);
+    if (!f) return tare_fail(err, TARE_ERR_NOMEM, "fit");
+    *f = asked;
+    tare_arena_init(&f->arena, f->convert.allocator);
+    tare_arena_init(&f->rules_arena, f->convert.allocator);
+    f->out_path = tare_arena_str(&f->arena, tare_str_of(out_path)).ptr;
+    tare_status status =
+        f->out_path ? measure(f, &own, err) : tare_fail(err, TARE_ERR_NOMEM, "output path");
+    if (status == TARE_OK)
+        *out = f;
+    else
+        tare_fit_free(f);
+    return status;
+}
+
+void tare_fit_free(tare_fit *fit) {
+    if (!fit) return;
+    tare_arena_free(&fit->rules_arena);
+    tare_arena_free(&fit->arena);
+    tare_free(fit->convert.allocator, fit, sizeof *fit);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static double damage_of(const tare_fit *f) {
+    const tare_fit_problem problem = problem_of(f);
+    return tare_fit_sum(&problem, f->choice).loss;
+}
+
+/* The best choice of at most so many bytes of units. A named mix that fits is a place to start from,
+ * too, so that no mix is better. */
+static tare_status choose_within(tare_fit *f, double bytes, tare_error *err) {
+    const tare_fit_problem problem = problem_of(f);
+    double slope;
+    TARE_TRY(tare_fit_allocate(f->choice, &slope, &problem, bytes, err));
+    f->summary.lambda = slope;
+    for (size_t i = 0; i < f->n_mixes; i++) {
+        const tare_fit_option sum = tare_fit_sum(&problem, f->mixes[i].choice);
+        if (sum.cost > bytes || sum.loss >= damage_of(f)) continue;
+        memcpy(f->choice, f->mixes[i].choice, f->n_units * sizeof *f->choice);
+        TARE_TRY(tare_fit_improve(f->choice, &problem, bytes, err));
+    }
+    return TARE_OK;
+}
+
+/* The smallest choice of at most so much damage: the same problem, with costs and losses swapped. */
+static tare_status choose_by_damage(tare_fit *f, double damage, tare_error *err) {
+    tare_arena arena;
+    tare_arena_init(&arena, f->convert.allocator);
+    tare_fit_unit_options *units = TARE_NEW_ARRAY(&arena, tare_fit_unit_options, f->n_units);
+    tare_status status = units ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+    for (size_t u = 0; status == TARE_OK && u < f->n_units; u++) {
+        tare_fit_option *o = TARE_NEW_ARRAY(&arena, tare_fit_option, f->options[u].n);
+        if (!o) status = tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+        units[u] = (tare_fit_unit_options){o, f->options[u].n};
+        for (size_t i = 0; o && i < f->options[u].n; i++)
+            o[i] = (tare_fit_option){f->options[u].options[i].loss, f->options[u].options[i].cost};
+    }
+    const tare_fit_problem problem = {units, f->n_units, f->convert.allocator, f->convert.cancel};
+    double slope;
+    if (status == TARE_OK) status = tare_fit_allocate(f->choice, &slope, &problem, damage, err);
+    if (status == TARE_OK) f->summary.lambda = slope > 0 ? 1 / slope : 0;
+    tare_arena_free(&arena);
+    return status;
+}
+
+/* What the target counts, of a plan. */
+static double size_of(const tare_plan *p, const tare_fit_target *target) {
+    return target->file_bytes ? (double)tare_plan_summarize(p)->write_bytes
+                              : (double)tensor_bytes_of(p);
+}
+
+/* Bytes that may be counted. */
+static double limit_of(const tare_fit *f, const tare_fit_target *target) {
+    return target->file_bytes ? (double)target->file_bytes
+                              : target->bits_per_weight * (double)f->summary.n_weights / 8;
+}
+
+static tare_status too_small(tare_error *err) {
+    return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_TARGET_TOO_SMALL,
+                          "the target is smaller than any choice of types");
+}
+
+/* Plans the choice, and sums up what it takes. */
+static tare_status settle(double *size, tare_fit *f, const tare_fit_target *target,
+                          tare_error *err) {
+    tare_plan *p;
+    TARE_TRY(plan(&p, f, err));
+    tare_status status = check_types(f, p, err);
+    note_base(f, p);
+    *size = size_of(p, target);
+    f->summary.file_bytes = tare_plan_summarize(p)->write_bytes;
+    f->summary.tensor_bytes = tensor_bytes_of(p);
+    tare_plan_free(p);
+    return status;
+}
+
+/* `overhead`: bytes that are counted beside those of the units, as the first plan had it until this
+ * choice is planned; after that the largest that was seen, so that this ends. */
+static tare_status choose_by_bytes(tare_fit *f, const tare_fit_target *target, tare_error *err) {
+    const tare_fit_problem problem = problem_of(f);
+    const double limit = limit_of(f, target);
+    double overhead = target->file_bytes ? f->base_bytes : (double)f->base_tensor_bytes, size;
+    size_t *cheapest = TARE_NEW_ARRAY(&f->rules_arena, size_t, f->n_units);
+    if (!cheapest) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+    tare_fit_cheapest(cheapest, &problem);
+    const double least = tare_fit_sum(&problem, cheapest).cost;
+    for (int i = 0; i < PLANS_MOST; i++) {
+        if (least + overhead > limit) return too_small(err);
+        TARE_TRY(choose_within(f, limit - overhead, err));
+        TARE_TRY(settle(&size, f, target, err));
+        const double real = size - tare_fit_sum(&problem, f->choice).cost;
+        if (size <= limit && (real >= overhead || i > 0)) return TARE_OK;
+        overhead = i == 0 ? real : fmax(overhead, real);
+    }
+    return too_small(err);
+}
+
+/* What one more bit for each weight of the whole would leave of the damage. */
+static tare_status look_ahead(tare_fit *f, tare_error *err) {
+    const tare_fit_problem problem = problem_of(f);
+    const double cost = tare_fit_sum(&problem, f->choice).cost;
+    double slope;
+    size_t *choice = TARE_NEW_ARRAY(&f->rules_arena, size_t, f->n_units);
+    if (!choice) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
+    TARE_TRY(
+        tare_fit_climb(choice, &slope, &problem, cost + (double)f->summary.n_weights / 8, err));
+    f->summary.damage_at_one_more = tare_fit_sum(&problem, choice).loss;
+    return TARE_OK;
+}
+
+static tare_status choose(tare_fit *f, const tare_fit_target *target, tare_error *err) {
+    double size;
+    if (target->damage > 0) {
+        if (f->summary.smallest_damage > target->damage) return too_small(err);
+        TARE_TRY(choose_by_damage(f, target->damage, err));
+        TARE_TRY(settle(&size, f, target, err));
+    } else {
+        TARE_TRY(choose_by_bytes(f, target, err));
+    }
+    f->summary.damage = damage_of(f);
+    f->summary.bits_per_weight =
+        f->summary.n_weights ? (double)f->summary.tensor_bytes * 8 / (double)f->summary.n_weights
+                             : 0;
+    return look_ahead(f, err);
+}
+
+tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *target, tare_error *err) {
+    tare_fit_target own = TARE_FIT_TARGET_INIT;
+    TARE_REQUIRE(fit && target, err);
+    TARE_TRY(tare_options_read(&own, sizeof own, target, err));
+    TARE_REQUIRE((own.file_bytes > 0) + (own.bits_per_weight > 0) + (own.damage > 0) == 1, err);
+    tare_status status = choose(fit, &own, err);
+    if (status != TARE_OK) {
+        fit->rules = (tare_fit_rules){NULL, 0};
+        fit->summary.file_bytes = 0;
+    }
+    return status;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: files above their target or far below it; a choice that a named mix beats; other
+ * bytes when the choice is carried out by its rules; choices that depend on threads or the CPU;
+ * weights on the grid of a type that get another; wishes of the caller that are not kept; bad input
+ * that is not refused in one line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <math.h>
+
+#include <cmocka.h>
+
+#include <tare/fitting.h>
+
+#include "convert_help.h"
+
+#define SMALL_GAP 65536
+
+static tare_model *synth(const char *spec) {
+    tare_model *m;
+    assert_int_equal(tare_synth_open(&m, spec, NULL, NULL), TARE_OK);
+    return m;
+}
+
+static tare_fit *fit_with(const tare_model *in, const tare_convert_options *convert,
+                          const tare_fit_options *options) {
+    tare_fit *f;
+    tare_error err;
+    if (tare_fit_new(&f, "out.gguf", in, convert, options, &err) != TARE_OK)
+        fail_msg("%s", err.what);
+    return f;
+}
+
+static tare_status choose(tare_fit *f, uint64_t bytes, double bits, double damage,
+                          tare_error *err) {
+    tare_fit_target target = TARE_FIT_TARGET_INIT;
+    target.file_bytes = bytes;
+    target.bits_per_weight = bits;
+    target.damage = damage;
+    return tare_fit_choose(f, &target, err);
+}
+
+static const tare_encoding *type_of(const tare_fit *f, const char *name) {
+    tare_fit_tensor t;
+    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++)
+        if (tare_str_is(t.name, name)) return t.type;
+    return NULL;
+}
+
+/* The size that the conversion itself gives a choice. */
+static uint64_t planned_size(const tare_fit *f, const tare_model *in) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_mix_options mix;
+    tare_plan *plan;
+    assert_int_equal(tare_fit_apply(f, &o, &mix, NULL), TARE_OK);
+    assert_int_equal(tare_plan_new(&plan, "out.gguf", in, &o, NULL), TARE_OK);
+    const uint64_t size = tare_plan_summarize(plan)->write_bytes;
+    tare_plan_free(plan);
+    return size;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static void sizes_are_met(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit *f = fit_with(in, &o, NULL);
+    const tare_fit_summary *s = tare_fit_summarize(f);
+    double last = INFINITY;
+    for (uint64_t bytes = s->smallest_bytes; bytes < 9000000; bytes += bytes / 7) {
+        assert_int_equal(choose(f, bytes, 0, 0, NULL), TARE_OK);
+        assert_int_equal(s->file_bytes, planned_size(f, in));
+        assert_true(s->file_bytes <= bytes);
+        assert_true(bytes - s->file_bytes <= SMALL_GAP || s->damage == 0);
+        assert_true(s->damage <= last);
+        last = s->damage;
+    }
+    assert_true(last == 0); /* the type it has already */
+    for (double bits = 2.75; bits < 9; bits += 0.5) {
+        assert_int_equal(choose(f, 0, bits, 0, NULL), TARE_OK);
+        assert_true(s->bits_per_weight <= bits && s->bits_per_weight > bits - 0.1);
+    }
+    for (double damage = 0.5; damage > 1e-4; damage /= 3) {
+        assert_int_equal(choose(f, 0, 0, damage, NULL), TARE_OK);
+        assert_true(s->damage <= damage);
+        const uint64_t size = s->file_bytes;
+        if (size < s->smallest_bytes + 4096) continue;
+        assert_int_equal(choose(f, size - 4096, 0, 0, NULL), TARE_OK);
+        assert_true(s->damage > damage * 0.99); /* no smaller file would have done */
+    }
+    tare_fit_free(f);
+    tare_model_free(in);
+}
+
+static void no_mix_is_better(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit *f = fit_with(in, &o, NULL);
+    tare_fit_point mix, other;
+    size_t n = 0;
+    for (; tare_fit_mix_at(f, n, &mix); n++) {
+        tare_mix_options m = TARE_MIX_OPTIONS_INIT;
+        tare_convert_options named = TARE_CONVERT_OPTIONS_INIT;
+        tare_plan *plan;
+        m.mix = tare_mix_find(tare_str_of(mix.mix));
+        named.mix = &m;
+        assert_int_equal(tare_plan_new(&plan, "out.gguf", in, &named, NULL), TARE_OK);
+        assert_int_equal(tare_plan_summarize(plan)->write_bytes, mix.file_bytes);
+        tare_plan_free(plan);
+        assert_int_equal(choose(f, mix.file_bytes, 0, 0, NULL), TARE_OK);
+        assert_true(tare_fit_summarize(f)->damage <= mix.damage);
+        if (n > 0)
+            assert_true(tare_fit_mix_at(f, n - 1, &other) && other.file_bytes <= mix.file_bytes);
+    }
+    assert_true(n >= 10);
+    tare_fit_free(f);
+    tare_model_free(in);
+}
+
+/* ---- the same again -------------------------------------------------------------------------- */
+
+static void rules_repeat_the_choice(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT, chosen, ruled;
+    tare_mix_options mix, again = TARE_MIX_OPTIONS_INIT;
+    tare_type_rule rules[64];
+    o.force = true;
+    tare_mix_options pinned = TARE_MIX_OPTIONS_INIT;
+    pinned.embedding = tare_encoding_get(TARE_ENCODING_Q8_0);
+    o.mix = &pinned;
+    tare_fit *f = fit_with(in, &o, NULL);
+    assert_int_equal(choose(f, 0, 4.3, 0, NULL), TARE_OK);
+    chosen = ruled = o;
+    assert_int_equal(tare_fit_apply(f, &chosen, &mix, NULL), TARE_OK);
+    help_convert(help_path("chosen.gguf"), in, &chosen);
+    size_t n = 0;
+    for (; tare_fit_rule(f, n); n++) rules[n] = *tare_fit_rule(f, n);
+    assert_int_equal(tare_mix_of_rules(&again.mix, in, rules, n, NULL), TARE_OK);
+    assert_ptr_equal(again.mix, tare_fit_mix(f));
+    ruled.rules = rules;
+    ruled.n_rules = n;
+    ruled.mix = &again;
+    help_convert(help_path("ruled.gguf"), in, &ruled);
+    help_check_same_file(help_path("chosen.gguf"), help_path("ruled.gguf"));
+    tare_fit_free(f);
+    tare_model_free(in);
+}
+
+static void check_same_choice(const tare_fit *a, const tare_fit *b) {
+    tare_fit_tensor x, y;
+    for (size_t i = 0; tare_fit_tensor_at(a, i, &x); i++) {
+        assert_true(tare_fit_tensor_at(b, i, &y));
+        assert_ptr_equal(x.type, y.type);
+        assert_true(memcmp(&x.error, &y.error, sizeof x.error) == 0);
+    }
+}
+
+static void threads_and_cpu_do_not_show(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    o.threads = 1;
+    tare_fit *one = fit_with(in, &o, NULL);
+    assert_int_equal(choose(one, 0, 4, 0, NULL), TARE_OK);
+    const unsigned cpu = tare_cpu_active();
+    for (unsigned threads = 2; threads < 8; threads += 3) {
+        if (threads > 2) tare_cpu_limit(0);
+        o.threads = threads;
+        tare_fit *more = fit_with(in, &o, NULL);
+        assert_int_equal(choose(more, 0, 4, 0, NULL), TARE_OK);
+        check_same_choice(one, more);
+        tare_fit_free(more);
+    }
+    tare_cpu_limit(cpu);
+    tare_fit_free(one);
+    tare_model_free(in);
+}
+
+/* ---- grids ----------------------------------------------------------------------------------- */
+
+/* A model whose weights were encoded as `type` and decoded again. */
+static tare_model *on_grid(tare_encoding_id type) {
+    tare_model *in = synth("llama-tiny");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    o.force = true;
+    o.type = tare_encoding_get(type);
+    help_convert(help_path("grid.gguf"), in, &o);
+    tare_model_free(in);
+    in = help_open(help_path("grid.gguf"));
+    o.type = tare_encoding_get(TARE_ENCODING_F32);
+    help_convert(help_path("decoded.gguf"), in, &o);
+    tare_model_free(in);
+    return help_open(help_path("decoded.gguf"));
+}
+
+static void grids_are_found(void **state) {
+    (void)state;
+    static const tare_encoding_id types[] = {TARE_ENCODING_MXFP4, TARE_ENCODING_NVFP4,
+                                             TARE_ENCODING_TQ1_0, TARE_ENCODING_Q4_0};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const tare_encoding *type = tare_encoding_get(types[i]);
+        tare_model *in = on_grid(types[i]);
+        tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+        tare_fit *f = fit_with(in, &o, NULL);
+        assert_int_equal(choose(f, 0, tare_encoding_bits(type) + 0.1, 0, NULL), TARE_OK);
+        /* NVFP4's encoder chooses other scales for some blocks. */
+        assert_true(tare_fit_summarize(f)->damage <
+                    (types[i] == TARE_ENCODING_NVFP4 ? 0.005 : 1e-6));
+        assert_ptr_equal(type_of(f, "model.layers.1.mlp.up_proj.weight"), type);
+        tare_fit_free(f);
+        tare_model_free(in);
+    }
+}
+
+/* Ordinary weights lie on none. */
+static void other_weights_get_no_grid(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit *f = fit_with(in, &o, NULL);
+    tare_fit_tensor t;
+    for (double bits = 3; bits < 6; bits += 0.25) {
+        assert_int_equal(choose(f, 0, bits, 0, NULL), TARE_OK);
+        for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++)
+            assert_true(t.type->block == 256 || t.type->id == TARE_ENCODING_Q8_0);
+    }
+    tare_fit_free(f);
+    tare_model_free(in);
+}
+
+/* ---- wishes ---------------------------------------------------------------------------------- */
+
+static void wishes_are_kept(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    const tare_type_rule pins[] = {{"down_proj", tare_encoding_get(TARE_ENCODING_Q8_0)}};
+    const tare_encoding *types[] = {tare_encoding_get(TARE_ENCODING_Q4_K),
+                                    tare_encoding_get(TARE_ENCODING_Q6_K)};
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT, chosen;
+    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_mix_options mix;
+    tare_fit_tensor t;
+    tare_error err;
+    o.rules = pins;
+    o.n_rules = 1;
+    options.types = types;
+    options.n_types = 2;
+    tare_fit *f = fit_with(in, &o, &options);
+    const tare_fit_summary *s = tare_fit_summarize(f);
+    assert_int_equal(choose(f, 0, 6, 0, NULL), TARE_OK);
+    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++)
+        assert_true(t.type == types[0] || t.type == types[1]);
+    assert_null(type_of(f, "model.layers.0.mlp.down_proj.weight")); /* nothing is chosen for it */
+    chosen = o;
+    chosen.force = true;
+    assert_int_equal(tare_fit_apply(f, &chosen, &mix, NULL), TARE_OK);
+    help_convert(help_path("pinned.gguf"), in, &chosen);
+    tare_model *out = help_open(help_path("pinned.gguf"));
+    const int64_t at = tare_model_find_tensor(out, TARE_STR("model.layers.0.mlp.down_proj.weight"));
+    assert_ptr_equal(tare_model_tensor(out, (size_t)at)->encoding, pins[0].encoding);
+    assert_int_equal(tare_model_file(out, 0)->size, s->file_bytes);
+    tare_model_free(out);
+    /* They leave no room for a target that would do without them. */
+    assert_int_equal(choose(f, 0, 4.6, 0, &err), TARE_ERR_ARG);
+    assert_string_equal(err.code, TARE_CODE_TARGET_TOO_SMALL);
+    assert_true(s->smallest_bits > 4.6 && s->file_bytes == 0);
+    assert_int_equal(choose(f, s->smallest_bytes, 0, 0, NULL), TARE_OK);
+    assert_int_equal(s->file_bytes, s->smallest_bytes);
+    assert_int_equal(choose(f, 0, 0, 1e-9, &err), TARE_ERR_ARG);
+    assert_string_equal(err.code, TARE_CODE_TARGET_TOO_SMALL);
+    tare_fit_free(f);
+    tare_model_free(in);
+}
+
+/* ---- rows of other lengths ------------------------------------------------------------------- */
+
+/* Rows of 96 and of 90, by GGUF's names. */
+static tare_model *make_short(made_model *made) {
+    static const uint64_t even[] = {96, 96}, odd[] = {90, 90}, wide[] = {64, 256};
+    const struct {
+        const char *name;
+        const uint64_t *dims;
+    } all[] = {{"blk.0.attn_q.weight", even},
+               {"blk.0.ffn_up.weight", odd},
+               {"blk.0.ffn_down.weight", wide}};
+    made_begin(made, 1 << 20, 3, 0);
+    for (size_t i = 0; i < 3; i++) {
+        float *v = (float *)(void *)made_add(made, tare_str_of(all[i].name), TARE_ENCODING_F32,
+                                             all[i].dims, 2);
+        for (size_t k = 0; k < all[i].dims[0] * all[i].dims[1]; k++)
+            v[k] = (float)((k * 2654435761u >> 8) % 1000) / 1000.0f - 0.5f;
+    }
+    return made_finish(made, false, NULL, 0);
+}
+
+static void short_rows_get_short_blocks(void **state) {
+    (void)state;
+    made_model made;
+    tare_model *in = make_short(&made);
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit *f = fit_with(in, &o, NULL);
+    assert_int_equal(choose(f, 0, 9.5, 0, NULL), TARE_OK);
+    assert_int_equal(type_of(f, "blk.0.attn_q.weight")->block, 32);
+    assert_int_equal(type_of(f, "blk.0.ffn_up.weight")->id, TARE_ENCODING_F16);
+    const tare_encoding *wide = type_of(f, "blk.0.ffn_down.weight");
+    assert_true(wide->block == 256 || wide->id == TARE_ENCODING_Q8_0);
+    tare_fit_free(f);
+    made_free(&made);
+}
+
+static void rows_that_no_type_divides_are_named(void **state) {
+    (void)state;
+    made_model made;
+    tare_model *in = make_short(&made);
+    const tare_encoding *types[] = {tare_encoding_get(TARE_ENCODING_Q4_K)};
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    tare_fit *f;
+    tare_error err;
+    options.types = types;
+    options.n_types = 1;
+    assert_int_equal(tare_fit_new(&f, "out.gguf", in, &o, &options, &err), TARE_ERR_ARG);
+    assert_null(f);
+    assert_string_equal(err.item_name, "blk.0.attn_q.weight");
+    made_free(&made);
+}
+
+/* ---- sensitivities --------------------------------------------------------------------------- */
+
+static tare_status fit_text(tare_fit **f, const tare_model *in, const char *text,
+                            tare_report *report, tare_error *err) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    options.sensitivities = tare_str_of(text);
+    o.report = report;
+    return tare_fit_new(f, "out.gguf", in, &o, &options, err);
+}
+
+/* By name, and by role under the other kind of names. */
+static void sensitivities_count(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    tare_report *report = tare_report_new();
+    tare_fit *f;
+    tare_fit_tensor t;
+    size_t n = 0;
+    assert_int_equal(fit_text(&f, in,
+                              "# measured\n\n  model.layers.0.self_attn.q_proj.weight \t 2.5e-1\r\n"
+                              "blk.1.ffn_down.weight 8\nsomething.else 1",
+                              report, NULL),
+                     TARE_OK);
+    assert_int_equal(choose(f, 0, 4, 0, NULL), TARE_OK);
+    for (size_t i = 0; tare_fit_tensor_at(f, i, &t); i++) {
+        if (!t.is_measured) continue;
+        n++;
+        if (tare_str_is(t.name, "model.layers.0.self_attn.q_proj.weight"))
+            assert_true(t.sensitivity == 0.25);
+        else if (tare_str_is(t.name, "model.layers.1.mlp.down_proj.weight"))
+            assert_true(t.sensitivity == 8);
+        else
+            fail_msg("%.*s", (int)t.name.len, t.name.ptr);
+    }
+    assert_int_equal(n, 2);
+    assert_int_equal(help_findings(report, "fit.sensitivity-missing"), 1);
+    tare_fit_free(f);
+    tare_report_free(report);
+    tare_model_free(in);
+}
+
+static void bad_sensitivities_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *field;
+    } bad[] = {{"a 1\nb\n", "line[2]"},
+               {"a 1\n\nb -1", "line[3]"},
+               {"a nan", "line[1]"},
+               {"a 1e999", "line[1]"},
+               {"a 1x", "line[1]"},
+               {"a 1\nb 2\na 3", ""},
+               {"a 1\n", ""}, /* of another model */
+               {"#", ""}};
+    tare_model *in = synth("llama-tiny");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tare_fit *f;
+        tare_error err;
+        assert_int_equal(fit_text(&f, in, bad[i].text, NULL, &err), TARE_ERR_ARG);
+        assert_string_equal(err.field, bad[i].field);
+        assert_null(f);
+    }
+    tare_model_free(in);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static void wrong_arguments_are_refused(void **state) {
+    (void)state;
+    tare_model *in = synth("llama-tiny");
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_mix_options mix;
+    tare_fit *f;
+    tare_error err;
+    assert_int_equal(tare_fit_new(&f, "out.wcodec", in, &o, NULL, &err), TARE_ERR_UNSUPPORTED);
+    assert_int_equal(tare_fit_new(&f, "out", in, &o, NULL, &err), TARE_ERR_ARG);
+    f = fit_with(in, &o, NULL);
+    assert_int_equal(tare_fit_apply(f, &o, &mix, &err), TARE_ERR_ARG); /* nothing was chosen */
+    assert_null(tare_fit_rule(f, 0));
+    assert_null(tare_fit_mix(f));
+    assert_int_equal(choose(f, 0, 0, 0, &err), TARE_ERR_ARG);
+    assert_int_equal(choose(f, 1000000, 4, 0, &err), TARE_ERR_ARG);
+    assert_int_equal(choose(f, 1000, 0, 0, &err), TARE_ERR_ARG);
+    tare_fit_free(f);
+    tare_fit_free(NULL);
+    tare_model_free(in);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_met),
+        cmocka_unit_test(no_mix_is_better),
+        cmocka_unit_test(rules_repeat_the_choice),
+        cmocka_unit_test(threads_and_cpu_do_not_show),
+        cmocka_unit_test(grids_are_found),
+        cmocka_unit_test(other_weights_get_no_grid),
+        cmocka_unit_test(wishes_are_kept),
+        cmocka_unit_test(short_rows_get_short_blocks),
+        cmocka_unit_test(rows_that_no_type_divides_are_named),
+        cmocka_unit_test(sensitivities_count),
+        cmocka_unit_test(bad_sensitivities_are_named),
+        cmocka_unit_test(wrong_arguments_are_refused),
+    };
+    return cmocka_run_group_tests(tests, help_set_up, help_tear_down);
+}
