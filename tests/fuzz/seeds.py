@@ -130,6 +130,17 @@ def write_planes(folder):
             write(folder, "pack", "planes-%d-%s" % (i, "big" if big else "little"), model.file())
 
 
+def write_lossy(folder):
+    """Records of loss: all that counts, columns, both tensors, and some that are refused."""
+    head = '{"version":1,"container":"gguf","method":"uniform steps","target_bpw":3.5,"lambda":0.1,' \
+           '"damage":0.01,"is_weighted":true,"source":"%s","tensors":[%%s]}' % ("0a" * 32)
+    entries = ('{"tensor":0,"type":"f32"}', '{"tensor":1,"type":"bf16","columns":"0AOPQo"}',
+               '{"tensor":0,"type":"f16","columns":"PPP\\\\PP"},{"tensor":1,"type":"f32","later":[{}]}',
+               '{"tensor":1,"type":"f16"},{"tensor":0,"type":"f16"}', '{"tensor":2,"type":"q4_k"}', "")
+    for i, text in enumerate([head % e for e in entries] + ['{"version":2}', "[]", ""]):
+        write(folder, "lossy", "record-%d" % i, text.encode())
+
+
 def write_peft(folder):
     """Configurations with all that counts in them, and some that are refused, over the same factors."""
     model = safetensors([("base_model.model.%s.lora_%s.weight" % (module, which), "F32", shape, bytes(48))
@@ -266,6 +277,7 @@ def main():
     write_tokenizers(folder)
     write_peft(folder)
     write_mapped(folder)
+    write_lossy(folder)
     write_wcodec(folder)
     write_planes(folder)
     for case in casebook.CASES:

@@ -103,6 +103,11 @@ static void others(void **state) {
     tare_pack_options *p = tare_options_pack(o);
     set(o, "mode", "structured");
     set(o, "segment", "64Ki");
+    assert_null(p->lossy);
+    set(o, "lossy_bpw", "3.5");
+    assert_true(p->lossy && p->lossy->target_bpw == 3.5);
+    set(o, "lossy_bpw", "0");
+    assert_null(p->lossy);
     set(o, "exclude", "*.pt");
     set(o, "exclude", "runs/");
     set(o, "directory", "here");

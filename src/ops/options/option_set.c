@@ -21,6 +21,7 @@ tare_status tare_options_new(tare_options **out, tare_verb verb, const tare_allo
                         .infq = TARE_CONVERT_INFQ_OPTIONS_INIT,
                         .wcodec = TARE_CONVERT_WCODEC_OPTIONS_INIT,
                         .pack = TARE_PACK_OPTIONS_INIT,
+                        .lossy = TARE_LOSSY_OPTIONS_INIT,
                         .unpack = TARE_UNPACK_OPTIONS_INIT};
     tare_arena_init(&o->arena, allocator);
     o->convert.mcf = &o->mcf;
@@ -53,6 +54,8 @@ tare_status tare_option_set(tare_options *o, const char *name, const char *value
     tare_status status = !row       ? tare_fail(err, TARE_ERR_ARG, "there is no such option")
                          : row->set ? row->set(o, value, err)
                                     : tare_option_set_by_kind(o, row, value, err);
+    const tare_lossy_options *l = &o->lossy;
+    o->pack.lossy = l->target_bytes || l->target_bpw != 0 || l->target_damage != 0 ? l : NULL;
     if (status != TARE_OK && err)
         tare_str_escape(err->field, sizeof err->field, tare_str_of(name), false);
     return status;

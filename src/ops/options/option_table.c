@@ -100,6 +100,12 @@ static const tare_option_row rows[] = {
         "files and folders of the directory that are left out: a shell pattern", true),
     FLAG(PACK, "for_gpu", pack.is_for_gpu, "only forms that a GPU decodes by itself"),
     TILES(PACK, pack.tiles),
+    ROW(PACK, "lossy_bpw", REAL, lossy.target_bpw, "0",
+        "with loss: bits a weight that tensors take, at most; 0: without loss"),
+    ROW(PACK, "lossy_size", SIZE, lossy.target_bytes, "0",
+        "with loss: bytes of the output, at most; 0: without loss"),
+    ROW(PACK, "lossy_damage", REAL, lossy.target_damage, "0",
+        "with loss: the smallest output whose predicted damage is at most this; 0: without loss"),
     OUTPUT(PACK, pack),
 
     FLAG(UNPACK, "salvage", unpack.salvage, "damaged segments become zeros"),

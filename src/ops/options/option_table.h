@@ -18,6 +18,7 @@ struct tare_options {
     tare_convert_infq_options infq;
     tare_convert_wcodec_options wcodec;
     tare_pack_options pack;
+    tare_lossy_options lossy;
     tare_unpack_options unpack;
     /* What was given so far; callers may put lists of their own into the structs. */
     tare_type_rule *rules;
