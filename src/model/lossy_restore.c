@@ -210,8 +210,9 @@ static tare_status fetch_part(uint8_t *to, const decoded *d, const part *p, uint
         const uint64_t want = (skip + n + width - 1) / width;
         const uint64_t n_elements = tare_min_u64(want, AT_ONCE);
         const size_t take = (size_t)tare_min_u64(n, n_elements * width - skip);
-        TARE_TRY(decode(aside, values, d, p, first, n_elements, err));
-        memcpy(to, aside + skip, take);
+        const bool is_whole = take == n_elements * width;
+        TARE_TRY(decode(is_whole ? to : aside, values, d, p, first, n_elements, err));
+        if (!is_whole) memcpy(to, aside + skip, take);
         to += take;
         from += take;
         n -= take;

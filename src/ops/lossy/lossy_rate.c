@@ -11,8 +11,8 @@
 #include "wcodec/wc_choose.h"
 
 enum {
-    SAMPLE = 1 << 19,
-    CHUNK = 1 << 14,
+    SAMPLE = 1 << 18,
+    CHUNK = 1 << 13,
     ROUNDS = 4,       /* from prices that are not known */
     ROUNDS_AGAIN = 2, /* from those of another factor */
     FEW = 512,        /* one outlier among so many is too many */
