@@ -60,6 +60,45 @@ PyObject *py_value(py_handle *handle, const tare_value *value) {
     Py_RETURN_NONE;
 }
 
+/* Whole numbers of a width that `v` does not fit raise OverflowError. */
+static bool parse_integer(int type, PyObject *object, tare_value *out) {
+    bool is_signed = type == TARE_VALUE_I8 || type == TARE_VALUE_I16 || type == TARE_VALUE_I32 ||
+                     type == TARE_VALUE_I64;
+    unsigned bits = 8 * (unsigned)item_bytes((tare_value_type)type);
+    if (is_signed) {
+        int64_t n = PyLong_AsLongLong(object), most = (int64_t)(UINT64_MAX >> (65 - bits));
+        out->as.i = n;
+        if (!PyErr_Occurred() && (n > most || n < -most - 1))
+            PyErr_SetString(PyExc_OverflowError, "the number does not fit the key's type");
+    } else {
+        uint64_t n = PyLong_AsUnsignedLongLong(object);
+        out->as.u = n;
+        if (!PyErr_Occurred() && n > UINT64_MAX >> (64 - bits))
+            PyErr_SetString(PyExc_OverflowError, "the number does not fit the key's type");
+    }
+    return !PyErr_Occurred();
+}
+
+bool py_scalar_parse(py_scratch *scratch, int type, PyObject *object, tare_value *out) {
+    *out = (tare_value){.type = (tare_value_type)type};
+    switch (type) {
+    case TARE_VALUE_STRING:
+        return py_scratch_text(scratch, object, &out->as.s);
+    case TARE_VALUE_F32:
+    case TARE_VALUE_F64:
+        out->as.f = PyFloat_AsDouble(object);
+        return !PyErr_Occurred();
+    case TARE_VALUE_BOOL:
+        out->as.u = PyObject_IsTrue(object) > 0;
+        return !PyErr_Occurred();
+    case TARE_VALUE_ARRAY:
+        PyErr_SetString(PyExc_TypeError, "a number, bool or text expected");
+        return false;
+    default:
+        return parse_integer(type, object, out);
+    }
+}
+
 static void array_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_handle_unref(((py_array *)self)->handle);

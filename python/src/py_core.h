@@ -23,10 +23,17 @@
 
 typedef struct py_state {
     PyTypeObject *handle_type, *model_type, *tensor_type, *memory_type, *arena_type, *array_type;
-    PyTypeObject *cancel_type;
+    PyTypeObject *plan_type, *cancel_type;
     PyTypeObject *model_class, *tensor_class, *array_class; /* of the package: what is made */
     PyObject *make_error;                                   /* tare._errors.make_error */
 } py_state;
+
+/* Arrays and texts that a call needs until it returns. */
+typedef struct py_scratch {
+    void *blocks[16];
+    size_t n;
+    PyObject *objects; /* a list, or NULL */
+} py_scratch;
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
@@ -114,6 +121,8 @@ PyObject *py_text(tare_str text);
 bool py_parse_text(PyObject *object, tare_str *out, PyObject **keep);
 PyObject *py_dims(const uint64_t *dims, uint32_t n);
 PyObject *py_value(py_handle *handle, const tare_value *value);
+/* A number, bool or text as a value of this type, if it fits. */
+bool py_scalar_parse(py_scratch *scratch, int type, PyObject *object, tare_value *out);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -141,6 +150,9 @@ bool py_run_init(py_run *run, py_state *state, PyObject *progress);
 void py_run_begin(py_run *run);
 /* Takes the GIL again. False, with an exception, if `status` says that the call failed. */
 bool py_run_end(py_run *run, tare_status status, const tare_error *err, py_handle *handle);
+/* The same where no model was opened. */
+bool py_run_end_source(py_run *run, tare_status status, const tare_error *err, py_source *source,
+                       PyObject *name);
 /* For the options of the library; ctx is the py_run. */
 bool py_run_progress(void *ctx, uint64_t done, uint64_t total);
 
@@ -171,16 +183,14 @@ bool py_options_set(void *out, const py_option *options, PyObject *given);
 /* A member of the dict; NULL, without an exception: absent or None. Borrowed. */
 PyObject *py_options_get(PyObject *given, const char *name);
 
-/* Arrays that a call needs until it returns. */
-typedef struct py_scratch {
-    void *blocks[16];
-    size_t n;
-    PyObject *objects; /* a list, or NULL */
-} py_scratch;
+/* The options of a verb of tare/options.h, set from a list of pairs of texts. */
+tare_options *py_texts_options(py_state *state, tare_verb verb, PyObject *texts);
 
 void *py_scratch_array(py_scratch *scratch, size_t n, size_t item);
 /* Keeps an object alive; takes the reference. */
 bool py_scratch_keep(py_scratch *scratch, PyObject *object);
+/* A text (or bytes) with the object that owns it; it ends with a NUL. */
+bool py_scratch_text(py_scratch *scratch, PyObject *object, tare_str *out);
 void py_scratch_clear(py_scratch *scratch);
 /* A sequence of models as an array of the library's; *n is their number. */
 bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
@@ -189,9 +199,10 @@ bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
 /* ---- tables of the module -------------------------------------------------------------------- */
 
 extern PyType_Spec py_handle_spec, py_model_spec, py_tensor_spec, py_memory_spec, py_arena_spec;
-extern PyType_Spec py_array_spec, py_cancel_spec;
+extern PyType_Spec py_array_spec, py_plan_spec, py_cancel_spec;
 extern PyMethodDef py_open_methods[], py_read_methods[], py_verb_methods[];
 extern PyMethodDef py_encoding_methods[], py_table_methods[], py_memory_methods[];
+extern PyMethodDef py_build_methods[], py_convert_methods[], py_packing_methods[];
 
 static inline py_state *py_state_of(PyObject *module) {
     return (py_state *)PyModule_GetState(module);

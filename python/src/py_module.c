@@ -40,9 +40,10 @@ static bool add_type(PyObject *module, PyTypeObject **out, PyType_Spec *spec) {
 }
 
 static int module_exec(PyObject *module) {
-    static PyMethodDef *const methods[] = {py_open_methods,  py_read_methods,
-                                           py_verb_methods,  py_encoding_methods,
-                                           py_table_methods, py_memory_methods};
+    static PyMethodDef *const methods[] = {
+        py_open_methods,     py_read_methods,    py_verb_methods,
+        py_encoding_methods, py_table_methods,   py_memory_methods,
+        py_build_methods,    py_convert_methods, py_packing_methods};
     py_state *s = py_state_of(module);
     if (!add_type(module, &s->handle_type, &py_handle_spec) ||
         !add_type(module, &s->model_type, &py_model_spec) ||
@@ -50,6 +51,7 @@ static int module_exec(PyObject *module) {
         !add_type(module, &s->memory_type, &py_memory_spec) ||
         !add_type(module, &s->arena_type, &py_arena_spec) ||
         !add_type(module, &s->array_type, &py_array_spec) ||
+        !add_type(module, &s->plan_type, &py_plan_spec) ||
         !add_type(module, &s->cancel_type, &py_cancel_spec))
         return -1;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
@@ -65,6 +67,7 @@ static int module_exec(PyObject *module) {
     X(memory_type)                                                                                 \
     X(arena_type)                                                                                  \
     X(array_type)                                                                                  \
+    X(plan_type)                                                                                   \
     X(cancel_type)                                                                                 \
     X(model_class)                                                                                 \
     X(tensor_class)                                                                                \

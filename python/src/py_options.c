@@ -111,6 +111,22 @@ bool py_options_set(void *out, const py_option *options, PyObject *given) {
     return true;
 }
 
+tare_options *py_texts_options(py_state *state, tare_verb verb, PyObject *texts) {
+    tare_options *options = NULL;
+    tare_error err;
+    bool ok = tare_options_new(&options, verb, NULL, &err) == TARE_OK;
+    if (!ok) py_fail(state, &err, NULL);
+    for (Py_ssize_t i = 0; ok && i < PyList_Size(texts); i++) {
+        const char *name, *value;
+        ok = PyArg_ParseTuple(PyList_GetItem(texts, i), "ss", &name, &value);
+        if (ok && tare_option_set(options, name, value, &err) != TARE_OK)
+            ok = py_fail(state, &err, NULL) != NULL;
+    }
+    if (ok) return options;
+    tare_options_free(options);
+    return NULL;
+}
+
 /* ---- scratch --------------------------------------------------------------------------------- */
 
 void *py_scratch_array(py_scratch *scratch, size_t n, size_t item) {
@@ -128,6 +144,12 @@ bool py_scratch_keep(py_scratch *scratch, PyObject *object) {
     bool ok = object && scratch->objects && PyList_Append(scratch->objects, object) == 0;
     Py_XDECREF(object);
     return ok;
+}
+
+bool py_scratch_text(py_scratch *scratch, PyObject *object, tare_str *out) {
+    PyObject *keep;
+    return py_parse_text(object, out, &keep) &&
+           py_scratch_keep(scratch, keep ? keep : Py_NewRef(object));
 }
 
 void py_scratch_clear(py_scratch *scratch) {

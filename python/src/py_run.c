@@ -77,7 +77,8 @@ bool py_run_progress(void *ctx, uint64_t done, uint64_t total) {
     return stop;
 }
 
-bool py_run_end(py_run *run, tare_status status, const tare_error *err, py_handle *handle) {
+bool py_run_end_source(py_run *run, tare_status status, const tare_error *err, py_source *source,
+                       PyObject *name) {
     PyEval_RestoreThread(run->thread);
     Py_CLEAR(run->keep);
     if (run->exc_type) {
@@ -86,9 +87,12 @@ bool py_run_end(py_run *run, tare_status status, const tare_error *err, py_handl
         return false;
     }
     if (status == TARE_OK) return true;
-    if (handle && !py_source_raise(&handle->source)) return false;
-    py_fail(run->state, err, handle ? handle->name : NULL);
+    if (py_source_raise(source)) py_fail(run->state, err, name);
     return false;
+}
+
+bool py_run_end(py_run *run, tare_status status, const tare_error *err, py_handle *handle) {
+    return py_run_end_source(run, status, err, &handle->source, handle->name);
 }
 
 /* ---- CancelToken ----------------------------------------------------------------------------- */

@@ -1,49 +1,292 @@
 /* SPDX-License-Identifier: MIT
  *
- * Digests and checks. */
+ * Verbs that read models and report: digests, checks, verify, manifests, diff, extract; and the names
+ * of GGUF files. */
 #include "py_core.h"
 
-/* The options that all of these share. */
-static void fill_options(tare_run_options *options, py_run *run) {
-    tare_run_options_init(options, sizeof *options);
-    options->progress = py_run_progress, options->progress_ctx = run;
-    options->cancel = run->cancel;
+static const py_option run_option_table[] = {
+    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_run_options, threads), NULL},
+    {"overwrite", PY_OPTION_BOOL, offsetof(tare_run_options, force), NULL},
+    {0},
+};
+
+/* A verb on one model, from its arguments to its end. */
+typedef struct verb {
+    py_handle *handle; /* a reference, so that another thread may close the model meanwhile */
+    py_run run;
+    tare_run_options options;
+    tare_error err;
+} verb;
+
+static bool verb_begin(verb *v, py_state *state, PyObject *model, PyObject *given,
+                       PyObject *progress) {
+    *v = (verb){0};
+    tare_run_options_init(&v->options, sizeof v->options);
+    if (!py_options_set(&v->options, run_option_table, given)) return false;
+    py_handle *handle = PyObject_TypeCheck(model, state->tensor_type) ? ((py_tensor *)model)->handle
+                                                                      : py_handle_of(state, model);
+    if (!handle || !py_handle_check_open(handle) || !py_run_init(&v->run, state, progress))
+        return false;
+    v->handle = py_handle_ref(handle);
+    v->options.progress = py_run_progress, v->options.progress_ctx = &v->run;
+    v->options.cancel = v->run.cancel;
+    v->options.no_sync = py_options_get(given, "sync") == Py_False;
+    py_run_begin(&v->run);
+    return true;
+}
+
+static bool verb_end(verb *v, tare_status status) {
+    bool ok = py_run_end(&v->run, status, &v->err, v->handle);
+    py_handle_unref(v->handle);
+    return ok;
 }
 
 static PyObject *digest_bytes(const tare_digest *digest) {
     return PyBytes_FromStringAndSize((const char *)digest->bytes, (Py_ssize_t)sizeof digest->bytes);
 }
 
-/* tensor_digest(tensor, progress), tensor_check(tensor, progress) */
-static bool run_tensor(PyObject *module, PyObject *args, tare_digest *digest) {
-    PyObject *object, *progress;
-    py_run run;
-    tare_run_options options;
-    tare_error err;
-    py_state *state = py_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!O", state->tensor_type, &object, &progress)) return false;
-    py_tensor *tensor = (py_tensor *)object;
-    if (!py_handle_check_open(tensor->handle) || !py_run_init(&run, state, progress)) return false;
-    fill_options(&options, &run);
-    py_run_begin(&run);
-    tare_status status =
-        digest ? tare_tensor_digest(digest, tensor->handle->model, tensor->index, &options, &err)
-               : tare_tensor_check(tensor->handle->model, tensor->index, &options, &err);
-    return py_run_end(&run, status, &err, tensor->handle);
-}
+/* ---- digests --------------------------------------------------------------------------------- */
 
+/* tensor_digest(tensor, options, progress) */
 static PyObject *tensor_digest(PyObject *module, PyObject *args) {
+    PyObject *tensor, *given, *progress;
     tare_digest digest;
-    return run_tensor(module, args, &digest) ? digest_bytes(&digest) : NULL;
+    verb v;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "O!O!O", state->tensor_type, &tensor, &PyDict_Type, &given,
+                          &progress) ||
+        !verb_begin(&v, state, tensor, given, progress))
+        return NULL;
+    size_t index = ((py_tensor *)tensor)->index;
+    tare_status status = tare_tensor_digest(&digest, v.handle->model, index, &v.options, &v.err);
+    return verb_end(&v, status) ? digest_bytes(&digest) : NULL;
 }
 
+/* tensor_check(tensor, options, progress) */
 static PyObject *tensor_check(PyObject *module, PyObject *args) {
-    if (!run_tensor(module, args, NULL)) return NULL;
+    PyObject *tensor, *given, *progress;
+    verb v;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "O!O!O", state->tensor_type, &tensor, &PyDict_Type, &given,
+                          &progress) ||
+        !verb_begin(&v, state, tensor, given, progress))
+        return NULL;
+    size_t index = ((py_tensor *)tensor)->index;
+    if (!verb_end(&v, tare_tensor_check(v.handle->model, index, &v.options, &v.err))) return NULL;
     Py_RETURN_NONE;
+}
+
+/* digest(model, options, progress): (whole, [one for each tensor]) */
+static PyObject *model_digest(PyObject *module, PyObject *args) {
+    PyObject *model, *given, *progress, *out = NULL;
+    tare_digest whole;
+    verb v;
+    py_scratch scratch = {0};
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OO!O", &model, &PyDict_Type, &given, &progress)) return NULL;
+    py_handle *handle = py_handle_of(state, model);
+    size_t n = handle ? tare_model_summarize(handle->model)->n_tensors : 0;
+    tare_digest *each = handle ? py_scratch_array(&scratch, n, sizeof *each) : NULL;
+    if (each && verb_begin(&v, state, model, given, progress) &&
+        verb_end(&v, tare_model_digest(each, &whole, v.handle->model, &v.options, &v.err))) {
+        PyObject *list = PyList_New((Py_ssize_t)n);
+        for (size_t i = 0; list && i < n; i++) {
+            PyObject *bytes = digest_bytes(&each[i]);
+            if (!bytes)
+                Py_CLEAR(list);
+            else
+                PyList_SetItem(list, (Py_ssize_t)i, bytes);
+        }
+        if (list) out = Py_BuildValue("NN", digest_bytes(&whole), list);
+    }
+    py_scratch_clear(&scratch);
+    return out;
+}
+
+/* manifest_write(model, path, options, progress) */
+static PyObject *manifest_write(PyObject *module, PyObject *args) {
+    PyObject *model, *path = NULL, *given, *progress;
+    verb v;
+    if (!PyArg_ParseTuple(args, "OO&O!O", &model, PyUnicode_FSConverter, &path, &PyDict_Type,
+                          &given, &progress))
+        return NULL;
+    bool ok = verb_begin(&v, py_state_of(module), model, given, progress);
+    if (ok)
+        ok = verb_end(
+            &v, tare_manifest_write(PyBytes_AsString(path), v.handle->model, &v.options, &v.err));
+    Py_DECREF(path);
+    if (!ok) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- verify ---------------------------------------------------------------------------------- */
+
+/* With all there is to check, in this order; a manifest that differs is a finding, not an error. */
+static tare_status verify(verb *v, bool is_deep, const char *manifest, const tare_model *source) {
+    tare_status status = TARE_OK;
+    const tare_model *model = v->handle->model;
+    if (is_deep) status = tare_verify_data(model, &v->options, &v->err);
+    if (status == TARE_OK && manifest) {
+        status = tare_manifest_check(manifest, model, &v->options, &v->err);
+        if (status == TARE_ERR_CHECKSUM) status = TARE_OK;
+    }
+    if (status == TARE_OK && source)
+        status = tare_verify_against(model, source, &v->options, &v->err);
+    return status;
+}
+
+/* verify(model, is_deep, manifest or None, source model or None, options, progress): findings */
+static PyObject *model_verify(PyObject *module, PyObject *args) {
+    PyObject *model, *manifest, *source, *given, *progress, *out = NULL, *path = NULL;
+    int is_deep;
+    verb v;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OpOOO!O", &model, &is_deep, &manifest, &source, &PyDict_Type,
+                          &given, &progress))
+        return NULL;
+    py_handle *original = source == Py_None ? NULL : py_handle_of(state, source);
+    if (source != Py_None && !original) return NULL;
+    if (manifest != Py_None && !PyUnicode_FSConverter(manifest, &path)) return NULL;
+    Py_XINCREF((PyObject *)original);
+    tare_report *report = tare_report_new();
+    if (!report) PyErr_NoMemory();
+    if (report && verb_begin(&v, state, model, given, progress)) {
+        v.options.report = report;
+        if (verb_end(&v, verify(&v, is_deep, path ? PyBytes_AsString(path) : NULL,
+                                original ? original->model : NULL)))
+            out = py_findings(report);
+    }
+    tare_report_free(report);
+    py_handle_unref(original);
+    Py_XDECREF(path);
+    return out;
+}
+
+/* ---- diff ------------------------------------------------------------------------------------ */
+
+static const py_option diff_option_table[] = {
+    {"threads", PY_OPTION_UNSIGNED, offsetof(tare_diff_options, threads), NULL},
+    {"tolerance", PY_OPTION_DOUBLE, offsetof(tare_diff_options, tolerance), NULL},
+    {"brief", PY_OPTION_BOOL, offsetof(tare_diff_options, brief), NULL},
+    {"directory", PY_OPTION_BOOL, offsetof(tare_diff_options, directory), NULL},
+    {0},
+};
+
+/* (same, [(kind, name, a, b, is_decoded, is_tolerated, relative_rmse, max_abs, n_different, norm)]) */
+static PyObject *diff_items(const tare_diff *diff) {
+    PyObject *list = PyList_New(0);
+    const tare_diff_item *d;
+    for (size_t i = 0; list && (d = tare_diff_at(diff, i)) != NULL; i++) {
+        PyObject *row = Py_BuildValue("iNLLNNddKd", (int)d->kind, py_text(d->name), (long long)d->a,
+                                      (long long)d->b, PyBool_FromLong(d->is_decoded),
+                                      PyBool_FromLong(d->is_tolerated), d->relative_rmse,
+                                      d->max_abs, (unsigned long long)d->n_different, d->norm_a);
+        if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list ? Py_BuildValue("NN", PyBool_FromLong(tare_diff_is_same(diff)), list) : NULL;
+}
+
+/* diff(a, b, options, progress) */
+static PyObject *model_diff(PyObject *module, PyObject *args) {
+    PyObject *first, *second, *given, *progress, *out = NULL;
+    tare_diff_options options;
+    tare_diff *diff = NULL;
+    tare_error err;
+    py_run run;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OOO!O", &first, &second, &PyDict_Type, &given, &progress))
+        return NULL;
+    py_handle *a = py_handle_of(state, first), *b = a ? py_handle_of(state, second) : NULL;
+    tare_diff_options_init(&options, sizeof options);
+    if (!b || !py_options_set(&options, diff_option_table, given) ||
+        !py_run_init(&run, state, progress))
+        return NULL;
+    options.progress = py_run_progress, options.progress_ctx = &run;
+    options.cancel = run.cancel;
+    py_handle_ref(a), py_handle_ref(b);
+    py_run_begin(&run);
+    tare_status status = tare_diff_new(&diff, a->model, b->model, &options, &err);
+    /* Which of the two failed is not known: the line names neither. */
+    bool ok = py_run_end_source(&run, status, &err, &a->source, NULL);
+    if (ok)
+        out = diff_items(diff);
+    else if (b->source.reader_exc)
+        PyErr_Clear(), py_source_raise(&b->source);
+    tare_diff_free(diff);
+    py_handle_unref(a), py_handle_unref(b);
+    return out;
+}
+
+/* ---- extract --------------------------------------------------------------------------------- */
+
+static const py_option extract_option_table[] = {
+    {"first_row", PY_OPTION_U64, offsetof(tare_extract_options, first_row), NULL},
+    {"n_rows", PY_OPTION_U64, offsetof(tare_extract_options, n_rows), NULL},
+    {"overwrite", PY_OPTION_BOOL, offsetof(tare_extract_options, force), NULL},
+    {0},
+};
+
+/* extract(tensor, path, is_npy, options, progress) */
+static PyObject *tensor_extract(PyObject *module, PyObject *args) {
+    PyObject *object, *path = NULL, *given, *progress;
+    int is_npy;
+    tare_extract_options options;
+    tare_error err;
+    py_run run;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "O!O&pO!O", state->tensor_type, &object, PyUnicode_FSConverter,
+                          &path, &is_npy, &PyDict_Type, &given, &progress))
+        return NULL;
+    py_tensor *tensor = (py_tensor *)object;
+    tare_extract_options_init(&options, sizeof options);
+    bool ok = py_handle_check_open(tensor->handle) &&
+              py_options_set(&options, extract_option_table, given) &&
+              py_run_init(&run, state, progress);
+    if (ok) {
+        options.no_sync = py_options_get(given, "sync") == Py_False;
+        options.progress = py_run_progress, options.progress_ctx = &run;
+        options.cancel = run.cancel;
+        py_run_begin(&run);
+        tare_status status =
+            tare_extract(PyBytes_AsString(path), -1, tensor->handle->model, tensor->index,
+                         is_npy ? TARE_EXTRACT_NPY : TARE_EXTRACT_BIN, &options, &err);
+        ok = py_run_end(&run, status, &err, tensor->handle);
+    }
+    Py_DECREF(path);
+    if (!ok) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static PyObject *name_tuple(const tare_gguf_name *n) {
+    return Py_BuildValue("NNNNNNNIIN", py_text(n->sidecar), py_text(n->base_name),
+                         py_text(n->size_label), py_text(n->fine_tune), py_text(n->version),
+                         py_text(n->encoding), py_text(n->type), (unsigned)n->shard,
+                         (unsigned)n->n_shards, PyBool_FromLong(n->is_version_assumed));
+}
+
+/* parse_name(text): a tuple, or None. */
+static PyObject *parse_name(PyObject *module, PyObject *text) {
+    tare_gguf_name name = TARE_GGUF_NAME_INIT;
+    tare_str bytes;
+    PyObject *keep, *out;
+    (void)module;
+    if (!py_parse_text(text, &bytes, &keep)) return NULL;
+    out = tare_gguf_name_parse(&name, bytes) ? name_tuple(&name) : Py_NewRef(Py_None);
+    Py_XDECREF(keep);
+    return out;
 }
 
 PyMethodDef py_verb_methods[] = {
     {"tensor_digest", tensor_digest, METH_VARARGS, NULL},
     {"tensor_check", tensor_check, METH_VARARGS, NULL},
+    {"digest", model_digest, METH_VARARGS, NULL},
+    {"manifest_write", manifest_write, METH_VARARGS, NULL},
+    {"verify", model_verify, METH_VARARGS, NULL},
+    {"diff", model_diff, METH_VARARGS, NULL},
+    {"extract", tensor_extract, METH_VARARGS, NULL},
+    {"parse_name", parse_name, METH_O, NULL},
     {0},
 };

@@ -25,15 +25,67 @@ __version__ = version
 
 __all__ = [
     "Array", "CancelToken", "Encoding", "Finding", "Metadata", "Model", "Planes", "Resource",
-    "Tensor", "TensorView", "cpu", "encodings", "formats", "mixes", "open", "version",
+    "Tensor", "TensorView", "build", "convert", "cpu", "diff", "digest", "encodings", "extract",
+    "formats", "load", "materialized", "mixes", "open", "pack", "parse_name", "plan", "quantize",
+    "save", "saves", "stream", "synth", "unpack", "verify", "version", "write_manifest",
     *_error_names,
 ]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._encodings import Encoding as Encoding
+    from ._encodings import Planes as Planes
+    from ._load import load as load
+    from ._load import stream as stream
+    from ._records import Adapter as Adapter
+    from ._records import Finding as Finding
+    from ._records import Format as Format
+    from ._records import Info as Info
+    from ._records import Mix as Mix
+    from ._save import build as build
+    from ._results import Diff as Diff
+    from ._results import DiffItem as DiffItem
+    from ._results import Digests as Digests
+    from ._results import GGUFName as GGUFName
+    from ._results import PackedLayer as PackedLayer
+    from ._results import PackResult as PackResult
+    from ._results import PlannedTensor as PlannedTensor
+    from ._verbs import Plan as Plan
+    from ._results import Report as Report
+    from ._results import Result as Result
+    from ._results import UnpackResult as UnpackResult
+    from ._verbs import convert as convert
+    from ._verbs import diff as diff
+    from ._verbs import digest as digest
+    from ._verbs import extract as extract
+    from ._verbs import materialized as materialized
+    from ._verbs import pack as pack
+    from ._verbs import parse_name as parse_name
+    from ._verbs import plan as plan
+    from ._verbs import quantize as quantize
+    from ._verbs import save as save
+    from ._verbs import saves as saves
+    from ._verbs import synth as synth
+    from ._verbs import unpack as unpack
+    from ._verbs import verify as verify
+    from ._verbs import write_manifest as write_manifest
+
+    encodings: dict[str, Encoding]
+    formats: dict[str, Format]
+    mixes: dict[str, Mix]
 
 # Names that are found when they are asked for, so that importing tare is quick.
 _LATER = {
     "Encoding": "_encodings", "Planes": "_encodings",
     "Finding": "_records", "Info": "_records", "Format": "_records", "Mix": "_records",
     "Adapter": "_records",
+    **dict.fromkeys(("load", "stream"), "_load"),
+    "build": "_save",
+    **dict.fromkeys(("Diff", "DiffItem", "Digests", "GGUFName", "PackResult", "PackedLayer",
+                     "PlannedTensor", "Report", "Result", "UnpackResult"), "_results"),
+    **dict.fromkeys(("Plan", "convert", "diff", "digest", "extract", "materialized", "pack",
+                     "parse_name", "plan", "quantize", "save", "saves", "synth", "unpack", "verify",
+                     "write_manifest"), "_verbs"),
 }
 _TABLES = {"encodings": "all_encodings", "formats": "all_formats", "mixes": "all_mixes"}
 

@@ -304,11 +304,11 @@ class Tensor(_core.Tensor, _Readable):
     def check(self, *, progress: Any = None) -> None:
         """Reads the tensor and compares it with the digest that the file states, if it states one.
         ChecksumError: they differ."""
-        _core.tensor_check(self, _progress(progress))
+        _core.tensor_check(self, {}, _progress(progress))
 
     def digest(self, *, progress: Any = None) -> bytes:
         """SHA-256 over encoding, shape and bytes: the same in every container."""
-        return _core.tensor_digest(self, _progress(progress))
+        return _core.tensor_digest(self, {}, _progress(progress))
 
     def __repr__(self) -> str:
         return f"Tensor({self.name!r}, {self.shape}, {self.encoding.name})"

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conversions: a plan that can be looked at, checked, and run to its path or into memory. The object
+ * holds all that the library's plan refers to. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "py_core.h"
+
+/* The error of encoding of one tensor, if it was measured. */
+typedef struct measured {
+    bool is_there;
+    tare_tensor_error error;
+} measured;
+
+typedef struct py_plan {
+    PyObject_HEAD py_state *state;
+    py_handle *handle;
+    tare_plan *plan;
+    tare_options *options;
+    py_scratch scratch;
+    tare_report *report;
+    py_run run;          /* of the call in progress */
+    tare_cancel *cancel; /* raised to pass on that of the call's token */
+    tare_importance *importance;
+    tare_adapter_set **sets;
+    size_t n_sets;
+    measured *measured;
+    size_t n_measured;
+    bool is_busy;
+} py_plan;
+
+/* ---- options that are not text --------------------------------------------------------------- */
+
+/* overrides: [(key, value type, value)] */
+static bool set_overrides(py_plan *p, tare_convert_options *o, PyObject *given) {
+    PyObject *overrides = py_options_get(given, "overrides");
+    Py_ssize_t n = overrides ? PyList_Size(overrides) : 0;
+    tare_metadata *out = n < 0 ? NULL : py_scratch_array(&p->scratch, (size_t)n, sizeof *out);
+    if (!out) return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *key, *value;
+        int type;
+        if (!PyArg_ParseTuple(PyList_GetItem(overrides, i), "OiO", &key, &type, &value) ||
+            !py_scratch_text(&p->scratch, key, &out[i].key) ||
+            !py_scalar_parse(&p->scratch, type, value, &out[i].value))
+            return false;
+        out[i].offset = TARE_NO_OFFSET;
+    }
+    o->overrides = out, o->n_overrides = (size_t)n;
+    return true;
+}
+
+static bool open_set(py_plan *p, PyObject *path, const tare_adapter_set **out) {
+    tare_error err;
+    tare_str text;
+    tare_adapter_set **sets = realloc(p->sets, (p->n_sets + 1) * sizeof *sets);
+    if (!sets) {
+        PyErr_NoMemory();
+        return false;
+    }
+    p->sets = sets;
+    if (!py_scratch_text(&p->scratch, path, &text)) return false;
+    if (tare_adapters_open_path(&sets[p->n_sets], text.ptr, NULL, &err) != TARE_OK) {
+        py_fail(p->state, &err, path);
+        return false;
+    }
+    *out = sets[p->n_sets++];
+    return true;
+}
+
+/* [(path, or None for the model's own, name, target, scale)] */
+static bool set_adapters(py_plan *p, PyObject *uses, const tare_adapter_use **out, size_t *n_out) {
+    Py_ssize_t n = uses ? PyList_Size(uses) : 0;
+    tare_adapter_use *array =
+        n < 0 ? NULL : py_scratch_array(&p->scratch, (size_t)n, sizeof *array);
+    if (!array) return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *path, *name, *target;
+        if (!PyArg_ParseTuple(PyList_GetItem(uses, i), "OOOd", &path, &name, &target,
+                              &array[i].scale) ||
+            !py_scratch_text(&p->scratch, name, &array[i].name) ||
+            !py_scratch_text(&p->scratch, target, &array[i].target))
+            return false;
+        array[i].set = tare_model_adapters(p->handle->model);
+        if (path != Py_None && !open_set(p, path, &array[i].set)) return false;
+        if (array[i].set) continue;
+        PyErr_SetString(PyExc_ValueError, "the model has no adapters of its own");
+        return false;
+    }
+    *out = array, *n_out = (size_t)n;
+    return true;
+}
+
+static bool set_importance(py_plan *p, tare_convert_options *o, PyObject *path) {
+    tare_error err;
+    tare_str text;
+    if (!path) return true;
+    if (!py_scratch_text(&p->scratch, path, &text)) return false;
+    if (tare_importance_open_path(&p->importance, text.ptr, NULL, &err) != TARE_OK) {
+        py_fail(p->state, &err, path);
+        return false;
+    }
+    o->importance = p->importance;
+    return true;
+}
+
+/* By the thread that runs the plan. */
+static void on_measured(void *ctx, size_t i, const tare_tensor_error *error) {
+    py_plan *p = ctx;
+    if (i < p->n_measured) p->measured[i] = (measured){true, *error};
+}
+
+static bool on_progress(void *ctx, uint64_t done, uint64_t total) {
+    py_plan *p = ctx;
+    if (p->run.cancel && tare_cancel_is_requested(p->run.cancel)) tare_cancel_request(p->cancel);
+    return py_run_progress(&p->run, done, total);
+}
+
+/* The structs of single containers are the options' own, and so are not constant. */
+static bool set_options(py_plan *p, PyObject *given) {
+    tare_convert_options *o = tare_options_convert(p->options);
+    tare_convert_infq_options *infq = (tare_convert_infq_options *)(uintptr_t)o->infq;
+    tare_convert_wcodec_options *wcodec = (tare_convert_wcodec_options *)(uintptr_t)o->wcodec;
+    PyObject *bases = py_options_get(given, "bases");
+    o->progress = on_progress, o->progress_ctx = p;
+    o->cancel = p->cancel;
+    o->report = p->report;
+    if (py_options_get(given, "measure") == Py_True) o->measured = on_measured, o->measured_ctx = p;
+    return set_overrides(p, o, given) &&
+           set_adapters(p, py_options_get(given, "merges"), &o->merges, &o->n_merges) &&
+           set_adapters(p, py_options_get(given, "adapters"), &infq->adapters, &infq->n_adapters) &&
+           set_importance(p, o, py_options_get(given, "importance")) &&
+           (!bases ||
+            py_scratch_models(&p->scratch, p->state, bases, &wcodec->bases, &wcodec->n_bases));
+}
+
+/* ---- Plan ------------------------------------------------------------------------------------ */
+
+/* A call on the plan, one at a time. */
+static bool begin(py_plan *p, PyObject *progress) {
+    if (p->is_busy) {
+        PyErr_SetString(PyExc_RuntimeError, "the plan is in use by another call");
+        return false;
+    }
+    if (!py_run_init(&p->run, p->state, progress)) return false;
+    p->is_busy = true;
+    tare_cancel_reset(p->cancel);
+    py_run_begin(&p->run);
+    return true;
+}
+
+static bool end(py_plan *p, tare_status status, const tare_error *err) {
+    bool ok = py_run_end(&p->run, status, err, p->handle);
+    p->is_busy = false;
+    return ok;
+}
+
+static bool make_plan(py_plan *p, const char *path, PyObject *progress) {
+    tare_error err;
+    if (!begin(p, progress)) return false;
+    tare_status status =
+        tare_plan_new(&p->plan, path, p->handle->model, tare_options_convert(p->options), &err);
+    if (!end(p, status, &err)) return false;
+    p->n_measured = tare_plan_summarize(p->plan)->n_tensors;
+    p->measured = py_scratch_array(&p->scratch, p->n_measured, sizeof *p->measured);
+    return p->measured != NULL;
+}
+
+/* plan(model, path, is_quantize, texts, options, progress): texts is a list of pairs for
+ * tare_option_set. Instead of a path "-": to run into memory. */
+static PyObject *core_plan(PyObject *module, PyObject *args) {
+    PyObject *model, *path = NULL, *texts, *given, *progress;
+    int is_quantize;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OO&pO!O!O:plan", &model, PyUnicode_FSConverter, &path,
+                          &is_quantize, &PyList_Type, &texts, &PyDict_Type, &given, &progress))
+        return NULL;
+    py_handle *handle = py_handle_of(state, model);
+    py_plan *p = handle ? (py_plan *)PyType_GenericAlloc(state->plan_type, 0) : NULL;
+    bool ok = p != NULL;
+    if (ok) {
+        p->state = state;
+        p->handle = py_handle_ref(handle);
+        p->cancel = tare_cancel_new();
+        p->report = tare_report_new();
+        if (!p->cancel || !p->report) PyErr_NoMemory(), ok = false;
+        p->options = ok ? py_texts_options(
+                              state, is_quantize ? TARE_VERB_QUANTIZE : TARE_VERB_CONVERT, texts)
+                        : NULL;
+        ok = p->options && set_options(p, given) && make_plan(p, PyBytes_AsString(path), progress);
+    }
+    Py_DECREF(path);
+    if (!ok) Py_CLEAR(p);
+    return (PyObject *)p;
+}
+
+static void plan_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    py_plan *p = (py_plan *)self;
+    tare_plan_free(p->plan);
+    tare_options_free(p->options);
+    tare_importance_free(p->importance);
+    for (size_t i = 0; i < p->n_sets; i++) tare_adapters_free(p->sets[i]);
+    free(p->sets);
+    tare_cancel_free(p->cancel);
+    tare_report_free(p->report);
+    py_scratch_clear(&p->scratch);
+    py_handle_unref(p->handle);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyObject *plan_check(PyObject *self, PyObject *unused) {
+    tare_error err;
+    py_plan *p = (py_plan *)self;
+    (void)unused;
+    if (tare_plan_check(p->plan, &err) != TARE_OK) return py_fail(p->state, &err, p->handle->name);
+    Py_RETURN_NONE;
+}
+
+/* run(progress): the bytes written */
+static PyObject *plan_run(PyObject *self, PyObject *progress) {
+    tare_error err;
+    tare_convert_result result = TARE_CONVERT_RESULT_INIT;
+    py_plan *p = (py_plan *)self;
+    if (!py_handle_check_open(p->handle) || !begin(p, progress)) return NULL;
+    if (!end(p, tare_plan_run(&result, p->plan, &err), &err)) return NULL;
+    return PyLong_FromUnsignedLongLong(result.written_bytes);
+}
+
+/* Several threads write, each its own bytes. */
+static tare_status write_bytes(void *ctx, uint64_t offset, const void *bytes, size_t n) {
+    const Py_buffer *out = ctx;
+    if (offset > (uint64_t)out->len || n > (uint64_t)out->len - offset) return TARE_ERR_NOSPACE;
+    memcpy((char *)out->buf + offset, bytes, n);
+    return TARE_OK;
+}
+
+/* run_bytes(progress): the one file */
+static PyObject *plan_run_bytes(PyObject *self, PyObject *progress) {
+    tare_error err;
+    tare_output output = TARE_OUTPUT_INIT;
+    py_plan *p = (py_plan *)self;
+    const tare_file_info *file = tare_plan_file_at(p->plan, 0);
+    if (!py_handle_check_open(p->handle)) return NULL;
+    PyObject *out = PyBytes_FromStringAndSize(NULL, file ? (Py_ssize_t)file->size : 0);
+    if (!out) return NULL;
+    Py_buffer target = {.buf = PyBytes_AsString(out), .len = PyBytes_Size(out)};
+    memset(target.buf, 0, (size_t)target.len); /* what is never written is zero */
+    output.write = write_bytes, output.ctx = &target;
+    if (!begin(p, progress) || !end(p, tare_plan_run_to(NULL, p->plan, &output, &err), &err))
+        Py_CLEAR(out);
+    return out;
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+static PyObject *plan_get_summary(PyObject *self, void *unused) {
+    (void)unused;
+    const tare_plan_summary *s = tare_plan_summarize(((py_plan *)self)->plan);
+    return Py_BuildValue("sKKNN", s->format, (unsigned long long)s->read_bytes,
+                         (unsigned long long)s->write_bytes, PyBool_FromLong(s->is_identity),
+                         PyBool_FromLong(s->is_directory));
+}
+
+static PyObject *plan_get_tensors(PyObject *self, void *unused) {
+    const py_plan *p = (py_plan *)self;
+    const tare_plan_tensor *t;
+    PyObject *out = PyList_New(0);
+    (void)unused;
+    for (size_t i = 0; out && (t = tare_plan_tensor_at(p->plan, i)) != NULL; i++) {
+        PyObject *error = p->measured[i].is_there
+                              ? Py_BuildValue("dd", p->measured[i].error.relative_rmse,
+                                              p->measured[i].error.max_abs)
+                              : Py_NewRef(Py_None);
+        PyObject *row =
+            Py_BuildValue("NiiiiKKIN", py_text(t->name), (int)t->from->id, (int)t->becomes->id,
+                          (int)t->to->id, (int)t->action, (unsigned long long)t->from_bytes,
+                          (unsigned long long)t->to_bytes, (unsigned)t->file, error);
+        if (!row || PyList_Append(out, row) != 0) Py_CLEAR(out);
+        Py_XDECREF(row);
+    }
+    return out;
+}
+
+static PyObject *plan_get_files(PyObject *self, void *unused) {
+    const tare_file_info *f;
+    PyObject *out = PyList_New(0);
+    (void)unused;
+    for (size_t i = 0; out && (f = tare_plan_file_at(((py_plan *)self)->plan, i)) != NULL; i++) {
+        PyObject *row =
+            Py_BuildValue("NK", PyUnicode_DecodeFSDefault(f->name), (unsigned long long)f->size);
+        if (!row || PyList_Append(out, row) != 0) Py_CLEAR(out);
+        Py_XDECREF(row);
+    }
+    return out;
+}
+
+static PyObject *plan_get_findings(PyObject *self, void *unused) {
+    (void)unused;
+    return py_findings(((py_plan *)self)->report);
+}
+
+static PyMethodDef plan_methods[] = {
+    {"check", plan_check, METH_NOARGS, NULL},
+    {"run", plan_run, METH_O, NULL},
+    {"run_bytes", plan_run_bytes, METH_O, NULL},
+    {0},
+};
+
+static PyGetSetDef plan_getters[] = {
+    {"summary", plan_get_summary, NULL, NULL, NULL},
+    {"tensors", plan_get_tensors, NULL, NULL, NULL},
+    {"files", plan_get_files, NULL, NULL, NULL},
+    {"findings", plan_get_findings, NULL, NULL, NULL},
+    {0},
+};
+
+static PyType_Slot plan_slots[] = {
+    {Py_tp_dealloc, (void *)plan_dealloc},
+    {Py_tp_methods, plan_methods},
+    {Py_tp_getset, plan_getters},
+    {0, NULL},
+};
+
+PyType_Spec py_plan_spec = {
+    .name = "tare._core.Plan",
+    .basicsize = sizeof(py_plan),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = plan_slots,
+};
+
+PyMethodDef py_convert_methods[] = {
+    {"plan", core_plan, METH_VARARGS, NULL},
+    {0},
+};

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packing models into .wcodec files, and back. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "py_core.h"
+
+/* What both verbs need until they return. */
+typedef struct packing {
+    tare_options *options;
+    tare_report *report;
+    py_scratch scratch;
+    py_run run;
+    tare_error err;
+    PyObject *rows; /* of on_packed */
+} packing;
+
+static bool packing_begin(packing *c, py_state *state, tare_verb verb, PyObject *texts,
+                          PyObject *progress) {
+    *c = (packing){0};
+    c->report = tare_report_new();
+    if (!c->report) PyErr_NoMemory();
+    c->options = c->report ? py_texts_options(state, verb, texts) : NULL;
+    return c->options && py_run_init(&c->run, state, progress);
+}
+
+static void packing_clear(packing *c) {
+    tare_options_free(c->options);
+    tare_report_free(c->report);
+    py_scratch_clear(&c->scratch);
+    Py_CLEAR(c->rows);
+}
+
+/* By the calling thread, without the GIL. */
+static void on_packed(void *ctx, const tare_packed_layer *layer) {
+    packing *c = ctx;
+    PyEval_RestoreThread(c->run.thread);
+    PyObject *row =
+        Py_BuildValue("NiKKN", py_text(layer->name), layer->encoding ? (int)layer->encoding->id : 0,
+                      (unsigned long long)layer->from_bytes, (unsigned long long)layer->to_bytes,
+                      PyBool_FromLong(layer->is_shared));
+    if (!row || PyList_Append(c->rows, row) != 0) PyErr_Clear();
+    Py_XDECREF(row);
+    c->run.thread = PyEval_SaveThread();
+}
+
+static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *bases,
+                     tare_pack_summary *summary) {
+    tare_pack_options *o = tare_options_pack(c->options);
+    c->rows = PyList_New(0);
+    if (!c->rows) return false;
+    if (bases != Py_None &&
+        !py_scratch_models(&c->scratch, handle->state, bases, &o->bases, &o->n_bases))
+        return false;
+    o->packed = on_packed, o->packed_ctx = c;
+    o->progress = py_run_progress, o->progress_ctx = &c->run;
+    o->cancel = c->run.cancel;
+    o->report = c->report;
+    py_run_begin(&c->run);
+    tare_status status = tare_pack(summary, path, handle->model, o, &c->err);
+    return py_run_end(&c->run, status, &c->err, handle);
+}
+
+/* pack(model, path, texts, bases or None, progress): (counts..., layers, findings) */
+static PyObject *core_pack(PyObject *module, PyObject *args) {
+    PyObject *model, *path = NULL, *texts, *bases, *progress, *out = NULL;
+    tare_pack_summary s = TARE_PACK_SUMMARY_INIT;
+    packing c;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OO&O!OO:pack", &model, PyUnicode_FSConverter, &path, &PyList_Type,
+                          &texts, &bases, &progress))
+        return NULL;
+    py_handle *handle = py_handle_of(state, model);
+    Py_XINCREF((PyObject *)handle);
+    if (handle) {
+        if (packing_begin(&c, state, TARE_VERB_PACK, texts, progress) &&
+            run_pack(&c, handle, PyBytes_AsString(path), bases, &s))
+            out = Py_BuildValue("nnnnKKON", (Py_ssize_t)s.n_files, (Py_ssize_t)s.n_tensors,
+                                (Py_ssize_t)s.n_shared, (Py_ssize_t)s.n_referring,
+                                (unsigned long long)s.from_bytes, (unsigned long long)s.to_bytes,
+                                c.rows, py_findings(c.report));
+        packing_clear(&c);
+    }
+    py_handle_unref(handle);
+    Py_DECREF(path);
+    return out;
+}
+
+/* Several threads write, each its own bytes. */
+static tare_status write_fd(void *ctx, uint64_t offset, const void *bytes, size_t n) {
+    const int *fd = ctx;
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pwrite(*fd, (const char *)bytes + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return errno == ENOSPC ? TARE_ERR_NOSPACE : TARE_ERR_IO;
+        done += (size_t)got;
+    }
+    return TARE_OK;
+}
+
+/* From the source, not from a model: the files are wanted, whatever they hold. */
+static bool run_unpack(packing *c, py_source *source, PyObject *name, PyObject *path, int fd,
+                       PyObject *bases, tare_unpack_result *result) {
+    tare_unpack_options *o = tare_options_unpack(c->options);
+    if (bases != Py_None &&
+        !py_scratch_models(&c->scratch, c->run.state, bases, &o->bases, &o->n_bases))
+        return false;
+    o->progress = py_run_progress, o->progress_ctx = &c->run;
+    o->cancel = c->run.cancel;
+    o->report = c->report;
+    const char *to = path ? PyBytes_AsString(path) : NULL;
+    tare_output output = TARE_OUTPUT_INIT;
+    output.write = write_fd, output.ctx = &fd;
+    py_run_begin(&c->run);
+    tare_status status = to ? tare_unpack(result, to, &source->source, o, &c->err)
+                            : tare_unpack_to(result, &output, &source->source, o, &c->err);
+    return py_run_end_source(&c->run, status, &c->err, source, name);
+}
+
+/* unpack(source, name, path or descriptor, texts, bases or None, progress): (counts..., findings).
+ * Into a descriptor goes the one file of the container. */
+static PyObject *core_unpack(PyObject *module, PyObject *args) {
+    PyObject *from, *name, *to, *texts, *bases, *progress, *path = NULL, *out = NULL;
+    tare_unpack_result r = TARE_UNPACK_RESULT_INIT;
+    py_source own = {0};
+    packing c;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OOOO!OO:unpack", &from, &name, &to, &PyList_Type, &texts, &bases,
+                          &progress))
+        return NULL;
+    bool is_model = PyObject_TypeCheck(from, state->model_type);
+    py_handle *handle = is_model ? py_handle_of(state, from) : NULL;
+    if (is_model && !handle) return NULL;
+    int fd = PyLong_Check(to) ? (int)PyLong_AsLong(to) : -1;
+    if ((fd < 0 && !PyUnicode_FSConverter(to, &path)) ||
+        (!is_model && !py_source_init(&own, state, from))) {
+        Py_XDECREF(path);
+        return NULL;
+    }
+    Py_XINCREF((PyObject *)handle);
+    py_source *source = handle ? &handle->source : &own;
+    if (packing_begin(&c, state, TARE_VERB_UNPACK, texts, progress) &&
+        run_unpack(&c, source, handle && handle->name ? handle->name : name, path, fd, bases, &r))
+        out = Py_BuildValue("NnKKnnnnnNN", PyBool_FromLong(r.is_directory), (Py_ssize_t)r.n_files,
+                            (unsigned long long)r.n_bytes, (unsigned long long)r.packed_bytes,
+                            (Py_ssize_t)r.n_lost, (Py_ssize_t)r.n_coarse, (Py_ssize_t)r.n_whole,
+                            (Py_ssize_t)r.n_tensors_damaged, (Py_ssize_t)r.n_files_lost,
+                            PyBool_FromLong(r.is_unchecked), py_findings(c.report));
+    packing_clear(&c);
+    py_source_clear(&own);
+    py_handle_unref(handle);
+    Py_XDECREF(path);
+    return out;
+}
+
+PyMethodDef py_packing_methods[] = {
+    {"pack", core_pack, METH_VARARGS, NULL},
+    {"unpack", core_unpack, METH_VARARGS, NULL},
+    {0},
+};

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""What the verbs return."""
+from __future__ import annotations
+
+from ._encodings import Encoding
+from ._records import FileInfo, Finding, Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterator
+
+ACTIONS = ("copy", "stand-in", "encode", "lossy", "repack")
+DIFFERENCES = ("key-only-a", "key-only-b", "key", "tensor-only-a", "tensor-only-b", "shape",
+               "encoding", "value", "resource-only-a", "resource-only-b", "resource")
+
+
+class PlannedTensor(Record):
+    """What becomes of a tensor."""
+
+    __slots__ = ("name", "source", "becomes", "stored", "action", "source_bytes", "bytes", "file",
+                 "relative_rmse", "max_abs")
+    name: str
+    source: Encoding  # what it is
+    becomes: Encoding  # what it is in the output
+    stored: Encoding  # as `becomes`, or the type that carries it
+    action: str  # "copy", "stand-in", "encode", "lossy", "repack"
+    source_bytes: int
+    bytes: int
+    file: int  # index of the output file
+    relative_rmse: float | None  # the error of encoding; None: not measured
+    max_abs: float | None
+
+
+class Result(Record):
+    """What was written."""
+
+    __slots__ = ("format", "files", "written_bytes", "tensors", "findings")
+    format: str
+    files: tuple[FileInfo, ...]
+    written_bytes: int
+    tensors: tuple[PlannedTensor, ...]
+    findings: tuple[Finding, ...]
+
+
+class PackedLayer(Record):
+    """A tensor, or other content of a file, in a .wcodec."""
+
+    __slots__ = ("name", "encoding", "source_bytes", "bytes", "is_shared")
+    name: str
+    encoding: Encoding | None  # None: no tensor
+    source_bytes: int
+    bytes: int
+    is_shared: bool  # an earlier layer has the same bytes
+
+
+class PackResult(Record):
+    """What was packed."""
+
+    __slots__ = ("n_files", "n_tensors", "n_shared", "n_referring", "source_bytes", "bytes",
+                 "layers", "findings")
+    n_files: int
+    n_tensors: int
+    n_shared: int
+    n_referring: int  # tensors that need a base
+    source_bytes: int
+    bytes: int
+    layers: tuple[PackedLayer, ...]
+    findings: tuple[Finding, ...]
+
+
+class UnpackResult(Record):
+    """What was unpacked."""
+
+    __slots__ = ("is_directory", "n_files", "bytes", "packed_bytes", "n_lost", "n_coarse", "n_whole",
+                 "n_tensors_damaged", "n_files_lost", "is_unchecked", "findings")
+    is_directory: bool
+    n_files: int
+    bytes: int
+    packed_bytes: int
+    n_lost: int  # damaged segments
+    n_coarse: int
+    n_whole: int
+    n_tensors_damaged: int
+    n_files_lost: int
+    is_unchecked: bool
+    findings: tuple[Finding, ...]
+
+
+class Report(Record):
+    """What verify found."""
+
+    __slots__ = ("findings",)
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no finding of level "error"."""
+        return not any(f.level == "error" for f in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+class DiffItem(Record):
+    """A difference of two models."""
+
+    __slots__ = ("kind", "name", "a", "b", "is_decoded", "is_tolerated", "relative_rmse", "max_abs",
+                 "n_different", "norm_a")
+    kind: str  # "key", "tensor-only-a", "shape", "encoding", "value", ...
+    name: str
+    a: int | None  # index in its list
+    b: int | None
+    is_decoded: bool  # the numbers below hold
+    is_tolerated: bool
+    relative_rmse: float  # ||a - b|| / ||a||
+    max_abs: float
+    n_different: int
+    norm_a: float
+
+
+class Diff(Record):
+    """How two models differ: keys, the set of tensors, then tensors, the worst first."""
+
+    __slots__ = ("same", "items")
+    same: bool
+    items: tuple[DiffItem, ...]
+
+    def __iter__(self) -> Iterator[DiffItem]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class Digests(Record):
+    """SHA-256 digests that are the same in every container."""
+
+    __slots__ = ("whole", "tensors")
+    whole: bytes
+    tensors: dict[str, bytes]
+
+    def __str__(self) -> str:
+        return self.whole.hex()
+
+
+class GGUFName(Record):
+    """The parts of "Base-8x7B-FineTune-v0.1-Q4_0-LoRA-00001-of-00003.gguf"; "" where there is none."""
+
+    __slots__ = ("sidecar", "base_name", "size_label", "fine_tune", "version", "encoding", "type",
+                 "shard", "n_shards", "is_version_assumed")
+    sidecar: str
+    base_name: str
+    size_label: str
+    fine_tune: str
+    version: str
+    encoding: str
+    type: str
+    shard: int
+    n_shards: int
+    is_version_assumed: bool

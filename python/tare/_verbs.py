@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: MIT
+"""The verbs of the command: convert, quantize, pack, unpack, verify, diff and the rest."""
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from . import _core
+from ._encodings import Encoding, encoding
+from ._model import Model, open, refuse_findings
+from ._progress import adapt
+from ._records import Adapter, FileInfo, Finding
+from ._records import findings as make_findings
+from ._results import (ACTIONS, DIFFERENCES, Diff, DiffItem, Digests, GGUFName, PackedLayer,
+                       PackResult, PlannedTensor, Report, Result, UnpackResult)
+from ._save import build, scalar_type
+from ._source import prepare
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Mapping, Sequence, Union
+
+    from ._source import Source
+
+    Path = Union[str, os.PathLike[str]]
+    Any_source = Union[Source, Model]
+
+# ---- arguments
+
+@contextmanager
+def _opened(source: Any_source, bases: Sequence[Any_source] = ()) -> Iterator[Model]:
+    """The model itself, or one that is open for the time of the call. Verbs read, they do not map."""
+    if isinstance(source, Model):
+        yield source
+    else:
+        with open(source, map=False, bases=bases) as model:
+            yield model
+
+
+def _bases(bases: Sequence[Any_source]) -> tuple[Model, ...] | None:
+    return tuple(b if isinstance(b, Model) else open(b, map=False) for b in bases) or None
+
+
+def _text(value: Any) -> str:
+    """A value of an option, in the form that the library reads."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value) if "e" not in repr(value) else f"{value:.30f}".rstrip("0")
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ",".join(_text(v) for v in value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _texts(**options: Any) -> list[tuple[str, str]]:
+    """Options that were given, as texts."""
+    return [(name, _text(value)) for name, value in options.items() if value is not None]
+
+
+def _finish(rows: Any, strict: bool = False) -> tuple[Finding, ...]:
+    found = make_findings(rows)
+    if strict:
+        refuse_findings(found)
+    return found
+
+
+# ---- convert
+
+class Plan:
+    """What a conversion will do, before a byte is written.
+
+    >>> plan = tare.plan("tiny.gguf", "out.safetensors", type="f16")
+    >>> plan.format, plan.tensors[0].action
+    ('safetensors', 'lossy')
+    """
+
+    def __init__(self, core: _core.Plan, progress: Any) -> None:
+        self._core = core
+        self._progress = progress
+
+    @property
+    def format(self) -> str:
+        """Of the output."""
+        return self._core.summary[0]  # type: ignore[no-any-return]
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of tensors to be read."""
+        return self._core.summary[1]  # type: ignore[no-any-return]
+
+    @property
+    def write_bytes(self) -> int:
+        """Bytes of all files; of a .wcodec before it is packed."""
+        return self._core.summary[2]  # type: ignore[no-any-return]
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the output has the same bytes as the input."""
+        return self._core.summary[3]  # type: ignore[no-any-return]
+
+    @property
+    def files(self) -> tuple[FileInfo, ...]:
+        return tuple(FileInfo(*row) for row in self._core.files)
+
+    @property
+    def tensors(self) -> tuple[PlannedTensor, ...]:
+        return tuple(PlannedTensor(row[0], encoding(row[1]), encoding(row[2]), encoding(row[3]),
+                                   ACTIONS[row[4]], *row[5:8], *(row[8] or (None, None)))
+                     for row in self._core.tensors)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is known to be lost, and what running found."""
+        return make_findings(self._core.findings)
+
+    def check(self) -> None:
+        """Raises what running would, as far as can be told before: the output exists, no space."""
+        self._core.check()
+
+    def run(self) -> Result:
+        """Writes the output."""
+        written = self._core.run(self._progress)
+        return Result(self.format, self.files, written, self.tensors, self.findings)
+
+    def run_bytes(self) -> bytes:
+        """The one file in memory; for a plan without a path."""
+        return self._core.run_bytes(self._progress)
+
+
+def _adapter_uses(uses: Any) -> list[tuple[Any, ...]] | None:
+    """Adapter | path | (one of these, scale) | {tensor: path of a pair without a name}."""
+    out: list[tuple[Any, ...]] = []
+    for use in uses:
+        use, scale = use if isinstance(use, tuple) else (use, 1.0)
+        if isinstance(use, Adapter):
+            out.append((None, use.name, "", float(scale)))
+        elif isinstance(use, dict):
+            out += [(os.fspath(path), "", target, float(scale)) for target, path in use.items()]
+        else:
+            out.append((os.fspath(use), "", "", float(scale)))
+    return out or None
+
+
+def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type: Any = None,
+          types: Any = None, order: Any = None, quality: Any = None, effort: Any = None,
+          shard_size: Any = None, alignment: Any = None, keep_split: Any = None, opaque: Any = None,
+          dedup: Any = None, clip: Any = None, overrides: Any = None, merges: Any = (),
+          adapters: Any = None, importance: Any = None, compat: Any = None, outliers: Any = None,
+          outlier_share: Any = None, bases: Any = (), measure: bool = False, verify: bool = False,
+          strict: bool = False, overwrite: bool = False, sync: bool = True, threads: int = 0,
+          tile_shapes: Any = None, predictors: Any = None, transforms: Any = None, mix: Any = None,
+          output_type: Any = None, embedding_type: Any = None, pure: Any = None,
+          leave_output: Any = None, allow_requantize: Any = None, progress: Any = None) -> Plan:
+    texts = _texts(to=format, mix=mix, type=type, order=order, quality=quality, effort=effort,
+                   shard_size=shard_size, alignment=alignment, keep_split=keep_split, opaque=opaque,
+                   dedup=dedup, compat=compat, outlier_threshold=outliers, outlier_share=outlier_share,
+                   verify=verify, strict=strict, force=overwrite, no_sync=not sync, threads=threads,
+                   tile_shapes=tile_shapes, predictors=predictors, transforms=transforms,
+                   output_type=output_type, embedding_type=embedding_type, pure=pure,
+                   leave_output=leave_output, allow_requantize=allow_requantize)
+    for pattern, kind in (types or {}).items():
+        texts.append(("tensor_type", f"{pattern}={kind}"))
+    if clip is not None:
+        texts.append(("clip", f"{_text(float(clip[0]))}:{_text(float(clip[1]))}"))
+    stored = src.metadata if overrides else {}
+    keys = [(key, scalar_type(value, stored.type(key) if key in stored else None), value)  # type: ignore
+            for key, value in (overrides or {}).items()]
+    options = {
+        "overrides": keys or None, "merges": _adapter_uses(merges),
+        "adapters": [(os.fspath(path), name, "", 1.0) for name, path in (adapters or {}).items()] or None,
+        "importance": importance and os.fspath(importance), "bases": _bases(bases),
+        "measure": bool(measure),
+    }
+    report = adapt(progress)
+    return Plan(_core.plan(src, os.fspath(dst), is_quantize, texts, options, report), report)
+
+
+def plan(src: Any_source, dst: Path, **options: Any) -> Plan:
+    """What convert() would do with the same arguments: tensors, files, losses; check() and run()."""
+    model = src if isinstance(src, Model) else open(src, map=False)
+    return _plan(model, dst, False, **options)
+
+
+def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str | Encoding | None = None,
+            types: Mapping[str, str | Encoding] | None = None, order: str | None = None,
+            quality: str = "default", effort: str = "fast", shard_size: int | str | None = None,
+            alignment: int | None = None, keep_split: bool = False, opaque: bool = False,
+            dedup: str | None = None, clip: tuple[float, float] | None = None,
+            overrides: Mapping[str, Any] | None = None, merges: Sequence[Any] = (),
+            adapters: Mapping[str, Path] | None = None, importance: Path | None = None,
+            compat: str | None = None, outliers: float | None = None,
+            outlier_share: float | None = None, bases: Sequence[Any_source] = (),
+            tile_shapes: Sequence[str] | None = None, predictors: Sequence[str] | None = None,
+            transforms: Sequence[str] | None = None, measure: bool = False, verify: bool = False,
+            strict: bool = False, overwrite: bool = False, sync: bool = True, threads: int = 0,
+            progress: Any = None) -> Result:
+    """Converts a model into another container, with the same or other number formats.
+
+    dst         a path; it appears when it is complete, or not at all
+    format      of the output: a name of tare.formats; None: by the suffix of dst
+    type        number format of every float tensor with two or more dimensions, except norms
+    types       {regular expression: type}: matched anywhere in a name, the first match wins
+    order       "little" or "big"; None: the input's
+    quality     "best": smaller error within the format
+    shard_size  bytes of a file at most, or "4G": dst is a directory with an index
+    opaque      types that the target lacks are carried as stored bytes
+    overrides   {key: value}: numbers, bools, texts
+    merges      adapters to be added to their tensors: paths, model.adapters, (one of these, scale)
+    adapters    {name: path}: adapters to be stored beside the tensors (INFQ)
+    importance  path of an importance matrix of llama.cpp
+    effort, bases, tile_shapes, predictors, transforms: of a .wcodec, as for pack()
+    clip, dedup, compat: of MCF; outliers (a threshold), outlier_share: of INFQ
+    measure     errors of encoding are in the tensors of the result
+    verify      reads the output back and compares
+    strict      losses, NaN and overflow are errors
+    overwrite   replaces an existing output
+    sync        waits for the disk
+
+    >>> tare.convert("tiny.gguf", "tiny.safetensors", type="bf16", overwrite=True).format
+    'safetensors'
+    """
+    with _opened(src) as model:
+        return _plan(model, dst, False, format=format, type=type, types=types, order=order,
+                     quality=quality, effort=effort, shard_size=shard_size, alignment=alignment,
+                     keep_split=keep_split, opaque=opaque, dedup=dedup, clip=clip, overrides=overrides,
+                     merges=merges, adapters=adapters, importance=importance, compat=compat,
+                     outliers=outliers, outlier_share=outlier_share, bases=bases,
+                     tile_shapes=tile_shapes, predictors=predictors, transforms=transforms,
+                     measure=measure, verify=verify, strict=strict, overwrite=overwrite, sync=sync,
+                     threads=threads, progress=progress).run()
+
+
+def quantize(src: Any_source, dst: Path, mix: str, *, output_type: str | Encoding | None = None,
+             embedding_type: str | Encoding | None = None, pure: bool = False,
+             leave_output: bool = False, allow_requantize: bool = False, **options: Any) -> Result:
+    """Converts with one of llama.cpp's mixes of number formats: tare.mixes has their names.
+
+    output_type, embedding_type: instead of the mix's choice for these two; pure: the mix's type for
+    every tensor; leave_output: the output matrix stays as it is; allow_requantize: tensors that are
+    quantized already may change. All other options are those of convert().
+
+    >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", overwrite=True).tensors[0].becomes.name
+    'q8_0'
+    """
+    with _opened(src) as model:
+        return _plan(model, dst, True, mix=mix, output_type=output_type, embedding_type=embedding_type,
+                     pure=pure, leave_output=leave_output, allow_requantize=allow_requantize,
+                     **options).run()
+
+
+def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] | None = None,
+         resources: Mapping[str, Any] | None = None, overwrite: bool = False, **options: Any) -> Result:
+    """Writes arrays of numpy, torch or DLPack, and tensors of opened models, in any format that can
+    be written: by the suffix of the path, or format=. Options as for convert().
+
+    >>> tare.save({"w": numpy.ones((4, 4), "float32")}, "w.gguf", overwrite=True).written_bytes > 64
+    True
+    """
+    model = build(tensors, metadata, resources, pairs=_is_safetensors(path, options.get("format"), metadata))
+    return convert(model, path, overwrite=overwrite, **options)
+
+
+def _is_safetensors(path: Path, format: str | None, metadata: Mapping[str, Any] | None) -> bool:
+    """Whether the metadata are the pairs of a safetensors header: only texts fit it."""
+    name = format or os.path.splitext(os.fspath(path))[1].removeprefix(".")
+    return name == "safetensors" and all(isinstance(v, str) for v in (metadata or {}).values())
+
+
+def saves(tensors: Mapping[str, Any], *, metadata: Mapping[str, str] | None = None,
+          format: str = "safetensors", **options: Any) -> bytes:
+    """The bytes of a file with these tensors: safetensors, or another format of one file.
+
+    >>> tare.open(tare.saves({"w": numpy.ones(3)}))["w"].shape
+    (3,)
+    """
+    model = build(tensors, metadata, pairs=_is_safetensors("", format, metadata))
+    return _plan(model, "-", False, format=format, **options).run_bytes()
+
+
+# ---- pack
+
+def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[Any_source] = (),
+         directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
+         tile_shapes: Sequence[str] | None = None, predictors: Sequence[str] | None = None,
+         transforms: Sequence[str] | None = None, segment: int | str | None = None,
+         overwrite: bool = False, strict: bool = False, sync: bool = True, threads: int = 0,
+         progress: Any = None) -> PackResult:
+    """Packs the files of a model into one .wcodec, without loss.
+
+    effort     "full": smaller, and much slower
+    bases      similar models: tensors are stored as differences, and need them to be read
+    directory  packs all that lies there, and the model was opened from; exclude: shell patterns
+    for_gpu    only forms that a GPU decodes by itself; about 0.2 % larger
+    tile_shapes, predictors, transforms: what STRUCTURED segments may use: "16x16" "8x32" "32x8"
+               "1x256"; "none" "dc" "left" "top" "avg" "planar"; "none" "dct" "adst"
+    segment    values of a segment: a power of two
+
+    >>> result = tare.pack("tiny.gguf", "tiny.wcodec", overwrite=True)
+    >>> result.bytes < result.source_bytes
+    True
+    """
+    texts = _texts(effort=effort, directory=directory, for_gpu=for_gpu, tile_shapes=tile_shapes,
+                   predictors=predictors, transforms=transforms, segment=segment, force=overwrite,
+                   strict=strict, no_sync=not sync, threads=threads)
+    texts += [("exclude", pattern) for pattern in exclude]
+    with _opened(src) as model:
+        row = _core.pack(model, os.fspath(dst), texts, _bases(bases), adapt(progress))
+    layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
+    return PackResult(*row[:6], layers, _finish(row[7]))
+
+
+def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bool = False,
+           bases: Sequence[Any_source] = (), overwrite: bool = False, strict: bool = False,
+           sync: bool = True, threads: int = 0, progress: Any = None) -> UnpackResult:
+    """The files that a .wcodec was packed from, unchanged: one file, or a directory.
+
+    planes   only the first N groups of uncoded bits of real numbers: a coarse model
+    salvage  damaged segments become zeros, and each is among the findings
+    bases    models that it was packed against
+
+    >>> tare.unpack("tiny.wcodec", "again.gguf", overwrite=True).n_files
+    1
+    """
+    texts = _texts(planes=planes, salvage=salvage, force=overwrite, strict=strict, no_sync=not sync,
+                   threads=threads)
+    return _unpack(src, os.fspath(dst), texts, bases, progress)
+
+
+def _unpack(src: Any_source, to: str | int, texts: list[tuple[str, str]],
+            bases: Sequence[Any_source], progress: Any) -> UnpackResult:
+    source, name = (src, None) if isinstance(src, Model) else prepare(src)
+    row = _core.unpack(source, name, to, texts, _bases(bases), adapt(progress))
+    return UnpackResult(*row[:-1], _finish(row[-1]))
+
+
+@contextmanager
+def materialized(src: Any_source, *, suffix: str | None = None, bases: Sequence[Any_source] = (),
+                 threads: int = 0, progress: Any = None) -> Iterator[str]:
+    """A path that every program of this process and its children can open: the one file of a .wcodec,
+    unpacked into memory. Of a model that is no .wcodec it is the file itself.
+
+    suffix  what the path shall end in, for programs that go by it: a link in a temporary folder
+
+    >>> with tare.materialized("tiny.wcodec", suffix=".gguf") as path:
+    ...     tare.open(path).info.format
+    'gguf'
+    """
+    with _opened(src) as model:
+        files = model.info.files
+        container = model.info.container
+        if container is None and len(files) == 1 and files[0].path and os.path.isfile(files[0].path):
+            yield files[0].path
+            return
+        if container is not None and container.is_directory:
+            raise ValueError("the .wcodec holds a directory: unpack() it")
+        fd = os.memfd_create("tare", os.MFD_CLOEXEC)
+        try:
+            texts = _texts(threads=threads)
+            if container is not None:
+                _unpack(model, fd, texts, bases, progress)
+            else:
+                raise ValueError("only a .wcodec with one file, or a file, can be materialized")
+            path = f"/proc/{os.getpid()}/fd/{fd}"
+            if suffix is None:
+                yield path
+            else:
+                import tempfile
+                with tempfile.TemporaryDirectory(prefix="tare-") as folder:
+                    link = os.path.join(folder, "model" + suffix)
+                    os.symlink(path, link)
+                    yield link
+        finally:
+            os.close(fd)
+
+
+# ---- verify and the rest
+
+def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
+           against: Any_source | None = None, bases: Sequence[Any_source] = (), threads: int = 0,
+           progress: Any = None) -> Report:
+    """Checks a model: the rules of its directory; deep: all numbers, too.
+
+    manifest  a file of digests that the tensors are compared with
+    against   the model that it was made from: what was lost is among the findings
+
+    >>> tare.verify("tiny.gguf", deep=True).ok
+    True
+    """
+    options = {"threads": threads}
+    report = adapt(progress)
+    with _opened(src, bases) as model:
+        found = _core.findings(model) or ()
+        path = None if manifest is None else os.fspath(manifest)
+        if against is None:
+            found += _core.verify(model, deep, path, None, options, report)
+        else:
+            with _opened(against) as original:
+                found += _core.verify(model, deep, path, original, options, report)
+    return Report(make_findings(found))
+
+
+def diff(a: Any_source, b: Any_source, *, tolerance: float = 0.0, brief: bool = False,
+         directory: bool = False, threads: int = 0, progress: Any = None) -> Diff:
+    """Compares two models of any formats: keys, tensors, side files.
+
+    tolerance  relative RMSE up to which tensors count as the same
+    brief      stops at the first difference; directory: reads no values
+
+    >>> tare.diff("tiny.gguf", "tiny.wcodec").same
+    True
+    """
+    options = {"tolerance": tolerance, "brief": brief, "directory": directory, "threads": threads}
+    with _opened(a) as first, _opened(b) as second:
+        same, rows = _core.diff(first, second, options, adapt(progress))
+    return Diff(same, tuple(DiffItem(DIFFERENCES[r[0]], r[1], r[2] if r[2] >= 0 else None,
+                                     r[3] if r[3] >= 0 else None, *r[4:]) for r in rows))
+
+
+def digest(src: Any_source, *, threads: int = 0, progress: Any = None) -> Digests:
+    """The digests of all tensors and of the whole."""
+    with _opened(src) as model:
+        whole, each = _core.digest(model, {"threads": threads}, adapt(progress))
+        return Digests(whole, dict(zip(model.names(), each)))
+
+
+def write_manifest(src: Any_source, path: Path, *, overwrite: bool = False, sync: bool = True,
+                   threads: int = 0, progress: Any = None) -> None:
+    """Writes the digests of all tensors in the form of sha256sum, for verify(manifest=)."""
+    with _opened(src) as model:
+        _core.manifest_write(model, os.fspath(path), {"overwrite": overwrite, "sync": sync,
+                                                      "threads": threads}, adapt(progress))
+
+
+def extract(src: Any_source, name: str, path: Path, *, form: str | None = None,
+            rows: tuple[int, int] | None = None, overwrite: bool = False, sync: bool = True,
+            progress: Any = None) -> None:
+    """Writes one tensor to a file: "npy" decoded, "bin" the stored bytes; None: by the suffix.
+
+    rows: (first, end), over all dimensions but the last
+
+    >>> tare.extract("tiny.gguf", "output_norm.weight", "norm.npy", overwrite=True)
+    """
+    form = form or ("npy" if os.fspath(path).endswith(".npy") else "bin")
+    if form not in ("npy", "bin"):
+        raise ValueError(f"form: {form!r} is not \"npy\" or \"bin\"")
+    options: dict[str, Any] = {"overwrite": overwrite, "sync": sync}
+    if rows is not None:
+        if not 0 <= rows[0] < rows[1]:
+            raise ValueError("rows: (first, end) with first < end expected")
+        options.update(first_row=rows[0], n_rows=rows[1] - rows[0])
+    with _opened(src) as model:
+        _core.extract(model[name], os.fspath(path), form == "npy", options, adapt(progress))
+
+
+def synth(spec: str) -> Model:
+    """A deterministic model, computed as it is read: "SHAPE[:VALUES[:SEED]]" with SHAPE llama-tiny,
+    llama-44m, llama-300m, llama-1b, llama-8b and VALUES normal, t5, outliers, bf16.
+
+    >>> len(tare.synth("llama-tiny"))
+    21
+    """
+    return _core.open(None, spec, 0, {"synth": spec}, None)
+
+
+def parse_name(name: str) -> GGUFName | None:
+    """The parts of a GGUF file's name (without its folder); None: it does not follow the convention.
+
+    >>> tare.parse_name("Mixtral-8x7B-v0.1-Q4_0.gguf").size_label
+    '8x7B'
+    """
+    row = _core.parse_name(name)
+    return row and GGUFName(*row)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Guards against: tensors of load() and stream() that differ from those read one by one, memory that
+is copied or kept, threads that stay."""
+import os
+import threading
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tare
+
+
+@pytest.fixture(scope="module")
+def packed_path(tmp_path_factory, gguf_path):
+    path = tmp_path_factory.mktemp("packed") / "blocks.wcodec"
+    tare.pack(gguf_path, path)
+    return str(path)
+
+
+def same(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("which", ("safetensors_path", "gguf_path", "packed_path"))
+def test_load_is_each_tensor(request, which):
+    path = request.getfixturevalue(which)
+    model = tare.open(path)
+    for arrays in (tare.load(path), tare.load(model), model.load(), tare.load(path, threads=1),
+                   tare.load(tare.open(path, map=False), huge_pages=True)):
+        assert list(arrays) == list(model)
+        assert all(same(array, model[name].numpy()) for name, array in arrays.items())
+    names = list(model)[:2]
+    assert list(tare.load(path, names=names)) == names
+    with pytest.raises(KeyError):
+        tare.load(path, names=["nothing"])
+    with pytest.raises(ValueError):
+        tare.load(path, framework="abacus")
+
+
+def test_plain_numbers_are_mapped(safetensors_path, packed_path):
+    model = tare.open(safetensors_path)
+    arrays = model.load()
+    assert np.shares_memory(arrays["cube"], model["cube"].numpy())
+    assert not arrays["cube"].flags.writeable
+    assert tare.load(packed_path)["norm.weight"].flags.writeable
+
+
+def test_dtype_and_out(gguf_path, block_arrays):
+    half = tare.load(gguf_path, dtype="f16")
+    full = tare.load(gguf_path)
+    assert all(half[n].dtype == np.float16 and np.array_equal(half[n], full[n].astype(np.float16))
+               for n in full)
+    out = {"blk.0.weight": np.zeros((512, 4), "f4").T, "norm.weight": np.zeros(512, ml_dtypes.bfloat16)}
+    assert tare.load(gguf_path, out=out)["norm.weight"] is out["norm.weight"]
+    assert np.array_equal(out["blk.0.weight"], full["blk.0.weight"])
+    assert np.array_equal(out["norm.weight"], full["norm.weight"].astype(ml_dtypes.bfloat16))
+    with pytest.raises(ValueError, match="shape"):
+        tare.load(gguf_path, out={"norm.weight": np.zeros(511, "f4")})
+    with pytest.raises(KeyError):
+        tare.load(gguf_path, out={"nothing": np.zeros(5)})
+
+
+@pytest.mark.parametrize("window", (1, 4000, 1 << 28))
+def test_stream(gguf_path, packed_path, window):
+    expected = tare.load(gguf_path)
+    for path in (gguf_path, packed_path):
+        got = {}
+        for name, array in tare.stream(path, framework="numpy", window=window):
+            got[name] = array
+        assert list(got) == list(expected)
+        assert all(same(got[n], expected[n]) for n in expected)
+    for name, array in tare.stream(packed_path, framework="numpy", window=window):
+        break  # leaving early ends the thread
+    del name, array
+    assert not [t for t in threading.enumerate() if t.name == "tare.stream"]
+    with pytest.raises(ValueError):
+        tare.stream(gguf_path, window=0)
+
+
+def test_fork_while_streaming(packed_path):
+    tensors = tare.stream(packed_path, framework="numpy", window=1)
+    first = next(tensors)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if len(list(tensors)) == 2 else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert first[0] not in dict(tensors)
+
+
+def test_a_damaged_tensor_raises_in_stream(tmp_path, packed_path):
+    with open(packed_path, "rb") as f:
+        data = bytearray(f.read())
+    model = tare.open(packed_path)
+    for at in range(len(data) // 4, len(data) // 2, 7):
+        data[at] ^= 0x55
+    path = tmp_path / "bad.wcodec"
+    path.write_bytes(data)
+    with pytest.raises(tare.InputError):
+        for _ in tare.stream(path, framework="numpy"):
+            pass
+    del model
+
+
+def test_progress_and_cancel(packed_path):
+    calls = []
+    tare.load(packed_path, progress=lambda done, total: calls.append((done, total)))
+    assert calls and calls[-1][0] == calls[-1][1] > 0
+    with pytest.raises(tare.CancelledError):
+        tare.load(packed_path, progress=lambda done, total: True)
+    with pytest.raises(ZeroDivisionError):
+        tare.load(packed_path, progress=lambda done, total: 1 // 0)
+    token = tare.CancelToken()
+    token.cancel()
+    assert token.cancelled
+    with pytest.raises(tare.CancelledError):
+        tare.load(packed_path, progress=token)
+    token.reset()
+    tare.load(packed_path, progress=token)
+    assert token.done == token.total > 0
+
+    class Bar:
+        total, n = None, 0
+
+        def update(self, n):
+            self.n += n
+
+    bar = Bar()
+    tare.load(packed_path, progress=bar)
+    assert bar.n == bar.total == token.total
+    from tqdm import tqdm
+    with tqdm(disable=True) as real:
+        tare.load(packed_path, progress=real)
+    with pytest.raises(TypeError):
+        tare.load(packed_path, progress=7)
+
+
+def test_memory_goes_back():
+    model = tare.synth("llama-tiny")
+    arrays = model.load()
+    kept = arrays.pop(next(iter(arrays)))
+    expected = kept.copy()
+    del arrays, model
+    assert np.array_equal(kept, expected)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT
+"""Guards against: a verb that does other than the command, options that are dropped, outputs left
+behind after an error or Ctrl-C."""
+import hashlib
+import os
+import subprocess
+import sys
+
+import gguf
+import ml_dtypes
+import numpy as np
+import pytest
+import safetensors
+import safetensors.numpy
+import tare
+
+
+def test_convert(tmp_path, gguf_path, block_arrays):
+    out = tmp_path / "out.safetensors"
+    result = tare.convert(gguf_path, out, type="f16", measure=True)
+    assert result.format == "safetensors" and result.files[0].size == os.path.getsize(out)
+    assert result.written_bytes == os.path.getsize(out)
+    by_name = {t.name: t for t in result.tensors}
+    assert by_name["blk.0.weight"].becomes.name == "f16"
+    assert by_name["blk.0.weight"].source.name == "q8_0"
+    arrays = safetensors.numpy.load_file(out)
+    assert np.array_equal(arrays["blk.0.weight"],
+                          tare.open(gguf_path)["blk.0.weight"].numpy("f16"))
+    with pytest.raises(FileExistsError) as e:
+        tare.convert(gguf_path, out)
+    assert isinstance(e.value, tare.OutputExistsError) and e.value.code == "output.exists"
+    assert tare.convert(gguf_path, out, overwrite=True, types={"norm": "bf16"}, type="f32")
+    model = tare.open(out)
+    assert (model["norm.weight"].encoding.name, model["blk.1.weight"].encoding.name) == ("bf16", "f32")
+
+
+def test_options_reach_the_library(tmp_path, gguf_path):
+    out = tmp_path / "o.gguf"
+    tare.convert(gguf_path, out, overrides={"llama.context_length": 77, "t.text": "x", "t.new": 0.25,
+                                            "t.flag": False}, alignment=64, order="big")
+    m = tare.open(out)
+    assert m.metadata["llama.context_length"] == 77 and m.metadata["t.new"] == 0.25
+    assert m.metadata["t.text"] == "x" and m.metadata["t.flag"] is False
+    assert m.info.is_big_endian and m.info.alignment == 64
+    with pytest.raises(tare.TareError):
+        tare.convert(gguf_path, tmp_path / "s.mcf", strict=True, type="q8", clip=(1.0, -1.0))
+    with pytest.raises(tare.UsageError) as e:
+        tare.convert(gguf_path, tmp_path / "x.gguf", quality="excellent")
+    assert e.value.field == "quality"
+    with pytest.raises(tare.UsageError):
+        tare.convert(gguf_path, tmp_path / "x.gguf", type="q99")
+    with pytest.raises(TypeError):
+        tare.convert(gguf_path, tmp_path / "x.gguf", nonsense=1)
+    assert sorted(os.listdir(tmp_path)) == ["o.gguf"]
+    result = tare.convert(gguf_path, tmp_path / "dir", format="hf", shard_size="4K")
+    assert len(result.files) > 2 and os.path.isdir(tmp_path / "dir")
+
+
+def test_plan(tmp_path, gguf_path):
+    out = tmp_path / "p.safetensors"
+    plan = tare.plan(gguf_path, out)
+    assert not out.exists() and plan.format == "safetensors" and not plan.is_identity
+    assert {t.action for t in plan.tensors} == {"lossy", "copy"}
+    assert any(f.code.startswith("convert.") for f in plan.findings)
+    plan.check()
+    assert plan.run().written_bytes == plan.write_bytes == os.path.getsize(out)
+    with pytest.raises(tare.OutputExistsError):
+        plan.check()
+    with pytest.raises(tare.TareError):
+        tare.plan(gguf_path, tmp_path / "q.safetensors", strict=True).run()
+
+
+def test_quantize(tmp_path, safetensors_path):
+    source = tmp_path / "m.safetensors"
+    rng = np.random.default_rng(0)
+    safetensors.numpy.save_file({"w": rng.standard_normal((8, 256), dtype=np.float32)}, source)
+    result = tare.quantize(source, tmp_path / "q.gguf", "Q4_K_M", pure=True)
+    assert result.tensors[0].becomes.name == "q4_k"
+    with pytest.raises(ValueError):
+        tare.quantize(source, tmp_path / "r.gguf", "Q99")
+
+
+def test_pack_and_unpack(tmp_path, gguf_path):
+    packed, again = tmp_path / "m.wcodec", tmp_path / "m.gguf"
+    result = tare.pack(gguf_path, packed, effort="full", tile_shapes=["16x16"], predictors=["none", "dc"])
+    assert result.bytes == os.path.getsize(packed) and result.source_bytes == os.path.getsize(gguf_path)
+    assert [layer.name for layer in result.layers][:3] == list(tare.open(gguf_path))
+    assert tare.unpack(packed, again).bytes == os.path.getsize(again)
+    with open(gguf_path, "rb") as a, open(again, "rb") as b:
+        assert a.read() == b.read()
+    assert tare.open(packed).info.container.format == "gguf"
+    model = tare.open(packed)
+    assert model["blk.0.weight"].packed_nbytes
+    for suffix in (None, ".gguf"):
+        with tare.materialized(packed, suffix=suffix) as path:
+            assert suffix is None or path.endswith(suffix)
+            with open(path, "rb") as a, open(gguf_path, "rb") as b:
+                assert a.read() == b.read()
+            assert len(gguf.GGUFReader(path).tensors) == 3
+        assert not os.path.exists(path)
+    with tare.materialized(gguf_path) as path:
+        assert path == gguf_path
+    with pytest.raises(tare.UsageError):
+        tare.pack(gguf_path, tmp_path / "x.wcodec", predictors=["crystal ball"])
+    with pytest.raises(tare.OutputExistsError):
+        tare.unpack(packed, again)
+
+
+def test_bases(tmp_path, gguf_path):
+    rng = np.random.default_rng(5)
+    base = {"w": rng.standard_normal((64, 64), dtype=np.float32).astype(ml_dtypes.bfloat16)}
+    tuned = {"w": (base["w"].astype(np.float32) * (1 + 2.0 ** -8)).astype(ml_dtypes.bfloat16)}
+    tare.save(base, tmp_path / "base.safetensors")
+    tare.save(tuned, tmp_path / "tuned.safetensors")
+    result = tare.pack(tmp_path / "tuned.safetensors", tmp_path / "delta.wcodec",
+                       bases=[tmp_path / "base.safetensors"])
+    assert result.n_referring == 1
+    with pytest.raises(tare.NeedsBaseError) as e:
+        tare.open(tmp_path / "delta.wcodec", strict=True)
+    assert e.value.code == "wcodec.base"
+    alone = tare.open(tmp_path / "delta.wcodec")
+    assert any(f.code == "wcodec.base" for f in alone.findings)
+    model = tare.open(tmp_path / "delta.wcodec", bases=[tmp_path / "base.safetensors"])
+    assert model["w"].numpy().tobytes() == tuned["w"].tobytes()
+    assert model.info.container.bases[0].n_tensors == 1
+
+
+def test_save(tmp_path, plain_arrays, bf16_path, gguf_path):
+    path = tmp_path / "all.safetensors"
+    arrays = {**plain_arrays, **bf16_path[1], "strided": np.arange(24, dtype="i4").reshape(4, 6)[:, ::2],
+              "swapped": np.arange(3, dtype=">f4"), "block": tare.open(gguf_path)["norm.weight"]}
+    tare.save(arrays, path, metadata={"format": "pt"})
+    model = tare.open(path)
+    for name, array in arrays.items():
+        expected = array.numpy() if isinstance(array, tare.Tensor) else array
+        assert np.array_equal(model[name].numpy(), expected), name
+    assert model.metadata.pairs == {"format": "pt"}
+    with safetensors.safe_open(path, "np") as f:
+        assert set(f.keys()) == set(arrays)
+        assert all(np.array_equal(f.get_tensor(n), a) for n, a in plain_arrays.items())
+
+    keys = {"general.architecture": "llama", "n": 7, "minus": -3, "x": 0.5, "yes": True, "words": ["a", "ü"],
+            "numbers": [1, 2, -3], "reals": np.array([0.5, 2]), "wide": 2 ** 40}
+    out = tmp_path / "m.gguf"
+    tare.save({"w": plain_arrays["cube"], "q": tare.open(gguf_path)["blk.0.weight"]}, out, metadata=keys)
+    read = gguf.GGUFReader(out)
+    assert read.fields["words"].contents() == ["a", "ü"]
+    m = tare.open(out).metadata
+    assert all(m[k] == v if not isinstance(v, np.ndarray) else m[k].numpy().tolist() == v.tolist()
+               for k, v in keys.items())
+    assert tare.open(out)["q"].encoding.name == "q8_0"
+    for bad in ({"w": np.array(["a"])}, {"w": object()}):
+        with pytest.raises(TypeError):
+            tare.save(bad, tmp_path / "bad.safetensors")
+    assert not (tmp_path / "bad.safetensors").exists()
+
+
+def test_saves(plain_arrays):
+    data = tare.saves(plain_arrays, metadata={"a": "b"})
+    back = safetensors.numpy.load(data)
+    assert all(np.array_equal(back[n], a) for n, a in plain_arrays.items())
+    assert tare.open(data).metadata["a"] == "b"
+    assert tare.open(tare.saves({"w": np.ones((2, 2))}, format="gguf")).info.format == "gguf"
+
+
+def test_verify_diff_digest(tmp_path, gguf_path):
+    packed = tmp_path / "m.wcodec"
+    tare.pack(gguf_path, packed)
+    assert tare.verify(gguf_path, deep=True).ok and tare.verify(packed, deep=True, against=gguf_path)
+    assert tare.diff(gguf_path, packed).same and not list(tare.diff(gguf_path, packed))
+    changed = tare.build({"w": np.ones((2, 2), "f4")})
+    other = tare.build({"w": np.array([[1, 1], [1, 2]], "f4"), "v": np.ones(2, "f4")})
+    found = tare.diff(changed, other)
+    assert not found.same and {d.kind for d in found} == {"tensor-only-b", "value"}
+    value = next(d for d in found if d.kind == "value")
+    assert value.n_different == 1 and value.max_abs == 1 and value.a == 0
+    digests = tare.digest(gguf_path)
+    assert digests == tare.digest(packed) and len(str(digests)) == 64
+    assert tare.open(gguf_path)["norm.weight"].digest() == digests.tensors["norm.weight"]
+    tare.open(gguf_path)["norm.weight"].check()
+    manifest = tmp_path / "m.sha256"
+    tare.write_manifest(gguf_path, manifest)
+    assert hashlib.sha256(manifest.read_bytes()).digest() == digests.whole
+    assert tare.verify(packed, manifest=manifest).ok
+    assert not tare.verify(changed, manifest=manifest).ok
+    nan = tare.build({"w": np.array([np.nan, 1], "f4")})
+    assert tare.verify(nan, deep=True).findings
+
+
+def test_extract_and_names(tmp_path, gguf_path):
+    tare.extract(gguf_path, "blk.0.weight", tmp_path / "w.npy")
+    tare.extract(gguf_path, "blk.0.weight", tmp_path / "w.bin")
+    t = tare.open(gguf_path)["blk.0.weight"]
+    assert np.array_equal(np.load(tmp_path / "w.npy"), t.numpy())
+    assert (tmp_path / "w.bin").read_bytes() == bytes(t.raw[0])
+    tare.extract(gguf_path, "blk.0.weight", tmp_path / "w.npy", rows=(1, 3), overwrite=True)
+    assert np.array_equal(np.load(tmp_path / "w.npy"), t[1:3].numpy())
+    with pytest.raises(KeyError):
+        tare.extract(gguf_path, "nothing", tmp_path / "n.npy")
+    name = tare.parse_name("Mixtral-8x7B-v0.1-Q4_0-00001-of-00003.gguf")
+    assert (name.size_label, name.encoding, name.shard, name.n_shards) == ("8x7B", "Q4_0", 1, 3)
+    assert tare.parse_name("nothing like it") is None
+    assert len(tare.synth("llama-tiny")) > 5
+    with pytest.raises(tare.UsageError):
+        tare.synth("giraffe")
+
+
+def test_findings_are_logged(tmp_path, gguf_path):
+    import logging
+    records = []
+    log = logging.getLogger("tare")
+    handler = logging.Handler()
+    handler.emit = records.append
+    log.addHandler(handler)
+    try:
+        tare.convert(gguf_path, tmp_path / "l.safetensors")
+    finally:
+        log.removeHandler(handler)
+    assert records and "convert." in records[0].getMessage()
+
+
+VERBS = {
+    "convert": "tare.convert(model, out, format='gguf', type='iq3_s', quality='best')",
+    "pack": "tare.pack(model, out, effort='full')",
+    "digest": "tare.digest(model)",
+    "verify": "tare.verify(model, deep=True)",
+    "diff": "tare.diff(model, tare.synth('llama-1b:normal:2'))",
+    "load": "tare.load(model)",
+    "manifest": "tare.write_manifest(model, out)",
+    "extract": "tare.extract(model, 'model.embed_tokens.weight', out)",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_ctrl_c(tmp_path, verb):
+    """In a process of its own: the signal comes while the call runs, and nothing stays."""
+    code = f"""
+import os, signal, sys, threading, time, tare
+out = sys.argv[1] + "/out"
+model = tare.synth("llama-1b")
+def press():
+    time.sleep(0.15)
+    global at
+    at = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    {VERBS[verb]}
+except KeyboardInterrupt:
+    print(time.perf_counter() - at)
+    sys.exit(7)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 7, done.stderr
+    assert float(done.stdout) < 20  # how quick is for the benchmark to say
+    assert os.listdir(tmp_path) == []
