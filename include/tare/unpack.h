@@ -91,12 +91,13 @@ typedef struct tare_container_info {
     uint64_t unpacked_bytes; /* of its files; without files, of all that it holds */
     bool is_directory;       /* unpacking gives a directory */
     size_t n_files, n_bases;
-    bool
-        is_for_gpu; /* long tensors are in segments as short as tare_pack_options.is_for_gpu makes */
+    bool is_for_gpu; /* long tensors are in segments as short as tare_pack_options.is_for_gpu makes
+                        them */
+    size_t n_layers;
 } tare_container_info;
 
 #define TARE_CONTAINER_INFO_INIT                                                                   \
-    { sizeof(tare_container_info), 0, 0, NULL, 0, 0, 0, false, 0, 0, false }
+    { sizeof(tare_container_info), 0, 0, NULL, 0, 0, 0, false, 0, 0, false, 0 }
 TARE_API void tare_container_info_init(tare_container_info *info, size_t size);
 
 /* A model it was packed against. */
@@ -116,6 +117,35 @@ TARE_API bool tare_model_container(const tare_model *model, tare_container_info 
 /* Base i of the container; false beyond the last. */
 TARE_API bool tare_model_container_base(const tare_model *model, size_t i,
                                         tare_container_base *out);
+/* What a layer holds. */
+typedef enum tare_layer_kind {
+    TARE_LAYER_TENSOR = 0,
+    TARE_LAYER_BYTES = 1,    /* those of a file that no tensor has */
+    TARE_LAYER_METADATA = 2, /* of a model that was packed without files */
+    TARE_LAYER_RESOURCE = 3, /* the same */
+} tare_layer_kind;
+
+typedef struct tare_container_layer {
+    size_t size;
+    tare_layer_kind kind;
+    tare_str name;                 /* of the tensor, file or resource */
+    const tare_encoding *encoding; /* of a tensor; NULL: none, or not known */
+    uint32_t n_dims;
+    const uint64_t *dims; /* outermost first */
+    bool is_big_endian;
+    uint64_t from_bytes; /* decoded */
+    uint64_t to_bytes;   /* in the container; layers with equal bytes share them */
+    unsigned base;       /* 1 + the index of the base that segments may refer to; 0: none */
+} tare_container_layer;
+
+#define TARE_CONTAINER_LAYER_INIT                                                                  \
+    { sizeof(tare_container_layer), TARE_LAYER_TENSOR, {NULL, 0}, NULL, 0, NULL, false, 0, 0, 0 }
+TARE_API void tare_container_layer_init(tare_container_layer *layer, size_t size);
+
+/* Layer i of the container, in the order of its index; false beyond the last. */
+TARE_API bool tare_model_container_layer(const tare_model *model, size_t i,
+                                         tare_container_layer *out);
+
 /* Bytes that a tensor takes in the container (tensors with equal bytes share them); false: it has
  * no layer of its own. */
 TARE_API bool tare_tensor_packed_bytes(const tare_model *model, size_t tensor, uint64_t *out);
@@ -134,6 +164,10 @@ typedef struct tare_coded_place {
 TARE_API tare_status tare_tensor_coded(tare_coded **out, tare_coded_place *places,
                                        const tare_model *model, size_t tensor,
                                        const tare_coded_options *options, tare_error *err);
+
+/* The same for layer i of the container, whatever it holds. ERR_ARG: there is no such layer. */
+TARE_API tare_status tare_model_layer_coded(tare_coded **out, const tare_model *model, size_t i,
+                                            const tare_coded_options *options, tare_error *err);
 
 #ifdef __cplusplus
 }

@@ -405,8 +405,70 @@ static void damaged_heads_are_refused(void **state) {
     drop(&p);
 }
 
+/* Every layer can be decoded by itself, those that hold no tensor too: together they are the file. */
+static void all_layers(void **state) {
+    static const char *const names[] = {"files.wcodec", "contents.wcodec"};
+    (void)state;
+    tare_model *synth, *gguf;
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_pack_options pack = TARE_PACK_OPTIONS_INIT;
+    o.force = o.no_sync = true;
+    assert_int_equal(tare_synth_open(&synth, "llama-tiny", NULL, NULL), TARE_OK);
+    assert_int_equal(tare_convert(temp_path("all.gguf"), synth, &o, NULL), TARE_OK);
+    assert_int_equal(tare_open_path(&gguf, temp_path("all.gguf"), NULL, NULL), TARE_OK);
+    pack.no_sync = true;
+    assert_int_equal(tare_pack(NULL, temp_path(names[0]), gguf, &pack, NULL), TARE_OK);
+    assert_int_equal(tare_pack(NULL, temp_path(names[1]), synth, &pack, NULL), TARE_OK);
+    for (unsigned k = 0; k < 2; k++) {
+        tare_container_info info = TARE_CONTAINER_INFO_INIT;
+        tare_container_layer layer = TARE_CONTAINER_LAYER_INIT;
+        size_t n = 0, n_kinds[4] = {0};
+        uint64_t sum = 0;
+        tare_coded *coded;
+        tare_error err;
+        packed p;
+        read_file(&p, names[k]);
+        assert_int_equal(open_bytes(&p, NULL), TARE_OK);
+        assert_true(tare_model_container(p.m, &info));
+        for (; tare_model_container_layer(p.m, n, &layer); n++) {
+            void *regions[TARE_CODED_MAX_REGIONS] = {NULL};
+            assert_int_equal(tare_model_layer_coded(&coded, p.m, n, NULL, NULL), TARE_OK);
+            const tare_coded_layer *l = tare_coded_describe(coded);
+            assert_int_equal(l->size, layer.to_bytes);
+            for (unsigned r = 0; r < l->n_regions; r++)
+                regions[r] = malloc((size_t)l->region_bytes[r] + 1);
+            assert_int_equal(tare_coded_decode_layer(regions, coded, NULL, NULL), TARE_OK);
+            if (layer.kind == TARE_LAYER_TENSOR) {
+                const int64_t t = tare_model_find_tensor(p.m, layer.name);
+                assert_true(t >= 0 && layer.encoding->id == TARE_ENCODING_F32);
+                assert_int_equal(layer.n_dims, tare_model_tensor(p.m, (size_t)t)->n_dims);
+                assert_int_equal(layer.dims[0], tare_model_tensor(p.m, (size_t)t)->dims[0]);
+            }
+            if (layer.kind == TARE_LAYER_BYTES) assert_memory_equal(regions[0], "GGUF", 4);
+            for (unsigned r = 0; r < l->n_regions; r++) free(regions[r]);
+            n_kinds[layer.kind]++;
+            sum += layer.from_bytes;
+            tare_coded_free(coded);
+        }
+        assert_int_equal(n, info.n_layers);
+        assert_int_equal(n_kinds[TARE_LAYER_TENSOR], 21);
+        assert_int_equal(sum, info.unpacked_bytes);
+        if (k == 0)
+            assert_int_equal(n_kinds[TARE_LAYER_BYTES], 1);
+        else
+            assert_int_equal(n_kinds[TARE_LAYER_RESOURCE], 1);
+        assert_int_equal(tare_model_layer_coded(&coded, p.m, n, NULL, &err), TARE_ERR_ARG);
+        drop(&p);
+    }
+    assert_false(
+        tare_model_container_layer(synth, 0, &(tare_container_layer)TARE_CONTAINER_LAYER_INIT));
+    tare_model_free(gguf);
+    tare_model_free(synth);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_layers),
         cmocka_unit_test(another_decoder_decodes_a_model),
         cmocka_unit_test(joined_streams_are_decoded),
         cmocka_unit_test(segments_refer_to_a_base),

@@ -20,7 +20,7 @@ typedef enum tare_wcodec_kind {
     TARE_WCODEC_METADATA = 2,
     TARE_WCODEC_RESOURCE = 3,
     TARE_WCODEC_KIND_COUNT
-} tare_wcodec_kind;
+} tare_wcodec_kind; /* as tare_layer_kind */
 
 typedef struct tare_wcodec_layer {
     tare_str name; /* first, for the index of names */

@@ -10,6 +10,12 @@
 #include "model/lossy_record.h"
 #include "wcodec/layer/wc_cut.h"
 
+_Static_assert((int)TARE_LAYER_TENSOR == (int)TARE_WCODEC_TENSOR &&
+                   (int)TARE_LAYER_BYTES == (int)TARE_WCODEC_BYTES &&
+                   (int)TARE_LAYER_METADATA == (int)TARE_WCODEC_METADATA &&
+                   (int)TARE_LAYER_RESOURCE == (int)TARE_WCODEC_RESOURCE,
+               "kinds of layers");
+
 /* Whether some planes of tensors have several segments, and all of these short ones. */
 static bool is_for_gpu(const tare_wcodec_index *x) {
     bool has_short = false;
@@ -38,6 +44,7 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
     info.is_directory = x->files_form == 2;
     info.n_files = x->n_files;
     info.n_bases = x->n_bases;
+    info.n_layers = x->n_layers;
     info.is_for_gpu = is_for_gpu(x);
     if (m->held_format && m->catalog.layout) info.format_version = m->catalog.layout->version;
     for (uint32_t i = 0; i < x->n_files; i++)
@@ -62,6 +69,27 @@ bool tare_model_container_base(const tare_model *m, size_t i, tare_container_bas
     for (uint32_t l = 0; l < x->n_layers; l++)
         base.n_tensors += x->layers[l].kind == TARE_WCODEC_TENSOR && x->layers[l].base == i + 1;
     tare_result_write(out, &base, sizeof base);
+    return true;
+}
+
+bool tare_model_container_layer(const tare_model *m, size_t i, tare_container_layer *out) {
+    const tare_packed *store = m ? tare_packed_of(m) : NULL;
+    tare_container_layer layer = TARE_CONTAINER_LAYER_INIT;
+    tare_result_write(out, &layer, sizeof layer);
+    if (!store || i >= tare_wcodec_store_index(store)->n_layers ||
+        tare_result_check(out, NULL) != TARE_OK)
+        return false;
+    const tare_wcodec_layer *l = &tare_wcodec_store_index(store)->layers[i];
+    layer.kind = (tare_layer_kind)l->kind;
+    layer.name = l->name;
+    if (l->kind == TARE_WCODEC_TENSOR) layer.encoding = tare_encoding_find(l->encoding);
+    layer.n_dims = l->n_dims;
+    layer.dims = l->dims;
+    layer.is_big_endian = l->is_big_endian;
+    for (unsigned r = 0; r < l->coded.n_regions; r++) layer.from_bytes += l->coded.region_bytes[r];
+    layer.to_bytes = l->coded.size;
+    layer.base = l->base;
+    tare_result_write(out, &layer, sizeof layer);
     return true;
 }
 
@@ -149,4 +177,17 @@ bool tare_model_lossy(const tare_model *m, tare_lossy_info *out) {
     memcpy(info.source, l->source, sizeof info.source);
     tare_result_write(out, &info, sizeof info);
     return true;
+}
+
+tare_status tare_model_layer_coded(tare_coded **out, const tare_model *m, size_t i,
+                                   const tare_coded_options *options, tare_error *err) {
+    tare_coded_options o = TARE_CODED_OPTIONS_INIT;
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(m, err);
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    const tare_packed *store = tare_packed_of(m);
+    if (!store) return tare_fail(err, TARE_ERR_ARG, "model: it was not opened from a .wcodec");
+    TARE_REQUIRE(i < tare_wcodec_store_index(store)->n_layers, err);
+    return tare_wcodec_store_coded(out, store, (uint32_t)i, o.allocator, err);
 }
