@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Opening: from the first bytes of a source to a driver. The suffix of a name decides nothing. */
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arith.h"
 #include "base/str.h"
@@ -21,6 +24,12 @@ static bool is_directory(const tare_source *s, const place *p) {
     return s->kind == TARE_SOURCE_PATH && s->name && stat(s->name, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A directory that may not be listed or searched would look like one without a model. */
+static tare_status check_access(const char *path, tare_error *err) {
+    if (faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0) return TARE_OK;
+    return tare_fail_errno(err, errno, "cannot be opened");
+}
+
 /* Opens what the probes will examine: the source, or the first of its shards. */
 static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
                         const tare_source *source, const place *p, tare_map_mode map,
@@ -34,7 +43,7 @@ static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
     if (is_directory(s, p)) {
         if (is_set) return tare_fail(err, TARE_ERR_ARG, "source: a shard is a directory");
         probe->is_directory = true;
-        return TARE_OK;
+        return p->files ? TARE_OK : check_access(s->name, err);
     }
     if (p->files)
         TARE_TRY(tare_files_open(probe->files, first, s->name, false, err));
