@@ -11,9 +11,24 @@
 
 /* Keys under the architecture's prefix that repeat what the shapes of the tensors say. */
 static const char *const shapes[] = {
-    "block_count",          "embedding_length",        "feed_forward_length",
-    "attention.head_count", "attention.head_count_kv", "attention.key_length",
-    "vocab_size",           "attention.value_length",  "expert_count",
+    "block_count",
+    "embedding_length",
+    "feed_forward_length",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "attention.key_length",
+    "vocab_size",
+    "attention.value_length",
+    "expert_count",
+    "attention.q_lora_rank",
+    "attention.kv_lora_rank",
+    "attention.key_length_mla",
+    "attention.value_length_mla",
+    "expert_feed_forward_length",
+    "ssm.conv_kernel",
+    "ssm.inner_size",
+    "ssm.state_size",
+    "ssm.time_step_rank",
 };
 
 static bool is_shape(tare_str architecture, tare_str key) {
@@ -41,6 +56,14 @@ static bool is_token_number(tare_str key) {
            tare_str_ends(key, TARE_STR("_token_id"));
 }
 
+/* Keys that programs look for, and in one type only. */
+static bool is_read_by_programs(const tare_model *model, tare_str key) {
+    const tare_str architecture = tare_model_architecture(model);
+    const bool is_of_architecture = architecture.len && tare_str_starts(key, architecture) &&
+                                    key.len > architecture.len && key.ptr[architecture.len] == '.';
+    return is_of_architecture || tare_str_starts(key, TARE_STR("tokenizer."));
+}
+
 /* Why a change of a key is refused; NULL: it is not. */
 static const char *why_not(const tare_edit *e, const tare_metadata *m, const tare_metadata *now) {
     const tare_model *model = e->parts[0].model;
@@ -50,6 +73,8 @@ static const char *why_not(const tare_edit *e, const tare_metadata *m, const tar
     if (is_shape(tare_model_architecture(model), m->key))
         return "the key says what the shapes of the tensors say";
     if (is_vocabulary(m)) return "the vocabulary belongs to the tensors";
+    if (now && m->value.type != now->value.type && is_read_by_programs(model, m->key))
+        return "programs that load the model expect the type that the key has";
     if (now && is_token_number(now->key) && tare_value_u64(&now->value, &number) &&
         tare_model_param(model, TARE_PARAM_VOCAB_SIZE, &n_tokens) && number >= n_tokens)
         return "the vocabulary has no token of this number";

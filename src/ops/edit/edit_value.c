@@ -2,6 +2,7 @@
  *
  * Values from text: strings as they are, everything else as JSON, parsed by the existing reader of
  * typed metadata. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -111,6 +112,35 @@ static bool is_json(tare_str text) {
            tare_json_finish(&j);
 }
 
+/* What a value of a type looks like. */
+static const char *const forms[] = {
+    [TARE_VALUE_U8] = "not a u8: a whole number from 0 to 255",
+    [TARE_VALUE_I8] = "not an i8: a whole number from -128 to 127",
+    [TARE_VALUE_U16] = "not a u16: a whole number from 0 to 65535",
+    [TARE_VALUE_I16] = "not an i16: a whole number from -32768 to 32767",
+    [TARE_VALUE_U32] = "not a u32: a whole number from 0 to 4294967295",
+    [TARE_VALUE_I32] = "not an i32: a whole number from -2147483648 to 2147483647",
+    [TARE_VALUE_U64] = "not a u64: a whole number from 0 to 18446744073709551615",
+    [TARE_VALUE_I64] =
+        "not an i64: a whole number from -9223372036854775808 to 9223372036854775807",
+    [TARE_VALUE_F32] = "not an f32: a number, as 1.5 or 1e-6",
+    [TARE_VALUE_F64] = "not an f64: a number, as 1.5 or 1e-6",
+    [TARE_VALUE_BOOL] = "not a bool: true or false",
+    [TARE_VALUE_STRING] = "not strings in JSON: [\"a\", \"b\"]",
+};
+
+static tare_status not_of_type(tare_str text, wanted w, tare_error *err) {
+    const bool is_array = w.is_array && w.type != TARE_VALUE_STRING;
+    tare_fail(err, TARE_ERR_ARG, forms[w.type]);
+    if (!err) return TARE_ERR_ARG;
+    char shown[32];
+    if (tare_str_escape(shown, sizeof shown, text, true) >= sizeof shown)
+        memcpy(shown + sizeof shown - 4, "...", 4);
+    snprintf(err->field, sizeof err->field, "\"%s\"%s", shown,
+             is_array ? ", a list in JSON as [1,2]" : "");
+    return TARE_ERR_ARG;
+}
+
 static tare_status read_json(tare_value *out, tare_str text, wanted w, tare_arena *arena,
                              const tare_limits *limits, tare_error *err) {
     const char *name = tare_value_type_name(w.type);
@@ -118,9 +148,7 @@ static tare_status read_json(tare_value *out, tare_str text, wanted w, tare_aren
     size_t n = 0;
     tare_buffer b;
     tare_error why;
-    if (!is_json(text))
-        return tare_fail(err, TARE_ERR_ARG,
-                         "the value is not of the type that is asked for, or that the key has");
+    if (!is_json(text)) return not_of_type(text, w, err);
     tare_buffer_init(&b, arena->allocator);
     tare_buffer_printf(&b, "[{\"key\":\"k\",\"type\":\"%s\",\"value\":",
                        w.is_array ? tare_value_type_name(TARE_VALUE_ARRAY) : name);
@@ -135,8 +163,7 @@ static tare_status read_json(tare_value *out, tare_str text, wanted w, tare_aren
     if (!all.ptr) return tare_fail(err, TARE_ERR_NOMEM, "value");
     status = tare_metadata_from_json(&entries, &n, all, arena, limits, &why);
     if (status == TARE_ERR_CORRUPT || (status == TARE_OK && n != 1))
-        return tare_fail(err, TARE_ERR_ARG,
-                         "the value is not of the type that is asked for, or that the key has");
+        return not_of_type(text, w, err);
     if (status != TARE_OK) return tare_fail(err, status, why.what);
     *out = entries[0].value;
     return TARE_OK;
