@@ -253,6 +253,15 @@ static double bits_a_weight(const tare_plan *plan, const tare_model *in) {
     return model->n_parameters ? (double)bytes * 8 / (double)model->n_parameters : 0;
 }
 
+/* Whether a tensor has a type that the mix gives; COPY gives none. */
+static bool has_mix(const tare_mix *mix, const tare_plan *plan) {
+    const tare_plan_tensor *t;
+    if (!mix->type) return true;
+    for (size_t i = 0; (t = tare_plan_tensor_at(plan, i)) != NULL; i++)
+        if (t->becomes->kind == TARE_KIND_BLOCK || t->becomes == mix->type) return true;
+    return false;
+}
+
 /* What was written, or would be. */
 static uint64_t written_bytes(const outcome *o) {
     return o->result.written_bytes ? o->result.written_bytes
@@ -268,9 +277,10 @@ static void print_summary(const outcome *o, const char *out_path) {
            cli_style_off(stdout), sum->format, cli_exact_text(sum->n_tensors).text,
            cli_plural(sum->n_tensors), cli_size_text(written_bytes(o)).text);
     if (sum->n_files > 1) printf(" in %zu files", sum->n_files);
-    if (o->mix) printf(", %s", o->fit ? "types chosen" : o->mix->name);
+    const bool is_mixed = o->mix && has_mix(o->mix, plan);
+    if (is_mixed) printf(", %s", o->fit ? "types chosen" : o->mix->name);
     double bits = bits_a_weight(plan, o->in);
-    if (o->mix && bits > 0) printf(", %.2f bits/weight", bits);
+    if (is_mixed && bits > 0) printf(", %.2f bits/weight", bits);
     fputs(sum->is_identity ? ", nothing changed: the same bytes\n" : "\n", stdout);
     if (!sum->is_identity) print_groups(plan);
     free(name);
@@ -366,7 +376,7 @@ static void print_json(const outcome *o) {
     cli_json_bool(document, "is_identity", sum->is_identity);
     cli_json_u64(document, "read_bytes", sum->read_bytes);
     cli_json_u64(document, "write_bytes", written_bytes(o));
-    if (o->mix) {
+    if (o->mix && has_mix(o->mix, plan)) {
         cli_json_text(document, "mix", o->mix->name);
         cli_json_real(document, "bits_per_weight", bits_a_weight(plan, o->in));
     }

@@ -86,6 +86,18 @@ static void report_roles(tare_plan *p, const tare_mix_choice *choices, bool has_
                          "all stay as they are");
 }
 
+/* A mix that applies to nothing is not recorded as done. */
+static void drop_idle_mix(tare_plan *p, const tare_mix_choice *choices, bool has_roles) {
+    for (size_t i = 0; i < p->in->catalog.n_tensors; i++)
+        if (choices[i].type) return;
+    if (!p->mix.mix->type) return;
+    const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "mix.nothing");
+    if (has_roles || p->in->catalog.n_tensors == 0)
+        tare_strict_note(&p->strict, &f, "there is no tensor to quantize",
+                         "there is no tensor to quantize: none becomes %s", p->mix.mix->name);
+    p->mix.mix = NULL;
+}
+
 tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan *plan,
                           const tare_encoding *const *manual, tare_arena *arena, tare_error *err) {
     const tare_importance *importance = plan->options.importance;
@@ -101,5 +113,6 @@ tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan
     for (size_t i = 0; i < plan->in->catalog.n_tensors; i++)
         TARE_TRY(check(plan, i, &(*out)[i], err));
     report_fallbacks(plan, *out, loss_tensor);
+    drop_idle_mix(plan, *out, has_roles);
     return TARE_OK;
 }
