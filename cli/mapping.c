@@ -67,6 +67,13 @@ static int fail_mapping(const tare_error *err, const char *in_path, const tare_r
     return cli_fail(err, in_path);
 }
 
+/* A file of llama.cpp that has a vocabulary alone. */
+static bool is_vocabulary(const tare_model *in) {
+    static const char key[] = "general.architecture";
+    return tare_model_summarize(in)->n_tensors == 0 &&
+           tare_model_find_key(in, (tare_str){key, sizeof key - 1}) >= 0;
+}
+
 /*
  * A GGUF file that becomes a Hugging Face directory; *out NULL: its names are kept, which --opaque
  * asks for too, for tensors that are turned have to be decoded.
@@ -76,10 +83,18 @@ static int restore(tare_model **out, const tare_model *in, const char *in_path,
     tare_llama_restore_options options = TARE_LLAMA_RESTORE_OPTIONS_INIT;
     tare_error err;
     tare_str architecture;
-    if (write->keep_names || write->opaque ||
-        strcmp(format_of_output(out_path, write), "hf") != 0 ||
-        !tare_llama_can_restore(in, &architecture))
-        return 0;
+    const bool is_wanted = !write->keep_names && !write->opaque &&
+                           strcmp(format_of_output(out_path, write), "hf") == 0;
+    if (is_wanted && is_vocabulary(in)) {
+        char *name = cli_escape_path(cli_input_name(in_path));
+        cli_fail_text(CLI_UNSUPPORTED,
+                      "%s: it has keys and no tensors: no Hugging Face model can be made of it; "
+                      "--keep-names stores the keys",
+                      name);
+        free(name);
+        return CLI_UNSUPPORTED;
+    }
+    if (!is_wanted || !tare_llama_can_restore(in, &architecture)) return 0;
     options.report = report;
     if (write->type &&
         (write->type->id == TARE_ENCODING_F32 || write->type->id == TARE_ENCODING_F16 ||
@@ -87,6 +102,18 @@ static int restore(tare_model **out, const tare_model *in, const char *in_path,
         options.type = write->type;
     if (tare_llama_restore(out, in, &options, &err) == TARE_OK) return 0;
     return fail_mapping(&err, in_path, report);
+}
+
+static void say_unknown(const tare_model *in, const char *in_path) {
+    const tare_str name = tare_model_architecture(in);
+    if (cli.quiet || cli.json || name.len == 0) return;
+    char *safe = cli_escape(name, true, 0), *path = cli_escape_path(cli_input_name(in_path));
+    fprintf(cli_error_stream(),
+            "%s: note: %s is no architecture that becomes llama.cpp's; tare convert "
+            "--list-architectures has those that do\n",
+            path, safe);
+    free(safe);
+    free(path);
 }
 
 int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
@@ -102,7 +129,10 @@ int cli_map(tare_model **out, const cli_command *command, const tare_model *in, 
         return cli_usage(command, "--name, --metadata, --pre, --vocab-only and --no-tokenizer are "
                                   "for a Hugging Face model that becomes GGUF");
     if (!is_wanted) return restore(out, in, in_path, out_path, write, report);
-    if (!tare_llama_can_map(in, &hf_class) && !asks_for_mapping(write)) return 0;
+    if (!tare_llama_can_map(in, &hf_class) && !asks_for_mapping(write)) {
+        say_unknown(in, in_path);
+        return 0;
+    }
     if (write->metadata) {
         int code = cli_read_file(&text, &n, write->metadata, METADATA_MOST);
         if (code != 0) return code;
