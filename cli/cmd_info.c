@@ -180,6 +180,14 @@ static int print_layers(const tare_model *model, const char *path) {
     return code;
 }
 
+#define SPARE_TEXT "(room in the header for later edits)"
+
+/* The key under which an edit in place leaves what it does not need. */
+static bool is_spare(tare_str key) {
+    static const char name[] = "tare.pad";
+    return key.len == sizeof name - 1 && memcmp(key.ptr, name, key.len) == 0;
+}
+
 static void print_metadata(const tare_model *model) {
     cli_table *table = cli_table_new(args.is_all ? "KEY|TYPE|VALUE" : "KEY|TYPE|~VALUE");
     const tare_metadata *entry;
@@ -189,7 +197,9 @@ static void print_metadata(const tare_model *model) {
         n++;
         char *key = cli_escape(entry->key, false, 0);
         char *type = cli_value_type_text(&entry->value);
-        char *value = cli_value_text(&entry->value, args.is_all ? 0 : VALUE_COLUMNS);
+        char *value = is_spare(entry->key)
+                          ? cli_copy(SPARE_TEXT, sizeof SPARE_TEXT - 1)
+                          : cli_value_text(&entry->value, args.is_all ? 0 : VALUE_COLUMNS);
         cli_table_add(table, key);
         cli_table_add(table, type);
         cli_table_add(table, value);
@@ -321,6 +331,9 @@ static int show_path(const char *path, const char *key, bool has_heading) {
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, path, report);
+    if (code == CLI_IO && has_heading && args.is_metadata && !cli.json && !strchr(path, '/'))
+        fputs("a key is chosen by --filter KEY, its value printed by FILE KEY --raw\n",
+              cli_error_stream());
     if (code == CLI_YES && has_heading && !cli.json && (args.is_tensors || args.is_metadata)) {
         char *name = cli_escape_path(path);
         printf("%s:\n", name);

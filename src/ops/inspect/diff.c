@@ -10,6 +10,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "model/write_plan.h"
 #include "ops/inspect/diff_tensor.h"
 
 struct tare_diff {
@@ -53,9 +54,13 @@ static int by_key(const void *a, const void *b) {
     return tare_str_compare(x->key, y->key);
 }
 
-static void sort_keys(const tare_metadata **out, const tare_catalog *c) {
-    for (size_t i = 0; i < c->n_metadata; i++) out[i] = &c->metadata[i];
-    if (c->n_metadata) qsort(out, c->n_metadata, sizeof *out, by_key);
+/* The keys of a model; spare room in a header is none. */
+static size_t sort_keys(const tare_metadata **out, const tare_catalog *c) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_metadata; i++)
+        if (!tare_metadata_is_spare(&c->metadata[i])) out[n++] = &c->metadata[i];
+    if (n) qsort(out, n, sizeof *out, by_key);
+    return n;
 }
 
 /* Keys that follow from the types of tensors: where types may differ, so may these. */
@@ -77,11 +82,11 @@ static tare_status add_key(differ *d, tare_diff_kind kind, const tare_metadata *
 }
 
 /* Two sorted lists side by side. */
-static tare_status merge_keys(differ *d, const tare_metadata **a, const tare_metadata **b,
-                              tare_error *err) {
+static tare_status merge_keys(differ *d, const tare_metadata **a, size_t n_a,
+                              const tare_metadata **b, size_t n_b, tare_error *err) {
     const tare_catalog *ca = &d->a->catalog, *cb = &d->b->catalog;
-    for (size_t i = 0, j = 0; (i < ca->n_metadata || j < cb->n_metadata) && !is_done(d);) {
-        int c = i == ca->n_metadata ? 1 : j == cb->n_metadata ? -1 : by_key(&a[i], &b[j]);
+    for (size_t i = 0, j = 0; (i < n_a || j < n_b) && !is_done(d);) {
+        int c = i == n_a ? 1 : j == n_b ? -1 : by_key(&a[i], &b[j]);
         int64_t at_a = c <= 0 ? a[i] - ca->metadata : -1;
         int64_t at_b = c >= 0 ? b[j] - cb->metadata : -1;
         const tare_metadata *key = c <= 0 ? a[i] : b[j];
@@ -102,9 +107,9 @@ static tare_status diff_metadata(differ *d, tare_error *err) {
     if (n == 0) return TARE_OK;
     const tare_metadata **keys = tare_alloc(d->diff->allocator, n * sizeof *keys);
     if (!keys) return tare_fail(err, TARE_ERR_NOMEM, "differences");
-    sort_keys(keys, &d->a->catalog);
-    sort_keys(keys + d->a->catalog.n_metadata, &d->b->catalog);
-    tare_status s = merge_keys(d, keys, keys + d->a->catalog.n_metadata, err);
+    const size_t n_a = sort_keys(keys, &d->a->catalog);
+    const size_t n_b = sort_keys(keys + n_a, &d->b->catalog);
+    tare_status s = merge_keys(d, keys, n_a, keys + n_a, n_b, err);
     tare_free(d->diff->allocator, keys, n * sizeof *keys);
     return s;
 }
