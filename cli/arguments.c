@@ -262,6 +262,11 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **ar
             return -1;
         }
     }
+    for (int i = 0; i < n_args; i++)
+        if (!args[i][0]) {
+            cli_usage(command, "an argument is empty: a variable without a value?");
+            return -1;
+        }
     if (cli.threads > 65536) {
         cli_usage(command, "--threads: at most 65536");
         return -1;

@@ -175,6 +175,22 @@ static int check_name(const char *in_path, const char *out_path) {
     return CLI_USAGE;
 }
 
+static bool is_named_packed(const char *path) {
+    char *name = name_output(path);
+    free(name);
+    return name != NULL;
+}
+
+/* A damaged file gives back more than nothing. */
+static int fail(const tare_error *err, const char *in_path) {
+    const bool is_damaged = err->status == TARE_ERR_CORRUPT || err->status == TARE_ERR_CHECKSUM ||
+                            err->status == TARE_ERR_TRUNCATED;
+    const int code = cli_fail(err, in_path);
+    if (is_damaged && !args.salvage && is_named_packed(in_path))
+        fputs("tare unpack --salvage gives back what is not damaged\n", cli_error_stream());
+    return code;
+}
+
 static int unpack_as(const char *in_path, const char *out_path) {
     bool is_stream = strcmp(out_path, "-") == 0;
     if (is_stream && cli.json)
@@ -189,7 +205,7 @@ static int unpack_as(const char *in_path, const char *out_path) {
     if (status != TARE_OK) {
         cli_note_base(report);
         cli_name_base(&err);
-        code = cli_fail(&err, in_path);
+        code = fail(&err, in_path);
     } else {
         if (!cli.json) print_findings(report, in_path);
         if (cli.json)
@@ -202,14 +218,36 @@ static int unpack_as(const char *in_path, const char *out_path) {
     return code;
 }
 
+/* Without OUT, which is named after IN: what is not packed is said to be so. */
+static int fail_name(const char *in_path) {
+    tare_model *model;
+    tare_error err;
+    const char *format = NULL;
+    cli.base_use = CLI_BASES_UNUSED;
+    if (strcmp(in_path, "-") != 0 && cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK) {
+        format = tare_model_summarize(model)->format;
+        if (strcmp(format, "wcodec") == 0) format = NULL;
+        tare_model_free(model);
+    }
+    if (!format)
+        return cli_usage(&cmd_unpack, "the input's name does not end in .wcodec: name OUT");
+    char *safe = cli_escape_path(in_path);
+    cli_fail_text(
+        CLI_USAGE,
+        "%s: not packed: it is %s, which every command reads as it is; tare convert makes "
+        "another format of it",
+        safe, format);
+    free(safe);
+    return CLI_USAGE;
+}
+
 static int run(int argc, const char **argv) {
     if (argc > 1) {
         const int code = strcmp(argv[0], "-") == 0 ? CLI_YES : check_name(argv[0], argv[1]);
         return code == CLI_YES ? unpack_as(argv[0], argv[1]) : code;
     }
     char *name = name_output(argv[0]);
-    int code = name ? unpack_as(argv[0], name)
-                    : cli_usage(&cmd_unpack, "the input's name does not end in .wcodec: name OUT");
+    int code = name ? unpack_as(argv[0], name) : fail_name(argv[0]);
     free(name);
     return code;
 }

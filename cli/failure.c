@@ -88,6 +88,10 @@ void cli_error_text(char *buf, size_t size, const tare_error *err, const char *p
     /* An output without a name is standard output. */
     if (cli_has_code(err, TARE_CODE_OUTPUT_WRITE) && !err->file[0]) path = "standard output";
     tare_error_format(buf, size, &said, path ? cli_input_name(path) : NULL);
+    const size_t n = strlen(buf);
+    if (err->os_error == EFBIG && n < size)
+        snprintf(buf + n, size - n,
+                 ": beyond what the shell (ulimit -f) or the file system allows");
 }
 
 const char *cli_input_name(const char *path) {

@@ -148,8 +148,11 @@ static tare_status check_space(const tare_outset *set, tare_error *err) {
     if (set->options.total_size == 0 || fstatvfs(set->parent_fd, &fs) != 0) return TARE_OK;
     if (!tare_mul_u64(fs.f_bavail, fs.f_frsize, &available)) return TARE_OK;
     if (fs.f_blocks == 0 || available >= set->options.total_size) return TARE_OK;
-    return tare_outset_fail(err, TARE_ERR_NOSPACE, "the output is larger than the free space",
-                            set->path);
+    tare_outset_fail(err, TARE_ERR_NOSPACE, "the output is larger than the free space", set->path);
+    if (err)
+        snprintf(err->field, sizeof err->field, "%llu bytes, %llu are free",
+                 (unsigned long long)set->options.total_size, (unsigned long long)available);
+    return TARE_ERR_NOSPACE;
 }
 
 /* Takes the lock of a temporary that others can already see. False: another run, cleaning up, was

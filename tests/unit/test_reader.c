@@ -93,7 +93,8 @@ static void a_named_pipe_is_not_waited_for(void **state) {
     alarm(20); /* kills a test that waits */
     assert_int_equal(tare_reader_open(&r, path, false, &err), TARE_ERR_ARG);
     alarm(0);
-    assert_string_equal(err.what, "is not a regular file; read it through standard input: -");
+    assert_string_equal(err.what,
+                        "is not a regular file; commands that read standard input take it as -");
     unlink(path);
     rmdir(folder);
 }
