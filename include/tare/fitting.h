@@ -152,7 +152,8 @@ typedef struct tare_fit_point {
     uint64_t file_bytes;
     double bits_per_weight, damage;
 } tare_fit_point;
-/* Named mix i, smallest first, of those whose types are all among the candidates. */
+/* Named mix i, smallest first, of those whose types are all among the candidates. Of several that
+ * give all tensors the same types it is the first. */
 TARE_API bool tare_fit_mix_at(const tare_fit *fit, size_t i, tare_fit_point *out);
 /* Point i of the curve of the best choices, smallest first, about a quarter of a bit apart. */
 TARE_API bool tare_fit_curve_at(const tare_fit *fit, size_t i, tare_fit_point *out);

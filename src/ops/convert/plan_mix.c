@@ -70,12 +70,19 @@ static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices,
     tare_report_addf(p->options.report, &f, "%zu of %zu tensors needed a fallback", n_fallbacks, n);
 }
 
-static void report_roles(tare_plan *p, const tare_mix_choice *choices, bool has_roles) {
+/* Tensors for which a rule decides need no role. */
+static void report_roles(tare_plan *p, const tare_mix_choice *choices,
+                         const tare_encoding *const *manual, bool has_roles) {
     static const char what[] = "no name tells what a tensor is for";
     if (has_roles || !p->mix.mix->type || p->in->catalog.n_tensors == 0) return;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "mix.no-roles");
-    bool has_any = false;
-    for (size_t i = 0; i < p->in->catalog.n_tensors; i++) has_any |= choices[i].type != NULL;
+    bool has_any = false, has_ruled = false;
+    for (size_t i = 0; i < p->in->catalog.n_tensors; i++) {
+        const bool is_ruled = manual && manual[i];
+        has_ruled |= is_ruled && choices[i].type;
+        has_any |= !is_ruled && choices[i].type;
+    }
+    if (!has_any && has_ruled) return;
     if (has_any)
         tare_strict_note(&p->strict, &f, what,
                          "no name tells what a tensor is for: all matrices but norms become %s",
@@ -109,7 +116,7 @@ tare_status tare_plan_mix(tare_mix_choice **out, int64_t *loss_tensor, tare_plan
     *out = TARE_NEW_ARRAY(arena, tare_mix_choice, plan->in->catalog.n_tensors);
     if (!*out) return tare_fail(err, TARE_ERR_NOMEM, "choice of types");
     TARE_TRY(tare_mix_choose(*out, &has_roles, plan->in, &request, arena, err));
-    report_roles(plan, *out, has_roles);
+    report_roles(plan, *out, manual, has_roles);
     for (size_t i = 0; i < plan->in->catalog.n_tensors; i++)
         TARE_TRY(check(plan, i, &(*out)[i], err));
     report_fallbacks(plan, *out, loss_tensor);

@@ -76,6 +76,13 @@ static int by_size(const void *a, const void *b) {
     return strcmp(x->mix, y->mix);
 }
 
+/* Whether a mix before has the same types: where there are no experts Q8_0 and MXFP4_MOE do. */
+static bool is_known_choice(const tare_fit *f, const size_t *choice) {
+    for (size_t i = 0; i < f->n_mixes; i++)
+        if (memcmp(f->mixes[i].choice, choice, f->n_units * sizeof *choice) == 0) return true;
+    return false;
+}
+
 tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
     const tare_mix *mix;
     tare_arena arena;
@@ -89,7 +96,7 @@ tare_status tare_fit_find_mixes(tare_fit *f, tare_error *err) {
         size_t *choice = TARE_NEW_ARRAY(&f->arena, size_t, f->n_units);
         if (!choice) status = tare_fail(err, TARE_ERR_NOMEM, "mixes");
         if (status == TARE_OK) status = choose_by_mix(&is_known, choice, f, mix, &arena, err);
-        if (status != TARE_OK || !is_known) continue;
+        if (status != TARE_OK || !is_known || is_known_choice(f, choice)) continue;
         f->mixes[f->n_mixes] = (tare_fit_named){tare_fit_point_of(f, choice), choice};
         f->mixes[f->n_mixes++].point.mix = mix->name;
     }

@@ -12,6 +12,7 @@
 #include "ops/fit/fit_parts.h"
 
 #define LINES_MOST (UINT64_C(1) << 24)
+#define VALUE_MOST 1e30 /* sums stay finite */
 
 typedef struct line {
     tare_str name; /* first: the index looks here */
@@ -42,7 +43,7 @@ static bool read_number(double *out, tare_str text) {
     tare_json_value value;
     tare_json_init(&json, text, 0, 1);
     return tare_json_begin(&json, &value) == TARE_JSON_NUMBER && tare_json_finish(&json) &&
-           tare_json_f64(&value, out) && *out >= 0;
+           tare_json_f64(&value, out) && *out >= 0 && *out <= VALUE_MOST;
 }
 
 /* The name may hold blanks, the value does not. */
@@ -54,7 +55,7 @@ static tare_status read_line(lines *l, tare_str text, size_t number, tare_error 
     while (from > 0 && !is_blank(text.ptr[from - 1])) from--;
     line *item = &l->items[l->n];
     if (from == 0 || !read_number(&item->value, tare_str_cut(text, from)))
-        return fail_line(err, number, "expected the name of a tensor and a number from 0 up");
+        return fail_line(err, number, "expected the name of a tensor and a number from 0 to 1e30");
     item->name = (tare_str){text.ptr, from};
     while (is_blank(item->name.ptr[item->name.len - 1])) item->name.len--;
     item->role = tare_role_of_name(item->name);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/report.h"
 #include "base/str.h"
 #include "ops/convert/type_rules.h"
 
@@ -158,12 +159,20 @@ static tare_status plan_first(tare_plan **out, tare_fit *f, tare_error *err) {
     return plan(out, f, err);
 }
 
+static void report_no_roles(const tare_fit *f) {
+    if (f->model.has_roles || f->n_units == 0) return;
+    tare_finding finding = TARE_FINDING(WARNING, TARE_OK, "fit.no-roles");
+    tare_report_addf(f->convert.report, &finding,
+                     "no name tells what a tensor is for: all weights count alike");
+}
+
 static tare_status look(tare_fit *f, const tare_fit_options *options, tare_error *err) {
     TARE_TRY(tare_mix_look(&f->model, f->in, f->convert.keep_split, &f->arena, err));
     TARE_TRY(find_manual(f, err));
     TARE_TRY(tare_fit_find_units(f, options, err));
     if (options->sensitivities.len)
         TARE_TRY(tare_fit_read_sensitivities(f, options->sensitivities, err));
+    report_no_roles(f);
     f->alignment = alignment_of(f);
     f->summary.n_weights = tare_model_summarize(f->in)->n_parameters;
     for (size_t u = 0; u < f->n_units; u++) f->summary.n_tensors += f->units[u].n_tensors;
