@@ -5,20 +5,32 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 
 #define WIDTH  860.0
 #define HEIGHT 560.0
 #define LEFT   70.0
-#define RIGHT  24.0
+#define RIGHT  34.0
 #define TOP    44.0
 #define BOTTOM 56.0
+
+#define LABELS_MOST 48
+#define LETTER      7.0 /* about what a letter is wide */
+#define LINE        13.0
+
+/* Where a label lies: its lower left corner. */
+typedef struct label {
+    double x, y, width;
+} label;
 
 typedef struct picture {
     char *text;
     size_t n;
     double least_bits, most_bits, least_log, most_log;
+    label labels[LABELS_MOST];
+    size_t n_labels;
 } picture;
 
 static void put(picture *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -64,7 +76,7 @@ static void find_range(picture *p, const tare_fit *f, const tare_fit_summary *s)
 }
 
 static void draw_axes(picture *p, double bytes_of_bit, double bytes_of_none) {
-    for (double b = p->least_bits; b <= p->most_bits + 1e-9; b += 1) {
+    for (double b = ceil(p->least_bits); b <= p->most_bits + 1e-9; b += 1) {
         const double x = x_of(p, b), bytes = bytes_of_none + b * bytes_of_bit;
         put(p, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#ddd\"/>\n", x, TOP, HEIGHT - BOTTOM);
         put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n", x,
@@ -100,11 +112,37 @@ static void draw_curve(picture *p, const tare_fit *f) {
     put(p, "\"/>\n");
 }
 
+static bool is_free(const picture *p, const label *l) {
+    if (l->x < LEFT || l->x + l->width > WIDTH - 4 || l->y > HEIGHT - BOTTOM || l->y < TOP)
+        return false;
+    for (size_t i = 0; i < p->n_labels; i++) {
+        const label *other = &p->labels[i];
+        if (l->x < other->x + other->width && other->x < l->x + l->width &&
+            fabs(l->y - other->y) < LINE)
+            return false;
+    }
+    return true;
+}
+
+/* Beside a point, where no other label is: above it or below, on the right or on the left, ever
+ * further away. */
+static label find_place(const picture *p, double x, double y, double width) {
+    const label first = {x + 8, y - 5, width};
+    for (int i = 0; i < 24; i++) {
+        const double away = 5 + (i / 4) * LINE;
+        const label l = {i % 2 ? x - 8 - width : x + 8, i / 2 % 2 ? y + away + 9 : y - away, width};
+        if (is_free(p, &l)) return l;
+    }
+    return first;
+}
+
 static void draw_point(picture *p, const tare_fit_point *point, const char *name, const char *color,
                        double radius) {
     const double x = x_of(p, point->bits_per_weight), y = y_of(p, point->damage);
+    const label l = find_place(p, x, y, LETTER * (double)strlen(name));
+    if (p->n_labels < LABELS_MOST) p->labels[p->n_labels++] = l;
     put(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%g\" fill=\"%s\"/>\n", x, y, radius, color);
-    put(p, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">%s</text>\n", x + 8, y - 5, color, name);
+    put(p, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">%s</text>\n", l.x, l.y, color, name);
 }
 
 char *cli_fit_plot(const tare_fit *fit, size_t *n) {
@@ -120,10 +158,10 @@ char *cli_fit_plot(const tare_fit *fit, size_t *n) {
     put(&p, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
     draw_axes(&p, bytes_of_bit, (double)s->file_bytes - s->bits_per_weight * bytes_of_bit);
     draw_curve(&p, fit);
-    for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
-        if (is_inside(&p, &point)) draw_point(&p, &point, point.mix, "#777", 3.5);
     point = (tare_fit_point){NULL, s->file_bytes, s->bits_per_weight, s->damage};
     if (is_inside(&p, &point)) draw_point(&p, &point, "this file", "#c62828", 5);
+    for (size_t i = 0; tare_fit_mix_at(fit, i, &point); i++)
+        if (is_inside(&p, &point)) draw_point(&p, &point, point.mix, "#777", 3.5);
     put(&p, "</svg>\n");
     *n = p.n;
     return p.text;

@@ -59,19 +59,25 @@ static void print_roles(const tare_fit *f, const tare_fit_summary *s) {
     cli_table_free(table);
 }
 
+/* Beyond 8-bit types, or one bit beyond the choice, sizes are of little interest. */
+static bool is_shown(const tare_fit *f, size_t i, tare_fit_point *p) {
+    const double most = fmax(9, tare_fit_summarize(f)->bits_per_weight + 1);
+    return tare_fit_curve_at(f, i, p) && (i == 0 || p->bits_per_weight <= most);
+}
+
 /* A bar for each size: its length is the logarithm of the damage. */
 static void print_curve(const tare_fit *f) {
     tare_fit_point p, next;
     double most = 0, least = INFINITY;
-    for (size_t i = 0; tare_fit_curve_at(f, i, &p); i++) {
+    for (size_t i = 0; is_shown(f, i, &p); i++) {
         most = fmax(most, p.damage);
         if (p.damage > 0) least = fmin(least, p.damage);
     }
     cli_table *table = cli_table_new(">SIZE|>BITS/WEIGHT|>DAMAGE|");
-    for (size_t i = 0; tare_fit_curve_at(f, i, &p); i++) {
+    for (size_t i = 0; is_shown(f, i, &p); i++) {
         char bar[41] = "";
         /* Sizes that no choice uses repeat the point before. */
-        if (tare_fit_curve_at(f, i + 1, &next) && next.file_bytes == p.file_bytes) continue;
+        if (is_shown(f, i + 1, &next) && next.file_bytes == p.file_bytes) continue;
         if (p.damage > 0 && most > least) {
             const size_t n = (size_t)(1.5 + 38 * log(p.damage / least) / log(most / least));
             memset(bar, '#', n);
