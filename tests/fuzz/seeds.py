@@ -271,6 +271,17 @@ def write_restored(folder):
         write(folder, "restore", "model-%d" % i, restorable(kind, experts, quantized, more))
 
 
+def write_sensitivities(folder):
+    """Lines by both kinds of names, and those that no file should have."""
+    layer = "model.layers.0.self_attn.q_proj.weight"
+    texts = {"names": f"# measured\n{layer} 0.25\n\n blk.1.ffn_down.weight\t8e-1\r\n",
+             "other": "other.weight 1\n", "twice": f"{layer} 1\n{layer} 2\n",
+             "negative": f"{layer} -1\n", "huge": f"{layer} 1e400\n", "alone": layer,
+             "experts": "model.layers.0.mlp.experts.3.up_proj.weight 1\nblk.0.attn_kv_a_mqa.weight 2"}
+    for name, text in texts.items():
+        write(folder, "sensitivity", name, text.encode())
+
+
 def main():
     folder = sys.argv[1]
     write_restored(folder)
@@ -279,6 +290,7 @@ def main():
     write_mapped(folder)
     write_lossy(folder)
     write_wcodec(folder)
+    write_sensitivities(folder)
     write_planes(folder)
     for case in casebook.CASES:
         if any("/" in path for path in case.files):
