@@ -7,6 +7,7 @@
  * The constants of the roles of a dense transformer were fitted to sensitivities measured on a small
  * Llama; those of the other roles follow from what such a tensor computes, as said beside each. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -144,4 +145,19 @@ tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str nam
     double n_layers = model->n_layers ? (double)model->n_layers : 1;
     double factor = r->is_ffn ? factor_of_layer(role->layer, model->n_layers) : 1;
     return (tare_fit_constant){r->kind, r->kappa / n_layers * factor};
+}
+
+bool tare_fit_is_tied(const tare_mix_model *model, const tare_model *in, size_t tensor) {
+    const tare_catalog *c = &in->catalog;
+    const tare_str arch = tare_model_architecture(in);
+    char key[192];
+    if (model->has_output || model->tensors[tensor].part != TARE_PART_EMBEDDING ||
+        tare_str_starts(c->tensors[tensor].name, TARE_STR("per_layer")))
+        return false;
+    for (size_t k = 0; k < c->n_tensors; k++)
+        if (tare_role_of_name(c->tensors[k].name).role == TARE_ROLE_TYPE_EMBEDDING) return false;
+    if (arch.len > 128) return true;
+    const int n = snprintf(key, sizeof key, "%.*s.attention.causal", (int)arch.len, arch.ptr);
+    const int64_t at = tare_model_find_key(in, (tare_str){key, (size_t)n});
+    return at < 0 || c->metadata[at].value.as.u != 0;
 }

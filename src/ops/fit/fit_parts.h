@@ -102,6 +102,9 @@ typedef struct tare_fit_constant {
  * types are chosen for, which counts where no name tells what a tensor is for. */
 tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
                                        const tare_role_info *role, bool is_tied, double share);
+/* Whether a tensor of token embeddings is the output matrix, too: in models without one, unless they
+ * only encode. */
+bool tare_fit_is_tied(const tare_mix_model *model, const tare_model *in, size_t tensor);
 
 /* ---- fit_units.c ----------------------------------------------------------------------------- */
 

@@ -187,21 +187,6 @@ uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, 
     return sum;
 }
 
-/* Models without an output matrix use their embeddings for it, unless they only encode. */
-static bool is_tied(const tare_fit *f, size_t i) {
-    char key[192];
-    const tare_str arch = tare_model_architecture(f->in);
-    if (f->model.has_output || f->model.tensors[i].part != TARE_PART_EMBEDDING ||
-        tare_str_starts(tensor(f, i)->name, TARE_STR("per_layer")))
-        return false;
-    for (size_t k = 0; k < f->in->catalog.n_tensors; k++)
-        if (tare_role_of_name(tensor(f, k)->name).role == TARE_ROLE_TYPE_EMBEDDING) return false;
-    if (arch.len > 128) return true;
-    const int n = snprintf(key, sizeof key, "%.*s.attention.causal", (int)arch.len, arch.ptr);
-    const int64_t at = tare_model_find_key(f->in, (tare_str){key, (size_t)n});
-    return at < 0 || f->in->catalog.metadata[at].value.as.u != 0;
-}
-
 static void weigh(tare_fit *f) {
     uint64_t all = 0;
     for (size_t u = 0; u < f->n_units; u++) all += f->units[u].n_weights;
@@ -209,8 +194,9 @@ static void weigh(tare_fit *f) {
         tare_fit_unit *unit = &f->units[u];
         const size_t first = unit->tensors[0];
         const double share = all ? (double)unit->n_weights / (double)all : 0;
-        const tare_fit_constant c = tare_fit_constant_of(&f->model, tensor(f, first)->name,
-                                                         &unit->role, is_tied(f, first), share);
+        const tare_fit_constant c =
+            tare_fit_constant_of(&f->model, tensor(f, first)->name, &unit->role,
+                                 tare_fit_is_tied(&f->model, f->in, first), share);
         unit->kind = c.kind;
         unit->alpha = c.alpha;
     }
