@@ -45,7 +45,7 @@ ALLOWED = {
     "src/ops": BELOW_FORMAT | {"format", "ops"},
     "src/ops/bench": BELOW_FORMAT | {"format", "ops", "ops/bench", "wcodec/layer"},
     "src/ops/fit": BELOW_FORMAT | {"format", "ops", "ops/fit"},
-    "src/ops/lossy": BELOW_FORMAT | {"format", "ops", "ops/lossy", "wcodec", "wcodec/layer"},
+    "src/ops/lossy": BELOW_FORMAT | {"format", "ops", "ops/fit", "ops/lossy", "wcodec", "wcodec/layer"},
     # A library of its own, beside libtare: it sees the public headers and itself.
     "cuda": {"tare", "cuda", "cuda/include/tare"},
     "cuda/include/tare": {"tare"},

@@ -82,6 +82,7 @@ tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_e
         reader.close = NULL;
         TARE_TRY(tare_model_add_file(out, &reader, in->files[i].name, &index, err));
         out->files[index].is_truncated = in->files[i].is_truncated;
+        out->files[index].is_decoded = in->files[i].is_decoded;
     }
     return TARE_OK;
 }

@@ -1,13 +1,51 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the loss of a tensor damages: its relative error, times a constant of the tensor. The
- * constant is its share of all weights that may lose something, as long as nothing more is known. */
+ * What the loss of a tensor damages: its relative error, times the constant that choosing types for
+ * a size has for its role and layer (ops/fit). */
+#include "ops/fit/fit_parts.h"
 #include "ops/lossy/lossy.h"
+#include "ops/mix/roles.h"
+
+enum { N_ROLES = 32, MOST_LAYERS = 4096 };
+
+/* Where the weights of experts of one role and layer are counted: a constant is that of all experts
+ * of a layer, which may be tensors of their own. */
+static size_t place_of(const tare_role_info *role) {
+    const int32_t layer = role->layer < 0 || role->layer >= MOST_LAYERS ? 0 : role->layer;
+    return (size_t)layer * N_ROLES + (size_t)role->role % N_ROLES;
+}
+
+static tare_str name_of(const tare_lossy_run *r, const tare_lossy_target *t) {
+    return r->in->catalog.tensors[t->tensor].name;
+}
+
+static void weigh_all(tare_lossy_run *r, const tare_mix_model *model, double *of_experts) {
+    double all = 0;
+    for (size_t i = 0; i < r->n_targets; i++) {
+        const tare_role_info role = tare_role_of_name(name_of(r, &r->targets[i]));
+        all += (double)r->targets[i].n;
+        if (role.expert >= 0) of_experts[place_of(&role)] += (double)r->targets[i].n;
+    }
+    for (size_t i = 0; i < r->n_targets; i++) {
+        tare_lossy_target *t = &r->targets[i];
+        const tare_role_info role = tare_role_of_name(name_of(r, t));
+        const bool is_one = role.expert >= 0 && model->has_roles; /* of several */
+        const double part = is_one ? (double)t->n / of_experts[place_of(&role)] : 1;
+        t->alpha = part * tare_fit_constant_of(model, name_of(r, t), &role,
+                                               tare_fit_is_tied(model, r->in, t->tensor),
+                                               (double)t->n / all)
+                              .alpha;
+    }
+}
 
 tare_status tare_lossy_weigh(tare_lossy_run *r, tare_error *err) {
-    double sum = 0;
-    (void)err;
-    for (size_t i = 0; i < r->n_targets; i++) sum += (double)r->targets[i].n;
-    for (size_t i = 0; i < r->n_targets; i++) r->targets[i].alpha = (double)r->targets[i].n / sum;
+    tare_mix_model model;
+    const size_t size = (size_t)MOST_LAYERS * N_ROLES * sizeof(double);
+    TARE_TRY(tare_mix_look(&model, r->in, false, &r->arena, err));
+    double *of_experts = tare_alloc(r->options->allocator, size);
+    if (!of_experts) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    for (size_t i = 0; i < size / sizeof *of_experts; i++) of_experts[i] = 0;
+    weigh_all(r, &model, of_experts);
+    tare_free(r->options->allocator, of_experts, size);
     return TARE_OK;
 }
