@@ -2,7 +2,7 @@
 """Parts of tensors: what basic indexing (integers, slices, ..., None) selects of each dimension."""
 from __future__ import annotations
 
-from operator import index as as_integer
+from _operator import index as as_integer  # `operator` has Python code to load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _expand(key: Any, n_axes: int) -> list[Any]:
     """One entry for each axis, and the Nones between them."""
     keys = list(key) if isinstance(key, tuple) else [key]
     for k in keys:
-        if isinstance(k, bool) or hasattr(k, "dtype") and getattr(k, "ndim", 0):
+        if isinstance(k, bool) or hasattr(k, "dtype") and k.ndim:
             raise TypeError("tensors are indexed by integers, slices, ... and None; for anything "
                             "else index what numpy() or torch() returns")
     n_given = sum(k is not None and k is not Ellipsis for k in keys)

@@ -2,11 +2,14 @@
 """The extension: what the modules of the package are made of. Not public."""
 from typing import Any, Callable, final
 
+from typing_extensions import disjoint_base
+
 from ._model import Model as PublicModel
 from ._tensor import Tensor as PublicTensor
 
 version: str
 
+@disjoint_base
 class Model:
     @property
     def closed(self) -> bool: ...
@@ -18,6 +21,7 @@ class Model:
     def __len__(self) -> int: ...
     def __contains__(self, key: object, /) -> bool: ...
 
+@disjoint_base
 class Tensor:
     @property
     def name(self) -> str: ...
@@ -48,6 +52,7 @@ class Tensor:
     def memory(self, plane: int, alignment: int, is_writable: bool, /) -> Memory: ...
     def read_into(self, buffer: Any, *, plane: int = 0, offset: int = 0) -> None: ...
 
+@disjoint_base
 class Array:
     @property
     def type_id(self) -> int: ...
@@ -73,7 +78,6 @@ class Memory:
     def dlpack(self, shape: tuple[int, ...], code: int, bits: int, offset: int,
                is_versioned: bool, /) -> Any: ...
     def __len__(self) -> int: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Arena:

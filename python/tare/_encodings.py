@@ -2,7 +2,7 @@
 """Number formats, and arrays encoded and decoded without a model."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from _collections_abc import Sequence  # collections.abc loads all of collections
 
 from . import _core
 from ._dtypes import BF16, F16, F32, PLAIN, numpy_dtype, wanted
@@ -114,7 +114,7 @@ class Encoding:
         dtype = getattr(torch, row[1], None) if row else torch.uint8
         if dtype is None:
             raise UnsupportedError(f"this release of torch has no dtype for {self.name}")
-        return dtype  # type: ignore[no-any-return]
+        return dtype
 
     def sizes(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Bytes of each plane of a tensor of this shape."""

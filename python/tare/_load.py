@@ -256,7 +256,7 @@ def stream(source: Source | Model, *, framework: str = "torch", device: Any = "c
             are handed out; a larger tensor has its own. Let go of each before taking the next.
 
     >>> sum(array.size for name, array in tare.stream("tiny.gguf", framework="numpy"))
-    21120
+    20608
     """
     _check_framework(framework)
     framework = "torch" if framework in ("torch", "pt") else "numpy"

@@ -2,7 +2,7 @@
 """Opened models: tensors, metadata, resources."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from _collections_abc import Iterator, Mapping  # collections.abc loads all of collections
 
 from . import _core
 from ._errors import make_error
@@ -54,7 +54,7 @@ class Array(_core.Array):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (Array, list, tuple)):
-            return len(self) == len(other) and self.tolist() == list(other)
+            return self.tolist() == (other.tolist() if isinstance(other, Array) else list(other))
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -134,6 +134,9 @@ class Model(_core.Model, Mapping[str, Tensor]):
     """
 
     __slots__ = ("_metadata", "_resources", "_findings")
+    _metadata: Metadata
+    _resources: Mapping[str, Resource]
+    _findings: tuple[Finding, ...]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -240,7 +243,7 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     model = _core.open(prepared, name, 2 if map else 0, options, _progress(progress))
     if strict:
         refuse_findings(model.findings)
-    return model  # type: ignore[return-value]
+    return model
 
 
 def refuse_findings(findings: Iterable[Finding]) -> None:

@@ -39,7 +39,7 @@ def adapt(progress: Any) -> Any:
     if progress is None or progress is False:
         return None
     if progress is True:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        from tqdm.auto import tqdm
         return _BarCaller(tqdm(unit="B", unit_scale=True), True)
     if isinstance(progress, _core.CancelToken):
         return progress

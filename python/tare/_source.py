@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from threading import Lock
+
+from _thread import allocate_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class FileReader:
 
     def __init__(self, file: Any) -> None:
         self.file = file
-        self.lock = Lock()
+        self.lock = allocate_lock()
         self.size: int = file.seek(0, os.SEEK_END)
         self.read_into = getattr(file, "readinto", None)
 

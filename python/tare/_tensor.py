@@ -11,15 +11,15 @@ from ._errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
     import numpy as np
-    import torch
+    from torch import Tensor as TorchTensor
 
 _U8 = _core.find_encoding("u8")
 # Dtypes of plain encodings, once numpy is imported: the short way of Tensor.numpy.
 _numpy_ready: dict[int, np.dtype[Any]] = {}
-_ndarray: Any = None
+_ndarray: Callable[..., np.ndarray[Any, Any]]
 _HUGE = 1 << 20
 
 
@@ -35,14 +35,21 @@ def _n_elements(shape: tuple[int, ...]) -> int:
     return n
 
 
+def _over(shape: tuple[int, ...], d: np.dtype[Any], memory: Any) -> np.ndarray[Any, Any]:
+    import numpy as np
+    return np.ndarray(shape, d, memory)
+
+
 class _Readable:
     """What tensors and their parts have in common: reading, lazily, into arrays."""
 
     __slots__ = ()
 
     if TYPE_CHECKING:
-        shape: tuple[int, ...]
-        encoding_id: int
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+        @property
+        def encoding_id(self) -> int: ...
 
     def _whole(self) -> tuple[_core.Tensor, Box | None]:
         raise NotImplementedError
@@ -114,12 +121,12 @@ class _Readable:
             if as_ in PLAIN:
                 _numpy_ready[as_] = d
             if box is None:
-                return np.ndarray(self.result_shape(as_), d, tensor.memory(0, d.itemsize, False))
+                return _over(self.result_shape(as_), d, tensor.memory(0, d.itemsize, False))
             if tensor.is_borrowable and as_ in PLAIN:
                 return _part_of(tensor, box, d)
         memory = allocate(_n_elements(self.shape) * d.itemsize)
         self._read(as_, memory, None, threads)
-        return np.ndarray(self.shape, d, memory)
+        return _over(self.shape, d, memory)
 
     def _numpy_into(self, dtype: Any, out: np.ndarray[Any, Any], threads: int) -> np.ndarray[Any, Any]:
         as_ = self.target(out.dtype)
@@ -143,8 +150,8 @@ class _Readable:
 
     # ---- torch and DLPack
 
-    def torch(self, dtype: Any = None, device: Any = "cpu", *, out: torch.Tensor | None = None,
-              pin_memory: bool = False, threads: int = 1) -> torch.Tensor:
+    def torch(self, dtype: Any = None, device: Any = "cpu", *, out: TorchTensor | None = None,
+              pin_memory: bool = False, threads: int = 1) -> TorchTensor:
         """The numbers as a torch.Tensor, writable and with a storage of its own.
 
         Plain numbers of a mapped file are not copied: what is written to them stays in this process
@@ -166,7 +173,7 @@ class _Readable:
                                 _U8 if as_ in BITS else as_)
         return result if device == "cpu" else result.to(device)
 
-    def _torch_into(self, dtype: Any, out: torch.Tensor, threads: int) -> torch.Tensor:
+    def _torch_into(self, dtype: Any, out: TorchTensor, threads: int) -> TorchTensor:
         as_ = self.target(out.dtype)
         if dtype is not None and wanted(dtype) != as_:
             raise ValueError(f"out has the dtype {out.dtype}, not {dtype}")
@@ -212,28 +219,27 @@ def memory_is_own(memory: _core.Memory) -> bool:
     return not memory.readonly and not memory.borrowed
 
 
-def copied(memory: _core.Memory) -> _core.Memory:
-    out = allocate(len(memory))
+def copied(memory: Any) -> _core.Memory:
+    out: Any = allocate(len(memory))
     memoryview(out)[:] = memoryview(memory)
-    return out
+    return out  # type: ignore[no-any-return]
 
 
-def torch_over(memory: _core.Memory, shape: tuple[int, ...], as_: int) -> torch.Tensor:
+def torch_over(memory: _core.Memory, shape: tuple[int, ...], as_: int) -> TorchTensor:
     """A torch.Tensor over memory, with a storage of exactly these bytes."""
     import torch
     code, bits = PLAIN[as_][2:]
     try:
-        return torch.from_dlpack(memory.dlpack(shape, code, bits, 0, False))  # type: ignore[no-any-return]
+        return torch.from_dlpack(memory.dlpack(shape, code, bits, 0, False))
     except (RuntimeError, BufferError): # a type that this release cannot take, but may have
         dtype = encoding(as_).torch_dtype()
         flat = torch.from_dlpack(memory.dlpack((len(memory),), 1, 8, 0, False))
-        return flat.view(dtype).reshape(shape)  # type: ignore[no-any-return]
+        return flat.view(dtype).reshape(shape)
 
 
 def _part_of(tensor: _core.Tensor, box: Box, d: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """A view of the mapped bytes."""
-    import numpy as np
-    whole = np.ndarray(tensor.shape, d, tensor.memory(0, d.itemsize, False))
+    whole = _over(tensor.shape, d, tensor.memory(0, d.itemsize, False))
     key: list[Any] = []
     for dim, (start, count, step) in enumerate(zip(box.start, box.count, box.step)):
         if dim in box.axes:
@@ -283,7 +289,7 @@ class Tensor(_core.Tensor, _Readable):
         if dtype is None and out is None:
             d = _numpy_ready.get(self.encoding_id)
             if d is not None:
-                return _ndarray(self.shape, d, self.memory(0, d.itemsize, False))  # type: ignore
+                return _ndarray(self.shape, d, self.memory(0, d.itemsize, False))
         return _Readable.numpy(self, dtype, out=out, threads=threads)
 
     numpy.__doc__ = _Readable.numpy.__doc__
@@ -322,12 +328,11 @@ def _progress(progress: Any) -> Any:
 class TensorView(_Readable):
     """A part of a tensor, not read yet. It has the methods of Tensor but `raw`."""
 
-    __slots__ = ("tensor", "box", "shape")
+    __slots__ = ("tensor", "box")
 
     def __init__(self, tensor: Tensor, box: Box) -> None:
         self.tensor = tensor
         self.box = box
-        self.shape = box.shape
 
     def _whole(self) -> tuple[_core.Tensor, Box | None]:
         return self.tensor, self.box
@@ -338,7 +343,12 @@ class TensorView(_Readable):
         return self.tensor.encoding
 
     @property
-    def encoding_id(self) -> int:  # type: ignore[override]
+    def shape(self) -> tuple[int, ...]:
+        """Dimensions of the part."""
+        return self.box.shape
+
+    @property
+    def encoding_id(self) -> int:
         return self.tensor.encoding_id
 
     @property

@@ -71,7 +71,7 @@ class Plan:
 
     >>> plan = tare.plan("tiny.gguf", "out.safetensors", type="f16")
     >>> plan.format, plan.tensors[0].action
-    ('safetensors', 'lossy')
+    ('safetensors', 'encode')
     """
 
     def __init__(self, core: _core.Plan, progress: Any) -> None:

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Guards against: examples in the documentation and in docstrings that do not run as printed."""
+import doctest
+import importlib
+import pathlib
+import re
+
+import numpy
+import pytest
+import tare
+
+MODULES = ("__init__", "_encodings", "_load", "_model", "_save", "_tensor", "_verbs")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_page(folder):
+    page = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+    text = page.read_text(encoding="utf-8")
+    examples = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S))
+    parsed = doctest.DocTestParser().get_doctest(examples, {}, "python.md", str(page), 0)
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(parsed)
+    assert runner.tries > 20 and not runner.failures
+
+
+@pytest.fixture
+def model(folder):
+    """What the docstrings call `model`, with the names of llama.cpp."""
+    rng = numpy.random.default_rng(0)
+    shapes = {"token_embd.weight": (256, 64), "output_norm.weight": (64,),
+              "blk.0.attn_q.weight": (64, 64), "blk.0.attn_norm.weight": (64,)}
+    arrays = {n: rng.integers(-9, 9, s).astype(numpy.float32) for n, s in shapes.items()}
+    metadata = {"general.architecture": "llama", "tokenizer.ggml.scores": [0.0, 1.0]}
+    tare.save(arrays, "tiny.gguf", metadata=metadata, types={"blk.0.attn_q": "q8_0"})
+    tare.save(arrays, "tiny.safetensors")
+    tare.pack("tiny.gguf", "tiny.wcodec")
+    return tare.open("tiny.gguf")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(folder, model, name):
+    module = tare if name == "__init__" else importlib.import_module("tare." + name)
+    if name == "_tensor":
+        pytest.importorskip("torch", reason="one of its examples makes a torch tensor")
+    names = {"tare": tare, "numpy": numpy, "model": model}
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for test in doctest.DocTestFinder().find(module, extraglobs=names):
+        runner.run(test)
+    assert runner.tries and not runner.failures
