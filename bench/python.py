@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""bench/python.py [--shape llama-300m] [--runs 4]: the Python package beside its peers, in one run.
+
+How quick are a look-up, a small tensor, opening, decoding, and loading a whole model? Each number is
+the best of several runs; loads run in processes of their own, because pages that are there already
+would count for the second. safetensors, gguf and torch take part where they are installed; read the
+ratios, not the numbers of a machine at work.
+"""
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import timeit
+
+HAS = {name: importlib.util.find_spec(name) is not None
+       for name in ("numpy", "safetensors", "gguf", "torch", "ml_dtypes")}
+
+LOADS = {
+    "tare .wcodec to torch": "tare.load(packed, framework='torch')",
+    "tare .wcodec to torch, 1 thread": "tare.load(packed, framework='torch', threads=1)",
+    "tare .wcodec to numpy": "tare.load(packed)",
+    "tare .wcodec into memory that is there": "tare.load(packed, out=out)",
+    "tare .safetensors to torch, mapped": "tare.load(plain, framework='torch')",
+    "tare .safetensors to torch, read": "tare.load(tare.open(plain, map=False), framework='torch')",
+    "safetensors to torch, mapped": "safetensors.torch.load_file(plain)",
+    "safetensors to torch, pread": "[f.get_tensor(k) for f in [safetensors.safe_open(plain, 'pt', "
+                                   "backend='pread')] for k in f.keys()]",
+}
+LOAD = """
+import sys, time, json
+plain, packed = sys.argv[1:3]
+import tare, numpy
+if {torch}: import torch
+if {safetensors}: import safetensors, safetensors.torch
+out = None
+if "out=out" in {what!r}:
+    out = {{n: torch.ones(t.shape, dtype=t.encoding.torch_dtype()) for n, t in tare.open(packed).items()}}
+tare.load(tare.saves({{"x": numpy.ones(3)}}), framework={framework!r})
+wall, cpu = time.perf_counter(), time.process_time()
+x = {what}
+print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu]))
+"""
+
+
+def best(statement, names, number, repeat=5):
+    return min(timeit.repeat(statement, globals=names, number=number, repeat=repeat)) / number
+
+
+def row(what, value, unit):
+    print(f"{what:52} {value:10.3f} {unit}", flush=True)
+
+
+def small_things(folder):
+    code = "import time; t = time.perf_counter(); import tare; print(time.perf_counter() - t)"
+    runs = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                                 check=True).stdout) for _ in range(8)]
+    row("import tare", min(runs) * 1e3, "ms")
+    import numpy
+    import tare
+    path = os.path.join(folder, "small.safetensors")
+    tare.save({f"model.layers.{i}.norm.weight": numpy.ones(64, "float32") for i in range(300)}, path,
+              overwrite=True)
+    names = {"m": tare.open(path), "n": "model.layers.150.norm.weight", "d": {"x": 1}}
+    row("a dict's look-up, to compare with", best("d['x']", names, 10 ** 6) * 1e9, "ns")
+    row("Model.find(name)", best("m.find(n)", names, 10 ** 6) * 1e9, "ns")
+    row("model[name]", best("m[n]", names, 10 ** 6) * 1e9, "ns")
+    names["m"][names["n"]].numpy()
+    row("model[name].numpy(), 256 bytes", best("m[n].numpy()", names, 10 ** 5) * 1e6, "us")
+    if HAS["torch"]:
+        row("model[name].torch(), 256 bytes", best("m[n].torch()", names, 2 * 10 ** 4) * 1e6, "us")
+    if HAS["safetensors"]:
+        import safetensors
+        names["s"] = safetensors.safe_open(path, "np")
+        row("safetensors get_tensor, numpy", best("s.get_tensor(n)", names, 10 ** 5) * 1e6, "us")
+
+
+def gguf_things(folder):
+    import numpy
+    import tare
+    path = os.path.join(folder, "vocabulary.gguf")
+    rng = numpy.random.default_rng(0)
+    tare.save({"w": rng.standard_normal((2048, 4096), dtype=numpy.float32)}, path, type="q4_k",
+              metadata={"general.architecture": "llama",
+                        "tokenizer.ggml.tokens": [f"token{i}" for i in range(262144)]}, overwrite=True)
+    names = {"tare": tare, "path": path, "t": tare.open(path)["w"]}
+    row("open a GGUF with 262,144 tokens", best("tare.open(path)", names, 20) * 1e3, "ms")
+    speed = 2048 * 4096 / best("t.numpy()", names, 3)
+    row("Q4_K to numpy, one thread", speed / 1e6, "Melem/s")
+    if HAS["gguf"]:
+        import gguf
+        start = time.perf_counter()
+        reader = gguf.GGUFReader(path)
+        row("gguf-py opens it", (time.perf_counter() - start) * 1e3, "ms")
+        names["dequantize"] = lambda t=reader.tensors[0]: gguf.quants.dequantize(t.data, t.tensor_type)
+        row("gguf-py's dequantize", 2048 * 4096 / best("dequantize()", names, 1, 2) / 1e6, "Melem/s")
+
+
+def load_things(folder, shape, n_runs):
+    import tare
+    plain, packed = (os.path.join(folder, "model" + s) for s in (".safetensors", ".wcodec"))
+    tare.convert(tare.synth(shape + ":bf16"), plain, overwrite=True)
+    tare.pack(plain, packed, overwrite=True)
+    sizes = [os.path.getsize(p) / 1e6 for p in (plain, packed)]
+    print(f"\nLoading {sizes[0]:.0f} MB of BF16 (.wcodec {sizes[1]:.0f} MB): wall s, CPU s")
+    for name, what in LOADS.items():
+        needs_torch = "torch" in name or "memory" in name
+        if needs_torch and not HAS["torch"] or "safetensors." in what and not HAS["safetensors"]:
+            continue
+        if not needs_torch and not HAS["ml_dtypes"]:
+            continue
+        code = LOAD.format(what=what, torch=needs_torch, safetensors="safetensors." in what and HAS["torch"],
+                           framework="torch" if needs_torch else "numpy")
+        runs = [json.loads(subprocess.run([sys.executable, "-c", code, plain, packed], check=True,
+                                          capture_output=True, text=True).stdout) for _ in range(n_runs)]
+        print(f"{name:52} {min(r[0] for r in runs):10.3f} {min(r[1] for r in runs):10.3f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--shape", default="llama-300m", help="of tare synth")
+    parser.add_argument("--runs", type=int, default=4)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tare-bench-") as folder:
+        small_things(folder)
+        gguf_things(folder)
+        load_things(folder, args.shape, args.runs)
+
+
+main()
