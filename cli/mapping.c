@@ -153,7 +153,7 @@ int cli_map(tare_model **out, const cli_command *command, const tare_model *in, 
 }
 
 int cli_list_architectures(void) {
-    tare_llama_known known;
+    tare_llama_known known = TARE_LLAMA_KNOWN_INIT;
     if (cli.json) {
         struct json_t *document = cli_json_new("tare.architectures/1"), *list = cli_json_array();
         for (size_t i = 0; tare_llama_known_at(i, &known); i++) {

@@ -96,13 +96,18 @@ typedef struct tare_llama_origin {
 /* NULL: not a mapped model, or no such tensor. Valid as long as the model. */
 TARE_API const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t tensor);
 
-/* An architecture of llama.cpp that models are mapped to. Static. */
+/* An architecture of llama.cpp that models are mapped to. Its texts are static. */
 typedef struct tare_llama_known {
+    size_t size;
     const char *architecture; /* general.architecture */
     const char *classes;      /* of Hugging Face's config.json, separated by single spaces */
 } tare_llama_known;
 
-/* Entry i of the table; false beyond the end. */
+#define TARE_LLAMA_KNOWN_INIT                                                                      \
+    { sizeof(tare_llama_known), NULL, NULL }
+TARE_API void tare_llama_known_init(tare_llama_known *known, size_t size);
+
+/* Entry i of the table; false beyond the end, or where out->size is not set. */
 TARE_API bool tare_llama_known_at(size_t i, tare_llama_known *out);
 
 #ifdef __cplusplus

@@ -277,6 +277,7 @@ static tare_status fill(tare_llama_mapping *m, mapped *own, const tare_open_opti
 }
 
 TARE_DEFINE_INIT(tare_llama_options, TARE_LLAMA_OPTIONS_INIT)
+TARE_DEFINE_INIT(tare_llama_known, TARE_LLAMA_KNOWN_INIT)
 
 tare_status tare_llama_map(tare_model **out, const tare_model *in,
                            const tare_llama_options *options, tare_error *err) {
@@ -316,6 +317,8 @@ const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t te
 
 bool tare_llama_known_at(size_t i, tare_llama_known *out) {
     const tare_llama_arch *arch = tare_llama_arch_at(i);
-    if (arch) *out = (tare_llama_known){arch->name, arch->classes};
-    return arch != NULL;
+    if (!arch || tare_result_check(out, NULL) != TARE_OK) return false;
+    const tare_llama_known known = {.architecture = arch->name, .classes = arch->classes};
+    tare_result_write(out, &known, sizeof known);
+    return true;
 }

@@ -29,6 +29,7 @@ static void functions_set_up_as_macros_do(void **state) {
     SAME(tare_source, TARE_SOURCE_INIT);
     SAME(tare_encode_params, TARE_ENCODE_PARAMS_INIT);
     SAME(tare_bench, TARE_BENCH_INIT);
+    SAME(tare_llama_known, TARE_LLAMA_KNOWN_INIT);
 #undef SAME
     tare_convert_options convert;
     tare_convert_options_init(&convert, sizeof convert);
