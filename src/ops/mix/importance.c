@@ -25,16 +25,24 @@ static tare_status open_gguf(tare_importance *m, const tare_source *source,
     return status;
 }
 
-/* What a file that is not GGUF may be. The .dat format has no magic, so files known to be something
- * else are recognised first. */
-static tare_status open_dat(tare_importance *m, const tare_reader *reader, const uint8_t *head,
-                            size_t n, tare_error *err) {
-    tare_probe probe = {.head = head, .head_size = n, .file_size = reader->size};
+/* The format of a file; NULL: none of those known. */
+static const tare_format *format_of(const tare_probe *probe) {
     for (size_t i = 0; tare_format_row(i); i++)
-        if (tare_format_row(i)->probe(&probe))
-            return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "a model, not an importance matrix: llama-imatrix measures one");
-    const char *what = tare_is_importance_dat(&probe) ? NULL : tare_not_a_model(&probe);
+        if (tare_format_row(i)->probe(probe)) return tare_format_row(i);
+    return NULL;
+}
+
+/* llama.cpp stores matrices in the format of its models, and in .dat files, which have no magic:
+ * files known to be something else are recognised first. */
+static tare_status open_any(tare_importance *m, const tare_reader *reader, const tare_probe *probe,
+                            const tare_source *source, const tare_open_options *options,
+                            tare_error *err) {
+    const tare_format *format = format_of(probe);
+    if (format && format->is_llama_cpp) return open_gguf(m, source, options, err);
+    if (format)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "a model, not an importance matrix: llama-imatrix measures one");
+    const char *what = tare_is_importance_dat(probe) ? NULL : tare_not_a_model(probe);
     if (what) return tare_fail(err, TARE_ERR_UNSUPPORTED, what);
     return tare_importance_read_dat(m, reader, err);
 }
@@ -52,10 +60,8 @@ static tare_status open_file(tare_importance *m, const tare_source *source,
     tare_probe probe = {.head = head, .head_size = n, .file_size = reader.size};
     if (status == TARE_OK && reader.size == 0)
         status = tare_fail_at(err, TARE_ERR_TRUNCATED, 0, "the file is empty");
-    else if (status == TARE_OK && tare_format_gguf.probe(&probe))
-        status = open_gguf(m, source, options, err);
     else if (status == TARE_OK)
-        status = open_dat(m, &reader, head, n, err);
+        status = open_any(m, &reader, &probe, source, options, err);
     if (status != TARE_OK) tare_error_file(err, reader.name);
     tare_reader_close(&reader);
     return status;
