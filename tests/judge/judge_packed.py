@@ -28,9 +28,9 @@ def sample():
     """Tensors of every kind that the encoder looks for: independent values, rare large ones, rows
     that follow each other, one that is there twice, small ones."""
     rng = random.Random(11)
-    dense = [rng.gauss(0, 0.02) for _ in range(24 * COLS)]
+    dense = [rng.gauss(0, 0.02) for _ in range(12 * COLS)]
     large = [rng.gauss(0, 8 if rng.random() < 0.01 else 0.1) for _ in range(8 * COLS)]
-    smooth = [math.sin(r / 9) + math.cos(c / 23) + 0.001 * r for r in range(16) for c in range(COLS)]
+    smooth = [math.sin(r / 9) + math.cos(c / 23) + 0.001 * r for r in range(8) for c in range(COLS)]
     return {"dense.weight": dense, "large.weight": large, "smooth.weight": smooth, "same.weight": dense,
             "norm.weight": dense[:COLS], "tiny.weight": [1.0, -2.0, 0.5]}
 
@@ -92,13 +92,13 @@ class Packed(TareTest):
         self.check_types(("f32", "bf16", "q8_0", "q6_k"), ".gguf", "--endian", "big")
 
     def test_sets(self):
-        self.convert("hf", "--to", "hf", "--type", "bf16", "--shard-size", "20K")
+        self.convert("hf", "--to", "hf", "--type", "bf16", "--shard-size", "8K")
         self.write("hf/config.json", b'{"a": 1}')
         self.write("hf/empty.txt", b"")
         self.write("hf/tokenizer.model", bytes(i * i >> 3 & 255 for i in range(5000)))
         self.assertGreater(len(os.listdir(self.path("hf"))), 6)
         self.check("hf")
-        self.convert("set", "--to", "gguf", "--type", "q8_0", "--shard-size", "20K")
+        self.convert("set", "--to", "gguf", "--type", "q8_0", "--shard-size", "8K")
         self.check("set", "--effort", "full")
 
     def test_forms(self):

@@ -2,7 +2,7 @@
  *
  * Compares all kernels with the scalar reference, level by level.
  *
- *     check [-f PATTERN] [--seed N] [--bench]
+ *     check [-f PATTERN] [--seed N] [--short] [--bench]
  *
  * A level this CPU lacks is skipped in so many words; a level it has for which nothing was checked
  * is a failure, and so is a crash, under the name of the function that crashed. */
@@ -293,6 +293,8 @@ static bool parse(check *s, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--bench") == 0)
             s->is_bench = true;
+        else if (strcmp(argv[i], "--short") == 0)
+            s->is_short = true;
         else if (strcmp(argv[i], "-f") == 0 && i + 1 < argc)
             s->pattern = argv[++i];
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
@@ -308,7 +310,7 @@ int main(int argc, char **argv) {
     bool is_good = true;
     s.seed = 1;
     if (!parse(&s, argc, argv)) {
-        fprintf(stderr, "usage: check [-f PATTERN] [--seed N] [--bench]\n");
+        fprintf(stderr, "usage: check [-f PATTERN] [--seed N] [--short] [--bench]\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);

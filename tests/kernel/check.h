@@ -28,6 +28,7 @@ typedef struct check {
     const char *pattern; /* NULL: all */
     uint64_t seed, random;
     bool is_bench;
+    bool is_short; /* blocks, which are searched slowly, in fewer lengths */
     char name[64]; /* of the function under test: encode_q4_0_avx2 */
     bool has_failed;
     const char *crash; /* what the last call died of */

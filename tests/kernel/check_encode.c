@@ -134,10 +134,10 @@ static void compare(check *s, sample *m, int offset) {
  * makes no difference to either, so that all places are tried with one kind of numbers. Blocks are
  * searched slowly: each fill has a third of their lengths, each length four fills or more.
  * Super-blocks, which are taken in batches of 16, are slowest: every other length is at the end of
- * the memory, every other fill with it. */
+ * the memory, every other fill with it. --short tries a third of the lengths of blocks. */
 static void sweep(check *s, const subject *of) {
     size_t block = of->e->block, most = block == 1 ? 300 : block < 256 ? 40 : 18;
-    size_t step = block == 1 ? 1 : 3;
+    size_t step = block == 1 ? 1 : s->is_short ? 9 : 3;
     bool is_super = block >= 256;
     for (int fill = 0; check_float_fill_name(fill); fill++) {
         for (size_t n = (size_t)fill % step; n <= most; n += step) {

@@ -102,11 +102,31 @@ typedef struct box {
     int64_t step[TARE_MAX_DIMS], strides[TARE_MAX_DIMS];
 } box;
 
-/* All cells of a tensor, row by row. */
-static uint8_t *whole(const tare_model *m, const tare_read_job *job) {
+/* All cells of a tensor, row by row: read once, until forget() is called. */
+enum { MAX_TENSORS = 24, WAYS = TARE_MAX_PLANES + 3 };
+static uint8_t *known[MAX_TENSORS][WAYS];
+
+static void forget(void) {
+    for (size_t i = 0; i < MAX_TENSORS; i++)
+        for (size_t k = 0; k < WAYS; k++) {
+            free(known[i][k]);
+            known[i][k] = NULL;
+        }
+}
+
+static size_t way_of(const tare_read_job *job) {
+    const size_t after = TARE_MAX_PLANES;
+    if (!job->as) return job->plane;
+    return job->as == TARE_ENCODING_F32 ? after : after + (job->as == TARE_ENCODING_F16 ? 1 : 2);
+}
+
+static const uint8_t *whole(const tare_model *m, const tare_read_job *job) {
     const tare_tensor *t = tare_model_tensor(m, job->tensor);
     const uint64_t size = job->as ? t->n_elements * 4 : t->planes[job->plane].size;
-    uint8_t *all = malloc((size_t)size + 1);
+    assert_in_range(job->tensor, 0, MAX_TENSORS - 1);
+    uint8_t **place = &known[job->tensor][way_of(job)], *all = *place;
+    if (all) return all;
+    *place = all = malloc((size_t)size + 1);
     assert_non_null(all);
     if (job->as)
         assert_int_equal(tare_tensor_rows_as(all, job->as, m, job->tensor, 0, t->n_rows, NULL),
@@ -129,7 +149,7 @@ static void put_expected(uint8_t *dst, const tare_model *m, const tare_read_job 
     const size_t width = width_of(t, job);
     const uint64_t unit = job->as ? 1 : t->encoding->planes[job->plane].unit;
     uint64_t index[TARE_MAX_DIMS] = {0}, counts[TARE_MAX_DIMS], n = 1;
-    uint8_t *all = whole(m, job);
+    const uint8_t *all = whole(m, job);
     for (uint32_t d = 0; d < t->n_dims; d++) {
         counts[d] = d + 1 == t->n_dims ? tare_ceil_div_u64(b->count[d], unit) : b->count[d];
         n *= counts[d];
@@ -150,7 +170,6 @@ static void put_expected(uint8_t *dst, const tare_model *m, const tare_read_job 
             index[d] = 0;
         }
     }
-    free(all);
 }
 
 /* ---- random boxes ---------------------------------------------------------------------------- */
@@ -248,7 +267,8 @@ static void check_boxes(const tare_model *m, unsigned threads, uint64_t *seed) {
     o.threads = threads;
     o.job_done = note_done;
     if (tare_read_many(m, jobs, n, &o, &err) != TARE_OK) fail_msg("%s %s", err.item_name, err.what);
-    for (uint64_t i = 0; i < used; i++)
+    const bool is_same = memcmp(room, expected, (size_t)used) == 0;
+    for (uint64_t i = 0; i < used && !is_same; i++)
         if (room[i] != expected[i]) fail_msg("byte %llu", (unsigned long long)i);
     for (size_t i = 0; i < n; i++) assert_int_equal(atomic_load(&told[i]), 1);
 }
@@ -284,10 +304,9 @@ static void check_whole(const tare_model *m, unsigned threads) {
     if (tare_read_many(m, jobs, n, &o, &err) != TARE_OK) fail_msg("%s %s", err.item_name, err.what);
     for (size_t i = 0; i < n; i++) {
         uint64_t size;
-        uint8_t *expected = whole(m, &jobs[i]);
+        const uint8_t *expected = whole(m, &jobs[i]);
         assert_int_equal(tare_read_job_bytes(&size, m, &jobs[i], NULL), TARE_OK);
         assert_memory_equal(jobs[i].dst, expected, (size_t)size);
-        free(expected);
         free(jobs[i].dst);
     }
     free(jobs);
@@ -297,7 +316,8 @@ static void check_model(const tare_model *m) {
     uint64_t seed = 1;
     check_whole(m, 1);
     check_whole(m, 3);
-    for (int i = 0; i < 40; i++) check_boxes(m, 1 + (unsigned)i % 4, &seed);
+    for (int i = 0; i < 24; i++) check_boxes(m, 1 + (unsigned)i % 4, &seed);
+    forget();
 }
 
 static void test_memory(void **state) {
