@@ -60,11 +60,12 @@ ROWS = (
 
 # Ctrl-X writes the line under another name first, so that the answer is there whole or not at all.
 # bash has a key function that inserts all matches; in zsh a function that runs afterwards asks for it.
+# Both keys begin longer sequences that are bound, too, for which a shell would wait half a second.
 BASH = r"""PS1= PS2=; source ../tare.bash
-bind 'set bell-style none'; bind '"\t": insert-completions'
+bind 'set bell-style none'; bind 'set keyseq-timeout 1'; bind '"\t": insert-completions'
 answer() { printf '%s' "$READLINE_LINE" > ../part; mv ../part ../answer; }
 bind -x '"\C-x": answer'; : > ../ready"""
-ZSH = r"""PS1= PS2=; unsetopt zle_bracketed_paste 2>/dev/null
+ZSH = r"""PS1= PS2= KEYTIMEOUT=1; unsetopt zle_bracketed_paste 2>/dev/null
 fpath=(.. $fpath); autoload -U compinit; compinit -D -u
 all() { compstate[insert]=all; compstate[list]= }
 ask() { comppostfuncs=(all); zle complete-word }; zle -N ask; bindkey '^I' ask
