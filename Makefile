@@ -20,10 +20,11 @@ demo: setup-build
 	@$(MAKE) --no-print-directory build-release
 	@scripts/demo build/release/cli/tare
 
+# Two tests more than processors: some of them mostly wait, for a server or for a terminal.
 check: setup-check
 	@scripts/venv
 	@$(MAKE) --no-print-directory build-dev
-	@(cd build/dev && ctest -j $(JOBS) --output-on-failure) </dev/null; \
+	@(cd build/dev && ctest -j $$(($(JOBS) + 2)) --output-on-failure) </dev/null; \
 	    status=$$?; scripts/why-skipped build/dev; exit $$status
 
 check-more: setup-more
