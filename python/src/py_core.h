@@ -42,6 +42,7 @@ typedef struct py_source py_source;
 struct py_source {
     tare_source source;
     PyObject *path;       /* bytes: of PATH and URL */
+    tare_remote *remote;  /* of URL: a session of its own */
     Py_buffer view;       /* of MEMORY; view.obj is NULL elsewhere */
     PyObject *reader;     /* of CALLBACK: has read_at(offset, memoryview) */
     PyObject *reader_exc; /* the first exception of the reader, to be raised instead of an error */

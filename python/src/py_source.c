@@ -2,6 +2,7 @@
  *
  * What a model is opened from: paths, descriptors, memory, readers (file objects behind
  * tare._source.FileReader), and sequences of these as the shards of one model. */
+#include <errno.h>
 #include <unistd.h>
 
 #include "py_core.h"
@@ -36,14 +37,25 @@ static tare_status read_at(void *ctx, uint64_t offset, void *buf, size_t n) {
     return status;
 }
 
-static bool from_path(py_source *out, PyObject *from) {
-    if (!PyUnicode_FSConverter(from, &out->path)) return false;
-    out->source.kind = TARE_SOURCE_PATH;
-    out->source.name = PyBytes_AsString(out->path);
+static bool from_url(py_source *out, py_state *state) {
+    tare_error err;
+    if (tare_remote_new(&out->remote, NULL, &err) != TARE_OK) {
+        py_fail(state, &err, NULL);
+        return false;
+    }
+    out->source.kind = TARE_SOURCE_URL;
+    out->source.remote = out->remote;
     return true;
 }
 
-static bool from_descriptor(py_source *out, PyObject *from) {
+static bool from_path(py_source *out, py_state *state, PyObject *from) {
+    if (!PyUnicode_FSConverter(from, &out->path)) return false;
+    out->source.kind = TARE_SOURCE_PATH;
+    out->source.name = PyBytes_AsString(out->path);
+    return !tare_is_url(out->source.name) || from_url(out, state);
+}
+
+static bool from_descriptor(py_source *out, py_state *state, PyObject *from) {
     long number = PyLong_AsLong(from);
     if (number == -1 && PyErr_Occurred()) return false;
     if (number < 0 || number > INT32_MAX) {
@@ -52,7 +64,12 @@ static bool from_descriptor(py_source *out, PyObject *from) {
     }
     int fd = dup((int)number); /* the caller may close its own */
     if (fd < 0) {
-        PyErr_SetFromErrno(PyExc_OSError);
+        tare_error err = {.status = TARE_ERR_IO,
+                          .item = -1,
+                          .offset = TARE_NO_OFFSET,
+                          .os_error = errno,
+                          .what = "the descriptor cannot be used"};
+        py_fail(state, &err, NULL);
         return false;
     }
     out->source.kind = TARE_SOURCE_FD;
@@ -119,9 +136,9 @@ bool py_source_init(py_source *out, py_state *state, PyObject *from) {
     out->source.fd = -1;
     bool ok;
     if (PyUnicode_Check(from))
-        ok = from_path(out, from);
+        ok = from_path(out, state, from);
     else if (PyLong_Check(from))
-        ok = from_descriptor(out, from);
+        ok = from_descriptor(out, state, from);
     else if (PyList_Check(from) || PyTuple_Check(from))
         ok = from_parts(out, state, from);
     else if (PyObject_CheckBuffer(from))
@@ -149,6 +166,7 @@ void py_source_clear(py_source *source) {
     PyMem_Free(source->shards);
     if (source->view.obj) PyBuffer_Release(&source->view);
     if (source->source.kind == TARE_SOURCE_FD && source->source.fd >= 0) close(source->source.fd);
+    tare_remote_free(source->remote);
     Py_CLEAR(source->path);
     Py_CLEAR(source->reader);
     Py_CLEAR(source->reader_exc);

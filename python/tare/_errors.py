@@ -139,7 +139,7 @@ def make_error(status: int, code: str | None, path: str | None, offset: int | No
     if name == "arg":
         kind = _BY_CODE.get(code, kind)
     elif name == "io":
-        kind = _BY_ERRNO.get(os_error, kind)
+        kind = FileMissingError if code == "remote.not-found" else _BY_ERRNO.get(os_error, kind)
     error = kind(line or what or name)
     error.status, error.code, error.path, error.offset = name, code, path, offset
     error.item, error.item_kind, error.item_name = item, ITEM[item_kind], item_name

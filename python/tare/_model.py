@@ -222,7 +222,7 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
          strict: bool = False, threads: int = 0, progress: Any = None) -> Model:
     """Opens a model. The format is found by content; only the directory is read.
 
-    source     a path (file or directory), bytes, a descriptor, a file object with seek and read
+    source     a path (file or directory), a URL (https, http, hf), bytes, a descriptor, a file object with seek and read
                (fsspec's, a zip member), or a list of these: the shards of one model
     format     reads the input as this format instead of probing it
     bases      models that a .wcodec may have been packed against, opened or to be opened

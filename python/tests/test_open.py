@@ -64,6 +64,25 @@ def test_fsspec(gguf_path):
     assert model["norm.weight"].numpy().shape == (512,)
 
 
+def test_url(gguf_path):
+    import functools
+    import http.server
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=os.path.dirname(gguf_path))
+    handler.log_message = lambda *args: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        try:
+            model = tare.open(url + os.path.basename(gguf_path))
+        except tare.UnsupportedError as e:
+            pytest.skip(str(e))  # built without URLs, or there is no libcurl
+        assert np.array_equal(model["norm.weight"].numpy(), tare.open(gguf_path)["norm.weight"].numpy())
+        model.close()
+        with pytest.raises(FileNotFoundError):
+            tare.open(url + "missing.gguf")
+        server.shutdown()
+
+
 def test_shards(tmp_path, plain_arrays):
     names = sorted(plain_arrays)
     parts = []
@@ -180,8 +199,9 @@ def test_errors_say_where(tmp_path, gguf_path):
         tare.open(b"nothing at all")
     with pytest.raises(tare.LimitError):
         tare.open(gguf_path, limits={"tensors": 1})
-    with pytest.raises(OSError):
+    with pytest.raises(tare.SystemFailure) as e:
         tare.open(10 ** 6)
+    assert e.value.errno == 9
     for bad in (None, 1.5, True, object()):
         with pytest.raises(TypeError):
             tare.open(bad)
