@@ -90,11 +90,17 @@ def _():
                    model__norm__bias=(64,))
 
 
+def with_norm_biases(t):
+    """Norms that are no RMS norms."""
+    t.update({name[:-len("weight")] + "bias": shape for name, shape in t.items() if "norm.weight" in name})
+    return t
+
+
 @model("stablelm")
 def _():
     c = base("StableLmForCausalLM", "stablelm", rms_norm_eps=None, layer_norm_eps=1e-5,
              partial_rotary_factor=0.25)
-    return c, dense(c)
+    return c, with_norm_biases(dense(c))
 
 
 @model("stablelm-norms")
@@ -102,7 +108,7 @@ def _():
     """Norms of each head: the reference loses them."""
     c = base("StableLmForCausalLM", "stablelm", rms_norm_eps=None, layer_norm_eps=1e-5,
              partial_rotary_factor=0.25, qk_layernorm=True)
-    t = dense(c)
+    t = with_norm_biases(dense(c))
     for i in range(2):
         for x, n in (("q", 4), ("k", 2)):
             for k in range(n):
@@ -146,11 +152,11 @@ def _():
 
 @model("olmoe")
 def _():
-    c = base("OlmoeForCausalLM", "olmoe", num_experts=4, num_experts_per_tok=2)
+    c = base("OlmoeForCausalLM", "olmoe", num_key_value_heads=4, num_experts=4, num_experts_per_tok=2)
     t = experts(dense(c), c, 4, 96)
     for i in range(2):
         p = f"model.layers.{i}.self_attn."
-        t[p + "q_norm.weight"], t[p + "k_norm.weight"] = (64,), (32,)
+        t[p + "q_norm.weight"] = t[p + "k_norm.weight"] = (64,)
     return c, t
 
 

@@ -78,7 +78,8 @@ def _():
 def nemotron_h(pattern, **more):
     c = base("NemotronHForCausalLM", "nemotron_h", hybrid_override_pattern=pattern,
              num_hidden_layers=len(pattern), head_dim=16, mamba_num_heads=4, mamba_head_dim=32,
-             n_groups=2, ssm_state_size=16, conv_kernel=4, expand=2, rope_theta=None, **more)
+             n_groups=2, ssm_state_size=16, conv_kernel=4, expand=2, rope_theta=None,
+             layer_norm_epsilon=1e-5, **more)
     t = ends({}, backbone__embeddings__weight=(320, 64), backbone__norm_f__weight=(64,),
              lm_head__weight=(320, 64))
     for i, kind in enumerate(pattern):
@@ -117,6 +118,7 @@ def linear(architecture, model_type, moe=False, kh=2, vh=4, split=True, **more):
     c = base(architecture, model_type, num_hidden_layers=4, head_dim=16, linear_num_key_heads=kh,
              linear_num_value_heads=vh, linear_key_head_dim=16, linear_value_head_dim=16,
              linear_conv_kernel_dim=4, partial_rotary_factor=0.25, full_attention_interval=4,
+             **({"rope_parameters": dict(mrope_section=[1, 1, 0], mrope_interleaved=True)} if split and kh != vh else {}),
              layer_types=["linear_attention"] * 3 + ["full_attention"], **more)
     qkv, z = 2 * kh * 16 + vh * 16, vh * 16
     t = outside(lm_head__weight=(320, 64))
@@ -266,8 +268,8 @@ def _():
     t = blocks("rwkv.blocks.", 3, {
         **{f"attention.time_maa_{x}": (1, 1, 64) for x in "xwkvrg"}, "ln1@": (64,), "ln2@": (64,),
         "attention.time_maa_w1": (64, 160), "attention.time_maa_w2": (5, 32, 64),
-        "attention.time_decay": (1, 1, 64), "attention.time_decay_w1": (64, 32),
-        "attention.time_decay_w2": (32, 64), "attention.time_faaaa": (4, 16), "attention.ln_x@": (64,),
+        "attention.time_decay": (1, 1, 64), "attention.time_decay_w1": (64, 64),
+        "attention.time_decay_w2": (64, 64), "attention.time_faaaa": (4, 16), "attention.ln_x@": (64,),
         **{f"attention.{x}.weight": (64, 64) for x in ("key", "value", "receptance", "gate", "output")},
         "feed_forward.time_maa_k": (1, 1, 64), "feed_forward.time_maa_r": (1, 1, 64),
         "feed_forward.key.weight": (224, 64), "feed_forward.receptance.weight": (64, 64),

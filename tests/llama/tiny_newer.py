@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tiny models of text models inside of larger ones, of encoders after BERT, of Gemma 3n and 4, and of
 decoders that each have something of their own."""
+from tiny_dense import with_norm_biases
 from tiny_parts import base, blocks, dense, ends, model
 
 
@@ -102,7 +103,7 @@ def _():
              layer_norm_eps=1e-12, type_vocab_size=2, position_embedding_type="alibi")
     t = blocks("encoder.layer.", 2, {
         **{f"attention.self.{x}@": (64, 64) for x in ("query", "key", "value")}, "attention.output.dense@": (64, 64),
-        "layer_norm_1@": (64,), "layer_norm_2@": (64,), "mlp.up_gated_layer.weight": (192, 64),
+        "attention.output.LayerNorm@": (64,), "output.LayerNorm@": (64,), "mlp.up_gated_layer.weight": (192, 64),
         "mlp.down_layer@": (64, 96)})
     return c, ends(t, embeddings__word_embeddings__weight=(320, 64), embeddings__LayerNorm__weight=(64,),
                    embeddings__LayerNorm__bias=(64,), embeddings__token_type_embeddings__weight=(2, 64),
@@ -227,13 +228,15 @@ def _():
 @model("pangu-embedded")
 def _():
     c = base("PanguEmbeddedForCausalLM", "PanguEmbedded", bias=True)
-    return c, dense(c, bias=True)
+    return c, {**dense(c, bias=True), **blocks("model.layers.", 2, {"self_attn.o_proj.bias": (64,)})}
 
 
 @model("jais2")
 def _():
     c = base("Jais2ForCausalLM", "jais2", rms_norm_eps=None, layer_norm_eps=1e-5, head_dim=16)
-    return c, dense(c, bias=True, gate=False)
+    t = with_norm_biases(dense(c, bias=True, gate=False))
+    t.update(blocks("model.layers.", 2, {"self_attn.o_proj.bias": (64,), "mlp.up_proj.bias": (96,), "mlp.down_proj.bias": (64,)}))
+    return c, t
 
 
 @model("jais", dtype="F32")

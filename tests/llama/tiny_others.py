@@ -157,7 +157,7 @@ def _():
 
 @model("dots1")
 def _():
-    c = base("Dots1ForCausalLM", "dots1", head_dim=16, n_routed_experts=4, num_experts_per_tok=2,
+    c = base("Dots1ForCausalLM", "dots1", head_dim=16, num_key_value_heads=4, n_routed_experts=4, num_experts_per_tok=2, scoring_func="sigmoid",
              moe_intermediate_size=32, n_shared_experts=1, first_k_dense_replace=1,
              routed_scaling_factor=2.5, norm_topk_prob=True, n_group=1, topk_group=1)
     t = experts(dense(c, qk_norm=True), c, 4, 32, layers=(1,))

@@ -24,7 +24,7 @@ def _():
 
 @model("ernie4_5-moe")
 def _():
-    c = base("Ernie4_5_MoeForCausalLM", "ernie4_5_moe", moe_num_experts=4, moe_k=2, moe_layer_interval=1,
+    c = base("Ernie4_5_MoeForCausalLM", "ernie4_5_moe", intermediate_size=128, moe_num_experts=4, moe_k=2, moe_layer_interval=1,
              moe_layer_start_index=1, moe_intermediate_size=32, moe_num_shared_experts=2)
     t = shared(experts(dense(c), c, 4, 32, layers=(1,)), (1,), 64)
     t["model.layers.1.mlp.moe_statics.e_score_correction_bias"] = (1, 4)

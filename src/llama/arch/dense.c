@@ -80,6 +80,7 @@ static const tare_llama_key olmo2_keys[] = {
 
 static const tare_llama_key exaone_keys[] = {
     {"rope.dimension_count", U32, "(rope.partial | 1) * floor(hidden_size / num_attention_heads)"},
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | layer_norm_epsilon"},
     END_OF_KEYS};
 static const char *const exaone4_defaults[] = {"num_key_value_heads = 32", HEAD_DIM_OF_HIDDEN,
                                                "rope.default_factor = 16", NULL};
@@ -269,7 +270,8 @@ static const char *const seed_back_config[] = {
     "attention_out_bias = has(tensors.attn_output.bias)", NULL};
 static const tare_llama_back seed_back = {.names = HF_DENSE, .config = seed_back_config};
 static const char *const exaone_back_config[] = {
-    "model_type = 'exaone'", "num_layers = block_count", "num_hidden_layers = nothing", NULL};
+    "model_type = 'exaone'", "num_layers = block_count", "num_hidden_layers = nothing",
+    "rms_norm_eps = nothing", NULL};
 static const tare_llama_back exaone_back = {
     .names =
         "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.attention.q_proj "

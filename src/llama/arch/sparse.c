@@ -44,7 +44,7 @@ static const tare_llama_key ernie_moe_keys[] = {
     KEY_EXPERT_FFN,
     {"expert_shared_count", U32, "moe_num_shared_experts"},
     {"expert_shared_feed_forward_length", U32,
-     "if(moe_num_shared_experts > 0, floor(intermediate_size / num_key_value_heads))"},
+     "if(moe_num_shared_experts > 0, moe_intermediate_size * moe_num_shared_experts)"},
     END_OF_KEYS};
 static const tare_llama_rule ernie_moe_rules[] = {RULE_DROP("model.mtp_*"), END_OF_RULES};
 

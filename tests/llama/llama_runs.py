@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""llama.cpp loads and runs what tare makes of the tiny models, each in a process of its own: decoders say some
+tokens, encoders give an embedding. `llama_runs.py TARE FOLDER [NAME...]`. Run by a Python that has the packages of
+tests/judge/llama_requirements.txt and numpy; exit 77: one is missing.
+
+A model that cannot run is named below with what llama.cpp says; one of them that runs is a fault, too: the list is
+out of date."""
+import json
+import os
+import subprocess
+import sys
+
+N_TOKENS = 3
+
+# What llama.cpp (build 11549) does not run of these models, by a word of what it says.
+DIFFUSES = "does not support logits"
+CANNOT = {
+    "dream": DIFFUSES, "llada": DIFFUSES, "llada-moe": DIFFUSES, "rnd1": DIFFUSES,  # the server does not
+    "t5": "llama_encode must be called first",  # nor does it encode first
+    "gemma3n": "wrong shape",        # has 256 numbers for each layer, whatever the keys say
+    "phi3": "vocabulary",            # wants tokens of Phi 3 that a tiny vocabulary lacks
+    "qwen35-even": "to an end",      # the usual sections of positions are larger than tiny heads
+    "qwen3vl": "ggml_can_repeat",    # as many layers as levels of pictures
+    "plamo2": "to an end",           # not known why
+}
+ENCODERS = {"bert", "roberta", "distilbert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "modern-bert",
+            "neo-bert", "eurobert", "t5encoder"}
+
+
+def byte_alphabet():
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [b for b in range(256) if b not in kept]
+    return [chr(b) for b in kept] + [chr(256 + i) for i in range(len(others))]
+
+
+def tokenizer(size):
+    """A byte-level BPE with `size` tokens: the bytes, a few merges, the last two are special."""
+    tokens = byte_alphabet()
+    merges = []
+    for a in "etaoinsrhl":
+        for b in "etaoinsrhl":
+            if len(tokens) < size - 2:
+                tokens.append(a + b)
+                merges.append(f"{a} {b}")
+    special = [dict(id=size - 2 + i, content=text, special=True) for i, text in enumerate(("<|begin|>", "<|end|>"))]
+    return dict(model=dict(type="BPE", vocab={t: i for i, t in enumerate(tokens)}, merges=merges),
+                added_tokens=special, pre_tokenizer=dict(type="ByteLevel", add_prefix_space=False, use_regex=True),
+                decoder=dict(type="ByteLevel"))
+
+
+def say(path, is_encoder):
+    import xllamacpp
+    params = xllamacpp.CommonParams()
+    params.model.path = path
+    params.n_ctx, params.n_parallel, params.warmup = 64, 1, False
+    if is_encoder:
+        params.embedding, params.n_batch, params.n_ubatch = True, 64, 64
+        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+        answer = xllamacpp.Server(params).handle_embeddings({"input": "the rain"})
+        found = len(answer["data"][0]["embedding"])
+    else:
+        answer = xllamacpp.Server(params).handle_completions(
+            {"prompt": "the rain", "max_tokens": N_TOKENS, "temperature": 0, "ignore_eos": True})
+        found = answer["usage"]["completion_tokens"]
+    print("\0%d\0" % found, flush=True)
+
+
+def run(tare, folder, name):
+    """What llama.cpp says against a model; empty: it runs."""
+    import tiny_models
+    model, out = os.path.join(folder, name), os.path.join(folder, name + ".gguf")
+    tiny_models.write(model, name)
+    with open(os.path.join(model, "config.json")) as f:
+        config = json.load(f)
+    size = config.get("text_config", config).get("vocab_size", 320)
+    with open(os.path.join(model, "tokenizer.json"), "w") as f:
+        json.dump(tokenizer(size), f)
+    with open(os.path.join(model, "tokenizer_config.json"), "w") as f:
+        json.dump(dict(bos_token="<|begin|>", eos_token="<|end|>", tokenizer_class="RobertaTokenizer"), f)
+    done = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--force"], capture_output=True,
+                          text=True)
+    if done.returncode:
+        return done.stderr.strip()
+    info = json.loads(subprocess.run([tare, "info", "--json", out], capture_output=True, text=True).stdout)
+    try:
+        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--say", out,
+                               str(int(name in ENCODERS))], capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return "does not come to an end"
+    os.remove(out)
+    if done.returncode == 0 and int(done.stdout.split(b"\0")[1]) > 0:
+        return "" if info["llama_cpp"]["runs"] else "runs, but tare info says: " + info["llama_cpp"]["why"]
+    lines = [line for line in done.stderr.decode(errors="replace").split("\n")
+             if "error" in line.lower() or "assert" in line.lower() or "unknown" in line.lower()]
+    return " / ".join(lines[:2]) or "ends with %d" % done.returncode
+
+
+def main():
+    tare, folder, *names = sys.argv[1:]
+    import tiny_models
+    found = 0
+    for name in names or sorted(tiny_models.MODELS):
+        said = run(tare, folder, name)
+        if name in CANNOT and not said:
+            print("%s: runs now" % name)
+        elif said and CANNOT.get(name, "\0") not in said:
+            print("%s: %s" % (name, said[:300]), flush=True)
+        else:
+            continue
+        found += 1
+    print("%d models run, %d cannot, %d other than expected"
+          % (len(names or tiny_models.MODELS) - len(CANNOT) - found, len(CANNOT), found))
+    return found > 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--say":
+        say(sys.argv[2], sys.argv[3] == "1")
+        sys.exit(0)
+    try:
+        import numpy  # noqa: F401
+        import xllamacpp  # noqa: F401
+    except ImportError as missing:
+        print("SKIP: %s; tests/judge/llama_requirements.txt has what this needs" % missing)
+        sys.exit(77)
+    sys.exit(main())
