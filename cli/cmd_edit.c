@@ -408,12 +408,36 @@ static tare_edit_options make_options(tare_report *report) {
     return o;
 }
 
+/* Keys of a Hugging Face directory that its config.json has, too: that is another place. */
+static void note_config(const char *path, const steps *s) {
+    struct stat st;
+    char *text = NULL, *file = cli_alloc(strlen(path) + sizeof "/config.json", 1);
+    size_t n;
+    sprintf(file, "%s/config.json", path);
+    if (!cli.quiet && stat(file, &st) == 0 && cli_read_file(&text, &n, file, TEXT_MOST) == CLI_YES)
+        for (size_t i = 0; i < s->n; i++) {
+            if (s->items[i].kind != TARE_EDIT_SET_KEY) continue;
+            if (!cli_json_has_member(text, n, s->items[i].name)) continue;
+            char *name = cli_escape_path(path), *key = cli_escape(s->items[i].name, true, 0);
+            fprintf(
+                cli_error_stream(),
+                "%s: note: %s is in config.json, too, which stays as it is: edit sets it in the "
+                "metadata of the weights\n",
+                name, key);
+            free(name);
+            free(key);
+        }
+    free(text);
+    free(file);
+}
+
 static int edit_model(const char *path, const steps *s, tare_report *report) {
     const tare_edit_options o = make_options(report);
     tare_edit *edit;
     tare_error err;
     if (tare_edit_new(&edit, path, s->items, s->n, &o, &err) != TARE_OK)
         return cli_fail(&err, path);
+    note_config(path, s);
     tare_status status = TARE_OK;
     if (!cli.dry_run) {
         cli_progress_start("editing");

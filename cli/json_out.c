@@ -21,6 +21,15 @@ void cli_json_add(json_t *object, const char *key, json_t *value) {
     if (json_object_set_new_nocheck(object, key, checked(value)) != 0) checked(NULL);
 }
 
+bool cli_json_has_member(const char *text, size_t n, tare_str name) {
+    json_t *document = json_loadb(text, n, 0, NULL);
+    char *key = cli_copy(name.ptr, name.len);
+    const bool has = json_is_object(document) && json_object_get(document, key);
+    free(key);
+    json_decref(document);
+    return has;
+}
+
 void cli_json_append(json_t *array, json_t *value) {
     if (json_array_append_new(array, checked(value)) != 0) checked(NULL);
 }
