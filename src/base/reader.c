@@ -106,7 +106,8 @@ static tare_status read_fd(const tare_reader *r, uint64_t offset, uint8_t *buf, 
             if (err) err->offset = offset;
             return s;
         }
-        if (got == 0) return tare_fail_at(err, TARE_ERR_TRUNCATED, offset, "end of file");
+        if (got == 0)
+            return tare_fail_at(err, TARE_ERR_TRUNCATED, offset, "the file ends too early");
         buf += got;
         n -= (size_t)got;
         offset += (uint64_t)got;
@@ -119,7 +120,8 @@ tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, s
     tare_status s = TARE_OK;
     if (n == 0) return TARE_OK;
     if (offset > r->size || n > r->size - offset)
-        s = tare_fail_at(err, TARE_ERR_TRUNCATED, tare_min_u64(offset, r->size), "end of file");
+        s = tare_fail_at(err, TARE_ERR_TRUNCATED, tare_min_u64(offset, r->size),
+                         "the file ends too early");
     else if (r->fetch)
         s = r->fetch(r->read_ctx, offset, buf, n, err);
     else if (r->read) {

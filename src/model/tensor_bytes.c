@@ -43,7 +43,7 @@ tare_status tare_tensor_check_data(const tare_model *model, size_t tensor, tare_
         if (!is_lost && (plane->size == 0 || (plane->offset <= file->reader.size &&
                                               plane->size <= file->reader.size - plane->offset)))
             continue;
-        tare_fail_at(err, TARE_ERR_TRUNCATED, plane->offset, "data beyond the end of the file");
+        tare_fail_at(err, TARE_ERR_TRUNCATED, plane->offset, "the file ends too early");
         tare_error_file(err, file->name);
         return tare_tensor_name_error(model, tensor, TARE_ERR_TRUNCATED, err);
     }
@@ -68,7 +68,7 @@ tare_status tare_tensor_read(const tare_model *model, size_t tensor, uint32_t pl
 static tare_status borrow(const uint8_t **out, const tare_reader *r, uint64_t offset, uint64_t n,
                           tare_error *err) {
     if (offset > r->size || n > r->size - offset)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "data beyond the end of the file");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, r->size, "the file ends too early");
     *out = tare_reader_borrow(r, offset, n);
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_UNSUPPORTED, "the file is not mapped");
 }

@@ -44,7 +44,7 @@ static tare_status read_header(tare_mcf_reader *r, header *h, tare_error *err) {
     TARE_TRY(tare_cursor_status(&c, err));
     if (file_size > r->file_size)
         return tare_fail_at(err, TARE_ERR_TRUNCATED, r->file_size,
-                            "file_size: the file is shorter than its header says");
+                            "file_size: the file ends too early");
     if (file_size < r->file_size)
         return tare_fail_at(err, TARE_ERR_CORRUPT, 24,
                             "file_size: the file is longer than its header says");

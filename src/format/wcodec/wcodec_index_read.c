@@ -80,7 +80,8 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
         return tare_fail_at(err, TARE_ERR_CORRUPT, 64,
                             "size of the file: the index does not end there");
     if (end > file_size)
-        return tare_fail_at(err, TARE_ERR_TRUNCATED, file_size, "file: ends before its index");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, file_size,
+                            "file: ends too early, before its index");
     if (end < file_size)
         return tare_fail_at(err, TARE_ERR_CORRUPT, end, "file: bytes follow its footer");
     return TARE_OK;

@@ -48,7 +48,8 @@ static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *e
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "one of several shards: name the directory they lie in");
     if (m->summary.is_truncated)
-        return tare_fail(err, TARE_ERR_TRUNCATED, "data of some tensor is missing");
+        return tare_fail(err, TARE_ERR_TRUNCATED,
+                         "the file ends too early: data of some tensor is missing");
     return TARE_OK;
 }
 
