@@ -368,6 +368,53 @@ static void parts_of_damaged_segments_lie_inside(void **state) {
     drop(&p);
 }
 
+/* A stream whose first segment has another header: it is refused, for the byte at `place`. */
+static void check_refused_at(const uint8_t header[32], unsigned place, const packed *p,
+                             const tare_coded *coded, unsigned stream) {
+    const tare_coded_layer *l = tare_coded_describe(coded);
+    const uint64_t at = l->offset + l->streams[stream].position + l->streams[stream].head_bytes;
+    tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+    tare_error err;
+    uint8_t kept[32];
+    memcpy(kept, p->bytes + at, sizeof kept);
+    memcpy(p->bytes + at, header, sizeof kept);
+    assert_int_equal(tare_coded_parse_segment(&s, coded, stream, 0, &err), TARE_ERR_CORRUPT);
+    assert_int_equal(err.offset - at, place);
+    memcpy(p->bytes + at, kept, sizeof kept);
+}
+
+/* Faults that other checks would also find, most of the time: the first that names them counts. */
+static void faults_are_named_by_their_place(void **state) {
+    (void)state;
+    const uint8_t raw[32] = {0};
+    packed p;
+    tare_coded *coded;
+    unsigned n_checked = 0;
+    make_file("q8_0", "model.wcodec");
+    read_file(&p, "model.wcodec");
+    assert_int_equal(open_bytes(&p, NULL), TARE_OK);
+    assert_int_equal(tare_tensor_coded(&coded, NULL, p.m, 1, NULL, NULL), TARE_OK);
+    const tare_coded_layer *l = tare_coded_describe(coded);
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        const tare_coded_head *head = tare_coded_stream_head(coded, i);
+        tare_coded_segment s = TARE_CODED_SEGMENT_INIT;
+        uint8_t header[32];
+        assert_int_equal(tare_coded_parse_segment(&s, coded, i, 0, NULL), TARE_OK);
+        if (s.mode != TARE_CODED_DIRECT || s.n_classes) continue;
+        memcpy(header, p.bytes + l->offset + s.position, sizeof header);
+        header[2] = (uint8_t)head->n_rules;
+        check_refused_at(header, 2, &p, coded, i);
+        header[2] = s.rule;
+        header[25] = 1; /* a table of classes, of which there are none */
+        check_refused_at(header, 25, &p, coded, i);
+        check_refused_at(raw, 0, &p, coded, i); /* more bytes than are stored */
+        n_checked++;
+    }
+    assert_true(n_checked > 0);
+    tare_coded_free(coded);
+    drop(&p);
+}
+
 /* Every bit of the heads of a layer: refused with its place, or all that it names is there. */
 static void damaged_heads_are_refused(void **state) {
     (void)state;
@@ -476,6 +523,7 @@ int main(void) {
         cmocka_unit_test(stored_bytes_are_borrowed_or_read),
         cmocka_unit_test(what_has_no_layer_is_refused),
         cmocka_unit_test(parts_of_damaged_segments_lie_inside),
+        cmocka_unit_test(faults_are_named_by_their_place),
         cmocka_unit_test(damaged_heads_are_refused),
     };
     return cmocka_run_group_tests(tests, make_temp_folder, remove_temp_folder);
