@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "model/value.h"
 
 float tare_lossy_factor(int quarters) {
     static const float parts[] = {1.0f, 0x1.306fe0p+0f, 0x1.6a09e6p+0f, 0x1.ae89fap+0f};
@@ -63,15 +64,6 @@ tare_status tare_lossy_record(tare_metadata *out, const tare_lossy *lossy,
     tare_buffer b;
     tare_buffer_init(&b, arena->allocator);
     put_record(&b, lossy, tensors, cols, n);
-    tare_status status = tare_buffer_status(&b, err);
-    if (status == TARE_OK) {
-        tare_str text = tare_arena_str(arena, (tare_str){(const char *)b.data, b.size});
-        *out = (tare_metadata){.key = TARE_STR(TARE_LOSSY_KEY),
-                               .value = {.type = TARE_VALUE_STRING, .as.s = text},
-                               .space = TARE_KEYS_MODEL,
-                               .offset = TARE_NO_OFFSET};
-        if (!text.ptr) status = tare_fail(err, TARE_ERR_NOMEM, "record of the loss");
-    }
-    tare_buffer_free(&b);
-    return status;
+    return tare_metadata_take_text(out, TARE_STR(TARE_LOSSY_KEY), &b, "record of the loss", arena,
+                                   err);
 }

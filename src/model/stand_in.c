@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "model/value.h"
 
 bool tare_format_caps_has_name(const tare_format_caps *h, tare_str name) {
     return name.len <= h->max_name && (!h->has_name || h->has_name(name));
@@ -198,15 +199,6 @@ tare_status tare_stand_in_record(tare_metadata *out, const tare_tensor *const *t
         put_entry(&b, true_tensors[i], stored[i]);
     }
     tare_buffer_put_text(&b, "]}");
-    tare_status status = tare_buffer_status(&b, err);
-    if (status == TARE_OK) {
-        tare_str text = tare_arena_str(arena, (tare_str){(const char *)b.data, b.size});
-        *out = (tare_metadata){.key = TARE_STR(TARE_STAND_IN_KEY),
-                               .value = {.type = TARE_VALUE_STRING, .as.s = text},
-                               .space = TARE_KEYS_MODEL,
-                               .offset = TARE_NO_OFFSET};
-        if (!text.ptr) status = tare_fail(err, TARE_ERR_NOMEM, "record of carried tensors");
-    }
-    tare_buffer_free(&b);
-    return status;
+    return tare_metadata_take_text(out, TARE_STR(TARE_STAND_IN_KEY), &b,
+                                   "record of carried tensors", arena, err);
 }

@@ -5,7 +5,6 @@
  * only, since a mapped file may change underneath. */
 #include "model/value.h"
 #include "base/arith.h"
-#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/str.h"
 #include "model/catalog.h"
@@ -283,4 +282,19 @@ tare_str tare_catalog_get_str(const tare_catalog *c, const char *key) {
             c->metadata[i].value.type == TARE_VALUE_STRING)
             return c->metadata[i].value.as.s;
     return (tare_str){"", 0};
+}
+
+tare_status tare_metadata_take_text(tare_metadata *out, tare_str key, tare_buffer *text,
+                                    const char *what, tare_arena *arena, tare_error *err) {
+    tare_status status = tare_buffer_status(text, err);
+    if (status == TARE_OK) {
+        tare_str kept = tare_arena_str(arena, (tare_str){(const char *)text->data, text->size});
+        *out = (tare_metadata){.key = key,
+                               .value = {.type = TARE_VALUE_STRING, .as.s = kept},
+                               .space = TARE_KEYS_MODEL,
+                               .offset = TARE_NO_OFFSET};
+        if (!kept.ptr) status = tare_fail(err, TARE_ERR_NOMEM, what);
+    }
+    tare_buffer_free(text);
+    return status;
 }
