@@ -33,7 +33,7 @@ static tare_coded_field field_of(uint8_t choices) {
     return f;
 }
 
-/* Fields that cover the units: the one that is tested, then what lies before and behind it. */
+/* Fields that cover the units: the one that is tested, then what is before and after it. */
 static unsigned cover(tare_coded_field fields[3], uint8_t choices) {
     unsigned n = 1;
     fields[0] = field_of(choices);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fuzz target: the way back from GGUF to Hugging Face. A file that opens is refused with a text, or
- * restored: its .json files are JSON, and every tensor can be read. What is lost is told. */
+ * restored: its .json files are JSON, and every tensor can be read. What is lost is reported. */
 #include <string.h>
 
 #include "base/str.h"

@@ -29,7 +29,7 @@ void fuzz_check_error(tare_status status, const tare_error *err) {
 
 static tare_status read_content(void *ctx, uint64_t offset, void *buf, size_t n) {
     const fuzz_content *c = ctx;
-    FUZZ_CHECK(offset <= c->size && n <= c->size - offset); /* nobody asks beyond the end */
+    FUZZ_CHECK(offset <= c->size && n <= c->size - offset); /* no read goes past the end */
     if (n > 0) memcpy(buf, c->bytes + offset, n);
     return TARE_OK;
 }

@@ -11,8 +11,8 @@
 /* Limits that keep one input within milliseconds. */
 tare_limits fuzz_limits(void);
 
-/* The bytes of an input, as a memory source and as a callback source, which checks that nobody
- * asks beyond the end. */
+/* The bytes of an input, as a memory source and as a callback source, which checks that no
+ * read goes past the end. */
 typedef struct fuzz_content {
     const uint8_t *bytes;
     size_t size;

@@ -4,7 +4,7 @@
  *
  *     check [-f PATTERN] [--seed N] [--short] [--bench]
  *
- * A level this CPU lacks is skipped in so many words; a level it has for which nothing was checked
+ * A level that this CPU lacks is reported as skipped; one that it has for which nothing was checked
  * is a failure, and so is a crash, under the name of the function that crashed. */
 #include "kernel/check.h"
 

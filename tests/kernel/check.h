@@ -51,7 +51,7 @@ void check_random_bytes(check *s, uint8_t *p, size_t n);
 uint8_t *check_place(const check_region *r, size_t size, int offset);
 /* The same for an output: filled with `fill`, and with canaries around it. */
 uint8_t *check_place_output(const check_region *r, size_t size, int offset, uint8_t fill);
-/* Whether the canaries live; the failure is told. */
+/* Whether the canaries are intact; reports the failure. */
 bool check_canaries(check *s, const uint8_t *p, size_t size, int offset);
 /* Bytes that rows take, planes one behind the other; *rows, with sizes set, gets them at `base`. */
 size_t check_planes(tare_rows_mut *rows, const tare_encoding *e, uint8_t *base);

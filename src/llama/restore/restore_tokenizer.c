@@ -24,7 +24,7 @@ static void put_roles(tare_buffer *b, const tare_llama_told *t) {
     static const char *const names[] = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
     bool is_encoder = tare_str_is(t->model, "bert");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        /* encoders call what stands in front of a text and behind it by other names */
+        /* encoders have other names for the tokens before and after a text */
         tare_llama_special special = (tare_llama_special)i;
         if (is_encoder && special <= TARE_LLAMA_EOS) continue;
         if (is_encoder && special == TARE_LLAMA_CLS && t->ids[special] < 0)

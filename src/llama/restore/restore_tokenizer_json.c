@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "llama/restore/restore_vocab.h"
 
-#define BLANK "\xe2\x96\x81" /* U+2581, which stands for a blank */
+#define BLANK "\xe2\x96\x81" /* U+2581, in place of a blank */
 #define GPT2_LAST                                                                                  \
     "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, "              \
     "\"use_regex\": %s}"

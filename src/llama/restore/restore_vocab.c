@@ -107,7 +107,7 @@ static void read_ids(tare_llama_told *t) {
             t->ids[usual[id]] = (int64_t)id;
 }
 
-/* What llama.cpp does where a key is absent, too. */
+/* As llama.cpp does where a key is absent. */
 static void read_flags(tare_llama_told *t) {
     bool is_pieces = tare_str_is(t->model, "llama"), is_encoder = tare_str_is(t->model, "bert"),
          is_unigram = tare_str_is(t->model, "t5");

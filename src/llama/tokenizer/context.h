@@ -73,7 +73,7 @@ typedef struct tare_llama_tokenizer {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Reads a side file whole; one that is not there is no fault. */
+/* Reads a whole side file; a missing one is not an error. */
 tare_status tare_llama_file_read(tare_llama_file *out, tare_llama_tokenizer *t, const char *name,
                                  tare_error *err);
 /* The same for a JSON file whose value is an object. */
@@ -89,7 +89,7 @@ tare_status tare_llama_in_file(tare_error *err, tare_status status, const tare_l
 void tare_llama_note(const tare_llama_tokenizer *t, tare_level level, const char *code,
                      const char *file, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* The text of a STRING value; NOMEM is told. */
+/* The text of a STRING value; reports NOMEM. */
 tare_status tare_llama_text(tare_str *out, tare_llama_tokenizer *t, const tare_json_value *v,
                             tare_error *err);
 

@@ -22,7 +22,7 @@ void tare_json_span_members(const tare_json_value *object, const char *const *na
 tare_json_value tare_json_span_member(const tare_json_value *object, const char *name);
 /* TRUE or FALSE; else `otherwise`. */
 bool tare_json_span_bool(const tare_json_value *v, bool otherwise);
-/* A STRING, or the STRING "content" of an object, as tokens are told in configurations; type END:
+/* A STRING, or the STRING "content" of an object, which is how configurations give tokens; END:
  * neither. */
 tare_json_value tare_json_span_content(const tare_json_value *v);
 

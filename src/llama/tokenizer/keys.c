@@ -33,7 +33,7 @@ static void put_flag(key_list *l, const char *key, tare_llama_flag flag) {
         &(tare_value){.type = TARE_VALUE_BOOL, .as.u = flag == TARE_LLAMA_FLAG_YES});
 }
 
-/* A copy of a text; an empty one is no key. */
+/* A copy of a text; an empty text makes no key. */
 static tare_status put_text(key_list *l, tare_str key, tare_str text, tare_arena *arena,
                             tare_error *err) {
     tare_value value = {.type = TARE_VALUE_STRING, .as.s = tare_arena_str(arena, text)};

@@ -66,8 +66,8 @@ static size_t take_escape(const char **p, const char *end, bool is_bytes, char o
     return put_utf8(out, point);
 }
 
-/* 'text' or b'bytes', in either kind of quotes, as the bytes it stands for. ptr NULL: it is no
- * literal, or memory is out. */
+/* 'text' or b'bytes', in either kind of quotes, as the bytes that it denotes. ptr NULL: not a
+ * literal, or out of memory. */
 static tare_str literal(tare_str text, tare_arena *arena) {
     const tare_str none = {NULL, 0};
     bool is_bytes = text.len > 0 && text.ptr[0] == 'b';

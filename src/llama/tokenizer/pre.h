@@ -43,7 +43,7 @@ typedef struct tare_llama_tie {
     const char *pre;
 } tare_llama_tie;
 
-/* What a tokenizer class of Hugging Face's library stands for where there is no tokenizer.json. */
+/* What a tokenizer class of Hugging Face's library implies where there is no tokenizer.json. */
 typedef struct tare_llama_slow_class {
     const char *tokenizer_class;
     const char *pre;

@@ -27,7 +27,7 @@ static tare_status add_stage(reader *r, tare_str pattern, tare_error *err) {
     return TARE_OK;
 }
 
-/* A stage told by a name that is no pattern: "<Metaspace>". */
+/* A stage given by a name instead of a pattern: "<Metaspace>". */
 static tare_status add_named(reader *r, const tare_json_value *type, const char *detail,
                              tare_str pattern, tare_error *err) {
     tare_str name = type->type == TARE_JSON_STRING ? tare_json_text(type, r->arena) : TARE_STR("?");

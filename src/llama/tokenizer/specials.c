@@ -16,8 +16,8 @@ _Static_assert(sizeof names / sizeof *names == TARE_LLAMA_SPECIAL_COUNT, "one na
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-/* Sets an id that the files tell, unless an earlier source has. One without a token is told and
- * left out: llama.cpp would take its default instead. */
+/* Sets an id given by a file, unless an earlier source has set it. One without a token is reported
+ * and left out: llama.cpp would use its default instead. */
 static void offer_id(tare_llama_tokenizer *t, tare_llama_special special, uint64_t id,
                      const char *file) {
     if (tare_llama_has_id(t, special)) return;

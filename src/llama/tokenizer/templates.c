@@ -12,7 +12,7 @@ static tare_status add(tare_llama_tokenizer *t, tare_str name, tare_str text, ta
     return TARE_OK;
 }
 
-/* A name as part of a key: what is no ASCII letter or digit becomes an underscore. */
+/* A name as part of a key: all but ASCII letters and digits become underscores. */
 static tare_str key_name(tare_str name, tare_arena *arena) {
     char *out = tare_arena_take(arena, name.len);
     for (size_t i = 0; out && i < name.len; i++) {

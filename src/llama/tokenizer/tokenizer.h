@@ -2,7 +2,7 @@
  *
  * The tokenizer of a Hugging Face model as the tokenizer.* keys that llama.cpp reads
  * (docs/tokenizers.md). The kind is found by the files that are there and by what they hold; what
- * an architecture wants otherwise stands in the options. All files are strangers' files. */
+ * an architecture wants otherwise is in the options. None of the files is trusted. */
 #ifndef TARE_LLAMA_TOKENIZER_H
 #define TARE_LLAMA_TOKENIZER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The side files a tokenizer is made of, and how their faults are told. */
+ * The side files a tokenizer is made of, and how errors in them are reported. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -70,7 +70,7 @@ tare_status tare_llama_file_read_json(tare_llama_file *out, tare_llama_tokenizer
     return tare_llama_in_file(err, status, out);
 }
 
-/* JSON's null stands for nothing. */
+/* JSON's null counts as absent. */
 static void forget_nulls(tare_json_value *values, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (values[i].type == TARE_JSON_NULL) values[i].type = TARE_JSON_END;
