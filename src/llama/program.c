@@ -260,7 +260,7 @@ static tare_status fail_operation(const machine *m, const struct operation *op, 
 #define PUT(...)                                                                                   \
     do {                                                                                           \
         int put_ = snprintf(err->field + n, sizeof err->field - n, __VA_ARGS__);                   \
-        if (put_ > 0) n = tare_min_u64(n + (size_t)put_, sizeof err->field - 1);                   \
+        if (put_ > 0) n = (size_t)tare_min_u64(n + (size_t)put_, sizeof err->field - 1);           \
     } while (0)
     PUT("%s(", op->name);
     for (uint32_t i = 0; i < m->n_args; i++) PUT("%s%g", i ? ", " : "", m->args[i]);

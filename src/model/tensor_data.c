@@ -126,7 +126,7 @@ static tare_status apply_scales(float *out, const tare_model *m, size_t tensor, 
         for (uint64_t c = 0; c < t->cols;) {
             const uint64_t end = c + tare_min_u64(t->cols - c, b.block_cols);
             const float scale = w->scales[c / b.block_cols];
-            for (; c < end; c++) tare_put_f32(out, c, tare_get_f32(out, c) * scale);
+            for (; c < end; c++) tare_put_f32(out, (size_t)c, tare_get_f32(out, (size_t)c) * scale);
         }
     }
     return TARE_OK;

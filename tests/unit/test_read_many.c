@@ -237,7 +237,7 @@ static void check_boxes(const tare_model *m, unsigned threads, uint64_t *seed) {
         tare_read_job *job = &jobs[n];
         const size_t n_tensors = tare_model_summarize(m)->n_tensors;
         *job = (tare_read_job)TARE_READ_JOB_INIT;
-        job->tensor = wc_random(seed) % n_tensors;
+        job->tensor = (size_t)(wc_random(seed) % n_tensors);
         job->as = as[wc_random(seed) % 4];
         const tare_tensor *t = tare_model_tensor(m, job->tensor);
         if (job->as && !tare_tensor_can_decode(m, job->tensor)) continue;
@@ -252,14 +252,14 @@ static void check_boxes(const tare_model *m, unsigned threads, uint64_t *seed) {
         job->count = boxes[n].count;
         job->step = boxes[n].step;
         job->strides = boxes[n].strides;
-        job->dst = room + used + first;
+        job->dst = room + used + (size_t)first;
         assert_int_equal(tare_read_job_bytes(&dense, m, job, NULL), TARE_OK);
         assert_true(dense <= size);
         used += size + MARGIN;
         atomic_store(&told[n++], 0);
     }
-    memset(room, 0xa5, used);
-    memset(expected, 0xa5, used);
+    memset(room, 0xa5, (size_t)used);
+    memset(expected, 0xa5, (size_t)used);
     for (size_t i = 0; i < n; i++)
         put_expected(expected + ((uint8_t *)jobs[i].dst - room), m, &jobs[i], &boxes[i]);
     tare_read_options o = TARE_READ_OPTIONS_INIT;

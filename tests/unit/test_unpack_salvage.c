@@ -162,7 +162,7 @@ static void damaged_indexes_are_never_vouched_for(void **state) {
     (void)state;
     uint8_t *bytes = malloc(packed_size);
     assert_non_null(bytes);
-    for (size_t at = index_offset; at < packed_size - TARE_WCODEC_FOOTER; at++)
+    for (size_t at = (size_t)index_offset; at < packed_size - TARE_WCODEC_FOOTER; at++)
         for (unsigned bit = 0; bit < 8; bit++) {
             tare_unpack_result r;
             tare_error err;

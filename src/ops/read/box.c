@@ -132,7 +132,7 @@ static tare_status make_range(tare_grid *g, const tare_read_job *job, tare_error
     if (job->offset > size || n > size - job->offset)
         return tare_fail(err, TARE_ERR_ARG, "range: reaches beyond the plane");
     if (n == 0) n = size - job->offset;
-    g->width = unit && job->offset % unit == 0 && n % unit == 0 ? unit : 1;
+    g->width = unit && job->offset % unit == 0 && n % unit == 0 ? (size_t)unit : 1;
     g->first = job->offset / g->width;
     g->n_cells = n / g->width;
     g->axes[0] = (tare_axis){g->n_cells, 1, (int64_t)g->width};
