@@ -330,6 +330,50 @@ static void rows_that_no_type_divides_are_named(void **state) {
     made_free(&made);
 }
 
+/* ---- experts --------------------------------------------------------------------------------- */
+
+/* Two layers of four experts that are tensors of their own; the second layer's are alike in size but
+ * of other numbers. */
+static tare_model *make_experts(made_model *made) {
+    static const uint64_t dims[] = {64, 256};
+    static const char *const kinds[] = {"up_proj", "down_proj"};
+    made_begin(made, 2 << 20, 16, 0);
+    for (size_t i = 0; i < 16; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "model.layers.%zu.mlp.experts.%zu.%s.weight", i / 8, i / 2 % 4,
+                 kinds[i % 2]);
+        float *v = (float *)(void *)made_add(made, tare_str_of(name), TARE_ENCODING_F32, dims, 2);
+        for (size_t k = 0; k < dims[0] * dims[1]; k++)
+            v[k] = (float)(((k + 7 * i) * 2654435761u >> 8) % 1000) / 1000.0f - 0.5f;
+    }
+    return made_finish(made, false, NULL, 0);
+}
+
+static void experts_get_one_type(void **state) {
+    (void)state;
+    made_model made;
+    tare_model *in = make_experts(&made);
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit *f = fit_with(in, &o, NULL);
+    tare_fit_tensor t;
+    const tare_encoding *types[2][2] = {{NULL}};
+    size_t n = 0;
+    assert_int_equal(choose(f, 0, 4.7, 0, NULL), TARE_OK);
+    for (; tare_fit_tensor_at(f, n, &t); n++) {
+        const size_t layer = t.name.ptr[strlen("model.layers.")] == '1';
+        const bool is_down = tare_str_ends(t.name, TARE_STR("down_proj.weight"));
+        if (!types[layer][is_down]) types[layer][is_down] = t.type;
+        assert_ptr_equal(t.type, types[layer][is_down]);
+        assert_string_equal(t.role, is_down ? "ffn_down_exps" : "ffn_up_exps");
+    }
+    assert_int_equal(n, 16);
+    assert_true(tare_fit_rule(f, 0) && !tare_fit_rule(f, 4));
+    assert_non_null(strstr(tare_fit_rule(f, 0)->pattern, "experts\\.[0-9]+\\."));
+    assert_int_equal(tare_fit_summarize(f)->file_bytes, planned_size(f, in));
+    tare_fit_free(f);
+    made_free(&made);
+}
+
 /* ---- sensitivities --------------------------------------------------------------------------- */
 
 static tare_status fit_text(tare_fit **f, const tare_model *in, const char *text,
@@ -429,6 +473,7 @@ int main(void) {
         cmocka_unit_test(wishes_are_kept),
         cmocka_unit_test(short_rows_get_short_blocks),
         cmocka_unit_test(rows_that_no_type_divides_are_named),
+        cmocka_unit_test(experts_get_one_type),
         cmocka_unit_test(sensitivities_count),
         cmocka_unit_test(bad_sensitivities_are_named),
         cmocka_unit_test(wrong_arguments_are_refused),

@@ -65,6 +65,9 @@ double tare_fit_usual_error(double bits) {
  * say nothing, shared out by the number of weights. */
 #define WHOLE (Q + K + V + O + GATE + UP + DOWN + OUTPUT)
 
+/* In place of a part: matrices of experts, whatever they are called. */
+static const char experts[] = "";
+
 typedef struct row {
     const char *part; /* the name has this part; NULL: any */
     tare_role role;
@@ -92,10 +95,10 @@ static const row rows[] = {
     /* Experts of a layer together do what one feed-forward matrix does, and their errors average
      * out over tokens as those of its columns do. A shared expert does a part of that at most; it
      * has the whole constant because every token goes through it. */
-    {"exps", TARE_ROLE_FFN_GATE, "ffn_gate_exps", GATE, true},
-    {"exps", TARE_ROLE_FFN_UP, "ffn_up_exps", UP, true},
-    {"exps", TARE_ROLE_FFN_DOWN, "ffn_down_exps", DOWN, true},
-    {"exps", TARE_ROLE_FFN_GATE_UP, "ffn_gate_up_exps", GATE + UP, true},
+    {experts, TARE_ROLE_FFN_GATE, "ffn_gate_exps", GATE, true},
+    {experts, TARE_ROLE_FFN_UP, "ffn_up_exps", UP, true},
+    {experts, TARE_ROLE_FFN_DOWN, "ffn_down_exps", DOWN, true},
+    {experts, TARE_ROLE_FFN_GATE_UP, "ffn_gate_up_exps", GATE + UP, true},
     {NULL, TARE_ROLE_FFN_GATE, "ffn_gate", GATE, true},
     {NULL, TARE_ROLE_FFN_UP, "ffn_up", UP, true},
     {NULL, TARE_ROLE_FFN_DOWN, "ffn_down", DOWN, true},
@@ -119,11 +122,16 @@ static bool has_part(tare_str name, const char *part) {
     return false;
 }
 
-static const row *find_row(tare_str name, tare_role role) {
+static bool is_of_row(const row *r, tare_str name, const tare_role_info *role) {
+    if (r->role != role->role) return false;
+    if (r->part == experts) return role->is_expert;
+    return !r->part || has_part(name, r->part);
+}
+
+static const row *find_row(tare_str name, const tare_role_info *role) {
     const size_t last = sizeof rows / sizeof *rows - 1;
     for (size_t i = 0; i < last; i++)
-        if (rows[i].role == role && (!rows[i].part || has_part(name, rows[i].part)))
-            return &rows[i];
+        if (is_of_row(&rows[i], name, role)) return &rows[i];
     return &rows[last];
 }
 
@@ -139,7 +147,7 @@ static double factor_of_layer(int32_t layer, uint64_t n_layers) {
 tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
                                        const tare_role_info *role, bool is_tied, double share) {
     if (!model->has_roles) return (tare_fit_constant){"other", WHOLE * share};
-    const row *r = find_row(name, role->role);
+    const row *r = find_row(name, role);
     if (role->role == TARE_ROLE_OUTPUT || role->role == TARE_ROLE_TOKEN_EMBEDDING)
         return (tare_fit_constant){r->kind, r->kappa + (is_tied ? OUTPUT : 0)};
     double n_layers = model->n_layers ? (double)model->n_layers : 1;
