@@ -7,8 +7,6 @@ OTHERS = ("IQ3_XXS", "Q6_K", "Q8_0")        # for the curve of fixed mixes
 MODELS = {
     "tied": "SmolLM2-135M-Instruct without its grid, embedding and output matrix in one tensor",
     "untied": "the same with an output matrix of its own",
-    "dense": "Qwen 3 of 8 M weights, trained for this",
-    "moe": "OLMoE of 12 M weights, trained for this",
     "minilm": "all-MiniLM-L6-v2, which makes embeddings",
 }
 # Computes the same from the same inputs of its layers, so takes matrix and reference from there.
@@ -16,23 +14,25 @@ TWIN = {"untied": "tied"}
 
 
 def files(work, model):
-    """(name, options) of what is measured of a model. Options that are functions are asked when a
-    file is made; a file without options is the model as it was before it became the reference."""
+    """(name, verb and options of tare) of what is measured of a model. Options that are functions are
+    asked when a file is made; without a verb, it is the model as it was before it became the
+    reference."""
     if model in ("tied", "untied"):
         yield "unquantized", None
     matrix = ["--imatrix", lambda: work.matrix(model)]
     best = ["--quality", "best"]
     for mix in MIXES:
-        yield mix, [mix, *matrix]
-        yield f"{mix} best", [mix, *matrix, *best]
-        yield f"{mix} plain", [mix]
+        yield mix, ["quantize", mix, *matrix]
+        yield f"{mix} best", ["quantize", mix, *matrix, *best]
+        yield f"{mix} plain", ["quantize", mix]
     for mix in OTHERS:
-        yield mix, [mix, *matrix]
+        yield mix, ["quantize", mix, *matrix]
     for mix in MIXES:
         size = ["--target-size", lambda mix=mix: str(os.path.getsize(
-            work.quantized(model, mix, [mix, "--imatrix", work.matrix(model)])))]
-        yield f"fit {mix}", [*size, *matrix]
-        yield f"fit {mix} best", [*size, *matrix, *best]
-        yield f"fit {mix} plain", size
-        yield f"fit {mix} sensitivity", [*size, *matrix, "--sensitivity",
+            work.compressed(model, mix, ["quantize", mix, "--imatrix", work.matrix(model)])))]
+        yield f"fit {mix}", ["quantize", *size, *matrix]
+        yield f"fit {mix} best", ["quantize", *size, *matrix, *best]
+        yield f"fit {mix} plain", ["quantize", *size]
+        yield f"fit {mix} sensitivity", ["quantize", *size, *matrix, "--sensitivity",
                                          lambda: work.sensitivity(model)]
+        yield f"lossy {mix}", ["pack", "--lossy", *size, *matrix]

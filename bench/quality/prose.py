@@ -3,10 +3,10 @@
 """prose.py WORK: prose to calibrate, test and train with, from three books that Debian packages.
 
 The packages are downloaded with apt-get, unpacked without being installed, and stripped of markup.
-Chapters are dealt to four hands: one to calibrate, one to test, two to train, so that no text is
-in two of them; a paragraph that a book repeats is dropped. calib.json and test.json are lists of
-passages of 3000 characters in a fixed random order, the books in turn, so that the first N are a
-fair sample; train.txt is running text.
+One chapter in four calibrates and the next one tests, which is more than enough of both; a
+paragraph that a book repeats is dropped. calib.json and test.json are lists of passages of 3000
+characters in a fixed random order, the books in turn, so that the first N are a fair sample;
+calib.txt and test.txt are the same as plain text.
 """
 import glob
 import gzip
@@ -87,10 +87,10 @@ def paragraphs(text, seen):
             yield paragraph
 
 
-def passages(hand):
-    """Passages of one hand's chapters: those of a book shuffled, the books in turn."""
+def passages(chosen):
+    """Passages of (book, text) pairs: those of a book shuffled, the books in turn."""
     books = {}
-    for book, text in hand:
+    for book, text in chosen:
         books.setdefault(book, []).extend(text[at:at + PASSAGE]
                                           for at in range(0, len(text) - PASSAGE, PASSAGE))
     shuffle = random.Random(1)
@@ -101,20 +101,17 @@ def passages(hand):
 
 def main(work):
     seen = set()
-    hands = [[], [], [], []]
-    for number, (book, chapter) in enumerate(chapters(fetch(work))):
-        text = "\n\n".join(paragraphs(chapter, seen))
-        if len(text) > PASSAGE:
-            hands[number % 4].append((book, text))
-    for name, hand in (("calib", hands[0]), ("test", hands[1])):
-        cut = passages(hand)
+    texts = []
+    for book, chapter in chapters(fetch(work)):
+        texts.append((book, "\n\n".join(paragraphs(chapter, seen))))
+    for name, first in (("calib", 0), ("test", 1)):
+        chosen = [(book, text) for book, text in texts[first::4] if len(text) > PASSAGE]
+        cut = passages(chosen)
         with open(os.path.join(work, name + ".json"), "w", encoding="utf-8") as f:
             json.dump(cut, f)
-        print(f"{name}: {len(hand)} chapters, {len(cut)} passages")
-    train = "\n\n".join(text for hand in hands[2:] for _, text in hand)
-    with open(os.path.join(work, "train.txt"), "w", encoding="utf-8") as f:
-        f.write(train)
-    print(f"train: {len(hands[2]) + len(hands[3])} chapters, {len(train):,} characters")
+        with open(os.path.join(work, name + ".txt"), "w", encoding="utf-8") as f:
+            f.write("\n\n".join(cut))
+        print(f"{name}: {len(chosen)} chapters, {len(cut)} passages")
 
 
 if __name__ == "__main__":

