@@ -137,7 +137,7 @@ bad("gguf-no-values", "an entry of no columns",
     "at least one", "tensor 0", ".gguf")
 bad("gguf-truncated", "sums that end with the file",
     Gguf().tensor("a.counts", (1,), F32).tensor("a.in_sum2", (64,), F32).ends(pad_last=False, cut=8),
-    "TRUNCATED", "tensor 1 data", "beyond the end", "tensor 1", ".gguf")
+    "TRUNCATED", "tensor 1 data", "ends too early", "tensor 1", ".gguf")
 bad("gguf-model", "a model in place of a matrix", Gguf().tensor("a.weight", (4,), F32),
     "UNSUPPORTED", None, "not an importance matrix", "none", ".gguf")
 bad("gguf-damaged", "what the GGUF reader refuses", Gguf(version=9), "CORRUPT", "version",

@@ -93,7 +93,7 @@ no("damaged-header", "a file whose header is damaged",
 
 # ---- header and footer
 no("cut-header", "a header cut short", Wcodec(A, cut=100), 100, "header", "TRUNCATED")
-no("cut", "a container cut in its index", Wcodec(A, cut="footer"), "footer", "ends before", "TRUNCATED")
+no("cut", "a container cut in its index", Wcodec(A, cut="footer"), "footer", "ends too early", "TRUNCATED")
 no("tail", "bytes behind the footer", Wcodec(A, tail=b"x"), "footer+32", "bytes follow")
 broken("version", "a later version", "major", 0, u16(2), "major", "version", "UNSUPPORTED")
 broken("header-reserved", "a reserved byte of the header", "reserved", 2, b"\1", "reserved", "reserved")
