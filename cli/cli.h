@@ -394,7 +394,7 @@ typedef struct cli_write {
     cli_list merges;   /* adapters to merge */
     cli_list adapters; /* NAME=PATH, to store */
     /* of a Hugging Face model that becomes GGUF */
-    const char *model_name, *metadata, *pre;
+    const char *model_name, *metadata, *pre, *lora;
     bool keep_names, vocab_only, no_tokenizer, like_reference;
 } cli_write;
 
@@ -421,6 +421,11 @@ typedef struct cli_write {
          .help = "Hugging Face to GGUF: tokenizer.ggml.pre, how llama.cpp is to split text "       \
                  "(default: by the structure of tokenizer.json)",                                  \
          .text = &(args).pre},                                                                     \
+        {.name = "lora",                                                                           \
+         .arg = "DIR",                                                                             \
+         .help = "Hugging Face to GGUF: of the model only its config.json, and this PEFT adapter " \
+                 "of it as an adapter of llama.cpp",                                               \
+         .text = &(args).lora},                                                                    \
         {.name = "vocab-only",                                                                     \
          .help = "Hugging Face to GGUF: keys and tokenizer, no tensors",                           \
          .flag = &(args).vocab_only},                                                              \
@@ -436,9 +441,10 @@ typedef struct cli_write {
 /* Prints the architectures that models can be mapped to; returns an exit code. */
 int cli_list_architectures(void);
 /* Maps a model of Hugging Face that is to become GGUF to llama.cpp's names and keys; *out NULL: its
- * names are kept. 0, or an exit code after saying what is wrong. */
-int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
-            const char *out_path, const cli_write *write, tare_report *report);
+ * names are kept; *factors: what it is made of beside the model, freed after it. 0, or an exit code after saying what is wrong. */
+int cli_map(tare_model **out, tare_model **factors, const cli_command *command,
+            const tare_model *in, const char *in_path, const char *out_path, const cli_write *write,
+            tare_report *report);
 
 /* The last part of a path, "." and ".." resolved; the caller frees it. */
 char *cli_directory_name(const char *path);

@@ -116,15 +116,40 @@ static void say_unknown(const tare_model *in, const char *in_path) {
     free(path);
 }
 
-int cli_map(tare_model **out, const cli_command *command, const tare_model *in, const char *in_path,
-            const char *out_path, const cli_write *write, tare_report *report) {
+/* A PEFT adapter of the model; *factors must live as long as *out. */
+static int map_adapter(tare_model **out, tare_model **factors, const tare_model *in,
+                       const cli_write *write, tare_report *report) {
+    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_error err;
+    char *text, path[PATH_MAX];
+    size_t n;
+    snprintf(path, sizeof path, "%s/adapter_config.json", write->lora);
+    int code = cli_read_file(&text, &n, path, METADATA_MOST);
+    if (code != 0) return code;
+    snprintf(path, sizeof path, "%s/adapter_model.safetensors", write->lora);
+    code = cli_open(factors, path, report);
+    options.report = report;
+    options.name = write->model_name;
+    if (code == CLI_YES &&
+        tare_llama_map_adapter(out, *factors, (tare_str){text, n}, in, &options, &err) != TARE_OK)
+        code = fail_mapping(&err, write->lora, report);
+    free(text);
+    return code;
+}
+
+int cli_map(tare_model **out, tare_model **factors, const cli_command *command,
+            const tare_model *in, const char *in_path, const char *out_path, const cli_write *write,
+            tare_report *report) {
     tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
     tare_error err;
     tare_str hf_class;
     char *text;
     size_t n;
-    *out = NULL;
+    *out = *factors = NULL;
     bool is_wanted = is_mapped(in, out_path, write);
+    if (is_wanted && write->lora) return map_adapter(out, factors, in, write, report);
+    if (write->lora)
+        return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
     if (!is_wanted && asks_for_mapping(write))
         return cli_usage(command, "--name, --metadata, --pre, --vocab-only and --no-tokenizer are "
                                   "for a Hugging Face model that becomes GGUF");

@@ -48,6 +48,16 @@ TARE_API bool tare_llama_can_map(const tare_model *model, tare_str *hf_class);
 TARE_API tare_status tare_llama_map(tare_model **out, const tare_model *in,
                                     const tare_llama_options *options, tare_error *err);
 
+/* A LoRA adapter of PEFT as llama.cpp has them: `factors` is its adapter_model.safetensors,
+ * `peft_config` the text of its adapter_config.json, `base` the Hugging Face model it was trained on,
+ * of which only config.json is read. Both models must outlive *out. Of `options` the allocator, the
+ * limits, the report and the name count. Errors: UNSUPPORTED: more than factors of matrices (DoRA,
+ * whole modules, embeddings), alphas or ranks by module, an operation on the weight that cannot be
+ * done to factors; CORRUPT: factors that do not fit. */
+TARE_API tare_status tare_llama_map_adapter(tare_model **out, const tare_model *factors,
+                                            tare_str peft_config, const tare_model *base,
+                                            const tare_llama_options *options, tare_error *err);
+
 /* ---- the way back ---------------------------------------------------------------------------- */
 
 typedef struct tare_llama_restore_options {

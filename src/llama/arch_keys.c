@@ -11,7 +11,8 @@
 /* ---- setting keys ---------------------------------------------------------------------------- */
 
 static bool is_complete_name(const char *name) {
-    static const char *const spaces[] = {"general.", "tokenizer.", "diffusion.", "xielu."};
+    static const char *const spaces[] = {"general.", "tokenizer.", "diffusion.", "xielu.",
+                                         "adapter."};
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
         if (strncmp(name, spaces[i], strlen(spaces[i])) == 0) return true;
     return false;

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""PEFT adapters of tiny models become adapters of llama.cpp: rows of B go where those of the weight go, A stays,
+alpha is the one that gives PEFT's scale. `lora.py TARE FOLDER`"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import tiny_models
+    from gguf import GGUFReader
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+
+P = "model.layers.0."
+
+
+def write_adapter(folder, factors, **config):
+    os.makedirs(folder, exist_ok=True)
+    header, at, blobs = {}, 0, []
+    for name, x in factors.items():
+        raw = x.astype("<f4").tobytes()
+        header["base_model.model." + name] = dict(dtype="F32", shape=list(x.shape), data_offsets=[at, at + len(raw)])
+        blobs.append(raw)
+        at += len(raw)
+    text = json.dumps(header).encode()
+    with open(os.path.join(folder, "adapter_model.safetensors"), "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+    with open(os.path.join(folder, "adapter_config.json"), "w") as f:
+        json.dump({"peft_type": "LORA", "r": 4, "lora_alpha": 16, **config}, f)
+
+
+def pair(name, rows, cols, rank=4):
+    r = np.random.default_rng(len(name) * rows + cols)
+    return {name + ".lora_A.weight": r.standard_normal((rank, cols)).astype(np.float32),
+            name + ".lora_B.weight": r.standard_normal((rows, rank)).astype(np.float32)}
+
+
+def permuted(w, heads):
+    return w.reshape(heads, 2, w.shape[0] // heads // 2, -1).swapaxes(1, 2).reshape(w.shape)
+
+
+class Case:
+    def __init__(self, tare, folder):
+        self.tare, self.folder, self.found = tare, folder, []
+
+    def convert(self, model, factors, **config):
+        base, adapter, out = (os.path.join(self.folder, n) for n in (model, "adapter", "out.gguf"))
+        shutil.rmtree(adapter, ignore_errors=True)
+        tiny_models.write(base, model)
+        write_adapter(adapter, factors, **config)
+        if os.path.exists(out):
+            os.remove(out)
+        run = subprocess.run([self.tare, "convert", base, out, "--lora", adapter, "--quiet", "--no-sync"],
+                             capture_output=True, text=True)
+        return run, GGUFReader(out) if run.returncode == 0 else os.path.exists(out)
+
+    def expect(self, what, is_right):
+        if not is_right:
+            self.found.append(what)
+
+    def accepted(self, title, model, factors, wanted, alpha, **config):
+        run, made = self.convert(model, factors, **config)
+        if run.returncode:
+            self.found.append(f"{title}: {run.stderr.strip()}")
+            return
+        tensors = {t.name: t.data for t in made.tensors}
+        keys = {f.name: f.contents() for f in made.fields.values()}
+        self.expect(f"{title}: tensors {sorted(tensors)}", set(tensors) == set(wanted))
+        for name in set(tensors) & set(wanted):
+            self.expect(f"{title}: {name}", np.array_equal(tensors[name], wanted[name]))
+        self.expect(f"{title}: keys", keys["general.type"] == "adapter" and keys["adapter.type"] == "lora" and
+                    abs(keys["adapter.lora.alpha"] - alpha) < 1e-4)
+
+    def refused(self, title, word, model, factors, **config):
+        run, is_left = self.convert(model, factors, **config)
+        lines = run.stderr.strip().split("\n")
+        self.expect(f"{title}: {run.stderr.strip()}",
+                    run.returncode in (3, 5) and len(lines) == 1 and word in lines[0] and not is_left)
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    case = Case(tare, folder)
+    q, v, down = (pair(P + n, *s) for n, s in (("self_attn.q_proj", (64, 64)), ("self_attn.v_proj", (32, 64)),
+                                               ("mlp.down_proj", (64, 96))))
+
+    def two(to, factors, b=None):
+        a_name, b_name = factors
+        return {f"blk.0.{to}.weight.lora_a": factors[a_name],
+                f"blk.0.{to}.weight.lora_b": factors[b_name] if b is None else b}
+    b = list(q.values())[1]
+    wanted = {**two("attn_q", q, permuted(b, 4)), **two("attn_v", v), **two("ffn_down", down)}
+    case.accepted("llama", "llama", {**q, **v, **down}, wanted, 16)
+    case.accepted("rank-stabilized", "llama", q, two("attn_q", q, permuted(b, 4)), 32, use_rslora=True)
+    fused = pair(P + "self_attn.qkv_proj", 256, 64)
+    b = list(fused.values())[1]
+    case.accepted("ernie4_5", "ernie4_5", fused,
+                  {**two("attn_q", fused, b[:128]), **two("attn_k", fused, b[128:192]), **two("attn_v", fused, b[192:])}, 16)
+    half = dict(list(q.items())[:1])
+    case.refused("one factor", "lora_A", "llama", half)
+    case.refused("another rank", "rank", "llama", {**half, **dict(list(pair(P + "self_attn.q_proj", 64, 64, 8).items())[1:])})
+    case.refused("DoRA", "DoRA", "llama", q, use_dora=True)
+    case.refused("alphas by module", "alpha", "llama", q, alpha_pattern={"q_proj": 8})
+    case.refused("no alpha", "lora_alpha", "llama", q, lora_alpha=0)
+    case.refused("a whole module", "lm_head", "llama", {**q, "lm_head.weight": np.zeros((320, 64))})
+    case.refused("no such weight", "strange", "llama", pair(P + "mlp.strange", 64, 64))
+    case.refused("embeddings", "embed_tokens", "llama", pair("model.embed_tokens", 320, 64))
+    shutil.rmtree(folder)
+    print("\n".join(case.found + [f"{len(case.found)} adapters not as they should be"]))
+    return bool(case.found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
