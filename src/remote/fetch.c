@@ -168,7 +168,8 @@ static tare_status accept_whole(fetch *f) {
     const tare_response *r = &f->response;
     TARE_TRY(check_identity(f, r->has_length, r->length));
     if (file->has_ranges) {
-        if (!f->exchange.if_range || file->ignores_if_range)
+        /* Another request may have found out first, while this one was under way. */
+        if (!f->exchange.if_range)
             return fault(f, TARE_ERR_UNSUPPORTED, "the server sends no byte ranges any more");
         file->ignores_if_range = true;
         f->begins_anew = true;
