@@ -125,7 +125,10 @@ static const tare_llama_key arctic_keys[] = {
 static const char *const olmoe_back_config[] = {"model_type = 'olmoe'", NULL};
 static const tare_llama_back olmoe_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
                                            .config = olmoe_back_config};
-static const char *const dots1_back_config[] = {"model_type = 'dots1'", NULL};
+#define SCORING                                                                                    \
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == 1, "           \
+    "'softmax'))"
+static const char *const dots1_back_config[] = {"model_type = 'dots1'", SCORING, NULL};
 static const tare_llama_back dots1_back = {
     .names = HF_DENSE HF_MOE HF_SHARED HF_QK_NORM "n_routed_experts", .config = dots1_back_config};
 static const char *const bailing_back_config[] = {"model_type = 'bailing_moe'",
@@ -156,10 +159,8 @@ static const tare_llama_back smallthinker_back = {
     "block_sparse_moe.primary_router block_sparse_moe.experts.gate block_sparse_moe.experts.up "
     "block_sparse_moe.experts.down",
     .config = smallthinker_back_config};
-static const char *const minimax_back_config[] = {
-    "model_type = 'minimax_m2'",
-    "scoring_func = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == 1, 'softmax'))",
-    "use_qk_norm = true", NULL};
+static const char *const minimax_back_config[] = {"model_type = 'minimax_m2'", SCORING,
+                                                  "use_qk_norm = true", NULL};
 static const tare_llama_back minimax_back = {
     .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG
     "block_sparse_moe.gate block_sparse_moe.experts.w1 block_sparse_moe.experts.w2 "
