@@ -48,7 +48,7 @@ def _wrap(item: Item, memory: _core.Memory, framework: str) -> Any:
     if framework == "torch":
         if not item.nbytes:
             import torch
-            return torch.empty(item.shape, dtype=encoding(item.as_).torch_dtype())
+            return torch.empty(item.shape, dtype=encoding(item.as_).torch_dtype(), device="cpu")
         return torch_over(memory, item.shape, _U8 if item.as_ in BITS else item.as_)
     import numpy as np
     return np.ndarray(item.shape, numpy_dtype(item.as_), memory)  # type: ignore[arg-type]

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""safe_open: tensors by name, whole or in parts."""
+from __future__ import annotations
+
+import io
+import os
+
+from .. import _core
+from .._dtypes import BITS, PLAIN, numpy_dtype
+from .._encodings import encoding
+from .._errors import FileMissingError, TareError
+from .._model import VALUE_TYPES, open
+from .._save import _KEYS_MODEL, _KEYS_SAFETENSORS, _STR, _key, scalar_type
+from .._tensor import _over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Sequence
+
+    from .._model import Model
+    from .._tensor import Tensor, TensorView
+
+FRAMEWORKS = {"pt": "torch", "torch": "torch", "pytorch": "torch", "np": "numpy", "numpy": "numpy",
+              "tf": "tensorflow", "tensorflow": "tensorflow", "jax": "flax", "flax": "flax",
+              "mlx": "mlx", "paddle": "paddle"}
+_F4 = _core.find_encoding("f4")
+_STORED = {*PLAIN, *BITS}  # types that safetensors has: they come as they are stored
+
+
+def _dtype_of(tensor: Tensor | TensorView, dtype: Any) -> Any:
+    return None if tensor.encoding_id in _STORED else dtype
+
+
+def _as_framework(readable: Tensor | TensorView, framework: str, device: Any, dtype: Any) -> Any:
+    """The numbers as an array that may be written to."""
+    dtype = _dtype_of(readable, dtype)
+    as_ = readable.target(dtype)
+    if framework == "torch":
+        return _packed(readable.torch(dtype, threads=0), as_).to(device)
+    array = _over(readable.result_shape(as_), numpy_dtype(as_), readable._bytes(as_, 0, True))
+    return array if framework == "numpy" else _from_numpy(array, framework)
+
+
+def _packed(t: Any, as_: int) -> Any:
+    """F4, two in a byte, under the type that torch has for them."""
+    import torch
+    if as_ == _F4 and hasattr(torch, "float4_e2m1fn_x2"):
+        return t.view(torch.float4_e2m1fn_x2)
+    return t
+
+
+def _from_numpy(array: Any, framework: str) -> Any:
+    from importlib import import_module
+    return import_module("." + framework, __package__).from_numpy(array)
+
+
+class SafeSlice:
+    """A tensor whose parts are read when it is indexed: integers, slices, ... and None. As in
+    safetensors, what lies outside is an error, for slices too."""
+
+    __slots__ = ("_tensor", "_framework", "_device", "_dtype")
+
+    def __init__(self, tensor: Tensor, framework: str, device: Any, dtype: Any) -> None:
+        self._tensor = tensor
+        self._framework, self._device, self._dtype = framework, device, dtype
+
+    def get_shape(self) -> list[int]:
+        """The dimensions of the whole tensor."""
+        return list(self._tensor.shape)
+
+    def get_dtype(self) -> str:
+        """The type of its numbers as in a safetensors header: "BF16"."""
+        return encoding(self._tensor.target(_dtype_of(self._tensor, self._dtype))).name.upper()
+
+    def __getitem__(self, key: Any) -> Any:
+        view = self._tensor[_checked(key, self._tensor.shape)]
+        return _as_framework(view, self._framework, self._device, self._dtype)
+
+
+def _text_of(key: Any) -> str:
+    if not isinstance(key, slice):
+        return "..." if key is Ellipsis else str(key)
+    return ":".join("" if n is None else str(n) for n in (key.start, key.stop))
+
+
+def _checked(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The entries of an index, none of which reaches beyond its dimension."""
+    if isinstance(key, list):
+        if key:
+            raise TareError("Non empty lists are not implemented")
+        key = slice(0, 0)
+    keys = key if isinstance(key, tuple) else (key,)
+    n_given = sum(k is not None and k is not Ellipsis for k in keys)
+    if n_given > len(shape):
+        raise TareError(f"Error during slicing [{', '.join(map(_text_of, keys))}] with shape "
+                        f"{list(shape)}: more slicing indexes than dimensions in tensor")
+    dim = 0
+    for k in keys:
+        if k is None:
+            continue
+        if k is Ellipsis:
+            dim += len(shape) - n_given
+            continue
+        n = shape[dim]
+        if isinstance(k, slice):
+            beyond = next((end for end in (k.start or 0, (k.stop or 0) - 1) if end >= max(n, 1)), None)
+        else:
+            if k < -n:
+                raise TareError(f"Invalid index {k} for dimension {dim} of size {n}")
+            beyond = k if k >= n else None
+        if beyond is not None:
+            raise TareError(f"Error during slicing [{', '.join(map(_text_of, keys))}] with shape "
+                            f"{list(shape)}: index {beyond} out of bounds for tensor dimension "
+                            f"#{dim} of size {n}")
+        dim += 1
+    return keys
+
+
+class _Opened:
+    """What safe_open and _safe_open_handle share."""
+
+    def __init__(self, source: Any, framework: str, device: Any, map: bool, dtype: Any,
+                 bases: Sequence[Any]) -> None:
+        if framework not in FRAMEWORKS:
+            raise TareError(f"framework {framework} is invalid")
+        self._framework = FRAMEWORKS[framework]
+        self._device = device
+        self._dtype = dtype
+        self._model: Model | None = open(source, map=map, bases=tuple(bases))
+
+    @property
+    def _opened(self) -> Model:
+        if self._model is None:
+            raise TareError("File is closed")
+        return self._model
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._model is not None:
+            self._model.close()
+        self._model = None
+
+    def _tensor(self, name: str) -> Tensor:
+        model = self._opened
+        if name not in model:
+            raise TareError(f"File does not contain tensor {name}")
+        return model[name]
+
+    def keys(self) -> list[str]:
+        """The names of the tensors, sorted."""
+        return sorted(self._opened)
+
+    def offset_keys(self) -> list[str]:
+        """The names of the tensors in the order of the file."""
+        return list(self._opened)
+
+    def metadata(self) -> dict[str, str] | None:
+        """The texts of a safetensors header. Keys of other containers are in "tare.metadata", the
+        way `tare convert` writes them. None: there is nothing."""
+        metadata = self._opened.metadata
+        typed = [key for key in metadata if metadata.pairs.get(key) != metadata[key]]
+        if not typed:
+            return dict(metadata.pairs) or None
+        import json
+        from .._verbs import _plan
+        keys = [(key, _KEYS_SAFETENSORS, _STR, value) for key, value in metadata.pairs.items()]
+        for key in typed:
+            value, stored = metadata[key], metadata.type(key)
+            if stored == "array":
+                keys.append(_key(key, value))
+            else:
+                keys.append((key, _KEYS_MODEL, scalar_type(value, stored), value))
+        text = _plan(_core.build([], keys, []), "-", False, format="safetensors").run_bytes()[8:]
+        return dict(json.loads(text)["__metadata__"])
+
+    def get_tensor(self, name: str) -> Any:
+        """A tensor, in the framework that was asked for."""
+        return _as_framework(self._tensor(name), self._framework, self._device, self._dtype)
+
+    def get_tensors(self) -> dict[str, Any]:
+        """All tensors by name. What must be decoded is decoded by one parallel call."""
+        model = self._opened
+        kind = "torch" if self._framework == "torch" else "numpy"
+        wanted: dict[Any, list[str]] = {}
+        for name, t in model.items():
+            if not t.is_borrowable or t.encoding_id not in _STORED:
+                wanted.setdefault(_dtype_of(t, self._dtype), []).append(name)
+        arrays = {}
+        for dtype, names in wanted.items():
+            arrays.update(model.load(names, framework=kind, dtype=dtype))
+        for name, array in arrays.items():
+            if kind == "torch":
+                arrays[name] = _packed(array, model[name].encoding_id).to(self._device)
+            elif self._framework != "numpy":
+                arrays[name] = _from_numpy(array, self._framework)
+        return {name: arrays[name] if name in arrays else self.get_tensor(name) for name in model}
+
+    def get_slice(self, name: str) -> SafeSlice:
+        """A tensor that is read when it is indexed."""
+        return SafeSlice(self._tensor(name), self._framework, self._device, self._dtype)
+
+
+class safe_open(_Opened):
+    """Opens a model of any format: a path, or whatever tare.open takes.
+
+    framework  "pt", "np", "tf", "flax", "mlx" or "paddle"
+    device     where torch tensors go
+    backend    "mmap", or "pread": nothing is mapped, every tensor is read
+    dtype      what blocks are decoded to: float32, float16 or bfloat16
+    bases      models that a .wcodec was packed against
+
+    Arrays may be written to; the file does not change. What is mapped is shared by all arrays that
+    are made of one tensor of this object.
+
+    >>> with tare.safetensors.safe_open("tiny.wcodec", framework="np") as f:
+    ...     f.get_slice("blk.0.attn_q.weight")[:2, 4].shape
+    (2,)
+    """
+
+    def __init__(self, filename: Any, framework: str, device: Any = "cpu", *, backend: str = "mmap",
+                 dtype: Any = None, bases: Sequence[Any] = ()) -> None:
+        if backend not in ("mmap", "pread"):
+            raise TareError(f'backend {backend!r} is invalid (expected one of: "mmap", "pread")')
+        if isinstance(filename, (str, os.PathLike)) and "://" not in str(filename) and (
+                not os.path.exists(filename)):
+            raise FileMissingError(f"No such file or directory: {os.fspath(filename)}")
+        super().__init__(filename, framework, device, backend == "mmap", dtype, bases)
+
+
+class _safe_open_handle(_Opened):
+    """The same for a file object, such as fsspec's."""
+
+    def __init__(self, handle: Any, framework: str, device: Any = "cpu", *, dtype: Any = None,
+                 bases: Sequence[Any] = ()) -> None:
+        if isinstance(handle, io.TextIOWrapper):
+            handle = handle.buffer
+        super().__init__(handle, framework, device, True, dtype, bases)

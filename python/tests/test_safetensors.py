@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""Guards against: bytes, arrays, slices and errors of tare.safetensors that differ from those of the
+package safetensors, and containers that it does not open. What needs torch is skipped without it."""
+import io
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import safetensors
+import safetensors.numpy
+import tare
+import tare.safetensors as ours
+import tare.safetensors.numpy as ours_numpy
+
+
+@pytest.fixture(scope="module")
+def packed_path(tmp_path_factory, safetensors_path):
+    path = tmp_path_factory.mktemp("packed") / "plain.wcodec"
+    tare.pack(safetensors_path, path)
+    return str(path)
+
+
+def same(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def test_bytes(plain_arrays, tmp_path):
+    arrays = dict(plain_arrays, big=np.arange(6, dtype=">i4"), turned=plain_arrays["cube"].T)
+    plain = dict(arrays, turned=np.ascontiguousarray(arrays["turned"]))
+    assert ours_numpy.save(arrays) == safetensors.numpy.save(plain)
+    for metadata in (None, {"format": "pt"}, {"ü\n": "\"x\""}):
+        assert ours_numpy.save(arrays, metadata) == safetensors.numpy.save(plain, metadata)
+    ours_numpy.save_file(arrays, tmp_path / "a", metadata={"format": "pt"})
+    ours_numpy.save_file(arrays, tmp_path / "a", metadata={"format": "pt"})
+    assert (tmp_path / "a").read_bytes() == safetensors.numpy.save(plain, {"format": "pt"})
+    with pytest.raises(TypeError):
+        ours_numpy.save(arrays, {"n": 3})
+
+
+@pytest.mark.parametrize("backend", ("mmap", "pread"))
+@pytest.mark.parametrize("packed", (False, True))
+def test_load(plain_arrays, safetensors_path, packed_path, packed, backend):
+    path = packed_path if packed else safetensors_path
+    arrays = ours_numpy.load_file(path, backend=backend)
+    assert set(arrays) == set(plain_arrays)
+    for name, array in plain_arrays.items():
+        assert same(arrays[name], array) and arrays[name].flags.writeable, name
+    arrays["cube"][...] = 0
+    assert same(ours_numpy.load_file(path, backend=backend)["cube"], plain_arrays["cube"])
+    with ours.safe_open(path, "np", backend=backend) as f:
+        assert f.keys() == sorted(plain_arrays) and set(f.offset_keys()) == set(plain_arrays)
+        assert f.metadata() == {"format": "pt", "note": "ü"}
+        assert same(f.get_tensor("cube"), plain_arrays["cube"])
+        with pytest.raises(ours.SafetensorError, match="does not contain tensor nothing"):
+            f.get_tensor("nothing")
+    with pytest.raises(ours.SafetensorError, match="closed"):
+        f.keys()
+
+
+def test_load_bytes(plain_arrays, safetensors_path):
+    with open(safetensors_path, "rb") as f:
+        data = f.read()
+    before = bytes(bytearray(data))
+    arrays = ours_numpy.load(data)
+    arrays["cube"][...] = 0
+    assert data == before and same(arrays["t.int8"], plain_arrays["t.int8"])
+    theirs = dict(safetensors.deserialize(data))
+    mine = dict(ours.deserialize(data))
+    assert mine.keys() == theirs.keys()
+    for name, row in theirs.items():
+        assert mine[name]["dtype"] == row["dtype"] and list(mine[name]["shape"]) == list(row["shape"])
+        assert bytes(mine[name]["data"]) == bytes(row["data"])
+    for handle in (open(safetensors_path), io.BytesIO(data)):
+        with handle, ours._safe_open_handle(handle, "np") as g:
+            assert same(g.get_tensor("cube"), plain_arrays["cube"])
+
+
+KEYS = (0, -1, slice(None), slice(1, 2), (slice(None), 2), (1, slice(1, 3), 0), (Ellipsis, 1), (),
+        [], (slice(0, 0),), (slice(1, 3), slice(None), slice(2, 5)))
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_slices(plain_arrays, safetensors_path, packed_path, key):
+    for path in (safetensors_path, packed_path):
+        with ours.safe_open(path, "np") as f:
+            part = f.get_slice("cube")
+            assert part.get_shape() == [3, 4, 5] and part.get_dtype() == "F32"
+            assert same(part[key], plain_arrays["cube"][key if key != [] else slice(0)])
+            assert part[key].flags.writeable
+
+
+@pytest.mark.parametrize("key", (slice(20), (slice(None), slice(20)), (slice(2, None), 20), (0, -6),
+                                 [0, 1], (slice(9, None),), slice(3, None), slice(3, 3), slice(2, 9)), ids=str)
+def test_slice_errors(safetensors_path, key):
+    with ours.safe_open(safetensors_path, "np") as f:
+        with safetensors.safe_open(safetensors_path, "np") as g:
+            with pytest.raises(safetensors.SafetensorError) as theirs:
+                g.get_slice("cube")[key]
+            with pytest.raises(ours.SafetensorError) as mine:
+                f.get_slice("cube")[key]
+    assert str(mine.value) == str(theirs.value)
+
+
+def test_blocks(gguf_path):
+    model = tare.open(gguf_path)
+    with ours.safe_open(gguf_path, "np") as f:
+        assert f.get_slice("blk.0.weight").get_dtype() == "F32"
+        assert same(f.get_tensor("blk.0.weight"), model["blk.0.weight"].numpy())
+        assert same(f.get_slice("blk.1.weight")[1:3, :40], model["blk.1.weight"].numpy()[1:3, :40])
+        assert "llama.context_length" in f.metadata()["tare.metadata"]
+    with ours.safe_open(gguf_path, "np", dtype="float16") as f:
+        arrays = f.get_tensors()
+        assert same(arrays["blk.0.weight"], model["blk.0.weight"].numpy("float16"))
+        assert arrays["norm.weight"].dtype == np.float32  # plain numbers stay
+
+
+def test_metadata_as_converted(gguf_path, tmp_path):
+    tare.convert(gguf_path, tmp_path / "c.safetensors")
+    with safetensors.safe_open(tmp_path / "c.safetensors", "np") as f, ours.safe_open(gguf_path, "np") as g:
+        mine, theirs = g.metadata(), f.metadata()
+    assert all(name in mine["tare.metadata"] for name in ("t.float", "t.numbers", "grüße"))
+    assert set(mine) == {"tare.metadata"} and set(mine) <= set(theirs)
+
+
+def test_errors(safetensors_path, tmp_path):
+    with pytest.raises(FileNotFoundError) as e:
+        ours.safe_open("notafile", "np")
+    assert str(e.value) == "No such file or directory: notafile" and isinstance(e.value, ours.SafetensorError)
+    for options in ({"framework": "lisp"}, {"framework": "np", "backend": "x"}):
+        with pytest.raises(ours.SafetensorError, match="is invalid"):
+            ours.safe_open(safetensors_path, **options)
+    header = b'{"liar":{"dtype":"F32","shape":[1024,1024],"data_offsets":[0,4194304]}}'
+    with pytest.raises(ours.SafetensorError):
+        ours_numpy.load(struct.pack("<Q", len(header)) + header + b"\0")
+    with pytest.raises(ours.SafetensorError, match="Unknown dtype"):
+        ours.TensorSpec(dtype="nonsense", shape=[1], data_ptr=0, data_len=0)
+    with pytest.raises(TypeError):
+        ours.serialize({"t": {"dtype": "float32", "shape": [1], "data_ptr": 0, "data_len": 0}})
+    one = np.zeros(4, np.float32)
+    spec = ours.TensorSpec(dtype="float32", shape=[5], data_ptr=one.ctypes.data, data_len=16)
+    with pytest.raises((ours.SafetensorError, ValueError)):
+        ours.serialize({"t": spec})
+
+
+INSTALL = """
+import tare.safetensors, sys
+tare.safetensors.install(); tare.safetensors.install()
+import safetensors
+from safetensors.numpy import load_file
+import safetensors.numpy as n
+assert safetensors is tare.safetensors and n is sys.modules["tare.safetensors.numpy"]
+assert n.__spec__.name == "tare.safetensors.numpy" and "torch" not in sys.modules
+assert "jax" not in sys.modules
+try:
+    import safetensors.nothing
+except ModuleNotFoundError:
+    pass
+else:
+    raise SystemExit("safetensors.nothing was found")
+tare.safetensors.uninstall()
+assert "safetensors" not in sys.modules
+import safetensors.numpy as real
+assert real is not n
+tare.safetensors.install()
+tare.safetensors.uninstall()
+assert sys.modules["safetensors.numpy"] is real
+"""
+
+
+def test_install():
+    subprocess.run([sys.executable, "-c", INSTALL], check=True)
+
+
+# ---- torch
+
+def torch_or_skip():
+    torch = pytest.importorskip("torch")
+    import safetensors.torch
+    import tare.safetensors.torch as ours_torch
+    return torch, safetensors.torch, ours_torch
+
+
+def test_torch(tmp_path):
+    torch, theirs, mine = torch_or_skip()
+    torch.manual_seed(0)
+    state = {str(d): (torch.randn(4, 6) * 3).to(d) for d in
+             (torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.int64, torch.bool, torch.complex64)}
+    state.update(scalar=torch.tensor(1.5), empty=torch.zeros(0, 3))
+    assert mine.save(state, {"a": "b"}) == theirs.save(state, {"a": "b"})
+    if hasattr(torch, "float4_e2m1fn_x2"):
+        state["f4"] = torch.arange(8, dtype=torch.uint8).reshape(2, 4).view(torch.float4_e2m1fn_x2)
+    mine.save_file(state, tmp_path / "m.safetensors")
+    tare.pack(tmp_path / "m.safetensors", tmp_path / "m.wcodec")
+    for path in (tmp_path / "m.safetensors", tmp_path / "m.wcodec"):
+        for arrays in (mine.load_file(path), mine.load_file(path, backend="pread")):
+            assert arrays.keys() == state.keys()
+            for name, t in state.items():
+                assert arrays[name].dtype == t.dtype and arrays[name].shape == t.shape
+                assert t.numel() == 0 or torch.equal(arrays[name].reshape(-1).view(torch.uint8),
+                                                     t.reshape(-1).view(torch.uint8))
+
+
+def test_torch_model(tmp_path):
+    torch, theirs, mine = torch_or_skip()
+
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.nn.Linear(8, 8)
+            self.b = self.a
+
+    model, other = Tied(), Tied()
+    for save_model, load_model in ((mine.save_model, theirs.load_model), (theirs.save_model, mine.load_model)):
+        save_model(model, tmp_path / "tied")
+        load_model(other, tmp_path / "tied")
+        assert torch.equal(model.b.weight, other.b.weight)
+    separate = torch.nn.ModuleDict({"a": torch.nn.Linear(8, 8), "b": torch.nn.Linear(8, 8)})
+    texts = []
+    for load_model in (mine.load_model, theirs.load_model):
+        with pytest.raises(RuntimeError) as e:
+            load_model(separate, tmp_path / "tied")
+        texts.append(str(e.value))
+    assert texts[0] == texts[1]
+    with pytest.raises(RuntimeError):
+        mine.save_file(model.state_dict(), tmp_path / "shared")
+    with pytest.raises(ValueError):
+        mine.save_file({"t": torch.zeros(3, 4).T}, tmp_path / "turned")
