@@ -69,6 +69,14 @@ static PyObject *get_index(PyObject *self, void *unused) {
     return PyLong_FromSize_t(tensor_of(self)->index);
 }
 
+static PyObject *get_place(PyObject *self, void *unused) {
+    tare_plane place;
+    (void)unused;
+    if (!tare_tensor_place(&place, tensor_of(self)->handle->model, tensor_of(self)->index, 0))
+        Py_RETURN_NONE;
+    return Py_BuildValue("IK", (unsigned)place.file, (unsigned long long)place.offset);
+}
+
 static PyObject *get_scheme(PyObject *self, void *unused) {
     (void)unused;
     const char *scheme = tare_tensor_scheme(tensor_of(self)->handle->model, tensor_of(self)->index);
@@ -209,6 +217,10 @@ static PyGetSetDef tensor_getters[] = {
      NULL},
     {"packed_nbytes", get_packed_nbytes, NULL, "Bytes in a .wcodec; None elsewhere.", NULL},
     {"index", get_index, NULL, "Its place in the file's directory.", NULL},
+    {"place", get_place, NULL,
+     "(file, offset) of its first plane, the file a number in Model.info.files; None: no file has\n"
+     "its bytes as they are.",
+     NULL},
     {"scheme", get_scheme, NULL,
      "The packed scheme that it is a part of (\"gptq codes\"), or None.", NULL},
     {"can_decode", get_can_decode, NULL, "Whether its numbers can be read as floats.", NULL},
