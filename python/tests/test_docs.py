@@ -9,7 +9,7 @@ import numpy
 import pytest
 import tare
 
-MODULES = ("__init__", "_encodings", "_load", "_model", "_save", "_tensor", "_verbs",
+MODULES = ("__init__", "_encodings", "_load", "_model", "_save", "_tensor", "_verbs", "gguf", "wcodec",
            "safetensors._install", "safetensors._open", "safetensors._serialize", "safetensors.numpy")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

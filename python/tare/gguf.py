@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""The reader of the package gguf (gguf-py), for every container that tare opens.
+
+    from tare.gguf import GGUFReader
+
+    reader = GGUFReader("model.gguf")
+    reader.fields["general.architecture"].contents()
+    reader.tensors[0].data
+
+Opening reads the directory only: fields, their parts and the data of tensors are made when asked for.
+"""
+from __future__ import annotations
+
+import os
+from _collections_abc import Iterator, Mapping
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from ._dtypes import PLAIN
+from ._encodings import Encoding, all_encodings
+from ._errors import UnsupportedError
+from ._model import VALUE_TYPES, Array, open
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Sequence
+
+    from ._model import Model
+    from ._source import Source
+    from ._tensor import Tensor
+
+    Numbers = np.ndarray[Any, Any]
+
+__all__ = ["GGMLQuantizationType", "GGUFReader", "GGUFValueType", "ReaderField", "ReaderTensor",
+           "dequantize", "quantize"]
+
+_GGML = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8, "Q8_1": 9,
+         "Q2_K": 10, "Q3_K": 11, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14, "Q8_K": 15, "IQ2_XXS": 16,
+         "IQ2_XS": 17, "IQ3_XXS": 18, "IQ1_S": 19, "IQ4_NL": 20, "IQ3_S": 21, "IQ2_S": 22,
+         "IQ4_XS": 23, "I8": 24, "I16": 25, "I32": 26, "I64": 27, "F64": 28, "IQ1_M": 29, "BF16": 30,
+         "TQ1_0": 34, "TQ2_0": 35, "MXFP4": 39, "NVFP4": 40, "Q1_0": 41, "Q2_0": 42}
+# Types whose data the reader of gguf-py gives as numbers; all others are bytes.
+_NUMBERS = ("F32", "F16", "F64", "I8", "I16", "I32", "I64")
+
+
+class _Types(IntEnum):
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        """A member for a number that has no name; below 0 it is one of tare's formats."""
+        if not isinstance(value, int):
+            return None
+        names = {-e.id: name.upper() for name, e in all_encodings().items()}
+        member = int.__new__(cls, value)
+        member._name_ = names.get(value, f"UNKNOWN_{value}")
+        member._value_ = value
+        return member
+
+
+#: The types of ggml, under its names and numbers.
+GGMLQuantizationType = _Types("GGMLQuantizationType", _GGML)  # type: ignore[call-overload]
+
+_VALUES = ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "FLOAT32", "BOOL", "STRING", "ARRAY",
+           "UINT64", "INT64", "FLOAT64")
+#: The types of fields.
+GGUFValueType = IntEnum("GGUFValueType", {name: i for i, name in enumerate(_VALUES)})  # type: ignore[misc]
+
+
+def _scalar_dtype(type: str) -> np.dtype[Any]:
+    return np.dtype("?" if type == "bool" else type[0] + str(int(type[1:]) // 8))
+
+
+def _text_parts(text: str | bytes) -> list[Numbers]:
+    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    return [np.array([len(data)], np.uint64), np.frombuffer(data, np.uint8)]
+
+
+class ReaderField:
+    """A key: name, types (of an array its own, then that of its elements), and contents().
+
+    parts are arrays as the file holds them: length and bytes of the name, the type, then the value;
+    data are the indices in parts of what belongs to the value. Both are made when asked for.
+    offset is -1, for the library does not tell it.
+    """
+
+    def __init__(self, name: str, type: str, value: Any, is_key: bool = True) -> None:
+        self.offset = -1
+        self.name = name
+        self._type = type
+        self._value = value
+        self._is_key = is_key
+
+    @cached_property
+    def types(self) -> list[Any]:
+        types, value = [self._type], self._value
+        while isinstance(value, Array):
+            types.append(value.type)
+            value = value[0] if value.type == "array" and len(value) else None
+        return [GGUFValueType(VALUE_TYPES.index(t)) for t in types]
+
+    def contents(self, index_or_slice: int | slice = slice(None)) -> Any:
+        """The value; of an array all of it, one element or a slice."""
+        if not isinstance(self._value, Array):
+            return self._value
+        if isinstance(index_or_slice, int):
+            return self._value[index_or_slice]
+        return self._value.tolist()[index_or_slice]
+
+    @cached_property
+    def _made(self) -> tuple[list[Numbers], list[int]]:
+        parts: list[Numbers] = []
+        if self._is_key:
+            parts = [*_text_parts(self.name), np.array([VALUE_TYPES.index(self._type)], np.uint32)]
+        return parts, self._add(parts, self._type, self._value)
+
+    def _add(self, parts: list[Numbers], type: str, value: Any) -> list[int]:
+        if type == "str":
+            parts += _text_parts(value)
+            return [len(parts) - 1]
+        if type != "array":
+            parts.append(np.array([value], _scalar_dtype(type)))
+            return [len(parts) - 1]
+        parts.append(np.array([VALUE_TYPES.index(value.type)], np.uint32))
+        parts.append(np.array([len(value)], np.uint64))
+        if value.type not in ("str", "array"):
+            first = len(parts)
+            numbers = value.numpy()
+            parts += (numbers[i:i + 1] for i in range(len(numbers)))
+            return list(range(first, len(parts)))
+        return [i for element in value for i in self._add(parts, value.type, element)]
+
+    @property
+    def parts(self) -> list[Numbers]:
+        return self._made[0]
+
+    @property
+    def data(self) -> list[int]:
+        return self._made[1]
+
+    def __repr__(self) -> str:
+        return f"ReaderField({self.name!r}, {self._type})"
+
+
+class ReaderTensor:
+    """A tensor: name, tensor_type, shape (innermost first, as ggml counts), n_elements, n_bytes,
+    data_offset (None where no file holds the bytes as they are) and data.
+
+    data are F16, F32, F64 and integers as numbers, everything else as bytes, shaped outermost first.
+    """
+
+    def __init__(self, tensor: Tensor, tensor_type: Any) -> None:
+        self._tensor = tensor
+        self.name = tensor.name
+        self.tensor_type = tensor_type
+        self.shape = np.array(tensor.shape[::-1], np.uint64)
+        self.n_elements = tensor.n_elements
+        self.n_bytes = tensor.nbytes
+
+    @property
+    def data_offset(self) -> int | None:
+        place = self._tensor.place
+        return None if place is None else place[1]
+
+    @property
+    def data(self) -> Numbers:
+        if self.tensor_type.name in _NUMBERS:
+            return self._tensor.numpy()
+        raw = self._tensor.raw
+        flat = np.frombuffer(raw[0] if len(raw) == 1 else b"".join(raw), np.uint8)
+        rows = self._tensor.shape[:-1]
+        n_rows = int(np.prod(rows, dtype=np.int64))
+        return flat.reshape((*rows, flat.size // n_rows)) if n_rows else flat.reshape((*rows, 0))
+
+    def __repr__(self) -> str:
+        return f"ReaderTensor({self.name!r}, {self.tensor_type.name}, {self.shape.tolist()})"
+
+
+class _Fields(Mapping[str, ReaderField]):
+    """The fields in the order of the file, made when asked for."""
+
+    def __init__(self, model: Model, version: int) -> None:
+        self._metadata = model.metadata
+        self._made = {f.name: f for f in (
+            ReaderField("GGUF.version", "u32", version, False),
+            ReaderField("GGUF.tensor_count", "u64", len(model), False),
+            ReaderField("GGUF.kv_count", "u64", len(self._metadata), False))}
+        self._first = tuple(self._made)
+
+    def __getitem__(self, name: str) -> ReaderField:
+        if name not in self._made:
+            self._made[name] = ReaderField(name, self._metadata.type(name), self._metadata[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._first
+        yield from self._metadata
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._metadata)
+
+
+class GGUFReader:
+    """fields, tensors, alignment, byte_order ("I": this machine's, "S": the other) of a model.
+
+    source is whatever tare.open takes. Nothing can be written through it: mode is "r".
+
+    >>> reader = tare.gguf.GGUFReader("tiny.wcodec")
+    >>> reader.fields["general.architecture"].contents(), reader.get_tensor(0).tensor_type.name
+    ('llama', 'F32')
+    """
+
+    def __init__(self, source: Source, mode: str = "r") -> None:
+        if mode != "r":
+            raise UnsupportedError(f"mode: {mode!r} is not \"r\"; `tare edit` changes files in place")
+        self.model = open(source)
+        info = self.model.info
+        container = info.container
+        is_gguf = (container.format if container else info.format) == "gguf"
+        version = (container.format_version if container else info.version) if is_gguf else 3
+        self.alignment = info.alignment if is_gguf else 32
+        self.byte_order = "S" if info.is_big_endian else "I"
+        self.fields: Mapping[str, ReaderField] = _Fields(self.model, version)
+        self.tensors = [ReaderTensor(t, _type_of(t, is_gguf)) for t in self.model.values()]
+
+    def get_field(self, key: str) -> ReaderField | None:
+        """A field; None: there is none of this name."""
+        return self.fields.get(key)
+
+    def get_tensor(self, idx: int) -> ReaderTensor:
+        """A tensor by its number."""
+        return self.tensors[idx]
+
+
+def _type_of(tensor: Tensor, is_gguf: bool) -> Any:
+    if is_gguf:
+        return GGMLQuantizationType(tensor.native_type)
+    number = _GGML.get(tensor.encoding.name.upper())
+    return GGMLQuantizationType(-tensor.encoding_id if number is None else number)
+
+
+def _encoding(type: Any) -> Encoding:
+    name = type if isinstance(type, str) else GGMLQuantizationType(int(type)).name
+    found = all_encodings().get(name.lower())
+    if found is None:
+        raise UnsupportedError(f"no number format {name}")
+    return found
+
+
+def quantize(array: Numbers, type: Any) -> Numbers:
+    """Encodes floats: bytes, whose last dimension are those of a row. type: a name or number of ggml.
+
+    >>> tare.gguf.quantize(numpy.ones((2, 64), "float32"), "Q8_0").shape
+    (2, 68)
+    """
+    a = np.asarray(array)
+    planes = _encoding(type).encode(a)
+    return np.frombuffer(planes[0], np.uint8).reshape((*a.shape[:-1], -1))
+
+
+def dequantize(data: Numbers, type: Any) -> Numbers:
+    """Decodes bytes as quantize() gives them, to float32.
+
+    >>> data = tare.gguf.quantize(numpy.ones((2, 64), "float32"), "Q8_0")
+    >>> tare.gguf.dequantize(data, "Q8_0").shape
+    (2, 64)
+    """
+    encoding = _encoding(type)
+    raw = np.ascontiguousarray(data).view(np.uint8)
+    n_block_bytes = sum(encoding.sizes((1, encoding.block)))
+    columns, rest = divmod(raw.shape[-1], n_block_bytes)
+    if rest:
+        raise ValueError(f"rows of {raw.shape[-1]} bytes are no whole blocks of {encoding.name}")
+    return encoding.decode([raw], (*raw.shape[:-1], columns * encoding.block))
