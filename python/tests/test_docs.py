@@ -4,13 +4,15 @@ import doctest
 import importlib
 import pathlib
 import re
+import sys
 
 import numpy
 import pytest
 import tare
 
 MODULES = ("__init__", "_encodings", "_load", "_model", "_save", "_tensor", "_verbs", "gguf", "wcodec",
-           "safetensors._install", "safetensors._open", "safetensors._serialize", "safetensors.numpy")
+           "safetensors._install", "safetensors._open", "safetensors._serialize", "safetensors.numpy",
+           "torch")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -46,10 +48,10 @@ def model(folder):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(folder, model, name):
+    if name in ("_tensor", "torch"):
+        pytest.importorskip("torch", reason="examples make torch tensors")
     module = tare if name == "__init__" else importlib.import_module("tare." + name)
-    if name == "_tensor":
-        pytest.importorskip("torch", reason="one of its examples makes a torch tensor")
-    names = {"tare": tare, "numpy": numpy, "model": model}
+    names = {"tare": tare, "numpy": numpy, "model": model, "torch": sys.modules.get("torch")}
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     for test in doctest.DocTestFinder().find(module, extraglobs=names):
         runner.run(test)

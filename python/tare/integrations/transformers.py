@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Models of transformers from every container.
+
+    from tare.integrations.transformers import from_pretrained, patched
+
+    model = from_pretrained("model.wcodec")           # config.json is inside
+    with patched():                                   # model.wcodec in the place of model.safetensors
+        model = AutoModel.from_pretrained("folder")
+"""
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from functools import wraps
+
+from ..torch import LazySlice
+from ._files import SUFFIX, open_weights, packed_files, refuse_other_names, tensors_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator
+
+    from .._model import Model
+
+__all__ = ["config_of", "from_pretrained", "patched", "state_dict_of", "tokenizer_of"]
+
+
+def _slices(models: list[Model], what: str) -> dict[str, Any]:
+    tensors = tensors_of(models)
+    refuse_other_names(tensors, what)
+    return {name: LazySlice(tensor) for name, tensor in tensors.items()}
+
+
+def state_dict_of(path: Any, **options: Any) -> dict[str, Any]:
+    """The tensors of a file or a directory, packed shards too, read when they are indexed."""
+    return _slices(open_weights(path, **options), os.fspath(path) if hasattr(path, "__fspath__") else str(path))
+
+
+@contextmanager
+def _side_files(path: Any, models: list[Model]) -> Iterator[str]:
+    """A directory with config.json, the tokenizer and the code of a model, as its files or as its
+    resources have them."""
+    if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
+        yield os.fspath(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="tare-") as folder:
+        for name, resource in models[0].resources.items():
+            target = os.path.normpath(os.path.join(folder, name))
+            if os.path.commonpath([folder, target]) != folder or target == folder:
+                continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as file:
+                file.write(resource.read())
+        if not os.path.isfile(os.path.join(folder, "config.json")):
+            raise FileNotFoundError(f"{path}: there is no config.json in it; pass config=")
+        yield folder
+
+
+def config_of(path: Any, **kwargs: Any) -> Any:
+    """The configuration of a model, from its directory or from the resources of the container."""
+    from transformers import AutoConfig
+    with _side_files(path, open_weights(path)) as folder:
+        return AutoConfig.from_pretrained(folder, **kwargs)
+
+
+def tokenizer_of(path: Any, **kwargs: Any) -> Any:
+    """The tokenizer, from where the configuration is."""
+    from transformers import AutoTokenizer
+    with _side_files(path, open_weights(path)) as folder:
+        return AutoTokenizer.from_pretrained(folder, **kwargs)
+
+
+def _class_of(config: Any) -> Any:
+    import transformers
+    for name in config.architectures or ():
+        cls = getattr(transformers, name, None)
+        if cls is not None:
+            return cls
+    raise ValueError(f"transformers has no class for the architectures {config.architectures}: "
+                     "pass cls=")
+
+
+def from_pretrained(path: Any, cls: Any = None, *, config: Any = None, **kwargs: Any) -> Any:
+    """A model with its weights from any container, by PreTrainedModel.from_pretrained with a state
+    dict whose tensors are read one by one: nothing in transformers is changed.
+
+    path    a file or a directory, as for tare.open; model.wcodec, or packed shards, in a directory
+    cls     the class; else what the configuration calls the architecture
+    config  else config.json of the directory or of the container
+    kwargs  those of from_pretrained: dtype, device_map, attn_implementation, ...
+
+    transformers needs tensors under its own names: GGUF files are converted first.
+    """
+    models = open_weights(path)
+    state = _slices(models, str(path))
+    if config is None:
+        from transformers import AutoConfig
+        own = {name: kwargs[name] for name in ("trust_remote_code",) if name in kwargs}
+        with _side_files(path, models) as folder:
+            config = AutoConfig.from_pretrained(folder, **own)
+    if cls is None:
+        cls = _class_of(config)
+    elif hasattr(cls, "_model_mapping"):  # AutoModel and its like have no way in for a state dict
+        cls = cls._model_mapping[type(config)]
+        cls = cls[0] if isinstance(cls, (list, tuple)) else cls
+    kwargs.pop("trust_remote_code", None)
+    result = cls.from_pretrained(None, config=config, state_dict=state, **kwargs)
+    model = result[0] if kwargs.get("output_loading_info") else result
+    if isinstance(path, (str, os.PathLike)):
+        model.config.name_or_path = os.fspath(path)
+    if model.can_generate():
+        _set_generation(model, path, models)
+    return result
+
+
+def _set_generation(model: Any, path: Any, models: list[Model]) -> None:
+    """generation_config.json, which from_pretrained reads from a directory only."""
+    from transformers import GenerationConfig
+    if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
+        is_there = os.path.isfile(os.path.join(path, "generation_config.json"))
+    else:
+        is_there = "generation_config.json" in models[0].resources
+    if is_there:
+        with _side_files(path, models) as folder:
+            model.generation_config = GenerationConfig.from_pretrained(folder)
+
+
+@contextmanager
+def patched() -> Iterator[None]:
+    """from_pretrained(directory) of transformers takes model.wcodec, or packed shards, where
+    model.safetensors is missing. Two functions of transformers.modeling_utils are wrapped until the
+    end of the context; directories without *.wcodec go the usual way."""
+    from transformers import modeling_utils as host
+
+    resolve, read = host._get_resolved_checkpoint_files, host.load_state_dict
+
+    @wraps(resolve)
+    def resolve_packed(pretrained_model_name_or_path: Any, variant: Any, *args: Any, **kwargs: Any) -> Any:
+        files = _packed_instead(pretrained_model_name_or_path, variant, kwargs)
+        if files:
+            return files, None
+        return resolve(pretrained_model_name_or_path, variant, *args, **kwargs)
+
+    @wraps(read)
+    def read_packed(checkpoint_file: Any, map_location: Any = "cpu", *args: Any, **kwargs: Any) -> Any:
+        if not os.fspath(checkpoint_file).endswith(SUFFIX):
+            return read(checkpoint_file, map_location, *args, **kwargs)
+        state = state_dict_of(checkpoint_file)
+        if map_location == "meta":
+            import torch
+            return {name: torch.empty(t.shape, dtype=t.dtype, device="meta") for name, t in state.items()}
+        return state
+
+    host._get_resolved_checkpoint_files, host.load_state_dict = resolve_packed, read_packed
+    try:
+        yield
+    finally:
+        host._get_resolved_checkpoint_files, host.load_state_dict = resolve, read
+
+
+def _packed_instead(path: Any, variant: Any, kwargs: dict[str, Any]) -> list[str]:
+    """The packed weights that stand for model.safetensors."""
+    if path is None or kwargs.get("gguf_file") is not None:
+        return []
+    options = kwargs.get("download_kwargs") or {}
+    folder = os.path.join(os.fspath(path), options.get("subfolder") or "")
+    stem = f"model.{variant}" if variant else "model"
+    if not os.path.isdir(folder) or os.path.isfile(os.path.join(folder, stem + ".safetensors")):
+        return []
+    return packed_files(folder, stem)
