@@ -20,7 +20,7 @@ MAX_LINES = 600
 SCRIPTS = (".py", ".sh", ".cmake")
 # Named alike on purpose: one a folder.
 SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "init.c", "requirements.txt", "run",
-                "__init__.py"}
+                "__init__.py", "torch.py"}
 # Data, named after cases rather than after what is unique.
 MODELS = (".gguf", ".wcodec", ".safetensors", ".mcf")
 DATA = ("tests/golden/", "tests/fuzz/", "tests/cli/")
