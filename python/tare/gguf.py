@@ -36,16 +36,19 @@ if TYPE_CHECKING:
 __all__ = ["GGMLQuantizationType", "GGUFReader", "GGUFValueType", "ReaderField", "ReaderTensor",
            "dequantize", "quantize"]
 
-_GGML = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8, "Q8_1": 9,
-         "Q2_K": 10, "Q3_K": 11, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14, "Q8_K": 15, "IQ2_XXS": 16,
-         "IQ2_XS": 17, "IQ3_XXS": 18, "IQ1_S": 19, "IQ4_NL": 20, "IQ3_S": 21, "IQ2_S": 22,
-         "IQ4_XS": 23, "I8": 24, "I16": 25, "I32": 26, "I64": 27, "F64": 28, "IQ1_M": 29, "BF16": 30,
-         "TQ1_0": 34, "TQ2_0": 35, "MXFP4": 39, "NVFP4": 40, "Q1_0": 41, "Q2_0": 42}
 # Types whose data the reader of gguf-py gives as numbers; all others are bytes.
 _NUMBERS = ("F32", "F16", "F64", "I8", "I16", "I32", "I64")
 
 
-class _Types(IntEnum):
+class GGMLQuantizationType(IntEnum):
+    """The types of ggml, under its names and numbers."""
+
+    F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1 = 0, 1, 2, 3, 6, 7, 8, 9
+    Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, Q8_K = 10, 11, 12, 13, 14, 15
+    IQ2_XXS, IQ2_XS, IQ3_XXS, IQ1_S, IQ4_NL, IQ3_S, IQ2_S, IQ4_XS = 16, 17, 18, 19, 20, 21, 22, 23
+    I8, I16, I32, I64, F64, IQ1_M, BF16 = 24, 25, 26, 27, 28, 29, 30
+    TQ1_0, TQ2_0, MXFP4, NVFP4, Q1_0, Q2_0 = 34, 35, 39, 40, 41, 42
+
     @classmethod
     def _missing_(cls, value: object) -> Any:
         """A member for a number that has no name; below 0 it is one of tare's formats."""
@@ -57,9 +60,6 @@ class _Types(IntEnum):
         member._value_ = value
         return member
 
-
-#: The types of ggml, under its names and numbers.
-GGMLQuantizationType = _Types("GGMLQuantizationType", _GGML)  # type: ignore[call-overload]
 
 _VALUES = ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "FLOAT32", "BOOL", "STRING", "ARRAY",
            "UINT64", "INT64", "FLOAT64")
@@ -235,8 +235,8 @@ class GGUFReader:
 def _type_of(tensor: Tensor, is_gguf: bool) -> Any:
     if is_gguf:
         return GGMLQuantizationType(tensor.native_type)
-    number = _GGML.get(tensor.encoding.name.upper())
-    return GGMLQuantizationType(-tensor.encoding_id if number is None else number)
+    known = GGMLQuantizationType.__members__.get(tensor.encoding.name.upper())
+    return GGMLQuantizationType(-tensor.encoding_id) if known is None else known
 
 
 def _encoding(type: Any) -> Encoding:

@@ -59,14 +59,14 @@ def install() -> None:
     for name in _ours_or_theirs():
         _before[name] = sys.modules.pop(name)
     sys.modules[_NAME] = sys.modules[_OURS]
-    sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _finder)
 
 
 def uninstall() -> None:
     """Takes back install()."""
     if _finder not in sys.meta_path:
         return
-    sys.meta_path.remove(_finder)  # type: ignore[arg-type]
+    sys.meta_path.remove(_finder)
     for name in _ours_or_theirs():
         del sys.modules[name]
     sys.modules.update(_before)

@@ -165,7 +165,8 @@ class _Opened:
             return dict(metadata.pairs) or None
         import json
         from .._verbs import _plan
-        keys = [(key, _KEYS_SAFETENSORS, _STR, value) for key, value in metadata.pairs.items()]
+        keys: list[tuple[str, int, int, Any]] = [
+            (key, _KEYS_SAFETENSORS, _STR, value) for key, value in metadata.pairs.items()]
         for key in typed:
             value, stored = metadata[key], metadata.type(key)
             if stored == "array":

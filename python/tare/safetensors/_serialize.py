@@ -92,6 +92,7 @@ def deserialize(data: bytes) -> list[tuple[str, dict[str, Any]]]:
     with open(data) as model:
         for name, tensor in model.items():
             as_ = tensor.target(None)
+            data_of: Any = tensor._bytes(as_, 0, False)
             out.append((name, {"dtype": encoding(as_).name.upper(), "shape": list(tensor.shape),
-                               "data": bytearray(tensor._bytes(as_, 0, False))}))  # type: ignore[arg-type]
+                               "data": bytearray(data_of)}))
     return out
