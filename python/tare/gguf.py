@@ -217,11 +217,20 @@ class GGUFReader:
         info = self.model.info
         container = info.container
         is_gguf = (container.format if container else info.format) == "gguf"
-        version = (container.format_version if container else info.version) if is_gguf else 3
+        self._version = (container.format_version if container else info.version) if is_gguf else 3
+        self._is_gguf = is_gguf
         self.alignment = info.alignment if is_gguf else 32
         self.byte_order = "S" if info.is_big_endian else "I"
-        self.fields: Mapping[str, ReaderField] = _Fields(self.model, version)
-        self.tensors = [ReaderTensor(t, _type_of(t, is_gguf)) for t in self.model.values()]
+
+    @cached_property
+    def fields(self) -> Mapping[str, ReaderField]:
+        """The keys by name."""
+        return _Fields(self.model, self._version)
+
+    @cached_property
+    def tensors(self) -> list[ReaderTensor]:
+        """The tensors in the order of the file."""
+        return [ReaderTensor(t, _type_of(t, self._is_gguf)) for t in self.model.values()]
 
     def get_field(self, key: str) -> ReaderField | None:
         """A field; None: there is none of this name."""
