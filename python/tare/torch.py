@@ -342,6 +342,16 @@ class LazySlice:
         source: Tensor | TensorView = self._tensor if whole else self._tensor[key]
         return source.torch()
 
+    def read_into(self, key: Any, out: torch.Tensor) -> None:
+        """Reads a part into a tensor of its shape, whatever its dtype, strides and device."""
+        part = self._tensor[key]
+        try:
+            part.target(out.dtype)
+        except UnsupportedError:
+            out.copy_(part.torch())
+        else:
+            part.torch(out=out)
+
     @property
     def name(self) -> str:
         return self._tensor.name
