@@ -380,10 +380,10 @@ class LazySlice:
         return self.shape if dim is None else self.shape[dim]
 
     def numel(self) -> int:
-        return self.shape.numel()
+        return int(self.shape.numel())
 
     def is_floating_point(self) -> bool:
-        return self.dtype.is_floating_point
+        return bool(self.dtype.is_floating_point)
 
     def get_shape(self) -> list[int]:
         return list(self.shape)

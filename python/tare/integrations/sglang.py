@@ -29,7 +29,7 @@ def _loader(host: Any) -> Any:
     """SGLang's own loader, which differs in where weights that are packed come from."""
     from .vllm import weights
 
-    class TareLoader(host.DefaultModelLoader):  # type: ignore[misc, name-defined]
+    class TareLoader(host.DefaultModelLoader):  # type: ignore[misc]
         def download_model(self, model_config: Any) -> None:
             """Packed weights are on this machine."""
 

@@ -32,7 +32,7 @@ def register() -> None:
         return
 
     @host.register_model_loader("tare")
-    class TareLoader(host.BaseModelLoader):  # type: ignore[misc, name-defined]
+    class TareLoader(host.BaseModelLoader):  # type: ignore[misc]
         """Decodes the weights of a directory or a file into a model of vLLM."""
 
         def __init__(self, load_config: Any) -> None:
@@ -45,7 +45,7 @@ def register() -> None:
             self._options = options
 
         def _path(self, model_config: Any) -> str:
-            return getattr(model_config, "model_weights", None) or model_config.model
+            return str(getattr(model_config, "model_weights", None) or model_config.model)
 
         def download_model(self, model_config: Any) -> None:
             """Weights are read from where they are."""
