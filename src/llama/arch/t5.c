@@ -50,20 +50,15 @@ static const tare_llama_rule t5_rules[] = {
     {"shared.weight", "=token_embd.weight", "first"},
     END_OF_RULES};
 
-static const char *const t5_back_config[] = {
-    "model_type = 't5'",
-    "feed_forward_proj = 'gated-gelu'",
-    "d_model = embedding_length",
-    "d_ff = feed_forward_length",
-    "num_layers = block_count",
-    "num_hidden_layers = nothing",
-    "num_decoder_layers = decoder_block_count",
-    "num_heads = attention.head_count",
-    "d_kv = attention.key_length",
-    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
-    "relative_attention_num_buckets = attention.relative_buckets_count",
-    "is_encoder_decoder = true",
-    NULL};
+#define T5_SIZES                                                                                   \
+    "d_model = embedding_length", "d_ff = feed_forward_length", "num_layers = block_count",        \
+        "num_hidden_layers = nothing", "num_decoder_layers = decoder_block_count",                 \
+        "num_heads = attention.head_count", "d_kv = attention.key_length",                         \
+        "layer_norm_epsilon = attention.layer_norm_rms_epsilon",                                   \
+        "relative_attention_num_buckets = attention.relative_buckets_count",                       \
+        "is_encoder_decoder = true"
+static const char *const t5_back_config[] = {"model_type = 't5'",
+                                             "feed_forward_proj = 'gated-gelu'", T5_SIZES, NULL};
 static const tare_llama_shape_row t5_back_shapes[] = {{"shared.weight", "d0, d1"}, {NULL, NULL}};
 static const tare_llama_back t5_back = {
     .names = "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "
@@ -77,21 +72,8 @@ static const tare_llama_back t5_back = {
     .config = t5_back_config,
     .shapes = t5_back_shapes,
     .when = "has(tensors.enc.ffn_gate.weight)"};
-static const char *const t5_plain_back_config[] = {
-    "model_type = 't5'",
-    "feed_forward_proj = 'relu'",
-    "d_model = embedding_length",
-    "d_ff = feed_forward_length",
-    "num_layers = block_count",
-    "num_hidden_layers = nothing",
-    "num_decoder_layers = decoder_block_count",
-    "num_heads = attention.head_count",
-    "d_kv = attention.key_length",
-    "layer_norm_epsilon = attention.layer_norm_rms_epsilon",
-    "relative_attention_num_buckets = attention.relative_buckets_count",
-    "is_encoder_decoder = true",
-    NULL};
-static const tare_llama_shape_row t5_plain_shapes[] = {{"shared.weight", "d0, d1"}, {NULL, NULL}};
+static const char *const t5_plain_back_config[] = {"model_type = 't5'",
+                                                   "feed_forward_proj = 'relu'", T5_SIZES, NULL};
 static const tare_llama_back t5_plain_back = {
     .names = "encoder.block. decoder.block. shared lm_head encoder.final_layer_norm "
              "decoder.final_layer_norm layer.0.layer_norm layer.1.layer_norm layer.2.layer_norm "
@@ -102,7 +84,7 @@ static const tare_llama_back t5_plain_back = {
              "layer.1.DenseReluDense.wo layer.2.DenseReluDense.wo layer.1.DenseReluDense.wi "
              "layer.2.DenseReluDense.wi",
     .config = t5_plain_back_config,
-    .shapes = t5_plain_shapes};
+    .shapes = t5_back_shapes};
 static const char *const t5encoder_back_config[] = {
     "model_type = 't5'",
     "feed_forward_proj = 'gated-gelu'",
