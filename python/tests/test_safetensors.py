@@ -227,3 +227,33 @@ def test_torch_model(tmp_path):
         mine.save_file(model.state_dict(), tmp_path / "shared")
     with pytest.raises(ValueError):
         mine.save_file({"t": torch.zeros(3, 4).T}, tmp_path / "turned")
+
+
+@pytest.mark.parametrize("host, stand_in, maker", [
+    ("flax", "jax.numpy", "asarray"), ("mlx", "mlx.core", "array"), ("paddle", "paddle", "to_tensor"),
+    ("tensorflow", "tensorflow", "convert_to_tensor")])
+def test_hosts_by_way_of_numpy(tmp_path, monkeypatch, host, stand_in, maker):
+    """Each with a stand-in for its framework, whose tensors are arrays of numpy."""
+    import importlib
+    import types
+
+    class Array(np.ndarray):
+        detach = cpu = lambda self: self
+        numpy = lambda self: np.asarray(self)
+    module = types.ModuleType(stand_in)
+    setattr(module, maker, lambda array: np.asarray(array).view(Array))
+    parent, _, child = stand_in.rpartition(".")
+    if parent:
+        package = types.ModuleType(parent)
+        setattr(package, child, module)
+        monkeypatch.setitem(sys.modules, parent, package)
+    monkeypatch.setitem(sys.modules, stand_in, module)
+    monkeypatch.delitem(sys.modules, "tare.safetensors." + host, raising=False)
+    those = importlib.import_module("tare.safetensors." + host)
+    tensors = {"a": np.arange(6, dtype=np.float32).reshape(2, 3).view(Array)}
+    path = tmp_path / "x.safetensors"
+    those.save_file(tensors, path, {"k": "v"})
+    assert path.read_bytes() == those.save(tensors, {"k": "v"})
+    for back in (those.load_file(path), those.load(path.read_bytes())):
+        assert isinstance(back["a"], Array) and (back["a"] == tensors["a"]).all()
+    monkeypatch.delitem(sys.modules, "tare.safetensors." + host)

@@ -86,7 +86,7 @@ def _text_of(key: Any) -> str:
 def _checked(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """The entries of an index, none of which reaches beyond its dimension."""
     if isinstance(key, list):
-        if key:
+        if key:  # the text is part of the interface: programs compare it
             raise TareError("Non empty lists are not implemented")
         key = slice(0, 0)
     keys = key if isinstance(key, tuple) else (key,)

@@ -2,13 +2,12 @@
 """safetensors.flax, by way of numpy."""
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from . import numpy as _numpy
+from ._host import Host
 
 
 def from_numpy(array: Any) -> Any:
@@ -16,27 +15,9 @@ def from_numpy(array: Any) -> Any:
     return jnp.asarray(array)
 
 
-def _to_numpy(tensors: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.asarray(array) for name, array in tensors.items()}
+def _to_numpy(array: Any) -> Any:
+    return np.asarray(array)
 
 
-def save(tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file."""
-    return _numpy.save(_to_numpy(tensors), metadata)
-
-
-def save_file(tensors: dict[str, Any], filename: str | os.PathLike[str],
-              metadata: dict[str, str] | None = None) -> None:
-    """Writes a safetensors file."""
-    _numpy.save_file(_to_numpy(tensors), filename, metadata)
-
-
-def load(data: bytes) -> dict[str, Any]:
-    """The tensors of the bytes of a model of any format."""
-    return {name: from_numpy(array) for name, array in _numpy.load(data).items()}
-
-
-def load_file(filename: str | os.PathLike[str], *, backend: str = "mmap") -> dict[str, Any]:
-    """The tensors of a model of any format."""
-    arrays = _numpy.load_file(filename, backend=backend)
-    return {name: from_numpy(array) for name, array in arrays.items()}
+_host = Host(from_numpy, _to_numpy)
+save, save_file, load, load_file = _host.save, _host.save_file, _host.load, _host.load_file
