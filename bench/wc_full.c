@@ -48,7 +48,7 @@ static double zstd_bytes(const uint8_t *plane, size_t n) {
 
 /* Measures the plane that the subject has taken, and adds it to the sums. */
 static void measure(sums *all, bench_wc_subject *s, const char *name, bool is_shown) {
-    uint64_t n_values = tare_wc_values_of(s->shape.item, s->n_bytes);
+    uint64_t n_values = tare_wc_values_of(s->shape.value_bits, s->n_bytes);
     sums one = {.n_planes = 1, .plane = s->n_bytes, .entropy = s->entropy / 8};
     one.stored = (double)bench_wc_encode(s);
     one.zstd = zstd_bytes(s->plane, s->n_bytes);
@@ -70,7 +70,7 @@ static void measure_kinds(sums *all, bench_wc_subject *s, char **names, size_t n
         const bench_wc_kind *k = &bench_wc_kinds[i];
         if (!bench_wc_is_wanted(k->name, names)) continue;
         s->options.trellis = k->states;
-        bench_wc_take(s, plane, bench_wc_make(plane, k, n_values), k->item, 0);
+        bench_wc_take(s, plane, bench_wc_make(plane, k, n_values), k->value_bits, 0);
         measure(all, s, k->name, true);
     }
     free(plane);
@@ -83,7 +83,7 @@ static void measure_plane(sums *all, bench_wc_subject *s, const tare_wc_stream *
     if (!p->n_bytes || p->n_bytes > UINT32_MAX) return;
     uint8_t *bytes = bench_room((size_t)p->n_bytes);
     if (tare_wc_gather(bytes, p, source, 0, p->n_bytes, NULL)) bench_die("reading");
-    bench_wc_take(s, bytes, (uint32_t)p->n_bytes, p->shape.item, p->shape.log2_segment);
+    bench_wc_take(s, bytes, (uint32_t)p->n_bytes, p->shape.value_bits, p->shape.log2_segment);
     s->shape.is_big_endian = p->shape.is_big_endian;
     s->shape.is_scales = p->shape.is_scales;
     measure(all, s, name, is_verbose);

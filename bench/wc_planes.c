@@ -58,7 +58,7 @@ static void report_sizes(const trip *t, const char *name) {
     decode(t, 0, s->n_bytes);
     if (memcmp(s->plane, t->back, s->n_bytes) != 0) bench_die("comes back otherwise");
     printf("| %s | %.3f | %+.3f %% | %.4f |", name,
-           s->entropy / (double)tare_wc_values_of(s->shape.item, s->n_bytes),
+           s->entropy / (double)tare_wc_values_of(s->shape.value_bits, s->n_bytes),
            (stored * 8 / s->entropy - 1) * 100, stored / s->n_bytes);
 }
 
@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
         const bench_wc_kind *k = &bench_wc_kinds[i];
         if (!bench_wc_is_wanted(k->name, argv + 1)) continue;
         of.options.trellis = k->states;
-        bench_wc_take(&of, plane, bench_wc_make(plane, k, N_VALUES), k->item, 0);
+        bench_wc_take(&of, plane, bench_wc_make(plane, k, N_VALUES), k->value_bits, 0);
         report_sizes(&t, k->name);
         if (has_speeds) report_speeds(&t);
         printf("\n");

@@ -59,7 +59,7 @@ static tare_coded_options one_thread(void) {
 }
 
 static size_t tare_put(const uint8_t *in, size_t n, uint8_t *out, size_t room) {
-    const tare_coded_field field = {.item = 8, .is_signed = true};
+    const tare_coded_field field = {.value_bits = 8, .is_signed = true};
     const tare_coded_region region = {in, n, NULL};
     const tare_coded_options o = one_thread();
     tare_coded_layer layer;

@@ -103,9 +103,9 @@ bool bench_wc_is_wanted(const char *name, char **names) {
 }
 
 /* Two codes of 3 bits make a value of 6; two of 4 bits a byte. */
-static uint32_t pack(uint8_t *plane, const int8_t *codes, size_t n_values, uint8_t item) {
+static uint32_t pack(uint8_t *plane, const int8_t *codes, size_t n_values, uint8_t value_bits) {
     uint32_t n = 0;
-    if (item == 4) {
+    if (value_bits == 4) {
         for (; n < n_values / 2; n++)
             plane[n] = (uint8_t)((codes[2 * n] & 15) | codes[2 * n + 1] << 4);
         return n;
@@ -134,35 +134,36 @@ static void walk(uint8_t *plane, const float *x, size_t n, const bench_wc_kind *
 uint32_t bench_wc_make(uint8_t *plane, const bench_wc_kind *k, size_t n_values) {
     float *x = bench_room(n_values * sizeof *x);
     int8_t *codes = bench_room(n_values);
-    uint32_t n = (uint32_t)n_values * (k->item / 8u);
+    uint32_t n = (uint32_t)n_values * (k->value_bits / 8u);
     for (size_t i = 0; i < n_values; i++) x[i] = k->is_heavy ? heavy() : normal();
     if (k->run) quantize(codes, x, n_values, k->run < n_values ? k->run : n_values, k->top);
     if (k->states) walk(plane, x, n_values, k);
     for (size_t i = 0; !k->run && !k->states && i < n_values; i++) {
         uint16_t bits = narrow(x[i] * k->scale, k->exponent, k->mantissa);
-        memcpy(plane + i * (k->item / 8u), &bits, k->item / 8u);
+        memcpy(plane + i * (k->value_bits / 8u), &bits, k->value_bits / 8u);
     }
-    if (k->run && k->item == 8) memcpy(plane, codes, n_values);
-    if (k->item < 8) n = pack(plane, codes, n_values, k->item);
+    if (k->run && k->value_bits == 8) memcpy(plane, codes, n_values);
+    if (k->value_bits < 8) n = pack(plane, codes, n_values, k->value_bits);
     free(x);
     free(codes);
     return n;
 }
 
 /* Of values, or of the steps of a trellis. */
-static double entropy_bits(const uint8_t *plane, uint32_t n_bytes, uint8_t item, uint8_t states) {
+static double entropy_bits(const uint8_t *plane, uint32_t n_bytes, uint8_t value_bits,
+                           uint8_t states) {
     static uint64_t counts[1 << 16];
-    uint64_t n = tare_wc_values_of(item, n_bytes);
+    uint64_t n = tare_wc_values_of(value_bits, n_bytes);
     double bits = 0;
     memset(counts, 0, sizeof counts);
     for (uint32_t i = 0; states && i < n_bytes; i += TRELLIS_SEGMENT)
         tare_wc_trellis_count(counts, NULL, states, plane + i, TRELLIS_SEGMENT);
     for (uint64_t i = 0; !states && i < n; i++) {
-        uint64_t bit = i * item, word = 0;
-        memcpy(&word, plane + bit / 8, item > 8 ? 2 : item == 6 && bit % 8 > 2 ? 2 : 1);
-        counts[word >> bit % 8 & ((1u << item) - 1)]++;
+        uint64_t bit = i * value_bits, word = 0;
+        memcpy(&word, plane + bit / 8, value_bits > 8 ? 2 : value_bits == 6 && bit % 8 > 2 ? 2 : 1);
+        counts[word >> bit % 8 & ((1u << value_bits) - 1)]++;
     }
-    for (size_t v = 0; v < (size_t)1 << item; v++)
+    for (size_t v = 0; v < (size_t)1 << value_bits; v++)
         if (counts[v]) bits -= (double)counts[v] * log2((double)counts[v] / (double)n);
     return bits;
 }
@@ -182,16 +183,16 @@ void bench_wc_free(bench_wc_subject *s) {
     tare_wc_scratch_free(&s->scratch);
 }
 
-void bench_wc_take(bench_wc_subject *s, uint8_t *plane, uint32_t n_bytes, uint8_t item,
+void bench_wc_take(bench_wc_subject *s, uint8_t *plane, uint32_t n_bytes, uint8_t value_bits,
                    uint8_t log2) {
-    uint64_t n = tare_wc_values_of(item, n_bytes);
+    uint64_t n = tare_wc_values_of(value_bits, n_bytes);
     s->plane = plane;
     s->n_bytes = n_bytes;
-    s->entropy = entropy_bits(plane, n_bytes, item, s->options.trellis);
+    s->entropy = entropy_bits(plane, n_bytes, value_bits, s->options.trellis);
     if (s->options.trellis) log2 = TRELLIS_LOG2;
     if (!log2) log2 = tare_wc_suggest_log2(n, s->entropy / (double)n);
-    s->shape = (tare_wc_shape){.item = item, .log2_segment = log2};
-    s->segment_bytes = (uint32_t)tare_wc_bytes_of(item, UINT64_C(1) << log2);
+    s->shape = (tare_wc_shape){.value_bits = value_bits, .log2_segment = log2};
+    s->segment_bytes = (uint32_t)tare_wc_bytes_of(value_bits, UINT64_C(1) << log2);
     s->n_segments = (n_bytes + s->segment_bytes - 1) / s->segment_bytes;
     if (s->n_segments > BENCH_WC_MOST_SEGMENTS) bench_die("too many segments");
 }
@@ -201,43 +202,44 @@ uint32_t bench_wc_piece_bytes(const bench_wc_subject *s, uint32_t i) {
     return s->n_bytes - at < s->segment_bytes ? s->n_bytes - at : s->segment_bytes;
 }
 
-static tare_wc_plan *make_plan(bench_wc_subject *s) {
-    tare_wc_plan *plan;
+static tare_wc_scheme *make_scheme(bench_wc_subject *s) {
+    tare_wc_scheme *scheme;
     if (tare_wc_is_tiny(&s->options, s->n_bytes)) {
-        if (tare_wc_plan_tiny(&plan, &s->shape, &s->options, NULL, NULL)) bench_die("no plan");
-        return plan;
+        if (tare_wc_scheme_tiny(&scheme, &s->shape, &s->options, NULL, NULL))
+            bench_die("no scheme");
+        return scheme;
     }
     tare_wc_tally *tally = tare_wc_tally_new(&s->shape, &s->options, false, NULL);
     for (uint32_t i = 0; tally && i < s->n_segments; i++)
         if (tare_wc_tally_wants(&s->options, i, s->n_segments))
             tare_wc_tally_add(tally, s->plane + (size_t)i * s->segment_bytes,
                               bench_wc_piece_bytes(s, i), NULL, &s->scratch, NULL);
-    if (!tally || tare_wc_plan_new(&plan, tally, NULL) != TARE_OK) bench_die("no plan");
+    if (!tally || tare_wc_scheme_new(&scheme, tally, NULL) != TARE_OK) bench_die("no scheme");
     tare_wc_tally_free(tally);
-    return plan;
+    return scheme;
 }
 
 size_t bench_wc_encode(bench_wc_subject *s) {
-    tare_wc_plan *plan = make_plan(s);
+    tare_wc_scheme *scheme = make_scheme(s);
     uint32_t first = 0, head_bytes;
     s->out.size = 0;
     if (s->n_segments == 1) {
-        if (tare_wc_encode_alone(&s->out, &head_bytes, plan, s->plane, s->n_bytes, NULL,
+        if (tare_wc_encode_alone(&s->out, &head_bytes, scheme, s->plane, s->n_bytes, NULL,
                                  &s->scratch, NULL) != TARE_OK)
             bench_die("no segment");
         s->head_bytes = head_bytes;
         s->ends[first++] = s->out.size;
     } else {
-        tare_wc_head_write(&s->out, tare_wc_plan_head(plan));
+        tare_wc_head_write(&s->out, tare_wc_scheme_head(scheme));
         s->head_bytes = s->out.size;
     }
     for (uint32_t i = first; i < s->n_segments; i++) {
-        if (tare_wc_encode_segment(&s->out, plan, s->plane + (size_t)i * s->segment_bytes,
+        if (tare_wc_encode_segment(&s->out, scheme, s->plane + (size_t)i * s->segment_bytes,
                                    bench_wc_piece_bytes(s, i), NULL, &s->scratch, NULL) != TARE_OK)
             bench_die("no segment");
         s->ends[i] = s->out.size;
     }
-    tare_wc_plan_free(plan);
+    tare_wc_scheme_free(scheme);
     size_t size = s->out.size;
     tare_buffer_put_zeros(&s->out, TARE_WC_READ_AHEAD);
     s->out.size = size;

@@ -12,7 +12,7 @@ enum { BENCH_WC_COLS = 4096, BENCH_WC_MOST_SEGMENTS = 1 << 16 };
 /* Values of a distribution in a number format. */
 typedef struct bench_wc_kind {
     const char *name;
-    uint8_t item;
+    uint8_t value_bits;
     bool is_heavy;
     size_t run; /* of values that share a scale; 0: a float */
     int top;
@@ -44,9 +44,9 @@ typedef struct bench_wc_subject {
 
 void bench_wc_init(bench_wc_subject *s);
 void bench_wc_free(bench_wc_subject *s);
-/* Takes n_bytes of `plane`, values of `item` bits (or bytes of the trellis that the options say),
+/* Takes n_bytes of `plane`, values of `value_bits` bits (or bytes of the options' trellis),
  * in segments of 2^log2 values; 0: what suits them. */
-void bench_wc_take(bench_wc_subject *s, uint8_t *plane, uint32_t n_bytes, uint8_t item,
+void bench_wc_take(bench_wc_subject *s, uint8_t *plane, uint32_t n_bytes, uint8_t value_bits,
                    uint8_t log2);
 uint32_t bench_wc_piece_bytes(const bench_wc_subject *s, uint32_t i);
 /* All that lies between a plane and its segments; returns the bytes that are stored. */

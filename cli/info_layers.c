@@ -67,7 +67,7 @@ static tare_status add_stream(cli_table *table, const char *name, const tare_cod
     put_modes(kinds, sizeof kinds, &sum);
     cli_table_add(table, name);
     cli_table_add(table, what);
-    add_number(table, of->field.item);
+    add_number(table, of->field.value_bits);
     add_number(table, l->offset + of->position);
     add_number(table, of->head_bytes);
     add_number(table, of->n_segments);
@@ -142,7 +142,7 @@ static tare_status json_streams(struct json_t **out, const tare_coded *coded, ta
         const tare_coded_stream *of = &l->streams[i];
         struct json_t *entry = cli_json_object(), *segments;
         cli_json_u64(entry, "region", of->field.region);
-        cli_json_u64(entry, "bits", of->field.item);
+        cli_json_u64(entry, "bits", of->field.value_bits);
         cli_json_u64(entry, "offset", l->offset + of->position);
         cli_json_u64(entry, "head_bytes", of->head_bytes);
         cli_json_u64(entry, "bytes", of->n_bytes);

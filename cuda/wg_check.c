@@ -19,8 +19,10 @@ tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const cha
     return status;
 }
 
-static uint64_t values_of(uint8_t item, uint64_t n_bytes) {
-    return item == 6 ? n_bytes / 3 * 4 : item == 4 ? n_bytes * 2 : n_bytes / (item / 8u);
+static uint64_t values_of(uint8_t value_bits, uint64_t n_bytes) {
+    return value_bits == 6   ? n_bytes / 3 * 4
+           : value_bits == 4 ? n_bytes * 2
+                             : n_bytes / (value_bits / 8u);
 }
 static uint64_t align(uint64_t n) {
     return (n + UNIT - 1) / UNIT * UNIT;
@@ -31,7 +33,8 @@ static uint64_t align(uint64_t n) {
 static bool is_join(const tare_coded_field *f) {
     const tare_coded_join *w = &f->join;
     unsigned seen = 0;
-    if (w->high_bits > 2 || w->log2_values < 3 || w->log2_values > 10 || f->item != 6) return false;
+    if (w->high_bits > 2 || w->log2_values < 3 || w->log2_values > 10 || f->value_bits != 6)
+        return false;
     for (unsigned i = 0; i < w->log2_values; i++)
         seen |= w->place[i] < w->log2_values ? 1u << w->place[i] : 0;
     uint32_t n_high = (uint32_t)w->high_bits << w->log2_values >> 3;
@@ -40,15 +43,17 @@ static bool is_join(const tare_coded_field *f) {
 }
 
 static bool is_field(const tare_coded_field *f, unsigned n_regions) {
-    bool is_item = f->item == 4 || f->item == 6 || f->item == 8 || f->item == 16;
+    bool is_item =
+        f->value_bits == 4 || f->value_bits == 6 || f->value_bits == 8 || f->value_bits == 16;
     if (!is_item || f->region >= n_regions || f->log2_segment < 14 || f->log2_segment > 26)
         return false;
     if (!f->stride || !f->width || f->offset > f->stride || f->width > f->stride - f->offset)
         return false;
     if (f->join.high_bits && !is_join(f)) return false;
-    if (f->is_packed_scales && (f->item != 6 || f->width != 12 || f->join.high_bits)) return false;
-    if (f->item == 6 && !f->join.high_bits && f->width % 3) return false;
-    return f->item != 16 || f->width % 2 == 0;
+    if (f->is_packed_scales && (f->value_bits != 6 || f->width != 12 || f->join.high_bits))
+        return false;
+    if (f->value_bits == 6 && !f->join.high_bits && f->width % 3) return false;
+    return f->value_bits != 16 || f->width % 2 == 0;
 }
 
 /* The stream with the scales has one for each value. */
@@ -58,7 +63,7 @@ static bool has_scales(const tare_cuda_layer *l, unsigned stream) {
     if (!f->scale_stream) return true;
     if (f->scale_stream > stream || !f->values_per_scale || f->scale_form < 1 || f->scale_form > 2)
         return false;
-    return l->layer->streams[f->scale_stream - 1].field.item == 16;
+    return l->layer->streams[f->scale_stream - 1].field.value_bits == 16;
 }
 
 static bool is_stream(const tare_cuda_layer *l, unsigned stream) {
@@ -68,7 +73,7 @@ static bool is_stream(const tare_cuda_layer *l, unsigned stream) {
     uint64_t n_units = l->layer->region_bytes[f->region] / f->stride, whole = p->segment_bytes;
     if (n_units > UINT64_MAX / 2 / (wg_unit_bytes(f) + 1)) return false;
     if (p->n_bytes != n_units * wg_unit_bytes(f) || !whole || whole > MAX_BYTES) return false;
-    if (values_of(f->item, whole) != UINT64_C(1) << f->log2_segment) return false;
+    if (values_of(f->value_bits, whole) != UINT64_C(1) << f->log2_segment) return false;
     return p->n_segments == p->n_bytes / whole + (p->n_bytes % whole != 0);
 }
 
@@ -100,11 +105,11 @@ tare_status wg_check_layer(const tare_cuda_layer *l, int64_t item, tare_error *e
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-static bool is_rule_for(const tare_coded_rule *r, uint8_t item) {
-    if (r->bypass_bits >= item || (item < 8 && r->bypass_bits)) return false;
-    if (r->form == TARE_CODED_SIGN && (item < 8 || !r->bypass_bits)) return false;
-    if (r->form == TARE_CODED_EDGE && (item != 8 || r->bypass_bits != 2)) return false;
-    return !r->trellis || (item == 8 && r->form == TARE_CODED_PLAIN && !r->bypass_bits);
+static bool is_rule_for(const tare_coded_rule *r, uint8_t value_bits) {
+    if (r->bypass_bits >= value_bits || (value_bits < 8 && r->bypass_bits)) return false;
+    if (r->form == TARE_CODED_SIGN && (value_bits < 8 || !r->bypass_bits)) return false;
+    if (r->form == TARE_CODED_EDGE && (value_bits != 8 || r->bypass_bits != 2)) return false;
+    return !r->trellis || (value_bits == 8 && r->form == TARE_CODED_PLAIN && !r->bypass_bits);
 }
 
 /* Groups of bypass bits: widths that make k, each with room for all positions. */
@@ -119,12 +124,12 @@ static bool are_groups(const tare_coded_segment *s, unsigned k, uint64_t end) {
     return n == s->n_groups && end == s->stored_bytes;
 }
 
-static bool is_direct(const tare_coded_segment *s, const tare_coded_head *h, uint8_t item) {
-    unsigned n_tables = item == 4 ? h->n_tables16 : h->n_tables64;
-    uint64_t n_values = values_of(item, s->n_bytes);
-    uint64_t n_positions = item == 4 ? 2 * align(s->n_bytes) : align(n_values);
+static bool is_direct(const tare_coded_segment *s, const tare_coded_head *h, uint8_t value_bits) {
+    unsigned n_tables = value_bits == 4 ? h->n_tables16 : h->n_tables64;
+    uint64_t n_values = values_of(value_bits, s->n_bytes);
+    uint64_t n_positions = value_bits == 4 ? 2 * align(s->n_bytes) : align(n_values);
     if (n_values > MAX_VALUES || s->n_positions != n_positions) return false;
-    if (s->rule >= h->n_rules || !is_rule_for(&h->rules[s->rule], item)) return false;
+    if (s->rule >= h->n_rules || !is_rule_for(&h->rules[s->rule], value_bits)) return false;
     if (s->n_classes == 1 || s->n_classes > MAX_CLASSES) return false;
     if (s->first_table + (s->n_classes ? s->n_classes : 1u) > n_tables) return false;
     if (s->n_classes && s->class_table >= h->n_tables16) return false;
@@ -138,14 +143,14 @@ static bool is_direct(const tare_coded_segment *s, const tare_coded_head *h, uin
 }
 
 static bool are_parts(const tare_coded_segment *s, const tare_cuda_layer *l, unsigned stream) {
-    uint8_t item = l->layer->streams[stream].field.item;
+    uint8_t value_bits = l->layer->streams[stream].field.value_bits;
     switch (s->mode) {
     case TARE_CODED_RAW:
         return !s->predictor && s->stored_bytes == align(WG_HEADER + (uint64_t)s->n_bytes);
     case TARE_CODED_CONSTANT:
         return s->stored_bytes == UNIT;
     case TARE_CODED_DIRECT:
-        return is_direct(s, l->heads[stream], item);
+        return is_direct(s, l->heads[stream], value_bits);
     default:
         return wg_is_for_host(s);
     }
@@ -153,7 +158,7 @@ static bool are_parts(const tare_coded_segment *s, const tare_cuda_layer *l, uns
 
 static bool has_scale_of_each(const tare_cuda_layer *l, const tare_coded_stream *p,
                               uint64_t last_value) {
-    if (!p->field.scale_stream || p->field.item != 8) return false;
+    if (!p->field.scale_stream || p->field.value_bits != 8) return false;
     const tare_coded_stream *scales = &l->layer->streams[p->field.scale_stream - 1];
     return last_value / p->field.values_per_scale < scales->n_bytes / 2;
 }

@@ -94,7 +94,7 @@ template <bool CAREFUL> WG_FN void wg_fast_refill(wg_fast &w, uint32_t i) {
 template <class F, bool CAREFUL>
 WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_table<F> &t,
                          const uint8_t *stored, const wg_job &job) {
-    const wg_string string = {stored, job, F::item, F::k};
+    const wg_string string = {stored, job, F::value_bits, F::k};
     uint32_t n = CAREFUL && job.n_positions - w.p < WG_BLOCK ? (job.n_positions - w.p) / 64 : 4;
     u32v v[4], tops[2];
     F::begin(f, stored, w.p / WG_BLOCK);
@@ -118,11 +118,11 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
                    wg_shared_8<offsetof(T, edge)>(&t, (v[j] >> 8u) + w.base) << 8u;
     }
     F::finish(v);
-    uint32_t left = job.n_bytes - w.p / 8 * F::item;
+    uint32_t left = job.n_bytes - w.p / 8 * F::value_bits;
     WG_UNROLL
     for (uint32_t j = 0; j < 4; j += F::steps) {
         uint8_t *out = w.out + j / F::steps * w.step_bytes;
-        uint32_t done = j * 8 * F::item;
+        uint32_t done = j * 8 * F::value_bits;
         if (CAREFUL)
             wg_store_some<F::lane_bytes>(out, w.at, v[j], wg_lane() * (uint32_t)F::lane_bytes,
                                          left > done ? left - done : 0);
@@ -137,7 +137,7 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
  * ensured that these are constants. */
 template <class F>
 WG_FN void wg_fast_places(wg_fast &w, uint8_t *region, const wg_stream &s, const wg_job &job) {
-    const uint32_t step = 32 * F::lane_bytes, block = 32 * F::item;
+    const uint32_t step = 32 * F::lane_bytes, block = 32 * F::value_bits;
     uint32_t width = s.width == s.stride ? step : s.width,
              stride = s.width == s.stride ? step : s.stride;
     u32v at = wg_lane() * (uint32_t)F::lane_bytes;
@@ -188,11 +188,11 @@ WG_FN uint32_t wg_fast_decode(const wg_fast_table<F> &t, const uint8_t *stored, 
     F f;
     F::open(f, job);
     wg_fast_begin<F>(w, t, stored, region, s, job);
-    const wg_string string = {stored, job, F::item, F::k};
+    const wg_string string = {stored, job, F::value_bits, F::k};
     if (!wg_begin_patches(patches, string)) w.bad |= WG_BAD_PATCHES;
     while (w.p < job.n_positions) {
         uint32_t a = wg_left(w, 0), b = wg_left(w, 1), sure = (a < b ? a : b) / 128;
-        uint32_t whole = job.n_bytes / (32 * F::item), patched = patches.position / WG_BLOCK;
+        uint32_t whole = job.n_bytes / (32 * F::value_bits), patched = patches.position / WG_BLOCK;
         whole = (whole < patched ? whole : patched) - w.p / WG_BLOCK;
         sure = sure < whole ? sure : whole;
         if (!sure) {
@@ -231,7 +231,7 @@ WG_FN void wg_begin_block(wg_fast_table<F> &t, const wg_call &call, const wg_blo
     const wg_job &job = *wg_job_of(call, block.first);
     const wg_stream &s = wg_part<wg_stream>(call.image, parts->streams)[job.stream];
     const wg_table *tables = wg_part<wg_table>(call.image, parts->tables);
-    wg_fill_table<F>(t, tables + (F::item == 4 ? s.tables16 : s.tables64) + job.first_table,
+    wg_fill_table<F>(t, tables + (F::value_bits == 4 ? s.tables16 : s.tables64) + job.first_table,
                      wg_part<wg_rule>(call.image, parts->rules) + s.rules + job.rule, i, n);
 }
 WG_FN const wg_block &wg_block_of(const wg_call &call, uint32_t i) {

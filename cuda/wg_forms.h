@@ -24,7 +24,7 @@ WG_FN u32v wg_bits(const uint8_t *stored, u32v at) {
 
 /* Items of 8 bits, K = 0, 1 or 2: PLAIN, or EDGE. */
 template <int K, bool EDGE> struct wg_form8 {
-    enum : uint32_t { item = 8, k = K, log2 = 6, is_edge = EDGE, steps = 1, lane_bytes = 2 };
+    enum : uint32_t { value_bits = 8, k = K, log2 = 6, is_edge = EDGE, steps = 1, lane_bytes = 2 };
     typedef uint8_t top_type;
     u32v at, low;
     WG_FN uint32_t place(uint32_t top) { return top << K & 255; }
@@ -43,7 +43,7 @@ template <int K, bool EDGE> struct wg_form8 {
 
 /* Items of 16 bits, form SIGN, K = 6 to 10: groups of 4, then of 2 and 1 bits. */
 template <int K> struct wg_form16 {
-    enum : uint32_t { item = 16, k = K, log2 = 6, is_edge = 0, steps = 1, lane_bytes = 4 };
+    enum : uint32_t { value_bits = 16, k = K, log2 = 6, is_edge = 0, steps = 1, lane_bytes = 4 };
     enum : uint32_t { rest = (1u << (K - 1)) - 1, fours = K / 4, low_bits = K % 4 };
     typedef uint16_t top_type;
     enum : uint32_t { is_byte = K <= 8 }; /* the bypass bits of a value fill a byte at most */
@@ -104,7 +104,7 @@ template <int K> struct wg_form16 {
 
 /* Items of 4 bits: a step has the low halves of 64 bytes, the next one the high halves. */
 struct wg_form4 {
-    enum : uint32_t { item = 4, k = 0, log2 = 4, is_edge = 0, steps = 2, lane_bytes = 2 };
+    enum : uint32_t { value_bits = 4, k = 0, log2 = 4, is_edge = 0, steps = 2, lane_bytes = 2 };
     typedef uint8_t top_type;
     WG_FN uint32_t place(uint32_t top) { return top & 15; }
     WG_FN void open(wg_form4 &, const wg_job &) {}

@@ -60,7 +60,7 @@ typedef struct wg_stream {
     uint32_t scales;                    /* number of the stream that has its scales */
     uint32_t values_per_scale;
     uint64_t places; /* of a join: place[i] in bits 4i .. 4i + 3 */
-    uint8_t item, region, high_bits, log2_values, scale_form;
+    uint8_t value_bits, region, high_bits, log2_values, scale_form;
     uint8_t is_big_endian, is_scales;
 } wg_stream;
 

@@ -35,7 +35,7 @@ void wg_make_stream(wg_stream *out, uint32_t layer, const tare_coded_field *f) {
                        .high_offset = f->join.high_offset,
                        .scales = WG_NO_SCALES,
                        .values_per_scale = f->values_per_scale,
-                       .item = f->item,
+                       .value_bits = f->value_bits,
                        .region = f->region,
                        .high_bits = f->join.high_bits,
                        .log2_values = f->join.log2_values,
@@ -76,18 +76,19 @@ static void choose_groups(wg_job *job, const tare_coded_segment *s, const tare_c
 static bool is_fast_place(const tare_coded_field *f) {
     if (f->is_big_endian || f->join.high_bits || f->is_packed_scales) return false;
     if (f->width == f->stride) return true;
-    if (f->item == 16 || f->stride % 2 || f->offset % 2 || f->width < 4) return false;
-    return f->width <= 64 ? 64 % f->width == 0 : f->item == 4 && f->width == 128;
+    if (f->value_bits == 16 || f->stride % 2 || f->offset % 2 || f->width < 4) return false;
+    return f->width <= 64 ? 64 % f->width == 0 : f->value_bits == 4 && f->width == 128;
 }
 
 static uint8_t kernel_of(const tare_coded_field *f, const wg_job *job,
                          const tare_coded_rule *rule) {
     uint8_t k = rule->bypass_bits;
     if (job->predictor || job->n_classes || rule->trellis || !is_fast_place(f)) return WG_GENERAL;
-    if (f->item == 4) return WG_FAST_4;
-    if (f->item == 8 && rule->form == TARE_CODED_PLAIN && k <= 2) return (uint8_t)(WG_FAST_8_0 + k);
-    if (f->item == 8 && rule->form == TARE_CODED_EDGE) return WG_FAST_EDGE;
-    bool is_sign = f->item == 16 && rule->form == TARE_CODED_SIGN;
+    if (f->value_bits == 4) return WG_FAST_4;
+    if (f->value_bits == 8 && rule->form == TARE_CODED_PLAIN && k <= 2)
+        return (uint8_t)(WG_FAST_8_0 + k);
+    if (f->value_bits == 8 && rule->form == TARE_CODED_EDGE) return WG_FAST_EDGE;
+    bool is_sign = f->value_bits == 16 && rule->form == TARE_CODED_SIGN;
     return is_sign && k >= 6 && k <= 10 ? (uint8_t)(WG_FAST_16_6 + k - 6) : WG_GENERAL;
 }
 

@@ -13,7 +13,7 @@ enum : uint32_t { WG_NO_POSITION = 0xffffffff };
 struct wg_string {
     const uint8_t *stored;
     const wg_job &job;
-    uint32_t item, k;
+    uint32_t value_bits, k;
 };
 
 struct wg_patches {
@@ -33,10 +33,10 @@ WG_FN uint64_t wg_peek(const wg_patches &p, const wg_string &s) {
 }
 
 /* Whether there is a value at a position, which is below n_positions. */
-WG_FN bool wg_has_value(uint32_t item, uint32_t position, uint32_t n_bytes) {
-    if (item == 4) return position / 128 * 64 + position % 64 < n_bytes;
-    if (item == 6) return position / 4 * 3 < n_bytes;
-    return position < n_bytes / (item / 8);
+WG_FN bool wg_has_value(uint32_t value_bits, uint32_t position, uint32_t n_bytes) {
+    if (value_bits == 4) return position / 128 * 64 + position % 64 < n_bytes;
+    if (value_bits == 6) return position / 4 * 3 < n_bytes;
+    return position < n_bytes / (value_bits / 8);
 }
 
 /* Reads the patch behind position `before`. False: the string ends inside it, or it is beyond the
@@ -56,12 +56,12 @@ WG_FN bool wg_next_patch(wg_patches &p, const wg_string &s, uint32_t before) {
     uint32_t zeros = next ? wg_trailing_zeros(next) : 0, rice = s.job.rice;
     p.at += zeros + 1;
     next = wg_peek(p, s);
-    p.at += rice + s.item - s.k;
+    p.at += rice + s.value_bits - s.k;
     uint64_t position = ((uint64_t)(beyond + zeros) << rice) + (next & ((1u << rice) - 1));
     position += (uint32_t)(before + 1);
     bool is_good = p.at <= end && position < s.job.n_positions &&
-                   wg_has_value(s.item, (uint32_t)position, s.job.n_bytes);
-    p.top = (uint32_t)(next >> rice) & ((1u << (s.item - s.k)) - 1);
+                   wg_has_value(s.value_bits, (uint32_t)position, s.job.n_bytes);
+    p.top = (uint32_t)(next >> rice) & ((1u << (s.value_bits - s.k)) - 1);
     if (is_good) p.position = (uint32_t)position;
     if (!is_good) p.left = 0;
     return is_good;

@@ -41,7 +41,7 @@ struct tare_cuda_plan {
     uint8_t *needs; /* of each layer: bits 0..3 regions, 4..7 bases, see below */
 };
 
-/* Fills err and returns the status. `item`: of a layer; -1: none. */
+/* Fills err and returns the status. `item`: the layer; -1: none. */
 tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const char *what);
 /* Copies the options of a caller whose struct may be shorter or longer. */
 bool wg_options_read(void *out, size_t size, const void *options);

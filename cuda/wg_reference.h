@@ -77,7 +77,7 @@ WG_FN void wg_add_sixes(wg_memory &values, const wg_base &b, const wg_stream &s,
 /* Items of 4 and 8 bits. */
 WG_FN void wg_add_bytes(wg_memory &page, const wg_base &b, const wg_stream &s, uint64_t first,
                         uint32_t n) {
-    uint32_t low = s.item == 4 ? 15 : 255, high = 255 - low;
+    uint32_t low = s.value_bits == 4 ? 15 : 255, high = 255 - low;
     wg_sync(page);
     wg_each([&](uint32_t lane) {
         for (uint32_t i = lane; i < n; i += WG_LANES) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Decodes a segment, one per warp, page by page: a page is filled according to the mode, the base
- * is added, the CRC is updated, and the page is stored to its region. Handles every mode, item and
+ * is added, the CRC is updated, and the page is stored to its region. Handles every mode, width and
  * predictor. */
 #ifndef TARE_CUDA_WG_SEGMENT_H
 #define TARE_CUDA_WG_SEGMENT_H
@@ -38,7 +38,9 @@ WG_FN void wg_fill_raw(wg_memory &page, const uint8_t *from, uint32_t n) {
 }
 
 WG_FN void wg_fill_constant(wg_memory &page, const wg_segment &g, uint32_t n) {
-    uint32_t item = g.stream->item, width = item == 16 ? 2 : item == 6 ? 3 : 1;
+    uint32_t value_bits = g.stream->value_bits, width = value_bits == 16  ? 2
+                                                        : value_bits == 6 ? 3
+                                                                          : 1;
     wg_each([&](uint32_t lane) {
         for (uint32_t i = lane; i < n; i += WG_LANES)
             wg_put(page, lane, i, g.job->pattern[i % width]);
@@ -48,11 +50,11 @@ WG_FN void wg_fill_constant(wg_memory &page, const wg_segment &g, uint32_t n) {
 /* The n bytes from `at` of the segment on. True: they are there as values. */
 WG_FN bool wg_fill(wg_segment &g, uint32_t at, uint32_t n) {
     const wg_job &job = *g.job;
-    bool is_six = g.stream->item == 6;
+    bool is_six = g.stream->value_bits == 6;
     if (job.mode == TARE_CODED_DIRECT) {
-        uint32_t item = g.stream->item, a_page = item == 4    ? 2 * WG_PAGE
-                                                 : item == 16 ? WG_PAGE / 2
-                                                              : WG_PAGE;
+        uint32_t value_bits = g.stream->value_bits, a_page = value_bits == 4    ? 2 * WG_PAGE
+                                                             : value_bits == 16 ? WG_PAGE / 2
+                                                                                : WG_PAGE;
         uint32_t first = at / (is_six ? WG_SIXES_PAGE : WG_PAGE) * a_page, end = first + a_page;
         wg_fill_direct(is_six ? g.pages->values : g.pages->bytes, g.direct, *g.stream, job, first,
                        end < job.n_positions ? end : job.n_positions, is_six ? n / 3 * 4 : n);
@@ -76,9 +78,9 @@ WG_FN void wg_predict(wg_segment &g, uint64_t first, uint32_t n) {
         b.scales = (const uint8_t *)g.buffers->bases[b.scale_stream->region];
         b.own_scales = (const uint8_t *)g.buffers->regions[b.scale_stream->region];
     }
-    if (s.item == 6)
+    if (s.value_bits == 6)
         wg_add_sixes(g.pages->values, b, s, first, n);
-    else if (s.item == 16)
+    else if (s.value_bits == 16)
         wg_add_words(g.pages->bytes, b, s, first, n);
     else
         wg_add_bytes(g.pages->bytes, b, s, first, n);
@@ -92,7 +94,7 @@ WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
     wg_renew(g.pages->bytes);
     wg_renew(g.pages->values);
     bool has_values = wg_fill(g, at, n), has_bytes = !has_values;
-    if (s.item == 6 && has_bytes && (s.high_bits || g.job->predictor)) {
+    if (s.value_bits == 6 && has_bytes && (s.high_bits || g.job->predictor)) {
         wg_unpack_sixes(g.pages->values, g.pages->bytes, s, n);
         has_values = true;
     }
@@ -134,7 +136,7 @@ WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
     g.region = (uint8_t *)g.buffers->regions[g.stream->region];
     g.pages = &pages;
     g.remainder = 0;
-    uint32_t bad = 0, a_page = g.stream->item == 6 ? WG_SIXES_PAGE : WG_PAGE;
+    uint32_t bad = 0, a_page = g.stream->value_bits == 6 ? WG_SIXES_PAGE : WG_PAGE;
     if (g.job->mode == TARE_CODED_DIRECT)
         wg_begin_direct(g.direct, call.image, g.stored, &pages.ranks, *g.stream, *g.job);
     for (uint32_t at = 0; at < g.job->n_bytes; at += a_page)

@@ -68,10 +68,10 @@ WG_FN uint32_t wg_bypass(const wg_direct &d, const wg_job &job, uint32_t positio
     return low;
 }
 
-WG_FN uint32_t wg_value(const wg_rule &r, uint32_t item, uint32_t top, uint32_t low) {
+WG_FN uint32_t wg_value(const wg_rule &r, uint32_t value_bits, uint32_t top, uint32_t low) {
     uint32_t k = r.k, w = top << k | low;
     if (r.form == TARE_CODED_SIGN)
-        return low >> (k - 1) << (item - 1) | top << (k - 1) | (low & ((1u << (k - 1)) - 1));
+        return low >> (k - 1) << (value_bits - 1) | top << (k - 1) | (low & ((1u << (k - 1)) - 1));
     return r.form == TARE_CODED_EDGE ? wg_edge(w) : w;
 }
 
@@ -86,12 +86,12 @@ WG_FN uint32_t wg_walk(uint32_t &t, uint32_t n_states, uint32_t symbol) {
 /* Where the value at a position of a page goes; n: bytes of the page, of items of 6 bits values. */
 WG_FN void wg_put_value(wg_memory &page, uint32_t lane, const wg_stream &s, uint32_t position,
                         uint32_t n, uint32_t v) {
-    uint32_t at = s.item == 16 ? 2 * position : position;
-    if (s.item == 4) at = position / 128 * 64 + position % 64;
+    uint32_t at = s.value_bits == 16 ? 2 * position : position;
+    if (s.value_bits == 4) at = position / 128 * 64 + position % 64;
     if (at >= n) return;
-    if (s.item == 4 && position % 128 >= 64) v = wg_get(page, lane, at) | v << 4;
-    wg_put(page, lane, at + (s.item == 16 && s.is_big_endian), v & 255);
-    if (s.item == 16) wg_put(page, lane, at + !s.is_big_endian, v >> 8);
+    if (s.value_bits == 4 && position % 128 >= 64) v = wg_get(page, lane, at) | v << 4;
+    wg_put(page, lane, at + (s.value_bits == 16 && s.is_big_endian), v & 255);
+    if (s.value_bits == 16) wg_put(page, lane, at + !s.is_big_endian, v >> 8);
 }
 
 /* Tops of the symbols of 64 positions; of a trellis the values. */
@@ -111,7 +111,7 @@ WG_FN void wg_tops(u32v tops[2], wg_direct &d) {
 /* The page of n bytes (values) that begins at a position. */
 WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, const wg_job &job,
                           uint32_t first, uint32_t end, uint32_t n) {
-    const wg_string string = {d.stored, job, s.item, d.rule->k};
+    const wg_string string = {d.stored, job, s.value_bits, d.rule->k};
     for (uint32_t p = first; p < end; p += 64) {
         u32v tops[2];
         if (job.n_classes && p % WG_CLASS_RUN == 0) wg_choose_class(d, p / WG_CLASS_RUN, job);
@@ -123,7 +123,7 @@ WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, con
             for (uint32_t i = 0; i < 2; i++) {
                 uint32_t position = p + 2 * lane + i, low = wg_bypass(d, job, position);
                 wg_put_value(page, lane, s, position - first, n,
-                             wg_value(*d.rule, s.item, wg_of(tops[i], lane), low));
+                             wg_value(*d.rule, s.value_bits, wg_of(tops[i], lane), low));
             }
         });
     }
@@ -137,20 +137,21 @@ WG_FN void wg_begin_direct(wg_direct &d, const uint8_t *image, const uint8_t *st
     const wg_table *tables = wg_part<wg_table>(image, parts->tables);
     d.stored = stored;
     d.rule = wg_part<wg_rule>(image, parts->rules) + s.rules + job.rule;
-    d.tables = d.table = tables + (s.item == 4 ? s.tables16 : s.tables64) + job.first_table;
-    d.log2 = s.item == 4 ? 4 : 6;
+    d.tables = d.table = tables + (s.value_bits == 4 ? s.tables16 : s.tables64) + job.first_table;
+    d.log2 = s.value_bits == 4 ? 4 : 6;
     d.trellis[0] = d.trellis[1] = 0;
     d.ranks = ranks;
     d.bad = 0;
     if (!wg_begin(d.states, stored, job)) d.bad |= WG_BAD_STATES;
-    if (!wg_begin_patches(d.patches, {stored, job, s.item, d.rule->k})) d.bad |= WG_BAD_PATCHES;
+    if (!wg_begin_patches(d.patches, {stored, job, s.value_bits, d.rule->k}))
+        d.bad |= WG_BAD_PATCHES;
     if (job.n_classes) wg_read_ranks(d, tables + s.tables16 + job.class_table, job);
 }
 
 WG_FN uint32_t wg_end_direct(const wg_direct &d, const wg_stream &s, const wg_job &job) {
     uint32_t bad = d.bad;
     if (!wg_has_ended(d.states)) bad |= WG_BAD_STATES;
-    if (!wg_patches_end(d.patches, {d.stored, job, s.item, d.rule->k})) bad |= WG_BAD_PATCHES;
+    if (!wg_patches_end(d.patches, {d.stored, job, s.value_bits, d.rule->k})) bad |= WG_BAD_PATCHES;
     return bad;
 }
 

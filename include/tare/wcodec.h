@@ -6,7 +6,7 @@
  *     tare_coded_field field = {0};
  *     tare_coded_region region = {0};
  *     tare_coded *coded;
- *     field.item = 8;                                  // one int8 a value, one after the other
+ *     field.value_bits = 8;                            // one int8 a value, one after the other
  *     region.bytes = weights, region.size = n;
  *     if (tare_coded_encode(&coded, &region, 1, &field, 1, NULL, &err) != TARE_OK) ...
  *     tare_coded_decode_region(back, coded, 0, 0, n, NULL, &err);
@@ -56,17 +56,17 @@ typedef struct tare_coded_join {
     uint8_t place[10];   /* a permutation of 0..log2_values - 1 */
 } tare_coded_join;
 
-/* How a stream is cut out of its region. Zero-initialised except for `item`, it is the whole of
- * region 0. */
+/* How a stream is cut out of its region. Zero-initialised except for `value_bits`, it is the whole
+ * of region 0. */
 typedef struct tare_coded_field {
     uint8_t region;
-    uint8_t item; /* bits of a value: 4 (low nibble first), 6 (four in three bytes), 8, 16 */
+    uint8_t value_bits;   /* 4 (low nibble first), 6 (four in three bytes), 8, 16 */
     uint8_t log2_segment; /* 14..26; 0: the encoder chooses */
     bool is_big_endian;   /* values of 16 bits */
-    uint32_t stride;      /* bytes of a unit; 0: the smallest possible (1; item 6: 3, item 16: 2) */
+    uint32_t stride;      /* bytes of a unit; 0: the smallest (1; of 6-bit values 3, of 16-bit 2) */
     uint32_t offset;      /* of the field's bytes within a unit */
-    uint32_t width;       /* how many; 0: up to the end of the unit. Item 6: a multiple of 3, item
-                             16: even */
+    uint32_t width; /* how many; 0: up to the end of the unit. Of 6-bit values a multiple of 3,
+                        of 16-bit even */
     /* Hints for the encoder; decoding does not use them. */
     bool is_signed;     /* values are two's complement */
     bool is_repetitive; /* text, integers, masks: try zstd even without is_full */
@@ -74,12 +74,12 @@ typedef struct tare_coded_field {
     uint8_t mode;       /* tare_coded_mode */
     uint32_t row;       /* values per row of the matrix; 0: unknown, no tiles */
     /* Scales, for 8-bit codes that are predicted from a base whose scales differ. */
-    uint8_t scale_stream;      /* 1 + the index of an earlier field with item 16; 0: none */
+    uint8_t scale_stream;      /* 1 + the index of an earlier field of 16-bit values; 0: none */
     uint8_t scale_form;        /* 1: IEEE binary16, 2: bfloat16 */
     uint32_t values_per_scale; /* at least 1 where there are scales */
-    tare_coded_join join;      /* item 6 only; the stream packs four values into three bytes */
-    bool is_packed_scales;     /* item 6 only, 12 bytes per unit: eight scales and eight minima in
-                                  the layout of Q4_K and Q5_K */
+    tare_coded_join join;  /* 6-bit values only; the stream packs four values into three bytes */
+    bool is_packed_scales; /* 6-bit values only, 12 bytes per unit: eight scales and eight minima in
+                              the layout of Q4_K and Q5_K */
 } tare_coded_field;
 
 /* The bytes of a region. */
@@ -293,8 +293,8 @@ typedef struct tare_coded_segment {
      * 16-bit words that lanes A and B read. */
     uint32_t states, words[2], n_words[2];
     /* DIRECT. With classes, each run of 256 positions uses table first_table + its class; the ranks
-     * of the classes are coded with class_table, which has 16 symbols. Item 4 uses tables of 16
-     * symbols, the others tables of 64. */
+     * of the classes are coded with class_table, which has 16 symbols. 4-bit values use tables of
+     * 16 symbols, the others tables of 64. */
     uint8_t rule, first_table, n_classes, class_table;
     uint32_t n_positions; /* coded positions, padding included */
     uint32_t patches, patches_bytes, n_patches;

@@ -81,13 +81,13 @@ static void number_tops(tare_wc_rule *rule, uint8_t *symbol_of, uint32_t n) {
     for (; next < 64; next++) rule->map[next] = 0;
 }
 
-void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint8_t item,
+void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint8_t value_bits,
                            const tare_wc_counts *values) {
     uint64_t n_patches = 0;
     unsigned most = 0;
     memset(counts, 0, 64 * sizeof *counts);
     for (uint32_t i = 0; i < values->n; i++) {
-        uint32_t low, top = tare_wc_split(&coder->rule, item, values->values[i], &low);
+        uint32_t low, top = tare_wc_split(&coder->rule, value_bits, values->values[i], &low);
         if (coder->symbol_of[top] == TARE_WC_NO_SYMBOL)
             n_patches += values->counts[i];
         else
@@ -127,20 +127,20 @@ void tare_wc_leave_rare(uint64_t *counts, unsigned alphabet, unsigned top_bits) 
 
 /* How often each top occurs with the fewest bypass bits of a form; returns how many tops there are.
  */
-static uint32_t count_tops(uint64_t *tops, const tare_wc_rule *rule, uint8_t item,
+static uint32_t count_tops(uint64_t *tops, const tare_wc_rule *rule, uint8_t value_bits,
                            const tare_wc_counts *values) {
-    uint32_t n = 1u << (item - rule->k);
+    uint32_t n = 1u << (value_bits - rule->k);
     memset(tops, 0, n * sizeof *tops);
     for (uint32_t i = 0; i < values->n; i++) {
-        uint32_t low, top = tare_wc_split(rule, item, values->values[i], &low);
+        uint32_t low, top = tare_wc_split(rule, value_bits, values->values[i], &low);
         tops[top] += values->counts[i];
     }
     return n;
 }
 
 /* Fills in what a form and a number of bypass bits come to, from the counts of its tops. */
-static void weigh(tare_wc_coder *coder, uint8_t item, const uint64_t *tops, uint64_t total) {
-    uint32_t n = 1u << (item - coder->rule.k);
+static void weigh(tare_wc_coder *coder, uint8_t value_bits, const uint64_t *tops, uint64_t total) {
+    uint32_t n = 1u << (value_bits - coder->rule.k);
     uint64_t symbols[64] = {0}, patched = 0, most = 0;
     coder->cost = UINT64_MAX;
     coder->rule.has_map = n > 64;
@@ -167,34 +167,34 @@ static void weigh(tare_wc_coder *coder, uint8_t item, const uint64_t *tops, uint
     symbols[first] += patched;
     coder->n_patches = patched;
     coder->cost = tare_wc_entropy(symbols, 64) + total * coder->rule.k * BIT;
-    coder->cost += patches_cost(total, patched, item - coder->rule.k);
-    if (coder->rule.has_map) coder->cost += (item - coder->rule.k > 8 ? 1024 : 512) * BIT;
-    tare_wc_rule_complete(&coder->rule, item);
+    coder->cost += patches_cost(total, patched, value_bits - coder->rule.k);
+    if (coder->rule.has_map) coder->cost += (value_bits - coder->rule.k > 8 ? 1024 : 512) * BIT;
+    tare_wc_rule_complete(&coder->rule, value_bits);
 }
 
-bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts *values,
+bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts *values,
                          tare_arena *arena) {
-    size_t n = ((size_t)1 << item) + TARE_WC_MAP_PAD;
+    size_t n = ((size_t)1 << value_bits) + TARE_WC_MAP_PAD;
     uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n), total = 0;
     uint8_t *trial = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->cost = UINT64_MAX;
     if (!tops || !trial || !out->symbol_of) return false;
     for (uint32_t i = 0; i < values->n; i++) total += values->counts[i];
-    /* With item - k <= 6 there are no patches, so some rule is always possible. */
-    uint8_t last_k = item < 8 ? 0 : item == 8 ? 3 : 11;
+    /* With value_bits - k <= 6 there are no patches, so some rule is always possible. */
+    uint8_t last_k = value_bits < 8 ? 0 : value_bits == 8 ? 3 : 11;
     const uint8_t ks[][2] = {{0, last_k}, {1, last_k}, {TARE_WC_EDGE_K, TARE_WC_EDGE_K}};
-    uint8_t n_forms = item < 8 ? 1 : item == 8 ? 3 : 2;
+    uint8_t n_forms = value_bits < 8 ? 1 : value_bits == 8 ? 3 : 2;
     for (uint8_t form = TARE_WC_PLAIN; form < n_forms; form++) {
         uint32_t n_tops = 0;
         for (uint8_t k = ks[form][0]; k <= ks[form][1]; k++) {
             tare_wc_coder coder = {.rule = {.form = form, .k = k}, .symbol_of = trial};
             if (!n_tops)
-                n_tops = 2 * count_tops(tops, &coder.rule, item, values);
+                n_tops = 2 * count_tops(tops, &coder.rule, value_bits, values);
             else /* one bypass bit more: pairs of tops become one */
                 for (uint32_t i = 0; i < n_tops / 2; i++) tops[i] = tops[2 * i] + tops[2 * i + 1];
             n_tops /= 2;
-            weigh(&coder, item, tops, total);
+            weigh(&coder, value_bits, tops, total);
             /* An edge must exist: without one, neighbouring values stay neighbours. */
             uint64_t least = form == TARE_WC_EDGE ? out->cost / 1024 : 0;
             if (coder.cost >= out->cost - least) continue;

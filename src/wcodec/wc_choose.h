@@ -23,7 +23,7 @@ enum {
 /* A rule and how to code with it. */
 typedef struct tare_wc_coder {
     tare_wc_rule rule;
-    uint8_t *symbol_of; /* of each top; TARE_WC_NO_SYMBOL: a patch. 2^(item - k) entries, and
+    uint8_t *symbol_of; /* of each top; TARE_WC_NO_SYMBOL: a patch. 2^(value_bits - k) entries, and
                            TARE_WC_MAP_PAD */
     uint64_t cost;      /* of what was counted, in units of 2^-16 bits */
     uint64_t n_patches;
@@ -40,10 +40,10 @@ static inline bool tare_wc_rule_window(uint16_t *first, uint16_t *size, const ta
 
 /* The rule that codes the values in fewest bits; symbol_of comes from the arena. False: memory is
  * out. */
-bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t item, const tare_wc_counts *values,
+bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts *values,
                          tare_arena *arena);
 /* Counts of the rule's symbols; a patch counts as the symbol that is used in its place. */
-void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint8_t item,
+void tare_wc_symbol_counts(uint64_t counts[64], const tare_wc_coder *coder, uint8_t value_bits,
                            const tare_wc_counts *values);
 
 /* Removes symbols so rare that they are not worth a unit of their table: they become patches, with

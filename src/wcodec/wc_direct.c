@@ -14,7 +14,7 @@ static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *e
 static tare_status check_choices(const tare_wc_segment *s, const tare_wc_piece *piece,
                                  tare_error *err) {
     const tare_wc_head *head = piece->head;
-    unsigned n_tables = head->shape.item == 4 ? head->n_t16 : head->n_t64;
+    unsigned n_tables = head->shape.value_bits == 4 ? head->n_t16 : head->n_t64;
     if (s->rule >= head->n_rules)
         return refuse(piece, 2, err, "segment: its rule is not in the head");
     if (s->n_classes == 1 || s->n_classes > TARE_WC_MAX_CLASSES)
@@ -31,12 +31,12 @@ static tare_status check_choices(const tare_wc_segment *s, const tare_wc_piece *
 
 tare_status tare_wc_direct_parts(tare_wc_direct *d, const tare_wc_segment *s,
                                  const tare_wc_piece *piece, unsigned groups, tare_error *err) {
-    uint8_t item = piece->head->shape.item;
-    if (tare_wc_values_of(item, piece->n_bytes) > TARE_WC_MAX_VALUES)
+    uint8_t value_bits = piece->head->shape.value_bits;
+    if (tare_wc_values_of(value_bits, piece->n_bytes) > TARE_WC_MAX_VALUES)
         return refuse(piece, 0, err, "segment: too many values for its mode");
     TARE_TRY(check_choices(s, piece, err));
     const tare_wc_rule *rule = &piece->head->rules[s->rule];
-    d->n_positions = tare_wc_positions(item, piece->n_bytes);
+    d->n_positions = tare_wc_positions(value_bits, piece->n_bytes);
     d->n_class_symbols = 0;
     if (s->n_classes)
         d->n_class_symbols =
@@ -86,9 +86,9 @@ tare_status tare_wc_direct_begin(tare_wc_job *job, const tare_wc_direct *d,
     unsigned missing = rule->k;
     *job = (tare_wc_job){
         .rule = rule,
-        .tables = (head->shape.item == 4 ? head->t16 : head->t64) + s->table,
+        .tables = (head->shape.value_bits == 4 ? head->t16 : head->t64) + s->table,
         .n_groups = (uint8_t)d->n_read,
-        .item = head->shape.item,
+        .value_bits = head->shape.value_bits,
         .n_positions = d->n_positions,
         .n_bytes = piece->n_bytes,
         .dst = piece->dst,

@@ -12,8 +12,8 @@
 enum { MAX_RUNS = TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN };
 
 typedef struct encoder {
-    const tare_wc_direct_plan *plan;
-    uint8_t item;
+    const tare_wc_direct_scheme *scheme;
+    uint8_t value_bits;
     const uint8_t *values;
     uint32_t n_bytes, n_positions, n_runs;
     uint8_t *symbols, *groups, *classes, *ranks;
@@ -24,12 +24,13 @@ typedef struct encoder {
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item, uint32_t run) {
+unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t value_bits,
+                           uint32_t run) {
     uint32_t sum = 1;
-    if (item == 6) return run % 2;
+    if (value_bits == 6) return run % 2;
     for (uint32_t i = 0; i < n_bytes; i++) {
         unsigned low = bytes[i] & 15u, high = bytes[i] >> 4;
-        if (item == 8)
+        if (value_bits == 8)
             sum += bytes[i] < 128 ? bytes[i] : 256u - bytes[i];
         else
             sum += (low < 8 ? low : 16 - low) + (high < 8 ? high : 16 - high);
@@ -41,12 +42,13 @@ unsigned tare_wc_run_group(const uint8_t *bytes, uint32_t n_bytes, uint8_t item,
 /* The classes of all runs, and their ranks, whose padding is 0. */
 static void find_classes(encoder *e) {
     uint8_t list[TARE_WC_MAX_CLASSES];
-    uint32_t run = tare_wc_run_bytes(e->item);
+    uint32_t run = tare_wc_run_bytes(e->value_bits);
     for (uint8_t i = 0; i < TARE_WC_MAX_CLASSES; i++) list[i] = i;
     memset(e->ranks, 0, tare_wc_align(e->n_runs));
     for (uint32_t r = 0; r < e->n_runs; r++) {
         uint32_t at = r * run, n = e->n_bytes - at < run ? e->n_bytes - at : run;
-        uint8_t class = e->plan->group_class[tare_wc_run_group(e->values + at, n, e->item, r)];
+        uint8_t class =
+            e->scheme->group_class[tare_wc_run_group(e->values + at, n, e->value_bits, r)];
         while (list[e->ranks[r]] != class) e->ranks[r]++;
         e->classes[r] = class;
         tare_wc_front(list, e->ranks[r]);
@@ -57,7 +59,7 @@ static unsigned cheaper_rank_table(const encoder *e) {
     uint64_t counts[16] = {0}, costs[2];
     for (uint32_t r = 0; r < tare_wc_align(e->n_runs); r++) counts[e->ranks[r]]++;
     for (unsigned i = 0; i < 2; i++)
-        costs[i] = tare_wc_table_cost(e->plan->rank_inverses[i].table, counts);
+        costs[i] = tare_wc_table_cost(e->scheme->rank_inverses[i].table, counts);
     return costs[1] < costs[0];
 }
 
@@ -65,7 +67,7 @@ static unsigned cheaper_rank_table(const encoder *e) {
 
 /* The table of the run that a position is in. */
 static unsigned class_at(const encoder *e, uint32_t p) {
-    return e->plan->n_classes > 1 ? e->classes[p / TARE_WC_CLASS_RUN] : 0;
+    return e->scheme->n_classes > 1 ? e->classes[p / TARE_WC_CLASS_RUN] : 0;
 }
 
 /* The symbol that gives value v in state t; false: none does. */
@@ -96,14 +98,14 @@ void tare_wc_trellis_count(uint64_t counts[64], uint64_t *groups, uint8_t states
 
 /* False: there are so many patches that the segment cannot pay off. */
 static bool put_patch(encoder *e, uint32_t at) {
-    const tare_wc_rule *rule = &e->plan->coder.rule;
+    const tare_wc_rule *rule = &e->scheme->coder.rule;
     uint32_t low, v = 0;
     if (e->n_patches >= e->max_patches) return false;
-    if (e->item < 8)
-        tare_wc_small_value(e->values, e->n_bytes, e->item, at, &v);
+    if (e->value_bits < 8)
+        tare_wc_small_value(e->values, e->n_bytes, e->value_bits, at, &v);
     else
-        v = e->item == 8 ? e->values[at] : tare_load_le16(e->values + 2 * (size_t)at);
-    uint16_t top = (uint16_t)tare_wc_split(rule, e->item, v, &low);
+        v = e->value_bits == 8 ? e->values[at] : tare_load_le16(e->values + 2 * (size_t)at);
+    uint16_t top = (uint16_t)tare_wc_split(rule, e->value_bits, v, &low);
     e->patches[e->n_patches++] = (tare_wc_patch){at, top};
     return true;
 }
@@ -113,7 +115,7 @@ static bool put_patch(encoder *e, uint32_t at) {
 static bool split_trellis(encoder *e) {
     uint8_t t[TARE_WC_LANES] = {0};
     for (uint32_t p = 0; p < e->n_positions; p++) {
-        const tare_wc_table *table = &e->plan->tables[class_at(e, p)];
+        const tare_wc_table *table = &e->scheme->tables[class_at(e, p)];
         uint8_t symbol, *state = &t[p % TARE_WC_LANES];
         if (p >= e->n_bytes) {
             symbol = table->cheapest;
@@ -122,7 +124,7 @@ static bool split_trellis(encoder *e) {
             if (!table->freq[0] || !put_patch(e, p)) return false;
         }
         e->symbols[p] = symbol;
-        *state = tare_wc_trellis_next(e->plan->coder.rule.trellis, *state, symbol & 1);
+        *state = tare_wc_trellis_next(e->scheme->coder.rule.trellis, *state, symbol & 1);
     }
     return true;
 }
@@ -130,11 +132,11 @@ static bool split_trellis(encoder *e) {
 /* False: too many values without a symbol. */
 static bool split_values(encoder *e) {
     const tare_wc_split_job job = {
-        .rule = &e->plan->coder.rule,
-        .symbol_of = e->plan->coder.symbol_of,
-        .tables = e->plan->tables,
-        .classes = e->plan->n_classes > 1 ? e->classes : NULL,
-        .item = e->item,
+        .rule = &e->scheme->coder.rule,
+        .symbol_of = e->scheme->coder.symbol_of,
+        .tables = e->scheme->tables,
+        .classes = e->scheme->n_classes > 1 ? e->classes : NULL,
+        .value_bits = e->value_bits,
         .n_positions = e->n_positions,
         .n_bytes = e->n_bytes,
         .values = e->values,
@@ -155,7 +157,7 @@ static bool split_values(encoder *e) {
 
 static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
-    unsigned n = tare_wc_group_widths(widths, e->plan->coder.rule.k);
+    unsigned n = tare_wc_group_widths(widths, e->scheme->coder.rule.k);
     for (unsigned g = 0; g < n; g++)
         e->group_bytes += tare_wc_group_bytes(widths[g], e->n_positions);
     e->max_patches = e->n_positions / 8;
@@ -174,18 +176,18 @@ static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
 /* Runs the lanes backwards: values, then (which the decoder takes first) the classes. */
 static void put_words(encoder *e, tare_wc_segment *s, tare_wc_put_job *job) {
     tare_wc_kernels_get()->encode(job, 1);
-    if (e->plan->n_classes == 1) return;
+    if (e->scheme->n_classes == 1) return;
     unsigned choice = cheaper_rank_table(e);
     tare_wc_put_job ranks = {
         .put = job->put,
         .symbols = e->ranks,
-        .inverses = &e->plan->rank_inverses[choice],
+        .inverses = &e->scheme->rank_inverses[choice],
         .n_positions = tare_wc_align(e->n_runs),
     };
     tare_wc_kernels_get()->encode(&ranks, 1);
     job->put = ranks.put;
-    s->n_classes = e->plan->n_classes;
-    s->option = (uint8_t)(e->plan->rank_table + choice);
+    s->n_classes = e->scheme->n_classes;
+    s->option = (uint8_t)(e->scheme->rank_table + choice);
 }
 
 /* Lays the parts out; false: they do not fit. */
@@ -193,7 +195,7 @@ static bool write_parts(uint8_t *dst, uint32_t *size, tare_wc_segment *s, const 
                         const tare_wc_put *put) {
     const tare_wc_patches how = {.n = e->n_patches,
                                  .rice = tare_wc_patches_rice(e->n_patches, e->n_positions),
-                                 .top_bits = (uint8_t)(e->item - e->plan->coder.rule.k)};
+                                 .top_bits = (uint8_t)(e->value_bits - e->scheme->coder.rule.k)};
     s->size_a = tare_wc_put_words(put, 0);
     s->size_b = tare_wc_put_words(put, 1);
     s->count = e->n_patches;
@@ -212,10 +214,11 @@ static bool write_parts(uint8_t *dst, uint32_t *size, tare_wc_segment *s, const 
 }
 
 bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
-                           const tare_wc_direct_plan *plan, uint8_t item, const uint8_t *values,
-                           uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status) {
-    encoder e = {.plan = plan, .item = item, .values = values, .n_bytes = n_bytes};
-    e.n_positions = tare_wc_positions(item, n_bytes);
+                           const tare_wc_direct_scheme *scheme, uint8_t value_bits,
+                           const uint8_t *values, uint32_t n_bytes, tare_wc_scratch *scratch,
+                           tare_status *status) {
+    encoder e = {.scheme = scheme, .value_bits = value_bits, .values = values, .n_bytes = n_bytes};
+    e.n_positions = tare_wc_positions(value_bits, n_bytes);
     e.n_runs = (e.n_positions + TARE_WC_CLASS_RUN - 1) / TARE_WC_CLASS_RUN;
     *status = TARE_OK;
     uint32_t per_stream = e.n_positions / 2 + MAX_RUNS; /* words, at most */
@@ -224,15 +227,15 @@ bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
         *status = TARE_ERR_NOMEM;
         return false;
     }
-    if (plan->n_classes > 1) find_classes(&e);
-    bool is_split = plan->coder.rule.trellis ? split_trellis(&e) : split_values(&e);
+    if (scheme->n_classes > 1) find_classes(&e);
+    bool is_split = scheme->coder.rule.trellis ? split_trellis(&e) : split_values(&e);
     if (!is_split) return false;
-    s->rule = plan->rule;
-    s->table = plan->first_table;
+    s->rule = scheme->rule;
+    s->table = scheme->first_table;
     tare_wc_put_job job = {
         .symbols = e.symbols,
-        .inverses = plan->inverses,
-        .classes = plan->n_classes > 1 ? e.classes : NULL,
+        .inverses = scheme->inverses,
+        .classes = scheme->n_classes > 1 ? e.classes : NULL,
         .n_positions = e.n_positions,
     };
     tare_wc_put_init(&job.put, words + 2 * (size_t)per_stream, words + 4 * (size_t)per_stream);

@@ -7,12 +7,12 @@
 #include <zstd.h>
 
 #include "wcodec/wc_head.h"
-#include "wcodec/wc_plan.h"
+#include "wcodec/wc_scheme.h"
 #include "wcodec/wc_screen.h"
 
 /* One segment and the best form so far, which lies at the end of the output buffer. */
 typedef struct choice {
-    const tare_wc_plan *plan;
+    const tare_wc_scheme *scheme;
     const uint8_t *bytes;
     uint32_t n_bytes, stored; /* stored: 0, none yet */
     uint32_t total;           /* with whatever else the plane needs for it */
@@ -23,18 +23,18 @@ typedef struct choice {
 } choice;
 
 static bool may_use(const choice *c, tare_coded_mode mode) {
-    tare_coded_mode wish = c->plan->options.mode;
-    if (mode == TARE_CODED_ZSTD && c->plan->options.no_zstd) return wish == mode;
+    tare_coded_mode wish = c->scheme->options.mode;
+    if (mode == TARE_CODED_ZSTD && c->scheme->options.no_zstd) return wish == mode;
     return wish == TARE_CODED_SMALLEST || wish == mode;
 }
 
 /* What a plane needs besides segments of a mode. */
-static tare_wc_head head_for(const tare_wc_plan *plan, uint8_t mode) {
-    tare_wc_head head = plan->head;
+static tare_wc_head head_for(const tare_wc_scheme *scheme, uint8_t mode) {
+    tare_wc_head head = scheme->head;
     if (mode != TARE_CODED_DIRECT) head.n_rules = head.n_t64 = 0;
     if (mode != TARE_CODED_STRUCTURED) head.n_contexts = 0;
     if (mode == TARE_CODED_DIRECT)
-        head.n_t16 = plan->n_direct_t16;
+        head.n_t16 = scheme->n_direct_t16;
     else if (mode != TARE_CODED_STRUCTURED) /* whose tables have their numbers */
         head.n_t16 = 0;
     return head;
@@ -44,7 +44,7 @@ static tare_wc_head head_for(const tare_wc_plan *plan, uint8_t mode) {
 static void offer(choice *c, const tare_wc_segment *header, uint32_t stored, uint64_t limit) {
     uint32_t total = stored;
     if (c->is_alone) {
-        const tare_wc_head head = head_for(c->plan, header->mode);
+        const tare_wc_head head = head_for(c->scheme, header->mode);
         total += tare_wc_head_bytes(&head);
     }
     if (c->stored && total >= limit) return;
@@ -59,13 +59,13 @@ static void offer(choice *c, const tare_wc_segment *header, uint32_t stored, uin
 /* ---- modes ----------------------------------------------------------------------------------- */
 
 static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor predictor) {
-    uint8_t item = c->plan->head.shape.item;
-    uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
-    bool is_big_endian = c->plan->head.shape.is_big_endian;
+    uint8_t value_bits = c->scheme->head.shape.value_bits;
+    uint32_t width = value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
+    bool is_big_endian = c->scheme->head.shape.is_big_endian;
     for (uint32_t i = width; i < c->n_bytes; i++)
         if (values[i] != values[i - width]) return false;
     /* For packed scales, bytes and values are the same if all are 0. */
-    if (c->plan->head.shape.is_scales && (values[0] | values[1] | values[2])) return false;
+    if (c->scheme->head.shape.is_scales && (values[0] | values[1] | values[2])) return false;
     tare_wc_segment s = {.mode = TARE_CODED_CONSTANT, .predictor = (uint8_t)predictor};
     for (uint32_t i = 0; i < width; i++) s.pattern[i] = values[is_big_endian ? width - 1 - i : i];
     memset(c->trial + TARE_WC_SEGMENT_HEADER, 0, TARE_WC_UNIT - TARE_WC_SEGMENT_HEADER);
@@ -76,13 +76,13 @@ static bool try_constant(choice *c, const uint8_t *values, tare_wc_predictor pre
 static tare_status try_direct(choice *c, const uint8_t *values, tare_wc_predictor predictor) {
     unsigned i = predictor != TARE_WC_NONE;
     tare_wc_segment s = {.mode = TARE_CODED_DIRECT, .predictor = (uint8_t)predictor};
-    uint8_t item = c->plan->head.shape.item;
+    uint8_t value_bits = c->scheme->head.shape.value_bits;
     tare_status status;
     uint32_t stored;
-    if (!c->plan->has_direct[i] || tare_wc_values_of(item, c->n_bytes) > TARE_WC_MAX_VALUES)
+    if (!c->scheme->has_direct[i] || tare_wc_values_of(value_bits, c->n_bytes) > TARE_WC_MAX_VALUES)
         return TARE_OK;
-    if (tare_wc_direct_encode(c->trial, &stored, &s, &c->plan->direct[i], item, values, c->n_bytes,
-                              c->scratch, &status))
+    if (tare_wc_direct_encode(c->trial, &stored, &s, &c->scheme->direct[i], value_bits, values,
+                              c->n_bytes, c->scratch, &status))
         offer(c, &s, stored, c->total);
     return status;
 }
@@ -97,11 +97,11 @@ static void write_raw(choice *c) {
 }
 
 static void try_zstd(choice *c) {
-    const tare_wc_options *o = &c->plan->options;
+    const tare_wc_options *o = &c->scheme->options;
     uint8_t *room = c->trial + TARE_WC_SEGMENT_HEADER;
     size_t room_size = tare_wc_max_stored(c->n_bytes) - TARE_WC_SEGMENT_HEADER;
     bool is_forced = o->mode == TARE_CODED_ZSTD;
-    if (!is_forced && !o->is_repetitive && !c->plan->is_surprised &&
+    if (!is_forced && !o->is_repetitive && !c->scheme->is_surprised &&
         !(o->is_full && tare_wc_may_repeat(c->bytes, c->n_bytes, c->total, room, room_size)))
         return;
     int level = o->is_full ? 19 : 3;
@@ -114,16 +114,16 @@ static void try_zstd(choice *c) {
 }
 
 static tare_status try_tiles(choice *c) {
-    const tare_wc_head *head = &c->plan->head;
+    const tare_wc_head *head = &c->scheme->head;
     tare_wc_sketch sketch;
     tare_wc_segment s = {.mode = TARE_CODED_STRUCTURED};
     tare_status status;
     uint32_t stored;
-    if (!c->plan->has_tiles) return TARE_OK;
-    if (!tare_wc_promising_sketch(&sketch, &head->shape, &c->plan->options, c->bytes, c->n_bytes,
+    if (!c->scheme->has_tiles) return TARE_OK;
+    if (!tare_wc_promising_sketch(&sketch, &head->shape, &c->scheme->options, c->bytes, c->n_bytes,
                                   c->scratch, &status))
         return status;
-    if (tare_wc_structured_encode(c->trial, &stored, &s, head, c->plan->inverses16, &sketch,
+    if (tare_wc_structured_encode(c->trial, &stored, &s, head, c->scheme->inverses16, &sketch,
                                   c->n_bytes, c->scratch, &status))
         offer(c, &s, stored, c->total - c->total / 100);
     return status;
@@ -132,7 +132,7 @@ static tare_status try_tiles(choice *c) {
 /* ---- the segment ----------------------------------------------------------------------------- */
 
 static tare_status try_all(choice *c, const tare_wc_reference *reference) {
-    const tare_wc_shape *shape = &c->plan->head.shape;
+    const tare_wc_shape *shape = &c->scheme->head.shape;
     const tare_wc_predictor predictors[] = {TARE_WC_NONE, tare_wc_predictor_of(reference)};
     for (unsigned i = 0; i <= (reference != NULL); i++) {
         const uint8_t *values =
@@ -146,7 +146,7 @@ static tare_status try_all(choice *c, const tare_wc_reference *reference) {
     if (may_use(c, TARE_CODED_STRUCTURED)) TARE_TRY(try_tiles(c));
     if (may_use(c, TARE_CODED_ZSTD)) try_zstd(c);
     /* RAW is as good as a mode that saves nothing, and faster. */
-    if (c->plan->options.mode == TARE_CODED_SMALLEST || !c->stored) write_raw(c);
+    if (c->scheme->options.mode == TARE_CODED_SMALLEST || !c->stored) write_raw(c);
     return TARE_OK;
 }
 
@@ -163,23 +163,24 @@ static tare_status choose(choice *c, const tare_wc_reference *reference, tare_er
     return TARE_OK;
 }
 
-tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_plan *plan, const uint8_t *bytes,
-                                   uint32_t n_bytes, const tare_wc_reference *reference,
-                                   tare_wc_scratch *scratch, tare_error *err) {
-    choice c = {.plan = plan, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch};
+tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_scheme *scheme,
+                                   const uint8_t *bytes, uint32_t n_bytes,
+                                   const tare_wc_reference *reference, tare_wc_scratch *scratch,
+                                   tare_error *err) {
+    choice c = {.scheme = scheme, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch};
     TARE_TRY(choose(&c, reference, err));
     tare_buffer_put(out, c.best, c.stored);
     return tare_buffer_status(out, err);
 }
 
-tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes, const tare_wc_plan *plan,
-                                 const uint8_t *bytes, uint32_t n_bytes,
-                                 const tare_wc_reference *reference, tare_wc_scratch *scratch,
-                                 tare_error *err) {
+tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes,
+                                 const tare_wc_scheme *scheme, const uint8_t *bytes,
+                                 uint32_t n_bytes, const tare_wc_reference *reference,
+                                 tare_wc_scratch *scratch, tare_error *err) {
     choice c = {
-        .plan = plan, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch, .is_alone = true};
+        .scheme = scheme, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch, .is_alone = true};
     TARE_TRY(choose(&c, reference, err));
-    const tare_wc_head head = head_for(plan, c.header.mode);
+    const tare_wc_head head = head_for(scheme, c.header.mode);
     *head_bytes = tare_wc_head_bytes(&head);
     tare_wc_head_write(out, &head);
     tare_buffer_put(out, c.best, c.stored);

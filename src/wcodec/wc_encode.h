@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Encoding a plane, in two passes over its segments: first each is tallied (by any number of
- * threads, each with a tally of its own), then a plan is made of the sum, which consists of the
+ * threads, each with a tally of its own), then a scheme is made of the sum, which consists of the
  * plane's head and how to code with it; then each segment is encoded, in any order, by any thread.
  * Memory is bounded by segments. The bytes depend on the plane and the options alone. */
 #ifndef TARE_WCODEC_ENCODE_H
@@ -16,7 +16,7 @@ typedef struct tare_wc_options {
     bool is_signed;       /* values are two's complement (for tiles and classes) */
     uint32_t width;       /* of the matrix, in values; 0: none, no tiles */
     tare_coded_mode mode; /* to be used wherever it can */
-    uint8_t value_bits;   /* that values have at most, without a base; 0: those of the item */
+    uint8_t used_bits;    /* that values use at most, without a base; 0: all value_bits */
     uint8_t trellis;      /* 8 or 32: the bytes are steps of a trellis, not values */
     bool no_zstd;         /* not where there is a choice */
     tare_tile_limits tiles;
@@ -25,7 +25,7 @@ typedef struct tare_wc_options {
 #define TARE_WC_OPTIONS_DEFAULT ((tare_wc_options){.mode = TARE_CODED_SMALLEST})
 
 typedef struct tare_wc_tally tare_wc_tally;
-typedef struct tare_wc_plan tare_wc_plan;
+typedef struct tare_wc_scheme tare_wc_scheme;
 
 /* NULL: memory is out. The tally of a plane predicted from a base counts differences, too. */
 tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_options *options,
@@ -41,25 +41,26 @@ tare_status tare_wc_tally_add(tare_wc_tally *tally, const uint8_t *bytes, uint32
 /* Adds another tally of the same plane: the order makes no difference. */
 void tare_wc_tally_merge(tare_wc_tally *into, const tare_wc_tally *from);
 
-tare_status tare_wc_plan_new(tare_wc_plan **out, const tare_wc_tally *tally, tare_error *err);
+tare_status tare_wc_scheme_new(tare_wc_scheme **out, const tare_wc_tally *tally, tare_error *err);
 /* For a plane too small for any table to pay: without rules or a tally. */
 bool tare_wc_is_tiny(const tare_wc_options *options, uint64_t n_bytes);
-tare_status tare_wc_plan_tiny(tare_wc_plan **out, const tare_wc_shape *shape,
-                              const tare_wc_options *options, const tare_allocator *allocator,
-                              tare_error *err);
-void tare_wc_plan_free(tare_wc_plan *plan);
-const tare_wc_head *tare_wc_plan_head(const tare_wc_plan *plan);
+tare_status tare_wc_scheme_tiny(tare_wc_scheme **out, const tare_wc_shape *shape,
+                                const tare_wc_options *options, const tare_allocator *allocator,
+                                tare_error *err);
+void tare_wc_scheme_free(tare_wc_scheme *scheme);
+const tare_wc_head *tare_wc_scheme_head(const tare_wc_scheme *scheme);
 
 /* Appends the stored bytes of a segment, a multiple of 64. */
-tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_plan *plan, const uint8_t *bytes,
-                                   uint32_t n_bytes, const tare_wc_reference *reference,
-                                   tare_wc_scratch *scratch, tare_error *err);
+tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_scheme *scheme,
+                                   const uint8_t *bytes, uint32_t n_bytes,
+                                   const tare_wc_reference *reference, tare_wc_scratch *scratch,
+                                   tare_error *err);
 /* Appends head and segment of a plane that has but one: the head is what that segment needs, and
  * counts when its mode is chosen. */
-tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes, const tare_wc_plan *plan,
-                                 const uint8_t *bytes, uint32_t n_bytes,
-                                 const tare_wc_reference *reference, tare_wc_scratch *scratch,
-                                 tare_error *err);
+tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes,
+                                 const tare_wc_scheme *scheme, const uint8_t *bytes,
+                                 uint32_t n_bytes, const tare_wc_reference *reference,
+                                 tare_wc_scratch *scratch, tare_error *err);
 
 /* A suitable segment size for a plane, from its number of values and bits per value. */
 uint8_t tare_wc_suggest_log2(uint64_t n_values, double bits);

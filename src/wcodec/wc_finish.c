@@ -11,8 +11,8 @@ _Static_assert(WHOLE_UNITS * 3 / 4 % (TARE_WC_SCALES_UNIT * TARE_WC_SCALES_GROUP
 
 /* ---- patches --------------------------------------------------------------------------------- */
 
-static void put_small(uint8_t *dst, uint8_t item, unsigned shift, uint32_t v) {
-    uint32_t mask = ((1u << item) - 1) << shift;
+static void put_small(uint8_t *dst, uint8_t value_bits, unsigned shift, uint32_t v) {
+    uint32_t mask = ((1u << value_bits) - 1) << shift;
     for (v <<= shift; mask; mask >>= 8, v >>= 8, dst++) *dst = (uint8_t)((*dst & ~mask) | v);
 }
 
@@ -20,19 +20,19 @@ static void put_small(uint8_t *dst, uint8_t item, unsigned shift, uint32_t v) {
 static bool put_top(const tare_wc_finish *f, const tare_wc_job *job) {
     const tare_wc_rule *rule = f->rule;
     const uint32_t p = f->patch_at, top = f->patch_top;
-    uint8_t item = job->item, *dst = job->dst;
-    unsigned shift = 0, width = item / 8u;
-    uint32_t at = width ? p * width : tare_wc_small_at(item, p, &shift), low;
+    uint8_t value_bits = job->value_bits, *dst = job->dst;
+    unsigned shift = 0, width = value_bits / 8u;
+    uint32_t at = width ? p * width : tare_wc_small_at(value_bits, p, &shift), low;
     if (at >= job->n_bytes) return false;
     dst += at - job->gone;
     if (!width) {
-        put_small(dst, item, shift, top);
+        put_small(dst, value_bits, shift, top);
     } else if (width == 1) {
-        tare_wc_split(rule, item, *dst, &low);
-        *dst = (uint8_t)tare_wc_value_of(rule, item, top, low);
+        tare_wc_split(rule, value_bits, *dst, &low);
+        *dst = (uint8_t)tare_wc_value_of(rule, value_bits, top, low);
     } else {
-        tare_wc_split(rule, item, tare_load_le16(dst), &low);
-        tare_store_le16(dst, (uint16_t)tare_wc_value_of(rule, item, top, low));
+        tare_wc_split(rule, value_bits, tare_load_le16(dst), &low);
+        tare_store_le16(dst, (uint16_t)tare_wc_value_of(rule, value_bits, top, low));
     }
     return true;
 }
@@ -87,12 +87,12 @@ static void finish_up_to(tare_wc_finish *f, tare_wc_job *job, uint32_t to) {
 /* Finishes what is decoded; bytes that were taken make room for the next. */
 static void ready(tare_wc_job *job, uint32_t end) {
     tare_wc_finish *f = job->ready_ctx;
-    const uint32_t whole = end / WHOLE_UNITS * WHOLE_UNITS, to = whole / 8 * job->item;
+    const uint32_t whole = end / WHOLE_UNITS * WHOLE_UNITS, to = whole / 8 * job->value_bits;
     if (to <= f->n_done) return;
     apply_patches(f, job, whole);
     finish_up_to(f, job, to);
     if (!f->piece->taker.take || f->piece->header.predictor) return;
-    memmove(job->dst, job->dst + (to - job->gone), (end - whole) / 8 * job->item);
+    memmove(job->dst, job->dst + (to - job->gone), (end - whole) / 8 * job->value_bits);
     job->gone = to;
 }
 
@@ -108,7 +108,7 @@ void tare_wc_finish_begin(tare_wc_finish *f, tare_wc_job *job, const tare_wc_dir
                           .is_coarse = is_coarse,
                           .how = {.n = s->count,
                                   .rice = s->rice,
-                                  .top_bits = (uint8_t)(piece->head->shape.item - rule->k)},
+                                  .top_bits = (uint8_t)(piece->head->shape.value_bits - rule->k)},
                           .bits = {.bytes = piece->bytes + parts->patches, .n_bytes = s->extent},
                           .patch_at = UINT32_MAX};
     next_patch(f);

@@ -43,7 +43,7 @@ typedef enum tare_wc_form {
 
 /* How a plane is cut. */
 typedef struct tare_wc_shape {
-    uint8_t item; /* bits of a value: 4, 6, 8, 16 */
+    uint8_t value_bits; /* bits of a value: 4, 6, 8, 16 */
     uint8_t log2_segment;
     bool is_big_endian; /* 16-bit values */
     bool is_scales;     /* 6-bit values: packed scales (wc_scales.h) */
@@ -101,27 +101,29 @@ typedef struct tare_wc_segment {
 } tare_wc_segment;
 
 /* Bytes that n values fill, n being a whole number of bytes' worth; and the reverse. */
-static inline uint64_t tare_wc_bytes_of(uint8_t item, uint64_t n_values) {
-    return n_values / 8 * item + n_values % 8 * item / 8;
+static inline uint64_t tare_wc_bytes_of(uint8_t value_bits, uint64_t n_values) {
+    return n_values / 8 * value_bits + n_values % 8 * value_bits / 8;
 }
-static inline uint64_t tare_wc_values_of(uint8_t item, uint64_t n_bytes) {
-    return item == 6 ? n_bytes / 3 * 4 : item == 4 ? n_bytes * 2 : n_bytes / (item / 8);
+static inline uint64_t tare_wc_values_of(uint8_t value_bits, uint64_t n_bytes) {
+    return value_bits == 6   ? n_bytes / 3 * 4
+           : value_bits == 4 ? n_bytes * 2
+                             : n_bytes / (value_bits / 8);
 }
 /* Decoded bytes of a segment that is not the plane's last. */
 static inline uint64_t tare_wc_whole_bytes(const tare_wc_shape *shape) {
-    return tare_wc_bytes_of(shape->item, UINT64_C(1) << shape->log2_segment);
+    return tare_wc_bytes_of(shape->value_bits, UINT64_C(1) << shape->log2_segment);
 }
 static inline uint32_t tare_wc_align(uint32_t n) {
     return (n + TARE_WC_UNIT - 1) / TARE_WC_UNIT * TARE_WC_UNIT;
 }
-/* Symbols of the tables that code values of an item. */
-static inline uint8_t tare_wc_alphabet(uint8_t item) {
-    return item == 4 ? 16 : 64;
+/* Symbols of the tables that code values of so many bits. */
+static inline uint8_t tare_wc_alphabet(uint8_t value_bits) {
+    return value_bits == 4 ? 16 : 64;
 }
 /* Positions that DIRECT codes for some bytes, padding included. */
-static inline uint32_t tare_wc_positions(uint8_t item, uint32_t n_bytes) {
-    if (item == 4) return 2 * tare_wc_align(n_bytes);
-    return tare_wc_align((uint32_t)tare_wc_values_of(item, n_bytes));
+static inline uint32_t tare_wc_positions(uint8_t value_bits, uint32_t n_bytes) {
+    if (value_bits == 4) return 2 * tare_wc_align(n_bytes);
+    return tare_wc_align((uint32_t)tare_wc_values_of(value_bits, n_bytes));
 }
 
 #endif

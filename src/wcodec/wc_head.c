@@ -16,42 +16,45 @@ bool tare_wc_is_zero(const uint8_t *bytes, size_t n) {
 }
 
 tare_status tare_wc_shape_check(const tare_wc_shape *shape, tare_error *err) {
-    uint8_t item = shape->item;
-    if (item != 4 && item != 6 && item != 8 && item != 16)
+    uint8_t value_bits = shape->value_bits;
+    if (value_bits != 4 && value_bits != 6 && value_bits != 8 && value_bits != 16)
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: bits of a value must be 4, 6, 8 or 16");
     if (shape->log2_segment < TARE_WC_MIN_LOG2 || shape->log2_segment > TARE_WC_MAX_LOG2)
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: size of segments must be 2^14 to 2^26");
-    if (shape->is_big_endian && item != 16)
+    if (shape->is_big_endian && value_bits != 16)
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: only 16-bit values have a byte order");
-    if (shape->is_scales && item != 6)
+    if (shape->is_scales && value_bits != 6)
         return tare_fail(err, TARE_ERR_CORRUPT, "plane: packed scales have 6 bits");
     return TARE_OK;
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-bool tare_wc_rule_is_valid(const tare_wc_rule *rule, uint8_t item) {
-    if (rule->form > TARE_WC_EDGE || rule->k >= item) return false;
-    if (item < 8 && (rule->form || rule->k || rule->has_map)) return false;
+bool tare_wc_rule_is_valid(const tare_wc_rule *rule, uint8_t value_bits) {
+    if (rule->form > TARE_WC_EDGE || rule->k >= value_bits) return false;
+    if (value_bits < 8 && (rule->form || rule->k || rule->has_map)) return false;
     if (rule->form == TARE_WC_SIGN && rule->k == 0) return false;
-    if (rule->form == TARE_WC_EDGE && (item != 8 || rule->k != TARE_WC_EDGE_K || rule->has_map))
+    if (rule->form == TARE_WC_EDGE &&
+        (value_bits != 8 || rule->k != TARE_WC_EDGE_K || rule->has_map))
         return false;
     if (rule->trellis == 0) return true;
-    return (rule->trellis == 8 || rule->trellis == 32) && item == 8 && rule->k == 0 &&
+    return (rule->trellis == 8 || rule->trellis == 32) && value_bits == 8 && rule->k == 0 &&
            rule->form == TARE_WC_PLAIN && !rule->has_map;
 }
 
-void tare_wc_rule_complete(tare_wc_rule *rule, uint8_t item) {
+void tare_wc_rule_complete(tare_wc_rule *rule, uint8_t value_bits) {
     if (rule->has_map) return;
-    for (unsigned i = 0; i < 64; i++) rule->map[i] = (uint16_t)(i & ((1u << (item - rule->k)) - 1));
+    for (unsigned i = 0; i < 64; i++)
+        rule->map[i] = (uint16_t)(i & ((1u << (value_bits - rule->k)) - 1));
 }
 
 /* Bytes of an entry of the map. */
-static unsigned map_width(const tare_wc_rule *rule, uint8_t item) {
-    return item - rule->k <= 8 ? 1 : 2;
+static unsigned map_width(const tare_wc_rule *rule, uint8_t value_bits) {
+    return value_bits - rule->k <= 8 ? 1 : 2;
 }
 
-static tare_status read_rule(tare_wc_rule *rule, uint8_t item, tare_cursor *c, tare_error *err) {
+static tare_status read_rule(tare_wc_rule *rule, uint8_t value_bits, tare_cursor *c,
+                             tare_error *err) {
     uint64_t at = tare_cursor_offset(c);
     rule->form = tare_cursor_u8(c, "rule: the head ends inside it");
     rule->k = tare_cursor_u8(c, "rule: the head ends inside it");
@@ -59,31 +62,31 @@ static tare_status read_rule(tare_wc_rule *rule, uint8_t item, tare_cursor *c, t
     rule->trellis = tare_cursor_u8(c, "rule: the head ends inside it");
     TARE_TRY(tare_cursor_status(c, err));
     rule->has_map = has_map == 1;
-    if (has_map > 1 || !tare_wc_rule_is_valid(rule, item))
+    if (has_map > 1 || !tare_wc_rule_is_valid(rule, value_bits))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "rule: these choices do not go together");
     for (unsigned i = 0; rule->has_map && i < 64; i++) {
         uint64_t entry_at = tare_cursor_offset(c);
-        uint16_t top = map_width(rule, item) == 1
+        uint16_t top = map_width(rule, value_bits) == 1
                            ? tare_cursor_u8(c, "map of a rule: the head ends inside it")
                            : tare_cursor_u16(c, "map of a rule: the head ends inside it");
         TARE_TRY(tare_cursor_status(c, err));
-        if (top >> (item - rule->k))
+        if (top >> (value_bits - rule->k))
             return tare_fail_at(err, TARE_ERR_CORRUPT, entry_at,
                                 "map of a rule: an entry has more bits than the top of a value");
         rule->map[i] = top;
     }
-    tare_wc_rule_complete(rule, item);
+    tare_wc_rule_complete(rule, value_bits);
     return TARE_OK;
 }
 
-static void write_rule(tare_buffer *out, const tare_wc_rule *rule, uint8_t item) {
+static void write_rule(tare_buffer *out, const tare_wc_rule *rule, uint8_t value_bits) {
     tare_buffer_put_u8(out, rule->form);
     tare_buffer_put_u8(out, rule->k);
     tare_buffer_put_u8(out, rule->has_map);
     tare_buffer_put_u8(out, rule->trellis);
     for (unsigned i = 0; rule->has_map && i < 64; i++) {
         tare_buffer_put_u8(out, (uint8_t)rule->map[i]);
-        if (map_width(rule, item) == 2) tare_buffer_put_u8(out, (uint8_t)(rule->map[i] >> 8));
+        if (map_width(rule, value_bits) == 2) tare_buffer_put_u8(out, (uint8_t)(rule->map[i] >> 8));
     }
 }
 
@@ -151,7 +154,7 @@ tare_status tare_wc_head_read(tare_wc_head **out, const tare_wc_shape *shape, ta
     if (!head->rules || !head->t64 || !head->t16)
         return tare_fail(err, TARE_ERR_NOMEM, "head of a plane");
     for (unsigned i = 0; i < head->n_rules; i++)
-        TARE_TRY(read_rule(&head->rules[i], shape->item, c, err));
+        TARE_TRY(read_rule(&head->rules[i], shape->value_bits, c, err));
     for (unsigned i = 0; i < head->n_t64; i++)
         TARE_TRY(tare_wc_table_read(&head->t64[i], 64, c, err));
     for (unsigned i = 0; i < head->n_t16; i++)
@@ -174,7 +177,7 @@ uint32_t tare_wc_head_bytes(const tare_wc_head *head) {
     uint32_t n = HEAD_COUNTS + 128u * head->n_t64 + 32u * head->n_t16 + head->n_contexts;
     for (unsigned i = 0; i < head->n_rules; i++) {
         const tare_wc_rule *rule = &head->rules[i];
-        n += RULE_CHOICES + (rule->has_map ? 64 * map_width(rule, head->shape.item) : 0);
+        n += RULE_CHOICES + (rule->has_map ? 64 * map_width(rule, head->shape.value_bits) : 0);
     }
     return is_empty(head) ? 0 : tare_wc_align(n);
 }
@@ -189,7 +192,8 @@ void tare_wc_head_write(tare_buffer *out, const tare_wc_head *head) {
     tare_buffer_put_u8(out, (uint8_t)head->n_contexts);
     tare_buffer_put_u8(out, (uint8_t)(head->n_contexts >> 8));
     tare_buffer_put_zeros(out, 2);
-    for (unsigned i = 0; i < head->n_rules; i++) write_rule(out, &head->rules[i], head->shape.item);
+    for (unsigned i = 0; i < head->n_rules; i++)
+        write_rule(out, &head->rules[i], head->shape.value_bits);
     for (unsigned i = 0; i < head->n_t64 + (unsigned)head->n_t16; i++) {
         const tare_wc_table *t = i < head->n_t64 ? &head->t64[i] : &head->t16[i - head->n_t64];
         uint8_t *bytes = tare_buffer_extend(out, 2u * t->alphabet);

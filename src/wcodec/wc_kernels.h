@@ -23,7 +23,7 @@ typedef struct tare_wc_job {
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
     uint8_t n_groups; /* those to be read, from the first on */
     uint16_t fill;    /* stands for the bits of groups that are not read */
-    uint8_t item;
+    uint8_t value_bits;
     uint32_t n_positions;           /* a multiple of 64 */
     uint32_t n_bytes;               /* exactly these are written */
     uint8_t *dst;                   /* 16-bit values in little-endian order */
@@ -45,7 +45,7 @@ typedef struct tare_wc_split_job {
     const uint8_t *symbol_of; /* of a top; items of 8 and 16 bits */
     const tare_wc_table *tables;
     const uint8_t *classes;
-    uint8_t item;
+    uint8_t value_bits;
     uint32_t n_positions, n_bytes;
     const uint8_t *values; /* 16-bit values in little-endian order */
     uint8_t *symbols;      /* one for each position, with a frequency in its table */

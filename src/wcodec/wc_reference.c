@@ -88,13 +88,13 @@ static void shift(uint8_t *bytes, uint32_t n, const tare_wc_shape *shape,
                   const tare_wc_reference *r, tare_wc_predictor predictor, unsigned sign) {
     if (predictor == TARE_WC_REF_SCALED)
         shift_scaled(bytes, n, r, sign);
-    else if (shape->item == 4)
+    else if (shape->value_bits == 4)
         shift_nibbles(bytes, n, r->bytes, sign);
     else if (shape->is_scales)
         shift_scales(bytes, n, r->bytes, sign);
-    else if (shape->item == 6)
+    else if (shape->value_bits == 6)
         shift_sixes(bytes, n, r->bytes, sign);
-    else if (shape->item == 16)
+    else if (shape->value_bits == 16)
         shift_words(bytes, n, r->bytes, shape->is_big_endian, sign);
     else
         for (uint32_t i = 0; i < n; i++) bytes[i] = (uint8_t)(bytes[i] + sign * r->bytes[i]);

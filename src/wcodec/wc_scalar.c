@@ -95,7 +95,7 @@ static void emit_plain(const tare_wc_job *job, uint32_t p, const uint8_t *symbol
 
 static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
     const tare_wc_rule *rule = job->rule;
-    unsigned width = job->item / 8, k = rule->k;
+    unsigned width = job->value_bits / 8, k = rule->k;
     uint32_t left = job->n_bytes / width;
     if (p >= left) return;
     uint32_t n = left - p < 64 ? left - p : 64;
@@ -110,7 +110,7 @@ static void emit_numbers(const tare_wc_job *job, uint32_t p, const uint8_t *symb
     for (uint32_t i = 0; i < n; i++) {
         uint32_t top = rule->map[symbols[i]], v = top << k | low[i];
         if (rule->form == TARE_WC_SIGN)
-            v = (uint32_t)(low[i] >> (k - 1)) << (job->item - 1) | top << (k - 1) |
+            v = (uint32_t)(low[i] >> (k - 1)) << (job->value_bits - 1) | top << (k - 1) |
                 (low[i] & ((1u << (k - 1)) - 1));
         if (width == 1)
             dst[i] = (uint8_t)v;
@@ -133,9 +133,9 @@ static void emit_trellis(tare_wc_job *job, uint32_t p, const uint8_t *symbols) {
 void tare_wc_emit_c(tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]) {
     if (job->rule->trellis)
         emit_trellis(job, p, symbols);
-    else if (job->item == 4)
+    else if (job->value_bits == 4)
         emit_nibbles(job, p, symbols);
-    else if (job->item == 6)
+    else if (job->value_bits == 6)
         emit_sixes(job, p, symbols);
     else
         emit_numbers(job, p, symbols);

@@ -44,7 +44,7 @@ static void add_value(sample *s, int v, int left, int top, int corner, unsigned 
 }
 
 /* Rows from the middle of the segment; of one row alone, its beginning. */
-static void take_sample(sample *s, uint8_t item, bool is_signed, uint32_t width,
+static void take_sample(sample *s, uint8_t value_bits, bool is_signed, uint32_t width,
                         const uint8_t *bytes, uint32_t n_values) {
     uint32_t height = n_values / width, most = height > 1 ? MAX_COLS : SAMPLE;
     uint32_t cols = width < most ? width : most, rows = SAMPLE / cols + 1;
@@ -54,22 +54,22 @@ static void take_sample(sample *s, uint8_t item, bool is_signed, uint32_t width,
         uint32_t at = first + r * width, above = rows > 1 ? at - width : at;
         int left = 0, corner = 0;
         for (uint32_t c = 0; c < cols; c++) {
-            int v = tare_wc_value_at(bytes, item, is_signed, at + c);
-            int top = rows > 1 ? tare_wc_value_at(bytes, item, is_signed, above + c) : left;
-            if (c) add_value(s, v, left, top, corner, (1u << item) - 1);
+            int v = tare_wc_value_at(bytes, value_bits, is_signed, at + c);
+            int top = rows > 1 ? tare_wc_value_at(bytes, value_bits, is_signed, above + c) : left;
+            if (c) add_value(s, v, left, top, corner, (1u << value_bits) - 1);
             left = v;
             corner = top;
         }
     }
 }
 
-bool tare_wc_may_have_tiles(uint8_t item, bool is_signed, uint32_t width, const uint8_t *bytes,
-                            uint32_t n_bytes) {
-    uint32_t n_values = (uint32_t)tare_wc_values_of(item, n_bytes);
-    size_t n = (size_t)1 << item;
+bool tare_wc_may_have_tiles(uint8_t value_bits, bool is_signed, uint32_t width,
+                            const uint8_t *bytes, uint32_t n_bytes) {
+    uint32_t n_values = (uint32_t)tare_wc_values_of(value_bits, n_bytes);
+    size_t n = (size_t)1 << value_bits;
     sample s;
     memset(&s, 0, sizeof s);
-    take_sample(&s, item, is_signed, width < n_values ? width : n_values, bytes, n_values);
+    take_sample(&s, value_bits, is_signed, width < n_values ? width : n_values, bytes, n_values);
     uint64_t plain = tare_wc_entropy(s.plain, n), near = 0;
     for (unsigned g = 0; g < GUESSES; g++)
         if (tare_wc_entropy(s.rest[g], n) < plain) return true;

@@ -7,8 +7,8 @@
 #include "wcodec/wc_format.h"
 
 /* Whether neighbours help to predict a value: a whole segment's bytes, rows of `width` values. */
-bool tare_wc_may_have_tiles(uint8_t item, bool is_signed, uint32_t width, const uint8_t *bytes,
-                            uint32_t n_bytes);
+bool tare_wc_may_have_tiles(uint8_t value_bits, bool is_signed, uint32_t width,
+                            const uint8_t *bytes, uint32_t n_bytes);
 /* Whether zstd may need less than the `stored` bytes of another mode (0: there is none). `room` is
  * for what a sample compresses to. */
 bool tare_wc_may_repeat(const uint8_t *bytes, uint32_t n_bytes, uint32_t stored, uint8_t *room,

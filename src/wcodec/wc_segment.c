@@ -23,7 +23,7 @@ tare_status tare_wc_read_header(tare_wc_piece *piece, tare_error *err) {
     TARE_TRY(tare_wc_segment_read(s, &c, err));
     if (piece->stored % TARE_WC_UNIT || piece->stored > tare_wc_max_stored(piece->n_bytes))
         return refuse(piece, 0, err, "segment: its size is not one that its bytes can have");
-    if (s->predictor == TARE_WC_REF_SCALED && piece->head->shape.item != 8)
+    if (s->predictor == TARE_WC_REF_SCALED && piece->head->shape.value_bits != 8)
         return refuse(piece, 1, err, "segment: only 8-bit values are predicted by scale");
     piece->has_header = true;
     return TARE_OK;
@@ -60,13 +60,13 @@ static tare_status decode_raw(const tare_wc_piece *piece, tare_error *err) {
     return TARE_OK;
 }
 
-static unsigned pattern_width(uint8_t item) {
-    return item == 16 ? 2 : item == 6 ? 3 : 1;
+static unsigned pattern_width(uint8_t value_bits) {
+    return value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
 }
 
 static tare_status check_pattern(const tare_wc_piece *piece, const tare_wc_segment *s,
                                  tare_error *err) {
-    unsigned width = pattern_width(piece->head->shape.item);
+    unsigned width = pattern_width(piece->head->shape.value_bits);
     return tare_wc_is_zero(s->pattern + width, 4 - width)
                ? TARE_OK
                : refuse(piece, 28, err, "segment: the pattern is longer than a value");
@@ -74,7 +74,7 @@ static tare_status check_pattern(const tare_wc_piece *piece, const tare_wc_segme
 
 static tare_status decode_constant(const tare_wc_piece *piece, const tare_wc_segment *s,
                                    tare_error *err) {
-    unsigned width = pattern_width(piece->head->shape.item);
+    unsigned width = pattern_width(piece->head->shape.value_bits);
     TARE_TRY(check_padding(piece, TARE_WC_SEGMENT_HEADER, err));
     TARE_TRY(check_pattern(piece, s, err));
     for (uint32_t i = 0; i < width && i < piece->n_bytes; i++) piece->dst[i] = s->pattern[i];

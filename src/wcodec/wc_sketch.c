@@ -14,7 +14,7 @@ enum { LIMIT = 1 << TARE_WC_MAX_MAGNITUDE, SIDE_COST = 2 << 16 };
 typedef struct sketcher {
     tare_wc_view view;
     tare_wc_scan scan;
-    uint8_t item;
+    uint8_t value_bits;
     int16_t *matrix;
     uint16_t *magnitudes; /* signs beside them, in coefficient order */
     uint8_t *contexts, *predictors, *transforms;
@@ -172,15 +172,15 @@ tare_status tare_wc_limits_check(const tare_tile_limits *limits, tare_error *err
     return TARE_OK;
 }
 
-bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, const tare_wc_options *options,
+bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t value_bits, const tare_wc_options *options,
                          uint8_t shape, uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
                          tare_wc_scratch *scratch, tare_status *status) {
-    uint64_t n_values = tare_wc_values_of(item, n_bytes);
+    uint64_t n_values = tare_wc_values_of(value_bits, n_bytes);
     const bool is_signed = options->is_signed;
-    sketcher m = {.item = item, .limits = options->tiles, .sketch = sketch};
+    sketcher m = {.value_bits = value_bits, .limits = options->tiles, .sketch = sketch};
     *status = TARE_OK;
     *sketch = (tare_wc_sketch){.shape = shape, .is_signed = is_signed, .width = width};
-    if (item > 8 || n_values > TARE_WC_MAX_VALUES ||
+    if (value_bits > 8 || n_values > TARE_WC_MAX_VALUES ||
         !tare_wc_view_init(&m.view, (uint32_t)n_values, width, shape))
         return false;
     if (!take_memory(&m, scratch)) {
@@ -190,7 +190,7 @@ bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, const tare_wc_opt
     for (uint32_t i = 0; i < LIMIT; i++)
         m.costs[i] = tare_wc_log2(1 + 2 * i) + (i ? 1u << 16 : 1u << 15);
     tare_wc_scan_init(&m.scan, &m.view);
-    tare_wc_matrix_load(m.matrix, item, is_signed, bytes, &m.view);
+    tare_wc_matrix_load(m.matrix, value_bits, is_signed, bytes, &m.view);
     for (uint32_t tile = 0; tile < m.view.n_tiles; tile++)
         if (!choose_tile(&m, tile)) return false;
     put_all(&m);

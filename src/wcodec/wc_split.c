@@ -18,7 +18,7 @@ static void split_small(const tare_wc_split_job *job, uint32_t p, const tare_wc_
     uint64_t misfits = 0;
     for (uint32_t i = p; i < p + 64; i++) {
         uint32_t v = 0;
-        bool is_value = tare_wc_small_value(job->values, job->n_bytes, job->item, i, &v);
+        bool is_value = tare_wc_small_value(job->values, job->n_bytes, job->value_bits, i, &v);
         misfits |= (uint64_t)put(job->symbols + i, t, is_value, (uint8_t)v) << (i - p);
     }
     job->misfits[p / 64] = misfits;
@@ -64,11 +64,11 @@ static inline void split_numbers(const tare_wc_split_job *restrict job, uint32_t
 void tare_wc_split_step_c(const tare_wc_split_job *job, uint32_t p) {
     const tare_wc_table *t = job->tables;
     if (job->classes) t += job->classes[p / TARE_WC_CLASS_RUN];
-    uint64_t n_values = tare_wc_values_of(job->item, job->n_bytes);
+    uint64_t n_values = tare_wc_values_of(job->value_bits, job->n_bytes);
     uint32_t n = n_values < p ? 0 : n_values - p < 64 ? (uint32_t)(n_values - p) : 64;
-    if (job->item < 8)
+    if (job->value_bits < 8)
         split_small(job, p, t);
-    else if (job->item == 8)
+    else if (job->value_bits == 8)
         split_numbers(job, p, n, t, 1);
     else
         split_numbers(job, p, n, t, 2);

@@ -52,8 +52,9 @@ static unsigned take_raw(decoder *d) {
 tare_status tare_wc_structured_parts(tare_wc_structured *out, const tare_wc_segment *s,
                                      const tare_wc_piece *piece, tare_error *err) {
     const tare_wc_shape *shape = &piece->head->shape;
-    uint64_t n_values = tare_wc_values_of(shape->item, piece->n_bytes);
-    if (shape->item > 8) return refuse(piece, 0, err, "segment: values too wide for its mode");
+    uint64_t n_values = tare_wc_values_of(shape->value_bits, piece->n_bytes);
+    if (shape->value_bits > 8)
+        return refuse(piece, 0, err, "segment: values too wide for its mode");
     if (n_values > TARE_WC_MAX_VALUES ||
         !tare_wc_view_init(&out->view, (uint32_t)n_values, s->extent, s->rule))
         return refuse(piece, 2, err, "segment: tiles that do not fit its values");
@@ -169,8 +170,8 @@ static void restore_tile(decoder *d, uint32_t tile, const tare_wc_scan *scan) {
         tare_wc_transform_inverse(block, d->transforms[tile * TARE_WC_SUBS + s]);
         for (unsigned i = 0; i < TARE_WC_SUB_CELLS; i++) {
             unsigned p = scan->cells[s][i];
-            at[p / v->tile_cols * v->stride + p % v->tile_cols] =
-                tare_wc_wrap(cells[p] + block[i], d->piece->head->shape.item, d->segment->option);
+            at[p / v->tile_cols * v->stride + p % v->tile_cols] = tare_wc_wrap(
+                cells[p] + block[i], d->piece->head->shape.value_bits, d->segment->option);
         }
     }
 }
@@ -195,6 +196,6 @@ tare_status tare_wc_structured_decode(const tare_wc_piece *piece, const tare_wc_
         if (take_raw(&d)) return refuse(piece, 16, err, "segment: padding of raw bits is not 0");
     tare_wc_scan_init(&scan, &d.view);
     for (uint32_t tile = 0; tile < d.view.n_tiles; tile++) restore_tile(&d, tile, &scan);
-    tare_wc_matrix_store(piece->dst, piece->head->shape.item, d.matrix, &d.view);
+    tare_wc_matrix_store(piece->dst, piece->head->shape.value_bits, d.matrix, &d.view);
     return TARE_OK;
 }

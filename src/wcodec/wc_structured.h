@@ -50,28 +50,28 @@ void tare_wc_contexts(uint8_t *contexts, uint32_t counts[TARE_WC_PLANE_CONTEXTS]
                       unsigned b);
 
 /* Padded-matrix values to and from plane bytes (items 4, 6, 8). */
-void tare_wc_matrix_store(uint8_t *bytes, uint8_t item, const int16_t *matrix,
+void tare_wc_matrix_store(uint8_t *bytes, uint8_t value_bits, const int16_t *matrix,
                           const tare_wc_view *v);
-void tare_wc_matrix_load(int16_t *matrix, uint8_t item, bool is_signed, const uint8_t *bytes,
+void tare_wc_matrix_load(int16_t *matrix, uint8_t value_bits, bool is_signed, const uint8_t *bytes,
                          const tare_wc_view *v);
-/* A number modulo 2^item, in the range that the sign says. */
-static inline int16_t tare_wc_wrap(int v, uint8_t item, bool is_signed) {
-    int low = v & ((1 << item) - 1);
-    return (int16_t)(is_signed && low >> (item - 1) ? low - (1 << item) : low);
+/* A number modulo 2^value_bits, in the range that the sign says. */
+static inline int16_t tare_wc_wrap(int v, uint8_t value_bits, bool is_signed) {
+    int low = v & ((1 << value_bits) - 1);
+    return (int16_t)(is_signed && low >> (value_bits - 1) ? low - (1 << value_bits) : low);
 }
 
 /* Value i of plane bytes (items 4, 6, 8). */
-static inline int16_t tare_wc_value_at(const uint8_t *bytes, uint8_t item, bool is_signed,
+static inline int16_t tare_wc_value_at(const uint8_t *bytes, uint8_t value_bits, bool is_signed,
                                        uint32_t i) {
     const uint8_t *p = bytes + i / 4 * 3;
     unsigned bits;
-    if (item == 8)
+    if (value_bits == 8)
         bits = bytes[i];
-    else if (item == 4)
+    else if (value_bits == 4)
         bits = (unsigned)bytes[i / 2] >> i % 2 * 4;
     else
         bits = (p[0] | (unsigned)p[1] << 8 | (unsigned)p[2] << 16) >> i % 4 * 6;
-    return tare_wc_wrap((int)bits, item, is_signed);
+    return tare_wc_wrap((int)bits, value_bits, is_signed);
 }
 
 /* Where the parts of a STRUCTURED segment lie, from its header. */

@@ -27,7 +27,7 @@ typedef struct tare_wc_sketch {
 /* The best predictors and transforms of a segment's tiles. False: it has no such form (tiles that
  * do not fit, coefficients too large), or memory is out, as *status says. Memory is the scratch's,
  * until the next sketch. */
-bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t item, const tare_wc_options *options,
+bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t value_bits, const tare_wc_options *options,
                          uint8_t shape, uint32_t width, const uint8_t *bytes, uint32_t n_bytes,
                          tare_wc_scratch *scratch, tare_status *status);
 /* ERR_ARG: limits with bits that have no meaning. */

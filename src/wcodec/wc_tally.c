@@ -33,12 +33,12 @@ tare_wc_tally *tare_wc_tally_new(const tare_wc_shape *shape, const tare_wc_optio
     t->options = options ? *options : TARE_WC_OPTIONS_DEFAULT;
     t->allocator = allocator;
     t->has_base = has_base;
-    t->n_kinds = t->options.trellis ? 64 : 1u << shape->item;
-    bool has_classes =
-        t->options.is_full && (shape->item == 4 || shape->item == 8) && !t->options.is_repetitive;
+    t->n_kinds = t->options.trellis ? 64 : 1u << shape->value_bits;
+    bool has_classes = t->options.is_full && (shape->value_bits == 4 || shape->value_bits == 8) &&
+                       !t->options.is_repetitive;
     has_classes |= shape->is_scales; /* what is a minimum is known */
     has_classes |= t->options.trellis != 0;
-    bool has_tiles = t->options.width && shape->item <= 8 && !t->options.trellis &&
+    bool has_tiles = t->options.width && shape->value_bits <= 8 && !t->options.trellis &&
                      (t->options.is_full || t->options.mode == TARE_CODED_STRUCTURED);
     bool is_whole = true;
     for (unsigned i = 0; i <= (unsigned)has_base; i++) {
@@ -81,13 +81,14 @@ const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tar
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static void count_values(uint64_t *counts, uint8_t item, const uint8_t *bytes, uint32_t n_bytes) {
+static void count_values(uint64_t *counts, uint8_t value_bits, const uint8_t *bytes,
+                         uint32_t n_bytes) {
     uint64_t by_byte[256] = {0};
-    if (item == 8) {
+    if (value_bits == 8) {
         tare_wc_kernels_get()->count_bytes(counts, bytes, n_bytes);
-    } else if (item == 16) {
+    } else if (value_bits == 16) {
         for (uint32_t i = 0; i < n_bytes; i += 2) counts[tare_load_le16(bytes + i)]++;
-    } else if (item == 4) {
+    } else if (value_bits == 4) {
         tare_wc_kernels_get()->count_bytes(by_byte, bytes, n_bytes);
         for (unsigned v = 0; v < 256; v++) {
             counts[v & 15] += by_byte[v];
@@ -102,17 +103,17 @@ static void count_values(uint64_t *counts, uint8_t item, const uint8_t *bytes, u
 }
 
 static void count_groups(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_bytes) {
-    uint32_t run = tare_wc_run_bytes(t->shape.item);
+    uint32_t run = tare_wc_run_bytes(t->shape.value_bits);
     for (uint32_t at = 0; at < n_bytes; at += run) {
         uint32_t n = n_bytes - at < run ? n_bytes - at : run;
-        unsigned group = tare_wc_run_group(bytes + at, n, t->shape.item, at / run);
+        unsigned group = tare_wc_run_group(bytes + at, n, t->shape.value_bits, at / run);
         uint64_t *row = t->groups + (size_t)group * t->n_kinds;
-        for (uint32_t i = at; t->shape.item == 8 && i < at + n; i++) row[bytes[i]]++;
-        for (uint32_t i = at; t->shape.item == 4 && i < at + n; i++) {
+        for (uint32_t i = at; t->shape.value_bits == 8 && i < at + n; i++) row[bytes[i]]++;
+        for (uint32_t i = at; t->shape.value_bits == 4 && i < at + n; i++) {
             row[bytes[i] & 15]++;
             row[bytes[i] >> 4]++;
         }
-        if (t->shape.item == 6) count_values(row, 6, bytes + at, n);
+        if (t->shape.value_bits == 6) count_values(row, 6, bytes + at, n);
     }
 }
 
@@ -133,7 +134,7 @@ tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n
                               const tare_wc_reference *reference, tare_wc_scratch *scratch,
                               tare_error *err) {
     const tare_wc_predictor predictors[] = {TARE_WC_NONE, tare_wc_predictor_of(reference)};
-    t->n_values += tare_wc_values_of(t->shape.item, n_bytes);
+    t->n_values += tare_wc_values_of(t->shape.value_bits, n_bytes);
     if (t->options.trellis) {
         tare_wc_trellis_count(t->counts[0], t->groups, t->options.trellis, bytes, n_bytes);
         return TARE_OK;
@@ -142,7 +143,7 @@ tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n
         const uint8_t *values =
             tare_wc_prepare(bytes, n_bytes, &t->shape, reference, predictors[i], scratch);
         if (!values) return tare_fail(err, TARE_ERR_NOMEM, "segment");
-        count_values(t->counts[i], t->shape.item, values, n_bytes);
+        count_values(t->counts[i], t->shape.value_bits, values, n_bytes);
         if (t->groups && i == 0) count_groups(t, values, n_bytes);
     }
     if (t->contexts && count_tiles(t, bytes, n_bytes, scratch) != TARE_OK)
@@ -176,9 +177,9 @@ void tare_wc_tally_merge(tare_wc_tally *into, const tare_wc_tally *from) {
 
 /* A run of whole rows from the segment's beginning, about SAMPLE values, at least a row of tiles.
  */
-static uint32_t sample_bytes(const tare_wc_options *options, uint8_t item, uint32_t n_bytes) {
+static uint32_t sample_bytes(const tare_wc_options *options, uint8_t value_bits, uint32_t n_bytes) {
     uint64_t rows = (SAMPLE + options->width - 1) / options->width;
-    uint64_t n = tare_wc_bytes_of(item, (rows < 16 ? 16 : rows) * options->width / 8 * 8);
+    uint64_t n = tare_wc_bytes_of(value_bits, (rows < 16 ? 16 : rows) * options->width / 8 * 8);
     return n && n < n_bytes ? (uint32_t)n : n_bytes;
 }
 
@@ -205,23 +206,23 @@ static bool is_dense(uint32_t n_values, uint32_t width, uint8_t shape, uint32_t 
 bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape,
                               const tare_wc_options *options, const uint8_t *bytes,
                               uint32_t n_bytes, tare_wc_scratch *scratch, tare_status *status) {
-    uint32_t n_values = (uint32_t)tare_wc_values_of(shape->item, n_bytes);
+    uint32_t n_values = (uint32_t)tare_wc_values_of(shape->value_bits, n_bytes);
     uint32_t width = options->width < n_values ? options->width : n_values;
-    uint32_t n_sample = sample_bytes(options, shape->item, n_bytes);
+    uint32_t n_sample = sample_bytes(options, shape->value_bits, n_bytes);
     uint64_t counts[256] = {0}, least = UINT64_MAX;
     uint8_t best = 0;
     *status = TARE_OK;
     if (n_values > TARE_WC_MAX_VALUES || !n_values) return false;
     if (options->mode != TARE_CODED_STRUCTURED &&
-        !tare_wc_may_have_tiles(shape->item, options->is_signed, width, bytes, n_bytes))
+        !tare_wc_may_have_tiles(shape->value_bits, options->is_signed, width, bytes, n_bytes))
         return false;
-    const uint32_t n_tried = (uint32_t)tare_wc_values_of(shape->item, n_sample);
+    const uint32_t n_tried = (uint32_t)tare_wc_values_of(shape->value_bits, n_sample);
     const uint32_t most = most_cells(n_tried, width, options->tiles.shapes);
     for (uint8_t s = 0; s < TARE_WC_TILE_SHAPES; s++) {
         if (!tare_wc_limits_allow(options->tiles.shapes, s) || !is_dense(n_tried, width, s, most))
             continue;
-        if (!tare_wc_sketch_init(sketch, shape->item, options, s, width, bytes, n_sample, scratch,
-                                 status)) {
+        if (!tare_wc_sketch_init(sketch, shape->value_bits, options, s, width, bytes, n_sample,
+                                 scratch, status)) {
             if (*status != TARE_OK) return false;
             continue;
         }
@@ -231,10 +232,10 @@ bool tare_wc_promising_sketch(tare_wc_sketch *sketch, const tare_wc_shape *shape
         best = s;
     }
     /* Counts of contexts fit a sample better than they will fit the rest: about 3 %. */
-    count_values(counts, shape->item, bytes, n_sample);
+    count_values(counts, shape->value_bits, bytes, n_sample);
     bool is_forced = options->mode == TARE_CODED_STRUCTURED;
-    uint64_t plain = tare_wc_entropy(counts, (size_t)1 << shape->item);
+    uint64_t plain = tare_wc_entropy(counts, (size_t)1 << shape->value_bits);
     if (least == UINT64_MAX || (!is_forced && least > plain - plain / 32)) return false;
-    return tare_wc_sketch_init(sketch, shape->item, options, best, width, bytes, n_bytes, scratch,
-                               status);
+    return tare_wc_sketch_init(sketch, shape->value_bits, options, best, width, bytes, n_bytes,
+                               scratch, status);
 }

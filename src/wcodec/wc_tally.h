@@ -14,7 +14,7 @@ struct tare_wc_tally {
     tare_wc_options options;
     const tare_allocator *allocator;
     bool has_base;
-    uint32_t n_kinds; /* of values: 2^item, or 64 steps of a trellis */
+    uint32_t n_kinds; /* of values: 2^value_bits, or 64 steps of a trellis */
     uint64_t n_values;
     uint64_t *counts[TARE_WC_PREDICTIONS]; /* of each value (difference) */
     uint64_t *groups;                      /* TARE_WC_GROUPS rows of n_kinds; NULL: no classes */

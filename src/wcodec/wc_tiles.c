@@ -87,26 +87,26 @@ void tare_wc_contexts(uint8_t *contexts, uint32_t counts[TARE_WC_PLANE_CONTEXTS]
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-static void put_bits(uint8_t *bytes, uint8_t item, uint32_t i, unsigned v) {
-    uint64_t bit = (uint64_t)i * item;
+static void put_bits(uint8_t *bytes, uint8_t value_bits, uint32_t i, unsigned v) {
+    uint64_t bit = (uint64_t)i * value_bits;
     uint8_t *p = bytes + bit / 8;
-    unsigned shift = bit % 8, mask = ((1u << item) - 1) << shift;
+    unsigned shift = bit % 8, mask = ((1u << value_bits) - 1) << shift;
     v <<= shift;
     p[0] = (uint8_t)((p[0] & ~mask) | v);
     if (mask > 0xff) p[1] = (uint8_t)((p[1] & ~(mask >> 8)) | v >> 8);
 }
 
-void tare_wc_matrix_store(uint8_t *bytes, uint8_t item, const int16_t *matrix,
+void tare_wc_matrix_store(uint8_t *bytes, uint8_t value_bits, const int16_t *matrix,
                           const tare_wc_view *v) {
-    unsigned mask = (1u << item) - 1;
+    unsigned mask = (1u << value_bits) - 1;
     for (uint32_t i = 0, row = 0; i < v->n_values; row++) {
         const int16_t *from = matrix + (size_t)row * v->stride;
         for (uint32_t col = 0; col < v->width && i < v->n_values; col++, i++)
-            put_bits(bytes, item, i, (unsigned)from[col] & mask);
+            put_bits(bytes, value_bits, i, (unsigned)from[col] & mask);
     }
 }
 
-void tare_wc_matrix_load(int16_t *matrix, uint8_t item, bool is_signed, const uint8_t *bytes,
+void tare_wc_matrix_load(int16_t *matrix, uint8_t value_bits, bool is_signed, const uint8_t *bytes,
                          const tare_wc_view *v) {
     uint32_t n_rows = v->n_tile_rows * v->tile_rows;
     for (uint32_t row = 0; row < n_rows; row++) {
@@ -117,7 +117,7 @@ void tare_wc_matrix_load(int16_t *matrix, uint8_t item, bool is_signed, const ui
                      c = col < v->width ? col : v->width - 1;
             uint64_t i = (uint64_t)r * v->width + c;
             if (i >= v->n_values) i = v->n_values - 1;
-            to[col] = tare_wc_value_at(bytes, item, is_signed, (uint32_t)i);
+            to[col] = tare_wc_value_at(bytes, value_bits, is_signed, (uint32_t)i);
         }
     }
 }

@@ -39,7 +39,7 @@ MUTANTS = (
     ("wg_patches.h", "if (at + i < s.job.patches_bytes)", "if (true)"),
     ("wg_patches.h", "p.at <= end && position", "position"),
     ("wg_patches.h", "position < s.job.n_positions &&", "true &&"),
-    ("wg_patches.h", "wg_has_value(s.item, (uint32_t)position, s.job.n_bytes)", "true"),
+    ("wg_patches.h", "wg_has_value(s.value_bits, (uint32_t)position, s.job.n_bytes)", "true"),
     ("wg_patches.h", "(p.at + 8 > end && !wg_peek(p, s))", "p.at + 8 > end"),
     ("wg_patches.h", "(p.at + 8 > end && !wg_peek(p, s))", "!wg_peek(p, s)"),
     # Values.

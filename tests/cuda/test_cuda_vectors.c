@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guards against: a kernel that gives other bytes than the library for any mode, item, form, place
+ * Guards against: a kernel that gives other bytes than the library for any mode, width, form, place
  * or predictor of the test vectors, read whole or in part; a byte written that belongs to no
  * stream of the call. */
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * Fuzz target: the head of a stream and a segment of any bytes have one verdict, and one result, by
  * the library and by the emulated kernels of libtare_cuda.
  *
- * Input: a byte of choices (bits 0-1 the item, bit 2 big-endian or packed scales, bit 3 a base,
+ * Input: a byte of choices (bits 0-1 the width, bit 2 big-endian or packed scales, bit 3 a base,
  * bit 4 units with room between them, bit 5 joined), the decoded size (u16), the size of the head
  * in units of 64 (one byte), the head, the segment. */
 #include <stdlib.h>
@@ -19,11 +19,11 @@ enum { PREFIX = 4, ROOM = 5, UNIT = 64, LAYER = 128 };
 static const uint8_t items[4] = {4, 6, 8, 16};
 
 static tare_coded_field field_of(uint8_t choices) {
-    tare_coded_field f = {.item = items[choices & 3], .log2_segment = 20};
-    bool is_six = f.item == 6;
+    tare_coded_field f = {.value_bits = items[choices & 3], .log2_segment = 20};
+    bool is_six = f.value_bits == 6;
     f.is_packed_scales = is_six && choices & 4;
-    f.is_big_endian = f.item == 16 && choices & 4;
-    f.width = f.is_packed_scales ? 12 : is_six ? 3 : f.item == 16 ? 2 : 1;
+    f.is_big_endian = f.value_bits == 16 && choices & 4;
+    f.width = f.is_packed_scales ? 12 : is_six ? 3 : f.value_bits == 16 ? 2 : 1;
     f.stride = f.width;
     if (choices & 16) f.stride += ROOM, f.offset = 1;
     if (is_six && !f.is_packed_scales && choices & 32) {
@@ -41,10 +41,13 @@ static unsigned cover(tare_coded_field fields[3], uint8_t choices) {
     if (fields[0].join.high_bits) end = stride;
     if (fields[0].offset)
         fields[n++] =
-            (tare_coded_field){.item = 8, .log2_segment = 20, .stride = stride, .width = 1};
+            (tare_coded_field){.value_bits = 8, .log2_segment = 20, .stride = stride, .width = 1};
     if (end < stride)
-        fields[n++] = (tare_coded_field){
-            .item = 8, .log2_segment = 20, .stride = stride, .offset = end, .width = stride - end};
+        fields[n++] = (tare_coded_field){.value_bits = 8,
+                                         .log2_segment = 20,
+                                         .stride = stride,
+                                         .offset = end,
+                                         .width = stride - end};
     return n;
 }
 

@@ -42,7 +42,8 @@ static void check_inside(const tare_coded_segment *s, uint32_t at, uint64_t n) {
     FUZZ_CHECK((uint64_t)at + n <= s->stored_bytes);
 }
 
-static void check_parts(const tare_coded_segment *s, const tare_coded_head *head, uint8_t item) {
+static void check_parts(const tare_coded_segment *s, const tare_coded_head *head,
+                        uint8_t value_bits) {
     check_inside(s, s->body, s->body_bytes);
     for (unsigned i = 0; i < 2; i++) check_inside(s, s->words[i], 2 * (uint64_t)s->n_words[i]);
     check_inside(s, s->patches, s->patches_bytes);
@@ -50,7 +51,7 @@ static void check_parts(const tare_coded_segment *s, const tare_coded_head *head
     if (s->mode != TARE_CODED_DIRECT) return;
     FUZZ_CHECK(s->rule < head->n_rules);
     FUZZ_CHECK(s->first_table + (s->n_classes ? s->n_classes : 1u) <=
-               (item == 4 ? head->n_tables16 : head->n_tables64));
+               (value_bits == 4 ? head->n_tables16 : head->n_tables64));
     FUZZ_CHECK(!s->n_classes || s->class_table < head->n_tables16);
 }
 
@@ -68,7 +69,7 @@ static void parse_layer(const tare_reader *file, const tare_wcodec_layer *l) {
             o.threads = 1;
             tare_status status = tare_coded_parse_segment(&parsed, coded, i, s, NULL);
             if (status == TARE_OK)
-                check_parts(&parsed, tare_coded_stream_head(coded, i), stream->field.item);
+                check_parts(&parsed, tare_coded_stream_head(coded, i), stream->field.value_bits);
             else if (stream->segment_bytes <= MOST)
                 FUZZ_CHECK(tare_coded_decode_segments(bytes, coded, i, s, 1, &o, NULL) != TARE_OK);
         }

@@ -38,7 +38,7 @@ static void check_part(const tare_coded *coded, const uint8_t *bytes, size_t fro
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < CHOICES || size > MOST) return 0;
-    tare_coded_field fields[4] = {{.item = 6}};
+    tare_coded_field fields[4] = {{.value_bits = 6}};
     tare_coded_join *w = &fields[0].join;
     w->high_bits = data[0] & 3;
     w->log2_values = data[1] & 15;
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t n_fields = 1, starts[3] = {0, second - gaps[1], stride - gaps[2]};
     for (unsigned g = 0; g < 3; g++)
         if (gaps[g])
-            fields[n_fields++] = (tare_coded_field){.item = 8,
+            fields[n_fields++] = (tare_coded_field){.value_bits = 8,
                                                     .stride = (uint32_t)stride,
                                                     .offset = (uint32_t)starts[g],
                                                     .width = (uint32_t)gaps[g]};

@@ -28,20 +28,20 @@ typedef struct plane {
 /* The head, and behind it one segment. */
 static void encode(tare_buffer *out, size_t *n_head, const plane *p, tare_wc_scratch *scratch) {
     tare_error err;
-    tare_wc_plan *plan;
+    tare_wc_scheme *scheme;
     tare_wc_tally *tally = tare_wc_tally_new(&p->shape, &p->options, p->reference != NULL, NULL);
     FUZZ_CHECK(tally);
     FUZZ_CHECK(tare_wc_tally_add(tally, p->bytes, p->n_bytes, p->reference, scratch, &err) ==
                TARE_OK);
-    FUZZ_CHECK(tare_wc_plan_new(&plan, tally, &err) == TARE_OK);
+    FUZZ_CHECK(tare_wc_scheme_new(&scheme, tally, &err) == TARE_OK);
     tare_buffer_init(out, NULL);
-    tare_wc_head_write(out, tare_wc_plan_head(plan));
+    tare_wc_head_write(out, tare_wc_scheme_head(scheme));
     *n_head = out->size;
-    FUZZ_CHECK(tare_wc_encode_segment(out, plan, p->bytes, p->n_bytes, p->reference, scratch,
+    FUZZ_CHECK(tare_wc_encode_segment(out, scheme, p->bytes, p->n_bytes, p->reference, scratch,
                                       &err) == TARE_OK);
     FUZZ_CHECK(out->size - *n_head <= tare_wc_max_stored(p->n_bytes));
     tare_buffer_put_zeros(out, TARE_WC_READ_AHEAD);
-    tare_wc_plan_free(plan);
+    tare_wc_scheme_free(scheme);
     tare_wc_tally_free(tally);
 }
 
@@ -73,9 +73,9 @@ static void check_back(const tare_buffer *stored, size_t n_head, const plane *p,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < CHOICES) return 0;
-    uint8_t item = items[data[0] & 3];
-    bool is_scales = item == 6 && data[0] & 4;
-    uint32_t unit = item == 16 ? 2 : is_scales ? 12 : item == 6 ? 3 : 1;
+    uint8_t value_bits = items[data[0] & 3];
+    bool is_scales = value_bits == 6 && data[0] & 4;
+    uint32_t unit = value_bits == 16 ? 2 : is_scales ? 12 : value_bits == 6 ? 3 : 1;
     bool has_base = data[0] & 8;
     size_t n = (size - CHOICES) / (has_base ? 2 : 1) / unit * unit;
     if (n > MOST) return 0;
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (n == 0) return 0;
     const tare_wc_reference reference = {.bytes = data + CHOICES + n};
     plane p = {
-        .shape = {item, 20, item == 16 && data[0] & 4, is_scales},
+        .shape = {value_bits, 20, value_bits == 16 && data[0] & 4, is_scales},
         .options = {.is_full = data[0] & 16,
                     .is_repetitive = data[0] & 32,
                     .is_signed = data[0] & 64,
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         .n_bytes = (uint32_t)n,
         .reference = has_base ? &reference : NULL,
     };
-    if (item == 8 && !has_base && data[3] % 4 == 0) p.options.trellis = data[3] % 8 ? 8 : 32;
+    if (value_bits == 8 && !has_base && data[3] % 4 == 0) p.options.trellis = data[3] % 8 ? 8 : 32;
     tare_wc_scratch scratch;
     tare_buffer first, again;
     size_t n_head, n_again;

@@ -3,7 +3,7 @@
  * Fuzz target: the head of a plane and a segment of any bytes, in every mode, are refused or
  * decoded within the memory given, and to the same bytes at every CPU level.
  *
- * Input: a byte of choices (bits 0-1 the item, bit 2 big-endian, bit 3 a base, bit 4 scales), the
+ * Input: a byte of choices (bits 0-1 the width, bit 2 big-endian, bit 3 a base, bit 4 scales), the
  * decoded size (u16), the size of the head in units of 64 (one byte), the head, the segment. */
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@ enum { PREFIX = 4, FENCE = 0x5a };
 static const uint8_t items[4] = {4, 6, 8, 16};
 
 /* A size that whole values fill. */
-static uint32_t whole_bytes(uint8_t item, uint32_t n) {
-    uint32_t unit = item == 16 ? 2 : item == 6 ? 3 : 1;
+static uint32_t whole_bytes(uint8_t value_bits, uint32_t n) {
+    uint32_t unit = value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
     return n / unit * unit + unit;
 }
 
@@ -58,10 +58,10 @@ static void check_levels(tare_wc_piece piece, unsigned groups) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < PREFIX) return 0;
-    tare_wc_shape shape = {.item = items[data[0] & 3], .log2_segment = 20};
+    tare_wc_shape shape = {.value_bits = items[data[0] & 3], .log2_segment = 20};
     shape.is_big_endian = (data[0] & 7) == 7;
     shape.is_scales = (data[0] & 7) == 5;
-    uint32_t n_bytes = whole_bytes(shape.item, tare_load_le16(data + 1));
+    uint32_t n_bytes = whole_bytes(shape.value_bits, tare_load_le16(data + 1));
     if (shape.is_scales) n_bytes = n_bytes / 12 * 12;
     size_t n_head = (size_t)data[3] * TARE_WC_UNIT;
     if (size < PREFIX + n_head) return 0;

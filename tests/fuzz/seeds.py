@@ -98,10 +98,10 @@ def write_wcodec(folder):
             for j, p in enumerate(layer.planes):
                 head = data[at:at + p.head_bytes]
                 at += p.head_bytes
-                unit = {4: 1, 6: 3, 8: 1, 16: 2}[p.item]
+                unit = {4: 1, 6: 3, 8: 1, 16: 2}[p.value_bits]
                 for k, size in enumerate(p.sizes):
                     n = min(p.segment_bytes, p.n_bytes - k * p.segment_bytes) - unit
-                    choices = (4, 6, 8, 16).index(p.item) | (p.flags != 0) << 2 | (layer.base != 0) << 3
+                    choices = (4, 6, 8, 16).index(p.value_bits) | (p.flags != 0) << 2 | (layer.base != 0) << 3
                     content = struct.pack("<BHB", choices, n, len(head) // 64) + head
                     content += data[at:at + size]
                     write(folder, "wcodec_segment", "%s-%d-%d-%d" % (name, i, j, k), content)

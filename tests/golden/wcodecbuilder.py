@@ -30,9 +30,9 @@ def raw(content):
     return out + bytes(align(len(out), 64) - len(out))
 
 
-def plane(item=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), join=None):
+def plane(value_bits=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), join=None):
     """join: (offset of the high bytes, high bits, places)."""
-    return {"item": item, "s": s, "stride": stride, "offset": offset, "width": width,
+    return {"value_bits": value_bits, "s": s, "stride": stride, "offset": offset, "width": width,
             "region": region, "scales": scales, "join": join}
 
 
@@ -100,7 +100,7 @@ class Wcodec:
         begin, crc, sizes = len(self.out), 0, []
         for k, p in enumerate(layer.planes):
             content = plane_bytes(p, layer.regions[p["region"]])
-            whole = (p["item"] << p["s"]) // 8
+            whole = (p["value_bits"] << p["s"]) // 8
             sizes.append(b"")
             for j, a in enumerate(range(0, len(content), whole)):
                 segment = raw(content[a:a + whole])
@@ -124,7 +124,7 @@ class Wcodec:
         out += name + encoding
         for k, p in enumerate(layer.planes):
             self.at["plane %d.%d" % (number, k)] = at + 4 + len(out)
-            out += struct.pack("<BBBBIIIBBHII", p["region"], p["item"], p["s"], 0, p["stride"],
+            out += struct.pack("<BBBBIIIBBHII", p["region"], p["value_bits"], p["s"], 0, p["stride"],
                                p["offset"], p["width"], p["scales"][0], p["scales"][1],
                                p["join"] is not None, p["scales"][2], 0)
             if p["join"]:

@@ -68,12 +68,13 @@ static inline uint32_t coded_bypass(const tare_coded_segment *s, const uint8_t *
     return low;
 }
 
-static inline uint32_t coded_value(const tare_coded_rule *r, uint8_t item, uint32_t top,
+static inline uint32_t coded_value(const tare_coded_rule *r, uint8_t value_bits, uint32_t top,
                                    uint32_t low) {
     unsigned k = r->bypass_bits;
     uint32_t w = top << k | low;
     if (r->form == TARE_CODED_SIGN)
-        return (low >> (k - 1) & 1) << (item - 1) | top << (k - 1) | (low & ((1u << (k - 1)) - 1));
+        return (low >> (k - 1) & 1) << (value_bits - 1) | top << (k - 1) |
+               (low & ((1u << (k - 1)) - 1));
     if (r->form != TARE_CODED_EDGE) return w;
     int s = w >= 128 ? (int)w - 256 : (int)w;
     int v = s == -4 ? -127 : s == 3 ? 127 : s;
@@ -85,17 +86,19 @@ static inline uint32_t coded_value(const tare_coded_rule *r, uint8_t item, uint3
 static inline void coded_put(uint8_t *dst, const tare_coded_field *f, uint32_t n_bytes,
                              uint32_t position, uint32_t v) {
     uint32_t at = position;
-    if (f->item == 16) {
+    if (f->value_bits == 16) {
         at = 2 * position;
         if (at >= n_bytes) return;
         dst[at + f->is_big_endian] = (uint8_t)v;
         dst[at + !f->is_big_endian] = (uint8_t)(v >> 8);
         return;
     }
-    if (f->item == 4) at = position / 128 * 64 + position % 64;
-    if (f->item == 6) at = position / 4 * 3;
+    if (f->value_bits == 4) at = position / 128 * 64 + position % 64;
+    if (f->value_bits == 6) at = position / 4 * 3;
     if (at >= n_bytes) return;
-    unsigned shift = f->item == 4 ? position % 128 / 64 * 4 : f->item == 6 ? position % 4 * 6 : 0;
+    unsigned shift = f->value_bits == 4   ? position % 128 / 64 * 4
+                     : f->value_bits == 6 ? position % 4 * 6
+                                          : 0;
     for (v <<= shift; v; v >>= 8) dst[at++] |= (uint8_t)v;
 }
 
@@ -125,7 +128,7 @@ static inline bool coded_patches(uint16_t *tops, const tare_coded_segment *s, co
 static inline bool coded_direct(uint8_t *dst, const tare_coded_segment *s, const uint8_t *stored,
                                 const tare_coded_head *head, const tare_coded_field *f) {
     const tare_coded_rule *rule = &head->rules[s->rule];
-    const tare_coded_table *table = f->item == 4 ? head->tables16 : head->tables64;
+    const tare_coded_table *table = f->value_bits == 4 ? head->tables16 : head->tables64;
     coded_lanes lanes = {.words = {stored + s->words[0], stored + s->words[1]},
                          .left = {s->n_words[0], s->n_words[1]}};
     uint16_t *tops = malloc(s->n_positions * sizeof *tops);
@@ -134,19 +137,19 @@ static inline bool coded_direct(uint8_t *dst, const tare_coded_segment *s, const
     for (unsigned i = 0; i < 64; i++) lanes.x[i] = coded_le(stored + s->states + 4 * i, 4);
     for (uint32_t i = 0; i < s->n_positions; i++)
         tops[i] = rule->map[coded_symbol(&lanes, i % 64, table) % 64];
-    bool is_good = coded_patches(tops, s, stored, f->item - rule->bypass_bits);
+    bool is_good = coded_patches(tops, s, stored, f->value_bits - rule->bypass_bits);
     memset(dst, 0, s->n_bytes);
     for (uint32_t i = 0; is_good && i < s->n_positions; i++)
         coded_put(dst, f, s->n_bytes, i,
-                  coded_value(rule, f->item, tops[i], coded_bypass(s, stored, i)));
+                  coded_value(rule, f->value_bits, tops[i], coded_bypass(s, stored, i)));
     free(tops);
     return is_good && coded_lanes_ended(&lanes);
 }
 
-/* Adds the base's values to differences, each modulo 2^item. */
+/* Adds the base's values to differences, each modulo 2^value_bits. */
 static inline void coded_add(uint8_t *dst, const uint8_t *base, uint32_t n,
                              const tare_coded_field *f) {
-    unsigned bytes = f->item == 16 ? 2 : f->item == 6 ? 3 : 1;
+    unsigned bytes = f->value_bits == 16 ? 2 : f->value_bits == 6 ? 3 : 1;
     for (uint32_t i = 0; i + bytes <= n; i += bytes) {
         uint32_t d = 0, b = 0, sum = 0;
         for (unsigned j = 0; j < bytes; j++) {
@@ -154,8 +157,8 @@ static inline void coded_add(uint8_t *dst, const uint8_t *base, uint32_t n,
             d |= (uint32_t)dst[i + at] << 8 * j;
             b |= (uint32_t)base[i + at] << 8 * j;
         }
-        for (unsigned shift = 0; shift < 8 * bytes; shift += f->item)
-            sum |= (((d >> shift) + (b >> shift)) & ((1u << f->item) - 1)) << shift;
+        for (unsigned shift = 0; shift < 8 * bytes; shift += f->value_bits)
+            sum |= (((d >> shift) + (b >> shift)) & ((1u << f->value_bits) - 1)) << shift;
         for (unsigned j = 0; j < bytes; j++)
             dst[i + (f->is_big_endian ? bytes - 1 - j : j)] = (uint8_t)(sum >> 8 * j);
     }
@@ -233,7 +236,7 @@ static inline void coded_gather(uint8_t *bytes, uint8_t *region, const tare_code
 static inline bool coded_decode(uint8_t *dst, const tare_coded_segment *s, const uint8_t *stored,
                                 const tare_coded_head *head, const tare_coded_field *f,
                                 const uint8_t *base) {
-    unsigned width = f->item == 16 ? 2 : f->item == 6 ? 3 : 1;
+    unsigned width = f->value_bits == 16 ? 2 : f->value_bits == 6 ? 3 : 1;
     if (s->predictor && (s->predictor != TARE_CODED_REF || !base || f->is_packed_scales))
         return false;
     if (s->mode == TARE_CODED_RAW) {

@@ -314,7 +314,7 @@ static void check_parts(const tare_coded_segment *s, const tare_coded_head *head
             assert_true(is_inside(s, s->words[i], 2 * (uint64_t)s->n_words[i]));
     }
     if (s->mode != TARE_CODED_DIRECT) return;
-    unsigned n_tables = f->item == 4 ? head->n_tables16 : head->n_tables64, bits = 0;
+    unsigned n_tables = f->value_bits == 4 ? head->n_tables16 : head->n_tables64, bits = 0;
     assert_true(s->rule < head->n_rules);
     assert_true(s->first_table + (s->n_classes ? s->n_classes : 1u) <= n_tables);
     assert_true(!s->n_classes || s->class_table < head->n_tables16);

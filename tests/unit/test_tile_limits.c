@@ -30,7 +30,7 @@ static void draw(void) {
 
 static tare_coded *encode(const tare_tile_limits *limits) {
     tare_coded_options options = TARE_CODED_OPTIONS_INIT;
-    tare_coded_field field = {.item = 8, .row = COLS, .mode = TARE_CODED_STRUCTURED};
+    tare_coded_field field = {.value_bits = 8, .row = COLS, .mode = TARE_CODED_STRUCTURED};
     const tare_coded_region region = {.bytes = image, .size = N};
     static uint8_t back[N];
     tare_coded *coded;
@@ -118,7 +118,7 @@ static void unknown(void **state) {
     const tare_tile_limits bad[] = {{.shapes = 16}, {.predictors = 64}, {.transforms = 8}};
     for (unsigned i = 0; i < 3; i++) {
         tare_coded_options options = TARE_CODED_OPTIONS_INIT;
-        const tare_coded_field field = {.item = 8};
+        const tare_coded_field field = {.value_bits = 8};
         const tare_coded_region region = {.bytes = image, .size = N};
         tare_coded *coded;
         tare_coder *coder;

@@ -21,8 +21,9 @@ static const source sources[] = {
     {"smooth", SMOOTH, 0},     {"text", TEXT, 0},       {"rows", ROWS, 0}};
 enum { N_SOURCES = sizeof sources / sizeof sources[0] };
 
-/* Bytes that look like codes of the item. */
-static void make(uint8_t *dst, uint32_t n_bytes, const source *s, uint8_t item, uint64_t seed) {
+/* Bytes that look like codes of that width. */
+static void make(uint8_t *dst, uint32_t n_bytes, const source *s, uint8_t value_bits,
+                 uint64_t seed) {
     for (uint32_t i = 0; i < n_bytes; i++) {
         int v = wc_normal(&seed);
         switch (s->kind) {
@@ -49,8 +50,8 @@ static void make(uint8_t *dst, uint32_t n_bytes, const source *s, uint8_t item, 
             break;
         }
         dst[i] = (uint8_t)v;
-        if (item == 4) dst[i] = (uint8_t)((v / 16 & 15) + wc_normal(&seed) / 128 * 16);
-        if (item == 16 && s->kind == NORMAL) { /* bfloat16 */
+        if (value_bits == 4) dst[i] = (uint8_t)((v / 16 & 15) + wc_normal(&seed) / 128 * 16);
+        if (value_bits == 16 && s->kind == NORMAL) { /* bfloat16 */
             float f = (float)v / 1000;
             if (i % 2) dst[i - 1] = (uint8_t)(tare_f32_bits(f) >> 16);
             if (i % 2) dst[i] = (uint8_t)(tare_f32_bits(f) >> 24);
@@ -66,8 +67,8 @@ static void check(const tare_wc_shape *shape, const tare_wc_options *options, ui
     memset(got, 0xa5, n_bytes + 64);
     tare_status status = wc_decode(got, &p, NULL, TARE_WC_ALL_GROUPS, &err);
     if (status != TARE_OK || memcmp(got, values, n_bytes))
-        fail_msg("%s: item %u, %u bytes, forced %d: %s", name, shape->item, n_bytes, options->mode,
-                 err.what);
+        fail_msg("%s: value_bits %u, %u bytes, forced %d: %s", name, shape->value_bits, n_bytes,
+                 options->mode, err.what);
     for (unsigned i = 0; i < 64; i++) assert_int_equal(got[n_bytes + i], 0xa5);
     assert_true(p.segments.size <= n_bytes + 96u * p.n_segments + 64);
     wc_free(&p);
@@ -81,7 +82,7 @@ static void all_planes_come_back(void **state) {
         for (unsigned i = 0; i < sizeof items; i++) {
             make(values, 60060, &sources[s], items[i], 7 + s);
             for (unsigned l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
-                tare_wc_shape shape = {.item = items[i], .log2_segment = 14};
+                tare_wc_shape shape = {.value_bits = items[i], .log2_segment = 14};
                 shape.is_big_endian = items[i] == 16 && l % 2;
                 uint32_t unit = items[i] == 16 ? 2 : items[i] == 6 ? 3 : 1, n = lengths[l] * unit;
                 bool is_long = n > 2000, is_tried = l % 2 && !is_long;
@@ -117,13 +118,13 @@ static double bits(const tare_wc_shape *shape, const tare_wc_options *options, u
     *mode = wc_mode(&p, 0);
     double size = (double)(p.head.size + p.segments.size - TARE_WC_READ_AHEAD) * 8;
     wc_free(&p);
-    return size / (double)tare_wc_values_of(shape->item, n_bytes);
+    return size / (double)tare_wc_values_of(shape->value_bits, n_bytes);
 }
 
 static void modes_are_chosen_by_size(void **state) {
     (void)state;
     const tare_wc_options full = {.mode = TARE_CODED_SMALLEST, .is_full = true, .width = 128};
-    const tare_wc_shape shape = {.item = 8, .log2_segment = 17};
+    const tare_wc_shape shape = {.value_bits = 8, .log2_segment = 17};
     uint64_t counts[256] = {0};
     tare_coded_mode mode;
     make(values, 1 << 17, &sources[0], 8, 1);
@@ -153,7 +154,7 @@ static void modes_are_chosen_by_size(void **state) {
 /* Edges of blocks are coded as what they are, and stay it where fewer bits are read. */
 static void edges_of_blocks_cost_little(void **state) {
     (void)state;
-    const tare_wc_shape shape = {.item = 8, .log2_segment = 17};
+    const tare_wc_shape shape = {.value_bits = 8, .log2_segment = 17};
     const tare_wc_options options = {.mode = TARE_CODED_DIRECT};
     uint64_t counts[256] = {0}, seed = 31;
     tare_error err;
@@ -177,9 +178,9 @@ static void edges_of_blocks_cost_little(void **state) {
  * 64 symbols and of 16. */
 static tare_coded_mode alone(uint8_t counts[3], size_t *size, const tare_wc_options *options,
                              uint32_t n_bytes) {
-    const tare_wc_shape shape = {.item = 8, .log2_segment = 18};
+    const tare_wc_shape shape = {.value_bits = 8, .log2_segment = 18};
     tare_wc_scratch scratch;
-    tare_wc_plan *plan;
+    tare_wc_scheme *scheme;
     tare_error err;
     uint32_t head_bytes;
     wc_plane p = {.shape = shape, .n_bytes = n_bytes, .n_segments = 1, .segment_bytes = 1 << 18};
@@ -188,10 +189,10 @@ static tare_coded_mode alone(uint8_t counts[3], size_t *size, const tare_wc_opti
     tare_buffer_init(&p.segments, NULL);
     tare_wc_tally *tally = tare_wc_tally_new(&shape, options, false, NULL);
     assert_int_equal(tare_wc_tally_add(tally, values, n_bytes, NULL, &scratch, &err), TARE_OK);
-    assert_int_equal(tare_wc_plan_new(&plan, tally, &err), TARE_OK);
-    assert_int_equal(
-        tare_wc_encode_alone(&p.segments, &head_bytes, plan, values, n_bytes, NULL, &scratch, &err),
-        TARE_OK);
+    assert_int_equal(tare_wc_scheme_new(&scheme, tally, &err), TARE_OK);
+    assert_int_equal(tare_wc_encode_alone(&p.segments, &head_bytes, scheme, values, n_bytes, NULL,
+                                          &scratch, &err),
+                     TARE_OK);
     *size = p.segments.size;
     tare_buffer_put(&p.head, p.segments.data, head_bytes);
     memset(counts, 0, 3);
@@ -203,7 +204,7 @@ static tare_coded_mode alone(uint8_t counts[3], size_t *size, const tare_wc_opti
     assert_memory_equal(got, values, n_bytes);
     tare_coded_mode mode = wc_mode(&p, 0);
     wc_free(&p);
-    tare_wc_plan_free(plan);
+    tare_wc_scheme_free(scheme);
     tare_wc_tally_free(tally);
     tare_wc_scratch_free(&scratch);
     return mode;
@@ -241,7 +242,7 @@ static void a_head_is_to_the_measure_of_its_segment(void **state) {
 /* Of the segments of a long plane some are counted; here those are of one value, the others not. */
 static void a_surprise_is_not_stored_raw(void **state) {
     (void)state;
-    const tare_wc_shape shape = {.item = 8, .log2_segment = 14};
+    const tare_wc_shape shape = {.value_bits = 8, .log2_segment = 14};
     const tare_wc_options fast = TARE_WC_OPTIONS_DEFAULT;
     enum { SEGMENT = 1 << 14, N_SEGMENTS = 8 };
     uint64_t seed = 5;
@@ -265,11 +266,12 @@ static void a_base_predicts(void **state) {
     uint64_t seed = 5;
     tare_error err;
     for (unsigned i = 0; i < 5; i++) {
-        uint8_t item = items[i < 4 ? i : 2];
-        tare_wc_shape shape = {.item = item, .log2_segment = 15, .is_big_endian = item == 16};
+        uint8_t value_bits = items[i < 4 ? i : 2];
+        tare_wc_shape shape = {
+            .value_bits = value_bits, .log2_segment = 15, .is_big_endian = value_bits == 16};
         tare_wc_options options = {.mode = i == 3 ? TARE_CODED_SMALLEST : TARE_CODED_DIRECT};
         tare_wc_reference reference = {.bytes = base, .values_per_scale = 500, .scale_form = 1};
-        make(base, N / 6 * 6, &sources[0], item, 3);
+        make(base, N / 6 * 6, &sources[0], value_bits, 3);
         memcpy(values, base, N);
         for (uint32_t j = 0; j < N; j += 11) values[j] = (uint8_t)(values[j] + 1);
         for (uint32_t j = 0; i == 4 && j < N; j++) { /* scales 2 to 1 */
@@ -299,7 +301,7 @@ static void trellis_values_come_back(void **state) {
     (void)state;
     uint64_t seed = 9;
     for (unsigned states = 8; states <= 32; states += 24) {
-        const tare_wc_shape shape = {.item = 8, .log2_segment = 15};
+        const tare_wc_shape shape = {.value_bits = 8, .log2_segment = 15};
         tare_wc_options options = {.mode = TARE_CODED_SMALLEST, .trellis = (uint8_t)states};
         uint8_t t[64] = {0};
         unsigned f = states == 8 ? 5 : 18, e = states == 8 ? 2 : 4;
@@ -337,7 +339,7 @@ static void pack_unit(uint8_t b[12], const unsigned scales[8], const unsigned mi
 
 static void packed_scales_cost_what_they_say(void **state) {
     (void)state;
-    const tare_wc_shape shape = {.item = 6, .log2_segment = 14, .is_scales = true};
+    const tare_wc_shape shape = {.value_bits = 6, .log2_segment = 14, .is_scales = true};
     uint64_t seed = 6, counts[2][64] = {{0}};
     for (unsigned n_units = 1; n_units < 5000; n_units = n_units * 7 + 5) {
         for (unsigned u = 0; u < n_units; u++) {
@@ -371,7 +373,7 @@ static void packed_scales_cost_what_they_say(void **state) {
 /* Differences of packed scales are those of their values. */
 static void a_base_predicts_packed_scales(void **state) {
     (void)state;
-    const tare_wc_shape shape = {.item = 6, .log2_segment = 14, .is_scales = true};
+    const tare_wc_shape shape = {.value_bits = 6, .log2_segment = 14, .is_scales = true};
     const tare_wc_options options = {.mode = TARE_CODED_SMALLEST};
     const tare_wc_reference reference = {.bytes = base};
     enum { UNITS = 3000 };
@@ -398,15 +400,15 @@ static void a_base_predicts_packed_scales(void **state) {
 static void rare_values_are_patches(void **state) {
     (void)state;
     uint64_t seed = 4;
-    for (uint8_t item = 4; item <= 6; item += 2) {
-        const tare_wc_shape shape = {.item = item, .log2_segment = 18};
+    for (uint8_t value_bits = 4; value_bits <= 6; value_bits += 2) {
+        const tare_wc_shape shape = {.value_bits = value_bits, .log2_segment = 18};
         const tare_wc_options options = {.mode = TARE_CODED_SMALLEST};
-        uint32_t n = (1u << 18) * item / 8, rare = 0;
+        uint32_t n = (1u << 18) * value_bits / 8, rare = 0;
         memset(values, 0, n);
         for (uint32_t i = 0; i < 1u << 18; i++) {
             bool is_rare = i % 30011 == 7;
             unsigned v = is_rare ? 3 + i % 11 : wc_random(&seed) % 4 == 0;
-            for (unsigned j = 0, bit = i * item; j < item; j++, bit++)
+            for (unsigned j = 0, bit = i * value_bits; j < value_bits; j++, bit++)
                 values[bit / 8] = (uint8_t)(values[bit / 8] | (v >> j & 1) << bit % 8);
             rare += is_rare;
         }
@@ -422,7 +424,7 @@ static void rare_values_are_patches(void **state) {
 /* With fewer bypass groups: the top bits are right, the rest is in the middle. */
 static void coarse_values_are_near(void **state) {
     (void)state;
-    const tare_wc_shape shape = {.item = 16, .log2_segment = 15};
+    const tare_wc_shape shape = {.value_bits = 16, .log2_segment = 15};
     const tare_wc_options options = {.mode = TARE_CODED_DIRECT};
     wc_plane p;
     tare_error err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against: kernels of the codec that give other values, other states or other ends than the
- * scalar reference, or touch memory around theirs, at any CPU level, for some item, rule, length,
+ * scalar reference, or touch memory around theirs, at any CPU level, for some width, rule, length,
  * number of words, of bypass groups or of jobs side by side; another CRC. Any states and words
  * decode to something, so none of them has to be encoded. */
 #include <setjmp.h>
@@ -49,17 +49,18 @@ static void make_tables(uint64_t *seed) {
     }
 }
 
-static void make_rule(tare_wc_rule *rule, uint8_t item, uint64_t *seed) {
+static void make_rule(tare_wc_rule *rule, uint8_t value_bits, uint64_t *seed) {
     *rule = (tare_wc_rule){0};
-    if (item >= 8) {
-        rule->k = (uint8_t)below(item, seed);
+    if (value_bits >= 8) {
+        rule->k = (uint8_t)below(value_bits, seed);
         rule->form = rule->k && below(2, seed) ? TARE_WC_SIGN : TARE_WC_PLAIN;
         rule->has_map = below(2, seed);
     }
-    if (item == 8 && below(4, seed) == 0) *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
-    if (item == 8 && below(4, seed) == 0)
+    if (value_bits == 8 && below(4, seed) == 0)
+        *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
+    if (value_bits == 8 && below(4, seed) == 0)
         *rule = (tare_wc_rule){.trellis = below(2, seed) ? 8 : 32};
-    unsigned mask = (1u << (item - rule->k)) - 1;
+    unsigned mask = (1u << (value_bits - rule->k)) - 1;
     for (unsigned i = 0; i < 64; i++)
         rule->map[i] = (uint16_t)((rule->has_map ? wc_random(seed) : i) & mask);
 }
@@ -83,18 +84,18 @@ static uint32_t n_dst(const tare_wc_job *job) {
 /* `like`: a job whose values are made in the same way; NULL: in any. */
 static void make_job(tare_wc_job *job, memory *m, const tare_wc_job *like, uint64_t *seed) {
     static const uint8_t items[] = {4, 6, 8, 16};
-    uint8_t item = like ? like->item : items[below(4, seed)];
-    uint32_t unit = item == 16 ? 2 : item == 6 ? 3 : 1;
-    uint32_t n_max = (uint32_t)tare_wc_bytes_of(item, below(4, seed) ? MAX_POSITIONS : 700);
+    uint8_t value_bits = like ? like->value_bits : items[below(4, seed)];
+    uint32_t unit = value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
+    uint32_t n_max = (uint32_t)tare_wc_bytes_of(value_bits, below(4, seed) ? MAX_POSITIONS : 700);
     *m = (memory){0};
     if (like)
         m->rule = *like->rule;
     else
-        make_rule(&m->rule, item, seed);
-    *job = (tare_wc_job){.rule = &m->rule, .item = item};
+        make_rule(&m->rule, value_bits, seed);
+    *job = (tare_wc_job){.rule = &m->rule, .value_bits = value_bits};
     job->n_bytes = (below(n_max, seed) / unit + 1) * unit;
-    job->n_positions = tare_wc_positions(item, job->n_bytes);
-    job->tables = tables[item == 4];
+    job->n_positions = tare_wc_positions(value_bits, job->n_bytes);
+    job->tables = tables[value_bits == 4];
     for (unsigned i = 0; m->rule.trellis && i < TARE_WC_LANES; i++)
         job->trellis[i] = (uint8_t)below(m->rule.trellis, seed);
     if (below(2, seed)) {
@@ -140,7 +141,7 @@ static void compare(const tare_wc_job *got, const uint8_t *dst, const tare_wc_jo
     if (b->has_run_out) return;
     for (uint32_t i = 0; i < got->n_bytes; i++)
         if (got->dst[i] != dst[i])
-            fail_msg("level %u, item %u, k %u, form %u: byte %u of %u", mask, got->item,
+            fail_msg("level %u, value_bits %u, k %u, form %u: byte %u of %u", mask, got->value_bits,
                      got->rule->k, got->rule->form, i, got->n_bytes);
     assert_memory_equal(a->x, b->x, sizeof a->x);
     assert_memory_equal(got->trellis, expected->trellis, sizeof got->trellis);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against: kernels that encode giving other symbols, bypass bits, misfits, words or states
- * than the scalar reference, or touching memory around theirs, at any CPU level, for some item,
+ * than the scalar reference, or touching memory around theirs, at any CPU level, for some width,
  * rule, map, table, class or length. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,13 +127,14 @@ static void make_map(tare_wc_rule *rule, uint8_t *symbol_of, unsigned n_tops, ui
     }
 }
 
-static void make_rule(tare_wc_rule *rule, uint8_t *symbol_of, uint8_t item, uint64_t *seed) {
+static void make_rule(tare_wc_rule *rule, uint8_t *symbol_of, uint8_t value_bits, uint64_t *seed) {
     *rule = (tare_wc_rule){0};
-    if (item < 8) return;
-    rule->k = (uint8_t)below(item == 8 ? 8 : 12, seed);
+    if (value_bits < 8) return;
+    rule->k = (uint8_t)below(value_bits == 8 ? 8 : 12, seed);
     rule->form = rule->k && below(2, seed) ? TARE_WC_SIGN : TARE_WC_PLAIN;
-    if (item == 8 && below(4, seed) == 0) *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
-    unsigned n_tops = 1u << (item - rule->k);
+    if (value_bits == 8 && below(4, seed) == 0)
+        *rule = (tare_wc_rule){.form = TARE_WC_EDGE, .k = 2};
+    unsigned n_tops = 1u << (value_bits - rule->k);
     rule->has_map = n_tops > 64;
     for (unsigned i = 0; i < n_tops && !rule->has_map; i++) symbol_of[i] = (uint8_t)i;
     if (rule->has_map) make_map(rule, symbol_of, n_tops, seed);
@@ -171,15 +172,17 @@ static void every_level_splits_as_the_reference(void **state) {
     uint64_t seed = 21, n_misfits = 0, n_positions = 0;
     make_tables(&seed);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        uint8_t item = items[round % 4], *symbol_of = room_of((1u << item) + TARE_WC_MAP_PAD);
-        uint32_t unit = item == 16 ? 2 : item == 6 ? 3 : 1;
-        uint32_t n_max = (uint32_t)tare_wc_bytes_of(item, below(4, &seed) ? MAX_POSITIONS : 700);
+        uint8_t value_bits = items[round % 4],
+                *symbol_of = room_of((1u << value_bits) + TARE_WC_MAP_PAD);
+        uint32_t unit = value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
+        uint32_t n_max =
+            (uint32_t)tare_wc_bytes_of(value_bits, below(4, &seed) ? MAX_POSITIONS : 700);
         tare_wc_rule rule;
-        make_rule(&rule, symbol_of, item, &seed);
-        tare_wc_split_job job = {.rule = &rule, .symbol_of = symbol_of, .item = item};
+        make_rule(&rule, symbol_of, value_bits, &seed);
+        tare_wc_split_job job = {.rule = &rule, .symbol_of = symbol_of, .value_bits = value_bits};
         job.n_bytes = (below(n_max, &seed) / unit + 1) * unit;
-        job.n_positions = tare_wc_positions(item, job.n_bytes);
-        job.tables = tables[item == 4];
+        job.n_positions = tare_wc_positions(value_bits, job.n_bytes);
+        job.tables = tables[value_bits == 4];
         uint8_t *classes = make_classes(job.n_positions, &seed);
         uint8_t *values = make_values(job.n_bytes, &seed);
         job.classes = classes;

@@ -57,13 +57,13 @@ static void check_region(const tare_wc_cut *cut, uint8_t region, const char *nam
 
 static void check_plane(const tare_wc_cut *cut, uint8_t i, bool is_big_endian) {
     const tare_wc_stream *p = &cut->streams[i];
-    uint8_t item = p->shape.item;
+    uint8_t value_bits = p->shape.value_bits;
     assert_int_equal(tare_wc_shape_check(&p->shape, NULL), TARE_OK);
-    assert_true(item != 16 || p->width % 2 == 0);
-    assert_true(item != 6 || p->join.high_bits || p->width % 3 == 0);
-    assert_int_equal(p->shape.is_big_endian, item == 16 && is_big_endian);
+    assert_true(value_bits != 16 || p->width % 2 == 0);
+    assert_true(value_bits != 6 || p->join.high_bits || p->width % 3 == 0);
+    assert_int_equal(p->shape.is_big_endian, value_bits == 16 && is_big_endian);
     assert_int_equal(p->n_bytes, cut->region_bytes[p->region] / p->stride * tare_wc_unit_bytes(p));
-    assert_int_equal(cut->options[i].value_bits, p->join.high_bits ? 4 + p->join.high_bits : 0);
+    assert_int_equal(cut->options[i].used_bits, p->join.high_bits ? 4 + p->join.high_bits : 0);
     tare_wc_layer l = {.n_regions = cut->n_regions, .n_streams = cut->n_streams};
     tare_wc_stream streams[TARE_WC_MAX_STREAMS];
     memcpy(streams, cut->streams, sizeof streams);
@@ -73,8 +73,8 @@ static void check_plane(const tare_wc_cut *cut, uint8_t i, bool is_big_endian) {
     if (p->scale_stream == TARE_WC_NO_SCALES) return;
     assert_true(p->scale_stream < i);
     const tare_wc_stream *scales = &cut->streams[p->scale_stream];
-    uint64_t n = tare_wc_values_of(item, p->n_bytes);
-    assert_int_equal(scales->shape.item, 16);
+    uint64_t n = tare_wc_values_of(value_bits, p->n_bytes);
+    assert_int_equal(scales->shape.value_bits, 16);
     assert_int_equal(tare_ceil_div_u64(n, p->values_per_scale), scales->n_bytes / 2);
 }
 
@@ -100,14 +100,14 @@ static void every_encoding_is_covered(void **state) {
     assert_true(n_cut > 400);
 }
 
-/* "item:offset+width/stride" of each plane, joined ones with "~high offset+bytes", packed scales
+/* "bits:offset+width/stride" of each plane, joined ones with "~high offset+bytes", packed scales
  * with "s". */
 static void describe(char *out, size_t size, const tare_wc_cut *cut) {
     size_t n = 0;
     out[0] = '\0';
     for (uint8_t i = 0; i < cut->n_streams; i++) {
         const tare_wc_stream *p = &cut->streams[i];
-        n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u", i ? " " : "", p->shape.item,
+        n += (size_t)snprintf(out + n, size - n, "%s%u:%u+%u", i ? " " : "", p->shape.value_bits,
                               p->offset, p->width);
         if (p->join.high_bits)
             n += (size_t)snprintf(out + n, size - n, "~%u+%u", p->high_offset,
@@ -243,7 +243,7 @@ static void segments_are_never_too_large(void **state) {
         memcpy(l.region_bytes, cut.region_bytes, sizeof l.region_bytes);
         l.n_streams = cut.n_streams;
         for (uint8_t p = 0; p < cut.n_streams; p++) {
-            uint8_t log2 = cut.streams[p].shape.item == 16 ? 25 : TARE_WC_MAX_LOG2;
+            uint8_t log2 = cut.streams[p].shape.value_bits == 16 ? 25 : TARE_WC_MAX_LOG2;
             assert_int_equal(cut.streams[p].shape.log2_segment, log2);
             assert_int_equal(tare_wc_check_stream(&l, p, 0, NULL), TARE_OK);
         }

@@ -31,12 +31,12 @@ typedef struct file {
     uint64_t seed;
 } file;
 
-static void add_plane(file *f, uint8_t region, uint8_t item) {
-    uint32_t width = item == 16 ? 2 : item == 6 ? 3 : 1;
+static void add_plane(file *f, uint8_t region, uint8_t value_bits) {
+    uint32_t width = value_bits == 16 ? 2 : value_bits == 6 ? 3 : 1;
     f->options[f->layer.coded.n_streams] =
         (tare_wc_options){.mode = TARE_CODED_DIRECT, .is_full = true};
     f->planes[f->layer.coded.n_streams++] = (tare_wc_stream){
-        .shape = {.item = item, .log2_segment = 14},
+        .shape = {.value_bits = value_bits, .log2_segment = 14},
         .region = region,
         .scale_stream = TARE_WC_NO_SCALES,
         .stride = width,
@@ -44,7 +44,7 @@ static void add_plane(file *f, uint8_t region, uint8_t item) {
     };
 }
 
-static void begin(file *f, uint32_t n, uint8_t item) {
+static void begin(file *f, uint32_t n, uint8_t value_bits) {
     *f = (file){.n = n, .seed = n};
     f->layer = (tare_wcodec_layer){.n_dims = 1,
                                    .dims = {n},
@@ -53,7 +53,7 @@ static void begin(file *f, uint32_t n, uint8_t item) {
                                    .name = {"weight", 6},
                                    .encoding = {"i8", 2},
                                    .coded.streams = f->planes};
-    if (item) add_plane(f, 0, item);
+    if (value_bits) add_plane(f, 0, value_bits);
 }
 
 static tare_wc_source source_of(const tare_reader *reader) {
@@ -211,9 +211,9 @@ static void zstd(void **state) {
 }
 
 /* Value i of a plane of small values. */
-static void put_value(uint8_t item, uint32_t i, int v) {
-    for (uint32_t b = 0; b < item; b++) {
-        uint32_t at = i * item + b;
+static void put_value(uint8_t value_bits, uint32_t i, int v) {
+    for (uint32_t b = 0; b < value_bits; b++) {
+        uint32_t at = i * value_bits + b;
         f.own[at / 8] = (uint8_t)(f.own[at / 8] | ((unsigned)v >> b & 1) << at % 8);
     }
 }

@@ -52,7 +52,7 @@ static void make(made *m) {
         for (unsigned p = 0; p < m->layers[i].coded.n_streams; p++) {
             m->sizes[i][p] = 1;
             m->planes[i][p] = (tare_wc_stream){
-                .shape = {.item = 8, .log2_segment = 14},
+                .shape = {.value_bits = 8, .log2_segment = 14},
                 .scale_stream = TARE_WC_NO_SCALES,
                 .stride = i < 2 ? 6 : 1,
                 .offset = p * 2,
@@ -203,7 +203,7 @@ static void spoil(made *m, unsigned i) {
         m->planes[0][1].scale_stream = 0;
         break;
     case 16:
-        m->planes[0][0].shape.item = 5;
+        m->planes[0][0].shape.value_bits = 5;
         break;
     case 17:
         m->planes[0][0].shape.log2_segment = 27;
@@ -259,7 +259,7 @@ static void make_joined(made *m) {
     make(m);
     m->planes[0][0].width = 1;
     tare_wc_stream *p = &m->planes[0][1];
-    p->shape.item = 6;
+    p->shape.value_bits = 6;
     p->offset = 2;
     p->width = 4;
     p->high_offset = 1;
@@ -288,7 +288,7 @@ static void joined_planes_come_back(void **state) {
 }
 
 static void spoil_join(tare_wc_stream *p, unsigned i) {
-    if (i == 0) p->shape.item = 8;
+    if (i == 0) p->shape.value_bits = 8;
     if (i == 1) p->width = 2;
     if (i == 2) p->join.place[1] = 2;
     if (i == 3) p->join.place[0] = 3;

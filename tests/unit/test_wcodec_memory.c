@@ -63,7 +63,7 @@ static void every_width_mode_and_size_comes_back(void **state) {
         for (unsigned s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
             for (uint8_t mode = 0; mode <= TARE_CODED_STRUCTURED; mode++) {
                 size_t n = sizes[s] * unit;
-                tare_coded_field field = {.item = items[i],
+                tare_coded_field field = {.value_bits = items[i],
                                           .mode = mode,
                                           .log2_segment = s % 2 ? 14 : 0,
                                           .is_big_endian = items[i] == 16 && s % 2,
@@ -86,8 +86,8 @@ static void every_width_mode_and_size_comes_back(void **state) {
 static void bytes_are_those_of_a_file(void **state) {
     (void)state;
     tare_coded_field fields[2] = {
-        {.item = 16, .stride = 18, .width = 2, .log2_segment = 14},
-        {.item = 4, .stride = 18, .offset = 2, .log2_segment = 16},
+        {.value_bits = 16, .stride = 18, .width = 2, .log2_segment = 14},
+        {.value_bits = 4, .stride = 18, .offset = 2, .log2_segment = 16},
     };
     tare_coded_region region = {bytes, N / 18 * 18, NULL};
     tare_wc_stream streams[2] = {
@@ -132,9 +132,9 @@ static void bytes_are_those_of_a_file(void **state) {
 static void parts_are_as_the_whole(void **state) {
     (void)state;
     tare_coded_field fields[3] = {
-        {.item = 8, .stride = 7, .width = 1, .log2_segment = 14},
-        {.item = 16, .stride = 7, .offset = 1, .width = 4, .is_big_endian = true},
-        {.item = 4, .stride = 7, .offset = 5, .log2_segment = 15},
+        {.value_bits = 8, .stride = 7, .width = 1, .log2_segment = 14},
+        {.value_bits = 16, .stride = 7, .offset = 1, .width = 4, .is_big_endian = true},
+        {.value_bits = 4, .stride = 7, .offset = 5, .log2_segment = 15},
     };
     tare_coded_region region = {bytes, N / 7 * 7, NULL};
     tare_coded_options o = TARE_CODED_OPTIONS_INIT;
@@ -173,15 +173,15 @@ static void parts_are_as_the_whole(void **state) {
 static void joined_fields_come_back(void **state) {
     (void)state;
     static const tare_coded_field rows[][2] = {
-        {{.item = 6,
+        {{.value_bits = 6,
           .log2_segment = 14,
           .stride = 210,
           .join = {128, 2, 8, {1, 2, 3, 4, 5, 6, 0, 7}}},
-         {.item = 8, .stride = 210, .offset = 192}},
-        {{.item = 6, .stride = 22, .offset = 6, .join = {2, 1, 5, {4, 0, 1, 2, 3}}},
-         {.item = 16, .stride = 22, .width = 2}},
-        {{.item = 6, .stride = 50000, .offset = 49996, .join = {0, 1, 3, {2, 1, 0}}},
-         {.item = 8, .stride = 50000, .offset = 1, .width = 49995}},
+         {.value_bits = 8, .stride = 210, .offset = 192}},
+        {{.value_bits = 6, .stride = 22, .offset = 6, .join = {2, 1, 5, {4, 0, 1, 2, 3}}},
+         {.value_bits = 16, .stride = 22, .width = 2}},
+        {{.value_bits = 6, .stride = 50000, .offset = 49996, .join = {0, 1, 3, {2, 1, 0}}},
+         {.value_bits = 8, .stride = 50000, .offset = 1, .width = 49995}},
     };
     for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         tare_coded_region region = {bytes, N / rows[r][0].stride * rows[r][0].stride, NULL};
@@ -218,8 +218,8 @@ static void layers_of_regions_and_bases_come_back(void **state) {
     enum { CODES = 200000, SCALES = 2 * CODES / 500 };
     static uint8_t own_scales[SCALES], base_scales[SCALES], codes[CODES], scales[SCALES];
     tare_coded_field fields[2] = {
-        {.region = 1, .item = 16},
-        {.item = 8,
+        {.region = 1, .value_bits = 16},
+        {.value_bits = 8,
          .log2_segment = 15,
          .scale_stream = 1,
          .scale_form = 1,
@@ -257,7 +257,7 @@ static void layers_of_regions_and_bases_come_back(void **state) {
 
 static void coarse_values_are_near(void **state) {
     (void)state;
-    tare_coded_field field = {.item = 8, .mode = TARE_CODED_DIRECT};
+    tare_coded_field field = {.value_bits = 8, .mode = TARE_CODED_DIRECT};
     tare_coded_region region = {bytes, 50000, NULL};
     tare_coded_options o = TARE_CODED_OPTIONS_INIT;
     tare_error err;
@@ -279,7 +279,7 @@ static void coarse_values_are_near(void **state) {
 
 static void bases_that_are_missing_are_refused(void **state) {
     (void)state;
-    const tare_coded_field field = {.item = 8};
+    const tare_coded_field field = {.value_bits = 8};
     const tare_coded_region region = {bytes, 4000, NULL};
     const void *const none[] = {NULL};
     tare_coded_layer made;
@@ -293,7 +293,7 @@ static void bases_that_are_missing_are_refused(void **state) {
 /* What was described can be opened; what is spoilt in any place is refused, or says the same. */
 static void descriptions_are_not_believed(void **state) {
     (void)state;
-    tare_coded_field field = {.item = 8, .log2_segment = 14};
+    tare_coded_field field = {.value_bits = 8, .log2_segment = 14};
     tare_coded_region region = {bytes, 40000, NULL};
     tare_coded_layer made;
     tare_error err;
@@ -353,7 +353,7 @@ static void a_coder_makes_the_same_segments(void **state) {
     static uint32_t sizes[64];
     for (unsigned round = 0; round < 3; round++) {
         tare_coded_field field = {
-            .item = round == 2 ? 16 : 8, .log2_segment = 15, .is_big_endian = round == 2};
+            .value_bits = round == 2 ? 16 : 8, .log2_segment = 15, .is_big_endian = round == 2};
         tare_coded_region region = {bytes, 500000, round == 1 ? base : NULL};
         tare_coded_options o = TARE_CODED_OPTIONS_INIT;
         tare_coded_layer made;
@@ -395,24 +395,24 @@ static void a_coder_makes_the_same_segments(void **state) {
 static void fields_that_cannot_be_are_refused(void **state) {
     (void)state;
     static const tare_coded_field bad[] = {
-        {.item = 5},
-        {.item = 8, .log2_segment = 13},
-        {.item = 8, .region = 1},
-        {.item = 8, .stride = 4, .width = 3}, /* a byte that is in no plane */
-        {.item = 8, .stride = 4, .offset = 4},
-        {.item = 16, .stride = 3},
-        {.item = 8, .mode = 6},
-        {.item = 8, .trellis = 9},
-        {.item = 16, .trellis = 8},
-        {.item = 4, .trellis = 8},
-        {.item = 8, .scale_stream = 1, .scale_form = 1, .values_per_scale = 1},
-        {.item = 16, .is_big_endian = true, .stride = 7000},
-        {.item = 6, .stride = 8, .join = {4, 1, 3, {0, 1, 2}}}, /* three bytes in no plane */
-        {.item = 6, .stride = 5, .join = {4, 1, 3, {0, 1, 1}}},
-        {.item = 6, .stride = 5, .join = {4, 1, 200, {0, 1, 2}}},
-        {.item = 6, .stride = 5, .join = {4, 255, 3, {0, 1, 2}}},
-        {.item = 6, .stride = 5, .join = {5, 1, 3, {0, 1, 2}}},
-        {.item = 8, .stride = 5, .join = {4, 1, 3, {0, 1, 2}}},
+        {.value_bits = 5},
+        {.value_bits = 8, .log2_segment = 13},
+        {.value_bits = 8, .region = 1},
+        {.value_bits = 8, .stride = 4, .width = 3}, /* a byte that is in no plane */
+        {.value_bits = 8, .stride = 4, .offset = 4},
+        {.value_bits = 16, .stride = 3},
+        {.value_bits = 8, .mode = 6},
+        {.value_bits = 8, .trellis = 9},
+        {.value_bits = 16, .trellis = 8},
+        {.value_bits = 4, .trellis = 8},
+        {.value_bits = 8, .scale_stream = 1, .scale_form = 1, .values_per_scale = 1},
+        {.value_bits = 16, .is_big_endian = true, .stride = 7000},
+        {.value_bits = 6, .stride = 8, .join = {4, 1, 3, {0, 1, 2}}}, /* three bytes in no plane */
+        {.value_bits = 6, .stride = 5, .join = {4, 1, 3, {0, 1, 1}}},
+        {.value_bits = 6, .stride = 5, .join = {4, 1, 200, {0, 1, 2}}},
+        {.value_bits = 6, .stride = 5, .join = {4, 255, 3, {0, 1, 2}}},
+        {.value_bits = 6, .stride = 5, .join = {5, 1, 3, {0, 1, 2}}},
+        {.value_bits = 8, .stride = 5, .join = {4, 1, 3, {0, 1, 2}}},
     };
     const tare_coded_region region = {bytes, 1 << 18, NULL};
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -436,17 +436,17 @@ static void fields_that_cannot_be_are_refused(void **state) {
 static void the_field_at_fault_is_named(void **state) {
     (void)state;
     static const tare_coded_field bad[] = {
-        {.item = 5, .stride = 4, .offset = 2},
-        {.item = 8, .stride = 4, .offset = 2, .region = 1},
-        {.item = 8, .stride = 4, .offset = 4},
-        {.item = 6, .stride = 4, .offset = 2, .width = 2},
-        {.item = 8, .stride = 4, .offset = 2, .scale_stream = 1, .values_per_scale = 1},
-        {.item = 6, .stride = 4, .join = {4, 1, 3, {0, 1, 2}}},
-        {.item = 8, .stride = 4, .offset = 2, .mode = 6},
+        {.value_bits = 5, .stride = 4, .offset = 2},
+        {.value_bits = 8, .stride = 4, .offset = 2, .region = 1},
+        {.value_bits = 8, .stride = 4, .offset = 4},
+        {.value_bits = 6, .stride = 4, .offset = 2, .width = 2},
+        {.value_bits = 8, .stride = 4, .offset = 2, .scale_stream = 1, .values_per_scale = 1},
+        {.value_bits = 6, .stride = 4, .join = {4, 1, 3, {0, 1, 2}}},
+        {.value_bits = 8, .stride = 4, .offset = 2, .mode = 6},
     };
     const tare_coded_region region = {bytes, 1 << 18, NULL};
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const tare_coded_field fields[2] = {{.item = 8, .stride = 4, .width = 2}, bad[i]};
+        const tare_coded_field fields[2] = {{.value_bits = 8, .stride = 4, .width = 2}, bad[i]};
         tare_coded *coded;
         tare_coder *coder;
         tare_error err;
@@ -490,7 +490,7 @@ static void forwards(void *ctx, unsigned n, void (*body)(void *, unsigned), void
 
 static void progress_stops_it(void **state) {
     (void)state;
-    const tare_coded_field field = {.item = 8, .log2_segment = 14};
+    const tare_coded_field field = {.value_bits = 8, .log2_segment = 14};
     const tare_coded_region region = {bytes, N, NULL};
     tare_coded *whole = encode(&region, 1, &field, 1, NULL), *coded;
     for (unsigned is_own = 0; is_own < 2; is_own++) {
@@ -545,8 +545,9 @@ static void release(void *ctx, void *ptr, size_t size) {
 /* From the k-th allocation on all fail. */
 static void memory_that_is_out_is_told(void **state) {
     (void)state;
-    const tare_coded_field fields[2] = {{.item = 16, .stride = 6, .width = 2, .log2_segment = 14},
-                                        {.item = 8, .stride = 6, .offset = 2}};
+    const tare_coded_field fields[2] = {
+        {.value_bits = 16, .stride = 6, .width = 2, .log2_segment = 14},
+        {.value_bits = 8, .stride = 6, .offset = 2}};
     const tare_coded_region region = {bytes, 300000, base};
     unsigned n_failed = 0;
     fill(bytes, region.size, 20);

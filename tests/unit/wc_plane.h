@@ -43,11 +43,12 @@ static inline void wc_encode(wc_plane *p, const tare_wc_shape *shape,
                              const tare_wc_options *options, const uint8_t *bytes, uint32_t n_bytes,
                              const tare_wc_reference *reference) {
     tare_wc_scratch scratch;
-    tare_wc_plan *plan;
+    tare_wc_scheme *scheme;
     tare_error err;
     tare_wc_scratch_init(&scratch, NULL);
     *p = (wc_plane){.shape = *shape, .n_bytes = n_bytes};
-    p->segment_bytes = (uint32_t)tare_wc_bytes_of(shape->item, UINT64_C(1) << shape->log2_segment);
+    p->segment_bytes =
+        (uint32_t)tare_wc_bytes_of(shape->value_bits, UINT64_C(1) << shape->log2_segment);
     p->n_segments = (n_bytes + p->segment_bytes - 1) / p->segment_bytes;
     tare_buffer_init(&p->head, NULL);
     tare_buffer_init(&p->segments, NULL);
@@ -62,19 +63,19 @@ static inline void wc_encode(wc_plane *p, const tare_wc_shape *shape,
             TARE_OK);
     }
     tare_wc_tally_merge(tally, second);
-    assert_int_equal(tare_wc_plan_new(&plan, tally, &err), TARE_OK);
-    tare_wc_head_write(&p->head, tare_wc_plan_head(plan));
+    assert_int_equal(tare_wc_scheme_new(&scheme, tally, &err), TARE_OK);
+    tare_wc_head_write(&p->head, tare_wc_scheme_head(scheme));
     for (uint32_t i = 0; i < p->n_segments; i++) {
         tare_wc_reference r = {0};
         if (reference) r = wc_reference_at(p, reference, i);
         assert_int_equal(
-            tare_wc_encode_segment(&p->segments, plan, bytes + (size_t)i * p->segment_bytes,
+            tare_wc_encode_segment(&p->segments, scheme, bytes + (size_t)i * p->segment_bytes,
                                    wc_piece_bytes(p, i), reference ? &r : NULL, &scratch, &err),
             TARE_OK);
         p->offsets[i + 1] = (uint32_t)p->segments.size;
     }
     tare_buffer_put_zeros(&p->segments, TARE_WC_READ_AHEAD);
-    tare_wc_plan_free(plan);
+    tare_wc_scheme_free(scheme);
     tare_wc_tally_free(tally);
     tare_wc_tally_free(second);
     tare_wc_scratch_free(&scratch);

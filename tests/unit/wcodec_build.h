@@ -37,10 +37,10 @@ static inline void build_start(wcodec_build *b) {
     b->index.layers = b->layers;
 }
 
-static inline void build_stream(tare_wcodec_layer *l, unsigned region, uint8_t item,
+static inline void build_stream(tare_wcodec_layer *l, unsigned region, uint8_t value_bits,
                                 uint32_t stride, uint32_t offset, uint32_t width) {
     l->coded.streams[l->coded.n_streams++] =
-        (tare_wc_stream){.shape = {.item = item, .log2_segment = 14},
+        (tare_wc_stream){.shape = {.value_bits = value_bits, .log2_segment = 14},
                          .region = (uint8_t)region,
                          .scale_stream = TARE_WC_NO_SCALES,
                          .stride = stride,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * make_wcodec_vectors FOLDER: writes the test vectors of .wcodec, small files of every mode, item
+ * make_wcodec_vectors FOLDER: writes the test vectors of .wcodec, small files of every mode, width
  * and predictor, and EXPECTED, the digests of what they decode to. The files in the tree stay as
  * they are, for what a released version wrote must be read for ever; this program says how they
  * came about, and makes new ones when the specification grows. An encoder that chooses otherwise
@@ -34,15 +34,16 @@ static void modes(maker *m) {
 }
 
 /* Values of a few bits, most of them 0 or 1 and a few so rare that they are patches. */
-static void rare(maker *m, uint8_t item) {
-    uint32_t n = 20004, n_bytes = n * item / 8;
-    uint8_t *b = add_layer(m, item == 4 ? "rare nibbles" : "rare sixes", "f4", n, n_bytes);
+static void rare(maker *m, uint8_t value_bits) {
+    uint32_t n = 20004, n_bytes = n * value_bits / 8;
+    uint8_t *b = add_layer(m, value_bits == 4 ? "rare nibbles" : "rare sixes", "f4", n, n_bytes);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t v = i % 2999 == 70 ? next(m) % 16 : next(m) % 16 == 0, bit = i * item;
-        for (unsigned j = 0; j < item; j++, bit++)
+        uint32_t v = i % 2999 == 70 ? next(m) % 16 : next(m) % 16 == 0, bit = i * value_bits;
+        for (unsigned j = 0; j < value_bits; j++, bit++)
             b[bit / 8] = (uint8_t)(b[bit / 8] | (v >> j & 1) << bit % 8);
     }
-    add_plane(m, item, item == 6 ? 3 : 1, 0, item == 6 ? 3 : 1)->mode = TARE_CODED_DIRECT;
+    add_plane(m, value_bits, value_bits == 6 ? 3 : 1, 0, value_bits == 6 ? 3 : 1)->mode =
+        TARE_CODED_DIRECT;
     end_layer(m, NULL);
 }
 
@@ -125,7 +126,7 @@ static void classes(maker *m) {
 static void tiles(maker *m) {
     static const struct {
         const char *name;
-        uint8_t item;
+        uint8_t value_bits;
         uint32_t width, rows;
         bool is_signed;
     } forms[] = {{"square", 8, 48, 37, true}, {"narrow", 8, 8, 150, true},
@@ -134,22 +135,22 @@ static void tiles(maker *m) {
                  {"waves", 8, 64, 32, true}};
     begin(m);
     for (unsigned f = 0; f < sizeof forms / sizeof forms[0]; f++) {
-        uint32_t n = forms[f].width * forms[f].rows, n_bytes = n * forms[f].item / 8;
+        uint32_t n = forms[f].width * forms[f].rows, n_bytes = n * forms[f].value_bits / 8;
         uint8_t *b = add_layer(m, forms[f].name, "i8", n, n_bytes);
         for (uint32_t i = 0; i < n; i++) {
             int x = (int)(i % forms[f].width), y = (int)(i / forms[f].width);
             int v = (x * x / 20 + y * 3) % 160 - 80 + normal(m) / 120;
             if (f == 6) v = (x * (1 + y / 8) % 16 < 8 ? 60 : -60) + normal(m) / 100;
             if (f == 3) v = x / 8 % 25 * (x / 8 % 25) / 6;
-            unsigned bits = (unsigned)v >> (forms[f].item == 8 ? 0 : 8 - forms[f].item);
-            bits &= (1u << forms[f].item) - 1;
-            for (unsigned j = 0; j < forms[f].item; j++) {
-                uint32_t at = i * forms[f].item + j;
+            unsigned bits = (unsigned)v >> (forms[f].value_bits == 8 ? 0 : 8 - forms[f].value_bits);
+            bits &= (1u << forms[f].value_bits) - 1;
+            for (unsigned j = 0; j < forms[f].value_bits; j++) {
+                uint32_t at = i * forms[f].value_bits + j;
                 b[at / 8] = (uint8_t)(b[at / 8] | (bits >> j & 1) << at % 8);
             }
         }
-        tare_wc_options *o =
-            add_plane(m, forms[f].item, forms[f].item == 6 ? 3 : 1, 0, forms[f].item == 6 ? 3 : 1);
+        tare_wc_options *o = add_plane(m, forms[f].value_bits, forms[f].value_bits == 6 ? 3 : 1, 0,
+                                       forms[f].value_bits == 6 ? 3 : 1);
         o->mode = TARE_CODED_STRUCTURED;
         o->width = forms[f].width;
         o->is_signed = forms[f].is_signed;
@@ -186,7 +187,7 @@ static void fill_base(maker *m, const maker *base) {
     static const char *const names[] = {"bf16", "i8", "nibbles", "sixes", "same"};
     for (unsigned i = 0; i < 5; i++) {
         uint32_t n = 6000;
-        uint8_t item = item_of[i], *b = add_layer(m, names[i], "i8", n * 8 / item, n);
+        uint8_t value_bits = item_of[i], *b = add_layer(m, names[i], "i8", n * 8 / value_bits, n);
         for (uint32_t j = 0; j < n; j++) {
             b[j] = (uint8_t)(normal(m) / 8);
             if (i == 0 && j % 2)
@@ -196,14 +197,14 @@ static void fill_base(maker *m, const maker *base) {
             memcpy(b, base->regions[i][0], n);
             for (uint32_t j = 0; i < 4 && j < n; j += 2) b[j] = (uint8_t)(b[j] + next(m) % 3);
         }
-        add_plane(m, item,
-                  item == 16  ? 2
-                  : item == 6 ? 3
-                              : 1,
+        add_plane(m, value_bits,
+                  value_bits == 16  ? 2
+                  : value_bits == 6 ? 3
+                                    : 1,
                   0,
-                  item == 16  ? 2
-                  : item == 6 ? 3
-                              : 1);
+                  value_bits == 16  ? 2
+                  : value_bits == 6 ? 3
+                                    : 1);
         end_layer(m, base);
     }
     /* Codes with a scale for each row of 100, in two regions. */

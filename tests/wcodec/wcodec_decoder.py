@@ -82,33 +82,33 @@ class Layer:
 
     def plane(self, record, index):
         p = Plane()
-        p.region, p.item, p.s, p.flags = record.take(4)
+        p.region, p.value_bits, p.s, p.flags = record.take(4)
         p.stride, p.offset, p.width = (record.number(4) for _ in range(3))
         p.scale_plane, p.scale_form, joined = (record.number(n) for n in (1, 1, 2))
         p.per_scale, p.head_bytes = record.number(4), record.number(4)
         check(joined <= 1, "plane record")
         p.join = Join(record) if joined else None
-        check(p.region < len(self.region_bytes) and p.item in (4, 6, 8, 16) and
+        check(p.region < len(self.region_bytes) and p.value_bits in (4, 6, 8, 16) and
               14 <= p.s <= 26, "plane record")
-        check(p.flags in {16: (0, BIG_ENDIAN), 6: (0, SCALES)}.get(p.item, (0,)), "plane record")
+        check(p.flags in {16: (0, BIG_ENDIAN), 6: (0, SCALES)}.get(p.value_bits, (0,)), "plane record")
         check(p.flags != SCALES or (p.width == 12 and not joined), "packed scales")
         check(p.stride >= 1 and p.width >= 1 and p.offset + p.width <= p.stride, "plane record")
-        check(p.item != 16 or p.width % 2 == 0, "plane width")
+        check(p.value_bits != 16 or p.width % 2 == 0, "plane width")
         if p.join:
-            check(p.item == 6 and 2 * p.width == len(p.join.numbers), "joined plane")
+            check(p.value_bits == 6 and 2 * p.width == len(p.join.numbers), "joined plane")
             check(p.join.offset + p.join.n_bytes <= p.stride, "joined plane")
         else:
-            check(p.item != 6 or p.width % 3 == 0, "plane width")
+            check(p.value_bits != 6 or p.width % 3 == 0, "plane width")
         check(p.head_bytes % 64 == 0 and p.head_bytes <= 12800, "head size")
         if p.scale_plane == 255:
             check(not p.scale_form and not p.per_scale, "scales of a plane without")
         else:
-            check(p.scale_plane < index and self.planes[p.scale_plane].item == 16 and
+            check(p.scale_plane < index and self.planes[p.scale_plane].value_bits == 16 and
                   p.scale_form in (1, 2) and p.per_scale >= 1, "scale plane")
         units, rest = divmod(self.region_bytes[p.region], p.stride)
         check(rest == 0, "region is not a whole number of units")
         p.n_bytes = units * p.unit_bytes()
-        p.segment_bytes = (1 << p.s) * p.item // 8
+        p.segment_bytes = (1 << p.s) * p.value_bits // 8
         check(min(p.n_bytes, p.segment_bytes) <= 1 << 26, "segment size")
         p.sizes = [64 * record.varint() for _ in range(-(-p.n_bytes // p.segment_bytes))]
         return p
@@ -131,7 +131,7 @@ class Layer:
             head = data[at:at + p.head_bytes]
             at += p.head_bytes
             checked += head
-            p.head = Head(head, p.item)
+            p.head = Head(head, p.value_bits)
             reference = gather(base.regions[p.region], p) if base else None
             scales = base_scales = None
             if p.scale_plane != 255:

@@ -84,12 +84,12 @@ static uint8_t *add_layer(maker *m, const char *name, const char *encoding, uint
     return bytes;
 }
 
-static tare_wc_options *add_plane(maker *m, uint8_t item, uint32_t stride, uint32_t offset,
+static tare_wc_options *add_plane(maker *m, uint8_t value_bits, uint32_t stride, uint32_t offset,
                                   uint32_t width) {
     tare_wcodec_layer *l = &m->layers[m->index.n_layers - 1];
     tare_wc_options *o = &m->options[l->coded.n_streams];
     l->coded.streams[l->coded.n_streams++] = (tare_wc_stream){
-        .shape = {.item = item, .log2_segment = 14},
+        .shape = {.value_bits = value_bits, .log2_segment = 14},
         .scale_stream = TARE_WC_NO_SCALES,
         .stride = stride,
         .offset = offset,

@@ -101,24 +101,24 @@ class Table:
 # ---- 5.1 head of a plane -------------------------------------------------------------------------
 
 class Rule:
-    def __init__(self, reader, item):
+    def __init__(self, reader, value_bits):
         self.form, self.k, has_map, self.trellis = reader.take(4)
-        check(self.form <= 2 and self.k < item and has_map <= 1, "rule")
-        check(item >= 8 or not (self.form or self.k or has_map), "rule of a small item")
+        check(self.form <= 2 and self.k < value_bits and has_map <= 1, "rule")
+        check(value_bits >= 8 or not (self.form or self.k or has_map), "rule of a small value")
         check(self.form != 1 or self.k >= 1, "form SIGN needs a bypass bit")
-        check(self.form != 2 or (item == 8 and self.k == 2 and not has_map), "form EDGE")
+        check(self.form != 2 or (value_bits == 8 and self.k == 2 and not has_map), "form EDGE")
         check(self.trellis in (0, 8, 32), "trellis")
-        check(not self.trellis or (item == 8 and not self.form and not self.k and not has_map),
+        check(not self.trellis or (value_bits == 8 and not self.form and not self.k and not has_map),
               "trellis beside something else")
         self.map = None
         if has_map:
-            width = 1 if item - self.k <= 8 else 2
+            width = 1 if value_bits - self.k <= 8 else 2
             self.map = [reader.number(width) for _ in range(64)]
-            check(max(self.map) < 1 << (item - self.k), "map")
+            check(max(self.map) < 1 << (value_bits - self.k), "map")
 
 
 class Head:
-    def __init__(self, data, item):
+    def __init__(self, data, value_bits):
         self.rules, self.t64, self.t16, self.contexts, self.max_bits = [], [], [], b"", 0
         if not data:
             return
@@ -130,7 +130,7 @@ class Head:
             check(n_contexts > 2 and (n_contexts - 2) % 33 == 0, "number of contexts")
             self.max_bits = (n_contexts - 2) // 33
             check(1 <= self.max_bits <= 12, "number of contexts")
-        self.rules = [Rule(r, item) for _ in range(n_rules)]
+        self.rules = [Rule(r, value_bits) for _ in range(n_rules)]
         self.t64 = [Table(r, 64) for _ in range(n64)]
         self.t16 = [Table(r, 16) for _ in range(n16)]
         self.contexts = r.take(n_contexts)
@@ -210,17 +210,17 @@ def trellis_values(symbols, states):
     return out
 
 
-def decode_direct(r, field, head, item, n_bytes):
-    n_values = n_bytes * 8 // item
+def decode_direct(r, field, head, value_bits, n_bytes):
+    n_values = n_bytes * 8 // value_bits
     check(n_values <= 1 << 20, "too many values")
-    tables = head.t16 if item == 4 else head.t64
+    tables = head.t16 if value_bits == 4 else head.t64
     n_classes = field["classes"]
     check(field["rule"] < len(head.rules), "no such rule")
     check(n_classes == 0 or 2 <= n_classes <= 16, "number of classes")
     check(field["table"] + max(n_classes, 1) <= len(tables), "no such table")
     check(field["rice"] <= (20 if field["count"] else 0), "distances of patches")
     rule = head.rules[field["rule"]]
-    m = 2 * align(n_bytes, 64) if item == 4 else align(n_values, 64)
+    m = 2 * align(n_bytes, 64) if value_bits == 4 else align(n_values, 64)
     lanes = Lanes(r, field["a"], field["b"])
     patch_bytes = r.take(field["extent"])
     r.zeros(align(r.at, 64) - r.at)
@@ -243,15 +243,15 @@ def decode_direct(r, field, head, item, n_bytes):
             t, rest = divmod(p, per_block)
             j, i = divmod(rest, 64)
             low[p] = low[p] << g | data[64 * t + i] >> (g * j) & ((1 << g) - 1)
-    tops = [rule.map[s] if rule.map else s % (1 << (item - rule.k)) for s in symbols]
+    tops = [rule.map[s] if rule.map else s % (1 << (value_bits - rule.k)) for s in symbols]
     values = trellis_values(symbols, rule.trellis) if rule.trellis else \
-        [value_of(top, bits, rule, item) for top, bits in zip(tops, low)]
-    has_value = [64 * (p // 128) + p % 64 < n_bytes if item == 4 else p < n_values
+        [value_of(top, bits, rule, value_bits) for top, bits in zip(tops, low)]
+    has_value = [64 * (p // 128) + p % 64 < n_bytes if value_bits == 4 else p < n_values
                  for p in range(m)]
-    for p, top in patches(patch_bytes, field["count"], field["rice"], item - rule.k):
+    for p, top in patches(patch_bytes, field["count"], field["rice"], value_bits - rule.k):
         check(p < m and has_value[p], "position of a patch")
-        values[p] = value_of(top, low[p], rule, item)
-    if item == 4:
+        values[p] = value_of(top, low[p], rule, value_bits)
+    if value_bits == 4:
         nibbles = [0] * (2 * n_bytes)
         for p in range(m):
             g, h, i = p // 128, p // 64 % 2, p % 64
@@ -273,11 +273,11 @@ def patches(data, count, rice, top_bits):
     bits.end()
 
 
-def value_of(top, low, rule, item):
+def value_of(top, low, rule, value_bits):
     k = rule.k
     w = top << k | low
     if rule.form == 1:
-        w = (w >> (k - 1) & 1) << (item - 1) | top << (k - 1) | w % (1 << (k - 1))
+        w = (w >> (k - 1) & 1) << (value_bits - 1) | top << (k - 1) | w % (1 << (k - 1))
     return edge_value(w) if rule.form == 2 else w
 
 
@@ -410,9 +410,9 @@ def predict(kind, left, top, tile_rows, tile_cols):
     return [[rules[kind](i, j) for j in range(tile_cols)] for i in range(tile_rows)]
 
 
-def decode_structured(r, field, head, item, n_bytes):
-    n_values, w, bits = n_bytes * 8 // item, field["extent"], field["table"]
-    check(item <= 8 and n_values <= 1 << 20, "values not for tiles")
+def decode_structured(r, field, head, value_bits, n_bytes):
+    n_values, w, bits = n_bytes * 8 // value_bits, field["extent"], field["table"]
+    check(value_bits <= 8 and n_values <= 1 << 20, "values not for tiles")
     check(field["rule"] < 4 and 1 <= w <= n_values and field["option"] <= 1, "tiles")
     check(head.contexts and bits <= head.max_bits, "bits of magnitude")
     tile_rows, tile_cols = SHAPES[field["rule"]]
@@ -454,11 +454,11 @@ def decode_structured(r, field, head, item, n_bytes):
                            tile_rows, tile_cols)
         for i in range(tile_rows):
             for j in range(tile_cols):
-                v = (expected[i][j] + residual[i][j]) % (1 << item)
-                if field["option"] and v >> (item - 1):
-                    v -= 1 << item
+                v = (expected[i][j] + residual[i][j]) % (1 << value_bits)
+                if field["option"] and v >> (value_bits - 1):
+                    v -= 1 << value_bits
                 matrix[row + i][col + j] = v
-    return [matrix[i // w][i % w] % (1 << item) for i in range(n_values)]
+    return [matrix[i // w][i % w] % (1 << value_bits) for i in range(n_values)]
 
 
 # ---- 6 segments ----------------------------------------------------------------------------------
@@ -504,34 +504,34 @@ def read_fields(r):
 def decode_segment(data, plane, index, n_bytes, base, scales, base_scales):
     r = Reader(data)
     field = read_fields(r)
-    item, mode = plane.item, field["mode"]
+    value_bits, mode = plane.value_bits, field["mode"]
     check(len(data) <= align(32 + n_bytes, 64), "a segment larger than RAW")
     if mode == 0:
-        values = unpack_values(r.take(n_bytes), item, plane.flags)
+        values = unpack_values(r.take(n_bytes), value_bits, plane.flags)
     elif mode == 1:
-        width = {4: 1, 6: 3, 8: 1, 16: 2}[item]
+        width = {4: 1, 6: 3, 8: 1, 16: 2}[value_bits]
         check(not any(field["pattern"][width:]), "pattern")
-        values = unpack_values((field["pattern"][:width] * n_bytes)[:n_bytes], item, plane.flags)
+        values = unpack_values((field["pattern"][:width] * n_bytes)[:n_bytes], value_bits, plane.flags)
     elif mode == 2:
-        values = unpack_values(decode_zstd(r.take(field["a"]), n_bytes), item, plane.flags)
+        values = unpack_values(decode_zstd(r.take(field["a"]), n_bytes), value_bits, plane.flags)
     else:
         decode = decode_direct if mode == 3 else decode_structured
-        values = decode(r, field, plane.head, item, n_bytes)
+        values = decode(r, field, plane.head, value_bits, n_bytes)
     check(r.rest() < 64, "stored size")
     r.zeros(r.rest())
     if field["predictor"]:
         check(base is not None, "needs the base model")
         first = index << plane.s
-        at = first * item // 8
-        q = unpack_values(base[at:at + n_bytes], item, plane.flags)
+        at = first * value_bits // 8
+        q = unpack_values(base[at:at + n_bytes], value_bits, plane.flags)
         if field["predictor"] == 2:
-            check(item == 8 and scales is not None, "REF_SCALED")
+            check(value_bits == 8 and scales is not None, "REF_SCALED")
             check((first + n_bytes - 1) // plane.per_scale < len(scales), "a value without scale")
             q = [rescale(v - 256 if v > 127 else v,
                          base_scales[(first + i) // plane.per_scale],
                          scales[(first + i) // plane.per_scale]) for i, v in enumerate(q)]
-        values = [(d + p) % (1 << item) for d, p in zip(values, q)]
-    out = pack_values(values, item, plane.flags)
+        values = [(d + p) % (1 << value_bits) for d, p in zip(values, q)]
+    out = pack_values(values, value_bits, plane.flags)
     check(len(out) == n_bytes, "number of values")
     check(zlib.crc32(out) == field["crc"], "CRC of a segment")
     return out

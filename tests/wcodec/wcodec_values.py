@@ -29,32 +29,32 @@ def pack_scales(values):
     return bytes(out)
 
 
-def unpack_values(data, item, flags):
+def unpack_values(data, value_bits, flags):
     """The values in a plane's bytes."""
     if flags & SCALES:
         return unpack_scales(data)
-    if item == 4:
+    if value_bits == 4:
         return [v for byte in data for v in (byte & 15, byte >> 4)]
-    if item == 6:
+    if value_bits == 6:
         out = []
         for t in range(0, len(data), 3):
             v = int.from_bytes(data[t:t + 3], "little")
             out += [v & 63, v >> 6 & 63, v >> 12 & 63, v >> 18]
         return out
-    if item == 8:
+    if value_bits == 8:
         return list(data)
     return list(struct.unpack("<>"[flags & BIG_ENDIAN] + "%dH" % (len(data) // 2), data))
 
 
-def pack_values(values, item, flags):
+def pack_values(values, value_bits, flags):
     if flags & SCALES:
         return pack_scales(values)
-    if item == 4:
+    if value_bits == 4:
         return bytes(values[i] | values[i + 1] << 4 for i in range(0, len(values), 2))
-    if item == 6:
+    if value_bits == 6:
         return b"".join((values[i] | values[i + 1] << 6 | values[i + 2] << 12 |
                          values[i + 3] << 18).to_bytes(3, "little")
                         for i in range(0, len(values), 4))
-    if item == 8:
+    if value_bits == 8:
         return bytes(values)
     return struct.pack("<>"[flags & BIG_ENDIAN] + "%dH" % len(values), *values)

@@ -151,7 +151,7 @@ static tare_status read_stream(reader *r, tare_wcodec_layer *l, unsigned i, tare
     tare_wc_stream *p = &l->coded.streams[i];
     uint64_t at = tare_cursor_offset(c);
     p->region = tare_cursor_u8(c, stream_ends);
-    p->shape.item = tare_cursor_u8(c, stream_ends);
+    p->shape.value_bits = tare_cursor_u8(c, stream_ends);
     p->shape.log2_segment = tare_cursor_u8(c, stream_ends);
     uint8_t flags = tare_cursor_u8(c, stream_ends);
     p->shape.is_big_endian = flags & 1;

@@ -31,7 +31,7 @@ static void end_record(tare_buffer *out, size_t at) {
 
 static void put_stream(tare_buffer *out, const tare_wc_stream *p) {
     tare_buffer_put_u8(out, p->region);
-    tare_buffer_put_u8(out, p->shape.item);
+    tare_buffer_put_u8(out, p->shape.value_bits);
     tare_buffer_put_u8(out, p->shape.log2_segment);
     tare_buffer_put_u8(out, (uint8_t)(p->shape.is_big_endian | p->shape.is_scales << 1));
     put_u32(out, p->stride);

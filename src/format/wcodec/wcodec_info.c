@@ -24,7 +24,7 @@ static bool is_for_gpu(const tare_wcodec_index *x) {
         for (unsigned s = 0; x->layers[i].kind == TARE_WCODEC_TENSOR && s < l->n_streams; s++) {
             const tare_wc_shape *shape = &l->streams[s].shape;
             if (l->streams[s].n_segments < 2) continue;
-            if (shape->log2_segment > tare_wc_most_for_gpu(shape->item)) return false;
+            if (shape->log2_segment > tare_wc_most_for_gpu(shape->value_bits)) return false;
             has_short = true;
         }
     }

@@ -232,8 +232,8 @@ static tare_status count_differences(bench *b, const piece *p, unsigned stream, 
     tare_reader_memory(&reader, region, p->of.plane_bytes[of->region], "base");
     source.readers[of->region] = &reader;
     TARE_TRY(tare_wc_gather(p->spare, of, &source, 0, n, b->err));
-    subtract(p->back, p->spare, of->shape.item, n);
-    count(b->counts[stream] + kinds_of(of->shape.item), of->shape.item, p->back, n);
+    subtract(p->back, p->spare, of->shape.value_bits, n);
+    count(b->counts[stream] + kinds_of(of->shape.value_bits), of->shape.value_bits, p->back, n);
     return TARE_OK;
 }
 
@@ -241,7 +241,7 @@ static tare_status count_streams(bench *b, const piece *p, const tare_coded_laye
     const tare_coded_options o = coded_options(b);
     for (unsigned i = 0; i < layer->n_streams; i++) {
         const tare_coded_stream *stream = &layer->streams[i];
-        size_t size = 2 * kinds_of(stream->field.item) * sizeof *b->counts[i];
+        size_t size = 2 * kinds_of(stream->field.value_bits) * sizeof *b->counts[i];
         if (!b->counts[i]) {
             b->counts[i] = tare_alloc(b->options->allocator, size);
             if (!b->counts[i]) return tare_fail(b->err, TARE_ERR_NOMEM, "counts");
@@ -252,7 +252,7 @@ static tare_status count_streams(bench *b, const piece *p, const tare_coded_laye
         if (stream->field.is_packed_scales)
             count_scales(b->counts[i], p->back, stream->n_bytes);
         else
-            count(b->counts[i], stream->field.item, p->back, stream->n_bytes);
+            count(b->counts[i], stream->field.value_bits, p->back, stream->n_bytes);
         if (p->base) TARE_TRY(count_differences(b, p, i, stream->n_bytes));
     }
     return TARE_OK;
@@ -344,7 +344,7 @@ static void cut(bench *b) {
 
 /* The entropy of a stream, as values or as differences. */
 static double stream_entropy(const bench *b, unsigned stream) {
-    uint32_t n = kinds_of(b->fields[stream].item);
+    uint32_t n = kinds_of(b->fields[stream].value_bits);
     if (!b->counts[stream]) return 0;
     double plain = entropy_bytes(b->counts[stream], n);
     return b->base.model ? fmin(plain, entropy_bytes(b->counts[stream] + n, n)) : plain;
@@ -398,7 +398,8 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
     else
         tare_error_item(err, TARE_ITEM_TENSOR, (int64_t)tensor, b.t->name);
     for (unsigned i = 0; i < b.cut.n_streams; i++)
-        tare_free(o->allocator, b.counts[i], 2 * kinds_of(b.fields[i].item) * sizeof *b.counts[i]);
+        tare_free(o->allocator, b.counts[i],
+                  2 * kinds_of(b.fields[i].value_bits) * sizeof *b.counts[i]);
     return status;
 }
 

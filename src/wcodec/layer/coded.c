@@ -12,15 +12,18 @@
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 /* The approximate number of bits per value, from which a good segment length follows. */
-static double worth(uint8_t item) {
-    return item == 4 ? 4 : item == 6 ? 5 : item == 8 ? 7 : 11;
+static double worth(uint8_t value_bits) {
+    return value_bits == 4 ? 4 : value_bits == 6 ? 5 : value_bits == 8 ? 7 : 11;
 }
 
 void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_coded_field *f,
                           uint64_t region_bytes, const tare_coded_options *options) {
-    uint32_t least = f->item == 16 ? 2 : f->is_packed_scales ? 12 : f->item == 6 ? 3 : 1;
+    uint32_t least = f->value_bits == 16   ? 2
+                     : f->is_packed_scales ? 12
+                     : f->value_bits == 6  ? 3
+                                           : 1;
     *p = (tare_wc_stream){
-        .shape = {f->item, f->log2_segment, f->is_big_endian, f->is_packed_scales},
+        .shape = {f->value_bits, f->log2_segment, f->is_big_endian, f->is_packed_scales},
         .region = f->region,
         .scale_stream = f->scale_stream ? (uint8_t)(f->scale_stream - 1) : TARE_WC_NO_SCALES,
         .scale_form = f->scale_form,
@@ -39,10 +42,11 @@ void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_co
     }
     if (!p->width && p->offset < p->stride) p->width = p->stride - p->offset;
     p->n_bytes = tare_wc_stream_bytes(p, region_bytes);
-    bool is_item = f->item == 4 || f->item == 6 || f->item == 8 || f->item == 16;
+    bool is_item =
+        f->value_bits == 4 || f->value_bits == 6 || f->value_bits == 8 || f->value_bits == 16;
     if (!p->shape.log2_segment && is_item)
-        p->shape.log2_segment =
-            tare_wc_suggest_log2(tare_wc_values_of(f->item, p->n_bytes), worth(f->item));
+        p->shape.log2_segment = tare_wc_suggest_log2(tare_wc_values_of(f->value_bits, p->n_bytes),
+                                                     worth(f->value_bits));
     if (!how) return;
     *how = (tare_wc_options){.is_full = options->is_full,
                              .is_repetitive = f->is_repetitive,
@@ -50,13 +54,13 @@ void tare_coded_stream_of(tare_wc_stream *p, tare_wc_options *how, const tare_co
                              .width = f->row,
                              .mode = (tare_coded_mode)f->mode,
                              .trellis = f->trellis,
-                             .value_bits = tare_wc_value_bits(p),
+                             .used_bits = tare_wc_value_bits(p),
                              .tiles = options->tiles};
 }
 
 tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
     bool is_trellis = f->trellis == 8 || f->trellis == 32;
-    if (f->mode > TARE_CODED_STRUCTURED || (f->trellis && (!is_trellis || f->item != 8)))
+    if (f->mode > TARE_CODED_STRUCTURED || (f->trellis && (!is_trellis || f->value_bits != 8)))
         return tare_fail(err, TARE_ERR_ARG, "field: mode or trellis");
     return TARE_OK;
 }
@@ -64,7 +68,7 @@ tare_status tare_coded_field_check(const tare_coded_field *f, tare_error *err) {
 tare_coded_field tare_coded_field_of(const tare_wc_stream *p, const tare_wc_options *how) {
     tare_coded_field f = {
         .region = p->region,
-        .item = p->shape.item,
+        .value_bits = p->shape.value_bits,
         .log2_segment = p->shape.log2_segment,
         .is_big_endian = p->shape.is_big_endian,
         .stride = p->stride,

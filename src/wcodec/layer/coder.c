@@ -12,7 +12,7 @@
 struct tare_coder {
     const tare_allocator *allocator;
     tare_wc_shape shape;
-    tare_wc_plan *plan;
+    tare_wc_scheme *scheme;
     tare_buffer head;
     bool has_base;
 };
@@ -118,8 +118,8 @@ static tare_status learn(tare_coder *coder, crew *c, tare_error *err) {
     }
     coder->shape = c->piece->stream.shape;
     coder->has_base = c->piece->job.base != NULL;
-    TARE_TRY(tare_wc_plan_new(&coder->plan, sum, err));
-    tare_wc_head_write(&coder->head, tare_wc_plan_head(coder->plan));
+    TARE_TRY(tare_wc_scheme_new(&coder->scheme, sum, err));
+    tare_wc_head_write(&coder->head, tare_wc_scheme_head(coder->scheme));
     return tare_buffer_status(&coder->head, err);
 }
 
@@ -154,7 +154,7 @@ tare_status tare_coder_new(tare_coder **out, const tare_coded_field *field, cons
 
 void tare_coder_free(tare_coder *coder) {
     if (!coder) return;
-    if (coder->plan) tare_wc_plan_free(coder->plan);
+    if (coder->scheme) tare_wc_scheme_free(coder->scheme);
     tare_buffer_free(&coder->head);
     tare_free(coder->allocator, coder, sizeof *coder);
 }
@@ -182,7 +182,7 @@ static tare_status encode(void *ctx, uint64_t segment, unsigned worker, tare_err
     tare_buffer out;
     tare_buffer_init(&out, c->options->allocator);
     tare_status status =
-        tare_wc_put_segment(&out, c->coder->plan, &p->job, 0, segment, &c->workers[worker], err);
+        tare_wc_put_segment(&out, c->coder->scheme, &p->job, 0, segment, &c->workers[worker], err);
     size_t place =
         (size_t)segment * tare_wc_max_stored((uint32_t)tare_wc_whole_bytes(&p->stream.shape));
     if (status == TARE_OK) memcpy(c->dst + place, out.data, out.size);
@@ -212,7 +212,7 @@ tare_status tare_coder_encode(void *dst, size_t *written, uint32_t *sizes, const
     *written = 0;
     TARE_REQUIRE(dst && sizes && coder && bytes && !base == !coder->has_base, err);
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
-    const tare_coded_field field = {.item = coder->shape.item,
+    const tare_coded_field field = {.value_bits = coder->shape.value_bits,
                                     .log2_segment = coder->shape.log2_segment,
                                     .is_big_endian = coder->shape.is_big_endian,
                                     .is_packed_scales = coder->shape.is_scales};

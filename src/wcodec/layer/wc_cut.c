@@ -23,8 +23,8 @@ enum { ENOUGH_FOR_FIVE_BITS = 5 << 18 };
  * the most significant bytes first. */
 typedef struct cut_rule {
     uint8_t type, role, bits; /* of the field; ANY */
-    uint8_t item;             /* of the stream, or of the first piece */
-    uint8_t n_bytes;          /* that follow the first piece, each a piece with item 8 */
+    uint8_t value_bits;       /* of the stream, or of the first piece */
+    uint8_t n_bytes;          /* that follow the first piece, each a piece of 8-bit values */
     uint8_t count;            /* numbers of the field; 0: any */
     bool is_repetitive, is_scales;
     double width; /* bits that a value is worth, about: what a good length of segments follows */
@@ -35,24 +35,24 @@ typedef struct cut_rule {
 #define MASKS   TARE_KIND_INTEGER /* and bytes of anything; 8-bit floats are of another kind */
 /* The first matching entry applies. */
 static const cut_rule rules[] = {
-    {TYPE(F16), ANY, ANY, .item = 16, .width = 11},
-    {TYPE(BF16), ANY, ANY, .item = 16, .width = 11},
-    {TYPE(F32), ANY, ANY, .item = 16, .n_bytes = 2, .width = 11},
-    {TYPE(F64), ANY, ANY, .item = 16, .n_bytes = 6, .width = 11},
-    {TYPE(U16), TYPE(VALUE), ANY, .item = 8, .n_bytes = 1, .is_repetitive = true, .width = 8},
-    {TYPE(I16), TYPE(VALUE), ANY, .item = 8, .n_bytes = 1, .is_repetitive = true, .width = 8},
-    {TYPE(U32), TYPE(VALUE), ANY, .item = 8, .n_bytes = 3, .is_repetitive = true, .width = 8},
-    {TYPE(U64), TYPE(VALUE), ANY, .item = 8, .n_bytes = 7, .is_repetitive = true, .width = 8},
-    {TYPE(U8), TYPE(VALUE), ANY, .item = 8, .is_repetitive = true, .width = 8, .kind = MASKS},
+    {TYPE(F16), ANY, ANY, .value_bits = 16, .width = 11},
+    {TYPE(BF16), ANY, ANY, .value_bits = 16, .width = 11},
+    {TYPE(F32), ANY, ANY, .value_bits = 16, .n_bytes = 2, .width = 11},
+    {TYPE(F64), ANY, ANY, .value_bits = 16, .n_bytes = 6, .width = 11},
+    {TYPE(U16), TYPE(VALUE), ANY, .value_bits = 8, .n_bytes = 1, .is_repetitive = true, .width = 8},
+    {TYPE(I16), TYPE(VALUE), ANY, .value_bits = 8, .n_bytes = 1, .is_repetitive = true, .width = 8},
+    {TYPE(U32), TYPE(VALUE), ANY, .value_bits = 8, .n_bytes = 3, .is_repetitive = true, .width = 8},
+    {TYPE(U64), TYPE(VALUE), ANY, .value_bits = 8, .n_bytes = 7, .is_repetitive = true, .width = 8},
+    {TYPE(U8), TYPE(VALUE), ANY, .value_bits = 8, .is_repetitive = true, .width = 8, .kind = MASKS},
     /* Eight scales, eight minima in 12 bytes. */
-    {TYPE(U8), TYPE(SUBSCALE), 6, .item = 6, .count = 12, .is_scales = true, .width = 6},
-    {ANY, TYPE(CODE), 3, .item = 6, .width = 4.5}, /* two in a value */
-    {ANY, TYPE(CODE), 6, .item = 6, .width = 5},
-    {ANY, ANY, 1, .item = 4, .width = 4},
-    {ANY, ANY, 2, .item = 4, .width = 4},
-    {ANY, ANY, 3, .item = 4, .width = 4}, /* beside a further bit: sign, sign of an offset */
-    {ANY, ANY, 4, .item = 4, .width = 4},
-    {ANY, ANY, ANY, .item = 8, .width = 7},
+    {TYPE(U8), TYPE(SUBSCALE), 6, .value_bits = 6, .count = 12, .is_scales = true, .width = 6},
+    {ANY, TYPE(CODE), 3, .value_bits = 6, .width = 4.5}, /* two in a value */
+    {ANY, TYPE(CODE), 6, .value_bits = 6, .width = 5},
+    {ANY, ANY, 1, .value_bits = 4, .width = 4},
+    {ANY, ANY, 2, .value_bits = 4, .width = 4},
+    {ANY, ANY, 3, .value_bits = 4, .width = 4}, /* beside a further bit: sign, sign of an offset */
+    {ANY, ANY, 4, .value_bits = 4, .width = 4},
+    {ANY, ANY, ANY, .value_bits = 8, .width = 7},
 };
 
 static bool fits(uint8_t wanted, uint8_t is) {
@@ -79,8 +79,8 @@ typedef struct cutter {
     const tare_wc_effort *effort;
 } cutter;
 
-uint8_t tare_wc_most_for_gpu(uint8_t item) {
-    return item == 16 ? 16 : item == 4 ? 18 : 17;
+uint8_t tare_wc_most_for_gpu(uint8_t value_bits) {
+    return value_bits == 16 ? 16 : value_bits == 4 ? 18 : 17;
 }
 
 /* Head and states are 0.15 % of so many values of 3 bits. */
@@ -94,34 +94,36 @@ uint8_t tare_wc_trellis_log2(const tare_wc_effort *effort) {
 static void add_stream(cutter *c, const tare_wc_stream *stream, const cut_rule *rule) {
     tare_wc_stream *p = &c->out->streams[c->out->n_streams];
     tare_wc_options *o = &c->out->options[c->out->n_streams++];
-    uint8_t item = stream->shape.item;
+    uint8_t value_bits = stream->shape.value_bits;
     *p = *stream;
     p->scale_stream = TARE_WC_NO_SCALES;
     *o = (tare_wc_options){
         .is_full = c->effort->is_full, .mode = c->effort->mode, .tiles = c->effort->tiles};
     p->n_bytes = tare_wc_stream_bytes(p, c->out->region_bytes[p->region]);
-    p->shape.is_big_endian = item == 16 && c->is_big_endian;
+    p->shape.is_big_endian = value_bits == 16 && c->is_big_endian;
     o->is_repetitive = rule ? rule->is_repetitive : true;
     o->no_zstd = rule && c->effort->is_for_gpu;
-    o->value_bits = tare_wc_value_bits(p);
-    uint64_t n_values = tare_wc_values_of(item, p->n_bytes);
+    o->used_bits = tare_wc_value_bits(p);
+    uint64_t n_values = tare_wc_values_of(value_bits, p->n_bytes);
     p->shape.log2_segment = c->effort->log2_segment;
     while (tare_wc_whole_bytes(&p->shape) > TARE_WC_MAX_BYTES) p->shape.log2_segment--;
     if (p->shape.log2_segment) return;
     uint8_t suits = tare_wc_suggest_log2(n_values, rule ? rule->width : 8);
     uint8_t most = !rule ? BYTES_LOG2 : rule->is_repetitive ? INTEGERS_LOG2 : suits;
     while (most > suits && UINT64_C(1) << (most - 1) >= n_values) most--;
-    if (o->no_zstd && most > tare_wc_most_for_gpu(item)) most = tare_wc_most_for_gpu(item);
+    if (o->no_zstd && most > tare_wc_most_for_gpu(value_bits))
+        most = tare_wc_most_for_gpu(value_bits);
     p->shape.log2_segment = most;
 }
 
-static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, uint32_t stride,
-                uint32_t offset, uint32_t width) {
-    const tare_wc_stream p = {.region = region,
-                              .stride = stride,
-                              .offset = offset,
-                              .width = width,
-                              .shape = {.item = item, .is_scales = rule && rule->is_scales}};
+static void add(cutter *c, uint8_t region, uint8_t value_bits, const cut_rule *rule,
+                uint32_t stride, uint32_t offset, uint32_t width) {
+    const tare_wc_stream p = {
+        .region = region,
+        .stride = stride,
+        .offset = offset,
+        .width = width,
+        .shape = {.value_bits = value_bits, .is_scales = rule && rule->is_scales}};
     add_stream(c, &p, rule);
 }
 
@@ -130,7 +132,7 @@ static void add(cutter *c, uint8_t region, uint8_t item, const cut_rule *rule, u
 static uint32_t view_width(const cutter *c, const tare_wc_stream *p, const tare_plane_info *info) {
     enum { SHORT = 8 };
     if (info->scope != TARE_PLANE_ELEMENTS || c->effort->is_for_gpu) return 0; /* no tiles */
-    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.item, tare_wc_unit_bytes(p));
+    uint64_t cols = c->cols, a_unit = tare_wc_values_of(p->shape.value_bits, tare_wc_unit_bytes(p));
     for (uint32_t d = c->n_dims; cols < SHORT && d-- > 1;)
         if (!tare_mul_u64(cols, c->dims[d - 1], &cols)) return 0;
     uint64_t width = tare_ceil_div_u64(cols, info->unit);
@@ -184,7 +186,7 @@ static void add_joined(cutter *c, const tare_joined *w) {
                         .width = tare_joined_low_bytes(w),
                         .high_offset = w->high,
                         .join = {w->high_bits, w->log2_values, {0}},
-                        .shape = {.item = 6}};
+                        .shape = {.value_bits = 6}};
     memcpy(p.join.place, w->place, w->log2_values);
     uint8_t number = c->out->n_streams;
     add_stream(c, &p, &rule);
@@ -199,12 +201,12 @@ static void add_field(cutter *c, const tare_field *f) {
     bool is_alone = size * f->count == unit, is_split = r->n_bytes && (is_alone || f->count == 1);
     uint8_t first = c->out->n_streams;
     if (!is_split) {
-        uint8_t item = r->n_bytes ? 8 : r->item;
-        add(c, f->plane, item, r, unit, f->offset, size * f->count);
+        uint8_t value_bits = r->n_bytes ? 8 : r->value_bits;
+        add(c, f->plane, value_bits, r, unit, f->offset, size * f->count);
     } else {
-        uint32_t stride = is_alone ? size : unit, top = r->item / 8;
+        uint32_t stride = is_alone ? size : unit, top = r->value_bits / 8;
         uint32_t at = c->is_big_endian ? 0 : size - top;
-        add(c, f->plane, r->item, r, stride, f->offset + at, top);
+        add(c, f->plane, r->value_bits, r, stride, f->offset + at, top);
         for (uint32_t i = 0; i < r->n_bytes; i++) {
             at = c->is_big_endian ? top + i : size - top - 1 - i;
             add(c, f->plane, 8, r, stride, f->offset + at, 1);
@@ -218,7 +220,7 @@ static void add_field(cutter *c, const tare_field *f) {
             o->trellis = c->effort->trellis;
             shape->log2_segment = tare_wc_trellis_log2(c->effort);
         }
-        if (shape->item <= 8 && !shape->is_scales)
+        if (shape->value_bits <= 8 && !shape->is_scales)
             o->width = view_width(c, &c->out->streams[i], info);
     }
 }
@@ -284,7 +286,7 @@ static void add_fields(cutter *c, bool scales, const bool *is_cut, const tare_fi
 void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,
                         const uint64_t *plane_bytes, const uint64_t *dims, uint32_t n_dims,
                         bool is_big_endian, const tare_wc_effort *effort) {
-    static const cut_rule opaque = {.item = 8, .width = 7};
+    static const cut_rule opaque = {.value_bits = 8, .width = 7};
     bool is_cut[TARE_MAX_PLANES];
     const tare_field *scale = NULL;
     uint8_t scale_stream = TARE_WC_NO_SCALES;

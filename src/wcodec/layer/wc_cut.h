@@ -34,7 +34,7 @@ typedef struct tare_wc_cut {
 
 /* log2 of the longest segments of tensors for GPUs: so short that those of one block of a model keep
  * a GPU busy, for about 0.2 % more. */
-uint8_t tare_wc_most_for_gpu(uint8_t item);
+uint8_t tare_wc_most_for_gpu(uint8_t value_bits);
 /* A tensor whose regions are the planes of its encoding, of so many bytes each, one row after the
  * other, with numbers in the byte order of its file. */
 void tare_wc_cut_tensor(tare_wc_cut *out, const tare_encoding *encoding,

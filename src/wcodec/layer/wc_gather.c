@@ -71,7 +71,7 @@ tare_status tare_wc_load_reference(tare_wc_reference *out, uint8_t *room, const 
 bool tare_wc_scale_span(uint64_t *first, uint64_t *n, const tare_wc_layer *l, unsigned stream,
                         uint64_t segment) {
     const tare_wc_stream *p = &l->streams[stream];
-    if (p->scale_stream == TARE_WC_NO_SCALES || p->shape.item != 8) return false;
+    if (p->scale_stream == TARE_WC_NO_SCALES || p->shape.value_bits != 8) return false;
     uint64_t value = segment << p->shape.log2_segment;
     uint64_t last = value + tare_wc_segment_bytes(p, segment) - 1;
     *first = value / p->values_per_scale * 2;

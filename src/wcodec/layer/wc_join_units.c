@@ -11,7 +11,7 @@
 tare_status tare_wc_check_join(const tare_wc_stream *p, uint64_t at, tare_error *err) {
     const tare_wc_join *w = &p->join;
     uint64_t record = at == TARE_NO_OFFSET ? at : at + TARE_WC_STREAM_RECORD;
-    if (p->shape.item != 6)
+    if (p->shape.value_bits != 6)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "plane: a joined one has values of 6 bits");
     if (!tare_wc_join_is_good(w))
         return tare_fail_at(err, TARE_ERR_CORRUPT, record,

@@ -18,7 +18,7 @@ static tare_status refuse(tare_error *err, uint64_t at, unsigned n, const char *
 
 tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at, tare_error *err) {
     const tare_wc_stream *p = &l->streams[i];
-    uint8_t item = p->shape.item;
+    uint8_t value_bits = p->shape.value_bits;
     tare_status status = tare_wc_shape_check(&p->shape, err);
     if (status != TARE_OK) {
         if (err && at != TARE_NO_OFFSET) err->offset = at + 1;
@@ -27,7 +27,8 @@ tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at
     if (p->region >= l->n_regions) return refuse(err, at, 0, "plane: region: the layer has fewer");
     if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
         return refuse(err, at, 4, "plane: its bytes do not lie in a unit");
-    if ((item == 16 && p->width % 2) || (item == 6 && !p->join.high_bits && p->width % 3) ||
+    if ((value_bits == 16 && p->width % 2) ||
+        (value_bits == 6 && !p->join.high_bits && p->width % 3) ||
         (p->shape.is_scales && (p->join.high_bits || p->width != TARE_WC_SCALES_UNIT)))
         return refuse(err, at, 12, "plane: width is not a whole number of values");
     if (p->join.high_bits) TARE_TRY(tare_wc_check_join(p, at, err));
@@ -37,7 +38,7 @@ tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at
     if (p->scale_stream == TARE_WC_NO_SCALES) {
         if (p->scale_form || p->values_per_scale)
             return refuse(err, at, 16, "plane: scales: a form or number without a plane of them");
-    } else if (p->scale_stream >= i || l->streams[p->scale_stream].shape.item != 16 ||
+    } else if (p->scale_stream >= i || l->streams[p->scale_stream].shape.value_bits != 16 ||
                p->scale_form < 1 || p->scale_form > 2 || !p->values_per_scale) {
         return refuse(err, at, 16,
                       "plane: scales: expected an earlier plane of 16-bit values, form 1 or 2, at "

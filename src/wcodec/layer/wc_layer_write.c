@@ -85,7 +85,7 @@ tare_status tare_wc_tally_segment(tare_wc_tally *tally, const tare_wc_layer_job 
                              reference, &w->scratch, err);
 }
 
-tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_plan *plan,
+tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_scheme *scheme,
                                 const tare_wc_layer_job *job, unsigned stream, uint64_t segment,
                                 tare_wc_worker *w, tare_error *err) {
     tare_wc_reference room;
@@ -93,14 +93,14 @@ tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_plan *plan,
     tare_wc_stream *p = &job->layer->streams[stream];
     TARE_TRY(load(w, job, stream, segment, &room, &reference, err));
     size_t start = out->size;
-    TARE_TRY(tare_wc_encode_segment(out, plan, w->room, tare_wc_segment_bytes(p, segment),
+    TARE_TRY(tare_wc_encode_segment(out, scheme, w->room, tare_wc_segment_bytes(p, segment),
                                     reference, &w->scratch, err));
     p->sizes[segment] = (uint32_t)((out->size - start) / TARE_WC_UNIT);
     return TARE_OK;
 }
 
 /* A single segment has a head made to fit it. */
-static tare_status put_alone(tare_buffer *out, const tare_wc_plan *plan,
+static tare_status put_alone(tare_buffer *out, const tare_wc_scheme *scheme,
                              const tare_wc_layer_job *job, unsigned stream, tare_wc_worker *w,
                              tare_error *err) {
     tare_wc_reference room;
@@ -108,30 +108,31 @@ static tare_status put_alone(tare_buffer *out, const tare_wc_plan *plan,
     tare_wc_stream *p = &job->layer->streams[stream];
     TARE_TRY(load(w, job, stream, 0, &room, &reference, err));
     size_t start = out->size;
-    TARE_TRY(tare_wc_encode_alone(out, &p->head_bytes, plan, w->room, tare_wc_segment_bytes(p, 0),
+    TARE_TRY(tare_wc_encode_alone(out, &p->head_bytes, scheme, w->room, tare_wc_segment_bytes(p, 0),
                                   reference, &w->scratch, err));
     p->sizes[0] = (uint32_t)((out->size - start - p->head_bytes) / TARE_WC_UNIT);
     return TARE_OK;
 }
 
-tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_plan *plan,
+tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_scheme *scheme,
                               const tare_wc_layer_job *job, unsigned stream, tare_wc_worker *w,
                               tare_error *err) {
     tare_wc_stream *p = &job->layer->streams[stream];
-    if (p->n_segments == 1) return put_alone(out, plan, job, stream, w, err);
+    if (p->n_segments == 1) return put_alone(out, scheme, job, stream, w, err);
     size_t start = out->size;
-    tare_wc_head_write(out, tare_wc_plan_head(plan));
+    tare_wc_head_write(out, tare_wc_scheme_head(scheme));
     p->head_bytes = (uint32_t)(out->size - start);
-    return tare_wc_put_segment(out, plan, job, stream, 0, w, err);
+    return tare_wc_put_segment(out, scheme, job, stream, 0, w, err);
 }
 
 /* ---- a whole layer --------------------------------------------------------------------------- */
 
-static tare_status plan_stream(tare_wc_plan **out, const tare_wc_layer_job *job, unsigned stream,
-                               tare_wc_worker *w, tare_error *err) {
+static tare_status scheme_of_stream(tare_wc_scheme **out, const tare_wc_layer_job *job,
+                                    unsigned stream, tare_wc_worker *w, tare_error *err) {
     const tare_wc_stream *p = &job->layer->streams[stream];
     if (tare_wc_is_tiny(&job->options[stream], p->n_bytes))
-        return tare_wc_plan_tiny(out, &p->shape, &job->options[stream], w->scratch.allocator, err);
+        return tare_wc_scheme_tiny(out, &p->shape, &job->options[stream], w->scratch.allocator,
+                                   err);
     tare_wc_tally *tally = tare_wc_tally_new(&p->shape, &job->options[stream], job->base != NULL,
                                              w->scratch.allocator);
     if (!tally) return tare_fail(err, TARE_ERR_NOMEM, "plane");
@@ -139,7 +140,7 @@ static tare_status plan_stream(tare_wc_plan **out, const tare_wc_layer_job *job,
     for (uint64_t s = 0; status == TARE_OK && s < p->n_segments; s++)
         if (tare_wc_tally_wants(&job->options[stream], s, p->n_segments))
             status = tare_wc_tally_segment(tally, job, stream, s, w, err);
-    if (status == TARE_OK) status = tare_wc_plan_new(out, tally, err);
+    if (status == TARE_OK) status = tare_wc_scheme_new(out, tally, err);
     tare_wc_tally_free(tally);
     return status;
 }
@@ -148,20 +149,20 @@ static tare_status put_stream(tare_buffer *out, const tare_wc_layer_job *job, un
                               tare_wc_worker *w, tare_error *err) {
     tare_wc_layer *l = job->layer;
     tare_wc_stream *p = &l->streams[stream];
-    tare_wc_plan *plan;
-    TARE_TRY(plan_stream(&plan, job, stream, w, err));
+    tare_wc_scheme *scheme;
+    TARE_TRY(scheme_of_stream(&scheme, job, stream, w, err));
     size_t start = out->size;
-    tare_status status = tare_wc_put_first(out, plan, job, stream, w, err);
+    tare_status status = tare_wc_put_first(out, scheme, job, stream, w, err);
     if (status == TARE_OK) {
         l->crc = tare_crc32(l->crc, out->data + start, p->head_bytes);
         tare_wc_note_segment(l, out->data + start + p->head_bytes);
     }
     for (uint64_t s = 1; s < p->n_segments && status == TARE_OK; s++) {
         start = out->size;
-        status = tare_wc_put_segment(out, plan, job, stream, s, w, err);
+        status = tare_wc_put_segment(out, scheme, job, stream, s, w, err);
         if (status == TARE_OK) tare_wc_note_segment(l, out->data + start);
     }
-    tare_wc_plan_free(plan);
+    tare_wc_scheme_free(scheme);
     return status;
 }
 

@@ -31,16 +31,16 @@ void tare_wc_worker_free(tare_wc_worker *worker);
 
 /* Numbers of bytes and segments of the layer's streams; the list of sizes lies in the arena. */
 tare_status tare_wc_measure_layer(tare_wc_layer *layer, tare_arena *arena, tare_error *err);
-/* The two steps of a stream: segments are counted, in any order; then, with a plan of what was
+/* The two steps of a stream: segments are counted, in any order; then, with a scheme of what was
  * counted, each is encoded: its stored bytes are appended. */
 tare_status tare_wc_tally_segment(tare_wc_tally *tally, const tare_wc_layer_job *job,
                                   unsigned stream, uint64_t segment, tare_wc_worker *worker,
                                   tare_error *err);
-tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_plan *plan,
+tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_scheme *scheme,
                                 const tare_wc_layer_job *job, unsigned stream, uint64_t segment,
                                 tare_wc_worker *worker, tare_error *err);
 /* The first one with the stream's head in front of it, whose size is noted. */
-tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_plan *plan,
+tare_status tare_wc_put_first(tare_buffer *out, const tare_wc_scheme *scheme,
                               const tare_wc_layer_job *job, unsigned stream, tare_wc_worker *worker,
                               tare_error *err);
 /* Appends the data of a small layer that has been measured, all but what pads it to a multiple of

@@ -43,7 +43,7 @@ typedef struct step {
 typedef struct stream_state {
     tare_wc_tally **tallies; /* one a worker, made when it first counts */
     uint64_t n_to_count, n_to_encode;
-    tare_wc_plan *plan;
+    tare_wc_scheme *scheme;
 } stream_state;
 
 typedef struct slot {
@@ -176,12 +176,12 @@ static slot *take_slot(crew *c, uint64_t task, uint64_t turn) {
     return is_ours ? s : NULL;
 }
 
-static const tare_wc_plan *wait_for_plan(crew *c, uint64_t task, const stream_state *state) {
+static const tare_wc_scheme *wait_for_scheme(crew *c, uint64_t task, const stream_state *state) {
     pthread_mutex_lock(&c->mutex);
-    while (!state->plan && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
-    const tare_wc_plan *plan = state->plan;
+    while (!state->scheme && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
+    const tare_wc_scheme *scheme = state->scheme;
     pthread_mutex_unlock(&c->mutex);
-    return plan;
+    return scheme;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -193,10 +193,10 @@ static void free_tallies(const crew *c, stream_state *state) {
     state->tallies = NULL;
 }
 
-/* The sum of what the workers counted makes the plan. */
-static tare_status make_plan(crew *c, stream_state *state, tare_error *err) {
+/* The sum of what the workers counted makes the scheme. */
+static tare_status make_scheme(crew *c, stream_state *state, tare_error *err) {
     tare_wc_tally *sum = NULL;
-    tare_wc_plan *plan = NULL;
+    tare_wc_scheme *scheme = NULL;
     for (unsigned i = 0; i < c->n_workers; i++) {
         if (!state->tallies[i]) continue;
         if (sum)
@@ -204,10 +204,10 @@ static tare_status make_plan(crew *c, stream_state *state, tare_error *err) {
         else
             sum = state->tallies[i];
     }
-    tare_status status = tare_wc_plan_new(&plan, sum, err);
+    tare_status status = tare_wc_scheme_new(&scheme, sum, err);
     free_tallies(c, state);
     pthread_mutex_lock(&c->mutex);
-    state->plan = plan;
+    state->scheme = scheme;
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->mutex);
     return status;
@@ -244,7 +244,7 @@ static tare_status count(crew *c, const step *s, uint64_t segment, unsigned work
     pthread_mutex_lock(&c->mutex);
     bool is_last = --s->state->n_to_count == 0;
     pthread_mutex_unlock(&c->mutex);
-    return is_last ? make_plan(c, s->state, err) : TARE_OK;
+    return is_last ? make_scheme(c, s->state, err) : TARE_OK;
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -252,19 +252,19 @@ static tare_status count(crew *c, const step *s, uint64_t segment, unsigned work
 static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint64_t task,
                                   tare_buffer *out, unsigned worker, tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
-    const tare_wc_plan *plan = wait_for_plan(c, task, s->state);
-    if (!plan) return gave_up(err);
+    const tare_wc_scheme *scheme = wait_for_scheme(c, task, s->state);
+    if (!scheme) return gave_up(err);
     tare_wc_worker *w = &c->workers[worker];
     if (segment == 0)
-        TARE_TRY(tare_wc_put_first(out, plan, job, s->stream, w, err));
+        TARE_TRY(tare_wc_put_first(out, scheme, job, s->stream, w, err));
     else
-        TARE_TRY(tare_wc_put_segment(out, plan, job, s->stream, segment, w, err));
+        TARE_TRY(tare_wc_put_segment(out, scheme, job, s->stream, segment, w, err));
     pthread_mutex_lock(&c->mutex);
     bool is_last = --s->state->n_to_encode == 0;
     pthread_mutex_unlock(&c->mutex);
     if (!is_last) return TARE_OK;
-    tare_wc_plan_free(s->state->plan);
-    s->state->plan = NULL;
+    tare_wc_scheme_free(s->state->scheme);
+    s->state->scheme = NULL;
     return TARE_OK;
 }
 
@@ -413,7 +413,7 @@ static void give_back(crew *c) {
     const tare_allocator *a = c->run->allocator;
     for (size_t i = 0; c->states && i < c->n_states; i++) {
         free_tallies(c, &c->states[i]);
-        tare_wc_plan_free(c->states[i].plan);
+        tare_wc_scheme_free(c->states[i].scheme);
     }
     for (unsigned i = 0; c->workers && i < c->n_workers; i++) tare_wc_worker_free(&c->workers[i]);
     for (uint64_t i = 0; c->slots && i < c->n_slots; i++) tare_buffer_free(&c->slots[i].out);

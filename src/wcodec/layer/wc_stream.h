@@ -56,7 +56,7 @@ static inline uint64_t tare_wc_unit_bytes(const tare_wc_stream *p) {
 static inline uint64_t tare_wc_stream_bytes(const tare_wc_stream *p, uint64_t region_bytes) {
     return region_bytes / p->stride * tare_wc_unit_bytes(p);
 }
-/* Bits that values have; 0: all of the item. */
+/* Bits that values use; 0: all value_bits. */
 static inline uint8_t tare_wc_value_bits(const tare_wc_stream *p) {
     return p->join.high_bits ? (uint8_t)(TARE_WC_JOIN_LOW_BITS + p->join.high_bits) : 0;
 }

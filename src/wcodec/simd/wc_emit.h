@@ -70,12 +70,13 @@ typedef enum shape {
 static inline shape shape_of(const tare_wc_job *job) {
     unsigned k = job->rule->k, n_read = 0;
     for (unsigned g = 0; g < job->n_groups; g++) n_read += job->widths[g];
-    if (job->item == 4) return NIBBLES;
-    if (job->item == 6) return SIXES;
+    if (job->value_bits == 4) return NIBBLES;
+    if (job->value_bits == 6) return SIXES;
     if (job->rule->trellis) return TRELLIS;
     if (n_read < k) return ANY_SHAPE;
     bool is_signed = job->rule->form == TARE_WC_SIGN;
-    if (job->item == 16) return is_signed && k >= 6 && k <= 10 ? WORDS_6 + (k - 6) : ANY_SHAPE;
+    if (job->value_bits == 16)
+        return is_signed && k >= 6 && k <= 10 ? WORDS_6 + (k - 6) : ANY_SHAPE;
     if (job->rule->form == TARE_WC_EDGE) return EDGE_2;
     if (is_signed) return k == 1 ? SIGNED_1 : k == 2 ? SIGNED_2 : ANY_SHAPE;
     if (k == 2 && !job->rule->has_map) return PLAIN_2;
@@ -119,9 +120,9 @@ typedef struct out_cursor {
 
 /* `k`: bypass bits, of which n groups are read. */
 static ALWAYS_INLINE out_cursor out_cursor_of(const tare_wc_job *job, uint32_t block,
-                                              const unsigned item, const unsigned k,
+                                              const unsigned value_bits, const unsigned k,
                                               const unsigned n) {
-    out_cursor o = {.dst = job->dst + (block * (WC_BLOCK / 8 * item) - job->gone),
+    out_cursor o = {.dst = job->dst + (block * (WC_BLOCK / 8 * value_bits) - job->gone),
                     .odd = block % 2};
     for (unsigned g = 0, left = k; g < n; g++) {
         unsigned width = tare_wc_next_width(left);
@@ -284,7 +285,7 @@ static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32
                                  const uint8_t *from) {
     const shape of = shape_of(job);
     const unsigned k = job->rule->k, n = job->n_groups;
-    out_cursor o = out_cursor_of(job, block, job->item, k, n);
+    out_cursor o = out_cursor_of(job, block, job->value_bits, k, n);
     for (unsigned j = 0; j < WC_BLOCK_STEPS; j++, from += TARE_WC_LANES) {
         symbols s = load_symbols(from);
         if (of == NIBBLES && j % 2)
@@ -295,9 +296,9 @@ static inline void put_any_block(tare_wc_job *job, const value_tables *m, uint32
             put_step(&o, m, j, s, EDGE_2);
         else if (of == TRELLIS)
             put_trellis(job->trellis, &o, m, j, s);
-        for (unsigned i = 0; i < STEP_VECS && job->item == 16; i++)
+        for (unsigned i = 0; i < STEP_VECS && job->value_bits == 16; i++)
             put_words(&o, m, j, i * VEC_BYTES, s.v[i], k, n, job->fill);
-        for (unsigned i = 0; i < STEP_VECS && job->item == 8 && of != EDGE_2 && of != TRELLIS;
+        for (unsigned i = 0; i < STEP_VECS && job->value_bits == 8 && of != EDGE_2 && of != TRELLIS;
              i++) {
             unsigned at = i * VEC_BYTES;
             vec low = low_bytes(&o, j, at, k, n, (uint8_t)job->fill);

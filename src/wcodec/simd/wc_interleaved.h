@@ -83,7 +83,7 @@ static ALWAYS_INLINE void choose_table(interleaved_job *s) {
 
 /* Blocks that have all their values and cannot run out of words. */
 static uint32_t whole_blocks(const interleaved_job *s) {
-    uint64_t n_values = tare_wc_values_of(s->job->item, s->job->n_bytes);
+    uint64_t n_values = tare_wc_values_of(s->job->value_bits, s->job->n_bytes);
     uint32_t n = s->p >= n_values ? 0 : (uint32_t)((n_values - s->p) / WC_BLOCK);
     for (unsigned i = 0; i < 2; i++) {
         uint32_t by_words = words_left(s, i) / WORDS_A_BLOCK;
@@ -249,7 +249,7 @@ static bool step_with_care(interleaved_job *s, uint8_t *to) {
 }
 
 static void put_last(interleaved_job *s, uint32_t p, uint32_t end) {
-    uint64_t n_values = tare_wc_values_of(s->job->item, s->job->n_bytes);
+    uint64_t n_values = tare_wc_values_of(s->job->value_bits, s->job->n_bytes);
     if (end - p == WC_BLOCK && end <= n_values) {
         put_any_block(s->job, &s->tables, p / WC_BLOCK, s->symbols);
         return;

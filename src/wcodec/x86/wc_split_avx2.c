@@ -18,9 +18,9 @@ typedef struct splitter {
     unsigned n_groups;
     __m128i to_top, to_sign; /* shifts: of the top; of the sign to the first bypass bit */
     uint16_t top, keep, sign;
-    row map[4];                         /* item 8: symbols of all tops */
+    row map[4];                         /* 8-bit values: symbols of all tops */
     unsigned n_quarters;                /* of map, each of 16; 0: no map */
-    bool is_window;                     /* item 16: mapped tops stand in a row */
+    bool is_window;                     /* 16-bit values: mapped tops stand in a row */
     uint16_t window_first, window_size; /* of these */
 } splitter;
 
@@ -30,13 +30,13 @@ static void begin(splitter *s, const tare_wc_split_job *job) {
     *s = (splitter){.job = job, .is_window = true, .window_size = 64};
     s->n_groups = tare_wc_group_widths(s->widths, k);
     s->to_top = _mm_cvtsi32_si128((int)(k - is_sign));
-    s->to_sign = _mm_cvtsi32_si128((int)(job->item - k));
-    s->top = (uint16_t)((1u << (job->item - k)) - 1);
+    s->to_sign = _mm_cvtsi32_si128((int)(job->value_bits - k));
+    s->top = (uint16_t)((1u << (job->value_bits - k)) - 1);
     s->keep = (uint16_t)((1u << (k - is_sign)) - 1);
-    s->sign = (uint16_t)(is_sign << (job->item - 1));
+    s->sign = (uint16_t)(is_sign << (job->value_bits - 1));
     if (!rule->has_map) return;
     s->is_window = tare_wc_rule_window(&s->window_first, &s->window_size, rule);
-    if (job->item != 8) return;
+    if (job->value_bits != 8) return;
     s->n_quarters = (s->top + 1u) / 16;
     for (unsigned i = 0; i < s->n_quarters / 4; i++) s->map[i] = load_row(job->symbol_of + 64 * i);
 }
@@ -75,7 +75,7 @@ static ALWAYS_INLINE void put_bits(uint8_t *group, uint32_t p, unsigned width, _
     store_256(at, shift ? _mm256_or_si256(bits, load_256(at)) : bits);
 }
 
-/* ---- a step of each item --------------------------------------------------------------------- */
+/* ---- a step of each width --------------------------------------------------------------------- */
 
 /* Two steps: the low nibbles of 64 bytes, then the high ones. */
 static void split_nibbles(splitter *s, uint32_t p) {
@@ -219,7 +219,7 @@ static void split_words(splitter *s, uint32_t p) {
 
 static void split(const tare_wc_split_job *job) {
     static const struct {
-        uint8_t item, positions, bytes; /* of a call; what it reads */
+        uint8_t value_bits, positions, bytes; /* of a call; what it reads */
         void (*split)(splitter *s, uint32_t p);
     } steps[] = {
         {4, 2 * TARE_WC_LANES, 64, split_nibbles},
@@ -227,12 +227,12 @@ static void split(const tare_wc_split_job *job) {
         {8, TARE_WC_LANES, 64, split_bytes},
         {16, TARE_WC_LANES, 128, split_words},
     };
-    unsigned i = job->item == 16 ? 3 : (job->item - 4u) / 2;
+    unsigned i = job->value_bits == 16 ? 3 : (job->value_bits - 4u) / 2;
     splitter s;
     uint32_t p = 0;
     begin(&s, job);
     for (; p < job->n_positions; p += steps[i].positions) {
-        uint64_t at = tare_wc_bytes_of(job->item, p);
+        uint64_t at = tare_wc_bytes_of(job->value_bits, p);
         if (at + steps[i].bytes > job->n_bytes) break;
         steps[i].split(&s, p);
     }

@@ -15,8 +15,8 @@ typedef struct splitter {
     unsigned n_groups;
     __m128i to_top, to_sign; /* shifts: of the top; of the sign to the first bypass bit */
     uint16_t top, keep, sign;
-    __m512i map[4];                     /* item 8: symbols of all bytes */
-    bool is_window;                     /* item 16: mapped tops stand in a row */
+    __m512i map[4];                     /* 8-bit values: symbols of all bytes */
+    bool is_window;                     /* 16-bit values: mapped tops stand in a row */
     uint16_t window_first, window_size; /* of these */
 } splitter;
 
@@ -27,13 +27,13 @@ static void begin(splitter *s, const tare_wc_split_job *job) {
     *s = (splitter){.job = job};
     s->n_groups = tare_wc_group_widths(s->widths, k);
     s->to_top = _mm_cvtsi32_si128((int)(k - is_sign));
-    s->to_sign = _mm_cvtsi32_si128((int)(job->item - k));
-    s->top = (uint16_t)((1u << (job->item - k)) - 1);
+    s->to_sign = _mm_cvtsi32_si128((int)(job->value_bits - k));
+    s->top = (uint16_t)((1u << (job->value_bits - k)) - 1);
     s->keep = (uint16_t)((1u << (k - is_sign)) - 1);
-    s->sign = (uint16_t)(is_sign << (job->item - 1));
+    s->sign = (uint16_t)(is_sign << (job->value_bits - 1));
     if (!rule->has_map) return;
     memset(map, TARE_WC_NO_SYMBOL, sizeof map);
-    if (job->item == 8) memcpy(map, job->symbol_of, s->top + 1u);
+    if (job->value_bits == 8) memcpy(map, job->symbol_of, s->top + 1u);
     for (unsigned i = 0; i < 4; i++) s->map[i] = _mm512_loadu_si512(map + 64 * i);
     s->is_window = tare_wc_rule_window(&s->window_first, &s->window_size, rule);
 }
@@ -199,13 +199,13 @@ static void split_words(const splitter *s) {
 
 static void split(const tare_wc_split_job *job) {
     splitter s;
-    if (job->item == 4) {
+    if (job->value_bits == 4) {
         split_nibbles(job);
-    } else if (job->item == 6) {
+    } else if (job->value_bits == 6) {
         split_sixes(job);
     } else {
         begin(&s, job);
-        if (job->item == 8)
+        if (job->value_bits == 8)
             split_bytes(&s);
         else
             split_words(&s);

@@ -35,7 +35,7 @@ int main(void) {
     memset(&field, 0, sizeof field);
     region.bytes = weights;
     region.size = N;
-    field.item = 8;
+    field.value_bits = 8;
     field.is_signed = true;
     options.threads = 2;
     options.parallel = one_after_the_other;
