@@ -4,18 +4,10 @@
  * from one matrix, which llama.cpp has in two, the keys' transposed. */
 #include "llama/arch/rows.h"
 
-#define RULES_LATENT                                                                               \
-    {"*.self_attn.kv_b_proj.weight", ".self_attn.k_b_proj.weight",                                 \
-     "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, 0, qk_nope_head_dim) swap(1, 2)"},        \
-    {                                                                                              \
-        "*.self_attn.kv_b_proj.weight", ".self_attn.v_b_proj.weight",                              \
-            "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, qk_nope_head_dim, v_head_dim)"     \
-    }
-
 static const char *const deepseek_defaults[] = {KV_HEADS_ALL, NULL};
 static const tare_llama_key deepseek_keys[] = {
     KEY_ROPE_DIM,
-    {"rope.scaling.type", TEXT, "'none'"},
+    KEY_NO_SCALING,
     {"leading_dense_block_count", U32, "first_k_dense_replace"},
     KEY_VOCAB_SIZE,
     KEY_EXPERT_FFN,
@@ -42,8 +34,6 @@ static const tare_llama_key deepseek_keys[] = {
         {"rope.dimension_count", U32, "qk_rope_head_dim"}, {                                       \
         "rope.scaling.yarn_log_multiplier", F32, "0.1 * rope.mscale_all_dim"                       \
     }
-#define KEY_NEXTN                                                                                  \
-    { "nextn_predict_layers", U32, "num_nextn_predict_layers" }
 #define KEYS_INDEXER                                                                               \
     {"attention.indexer.head_count", U32, "index_n_heads"},                                        \
         {"attention.indexer.key_length", U32, "index_head_dim"}, {                                 \

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoders with dense layers that have names of Llama, and keys or operations of their own. */
+ * Dense decoders with the tensor names of Llama, and keys or operations of their own. */
 #include "llama/arch/rows.h"
-
-#define KEY_NO_SCALING                                                                             \
-    { "rope.scaling.type", TEXT, "'none'" }
-
-static const char *const hidden_head[] = {HEAD_DIM_OF_HIDDEN, KV_HEADS_ALL, NULL};
-static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
 
 /* ---- StableLM -------------------------------------------------------------------------------- */
 
@@ -26,7 +20,7 @@ static const tare_llama_key stablelm_own[] = {
     {"attention.layer_norm_epsilon", F32, "layer_norm_eps | norm_eps"},
     KEY_FILE_TYPE,
     END_OF_KEYS};
-/* A norm for each head: one tensor for all. */
+/* Each head has a norm; llama.cpp has them in one tensor. */
 static const tare_llama_rule stablelm_rules[] = {
     {"*.self_attn.q_layernorm.norms.#.weight", ".self_attn.q_layernorm.weight",
      "stack(number, num_attention_heads)"},
@@ -63,34 +57,13 @@ static const tare_llama_key cohere2_keys[] = {
 static const tare_llama_key olmo_keys[] = {{"attention.layer_norm_epsilon", F32, "0.00001"},
                                            {"attention.clamp_kqv", F32, "clip_qkv"},
                                            END_OF_KEYS};
-static const tare_llama_rule olmo_rules[] = {
-    {"*q_proj.weight", NULL, "heads(num_attention_heads)"},
-    {"*k_proj.weight", NULL, "heads(num_key_value_heads | num_attention_heads)"},
-    END_OF_RULES};
-/* transformers takes the class's theta for sliding layers, whatever config.json says. */
+/* For sliding layers transformers always uses the theta of the class. */
 static const char *const olmo3_defaults[] = {KV_HEADS_ALL, "rope_local_base_freq = 500000", NULL};
 static const tare_llama_key olmo2_keys[] = {
     {"attention.sliding_window", U32, "sliding_window"},
     {"attention.sliding_window_pattern[]", BOOL,
      "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == 'sliding_attention', "
      "(layer + 1) % 4 > 0))"},
-    END_OF_KEYS};
-
-/* ---- EXAONE ---------------------------------------------------------------------------------- */
-
-static const tare_llama_key exaone_keys[] = {
-    {"rope.dimension_count", U32, "(rope.partial | 1) * floor(hidden_size / num_attention_heads)"},
-    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | layer_norm_epsilon"},
-    END_OF_KEYS};
-static const char *const exaone4_defaults[] = {"num_key_value_heads = 32", HEAD_DIM_OF_HIDDEN,
-                                               "rope.default_factor = 16", NULL};
-static const tare_llama_key exaone4_keys[] = {
-    KEY_VOCAB_SIZE,
-    {"attention.sliding_window", U32, "sliding_window"},
-    {"attention.sliding_window_pattern[]", BOOL,
-     "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == 'sliding_attention', "
-     "if(sliding_window_pattern == 'LLLG', (layer + 1) % 4 > 0, (layer + 1) % "
-     "sliding_window_pattern > 0)))"},
     END_OF_KEYS};
 
 /* ---- Nemotron -------------------------------------------------------------------------------- */
@@ -112,7 +85,7 @@ static const tare_llama_special_rule nemotron_specials[] = {
     {.special = TARE_LLAMA_UNK, .id = 1},
 };
 
-/* ---- MiniCPM, InternLM 2, Ernie, HunYuan ----------------------------------------------------- */
+/* ---- MiniCPM, InternLM 2 ---------------------------------------------------------------------- */
 
 static const tare_llama_key minicpm_keys[] = {
     {"embedding_scale", F32, "scale_emb"},
@@ -130,56 +103,8 @@ static const tare_llama_rule internlm2_rules[] = {
     {"*.attention.wqkv.weight", "=blk.#.attn_v.weight",
      INTERNLM_GROUPS "rows(1, internlm.per_kv + 1, 1) view(0, d3)"},
     END_OF_RULES};
-static const char *const ernie_defaults[] = {KV_HEADS_ALL, "head_dim = 128", "rope_theta = 500000",
-                                             "rms_norm_eps = 0.00001", NULL};
-static const tare_llama_rule ernie_rules[] = {
-    {"*qkv_proj.weight", "q_proj.weight", "rows(0, 0, num_attention_heads * attention.dim)"},
-    {"*qkv_proj.weight", "k_proj.weight",
-     "rows(0, num_attention_heads * attention.dim, num_key_value_heads * attention.dim)"},
-    {"*qkv_proj.weight", "v_proj.weight",
-     "rows(0, (num_attention_heads + num_key_value_heads) * attention.dim, num_key_value_heads * "
-     "attention.dim)"},
-    {"*up_gate_proj.weight", "gate_proj.weight", "rows(0, 0, d0 / 2)"},
-    {"*up_gate_proj.weight", "up_proj.weight", "rows(0, d0 / 2, d0 / 2)"},
-    END_OF_RULES};
-static const char *const hunyuan_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.00001",
-                                               "rope_theta = 10000", NULL};
-#define HUNYUAN(x) "if(rope.type == 'dynamic', " x ")"
-static const tare_llama_key hunyuan_keys[] = {
-    {"rope.freq_base", F32,
-     HUNYUAN("rope.theta * pow(rope.alpha | 50, head_dim / (head_dim - 2))")},
-    {"rope.scaling.type", TEXT, HUNYUAN("'none'")},
-    {"rope.scaling.factor", F32, HUNYUAN("1")},
-    {"rope.scaling.original_context_length", U32, HUNYUAN("262144")},
-    {"context_length", U32, HUNYUAN("262144")},
-    END_OF_KEYS};
-static const tare_llama_rule tied_rules[] = {
-    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};
 
-/* ---- LFM2, gpt-oss --------------------------------------------------------------------------- */
-
-static const char *const lfm2_defaults[] = {
-    "num_key_value_heads = 8",
-    "rope_theta = 1000000",
-    "norm_eps = 0.00001",
-    "block_auto_adjust_ff_dim = true",
-    "block_ffn_dim_multiplier = 1",
-    "block_multiple_of = 256",
-    "lfm2.ff = block_ff_dim | intermediate_size",
-    "lfm2.adjusted = floor(block_ffn_dim_multiplier * floor(2 * lfm2.ff / 3))",
-    "lfm2.conv = conv_L_cache | 3",
-    NULL};
-static const tare_llama_key lfm2_keys[] = {
-    {"attention.head_count_kv[]", I32,
-     "if(at(layer_types, layer) == 'conv', 0, num_key_value_heads)"},
-    KEY_VOCAB_SIZE,
-    {"shortconv.l_cache", U32, "lfm2.conv"},
-    {"attention.layer_norm_rms_epsilon", F32, "norm_eps"},
-    {"feed_forward_length", U32,
-     "if(block_auto_adjust_ff_dim, block_multiple_of * floor((lfm2.adjusted + block_multiple_of - "
-     "1) / block_multiple_of), lfm2.ff)"},
-    END_OF_KEYS};
-static const tare_llama_rule lfm2_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"}, END_OF_RULES};
+/* ---- gpt-oss ---------------------------------------------------------------------------------- */
 
 static const char *const gpt_oss_defaults[] = {"head_dim = 64",           "num_key_value_heads = 8",
                                                "rms_norm_eps = 0.00001",  "rope_theta = 150000",
@@ -201,7 +126,6 @@ static const tare_llama_rule gpt_oss_rules[] = {
 
 /* ---- others ---------------------------------------------------------------------------------- */
 
-static const tare_llama_key llama_like_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, END_OF_KEYS};
 static const char *const smollm3_defaults[] = {"num_key_value_heads = 4", "rope_theta = 2000000",
                                                "rms_norm_eps = 0.000001", NULL};
 static const tare_llama_key orion_own[] = {
@@ -269,23 +193,6 @@ static const char *const seed_back_config[] = {
     "model_type = 'seed_oss'", "attention_bias = has(tensors.attn_q.bias)",
     "attention_out_bias = has(tensors.attn_output.bias)", NULL};
 static const tare_llama_back seed_back = {.names = HF_DENSE, .config = seed_back_config};
-static const char *const exaone_back_config[] = {
-    "model_type = 'exaone'", "num_layers = block_count", "num_hidden_layers = nothing",
-    "rms_norm_eps = nothing", NULL};
-static const tare_llama_back exaone_back = {
-    .names =
-        "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.attention.q_proj "
-        "attn.attention.k_proj attn.attention.v_proj attn.attention.out_proj mlp.c_fc_0 mlp.c_fc_1 "
-        "mlp.c_proj max_position_embeddings hidden_size intermediate_size num_attention_heads "
-        "num_key_value_heads rope_theta layer_norm_epsilon",
-    .config = exaone_back_config};
-static const char *const exaone4_back_config[] = {
-    "model_type = 'exaone4'",
-    "layer_types[] = if(has(attention.sliding_window_pattern), "
-    "if(at(attention.sliding_window_pattern, layer), 'sliding_attention', 'full_attention'))",
-    NULL};
-static const tare_llama_back exaone4_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
-                                             .config = exaone4_back_config};
 static const char *const nemotron_back_config[] = {"model_type = 'nemotron'",
                                                    "norm_eps = attention.layer_norm_epsilon",
                                                    "rms_norm_eps = nothing",
@@ -310,31 +217,6 @@ static const tare_llama_back internlm2_back = {
              "attention.wo feed_forward.w1 feed_forward.w2 feed_forward.w3 " HF_CONFIG,
     .config = internlm2_back_config,
     .shapes = internlm2_back_shapes};
-static const char *const ernie_back_config[] = {"model_type = 'ernie4_5'", NULL};
-static const tare_llama_back ernie_back = {.names = HF_DENSE, .config = ernie_back_config};
-static const char *const hunyuan_back_config[] = {"model_type = 'hunyuan_v1_dense'", NULL};
-static const tare_llama_back hunyuan_back = {.names = HF_DENSE HF_QK_NORM
-                                             "self_attn.query_layernorm self_attn.key_layernorm",
-                                             .config = hunyuan_back_config};
-static const char *const lfm2_back_config[] = {
-    "model_type = 'lfm2'",
-    "layer_types[] = if(at(attention.head_count_kv, layer) == 0, 'conv', 'full_attention')",
-    "num_key_value_heads = max(at(attention.head_count_kv, 0), max(at(attention.head_count_kv, 1), "
-    "at(attention.head_count_kv, 2) | 0))",
-    "conv_L_cache = shortconv.l_cache",
-    "norm_eps = attention.layer_norm_rms_epsilon",
-    "block_auto_adjust_ff_dim = false",
-    "conv_bias = has(tensors.shortconv.conv.bias)",
-    NULL};
-static const tare_llama_shape_row lfm2_back_shapes[] = {{"*.conv.conv@", "d0, 1, d1"},
-                                                        {NULL, NULL}};
-static const tare_llama_back lfm2_back = {
-    .names = "model.layers. model.embed_tokens model.embedding_norm lm_head operator_norm ffn_norm "
-             "feed_forward.w1 feed_forward.w2 feed_forward.w3 conv.conv conv.in_proj conv.out_proj "
-             "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "
-             "self_attn.q_layernorm self_attn.k_layernorm " HF_CONFIG,
-    .config = lfm2_back_config,
-    .shapes = lfm2_back_shapes};
 static const char *const gpt_oss_back_config[] = {
     "model_type = 'gpt_oss'", "intermediate_size = expert_feed_forward_length",
     "attention_bias = true", "rope_scaling.truncate = if(rope.scaling.type == 'yarn', false)",
@@ -395,14 +277,14 @@ const tare_llama_arch tare_llama_family_dense[] = {
     {.name = "olmo",
      .classes = "OlmoForCausalLM OLMoForCausalLM",
      .tensors = "token_embd output " QKV FFN,
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = olmo_keys,
-     .rules = olmo_rules,
+     .rules = tare_llama_permute_weights,
      .back = &olmo_back},
     {.name = "olmo2",
      .classes = "Olmo2ForCausalLM",
      .tensors = ENDS QKV QK_NORMS FFN "post_attention_norm post_ffw_norm",
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = olmo2_keys,
      .back = &olmo2_back},
     {.name = "olmo2",
@@ -416,19 +298,6 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .tensors = ENDS QKV FFN "attn_norm post_attention_norm",
      .defaults = seed_defaults,
      .back = &seed_back},
-    {.name = "exaone",
-     .classes = "ExaoneForCausalLM",
-     .tensors = DENSE,
-     .keys = exaone_keys,
-     .has_rope_freqs = true,
-     .back = &exaone_back},
-    {.name = "exaone4",
-     .classes = "Exaone4ForCausalLM",
-     .tensors = ENDS QKV QK_NORMS FFN "rope_freqs post_attention_norm post_ffw_norm",
-     .defaults = exaone4_defaults,
-     .keys = exaone4_keys,
-     .has_rope_freqs = true,
-     .back = &exaone4_back},
     {.name = "nemotron",
      .classes = "NemotronForCausalLM",
      .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",
@@ -441,7 +310,7 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .classes = "MiniCPMForCausalLM",
      .tensors = DENSE MOE "rope_factors_long rope_factors_short",
      .keys = minicpm_keys,
-     .rules = olmo_rules,
+     .rules = tare_llama_permute_weights,
      .back = &minicpm_back},
     {.name = "internlm2",
      .classes = "InternLM2ForCausalLM",
@@ -449,29 +318,6 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .defaults = internlm2_defaults,
      .rules = internlm2_rules,
      .back = &internlm2_back},
-    {.name = "ernie4_5",
-     .classes = "Ernie4_5_ForCausalLM Ernie4_5ForCausalLM",
-     .tensors = ENDS QKV NORMS FFN,
-     .cut = "ernie.>model.",
-     .defaults = ernie_defaults,
-     .rules = ernie_rules,
-     .tokenizer = {.reads_prefix_space = true},
-     .back = &ernie_back},
-    {.name = "hunyuan-dense",
-     .classes = "HunYuanDenseV1ForCausalLM",
-     .tensors = ENDS QKV NORMS FFN QK_NORMS,
-     .defaults = hunyuan_defaults,
-     .keys = hunyuan_keys,
-     .rules = tied_rules,
-     .back = &hunyuan_back},
-    {.name = "lfm2",
-     .classes = "Lfm2ForCausalLM LFM2ForCausalLM",
-     .tensors = "token_embd token_embd_norm output dense_2 shortconv.conv shortconv.in_proj "
-                "shortconv.out_proj " QKV NORMS FFN QK_NORMS,
-     .defaults = lfm2_defaults,
-     .keys = lfm2_keys,
-     .rules = lfm2_rules,
-     .back = &lfm2_back},
     {.name = "gpt-oss",
      .classes = "GptOssForCausalLM",
      .tensors = ENDS QKV MOE "attn_norm post_attention_norm attn_sinks",
@@ -483,15 +329,15 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .classes = "SmolLM3ForCausalLM",
      .tensors = DENSE,
      .defaults = smollm3_defaults,
-     .keys = llama_like_keys,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true,
      .back = &smollm3_back},
     {.name = "arcee",
      .classes = "ArceeForCausalLM",
      .tensors = ENDS QKV NORMS "rope_freqs ffn_down ffn_up",
-     .defaults = hidden_head,
-     .keys = llama_like_keys,
+     .defaults = tare_llama_own_heads,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true,
      .has_pooling = true,
@@ -500,8 +346,8 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .classes = "LlamaBidirectionalModel",
      .tensors = DENSE MOE,
      .prefix = "model.",
-     .defaults = hidden_head,
-     .keys = llama_like_keys,
+     .defaults = tare_llama_own_heads,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true},
     {.name = "orion",
@@ -519,7 +365,7 @@ const tare_llama_arch tare_llama_family_dense[] = {
      .classes = "XverseForCausalLM",
      .tensors = DENSE,
      .keys = baichuan_keys,
-     .rules = olmo_rules,
+     .rules = tare_llama_permute_weights,
      .back = &xverse_back},
     {.name = NULL},
 };

@@ -3,10 +3,6 @@
  * Encoders with rotary or ALiBi positions: what came after BERT. */
 #include "llama/arch/rows.h"
 
-#define KEY_NOT_CAUSAL                                                                             \
-    { "attention.causal", BOOL, "false" }
-#define KEY_NO_SCALING                                                                             \
-    { "rope.scaling.type", TEXT, "'none'" }
 #define ENCODER_DROPS                                                                              \
     RULE_DROP("embeddings.position_ids"), RULE_DROP("pooler.dense@"), RULE_DROP("cls.*")
 

@@ -51,7 +51,7 @@ static const tare_llama_key glm4moe_keys[] = {
     {"expert_gating_func", U32, "2"},
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"expert_weights_norm", BOOL, "norm_topk_prob"},
-    {"nextn_predict_layers", U32, "num_nextn_predict_layers"},
+    KEY_NEXTN,
     END_OF_KEYS};
 static const tare_llama_special_rule glm4moe_specials[] = {
     GLM_SPECIALS("[gMASK]"), {.special = TARE_LLAMA_EOM, .text = "<|observation|>"}};

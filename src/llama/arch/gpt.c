@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * GPT-2 and the models before Llama: query, key and value in one matrix, each in its own order. */
+ * GPT-2 and other models before Llama: one matrix of queries, keys and values, ordered differently in
+ * each. */
 #include "llama/arch/rows.h"
 
 static const tare_llama_key gpt2_own[] = {
@@ -12,13 +13,9 @@ static const tare_llama_key gpt2_own[] = {
     {"attention.layer_norm_epsilon", F32, "layer_norm_epsilon | 0.00001"},
     KEY_FILE_TYPE,
     END_OF_KEYS};
-static const tare_llama_rule gpt2_rules[] = {RULE_DROP("*.attn.bias"),
-                                             RULE_DROP("*.attn.masked_bias"),
-                                             {"*.c_attn.weight", NULL, "swap(0, 1)"},
-                                             {"*.c_proj.weight", NULL, "swap(0, 1)"},
-                                             {"*.c_fc.weight", NULL, "swap(0, 1)"},
-                                             END_OF_RULES};
-/* RuGPT-3 XL has queries, keys and values apart. */
+static const tare_llama_rule gpt2_rules[] = {
+    RULE_DROP("*.attn.bias"), RULE_DROP("*.attn.masked_bias"), RULES_CONV1D, END_OF_RULES};
+/* RuGPT-3 XL has separate matrices for queries, keys and values. */
 static const tare_llama_rule rugpt3_rules[] = {
     {"*.self_attn.q_proj@", "=blk.#.attn_qkv", "part(0, 3)"},
     {"*.self_attn.k_proj@", "=blk.#.attn_qkv", "part(1, 3)"},
@@ -65,7 +62,7 @@ static const tare_llama_rule bloom_rules[] = {
 
 static const char *const falcon_defaults[] = {
     "layer_norm_epsilon = 0.00001",
-    /* transformers says as many as heads, which is wrong for multi_query, the default */
+    /* the default of transformers, one for each head, is wrong for multi_query */
     "num_kv_heads = n_head_kv | if(multi_query | true, 1, num_attention_heads | n_head)",
     "falcon.heads = num_attention_heads | n_head", "falcon.per_kv = falcon.heads / num_kv_heads",
     NULL};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Granite: Llama with scales, and mixtures of experts that lie in two tensors. */
+ * Granite: Llama with scales, experts stored in two tensors, and the hybrids of Granite 4. */
 #include "llama/arch/rows.h"
-
-static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
 
 /* Scales that are 0 or absent make no key. */
 #define KEY_SCALE(key, member)                                                                     \
@@ -15,19 +13,69 @@ static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
         KEY_SCALE("residual_scale", "residual_multiplier"),                                        \
         KEY_SCALE("logit_scale", "logits_scaling")
 static const tare_llama_key granite_keys[] = {GRANITE_KEYS, END_OF_KEYS};
-static const tare_llama_key granitemoe_keys[] = {
-    GRANITE_KEYS,
-    {"expert_shared_feed_forward_length", U32,
-     "if(shared_intermediate_size | 0, shared_intermediate_size)"},
-    END_OF_KEYS};
+
+#define KEY_SHARED_FFN                                                                             \
+    {                                                                                              \
+        "expert_shared_feed_forward_length", U32,                                                  \
+            "if(shared_intermediate_size | 0, shared_intermediate_size)"                           \
+    }
+static const tare_llama_key granitemoe_keys[] = {GRANITE_KEYS, KEY_SHARED_FFN, END_OF_KEYS};
+/* Gate above up in one matrix. */
+#define RULES_GATE_UP(from, gate, up, holds)                                                       \
+    {from, "=blk.#." gate ".weight", holds "rows(0, 0, d0 / 2)"}, {                                \
+        from, "=blk.#." up ".weight", holds "rows(0, d0 / 2, d0 / 2)"                              \
+    }
+#define RULES_EXPERTS                                                                              \
+    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_gate_exps.weight",                      \
+     "rows(1, 0, d1 / 2)"},                                                                        \
+    {                                                                                              \
+        "*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_up_exps.weight",                     \
+            "rows(1, d1 / 2, d1 / 2)"                                                              \
+    }
+#define SHARED_INPUT "*.shared_mlp.input_linear.weight"
 static const tare_llama_rule granitemoe_rules[] = {
-    RULES_PERMUTE,
-    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_gate_exps.weight", "rows(1, 0, d1 / 2)"},
-    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_up_exps.weight",
-     "rows(1, d1 / 2, d1 / 2)"},
-    {"*.shared_mlp.input_linear.weight", "=blk.#.ffn_gate_shexp.weight", "rows(0, 0, d0 / 2)"},
-    {"*.shared_mlp.input_linear.weight", "=blk.#.ffn_up_shexp.weight", "rows(0, d0 / 2, d0 / 2)"},
+    RULES_PERMUTE, RULES_EXPERTS, RULES_GATE_UP(SHARED_INPUT, "ffn_gate_shexp", "ffn_up_shexp", ""),
     END_OF_RULES};
+
+/* ---- Granite 4, Bamba: state-space layers among those of attention ---------------------------- */
+
+static const char *const hybrid_defaults[] = {
+    KV_HEADS_ALL,
+    "g.is_attention = if(has(layer_types), at(layer_types, layer) == 'attention', "
+    "if(has(attn_layer_indices), in(layer, attn_layer_indices), "
+    "layer % attn_layer_period == attn_layer_offset))",
+    "g.is_hybrid = if(has(layer_types), in('mamba', layer_types), true)",
+    "g.uses_rope = if(in('BambaForCausalLM', architectures), true, g.is_hybrid == false)",
+    "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
+    NULL};
+static const tare_llama_key hybrid_keys[] = {
+    GRANITE_KEYS,
+    {"rope.dimension_count", U32, "attn_rotary_emb | floor(hidden_size / num_attention_heads)"},
+    KEY_SHARED_FFN,
+    {"ssm.conv_kernel", U32, "conv_kernel | d_conv | mamba_conv_kernel | mamba_d_conv"},
+    {"ssm.state_size", U32,
+     "state_size | d_state | state_dim | ssm_state_size | mamba_state_size | mamba_d_state"},
+    {"ssm.group_count", U32, "m.groups"},
+    {"ssm.inner_size", U32,
+     "(expand | num_heads | mamba_expand | mamba_num_heads) * (mamba_head_dim | hidden_size)"},
+    {"ssm.time_step_rank", U32, "n_heads | num_heads | mamba_n_heads | mamba_num_heads"},
+    {"attention.head_count_kv[]", I32, "if(g.is_attention, num_key_value_heads, 0)"},
+    {"rope.scaling.finetuned", BOOL, "g.uses_rope"},
+    {"context_length", U32, "if(g.uses_rope, nothing, 1048576)"},
+    END_OF_KEYS};
+#define WITH_EXPERTS    "if(num_local_experts | 0) "
+#define WITHOUT_EXPERTS "if((num_local_experts | 0) == 0) "
+static const tare_llama_rule hybrid_rules[] = {
+    RULES_PERMUTE,
+    RULES_MAMBA2("*.mamba."),
+    RULES_EXPERTS,
+    RULES_GATE_UP(SHARED_INPUT, "ffn_gate_shexp", "ffn_up_shexp", WITH_EXPERTS),
+    RULES_GATE_UP(SHARED_INPUT, "ffn_gate", "ffn_up", WITHOUT_EXPERTS),
+    {"*.shared_mlp.output_linear.weight", "=blk.#.ffn_down.weight", WITHOUT_EXPERTS},
+    END_OF_RULES};
+#define HYBRID_TENSORS ENDS QKV NORMS FFN MOE SHARED MAMBA2
+
+/* ---- the way back ------------------------------------------------------------------------------ */
 
 #define BACK_SCALES                                                                                \
     "attention_multiplier = attention.scale", "embedding_multiplier = embedding_scale",            \
@@ -64,23 +112,45 @@ const tare_llama_arch tare_llama_family_granite[] = {
     {.name = "granite",
      .classes = "GraniteForCausalLM",
      .tensors = ENDS QKV NORMS FFN,
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = granite_keys,
      .rules = tare_llama_permute,
      .back = &granite_back},
     {.name = "granitemoe",
      .classes = "GraniteMoeSharedForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED,
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = granitemoe_keys,
      .rules = granitemoe_rules,
      .back = &granitemoe_shared_back},
     {.name = "granitemoe",
      .classes = "GraniteMoeForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED,
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = granitemoe_keys,
      .rules = granitemoe_rules,
      .back = &granitemoe_back},
+    {.name = "granitehybrid",
+     .classes = "GraniteMoeHybridForCausalLM BambaForCausalLM",
+     .requires = "g.is_hybrid",
+     .tensors = HYBRID_TENSORS,
+     .cut = ".dt_bias=.dt_proj.bias",
+     .defaults = hybrid_defaults,
+     .keys = hybrid_keys,
+     .rules = hybrid_rules,
+     .tokenizer = {.multiple = 8}},
+    {.name = "granitemoe",
+     .classes = "GraniteMoeHybridForCausalLM",
+     .requires = "num_experts_per_tok > 0",
+     .tensors = HYBRID_TENSORS,
+     .defaults = hybrid_defaults,
+     .keys = hybrid_keys,
+     .rules = hybrid_rules},
+    {.name = "granite",
+     .classes = "GraniteMoeHybridForCausalLM",
+     .tensors = HYBRID_TENSORS,
+     .defaults = hybrid_defaults,
+     .keys = hybrid_keys,
+     .rules = hybrid_rules},
     {.name = NULL},
 };

@@ -1,66 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models that have both attention and state-space layers, or linear attention. */
+ * Models with both attention and state-space layers, or with linear attention. */
 #include "base/str.h"
 #include "llama/arch/rows.h"
 
-/* ---- Granite 4, Bamba ------------------------------------------------------------------------ */
-
-#define KEY_SCALE(key, member)                                                                     \
-    { key, F32, "if(" member " | 0, " member ")" }
-static const char *const granite_defaults[] = {
-    KV_HEADS_ALL,
-    "g.is_attention = if(has(layer_types), at(layer_types, layer) == 'attention', "
-    "if(has(attn_layer_indices), in(layer, attn_layer_indices), "
-    "layer % attn_layer_period == attn_layer_offset))",
-    "g.is_hybrid = if(has(layer_types), in('mamba', layer_types), true)",
-    "g.uses_rope = if(in('BambaForCausalLM', architectures), true, g.is_hybrid == false)",
-    "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
-    NULL};
-static const tare_llama_key granite_keys[] = {
-    KEY_VOCAB_SIZE,
-    {"rope.dimension_count", U32, "attn_rotary_emb | floor(hidden_size / num_attention_heads)"},
-    KEY_SCALE("attention.scale", "attention_multiplier"),
-    KEY_SCALE("embedding_scale", "embedding_multiplier"),
-    KEY_SCALE("residual_scale", "residual_multiplier"),
-    KEY_SCALE("logit_scale", "logits_scaling"),
-    {"expert_shared_feed_forward_length", U32,
-     "if(shared_intermediate_size | 0, shared_intermediate_size)"},
-    {"ssm.conv_kernel", U32, "conv_kernel | d_conv | mamba_conv_kernel | mamba_d_conv"},
-    {"ssm.state_size", U32,
-     "state_size | d_state | state_dim | ssm_state_size | mamba_state_size | mamba_d_state"},
-    {"ssm.group_count", U32, "m.groups"},
-    {"ssm.inner_size", U32,
-     "(expand | num_heads | mamba_expand | mamba_num_heads) * (mamba_head_dim | hidden_size)"},
-    {"ssm.time_step_rank", U32, "n_heads | num_heads | mamba_n_heads | mamba_num_heads"},
-    {"attention.head_count_kv[]", I32, "if(g.is_attention, num_key_value_heads, 0)"},
-    {"rope.scaling.finetuned", BOOL, "g.uses_rope"},
-    {"context_length", U32, "if(g.uses_rope, nothing, 1048576)"},
-    END_OF_KEYS};
-#define RULES_MAMBA2                                                                               \
-    {"*.A_log", NULL, "view(d0, 1) negexp"}, {"*.D", NULL, "view(d0, 1)"}, {                       \
-        "*.conv1d.weight", NULL, "squeeze"                                                         \
-    }
-#define GATE_UP(from, gate, up, holds)                                                             \
-    {from, "=blk.#." gate ".weight", holds "rows(0, 0, d0 / 2)"}, {                                \
-        from, "=blk.#." up ".weight", holds "rows(0, d0 / 2, d0 / 2)"                              \
-    }
-#define WITH_EXPERTS    "if(num_local_experts | 0) "
-#define WITHOUT_EXPERTS "if((num_local_experts | 0) == 0) "
-static const tare_llama_rule granite_rules[] = {
-    RULES_PERMUTE,
-    RULES_MAMBA2,
-    {"*.mamba.norm.weight", NULL, "view(m.groups, 0)"},
-    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_gate_exps.weight", "rows(1, 0, d1 / 2)"},
-    {"*.block_sparse_moe.input_linear.weight", "=blk.#.ffn_up_exps.weight",
-     "rows(1, d1 / 2, d1 / 2)"},
-    GATE_UP("*.shared_mlp.input_linear.weight", "ffn_gate_shexp", "ffn_up_shexp", WITH_EXPERTS),
-    GATE_UP("*.shared_mlp.input_linear.weight", "ffn_gate", "ffn_up", WITHOUT_EXPERTS),
-    {"*.shared_mlp.output_linear.weight", "=blk.#.ffn_down.weight", WITHOUT_EXPERTS},
-    END_OF_RULES};
-#define GRANITE_TENSORS ENDS QKV NORMS FFN MOE SHARED MAMBA2
-
-/* ---- Falcon H1: factors of its configuration are multiplied into the weights ------------------ */
+/* ---- Falcon H1: its multipliers become part of the weights ------------------------------------ */
 
 static const char *const falcon_h1_defaults[] = {"m.groups = n_groups | mamba_n_groups",
                                                  "m.states = m.groups * mamba_d_state",
@@ -91,8 +35,7 @@ static const tare_llama_key falcon_h1_own[] = {
             ", 5)"                                                                                 \
     }
 static const tare_llama_rule falcon_h1_rules[] = {
-    RULES_MAMBA2,
-    {"*.mamba.norm.weight", NULL, "view(m.groups, 0)"},
+    RULES_MAMBA2("*.mamba."),
     {"*.down_proj@", NULL, "mul(at(mlp_multipliers, 1))"},
     {"*.gate_proj@", NULL, "mul(at(mlp_multipliers, 0))"},
     {"*.k_proj@", NULL, "mul(key_multiplier) mul(attention_in_multiplier)"},
@@ -109,7 +52,7 @@ static const tare_llama_rule falcon_h1_rules[] = {
     {"*embed_tokens.weight", NULL, "mul(embedding_multiplier)"},
     END_OF_RULES};
 
-/* ---- Nemotron H: layers have a mixer or a feed-forward ---------------------------------------- */
+/* ---- Nemotron H: a layer has either a mixer or a feed-forward --------------------------------- */
 
 static const char *const nemotron_h_defaults[] = {
     "n.pattern = hybrid_override_pattern | layers_block_type",
@@ -159,13 +102,11 @@ static const tare_llama_key nemotron_h_moe_own[] = {
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"moe_latent_size", U32, "moe_latent_size"},
     END_OF_KEYS};
-static const tare_llama_rule nemotron_h_rules[] = {
-    RULE_DROP("mtp.*"),
-    RULES_PERMUTE,
-    {"*.mixer.dt_bias", "=blk.#.ssm_dt.bias", NULL},
-    RULES_MAMBA2,
-    {"*.mixer.norm.weight", NULL, "view(m.groups, 0)"},
-    END_OF_RULES};
+static const tare_llama_rule nemotron_h_rules[] = {RULE_DROP("mtp.*"),
+                                                   RULES_PERMUTE,
+                                                   {"*.mixer.dt_bias", "=blk.#.ssm_dt.bias", NULL},
+                                                   RULES_MAMBA2("*.mixer."),
+                                                   END_OF_RULES};
 
 /* ---- Qwen 3 Next, Qwen 3.5: linear attention --------------------------------------------------- */
 
@@ -198,7 +139,7 @@ static const tare_llama_key qwen3next_keys[] = {
     {"*layernorm.weight", NULL, "add(1)"}, {"*_norm.weight", NULL, "add(1)"}, {                    \
         "model.norm.weight", NULL, "add(1)"                                                        \
     }
-/* Rows of one part of all key heads, each of which has queries, keys, values and gates. */
+/* One part of the rows of every key head; each head holds queries, keys, values and gates. */
 #define QKVZ(from, n)                                                                              \
     "view(q.kh, 2 * q.kd + 2 * q.vd, d1) rows(1, " from ", " n ") view(q.kh * " n ", d2) "
 static const tare_llama_rule qwen3next_rules[] = {
@@ -216,7 +157,7 @@ static const tare_llama_rule qwen3next_rules[] = {
     ENDS QKV QK_NORMS "attn_norm post_attention_norm attn_gate attn_qkv ssm_a ssm_conv1d ssm_dt "  \
                       "ssm_norm ssm_out "
 
-/* llama.cpp repeats key heads side by side: the value heads of one lie apart. */
+/* llama.cpp repeats the list of key heads, so value heads of the same key head are not adjacent. */
 #define TILE(dim, size) "tile(" dim ", q.kh, q.r, " size ")"
 #define QWEN35_QK       "2 * q.kh * q.kd"
 #define QWEN35_V        "linear_value_head_dim"
@@ -272,10 +213,7 @@ static const tare_llama_rule kimi_rules[] = {
     {"*.q_conv1d.weight", NULL, "squeeze view(1, d0, 1, d1)"},
     {"*.k_conv1d.weight", NULL, "squeeze view(1, d0, 1, d1)"},
     {"*.v_conv1d.weight", NULL, "squeeze view(1, d0, 1, d1)"},
-    {"*.self_attn.kv_b_proj.weight", ".self_attn.k_b_proj.weight",
-     "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, 0, qk_nope_head_dim) swap(1, 2)"},
-    {"*.self_attn.kv_b_proj.weight", ".self_attn.v_b_proj.weight",
-     "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, qk_nope_head_dim, v_head_dim)"},
+    RULES_LATENT,
     END_OF_RULES};
 
 /* ---- PLaMo 2, 3 ---------------------------------------------------------------------------------- */
@@ -316,7 +254,7 @@ static const tare_llama_key plamo2_own[] = {
 static const tare_llama_rule plamo2_rules[] = {
     {"*.A_log", NULL, "negexp"},
     {"*.conv1d.weight", NULL, "squeeze"},
-    {"*.mixer.dt_norm_weight", ".mixer.dt_norm.weight", NULL}, /* llama.cpp's have no ".weight" */
+    {"*.mixer.dt_norm_weight", ".mixer.dt_norm.weight", NULL}, /* stored without ".weight" */
     {"*.mixer.B_norm_weight", ".mixer.B_norm.weight", NULL},
     {"*.mixer.C_norm_weight", ".mixer.C_norm.weight", NULL},
     {"*.k_weight", "=blk.#.attn_k_norm.weight", NULL},
@@ -334,7 +272,7 @@ static const tare_llama_rule plamo3_rules[] = {{"*.mixer.q_norm.weight", NULL, "
                                                RULES_PLAMO,
                                                END_OF_RULES};
 
-/* llama.cpp requires the sections of positions, which a model of texts alone may leave out. */
+/* llama.cpp requires the sections of positions; the config.json of a text model may omit them. */
 static tare_status add_sections(tare_llama_mapping *m, tare_error *err) {
     static const double usual[] = {11, 11, 10, 0};
     tare_llama_value v;
@@ -344,28 +282,6 @@ static tare_status add_sections(tare_llama_mapping *m, tare_error *err) {
 }
 
 const tare_llama_arch tare_llama_family_hybrid[] = {
-    {.name = "granitehybrid",
-     .classes = "GraniteMoeHybridForCausalLM BambaForCausalLM",
-     .requires = "g.is_hybrid",
-     .tensors = GRANITE_TENSORS,
-     .cut = ".dt_bias=.dt_proj.bias",
-     .defaults = granite_defaults,
-     .keys = granite_keys,
-     .rules = granite_rules,
-     .tokenizer = {.multiple = 8}},
-    {.name = "granitemoe",
-     .classes = "GraniteMoeHybridForCausalLM",
-     .requires = "num_experts_per_tok > 0",
-     .tensors = GRANITE_TENSORS,
-     .defaults = granite_defaults,
-     .keys = granite_keys,
-     .rules = granite_rules},
-    {.name = "granite",
-     .classes = "GraniteMoeHybridForCausalLM",
-     .tensors = GRANITE_TENSORS,
-     .defaults = granite_defaults,
-     .keys = granite_keys,
-     .rules = granite_rules},
     {.name = "falcon-h1",
      .classes = "FalconH1ForCausalLM",
      .tensors = ENDS QKV "attn_norm ffn_pre_norm " FFN MAMBA2,

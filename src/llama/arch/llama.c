@@ -5,7 +5,6 @@
 
 #define LLAMA_TENSORS DENSE MOE "attn_rot_embd "
 
-static const tare_llama_key llama_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, END_OF_KEYS};
 static const char *const llama_defaults[] = {
     HEAD_DIM_OF_HIDDEN,        KV_HEADS_ALL, "rope_theta = 10000", "max_position_embeddings = 2048",
     "rms_norm_eps = 0.000001", NULL};
@@ -13,6 +12,14 @@ static const char *const mistral_defaults[] = {
     HEAD_DIM_OF_HIDDEN,        "num_key_value_heads = 8",
     "rope_theta = 10000",      "max_position_embeddings = 131072",
     "rms_norm_eps = 0.000001", NULL};
+static const tare_llama_key mistral3_keys[] = {
+    KEY_VOCAB_SIZE,
+    KEY_ROPE_DIM,
+    {"rope.scaling.yarn_log_multiplier", F32,
+     "if(model_type == 'ministral3', rope.mscale_all_dim)"},
+    {"attention.temperature_scale", F32,
+     "if(model_type == 'ministral3', rope_parameters.llama_4_scaling_beta)"},
+    END_OF_KEYS};
 static const char *const mixtral_defaults[] = {"num_key_value_heads = 8",
                                                "rope_theta = 1000000",
                                                "max_position_embeddings = 131072",
@@ -41,6 +48,12 @@ static const tare_llama_back mixtral_back = {
     "block_sparse_moe.gate block_sparse_moe.experts.w1 block_sparse_moe.experts.w2 "
     "block_sparse_moe.experts.w3 num_local_experts",
     .config = mixtral_back_config};
+static const char *const ministral3_back_config[] = {
+    "model_type = 'ministral3'",
+    "rope_parameters.llama_4_scaling_beta = attention.temperature_scale",
+    "rope_parameters.mscale_all_dim = rope.scaling.yarn_log_multiplier", NULL};
+static const tare_llama_back ministral3_back = {.names = HF_DENSE,
+                                                .config = ministral3_back_config};
 
 const tare_llama_arch tare_llama_family_llama[] = {
     {.name = "llama",
@@ -49,7 +62,7 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .tensors = LLAMA_TENSORS,
      .cut = "text_model.",
      .defaults = llama_defaults,
-     .keys = llama_keys,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .tokenizer = {.rules = codellama_specials, .n_rules = 4},
      .has_rope_freqs = true,
@@ -60,7 +73,7 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .tensors = LLAMA_TENSORS,
      .cut = "text_model.",
      .defaults = llama_defaults,
-     .keys = llama_keys,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO},
      .has_rope_freqs = true,
@@ -72,7 +85,7 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .tensors = LLAMA_TENSORS,
      .cut = "text_model.",
      .defaults = llama_defaults,
-     .keys = llama_keys,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true,
      .back = &llama_back},
@@ -82,7 +95,7 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .cut = "text_model.",
      .prefix = "model.",
      .defaults = llama_defaults,
-     .keys = llama_keys,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true},
     {.name = "llama",
@@ -90,7 +103,7 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .tensors = LLAMA_TENSORS,
      .cut = "text_model.",
      .defaults = mistral_defaults,
-     .keys = llama_keys,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true},
     {.name = "llama",
@@ -98,9 +111,18 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .tensors = LLAMA_TENSORS,
      .cut = "text_model.",
      .defaults = mixtral_defaults,
-     .keys = llama_keys,
+     .keys = tare_llama_usual_keys,
      .rules = tare_llama_permute,
      .has_rope_freqs = true,
      .back = &mixtral_back},
+    {.name = "mistral3",
+     .classes = "Mistral3ForConditionalGeneration Ministral3ForCausalLM",
+     .requires = "if(model_type == 'mistral4', false, true)",
+     .tensors = DENSE MOE "attn_rot_embd",
+     .defaults = mistral_defaults,
+     .keys = mistral3_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true,
+     .back = &ministral3_back},
     {.name = NULL},
 };

@@ -41,11 +41,7 @@ static const tare_llama_key mamba2_own[] = {
     {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon | rms_norm_eps | 0.00001"},
     KEY_FILE_TYPE,
     END_OF_KEYS};
-static const tare_llama_rule mamba2_rules[] = {{"*.A_log", NULL, "view(d0, 1) negexp"},
-                                               {"*.D", NULL, "view(d0, 1)"},
-                                               {"*.conv1d.weight", NULL, "squeeze"},
-                                               {"*.mixer.norm.weight", NULL, "view(m.groups, 0)"},
-                                               END_OF_RULES};
+static const tare_llama_rule mamba2_rules[] = {RULES_MAMBA2("*.mixer."), END_OF_RULES};
 
 /* Jamba: layers without experts have a single one, which is an ordinary feed-forward. */
 static const char *const jamba_defaults[] = {"num_key_value_heads = 8", "num_experts = 16",

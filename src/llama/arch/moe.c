@@ -3,8 +3,6 @@
  * Mixtures of experts with names of their own. */
 #include "llama/arch/rows.h"
 
-static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
-
 static const tare_llama_key olmoe_keys[] = {{"attention.layer_norm_rms_epsilon", F32, "0.00001"},
                                             END_OF_KEYS};
 
@@ -48,7 +46,7 @@ static const tare_llama_key bailing2_keys[] = {
     {"expert_weights_scale", F32, "routed_scaling_factor"},
     {"expert_shared_count", U32, "num_shared_experts"},
     {"expert_weights_norm", BOOL, "norm_topk_prob"},
-    {"nextn_predict_layers", U32, "num_nextn_predict_layers"},
+    KEY_NEXTN,
     END_OF_KEYS};
 
 static const char *const smallthinker_defaults[] = {KV_HEADS_ALL,
@@ -85,11 +83,11 @@ static const tare_llama_key llama4_keys[] = {
     {"interleave_moe_layer_step", U32, "interleave_moe_layer_step"},
     {"expert_feed_forward_length", U32, "intermediate_size"},
     END_OF_KEYS};
-static const tare_llama_rule llama4_rules[] = {
-    {"*.experts.gate_up_proj", ".experts.gate_proj.weight", "swap(1, 2) rows(1, 0, d1 / 2)"},
-    {"*.experts.gate_up_proj", ".experts.up_proj.weight", "swap(1, 2) rows(1, d1 / 2, d1 / 2)"},
-    {"*.experts.down_proj", ".experts.down_proj.weight", "swap(1, 2)"},
-    END_OF_RULES};
+
+static const tare_llama_rule llama4_rules[] = {{"*.experts.gate_up_proj", SWAPPED_GATE},
+                                               {"*.experts.gate_up_proj", SWAPPED_UP},
+                                               {"*.experts.down_proj", SWAPPED_DOWN},
+                                               END_OF_RULES};
 
 static const tare_llama_key dbrx_own[] = {
     {"block_count", U32, "layers"},
@@ -171,7 +169,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
     {.name = "olmoe",
      .classes = "OlmoeForCausalLM",
      .tensors = ENDS QKV NORMS MOE QK_NORMS,
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = olmoe_keys,
      .back = &olmoe_back},
     {.name = "dots1",
@@ -184,7 +182,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .classes = "BailingMoeForCausalLM",
      .requires = "if(norm_head | false, false, true)",
      .tensors = ENDS QKV NORMS MOE SHARED "rope_freqs",
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = bailing_keys,
      .rules = bailing_rules,
      .back = &bailing_back},
@@ -192,7 +190,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .classes = "BailingMoeV2ForCausalLM",
      .tensors = ENDS FUSED NORMS FFN MOE SHARED QK_NORMS NEXTN "exp_probs_b layer_output_norm",
      .cut = ".expert_bias>.expert_bias.bias",
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = bailing2_keys,
      .extra_layers = "num_nextn_predict_layers"},
     {.name = "smallthinker",

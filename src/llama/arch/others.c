@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decoders that each have one thing of their own: numbers of an activation as keys, heads and
- * widths by layer, scales of embeddings. */
+ * Decoders with one feature that no other has: activation parameters as keys, head counts and widths
+ * that differ by layer, scaled embeddings. */
 #include "llama/arch/rows.h"
 
-static const tare_llama_key llama_like_keys[] = {KEY_VOCAB_SIZE, KEY_ROPE_DIM, END_OF_KEYS};
-
-/* Apertus: the numbers of its activation become keys. */
+/* Apertus: the parameters of its activation become keys. */
 static const char *const apertus_defaults[] = {KV_HEADS_ALL, "rope_theta = 12000000",
                                                "rms_norm_eps = 0.00001", NULL};
 static const tare_llama_rule apertus_rules[] = {{"*.act_fn.alpha_n", "xielu.alpha_n", "value"},
@@ -23,10 +21,8 @@ static const tare_llama_key pangu_keys[] = {KEY_VOCAB_SIZE,
                                             {"attention.key_length", U32, "attention.dim"},
                                             {"attention.value_length", U32, "attention.dim"},
                                             END_OF_KEYS};
-static const tare_llama_rule tied_rules[] = {
-    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};
 
-/* Jais: ALiBi's usual slopes, which its tensors repeat, are those of a bias of 8. */
+/* Jais: its tensors repeat ALiBi's usual slopes, which belong to a bias of 8. */
 static const tare_llama_key jais_early[] = {{"attention.max_alibi_bias", F32, "8"}, END_OF_KEYS};
 static const tare_llama_key jais_own[] = {
     {"block_count", U32, "layers"},
@@ -40,9 +36,7 @@ static const tare_llama_key jais_own[] = {
 static const tare_llama_rule jais_rules[] = {
     RULE_DROP("*relative_pe.slopes"),
     RULE_DROP("*.attn.bias"),
-    {"*.c_attn.weight", NULL, "swap(0, 1)"},
-    {"*.c_proj.weight", NULL, "swap(0, 1)"},
-    {"*.c_fc.weight", NULL, "swap(0, 1)"},
+    RULES_CONV1D,
     {"*.c_fc2.weight", NULL, "swap(0, 1)"},
     {"*wte.weight", NULL, "mul(mup_embeddings_scale | embeddings_scale)"},
     {"lm_head.weight", NULL, "mul(mup_output_alpha * mup_width_scale | width_scale)"},
@@ -72,7 +66,7 @@ static const tare_llama_rule openelm_rules[] = {
     {"*.ffn.proj_1.weight", "=blk.#.ffn_up.weight", "rows(0, o.ff, d0 - o.ff)"},
     END_OF_RULES};
 
-/* Deci: layers without attention, with a matrix in its place, without a feed-forward. */
+/* Deci: some layers have no attention, a matrix instead of it, or no feed-forward. */
 static const char *const deci_defaults[] = {
     HEAD_DIM_OF_HIDDEN,
     "d.group = at(block_configs, layer, 'attention.n_heads_in_group')",
@@ -122,7 +116,7 @@ const tare_llama_arch tare_llama_family_others[] = {
      .classes = "ApertusForCausalLM",
      .tensors = DENSE QK_NORMS,
      .defaults = apertus_defaults,
-     .keys = llama_like_keys,
+     .keys = tare_llama_usual_keys,
      .rules = apertus_rules,
      .has_rope_freqs = true},
     {.name = "maincoder",
@@ -134,13 +128,13 @@ const tare_llama_arch tare_llama_family_others[] = {
      .classes = "PanguEmbeddedForCausalLM",
      .tensors = ENDS QKV NORMS FFN,
      .keys = pangu_keys,
-     .rules = tied_rules,
+     .rules = tare_llama_tied_head,
      .tokenizer = {.reads_prefix_space = true},
      .back = &pangu_back},
     {.name = "jais2",
      .classes = "Jais2ForCausalLM",
      .tensors = ENDS QKV NORMS "ffn_down ffn_up",
-     .keys = &llama_like_keys[1],
+     .keys = &tare_llama_usual_keys[1],
      .back = &jais2_back},
     {.name = "jais",
      .classes = "JAISLMHeadModel",

@@ -45,6 +45,18 @@
 #define KEY_EXPERT_FFN                                                                             \
     { "expert_feed_forward_length", U32, "moe_intermediate_size" }
 
+#define KEY_NEXTN                                                                                  \
+    { "nextn_predict_layers", U32, "num_nextn_predict_layers" }
+#define KEY_NO_SCALING                                                                             \
+    { "rope.scaling.type", TEXT, "'none'" }
+#define KEY_NOT_CAUSAL                                                                             \
+    { "attention.causal", BOOL, "false" }
+#define KEYS_WINDOW_BY_LAYER                                                                       \
+    {"attention.sliding_window", U32, "sliding_window"}, {                                         \
+        "attention.sliding_window_pattern[layer_types]", BOOL,                                     \
+            "if(has(sliding_window), at(layer_types, layer) == 'sliding_attention')"               \
+    }
+
 /* Query and key rows as llama.cpp's rotary positions want them. */
 #define RULES_PERMUTE                                                                              \
     {"*q_proj@", NULL, "heads(n_heads | num_attention_heads)"}, {                                  \
@@ -63,6 +75,29 @@
          "rows(1, d1 / 2, d1 / 2)"},                                                               \
     {                                                                                              \
         "*mlp.experts.down_proj", "mlp.experts.down_proj.weight", NULL                             \
+    }
+/* Experts that are stored as one tensor of columns, gate beside up: what stands behind the pattern. */
+#define SWAPPED_GATE ".experts.gate_proj.weight", "swap(1, 2) rows(1, 0, d1 / 2)"
+#define SWAPPED_UP   ".experts.up_proj.weight", "swap(1, 2) rows(1, d1 / 2, d1 / 2)"
+#define SWAPPED_DOWN ".experts.down_proj.weight", "swap(1, 2)"
+/* Keys and values of latent attention, the keys transposed. */
+#define RULES_LATENT                                                                               \
+    {"*.self_attn.kv_b_proj.weight", ".self_attn.k_b_proj.weight",                                 \
+     "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, 0, qk_nope_head_dim) swap(1, 2)"},        \
+    {                                                                                              \
+        "*.self_attn.kv_b_proj.weight", ".self_attn.v_b_proj.weight",                              \
+            "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, qk_nope_head_dim, v_head_dim)"     \
+    }
+/* Mamba 2; `mixer` is the pattern of its tensors. */
+#define RULES_MAMBA2(mixer)                                                                        \
+    {"*.A_log", NULL, "view(d0, 1) negexp"}, {"*.D", NULL, "view(d0, 1)"},                         \
+        {"*.conv1d.weight", NULL, "squeeze"}, {                                                    \
+        mixer "norm.weight", NULL, "view(m.groups, 0)"                                             \
+    }
+/* GPT-2 stores matrices as columns. */
+#define RULES_CONV1D                                                                               \
+    {"*.c_attn.weight", NULL, "swap(0, 1)"}, {"*.c_proj.weight", NULL, "swap(0, 1)"}, {            \
+        "*.c_fc.weight", NULL, "swap(0, 1)"                                                        \
     }
 
 /* The way back: spellings of tensors and of members of config.json; each ends with a blank. */
@@ -97,7 +132,16 @@
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
 
+/* Defaults: as many heads of keys as of queries; a head's width beside that. */
+extern const char *const tare_llama_all_heads[];
+extern const char *const tare_llama_own_heads[];
+/* The keys of Llama behind those common to all. */
+extern const tare_llama_key tare_llama_usual_keys[];
+/* The order of Llama's rotary halves, with biases and for weights alone; a head that repeats the
+ * embeddings is left out. */
 extern const tare_llama_rule tare_llama_permute[];
+extern const tare_llama_rule tare_llama_permute_weights[];
+extern const tare_llama_rule tare_llama_tied_head[];
 
 /* The tables of the families; `name` NULL ends each. */
 extern const tare_llama_arch tare_llama_family_llama[];
@@ -118,6 +162,10 @@ extern const tare_llama_arch tare_llama_family_encoders[];
 extern const tare_llama_arch tare_llama_family_hybrid[];
 extern const tare_llama_arch tare_llama_family_sparse[];
 extern const tare_llama_arch tare_llama_family_rwkv[];
+extern const tare_llama_arch tare_llama_family_ernie[];
+extern const tare_llama_arch tare_llama_family_exaone[];
+extern const tare_llama_arch tare_llama_family_hunyuan[];
+extern const tare_llama_arch tare_llama_family_lfm2[];
 extern const tare_llama_arch tare_llama_family_others[];
 
 #endif

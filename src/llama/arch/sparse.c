@@ -1,52 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Further mixtures of experts: shared experts, windows by layer, layers that predict more tokens. */
+ * Mixtures of experts with shared experts, windows that differ by layer, or layers that predict more
+ * tokens; language models by diffusion. */
 #include "llama/arch/rows.h"
-
-static const char *const all_heads[] = {KV_HEADS_ALL, NULL};
-
-#define KEYS_WINDOW_BY_LAYER                                                                       \
-    {"attention.sliding_window", U32, "sliding_window"}, {                                         \
-        "attention.sliding_window_pattern[layer_types]", BOOL,                                     \
-            "if(has(sliding_window), at(layer_types, layer) == 'sliding_attention')"               \
-    }
-#define KEY_NEXTN                                                                                  \
-    { "nextn_predict_layers", U32, "num_nextn_predict_layers" }
-
-/* ---- HunYuan, Ernie ---------------------------------------------------------------------------- */
-
-static const char *const hunyuan_moe_defaults[] = {
-    KV_HEADS_ALL, "rms_norm_eps = 0.00001", "rope_theta = 10000",
-    "h.dim = floor(hidden_size / num_attention_heads)", NULL};
-#define HUNYUAN(x) "if(rope.type == 'dynamic', " x ")"
-static const tare_llama_key hunyuan_moe_keys[] = {
-    {"expert_shared_feed_forward_length", U32, "intermediate_size"},
-    {"expert_feed_forward_length", U32, "at(moe_intermediate_size, 0) | moe_intermediate_size"},
-    {"expert_used_count", U32, "at(moe_topk, 0) | moe_topk"},
-    {"expert_shared_count", U32, "at(num_shared_expert, 0) | num_shared_expert"},
-    {"rope.freq_base", F32, HUNYUAN("rope.theta * pow(rope.alpha | 1000, h.dim / (h.dim - 2))")},
-    {"rope.scaling.type", TEXT, HUNYUAN("'none'")},
-    {"rope.scaling.factor", F32, HUNYUAN("1")},
-    {"rope.scaling.original_context_length", U32, HUNYUAN("262144")},
-    {"context_length", U32, HUNYUAN("262144")},
-    END_OF_KEYS};
-static const tare_llama_rule tied_rules[] = {
-    {"lm_head.weight", NULL, "if(tie_word_embeddings | false) drop"}, END_OF_RULES};
-
-static const char *const ernie_moe_defaults[] = {KV_HEADS_ALL, "rope_theta = 500000",
-                                                 "rms_norm_eps = 0.00001",
-                                                 "experts = moe_num_experts", NULL};
-static const tare_llama_key ernie_moe_keys[] = {
-    {"expert_count", U32, "moe_num_experts"},
-    {"expert_used_count", U32, "moe_k"},
-    {"interleave_moe_layer_step", U32, "moe_layer_interval"},
-    {"leading_dense_block_count", U32, "moe_layer_start_index"},
-    KEY_EXPERT_FFN,
-    {"expert_shared_count", U32, "moe_num_shared_experts"},
-    {"expert_shared_feed_forward_length", U32,
-     "if(moe_num_shared_experts > 0, moe_intermediate_size * moe_num_shared_experts)"},
-    END_OF_KEYS};
-static const tare_llama_rule ernie_moe_rules[] = {RULE_DROP("model.mtp_*"), END_OF_RULES};
 
 /* ---- AFMoE, GroveMoE, Mellum, Cohere 2 MoE --------------------------------------------------- */
 
@@ -97,25 +53,10 @@ static const tare_llama_key cohere2moe_keys[] = {
      "if(num_shared_experts | 0, intermediate_size * num_shared_experts)"},
     {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
     {"rope.dimension_count", U32, "head_dim"},
-    {"rope.scaling.type", TEXT, "'none'"},
+    KEY_NO_SCALING,
     END_OF_KEYS};
 
-/* ---- EXAONE MoE, MiMo 2, Step 3.5, LFM2 MoE ---------------------------------------------------- */
-
-static const char *const exaone_moe_defaults[] = {"num_key_value_heads = 32", HEAD_DIM_OF_HIDDEN,
-                                                  "rope.default_factor = 16", NULL};
-static const tare_llama_key exaone_moe_keys[] = {
-    KEY_VOCAB_SIZE,
-    KEYS_WINDOW_BY_LAYER,
-    KEY_EXPERT_FFN,
-    {"expert_shared_count", U32, "num_shared_experts"},
-    {"expert_shared_feed_forward_length", U32, "moe_intermediate_size * num_shared_experts"},
-    {"expert_weights_scale", F32, "routed_scaling_factor"},
-    {"expert_weights_norm", BOOL, "norm_topk_prob"},
-    {"leading_dense_block_count", U32, "first_k_dense_replace | first_last_k_dense_replace | 0"},
-    {"nextn_predict_layers", U32, "num_nextn_predict_layers | 0"},
-    {"rope.scaling.type", TEXT, "'none'"},
-    END_OF_KEYS};
+/* ---- MiMo 2, Step 3.5 --------------------------------------------------------------------------- */
 
 static const char *const mimo2_defaults[] = {
     "m.is_window = if(layer < num_hidden_layers, at(hybrid_layer_pattern, layer) == 1, true)",
@@ -179,24 +120,8 @@ static const tare_llama_rule step35_rules[] = {
     {"*.moe.down_proj.weight", NULL, "squeeze"},
     END_OF_RULES};
 
-static const char *const lfm2moe_defaults[] = {"num_key_value_heads = 8", "rope_theta = 1000000",
-                                               "norm_eps = 0.00001", NULL};
-static const tare_llama_key lfm2moe_keys[] = {
-    {"attention.head_count_kv[]", I32,
-     "if(at(layer_types, layer) == 'full_attention', num_key_value_heads, 0)"},
-    KEY_EXPERT_FFN,
-    {"leading_dense_block_count", U32, "num_dense_layers"},
-    {"expert_gating_func", U32, "2"},
-    KEY_VOCAB_SIZE,
-    {"shortconv.l_cache", U32, "conv_L_cache"},
-    END_OF_KEYS};
-static const tare_llama_rule lfm2moe_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"},
-                                                END_OF_RULES};
-
 /* ---- language models by diffusion --------------------------------------------------------------- */
 
-#define KEY_NOT_CAUSAL                                                                             \
-    { "attention.causal", BOOL, "false" }
 #define KEY_MASK                                                                                   \
     { "tokenizer.ggml.mask_token_id", U32, "mask_token_id" }
 static const tare_llama_key dream_keys[] = {KEY_NOT_CAUSAL, KEY_MASK, END_OF_KEYS};
@@ -225,18 +150,6 @@ static const tare_llama_key rnd1_keys[] = {
     END_OF_KEYS};
 static const tare_llama_rule rnd1_rules[] = {RULES_FUSED_EXPERTS, END_OF_RULES};
 
-static const char *const hunyuan_moe_back_config[] = {
-    "model_type = 'hunyuan_v1_moe'",
-    "moe_topk = expert_used_count",
-    "num_experts_per_tok = nothing",
-    "num_shared_expert = expert_shared_count",
-    "moe_intermediate_size = expert_feed_forward_length",
-    NULL};
-static const tare_llama_back hunyuan_moe_back = {
-    .names = HF_DENSE
-    "mlp.gate.wg " HF_MOE "mlp.shared_mlp.gate_proj mlp.shared_mlp.up_proj "
-    "mlp.shared_mlp.down_proj self_attn.query_layernorm self_attn.key_layernorm num_experts",
-    .config = hunyuan_moe_back_config};
 static const char *const mellum_back_config[] = {"model_type = 'mellum'", BACK_LAYER_TYPES,
                                                  "sliding_window = attention.sliding_window", NULL};
 static const tare_llama_back mellum_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
@@ -261,25 +174,6 @@ static const tare_llama_back afmoe_back = {
     .names = HF_DENSE "mlp.router.gate mlp.expert_bias " HF_MOE HF_SHARED HF_QK_NORM
                       "self_attn.gate_proj pre_mlp_layernorm post_mlp_layernorm num_experts",
     .config = afmoe_back_config};
-static const char *const lfm2moe_back_config[] = {
-    "model_type = 'lfm2_moe'",
-    "layer_types[] = if(at(attention.head_count_kv, layer) == 0, 'conv', 'full_attention')",
-    "num_key_value_heads = max(at(attention.head_count_kv, 0), max(at(attention.head_count_kv, 1), "
-    "at(attention.head_count_kv, 2) | 0))",
-    "norm_eps = attention.layer_norm_rms_epsilon",
-    "conv_bias = has(tensors.shortconv.conv.bias)",
-    NULL};
-static const tare_llama_shape_row lfm2moe_back_shapes[] = {{"*.conv.conv@", "d0, 1, d1"},
-                                                           {NULL, NULL}};
-static const tare_llama_back lfm2moe_back = {
-    .names = "model.layers. model.embed_tokens model.embedding_norm lm_head operator_norm ffn_norm "
-             "feed_forward.w1 feed_forward.w2 feed_forward.w3 conv.conv conv.in_proj conv.out_proj "
-             "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "
-             "self_attn.q_layernorm self_attn.k_layernorm feed_forward.gate "
-             "feed_forward.expert_bias feed_forward.experts.w1 feed_forward.experts.w2 "
-             "feed_forward.experts.w3 num_experts " HF_CONFIG,
-    .config = lfm2moe_back_config,
-    .shapes = lfm2moe_back_shapes};
 static const char *const llada_moe_back_config[] = {"model_type = 'llada_moe'", NULL};
 static const tare_llama_back llada_moe_back = {
     .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG HF_MOE "num_experts",
@@ -293,22 +187,6 @@ static const char *const dream_back_config[] = {"model_type = 'Dream'", NULL};
 static const tare_llama_back dream_back = {.names = HF_DENSE, .config = dream_back_config};
 
 const tare_llama_arch tare_llama_family_sparse[] = {
-    {.name = "hunyuan-moe",
-     .classes = "HunYuanMoEV1ForCausalLM",
-     .tensors = ENDS QKV NORMS MOE SHARED QK_NORMS,
-     .defaults = hunyuan_moe_defaults,
-     .keys = hunyuan_moe_keys,
-     .rules = tied_rules,
-     .back = &hunyuan_moe_back},
-    {.name = "ernie4_5-moe",
-     .classes = "Ernie4_5_MoeForCausalLM",
-     .tensors = ENDS QKV NORMS FFN MOE SHARED "exp_probs_b",
-     .cut = "ernie.>model. moe_statics.e_score_correction_bias>moe_statics.e_score_correction.bias",
-     .defaults = ernie_moe_defaults,
-     .keys = ernie_moe_keys,
-     .rules = ernie_moe_rules,
-     .tokenizer = {.reads_prefix_space = true},
-     .gate_experts_first = true},
     {.name = "afmoe",
      .classes = "AfmoeForCausalLM",
      .tensors = ENDS QKV QK_NORMS FFN MOE SHARED SANDWICH "attn_gate exp_probs_b",
@@ -320,7 +198,7 @@ const tare_llama_arch tare_llama_family_sparse[] = {
     {.name = "grovemoe",
      .classes = "GroveMoeForCausalLM modeling_grove_moe.GroveMoeForCausalLM",
      .tensors = ENDS QKV NORMS MOE QK_NORMS "ffn_gate_chexps ffn_down_chexps ffn_up_chexps",
-     .defaults = all_heads,
+     .defaults = tare_llama_all_heads,
      .keys = grove_keys,
      .rules = grove_rules},
     {.name = "mellum",
@@ -336,14 +214,6 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .drops_zero_biases = true,
      .back = &cohere2moe_back,
      .extra_layers = "num_nextn_predict_layers"},
-    {.name = "exaone-moe",
-     .classes = "ExaoneMoEForCausalLM ExaoneMoeForCausalLM",
-     .tensors = DENSE MOE SHARED QK_NORMS NEXTN "exp_probs_b",
-     .defaults = exaone_moe_defaults,
-     .keys = exaone_moe_keys,
-     .has_rope_freqs = true,
-     .extra_layers = "num_nextn_predict_layers",
-     .nextn = "mtp."},
     {.name = "mimo2",
      .classes = "MiMoV2FlashForCausalLM MiMoV2ForCausalLM",
      .tensors = ENDS FUSED QKV NORMS FFN MOE
@@ -362,15 +232,6 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .keys = step35_keys,
      .rules = step35_rules,
      .extra_layers = "num_nextn_predict_layers"},
-    {.name = "lfm2moe",
-     .classes = "Lfm2MoeForCausalLM",
-     .tensors = "token_embd token_embd_norm shortconv.conv shortconv.in_proj shortconv.out_proj "
-                "exp_probs_b " QKV NORMS FFN MOE QK_NORMS,
-     .cut = ".expert_bias=.expert_bias.bias",
-     .defaults = lfm2moe_defaults,
-     .keys = lfm2moe_keys,
-     .rules = lfm2moe_rules,
-     .back = &lfm2moe_back},
     {.name = "dream",
      .classes = "DreamModel",
      .tensors = DENSE,

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * EXAONE: windows by layer in the fourth, experts in the last. */
+#include "llama/arch/rows.h"
+
+static const tare_llama_key exaone_keys[] = {
+    {"rope.dimension_count", U32, "(rope.partial | 1) * floor(hidden_size / num_attention_heads)"},
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | layer_norm_epsilon"},
+    END_OF_KEYS};
+static const char *const exaone4_defaults[] = {"num_key_value_heads = 32", HEAD_DIM_OF_HIDDEN,
+                                               "rope.default_factor = 16", NULL};
+static const tare_llama_key exaone4_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"attention.sliding_window_pattern[]", BOOL,
+     "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == 'sliding_attention', "
+     "if(sliding_window_pattern == 'LLLG', (layer + 1) % 4 > 0, (layer + 1) % "
+     "sliding_window_pattern > 0)))"},
+    END_OF_KEYS};
+static const tare_llama_key exaone_moe_keys[] = {
+    KEY_VOCAB_SIZE,
+    KEYS_WINDOW_BY_LAYER,
+    KEY_EXPERT_FFN,
+    {"expert_shared_count", U32, "num_shared_experts"},
+    {"expert_shared_feed_forward_length", U32, "moe_intermediate_size * num_shared_experts"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace | first_last_k_dense_replace | 0"},
+    {"nextn_predict_layers", U32, "num_nextn_predict_layers | 0"},
+    KEY_NO_SCALING,
+    END_OF_KEYS};
+
+static const char *const exaone_back_config[] = {
+    "model_type = 'exaone'", "num_layers = block_count", "num_hidden_layers = nothing",
+    "rms_norm_eps = nothing", NULL};
+static const tare_llama_back exaone_back = {
+    .names =
+        "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.attention.q_proj "
+        "attn.attention.k_proj attn.attention.v_proj attn.attention.out_proj mlp.c_fc_0 mlp.c_fc_1 "
+        "mlp.c_proj max_position_embeddings hidden_size intermediate_size num_attention_heads "
+        "num_key_value_heads rope_theta layer_norm_epsilon",
+    .config = exaone_back_config};
+static const char *const exaone4_back_config[] = {"model_type = 'exaone4'", BACK_LAYER_TYPES, NULL};
+static const tare_llama_back exaone4_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
+                                             .config = exaone4_back_config};
+
+const tare_llama_arch tare_llama_family_exaone[] = {
+    {.name = "exaone",
+     .classes = "ExaoneForCausalLM",
+     .tensors = DENSE,
+     .keys = exaone_keys,
+     .has_rope_freqs = true,
+     .back = &exaone_back},
+    {.name = "exaone4",
+     .classes = "Exaone4ForCausalLM",
+     .tensors = ENDS QKV QK_NORMS FFN "rope_freqs post_attention_norm post_ffw_norm",
+     .defaults = exaone4_defaults,
+     .keys = exaone4_keys,
+     .has_rope_freqs = true,
+     .back = &exaone4_back},
+    {.name = "exaone-moe",
+     .classes = "ExaoneMoEForCausalLM ExaoneMoeForCausalLM",
+     .tensors = DENSE MOE SHARED QK_NORMS NEXTN "exp_probs_b",
+     .defaults = exaone4_defaults,
+     .keys = exaone_moe_keys,
+     .has_rope_freqs = true,
+     .extra_layers = "num_nextn_predict_layers",
+     .nextn = "mtp."},
+    {.name = NULL},
+};

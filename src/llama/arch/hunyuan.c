@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HunYuan: norms behind the positions of queries and keys, also with experts. */
+#include "llama/arch/rows.h"
+
+static const char *const hunyuan_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.00001",
+                                               "rope_theta = 10000", NULL};
+static const char *const hunyuan_moe_defaults[] = {
+    KV_HEADS_ALL, "rms_norm_eps = 0.00001", "rope_theta = 10000",
+    "h.dim = floor(hidden_size / num_attention_heads)", NULL};
+/* Positions of type dynamic are scaled once: the base grows with alpha. */
+#define DYNAMIC(x) "if(rope.type == 'dynamic', " x ")"
+#define KEYS_DYNAMIC_ROPE(alpha, dim)                                                              \
+    {"rope.freq_base", F32,                                                                        \
+     DYNAMIC("rope.theta * pow(rope.alpha | " alpha ", " dim " / (" dim " - 2))")},                \
+        {"rope.scaling.type", TEXT, DYNAMIC("'none'")},                                            \
+        {"rope.scaling.factor", F32, DYNAMIC("1")},                                                \
+        {"rope.scaling.original_context_length", U32, DYNAMIC("262144")}, {                        \
+        "context_length", U32, DYNAMIC("262144")                                                   \
+    }
+static const tare_llama_key hunyuan_keys[] = {KEYS_DYNAMIC_ROPE("50", "head_dim"), END_OF_KEYS};
+static const tare_llama_key hunyuan_moe_keys[] = {
+    {"expert_shared_feed_forward_length", U32, "intermediate_size"},
+    {"expert_feed_forward_length", U32, "at(moe_intermediate_size, 0) | moe_intermediate_size"},
+    {"expert_used_count", U32, "at(moe_topk, 0) | moe_topk"},
+    {"expert_shared_count", U32, "at(num_shared_expert, 0) | num_shared_expert"},
+    KEYS_DYNAMIC_ROPE("1000", "h.dim"),
+    END_OF_KEYS};
+
+static const char *const hunyuan_back_config[] = {"model_type = 'hunyuan_v1_dense'", NULL};
+static const tare_llama_back hunyuan_back = {.names = HF_DENSE HF_QK_NORM
+                                             "self_attn.query_layernorm self_attn.key_layernorm",
+                                             .config = hunyuan_back_config};
+static const char *const hunyuan_moe_back_config[] = {
+    "model_type = 'hunyuan_v1_moe'",
+    "moe_topk = expert_used_count",
+    "num_experts_per_tok = nothing",
+    "num_shared_expert = expert_shared_count",
+    "moe_intermediate_size = expert_feed_forward_length",
+    NULL};
+static const tare_llama_back hunyuan_moe_back = {
+    .names = HF_DENSE
+    "mlp.gate.wg " HF_MOE "mlp.shared_mlp.gate_proj mlp.shared_mlp.up_proj "
+    "mlp.shared_mlp.down_proj self_attn.query_layernorm self_attn.key_layernorm num_experts",
+    .config = hunyuan_moe_back_config};
+
+const tare_llama_arch tare_llama_family_hunyuan[] = {
+    {.name = "hunyuan-dense",
+     .classes = "HunYuanDenseV1ForCausalLM",
+     .tensors = ENDS QKV NORMS FFN QK_NORMS,
+     .defaults = hunyuan_defaults,
+     .keys = hunyuan_keys,
+     .rules = tare_llama_tied_head,
+     .back = &hunyuan_back},
+    {.name = "hunyuan-moe",
+     .classes = "HunYuanMoEV1ForCausalLM",
+     .tensors = ENDS QKV NORMS MOE SHARED QK_NORMS,
+     .defaults = hunyuan_moe_defaults,
+     .keys = hunyuan_moe_keys,
+     .rules = tare_llama_tied_head,
+     .back = &hunyuan_moe_back},
+    {.name = NULL},
+};
