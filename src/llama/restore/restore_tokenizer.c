@@ -93,12 +93,8 @@ static void put_added(tare_buffer *b, const tare_llama_told *t) {
     for (size_t id = 0; id < t->vocab.n_tokens; id++) {
         const tare_llama_token *token = &t->vocab.tokens[id];
         if (!tare_llama_is_added(token) || is_piece(t, token)) continue;
-        tare_buffer_printf(b, "%s\n    \"%zu\": {\"content\": ", is_first ? "" : ",", id);
-        tare_buffer_put_json(b, token->text);
-        tare_buffer_printf(b,
-                           ", \"lstrip\": false, \"normalized\": false, \"rstrip\": false, "
-                           "\"single_word\": false, \"special\": %s}",
-                           token->type == TARE_TOKEN_CONTROL ? "true" : "false");
+        tare_buffer_printf(b, "%s\n    \"%zu\": {", is_first ? "" : ",", id);
+        tare_llama_put_added(b, token);
         is_first = false;
     }
     tare_buffer_put_text(b, "\n  }");

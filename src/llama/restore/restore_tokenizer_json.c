@@ -18,6 +18,15 @@ static bool is_kind(const tare_llama_told *t, const char *model) {
 
 /* ---- added tokens ---------------------------------------------------------------------------- */
 
+void tare_llama_put_added(tare_buffer *b, const tare_llama_token *token) {
+    tare_buffer_put_text(b, "\"content\": ");
+    tare_buffer_put_json(b, token->text);
+    tare_buffer_printf(b,
+                       ", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
+                       "\"normalized\": false, \"special\": %s}",
+                       token->type == TARE_TOKEN_USER_DEFINED ? "false" : "true");
+}
+
 static void put_added_tokens(tare_buffer *b, const tare_llama_told *t) {
     bool is_first = true;
     tare_buffer_put_text(b, "  \"added_tokens\": [");
@@ -25,12 +34,8 @@ static void put_added_tokens(tare_buffer *b, const tare_llama_told *t) {
         const tare_llama_token *token = &t->vocab.tokens[id];
         bool is_unknown = token->type == TARE_TOKEN_UNKNOWN;
         if (!tare_llama_is_added(token) && !is_unknown) continue;
-        tare_buffer_printf(b, "%s\n    {\"id\": %zu, \"content\": ", is_first ? "" : ",", id);
-        tare_buffer_put_json(b, token->text);
-        tare_buffer_printf(b,
-                           ", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
-                           "\"normalized\": false, \"special\": %s}",
-                           token->type == TARE_TOKEN_USER_DEFINED ? "false" : "true");
+        tare_buffer_printf(b, "%s\n    {\"id\": %zu, ", is_first ? "" : ",", id);
+        tare_llama_put_added(b, token);
         is_first = false;
     }
     tare_buffer_put_text(b, "\n  ],\n");

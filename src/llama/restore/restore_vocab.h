@@ -32,6 +32,9 @@ size_t tare_llama_n_told(const tare_llama_told *t);
 /* Whether a token is one that was added to the vocabulary proper. */
 bool tare_llama_is_added(const tare_llama_token *token);
 
+/* The members of an added token and the closing brace, the same in both files
+ * (restore_tokenizer_json.c). */
+void tare_llama_put_added(tare_buffer *b, const tare_llama_token *token);
 /* tokenizer.json, of every kind (restore_tokenizer_json.c). */
 tare_status tare_llama_put_tokenizer_json(tare_llama_told *t, tare_error *err);
 /* tokenizer.model: SentencePiece's protocol buffer (restore_pieces.c). */
