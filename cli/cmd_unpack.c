@@ -18,7 +18,7 @@ static const cli_option options[] = {
     {.name = "to",
      .arg = "FORMAT",
      .complete = CLI_COMPLETE_FORMAT,
-     .help = "what OUT will be, where its name says something else: what was packed",
+     .help = "the format that was packed; needed where OUT's suffix says another",
      .text = &args.to},
     {.name = "planes",
      .arg = "N",
@@ -254,18 +254,17 @@ static int run(int argc, const char **argv) {
 
 const cli_command cmd_unpack = {
     .name = "unpack",
-    .summary = "give back the files a .wcodec was packed from",
+    .summary = "restore the files that a .wcodec was packed from",
     .usage = "IN.wcodec [OUT] [--planes N] [--salvage] [--base BASE]...",
     .description =
-        "OUT is the file that was packed, or the directory, byte for byte; it appears under its "
-        "name only when it is complete, with the links, permissions and times of a directory. "
-        "Without OUT it is IN without .wcodec. OUT may be - (standard output) for one file. A "
-        "container "
-        "that holds no files was made by tare convert, which also makes files of it.",
-    .examples = {{"tare unpack model.wcodec model.gguf", "the file again"},
+        "OUT becomes the file or directory that was packed, byte for byte, a directory with its "
+        "links, permissions and times. It appears under its name only when it is complete. Without "
+        "OUT, the name is IN without .wcodec. OUT may be - (standard output) for a single file. A "
+        ".wcodec that tare convert made holds a model but no files; convert it back instead.",
+    .examples = {{"tare unpack model.wcodec model.gguf", "the file, byte for byte"},
                  {"tare unpack tuned.wcodec tuned.gguf --base base.gguf",
                   "one that was packed against another model"},
-                 {"tare unpack model.wcodec coarse.gguf --planes 1", "a first impression"},
+                 {"tare unpack model.wcodec coarse.gguf --planes 1", "a coarse preview"},
                  {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT |
