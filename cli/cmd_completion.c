@@ -18,7 +18,7 @@ const cli_command cmd_completion = {
     .name = "completion",
     .summary = "print completions for a shell",
     .usage = "bash|zsh|fish",
-    .description = "An installed tare comes with them; this is for the others.",
+    .description = "An installed tare has these files already.",
     .examples = {{"source <(tare completion bash)", "in this bash, now"},
                  {"tare completion zsh > ~/.zfunc/_tare", "for zsh, where ~/.zfunc is in fpath"},
                  {"tare completion fish > ~/.config/fish/completions/tare.fish", "for fish"}},

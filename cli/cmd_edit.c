@@ -25,7 +25,7 @@ static const cli_option options[] = {
      .arg = "KEY[:TYPE]=VALUE",
      .help = "a key and its value, in the type that the key has, else the one that fits: u8 i8 u16 "
              "i16 u32 i32 u64 i64 f32 f64 bool string, with [] for arrays: ids:i32[]=[1,2]; may be "
-             "given again, like all that follow",
+             "given again, as may the options below",
      .list = &args.set},
     {.name = "set-file",
      .arg = "KEY[:TYPE]=FILE",
@@ -74,7 +74,7 @@ static const cli_option options[] = {
              "alone",
      .text = &args.output},
     {.name = "in-place",
-     .help = "change FILE where it lies, never a copy of it; fails where data would have to move",
+     .help = "change FILE itself, never a copy; fails if data would have to move",
      .flag = &args.in_place},
     {.name = "rewrite",
      .help = "lay FILE out anew, without the room that earlier edits left",
@@ -376,9 +376,10 @@ static void print_json(const tare_edit *edit, const char *path, const tare_repor
 /* ---- running --------------------------------------------------------------------------------- */
 
 static int recover(const char *path) {
-    static const char *const words[] = {"no edit of it was interrupted",
-                                        "an edit had not begun to change it: undone",
-                                        "an edit was interrupted: finished"};
+    static const char *const words[] = {
+        "no edit of it was interrupted",
+        "an interrupted edit had not changed it yet; its journal was removed",
+        "an edit was interrupted: finished"};
     tare_edit_recovery what;
     tare_error err;
     struct stat st;
@@ -419,11 +420,10 @@ static void note_config(const char *path, const steps *s) {
             if (s->items[i].kind != TARE_EDIT_SET_KEY) continue;
             if (!cli_json_has_member(text, n, s->items[i].name)) continue;
             char *name = cli_escape_path(path), *key = cli_escape(s->items[i].name, true, 0);
-            fprintf(
-                cli_error_stream(),
-                "%s: note: %s is in config.json, too, which stays as it is: edit sets it in the "
-                "metadata of the weights\n",
-                name, key);
+            fprintf(cli_error_stream(),
+                    "%s: note: %s is also in config.json, which edit does not change: only the "
+                    "metadata of the weights is set\n",
+                    name, key);
             free(name);
             free(key);
         }
@@ -487,9 +487,9 @@ static int check_twice(const steps *s) {
 
 static int check_usage(const steps *s) {
     if (args.in_place && (args.rewrite || args.output))
-        return cli_usage(&cmd_edit, "--in-place goes with neither --rewrite nor -o");
+        return cli_usage(&cmd_edit, "--in-place cannot be combined with --rewrite or -o");
     if (args.recover && (s->n || args.output || args.rewrite))
-        return cli_usage(&cmd_edit, "--recover goes with no other change");
+        return cli_usage(&cmd_edit, "--recover cannot be combined with a change");
     if (!args.recover && !s->n && !args.output && !args.rewrite)
         return cli_usage(&cmd_edit, "nothing to change: say --set, --remove, ...");
     return check_twice(s);

@@ -24,7 +24,7 @@ static const cli_option options[] = {
     {.name = "form",
      .arg = "FORM",
      .choices = "npy bin",
-     .help = "what to write where the name of the output does not say it",
+     .help = "what to write, where the output's suffix does not say",
      .text = &args.form},
     {.name = "rows",
      .arg = "A:B",
@@ -188,8 +188,8 @@ static int run(int argc, const char **argv) {
         const char *claimed = cli_suffix_claims(args.output, "safetensors");
         if (claimed)
             return cli_usage(&cmd_extract,
-                             "--adapter: the name of the output says %s: name "
-                             "a .safetensors file or a directory",
+                             "--adapter: the output's name ends like %s: name a .safetensors file "
+                             "or a directory",
                              claimed);
         tare_model *packed;
         int answer = cli_open(&packed, argv[0], NULL);

@@ -16,7 +16,7 @@ static const cli_option options[] = {
     {.name = "of",
      .arg = "MODEL",
      .complete = CLI_COMPLETE_FILE,
-     .help = "make the name that a model's metadata and tensors ask for",
+     .help = "make the name that follows from a model's metadata and tensors",
      .text = &args.of},
     {.name = "make", .help = "make a name of the parts that follow", .flag = &args.is_make},
     {.name = "base-name",
@@ -191,8 +191,9 @@ static int make_name(void) {
     if (!put_shard(&name)) {
         code = CLI_USAGE;
     } else if (name.base_name.len == 0) {
-        code = cli_usage(&cmd_name, args.of ? "the model does not say its name; add --base-name"
-                                            : "--make needs --base-name");
+        code =
+            cli_usage(&cmd_name, args.of ? "the model has no name in its metadata; add --base-name"
+                                         : "--make needs --base-name");
     } else {
         code = print_made(&name);
     }

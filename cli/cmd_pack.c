@@ -213,7 +213,7 @@ static int check_lossy(void) {
         return cli_usage(&cmd_pack,
                          "--target-bpw, --target-size and --target-damage exclude each other");
     if (args.lossy && (args.mode || cli.base.n))
-        return cli_usage(&cmd_pack, "--lossy goes neither with --mode nor with --base");
+        return cli_usage(&cmd_pack, "--lossy cannot be combined with --mode or --base");
     if (args.lossy && args.exclude.n)
         return cli_usage(&cmd_pack, "--exclude: with --lossy the model is packed, not the files of "
                                     "a directory");

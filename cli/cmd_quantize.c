@@ -156,7 +156,7 @@ static int check_target(int argc) {
     if (n_targets && argc > 2)
         return cli_usage(&cmd_quantize, "a target takes the place of TYPE: give one of the two");
     if (n_targets && mix.is_pure)
-        return cli_usage(&cmd_quantize, "--pure is for a TYPE: with a target types are chosen");
+        return cli_usage(&cmd_quantize, "--pure needs a TYPE; with a target, types are chosen");
     if (!n_targets && (fit.types || fit.sensitivity || fit.recipe || fit.plot))
         return cli_usage(&cmd_quantize,
                          "--types, --sensitivity, --recipe and --plot need a target");

@@ -23,7 +23,7 @@ static const cli_option options[] = {
     {.name = "against",
      .arg = "BASE",
      .complete = CLI_COMPLETE_FILE,
-     .help = "the model that this one was made of: shows how far each tensor is from it",
+     .help = "the model that this one was made from: shows how much each tensor differs",
      .text = &args.against},
     {.name = "directory",
      .help = "read no values: no histograms, no errors",
@@ -89,9 +89,11 @@ static int run(int argc, const char **argv) {
     report_input in = {
         .path = argv[0], .base_path = args.against, .is_directory = args.is_directory};
     const char *claimed = args.output ? cli_suffix_claims(args.output, "HTML") : NULL;
-    if (claimed) return cli_usage(&cmd_report, "the page is HTML: its name says %s", claimed);
+    if (claimed)
+        return cli_usage(&cmd_report, "the page is HTML, but its name ends like %s", claimed);
     const bool is_stdout = args.output && strcmp(args.output, "-") == 0;
-    if (!args.output && !cli.json) return cli_usage(&cmd_report, "say where to: -o report.html");
+    if (!args.output && !cli.json)
+        return cli_usage(&cmd_report, "name the page, as in -o report.html");
     if (is_stdout && cli.json)
         return cli_usage(&cmd_report, "standard output is for the page or for --json, not both");
     if (is_stdout && isatty(STDOUT_FILENO))

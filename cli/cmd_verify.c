@@ -223,8 +223,9 @@ static int check_manifests(int n_models) {
         if (claimed) return cli_usage(&cmd_verify, "a manifest is text: its name says %s", claimed);
     }
     if (args.keep_names && !args.against)
-        return cli_usage(&cmd_verify, "--keep-names is for --against");
-    if (args.against && n_models > 1) return cli_usage(&cmd_verify, "--against is for one model");
+        return cli_usage(&cmd_verify, "--keep-names needs --against");
+    if (args.against && n_models > 1)
+        return cli_usage(&cmd_verify, "--against compares a single model");
     return CLI_YES;
 }
 

@@ -100,7 +100,7 @@ void cli_fit_print(const tare_fit *fit) {
         fputs("\nother sizes:\n", stdout);
         print_curve(fit);
     }
-    printf("\none more bit for each weight, %s, would leave %#.3g\n",
+    printf("\nwith one more bit a weight (%s), damage would be %#.3g\n",
            cli_size_text(s->n_weights / 8).text, s->damage_at_one_more);
 }
 

@@ -264,7 +264,7 @@ static void print_doubts(const tare_model_summary *sum, const tare_report *repor
     const char *on = cli_style_on(stdout, CLI_YELLOW), *off = cli_style_off(stdout);
     if (sum->is_truncated) {
         info_label("warning");
-        printf("%sthe data is cut short: tensors lie beyond the end of the file%s\n", on, off);
+        printf("%sthe data is cut short: tensors extend beyond the end of the file%s\n", on, off);
     }
     if (n) {
         info_label("findings");

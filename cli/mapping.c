@@ -88,7 +88,7 @@ static int restore(tare_model **out, const tare_model *in, const char *in_path,
     if (is_wanted && is_vocabulary(in)) {
         char *name = cli_escape_path(cli_input_name(in_path));
         cli_fail_text(CLI_UNSUPPORTED,
-                      "%s: it has keys and no tensors: no Hugging Face model can be made of it; "
+                      "%s: it has keys but no tensors, so it cannot become a Hugging Face model; "
                       "--keep-names stores the keys",
                       name);
         free(name);
@@ -109,8 +109,8 @@ static void say_unknown(const tare_model *in, const char *in_path) {
     if (cli.quiet || cli.json || name.len == 0) return;
     char *safe = cli_escape(name, true, 0), *path = cli_escape_path(cli_input_name(in_path));
     fprintf(cli_error_stream(),
-            "%s: note: %s is no architecture that becomes llama.cpp's; tare convert "
-            "--list-architectures has those that do\n",
+            "%s: note: %s is not an architecture that tare maps to llama.cpp; tare convert "
+            "--list-architectures shows those that are\n",
             path, safe);
     free(safe);
     free(path);
@@ -149,7 +149,7 @@ int cli_map(tare_model **out, tare_model **factors, const cli_command *command,
     bool is_wanted = is_mapped(in, out_path, write);
     if (is_wanted && write->lora) return map_adapter(out, factors, in, write, report);
     if (write->lora)
-        return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
+        return cli_usage(command, "--lora needs a Hugging Face model and a GGUF output");
     if (!is_wanted && asks_for_mapping(write))
         return cli_usage(command, "--name, --metadata, --pre, --vocab-only and --no-tokenizer are "
                                   "for a Hugging Face model that becomes GGUF");

@@ -47,7 +47,7 @@ static void name_target(tare_error *err, char *buf, size_t size, const tare_conv
     bool is_one = o->type && o->n_rules == 0 && !o->mix;
     snprintf(buf, size, "%s cannot hold %s; --opaque carries it",
              o->to ? o->to : tare_format_of_path(out_path),
-             is_one ? o->type->name : "the type that is asked for");
+             is_one ? o->type->name : "the requested type");
     err->what = buf;
 }
 
@@ -61,7 +61,8 @@ static int no_format(const cli_command *command) {
             snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", format.name);
         }
     }
-    return cli_usage(command, "the output's name tells no format; say --to, one of: %s", names);
+    return cli_usage(
+        command, "the output's name does not determine a format; add --to with one of: %s", names);
 }
 
 /* What a plan is made from, and what has to outlive it. */

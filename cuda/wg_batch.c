@@ -211,7 +211,7 @@ static tare_status tell(tare_cuda_fault *out, const tare_cuda_plan *plan, const 
     out->position = plan->positions[number];
     wg_fail(err, out->status, (int64_t)p->layer,
             out->status == TARE_ERR_CHECKSUM
-                ? "segment: CRC-32 is not that of what it decodes to"
+                ? "segment: CRC-32 differs from that of the decoded bytes"
                 : "segment: states, words, patches, classes or padding do not fit together");
     if (err) err->offset = out->position;
     return out->status;

@@ -279,7 +279,7 @@ TARE_API tare_status tare_convert(const char *out_path, const tare_model *in,
                                   const tare_convert_options *options, tare_error *err);
 
 /* The same with the mix of that name instead of options->mix->mix; the rest of options->mix applies,
- * and it may be NULL. ERR_ARG also: there is no such mix; a tensor is quantized already and
+ * and it may be NULL. ERR_ARG also: unknown mix; a tensor is quantized already and
  * `allow_requantize` is off; the mix needs an importance matrix. */
 TARE_API tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str mix,
                                    const tare_convert_options *options, tare_error *err);

@@ -290,7 +290,7 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     effort     "full": smaller, and much slower
     bases      similar models: tensors are stored as differences, and need them to be read
     directory  packs all that lies there, and the model was opened from; exclude: shell patterns
-    for_gpu    only forms that a GPU decodes by itself; about 0.2 % larger
+    for_gpu    only forms that a GPU can decode without the CPU; about 0.2 % larger
     tile_shapes, predictors, transforms: what STRUCTURED segments may use: "16x16" "8x32" "32x8"
                "1x256"; "none" "dc" "left" "top" "avg" "planar"; "none" "dct" "adst"
     segment    values of a segment: a power of two

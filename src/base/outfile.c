@@ -129,7 +129,8 @@ static tare_status check_existing(const tare_outset *set, tare_error *err) {
     struct stat st;
     if (fstatat(set->parent_fd, set->final_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) return TARE_OK;
-        return tare_outset_fail_errno(err, errno, "the output cannot be looked at", set->path);
+        return tare_outset_fail_errno(err, errno, "the status of the output cannot be read",
+                                      set->path);
     }
     /* First the failures that `force` would not help. */
     if (set->options.is_directory && !S_ISDIR(st.st_mode))

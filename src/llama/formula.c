@@ -341,7 +341,7 @@ tare_status tare_llama_formula(tare_llama_value *out, tare_str formula,
     reader r = {formula.ptr, formula.ptr + formula.len, config, bindings, NULL, {NULL, 0}, 0};
     *out = read_alternatives(&r);
     skip_blanks(&r);
-    if (!r.fault && r.pos < r.end) fail(&r, "formula: unexpected text behind it");
+    if (!r.fault && r.pos < r.end) fail(&r, "formula: unexpected text after it");
     if (!r.fault) return TARE_OK;
     *out = absent();
     tare_fail(err, TARE_ERR_CORRUPT, r.fault);

@@ -59,7 +59,7 @@ static tare_status find_pairs(lora *l, tare_arena *arena, tare_error *err) {
         if (!weight.ptr || c->tensors[i].n_dims != 2)
             return fail_factor(
                 l, (int64_t)i, TARE_ERR_UNSUPPORTED,
-                "it is no factor of a matrix, and llama.cpp's adapters have nothing else", err);
+                "it is not a factor of a matrix, and llama.cpp's adapters hold only those", err);
         while (k < l->n_pairs && !tare_str_equal(l->pairs[k].weight, weight)) k++;
         if (k == l->n_pairs) l->pairs[l->n_pairs++] = (pair){weight, -1, -1};
         *(is_a ? &l->pairs[k].a : &l->pairs[k].b) = (int64_t)i;

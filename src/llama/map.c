@@ -83,8 +83,7 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     m->hf_class = class_of(&m->config);
     m->arch = tare_llama_arch_find(m->hf_class, &m->config);
     if (!m->arch) {
-        tare_fail(err, TARE_ERR_UNSUPPORTED,
-                  "config.json: its architecture is none that tare knows how to map");
+        tare_fail(err, TARE_ERR_UNSUPPORTED, "config.json: tare cannot map this architecture");
         tare_error_item(err, TARE_ITEM_RESOURCE, -1, m->hf_class);
         return TARE_ERR_UNSUPPORTED;
     }
@@ -95,12 +94,11 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(
         tare_llama_number(&extra, m, m->arch->extra_layers ? m->arch->extra_layers : "0", 0, err));
     if (!(layers >= 0 && layers < 1e6 && extra >= 0 && extra < 1e6))
-        return fail_config("it does not say how many layers there are", err);
+        return fail_config("it does not give the number of layers (num_hidden_layers)", err);
     /* without a width llama.cpp can do nothing, nor could the shapes be checked */
     TARE_TRY(tare_llama_number(
         &width, m, "hidden_size | n_embd | dim | d_model | model_dim | n_embed", 0, err));
-    if (!(width >= 1))
-        return fail_config("it does not say how wide the model is (hidden_size)", err);
+    if (!(width >= 1)) return fail_config("it does not give the model's width (hidden_size)", err);
     m->n_layers = (uint64_t)(layers + extra);
     m->n_extra_layers = (uint64_t)extra;
     m->facts[3] = m->facts[0];

@@ -175,7 +175,7 @@ static const struct operation {
     const char *fault;
 } operations[] = {
     {"heads", heads, 1, 1, "its rows are not a whole number of heads of an even size"},
-    {"view", view, 1, TARE_LLAMA_DIMS, "its shape is not the one that config.json asks for"},
+    {"view", view, 1, TARE_LLAMA_DIMS, "its shape contradicts config.json"},
     {"rows", op_rows, 3, 3, "it has fewer rows than config.json asks for"},
     {"swap", swap, 2, 2, "it has too few dimensions"},
     {"even", op_even, 1, 1, "its rows are no even number"},
@@ -185,8 +185,8 @@ static const struct operation {
     {"add", op_add, 1, 1, "arithmetic twice"},
     {"mul", op_mul, 1, 1, "arithmetic twice"},
     {"negexp", op_negexp, 0, 0, "arithmetic twice"},
-    {"part", op_part, 2, 2, "there are more parts than config.json asks for"},
-    {"stack", op_stack, 2, 2, "there are more of its kind than config.json asks for"},
+    {"part", op_part, 2, 2, "it has more parts than config.json says"},
+    {"stack", op_stack, 2, 2, "the model has more tensors of this kind than config.json says"},
     {"if", op_if, 1, 1, "condition"},
     {"drop", op_drop, 0, 0, "drop"},
     {"first", op_first, 0, 0, "first"},
@@ -232,7 +232,7 @@ static tare_status read_arguments(machine *m, tare_str *text, bool may_be_absent
         bool is_number = v.kind == TARE_LLAMA_NUMBER || v.kind == TARE_LLAMA_BOOL;
         if (!is_number && !(v.kind == TARE_LLAMA_ABSENT && may_be_absent))
             return tare_fail(err, TARE_ERR_CORRUPT,
-                             "config.json does not say what the operation on it needs");
+                             "config.json lacks a key that the operation on it needs");
         if (m->n_args == MOST_ARGS) return tare_fail(err, TARE_ERR_ARG, "program: arguments");
         m->args[m->n_args] = is_number ? v.number : 0;
         m->n[m->n_args++] = is_number && v.number > 0 && v.number < 0x1p53 ? (uint64_t)v.number : 0;

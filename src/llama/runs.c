@@ -60,9 +60,10 @@ static bool has_tokenizer(uint64_t *n, const tare_model *model, tare_error *why)
     *n = 0;
     if (kind.len == 0)
         return no(why, TARE_ITEM_KEY, "tokenizer.ggml.model",
-                  "it is missing: there is no tokenizer");
+                  "it is missing: the model has no tokenizer");
     if (!tare_llama_is_one_of(kind, tokenizers))
-        return no(why, TARE_ITEM_KEY, "tokenizer.ggml.model", "llama.cpp has no tokenizer like it");
+        return no(why, TARE_ITEM_KEY, "tokenizer.ggml.model",
+                  "llama.cpp does not know this tokenizer");
     if (tare_str_is(kind, "none") || tare_str_is(kind, "no_vocab")) return true;
     if (!tokens || tokens->value.type != TARE_VALUE_ARRAY || tokens->value.as.a.count == 0)
         return no(why, TARE_ITEM_KEY, "tokenizer.ggml.tokens", "there are no tokens");
@@ -97,9 +98,9 @@ static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t token
     if (embedding < 0) return no(why, TARE_ITEM_TENSOR, "token_embd.weight", "it is missing");
     if (tokens && c->tensors[embedding].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight",
-                  "it does not have as many rows as there are tokens");
+                  "its rows differ from the number of tokens");
     if (blocks > c->n_tensors)
-        return no(why, TARE_ITEM_TENSOR, "blk.", "there are fewer blocks than the keys say");
+        return no(why, TARE_ITEM_TENSOR, "blk.", "the model has fewer blocks than the keys say");
     bool *is_there = tare_alloc(model->allocator, (size_t)blocks);
     if (!is_there) {
         tare_fail(why, TARE_ERR_NOMEM, "blocks");
@@ -118,7 +119,7 @@ static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t token
 bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     uint64_t blocks, tokens;
     if (!model || strcmp(model->format, "gguf") != 0) {
-        tare_fail(why, TARE_ERR_UNSUPPORTED, "it is no GGUF file");
+        tare_fail(why, TARE_ERR_UNSUPPORTED, "it is not a GGUF file");
         return false;
     }
     tare_str architecture = tare_catalog_get_str(&model->catalog, "general.architecture");
@@ -130,7 +131,8 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     if (architecture.len == 0)
         return no(why, TARE_ITEM_KEY, "general.architecture", "it is missing");
     if (tare_str_is(type, "adapter") || tare_str_is(type, "mmproj") || tare_str_is(type, "imatrix"))
-        return no(why, TARE_ITEM_KEY, "general.type", "it is no model but goes with one");
+        return no(why, TARE_ITEM_KEY, "general.type",
+                  "it is not a model by itself, but belongs to one");
     if (!is_known(architecture))
         return no(why, TARE_ITEM_KEY, "general.architecture", "llama.cpp does not know it");
     return has_keys(&blocks, model, architecture, why) && has_tokenizer(&tokens, model, why) &&

@@ -99,7 +99,7 @@ static tare_status make_piece(tare_llama_piece *out, const pass *p, const tare_l
                               .second = draft->second};
     return tare_llama_shape_finish(&out->view, &draft->shape, source->n_elements, &p->m->out->arena)
                ? TARE_OK
-               : fail_tensor(p, TARE_ERR_LIMIT, "its parts lie in too many places", err);
+               : fail_tensor(p, TARE_ERR_LIMIT, "its parts are in too many places", err);
 }
 
 static void set_dims(tare_llama_target *t, const tare_llama_shape *s) {
@@ -188,7 +188,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
                            "it has another shape than the others it is put together with", err);
     tare_llama_piece *piece = &t->pieces[draft->slot];
     if (piece->source != TARE_LLAMA_ZEROS)
-        return fail_tensor(p, TARE_ERR_CORRUPT, "another tensor stands for the same part", err);
+        return fail_tensor(p, TARE_ERR_CORRUPT, "another tensor is the same part", err);
     TARE_TRY(make_piece(piece, p, draft, err));
     piece->end = tare_llama_shape_elements(&draft->shape);
     if (encoding != t->encoding) t->encoding = tare_encoding_get(TARE_ENCODING_F32);
@@ -241,8 +241,8 @@ static tare_status stack_expert(pass *p, tare_str *name, tare_llama_draft *draft
                                    "n_routed_experts | moe_num_experts",
                                    0, err));
         if (n == 0)
-            return fail_tensor(p, TARE_ERR_CORRUPT, "config.json does not say how many experts",
-                               err);
+            return fail_tensor(p, TARE_ERR_CORRUPT,
+                               "config.json does not give the number of experts", err);
         if ((double)slot >= n)
             return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer experts", err);
         tare_str head = {name->ptr, from}, tail = tare_str_cut(*name, to + 1);

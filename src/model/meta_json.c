@@ -262,7 +262,7 @@ static bool take_array(from_json *f, const tare_json_value *v, tare_array *a) {
     tare_buffer_free(&packed);
     f->depth--;
     return ok && (tare_json_key(&f->j, &end) == TARE_JSON_END ||
-                  bad(f, end.offset, "metadata: nothing was expected behind the items"));
+                  bad(f, end.offset, "metadata: unexpected bytes after the items"));
 }
 
 static bool take_value(from_json *f, const tare_json_value *v, tare_value *out) {
@@ -284,13 +284,13 @@ static bool take_space(from_json *f, tare_metadata *e) {
     tare_json_value key, value, end;
     if (tare_json_key(&f->j, &key) == TARE_JSON_END) return true;
     if (!tare_str_is(key.raw, "\"space\""))
-        return bad(f, key.offset, "metadata: nothing was expected behind the value");
+        return bad(f, key.offset, "metadata: unexpected bytes after the value");
     if (tare_json_next(&f->j, &value) != TARE_JSON_STRING ||
         !tare_str_is(value.raw, "\"" OTHER_SPACE "\""))
         return bad(f, value.offset, "metadata: not the name of a space");
     e->space = TARE_KEYS_SAFETENSORS;
     return tare_json_key(&f->j, &end) == TARE_JSON_END ||
-           bad(f, end.offset, "metadata: nothing was expected behind the space");
+           bad(f, end.offset, "metadata: unexpected bytes after the space");
 }
 
 static bool take_entry(from_json *f, tare_metadata *e) {

@@ -78,7 +78,7 @@ static tare_status check_alignment(const void *at, size_t alignment, tare_error 
         return tare_fail(err, TARE_ERR_ARG, "alignment: not a power of two");
     if (alignment && (uintptr_t)at % alignment)
         return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_NOT_ALIGNED,
-                              "the bytes do not lie at a multiple of the alignment");
+                              "the bytes do not start at a multiple of the alignment");
     return TARE_OK;
 }
 

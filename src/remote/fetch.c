@@ -129,7 +129,7 @@ static tare_status check_identity(fetch *f, bool has_total, uint64_t total) {
         return fault(f, TARE_ERR_IO, CHANGED);
     if (!file->blocks.has_size || !has_total || file->blocks.size == total) return TARE_OK;
     return fault(f, TARE_ERR_IO,
-                 file->is_known ? CHANGED : "not the size that the hub's list says");
+                 file->is_known ? CHANGED : "its size differs from that in the hub's list");
 }
 
 static void learn(fetch *f, uint64_t size) {
@@ -149,7 +149,7 @@ static tare_status accept_range(fetch *f) {
     if (!r->has_total)
         return fault(f, TARE_ERR_UNSUPPORTED, "Content-Range: the size of the file is not stated");
     if (r->first != first || r->last >= f->end)
-        return fault(f, TARE_ERR_CORRUPT, "Content-Range: another range than was asked for");
+        return fault(f, TARE_ERR_CORRUPT, "Content-Range: not the requested range");
     if (r->has_length && r->length != r->last - r->first + 1)
         return fault(f, TARE_ERR_CORRUPT, "Content-Length: not that of the range");
     TARE_TRY(check_identity(f, true, r->total));
@@ -170,7 +170,7 @@ static tare_status accept_whole(fetch *f) {
     if (file->has_ranges) {
         /* Another request may have found out first, while this one was under way. */
         if (!f->exchange.if_range)
-            return fault(f, TARE_ERR_UNSUPPORTED, "the server sends no byte ranges any more");
+            return fault(f, TARE_ERR_UNSUPPORTED, "the server no longer sends byte ranges");
         file->ignores_if_range = true;
         f->begins_anew = true;
         return TARE_ERR_IO; /* ends the exchange */
@@ -212,7 +212,7 @@ static bool put_blocks(fetch *f, const uint8_t *bytes, size_t n) {
     tare_remote *r = f->file->remote;
     while (n > 0) {
         if (f->got == f->end - f->begin) {
-            fault(f, TARE_ERR_CORRUPT, "more bytes than were asked for");
+            fault(f, TARE_ERR_CORRUPT, "more bytes than requested");
             return false;
         }
         tare_block *b = tare_block_of(f->entries[f->got / TARE_BLOCK_BYTES]);
@@ -355,7 +355,7 @@ static void settle(fetch *f) {
         queue_again(f, 0);
     } else if (f->is_whole) {
         if (file->blocks.has_size && file->blocks.size != file->whole.size) {
-            finish_with(f, TARE_ERR_IO, "not the size that the hub's list says");
+            finish_with(f, TARE_ERR_IO, "its size differs from that in the hub's list");
             return;
         }
         learn(f, file->whole.size);

@@ -245,7 +245,7 @@ static tare_status settle(reading *r, tare_error *err) {
     }
     for (size_t i = 1; i < list->n; i++)
         if (tare_str_equal(files[i - 1].path, files[i].path)) {
-            tare_fail(err, TARE_ERR_CORRUPT, "siblings: a file is there twice");
+            tare_fail(err, TARE_ERR_CORRUPT, "siblings: a file is listed twice");
             tare_error_item(err, TARE_ITEM_RESOURCE, -1, files[i].path);
             return TARE_ERR_CORRUPT;
         }

@@ -25,7 +25,7 @@ static tare_status check_choices(const tare_wc_segment *s, const tare_wc_piece *
         return refuse(piece, 25, err, "segment: table of the classes: not in the head");
     if (s->rice > (s->count ? TARE_WC_MAX_RICE : 0))
         return refuse(piece, 26, err,
-                      "segment: distances of patches: bits of a remainder that there cannot be");
+                      "segment: distances of patches: number of bits of a remainder out of range");
     return TARE_OK;
 }
 

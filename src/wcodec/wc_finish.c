@@ -119,7 +119,7 @@ void tare_wc_finish_begin(tare_wc_finish *f, tare_wc_job *job, const tare_wc_dir
 static tare_status check_crc(const tare_wc_piece *piece, uint32_t crc, tare_error *err) {
     if (crc != piece->header.crc)
         return tare_fail_at(err, TARE_ERR_CHECKSUM, piece->offset,
-                            "segment: CRC-32 is not that of what it decodes to");
+                            "segment: CRC-32 differs from that of the decoded bytes");
     return TARE_OK;
 }
 

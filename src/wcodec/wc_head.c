@@ -63,7 +63,8 @@ static tare_status read_rule(tare_wc_rule *rule, uint8_t value_bits, tare_cursor
     TARE_TRY(tare_cursor_status(c, err));
     rule->has_map = has_map == 1;
     if (has_map > 1 || !tare_wc_rule_is_valid(rule, value_bits))
-        return tare_fail_at(err, TARE_ERR_CORRUPT, at, "rule: these choices do not go together");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at,
+                            "rule: its form, bits, map and trellis cannot be combined");
     for (unsigned i = 0; rule->has_map && i < 64; i++) {
         uint64_t entry_at = tare_cursor_offset(c);
         uint16_t top = map_width(rule, value_bits) == 1

@@ -22,7 +22,7 @@ tare_status tare_wc_read_header(tare_wc_piece *piece, tare_error *err) {
     tare_cursor_init(&c, piece->bytes, piece->present, piece->offset);
     TARE_TRY(tare_wc_segment_read(s, &c, err));
     if (piece->stored % TARE_WC_UNIT || piece->stored > tare_wc_max_stored(piece->n_bytes))
-        return refuse(piece, 0, err, "segment: its size is not one that its bytes can have");
+        return refuse(piece, 0, err, "segment: its size does not match its number of bytes");
     if (s->predictor == TARE_WC_REF_SCALED && piece->head->shape.value_bits != 8)
         return refuse(piece, 1, err, "segment: only 8-bit values are predicted by scale");
     piece->has_header = true;

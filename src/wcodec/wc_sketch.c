@@ -168,7 +168,7 @@ tare_status tare_wc_limits_check(const tare_tile_limits *limits, tare_error *err
     if (limits->shapes >> TARE_WC_TILE_SHAPES || limits->predictors >> TARE_WC_PREDICTORS ||
         limits->transforms >> TARE_WC_TRANSFORMS)
         return tare_fail(err, TARE_ERR_ARG,
-                         "tiles: a bit that is no shape, predictor or transform");
+                         "tiles: unknown bit in the set of shapes, predictors or transforms");
     return TARE_OK;
 }
 

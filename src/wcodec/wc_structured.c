@@ -138,7 +138,7 @@ static tare_status read_plane(decoder *d, unsigned b, tare_error *err) {
         unsigned rest = counts[c] % 4;
         if (rest && d->nibbles[n - 1] >> rest)
             return refuse(d->piece, TARE_WC_SEGMENT_HEADER, err,
-                          "segment: bits behind the last coefficient of a context");
+                          "segment: bits after the last coefficient of a context");
     }
     if (t) take_padding(d, t);
     for (uint32_t i = 0; i < d->view.n_cells; i++) {

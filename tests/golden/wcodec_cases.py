@@ -147,10 +147,10 @@ broken("layer-gap", "a gap between two layers", "layer 1", 24, u64(384), 384, "g
 broken("layer-end", "an index behind a gap", "layer 1", 24, u64(128), 256, "end at the index")
 broken("layer-kind-dims", "bytes that have dimensions", "layer 0", 4, b"\1", "layer 0+5", "only tensors")
 broken("layer-region", "a region of 2^63 bytes", "regions 0", 0, u64(2**63), "regions 0", "size of a region")
-no("layer-twice", "two tensors of one name", Wcodec(A, Layer("a", b"x")), "layer 1+56", "there twice",
+no("layer-twice", "two tensors of one name", Wcodec(A, Layer("a", b"x")), "layer 1+56", "another layer",
    item="tensor -1")
 no("metadata-twice", "metadata twice", Wcodec(*[Layer(n, b"[]", kind=METADATA) for n in "ab"]), "layer 1+48",
-   "there twice", item="resource -1")
+   "another layer", item="resource -1")
 
 # ---- planes
 broken("plane-region", "a region that is not there", "plane 0.0", 0, b"\1", "plane 0.0", "region")
@@ -231,20 +231,20 @@ broken("file-bytes", "another size than that of its ranges", "file 0", 8, u64(7)
 broken("file-ranges", "more ranges than bytes", "file 0", 16, u32(2**31), "file 0+16", "ranges",
        "TRUNCATED", **ONE)
 broken("range-layer", "a layer that is not there", "range 0.0", 0, b"\4", "range 0.0",
-       "no such layer", **ONE)
+       "number of its layer", **ONE)
 broken("range-region", "a region that is not there", "range 0.1", 1, b"\1", "range 0.1",
-       "no such layer", **ONE)
+       "number of its layer", **ONE)
 broken("range-beyond", "bytes beyond the region", "range 0.1", 3, b"\4", "range 0.1",
-       "lie in its region", **ONE)
+       "within its region", **ONE)
 broken("range-before", "bytes before the region", "range 0.0", 2, b"\1", "range 0.0",
-       "lie in its region", **ONE)
-broken("range-empty", "a range of no bytes", "range 0.1", 3, b"\0", "range 0.1", "lie in its region", **ONE)
+       "within its region", **ONE)
+broken("range-empty", "a range of no bytes", "range 0.1", 3, b"\0", "range 0.1", "within its region", **ONE)
 for name, text in (("dots", "../x"), ("dot", "a/./x"), ("root", "/x"), ("empty", ""), ("slash", "a//x"),
                    ("folder", "x/"), ("nul", "x\0y")):
     no("name-" + name, "a file name that leads elsewhere, or nowhere",
        Wcodec(A, files=[(text, [(0, 0, 0, 6)])]), "file 0+20", "relative path")
 no("file-twice", "two files of one name", Wcodec(A, files=[("x", [(0, 0, 0, 6)])] * 2), "file 1+20",
-   "there twice",
+   "another file",
    item="resource 1")
 
 # ---- layers as a model
@@ -276,7 +276,7 @@ no_entry("target", "a file with a target", 20, "target", entry(0, b"a"))
 for name, text in (("empty", b""), ("absolute", b"/etc/passwd"), ("up", b"../../a"), ("later", b"../a/../b"),
                    ("dot", b"./a"), ("slashes", b"b//a"), ("end", b"b/"), ("zero", b"a\0b")):
     no_entry("link-" + name, "a link that might lead out", 24, "target of a link", entry(LINK, text))
-no_entry("behind-link", "a file in a folder that is a link", -1, "over a link", entry(), before=[
+no_entry("behind-link", "a file in a folder that is a link", -1, "through a link", entry(), before=[
     ("y", [], entry(LINK, b"a"))], item="resource 2")
 no("entry-short", "an entry that the record cuts off", Wcodec(A, files=[("a", []), ("x", [], entry()[:-1])], minor=1),
    "entry 1+20", "record ends inside", "TRUNCATED")
@@ -287,4 +287,4 @@ no("entry-single", "a link that is the only file", Wcodec(A, files=[("x", [], en
 yes("entry-unknown", "something else at the end of a record: a later version's",
     Wcodec(*WHOLE, files=[("m.safetensors", SPAN, b"MORE")], minor=2), has={"tensors": 1})
 no("entry-early", "an entry under a version that has none", Wcodec(A, files=[("x", [], entry())], form=1), "entry 0",
-   "bytes behind")
+   "bytes after")

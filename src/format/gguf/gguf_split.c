@@ -213,8 +213,8 @@ static tare_status open_one(tare_gguf_reader *r, bool is_alone, tare_layout *lay
     TARE_TRY(tare_gguf_read_file(r, err));
     if (!is_alone && r->split_count.is_number && r->split_count.value > 1) {
         tare_fail_at(err, TARE_ERR_ARG, r->split_count.offset,
-                     "one shard of a set whose other members cannot be derived from its name: give "
-                     "all of them, or ask for this one alone");
+                     "one shard of a set whose other members cannot be derived from its name: name "
+                     "all of them, or open it as one shard alone");
         return TARE_ERR_ARG;
     }
     *detail = (tare_gguf_layout){.infos_end = r->infos_end,

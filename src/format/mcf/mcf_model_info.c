@@ -207,7 +207,7 @@ static void drop_twice(const tare_mcf_reader *r) {
         while (k < n && !tare_str_equal(c->metadata[k].key, c->metadata[i].key)) k++;
         if (k < n)
             tare_mcf_report(r, TARE_LEVEL_WARNING, "mcf.model-info-key", -1, c->metadata[i].offset,
-                            "ModelInfo says one key twice: ignored");
+                            "ModelInfo has a key twice: the second is ignored");
         else
             c->metadata[n++] = c->metadata[i];
     }

@@ -46,7 +46,7 @@ tare_status tare_mcf_read_quant_info(tare_mcf_reader *r, tare_error *err) {
     for (r->n_quants = 0; r->n_quants < n; r->n_quants++) take_record(&c, &r->quants[r->n_quants]);
     if (tare_cursor_left(&c))
         tare_mcf_report(r, TARE_LEVEL_ERROR, "mcf.quant-size", -1, tare_cursor_offset(&c),
-                        "QuantInfo goes on behind its last record");
+                        "QuantInfo continues after its last record");
     return tare_cursor_status(&c, err);
 }
 
@@ -86,7 +86,7 @@ static tare_status check_all(tare_mcf_reader *r, const uint32_t *dtypes, tare_er
         const tare_mcf_quant *q = &r->quants[i];
         if (q->tensor >= c->n_tensors) {
             tare_mcf_report(r, TARE_LEVEL_ERROR, "mcf.quant-index", -1, q->at,
-                            "TensorIndex: there is no such tensor");
+                            "TensorIndex: number of a tensor out of range");
         } else if (bounds[q->tensor].is_known) {
             tare_mcf_report(r, TARE_LEVEL_ERROR, "mcf.quant-twice", q->tensor, q->at,
                             "a second record for one tensor: ignored");
@@ -107,7 +107,7 @@ tare_status tare_mcf_check_quants(tare_mcf_reader *r, const uint32_t *dtypes, ta
     if (r->m->catalog.n_tensors) return check_all(r, dtypes, err);
     for (size_t i = 0; i < r->n_quants; i++)
         tare_mcf_report(r, TARE_LEVEL_ERROR, "mcf.quant-index", -1, r->quants[i].at,
-                        "TensorIndex: there is no such tensor");
+                        "TensorIndex: number of a tensor out of range");
     return TARE_OK;
 }
 

@@ -206,7 +206,8 @@ static tare_status set_type(index_reader *x, tare_tensor *t, const uint64_t *dim
 static tare_status check_range(const index_reader *x, const index_entry *e, tare_error *err) {
     const tare_mcf_section *d = x->data;
     uint64_t end;
-    if (!d) return fault(e, 24, TARE_ERR_CORRUPT, "data_off: there is no section TensorData", err);
+    if (!d)
+        return fault(e, 24, TARE_ERR_CORRUPT, "data_off: the file has no section TensorData", err);
     if (e->data_off < d->offset || e->data_off > d->offset + d->size)
         return fault(e, 24, TARE_ERR_CORRUPT, "data_off: not inside TensorData", err);
     if (!tare_add_u64(e->data_off, e->data_size, &end) || end > d->offset + d->size)
@@ -246,7 +247,7 @@ static void check_names(const index_reader *x) {
         if (x->h.flags & TARE_MCF_FLAG_SORTED && i > 0 &&
             tare_str_compare(c->tensors[i - 1].name, c->tensors[i].name) >= 0)
             tare_mcf_report(x->r, TARE_LEVEL_ERROR, "mcf.not-sorted", (int64_t)i, at,
-                            "flagged as sorted by name, but not behind its predecessor");
+                            "flagged as sorted by name, but sorts before its predecessor");
         if (x->h.flags & TARE_MCF_FLAG_UTF8 && !tare_str_is_utf8(c->tensors[i].name))
             tare_mcf_report(x->r, TARE_LEVEL_ERROR, "mcf.not-utf8", (int64_t)i, at,
                             "flagged as UTF-8, but the name is not");

@@ -191,7 +191,7 @@ static tare_status check_map(const index_walk *w, const tare_name_index *names, 
             return fail_mapping(w, entry, at, "weight_map: tensor is given twice", err);
         }
         if (c->tensors[at].planes[0].file != w->layout->shards[entry->shard].file) {
-            return fail_mapping(w, entry, at, "weight_map: tensor lies in another shard", err);
+            return fail_mapping(w, entry, at, "weight_map: the tensor is in another shard", err);
         }
         is_mapped[at] = true;
     }

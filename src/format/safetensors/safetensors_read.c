@@ -170,8 +170,9 @@ static tare_status open_any(tare_model *m, tare_safetensors_layout *layout,
     if (ctx->source->kind == TARE_SOURCE_SHARDS) return open_sources(m, layout, ctx, err);
     if (is_index(ctx->probe)) {
         if (path) return open_index(m, layout, ctx->first, ctx->options, err);
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "an index of safetensors shards: only a path leads to its shards");
+        return tare_fail(
+            err, TARE_ERR_UNSUPPORTED,
+            "an index of safetensors shards: open it by path, or its shards cannot be found");
     }
     shard_name name;
     const char *slash = path ? strrchr(path, '/') : NULL;

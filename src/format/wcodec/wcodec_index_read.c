@@ -73,9 +73,9 @@ tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
                             "size of the index: exceeds the limit for metadata");
     bool fits = tare_add_u64(*offset, *size, &end) && tare_add_u64(end, TARE_WCODEC_FOOTER, &end);
     if (!fits || *offset % TARE_WC_LAYER_ALIGN || *offset < TARE_WCODEC_HEADER || *size < COUNTS)
-        return tare_fail_at(
-            err, TARE_ERR_CORRUPT, 51,
-            "offset of the index: expected a multiple of 128 from 128 on, with room behind it");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, 51,
+                            "offset of the index: expected a multiple of 128, at least 128, with "
+                            "room for the index after it");
     if (end != tare_load_le64(h + 64))
         return tare_fail_at(err, TARE_ERR_CORRUPT, 64,
                             "size of the file: the index does not end there");
@@ -181,7 +181,8 @@ static tare_status check_layer(const reader *r, const tare_wcodec_layer *l, uint
                       "layer: expected at most 8 dimensions, 1 to 4 regions, at most 32 planes");
     if (l->kind != TARE_WCODEC_TENSOR && (l->n_dims || l->coded.n_regions != 1 || l->encoding.len))
         return refuse(r, at + 5, "layer: only tensors have dimensions and an encoding");
-    if (l->base > r->index->n_bases) return refuse(r, at + 8, "layer: there is no such base");
+    if (l->base > r->index->n_bases)
+        return refuse(r, at + 8, "layer: number of its base out of range");
     if (l->coded.offset % TARE_WC_LAYER_ALIGN || l->coded.size % TARE_WC_LAYER_ALIGN ||
         l->coded.offset < TARE_WCODEC_HEADER)
         return refuse(r, at + 24, "layer: its data is not at multiples of 128");
@@ -243,7 +244,7 @@ static tare_status read_layer(reader *r, tare_wcodec_layer *l) {
     if (!l->coded.streams) return no_memory(r);
     uint64_t position = l->coded.offset, end;
     for (unsigned i = 0; i < l->coded.n_streams; i++) TARE_TRY(read_stream(r, l, i, &c, &position));
-    TARE_TRY(end_record(r, &c, "layer: bytes behind its last plane"));
+    TARE_TRY(end_record(r, &c, "layer: bytes after its last plane"));
     if (!tare_align_u64(position - l->coded.offset, TARE_WC_LAYER_ALIGN, &end) ||
         end != l->coded.size)
         return refuse(r, at + 32, "layer: its size is not that of its planes");
@@ -305,7 +306,7 @@ static tare_status check_names(const reader *r, const tare_cursor *records) {
                          tare_name_index_add(&names, x->layers, sizeof *l, i, is_same_kind) >= 0;
         if (!is_second && n_metadata < 2) continue;
         size_t fields = LAYER_FIXED + 8 * ((size_t)l->n_dims + l->coded.n_regions);
-        refuse(r, record_offset(*records, i) + fields, "name of a layer: there twice");
+        refuse(r, record_offset(*records, i) + fields, "name of a layer: another layer has it");
         tare_error_item(r->err,
                         l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE, -1,
                         l->name);
@@ -329,7 +330,7 @@ static tare_status read_base(reader *r, tare_packed_base *b) {
     if (zero) return refuse(r, at + 6, "base: a reserved byte is not 0");
     memcpy(b->digest, digest, sizeof b->digest);
     TARE_TRY(take_text(r, &b->hint, &c, n, "hint of a base: the record ends inside it"));
-    return end_record(r, &c, "base: bytes behind its hint");
+    return end_record(r, &c, "base: bytes after its hint");
 }
 
 /* Relative, no part empty, "." or "..", no NUL. */
@@ -363,12 +364,12 @@ static tare_status read_range(reader *r, tare_packed_range *range, tare_cursor *
              past;
     TARE_TRY(tare_cursor_status(c, r->err));
     if (number >= index->n_layers || region >= index->layers[number].coded.n_regions)
-        return refuse(r, at, "range: there is no such layer or region");
+        return refuse(r, at, "range: number of its layer or region out of range");
     uint64_t *end = tare_wcodec_end(ends, (uint32_t)number, (uint8_t)region);
     uint64_t offset = *end + (uint64_t)tare_wc_unzigzag(skip);
     if (!length || !tare_add_u64(offset, length, &past) ||
         past > index->layers[number].coded.region_bytes[region])
-        return refuse(r, at, "range: it does not lie in its region");
+        return refuse(r, at, "range: not within its region");
     *end = past;
     *layer = (uint32_t)number;
     *range = (tare_packed_range){*layer, (uint8_t)region, offset, length};
@@ -405,7 +406,7 @@ static tare_status read_file(reader *r, tare_packed_file *f, tare_wcodec_ends *e
         return refuse(r, at, "file: only a directory has links and folders");
     if (f->entry.kind == TARE_PACKED_FOLDER && f->size)
         return refuse(r, at + 8, "file: a folder has a size");
-    TARE_TRY(end_record(r, &c, "file: bytes behind its last range"));
+    TARE_TRY(end_record(r, &c, "file: bytes after its last range"));
     if (total != f->size) return refuse(r, at + 8, "file: its size is not that of its ranges");
     return TARE_OK;
 }
@@ -451,13 +452,14 @@ static tare_status check_file_names(const reader *r, const tare_cursor *records)
     TARE_TRY(tare_name_index_init(&names, r->arena, x->n_files, r->err));
     for (uint32_t i = 0; i < x->n_files; i++) {
         if (tare_name_index_add(&names, x->files, sizeof *x->files, i, NULL) < 0) continue;
-        refuse(r, record_offset(*records, i) + FILE_FIXED, "name of a file: there twice");
+        refuse(r, record_offset(*records, i) + FILE_FIXED, "name of a file: another file has it");
         tare_error_item(r->err, TARE_ITEM_RESOURCE, i, x->files[i].name);
         return TARE_ERR_CORRUPT;
     }
     for (uint32_t i = 0; r->index->minor && i < x->n_files; i++) {
         if (!lies_behind_link(x, &names, x->files[i].name)) continue;
-        refuse(r, record_offset(*records, i) + FILE_FIXED, "name of a file: it leads over a link");
+        refuse(r, record_offset(*records, i) + FILE_FIXED,
+               "name of a file: its path passes through a link");
         tare_error_item(r->err, TARE_ITEM_RESOURCE, i, x->files[i].name);
         return TARE_ERR_CORRUPT;
     }
@@ -511,7 +513,7 @@ static tare_status enter_files(reader *r, tare_cursor *all, uint64_t size) {
 
 static tare_status leave_run(const reader *r) {
     if (tare_cursor_left(&r->c))
-        return refuse(r, tare_cursor_offset(&r->c), "index: bytes behind the last record");
+        return refuse(r, tare_cursor_offset(&r->c), "index: bytes after the last record");
     return TARE_OK;
 }
 
@@ -542,7 +544,7 @@ static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, u
     if (!r->n_lost) TARE_TRY(leave_run(r));
     TARE_TRY(check_file_names(r, &records));
     if (!r->n_lost && tare_cursor_left(&all))
-        return refuse(r, tare_cursor_offset(&all), "index: bytes behind its records");
+        return refuse(r, tare_cursor_offset(&all), "index: bytes after its records");
     return TARE_OK;
 }
 

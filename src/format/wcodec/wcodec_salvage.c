@@ -77,10 +77,8 @@ static tare_status place_by_header(place *p, const uint8_t *header, uint64_t fil
     TARE_TRY(tare_wcodec_find_index(&p->offset, &p->size, header, tare_load_le64(header + 64),
                                     limits, err));
     if (p->offset >= file_size)
-        return tare_fail_at(
-            err, TARE_ERR_TRUNCATED, file_size,
-            "file: ends too early, before its index, which alone says what its data is: "
-            "nothing can be salvaged");
+        return tare_fail_at(err, TARE_ERR_TRUNCATED, file_size,
+                            "file: ends before its index, without which nothing can be salvaged");
     p->n = tare_min_u64(p->size, file_size - p->offset);
     return TARE_OK;
 }

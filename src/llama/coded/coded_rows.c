@@ -45,7 +45,7 @@ static tare_status groups_of(uint32_t *out, const tare_llama_coded *p, const tar
     for (uint64_t i = 0; i < p->cols; i++) {
         out[i] = tare_load_le32((const uint8_t *)&out[i]);
         if (out[i] >= p->n_groups)
-            return fail_part(p, in, TARE_CODED_INDEX, "a group that there is none of", err);
+            return fail_part(p, in, TARE_CODED_INDEX, "number of a group out of range", err);
     }
     return TARE_OK;
 }

@@ -56,7 +56,7 @@ static tare_status find_arch(tare_llama_restoring *r, tare_error *err) {
     TARE_TRY(find_row(&r->arch, &r->by_keys, architecture, err));
     if (r->arch) return tare_llama_names_init(&r->names, r->arch->tensors, arena, err);
     tare_fail(err, TARE_ERR_UNSUPPORTED,
-              "general.architecture is none that tare knows the way back from");
+              "tare cannot map this general.architecture back to Hugging Face");
     tare_error_item(err, TARE_ITEM_KEY, -1, architecture);
     return TARE_ERR_UNSUPPORTED;
 }
@@ -177,7 +177,8 @@ static void check_keys(const tare_llama_restoring *r, const tare_model *again) {
         if (m->space != TARE_KEYS_MODEL || tare_llama_is_one_of(m->key, of_file)) continue;
         const tare_value *v = value_of(is->metadata, is->n_metadata, m->key);
         if (!v)
-            tare_llama_not_restored(r, TARE_ITEM_KEY, m->key, "no file says this any more");
+            tare_llama_not_restored(r, TARE_ITEM_KEY, m->key,
+                                    "no file of the output holds this any more");
         else if (!is_same_value(v, &m->value))
             tare_llama_not_restored(r, TARE_ITEM_KEY, m->key, "another value on the way there");
     }

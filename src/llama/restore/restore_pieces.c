@@ -125,7 +125,7 @@ static tare_status find_splits(split **splits, size_t *n, size_t *capacity, tare
                 continue;
             bytes += token->text.len + 1;
             if (bytes > t->r->out->limits.resource_bytes) {
-                tare_fail(err, TARE_ERR_LIMIT, "merges that the scores of the tokens come to");
+                tare_fail(err, TARE_ERR_LIMIT, "merges derived from the scores of the tokens");
                 tare_error_item(err, TARE_ITEM_KEY, -1, TARE_STR("tokenizer.ggml.tokens"));
                 return TARE_ERR_LIMIT;
             }

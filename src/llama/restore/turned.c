@@ -59,20 +59,19 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
     is_covered[i] = true;
     if (target->bytes) return TARE_OK;
     if (!has_shape(&gguf->catalog.tensors[i], target))
-        return fail_tensor(t, (size_t)i, TARE_ERR_CORRUPT,
-                           "its shape is not the one that the keys ask for", err);
+        return fail_tensor(t, (size_t)i, TARE_ERR_CORRUPT, "its shape contradicts the keys", err);
     for (size_t k = 0; k < target->n_pieces; k++) {
         const tare_llama_piece *p = &target->pieces[k];
         if (p->source == TARE_LLAMA_ZEROS)
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
-                               "what was done to it cannot be undone", err);
+                               "the conversion of this tensor cannot be undone", err);
         part *out = &t->parts[t->n_parts++];
         *out = (part){.wanted = p->source, .tensor = (size_t)i};
         out->arithmetic = tare_llama_undo(p, &out->constant);
         if (!tare_llama_view_invert(&out->share, p->view,
                                     t->r->out->catalog.tensors[p->source].n_elements, base))
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
-                               "what was done to it cannot be undone", err);
+                               "the conversion of this tensor cannot be undone", err);
         base = p->end;
     }
     return TARE_OK;
@@ -93,9 +92,9 @@ static tare_status check_covered(const turning *t, const bool *is_covered, tare_
         if (is_covered[i]) continue;
         if (!tare_llama_is_one_of(c->tensors[i].name, generated))
             return fail_tensor(t, i, TARE_ERR_UNSUPPORTED,
-                               "models of this architecture have no tensor like it", err);
+                               "models of this architecture have no such tensor", err);
         tare_llama_not_restored(t->r, TARE_ITEM_TENSOR, c->tensors[i].name,
-                                "no setting of rotary positions comes to these factors");
+                                "no rope_scaling of Hugging Face gives these factors");
     }
     return TARE_OK;
 }
@@ -155,7 +154,7 @@ static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *pa
         if (turn == 0 || begin < at || (i < n && parts[i].share.turn != turn) ||
             out->n_elements % turn)
             return fail_tensor(t, parts[0].tensor, TARE_ERR_UNSUPPORTED,
-                               "what was done to it cannot be undone", err);
+                               "the conversion of this tensor cannot be undone", err);
         if (begin > at) {
             pieces[made->n_pieces++] = (tare_llama_piece){.end = begin, .source = TARE_LLAMA_ZEROS};
             *has_holes = true;
@@ -230,7 +229,7 @@ tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapp
     }
     if (n_wanted < r->n_wanted)
         return tare_fail_tensor(err, TARE_ERR_CORRUPT, &r->out->catalog.tensors[n_wanted], n_wanted,
-                                "the keys ask for this tensor, and no tensor of the file is it");
+                                "the keys require this tensor, and the file does not have it");
     tare_reader_callback(&file->reader, NULL, t.file, t.end, "restored");
     file->reader.fetch = tare_llama_virtual_fetch;
     return TARE_OK;

@@ -173,7 +173,7 @@ static tare_status read_shape(tare_llama_wanted *w, const list *l, const parted 
                                         bindings, err));
         if (!is_there || n == 0 || w->n_dims == TARE_LLAMA_DIMS)
             return fail_tensor(p, TARE_ERR_CORRUPT,
-                               "the keys do not say what shape it has in a Hugging Face model",
+                               "its shape in a Hugging Face model does not follow from the keys",
                                err);
         w->dims[w->n_dims++] = n;
         rest = tare_str_cut(rest, end < rest.len ? end + 1 : end);
@@ -360,7 +360,7 @@ tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err) {
         TARE_TRY(find_spelled(&name, &l, &p, err));
         if (!name.ptr)
             return fail_tensor(&p, TARE_ERR_UNSUPPORTED,
-                               "models of this architecture have no tensor like it", err);
+                               "models of this architecture have no such tensor", err);
         TARE_TRY(add_by_name(&l, &p, name, err));
     }
     return TARE_OK;

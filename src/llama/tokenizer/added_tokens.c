@@ -123,7 +123,7 @@ tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces
         tare_json_span_next(&j, &value);
         if (!id_of_key(&key, &id))
             return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, key.offset,
-                                        "added_tokens_decoder: a key is no token id");
+                                        "added_tokens_decoder: expected token ids as keys");
         if (!replaces && is_taken(t, id, &value)) continue;
         TARE_TRY(add_described(t, file, id, &value, true, err));
     }

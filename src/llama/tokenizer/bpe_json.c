@@ -119,9 +119,9 @@ tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err)
         const char *blank = memchr(line.ptr, ' ', line.len);
         size_t left = blank ? (size_t)(blank - line.ptr) : 0;
         if (!blank || memchr(blank + 1, ' ', line.len - left - 1))
-            return tare_llama_fail_file(err, TARE_ERR_CORRUPT, &file, offset,
-                                        "a line is no merge: two texts with one blank between them "
-                                        "were expected");
+            return tare_llama_fail_file(
+                err, TARE_ERR_CORRUPT, &file, offset,
+                "expected merges: lines of two texts with one blank between them");
         TARE_TRY(tare_llama_vocab_add_merge(&t->vocab, line, err));
     }
     return TARE_OK;
@@ -145,9 +145,9 @@ static tare_status add_named(tare_llama_tokenizer *t, tare_error *err) {
         TARE_TRY(tare_llama_text(&text, t, &v, err));
         if (!text.len || tare_llama_vocab_find(&index, &t->vocab, text) >= 0) continue;
         if (t->options->vocab_size && t->vocab.n_tokens >= t->options->vocab_size) {
-            tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.no-such-token",
-                            t->tokenizer_config.name,
-                            "%s is no token of the vocabulary, which has no room for it", keys[i]);
+            tare_llama_note(
+                t, TARE_LEVEL_WARNING, "tokenizer.no-such-token", t->tokenizer_config.name,
+                "%s is not a token of the vocabulary, which has no room for it", keys[i]);
             continue;
         }
         TARE_TRY(tare_llama_add_token(t, t->vocab.n_tokens, text, true, err));

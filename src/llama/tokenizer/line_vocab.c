@@ -127,13 +127,13 @@ static tare_status read_rwkv_line(tare_llama_tokenizer *t, const lines *l, tare_
     if (!first || last < left + 3 || !number_of((tare_str){line.ptr, left}, &id) ||
         !number_of(tare_str_cut(line, last), &n_bytes))
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, l->file, l->offset,
-                                    "a line is no id, token and number of bytes");
+                                    "expected lines of an id, a token and its number of bytes");
     tare_str bytes = literal((tare_str){first + 1, last - left - 2}, &t->scratch);
     size = bytes.len;
     if (!bytes.ptr || size != n_bytes || id != t->vocab.n_tokens)
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, l->file, l->offset,
-                                    "a token is no literal of its number of bytes, or its id is "
-                                    "not one more than the one before");
+                                    "expected a token that is a literal of the given number of "
+                                    "bytes, with ids in ascending order");
     tare_llama_token token = {written(bytes, &t->scratch), 0, TARE_TOKEN_NORMAL};
     if (!token.text.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
     return tare_llama_in_file(err, tare_llama_vocab_set(&t->vocab, id, &token, err), l->file);
@@ -182,7 +182,7 @@ static tare_status read_plamo_line(tare_llama_tokenizer *t, const lines *l, tare
     if (root.type != TARE_JSON_ARRAY || v[0].type != TARE_JSON_STRING ||
         !tare_json_f64(&v[1], &score))
         return tare_llama_fail_file(err, TARE_ERR_CORRUPT, l->file, l->offset,
-                                    "a line is no token: [\"text\", score, \"TYPE\"] expected");
+                                    "not a token: [\"text\", score, \"TYPE\"] expected");
     TARE_TRY(tare_llama_text(&token.text, t, &v[0], err));
     token.score = (float)score;
     token.type = plamo_type(&v[2], token.text);

@@ -129,8 +129,8 @@ static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_
                         "the nearest splitting that llama.cpp has is %s", near->name);
     tare_llama_fail_file(err, TARE_ERR_UNSUPPORTED, file, offset,
                          stages->n ? "llama.cpp has no splitting like this: choose one with --pre"
-                                   : "there is none, and llama.cpp splits every byte-level BPE: "
-                                     "choose a splitting with --pre");
+                                   : "the tokenizer has no pre-tokenizer, but llama.cpp needs one "
+                                     "for byte-level BPE: choose it with --pre");
     if (near && err)
         snprintf(err->field, sizeof err->field, "pre_tokenizer (nearest: %s)", near->name);
     tare_error_code(err, TARE_CODE_UNKNOWN_PRE);

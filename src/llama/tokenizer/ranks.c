@@ -169,7 +169,7 @@ static tare_status read_lines(ranks *r, tare_error *err) {
         if (!blank || digits.raw.len == 0 || !tare_json_u64(&digits, &rank) ||
             !tare_llama_base64(&bytes, (tare_str){line.ptr, left}, &r->t->scratch))
             return tare_llama_fail_file(err, TARE_ERR_CORRUPT, r->file, offset,
-                                        "a line is no token in base64 with its rank");
+                                        "expected lines of a token in base64 and its rank");
         if (!bytes.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
         TARE_TRY(add_rank(r, rank, bytes, offset, err));
     }

@@ -139,7 +139,7 @@ static tare_status fit_size(tare_llama_tokenizer *t, tare_error *err) {
             tare_fail(err, TARE_ERR_UNSUPPORTED,
                       "the tokenizer has more tokens than vocab_size of config.json");
             if (err)
-                snprintf(err->field, sizeof err->field, "vocab_size is %llu, there are %zu tokens",
+                snprintf(err->field, sizeof err->field, "vocab_size is %llu, the tokenizer has %zu",
                          (unsigned long long)n, t->vocab.n_tokens);
             return TARE_ERR_UNSUPPORTED;
         }

@@ -257,7 +257,7 @@ static tare_status finish_pair(const config *c, tare_adapter *a, tare_error *err
     const double alpha = number_of(&c->alphas, module.ptr, c->alpha);
     if (rank != (double)a->rank)
         return tare_fail(err, TARE_ERR_CORRUPT,
-                         "its factors have another rank than its configuration says");
+                         "its factors have a rank other than its configuration says");
     a->scale = alpha / (c->is_rslora ? sqrt(rank) : rank);
     return TARE_OK;
 }

@@ -155,7 +155,7 @@ static tare_status collect(writing *w, tare_error *err) {
         w->pairs[w->n++] = a;
     }
     if (w->n > 0) return TARE_OK;
-    tare_fail(err, TARE_ERR_ARG, "there is no adapter of that name");
+    tare_fail(err, TARE_ERR_ARG, "the model has no adapter of that name");
     tare_error_item(err, TARE_ITEM_ADAPTER, -1, w->use->name);
     return TARE_ERR_ARG;
 }

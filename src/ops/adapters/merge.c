@@ -63,8 +63,7 @@ static tare_status check_pair(const part *p, const tare_model *in, tare_report *
     if (a->rows != t->n_rows || a->cols != t->cols) {
         report_shapes(p, t, report);
         return tare_fail(err, TARE_ERR_ARG,
-                         "its product has another shape than the tensor it is "
-                         "for");
+                         "its product differs in shape from the tensor to be changed");
     }
     const tare_model *factors = p->set->factors;
     const size_t pair[2] = {tare_adapter_factor(p->set, a->a), tare_adapter_factor(p->set, a->b)};
@@ -85,7 +84,7 @@ static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adap
     tare_str name = use->target.len ? use->target : adapter->name;
     if (name.len == 0)
         return tare_fail(err, TARE_ERR_ARG,
-                         "a pair without a name does not say which tensor it is for");
+                         "a pair without a name: add which tensor it belongs to, as TENSOR=PATH");
     tare_error why = TARE_ERROR_NONE;
     int64_t tensor = tare_merge_find_tensor(in, name, &why);
     if (tensor < 0) {

@@ -145,7 +145,8 @@ static tare_status decode(bench *b, const piece *p) {
         best = fmin(best, now() - start);
     }
     if (memcmp(p->bytes, p->back, (size_t)p->of.bytes) != 0)
-        return tare_fail(b->err, TARE_ERR_CORRUPT, "the codec does not return what it was given");
+        return tare_fail(b->err, TARE_ERR_CORRUPT,
+                         "decoding does not give the bytes that were encoded");
     b->row->decode_seconds += best;
     b->row->copy_seconds += best_copy;
     return TARE_OK;

@@ -210,7 +210,7 @@ static tare_status check_elsewhere(const tare_plan *plan, tare_error *err) {
     if (plan->format->pack)
         return tare_fail(err, TARE_ERR_ARG, "a packed model is not written in one go");
     if (plan->options.verify)
-        return tare_fail(err, TARE_ERR_ARG, "what goes to standard output cannot be read back");
+        return tare_fail(err, TARE_ERR_ARG, "standard output cannot be read back");
     return TARE_OK;
 }
 
@@ -258,7 +258,7 @@ tare_status tare_quantize(const char *out_path, const tare_model *in, tare_str m
     TARE_TRY(tare_options_read(&opt, sizeof opt, options, err));
     TARE_TRY(tare_options_read(&mix_options, sizeof mix_options, opt.mix, err));
     mix_options.mix = tare_mix_find(mix);
-    if (!mix_options.mix) return tare_fail(err, TARE_ERR_ARG, "there is no such mix");
+    if (!mix_options.mix) return tare_fail(err, TARE_ERR_ARG, "unknown mix");
     opt.mix = &mix_options;
     return tare_convert(out_path, in, &opt, err);
 }

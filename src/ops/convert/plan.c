@@ -18,18 +18,18 @@ static tare_status find_format(tare_plan *p, const char *path, tare_error *err) 
     if (!name && path) name = tare_format_of_path(path);
     if (!name)
         return tare_fail(err, TARE_ERR_ARG,
-                         "the output's name does not determine a format: say which one");
+                         "the output's name does not determine a format: name one");
     p->format = tare_format_find(name);
     if (!p->format) return tare_fail(err, TARE_ERR_ARG, "the output format is not known");
     if (!p->format->plan)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the output format cannot be written");
     if (p->mcf.dedup != TARE_DEDUP_TIED && !p->format->shares_data)
         return tare_fail(err, TARE_ERR_ARG,
-                         "which tensors of the same bytes are stored once can be chosen only for "
-                         "MCF: the output's format stores each by itself");
+                         "only MCF offers a choice of which tensors with equal bytes are stored "
+                         "once; the output's format stores each of them");
     if (p->wcodec.n_bases && !p->format->stores_differences)
         return tare_fail(err, TARE_ERR_ARG,
-                         "only a .wcodec can be stored as what it differs in from a base");
+                         "only a .wcodec can be stored as differences from a base");
     if (p->wcodec.effort != TARE_EFFORT_FAST && !p->format->has_effort)
         return tare_fail(err, TARE_ERR_ARG, "effort applies to .wcodec output only");
     const tare_tile_limits *tiles = &p->wcodec.tiles;

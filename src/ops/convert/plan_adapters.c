@@ -70,8 +70,8 @@ static tare_status leave_behind(tare_plan *p, size_t n, tare_error *err) {
                          "adapters to store: the output's format has no place for them, only INFQ "
                          "has; merge them");
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.adapters-left");
-    tare_strict_note(&p->strict, &f, "adapters of the input would be left behind",
-                     "%zu pair%s of factors of adapters left behind: merge them with "
+    tare_strict_note(&p->strict, &f, "adapters of the input would be lost",
+                     "%zu pair%s of factors of adapters lost: merge them with "
                      "--apply-adapter, or take them out with tare extract --adapter",
                      n, n == 1 ? "" : "s");
     return TARE_OK;

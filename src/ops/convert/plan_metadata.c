@@ -66,7 +66,8 @@ static bool keep_file_type(const tare_plan *p, tare_metadata *m) {
     const tare_mix *mix = mix_of(p) ? mix_of(p) : tare_mix_mostly(type);
     tare_finding f = key_finding("convert.file-type", m->key);
     if (!mix) {
-        tare_report_addf(p->options.report, &f, "left out: no number says what the types are now");
+        tare_report_addf(p->options.report, &f,
+                         "left out: no file type number stands for the new types");
         return false;
     }
     *m = u32_key(FILE_TYPE, (uint64_t)mix->file_type);
@@ -131,7 +132,7 @@ static void copy_keys(tare_plan *p, bool recodes) {
     }
     if (!had_split) return;
     tare_finding f = key_finding("convert.split-keys-dropped", TARE_STR("split.*"));
-    tare_report_addf(p->options.report, &f, "left out: they tell how the input was split");
+    tare_report_addf(p->options.report, &f, "left out: they describe how the input was split");
 }
 
 /* The keys that the caller sets; their texts are copied, since the caller owns them. */

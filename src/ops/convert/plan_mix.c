@@ -73,7 +73,7 @@ static void report_fallbacks(const tare_plan *p, const tare_mix_choice *choices,
 /* Tensors for which a rule decides need no role. */
 static void report_roles(tare_plan *p, const tare_mix_choice *choices,
                          const tare_encoding *const *manual, bool has_roles) {
-    static const char what[] = "no name tells what a tensor is for";
+    static const char what[] = "the roles of tensors do not follow from their names";
     if (has_roles || !p->mix.mix->type || p->in->catalog.n_tensors == 0) return;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "mix.no-roles");
     bool has_any = false, has_ruled = false;
@@ -85,12 +85,13 @@ static void report_roles(tare_plan *p, const tare_mix_choice *choices,
     if (!has_any && has_ruled) return;
     if (has_any)
         tare_strict_note(&p->strict, &f, what,
-                         "no name tells what a tensor is for: all matrices but norms become %s",
+                         "the roles of tensors do not follow from their names: all matrices except "
+                         "norms become %s",
                          p->mix.mix->type->name);
     else
         tare_strict_note(&p->strict, &f, what,
-                         "no name tells what a tensor is for, and none is a matrix to quantize: "
-                         "all stay as they are");
+                         "the roles of tensors do not follow from their names, and no tensor is a "
+                         "matrix to quantize: nothing is changed");
 }
 
 /* A mix that applies to nothing is not recorded as done. */
@@ -100,8 +101,8 @@ static void drop_idle_mix(tare_plan *p, const tare_mix_choice *choices, bool has
     if (!p->mix.mix->type) return;
     const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "mix.nothing");
     if (has_roles || p->in->catalog.n_tensors == 0)
-        tare_strict_note(&p->strict, &f, "there is no tensor to quantize",
-                         "there is no tensor to quantize: none becomes %s", p->mix.mix->name);
+        tare_strict_note(&p->strict, &f, "the model has no tensor to quantize",
+                         "the model has no tensor to quantize: none becomes %s", p->mix.mix->name);
     p->mix.mix = NULL;
 }
 

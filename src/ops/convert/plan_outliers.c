@@ -126,7 +126,7 @@ static void report_left_out(const tare_plan *p, size_t i) {
     f.item = (int64_t)p->tensors[i].source;
     f.item_name = t->name;
     tare_report_addf(p->options.report, &f,
-                     "written without outliers: a record cannot say where in its %s one is",
+                     "written without outliers: a record cannot hold a position among its %s",
                      t->cols > TARE_OUTLIER_COLS ? "columns" : "rows");
 }
 

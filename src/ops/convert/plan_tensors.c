@@ -115,8 +115,8 @@ static void make_by_format(decider *d, size_t i) {
     if (!to || obstacle(d, i, to)) return;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
     tare_strict_note(&d->plan->strict, &f,
-                     "the target's format quantizes it: ask for that with --type, or --opaque "
-                     "carries the stored numbers",
+                     "the target's format would quantize it: choose that with --type, or keep the "
+                     "stored numbers with --opaque",
                      "%s quantized to %s, as %s does with matrices: --type %s asks for it, "
                      "--opaque carries the stored numbers",
                      source_tensor(d, i)->encoding->name, to->name, d->plan->format->name,
@@ -132,8 +132,8 @@ static tare_status check_default(decider *d, size_t i, const tare_encoding *to, 
     if (keeps) return TARE_OK;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.lossy");
     tare_strict_note(&d->plan->strict, &f,
-                     "the default type changes its numbers: ask for that with --type, or --type "
-                     "f32 keeps them",
+                     "the default type changes its numbers: confirm it with --type, or keep them "
+                     "with --type f32",
                      "%s becomes %s, the default type, and its numbers change: --type %s asks for "
                      "that, --type f32 keeps them",
                      tare_tensor_origin(d->plan->in, i).encoding->name, to->name, to->name);
@@ -155,7 +155,7 @@ static tare_status decide_wanted(decider *d, size_t i, tare_error *err) {
         return to.is_default ? check_default(d, i, to.type, err) : TARE_OK;
     }
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.kept");
-    tare_strict_note(&d->plan->strict, &f, "the tensor cannot take the type that was asked for",
+    tare_strict_note(&d->plan->strict, &f, "the tensor cannot have the requested type",
                      "stays %s, not %s: %s", t->encoding->name, to.type->name, why);
     return TARE_OK;
 }
@@ -293,16 +293,15 @@ static tare_status choose_repacked(bool *out, decider *d, size_t i, const tare_e
 static tare_status check_merged(const decider *d, size_t i, tare_error *err) {
     const tare_tensor *t = source_tensor(d, i);
     const char *why = obstacle(d, i, t->encoding);
-    if (!why && tare_tensor_needs_rows(d->plan->in, i)) why = "its block scales lie apart";
+    if (!why && tare_tensor_needs_rows(d->plan->in, i)) why = "its block scales are stored apart";
     if (!why && !tare_encoding_can_encode(t->encoding)) why = "its type cannot be encoded";
     if (!why) return TARE_OK;
     tare_finding f = finding(d, i, TARE_LEVEL_WARNING, "convert.not-merged");
     tare_report_addf(d->plan->options.report, &f, "no adapter can be merged into %s: %s",
                      t->encoding->name, why);
-    return tare_fail_tensor(
-        err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
-        "an adapter is for it, and its type cannot take one: ask for another with "
-        "--type or --tensor-type");
+    return tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, source_tensor(d, i), i,
+                            "an adapter applies to it, and its type cannot be merged with one: "
+                            "choose another with --type or --tensor-type");
 }
 
 /* A tensor of the input under the name that it has in the output. */
@@ -335,7 +334,7 @@ static tare_status decide(decider *d, size_t i, tare_planned *planned, tare_tens
         stand_in = tare_stand_in_encoding(h, to, is_opaque);
         if (!stand_in && to != t->encoding) {
             tare_fail_tensor(err, TARE_ERR_UNSUPPORTED, t, i,
-                             "the target cannot hold the type that is asked for");
+                             "the target cannot hold the requested type");
             tare_error_code(err, TARE_CODE_CANNOT_HOLD);
             return TARE_ERR_UNSUPPORTED;
         }
@@ -386,13 +385,13 @@ static tare_status check_types(const tare_plan *p, tare_error *err) {
         TARE_TRY(check_type(o->rules[i].encoding, p, err));
     }
     if (mcf->has_clip && !asks_for_blocks(o))
-        return tare_fail(err, TARE_ERR_ARG,
-                         "bounds of values: none of MCF's types is asked for, and only for them do "
-                         "they count");
+        return tare_fail(
+            err, TARE_ERR_ARG,
+            "bounds of values only apply to MCF's types, and none of those is requested");
     bool has_types = o->type || o->n_rules || !p->format->imitate;
     if (mcf->compat != TARE_COMPAT_NONE && has_types && !asks_for_blocks(o))
         return tare_fail(err, TARE_ERR_ARG,
-                         "compatibility: no type is asked for that the other program encodes");
+                         "compatibility: the other program encodes none of the requested types");
     return TARE_OK;
 }
 
@@ -444,8 +443,7 @@ static void check_rules(const decider *d) {
         if (d->is_used[i]) continue;
         const tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "convert.rule-unused");
         tare_strict_note(&d->plan->strict, &f, "a tensor type rule decides for no tensor",
-                         "the rule \"%s\" decides for no tensor: none that an earlier "
-                         "rule leaves has such a name",
+                         "the rule \"%s\" matches no tensor that an earlier rule leaves",
                          o->rules[i].pattern);
     }
 }

@@ -67,17 +67,16 @@ tare_status tare_type_check(const tare_encoding *type, tare_quality quality,
     const tare_kernels *k = tare_kernels_get();
     if (!tare_encoding_can_encode(type))
         return tare_fail_code(err, TARE_ERR_UNSUPPORTED, TARE_CODE_CANNOT_ENCODE,
-                              "the type that is asked for cannot be encoded");
+                              "the requested type cannot be encoded");
     if (type->kind != TARE_KIND_BLOCK) return TARE_OK;
     if (quality == TARE_QUALITY_BEST && !k->encode_best[type->id])
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "the type that is asked for has no best quality");
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "the requested type has no best quality");
     if (mcf->compat == TARE_COMPAT_MANTLE && !k->encode_mantle[type->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "the type that is asked for is none that the other program encodes");
+                         "the other program does not encode the requested type");
     if (mcf->has_clip && !k->encode_clipped[type->id])
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "the type that is asked for takes no bounds for its values");
+                         "the requested type takes no bounds for its values");
     return TARE_OK;
 }
 

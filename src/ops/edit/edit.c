@@ -23,8 +23,8 @@ static tare_status settle_old(const tare_edit *e, tare_error *err) {
     const bool is_finished = what == TARE_EDIT_FINISHED;
     tare_finding f = TARE_FINDING(INFO, TARE_OK, is_finished ? "edit.finished" : "edit.undone");
     f.text = is_finished ? TARE_STR("an earlier edit was interrupted: it is finished now")
-                         : TARE_STR("an earlier edit was interrupted before it changed anything: "
-                                    "what it left is removed");
+                         : TARE_STR("an earlier edit was interrupted before it changed anything; "
+                                    "its journal is removed");
     tare_report_add(e->options.report, &f);
     return TARE_OK;
 }
@@ -45,8 +45,7 @@ static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *e
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a packed model is not edited: unpack it, edit that, and pack it again");
     if (!e->format->is_directory && m->n_files > 1 && e->format != &tare_format_gguf)
-        return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                         "one of several shards: name the directory they lie in");
+        return tare_fail(err, TARE_ERR_UNSUPPORTED, "one of several shards: name their directory");
     if (m->summary.is_truncated)
         return tare_fail(err, TARE_ERR_TRUNCATED,
                          "the file ends too early: data of some tensor is missing");

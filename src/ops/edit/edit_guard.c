@@ -71,7 +71,7 @@ static const char *why_not(const tare_edit *e, const tare_metadata *m, const tar
     if (tare_str_is(m->key, "general.architecture"))
         return "the architecture decides which keys and tensors a program looks for";
     if (is_shape(tare_model_architecture(model), m->key))
-        return "the key says what the shapes of the tensors say";
+        return "the key must agree with the shapes of the tensors";
     if (is_vocabulary(m)) return "the vocabulary belongs to the tensors";
     if (now && m->value.type != now->value.type && is_read_by_programs(model, m->key))
         return "programs that load the model expect the type that the key has";
@@ -109,7 +109,8 @@ tare_status tare_edit_guard(const tare_edit *e, tare_error *err) {
             const tare_metadata *m = both[k];
             if (!m || m->space != TARE_KEYS_MODEL) continue;
             if (is_of_file(m->key) && !(is_recounted(e, m) && !is_asked_for(e, m->key)))
-                return refuse(err, "the key says how the file lies on disk: edit leaves it alone",
+                return refuse(err,
+                              "the key describes the file's layout, which edit does not change",
                               m->key, true);
             const char *why = e->options.force ? NULL : why_not(e, m, c->new_key);
             if (why) return refuse(err, why, m->key, false);

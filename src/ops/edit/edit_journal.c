@@ -228,7 +228,7 @@ static tare_status open_op(int *out, const worker *w, const tare_edit_op *op, ta
              memcmp(head, op->new_head, sizeof head) == 0 || memcmp(head, mark, sizeof head) == 0);
     if (!is_right) {
         close(fd);
-        tare_fail(err, TARE_ERR_IO, "is no longer the file that the edit was begun on");
+        tare_fail(err, TARE_ERR_IO, "is no longer the file that the edit began with");
         tare_error_file(err, op->name);
         return TARE_ERR_IO;
     }

@@ -64,8 +64,7 @@ static tare_status check_stars(const tare_edit_step *s, tare_error *err) {
         (to && star_in(tare_str_cut(s->text, (size_t)(to - s->text.ptr) + 1)));
     if (!is_twice && !to == !from) return TARE_OK;
     return tare_fail(err, TARE_ERR_ARG,
-                     "renaming: the old and the new name have one * each, or "
-                     "none");
+                     "renaming: expected one * in both the old and the new name, or in neither");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -405,7 +404,7 @@ static tare_status check_keys(tare_edit *e, const tare_edit_part *p, tare_error 
     if (status == TARE_ERR_CORRUPT)
         return wrong_name(err, TARE_ITEM_KEY,
                           why.item >= 0 ? p->metadata[why.item].key : (tare_str){"", 0},
-                          "two keys would have this name, or a key would have none");
+                          "two keys would have this name, or a key would have an empty one");
     return status == TARE_OK ? TARE_OK : tare_fail(err, status, why.what);
 }
 

@@ -89,8 +89,8 @@ static tare_status find_changed(runner *r, tare_arena *arena, tare_error *err) {
         if (r->names[i] && !is_in(r->names[i], r->names[r->leader]))
             return fail_file(err,
                              tare_fail(err, TARE_ERR_UNSUPPORTED,
-                                       "the files that change lie in several directories, and "
-                                       "cannot change as one: write elsewhere, with -o"),
+                                       "the files to change are in several directories, and cannot "
+                                       "be replaced in one step: write elsewhere, with -o"),
                              r->e->files[i].path);
     return TARE_OK;
 }

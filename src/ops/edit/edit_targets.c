@@ -222,7 +222,7 @@ static tare_status open_old(layout *l, tare_edit_target *t, tare_error *err) {
     if (stat(l->path, &t->was) == 0) return tare_reader_open(&l->old, l->path, false, err);
     t->was = (struct stat){.st_nlink = 0};
     if (errno == ENOENT) return TARE_OK;
-    tare_fail_errno(err, errno, "cannot be looked at");
+    tare_fail_errno(err, errno, "its status cannot be read");
     tare_error_file(err, l->path);
     return TARE_ERR_IO;
 }
@@ -302,5 +302,5 @@ tare_status tare_edit_find_targets(tare_edit *e, tare_error *err) {
     if (e->summary.is_in_place || e->options.way != TARE_EDIT_IN_PLACE) return TARE_OK;
     return tare_fail(err, TARE_ERR_UNSUPPORTED,
                      "not in place: the new directory does not fit in the room of the old one, or "
-                     "tensors would lie elsewhere");
+                     "tensors would move");
 }

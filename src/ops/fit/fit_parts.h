@@ -99,7 +99,7 @@ typedef struct tare_fit_constant {
 } tare_fit_constant;
 
 /* The constant of a tensor. `is_tied`: it is also the output matrix; `share`: of all weights that
- * types are chosen for, which counts where no name tells what a tensor is for. */
+ * types are chosen for, which counts where the roles of tensors do not follow from their names. */
 tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
                                        const tare_role_info *role, bool is_tied, double share);
 /* Whether a tensor of token embeddings is the output matrix, too: in models without one, unless they

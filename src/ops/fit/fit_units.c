@@ -166,10 +166,9 @@ static tare_status find_usable(tare_fit *f, tare_fit_unit *u, tare_error *err) {
         if (is_own) u->known |= bit; /* copied: no error */
     }
     if (u->usable & ~u->grids) return TARE_OK;
-    return tare_fail_tensor(
-        err, TARE_ERR_ARG, tensor(f, u->tensors[0]), u->tensors[0],
-        "it can have none of the types to choose from: its rows are not a whole "
-        "number of their blocks, or they need an importance matrix");
+    return tare_fail_tensor(err, TARE_ERR_ARG, tensor(f, u->tensors[0]), u->tensors[0],
+                            "none of the types to choose from fits it: its rows are not a whole "
+                            "number of blocks, or the types need an importance matrix");
 }
 
 /* ---- what they cost -------------------------------------------------------------------------- */

@@ -162,8 +162,9 @@ static tare_status plan_first(tare_plan **out, tare_fit *f, tare_error *err) {
 static void report_no_roles(const tare_fit *f) {
     if (f->model.has_roles || f->n_units == 0) return;
     tare_finding finding = TARE_FINDING(WARNING, TARE_OK, "fit.no-roles");
-    tare_report_addf(f->convert.report, &finding,
-                     "no name tells what a tensor is for: all weights count alike");
+    tare_report_addf(
+        f->convert.report, &finding,
+        "the roles of tensors do not follow from their names: all weights count the same");
 }
 
 static tare_status look(tare_fit *f, const tare_fit_options *options, tare_error *err) {
@@ -209,7 +210,7 @@ static tare_status read_arguments(tare_fit *f, const char *out_path,
     f->format = name ? tare_format_find(name) : NULL;
     if (!f->format)
         return tare_fail(err, TARE_ERR_ARG,
-                         "the output's name does not determine a format: say which one");
+                         "the output's name does not determine a format: name one");
     if (f->format->pack)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the size of a packed model is known only once it is packed: no types can "

@@ -93,8 +93,7 @@ static tare_status check_size(void *ctx, tare_outset *set, tare_error *err) {
     const bool is_last = a->number + 1 == ATTEMPTS;
     a->is_off = a->size > target ||
                 (!is_last && !a->r->is_finest && (double)a->size < (1 - near) * (double)target);
-    return a->is_off ? tare_fail(err, TARE_ERR_ARG, "the size that was asked for is not met")
-                     : TARE_OK;
+    return a->is_off ? tare_fail(err, TARE_ERR_ARG, "the requested size cannot be met") : TARE_OK;
 }
 
 static double damage_of(const tare_lossy_run *r) {
@@ -151,7 +150,7 @@ static tare_status make(tare_pack_summary *out, attempt *a, const char *path,
     tare_steps_end(&steps, lossy_weights(r));
     if (r->target_bytes == UINT64_MAX && damage_of(r) > r->wish->target_damage) {
         a->is_off = true;
-        return tare_fail(err, TARE_ERR_ARG, "the damage that was asked for is not met");
+        return tare_fail(err, TARE_ERR_ARG, "the requested damage cannot be met");
     }
     for (size_t i = 0; i < r->n_targets; i++)
         r->states[r->targets[i].tensor] = r->targets[i].is_kept ? 0 : r->targets[i].states;
@@ -210,7 +209,7 @@ static void report_finest(const tare_lossy_run *r) {
     if (r->target_bytes == UINT64_MAX || (double)r->size >= (1 - NEAR) * (double)r->target_bytes)
         return;
     tare_report_addf(r->options->report, &TARE_FINDING(WARNING, TARE_OK, "pack.finest"),
-                     "smaller than asked for: steps of 8 bits are the finest");
+                     "smaller than requested: steps of 8 bits are the finest");
 }
 
 static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *path,

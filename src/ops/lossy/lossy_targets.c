@@ -248,7 +248,7 @@ tare_status tare_lossy_find_targets(tare_lossy_run *r, tare_error *err) {
     drop_unfit(r);
     if (!r->n_targets)
         return tare_fail(err, TARE_ERR_ARG,
-                         "no tensor may lose anything: there is no matrix of finite numbers "
+                         "nothing to store with loss: the model has no matrix of finite numbers "
                          "that is not small");
     TARE_TRY(tare_lossy_weigh(r, err));
     set_bases(r);

@@ -111,7 +111,7 @@ static tare_status take_end(dat *d, tare_importance *m, tare_error *err) {
     if (d->at == d->reader->size) return TARE_OK;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "importance.trailing");
     f.offset = d->at;
-    tare_report_addf(m->report, &f, "%llu bytes behind the end of the importance matrix",
+    tare_report_addf(m->report, &f, "%llu bytes after the end of the importance matrix",
                      (unsigned long long)(d->reader->size - d->at));
     return TARE_OK;
 }

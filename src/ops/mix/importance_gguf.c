@@ -127,7 +127,7 @@ static tare_status read_metadata(tare_importance *m, const tare_model *model, ta
     if (has_chunks && has_size && has_datasets) return TARE_OK;
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "importance.metadata");
     tare_report_addf(m->report, &f,
-                     "the importance matrix does not tell what it was measured on (imatrix.%s)",
+                     "the importance matrix does not say what it was measured on (imatrix.%s)",
                      !has_chunks ? "chunk_count"
                      : !has_size ? "chunk_size"
                                  : "datasets");

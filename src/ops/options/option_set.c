@@ -51,7 +51,7 @@ tare_status tare_option_set(tare_options *o, const char *name, const char *value
     size_t i = 0;
     TARE_REQUIRE(o && name && value, err);
     while ((row = tare_option_row_at(o->verb, i)) != NULL && !is_name(row->info.name, name)) i++;
-    tare_status status = !row       ? tare_fail(err, TARE_ERR_ARG, "there is no such option")
+    tare_status status = !row       ? tare_fail(err, TARE_ERR_ARG, "unknown option")
                          : row->set ? row->set(o, value, err)
                                     : tare_option_set_by_kind(o, row, value, err);
     const tare_lossy_options *l = &o->lossy;

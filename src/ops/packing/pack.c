@@ -234,7 +234,7 @@ static void tell_bases(const packing *p) {
         if (is_needed) continue;
         tare_report_addf(p->options.report,
                          &TARE_FINDING(WARNING, TARE_ERR_ARG, "pack.base-unused"),
-                         "no tensor is stored as what it differs in from the base \"%.*s\": the "
+                         "no tensor is stored as a difference from the base \"%.*s\": the "
                          "output does not need it",
                          (int)b->hint.len, b->hint.ptr);
     }

@@ -96,7 +96,7 @@ static tare_status expect_tensors(const walk *w, tare_error *err) {
             const uint32_t file = t->planes[p].file;
             if (!t->planes[p].size || is_there[file]) continue;
             tare_fail(err, TARE_ERR_ARG,
-                      "the weights lie in it, and it is excluded or not in the directory");
+                      "the weights are in it, and it is excluded or outside the directory");
             tare_error_file(err, m->files[file].name);
             return TARE_ERR_ARG;
         }
@@ -203,7 +203,8 @@ static tare_status enter_folder(const walk *w, const char *path, tare_str name,
     const size_t before = w->f->n;
     for (const chain *c = up; c; c = c->up)
         if (c->device == here.device && c->inode == here.inode) {
-            tare_strict_file(&w->f->strict, name, "a link to a folder it lies in: not packed");
+            tare_strict_file(&w->f->strict, name,
+                             "a link to a folder that contains it: not packed");
             return TARE_OK;
         }
     if (here.depth > TARE_FOLDERS_MOST) {
@@ -220,7 +221,7 @@ static tare_status take_entry(const walk *w, const char *path, const chain *up, 
     struct stat st;
     const tare_str name = tare_str_of(path + strlen(w->base));
     if (lstat(path, &st) != 0) {
-        tare_fail_errno(err, errno, "the file cannot be looked at");
+        tare_fail_errno(err, errno, "the status of the file cannot be read");
         tare_error_file(err, path);
         return TARE_ERR_IO;
     }
@@ -230,11 +231,11 @@ static tare_status take_entry(const walk *w, const char *path, const chain *up, 
         TARE_TRY(take_link(&is_taken, w, path, name, &st, err));
         if (is_taken) return TARE_OK;
         if (stat(path, &st) != 0) {
-            tare_strict_file(&w->f->strict, name, "a link that leads nowhere: not packed");
+            tare_strict_file(&w->f->strict, name, "a broken link: not packed");
             return TARE_OK;
         }
         note(w, name, "pack.link-followed",
-             "a link that leads out of the directory: its contents are packed");
+             "a link out of the directory: the contents of its target are packed");
     }
     if (S_ISDIR(st.st_mode)) return enter_folder(w, path, name, &st, up, err);
     if (S_ISREG(st.st_mode)) return take_file(w, path, name, &st, err);

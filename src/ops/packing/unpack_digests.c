@@ -48,7 +48,7 @@ static tare_status hash_planes(const mending *d, tare_sha256 *h, const tare_tens
         if (!t->planes[p].size) continue;
         if (!find_plane(&r, d, &t->planes[p]))
             return tare_fail(err, TARE_ERR_UNSUPPORTED,
-                             "its sha256 cannot be stated again: it lies in several layers");
+                             "its sha256 cannot be given: it is stored in several layers");
         for (uint64_t at = 0; at < r.length; at += TARE_PIECE) {
             size_t n = (size_t)tare_min_u64(r.length - at, TARE_PIECE);
             TARE_TRY(tare_packed_read(d->to->store, r.layer, r.region, r.offset + at, job->scratch,

@@ -105,6 +105,6 @@ tare_status tare_unpack_losses_report(tare_unpack_losses *l, tare_packed *store,
     return tare_fail(
         err, TARE_ERR_UNSUPPORTED,
         result->n_coarse
-            ? "some tensors have no coarse form, or no more groups of bits than asked for"
+            ? "some tensors have no coarse form, or no more groups of bits than requested"
             : none_is_coarse(most));
 }

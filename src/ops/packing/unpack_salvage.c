@@ -17,7 +17,7 @@ static const char *why_unchecked(const tare_packed_damage *d) {
     if (!d->has_header) return "the header is damaged; the footer says where the index is";
     if (!d->has_footer)
         return "the footer is missing or damaged; the header says where the index is";
-    return "header and index do not have their CRC-32: what they say may be wrong";
+    return "the CRC-32 of header and index is wrong, so their contents may be";
 }
 
 tare_status tare_unpack_salvage_begin(tare_unpack_result *result, const tare_packed_damage *damage,
@@ -32,11 +32,10 @@ tare_status tare_unpack_salvage_begin(tare_unpack_result *result, const tare_pac
     if (!n_lost) return TARE_OK;
     if (tare_packed_describe(store).n_files == 0)
         return tare_fail(err, TARE_ERR_TRUNCATED,
-                         "index: its records of files are gone, which alone say what the data "
-                         "belongs to: nothing can be salvaged");
+                         "index: the file records are lost, without which nothing can be salvaged");
     tare_finding files = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, "unpack.files-lost");
     tare_report_addf(report, &files,
-                     "%" PRIu32 " file%s cannot be written: the index does not tell of %s any more",
+                     "%" PRIu32 " file%s cannot be written: the index no longer describes %s",
                      n_lost, n_lost == 1 ? "" : "s", n_lost == 1 ? "it" : "them");
     return TARE_OK;
 }

@@ -179,7 +179,7 @@ static tare_status make(tare_grid *g, const tare_read_job *job, tare_error *err)
 tare_status tare_grid_make(tare_grid *out, const tare_model *m, const tare_read_job *job,
                            tare_error *err) {
     if (job->tensor >= m->catalog.n_tensors)
-        return tare_fail(err, TARE_ERR_ARG, "tensor: there is none of this number");
+        return tare_fail(err, TARE_ERR_ARG, "tensor: number out of range");
     const tare_tensor *t = &m->catalog.tensors[job->tensor];
     *out = (tare_grid){.m = m,
                        .tensor = job->tensor,

@@ -20,7 +20,7 @@ tare_status tare_wc_check_join(const tare_wc_stream *p, uint64_t at, tare_error 
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "join: not the width of its nibbles");
     uint32_t n_high = tare_wc_join_high_bytes(w);
     if (n_high > p->stride || p->high_offset > p->stride - n_high)
-        return tare_fail_at(err, TARE_ERR_CORRUPT, record, "join: its bytes do not lie in a unit");
+        return tare_fail_at(err, TARE_ERR_CORRUPT, record, "join: its bytes are not within a unit");
     return TARE_OK;
 }
 

@@ -26,7 +26,7 @@ tare_status tare_wc_check_stream(const tare_wc_layer *l, unsigned i, uint64_t at
     }
     if (p->region >= l->n_regions) return refuse(err, at, 0, "plane: region: the layer has fewer");
     if (!p->stride || !p->width || p->width > p->stride || p->offset > p->stride - p->width)
-        return refuse(err, at, 4, "plane: its bytes do not lie in a unit");
+        return refuse(err, at, 4, "plane: its bytes are not within a unit");
     if ((value_bits == 16 && p->width % 2) ||
         (value_bits == 6 && !p->join.high_bits && p->width % 3) ||
         (p->shape.is_scales && (p->join.high_bits || p->width != TARE_WC_SCALES_UNIT)))
