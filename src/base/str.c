@@ -34,6 +34,17 @@ size_t tare_utf8_sequence(const void *text, size_t left) {
     return n;
 }
 
+bool tare_is_ascii(const void *bytes, size_t n) {
+    const uint8_t *p = bytes;
+    for (size_t i = 0; i < n;) { /* blocks without a way out, so that compilers use vectors */
+        size_t end = n - i < 4096 ? n : i + 4096;
+        uint8_t any = 0;
+        for (; i < end; i++) any |= p[i];
+        if (any & 0x80) return false;
+    }
+    return true;
+}
+
 bool tare_str_is_utf8(tare_str a) {
     const uint8_t *p = (const uint8_t *)a.ptr, *end = p + a.len;
     while (p < end) {

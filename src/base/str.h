@@ -34,6 +34,8 @@ int tare_str_compare(tare_str a, tare_str b);
 uint64_t tare_str_hash(tare_str a, uint64_t seed);
 /* Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
 bool tare_str_is_utf8(tare_str a);
+/* Whether all of n bytes are below 128. */
+bool tare_is_ascii(const void *bytes, size_t n);
 /* Length of the well-formed UTF-8 sequence that begins the `left` > 0 bytes at text (Unicode 15,
  * table 3-7), 0 if there is none. */
 size_t tare_utf8_sequence(const void *text, size_t left);

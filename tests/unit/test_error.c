@@ -105,6 +105,19 @@ static void utf8_is_judged_to_the_letter(void **state) {
         assert_false(tare_str_is_utf8(tare_str_of(bad[i])));
 }
 
+static void one_byte_is_enough_not_to_be_ascii(void **state) {
+    (void)state;
+    static char text[10000];
+    memset(text, 0x7f, sizeof text);
+    assert_true(tare_is_ascii(text, sizeof text) && tare_is_ascii(NULL, 0));
+    for (size_t i = 0; i < sizeof text; i += 61) {
+        text[i] = (char)0x80;
+        assert_false(tare_is_ascii(text, sizeof text));
+        assert_true(tare_is_ascii(text, i));
+        text[i] = 0;
+    }
+}
+
 static void system_errors_find_their_status(void **state) {
     (void)state;
     assert_int_equal(tare_fail_errno(NULL, ENOSPC, "x"), TARE_ERR_NOSPACE);
@@ -148,6 +161,7 @@ int main(void) {
         cmocka_unit_test(fields_of_a_manifest_are_named),
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(utf8_is_judged_to_the_letter),
+        cmocka_unit_test(one_byte_is_enough_not_to_be_ascii),
         cmocka_unit_test(system_errors_find_their_status),
         cmocka_unit_test(options_of_other_versions),
     };

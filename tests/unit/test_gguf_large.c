@@ -136,11 +136,13 @@ static void test_long_array(void **state) {
         build_str(&g, token);
     }
     build_key_str(&g, "general.name", "behind");
-    build_tensor(&g, "t", 1, (uint64_t[]){8}, 0, 32);
+    build_tensor(&g, "t", 1, (uint64_t[]){1u << 20}, 0, 4u << 20);
     build_end(&g);
     counted c;
-    tare_model *m = open_counted(&c, &g, 8);
-    uint64_t n;
+    tare_model *m = open_counted(&c, &g, 3);
+    uint64_t n, directory = tare_model_summarize(m)->directory_bytes;
+    assert_true(c.n_bytes <=
+                directory + directory / 16 + (1u << 19)); /* it is seen where it ends */
     assert_true(tare_model_param(m, TARE_PARAM_VOCAB_SIZE, &n));
     assert_int_equal(n, 2 * MANY);
     tare_array_walk walk;
@@ -151,6 +153,31 @@ static void test_long_array(void **state) {
     assert_int_equal(n, 2 * MANY);
     assert_true(tare_str_is(v.as.s, token));
     assert_true(tare_str_is(tare_model_metadata(m, 2)->value.as.s, "behind"));
+    close_counted(&c, m, &g);
+}
+
+/* Strings of which the first do not tell how long the others are: windows grow all the same, and
+ * each element is the one that was written. */
+static void test_uneven_strings(void **state) {
+    (void)state;
+    enum { N_SHORT = 200000, N_LONG = 600, LENGTH = 16384 };
+    gguf_build g;
+    build_begin(&g, 3, false);
+    build_key(&g, "a", 9);
+    build_array(&g, 8, N_SHORT + N_LONG);
+    for (int i = 0; i < N_SHORT; i++) build_str(&g, "");
+    for (int i = 0; i < N_LONG; i++) {
+        build_u64(&g, LENGTH);
+        memset(tare_buffer_extend(&g.b, LENGTH), 'x', LENGTH);
+    }
+    build_key_str(&g, "general.name", "behind");
+    build_end(&g);
+    counted c;
+    tare_model *m = open_counted(&c, &g, 8);
+    const tare_array *a = &tare_model_metadata(m, 0)->value.as.a;
+    assert_int_equal(a->size_bytes, 8 * (N_SHORT + N_LONG) + LENGTH * N_LONG);
+    assert_int_equal(a->bytes[a->size_bytes - 1], 'x');
+    assert_true(tare_str_is(tare_model_metadata(m, 1)->value.as.s, "behind"));
     close_counted(&c, m, &g);
 }
 
@@ -227,9 +254,10 @@ static void test_lies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_tensors),   cmocka_unit_test(test_many_keys),
-        cmocka_unit_test(test_long_array),     cmocka_unit_test(test_huge_record),
-        cmocka_unit_test(test_large_resource), cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_many_tensors), cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_long_array),   cmocka_unit_test(test_uneven_strings),
+        cmocka_unit_test(test_huge_record),  cmocka_unit_test(test_large_resource),
+        cmocka_unit_test(test_lies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,16 @@ static void note_string(value_faults *f, tare_str s, uint64_t at) {
     if (f->n_bad_strings++ == 0) f->first_string = at;
 }
 
+/* Where everything is ASCII, lengths below 128 included, no string needs a look of its own. */
+static void look_at_strings(const tare_gguf_reader *r, value_faults *f, const tare_array *a) {
+    tare_array_walk walk;
+    tare_value v;
+    if (tare_is_ascii(a->bytes, (size_t)a->size_bytes)) return;
+    tare_array_begin(&walk, a);
+    for (uint64_t at = 0; tare_array_next(&walk, &v); at = walk.position)
+        note_string(f, v.as.s, tare_gguf_window_place(&r->w, a->bytes + at));
+}
+
 static void note_bool(value_faults *f, uint64_t value, uint64_t at) {
     if (value > 1 && f->n_bad_bools++ == 0) f->first_bool = at;
 }
@@ -85,14 +95,12 @@ static void note_bool(value_faults *f, uint64_t value, uint64_t at) {
 static void look_at_array(const tare_gguf_reader *r, value_faults *f, const tare_array *a) {
     tare_array_walk walk;
     tare_value v;
-    if (a->type != TARE_VALUE_BOOL && a->type != TARE_VALUE_STRING && a->type != TARE_VALUE_ARRAY)
-        return;
+    if (a->type == TARE_VALUE_STRING) look_at_strings(r, f, a);
+    if (a->type != TARE_VALUE_BOOL && a->type != TARE_VALUE_ARRAY) return;
     tare_array_begin(&walk, a);
     uint64_t at = tare_gguf_window_place(&r->w, a->bytes);
     while (tare_array_next(&walk, &v)) {
-        if (v.type == TARE_VALUE_STRING)
-            note_string(f, v.as.s, at);
-        else if (v.type == TARE_VALUE_BOOL)
+        if (v.type == TARE_VALUE_BOOL)
             note_bool(f, v.as.u, at);
         else
             look_at_array(r, f, &v.as.a);

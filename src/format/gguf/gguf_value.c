@@ -73,6 +73,14 @@ static bool take_array_head(tare_gguf_reader *r, uint32_t depth, tare_array *out
     return true;
 }
 
+/* The window ended after n strings: others of their length would end about here. */
+static void expect_end(tare_gguf_reader *r, const tare_array *a, uint64_t n) {
+    uint64_t taken = (uint64_t)(r->w.c.pos - a->bytes), left;
+    if (n == 0 || n == a->count || !tare_mul_u64(taken, a->count - n, &left)) return;
+    left = left / n + left / n / 16;
+    if (left <= file_left(r)) r->w.expected_end = tare_cursor_offset(&r->w.c) + left;
+}
+
 static bool take_elements(tare_gguf_reader *r, uint32_t depth, tare_array *a) {
     tare_cursor *c = &r->w.c;
     size_t size = tare_value_type_size(a->type);
@@ -84,8 +92,10 @@ static bool take_elements(tare_gguf_reader *r, uint32_t depth, tare_array *a) {
         tare_array inner;
         uint64_t i = 0;
         /* A vocabulary is hundreds of thousands of strings: valid ones are skipped quickly. */
-        if (a->type == TARE_VALUE_STRING && r->version > 1)
+        if (a->type == TARE_VALUE_STRING && r->version > 1) {
             i = tare_cursor_skip_strings(c, a->count);
+            expect_end(r, a, i);
+        }
         for (; i < a->count; i++) {
             bool ok = a->type == TARE_VALUE_STRING ? take_str(r, UINT64_MAX, &string_value, &s)
                                                    : take_array_head(r, depth + 1, &inner) &&

@@ -11,6 +11,7 @@
  * windows grow only for a single record that is longer. What the last window reads unnecessarily is
  * tensor data, at most LARGE bytes of it. */
 #define FIRST ((uint64_t)1 << 20)
+#define SPARE ((uint64_t)1 << 18) /* read behind the expected end of a record */
 #define LARGE ((uint64_t)16 << 20)
 
 /* The end of the part of the file that may be read as a directory. */
@@ -75,12 +76,22 @@ static tare_status leave(tare_gguf_window *w, uint8_t *memory, size_t size, bool
     return s;
 }
 
-tare_status tare_gguf_window_extend(tare_gguf_window *w, uint64_t start, tare_error *err) {
-    uint64_t begin = w->c.base_offset, now = begin + (uint64_t)(w->c.end - w->c.base), end;
-    uint64_t size = (uint64_t)w->size * ((uint64_t)w->size < LARGE / 2 ? 8 : 2);
-    if (start != begin) size = tare_min_u64(size, LARGE);
+/* Where the window that begins at `start` shall end, `now` being the end of the one before. It grows
+ * by a factor whatever is expected, since what lies before is copied each time. */
+static uint64_t next_end(tare_gguf_window *w, uint64_t start, uint64_t now) {
+    uint64_t size = (uint64_t)w->size * ((uint64_t)w->size < LARGE / 2 ? 8 : 2), end;
+    if (start != w->c.base_offset) size = tare_min_u64(size, LARGE);
     if (!tare_add_u64(tare_max_u64(start + size, now), FIRST, &end)) end = UINT64_MAX;
-    end = tare_min_u64(end, last_byte(w));
+    uint64_t least = tare_max_u64(start + 2 * (uint64_t)w->size, now + FIRST);
+    if (w->expected_end > now && w->expected_end < end - tare_min_u64(end, SPARE))
+        end = tare_min_u64(end, tare_max_u64(w->expected_end + SPARE, least));
+    w->expected_end = 0;
+    return end;
+}
+
+tare_status tare_gguf_window_extend(tare_gguf_window *w, uint64_t start, tare_error *err) {
+    uint64_t begin = w->c.base_offset, now = begin + (uint64_t)(w->c.end - w->c.base);
+    uint64_t end = tare_min_u64(next_end(w, start, now), last_byte(w));
     if (is_in_memory(w) || end <= now)
         return tare_fail_at(err, TARE_ERR_LIMIT, start, "the directory is longer than the limit");
     uint8_t *memory = w->memory;

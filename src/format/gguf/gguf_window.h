@@ -16,8 +16,9 @@ typedef struct tare_gguf_window {
     tare_cursor c;   /* more_follows: the file goes on behind the window */
     uint8_t *memory; /* NULL: the source's own */
     size_t size;
-    uint64_t skipped; /* bytes that were passed over unread */
-    bool discards;    /* nothing points into the windows: the model does not keep them */
+    uint64_t skipped;      /* bytes that were passed over unread */
+    bool discards;         /* nothing points into the windows: the model does not keep them */
+    uint64_t expected_end; /* of the record that runs past the window, if that is known; else 0 */
 } tare_gguf_window;
 
 /* Reads the beginning of a file of the model. */
