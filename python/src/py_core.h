@@ -68,6 +68,7 @@ typedef struct py_handle {
     PyObject *keep;     /* whatever else must live as long: bases, buffers of built tensors */
     PyObject *findings; /* of opening: a tuple of tuples */
     PyObject *name;     /* for messages: a str, or NULL */
+    PyObject *found;    /* names that were looked up: their indices */
     tare_map_mode map;
     bool is_closed;
 } py_handle;
@@ -97,6 +98,17 @@ typedef struct py_arena {
     uint8_t *ptr;
     size_t size;
 } py_arena;
+
+/* A new reference to the value of a key; NULL, perhaps without an exception: there is none. Where
+ * there is no GIL, another thread may replace the value meanwhile. */
+static inline PyObject *py_dict_get(PyObject *dict, PyObject *key) {
+#ifdef Py_GIL_DISABLED
+    PyObject *value = NULL;
+    return PyDict_GetItemRef(dict, key, &value) < 0 ? NULL : value;
+#else
+    return Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+}
 
 static inline py_handle *py_handle_ref(py_handle *handle) {
     Py_INCREF((PyObject *)handle);

@@ -12,6 +12,7 @@ static void handle_dealloc(PyObject *self) {
     Py_CLEAR(handle->keep);
     Py_CLEAR(handle->findings);
     Py_CLEAR(handle->name);
+    Py_CLEAR(handle->found);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
@@ -33,6 +34,11 @@ py_handle *py_handle_new(py_state *state) {
     if (!handle) return NULL;
     handle->state = state;
     handle->source.source.fd = -1;
+    handle->found = PyDict_New();
+    if (!handle->found) {
+        py_handle_unref(handle);
+        return NULL;
+    }
     return handle;
 }
 
@@ -178,33 +184,46 @@ static py_handle *own_handle(PyObject *self) {
     return handle;
 }
 
-/* The index of a name; -1: there is none; -2: an exception is set. */
-static int64_t find(PyObject *self, PyObject *key) {
+/* The index of a name, which is remembered: Python's texts know their hash. NULL without an
+ * exception: there is none. A new reference. */
+static PyObject *find(PyObject *self, PyObject *key) {
     tare_str name;
     PyObject *keep;
     py_handle *handle = own_handle(self);
-    if (!handle) return -2;
-    if (!PyUnicode_Check(key)) return -1;
-    if (!py_parse_text(key, &name, &keep)) return -2;
+    if (!handle || !PyUnicode_Check(key)) return NULL;
+    bool is_exact = PyUnicode_CheckExact(key); /* a subclass may compare as it likes */
+    PyObject *known = is_exact ? py_dict_get(handle->found, key) : NULL;
+    if (known || PyErr_Occurred()) return known;
+    if (!py_parse_text(key, &name, &keep)) return NULL;
     int64_t index = tare_model_find_tensor(handle->model, name);
     Py_XDECREF(keep);
-    return index;
+    if (index < 0) return NULL;
+    PyObject *number = PyLong_FromLongLong(index);
+    if (number && is_exact && PyDict_SetItem(handle->found, key, number) != 0) Py_CLEAR(number);
+    return number;
 }
 
 static PyObject *model_find(PyObject *self, PyObject *key) {
-    int64_t index = find(self, key);
-    return index == -2 ? NULL : PyLong_FromLongLong(index);
+    PyObject *index = find(self, key);
+    return index || PyErr_Occurred() ? index : PyLong_FromLong(-1);
 }
 
 static PyObject *model_subscript(PyObject *self, PyObject *key) {
-    int64_t index = find(self, key);
-    if (index == -1) PyErr_SetObject(PyExc_KeyError, key);
-    return index < 0 ? NULL : py_tensor_new(((py_model *)self)->handle, (size_t)index);
+    PyObject *index = find(self, key);
+    if (!index) {
+        if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
+        return NULL;
+    }
+    size_t i = PyLong_AsSize_t(index);
+    Py_DECREF(index);
+    return py_tensor_new(((py_model *)self)->handle, i);
 }
 
 static int model_contains(PyObject *self, PyObject *key) {
-    int64_t index = find(self, key);
-    return index == -2 ? -1 : index >= 0;
+    PyObject *index = find(self, key);
+    if (!index) return PyErr_Occurred() ? -1 : 0;
+    Py_DECREF(index);
+    return 1;
 }
 
 static Py_ssize_t model_length(PyObject *self) {

@@ -55,6 +55,28 @@ def test_every_source(gguf_path, is_mapped):
         model.close()
 
 
+def test_find_again(tmp_path):
+    """Names that were found before are remembered: nothing but speed may tell."""
+    class Name(str):
+        def __eq__(self, other):
+            return True
+        __hash__ = str.__hash__
+
+    odd = "b\udcff"
+    tare.save({"a": np.zeros(2), "b": np.ones(3), odd: np.ones(4)}, tmp_path / "m.gguf")
+    model = tare.open(tmp_path / "m.gguf")
+    for _ in range(3):
+        assert [model.find(n) for n in ("b", "a", odd, "c", Name("a"), Name("c"))] == [1, 0, 2, -1, 0, -1]
+        assert "a" in model and "c" not in model and 1 not in model
+        assert model["".join(["b"])].shape == (3,) and model[odd].shape == (4,)
+        with pytest.raises(KeyError, match="c"):
+            model["c"]
+    model.close()
+    for call in (model.find, model.__getitem__, model.__contains__):
+        with pytest.raises(ValueError, match="closed"):
+            call("a")
+
+
 def test_fsspec(gguf_path):
     import fsspec
     with open(gguf_path, "rb") as f:
