@@ -20,12 +20,13 @@ _U8 = _core.find_encoding("u8")
 # Dtypes of plain encodings, once numpy is imported: the short way of Tensor.numpy.
 _numpy_ready: dict[int, np.dtype[Any]] = {}
 _ndarray: Callable[..., np.ndarray[Any, Any]]
-_HUGE = 1 << 20
+_MAPPED = 1 << 20
+_LARGE_PAGES = 4 << 20  # from here on numpy asks for them, too: the pages cost more than decoding
 
 
 def allocate(n: int) -> _core.Memory:
     """Memory of n bytes; of much the pages come from the system and go back to it."""
-    return _core.Arena(n).part(0, n) if n >= _HUGE else _core.allocate(n)
+    return _core.Arena(n, n >= _LARGE_PAGES).part(0, n) if n >= _MAPPED else _core.allocate(n)
 
 
 def _n_elements(shape: tuple[int, ...]) -> int:
