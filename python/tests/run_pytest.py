@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run_pytest.py PYTHON PACKAGE PRELOAD FILE...: runs tests of the Python package under PYTHON.
+"""run_pytest.py PYTHON PACKAGE PRELOAD NEEDS FILE...: runs tests of the Python package under PYTHON.
 
-PACKAGE is the folder that has the built package, PRELOAD the library of a sanitizer or nothing.
-Where there is no such Python the tests are skipped (exit 77): `make check` makes it (scripts/venv).
+PACKAGE is the folder that has the built package, PRELOAD the library of a sanitizer or nothing, NEEDS
+the packages that the tests are about, with commas between them. Where there is no such Python, or not
+these packages, the tests are skipped (exit 77): `make check` makes the one (scripts/venv), `.ci/run`
+the other.
 """
 import os
 import subprocess
 import sys
 
-python, package, preload = sys.argv[1:4]
+python, package, preload, needs, *files = sys.argv[1:]
 if not os.access(python, os.X_OK):
     print("SKIP: %s is not there (scripts/venv makes it), 1 test program left out" % python)
     sys.exit(77)
-if subprocess.run([python, "-c", "import pytest, hypothesis, ml_dtypes"], capture_output=True).returncode:
-    print("SKIP: %s has no pytest (scripts/venv installs it), 1 test program left out" % python)
+find = "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if not u.find_spec(n)])"
+wanted = ["pytest", "hypothesis", "ml_dtypes", *filter(None, needs.split(","))]
+missing = subprocess.check_output([python, "-c", find, *wanted], text=True).split()
+if missing:
+    print("SKIP: %s lacks %s, 1 test program left out" % (python, ", ".join(missing)))
     sys.exit(77)
 os.environ["PYTHONPATH"] = package
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -27,9 +32,5 @@ os.makedirs(scratch, exist_ok=True)
 os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(scratch, "hypothesis")
 here = os.path.dirname(os.path.abspath(__file__))
 code = subprocess.call([python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--rootdir", here,
-                        "--basetemp", os.path.join(scratch, os.path.basename(sys.argv[4])),
-                        *sys.argv[4:]])
-if code == 5:  # pytest's word for no test at all: what they are about is not installed
-    print("SKIP: %s lacks a package that these tests need, 1 test program left out" % python)
-    code = 77
+                        "--basetemp", os.path.join(scratch, os.path.basename(files[0])), *files])
 sys.exit(code)
