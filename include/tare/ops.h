@@ -190,7 +190,7 @@ typedef struct tare_bench_options {
     bool best_zstd;                 /* also measure zstd -19, on the same bytes; samples are smaller
                                        then */
     const tare_model *const *bases; /* similar models: tensors are stored as differences from the
-                                       first that has them */
+                                       one that has the most similar */
     size_t n_bases;
     unsigned threads;          /* for the codec, 0: one; zstd and memcpy run on one */
     tare_parallel_fn parallel; /* the caller's threads; NULL: some that live as long as the call */

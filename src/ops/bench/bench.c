@@ -366,25 +366,26 @@ static void extrapolate(bench *b) {
     row->best_zstd_error = row->best_zstd_bytes * relative_error(&b->best_zstd_pieces, share);
 }
 
-static void find_base(bench *b, const tare_model *model) {
+static tare_status find_base(bench *b, const tare_model *model) {
     size_t which;
-    const tare_tensor *like =
-        tare_bases_like(&which, b->options->bases, b->options->n_bases, model, b->t);
-    if (!like) return;
+    const tare_tensor *like;
+    TARE_TRY(tare_bases_like(&like, &which, b->options->bases, b->options->n_bases, model, b->t,
+                             b->err));
+    if (!like) return TARE_OK;
     const tare_model *base = b->options->bases[which];
     tare_sampling_init(&b->base, base, (size_t)(like - base->catalog.tensors));
     b->row->n_alike = 1;
+    return TARE_OK;
 }
 
 static tare_status measure_tensor(tare_bench *row, const tare_model *model, size_t tensor,
                                   uint64_t sample, const tare_bench_options *o, tare_error *err) {
     bench b = {.options = o, .t = tare_model_tensor(model, tensor), .row = row, .err = err};
-    tare_status status = TARE_OK;
     tare_sample_piece of;
     *row = (tare_bench){.size = sizeof *row, .n_tensors = 1, .bytes = b.t->size_bytes};
     tare_sampling_init(&b.sampling, model, tensor);
     cut(&b);
-    find_base(&b, model);
+    tare_status status = find_base(&b, model);
     const bool is_partial = !o->is_whole && tare_sampling_is_partial(&b.sampling, sample);
     for (unsigned i = 0; is_partial && i < TARE_SAMPLE_PIECES && status == TARE_OK; i++) {
         tare_sampling_spread(&of, &b.sampling, i, sample);

@@ -12,6 +12,7 @@
 #include "base/report.h"
 #include "model/catalog.h"
 #include "ops/inspect/digest.h"
+#include "ops/packing/base_difference.h"
 #include "ops/steps.h"
 
 static bool is_needed(const tare_packed *store, uint32_t base) {
@@ -117,16 +118,32 @@ static bool is_like(const tare_model *base, size_t at, const tare_tensor *t) {
     return is_alike;
 }
 
-const tare_tensor *tare_bases_like(size_t *which, const tare_model *const *models, size_t n,
-                                   const tare_model *m, const tare_tensor *t) {
+/* The number of the tensor of `model` from which t of `m` may be predicted; -1: none. */
+static int64_t find_alike(const tare_model *model, const tare_model *m, const tare_tensor *t) {
+    if (tare_model_is_big_endian(model) != tare_model_is_big_endian(m)) return -1;
+    int64_t at = tare_model_find_tensor(model, t->name);
+    return at >= 0 && is_like(model, (size_t)at, t) ? at : -1;
+}
+
+tare_status tare_bases_like(const tare_tensor **out, size_t *which, const tare_model *const *models,
+                            size_t n, const tare_model *m, const tare_tensor *t, tare_error *err) {
+    const size_t own = (size_t)(t - m->catalog.tensors);
+    uint64_t least = UINT64_MAX;
+    unsigned n_alike = 0;
+    *out = NULL;
+    for (size_t i = 0; i < n; i++) n_alike += find_alike(models[i], m, t) >= 0;
     for (size_t i = 0; i < n; i++) {
-        if (tare_model_is_big_endian(models[i]) != tare_model_is_big_endian(m)) continue;
-        int64_t at = tare_model_find_tensor(models[i], t->name);
-        if (at < 0 || !is_like(models[i], (size_t)at, t)) continue;
+        const int64_t at = find_alike(models[i], m, t);
+        uint64_t difference = 0;
+        if (at < 0) continue;
+        if (n_alike > 1)
+            TARE_TRY(tare_base_difference(&difference, m, own, models[i], (size_t)at, err));
+        if (difference >= least) continue;
+        least = difference;
         *which = i;
-        return &models[i]->catalog.tensors[at];
+        *out = &models[i]->catalog.tensors[at];
     }
-    return NULL;
+    return TARE_OK;
 }
 
 uint64_t tare_bases_bytes(const tare_model *const *models, size_t n) {

@@ -16,9 +16,10 @@ tare_status tare_bases_use(tare_packed *store, const tare_model *const *models, 
                            const tare_run_options *options, tare_error *err);
 
 /* The tensor from which a tensor of `m` may be predicted: one with the same name, type, shape and
- * byte order, in the first model that has it; *which is the index of that model. NULL: none. */
-const tare_tensor *tare_bases_like(size_t *which, const tare_model *const *models, size_t n,
-                                   const tare_model *m, const tare_tensor *t);
+ * byte order. Where several models have one, samples are read, and it is that which differs least
+ * (the first of those that differ equally). *which is the index of its model. *out is NULL: none. */
+tare_status tare_bases_like(const tare_tensor **out, size_t *which, const tare_model *const *models,
+                            size_t n, const tare_model *m, const tare_tensor *t, tare_error *err);
 /* Bytes of the tensors of all of them. */
 uint64_t tare_bases_bytes(const tare_model *const *models, size_t n);
 

@@ -118,8 +118,8 @@ static tare_status find_references(packing *p, tare_error *err) {
         size_t which = 0;
         tare_pack_reference *r = &p->references[i];
         *r = (tare_pack_reference){.tensor = NULL};
-        r->tensor =
-            tare_bases_like(&which, p->options.bases, p->options.n_bases, p->in, &c->tensors[i]);
+        TARE_TRY(tare_bases_like(&r->tensor, &which, p->options.bases, p->options.n_bases, p->in,
+                                 &c->tensors[i], err));
         if (!r->tensor) continue;
         r->model = p->options.bases[which];
         r->base = (uint8_t)which;
