@@ -149,6 +149,9 @@ static void set_divisor(tare_wc_inverse *v, unsigned s, unsigned g) {
     if (!u) return;
     unsigned log2 = 31u - (unsigned)__builtin_clz(u);
     uint32_t ratio = (uint32_t)((UINT64_C(1) << 32) / f);
+    v->divisor[s] = (tare_wc_divisor){.inverse = (float)((1 - 0x1p-21) / u),
+                                      .units = (uint16_t)u,
+                                      .start = (uint16_t)v->start[s]};
     v->reciprocal[s] = (uint32_t)(((UINT64_C(1) << (31 + log2)) + u - 1) / u);
     v->log2[s] = (uint8_t)log2;
     v->part_low[s] = (uint8_t)ratio;

@@ -39,9 +39,19 @@ typedef struct tare_wc_pieces {
  *     high * whole + (high * part >> 16) + (low * whole >> 16)
  *
  * is the quotient or up to 3 below it: each of the two roundings loses less than 1, and so do
- * high * d and low * (part / 2^16 + d) / 2^16. */
+ * high * d and low * (part / 2^16 + d) / 2^16.
+ *
+ * Those that convert y to a float multiply it by `inverse`, which is 1 / u less 2^-21 of it. Rounding
+ * y, the inverse and the product changes the result by 2^-24 each: it is never above the exact
+ * quotient, and less than 2^16 * 11 * 2^-24 < 1 below it; truncated it is the quotient or 1 less. */
+typedef struct tare_wc_divisor {
+    float inverse;
+    uint16_t units, start;
+} tare_wc_divisor;
+
 typedef struct tare_wc_inverse {
     const tare_wc_table *table;
+    tare_wc_divisor divisor[64];
     uint32_t start[64];
     uint32_t reciprocal[64];
     uint8_t log2[64];
