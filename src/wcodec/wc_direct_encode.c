@@ -11,6 +11,9 @@
 
 enum { MAX_RUNS = TARE_WC_MAX_VALUES / TARE_WC_CLASS_RUN };
 
+/* Positions whose symbols stay in the first-level cache between both kernels. */
+enum { CHUNK = 1 << 14 };
+
 typedef struct encoder {
     const tare_wc_direct_scheme *scheme;
     uint8_t value_bits;
@@ -112,7 +115,7 @@ static bool put_patch(encoder *e, uint32_t at) {
 
 /* Steps of a trellis. Where a value cannot be reached, or the table lacks the step, the lane takes
  * step 0 and a patch says the value: as in the count, so that the states stay the same. */
-static bool split_trellis(encoder *e) {
+static bool put_trellis(encoder *e, tare_wc_put_job *put) {
     uint8_t t[TARE_WC_LANES] = {0};
     for (uint32_t p = 0; p < e->n_positions; p++) {
         const tare_wc_table *table = &e->scheme->tables[class_at(e, p)];
@@ -126,12 +129,17 @@ static bool split_trellis(encoder *e) {
         e->symbols[p] = symbol;
         *state = tare_wc_trellis_next(e->scheme->coder.rule.trellis, *state, symbol & 1);
     }
+    put->n_positions = e->n_positions;
+    put->classes = e->scheme->n_classes > 1 ? e->classes : NULL;
+    tare_wc_kernels_get()->encode(put, 1);
     return true;
 }
 
-/* False: too many values without a symbol. */
-static bool split_values(encoder *e) {
-    const tare_wc_split_job job = {
+/* Values to symbols, and these to words, from the last chunk to the first. False: too many values
+ * have no symbol. */
+static bool put_values(encoder *e, tare_wc_put_job *put) {
+    uint32_t n_misfits = 0;
+    tare_wc_split_job split = {
         .rule = &e->scheme->coder.rule,
         .symbol_of = e->scheme->coder.symbol_of,
         .tables = e->scheme->tables,
@@ -144,7 +152,16 @@ static bool split_values(encoder *e) {
         .groups = e->groups,
         .misfits = e->misfits,
     };
-    tare_wc_kernels_get()->split(&job);
+    for (split.end = e->n_positions; split.end; split.end = split.first) {
+        split.first = (split.end - 1) / CHUNK * CHUNK;
+        tare_wc_kernels_get()->split(&split);
+        for (uint32_t i = split.first / 64; i < split.end / 64; i++)
+            n_misfits += (uint32_t)__builtin_popcountll(e->misfits[i]);
+        if (n_misfits > e->max_patches) return false;
+        put->n_positions = split.end - split.first;
+        put->classes = split.classes ? split.classes + split.first / TARE_WC_CLASS_RUN : NULL;
+        tare_wc_kernels_get()->encode(put, 1);
+    }
     for (uint32_t p = 0; p < e->n_positions; p += 64) {
         for (uint64_t left = e->misfits[p / 64]; left; left &= left - 1) {
             if (!put_patch(e, p + (uint32_t)__builtin_ctzll(left))) return false;
@@ -161,8 +178,9 @@ static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
     for (unsigned g = 0; g < n; g++)
         e->group_bytes += tare_wc_group_bytes(widths[g], e->n_positions);
     e->max_patches = e->n_positions / 8;
+    const uint32_t n_symbols = e->scheme->coder.rule.trellis ? e->n_positions : CHUNK;
     e->misfits =
-        tare_wc_scratch_take(scratch, TARE_WC_DIRECT_SYMBOLS, (size_t)e->n_positions / 8 * 9);
+        tare_wc_scratch_take(scratch, TARE_WC_DIRECT_SYMBOLS, e->n_positions / 8 + n_symbols);
     e->groups = tare_wc_scratch_take(scratch, TARE_WC_DIRECT_GROUPS, e->group_bytes + 1);
     e->patches = tare_wc_scratch_take(scratch, TARE_WC_DIRECT_PATCHES,
                                       (size_t)e->max_patches * sizeof *e->patches);
@@ -173,19 +191,17 @@ static bool take_memory(encoder *e, tare_wc_scratch *scratch) {
     return true;
 }
 
-/* Runs the lanes backwards: values, then (which the decoder takes first) the classes. */
-static void put_words(encoder *e, tare_wc_segment *s, tare_wc_put_job *job) {
-    tare_wc_kernels_get()->encode(job, 1);
-    if (e->scheme->n_classes == 1) return;
+/* The ranks of classes, which the decoder takes first. */
+static void put_ranks(encoder *e, tare_wc_segment *s, tare_wc_put *put) {
     unsigned choice = cheaper_rank_table(e);
     tare_wc_put_job ranks = {
-        .put = job->put,
+        .put = *put,
         .symbols = e->ranks,
         .inverses = &e->scheme->rank_inverses[choice],
         .n_positions = tare_wc_align(e->n_runs),
     };
     tare_wc_kernels_get()->encode(&ranks, 1);
-    job->put = ranks.put;
+    *put = ranks.put;
     s->n_classes = e->scheme->n_classes;
     s->option = (uint8_t)(e->scheme->rank_table + choice);
 }
@@ -228,17 +244,11 @@ bool tare_wc_direct_encode(uint8_t *dst, uint32_t *size, tare_wc_segment *s,
         return false;
     }
     if (scheme->n_classes > 1) find_classes(&e);
-    bool is_split = scheme->coder.rule.trellis ? split_trellis(&e) : split_values(&e);
-    if (!is_split) return false;
+    tare_wc_put_job job = {.symbols = e.symbols, .inverses = scheme->inverses};
+    tare_wc_put_init(&job.put, words + 2 * (size_t)per_stream, words + 4 * (size_t)per_stream);
+    if (!(scheme->coder.rule.trellis ? put_trellis(&e, &job) : put_values(&e, &job))) return false;
+    if (scheme->n_classes > 1) put_ranks(&e, s, &job.put);
     s->rule = scheme->rule;
     s->table = scheme->first_table;
-    tare_wc_put_job job = {
-        .symbols = e.symbols,
-        .inverses = scheme->inverses,
-        .classes = scheme->n_classes > 1 ? e.classes : NULL,
-        .n_positions = e.n_positions,
-    };
-    tare_wc_put_init(&job.put, words + 2 * (size_t)per_stream, words + 4 * (size_t)per_stream);
-    put_words(&e, s, &job);
     return write_parts(dst, size, s, &e, &job.put);
 }

@@ -150,12 +150,14 @@ static tare_status try_all(choice *c, const tare_wc_reference *reference) {
     return TARE_OK;
 }
 
-/* The best of the chosen forms; its bytes belong to the scratch memory. */
-static tare_status choose(choice *c, const tare_wc_reference *reference, tare_error *err) {
+/* The best of the chosen forms, which lies in `place` (room for the largest stored size; NULL: none)
+ * or in the scratch memory. */
+static tare_status choose(choice *c, uint8_t *place, const tare_wc_reference *reference,
+                          tare_error *err) {
     size_t room = tare_wc_max_stored(c->n_bytes);
-    c->best = tare_wc_scratch_take(c->scratch, TARE_WC_ENCODE_BEST, 2 * room);
+    c->best = tare_wc_scratch_take(c->scratch, TARE_WC_ENCODE_BEST, place ? room : 2 * room);
     if (!c->best) return tare_fail(err, TARE_ERR_NOMEM, "segment");
-    c->trial = c->best + room;
+    c->trial = place ? place : c->best + room;
     tare_status status = try_all(c, reference);
     if (status != TARE_OK) return tare_fail(err, status, "segment");
     c->header.crc = tare_wc_kernels_get()->crc32(0, c->bytes, c->n_bytes);
@@ -168,9 +170,13 @@ tare_status tare_wc_encode_segment(tare_buffer *out, const tare_wc_scheme *schem
                                    const tare_wc_reference *reference, tare_wc_scratch *scratch,
                                    tare_error *err) {
     choice c = {.scheme = scheme, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch};
-    TARE_TRY(choose(&c, reference, err));
-    tare_buffer_put(out, c.best, c.stored);
-    return tare_buffer_status(out, err);
+    const size_t before = out->size;
+    uint8_t *place = tare_buffer_extend(out, tare_wc_max_stored(n_bytes));
+    if (!place) return tare_buffer_status(out, err);
+    tare_status status = choose(&c, place, reference, err);
+    if (status == TARE_OK && c.best != place) memcpy(place, c.best, c.stored);
+    out->size = before + (status == TARE_OK ? c.stored : 0);
+    return status;
 }
 
 tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes,
@@ -179,7 +185,7 @@ tare_status tare_wc_encode_alone(tare_buffer *out, uint32_t *head_bytes,
                                  tare_wc_scratch *scratch, tare_error *err) {
     choice c = {
         .scheme = scheme, .bytes = bytes, .n_bytes = n_bytes, .scratch = scratch, .is_alone = true};
-    TARE_TRY(choose(&c, reference, err));
+    TARE_TRY(choose(&c, NULL, reference, err));
     const tare_wc_head head = head_for(scheme, c.header.mode);
     *head_bytes = tare_wc_head_bytes(&head);
     tare_wc_head_write(out, &head);

@@ -39,6 +39,9 @@ typedef struct tare_wc_job {
 /* Decoded values of four jobs stay in a core's own cache until they are taken. */
 enum { TARE_WC_READY = 1 << 15 };
 
+/* Positions in as many bytes of a bypass group as are written together, for every group. */
+enum { TARE_WC_SPLIT = 512 };
+
 /* The reverse begins with values: their symbols, and the bits that bypass the entropy coder. */
 typedef struct tare_wc_split_job {
     const tare_wc_rule *rule;
@@ -47,8 +50,10 @@ typedef struct tare_wc_split_job {
     const uint8_t *classes;
     uint8_t value_bits;
     uint32_t n_positions, n_bytes;
+    uint32_t first, end;   /* positions to be done: from a multiple of TARE_WC_SPLIT on, up to the
+                              last one or to another such multiple */
     const uint8_t *values; /* 16-bit values in little-endian order */
-    uint8_t *symbols;      /* one for each position, with a frequency in its table */
+    uint8_t *symbols;      /* one for each of these positions, with a frequency in its table */
     uint8_t *groups;       /* all groups, one behind the other */
     uint64_t *misfits;     /* for 64 positions each, whose values have no such symbol */
 } tare_wc_split_job;

@@ -19,7 +19,8 @@ static void split_small(const tare_wc_split_job *job, uint32_t p, const tare_wc_
     for (uint32_t i = p; i < p + 64; i++) {
         uint32_t v = 0;
         bool is_value = tare_wc_small_value(job->values, job->n_bytes, job->value_bits, i, &v);
-        misfits |= (uint64_t)put(job->symbols + i, t, is_value, (uint8_t)v) << (i - p);
+        misfits |= (uint64_t)put(job->symbols + (i - job->first), t, is_value, (uint8_t)v)
+                   << (i - p);
     }
     job->misfits[p / 64] = misfits;
 }
@@ -45,17 +46,17 @@ static inline void split_numbers(const tare_wc_split_job *restrict job, uint32_t
     const uint8_t *values = job->values + (size_t)p * width;
     const tare_wc_rule rule = *job->rule;
     uint16_t tops[64], low[64] = {0};
-    uint8_t misfits[64], any = 0;
+    uint8_t misfits[64], any = 0, *symbols = job->symbols + (p - job->first);
     for (uint32_t i = 0; i < n; i++) { /* apart from lookups, which compilers leave as they are */
         uint32_t bits, v = width == 1 ? values[i] : tare_load_le16(values + 2 * (size_t)i);
         tops[i] = (uint16_t)tare_wc_split(&rule, (uint8_t)(8 * width), v, &bits);
         low[i] = (uint16_t)bits;
     }
     for (uint32_t i = 0; i < n; i++) {
-        misfits[i] = put(job->symbols + p + i, t, true, job->symbol_of[tops[i]]);
+        misfits[i] = put(symbols + i, t, true, job->symbol_of[tops[i]]);
         any |= misfits[i];
     }
-    memset(job->symbols + p + n, t->cheapest, 64 - n);
+    memset(symbols + n, t->cheapest, 64 - n);
     job->misfits[p / 64] = 0;
     for (uint32_t i = 0; any && i < n; i++) job->misfits[p / 64] |= (uint64_t)misfits[i] << i;
     put_bypass(job, low, p);
@@ -75,5 +76,5 @@ void tare_wc_split_step_c(const tare_wc_split_job *job, uint32_t p) {
 }
 
 void tare_wc_split_c(const tare_wc_split_job *job) {
-    for (uint32_t p = 0; p < job->n_positions; p += 64) tare_wc_split_step_c(job, p);
+    for (uint32_t p = job->first; p < job->end; p += 64) tare_wc_split_step_c(job, p);
 }

@@ -56,7 +56,7 @@ static ALWAYS_INLINE uint32_t put_symbols(splitter *s, uint32_t p, __m256i symbo
     __m256i is_zero = _mm256_cmpeq_epi8(look_up(&s->has, &at), _mm256_setzero_si256());
     none = _mm256_or_si256(none, is_zero);
     symbols = _mm256_blendv_epi8(symbols, _mm256_set1_epi8((char)t->cheapest), none);
-    store_256(job->symbols + p, symbols);
+    store_256(job->symbols + (p - job->first), symbols);
     return (uint32_t)_mm256_movemask_epi8(none);
 }
 
@@ -229,14 +229,14 @@ static void split(const tare_wc_split_job *job) {
     };
     unsigned i = job->value_bits == 16 ? 3 : (job->value_bits - 4u) / 2;
     splitter s;
-    uint32_t p = 0;
+    uint32_t p = job->first;
     begin(&s, job);
-    for (; p < job->n_positions; p += steps[i].positions) {
+    for (; p < job->end; p += steps[i].positions) {
         uint64_t at = tare_wc_bytes_of(job->value_bits, p);
         if (at + steps[i].bytes > job->n_bytes) break;
         steps[i].split(&s, p);
     }
-    for (; p < job->n_positions; p += TARE_WC_LANES) tare_wc_split_step_c(job, p);
+    for (; p < job->end; p += TARE_WC_LANES) tare_wc_split_step_c(job, p);
 }
 
 void tare_wc_kernels_use_split_avx2(tare_wc_kernels *k) {

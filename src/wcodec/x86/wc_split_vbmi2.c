@@ -52,7 +52,7 @@ static ALWAYS_INLINE void put_symbols(const tare_wc_split_job *job, uint32_t p, 
     freq = _mm512_permutexvar_epi8(symbols, freq);
     none = (none | _mm512_testn_epi8_mask(freq, freq)) & is_value;
     symbols = _mm512_mask_mov_epi8(symbols, none | ~is_value, _mm512_set1_epi8((char)t->cheapest));
-    _mm512_storeu_si512(job->symbols + p, symbols);
+    _mm512_storeu_si512(job->symbols + (p - job->first), symbols);
     job->misfits[p / TARE_WC_LANES] = none;
 }
 
@@ -69,7 +69,7 @@ static ALWAYS_INLINE void put_bits(uint8_t *group, uint32_t p, unsigned width, _
 
 static void split_nibbles(const tare_wc_split_job *job) {
     const __m512i nibble = _mm512_set1_epi8(15);
-    for (uint32_t p = 0; p < job->n_positions; p += 2 * TARE_WC_LANES) {
+    for (uint32_t p = job->first; p < job->end; p += 2 * TARE_WC_LANES) {
         __mmask64 is_value = first_of(job->n_bytes - p / 2);
         __m512i v = _mm512_maskz_loadu_epi8(is_value, job->values + p / 2);
         put_symbols(job, p, _mm512_and_si512(v, nibble), 0, is_value);
@@ -86,7 +86,7 @@ static void split_sixes(const tare_wc_split_job *job) {
         shifts[i] = (uint8_t)(i % 8 * 6);
     }
     const __m512i to = _mm512_loadu_si512(order), by = _mm512_loadu_si512(shifts);
-    for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
+    for (uint32_t p = job->first; p < job->end; p += TARE_WC_LANES) {
         uint32_t at = p / 4 * 3, n = job->n_bytes - at < 48 ? job->n_bytes - at : 48;
         __m512i v = _mm512_maskz_loadu_epi8(first_of(n), job->values + at);
         v = _mm512_multishift_epi64_epi8(by, _mm512_permutexvar_epi8(to, v));
@@ -113,7 +113,7 @@ static void split_bytes(const splitter *s) {
     const tare_wc_split_job *job = s->job;
     const __m512i top_bits = _mm512_set1_epi8((char)s->top);
     const __m512i keep = _mm512_set1_epi8((char)s->keep), sign = _mm512_set1_epi8((char)s->sign);
-    for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
+    for (uint32_t p = job->first; p < job->end; p += TARE_WC_LANES) {
         __mmask64 is_value = first_of(job->n_bytes - p), none = 0;
         __m512i v = _mm512_maskz_loadu_epi8(is_value, job->values + p);
         if (job->rule->form == TARE_WC_EDGE) v = edge_slots(v);
@@ -179,7 +179,7 @@ static void split_words(const splitter *s) {
     uint8_t places[64];
     for (unsigned i = 0; i < 64; i++) places[i] = (uint8_t)(i % 32 * 2 + i / 32);
     const __m512i order = _mm512_loadu_si512(places);
-    for (uint32_t p = 0; p < job->n_positions; p += TARE_WC_LANES) {
+    for (uint32_t p = job->first; p < job->end; p += TARE_WC_LANES) {
         __mmask64 is_value = first_of(job->n_bytes / 2 - p), none = 0;
         __m512i symbols[2], low[2];
         for (unsigned h = 0; h < 2; h++) {
