@@ -18,6 +18,15 @@ void tare_buffer_free(tare_buffer *b) {
     tare_buffer_init(b, b->allocator);
 }
 
+void tare_buffer_reserve(tare_buffer *b, size_t n) {
+    if (b->failed || n <= b->capacity) return;
+    void *data = tare_resize(b->allocator, b->data, b->capacity, n);
+    b->failed = !data;
+    if (!data) return;
+    b->data = data;
+    b->capacity = n;
+}
+
 uint8_t *tare_buffer_extend(tare_buffer *b, size_t n) {
     void *data = b->data;
     if (b->failed || n > SIZE_MAX - b->size ||

@@ -16,6 +16,8 @@ typedef struct tare_buffer {
 
 void tare_buffer_init(tare_buffer *b, const tare_allocator *allocator);
 void tare_buffer_free(tare_buffer *b);
+/* Room for n bytes altogether, and no more, so that up to there nothing moves. */
+void tare_buffer_reserve(tare_buffer *b, size_t n);
 /* n new bytes at the end, not cleared; NULL after a failure. */
 uint8_t *tare_buffer_extend(tare_buffer *b, size_t n);
 void tare_buffer_put(tare_buffer *b, const void *bytes, size_t n);

@@ -135,6 +135,14 @@ static bool put_trellis(encoder *e, tare_wc_put_job *put) {
     return true;
 }
 
+/* Most are 0. */
+static uint32_t count_bits(const uint64_t *from, const uint64_t *end) {
+    uint32_t n = 0;
+    for (; from < end; from++)
+        if (*from) n += (uint32_t)__builtin_popcountll(*from);
+    return n;
+}
+
 /* Values to symbols, and these to words, from the last chunk to the first. False: too many values
  * have no symbol. */
 static bool put_values(encoder *e, tare_wc_put_job *put) {
@@ -155,8 +163,7 @@ static bool put_values(encoder *e, tare_wc_put_job *put) {
     for (split.end = e->n_positions; split.end; split.end = split.first) {
         split.first = (split.end - 1) / CHUNK * CHUNK;
         tare_wc_kernels_get()->split(&split);
-        for (uint32_t i = split.first / 64; i < split.end / 64; i++)
-            n_misfits += (uint32_t)__builtin_popcountll(e->misfits[i]);
+        n_misfits += count_bits(e->misfits + split.first / 64, e->misfits + split.end / 64);
         if (n_misfits > e->max_patches) return false;
         put->n_positions = split.end - split.first;
         put->classes = split.classes ? split.classes + split.first / TARE_WC_CLASS_RUN : NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/pages.h"
 #include "wcodec/wc_structured_encode.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -328,6 +329,15 @@ static tare_status put(void *ctx, uint64_t offset, const uint8_t *bytes, size_t 
     return status;
 }
 
+/* Room for what the regions become, which seldom grow: nothing has to move while it is filled. */
+static tare_status reserve(tare_coded *c, tare_error *err) {
+    uint64_t n = 0;
+    for (unsigned r = 0; r < c->layer.n_regions; r++) n += c->layer.region_bytes[r];
+    tare_buffer_reserve(&c->owned, (size_t)n);
+    tare_pages_to_fill(c->owned.data, c->owned.capacity);
+    return tare_buffer_status(&c->owned, err);
+}
+
 static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_wc_options *how,
                           const tare_coded_options *o, tare_error *err) {
     gathering g = {.out = &c->owned};
@@ -338,6 +348,7 @@ static tare_status encode(tare_coded *c, const tare_wc_source *own, const tare_w
                        .n_jobs = 1,
                        .how = tare_coded_run(o, 0, NULL, NULL, 0, NULL),
                        .allocator = c->allocator};
+    TARE_TRY(reserve(c, err));
     if (pthread_mutex_init(&g.mutex, NULL)) return tare_fail(err, TARE_ERR_NOMEM, "layer");
     tare_status status = tare_wc_run_jobs(&run, &target, &c->arena, err);
     pthread_mutex_destroy(&g.mutex);
