@@ -81,6 +81,24 @@ static void buffer_failure_latches(void **state) {
     assert_int_equal(count.live, 0);
 }
 
+static void buffers_stay_in_what_was_reserved(void **state) {
+    (void)state;
+    enum { ROOM = 1000 };
+    counter count = {0, 1}; /* one allocation is all there is */
+    tare_allocator a = {&count, count_alloc, count_resize, count_free};
+    tare_buffer b;
+    tare_buffer_init(&b, &a);
+    tare_buffer_reserve(&b, ROOM);
+    tare_buffer_reserve(&b, ROOM / 2);
+    for (unsigned i = 0; i < ROOM; i++) tare_buffer_put_u8(&b, 1);
+    assert_int_equal(tare_buffer_status(&b, NULL), TARE_OK);
+    assert_int_equal(b.capacity, ROOM);
+    tare_buffer_reserve(&b, ROOM + 1);
+    assert_int_equal(tare_buffer_status(&b, NULL), TARE_ERR_NOMEM);
+    tare_buffer_free(&b);
+    assert_int_equal(count.live, 0);
+}
+
 static void json_strings_escape_what_json_demands(void **state) {
     (void)state;
     tare_buffer b;
@@ -98,6 +116,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_pieces_are_apart_and_cleared),
         cmocka_unit_test(buffer_failure_latches),
+        cmocka_unit_test(buffers_stay_in_what_was_reserved),
         cmocka_unit_test(json_strings_escape_what_json_demands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
