@@ -86,6 +86,49 @@ TARE_API bool tare_llama_can_restore(const tare_model *model, tare_str *architec
 TARE_API tare_status tare_llama_restore(tare_model **out, const tare_model *in,
                                         const tare_llama_restore_options *options, tare_error *err);
 
+/* ---- for a conversion ------------------------------------------------------------------------ */
+
+/* Whose names a converted model has. */
+typedef enum tare_llama_naming {
+    TARE_LLAMA_NAMES_KEPT = 0,
+    TARE_LLAMA_NAMES_LLAMA_CPP = 1,    /* Hugging Face becomes GGUF */
+    TARE_LLAMA_NAMES_HUGGING_FACE = 2, /* GGUF becomes a directory, if it can be restored */
+} tare_llama_naming;
+
+typedef struct tare_llama_translate_options {
+    size_t size;
+    const tare_allocator *allocator; /* NULL: malloc */
+    const tare_limits *limits;       /* NULL: those that the input was opened with */
+    tare_report *report;             /* as for tare_llama_map and tare_llama_restore; may be NULL */
+    bool keep_names;                 /* names stay; what they are for will not run the output */
+    bool opaque; /* of the conversion: a GGUF file keeps its names, for those of Hugging
+                                  Face belong to decoded tensors */
+    const tare_encoding *type; /* of the conversion; restored matrices get it if it is F32, F16 or
+                                  BF16 */
+    const tare_llama_options *llama; /* of a model that becomes GGUF; allocator, limits and report
+                                        are not read from it; NULL: the defaults */
+} tare_llama_translate_options;
+
+#define TARE_LLAMA_TRANSLATE_OPTIONS_INIT                                                          \
+    { sizeof(tare_llama_translate_options), NULL, NULL, NULL, false, false, NULL, NULL }
+TARE_API void tare_llama_translate_options_init(tare_llama_translate_options *options, size_t size);
+
+/* Whose names a conversion into the format `to` (of tare_format_at; NULL: unknown) is to give. A
+ * Hugging Face directory gets llama.cpp's in a GGUF file, also one that is packed, and a safetensors
+ * file that carries a tokenizer or for which `llama` sets more than a directory; a model that
+ * becomes a directory gets Hugging Face's. */
+TARE_API tare_llama_naming tare_llama_naming_of(const tare_model *in, const char *to,
+                                                const tare_llama_translate_options *options);
+
+/* The model that tare_plan_new is to be given so that the output has these names. *out NULL with
+ * status OK: `in` itself, because names are kept or the architecture is unknown, which is reported
+ * as "llama.unknown-architecture". `in` must outlive *out. Errors: those of tare_llama_map and
+ * tare_llama_restore; ERR_ARG: `llama` asks for what only a mapping does, and there is none;
+ * UNSUPPORTED: a GGUF file that is a vocabulary alone cannot become a directory. */
+TARE_API tare_status tare_llama_translate(tare_model **out, const tare_model *in, const char *to,
+                                          const tare_llama_translate_options *options,
+                                          tare_error *err);
+
 /* ---- whether llama.cpp runs it --------------------------------------------------------------- */
 
 /* Whether llama.cpp can run a GGUF model, as far as its directory tells: a known architecture, the

@@ -16,6 +16,7 @@ typedef struct measured {
 typedef struct py_plan {
     PyObject_HEAD py_state *state;
     py_handle *handle;
+    tare_model *translated; /* with other names; NULL: the model has them already */
     tare_plan *plan;
     tare_options *options;
     py_scratch scratch;
@@ -135,6 +136,47 @@ static bool set_options(py_plan *p, PyObject *given) {
             py_scratch_models(&p->scratch, p->state, bases, &wcodec->bases, &wcodec->n_bases));
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const py_option llama_option_table[] = {
+    {"name", PY_OPTION_TEXT, offsetof(tare_llama_options, name), NULL},
+    {"pre", PY_OPTION_TEXT, offsetof(tare_llama_options, pre), NULL},
+    {"vocab_only", PY_OPTION_BOOL, offsetof(tare_llama_options, vocab_only), NULL},
+    {"no_tokenizer", PY_OPTION_BOOL, offsetof(tare_llama_options, no_tokenizer), NULL},
+    {"like_reference", PY_OPTION_BOOL, offsetof(tare_llama_options, like_reference), NULL},
+    {0},
+};
+
+/* What the model is called if it does not say so itself: its path's last part. */
+static bool set_directory(py_plan *p, tare_llama_options *llama) {
+    const tare_source *source = &p->handle->source.source;
+    if (source->kind != TARE_SOURCE_PATH && source->kind != TARE_SOURCE_URL) return true;
+    char *whole = realpath(source->name, NULL);
+    const char *from = whole ? whole : source->name, *slash = strrchr(from, '/');
+    PyObject *name = PyBytes_FromString(slash ? slash + 1 : from);
+    free(whole);
+    if (!py_scratch_keep(&p->scratch, name)) return false;
+    llama->directory = PyBytes_AsString(name);
+    return true;
+}
+
+/* As for tare_llama_translate, which the caller then calls without the interpreter. `llama` is what
+ * *out points to. */
+static bool set_translation(py_plan *p, tare_llama_translate_options *out,
+                            tare_llama_options *llama, PyObject *given) {
+    const tare_convert_options *o = tare_options_convert(p->options);
+    PyObject *metadata = py_options_get(given, "metadata");
+    tare_llama_translate_options_init(out, sizeof *out);
+    tare_llama_options_init(llama, sizeof *llama);
+    out->report = p->report;
+    out->keep_names = py_options_get(given, "keep_names") == Py_True;
+    out->opaque = o->opaque;
+    out->type = o->type;
+    out->llama = llama;
+    return py_options_set(llama, llama_option_table, given) && set_directory(p, llama) &&
+           (!metadata || py_scratch_text(&p->scratch, metadata, &llama->metadata));
+}
+
 /* ---- Plan ------------------------------------------------------------------------------------ */
 
 /* A call on the plan, one at a time. */
@@ -156,12 +198,23 @@ static bool end(py_plan *p, tare_status status, const tare_error *err) {
     return ok;
 }
 
-static bool make_plan(py_plan *p, const char *path, PyObject *progress) {
+static tare_status plan(py_plan *p, const char *path, const tare_llama_translate_options *names,
+                        tare_error *err) {
+    const tare_convert_options *o = tare_options_convert(p->options);
+    const tare_model *in = p->handle->model;
+    const char *to = o->to ? o->to : tare_format_of_path(path);
+    tare_status status = tare_llama_translate(&p->translated, in, to, names, err);
+    return status == TARE_OK
+               ? tare_plan_new(&p->plan, path, p->translated ? p->translated : in, o, err)
+               : status;
+}
+
+static bool make_plan(py_plan *p, const char *path, PyObject *given, PyObject *progress) {
     tare_error err;
-    if (!begin(p, progress)) return false;
-    tare_status status =
-        tare_plan_new(&p->plan, path, p->handle->model, tare_options_convert(p->options), &err);
-    if (!end(p, status, &err)) return false;
+    tare_llama_options llama;
+    tare_llama_translate_options names;
+    if (!set_translation(p, &names, &llama, given) || !begin(p, progress)) return false;
+    if (!end(p, plan(p, path, &names, &err), &err)) return false;
     p->n_measured = tare_plan_summarize(p->plan)->n_tensors;
     p->measured = py_scratch_array(&p->scratch, p->n_measured, sizeof *p->measured);
     return p->measured != NULL;
@@ -188,7 +241,8 @@ static PyObject *core_plan(PyObject *module, PyObject *args) {
         p->options = ok ? py_texts_options(
                               state, is_quantize ? TARE_VERB_QUANTIZE : TARE_VERB_CONVERT, texts)
                         : NULL;
-        ok = p->options && set_options(p, given) && make_plan(p, PyBytes_AsString(path), progress);
+        ok = p->options && set_options(p, given) &&
+             make_plan(p, PyBytes_AsString(path), given, progress);
     }
     Py_DECREF(path);
     if (!ok) Py_CLEAR(p);
@@ -199,6 +253,7 @@ static void plan_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_plan *p = (py_plan *)self;
     tare_plan_free(p->plan);
+    tare_model_free(p->translated);
     tare_options_free(p->options);
     tare_importance_free(p->importance);
     for (size_t i = 0; i < p->n_sets; i++) tare_adapters_free(p->sets[i]);

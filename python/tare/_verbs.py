@@ -2,6 +2,7 @@
 """The verbs of the command: convert, quantize, pack, unpack, verify, diff and the rest."""
 from __future__ import annotations
 
+import json
 import os
 from contextlib import contextmanager
 
@@ -150,7 +151,9 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
           strict: bool = False, overwrite: bool = False, sync: bool = True, threads: int = 0,
           tile_shapes: Any = None, predictors: Any = None, transforms: Any = None, mix: Any = None,
           output_type: Any = None, embedding_type: Any = None, pure: Any = None,
-          leave_output: Any = None, allow_requantize: Any = None, progress: Any = None) -> Plan:
+          leave_output: Any = None, allow_requantize: Any = None, keep_names: bool = False,
+          name: Any = None, metadata: Any = None, pre: Any = None, vocab_only: bool = False,
+          no_tokenizer: bool = False, like_reference: bool = False, progress: Any = None) -> Plan:
     texts = _texts(to=format, mix=mix, type=type, order=order, quality=quality, effort=effort,
                    shard_size=shard_size, alignment=alignment, keep_split=keep_split, opaque=opaque,
                    dedup=dedup, compat=compat, outlier_threshold=outliers, outlier_share=outlier_share,
@@ -169,7 +172,10 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
         "overrides": keys or None, "merges": _adapter_uses(merges),
         "adapters": [(os.fspath(path), name, "", 1.0) for name, path in (adapters or {}).items()] or None,
         "importance": importance and os.fspath(importance), "bases": _bases(bases),
-        "measure": bool(measure),
+        "measure": bool(measure), "keep_names": bool(keep_names), "name": name,
+        "metadata": json.dumps(dict(metadata)) if metadata else None, "pre": pre,
+        "vocab_only": bool(vocab_only), "no_tokenizer": bool(no_tokenizer),
+        "like_reference": bool(like_reference),
     }
     report = adapt(progress)
     return Plan(_core.plan(src, os.fspath(dst), is_quantize, texts, options, report), report)
@@ -191,10 +197,14 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str 
             compat: str | None = None, outliers: float | None = None,
             outlier_share: float | None = None, bases: Sequence[Any_source] = (),
             tile_shapes: Sequence[str] | None = None, predictors: Sequence[str] | None = None,
-            transforms: Sequence[str] | None = None, measure: bool = False, verify: bool = False,
-            strict: bool = False, overwrite: bool = False, sync: bool = True, threads: int = 0,
-            progress: Any = None) -> Result:
-    """Converts a model into another container, with the same or other number formats.
+            transforms: Sequence[str] | None = None, keep_names: bool = False, name: str | None = None,
+            metadata: Mapping[str, Any] | None = None, pre: str | None = None, vocab_only: bool = False,
+            no_tokenizer: bool = False, like_reference: bool = False, measure: bool = False,
+            verify: bool = False, strict: bool = False, overwrite: bool = False, sync: bool = True,
+            threads: int = 0, progress: Any = None) -> Result:
+    """Converts a model into another container, with the same or other number formats. A Hugging Face
+    model that becomes GGUF gets llama.cpp's names, keys and tokenizer; GGUF that becomes a directory
+    gets Hugging Face's.
 
     dst         a path; it appears when it is complete, or not at all
     format      of the output: a name of tare.formats; None: by the suffix of dst
@@ -210,6 +220,9 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str 
     importance  path of an importance matrix of llama.cpp
     effort, bases, tile_shapes, predictors, transforms: of a .wcodec, as for pack()
     clip, dedup, compat: of MCF; outliers (a threshold), outlier_share: of INFQ
+    keep_names  between Hugging Face and GGUF, names stay; what they are for will not run the output
+    name, metadata, pre, vocab_only, no_tokenizer, like_reference: of Hugging Face to GGUF, as the
+                command's options; metadata {key: value}: general.* keys, which win
     measure     errors of encoding are in the tensors of the result
     verify      reads the output back and compares
     strict      losses, NaN and overflow are errors
@@ -226,6 +239,8 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str 
                      merges=merges, adapters=adapters, importance=importance, compat=compat,
                      outliers=outliers, outlier_share=outlier_share, bases=bases,
                      tile_shapes=tile_shapes, predictors=predictors, transforms=transforms,
+                     keep_names=keep_names, name=name, metadata=metadata, pre=pre,
+                     vocab_only=vocab_only, no_tokenizer=no_tokenizer, like_reference=like_reference,
                      measure=measure, verify=verify, strict=strict, overwrite=overwrite, sync=sync,
                      threads=threads, progress=progress).run()
 

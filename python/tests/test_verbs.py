@@ -56,6 +56,33 @@ def test_options_reach_the_library(tmp_path, gguf_path):
     assert len(result.files) > 2 and os.path.isdir(tmp_path / "dir")
 
 
+def test_names_are_mapped_as_by_the_command(tmp_path):
+    """There and back, packed, and kept."""
+    tare.convert(tare.synth("llama-tiny"), tmp_path / "hf", format="hf")
+    result = tare.convert(tmp_path / "hf", tmp_path / "m.gguf", type="f32", no_tokenizer=True,
+                          metadata={"general.license": "mit"})
+    model = tare.open(tmp_path / "m.gguf")
+    assert "blk.1.attn_q.weight" in model and result.tensors[1].name == "token_embd.weight"
+    assert model.metadata["general.name"] == "Hf" and model.metadata["general.license"] == "mit"
+    subprocess.run([sys.executable, "-m", "tare", "convert", tmp_path / "hf", tmp_path / "c.gguf", "--no-tokenizer",
+                    "--type", "f32", "--quiet"], check=True)
+    tare.convert(tmp_path / "hf", tmp_path / "same.gguf", type="f32", no_tokenizer=True)
+    assert (tmp_path / "c.gguf").read_bytes() == (tmp_path / "same.gguf").read_bytes()
+    tare.convert(tmp_path / "m.gguf", tmp_path / "back", format="hf")
+    assert tare.diff(tmp_path / "hf" / "model.safetensors", tmp_path / "back" / "model.safetensors").same
+    assert "model.norm.weight" in tare.open(tmp_path / "back")
+    tare.convert(tmp_path / "m.gguf", tmp_path / "kept", format="hf", keep_names=True)
+    assert "output_norm.weight" in tare.open(tmp_path / "kept")
+    with tare.open(tmp_path / "hf") as hf:
+        tare.pack(hf, tmp_path / "hf.wcodec")
+    plan = tare.plan(tmp_path / "hf.wcodec", tmp_path / "p.gguf", no_tokenizer=True, type="f32")
+    assert plan.tensors[1].name == "token_embd.weight"
+    with pytest.raises(tare.UsageError):
+        tare.plan(tmp_path / "hf", tmp_path / "x.mcf", vocab_only=True)
+    with pytest.raises(tare.UnsupportedError):
+        tare.plan(tmp_path / "hf", tmp_path / "x.gguf")
+
+
 def test_plan(tmp_path, gguf_path):
     out = tmp_path / "p.safetensors"
     plan = tare.plan(gguf_path, out)

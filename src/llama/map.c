@@ -81,6 +81,8 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
     m->hf_class = class_of(&m->config);
+    if (m->hf_class.len == 0)
+        return fail_config("it names no class of a model (architectures)", err);
     m->arch = tare_llama_arch_find(m->hf_class, &m->config);
     if (!m->arch) {
         tare_fail(err, TARE_ERR_UNSUPPORTED, "config.json: tare cannot map this architecture");
@@ -290,6 +292,8 @@ tare_status tare_llama_map(tare_model **out, const tare_model *in,
     tare_llama_mapping m = {.hf = in, .options = &o};
     TARE_TRY(tare_model_new(&m.out, &open, err));
     m.out->format = format_name;
+    m.out->left_out = in->left_out;
+    m.out->n_left_out = in->n_left_out;
     mapped *own = TARE_NEW(&m.out->arena, mapped);
     tare_status status = TARE_ERR_NOMEM;
     if (own) {

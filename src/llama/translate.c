@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which names a conversion gives a model: llama.cpp's to one of Hugging Face that becomes GGUF,
+ * Hugging Face's to a GGUF file that becomes a directory, or those that it has. */
+#include <tare/llama.h>
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/report.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "model/catalog.h"
+
+TARE_DEFINE_INIT(tare_llama_translate_options, TARE_LLAMA_TRANSLATE_OPTIONS_INIT)
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+/* Weights alone, such as a file without a tokenizer, are not a model that llama.cpp could run. */
+static bool has_tokenizer(const tare_model *in) {
+    static const char *const names[] = {
+        "tokenizer", "tekken.json", "spiece.model", "vocab.", "sentencepiece.bpe.model",
+        "rwkv_vocab"};
+    for (size_t i = 0; i < in->catalog.n_resources; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (tare_str_starts(in->catalog.resources[i].info.name, tare_str_of(names[k])))
+                return true;
+    return false;
+}
+
+/* Whether a member is set that only a mapping to llama.cpp uses. */
+static bool asks_for_mapping(const tare_llama_options *o) {
+    return o && (o->name || o->metadata.len || o->pre || o->vocab_only || o->no_tokenizer ||
+                 o->like_reference);
+}
+
+/* A directory, or a file that holds what a directory would. */
+static bool is_of_hugging_face(const tare_model *in, const tare_llama_translate_options *o) {
+    const char *format = in->held_format ? in->held_format : in->format;
+    if (strcmp(format, "hf") == 0) return true;
+    return (strcmp(format, "safetensors") == 0 || strcmp(format, "wcodec") == 0) &&
+           (asks_for_mapping(o->llama) || has_tokenizer(in));
+}
+
+static tare_llama_naming find_naming(const tare_model *in, const char *to,
+                                     const tare_llama_translate_options *o) {
+    if (!to || o->keep_names) return TARE_LLAMA_NAMES_KEPT;
+    if (strcmp(to, "gguf") == 0 && is_of_hugging_face(in, o)) return TARE_LLAMA_NAMES_LLAMA_CPP;
+    if (strcmp(to, "hf") == 0 && !o->opaque) return TARE_LLAMA_NAMES_HUGGING_FACE;
+    return TARE_LLAMA_NAMES_KEPT;
+}
+
+tare_llama_naming tare_llama_naming_of(const tare_model *in, const char *to,
+                                       const tare_llama_translate_options *options) {
+    tare_llama_translate_options o = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    if (!in || tare_options_read(&o, sizeof o, options, NULL) != TARE_OK)
+        return TARE_LLAMA_NAMES_KEPT;
+    return find_naming(in, to, &o);
+}
+
+/* ---- to llama.cpp ---------------------------------------------------------------------------- */
+
+static void note_unknown(const tare_model *in, tare_report *report) {
+    const tare_str name = tare_model_architecture(in);
+    const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.unknown-architecture");
+    if (name.len == 0) return;
+    tare_report_addf(report, &f,
+                     "%.*s is not an architecture that tare maps to llama.cpp; tare convert "
+                     "--list-architectures shows those that are",
+                     (int)tare_min_u64(name.len, 80), name.ptr);
+}
+
+static tare_status map(tare_model **out, const tare_model *in,
+                       const tare_llama_translate_options *o, tare_error *err) {
+    tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&options, sizeof options, o->llama, err));
+    options.allocator = o->allocator;
+    options.limits = o->limits;
+    options.report = o->report;
+    if (tare_llama_can_map(in, NULL) || asks_for_mapping(&options))
+        return tare_llama_map(out, in, &options, err);
+    note_unknown(in, o->report);
+    return TARE_OK;
+}
+
+/* ---- and back -------------------------------------------------------------------------------- */
+
+/* A file of llama.cpp that has a vocabulary alone. */
+static bool is_vocabulary(const tare_model *in) {
+    return in->catalog.n_tensors == 0 &&
+           tare_model_find_key(in, TARE_STR("general.architecture")) >= 0;
+}
+
+static tare_status restore(tare_model **out, const tare_model *in,
+                           const tare_llama_translate_options *o, tare_error *err) {
+    tare_llama_restore_options options = TARE_LLAMA_RESTORE_OPTIONS_INIT;
+    if (is_vocabulary(in))
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "it has keys but no tensors, so it cannot become a Hugging Face model; "
+                         "--keep-names stores the keys");
+    if (!tare_llama_can_restore(in, NULL)) return TARE_OK;
+    options.allocator = o->allocator;
+    options.limits = o->limits;
+    options.report = o->report;
+    if (o->type && (o->type->id == TARE_ENCODING_F32 || o->type->id == TARE_ENCODING_F16 ||
+                    o->type->id == TARE_ENCODING_BF16))
+        options.type = o->type;
+    return tare_llama_restore(out, in, &options, err);
+}
+
+tare_status tare_llama_translate(tare_model **out, const tare_model *in, const char *to,
+                                 const tare_llama_translate_options *options, tare_error *err) {
+    TARE_REQUIRE(out, err);
+    *out = NULL;
+    TARE_REQUIRE(in, err);
+    tare_llama_translate_options o = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    TARE_TRY(tare_options_read(&o, sizeof o, options, err));
+    const tare_llama_naming naming = find_naming(in, to, &o);
+    if (naming != TARE_LLAMA_NAMES_LLAMA_CPP && asks_for_mapping(o.llama))
+        return tare_fail(err, TARE_ERR_ARG,
+                         "options of a Hugging Face model that becomes GGUF, which it does not");
+    if (naming == TARE_LLAMA_NAMES_LLAMA_CPP) return map(out, in, &o, err);
+    return naming == TARE_LLAMA_NAMES_HUGGING_FACE ? restore(out, in, &o, err) : TARE_OK;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Guards against: a program that converts through the library and gets other names than the command
+ * gives; names that change although they are to be kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <tare/tare.h>
+
+#include "unit/temp_folder.h"
+
+static bool has(const tare_model *m, const char *tensor) {
+    return tare_model_find_tensor(m, (tare_str){tensor, strlen(tensor)}) >= 0;
+}
+
+static tare_model *open_temp(const char *name) {
+    tare_error err;
+    tare_model *m;
+    if (tare_open_path(&m, temp_path(name), NULL, &err)) fail_msg("%s: %s", name, err.what);
+    return m;
+}
+
+/* Writes a model in the format that the name or `to` says. */
+static void write_as(const char *name, const tare_model *in, const char *to) {
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_error err;
+    o.to = to;
+    o.no_sync = true;
+    if (tare_convert(temp_path(name), in, &o, &err)) fail_msg("%s: %s", name, err.what);
+}
+
+/* A small model as a directory "hf" without a tokenizer. */
+static int make_model(void **state) {
+    tare_error err;
+    tare_model *m;
+    if (make_temp_folder(state)) return -1;
+    if (tare_synth_open(&m, "llama-tiny", NULL, &err)) return -1;
+    write_as("hf", m, "hf");
+    tare_model_free(m);
+    return 0;
+}
+
+static tare_llama_translate_options options_of(const tare_llama_options *llama) {
+    tare_llama_translate_options o = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    o.llama = llama;
+    return o;
+}
+
+/* There and back, as a caller does it; and the same through a .wcodec. */
+static void names_go_there_and_back(void **state) {
+    (void)state;
+    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    llama.no_tokenizer = true;
+    const tare_llama_translate_options to_gguf = options_of(&llama);
+    tare_error err;
+    tare_model *hf = open_temp("hf"), *out;
+    assert_int_equal(tare_llama_naming_of(hf, "gguf", &to_gguf), TARE_LLAMA_NAMES_LLAMA_CPP);
+    assert_int_equal(tare_llama_translate(&out, hf, "gguf", &to_gguf, &err), TARE_OK);
+    assert_true(has(out, "blk.1.attn_q.weight") && !has(out, "model.norm.weight"));
+    write_as("m.gguf", out, NULL);
+    tare_model_free(out);
+    tare_model *gguf = open_temp("m.gguf");
+    assert_int_equal(tare_llama_naming_of(gguf, "hf", NULL), TARE_LLAMA_NAMES_HUGGING_FACE);
+    assert_int_equal(tare_llama_translate(&out, gguf, "hf", NULL, &err), TARE_OK);
+    assert_true(has(out, "model.layers.1.self_attn.q_proj.weight"));
+    tare_model_free(out);
+    tare_pack_options pack = TARE_PACK_OPTIONS_INIT;
+    pack.no_sync = true;
+    assert_int_equal(tare_pack(NULL, temp_path("hf.wcodec"), hf, &pack, &err), TARE_OK);
+    tare_model *packed = open_temp("hf.wcodec");
+    assert_int_equal(tare_llama_translate(&out, packed, "gguf", &to_gguf, &err), TARE_OK);
+    assert_true(has(out, "blk.1.attn_q.weight"));
+    tare_model_free(out);
+    tare_model_free(packed);
+    tare_model_free(gguf);
+    tare_model_free(hf);
+}
+
+static void check_kept(const tare_model *in, const char *to,
+                       const tare_llama_translate_options *options) {
+    tare_error err;
+    tare_model *out;
+    assert_int_equal(tare_llama_naming_of(in, to, options), TARE_LLAMA_NAMES_KEPT);
+    assert_int_equal(tare_llama_translate(&out, in, to, options, &err), TARE_OK);
+    assert_null(out);
+}
+
+static void names_are_kept(void **state) {
+    (void)state;
+    tare_llama_translate_options keep = TARE_LLAMA_TRANSLATE_OPTIONS_INIT, opaque = keep;
+    keep.keep_names = true;
+    opaque.opaque = true;
+    tare_model *hf = open_temp("hf"), *gguf;
+    check_kept(hf, "gguf", &keep);
+    check_kept(hf, "safetensors", NULL);
+    check_kept(hf, NULL, NULL);
+    write_as("kept.gguf", hf, NULL);
+    gguf = open_temp("kept.gguf");
+    check_kept(gguf, "hf", &keep);
+    check_kept(gguf, "hf", &opaque);
+    check_kept(gguf, "gguf", NULL);
+    tare_model_free(gguf);
+    tare_model_free(hf);
+}
+
+/* Weights in one file are mapped if they come with a tokenizer, or if options ask for it. */
+static void weights_alone_are_not_mapped(void **state) {
+    (void)state;
+    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_model *hf = open_temp("hf");
+    write_as("w.safetensors", hf, NULL);
+    tare_model *weights = open_temp("w.safetensors");
+    tare_llama_translate_options o = options_of(&llama);
+    llama.directory = "w";
+    check_kept(weights, "gguf", &o);
+    llama.name = "w";
+    assert_int_equal(tare_llama_naming_of(weights, "gguf", &o), TARE_LLAMA_NAMES_LLAMA_CPP);
+    tare_model_free(weights);
+    tare_model_free(hf);
+}
+
+static void what_cannot_be_done_is_said(void **state) {
+    (void)state;
+    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_error err;
+    tare_model *hf = open_temp("hf"), *out = hf;
+    llama.vocab_only = true;
+    const tare_llama_translate_options o = options_of(&llama);
+    assert_int_equal(tare_llama_translate(&out, hf, "safetensors", &o, &err), TARE_ERR_ARG);
+    assert_null(out);
+    assert_int_equal(tare_llama_translate(&out, hf, "gguf", NULL, &err), TARE_ERR_UNSUPPORTED);
+    assert_null(out); /* there is no tokenizer */
+    tare_model_free(hf);
+    static const char text[] = "{\"model_type\": \"novel\"}";
+    write_temp_text("hf/config.json", text);
+    hf = open_temp("hf");
+    tare_llama_translate_options reported = TARE_LLAMA_TRANSLATE_OPTIONS_INIT;
+    reported.report = tare_report_new();
+    assert_int_equal(tare_llama_translate(&out, hf, "gguf", &reported, &err), TARE_OK);
+    assert_null(out);
+    assert_int_equal(tare_report_count(reported.report), 1);
+    assert_string_equal(tare_report_at(reported.report, 0)->code, "llama.unknown-architecture");
+    tare_report_free(reported.report);
+    tare_model_free(hf);
+}
+
+/* A file that the model should have had is lost under other names, too. */
+static void what_is_left_out_is_lost(void **state) {
+    (void)state;
+    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_llama_translate_options o = options_of(&llama);
+    tare_convert_options strict = TARE_CONVERT_OPTIONS_INIT;
+    tare_error err;
+    tare_plan *plan;
+    llama.no_tokenizer = true;
+    assert_int_equal(symlink("nowhere", temp_path("hf/notes.txt")), 0);
+    tare_model *hf = open_temp("hf"), *out;
+    assert_int_equal(tare_llama_translate(&out, hf, "gguf", &o, &err), TARE_OK);
+    strict.strict = true;
+    strict.type = tare_encoding_get(TARE_ENCODING_F32);
+    assert_int_equal(tare_plan_new(&plan, temp_path("s.gguf"), out, &strict, &err),
+                     TARE_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.item_name, "notes.txt"));
+    tare_model_free(out);
+    tare_model_free(hf);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names_go_there_and_back, make_model, remove_temp_folder),
+        cmocka_unit_test_setup_teardown(names_are_kept, make_model, remove_temp_folder),
+        cmocka_unit_test_setup_teardown(weights_alone_are_not_mapped, make_model,
+                                        remove_temp_folder),
+        cmocka_unit_test_setup_teardown(what_cannot_be_done_is_said, make_model,
+                                        remove_temp_folder),
+        cmocka_unit_test_setup_teardown(what_is_left_out_is_lost, make_model, remove_temp_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
