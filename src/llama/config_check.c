@@ -2,7 +2,8 @@
  *
  * config.json against the shapes of the tensors. llama.cpp takes sizes from the keys, which come from
  * config.json, and refuses a file whose tensors have other ones; that is found here instead, and said
- * of the field. Only sizes that every architecture with such a tensor has are compared. */
+ * of the field. Only sizes that every architecture with such a tensor has are compared. So is a field
+ * that is missing, where llama.cpp would refuse a file without its key. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 #include "base/str.h"
 #include "llama/mapping.h"
 
-enum { ROWS = 1, COLS = 0 }; /* dimensions, fastest first */
+enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 
 /* One size: of the first tensor (of each block, with '#') that there is. */
 typedef struct size_rule {
@@ -19,30 +20,46 @@ typedef struct size_rule {
     const char *factor;  /* a key, by which it is multiplied; NULL: 1 */
     const char *tensor;
     uint32_t dim;
+    const char *only; /* architectures; NULL: all */
 } size_rule;
 
 #define HIDDEN "hidden_size | n_embd | d_model | dim | model_dim"
 #define INNER                                                                                      \
     "prefix_dense_intermediate_size | dense_intermediate_size | intermediate_size | n_inner | "    \
     "ffn_hidden_size | d_ff | hidden_dim"
-#define HEADS    "num_attention_heads | n_head | n_heads | num_heads"
-#define KV_HEADS "num_key_value_heads | n_kv_heads | n_head_kv | num_kv_heads"
-
-static const size_rule rules[] = {
-    {HIDDEN, "embedding_length", NULL, "token_embd.weight", COLS},
-    {"vocab_size", NULL, NULL, "token_embd.weight", ROWS},
-    {HIDDEN, "embedding_length", NULL, "blk.#.attn_norm.weight", COLS},
-    {INNER, "feed_forward_length", NULL, "blk.#.ffn_down.weight", COLS},
-    {HEADS, "attention.head_count", "attention.key_length", "blk.#.attn_q.weight", ROWS},
-    {KV_HEADS, "attention.head_count_kv", "attention.key_length", "blk.#.attn_k.weight", ROWS},
-    {KV_HEADS, "attention.head_count_kv", "attention.value_length", "blk.#.attn_v.weight", ROWS},
-};
+#define EXPERTS                                                                                    \
+    "num_experts | num_local_experts | n_routed_experts | moe_num_experts | num_routed_experts | " \
+    "ffn_config.moe_num_experts"
+#define EXPERT_INNER "moe_intermediate_size | expert_intermediate_size | intermediate_size"
+#define SHARED_INNER "shared_expert_intermediate_size | shared_intermediate_size"
+#define HEADS        "num_attention_heads | n_head | n_heads | num_heads"
+#define KV_HEADS     "num_key_value_heads | n_kv_heads | n_head_kv | num_kv_heads"
 
 /* Where every block has the same heads, and the rows of queries, keys and values are nothing else. */
-static const char plain_heads[] =
-    "llama qwen2 qwen2moe qwen3 qwen3moe gemma gemma2 gemma3 phi2 bert starcoder2 stablelm "
-    "command-r cohere2 olmo olmo2 olmoe seed_oss exaone exaone4 internlm2 ernie4_5 smollm3 arcee "
-    "orion granite granitemoe nemotron minicpm";
+#define PLAIN_HEADS                                                                                \
+    "llama qwen2 qwen2moe qwen3 qwen3moe gemma gemma2 gemma3 phi2 bert starcoder2 stablelm "       \
+    "command-r cohere2 olmo olmo2 olmoe seed_oss exaone exaone4 internlm2 ernie4_5 smollm3 arcee " \
+    "orion granite granitemoe nemotron minicpm"
+/* Where experts are as wide as a feed-forward network without them. */
+#define PLAIN_EXPERTS "llama phimoe granitemoe"
+
+static const size_rule rules[] = {
+    {HIDDEN, "embedding_length", NULL, "token_embd.weight", COLS, NULL},
+    {"vocab_size", NULL, NULL, "token_embd.weight", ROWS, NULL},
+    {HIDDEN, "embedding_length", NULL, "blk.#.attn_norm.weight", COLS, NULL},
+    {INNER, "feed_forward_length", NULL, "blk.#.ffn_down.weight", COLS, NULL},
+    {INNER, "feed_forward_length", NULL, "blk.#.ffn_down_exps.weight", COLS, PLAIN_EXPERTS},
+    {EXPERTS, "expert_count", NULL, "blk.#.ffn_down_exps.weight", STACK, NULL},
+    {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_down_exps.weight", COLS, NULL},
+    {SHARED_INNER, "expert_shared_feed_forward_length", NULL, "blk.#.ffn_down_shexp.weight", COLS,
+     NULL},
+    {HEADS, "attention.head_count", "attention.key_length", "blk.#.attn_q.weight", ROWS,
+     PLAIN_HEADS},
+    {KV_HEADS, "attention.head_count_kv", "attention.key_length", "blk.#.attn_k.weight", ROWS,
+     PLAIN_HEADS},
+    {KV_HEADS, "attention.head_count_kv", "attention.value_length", "blk.#.attn_v.weight", ROWS,
+     PLAIN_HEADS},
+};
 
 /* ---- what config.json says ------------------------------------------------------------------- */
 
@@ -163,9 +180,58 @@ static tare_status check_layers(const tare_llama_mapping *m, uint64_t n_blocks, 
     return TARE_ERR_CORRUPT;
 }
 
+/* ---- what llama.cpp cannot do without -------------------------------------------------------- */
+
+/* A key that has to be there if a tensor (of some block, with '#') is; NULL: always. */
+typedef struct need_rule {
+    const char *key, *otherwise; /* either of the two */
+    const char *member;          /* of config.json, as it is usually called */
+    const char *tensor;
+} need_rule;
+
+static const need_rule needs[] = {
+    {"context_length", NULL, "max_position_embeddings", NULL},
+    {"feed_forward_length", NULL, "intermediate_size", "blk.#.ffn_down.weight"},
+    {"attention.head_count", NULL, "num_attention_heads", "blk.#.attn_q.weight"},
+    {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon",
+     "rms_norm_eps or layer_norm_eps", "blk.#.attn_norm.weight"},
+};
+
+static bool has_key(const tare_llama_mapping *m, const char *name) {
+    char whole[160];
+    if (!name) return false;
+    snprintf(whole, sizeof whole, "%s.%s", m->arch->name, name);
+    for (size_t i = 0; i < m->n_keys; i++)
+        if (tare_str_is(m->keys[i].key, whole)) return true;
+    return false;
+}
+
+static bool has_tensor(const tare_llama_mapping *m, const char *name) {
+    for (size_t i = 0; i < m->n_targets; i++) {
+        char stem[128];
+        uint64_t block;
+        if (split_block(stem, sizeof stem, &block, m->targets[i]->name) && strcmp(stem, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static tare_status check_needs(const tare_llama_mapping *m, tare_error *err) {
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        const need_rule *n = &needs[i];
+        if (has_key(m, n->key) || has_key(m, n->otherwise)) continue;
+        if (n->tensor && !has_tensor(m, n->tensor)) continue;
+        tare_fail(err, TARE_ERR_CORRUPT, "it is missing, and llama.cpp needs it");
+        tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
+        if (err) snprintf(err->field, sizeof err->field, "%s", n->member);
+        return TARE_ERR_CORRUPT;
+    }
+    return TARE_OK;
+}
+
 tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err) {
     uint64_t n_blocks = 0;
-    const bool has_plain_heads = tare_llama_is_one_of(tare_str_of(m->arch->name), plain_heads);
+    const tare_str arch = tare_str_of(m->arch->name);
     for (size_t i = 0; i < m->n_targets; i++) {
         const tare_llama_target *t = m->targets[i];
         char stem[128];
@@ -175,8 +241,10 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
         else
             snprintf(stem, sizeof stem, "%.*s", (int)t->name.len, t->name.ptr);
         for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-            if (strcmp(stem, rules[k].tensor) == 0 && (!rules[k].factor || has_plain_heads))
+            if (strcmp(stem, rules[k].tensor) == 0 &&
+                (!rules[k].only || tare_llama_is_one_of(arch, rules[k].only)))
                 TARE_TRY(check_target(m, t, &rules[k], block, err));
     }
-    return check_layers(m, n_blocks, err);
+    TARE_TRY(check_layers(m, n_blocks, err));
+    return check_needs(m, err);
 }

@@ -106,6 +106,55 @@ def _(c, t):
     t[P + "block_sparse_moe.experts.2.w1.weight"] = dtype, [shape[0] // 2, shape[1]], raw[:len(raw) // 2]
 
 
+@case("mixtral", "config.json asks for more")
+def _(c, t):
+    "more experts than there are"
+    c["num_local_experts"] = 9
+
+
+@case("mixtral", "intermediate_size is 4096", "the shape has")
+def _(c, t):
+    "experts of another width"
+    c["intermediate_size"] = 4096
+
+
+@case("qwen2moe", "moe_intermediate_size is 4096", "the shape has")
+def _(c, t):
+    "experts of another width, which has a member of its own"
+    c["moe_intermediate_size"] = 4096
+
+
+@case("qwen2moe", "shared_expert_intermediate_size is 4096", "the shape has")
+def _(c, t):
+    "shared experts of another width"
+    c["shared_expert_intermediate_size"] = 4096
+
+
+@case("llama", "config.json", "intermediate_size", "missing")
+def _(c, t):
+    "no width of the feed-forward network"
+    del c["intermediate_size"]
+
+
+@case("starcoder2", "config.json", "max_position_embeddings", "missing")
+def _(c, t):
+    "no length of the context"
+    del c["max_position_embeddings"]
+
+
+@case("starcoder2", "config.json", "layer_norm_eps", "missing")
+def _(c, t):
+    "no epsilon"
+    for name in "norm_epsilon", "layer_norm_epsilon", "rms_norm_eps":
+        c.pop(name, None)
+
+
+@case("llama", "config.json", "architectures")
+def _(c, t):
+    "no class"
+    del c["architectures"]
+
+
 @case("llama", "duplicate")
 def _(c, t):
     "two tensors for one place"
