@@ -82,7 +82,7 @@ static const cli_option options[] = {
     {.name = "spare",
      .arg = "SIZE",
      .help = "leave this much room when a directory is laid out anew, so that later edits are in "
-             "place (GGUF, safetensors)",
+             "place (GGUF, safetensors, MCF)",
      .size = &args.spare},
     {.name = "keep-time",
      .help = "keep the time of modification; programs that copy by time and size miss the change",

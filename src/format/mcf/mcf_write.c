@@ -78,9 +78,38 @@ static tare_status add_planes(tare_mcf_writer *w, size_t i, tare_error *err) {
     return TARE_OK;
 }
 
+/* Whether planes lie as this writer puts them behind the first. */
+static bool has_our_planes(const tare_tensor *t, uint32_t alignment) {
+    for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
+        uint64_t at;
+        if (!plane_place(t, p, t->planes[0].offset, &at) || at != t->planes[p].offset) return false;
+    }
+    return t->planes[0].offset % alignment == 0;
+}
+
+/* An edit leaves the tensors where they lie, if what precedes them ends before the first. */
+static bool keep_places(tare_mcf_writer *w, tare_mcf_part *part) {
+    const tare_write_options *o = w->options;
+    uint64_t first = UINT64_MAX;
+    if (!o->keeps_place || w->c->n_tensors != o->source->catalog.n_tensors) return false;
+    for (size_t i = 0; i < w->c->n_tensors; i++) {
+        const tare_tensor *t = tare_model_stored(o->source, w->c->origins ? w->c->origins[i] : i);
+        if (!o->stays(o->stays_ctx, i) || !has_our_planes(t, w->alignment)) return false;
+        w->places[i] = t->planes[0].offset;
+        first = tare_min_u64(first, w->places[i]);
+    }
+    if (first < part->offset) return false;
+    part->offset = first;
+    return true;
+}
+
 /* Places all tensors from `part->offset` on, each aligned, those of the same bytes once. */
 static tare_status place_tensors(tare_mcf_writer *w, tare_mcf_part *part, tare_error *err) {
-    uint64_t at = part->offset, end = at;
+    const bool are_kept = keep_places(w, part);
+    if (!are_kept && (!tare_add_u64(part->offset, w->options->spare, &part->offset) ||
+                      !tare_align_u64(part->offset, w->alignment, &part->offset)))
+        return too_large(err);
+    uint64_t at = part->offset, end = at, last = at;
     const size_t *same = w->c->same_as;
     bool *is_placed = TARE_NEW_ARRAY(w->plan->arena, bool, w->c->n_tensors);
     if (!is_placed) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
@@ -91,14 +120,16 @@ static tare_status place_tensors(tare_mcf_writer *w, tare_mcf_part *part, tare_e
             w->places[i] = w->places[first];
             continue;
         }
-        w->places[i] = w->places[first] = at;
+        if (!are_kept) w->places[i] = at;
+        w->places[first] = w->places[i];
         is_placed[first] = true;
         TARE_TRY(add_planes(w, i, err));
-        if (!tare_add_u64(at, tare_mcf_data_size(&w->c->tensors[i]), &end) ||
+        if (!tare_add_u64(w->places[i], tare_mcf_data_size(&w->c->tensors[i]), &end) ||
             !tare_align_u64(end, w->alignment, &at))
             return too_large(err);
+        last = tare_max_u64(last, end);
     }
-    part->size = end - part->offset;
+    part->size = last - part->offset;
     return TARE_OK;
 }
 
