@@ -129,6 +129,7 @@ typedef struct cli_common {
     const char *cpu, *effort;
     cli_list base;
     cli_base_use base_use; /* set by a command */
+    bool is_salvaging;     /* the same: what is damaged is read as far as possible */
 } cli_common;
 
 extern cli_common cli;
@@ -254,6 +255,8 @@ int cli_usage(const cli_command *command, const char *format, ...)
 /* One line for a failure of the library; returns the exit code. `path` names the input. */
 int cli_fail(const tare_error *err, const char *path);
 /* A failure detected by the command itself. */
+/* What is left of a damaged .wcodec, in a line of its own. */
+void cli_hint_salvage(FILE *out);
 int cli_fail_text(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether an error has this code of the library (TARE_CODE_...). */
 bool cli_has_code(const tare_error *err, const char *code);

@@ -175,20 +175,31 @@ static int check_name(const char *in_path, const char *out_path) {
     return CLI_USAGE;
 }
 
-static bool is_named_packed(const char *path) {
-    char *name = name_output(path);
-    free(name);
-    return name != NULL;
+/* The format of a model that is not packed; NULL: it is, or is no model. */
+static const char *format_as_it_is(const char *in_path) {
+    tare_model *model;
+    tare_error err;
+    const char *format = NULL;
+    const cli_base_use use = cli.base_use;
+    cli.base_use = CLI_BASES_UNUSED;
+    if (strcmp(in_path, "-") != 0 && cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK) {
+        tare_container_info c = TARE_CONTAINER_INFO_INIT;
+        if (!tare_model_container(model, &c)) format = tare_model_summarize(model)->format;
+        tare_model_free(model);
+    }
+    cli.base_use = use;
+    return format;
 }
 
-/* A damaged file gives back more than nothing. */
-static int fail(const tare_error *err, const char *in_path) {
-    const bool is_damaged = err->status == TARE_ERR_CORRUPT || err->status == TARE_ERR_CHECKSUM ||
-                            err->status == TARE_ERR_TRUNCATED;
-    const int code = cli_fail(err, in_path);
-    if (is_damaged && !args.salvage && is_named_packed(in_path))
-        fputs("tare unpack --salvage gives back what is not damaged\n", cli_error_stream());
-    return code;
+static int fail_unpacked(const char *in_path, const char *format) {
+    char *safe = cli_escape_path(in_path);
+    cli_fail_text(
+        CLI_USAGE,
+        "%s: not packed: it is %s, which every command reads as it is; tare convert makes "
+        "another format of it",
+        safe, format);
+    free(safe);
+    return CLI_USAGE;
 }
 
 static int unpack_as(const char *in_path, const char *out_path) {
@@ -205,7 +216,9 @@ static int unpack_as(const char *in_path, const char *out_path) {
     if (status != TARE_OK) {
         cli_note_base(report);
         cli_name_base(&err);
-        code = fail(&err, in_path);
+        const bool is_other = err.status == TARE_ERR_CORRUPT && err.offset == 0; /* no header */
+        const char *format = is_other ? format_as_it_is(in_path) : NULL;
+        code = format ? fail_unpacked(in_path, format) : cli_fail(&err, in_path);
     } else {
         if (!cli.json) print_findings(report, in_path);
         if (cli.json)
@@ -218,30 +231,15 @@ static int unpack_as(const char *in_path, const char *out_path) {
     return code;
 }
 
-/* Without OUT, which is named after IN: what is not packed is said to be so. */
+/* Without OUT, which is named after IN. */
 static int fail_name(const char *in_path) {
-    tare_model *model;
-    tare_error err;
-    const char *format = NULL;
-    cli.base_use = CLI_BASES_UNUSED;
-    if (strcmp(in_path, "-") != 0 && cli_open_quietly(&model, in_path, NULL, &err) == TARE_OK) {
-        format = tare_model_summarize(model)->format;
-        if (strcmp(format, "wcodec") == 0) format = NULL;
-        tare_model_free(model);
-    }
-    if (!format)
-        return cli_usage(&cmd_unpack, "the input's name does not end in .wcodec: name OUT");
-    char *safe = cli_escape_path(in_path);
-    cli_fail_text(
-        CLI_USAGE,
-        "%s: not packed: it is %s, which every command reads as it is; tare convert makes "
-        "another format of it",
-        safe, format);
-    free(safe);
-    return CLI_USAGE;
+    const char *format = format_as_it_is(in_path);
+    if (format) return fail_unpacked(in_path, format);
+    return cli_usage(&cmd_unpack, "the input's name does not end in .wcodec: name OUT");
 }
 
 static int run(int argc, const char **argv) {
+    cli.is_salvaging = args.salvage;
     if (argc > 1) {
         const int code = strcmp(argv[0], "-") == 0 ? CLI_YES : check_name(argv[0], argv[1]);
         return code == CLI_YES ? unpack_as(argv[0], argv[1]) : code;

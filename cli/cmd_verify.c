@@ -129,6 +129,18 @@ static bool is_incomplete(const tare_report *report) {
     return n && n == tare_report_count_level(report, TARE_LEVEL_ERROR);
 }
 
+/* Whether a .wcodec is, of which files are to be had. */
+static bool is_damaged(const tare_model *model, const tare_report *report) {
+    tare_container_info c = TARE_CONTAINER_INFO_INIT;
+    const tare_finding *f;
+    if (!tare_model_container(model, &c) || !c.n_files) return false;
+    for (size_t i = 0; (f = tare_report_at(report, i)) != NULL; i++)
+        if (f->level == TARE_LEVEL_ERROR && f->code && strncmp(f->code, "wcodec.", 7) == 0 &&
+            strcmp(f->code, TARE_CODE_NEEDS_BASE) != 0)
+            return true;
+    return false;
+}
+
 static struct json_t *json_of(const tare_model *model, const char *path, const tare_report *report,
                               const tare_error *err, bool is_good) {
     size_t n_errors = tare_report_count_level(report, TARE_LEVEL_ERROR);
@@ -202,6 +214,8 @@ static int verify_one(struct json_t **document, const char *path) {
         cli_print_findings(stdout, report, path, least, SIZE_MAX);
         if (status == TARE_OK && !unchecked && !cli.quiet)
             print_verdict(model, path, report, is_good);
+        if (status == TARE_OK && !cli.quiet && is_damaged(model, report))
+            cli_hint_salvage(cli_error_stream());
     }
     if (status != TARE_OK) code = cli_fail(&err, failed_path);
     if (unchecked) code = unchecked;

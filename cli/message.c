@@ -10,6 +10,22 @@
 
 #include "cli.h"
 
+void cli_hint_salvage(FILE *out) {
+    fputs("tare unpack --salvage gives back what is not damaged\n", out);
+}
+
+/* Also a .wcodec that nothing but its name tells to be one. */
+static bool may_be_salvaged(const tare_error *err, const char *path) {
+    static const char suffix[] = ".wcodec";
+    const char *file = err->file[0] ? err->file : path ? path : "";
+    const size_t n = strlen(file), n_suffix = sizeof suffix - 1;
+    if (cli.is_salvaging || (err->status != TARE_ERR_CORRUPT && err->status != TARE_ERR_CHECKSUM &&
+                             err->status != TARE_ERR_TRUNCATED))
+        return false;
+    if (cli_has_code(err, TARE_CODE_PACKED_DAMAGED)) return true;
+    return err->offset == 0 && n > n_suffix && strcmp(file + n - n_suffix, suffix) == 0;
+}
+
 int cli_fail(const tare_error *err, const char *path) {
     /* The reader of a pipe that went away knows; it needs no message. */
     if (err->os_error == EPIPE) return 128 + SIGPIPE;
@@ -17,6 +33,7 @@ int cli_fail(const tare_error *err, const char *path) {
     char text[1200];
     cli_error_text(text, sizeof text, err, path);
     fprintf(cli_error_stream(), "tare: %s\n", text);
+    if (may_be_salvaged(err, path)) cli_hint_salvage(stderr);
     if (cli.json) cli_json_print(cli_json_error(err, path));
     return cli_exit_code(err->status);
 }

@@ -4,6 +4,7 @@
  * hub do. A URL may contain a password or a signature: the command never shows these. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -95,11 +96,23 @@ static tare_status open_session(tare_error *err) {
     return status;
 }
 
+/* A model is not read in sequence, so a pipe with a name is only good as standard input. */
+static tare_status check_kind(const char *path, tare_error *err) {
+    struct stat st;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+        return TARE_OK;
+    *err = (tare_error){.status = TARE_ERR_ARG,
+                        .item = -1,
+                        .offset = TARE_NO_OFFSET,
+                        .what = "is not a regular file; as standard input (-) it can be read"};
+    return TARE_ERR_ARG;
+}
+
 tare_status cli_source(tare_source *out, const char *path, tare_error *err) {
     *out = (tare_source){
         .size = sizeof(tare_source), .kind = TARE_SOURCE_PATH, .name = path, .fd = -1};
     if (strcmp(path, "-") == 0) return cli_stdin(out, err);
-    if (!tare_is_url(path)) return TARE_OK;
+    if (!tare_is_url(path)) return check_kind(path, err);
     tare_status status = open_session(err);
     out->kind = TARE_SOURCE_URL;
     out->name = url_of(path);

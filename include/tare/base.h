@@ -126,8 +126,9 @@ typedef struct tare_error {
 #define TARE_CODE_CANNOT_ENCODE    "convert.cannot-encode"    /* the same, in any format */
 #define TARE_CODE_NEEDS_IMPORTANCE "convert.needs-importance" /* no importance matrix was given */
 #define TARE_CODE_NEEDS_BASE       "wcodec.base"              /* a model it was packed against */
-#define TARE_CODE_NOT_ALIGNED      "model.not-aligned"        /* where bytes lie in memory */
-#define TARE_CODE_NOT_FOUND        "remote.not-found"         /* the server has no such file */
+#define TARE_CODE_PACKED_DAMAGED   "wcodec.damaged"    /* unpacking with `salvage` may help */
+#define TARE_CODE_NOT_ALIGNED      "model.not-aligned" /* where bytes lie in memory */
+#define TARE_CODE_NOT_FOUND        "remote.not-found"  /* the server has no such file */
 
 /* Writes one line without newline, "model.gguf: byte 1832: tensor 7 "blk.0.attn_q.weight":
  * dimensions overflow", at most size - 1 bytes and a NUL. `path` names the input where err->file

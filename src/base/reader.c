@@ -44,8 +44,7 @@ static tare_status measure(tare_reader *r, tare_error *err) {
         size = lseek(r->fd, 0, SEEK_END);
         if (size < 0) return tare_fail_errno(err, errno, "measuring the device");
     } else if (!S_ISREG(st.st_mode)) {
-        return tare_fail(err, TARE_ERR_ARG,
-                         "is not a regular file; commands that read standard input take it as -");
+        return tare_fail(err, TARE_ERR_ARG, "is not a regular file");
     }
     r->size = (uint64_t)size;
     r->has_identity = true;

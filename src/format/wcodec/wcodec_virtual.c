@@ -87,14 +87,28 @@ static tare_status read_index(tare_packed *s, const tare_limits *limits, tare_er
     return status;
 }
 
+static bool is_damage(tare_status status) {
+    return status != TARE_ERR_IO && tare_status_is_loss(status);
+}
+
 /* What is left of the directory if it is damaged. */
 static tare_status read_or_salvage(tare_packed *s, tare_packed_damage *damage,
                                    const tare_limits *limits, tare_error *err) {
     *damage = (tare_packed_damage){.has_header = true, .has_footer = true};
     tare_status status = read_index(s, limits, err);
-    if (status == TARE_OK || !tare_status_is_loss(status) || status == TARE_ERR_IO) return status;
+    if (!is_damage(status)) return status;
     return tare_wcodec_salvage(&s->index, damage, &s->directory_bytes, &s->file, limits, &s->arena,
                                err);
+}
+
+/* The directory, whole; the error of one that is damaged tells whether enough of it is left. */
+static tare_status read_whole(tare_packed *s, const tare_limits *limits, tare_error *err) {
+    tare_packed_damage damage;
+    tare_status status = read_index(s, limits, err);
+    if (is_damage(status) && tare_wcodec_salvage(&s->index, &damage, &s->directory_bytes, &s->file,
+                                                 limits, &s->arena, NULL) == TARE_OK)
+        tare_error_code(err, TARE_CODE_PACKED_DAMAGED);
+    return status;
 }
 
 /* `damage` NULL: there may be none. */
@@ -119,7 +133,7 @@ static tare_status open_store(tare_packed **out, tare_packed_damage *damage, tar
     else if (damage)
         status = read_or_salvage(s, damage, limits, err);
     else
-        status = read_index(s, limits, err);
+        status = read_whole(s, limits, err);
     if (status == TARE_OK)
         *out = s;
     else
@@ -287,6 +301,7 @@ static tare_status blame(tare_status status, const tare_packed *s, uint32_t laye
     if (status == TARE_OK) return status;
     if (status == TARE_ERR_ARG && tare_wcodec_store_lacks_base(s, layer))
         tare_error_code(err, TARE_CODE_NEEDS_BASE);
+    if (s->index.n_files && is_damage(status)) tare_error_code(err, TARE_CODE_PACKED_DAMAGED);
     tare_error_file(err, s->file.name);
     if (l->name.len)
         tare_error_item(err, l->kind == TARE_WCODEC_TENSOR ? TARE_ITEM_TENSOR : TARE_ITEM_RESOURCE,
