@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "info.h"
@@ -331,9 +332,6 @@ static int show_path(const char *path, const char *key, bool has_heading) {
     tare_report *report = tare_report_new();
     tare_model *model;
     int code = cli_open(&model, path, report);
-    if (code == CLI_IO && has_heading && args.is_metadata && !cli.json && !strchr(path, '/'))
-        fputs("a key is chosen by --filter KEY, its value printed by FILE KEY --raw\n",
-              cli_error_stream());
     if (code == CLI_YES && has_heading && !cli.json && (args.is_tensors || args.is_metadata)) {
         char *name = cli_escape_path(path);
         printf("%s:\n", name);
@@ -343,6 +341,41 @@ static int show_path(const char *path, const char *key, bool has_heading) {
     tare_model_free(model);
     tare_report_free(report);
     return code;
+}
+
+/* Whether a word names a model, or at least a file. */
+static bool is_there(const char *path) {
+    return strcmp(path, "-") == 0 || tare_is_url(path) || access(path, F_OK) == 0;
+}
+
+/* The key that a word is, or resembles, as text; NULL: none. */
+static char *key_text(const tare_model *model, const char *word) {
+    const tare_str key = {word, strlen(word)};
+    const bool is_key =
+        tare_model_find_key(model, key) >= 0 || tare_model_find_resource(model, key) >= 0;
+    return is_key ? cli_escape(key, true, 0) : info_guess_key(model, word);
+}
+
+/* A key where a file is expected: another of the arguments may be the file that has it. */
+static void hint_key(int n, const char **paths) {
+    const char *word = NULL, *path = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!is_there(paths[i]) && !word) word = paths[i];
+        if (is_there(paths[i]) && !path && strcmp(paths[i], "-") != 0) path = paths[i];
+    }
+    tare_model *model;
+    tare_error err;
+    if (!word || !path || cli_open_quietly(&model, path, NULL, &err) != TARE_OK) return;
+    char *safe = cli_escape_path(cli_hide_secrets(path)), *key = key_text(model, word);
+    if (key)
+        fprintf(cli_error_stream(), "%s has the key %s: tare info %s %s --raw prints its value\n",
+                safe, key, safe, key);
+    else if (args.is_metadata)
+        fputs("a key is chosen by --filter KEY, its value printed by FILE KEY --raw\n",
+              cli_error_stream());
+    free(key);
+    free(safe);
+    tare_model_free(model);
 }
 
 static int run(int argc, const char **argv) {
@@ -365,6 +398,7 @@ static int run(int argc, const char **argv) {
         if (own > code) code = own;
     }
     cli_json_end_list();
+    if (code == CLI_IO && n > 1) hint_key(n, argv);
     if (args.filter) regfree(&pattern);
     return code;
 }

@@ -82,6 +82,10 @@ struct json_t *info_json_stats(const tare_tensor_stats *stats);
  * of an array get a line each. */
 int info_print_raw(const tare_model *model, const char *path, const char *key);
 
+/* The key or resource that a mistyped word may have meant, escaped and owned by the caller; NULL:
+ * none is close. */
+char *info_guess_key(const tare_model *model, const char *word);
+
 void info_print_screen(const tare_model *model, const char *path, uint64_t context,
                        const tare_report *report);
 /* Adds the same facts to a document. */

@@ -44,6 +44,20 @@ static int print_resource(const tare_model *model, const char *path, size_t i) {
     return status == TARE_OK ? CLI_YES : cli_fail(&err, path);
 }
 
+static void fail_key(const tare_model *model, const char *path, const char *key) {
+    char *safe = cli_escape((tare_str){key, strlen(key)}, true, 0);
+    char *safe_path = cli_escape_path(cli_input_name(path)), *guess = info_guess_key(model, key);
+    if (guess)
+        cli_fail_text(CLI_USAGE, "%s: no key or resource %s; did you mean %s?", safe_path, safe,
+                      guess);
+    else
+        cli_fail_text(CLI_USAGE, "%s: no key or resource %s; tare info -m lists the keys",
+                      safe_path, safe);
+    free(guess);
+    free(safe);
+    free(safe_path);
+}
+
 int info_print_raw(const tare_model *model, const char *path, const char *key) {
     const tare_str name = {key, strlen(key)};
     int64_t i = tare_model_find_key(model, name);
@@ -57,10 +71,6 @@ int info_print_raw(const tare_model *model, const char *path, const char *key) {
     }
     i = tare_model_find_resource(model, name);
     if (i >= 0) return print_resource(model, path, (size_t)i);
-    char *safe = cli_escape(name, true, 0), *safe_path = cli_escape_path(cli_input_name(path));
-    cli_fail_text(CLI_USAGE, "%s: no key or resource %s; tare info -m lists the keys", safe_path,
-                  safe);
-    free(safe);
-    free(safe_path);
+    fail_key(model, path, key);
     return CLI_USAGE;
 }
