@@ -234,3 +234,14 @@ tare_status tare_block_file_learn_size(tare_block_file *f, tare_error *err) {
     pthread_mutex_unlock(&f->blocks->mutex);
     return status;
 }
+
+/* ---- as a reader ----------------------------------------------------------------------------- */
+
+tare_status tare_block_file_fetch(void *file, uint64_t offset, void *buf, size_t n,
+                                  tare_error *err) {
+    return tare_block_file_read(file, offset, buf, n, err);
+}
+
+void tare_block_file_prefetch(void *file, uint64_t offset, uint64_t n) {
+    tare_block_file_will_need(file, offset, n);
+}

@@ -85,6 +85,10 @@ tare_status tare_block_file_read(tare_block_file *file, uint64_t offset, uint8_t
                                  tare_error *err);
 /* Requests a range that will be read soon. */
 void tare_block_file_will_need(tare_block_file *file, uint64_t offset, uint64_t n);
+/* The same as functions of a reader whose read_ctx begins with the tare_block_file. */
+tare_status tare_block_file_fetch(void *file, uint64_t offset, void *buf, size_t n,
+                                  tare_error *err);
+void tare_block_file_prefetch(void *file, uint64_t offset, uint64_t n);
 /* Waits until the first block is there, and with it the size of the file. */
 tare_status tare_block_file_learn_size(tare_block_file *file, tare_error *err);
 

@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct batched_file {
-    tare_block_file blocks;
+    tare_block_file blocks; /* first */
     tare_batched_source source;
     /* Requested, and not yet fetched: only while the lock is held. Ascending. */
     tare_cached *asked[ASKED_MOST];
@@ -132,16 +132,6 @@ static void deliver(void *ctx) {
 
 /* ---- the reader ------------------------------------------------------------------------------ */
 
-static tare_status read_range(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
-    batched_file *f = ctx;
-    return tare_block_file_read(&f->blocks, offset, buf, n, err);
-}
-
-static void will_need(void *ctx, uint64_t offset, uint64_t n) {
-    batched_file *f = ctx;
-    tare_block_file_will_need(&f->blocks, offset, n);
-}
-
 static void close_file(void *ctx) {
     batched_file *f = ctx;
     tare_blocks *all = f->blocks.blocks;
@@ -170,8 +160,8 @@ tare_status tare_batched_open(tare_reader *out, tare_blocks **blocks,
                          .size = source->size,
                          .fd = -1,
                          .has_places = true,
-                         .fetch = read_range,
-                         .prefetch = will_need,
+                         .fetch = tare_block_file_fetch,
+                         .prefetch = tare_block_file_prefetch,
                          .read_ctx = f,
                          .close = close_file};
     return TARE_OK;

@@ -53,6 +53,9 @@ typedef struct tare_format {
     bool names_resources; /* after the files of the directory that they are: "1_Pooling/x.json" */
     bool shares_data;     /* tensors of the same bytes may be stored once: catalog.same_as */
     bool stores_adapters; /* catalog.adapters may be given */
+    bool stores_files;    /* side files are inside of the file */
+    bool has_string_keys; /* a new key of metadata is a pair of strings */
+    bool has_free_shards; /* no shard of a set says what is in the others */
     tare_encoding_id floats_become; /* unless something else is asked for; UNKNOWN: they stay */
     bool refuses_odd; /* NaN, Inf or overflow among numbers that are quantized is an error */
     /* Whether the input is of this format, by content. */

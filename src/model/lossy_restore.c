@@ -8,11 +8,11 @@
 #include "base/arith.h"
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "encoding/kernels.h"
 #include "model/lossy_record.h"
 #include "model/model_internal.h"
+#include "model/own_record.h"
 
 enum { AT_ONCE = 1 << 14 /* elements */ };
 
@@ -37,6 +37,7 @@ typedef struct restore {
     tare_lossy *lossy;
     decoded *file;
     size_t key;
+    uint64_t version;
 } restore;
 
 /* ---- the record ------------------------------------------------------------------------------ */
@@ -65,13 +66,6 @@ static bool read_count(tare_json *j, uint64_t *out) {
            fail(j, &v, "tare.lossy: expected a whole number");
 }
 
-/* What a later version may have added. */
-static bool skip(tare_json *j) {
-    tare_json_value v;
-    tare_json_next(j, &v);
-    return tare_json_skip(j, &v, NULL);
-}
-
 /* Whether the stored tensor is one that the entry can be about. */
 static const char *fault_of(const restore *r, const part *p, uint64_t tensor, tare_str columns) {
     const tare_catalog *c = &r->m->catalog;
@@ -97,7 +91,8 @@ static const float *factors_of(tare_str columns, tare_arena *arena) {
     return factors;
 }
 
-static bool read_entry(restore *r, tare_json *j, const tare_json_value *at) {
+static bool read_entry(void *ctx, tare_json *j, const tare_json_value *at) {
+    restore *r = ctx;
     tare_arena *arena = &r->m->arena;
     tare_str type = {0}, columns = {0};
     uint64_t tensor = UINT64_MAX;
@@ -106,7 +101,7 @@ static bool read_entry(restore *r, tare_json *j, const tare_json_value *at) {
         bool ok = tare_json_is(&key, "tensor")    ? read_count(j, &tensor)
                   : tare_json_is(&key, "type")    ? read_text(j, &type, arena)
                   : tare_json_is(&key, "columns") ? read_text(j, &columns, arena)
-                                                  : skip(j);
+                                                  : tare_own_record_pass(j);
         if (!ok) return false;
     }
     part p = {.type = tare_encoding_find(type)};
@@ -120,15 +115,6 @@ static bool read_entry(restore *r, tare_json *j, const tare_json_value *at) {
     p.n_elements = r->m->catalog.tensors[tensor].n_elements;
     r->file->parts[r->file->n++] = p;
     return true;
-}
-
-static bool read_entries(restore *r, tare_json *j) {
-    tare_json_value v;
-    if (tare_json_next(j, &v) != TARE_JSON_ARRAY)
-        return fail(j, &v, "tare.lossy: tensors: expected an array");
-    while (tare_json_next(j, &v) == TARE_JSON_OBJECT)
-        if (!read_entry(r, j, &v)) return false;
-    return v.type == TARE_JSON_END || fail(j, &v, "tare.lossy: tensors: expected objects");
 }
 
 static bool read_source(tare_json *j, uint8_t digest[32], tare_arena *arena) {
@@ -145,10 +131,11 @@ static bool read_flag(tare_json *j, bool *out) {
     return *out || type == TARE_JSON_FALSE || fail(j, &v, "tare.lossy: expected true or false");
 }
 
-static bool read_member(restore *r, tare_json *j, const tare_json_value *key, uint64_t *version) {
+static bool read_member(void *ctx, tare_json *j, const tare_json_value *key) {
+    restore *r = ctx;
     tare_lossy *l = r->lossy;
     tare_arena *arena = &r->m->arena;
-    if (tare_json_is(key, "version")) return read_count(j, version);
+    if (tare_json_is(key, "version")) return read_count(j, &r->version);
     if (tare_json_is(key, "container")) return read_text(j, &l->container, arena);
     if (tare_json_is(key, "method")) return read_text(j, &l->method, arena);
     if (tare_json_is(key, "target_bpw")) return read_number(j, &l->target_bpw);
@@ -158,22 +145,14 @@ static bool read_member(restore *r, tare_json *j, const tare_json_value *key, ui
     if (tare_json_is(key, "damage")) return read_number(j, &l->damage);
     if (tare_json_is(key, "is_weighted")) return read_flag(j, &l->is_weighted);
     if (tare_json_is(key, "source")) return read_source(j, l->source, arena);
-    if (tare_json_is(key, "tensors")) return read_entries(r, j);
-    return skip(j);
+    if (tare_json_is(key, "tensors"))
+        return tare_own_record_list(j, read_entry, r, "tare.lossy: tensors: expected objects");
+    return tare_own_record_pass(j);
 }
 
 static tare_status read_record(restore *r, tare_str text, tare_error *err) {
-    tare_json j;
-    tare_json_value v, key;
-    uint64_t version = 0;
-    tare_json_init(&j, text, 0, 8);
-    bool ok = tare_json_begin(&j, &v) == TARE_JSON_OBJECT ||
-              fail(&j, &v, "tare.lossy: expected an object");
-    while (ok && tare_json_key(&j, &key) == TARE_JSON_STRING)
-        ok = read_member(r, &j, &key, &version);
-    if (ok) tare_json_finish(&j);
-    TARE_TRY(tare_json_status(&j, err));
-    if (version != 1)
+    TARE_TRY(tare_own_record_read(text, read_member, r, err));
+    if (r->version != 1)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "tare.lossy: of a version that is not known");
     r->lossy->n_tensors = r->file->n;
     return TARE_OK;

@@ -11,9 +11,9 @@
 
 #include "base/arith.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "model/own_record.h"
 
 typedef struct entry {
     tare_str name; /* first: an index over names reads it */
@@ -32,6 +32,7 @@ typedef struct restore {
     tare_arena scratch;
     entry *entries;
     size_t n_entries, capacity;
+    uint64_t version;
 } restore;
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -80,68 +81,45 @@ static bool read_shape(tare_json *j, entry *e) {
     return v.type == TARE_JSON_END || fail_form(j, &v, "carried shape: expected whole numbers");
 }
 
-static bool read_entry(tare_json *j, entry *e, tare_arena *arena) {
-    tare_json_value key, v;
-    while (tare_json_key(j, &key) == TARE_JSON_STRING) {
-        tare_str name = tare_json_text(&key, arena);
-        bool ok = true;
-        if (tare_str_is(name, "stored")) {
-            ok = read_text(j, &e->stored, arena);
-        } else if (tare_str_is(name, "name")) {
-            ok = read_text(j, &e->name, arena);
-        } else if (tare_str_is(name, "type")) {
-            ok = read_text(j, &e->type, arena);
-        } else if (tare_str_is(name, "shape")) {
-            ok = read_shape(j, e);
-        } else if (tare_str_is(name, "number")) {
-            ok = tare_json_next(j, &v) == TARE_JSON_NUMBER && tare_json_u64(&v, &e->number);
-        } else { /* from a later version, which may add to the form but not change it */
-            tare_json_next(j, &v);
-            ok = tare_json_skip(j, &v, NULL);
-        }
-        if (!ok) return false;
-    }
+static bool read_number(tare_json *j, uint64_t *out) {
+    tare_json_value v;
+    return tare_json_next(j, &v) == TARE_JSON_NUMBER && tare_json_u64(&v, out);
+}
+
+static bool read_member_of(entry *e, tare_json *j, const tare_json_value *key, tare_arena *arena) {
+    if (tare_json_is(key, "stored")) return read_text(j, &e->stored, arena);
+    if (tare_json_is(key, "name")) return read_text(j, &e->name, arena);
+    if (tare_json_is(key, "type")) return read_text(j, &e->type, arena);
+    if (tare_json_is(key, "shape")) return read_shape(j, e);
+    if (tare_json_is(key, "number")) return read_number(j, &e->number);
+    return tare_own_record_pass(j);
+}
+
+static bool read_entry(void *ctx, tare_json *j, const tare_json_value *at) {
+    restore *r = ctx;
+    tare_json_value key;
+    if (!tare_grow(r->m->allocator, (void **)&r->entries, &r->capacity, r->n_entries + 1,
+                   sizeof *r->entries))
+        return tare_json_fail(j, TARE_ERR_NOMEM, at->offset, "carried tensors");
+    entry *e = &r->entries[r->n_entries++];
+    *e = (entry){0};
+    while (tare_json_key(j, &key) == TARE_JSON_STRING)
+        if (!read_member_of(e, j, &key, &r->scratch)) return false;
     return j->err.status == TARE_OK;
 }
 
-static bool read_entries(restore *r, tare_json *j) {
-    tare_json_value v;
-    if (tare_json_next(j, &v) != TARE_JSON_ARRAY)
-        return fail_form(j, &v, "carried tensors: expected an array");
-    while (tare_json_next(j, &v) == TARE_JSON_OBJECT) {
-        if (!tare_grow(r->m->allocator, (void **)&r->entries, &r->capacity, r->n_entries + 1,
-                       sizeof *r->entries))
-            return tare_json_fail(j, TARE_ERR_NOMEM, v.offset, "carried tensors");
-        entry *e = &r->entries[r->n_entries++];
-        *e = (entry){0};
-        if (!read_entry(j, e, &r->scratch)) return false;
-    }
-    return v.type == TARE_JSON_END || fail_form(j, &v, "carried tensors: expected objects");
+static bool read_member(void *ctx, tare_json *j, const tare_json_value *key) {
+    restore *r = ctx;
+    if (tare_json_is(key, "tensors"))
+        return tare_own_record_list(j, read_entry, r, "carried tensors: expected objects");
+    if (tare_json_is(key, "version")) return read_number(j, &r->version);
+    return tare_own_record_pass(j);
 }
 
 /* CORRUPT: the text is not one of our records. */
 static tare_status read_record(restore *r, tare_str text, tare_error *err) {
-    tare_json j;
-    tare_json_value v, key;
-    uint64_t version = 0;
-    tare_json_init(&j, text, 0, 8);
-    bool ok = tare_json_begin(&j, &v) == TARE_JSON_OBJECT ||
-              fail_form(&j, &v, "record of carried tensors: expected an object");
-    while (ok && tare_json_key(&j, &key) == TARE_JSON_STRING) {
-        tare_str name = tare_json_text(&key, &r->scratch);
-        if (tare_str_is(name, "tensors")) {
-            ok = read_entries(r, &j);
-        } else if (tare_str_is(name, "version")) {
-            ok = tare_json_next(&j, &v) == TARE_JSON_NUMBER && tare_json_u64(&v, &version);
-        } else {
-            tare_json_next(&j, &v);
-            ok = tare_json_skip(&j, &v, NULL);
-        }
-    }
-    if (ok) ok = tare_json_finish(&j);
-    tare_status status = tare_json_status(&j, err);
-    if (status != TARE_OK) return status;
-    if (!ok || version != 1)
+    TARE_TRY(tare_own_record_read(text, read_member, r, err));
+    if (r->version != 1)
         return tare_fail(err, TARE_ERR_CORRUPT, "record of carried tensors: not of version 1");
     return TARE_OK;
 }

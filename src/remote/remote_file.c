@@ -13,16 +13,6 @@ static tare_status request(void *ctx, uint64_t first, tare_cached *const *entrie
     return tare_fetcher_add(f->remote, f, first, entries, n, err);
 }
 
-static tare_status read_range(void *ctx, uint64_t offset, void *buf, size_t n, tare_error *err) {
-    tare_remote_file *f = ctx;
-    return tare_block_file_read(&f->blocks, offset, buf, n, err);
-}
-
-static void will_need(void *ctx, uint64_t offset, uint64_t n) {
-    tare_remote_file *f = ctx;
-    tare_block_file_will_need(&f->blocks, offset, n);
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static void close_file(void *ctx) {
@@ -91,8 +81,8 @@ tare_status tare_remote_file_open(tare_reader *out, tare_remote_file **file, tar
                          .size = f->blocks.size,
                          .fd = -1,
                          .has_places = true,
-                         .fetch = read_range,
-                         .prefetch = will_need,
+                         .fetch = tare_block_file_fetch,
+                         .prefetch = tare_block_file_prefetch,
                          .read_ctx = f,
                          .close = close_file};
     *file = f;

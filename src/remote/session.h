@@ -32,15 +32,15 @@ struct tare_remote {
 
 /* One file on a server. */
 typedef struct tare_remote_file {
+    tare_block_file blocks; /* first; its size is that of the file, once a response has said it */
     tare_remote *remote;
-    tare_block_file blocks; /* its size is that of the file, once a response has said it */
-    char *name;             /* for messages */
-    char *address;          /* asked first */
-    char *location;         /* where redirections led to last; NULL: nowhere */
-    char *userinfo;         /* of the address, unescaped; NULL: none */
-    bool is_hub;            /* the session's token goes to the address */
-    bool is_known;          /* a response said how the file is read */
-    bool has_ranges;        /* a server said what ranges it sends */
+    char *name;      /* for messages */
+    char *address;   /* asked first */
+    char *location;  /* where redirections led to last; NULL: nowhere */
+    char *userinfo;  /* of the address, unescaped; NULL: none */
+    bool is_hub;     /* the session's token goes to the address */
+    bool is_known;   /* a response said how the file is read */
+    bool has_ranges; /* a server said what ranges it sends */
     bool ignores_if_range;
     char etag[TARE_VALIDATOR_MAX], modified[TARE_VALIDATOR_MAX];
     char commit[41];   /* of the hub: what the file is of */

@@ -38,6 +38,7 @@ const tare_format tare_format_gguf = {
     .is_llama_cpp = true,
     .states_mix = true,
     .has_empty_shards = true,
+    .has_free_shards = true,
     .probe = probe,
     .open = tare_gguf_open,
     .plan = tare_gguf_plan,

@@ -254,6 +254,7 @@ const tare_format tare_format_hf = {
     .names_resources = true,
     .has_config = true,
     .caps = &tare_safetensors_caps,
+    .has_string_keys = true,
     .probe = probe,
     .open = open_hf,
     .index_file = tare_safetensors_index_file,

@@ -233,6 +233,7 @@ const tare_format tare_format_mcf = {
     .has_one_form = true,
     .states_bounds = true,
     .shares_data = true,
+    .stores_files = true,
     .refuses_odd = true,
     .probe = probe,
     .open = open_mcf,

@@ -220,6 +220,7 @@ const tare_format tare_format_safetensors = {
     .description = "safetensors file, or shards and their index",
     .suffix = TARE_SAFETENSORS_SUFFIX,
     .caps = &tare_safetensors_caps,
+    .has_string_keys = true,
     .probe = probe,
     .open = open_safetensors,
     .index_file = tare_safetensors_index_file,

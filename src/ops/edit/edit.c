@@ -44,7 +44,7 @@ static tare_status check_format(tare_edit *e, const tare_model *m, tare_error *e
     if (!e->format || !e->format->plan || e->format->pack || m->held_format)
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "a packed model is not edited: unpack it, edit that, and pack it again");
-    if (!e->format->is_directory && m->n_files > 1 && e->format != &tare_format_gguf)
+    if (!e->format->is_directory && m->n_files > 1 && !e->format->has_free_shards)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "one of several shards: name their directory");
     if (m->summary.is_truncated)
         return tare_fail(err, TARE_ERR_TRUNCATED,
@@ -70,8 +70,9 @@ static tare_status find_directory(tare_edit *e, tare_error *err) {
 static tare_status open_parts(tare_edit *e, tare_error *err) {
     tare_model *whole;
     TARE_TRY(open_model(&whole, e, e->path, false, err));
-    const bool is_set = whole->n_files > 1 && !e->options.out_path &&
-                        strcmp(whole->format, tare_format_gguf.name) == 0;
+    const tare_format *format = tare_format_find(whole->format);
+    const bool is_set =
+        whole->n_files > 1 && !e->options.out_path && format && format->has_free_shards;
     const size_t n = is_set ? whole->n_files : 1;
     e->parts = TARE_NEW_ARRAY(&e->arena, tare_edit_part, n);
     if (!e->parts) {
