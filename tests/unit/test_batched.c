@@ -102,7 +102,8 @@ static int make(void **state) {
     for (size_t i = 0; i < (size_t)ROWS * COLS; i++) {
         x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
         const unsigned size = (unsigned)__builtin_ctzll(x >> 40 | 1u << 20);
-        weights[i] = (uint16_t)((x >> 63) << 15 | (120 - size) << 7 | (x >> 33 & 127));
+        const uint64_t bits = (x >> 63) << 15 | (120 - size) << 7 | (x >> 33 & 127);
+        tare_store_le16((uint8_t *)(weights + i), (uint16_t)bits);
     }
     tensors[0].name = (tare_str){"large", 5}, tensors[1].name = (tare_str){"small", 5};
     tensors[0].encoding = tensors[1].encoding = tare_encoding_get(TARE_ENCODING_BF16);

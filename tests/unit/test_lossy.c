@@ -12,6 +12,7 @@
 #include <tare/build.h>
 #include <tare/packing.h>
 
+#include "base/bytes.h"
 #include "encoding/outliers.h"
 #include "model/lossy_record.h"
 
@@ -104,7 +105,8 @@ static void numbers_are_what_the_record_says(void **state) {
     (void)state;
     tare_model *m = make(with_columns);
     tare_lossy_info info = TARE_LOSSY_INFO_INIT;
-    float got[N], part[N];
+    float got[N];
+    uint8_t bytes[4 * N], part[4 * N]; /* little-endian on every machine */
     static const float factors[COLS] = {1, 2, 0.5f, 0x1.306fe0p+0f, 1};
     assert_int_equal(tare_lossy_restore(m, NULL), TARE_OK);
     assert_int_equal(m->catalog.n_metadata, 0);
@@ -115,11 +117,12 @@ static void numbers_are_what_the_record_says(void **state) {
     for (unsigned i = 0; i < N; i++) {
         float stored = i == 7 ? 10.0f : (float)codes[i] * 0.5f;
         assert_true(got[i] == stored * factors[i % COLS]);
+        tare_store_le32(bytes + (size_t)4 * i, tare_f32_bits(got[i]));
     }
-    for (size_t from = 0; from < sizeof got; from += 3)
-        for (size_t n = 1; from + n <= sizeof got; n += 5) {
+    for (size_t from = 0; from < sizeof bytes; from += 3)
+        for (size_t n = 1; from + n <= sizeof bytes; n += 5) {
             assert_int_equal(tare_tensor_read(m, 1, 0, from, part, n, NULL), TARE_OK);
-            assert_memory_equal(part, (const uint8_t *)got + from, n);
+            assert_memory_equal(part, bytes + from, n);
         }
     assert_true(tare_model_lossy(m, &info));
     assert_int_equal(info.n_tensors, 1);
