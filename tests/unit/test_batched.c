@@ -18,6 +18,8 @@
 #include <tare/read.h>
 #include <tare/unpack.h>
 
+#include "base/bytes.h"
+
 /* ---- a file in memory that counts ------------------------------------------------------------ */
 
 typedef struct counted {
