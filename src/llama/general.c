@@ -295,6 +295,12 @@ static tare_status read_sources(general *g, tare_error *err) {
                                      arena, err);
 }
 
+static tare_status set_collected(tare_llama_mapping *m, const tare_llama_collected *c,
+                                 tare_error *err) {
+    if (c->is_single) return tare_llama_set_number(m, c->key, TARE_VALUE_F32, *c->numbers, err);
+    return tare_llama_set_numbers(m, c->key, TARE_VALUE_F32, c->numbers, (size_t)m->n_layers, err);
+}
+
 tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err) {
     static const char *const models[] = {"base_model", "base_models", "base_model_sources", NULL};
     static const char *const datasets[] = {"datasets", "dataset", "dataset_sources", NULL};
@@ -304,9 +310,7 @@ tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(read_sources(&g, err));
     TARE_TRY(tare_llama_set_text(m, "general.architecture", tare_str_of(m->arch->name), err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->early, err));
-    for (size_t i = 0; i < m->n_collected; i++)
-        TARE_TRY(tare_llama_set_numbers(m, m->collected[i].key, TARE_VALUE_F32,
-                                        m->collected[i].numbers, (size_t)m->n_layers, err));
+    for (size_t i = 0; i < m->n_collected; i++) TARE_TRY(set_collected(m, &m->collected[i], err));
     TARE_TRY(tare_llama_set_text(m, "general.type", TARE_STR("model"), err));
     TARE_TRY(set_sampling(&g, err));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

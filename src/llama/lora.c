@@ -137,8 +137,10 @@ static tare_status add_target(tare_model *out, lora *l, const tare_llama_target 
                               uint64_t *end, tare_error *err) {
     const pair *p = &l->pairs[t->pieces[0].source];
     const tare_tensor *b = &l->factors->catalog.tensors[p->b];
-    if (t->n_pieces != 1 || t->is_stacked || t->pieces[0].arithmetic == TARE_LLAMA_ADD ||
-        t->pieces[0].arithmetic == TARE_LLAMA_NEG_EXP || t->n_dims != 2 ||
+    const tare_llama_arithmetic arithmetic = t->pieces[0].arithmetic;
+    bool is_linear = arithmetic == TARE_LLAMA_AS_IS || arithmetic == TARE_LLAMA_MUL ||
+                     arithmetic == TARE_LLAMA_MUL_TWICE;
+    if (t->n_pieces != 1 || t->joint == TARE_LLAMA_SLICES || !is_linear || t->n_dims != 2 ||
         t->dims[1] != b->dims[1] || tare_str_starts(t->name, TARE_STR("token_embd")))
         return fail_factor(l, p->b, TARE_ERR_UNSUPPORTED,
                            "what becomes of its weight in llama.cpp cannot be done to factors",

@@ -16,16 +16,18 @@ typedef struct tare_llama_target {
     const tare_encoding *encoding;
     tare_llama_piece *pieces;
     size_t n_pieces, n_there;
-    bool is_stacked;
+    tare_llama_joint joint;
     const uint8_t *bytes; /* of a generated one; NULL: pieces */
     uint64_t size;        /* of `bytes` */
     const char *operation;
 } tare_llama_target;
 
-/* A key whose elements are numbers that the input has as tensors, one of each block. */
+/* A key whose elements are numbers that the input has as tensors: one of each block, or a single
+ * one outside of all. */
 typedef struct tare_llama_collected {
     const char *key;
     double *numbers;
+    bool is_single;
 } tare_llama_collected;
 
 typedef struct tare_llama_mapping {
@@ -138,6 +140,9 @@ bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all);
 /* How the pieces of a tensor of n_elements are stored in the source; encoding NULL: in several ways. */
 tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
                                         size_t n_pieces, uint64_t n_elements);
+/* The mean of all numbers of a tensor of the input, or of their magnitudes; reads them. */
+tare_status tare_llama_mean(double *out, const tare_model *hf, size_t tensor, bool of_magnitudes,
+                            tare_error *err);
 /* Whether all numbers of a tensor of the input are 0; whether two have the same bytes. Both read
  * them. */
 tare_status tare_llama_is_zero(bool *out, const tare_model *hf, size_t tensor, tare_error *err);

@@ -111,11 +111,17 @@ static bool compute(machine *m, tare_llama_arithmetic arithmetic) {
     return true;
 }
 
-static bool join(machine *m, bool is_stacked) {
+static bool join(machine *m, tare_llama_joint joint) {
     if (m->n[0] >= m->n[1]) return false;
     m->draft->slot = m->n[0];
     m->draft->n_slots = m->n[1];
-    m->draft->is_stacked = is_stacked;
+    m->draft->joint = joint;
+    return true;
+}
+
+static bool measure(machine *m, tare_llama_arithmetic arithmetic, tare_llama_measure of) {
+    if (!compute(m, arithmetic)) return false;
+    m->draft->measure = of;
     return true;
 }
 
@@ -138,10 +144,19 @@ static bool op_negexp(machine *m) {
     return compute(m, TARE_LLAMA_NEG_EXP);
 }
 static bool op_part(machine *m) {
-    return join(m, false);
+    return join(m, TARE_LLAMA_ROWS);
+}
+static bool op_turns(machine *m) {
+    return m->draft->shape.n_dims >= 2 && join(m, TARE_LLAMA_TURNS);
 }
 static bool op_stack(machine *m) {
-    return join(m, true);
+    return join(m, TARE_LLAMA_SLICES);
+}
+static bool op_center(machine *m) {
+    return measure(m, TARE_LLAMA_ADD, TARE_LLAMA_MEAN);
+}
+static bool op_ternary(machine *m) {
+    return measure(m, TARE_LLAMA_TERNARY, TARE_LLAMA_MEAN_MAGNITUDE);
 }
 static bool op_if(machine *m) {
     m->draft->is_skipped = m->args[0] == 0;
@@ -149,6 +164,13 @@ static bool op_if(machine *m) {
 }
 static bool op_drop(machine *m) {
     m->draft->is_dropped = true;
+    return true;
+}
+
+static bool op_repeat(machine *m) {
+    tare_llama_shape *s = &m->draft->shape;
+    if (s->n_dims == 0 || s->dims[0].extent != 1 || m->n[0] == 0) return false;
+    s->dims[0] = (tare_llama_dim){m->n[0], 1, {{m->n[0], 0}}};
     return true;
 }
 
@@ -185,6 +207,10 @@ static const struct operation {
     {"add", op_add, 1, 1, "arithmetic twice"},
     {"mul", op_mul, 1, 1, "arithmetic twice"},
     {"negexp", op_negexp, 0, 0, "arithmetic twice"},
+    {"repeat", op_repeat, 1, 1, "it is not a single row"},
+    {"center", op_center, 0, 0, "arithmetic twice"},
+    {"ternary", op_ternary, 0, 0, "arithmetic twice"},
+    {"turns", op_turns, 2, 2, "it has more parts than config.json says"},
     {"part", op_part, 2, 2, "it has more parts than config.json says"},
     {"stack", op_stack, 2, 2, "the model has more tensors of this kind than config.json says"},
     {"if", op_if, 1, 1, "condition"},

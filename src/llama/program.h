@@ -11,9 +11,14 @@
  *   even(d) odd(d)     every second step of a dimension
  *   tile(d, a, b, c)   a * b * c steps of dimension d as a, b, c: b before a
  *   squeeze            leave out dimensions of 1
+ *   repeat(n)          dimension 0, which is 1, n times
  *   add(x) mul(x) negexp
+ *   center             minus the mean of all elements
+ *   ternary            -1, 0 or 1 times the mean of their magnitudes
  *   pad(n)             rows of zeros behind it, up to n
  *   part(i, n)         part i of n that stand one behind the other along dimension 0
+ *   turns(i, n)        part i of n that stand one behind the other along dimension 1 in each step of
+ *                      dimension 0; the two become one
  *   stack(i, n)        slice i of n of a new first dimension
  *   if(x)              the rule holds only where x is true
  *   drop               no tensor
@@ -26,6 +31,20 @@
 #include "llama/formula.h"
 #include "llama/view.h"
 
+/* A number of all elements of a tensor. */
+typedef enum tare_llama_measure {
+    TARE_LLAMA_NO_MEASURE = 0,
+    TARE_LLAMA_MEAN = 1,
+    TARE_LLAMA_MEAN_MAGNITUDE = 2,
+} tare_llama_measure;
+
+/* How the parts of a tensor lie. */
+typedef enum tare_llama_joint {
+    TARE_LLAMA_ROWS = 0,   /* one behind the other */
+    TARE_LLAMA_SLICES = 1, /* of a new first dimension */
+    TARE_LLAMA_TURNS = 2,  /* one behind the other in each step of the first dimension */
+} tare_llama_joint;
+
 /* A tensor on its way. */
 typedef struct tare_llama_draft {
     uint32_t source;
@@ -33,9 +52,10 @@ typedef struct tare_llama_draft {
     tare_llama_shape shape;
     tare_llama_arithmetic arithmetic;
     float constant, second;
-    uint64_t padded;        /* rows; 0: as they are */
-    uint64_t slot, n_slots; /* of a joined tensor; n_slots 0: it stands alone */
-    bool is_stacked;        /* slots are slices, not runs of rows */
+    tare_llama_measure measure; /* what the constant still has to be computed from */
+    uint64_t padded;            /* rows; 0: as they are */
+    uint64_t slot, n_slots;     /* of a joined tensor; n_slots 0: it stands alone */
+    tare_llama_joint joint;     /* how slots are put together */
     bool is_dropped, is_skipped, is_first_only, is_value;
 } tare_llama_draft;
 

@@ -2,6 +2,7 @@
  *
  * From the tensors of the input to those of llama.cpp: which are left out, how they are named,
  * which rules apply, and which are combined. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -117,8 +118,10 @@ static join *find_join(tare_llama_mapping *m, tare_str name, join ***place) {
 static bool fits(const tare_llama_target *t, const tare_llama_draft *draft) {
     const tare_llama_shape *s = &draft->shape;
     if (t->n_dims != s->n_dims || t->n_pieces != draft->n_slots) return false;
-    for (uint32_t d = t->is_stacked ? 0 : 1; d < t->n_dims; d++)
-        if (t->dims[d] != s->dims[d].extent) return false;
+    const uint32_t joined = t->joint == TARE_LLAMA_TURNS ? 1 : 0; /* dimension that may differ */
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        if (t->dims[d] != s->dims[d].extent && (d != joined || t->joint == TARE_LLAMA_SLICES))
+            return false;
     return true;
 }
 
@@ -138,21 +141,26 @@ static void order_experts(tare_llama_mapping *m) {
     last[2] = down;
 }
 
-/* All parts are there: where each ends, and the shape of the whole. */
+/* All parts are there: where each ends in a turn, and the shape of the whole. */
 static tare_status complete(pass *p, tare_llama_target *t, tare_error *err) {
+    const uint64_t n_turns = t->joint == TARE_LLAMA_TURNS ? t->dims[0] : 1;
     uint64_t end = 0, row = 1;
     for (size_t i = 0; i < t->n_pieces; i++) {
-        end += t->pieces[i].end; /* so far: its number of elements */
+        end += t->pieces[i].end / n_turns; /* so far: its number of elements */
         t->pieces[i].end = end;
     }
-    if (t->is_stacked) {
+    if (t->joint == TARE_LLAMA_SLICES) {
         if (t->n_dims == TARE_LLAMA_DIMS)
             return fail_tensor(p, TARE_ERR_CORRUPT, "it has too many dimensions", err);
         for (uint32_t d = t->n_dims++; d > 0; d--) t->dims[d] = t->dims[d - 1];
         t->dims[0] = t->n_pieces;
     } else {
+        if (t->joint == TARE_LLAMA_TURNS) {
+            t->n_dims--;
+            for (uint32_t d = 1; d < t->n_dims; d++) t->dims[d] = t->dims[d + 1];
+        }
         for (uint32_t d = 1; d < t->n_dims; d++) row *= t->dims[d];
-        t->dims[0] = row ? end / row : 0;
+        t->dims[0] = row ? n_turns * end / row : 0;
     }
     TARE_TRY(add_target(p->m, t, err));
     if (p->m->arch->gate_experts_first) order_experts(p->m);
@@ -176,7 +184,7 @@ static tare_status add_part(pass *p, tare_str name, const tare_llama_draft *draf
             j->target->pieces[i].source = TARE_LLAMA_ZEROS;
         j->first = m->hf->catalog.tensors[p->index].name;
         j->first_index = p->index;
-        j->target->is_stacked = draft->is_stacked;
+        j->target->joint = draft->joint;
         j->target->encoding = encoding;
         j->target->operation = operation;
         set_dims(j->target, &draft->shape);
@@ -250,7 +258,7 @@ static tare_status stack_expert(pass *p, tare_str *name, tare_llama_draft *draft
         if (!name->ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         draft->slot = slot;
         draft->n_slots = (uint64_t)n;
-        draft->is_stacked = true;
+        draft->joint = TARE_LLAMA_SLICES;
         return TARE_OK;
     }
     return TARE_OK;
@@ -331,24 +339,35 @@ static tare_str renamed(const pass *p, const tare_llama_rule *r, size_t tail, ta
     return head.ptr ? tare_llama_joined(head, suffix, arena) : head;
 }
 
-/* Makes a tensor's first number the block's element of a key. */
+/* The constant of an operation that depends on all numbers of the tensor. */
+static tare_status measure(const pass *p, tare_llama_draft *draft, tare_error *err) {
+    double mean;
+    if (draft->measure == TARE_LLAMA_NO_MEASURE || p->m->is_rehearsal) return TARE_OK;
+    bool of_magnitudes = draft->measure == TARE_LLAMA_MEAN_MAGNITUDE;
+    TARE_TRY(tare_llama_mean(&mean, p->m->hf, p->index, of_magnitudes, err));
+    draft->constant = of_magnitudes ? 1 / fmaxf((float)mean, 1e-5F) : -(float)mean;
+    return TARE_OK;
+}
+
+/* Makes a tensor's first number the block's element of a key, or outside of blocks the key. */
 static tare_status collect(const pass *p, const char *key, tare_error *err) {
     tare_llama_mapping *m = p->m;
     size_t i = 0;
     float value;
     if (m->is_rehearsal) return TARE_OK;
-    if (p->layer < 0 || (uint64_t)p->layer >= m->n_layers)
+    const bool is_single = p->layer < 0;
+    if (!is_single && (uint64_t)p->layer >= m->n_layers)
         return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer layers", err);
     while (i < m->n_collected && strcmp(m->collected[i].key, key) != 0) i++;
     if (i == sizeof m->collected / sizeof *m->collected)
         return tare_fail(err, TARE_ERR_ARG, "rules: too many keys of values");
     if (i == m->n_collected) {
-        double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
+        double *numbers = TARE_NEW_ARRAY(&m->out->arena, double, is_single ? 1 : m->n_layers);
         if (!numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-        m->collected[m->n_collected++] = (tare_llama_collected){key, numbers};
+        m->collected[m->n_collected++] = (tare_llama_collected){key, numbers, is_single};
     }
     TARE_TRY(tare_tensor_values_f32(&value, m->hf, p->index, 0, 1, err));
-    m->collected[i].numbers[p->layer] = (double)value;
+    m->collected[i].numbers[is_single ? 0 : p->layer] = (double)value;
     return TARE_OK;
 }
 
@@ -373,6 +392,7 @@ static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tar
             TARE_TRY(collect(p, r->to, err));
             continue;
         }
+        TARE_TRY(measure(p, &draft, err));
         tare_str name = renamed(p, r, tail, suffix);
         if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         TARE_TRY(place(p, name, &draft, r->program ? r->program : "", err));

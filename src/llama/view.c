@@ -176,6 +176,8 @@ static float compute(const tare_llama_piece *p, float x) {
         return (float)-exp((double)x);
     case TARE_LLAMA_DIV:
         return x / p->constant;
+    case TARE_LLAMA_TERNARY:
+        return fminf(fmaxf(nearbyintf(x * p->constant), -1), 1) / p->constant;
     case TARE_LLAMA_LOG_NEG:
         return (float)log(-(double)x);
     case TARE_LLAMA_AS_IS:

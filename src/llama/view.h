@@ -26,6 +26,7 @@ typedef enum tare_llama_arithmetic {
     TARE_LLAMA_DIV = 4,       /* x / constant: of MUL */
     TARE_LLAMA_LOG_NEG = 5,   /* log(-x): of NEG_EXP */
     TARE_LLAMA_MUL_TWICE = 6, /* x * constant * second, rounded twice */
+    TARE_LLAMA_TERNARY = 7,   /* x * constant as -1, 0 or 1, over constant */
 } tare_llama_arithmetic;
 
 /* Elements in the order of the result, slowest axis first. */
@@ -106,10 +107,15 @@ typedef struct tare_llama_share {
     tare_llama_view view; /* over the result's elements, in the order of the source's */
 } tare_llama_share;
 
-/* The inverse of a view (NULL: all elements as they lie) on a source of n_source elements, whose
- * result begins at element `base` of a tensor. False: what it takes are no runs of one length. */
+/* Where a piece's elements lie in the result: from `base` on, `n` of each turn of `turn` elements. */
+typedef struct tare_llama_place {
+    uint64_t base, n, turn;
+} tare_llama_place;
+
+/* The inverse of a view (NULL: all elements as they lie) on a source of n_source elements. False:
+ * what it takes are no runs of one length. */
 bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, uint64_t n_source,
-                            uint64_t base);
+                            const tare_llama_place *place);
 /* The operation that undoes a piece's on each element, and its constant. */
 tare_llama_arithmetic tare_llama_undo(const tare_llama_piece *piece, float *constant);
 

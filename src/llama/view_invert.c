@@ -2,6 +2,7 @@
  *
  * Views backwards. A view tells for each element of a result where it lies in the source; sorted by
  * the source's strides, its axes tell for each element of the source where it lies in the result. */
+#include "base/arith.h"
 #include "llama/view.h"
 
 /* An axis as both sides see it. */
@@ -9,27 +10,43 @@ typedef struct both {
     uint64_t extent, in_source, in_result;
 } both;
 
-/* Axes by their strides in the source, largest first. */
-static uint32_t sort_axes(both *out, const tare_llama_view *view) {
-    uint64_t stride = 1;
-    uint32_t n = 0;
+static void insert_axis(both *axes, uint32_t *n, both axis) {
+    if (axis.extent == 1) return;
+    uint32_t at = (*n)++;
+    for (; at > 0 && axes[at - 1].in_source < axis.in_source; at--) axes[at] = axes[at - 1];
+    axes[at] = axis;
+}
+
+/* Axes by their strides in the source, largest first. One that goes on over the end of a turn is
+ * two: its steps in a turn, and the turns. False: too many, or a turn ends within a step. */
+static bool sort_axes(both *out, uint32_t *n, const tare_llama_view *view,
+                      const tare_llama_place *place) {
+    uint64_t done = 1; /* elements of the piece that the faster axes make up */
+    *n = 0;
     for (uint32_t a = view->n_axes; a-- > 0;) {
-        const both axis = {view->axes[a].extent, view->axes[a].stride, stride};
-        stride *= axis.extent;
-        if (axis.extent == 1) continue;
-        uint32_t at = n++;
-        for (; at > 0 && out[at - 1].in_source < axis.in_source; at--) out[at] = out[at - 1];
-        out[at] = axis;
+        const tare_llama_axis axis = view->axes[a];
+        const uint64_t inside = done < place->n ? tare_min_u64(axis.extent, place->n / done) : 1;
+        if (*n + 2 > TARE_LLAMA_AXES || axis.extent % inside ||
+            (inside < axis.extent && done * inside % place->n))
+            return false;
+        insert_axis(out, n, (both){inside, axis.stride, done});
+        done *= inside;
+        if (inside == axis.extent) continue;
+        insert_axis(
+            out, n,
+            (both){axis.extent / inside, axis.stride * inside, done / place->n * place->turn});
+        done *= axis.extent / inside;
     }
-    return n;
+    return true;
 }
 
 bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, uint64_t n_source,
-                            uint64_t base) {
+                            const tare_llama_place *place) {
     both axes[TARE_LLAMA_AXES];
     const tare_llama_view all = {0, 1, {{n_source, 1}}};
+    uint32_t n;
+    if (!sort_axes(axes, &n, view ? view : &all, place)) return false;
     if (!view) view = &all;
-    uint32_t n = sort_axes(axes, view);
     uint64_t run = 1; /* elements of the source that the axes so far fill without a gap */
     uint32_t a = n;
     while (a > 0 && axes[a - 1].in_source == run) run *= axes[--a].extent;
@@ -41,7 +58,7 @@ bool tare_llama_view_invert(tare_llama_share *out, const tare_llama_view *view, 
     }
     out->begin = view->offset;
     if (out->begin > out->turn || run > out->turn - out->begin) return false;
-    out->view = (tare_llama_view){.offset = base, .n_axes = n};
+    out->view = (tare_llama_view){.offset = place->base, .n_axes = n};
     for (uint32_t i = 0; i < n; i++)
         out->view.axes[i] = (tare_llama_axis){axes[i].extent, axes[i].in_result};
     return true;
@@ -64,6 +81,7 @@ tare_llama_arithmetic tare_llama_undo(const tare_llama_piece *piece, float *cons
         return TARE_LLAMA_MUL;
     case TARE_LLAMA_LOG_NEG:
         return TARE_LLAMA_NEG_EXP;
+    case TARE_LLAMA_TERNARY: /* what was rounded stays so */
     case TARE_LLAMA_AS_IS:
         break;
     }

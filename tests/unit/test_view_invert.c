@@ -26,7 +26,8 @@ static void run(tare_llama_share *share, const char *program, const uint64_t *di
     assert_int_equal(tare_llama_program_run(&draft, program, &config, NULL), TARE_OK);
     *n_result = tare_llama_shape_elements(&draft.shape);
     assert_true(tare_llama_shape_finish(&view, &draft.shape, n_source, &arena));
-    assert_true(tare_llama_view_invert(share, view, n_source, 0));
+    const tare_llama_place place = {.n = *n_result, .turn = *n_result};
+    assert_true(tare_llama_view_invert(share, view, n_source, &place));
     /* every element: source -> result by the inverse, result -> source by the view */
     for (uint64_t k = 0; k < *n_result; k++) {
         uint64_t in_source = k / share->n * share->turn + share->begin + k % share->n;
@@ -93,9 +94,56 @@ static void test_shares(void **state) {
 static void test_gaps(void **state) {
     (void)state;
     const tare_llama_view twice = {0, 2, {{3, 20}, {2, 5}}}, beyond = {90, 1, {{20, 1}}};
+    const tare_llama_place place = {.n = 20, .turn = 20};
     tare_llama_share share;
-    assert_false(tare_llama_view_invert(&share, &twice, 100, 0));
-    assert_false(tare_llama_view_invert(&share, &beyond, 100, 0));
+    assert_false(tare_llama_view_invert(&share, &twice, 100, &place));
+    assert_false(tare_llama_view_invert(&share, &beyond, 100, &place));
+}
+
+/* The last 5 rows of each of 3 heads before the first 3, as they take turns in the result. */
+static void test_turns(void **state) {
+    (void)state;
+    static const char *const programs[] = {"view(3, 8, 5) rows(1, 3, 5) turns(0, 2)",
+                                           "view(3, 8, 5) rows(1, 0, 3) turns(1, 2)"};
+    static const tare_llama_place places[] = {{0, 25, 40}, {25, 15, 40}};
+    const uint64_t dims[] = {24, 5};
+    bool is_there[120] = {false};
+    for (size_t i = 0; i < 2; i++) {
+        const tare_llama_node root = {.type = TARE_JSON_OBJECT};
+        tare_llama_config config = {.root = &root};
+        tare_llama_draft draft = {.source = 0};
+        tare_llama_share share;
+        const tare_llama_view *view;
+        tare_arena arena;
+        tare_arena_init(&arena, NULL);
+        assert_true(tare_llama_shape_init(&draft.shape, dims, 2));
+        assert_int_equal(tare_llama_program_run(&draft, programs[i], &config, NULL), TARE_OK);
+        assert_int_equal(draft.joint, TARE_LLAMA_TURNS);
+        assert_true(tare_llama_shape_finish(&view, &draft.shape, 120, &arena));
+        assert_true(tare_llama_view_invert(&share, view, 120, &places[i]));
+        for (uint64_t k = 0; k < 3 * places[i].n; k++) {
+            uint64_t in_source = k / share.n * share.turn + share.begin + k % share.n;
+            uint64_t row = in_source / 5 % 8, in_result = share.view.offset, rest = k;
+            for (uint32_t a = share.view.n_axes; a-- > 0;) {
+                in_result += rest % share.view.axes[a].extent * share.view.axes[a].stride;
+                rest /= share.view.axes[a].extent;
+            }
+            uint64_t to = row >= 3 ? row - 3 : row + 5;
+            assert_int_equal(in_result, in_source / 40 * 40 + to * 5 + in_source % 5);
+            assert_false(is_there[in_source]);
+            is_there[in_source] = true;
+        }
+        tare_arena_free(&arena);
+    }
+}
+
+/* A row that is repeated has no inverse: the copies might differ. */
+static void test_repeated(void **state) {
+    (void)state;
+    const tare_llama_view view = {0, 2, {{4, 0}, {8, 1}}};
+    const tare_llama_place place = {.n = 32, .turn = 32};
+    tare_llama_share share;
+    assert_false(tare_llama_view_invert(&share, &view, 32, &place));
 }
 
 static void test_arithmetic(void **state) {
@@ -119,10 +167,9 @@ static void test_arithmetic(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_whole),    cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_gaps),     cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_repeated), cmocka_unit_test(test_arithmetic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,12 +54,13 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
                                tare_error *err) {
     const tare_model *gguf = t->r->gguf;
     int64_t i = tare_model_find_tensor(gguf, target->name);
-    uint64_t base = 0;
+    tare_llama_place place = {.base = 0};
     if (i < 0) return TARE_OK; /* generated: of config.json */
     is_covered[i] = true;
     if (target->bytes) return TARE_OK;
     if (!has_shape(&gguf->catalog.tensors[i], target))
         return fail_tensor(t, (size_t)i, TARE_ERR_CORRUPT, "its shape contradicts the keys", err);
+    if (target->n_pieces) place.turn = target->pieces[target->n_pieces - 1].end;
     for (size_t k = 0; k < target->n_pieces; k++) {
         const tare_llama_piece *p = &target->pieces[k];
         if (p->source == TARE_LLAMA_ZEROS)
@@ -68,11 +69,12 @@ static tare_status take_target(turning *t, const tare_llama_target *target, bool
         part *out = &t->parts[t->n_parts++];
         *out = (part){.wanted = p->source, .tensor = (size_t)i};
         out->arithmetic = tare_llama_undo(p, &out->constant);
+        place.n = p->end - place.base;
         if (!tare_llama_view_invert(&out->share, p->view,
-                                    t->r->out->catalog.tensors[p->source].n_elements, base))
+                                    t->r->out->catalog.tensors[p->source].n_elements, &place))
             return fail_tensor(t, (size_t)i, TARE_ERR_UNSUPPORTED,
                                "the conversion of this tensor cannot be undone", err);
-        base = p->end;
+        place.base = p->end;
     }
     return TARE_OK;
 }
