@@ -146,8 +146,24 @@ static tare_status set_tree(tare_llama_mapping *m, const char *name, const tare_
     return tare_llama_set_numbers(m, name, type, numbers, n, err);
 }
 
+/* Takes a key away. */
+static void unset(tare_llama_mapping *m, const char *name) {
+    char whole[160];
+    snprintf(whole, sizeof whole, "%s.%s", m->arch->name, name);
+    for (size_t i = 0; i < m->n_keys; i++) {
+        if (!tare_str_is(m->keys[i].key, whole)) continue;
+        m->n_keys--;
+        memmove(&m->keys[i], &m->keys[i + 1], (m->n_keys - i) * sizeof *m->keys);
+        return;
+    }
+}
+
 static tare_status set_row(tare_llama_mapping *m, const tare_llama_key *row, tare_error *err) {
     tare_llama_value v;
+    if (!row->formula) {
+        unset(m, row->name);
+        return TARE_OK;
+    }
     TARE_TRY(tare_llama_formula(&v, tare_str_of(row->formula), &m->config, NULL, err));
     switch (v.kind) {
     case TARE_LLAMA_ABSENT:

@@ -61,6 +61,11 @@ static const size_rule rules[] = {
      PLAIN_HEADS},
 };
 
+/* Qwen 1's intermediate_size counts the rows of gate and up together. */
+static const char twice_inner[] = "qwen";
+/* WavTokenizer has no blocks of a decoder, and embeddings of another width. */
+static const char other_sizes[] = "wavtokenizer-dec";
+
 /* ---- what config.json says ------------------------------------------------------------------- */
 
 /* The number of a key, or of a block where it has one for each; false: it has none. */
@@ -151,7 +156,10 @@ static tare_status check_target(const tare_llama_mapping *m, const tare_llama_ta
                                 const size_rule *r, uint64_t block, tare_error *err) {
     uint64_t count, factor;
     if (t->n_dims <= r->dim || !wanted_size(&count, &factor, m, r, block)) return TARE_OK;
-    const uint64_t is = t->dims[t->n_dims - 1 - r->dim];
+    uint64_t is = t->dims[t->n_dims - 1 - r->dim];
+    if (strcmp(r->members, INNER) == 0 &&
+        tare_llama_is_one_of(tare_str_of(m->arch->name), twice_inner))
+        is *= 2;
     if (factor && count == is / factor && is % factor == 0) return TARE_OK;
     /* Some architectures pad the vocabulary to a multiple. */
     if (!r->key && m->facts[1].number == (double)is) return TARE_OK;
@@ -232,6 +240,7 @@ static tare_status check_needs(const tare_llama_mapping *m, tare_error *err) {
 tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err) {
     uint64_t n_blocks = 0;
     const tare_str arch = tare_str_of(m->arch->name);
+    if (tare_llama_is_one_of(arch, other_sizes)) return TARE_OK;
     for (size_t i = 0; i < m->n_targets; i++) {
         const tare_llama_target *t = m->targets[i];
         char stem[128];

@@ -27,11 +27,20 @@ static const char format_name[] = "llama";
 
 /* ---- what it is ------------------------------------------------------------------------------ */
 
+/* Classes whose text_config names that of a plain text model, which their tensors are not. */
+static const char whole_classes[] =
+    "StepVLForConditionalGeneration Step3p7ForConditionalGeneration "
+    "Sarashina2VisionForCausalLM Exaone4_5_ForConditionalGeneration";
+
 /* architectures[0], of text_config where it has them. */
 static tare_str class_of(const tare_llama_config *config) {
+    const tare_llama_node *whole = tare_llama_member(config->root, TARE_STR("architectures"));
     const tare_llama_node *list = NULL;
     if (config->text) list = tare_llama_member(config->text, TARE_STR("architectures"));
-    if (!list) list = tare_llama_member(config->root, TARE_STR("architectures"));
+    if (whole && whole->type == TARE_JSON_ARRAY &&
+        tare_llama_is_one_of(tare_llama_node_text(whole->child), whole_classes))
+        list = whole;
+    if (!list) list = whole;
     if (list && list->type == TARE_JSON_ARRAY) return tare_llama_node_text(list->child);
     const tare_llama_node *ssm = tare_llama_path(config->root, TARE_STR("ssm_cfg"));
     tare_str layer = tare_llama_node_text(tare_llama_member(ssm, TARE_STR("layer")));

@@ -12,9 +12,7 @@
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
-static const char further[] = "bitnet chameleon cogvlm deepseek2-ocr deepseek32 deepseek4 dflash "
-                              "eagle3 gemma4-assistant gptj grok "
-                              "hunyuan_vl jina-bert-v3 mistral4 plamo qwen talkie wavtokenizer-dec";
+static const char further[] = "deepseek4 dflash eagle3 gptj";
 static const char tokenizers[] = "llama gpt2 bert t5 rwkv plamo2 gemma4 none no_vocab";
 
 static bool no(tare_error *why, tare_item_kind kind, const char *item, const char *what) {

@@ -31,6 +31,9 @@ bool tare_llama_is_left_out(tare_str name) {
                                         "patch_merge_mlp.", "model.connector."};
     static const char *const ends[] = {".attention.masked_bias", ".attention.bias",
                                        ".rotary_emb.inv_freq"};
+    /* of CogVLM's decoder, for the tokens of images */
+    if (tare_llama_contains(name, ".vision_expert_") || tare_llama_contains(name, ".vision_mlp."))
+        return false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (tare_str_starts(name, tare_str_of(starts[i]))) return true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -24,11 +24,13 @@ LEFT_OUT = ("pooler.dense.", "rotary_emb.inv_freq", "rotary_pos_emb.inv_freq", "
 ROUNDED = {"gemma2": "norm.weight", "mamba": "A_log", "t5": "shared.weight", "t5encoder": "shared.weight"}
 # Without a tokenizer RoBERTa cannot be told from BERT, whose names it gets; lists of layers of Jamba
 # do not say by which rule they were made. Of a model with towers the text model comes back.
-OTHER_NAMES = {"roberta", "mistral3"}
+OTHER_NAMES = {"roberta", "mistral3", "janus", "sarashina2"}
 OTHER_KEYS = {"jamba": ("jamba.attention.head_count_kv",)}
 # What was multiplied into weights, collected into keys, or left out, does not come back yet.
 NO_WAY_BACK = {
-    "apertus", "deci", "ernie4_5-moe", "exaone-moe", "falcon-h1", "gemma3n", "gemma4", "gemma4-moe",
+    "apertus", "bitnet", "chameleon", "cogvlm", "deci", "deepseek-ocr", "deepseek-v32", "ernie4_5-moe", "exaone-moe", "exaone45", "falcon-h1", "gemma3n", "gemma4", "gemma4-assistant",
+    "gemma4-moe", "glm-ocr", "glm4v", "grok", "hunyuan-vl", "jina-v3", "lfm2-encoder", "minicpmv46", "mistral4", "plamo", "qwen",
+    "sarvam", "talkie", "wavtokenizer",
     "granitehybrid", "granitehybrid-attention", "granitehybrid-dense", "grovemoe", "jais", "jina-bert-v2",
     "kimi-linear", "llada", "mimo2", "nemotron-h", "nemotron-h-moe", "neo-bert", "nomic-bert",
     "nomic-bert-moe", "openelm", "plamo2", "plamo3", "qwen35", "qwen35-even", "qwen35moe", "qwen3next",

@@ -23,9 +23,12 @@ CANNOT = {
     "qwen35-even": "sect_dims",      # the usual sections of positions are larger than tiny heads
     "qwen3vl": "ggml_can_repeat",    # as many layers as levels of pictures
     "plamo2": "to an end",           # not known why
+    "chameleon": "ggml_nelements",   # silences 8,192 tokens of images
+    "gemma4-assistant": "llama_context",  # drafts for a model that is loaded first
+    "wavtokenizer": "without merges",  # has no tokenizer
 }
 ENCODERS = {"bert", "roberta", "distilbert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "modern-bert",
-            "neo-bert", "eurobert", "t5encoder"}
+            "neo-bert", "eurobert", "t5encoder", "jina-v3"}
 
 
 def byte_alphabet():

@@ -39,7 +39,7 @@ def get_model_class(name):
 
 LOAD = ModelBase.load_hparams
 PLAIN = ("NemotronHForCausalLM", "NomicBertModel", "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM",
-         "Gemma4ForCausalLM")
+         "Gemma4ForCausalLM", "Gemma4AssistantForCausalLM")
 
 
 def load_hparams(model, is_mistral_format):
@@ -54,6 +54,14 @@ def load_hparams(model, is_mistral_format):
     return hparams
 
 
+def shuffled(name, d):
+    """PLaMo's own sizes are those of its 13B model."""
+    heads = d.shape[0] // 32
+    if name == "shuffle_attn_q_weight":
+        return d.reshape(heads // 5, 5, 32, -1).permute(1, 0, 2, 3).reshape(d.shape)
+    return d.reshape(-1, heads // 5, 5, 32).permute(0, 2, 1, 3).reshape(d.shape)
+
+
 def convert(model, out, kind):
     ModelBase.load_hparams = staticmethod(load_hparams)
     hparams = ModelBase.load_hparams(model, False)
@@ -61,13 +69,19 @@ def convert(model, out, kind):
     if architecture_of(hparams) == "GPTNeoXForCausalLM":
         more["hparams"] = hparams
     cls = get_model_class(architecture_of(hparams))
-    cls.no_mtp = architecture_of(hparams) == "Qwen3NextForCausalLM"  # whose names the package's gguf lacks
+    # Names that the package's gguf lacks; layers that config.json must count, and that are left out.
+    cls.no_mtp = architecture_of(hparams) in ("Qwen3NextForCausalLM", "MiniCPMV4_6ForConditionalGeneration")
+    for name in ("shuffle_attn_q_weight", "shuffle_attn_output_weight"):
+        if hasattr(cls, name):
+            setattr(cls, name, lambda _, d, name=name: shuffled(name, d))
     for kept in ("lerp_weights", "_experts_cache"):  # of the model before
         if hasattr(cls, kept):
             getattr(cls, kept).clear()
     converter = cls(model, TYPES[kind], out, use_temp_file=False, eager=False, **more)
     for each in (converter, getattr(converter, "impl", converter)):
         each.set_vocab = lambda: None
+    for each in (converter, getattr(converter, "impl", converter)):  # DeepSeek OCR's is not of its files
+        each.gguf_writer.kv_data[0].pop("tokenizer.chat_template", None)
     converter.write()
 
 

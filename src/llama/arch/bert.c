@@ -32,6 +32,9 @@ static const tare_llama_rule roberta_rules[] = {BERT_DROPS,
                                                  "0), d0 - if(has(pad_token_id), pad_token_id + "
                                                  "1, 0))"},
                                                 END_OF_RULES};
+/* Jina v3 has an adapter for each of its tasks; the model without them is converted. */
+static const tare_llama_rule jina_rules[] = {RULE_DROP("*.lora_A"), RULE_DROP("*.lora_B"),
+                                             BERT_DROPS, END_OF_RULES};
 static const tare_llama_key roberta_keys[] = {
     {"context_length", U32, "max_position_embeddings - if(has(pad_token_id), pad_token_id + 1, 0)"},
     {"attention.causal", BOOL, "false"},
@@ -116,6 +119,17 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .rules = roberta_rules,
      .has_pooling = true,
      .back = &roberta_back},
+    {.name = "jina-bert-v3",
+     .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
+     .requires = "len(lora_adaptations) > 0",
+     .tensors = "token_embd token_embd_norm token_types output_norm attn_output_norm attn_qkv "
+                "attn_output ffn_down ffn_up layer_output_norm",
+     .cut = "roberta. .parametrizations .original",
+     .defaults = bert_defaults,
+     .keys = roberta_keys,
+     .rules = jina_rules,
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
+     .has_pooling = true},
     {.name = "bert",
      .classes = "XLMRobertaModel XLMRobertaForSequenceClassification",
      .tensors = BERT_TENSORS,

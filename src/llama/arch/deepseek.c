@@ -16,24 +16,29 @@ static const tare_llama_key deepseek_keys[] = {
     {"expert_shared_count", U32, "n_shared_experts"},
     END_OF_KEYS};
 
+#define KEYS_LEADING                                                                               \
+    {"leading_dense_block_count", U32,                                                             \
+     "first_k_dense_replace | if(has(n_routed_experts), 0, num_hidden_layers)"},                   \
+        KEY_VOCAB_SIZE, {                                                                          \
+        "attention.q_lora_rank", U32, "q_lora_rank"                                                \
+    }
+#define KEYS_EXPERTS                                                                               \
+    {"expert_feed_forward_length", U32, "moe_intermediate_size | intermediate_size"},              \
+        {"expert_count", U32, "n_routed_experts"},                                                 \
+        {"expert_shared_count", U32, "n_shared_experts | 0"},                                      \
+        {"expert_weights_scale", F32, "routed_scaling_factor"},                                    \
+        {"expert_weights_norm", BOOL, "if(norm_topk_prob | false, norm_topk_prob)"}, {             \
+        "rope.dimension_count", U32, "qk_rope_head_dim"                                            \
+    }
+#define KEY_YARN_LOG                                                                               \
+    { "rope.scaling.yarn_log_multiplier", F32, "0.1 * rope.mscale_all_dim" }
 #define DEEPSEEK2_KEYS                                                                             \
-    {"attention.head_count_kv", U32, "1"},                                                         \
-        {"leading_dense_block_count", U32,                                                         \
-         "first_k_dense_replace | if(has(n_routed_experts), 0, num_hidden_layers)"},               \
-        KEY_VOCAB_SIZE, {"attention.q_lora_rank", U32, "q_lora_rank"},                             \
+    {"attention.head_count_kv", U32, "1"}, KEYS_LEADING,                                           \
         {"attention.kv_lora_rank", U32, "kv_lora_rank"},                                           \
         {"attention.key_length", U32, "kv_lora_rank + qk_rope_head_dim"},                          \
         {"attention.value_length", U32, "kv_lora_rank"},                                           \
         {"attention.key_length_mla", U32, "qk_nope_head_dim + qk_rope_head_dim"},                  \
-        {"attention.value_length_mla", U32, "v_head_dim"},                                         \
-        {"expert_feed_forward_length", U32, "moe_intermediate_size | intermediate_size"},          \
-        {"expert_count", U32, "n_routed_experts"},                                                 \
-        {"expert_shared_count", U32, "n_shared_experts | 0"},                                      \
-        {"expert_weights_scale", F32, "routed_scaling_factor"},                                    \
-        {"expert_weights_norm", BOOL, "if(norm_topk_prob | false, norm_topk_prob)"},               \
-        {"rope.dimension_count", U32, "qk_rope_head_dim"}, {                                       \
-        "rope.scaling.yarn_log_multiplier", F32, "0.1 * rope.mscale_all_dim"                       \
-    }
+        {"attention.value_length_mla", U32, "v_head_dim"}, KEYS_EXPERTS, KEY_YARN_LOG
 #define KEYS_INDEXER                                                                               \
     {"attention.indexer.head_count", U32, "index_n_heads"},                                        \
         {"attention.indexer.key_length", U32, "index_head_dim"}, {                                 \
@@ -48,6 +53,23 @@ static const char *const deepseek3_defaults[] = {
     "rope_theta = 10000", "n_group = 8",        "topk_group = 4", NULL};
 static const tare_llama_key deepseek2_keys[] = {DEEPSEEK2_KEYS, END_OF_KEYS};
 static const tare_llama_key glm_lite_keys[] = {DEEPSEEK2_KEYS, KEY_NEXTN, END_OF_KEYS};
+static const tare_llama_key deepseek32_keys[] = {DEEPSEEK2_KEYS, KEY_NEXTN, KEYS_INDEXER,
+                                                 END_OF_KEYS};
+/* DeepSeek OCR has plain attention. */
+static const tare_llama_key ocr_keys[] = {
+    KEYS_LEADING,
+    KEYS_EXPERTS,
+    {"attention.sliding_window", U32,
+     "if(sliding_window_size | 0, sliding_window_size, if(sliding_window | 0, sliding_window))"},
+    KEY_YARN_LOG,
+    END_OF_KEYS};
+static const char *const ocr_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.000001", NULL};
+/* Mistral 4 has stacks of experts, gate above up. */
+static const tare_llama_rule mistral4_rules[] = {
+    {"*.experts.gate_up_proj", ".experts.gate_up_proj.weight", NULL},
+    {"*.experts.down_proj", ".experts.down_proj.weight", NULL},
+    RULES_LATENT,
+    END_OF_RULES};
 static const tare_llama_key glm_dsa_keys[] = {
     DEEPSEEK2_KEYS,
     {"rope.dimension_count", U32, "qk_rope_head_dim * (rope.partial | 1)"},
@@ -62,6 +84,8 @@ static const tare_llama_rule deepseek2_rules[] = {
     END_OF_RULES};
 
 #define DEEPSEEK2_TENSORS ENDS QKV NORMS FFN MOE SHARED MLA "attn_rot_embd exp_probs_b rope_freqs "
+
+#define INDEXER "indexer.k_norm indexer.proj indexer.attn_k indexer.attn_q_b "
 
 /* ---- PLM, MiniCPM 3: the matrix stays whole ----------------------------------------------------
  */
@@ -157,12 +181,32 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .extra_layers = "num_nextn_predict_layers"},
     {.name = "glm-dsa",
      .classes = "GlmMoeDsaForCausalLM",
-     .tensors =
-         DEEPSEEK2_TENSORS NEXTN "indexer.k_norm indexer.proj indexer.attn_k indexer.attn_q_b",
+     .tensors = DEEPSEEK2_TENSORS NEXTN INDEXER,
      .defaults = deepseek2_defaults,
      .keys = glm_dsa_keys,
      .rules = deepseek2_rules,
      .extra_layers = "num_nextn_predict_layers"},
+    {.name = "deepseek2-ocr",
+     .classes = "DeepseekOCRForCausalLM UnlimitedOCRForCausalLM",
+     .tensors = DEEPSEEK2_TENSORS,
+     .defaults = ocr_defaults,
+     .keys = ocr_keys,
+     .rules = deepseek2_rules,
+     .drops_extra_layers = true},
+    {.name = "deepseek32",
+     .classes = "DeepseekV32ForCausalLM",
+     .tensors = DEEPSEEK2_TENSORS NEXTN INDEXER,
+     .defaults = deepseek3_defaults,
+     .keys = deepseek32_keys,
+     .rules = deepseek2_rules,
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = "mistral4",
+     .classes = "Mistral3ForConditionalGeneration Ministral3ForCausalLM",
+     .requires = "model_type == 'mistral4'",
+     .tensors = DEEPSEEK2_TENSORS "ffn_gate_up_exps",
+     .defaults = deepseek2_defaults,
+     .keys = deepseek2_keys,
+     .rules = mistral4_rules},
     {.name = "plm",
      .classes = "PLMForCausalLM",
      .tensors = ENDS NORMS "attn_q attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_output ffn_up "

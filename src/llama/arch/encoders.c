@@ -79,6 +79,25 @@ static const tare_llama_back eurobert_back = {
     .config = eurobert_back_config,
     .lead = "model."};
 
+/* WavTokenizer: codes become sound. */
+static const tare_llama_key wav_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"features_length", U32, "n_embd_features"},
+    {"feed_forward_length", U32, "n_ff"},
+    {"attention.group_norm_epsilon", F32, "group_norm_epsilon"},
+    {"attention.group_norm_groups", U32, "group_norm_groups"},
+    {"posnet.embedding_length", U32, "posnet.n_embd"},
+    {"posnet.block_count", U32, "posnet.n_layer"},
+    {"convnext.embedding_length", U32, "convnext.n_embd"},
+    {"convnext.block_count", U32, "convnext.n_layer"},
+    KEY_NOT_CAUSAL,
+    END_OF_KEYS};
+static const tare_llama_rule wav_rules[] = {{"token_embd.weight", "=token_embd.weight", NULL},
+                                            RULE_DROP("*codebook.cluster_size"),
+                                            RULE_DROP("*codebook.embed_avg"),
+                                            RULE_DROP("*codebook.inited"),
+                                            END_OF_RULES};
+
 const tare_llama_arch tare_llama_family_encoders[] = {
     {.name = "nomic-bert",
      .classes = "NomicBertModel",
@@ -132,5 +151,13 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO},
      .has_pooling = true,
      .back = &eurobert_back},
+    {.name = "wavtokenizer-dec",
+     .classes = "WavTokenizerDec",
+     .tensors = ENDS "token_embd_norm conv1d convnext.dw convnext.norm convnext.pw1 convnext.pw2 "
+                     "convnext.gamma posnet.conv1 posnet.conv2 posnet.norm posnet.norm1 "
+                     "posnet.norm2 posnet.attn_norm posnet.attn_q posnet.attn_k posnet.attn_v "
+                     "posnet.attn_output",
+     .keys = wav_keys,
+     .rules = wav_rules},
     {.name = NULL},
 };

@@ -9,13 +9,19 @@ static const tare_llama_key exaone_keys[] = {
     END_OF_KEYS};
 static const char *const exaone4_defaults[] = {"num_key_value_heads = 32", HEAD_DIM_OF_HIDDEN,
                                                "rope.default_factor = 16", NULL};
-static const tare_llama_key exaone4_keys[] = {
+#define EXAONE4_WINDOWS                                                                            \
+    {"attention.sliding_window", U32, "sliding_window"}, {                                         \
+        "attention.sliding_window_pattern[]", BOOL,                                                \
+            "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == "              \
+            "'sliding_attention', "                                                                \
+            "if(sliding_window_pattern == 'LLLG', (layer + 1) % 4 > 0, (layer + 1) % "             \
+            "sliding_window_pattern > 0)))"                                                        \
+    }
+static const tare_llama_key exaone4_keys[] = {KEY_VOCAB_SIZE, EXAONE4_WINDOWS, END_OF_KEYS};
+static const tare_llama_key exaone45_keys[] = {
     KEY_VOCAB_SIZE,
-    {"attention.sliding_window", U32, "sliding_window"},
-    {"attention.sliding_window_pattern[]", BOOL,
-     "if(has(sliding_window), if(has(layer_types), at(layer_types, layer) == 'sliding_attention', "
-     "if(sliding_window_pattern == 'LLLG', (layer + 1) % 4 > 0, (layer + 1) % "
-     "sliding_window_pattern > 0)))"},
+    KEYS_WINDOW_BY_LAYER,
+    {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
     END_OF_KEYS};
 static const tare_llama_key exaone_moe_keys[] = {
     KEY_VOCAB_SIZE,
@@ -42,7 +48,8 @@ static const tare_llama_back exaone_back = {
     .config = exaone_back_config};
 static const char *const exaone4_back_config[] = {"model_type = 'exaone4'", BACK_LAYER_TYPES, NULL};
 static const tare_llama_back exaone4_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
-                                             .config = exaone4_back_config};
+                                             .config = exaone4_back_config,
+                                             .when = "has(nextn_predict_layers) == false"};
 
 const tare_llama_arch tare_llama_family_exaone[] = {
     {.name = "exaone",
@@ -58,6 +65,14 @@ const tare_llama_arch tare_llama_family_exaone[] = {
      .keys = exaone4_keys,
      .has_rope_freqs = true,
      .back = &exaone4_back},
+    {.name = "exaone4",
+     .classes = "Exaone4_5_ForConditionalGeneration",
+     .tensors = ENDS QKV QK_NORMS FFN NEXTN "rope_freqs post_attention_norm post_ffw_norm",
+     .defaults = exaone4_defaults,
+     .keys = exaone45_keys,
+     .has_rope_freqs = true,
+     .extra_layers = "num_nextn_predict_layers",
+     .nextn = "mtp."},
     {.name = "exaone-moe",
      .classes = "ExaoneMoEForCausalLM ExaoneMoeForCausalLM",
      .tensors = DENSE MOE SHARED QK_NORMS NEXTN "exp_probs_b",

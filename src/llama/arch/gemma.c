@@ -89,25 +89,30 @@ static const char *const gemma4_defaults[] = {"head_dim = 256",
                                               "sliding_window = 512",
                                               "g.first_shared = layers - num_kv_shared_layers",
                                               NULL};
-static const tare_llama_key gemma4_keys[] = {
-    KEYS_GEMMA3,
-    KEY_SHARED,
-    {"embedding_length_per_layer_input", U32, "hidden_size_per_layer_input | 0"},
-    KEY_SLIDING,
-    {"attention.key_length", U32, "global_head_dim"},
-    {"attention.value_length", U32, "global_head_dim"},
-    {"attention.key_length_swa", U32, "head_dim"},
-    {"attention.value_length_swa", U32, "head_dim"},
-    {"expert_feed_forward_length", U32, "expert_intermediate_size | moe_intermediate_size"},
-    {"feed_forward_length[]", I32,
-     "if(use_double_wide_mlp | false, if(layer < g.first_shared, intermediate_size, "
-     "intermediate_size * 2))"},
-    {"attention.head_count_kv[layer_types]", I32,
-     "if(has(num_global_key_value_heads), if(at(layer_types, layer) == 'sliding_attention', "
-     "num_key_value_heads, num_global_key_value_heads))"},
-    {"rope.dimension_count", U32, "global_head_dim"},
-    {"rope.dimension_count_swa", U32,
-     "floor(head_dim * (rope_parameters.partial_rotary_factor | 1))"},
+#define GEMMA4_KEYS                                                                                \
+    KEYS_GEMMA3, KEY_SHARED,                                                                       \
+        {"embedding_length_per_layer_input", U32, "hidden_size_per_layer_input | 0"}, KEY_SLIDING, \
+        {"attention.key_length", U32, "global_head_dim"},                                          \
+        {"attention.value_length", U32, "global_head_dim"},                                        \
+        {"attention.key_length_swa", U32, "head_dim"},                                             \
+        {"attention.value_length_swa", U32, "head_dim"},                                           \
+        {"expert_feed_forward_length", U32, "expert_intermediate_size | moe_intermediate_size"},   \
+        {"feed_forward_length[]", I32,                                                             \
+         "if(use_double_wide_mlp | false, if(layer < g.first_shared, intermediate_size, "          \
+         "intermediate_size * 2))"},                                                               \
+        {"attention.head_count_kv[layer_types]", I32,                                              \
+         "if(has(num_global_key_value_heads), if(at(layer_types, layer) == 'sliding_attention', "  \
+         "num_key_value_heads, num_global_key_value_heads))"},                                     \
+        {"rope.dimension_count", U32, "global_head_dim"}, {                                        \
+        "rope.dimension_count_swa", U32,                                                           \
+            "floor(head_dim * (rope_parameters.partial_rotary_factor | 1))"                        \
+    }
+static const tare_llama_key gemma4_keys[] = {GEMMA4_KEYS, END_OF_KEYS};
+/* A small model that drafts for another. */
+static const tare_llama_key gemma4_assistant_keys[] = {
+    GEMMA4_KEYS,
+    {"embedding_length_out", U32, "backbone_hidden_size"},
+    {"nextn_predict_layers", U32, "layers"},
     END_OF_KEYS};
 static const tare_llama_rule gemma4_rules[] = {
     {"*.router.scale", "=blk.#.ffn_gate_inp.scale", NULL},
@@ -115,6 +120,10 @@ static const tare_llama_rule gemma4_rules[] = {
     {"*.layer_scalar", ".layer_scalar.weight", NULL},
     {"*.experts.gate_up_proj", ".experts.gate_up_proj.weight", NULL},
     {"*.experts.down_proj", ".experts.down_proj.weight", NULL},
+    END_OF_RULES};
+static const tare_llama_rule gemma4_assistant_rules[] = {
+    RULE_DROP("*masked_embedding*"),
+    {"*.layer_scalar", ".layer_scalar.weight", NULL},
     END_OF_RULES};
 
 static const tare_llama_rule gemma_rules[] = {
@@ -192,6 +201,19 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .defaults = gemma4_defaults,
      .keys = gemma4_keys,
      .rules = gemma4_rules,
+     .has_rope_freqs = true,
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_GEMMA4,
+                   .add_space_prefix = TARE_LLAMA_FLAG_NO,
+                   .add_bos = TARE_LLAMA_FLAG_YES},
+     .ignores_vocab_size = true},
+    {.name = "gemma4-assistant",
+     .classes = "Gemma4AssistantForCausalLM Gemma4UnifiedAssistantForCausalLM",
+     .tensors = "token_embd output_norm attn_q attn_q_norm attn_output rope_freqs "
+                "nextn.pre_projection nextn.post_projection attn_norm post_attention_norm "
+                "ffn_pre_norm post_ffw_norm layer_output_scale " FFN,
+     .defaults = gemma4_defaults,
+     .keys = gemma4_assistant_keys,
+     .rules = gemma4_assistant_rules,
      .has_rope_freqs = true,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_GEMMA4,
                    .add_space_prefix = TARE_LLAMA_FLAG_NO,

@@ -13,10 +13,38 @@
     }
 
 static const char *const glm4_defaults[] = {
-    "num_key_value_heads = 2",          "head_dim = 128",
-    "rms_norm_eps = 0.00000015625",     "rope_theta = 10000",
-    "max_position_embeddings = 131072", NULL};
+    "num_key_value_heads = 2",
+    "head_dim = 128",
+    "rms_norm_eps = 0.00000015625",
+    "rope_theta = 10000",
+    "max_position_embeddings = 131072",
+    "g.rotary = floor(attention.dim * (rope.partial | 0.5))",
+    "g.parts = if(g.rotary == attention.dim, 2, 3)",
+    NULL};
 static const tare_llama_key glm4_keys[] = {KEY_PARTIAL_ROPE, END_OF_KEYS};
+/* llama.cpp has positions of several sections in the order of NeoX only. */
+#define GLM_ROTARY "view(0, attention.dim, d1) rows(1, 0, g.rotary) "
+#define RULES_SECTIONS(name)                                                                       \
+    {name ".weight", NULL, "if(has(rope.mrope_section)) " GLM_ROTARY "even(1) turns(0, g.parts)"}, \
+        {name ".weight", NULL,                                                                     \
+         "if(has(rope.mrope_section)) " GLM_ROTARY "odd(1) turns(1, g.parts)"},                    \
+        {name ".weight", NULL,                                                                     \
+         "if(has(rope.mrope_section)) if(g.parts > 2) view(0, attention.dim, d1) "                 \
+         "rows(1, g.rotary, attention.dim - g.rotary) turns(2, 3)"},                               \
+        {name ".bias", NULL,                                                                       \
+         "if(has(rope.mrope_section)) view(0, attention.dim) rows(1, 0, g.rotary) even(1) "        \
+         "turns(0, g.parts)"},                                                                     \
+        {name ".bias", NULL,                                                                       \
+         "if(has(rope.mrope_section)) view(0, attention.dim) rows(1, 0, g.rotary) odd(1) "         \
+         "turns(1, g.parts)"},                                                                     \
+    {                                                                                              \
+        name ".bias", NULL,                                                                        \
+            "if(has(rope.mrope_section)) if(g.parts > 2) view(0, attention.dim) "                  \
+            "rows(1, g.rotary, attention.dim - g.rotary) turns(2, 3)"                              \
+    }
+static const tare_llama_rule glm4_rules[] = {RULES_SECTIONS("*q_proj"), RULES_SECTIONS("*k_proj"),
+                                             END_OF_RULES};
+static const tare_llama_key glm_ocr_keys[] = {KEY_PARTIAL_ROPE, KEY_NEXTN, END_OF_KEYS};
 static const tare_llama_special_rule glm4_specials[] = {GLM_SPECIALS("<|endoftext|>")};
 
 static const char *const chatglm_defaults[] = {"num_key_value_heads = 2", NULL};
@@ -64,7 +92,8 @@ static const char *const glm4_back_config[] = {
 static const tare_llama_back glm4_back = {
     .names = HF_ENDS HF_NORMS HF_ATTN HF_CONFIG
     "mlp.gate_up_proj mlp.down_proj post_self_attn_layernorm post_mlp_layernorm",
-    .config = glm4_back_config};
+    .config = glm4_back_config,
+    .when = "if(has(rope.dimension_sections), false, has(nextn_predict_layers) == false)"};
 static const char *const chatglm_back_config[] = {
     "model_type = 'chatglm'",
     "num_layers = block_count",
@@ -93,12 +122,22 @@ static const tare_llama_back glm4moe_back = {
 
 const tare_llama_arch tare_llama_family_glm[] = {
     {.name = "glm4",
-     .classes = "Glm4ForCausalLM",
+     .classes = "Glm4ForCausalLM Glm4vForConditionalGeneration",
      .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up post_attention_norm post_ffw_norm",
      .defaults = glm4_defaults,
      .keys = glm4_keys,
+     .rules = glm4_rules,
      .tokenizer = {.rules = glm4_specials, .n_rules = 4},
      .back = &glm4_back},
+    {.name = "glm4",
+     .classes = "GlmOcrForConditionalGeneration",
+     .tensors =
+         ENDS QKV FUSED NORMS NEXTN "rope_freqs ffn_down ffn_up post_attention_norm post_ffw_norm",
+     .defaults = glm4_defaults,
+     .keys = glm_ocr_keys,
+     .rules = glm4_rules,
+     .tokenizer = {.rules = glm4_specials, .n_rules = 4},
+     .extra_layers = "num_nextn_predict_layers"},
     {.name = "chatglm",
      .classes = "GlmForCausalLM ChatGLMModel ChatGLMForConditionalGeneration",
      .tensors = ENDS QKV FUSED NORMS "rope_freqs ffn_down ffn_up",
@@ -108,7 +147,7 @@ const tare_llama_arch tare_llama_family_glm[] = {
      .rules = chatglm_rules,
      .back = &chatglm_back},
     {.name = "glm4moe",
-     .classes = "Glm4MoeForCausalLM SolarOpenForCausalLM",
+     .classes = "Glm4MoeForCausalLM Glm4vMoeForConditionalGeneration SolarOpenForCausalLM",
      .tensors = ENDS QKV FFN MOE SHARED QK_NORMS NEXTN "attn_norm post_attention_norm exp_probs_b",
      .defaults = glm4moe_defaults,
      .keys = glm4moe_keys,

@@ -18,7 +18,31 @@ static const char *const hunyuan_moe_defaults[] = {
         {"rope.scaling.original_context_length", U32, DYNAMIC("262144")}, {                        \
         "context_length", U32, DYNAMIC("262144")                                                   \
     }
-static const tare_llama_key hunyuan_keys[] = {KEYS_DYNAMIC_ROPE("50", "head_dim"), END_OF_KEYS};
+/* A single expert is none. */
+#define NO_EXPERTS                                                                                 \
+    {"expert_count", U32, NULL}, {                                                                 \
+        "expert_used_count", U32, NULL                                                             \
+    }
+static const tare_llama_key hunyuan_keys[] = {NO_EXPERTS, KEYS_DYNAMIC_ROPE("50", "head_dim"),
+                                              END_OF_KEYS};
+/* The positions of images have sections of their own; transformers calls them dynamic, too. */
+#define SECTIONS(x) "if(h.has_sections, " x ")"
+static const char *const hunyuan_vl_defaults[] = {
+    KV_HEADS_ALL,
+    "rms_norm_eps = 0.00001",
+    "rope_theta = 10000",
+    "rope.mrope_section = rope_scaling.mrope_section | rope_parameters.mrope_section | "
+    "rope_scaling.xdrope_section | rope_parameters.xdrope_section",
+    "h.has_sections = if(rope.type == 'xdrope', true, if(rope.type == 'dynamic', "
+    "has(rope.mrope_section), false))",
+    NULL};
+static const tare_llama_key hunyuan_vl_keys[] = {
+    NO_EXPERTS,
+    {"rope.scaling.type", TEXT, SECTIONS("'none'")},
+    {"rope.scaling.factor", F32, SECTIONS("rope.factor | 1")},
+    {"rope.scaling.alpha", F32, SECTIONS("rope.alpha")},
+    {"rope.scaling.original_context_length", U32, SECTIONS("max_position_embeddings")},
+    END_OF_KEYS};
 static const tare_llama_key hunyuan_moe_keys[] = {
     {"expert_shared_feed_forward_length", U32, "intermediate_size"},
     {"expert_feed_forward_length", U32, "at(moe_intermediate_size, 0) | moe_intermediate_size"},
@@ -52,6 +76,12 @@ const tare_llama_arch tare_llama_family_hunyuan[] = {
      .keys = hunyuan_keys,
      .rules = tare_llama_tied_head,
      .back = &hunyuan_back},
+    {.name = "hunyuan_vl",
+     .classes = "HunYuanVLForConditionalGeneration",
+     .tensors = ENDS QKV NORMS FFN QK_NORMS,
+     .defaults = hunyuan_vl_defaults,
+     .keys = hunyuan_vl_keys,
+     .rules = tare_llama_tied_head},
     {.name = "hunyuan-moe",
      .classes = "HunYuanMoEV1ForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED QK_NORMS,

@@ -167,25 +167,25 @@ static const tare_llama_key qwen35_keys[] = {
     {"nextn_predict_layers", U32, "if(nextn, nextn)"},
     KEYS_LINEAR,
     END_OF_KEYS};
-static const tare_llama_rule qwen35_rules[] = {
-    {"*.A_log", NULL, TILE("0", "1") " negexp"},
-    {"*.linear_attn.dt_proj.bias", NULL, TILE("0", "1")},
-    {"*.conv1d.weight", NULL, "squeeze rows(0, 0, " QWEN35_QK ") part(0, 2)"},
-    {"*.conv1d.weight", NULL,
-     "squeeze rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"},
-    RULES_PLUS_ONE,
-    {"*.shared_head.norm.weight", NULL, "add(1)"},
-    {"*.enorm.weight", NULL, "add(1)"},
-    {"*.hnorm.weight", NULL, "add(1)"},
-    {"*.in_proj_qkv.weight", NULL, "rows(0, 0, " QWEN35_QK ") part(0, 2)"},
-    {"*.in_proj_qkv.weight", NULL,
-     "rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"},
-    {"*.in_proj_z.weight", NULL, TILE("0", QWEN35_V)},
-    {"*.in_proj_a.weight", NULL, TILE("0", "1")},
-    {"*.in_proj_b.weight", NULL, TILE("0", "1")},
-    {"*.linear_attn.out_proj.weight", NULL, TILE("1", QWEN35_V)},
-    RULES_FUSED_EXPERTS,
-    END_OF_RULES};
+#define QWEN35_RULES                                                                               \
+    {"*.A_log", NULL, TILE("0", "1") " negexp"},                                                   \
+        {"*.linear_attn.dt_proj.bias", NULL, TILE("0", "1")},                                      \
+        {"*.conv1d.weight", NULL, "squeeze rows(0, 0, " QWEN35_QK ") part(0, 2)"},                 \
+        {"*.conv1d.weight", NULL,                                                                  \
+         "squeeze rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"}, \
+        RULES_PLUS_ONE, {"*.shared_head.norm.weight", NULL, "add(1)"},                             \
+        {"*.enorm.weight", NULL, "add(1)"}, {"*.hnorm.weight", NULL, "add(1)"},                    \
+        {"*.in_proj_qkv.weight", NULL, "rows(0, 0, " QWEN35_QK ") part(0, 2)"},                    \
+        {"*.in_proj_qkv.weight", NULL,                                                             \
+         "rows(0, " QWEN35_QK ", d0 - " QWEN35_QK ") " TILE("0", QWEN35_V) " part(1, 2)"},         \
+        {"*.in_proj_z.weight", NULL, TILE("0", QWEN35_V)},                                         \
+        {"*.in_proj_a.weight", NULL, TILE("0", "1")},                                              \
+        {"*.in_proj_b.weight", NULL, TILE("0", "1")},                                              \
+        {"*.linear_attn.out_proj.weight", NULL, TILE("1", QWEN35_V)}, RULES_FUSED_EXPERTS
+static const tare_llama_rule qwen35_rules[] = {QWEN35_RULES, END_OF_RULES};
+/* MiniCPM-V 4.6: llama.cpp has no layers that predict more tokens for it. */
+static const tare_llama_rule minicpmv_rules[] = {RULE_DROP("mtp.*"), RULE_DROP("model.merger.*"),
+                                                 QWEN35_RULES, END_OF_RULES};
 
 /* ---- Kimi Linear -------------------------------------------------------------------------------- */
 
@@ -323,6 +323,14 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .rules = qwen35_rules,
      .extra_layers = "nextn",
      .nextn = "mtp.",
+     .extra = add_sections},
+    {.name = "qwen35",
+     .classes = "MiniCPMV4_6ForConditionalGeneration",
+     .tensors = QWEN_LINEAR FFN "ssm_alpha ssm_beta",
+     .cut = "model.mtp.>mtp. .dt_bias=.dt_proj.bias",
+     .defaults = qwen3next_defaults,
+     .keys = qwen35_keys,
+     .rules = minicpmv_rules,
      .extra = add_sections},
     {.name = "qwen35moe",
      .classes = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",

@@ -14,16 +14,18 @@ static const char *const lfm2_defaults[] = {
     "lfm2.adjusted = floor(block_ffn_dim_multiplier * floor(2 * lfm2.ff / 3))",
     "lfm2.conv = conv_L_cache | 3",
     NULL};
-static const tare_llama_key lfm2_keys[] = {
-    {"attention.head_count_kv[]", I32,
-     "if(at(layer_types, layer) == 'conv', 0, num_key_value_heads)"},
-    KEY_VOCAB_SIZE,
-    {"shortconv.l_cache", U32, "lfm2.conv"},
-    {"attention.layer_norm_rms_epsilon", F32, "norm_eps"},
-    {"feed_forward_length", U32,
-     "if(block_auto_adjust_ff_dim, block_multiple_of * floor((lfm2.adjusted + block_multiple_of - "
-     "1) / block_multiple_of), lfm2.ff)"},
-    END_OF_KEYS};
+#define LFM2_KEYS                                                                                  \
+    {"attention.head_count_kv[]", I32,                                                             \
+     "if(at(layer_types, layer) == 'conv', 0, num_key_value_heads)"},                              \
+        KEY_VOCAB_SIZE, {"shortconv.l_cache", U32, "lfm2.conv"},                                   \
+        {"attention.layer_norm_rms_epsilon", F32, "norm_eps"}, {                                   \
+        "feed_forward_length", U32,                                                                \
+            "if(block_auto_adjust_ff_dim, block_multiple_of * floor((lfm2.adjusted + "             \
+            "block_multiple_of - "                                                                 \
+            "1) / block_multiple_of), lfm2.ff)"                                                    \
+    }
+static const tare_llama_key lfm2_keys[] = {LFM2_KEYS, END_OF_KEYS};
+static const tare_llama_key lfm2_encoder_keys[] = {LFM2_KEYS, KEY_NOT_CAUSAL, END_OF_KEYS};
 static const tare_llama_rule lfm2_rules[] = {{"*.conv.conv@", NULL, "view(d0, d2)"}, END_OF_RULES};
 static const char *const lfm2moe_defaults[] = {"num_key_value_heads = 8", "rope_theta = 1000000",
                                                "norm_eps = 0.00001", NULL};
@@ -58,23 +60,43 @@ static const tare_llama_shape_row lfm2_back_shapes[] = {{"*.conv.conv@", "d0, 1,
     "feed_forward.w1 feed_forward.w2 feed_forward.w3 conv.conv conv.in_proj conv.out_proj "        \
     "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "                       \
     "self_attn.q_layernorm self_attn.k_layernorm " HF_CONFIG
-static const tare_llama_back lfm2_back = {
-    .names = LFM2_NAMES, .config = lfm2_back_config, .shapes = lfm2_back_shapes};
+static const tare_llama_back lfm2_back = {.names = LFM2_NAMES,
+                                          .config = lfm2_back_config,
+                                          .shapes = lfm2_back_shapes,
+                                          .when = "has(attention.causal) == false"};
 static const tare_llama_back lfm2moe_back = {
     .names = LFM2_NAMES "feed_forward.gate feed_forward.expert_bias feed_forward.experts.w1 "
                         "feed_forward.experts.w2 feed_forward.experts.w3 num_experts",
     .config = lfm2moe_back_config,
     .shapes = lfm2_back_shapes};
 
+#define LFM2_TENSORS                                                                               \
+    "token_embd token_embd_norm output dense_2 shortconv.conv shortconv.in_proj "                  \
+    "shortconv.out_proj " QKV NORMS FFN QK_NORMS
 const tare_llama_arch tare_llama_family_lfm2[] = {
     {.name = "lfm2",
      .classes = "Lfm2ForCausalLM LFM2ForCausalLM",
-     .tensors = "token_embd token_embd_norm output dense_2 shortconv.conv shortconv.in_proj "
-                "shortconv.out_proj " QKV NORMS FFN QK_NORMS,
+     .tensors = LFM2_TENSORS,
      .defaults = lfm2_defaults,
      .keys = lfm2_keys,
      .rules = lfm2_rules,
      .back = &lfm2_back},
+    {.name = "lfm2",
+     .classes = "Lfm2Model",
+     .tensors = LFM2_TENSORS,
+     .prefix = "model.",
+     .defaults = lfm2_defaults,
+     .keys = lfm2_keys,
+     .rules = lfm2_rules,
+     .has_pooling = true},
+    {.name = "lfm2",
+     .classes = "Lfm2BidirectionalModel",
+     .tensors = LFM2_TENSORS,
+     .prefix = "model.",
+     .defaults = lfm2_defaults,
+     .keys = lfm2_encoder_keys,
+     .rules = lfm2_rules,
+     .has_pooling = true},
     {.name = "lfm2moe",
      .classes = "Lfm2MoeForCausalLM",
      .tensors = "token_embd token_embd_norm shortconv.conv shortconv.in_proj shortconv.out_proj "

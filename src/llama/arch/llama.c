@@ -27,6 +27,11 @@ static const char *const mixtral_defaults[] = {"num_key_value_heads = 8",
                                                "num_experts_per_tok = 2",
                                                "rms_norm_eps = 0.00001",
                                                NULL};
+/* Janus Pro also generates images. */
+static const tare_llama_rule llama_rules[] = {RULES_PERMUTE, RULE_DROP("model.aligner.*"),
+                                              RULE_DROP("model.vqmodel.*"),
+                                              RULE_DROP("model.generation_*"), END_OF_RULES};
+static const tare_llama_rule sarashina_rules[] = {RULES_PERMUTE, RULE_DROP("norm.*"), END_OF_RULES};
 /* Code Llama's tokens for filling in, in a vocabulary of 32,016. */
 static const tare_llama_special_rule codellama_specials[] = {
     {.special = TARE_LLAMA_PREFIX, .id = 32007},
@@ -81,14 +86,28 @@ const tare_llama_arch tare_llama_family_llama[] = {
     {.name = "llama",
      .classes = "LlamaForCausalLM LLaMAForCausalLM VLlama3ForCausalLM IQuestCoderForCausalLM "
                 "LlavaForConditionalGeneration VoxtralForConditionalGeneration "
-                "InternLM3ForCausalLM",
+                "InternLM3ForCausalLM JanusForConditionalGeneration",
      .tensors = LLAMA_TENSORS,
      .cut = "text_model.",
      .defaults = llama_defaults,
      .keys = tare_llama_usual_keys,
-     .rules = tare_llama_permute,
+     .rules = llama_rules,
      .has_rope_freqs = true,
      .back = &llama_back},
+    {.name = "llama",
+     .classes = "Sarashina2VisionForCausalLM",
+     .tensors = LLAMA_TENSORS,
+     .cut = "llm.",
+     .defaults = llama_defaults,
+     .keys = tare_llama_usual_keys,
+     .rules = sarashina_rules,
+     .has_rope_freqs = true},
+    {.name = "cogvlm",
+     .classes = "CogVLMForCausalLM",
+     .tensors = ENDS FUSED NORMS FFN "vis_attn_qkv vis_attn_output vis_gate vis_up vis_down",
+     .defaults = tare_llama_all_heads,
+     .keys = tare_llama_usual_keys,
+     .has_rope_freqs = true},
     {.name = "llama",
      .classes = "LlamaModel",
      .tensors = LLAMA_TENSORS,

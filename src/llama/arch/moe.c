@@ -36,18 +36,51 @@ static const tare_llama_rule bailing_rules[] = {
     {"*.attention.query_key_value.weight", "=blk.#.attn_v.weight",
      "rows(0, " BAILING_Q " + " BAILING_K ", " BAILING_K ")"},
     END_OF_RULES};
-static const tare_llama_key bailing2_keys[] = {
-    {"rope.dimension_count", U32, "attention.dim * (rope.partial | 0.5)"},
-    {"leading_dense_block_count", U32, "first_k_dense_replace"},
-    KEY_VOCAB_SIZE,
+#define BAILING2_TENSORS                                                                           \
+    ENDS FUSED NORMS FFN MOE SHARED QK_NORMS NEXTN "exp_probs_b layer_output_norm"
+#define BAILING2_KEYS                                                                              \
+    {"rope.dimension_count", U32, "attention.dim * (rope.partial | 0.5)"},                         \
+        {"leading_dense_block_count", U32, "first_k_dense_replace"}, KEY_VOCAB_SIZE,               \
+        KEY_EXPERT_FFN,                                                                            \
+        {"expert_shared_feed_forward_length", U32,                                                 \
+         "moe_shared_expert_intermediate_size | moe_intermediate_size * num_shared_experts"},      \
+        {"expert_weights_scale", F32, "routed_scaling_factor"},                                    \
+        {"expert_shared_count", U32, "num_shared_experts"},                                        \
+        {"expert_weights_norm", BOOL, "norm_topk_prob"}, KEY_NEXTN
+static const tare_llama_key bailing2_keys[] = {BAILING2_KEYS, END_OF_KEYS};
+
+/* Sarvam has positions in the whole of a head. */
+static const tare_llama_key sarvam_keys[] = {
+    BAILING2_KEYS, {"rope.dimension_count", U32, "attention.dim"}, END_OF_KEYS};
+static const tare_llama_rule sarvam_rules[] = {{"*.expert_bias.bias", NULL, "center"},
+                                               END_OF_RULES};
+
+/* Grok 1 and 2. */
+/* transformers reads Grok 2's config.json, which says "git", as that of another model. */
+static const char *const grok_defaults[] = {
+    KV_HEADS_ALL, "layer_norm_eps = if(model_type == 'git', 0.000000000001)", NULL};
+#define GROK_YARN(x) "if(rope_type == 'yarn', " x ", if(rope_type == 'original', " x "))"
+static const tare_llama_key grok_keys[] = {
+    {"attn_logit_softcapping", F32, "attn_logit_softcapping | 30"},
+    {"router_logit_softcapping", F32, "router_logit_softcapping | 30"},
+    {"final_logit_softcapping", F32, "if(final_logit_softcapping | 0, final_logit_softcapping)"},
     KEY_EXPERT_FFN,
-    {"expert_shared_feed_forward_length", U32,
-     "moe_shared_expert_intermediate_size | moe_intermediate_size * num_shared_experts"},
-    {"expert_weights_scale", F32, "routed_scaling_factor"},
-    {"expert_shared_count", U32, "num_shared_experts"},
-    {"expert_weights_norm", BOOL, "norm_topk_prob"},
-    KEY_NEXTN,
+    {"rope.scaling.type", TEXT, GROK_YARN("'yarn'")},
+    {"rope.scaling.factor", F32, GROK_YARN("scaling_factor")},
+    {"rope.scaling.original_context_length", U32, GROK_YARN("original_max_position_embeddings")},
+    {"rope.scaling.yarn_ext_factor", F32, GROK_YARN("extrapolation_factor")},
+    {"rope.scaling.yarn_attn_factor", F32, GROK_YARN("attn_factor")},
+    {"rope.scaling.yarn_beta_fast", F32, GROK_YARN("beta_fast")},
+    {"rope.scaling.yarn_beta_slow", F32, GROK_YARN("beta_slow")},
+    {"attention.temperature_length", U32, "if(attn_temperature_len | 0, attn_temperature_len)"},
+    {"attention.output_scale", F32, "attn_output_multiplier | 1 / sqrt(attention.dim)"},
+    {"embedding_scale", F32, "embedding_multiplier_scale"},
+    {"logit_scale", F32, "output_multiplier_scale"},
     END_OF_KEYS};
+#define GROK_EXPERT(name)                                                                          \
+    { "*.moe.#." name ".weight", ".moe." name ".weight", "stack(number, num_local_experts)" }
+static const tare_llama_rule grok_rules[] = {GROK_EXPERT("linear"), GROK_EXPERT("linear_1"),
+                                             GROK_EXPERT("linear_v"), END_OF_RULES};
 
 static const char *const smallthinker_defaults[] = {KV_HEADS_ALL,
                                                     "experts = moe_num_primary_experts", NULL};
@@ -188,11 +221,26 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .back = &bailing_back},
     {.name = "bailingmoe2",
      .classes = "BailingMoeV2ForCausalLM",
-     .tensors = ENDS FUSED NORMS FFN MOE SHARED QK_NORMS NEXTN "exp_probs_b layer_output_norm",
+     .tensors = BAILING2_TENSORS,
      .cut = ".expert_bias>.expert_bias.bias",
      .defaults = tare_llama_all_heads,
      .keys = bailing2_keys,
      .extra_layers = "num_nextn_predict_layers"},
+    {.name = "bailingmoe2",
+     .classes = "SarvamMoEForCausalLM modeling_sarvam_moe.SarvamMoEForCausalLM",
+     .tensors = BAILING2_TENSORS,
+     .cut = ".expert_bias>.expert_bias.bias",
+     .defaults = tare_llama_all_heads,
+     .keys = sarvam_keys,
+     .rules = sarvam_rules,
+     .extra_layers = "num_nextn_predict_layers"},
+    {.name = "grok",
+     .classes = "GrokForCausalLM Grok1ForCausalLM",
+     .tensors = ENDS QKV NORMS FFN MOE
+     "rope_freqs attn_rot_embd attn_output_norm post_ffw_norm layer_output_norm",
+     .defaults = grok_defaults,
+     .keys = grok_keys,
+     .rules = grok_rules},
     {.name = "smallthinker",
      .classes = "SmallThinkerForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE,

@@ -101,6 +101,69 @@ static const tare_llama_key deci7_keys[] = {
 static const tare_llama_rule deci_rules[] = {
     {"*q_proj@", NULL, "heads(d.heads)"}, {"*k_proj@", NULL, "heads(d.kv)"}, END_OF_RULES};
 
+/* BitNet: weights of three levels, which are stored as floats while it is trained. */
+#define TERNARY "if(if(quantization_config.quant_method == 'bitnet', false, true)) ternary"
+static const tare_llama_key bitnet_keys[] = {
+    {"rope.scaling.type", TEXT, "'linear'"}, {"rope.scaling.factor", F32, "1"}, END_OF_KEYS};
+static const char *const bitnet_defaults[] = {"rope_theta = 500000", "rms_norm_eps = 0.00001",
+                                              KV_HEADS_ALL, NULL};
+static const tare_llama_rule bitnet_rules[] = {
+    {"*.q_proj.weight", NULL, TERNARY},    {"*.k_proj.weight", NULL, TERNARY},
+    {"*.v_proj.weight", NULL, TERNARY},    {"*.o_proj.weight", NULL, TERNARY},
+    {"*.gate_proj.weight", NULL, TERNARY}, {"*.up_proj.weight", NULL, TERNARY},
+    {"*.down_proj.weight", NULL, TERNARY}, END_OF_RULES};
+
+/* Chameleon: the norm of a head counts for all, in the order of llama.cpp's rotary halves. */
+#define HEAD_NORM(n) "rows(0, 0, 1) view(2, 0) swap(0, 1) view(1, 0) repeat(" n ")"
+static const tare_llama_key chameleon_keys[] = {{"swin_norm", BOOL, "swin_norm | false"},
+                                                END_OF_KEYS};
+static const char *const chameleon_defaults[] = {KV_HEADS_ALL, "rope_theta = 10000",
+                                                 "rms_norm_eps = 0.00001",
+                                                 "max_position_embeddings = 4096", NULL};
+static const tare_llama_rule chameleon_rules[] = {
+    RULE_DROP("model.vqmodel*"),
+    RULES_PERMUTE,
+    {"*q_norm@", NULL, HEAD_NORM("num_attention_heads")},
+    {"*k_norm@", NULL, HEAD_NORM("num_key_value_heads | num_attention_heads")},
+    END_OF_RULES};
+
+/* PLaMo 13B: five heads of keys, whose queries are not neighbours. */
+static const tare_llama_key plamo_own[] = {
+    {"context_length", U32, "4096"},
+    {"embedding_length", U32, "hidden_size"},
+    {"feed_forward_length", U32, "intermediate_size"},
+    {"block_count", U32, "layers"},
+    {"attention.head_count", U32, "num_attention_heads"},
+    {"attention.head_count_kv", U32, "5"},
+    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps"},
+    KEY_FILE_TYPE,
+    END_OF_KEYS};
+static const tare_llama_rule plamo_rules[] = {
+    {"*.self_attn.q_proj.weight", NULL,
+     "view(num_attention_heads / 5, 5, 0, d1) swap(0, 1) view(0, d3)"},
+    {"*.self_attn.o_proj.weight", NULL,
+     "view(d0, num_attention_heads / 5, 5, 0) swap(1, 2) view(d0, 0)"},
+    END_OF_RULES};
+
+/* Talkie: positions turn the other way, gains beside the weights. */
+#define TALKIE_FIRST "view(0, head_dim, d1) rows(1, 0, head_dim / 2) turns(0, 2)"
+#define TALKIE_SECOND                                                                              \
+    "view(0, head_dim, d1) rows(1, head_dim / 2, head_dim / 2) mul(-1) turns(1, 2)"
+static const tare_llama_key talkie_keys[] = {
+    {"attention.layer_norm_rms_epsilon", F32, "0.00000011920928955078125"}, END_OF_KEYS};
+static const tare_llama_rule talkie_rules[] = {
+    {"*.attn_gain.a_g", "=blk.#.attn_output.scale", NULL},
+    {"*.mlp_gain.a_g", "=blk.#.ffn_down.scale", NULL},
+    {"lm_head_gain.w_g", "logit_scale", "value"},
+    {"*.attn.attn_query.weight", NULL, TALKIE_FIRST},
+    {"*.attn.attn_query.weight", NULL, TALKIE_SECOND},
+    {"*.attn.attn_key.weight", NULL, TALKIE_FIRST},
+    {"*.attn.attn_key.weight", NULL, TALKIE_SECOND},
+    {"*.attn.head_gain.head_g", ".attn.head_gain.head_g.weight", "view(d0, 1)"},
+    {"*.embed_skip.a_g", ".embed_skip.a_g.weight", NULL},
+    {"lm_head", "=output.weight", NULL},
+    END_OF_RULES};
+
 static const char *const maincoder_back_config[] = {"model_type = 'maincoder'", NULL};
 static const tare_llama_back maincoder_back = {.names = HF_DENSE HF_QK_NORM,
                                                .config = maincoder_back_config};
@@ -119,6 +182,29 @@ const tare_llama_arch tare_llama_family_others[] = {
      .keys = tare_llama_usual_keys,
      .rules = apertus_rules,
      .has_rope_freqs = true},
+    {.name = "bitnet",
+     .classes = "BitnetForCausalLM BitNetForCausalLM",
+     .tensors = "token_embd output_norm " QKV NORMS FFN "attn_sub_norm ffn_sub_norm",
+     .defaults = bitnet_defaults,
+     .keys = bitnet_keys,
+     .rules = bitnet_rules},
+    {.name = "chameleon",
+     .classes = "ChameleonForConditionalGeneration ChameleonForCausalLM",
+     .tensors = ENDS QKV QK_NORMS NORMS FFN,
+     .defaults = chameleon_defaults,
+     .keys = chameleon_keys,
+     .rules = chameleon_rules,
+     .tokenizer = {.prefers_json = true}},
+    {.name = "plamo",
+     .classes = "PlamoForCausalLM",
+     .tensors = ENDS QKV FFN "rope_freqs attn_norm attn_rot_embd",
+     .own = plamo_own,
+     .rules = plamo_rules},
+    {.name = "talkie",
+     .classes = "TalkieForCausalLM",
+     .tensors = "token_embd output attn_q_norm layer_output_scale " QKV FFN,
+     .keys = talkie_keys,
+     .rules = talkie_rules},
     {.name = "maincoder",
      .classes = "MaincoderForCausalLM",
      .tensors = ENDS QKV NORMS FFN QK_NORMS,

@@ -9,6 +9,9 @@ static const char *const qwen2_defaults[] = {"num_key_value_heads = 32", "rope_t
 static const char *const qwen3_defaults[] = {
     "num_key_value_heads = 32",        "head_dim = 128",          "rope_theta = 10000",
     "max_position_embeddings = 32768", "rms_norm_eps = 0.000001", NULL};
+/* Qwen 1; llama.cpp asks for its epsilon under the name of RMS norms. */
+static const tare_llama_key qwen_keys[] = {
+    {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon"}, END_OF_KEYS};
 static const char *const moe_defaults[] = {"num_key_value_heads = 16", "rope_theta = 10000",
                                            "max_position_embeddings = 32768",
                                            "rms_norm_eps = 0.000001", NULL};
@@ -51,7 +54,7 @@ const tare_llama_arch tare_llama_family_qwen[] = {
      .defaults = qwen2_defaults,
      .has_pooling = true},
     {.name = "qwen3",
-     .classes = "Qwen3ForCausalLM",
+     .classes = "Qwen3ForCausalLM StepVLForConditionalGeneration",
      .tensors = DENSE QK_NORMS,
      .defaults = qwen3_defaults,
      .has_pooling = true,
@@ -62,6 +65,11 @@ const tare_llama_arch tare_llama_family_qwen[] = {
      .prefix = "model.",
      .defaults = qwen3_defaults,
      .has_pooling = true},
+    {.name = "qwen",
+     .classes = "QWenLMHeadModel",
+     .tensors = ENDS FUSED NORMS FFN "rope_freqs",
+     .keys = qwen_keys,
+     .tokenizer = {.prefers_json = true}},
     {.name = "qwen2moe",
      .classes = "Qwen2MoeForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED "ffn_gate_inp_shexp",

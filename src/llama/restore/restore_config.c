@@ -199,7 +199,7 @@ static tare_status set_rows(writer *w, const tare_llama_key *rows, tare_error *e
     for (; rows->name; rows++) {
         tare_str spelled = {NULL, 0}, first = {NULL, 0};
         const tare_llama_node *key = tare_llama_path(w->r->keys, tare_str_of(rows->name));
-        if (!key || key->type == TARE_JSON_OBJECT) continue;
+        if (!key || key->type == TARE_JSON_OBJECT || !rows->formula) continue;
         find_member(&spelled, &first, w->r, tare_str_of(rows->formula), MOST_DEPTH);
         tare_str path = spelled.len ? spelled : first;
         const tare_llama_value v = tare_llama_value_of(key);
