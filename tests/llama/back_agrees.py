@@ -61,7 +61,7 @@ def faults(tare, name, folder):
     for args in ((model, there, "--no-tokenizer", *types), (there, back, "--to", "hf"),
                  (back, again, "--no-tokenizer", *types)):
         run = subprocess.run([tare, "convert", *args, *more], capture_output=True, text=True)
-        if "none that tare knows the way back from" in run.stderr:
+        if "back to Hugging Face" in run.stderr:
             return ["no way back"]
         if run.returncode:
             return [run.stderr.strip()]
