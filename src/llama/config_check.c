@@ -183,8 +183,8 @@ static tare_status check_layers(const tare_llama_mapping *m, uint64_t n_blocks, 
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
     const tare_str name = tare_llama_config_name(m, TARE_LLAMA_LAYERS, wanted, "num_hidden_layers");
     if (err)
-        snprintf(err->field, sizeof err->field, "%.*s is %llu, tensors have %llu",
-                 (int)name.len, name.ptr, (unsigned long long)wanted, (unsigned long long)n_blocks);
+        snprintf(err->field, sizeof err->field, "%.*s is %llu, tensors have %llu", (int)name.len,
+                 name.ptr, (unsigned long long)wanted, (unsigned long long)n_blocks);
     return TARE_ERR_CORRUPT;
 }
 
