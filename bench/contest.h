@@ -16,7 +16,7 @@ typedef struct bench_ggml {
 
 _Noreturn void bench_die(const char *what);
 void bench_load_ggml(bench_ggml *ggml, const char *path);
-/* Reads "[-l GGML_LIBRARY] [-m]"; the number of the first argument behind them. */
+/* Reads "[-l GGML_LIBRARY] [-m]"; the number of the first argument after them. */
 int bench_options(int argc, char **argv, const char *usage, bench_ggml *ggml, bool *with_memory);
 /* ggml's number for a type; -1: it has none, or there is no library. */
 int bench_ggml_type(const bench_ggml *ggml, const tare_encoding *e);

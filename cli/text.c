@@ -206,7 +206,7 @@ char *cli_value_text(const tare_value *value, size_t limit) {
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-/* "gguf v3", behind what is there. */
+/* "gguf v3", after what is there. */
 static void add_format(cli_format *f, const char *name, uint32_t version) {
     size_t n = strlen(f->text);
     snprintf(f->text + n, sizeof f->text - n, version ? "%s v%" PRIu32 : "%s", name, version);

@@ -85,7 +85,7 @@ void cli_table_add(cli_table *table, const char *cell) {
     table->cells[table->n_cells++] = cli_copy(cell, strlen(cell));
 }
 
-/* One row of cells; a last column that is left-aligned gets no spaces behind it. */
+/* One row of cells; a last column that is left-aligned gets no spaces after it. */
 static void print_row(const cli_table *table, const size_t *widths, char *const *cells, FILE *out,
                       size_t indent, cli_style style) {
     fprintf(out, "%*s%s", (int)indent, "", cli_style_on(out, style));

@@ -42,7 +42,7 @@ struct wg_fast {
     u32v half, at; /* what turns a half's number into its address; where the lane's bytes go */
     u32v x[2];
     const uint16_t *next[2];
-    uint32_t end[2];    /* low bits of the address behind the stream */
+    uint32_t end[2];    /* low bits of the address after the stream */
     uint32_t base, top; /* address of the table; as half, for tops */
     uint32_t bad, p;
     uint32_t step_bytes, block_bytes; /* of the region */

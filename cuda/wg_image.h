@@ -71,10 +71,10 @@ typedef struct wg_job {
     uint64_t scratch; /* where the ranks of its classes go */
     uint64_t number;  /* in the order of layers, streams, segments */
     uint32_t stored_bytes, n_bytes, n_positions;
-    uint32_t n_words[2]; /* behind the states */
+    uint32_t n_words[2]; /* after the states */
     uint32_t patches, patches_bytes, n_patches;
     uint32_t groups[WG_GROUPS];
-    uint32_t remainder; /* of the decoded bytes, zeros behind them up to a multiple of 128, as
+    uint32_t remainder; /* of the decoded bytes, zeros after them up to a multiple of 128, as
                            wg_crc.h has it; of fast kernels 32 rows more of zeros */
     uint32_t stream;    /* number in the image */
     uint16_t fill;      /* stands for the bits of groups that are not read */

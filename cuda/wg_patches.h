@@ -18,7 +18,7 @@ struct wg_string {
 
 struct wg_patches {
     uint32_t at;            /* in bits */
-    uint32_t left;          /* behind the next one */
+    uint32_t left;          /* after the next one */
     uint32_t position, top; /* of the next one; WG_NO_POSITION: there is none */
 };
 
@@ -39,7 +39,7 @@ WG_FN bool wg_has_value(uint32_t value_bits, uint32_t position, uint32_t n_bytes
     return position < n_bytes / (value_bits / 8);
 }
 
-/* Reads the patch behind position `before`. False: the string ends inside it, or it is beyond the
+/* Reads the patch after position `before`. False: the string ends inside it, or it is beyond the
  * values; then there are no more. */
 WG_FN bool wg_next_patch(wg_patches &p, const wg_string &s, uint32_t before) {
     enum { SURE = 57 };

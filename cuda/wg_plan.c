@@ -92,7 +92,7 @@ static void *list(size_t n, size_t size) {
     return calloc(n ? n : 1, size);
 }
 
-/* The parts of the image, one behind the other. */
+/* The parts of the image, one after the other. */
 static tare_status lay_out(planning *p, tare_error *err) {
     tare_cuda_plan *plan = p->plan;
     wg_image head = {.streams = sizeof head};

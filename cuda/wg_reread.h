@@ -18,7 +18,7 @@ struct wg_reread {
     bool is_whole; /* words lie at multiples of 4 */
 };
 
-/* A row of 32 words of the stream as they stand in the region, `row` rows behind the segment's
+/* A row of 32 words of the stream as they stand in the region, `row` rows after the segment's
  * first byte; CAREFUL: only `n` bytes from there on are the segment's. */
 template <bool CAREFUL>
 WG_FN u32v wg_read_row(const uint8_t *row, u32v at, u32v lane, bool is_whole, uint32_t n) {

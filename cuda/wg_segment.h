@@ -113,7 +113,7 @@ WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* The stored bytes behind the body, but for those of bypass bits, are 0. */
+/* The stored bytes after the body, but for those of bypass bits, are 0. */
 WG_FN bool wg_padding_is_zero(const wg_segment &g) {
     const wg_job &job = *g.job;
     uint32_t end = WG_HEADER;

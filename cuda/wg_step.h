@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The entropy decoder (docs/wcodec.md, 7). Lane i has the states A(i) and B(i), hence the positions
- * 2i and 2i + 1 of each step of 64, and both streams are read in order. No word behind the end of a
+ * 2i and 2i + 1 of each step of 64, and both streams are read in order. No word after the end of a
  * stream is read, whatever the states are. */
 #ifndef TARE_CUDA_WG_STEP_H
 #define TARE_CUDA_WG_STEP_H

@@ -17,7 +17,7 @@ function plain(text) {
   return String(text).replace(UNSEEN, codeOf);
 }
 
-/* Text that may be broken behind the dots and lines of names, which is better than anywhere. */
+/* Text that may be broken after the dots and lines of names, which is better than anywhere. */
 function breakable(text) {
   return text.split(/(?<=[._/])(?=[^._/])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
@@ -108,7 +108,7 @@ const sum = (list, f) => list.reduce((all, x) => all + f(x), 0);
 
 /* ---- tensors ---------------------------------------------------------------------------------- */
 
-/* What comes before a layer's number in a name, and behind it. */
+/* What comes before a layer's number in a name, and after it. */
 function series(name) {
   const m = /^(|.*?\.)(\d+)(?=\.|$)/.exec(name);
   return m ? [m[1], name.slice(m[0].length)] : null;

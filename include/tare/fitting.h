@@ -89,7 +89,7 @@ TARE_API void tare_fit_target_init(tare_fit_target *target, size_t size);
  * ERR_ARG: TARE_CODE_TARGET_TOO_SMALL. */
 TARE_API tare_status tare_fit_choose(tare_fit *fit, const tare_fit_target *target, tare_error *err);
 
-/* Enters a choice into the options of a conversion: rules for all tensors, behind the caller's own,
+/* Enters a choice into the options of a conversion: rules for all tensors, after the caller's own,
  * and the mix that most of the weights are closest to, for general.file_type. `mix` is what
  * options->mix will point to; both hold pointers into the fit. ERR_ARG: nothing was chosen. */
 TARE_API tare_status tare_fit_apply(const tare_fit *fit, tare_convert_options *options,

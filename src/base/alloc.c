@@ -105,7 +105,7 @@ void *tare_arena_take(tare_arena *arena, size_t size) {
         bytes = arena->blocks->bytes + arena->used;
         arena->used += rounded;
     } else if (rounded > arena->next_size / 4) {
-        /* A dedicated block is linked behind the current one, which stays in use. */
+        /* A dedicated block is linked after the current one, which stays in use. */
         tare_arena_block *block = new_block(arena, rounded);
         if (!block) return NULL;
         tare_arena_block **at = arena->blocks ? &arena->blocks->next : &arena->blocks;

@@ -35,7 +35,7 @@ void tare_arena_free(tare_arena *arena);
 void *tare_arena_take(tare_arena *arena, size_t size);
 /* n * item_size, checked. */
 void *tare_arena_array(tare_arena *arena, uint64_t n, size_t item_size);
-/* A copy, with a NUL behind it that is not counted. ptr is NULL when memory is out. */
+/* A copy, with a NUL after it that is not counted. ptr is NULL when memory is out. */
 tare_str tare_arena_str(tare_arena *arena, tare_str text);
 
 #define TARE_NEW(arena, type)          ((type *)tare_arena_take(arena, sizeof(type)))

@@ -66,7 +66,7 @@ typedef struct tare_block_file {
     uint64_t size;
     const uint8_t *whole;
     unsigned run_opened; /* blocks of a run once it is opened; before, TARE_RUN_MOST */
-    uint64_t next_block; /* behind what was read last */
+    uint64_t next_block; /* after what was read last */
     uint64_t streak;     /* blocks that were read one after the other */
     /* Requests blocks that follow one another, of state COMING; the entries are the callee's to
      * release. The lock is held. NOMEM: nothing is taken over. */

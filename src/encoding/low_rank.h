@@ -17,7 +17,7 @@
 
 /* A piece of the product. */
 typedef struct tare_low_rank {
-    const float *a; /* rows of A, one behind the other */
+    const float *a; /* rows of A, one after the other */
     const float *b; /* column `first` of a panel: rank rows, TARE_PANEL apart */
     size_t rank;
     float scale;

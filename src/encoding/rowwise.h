@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * INFQ's int8_rowwise and int4_rowwise, what the scalar reference, the better encoder and the
- * kernels share: codes of a row one behind the other, those of 4 bits two a byte, the first in the
+ * kernels share: codes of a row one after the other, those of 4 bits two a byte, the first in the
  * low half, in two's complement, the most negative one not used; and one f16 scale a row. INFQ
  * specification version 1, "Quantisation (Rowwise INT8)". */
 #ifndef TARE_ENCODING_ROWWISE_H

@@ -49,7 +49,7 @@ typedef struct tare_packed_file {
     tare_packed_entry entry;
     uint64_t size;
     uint32_t n_ranges;
-    tare_packed_range *ranges; /* one behind the other they are the file */
+    tare_packed_range *ranges; /* one after the other they are the file */
 } tare_packed_file;
 
 /* A model that layers were packed against. */

@@ -21,7 +21,7 @@ typedef struct tare_llama_key {
 } tare_llama_key;
 
 /* An operation on the tensors whose names match. In `match`, '*' is any text, '#' a number, '@' at
- * the end ".weight" or ".bias". `to` takes the place of what stands behind the last '*' (NULL: the
+ * the end ".weight" or ".bias". `to` takes the place of what stands after the last '*' (NULL: the
  * name stays; from its '=' on a name of llama.cpp, "=blk.#.x" with the block's number). `program`:
  * see program.h; NULL: only the name changes. All rules that match apply, each makes a tensor. */
 typedef struct tare_llama_rule {
@@ -52,7 +52,7 @@ typedef struct tare_llama_back {
     const char *when; /* a formula over the keys that must hold; NULL: none. The first row counts */
     const char *lead; /* put before names, but lm_head's; NULL: nothing */
 } tare_llama_back;
-/* Rows of `config` that all have behind their own. */
+/* Rows of `config` that all have after their own. */
 extern const char *const tare_llama_back_common[];
 
 typedef struct tare_llama_arch {
@@ -73,7 +73,7 @@ typedef struct tare_llama_arch {
     bool drops_equal_output;      /* output.weight is left out where it equals the embeddings */
     bool drops_zero_biases;       /* biases are left out, all of which must be 0 */
     const char *nextn;            /* prefix of layers that predict more tokens, which llama.cpp has
-                                     behind the others: "mtp."; NULL: none */
+                                     after the others: "mtp."; NULL: none */
     bool gate_experts_first;      /* stacks of experts in the order gate, up, down */
     bool has_rope_freqs;          /* rope_freqs.weight where rope_type is llama3 or proportional */
     bool has_pooling;             /* pooling_type from 1_Pooling/config.json or modules.json */

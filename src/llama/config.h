@@ -43,7 +43,7 @@ typedef struct tare_llama_config {
     const tare_llama_node *root;
     const tare_llama_node *text; /* text_config or what stands in its place; NULL: none */
     const char *const *defaults; /* "name = formula", for members that are absent; NULL: none */
-    const char *const *common;   /* the same for all architectures, behind these */
+    const char *const *common;   /* the same for all architectures, after these */
     const struct tare_llama_binding *facts; /* numbers that formulas may name; NULL: none */
     tare_arena *arena;
 } tare_llama_config;

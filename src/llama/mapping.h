@@ -130,7 +130,7 @@ tare_str tare_llama_joined(tare_str a, tare_str b, tare_arena *arena);
 tare_str tare_llama_normal_name(const tare_llama_mapping *m, tare_str name);
 /* The numbers of the first and of the last dotted part that is one; -1: none. */
 void tare_llama_numbers_of(tare_str name, int64_t *first, int64_t *last);
-/* Whether a name matches the pattern of a rule; *tail: where what stands behind its last '*' begins
+/* Whether a name matches the pattern of a rule; *tail: where what stands after its last '*' begins
  * in the name, *suffix: what its '@' stands for. */
 bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix);
 /* Every occurrence of `from` replaced; ptr NULL: memory is out. */

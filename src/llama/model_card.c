@@ -45,7 +45,7 @@ static tare_llama_node *add(reader *r, tare_llama_node *to, const tare_llama_nod
     return node;
 }
 
-/* A text without its quotes and without a comment behind it. */
+/* A text without its quotes and without a comment after it. */
 static tare_str scalar(tare_str t) {
     t = trim(t);
     if (t.len >= 2 && (t.ptr[0] == '"' || t.ptr[0] == '\'')) {

@@ -4,7 +4,7 @@
  * between them; arguments are formulas (formula.h), in which d0, d1, .. are the dimensions so far,
  * `layer` the block's number, `number` the last number in its name.
  *
- *   heads(n)           each of n heads holds its two halves one behind the other: interleave them
+ *   heads(n)           each of n heads holds its two halves one after the other: interleave them
  *   view(a, b, ..)     another shape; 0: what is left
  *   rows(d, from, n)   n steps of dimension d
  *   swap(a, b)         exchange two dimensions
@@ -15,9 +15,9 @@
  *   add(x) mul(x) negexp
  *   center             minus the mean of all elements
  *   ternary            -1, 0 or 1 times the mean of their magnitudes
- *   pad(n)             rows of zeros behind it, up to n
- *   part(i, n)         part i of n that stand one behind the other along dimension 0
- *   turns(i, n)        part i of n that stand one behind the other along dimension 1 in each step of
+ *   pad(n)             rows of zeros after it, up to n
+ *   part(i, n)         part i of n that stand one after the other along dimension 0
+ *   turns(i, n)        part i of n that stand one after the other along dimension 1 in each step of
  *                      dimension 0; the two become one
  *   stack(i, n)        slice i of n of a new first dimension
  *   if(x)              the rule holds only where x is true
@@ -40,9 +40,9 @@ typedef enum tare_llama_measure {
 
 /* How the parts of a tensor lie. */
 typedef enum tare_llama_joint {
-    TARE_LLAMA_ROWS = 0,   /* one behind the other */
+    TARE_LLAMA_ROWS = 0,   /* one after the other */
     TARE_LLAMA_SLICES = 1, /* of a new first dimension */
-    TARE_LLAMA_TURNS = 2,  /* one behind the other in each step of the first dimension */
+    TARE_LLAMA_TURNS = 2,  /* one after the other in each step of the first dimension */
 } tare_llama_joint;
 
 /* A tensor on its way. */

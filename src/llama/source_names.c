@@ -91,7 +91,7 @@ tare_str tare_llama_joined(tare_str a, tare_str b, tare_arena *arena) {
     return (tare_str){out, a.len + b.len};
 }
 
-/* "mtp.layers.0.X" and the tensors beside the layers as those of the first block behind the others,
+/* "mtp.layers.0.X" and the tensors beside the layers as those of the first block after the others,
  * under the names that DeepSeek gave them. */
 static tare_str nextn_name(const tare_llama_mapping *m, tare_str name) {
     static const char *const shared[][2] = {{"fc.", "eh_proj."},
@@ -154,7 +154,7 @@ void tare_llama_numbers_of(tare_str name, int64_t *first, int64_t *last) {
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* Whether a name matches a pattern of '*' and '#'; *tail: where what stands behind the last '*'
+/* Whether a name matches a pattern of '*' and '#'; *tail: where what stands after the last '*'
  * begins in the name. */
 static bool matches(tare_str name, tare_str pattern, size_t *tail) {
     size_t i = 0, p = 0, star = SIZE_MAX, resume = 0;

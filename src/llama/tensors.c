@@ -270,7 +270,7 @@ static bool has_target(const tare_llama_mapping *m, tare_str name) {
     return false;
 }
 
-/* Zeros behind the first piece, up to so many rows; none where it has as many. */
+/* Zeros after the first piece, up to so many rows; none where it has as many. */
 static tare_status pad_rows(const pass *p, tare_llama_target *t, uint64_t rows, tare_error *err) {
     uint64_t row = t->pieces[0].end / t->dims[0], end;
     rows = tare_max_u64(rows, t->dims[0]);

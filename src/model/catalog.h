@@ -57,7 +57,7 @@ typedef struct tare_stored_adapter {
     size_t origin; /* among the adapters of the source; SIZE_MAX: of another source */
 } tare_stored_adapter;
 
-/* What a container states of a tensor: SHA-256 of all planes, one behind the other. */
+/* What a container states of a tensor: SHA-256 of all planes, one after the other. */
 typedef struct tare_stated_digest {
     uint8_t bytes[32];
     uint64_t place; /* of its 64 hexadecimal digits in a file of the model; TARE_NO_OFFSET: it
@@ -71,7 +71,7 @@ typedef struct tare_catalog {
     tare_tensor *tensors;
     size_t n_tensors;
     const tare_stored_adapter *adapters; /* for writers: the factors of adapter i are the tensors
-                                            n_tensors + 2 * i and the one behind it */
+                                            n_tensors + 2 * i and the one after it */
     size_t n_adapters;
     const size_t *origins; /* for writers: index of each tensor in the source; NULL: by its name */
     const tare_value_bounds *bounds;          /* n_tensors; NULL: of none */

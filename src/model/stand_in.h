@@ -42,7 +42,7 @@ const tare_encoding *tare_stand_in_encoding(const tare_format_caps *h,
 /* Makes *out the stand-in of *t for a container: encoding (t's own where only shape or name do not
  * fit), dims (the outer ones flattened into one where there are too many; a single one where the
  * bytes are; a single byte for a tensor without elements where there are none), name (where it must
- * change: cut and "~number" behind it), sizes; the writer decides where the planes go. Different
+ * change: cut and "~number" after it), sizes; the writer decides where the planes go. Different
  * numbers give different names; the caller makes sure that none is the name of another tensor, by
  * choosing another number. */
 tare_status tare_stand_in_tensor(tare_tensor *out, const tare_tensor *t, const tare_format_caps *h,

@@ -16,7 +16,7 @@ typedef enum tare_extent_kind {
     TARE_EXTENT_RESOURCE = 2, /* resource `item` of the source catalog, verbatim */
     TARE_EXTENT_COPY = 3,     /* a range of the source model's file `item` (fillers) */
     TARE_EXTENT_DIGEST = 4,   /* 64 hexadecimal digits: SHA-256 of all planes of target tensor
-                                 `item`, one behind the other, as they were written */
+                                 `item`, one after the other, as they were written */
 } tare_extent_kind;
 
 typedef struct tare_extent {

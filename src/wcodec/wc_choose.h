@@ -17,7 +17,7 @@ typedef struct tare_wc_counts {
 
 enum {
     TARE_WC_NO_SYMBOL = 255,
-    TARE_WC_MAP_PAD = 3, /* bytes behind the last symbol_of that kernels may read */
+    TARE_WC_MAP_PAD = 3, /* bytes after the last symbol_of that kernels may read */
 };
 
 /* A rule and how to code with it. */
@@ -31,7 +31,7 @@ typedef struct tare_wc_coder {
 
 /* Whether the tops of a rule with a map are consecutive: symbol 0 is *first, size of them. */
 static inline bool tare_wc_rule_window(uint16_t *first, uint16_t *size, const tare_wc_rule *rule) {
-    uint16_t n = 1; /* entries ascend; behind the last one stands 0 */
+    uint16_t n = 1; /* entries ascend; after the last one stands 0 */
     while (n < 64 && rule->map[n] > rule->map[n - 1]) n++;
     *first = rule->map[0];
     *size = n;

@@ -54,7 +54,7 @@ typedef struct tare_wc_split_job {
                               last one or to another such multiple */
     const uint8_t *values; /* 16-bit values in little-endian order */
     uint8_t *symbols;      /* one for each of these positions, with a frequency in its table */
-    uint8_t *groups;       /* all groups, one behind the other */
+    uint8_t *groups;       /* all groups, one after the other */
     uint64_t *misfits;     /* for 64 positions each, whose values have no such symbol */
 } tare_wc_split_job;
 
@@ -101,7 +101,7 @@ uint32_t tare_wc_crc32_c(uint32_t crc, const uint8_t *bytes, size_t n);
 void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n);
 /* One step: 64 symbols of the lanes, one table. */
 void tare_wc_step_c(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *lanes, const tare_wc_table *t);
-/* Values of a step from its symbols, written behind each other; `p` is its first position. */
+/* Values of a step from its symbols, written after each other; `p` is its first position. */
 void tare_wc_emit_c(tare_wc_job *job, uint32_t p, const uint8_t symbols[TARE_WC_LANES]);
 
 #endif

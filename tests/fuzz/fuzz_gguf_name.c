@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fuzz target: GGUF file names. What parses is written again and parses; to the same parts where
- * the name states its version, which is then what tells the parts before it from those behind. */
+ * the name states its version, which is then what tells the parts before it from those after. */
 #include <tare/tare.h>
 
 #include <stdlib.h>

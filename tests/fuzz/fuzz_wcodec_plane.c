@@ -25,7 +25,7 @@ typedef struct plane {
     const tare_wc_reference *reference;
 } plane;
 
-/* The head, and behind it one segment. */
+/* The head, and after it one segment. */
 static void encode(tare_buffer *out, size_t *n_head, const plane *p, tare_wc_scratch *scratch) {
     tare_error err;
     tare_wc_scheme *scheme;

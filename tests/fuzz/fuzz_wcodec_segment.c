@@ -23,7 +23,7 @@ static uint32_t whole_bytes(uint8_t value_bits, uint32_t n) {
     return n / unit * unit + unit;
 }
 
-/* Decodes at the CPU level in force; dst has a fence behind its end. */
+/* Decodes at the CPU level in force; dst has a fence after its end. */
 static tare_status decode(uint8_t *dst, tare_wc_piece piece, unsigned groups) {
     tare_wc_scratch scratch;
     tare_error err;

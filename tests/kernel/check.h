@@ -15,7 +15,7 @@ enum {
     CHECK_BENCH_COUNT = 32768, /* elements: 128 KiB of f32 stay in the second level cache */
 };
 
-/* Memory with an unmapped page behind it. */
+/* Memory with an unmapped page after it. */
 typedef struct check_region {
     uint8_t *base;
 } check_region;
@@ -53,7 +53,7 @@ uint8_t *check_place(const check_region *r, size_t size, int offset);
 uint8_t *check_place_output(const check_region *r, size_t size, int offset, uint8_t fill);
 /* Whether the canaries are intact; reports the failure. */
 bool check_canaries(check *s, const uint8_t *p, size_t size, int offset);
-/* Bytes that rows take, planes one behind the other; *rows, with sizes set, gets them at `base`. */
+/* Bytes that rows take, planes one after the other; *rows, with sizes set, gets them at `base`. */
 size_t check_planes(tare_rows_mut *rows, const tare_encoding *e, uint8_t *base);
 /* Whether several rows of any length are to be tried, and up to which length. */
 bool check_takes_odd_rows(const tare_encoding *e);

@@ -26,7 +26,7 @@ static void call_encode(void *arg) {
     c->encode(&c->rows, c->src, c->importance || c->is_clipped ? &params : NULL);
 }
 
-/* What the reference made of all samples, one behind the other: those of the next level are the
+/* What the reference made of all samples, one after the other: those of the next level are the
  * same, as every function begins with the same seed. */
 typedef struct answers {
     uint8_t *bytes;

@@ -90,7 +90,7 @@ static double error_of(const float *decoded, const float *x, const float *weight
     return sum;
 }
 
-/* Where the planes of some rows lie one behind the other. */
+/* Where the planes of some rows lie one after the other. */
 static size_t place(tare_rows_mut *out, const tare_encoding *e, uint8_t *bytes, uint64_t n_rows) {
     uint64_t sizes[TARE_MAX_PLANES];
     const uint64_t dims[2] = {n_rows, COLS};
@@ -212,7 +212,7 @@ static void test_bytes_do_not_depend_on_the_machine(void **state) {
     }
 }
 
-/* Rows that end inside a block: what is behind the end is 0, and takes no part in the search. The
+/* Rows that end inside a block: what is after the end is 0, and takes no part in the search. The
  * bounds hold there, too. */
 static void check_edge(const tare_encoding *e, const sample *s, uint64_t cols, bool has_clip) {
     static uint8_t plain[COUNT * 4], best[COUNT * 4];

@@ -84,7 +84,7 @@ static uint64_t fnv(uint64_t h, const uint8_t *bytes, size_t n) {
 }
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 
-/* Rows of `bytes`, one plane behind the other; returns their size. */
+/* Rows of `bytes`, one plane after the other; returns their size. */
 static size_t place(tare_rows_mut *rows, const tare_encoding *e, uint8_t *bytes, size_t n_rows,
                     size_t cols) {
     uint64_t dims[2] = {n_rows, cols}, sizes[TARE_MAX_PLANES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Guards against a wrong row in the table of number formats: a block size that is off by two moves
- * every tensor behind it, and a member with the wrong width breaks byte order only. The expected
+ * every tensor after it, and a member with the wrong width breaks byte order only. The expected
  * numbers are written here a second time, from the formats' own descriptions. */
 #include <setjmp.h>
 #include <stdarg.h>

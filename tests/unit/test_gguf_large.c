@@ -122,7 +122,7 @@ static void test_many_keys(void **state) {
     close_counted(&c, m, &g);
 }
 
-/* A vocabulary that is longer than the first windows, with keys and tensors behind it. */
+/* A vocabulary that is longer than the first windows, with keys and tensors after it. */
 static void test_long_array(void **state) {
     (void)state;
     gguf_build g;

@@ -76,7 +76,7 @@ static size_t parse(uint8_t *out, const char *text) {
     return n;
 }
 
-/* Planes one behind the other; returns their size. */
+/* Planes one after the other; returns their size. */
 static size_t place(tare_rows_mut *rows, const tare_encoding *e, uint8_t *bytes) {
     const uint64_t dims[2] = {ROWS, COLS};
     uint64_t sizes[TARE_MAX_PLANES];

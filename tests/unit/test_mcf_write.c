@@ -110,7 +110,7 @@ static void regions_lie_where_the_specification_has_them(void **state) {
             assert_memory_equal(o.bytes + begin, plane, n);
             end = begin + n;
         }
-        assert_int_equal(tare_load_le64(e + 32), end - at); /* no padding behind the last region */
+        assert_int_equal(tare_load_le64(e + 32), end - at); /* no padding after the last region */
         next = (end + 63) / 64 * 64;
         assert_true(i < 5 || data.offset + data.size == end);
     }

@@ -44,7 +44,7 @@ static void functions_set_up_as_macros_do(void **state) {
     assert_int_equal(name.n_shards, 0);
 }
 
-/* A caller's struct with bytes behind it that nobody may touch. */
+/* A caller's struct with bytes after it that nobody may touch. */
 typedef struct fenced {
     tare_pack_summary s;
     char fence[8];

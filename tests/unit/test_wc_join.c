@@ -70,7 +70,7 @@ static void begin(subject *s, const tare_wc_join *w, size_t n, uint64_t *seed) {
     s->low = is_low_first ? first : first + s->n_high + between;
     s->high = is_low_first ? first + s->n_low + between : first;
     s->stride = first + s->n_low + between + s->n_high + below(5, seed);
-    /* The last unit ends with its last run, where a sanitizer sees what is touched behind it. */
+    /* The last unit ends with its last run, where a sanitizer sees what is touched after it. */
     size_t end = is_low_first ? s->high + s->n_high : s->low + s->n_low;
     s->n_region = n ? (n - 1) * s->stride + end : 0;
     s->n_plane = n * s->unit;

@@ -20,7 +20,7 @@ enum { MAX_POSITIONS = 1 << 14, N_TABLES = 3, FENCE = 0x5a, ROUNDS = 300 };
 
 static tare_wc_table tables[2][N_TABLES]; /* of 64 symbols, of 16 */
 
-/* Memory of one job: parts that end where a sanitizer sees what is read behind them. */
+/* Memory of one job: parts that end where a sanitizer sees what is read after them. */
 typedef struct memory {
     tare_wc_rule rule;
     uint8_t *states, *groups[TARE_WC_BYPASS_GROUPS], *classes, *dst;

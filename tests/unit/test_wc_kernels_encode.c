@@ -146,7 +146,7 @@ static void make_rule(tare_wc_rule *rule, uint8_t *symbol_of, uint8_t value_bits
 }
 
 static uint8_t *make_values(uint32_t n_bytes, uint64_t *seed) {
-    uint8_t *values = room_of(n_bytes); /* a sanitizer sees what is read behind them */
+    uint8_t *values = room_of(n_bytes); /* a sanitizer sees what is read after them */
     unsigned keep = below(3, seed) ? 255 : 15;
     for (uint32_t i = 0; i < n_bytes; i++) values[i] = (uint8_t)(wc_random(seed) & keep);
     return values;

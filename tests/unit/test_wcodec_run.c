@@ -39,7 +39,7 @@ static tare_status write_made(void *ctx, uint64_t offset, const uint8_t *bytes, 
     return TARE_OK;
 }
 
-/* Layers of many encodings, empty, tiny and of several segments, one behind the other. */
+/* Layers of many encodings, empty, tiny and of several segments, one after the other. */
 static void make(made *m) {
     static const tare_encoding_id ids[] = {TARE_ENCODING_BF16, TARE_ENCODING_Q4_K,
                                            TARE_ENCODING_I8,   TARE_ENCODING_F32,

@@ -58,7 +58,7 @@ static tare_status open_bytes(opened *o, tare_error *err) {
     return status;
 }
 
-/* All regions of layer i, one behind the other; the caller frees. */
+/* All regions of layer i, one after the other; the caller frees. */
 static tare_status decode(uint8_t **out, size_t *n_out, opened *o, uint32_t i,
                           const tare_wc_source *base, tare_error *err) {
     const tare_wcodec_layer *l = &o->index.layers[i];

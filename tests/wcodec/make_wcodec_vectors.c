@@ -334,7 +334,7 @@ static void joined(maker *m) {
         o->mode = i == 1 ? TARE_CODED_RAW : i == 5 ? TARE_CODED_SMALLEST : TARE_CODED_DIRECT;
         p->high_offset = forms[i].high;
         p->join = *w;
-        /* What lies before, between and behind them. */
+        /* What lies before, between and after them. */
         uint32_t ends[] = {
             0, forms[i].low, forms[i].low + n_low, forms[i].high, forms[i].high + n_high, stride};
         if (forms[i].high < forms[i].low)

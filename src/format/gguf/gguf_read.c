@@ -323,7 +323,7 @@ static tare_status size_unknown(tare_gguf_reader *r, tare_error *err) {
     return TARE_OK;
 }
 
-/* Bytes behind the last tensor and its padding. */
+/* Bytes after the last tensor and its padding. */
 static void report_tail(tare_gguf_reader *r) {
     uint64_t end = r->data_offset, padded;
     const tare_catalog *c = &r->m->catalog;

@@ -11,7 +11,7 @@
  * windows grow only for a single record that is longer. What the last window reads unnecessarily is
  * tensor data, at most LARGE bytes of it. */
 #define FIRST ((uint64_t)1 << 20)
-#define SPARE ((uint64_t)1 << 18) /* read behind the expected end of a record */
+#define SPARE ((uint64_t)1 << 18) /* read after the expected end of a record */
 #define LARGE ((uint64_t)16 << 20)
 
 /* The end of the part of the file that may be read as a directory. */

@@ -13,7 +13,7 @@
 typedef struct tare_gguf_window {
     tare_model *m;
     const tare_reader *reader;
-    tare_cursor c;   /* more_follows: the file goes on behind the window */
+    tare_cursor c;   /* more_follows: the file goes on after the window */
     uint8_t *memory; /* NULL: the source's own */
     size_t size;
     uint64_t skipped;      /* bytes that were passed over unread */

@@ -304,7 +304,7 @@ static tare_status put_spare(tare_gguf_writer *w, part *p, tare_error *err) {
     const tare_gguf_key_out key = {.prefix = {"", 0},
                                    .key = TARE_STR(TARE_SPARE_KEY),
                                    .value = {.type = TARE_VALUE_ARRAY, .as.a = zeros}};
-    w->keys[p->n_keys++] = key; /* the last one, behind all that are listed */
+    w->keys[p->n_keys++] = key; /* the last one, after all that are listed */
     p->keys_size += tare_gguf_key_size(w, &key);
     return TARE_OK;
 }

@@ -79,7 +79,7 @@ static unsigned depth_of(tare_str name) {
     return n;
 }
 
-/* Walks through entry i and all folders in it, behind the entries there are. False: it holds more
+/* Walks through entry i and all folders in it, after the entries there are. False: it holds more
  * than `most` files, or folders nested too deeply. */
 static tare_status walk(bool *fits, tare_hf_folder *f, size_t i, size_t most, tare_error *err) {
     const size_t before = f->n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Laying out INFQ packages: codes and scales of each tensor one behind the other, as the public
+ * Laying out INFQ packages: codes and scales of each tensor one after the other, as the public
  * converter does; other tensors in a file of their own; side files; the manifest. Unknown fields
  * stay in the entries they were in. */
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static bool is_quantized(const tare_tensor *t) {
 
 /* ---- payload --------------------------------------------------------------------------------- */
 
-/* Tensors [first, end) of a kind, one behind the other, in one file; none: no file. places[i] is
+/* Tensors [first, end) of a kind, one after the other, in one file; none: no file. places[i] is
  * where tensor i lies. Lists lie elsewhere. */
 static tare_status place_tensors(writer *w, size_t first, size_t end, bool quantized,
                                  const char *name, location *places, tare_error *err) {

@@ -31,7 +31,7 @@ static const struct {
 
 /* The fields that are numbers, in their order from byte 16 on, under GGUF's names. */
 static const struct {
-    const char *key; /* behind "ARCH."; NULL: has none */
+    const char *key; /* after "ARCH."; NULL: has none */
     int param;       /* tare_param; -1: none */
 } numbers[] = {
     {"vocab_size", TARE_PARAM_VOCAB_SIZE},
@@ -144,7 +144,7 @@ static bool add_fixed(info_reader *x, tare_cursor *c) {
     return add_number(x, KEY_ROPE_BASE, c, true) && add_number(x, KEY_ROPE_SCALE, c, true);
 }
 
-/* One pair of the list behind the fixed part. */
+/* One pair of the list after the fixed part. */
 static bool add_pair(info_reader *x, tare_cursor *c) {
     uint64_t at = tare_cursor_offset(c), key_off = tare_cursor_u64(c, "ModelInfo: key_off");
     uint32_t type = tare_cursor_u32(c, "ModelInfo: type");

@@ -78,7 +78,7 @@ static tare_status add_planes(tare_mcf_writer *w, size_t i, tare_error *err) {
     return TARE_OK;
 }
 
-/* Whether planes lie as this writer puts them behind the first. */
+/* Whether planes lie as this writer puts them after the first. */
 static bool has_our_planes(const tare_tensor *t, uint32_t alignment) {
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) {
         uint64_t at;

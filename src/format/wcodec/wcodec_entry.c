@@ -16,7 +16,7 @@ static bool is_up(const char *part, size_t n) {
 
 bool tare_packed_link_stays(tare_str name, tare_str target) {
     size_t depth = 0, start = 0;
-    bool is_below = false; /* behind the leading ".." */
+    bool is_below = false; /* after the leading ".." */
     for (size_t i = 0; i < name.len; i++) depth += name.ptr[i] == '/';
     for (size_t i = 0; i <= target.len; i++) {
         if (i < target.len && target.ptr[i] == 0) return false;

@@ -64,7 +64,7 @@ uint64_t *tare_wcodec_end(tare_wcodec_ends *ends, uint32_t layer, uint8_t region
 tare_status tare_wcodec_find_index(uint64_t *offset, uint64_t *size,
                                    const uint8_t header[TARE_WCODEC_HEADER], uint64_t file_size,
                                    const tare_limits *limits, tare_error *err);
-/* The directory, from the header and the `size` bytes of index and the footer behind it, read from
+/* The directory, from the header and the `size` bytes of index and the footer after it, read from
  * `offset`. Everything lies in the arena; strings are copies. */
 tare_status tare_wcodec_index_read(tare_wcodec_index *out, const uint8_t header[TARE_WCODEC_HEADER],
                                    const uint8_t *bytes, uint64_t offset, uint64_t size,

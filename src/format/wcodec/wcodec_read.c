@@ -18,7 +18,7 @@ typedef struct reader {
     tare_model *m;
     tare_packed *store;
     const tare_wcodec_index *index;
-    tare_packed_range *ranges; /* all regions of all layers, one behind the other */
+    tare_packed_range *ranges; /* all regions of all layers, one after the other */
     uint32_t file;             /* that they are read through */
     tare_error *err;
 } reader;

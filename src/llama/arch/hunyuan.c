@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * HunYuan: norms behind the positions of queries and keys, also with experts. */
+ * HunYuan: norms after the positions of queries and keys, also with experts. */
 #include "llama/arch/rows.h"
 
 static const char *const hunyuan_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.00001",

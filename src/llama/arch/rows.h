@@ -76,7 +76,7 @@
     {                                                                                              \
         "*mlp.experts.down_proj", "mlp.experts.down_proj.weight", NULL                             \
     }
-/* Experts that are stored as one tensor of columns, gate beside up: what stands behind the pattern. */
+/* Experts that are stored as one tensor of columns, gate beside up: what stands after the pattern. */
 #define SWAPPED_GATE ".experts.gate_proj.weight", "swap(1, 2) rows(1, 0, d1 / 2)"
 #define SWAPPED_UP   ".experts.up_proj.weight", "swap(1, 2) rows(1, d1 / 2, d1 / 2)"
 #define SWAPPED_DOWN ".experts.down_proj.weight", "swap(1, 2)"
@@ -135,7 +135,7 @@
 /* Defaults: as many heads of keys as of queries; a head's width beside that. */
 extern const char *const tare_llama_all_heads[];
 extern const char *const tare_llama_own_heads[];
-/* The keys of Llama behind those common to all. */
+/* The keys of Llama after those common to all. */
 extern const tare_llama_key tare_llama_usual_keys[];
 /* The order of Llama's rotary halves, with biases and for weights alone; a head that repeats the
  * embeddings is left out. */

@@ -158,7 +158,7 @@ static bool is_name(tare_str text) {
     return text.len > 0 && !tare_llama_is_one_of(text, "true false");
 }
 
-/* The alternative at *rest, which moves behind it and its '|'. */
+/* The alternative at *rest, which moves after it and its '|'. */
 static tare_str next_alternative(tare_str *rest) {
     size_t depth = 0, i = 0;
     for (; i < rest->len && (depth || rest->ptr[i] != '|'); i++) {

@@ -142,7 +142,7 @@ static const tare_encoding *encoding_of(const turning *t, const part *p) {
                : e;
 }
 
-/* Puts pieces one behind the other as the parts say; where none lies, zeros. */
+/* Puts pieces one after the other as the parts say; where none lies, zeros. */
 static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *parts, size_t n,
                                const tare_tensor *out, bool *has_holes, tare_error *err) {
     tare_arena *arena = &t->r->out->arena;

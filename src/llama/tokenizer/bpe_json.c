@@ -96,7 +96,7 @@ static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The line at *rest, without white space around it; *rest moves behind it. */
+/* The line at *rest, without white space around it; *rest moves after it. */
 static tare_str take_line(tare_str *rest) {
     const char *end = memchr(rest->ptr, '\n', rest->len);
     tare_str line = {rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len};
@@ -130,7 +130,7 @@ tare_status tare_llama_read_merges_txt(tare_llama_tokenizer *t, tare_error *err)
 /* ---- both kinds ------------------------------------------------------------------------------ */
 
 /* bos_token and the like may name a token that no file has: Hugging Face's libraries then add it
- * behind the last one. */
+ * after the last one. */
 static tare_status add_named(tare_llama_tokenizer *t, tare_error *err) {
     static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                        "pad_token", "cls_token", "mask_token"};

@@ -141,7 +141,7 @@ static bool is_model(const tare_llama_tokenizer *t, const char *model) {
     return strcmp(t->model, model) == 0;
 }
 
-/* What only some kinds of vocabulary have, behind the tokens. */
+/* What only some kinds of vocabulary have, after the tokens. */
 static tare_status put_own(key_list *l, tare_llama_tokenizer *t, tare_arena *arena,
                            tare_error *err) {
     tare_value value;

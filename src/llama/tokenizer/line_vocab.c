@@ -47,7 +47,7 @@ static size_t put_utf8(char *out, uint32_t point) {
     return n;
 }
 
-/* The escape behind the backslash at *p; its bytes go to out. 0: there is none like it. */
+/* The escape after the backslash at *p; its bytes go to out. 0: there is none like it. */
 static size_t take_escape(const char **p, const char *end, bool is_bytes, char out[4]) {
     static const char letters[] = "\\'\"abfnrtv", meanings[] = "\\'\"\a\b\f\n\r\t\v";
     char c = *(*p)++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The post_processor of tokenizer.json says which tokens stand around a text or between two. Of
- * what it can say llama.cpp knows three truths: a BOS in front, an EOS behind, a separator between
+ * what it can say llama.cpp knows three truths: a BOS in front, an EOS after, a separator between
  * two texts. */
 #include "base/str.h"
 #include "llama/tokenizer/specials.h"

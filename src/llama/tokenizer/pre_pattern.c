@@ -108,7 +108,7 @@ static size_t contraction_size(const scan *s) {
     return 0;
 }
 
-/* The quantifier behind a unit: "{1}" says nothing, and where nothing that follows could match what
+/* The quantifier after a unit: "{1}" says nothing, and where nothing that follows could match what
  * was taken, possessive is greedy. */
 static void take_quantifier(scan *s) {
     const tare_str rest = {s->p, (size_t)(s->end - s->p)};

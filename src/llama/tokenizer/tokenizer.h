@@ -51,7 +51,7 @@ typedef struct tare_llama_special_rule {
     const char *text;  /* the token by its text; where there is none, nothing is set. NULL: by id */
     uint32_t id;       /* by number */
     bool is_fall_back; /* only where the files leave it unset */
-    bool is_late;      /* its key, where it is a new one, stands behind all others */
+    bool is_late;      /* its key, where it is a new one, stands after all others */
 } tare_llama_special_rule;
 
 typedef struct tare_llama_tokenizer_options {

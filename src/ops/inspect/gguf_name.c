@@ -67,7 +67,7 @@ static bool is_words(tare_str s) {
     return true;
 }
 
-/* A part of the base behind its first: words, or a number; not a number that runs into a word. */
+/* A part of the base after its first: words, or a number; not a number that runs into a word. */
 static bool is_base_part(tare_str s) {
     if (!is_words(s)) return false;
     if (s.len == 0 || is_letter(s.ptr[0]) || is_space(s.ptr[0])) return true;

@@ -45,7 +45,7 @@ typedef struct outcome {
 
 /* ---- the sample ------------------------------------------------------------------------------ */
 
-/* Chunks evenly spread over the tensor, one behind the other. */
+/* Chunks evenly spread over the tensor, one after the other. */
 static tare_status load_sample(tare_lossy_room *room, uint32_t *n, const tare_lossy_run *r,
                                const tare_lossy_target *t, tare_error *err) {
     enum { N_CHUNKS = SAMPLE / CHUNK };

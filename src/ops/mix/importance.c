@@ -158,7 +158,7 @@ static bool contains_any(tare_str name, const char *const *parts, size_t n_parts
     return false;
 }
 
-/* Excluded entries are moved behind the kept ones, which stay in order, so that a tensor whose
+/* Excluded entries are moved after the kept ones, which stay in order, so that a tensor whose
  * entry was excluded can be distinguished from one that was not measured. */
 void tare_importance_select(tare_importance *importance, const char *const *parts, size_t n_parts,
                             bool is_included) {

@@ -16,7 +16,7 @@ struct tare_importance {
     tare_arena arena;
     tare_importance_entry *entries;
     size_t n_entries;
-    size_t n_left_out;     /* by tare_importance_select; they lie behind the others */
+    size_t n_left_out;     /* by tare_importance_select; they lie after the others */
     tare_name_index index; /* of all */
     tare_str *datasets;
     size_t n_datasets;
