@@ -20,12 +20,12 @@ typedef struct tare_adapter_set tare_adapter_set;
 
 /* One pair of factors. */
 typedef struct tare_adapter {
-    tare_str name;       /* of a module ("model.layers.0.self_attn.q_proj"), within a package
+    tare_str name;            /* of a module ("model.layers.0.self_attn.q_proj"), within a package
                             prefixed with the adapter's name and a dot; empty: without a name */
-    uint64_t rows, cols; /* of the product */
-    uint64_t rank;       /* columns of A, rows of B */
-    double scale;        /* 1 if not stated */
-    bool is_transposed;  /* the transposes of A and B are stored */
+    uint64_t rows, cols;      /* of the product */
+    uint64_t rank;            /* columns of A, rows of B */
+    double scale;             /* 1 if not stated */
+    bool is_transposed;       /* the transposes of A and B are stored */
     const tare_tensor *a, *b; /* as they are stored */
 } tare_adapter;
 
