@@ -14,13 +14,15 @@ enum { WARPS = 8 /* a block */ };
 extern "C" tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const char *what);
 
 /* A segment a warp. */
-__global__ void __launch_bounds__(WG_LANES *WARPS, 2) wg_decode_pages(wg_call call) {
+template <bool PREDICTED>
+__global__ void __launch_bounds__(WG_LANES *WARPS, PREDICTED ? 2 : 3)
+    wg_decode_pages(wg_call call) {
     __shared__ uint8_t bytes[WARPS][WG_PAGE], values[WARPS][WG_PAGE];
     uint32_t warp = threadIdx.x / WG_LANES, i = blockIdx.x * WARPS + warp;
     if (i >= call.n_jobs) return;
     i += call.first_job;
     wg_pages pages = {{bytes[warp]}, {values[warp]}, {call.scratch + wg_job_of(call, i)->scratch}};
-    wg_decode(call, i, pages);
+    wg_decode<PREDICTED>(call, i, pages);
 }
 
 /* Segments that share a table. */
@@ -106,20 +108,22 @@ tare_status wg_device_reset(wg_faults *faults, int device, void *stream, tare_er
 
 tare_status wg_device_launch(const wg_call *call, int device, void *stream, tare_error *err) {
     on_device here(device);
+    uint32_t n_blocks = (call->n_jobs + WARPS - 1) / WARPS; /* of a warp a job */
+    cudaStream_t on = (cudaStream_t)stream;
     switch (call->kernel) {
 #define RUN(name, ...)                                                                             \
     case name:                                                                                     \
-        wg_decode_block<__VA_ARGS__>                                                               \
-            <<<call->n_blocks, WG_LANES * WG_WARPS, 0, (cudaStream_t)stream>>>(*call);             \
+        wg_decode_block<__VA_ARGS__><<<call->n_blocks, WG_LANES * WG_WARPS, 0, on>>>(*call);       \
         break;
         WG_FAST_LIST(RUN)
     case WG_CHECK:
-        wg_check_all<<<(call->n_jobs + WARPS - 1) / WARPS, WG_LANES * WARPS, 0,
-                       (cudaStream_t)stream>>>(*call);
+        wg_check_all<<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
+        break;
+    case WG_PREDICTED:
+        wg_decode_pages<true><<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
         break;
     default:
-        wg_decode_pages<<<(call->n_jobs + WARPS - 1) / WARPS, WG_LANES * WARPS, 0,
-                          (cudaStream_t)stream>>>(*call);
+        wg_decode_pages<false><<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
         break;
     }
     return tell(cudaGetLastError(), err, "the kernel cannot be launched");

@@ -22,7 +22,7 @@ static std::vector<uint32_t> shuffled(uint32_t n) {
     return order;
 }
 
-static void run_general(const wg_call &call) {
+template <bool PREDICTED> static void run_general(const wg_call &call) {
     for (uint32_t i : shuffled(call.n_jobs)) {
         /* Exactly as much as a warp has: what is read or written beyond is found. */
         std::vector<uint8_t> bytes(WG_PAGE), values(WG_PAGE);
@@ -31,7 +31,7 @@ static void run_general(const wg_call &call) {
         wg_pages pages = {{bytes.data(), WG_PAGE},
                           {values.data(), WG_PAGE},
                           {call.scratch + job->scratch, (runs + 63) / 64 * 64}};
-        wg_decode(call, call.first_job + i, pages);
+        wg_decode<PREDICTED>(call, call.first_job + i, pages);
     }
 }
 
@@ -93,8 +93,11 @@ tare_status wg_device_launch(const wg_call *call, int, void *, tare_error *) {
     case WG_CHECK:
         for (uint32_t i : shuffled(call->n_jobs)) wg_check_segment(*call, call->first_job + i);
         break;
+    case WG_PREDICTED:
+        run_general<true>(*call);
+        break;
     default:
-        run_general(*call);
+        run_general<false>(*call);
         break;
     }
     return TARE_OK;

@@ -97,7 +97,7 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
     const wg_string string = {stored, job, F::value_bits, F::k};
     uint32_t n = CAREFUL && job.n_positions - w.p < WG_BLOCK ? (job.n_positions - w.p) / 64 : 4;
     u32v v[4], tops[2];
-    F::begin(f, stored, w.p / WG_BLOCK);
+    F::begin(f, stored, w.p / WG_BLOCK, n);
     WG_UNROLL
     for (uint32_t j = 0; j < 4; j++) {
         v[j] = 0;
@@ -129,6 +129,7 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
         else
             wg_store<F::lane_bytes>(out, w.at, v[j]);
     }
+    F::put_high(f, w.out, w.at, v);
     w.p += WG_BLOCK;
     w.out += w.block_bytes;
 }
@@ -138,14 +139,14 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
 template <class F>
 WG_FN void wg_fast_places(wg_fast &w, uint8_t *region, const wg_stream &s, const wg_job &job) {
     const uint32_t step = 32 * F::lane_bytes, block = 32 * F::value_bits;
-    uint32_t width = s.width == s.stride ? step : s.width,
-             stride = s.width == s.stride ? step : s.stride;
+    bool is_joined = F::value_bits == 6, is_run = s.width == s.stride && !is_joined;
+    uint32_t width = is_run ? step : is_joined ? block : s.width, stride = is_run ? step : s.stride;
     u32v at = wg_lane() * (uint32_t)F::lane_bytes;
     w.at = at;
     w.step_bytes = step;
     w.block_bytes = block / width * stride;
     w.out = region + job.first;
-    if (s.width == s.stride) return;
+    if (is_run) return;
     w.out = region + job.first / width * stride + s.offset;
     if (width > step) return; /* a unit is a block */
     wg_each([&](uint32_t lane) {
@@ -186,7 +187,7 @@ WG_FN uint32_t wg_fast_decode(const wg_fast_table<F> &t, const uint8_t *stored, 
     wg_fast w;
     wg_patches patches;
     F f;
-    F::open(f, job);
+    F::open(f, s, job);
     wg_fast_begin<F>(w, t, stored, region, s, job);
     const wg_string string = {stored, job, F::value_bits, F::k};
     if (!wg_begin_patches(patches, string)) w.bad |= WG_BAD_PATCHES;

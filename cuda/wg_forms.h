@@ -28,8 +28,10 @@ template <int K, bool EDGE> struct wg_form8 {
     typedef uint8_t top_type;
     u32v at, low;
     WG_FN uint32_t place(uint32_t top) { return top << K & 255; }
-    WG_FN void open(wg_form8 &f, const wg_job &job) { f.at = wg_lane() + job.groups[0] / 2; }
-    WG_FN void begin(wg_form8 &f, const uint8_t *stored, uint32_t block) {
+    WG_FN void open(wg_form8 &f, const wg_stream &, const wg_job &job) {
+        f.at = wg_lane() + job.groups[0] / 2;
+    }
+    WG_FN void begin(wg_form8 &f, const uint8_t *stored, uint32_t block, uint32_t) {
         if (K == 2) f.low = wg_bits(stored, f.at + 32 * block);
         if (K == 1) f.low = wg_bits(stored, f.at + 32 * (block / 2)) >> 4 * (block & 1);
     }
@@ -39,6 +41,7 @@ template <int K, bool EDGE> struct wg_form8 {
         return a + b * 256u;
     }
     WG_FN void finish(u32v *) {}
+    WG_FN void put_high(const wg_form8 &, uint8_t *, u32v, const u32v *) {}
 };
 
 /* Items of 16 bits, form SIGN, K = 6 to 10: groups of 4, then of 2 and 1 bits. */
@@ -50,15 +53,17 @@ template <int K> struct wg_form16 {
     u32v at[fours + 2];                   /* of each group */
     u32v four[fours], two, one;           /* of a group of 4 two steps in each half */
     WG_FN uint32_t place(uint32_t top) { return top << (K - 1) & 0x7fff; }
-    WG_FN void open(wg_form16 &f, const wg_job &job) {
+    WG_FN void open(wg_form16 &f, const wg_stream &, const wg_job &job) {
         WG_UNROLL
         for (uint32_t g = 0; g < fours + 2; g++) f.at[g] = wg_lane() + job.groups[g] / 2;
     }
-    WG_FN void begin(wg_form16 &f, const uint8_t *stored, uint32_t block) {
+    WG_FN void begin(wg_form16 &f, const uint8_t *stored, uint32_t block, uint32_t n_steps) {
         WG_UNROLL
-        for (uint32_t g = 0; g < fours; g++)
-            f.four[g] = wg_bits(stored, f.at[g] + 64 * block) |
-                        wg_bits(stored, f.at[g] + (64 * block + 32)) << 16u;
+        for (uint32_t g = 0; g < fours; g++) {
+            f.four[g] = wg_bits(stored, f.at[g] + 64 * block);
+            if (n_steps > 2) /* else the group may have ended */
+                f.four[g] = f.four[g] | wg_bits(stored, f.at[g] + (64 * block + 32)) << 16u;
+        }
         if (low_bits & 2) f.two = wg_bits(stored, f.at[fours] + 32 * block);
         if (low_bits & 1)
             f.one = wg_bits(stored, f.at[fours + (low_bits >> 1)] + 32 * (block / 2)) >>
@@ -100,6 +105,7 @@ template <int K> struct wg_form16 {
         return v;
     }
     WG_FN void finish(u32v *) {}
+    WG_FN void put_high(const wg_form16 &, uint8_t *, u32v, const u32v *) {}
 };
 
 /* Items of 4 bits: a step has the low halves of 64 bytes, the next one the high halves. */
@@ -107,12 +113,34 @@ struct wg_form4 {
     enum : uint32_t { value_bits = 4, k = 0, log2 = 4, is_edge = 0, steps = 2, lane_bytes = 2 };
     typedef uint8_t top_type;
     WG_FN uint32_t place(uint32_t top) { return top & 15; }
-    WG_FN void open(wg_form4 &, const wg_job &) {}
-    WG_FN void begin(wg_form4 &, const uint8_t *, uint32_t) {}
+    WG_FN void open(wg_form4 &, const wg_stream &, const wg_job &) {}
+    WG_FN void begin(wg_form4 &, const uint8_t *, uint32_t, uint32_t) {}
     WG_FN u32v value(const wg_form4 &, u32v a, u32v b, uint32_t) { return a + b * 256u; }
     WG_FN void finish(u32v v[4]) {
         v[0] = v[0] | v[1] << 4u;
         v[2] = v[2] | v[3] << 4u;
+    }
+    WG_FN void put_high(const wg_form4 &, uint8_t *, u32v, const u32v *) {}
+};
+
+/* Values of 6 bits, joined as in Q6_K. A step's even and odd values are the nibbles of 32 bytes;
+ * high bits of two steps are 32 other bytes: those of the first step's even values in bits 0 and 1,
+ * of its odd ones in bits 4 and 5, of the second step in those between. A unit is a block. */
+struct wg_form6 {
+    enum : uint32_t { value_bits = 6, k = 0, log2 = 6, is_edge = 0, steps = 1, lane_bytes = 1 };
+    typedef uint16_t top_type;
+    uint32_t high; /* from the nibbles on */
+    WG_FN uint32_t place(uint32_t top) { return (top & 15) | (top & 48) << 4; }
+    WG_FN void open(wg_form6 &f, const wg_stream &s, const wg_job &) {
+        f.high = s.high_offset - s.offset;
+    }
+    WG_FN void begin(wg_form6 &, const uint8_t *, uint32_t, uint32_t) {}
+    WG_FN u32v value(const wg_form6 &, u32v a, u32v b, uint32_t) { return a + b * 16u; }
+    WG_FN void finish(u32v *) {}
+    WG_FN void put_high(const wg_form6 &f, uint8_t *unit, u32v at, const u32v v[4]) {
+        WG_UNROLL
+        for (uint32_t j = 0; j < 4; j += 2)
+            wg_store<1>(unit + (int32_t)f.high + 16 * j, at, v[j] >> 8u | (v[j + 1] >> 6u & 0xccu));
     }
 };
 
@@ -127,6 +155,7 @@ struct wg_form4 {
     X(WG_FAST_16_8, wg_form16<8>)                                                                  \
     X(WG_FAST_16_9, wg_form16<9>)                                                                  \
     X(WG_FAST_16_10, wg_form16<10>)                                                                \
-    X(WG_FAST_4, wg_form4)
+    X(WG_FAST_4, wg_form4)                                                                         \
+    X(WG_FAST_6, wg_form6)
 
 #endif

@@ -22,9 +22,10 @@ enum {
 
 #define WG_NO_SCALES UINT32_MAX
 
-/* Kernels: one for everything, and those of wg_forms.h. */
+/* Kernels: of everything, without a base and with one; those of wg_forms.h; checks. */
 typedef enum wg_kernel {
     WG_GENERAL = 0,
+    WG_PREDICTED,
     WG_FAST_8_0, /* items of 8 bits, PLAIN, k = 0 */
     WG_FAST_8_1,
     WG_FAST_8_2,
@@ -35,7 +36,8 @@ typedef enum wg_kernel {
     WG_FAST_16_9,
     WG_FAST_16_10,
     WG_FAST_4,
-    WG_CHECK, /* the CRC of what fast kernels have decoded */
+    WG_FAST_6, /* of 6 bits, joined as in Q6_K */
+    WG_CHECK,  /* the CRC of what fast kernels have decoded */
     WG_KERNELS
 } wg_kernel;
 

@@ -71,9 +71,19 @@ static void choose_groups(wg_job *job, const tare_coded_segment *s, const tare_c
     if (missing) job->fill = (uint16_t)(1u << (missing - 1));
 }
 
+/* Whether high bits are where those of Q6_K are: in two steps a lane makes a whole byte of them. */
+static bool is_joined_as_q6(const tare_coded_field *f) {
+    static const uint8_t place[] = {1, 2, 3, 4, 5, 6, 0, 7};
+    const tare_coded_join *j = &f->join;
+    return j->high_bits == 2 && j->log2_values == sizeof place &&
+           memcmp(j->place, place, sizeof place) == 0 &&
+           (f->stride | f->offset | j->high_offset) % 2 == 0;
+}
+
 /* Whether places of a lane's bytes advance by constants from step to step and from row to row, and
  * are even. */
 static bool is_fast_place(const tare_coded_field *f) {
+    if (f->value_bits == 6) return is_joined_as_q6(f);
     if (f->is_big_endian || f->join.high_bits || f->is_packed_scales) return false;
     if (f->width == f->stride) return true;
     if (f->value_bits == 16 || f->stride % 2 || f->offset % 2 || f->width < 4) return false;
@@ -83,8 +93,9 @@ static bool is_fast_place(const tare_coded_field *f) {
 static uint8_t kernel_of(const tare_coded_field *f, const wg_job *job,
                          const tare_coded_rule *rule) {
     uint8_t k = rule->bypass_bits;
-    if (job->predictor || job->n_classes || rule->trellis || !is_fast_place(f)) return WG_GENERAL;
+    if (job->n_classes || rule->trellis || !is_fast_place(f)) return WG_GENERAL;
     if (f->value_bits == 4) return WG_FAST_4;
+    if (f->value_bits == 6) return WG_FAST_6;
     if (f->value_bits == 8 && rule->form == TARE_CODED_PLAIN && k <= 2)
         return (uint8_t)(WG_FAST_8_0 + k);
     if (f->value_bits == 8 && rule->form == TARE_CODED_EDGE) return WG_FAST_EDGE;
@@ -107,6 +118,7 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     job->predictor = s->predictor;
     job->has_crc = true;
     job->remainder = remainder_of(s->crc, s->n_bytes, 0);
+    job->kernel = s->predictor ? WG_PREDICTED : WG_GENERAL;
     memcpy(job->pattern, s->pattern, sizeof job->pattern);
     if (s->mode != TARE_CODED_DIRECT) return;
     job->n_positions = s->n_positions;
@@ -121,7 +133,7 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     job->class_table = s->class_table;
     const tare_coded_rule *rule = &l->heads[stream]->rules[s->rule];
     choose_groups(job, s, rule, options);
-    if (options->is_general || !job->has_crc) return;
+    if (options->is_general || !job->has_crc || job->predictor) return;
     job->kernel = kernel_of(&l->layer->streams[stream].field, job, rule);
-    if (job->kernel) job->remainder = remainder_of(s->crc, s->n_bytes, WG_LANES);
+    if (job->kernel != WG_GENERAL) job->remainder = remainder_of(s->crc, s->n_bytes, WG_LANES);
 }

@@ -91,9 +91,11 @@ template <class T> WG_FN const T *wg_as(const void *p) {
     return (const T *)p;
 }
 
-/* 2 or 4 bytes, little-endian, a lane. */
+/* 1, 2 or 4 bytes, little-endian, a lane. */
 template <uint32_t size> WG_FN void wg_store(uint8_t *to, u32v at, u32v v) {
-    if (size == 2)
+    if (size == 1)
+        to[at] = (uint8_t)v;
+    else if (size == 2)
         *wg_as<uint16_t>(to + at) = (uint16_t)v;
     else
         *wg_as<uint32_t>(to + at) = v;

@@ -200,7 +200,7 @@ static int compare_jobs(const void *left, const void *right) {
          b_last = b->predictor == TARE_CODED_REF_SCALED;
     if (a_last != b_last) return a_last - b_last;
     if (a->kernel != b->kernel) return a->kernel - b->kernel;
-    if (a->kernel) {
+    if (!wg_is_general(a->kernel)) {
         if (a->stream != b->stream) return a->stream < b->stream ? -1 : 1;
         if (a->rule != b->rule) return a->rule - b->rule;
         if (a->first_table != b->first_table) return a->first_table - b->first_table;
@@ -221,7 +221,7 @@ static void add_check(tare_cuda_plan *plan) {
     wg_launch check = {.kernel = WG_CHECK};
     for (uint32_t i = 0; i < plan->n_launches; i++) {
         const wg_launch *l = &plan->launches[i];
-        if (l->kernel == WG_GENERAL) continue;
+        if (wg_is_general(l->kernel)) continue;
         if (!check.n_jobs) check.first_job = l->first_job;
         check.n_jobs += l->n_jobs;
     }
@@ -243,7 +243,7 @@ static void make_launches(planning *p) {
             block = NULL;
         }
         l->n_jobs++;
-        if (job->kernel == WG_GENERAL) continue;
+        if (wg_is_general(job->kernel)) continue;
         if (!block || block->n == WG_WARPS || !is_same_table(job, before)) {
             block = &p->blocks[n_blocks++];
             *block = (wg_block){i, 0};

@@ -61,6 +61,11 @@ static inline uint64_t wg_unit_bytes(const tare_coded_field *f) {
     return f->join.high_bits ? (uint64_t)f->width / 2 * 3 : f->width;
 }
 
+/* The kernels of wg_segment.h, which need no blocks. */
+static inline bool wg_is_general(uint32_t kernel) {
+    return kernel == WG_GENERAL || kernel == WG_PREDICTED;
+}
+
 void wg_make_table(wg_table *out, const tare_coded_table *t);
 void wg_make_stream(wg_stream *out, uint32_t layer, const tare_coded_field *f);
 /* All but `number`, `stream` and `scratch`. */

@@ -57,7 +57,7 @@ WG_FN bool wg_fill(wg_segment &g, uint32_t at, uint32_t n) {
                                                                                 : WG_PAGE;
         uint32_t first = at / (is_six ? WG_SIXES_PAGE : WG_PAGE) * a_page, end = first + a_page;
         wg_fill_direct(is_six ? g.pages->values : g.pages->bytes, g.direct, *g.stream, job, first,
-                       end < job.n_positions ? end : job.n_positions, is_six ? n / 3 * 4 : n);
+                       end < job.n_positions ? end : job.n_positions);
         return is_six;
     }
     if (job.mode == TARE_CODED_CONSTANT)
@@ -87,19 +87,20 @@ WG_FN void wg_predict(wg_segment &g, uint64_t first, uint32_t n) {
 }
 
 /* The n bytes from `at` of the segment on: made, checked and stored. */
-WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
+template <bool PREDICTED> WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
     const wg_stream &s = *g.stream;
     uint64_t first = g.job->first + at;
+    bool is_predicted = PREDICTED && g.job->predictor;
     bool is_checked = g.call->with_crc && g.job->has_crc;
     wg_renew(g.pages->bytes);
     wg_renew(g.pages->values);
     bool has_values = wg_fill(g, at, n), has_bytes = !has_values;
-    if (s.value_bits == 6 && has_bytes && (s.high_bits || g.job->predictor)) {
+    if (s.value_bits == 6 && has_bytes && (s.high_bits || is_predicted)) {
         wg_unpack_sixes(g.pages->values, g.pages->bytes, s, n);
         has_values = true;
     }
-    if (g.job->predictor) wg_predict(g, first, n);
-    if (has_values && (g.job->predictor || !has_bytes) && (is_checked || !s.high_bits)) {
+    if (is_predicted) wg_predict(g, first, n);
+    if (has_values && (is_predicted || !has_bytes) && (is_checked || !s.high_bits)) {
         wg_renew(g.pages->bytes);
         wg_pack_sixes(g.pages->bytes, g.pages->values, s, n);
     }
@@ -123,8 +124,8 @@ WG_FN bool wg_padding_is_zero(const wg_segment &g) {
     return wg_is_zero(g.stored, end, (end + 63) / 64 * 64);
 }
 
-/* Decodes job number i. */
-WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
+/* Decodes job number i. PREDICTED: it may have a base, whose arithmetic takes registers. */
+template <bool PREDICTED> WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
     wg_segment g;
     g.call = &call;
     g.parts = wg_part<wg_image>(call.image, 0);
@@ -140,7 +141,7 @@ WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
     if (g.job->mode == TARE_CODED_DIRECT)
         wg_begin_direct(g.direct, call.image, g.stored, &pages.ranks, *g.stream, *g.job);
     for (uint32_t at = 0; at < g.job->n_bytes; at += a_page)
-        wg_page(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
+        wg_page<PREDICTED>(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
     if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct, *g.stream, *g.job);
     if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;
     if (call.with_crc && g.job->has_crc && wg_join_lanes(g.remainder, g.parts) != g.job->remainder)

@@ -83,12 +83,12 @@ WG_FN uint32_t wg_walk(uint32_t &t, uint32_t n_states, uint32_t symbol) {
     return value;
 }
 
-/* Where the value at a position of a page goes; n: bytes of the page, of items of 6 bits values. */
+/* Puts the value at a position of a page into its place. Padding goes behind the values: a page has
+ * room for whole steps. */
 WG_FN void wg_put_value(wg_memory &page, uint32_t lane, const wg_stream &s, uint32_t position,
-                        uint32_t n, uint32_t v) {
+                        uint32_t v) {
     uint32_t at = s.value_bits == 16 ? 2 * position : position;
     if (s.value_bits == 4) at = position / 128 * 64 + position % 64;
-    if (at >= n) return;
     if (s.value_bits == 4 && position % 128 >= 64) v = wg_get(page, lane, at) | v << 4;
     wg_put(page, lane, at + (s.value_bits == 16 && s.is_big_endian), v & 255);
     if (s.value_bits == 16) wg_put(page, lane, at + !s.is_big_endian, v >> 8);
@@ -108,9 +108,9 @@ WG_FN void wg_tops(u32v tops[2], wg_direct &d) {
             tops[i] = wg_load(d.rule->map, tops[i]);
 }
 
-/* The page of n bytes (values) that begins at a position. */
+/* The positions first .. end - 1, which a page begins with. */
 WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, const wg_job &job,
-                          uint32_t first, uint32_t end, uint32_t n) {
+                          uint32_t first, uint32_t end) {
     const wg_string string = {d.stored, job, s.value_bits, d.rule->k};
     for (uint32_t p = first; p < end; p += 64) {
         u32v tops[2];
@@ -122,7 +122,7 @@ WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, con
             WG_UNROLL
             for (uint32_t i = 0; i < 2; i++) {
                 uint32_t position = p + 2 * lane + i, low = wg_bypass(d, job, position);
-                wg_put_value(page, lane, s, position - first, n,
+                wg_put_value(page, lane, s, position - first,
                              wg_value(*d.rule, s.value_bits, wg_of(tops[i], lane), low));
             }
         });

@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cuda_account.py LIBRARY TABLE [--update]: what the fast kernels of libtare_cuda cost, by their machine code.
+"""cuda_account.py LIBRARY TABLE [--update | --estimate]: what the fast kernels of libtare_cuda cost, by
+their machine code.
 
 For each kernel and architecture: instructions of the loop that decodes 256 positions, a step of 64
-positions, those among them that read or write memory, and the registers; against the rows of TABLE.
-Fails where a row is exceeded by more than 3 %, or where that loop keeps anything in local memory. Needs
-cuobjdump and nvdisasm, in PATH or named by TARE_CUDA_BINUTILS (a folder; PyPI has them as
-nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm): exit 77, which ctest shows as skipped, without them.
+positions, those among them that read or write memory, and the registers; for the loops that check
+the CRC the same, for 64 bytes. All are compared with the rows of TABLE and with GOALS. Fails where one
+is exceeded (a row by more than 3 %), or where a loop keeps anything in local memory. With --estimate
+what follows for some GPUs. Needs cuobjdump and nvdisasm, in PATH, among the packages of this Python
+(PyPI: nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm), or in the folder TARE_CUDA_BINUTILS: exit 77, which
+ctest shows as skipped, without them.
 """
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 STEPS = 4  # of a turn of the loop, each with a ballot for both streams
@@ -20,10 +24,16 @@ INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w
 LABEL = re.compile(r"^(\.L_x_\d+):")
 KERNEL = re.compile(r"wg_decode_blockI\d*wg_form(\w+?)E?v7wg_call")
 MEMORY = ("LD", "ST", "ATOM", "RED")
+CHECKS = {32: "crc-words", 64: "crc-halves", 128: "crc-joined"}  # by the loads of a turn of 32 rows
+STEPS_OF_CHECK = 64  # of a turn: 32 rows of 128 bytes
+GOALS = {("sm_90", "8-k2"): 52, ("sm_90", "16-k6"): 63, ("sm_90", "16-k8"): 63, ("sm_90", "6"): 54}
+MOST_REGISTERS = {"crc": 80}  # 64 for all others
 
 
 def tool(name):
-    found = shutil.which(name, path=os.environ.get("TARE_CUDA_BINUTILS")) or shutil.which(name)
+    packages = os.path.join(sysconfig.get_path("purelib"), "nvidia", "cu13", "bin")
+    found = (shutil.which(name, path=os.environ.get("TARE_CUDA_BINUTILS")) or shutil.which(name)
+             or shutil.which(name, path=packages))
     if not found:
         print("SKIP: no %s" % name)
         sys.exit(77)
@@ -36,9 +46,9 @@ def functions(text):
     return zip(parts[1::2], (p.splitlines() for p in parts[2::2]))
 
 
-def fast_loop(lines):
-    """The instructions of the shortest loop that has the ballots of four steps."""
-    seen, code, best = {}, [], None
+def loops(lines):
+    """The instructions of each loop."""
+    seen, code = {}, []
     for line in lines:
         label = LABEL.match(line)
         if label:
@@ -49,11 +59,25 @@ def fast_loop(lines):
         code.append(found.group(2))
         to = re.search(r"\((\.L_x_\d+)\)", line)
         if found.group(2).startswith("BRA") and to and to.group(1) in seen:
-            loop = code[seen[to.group(1)]:]
-            n_ballots = sum(op.startswith("VOTE.ANY") for op in loop)
-            if n_ballots == 2 * STEPS and (best is None or len(loop) < len(best)):
-                best = loop
-    return best
+            yield code[seen[to.group(1)]:]
+
+
+def count(loop, *starts):
+    return sum(op.startswith(starts) for op in loop)
+
+
+def shortest(found, counted, n):
+    return min((loop for loop in found if counted(loop) == n), key=len, default=None)
+
+
+def parts(symbol, lines):
+    """Name, loop and number of steps of what a kernel has to offer."""
+    found = list(loops(lines))
+    if "wg_check_all" in symbol:
+        for n, name in CHECKS.items():
+            yield name, shortest(found, lambda loop: count(loop, "LDG", "LD."), n), STEPS_OF_CHECK
+    elif name_of(symbol):
+        yield name_of(symbol), shortest(found, lambda loop: count(loop, "VOTE.ANY"), 2 * STEPS), STEPS
 
 
 def name_of(symbol):
@@ -63,8 +87,8 @@ def name_of(symbol):
         return None
     numbers = re.findall(r"L[ib](\d+)E", form.group(1) + "E")
     item = re.match(r"\d+", form.group(1)).group(0).rstrip("I")
-    if item == "4":
-        return "4"
+    if item in ("4", "6"):
+        return item
     edge = len(numbers) > 1 and numbers[1] == "1"
     return "%s-edge" % item if edge else "%s-k%s" % (item, numbers[0])
 
@@ -83,15 +107,46 @@ def measure(library):
             text = subprocess.run([tool("nvdisasm"), "-c", path], check=True, capture_output=True,
                                   text=True).stdout
             for symbol, lines in functions(text):
-                name, loop = name_of(symbol), fast_loop(lines)
-                if name is None:
-                    continue
-                if loop is None:
-                    sys.exit("%s %s: its loop was not found" % (arch, name))
-                memory = sum(op.startswith(MEMORY) for op in loop)
-                local = sum(op.startswith(("LDL", "STL")) for op in loop)
-                rows[arch, name] = (len(loop) / STEPS, memory / STEPS, int(registers[symbol]), local)
+                for name, loop, steps in parts(symbol, lines):
+                    if loop is None:
+                        sys.exit("%s %s: its loop was not found" % (arch, name))
+                    rows[arch, name] = (len(loop) / steps, count(loop, *MEMORY) / steps,
+                                        int(registers[symbol]), count(loop, "LDL", "STL"))
     return rows
+
+
+# ---- estimates
+
+GPUS = (  # name, architecture, SMs, GHz, TB/s of memory
+    ("H100 SXM", "sm_90", 132, 1.7, 3.35),
+    ("A100 80 GB", "sm_80", 108, 1.41, 2.04),
+    ("RTX 4090", "sm_80", 128, 2.52, 1.01),  # executes the code of sm_80
+    ("RTX 5090", "sm_120", 170, 2.41, 1.79),
+)
+FORMS = (  # what it stands for, kernel, check, bytes of a step, stored for each of them
+    ("INT8", "8-k2", "crc-words", 64, 0.885),
+    ("BF16", "16-k8", "crc-words", 128, 0.655),
+    ("Q6_K", "6", "crc-joined", 48, 0.97),
+    ("nibbles", "4", "crc-halves", 32, 0.92),
+)
+REACHED = 0.6, 0.7  # of the bound by issue, by decoders of this kind that were published
+ISSUED = 4          # instructions a cycle and SM
+
+
+def estimate(rows):
+    """GB/s of decoded bytes: of the bounds by issue and by memory the lesser one, times REACHED if
+    it is issue."""
+    for gpu, arch, n_sm, clock, bandwidth in GPUS:
+        for form, kernel, check, n_bytes, stored in FORMS:
+            for crc in (False, True):
+                n = rows[arch, kernel][0] + (rows[arch, check][0] * n_bytes / 64 if crc else 0)
+                issue = n_bytes / (n / ISSUED) * n_sm * clock
+                memory = bandwidth * 1000 / (stored + 1 + crc)
+                text = "%4.0f (memory)" % memory
+                if issue * REACHED[0] < memory:
+                    text = "%4.0f to %4.0f" % tuple(min(issue * r, memory) for r in REACHED)
+                print("%-11s %-8s %-8s %5.1f instructions, by issue %5.0f, by memory %5.0f GB/s: %s" % (
+                    gpu, form, "with CRC" if crc else "", n, issue, memory, text))
 
 
 def main():
@@ -99,6 +154,9 @@ def main():
     rows = measure(library)
     if not rows:
         sys.exit("no kernels")
+    if "--estimate" in sys.argv:
+        estimate(rows)
+        return
     if "--update" in sys.argv:
         with open(table, "w", encoding="utf-8") as f:
             f.write("# architecture, kernel, instructions and accesses to memory a step of 64, registers\n")
@@ -110,9 +168,10 @@ def main():
                    for r in (line.split() for line in f if not line.startswith("#"))}
     for key, (n, memory, registers, local) in sorted(rows.items()):
         most = allowed.get(key)
-        bad = local or registers > 64 or (most and (n > most[0] * 1.03 or memory > most[1] * 1.03))
+        bad = (local or registers > MOST_REGISTERS.get(key[1][:3], 64) or n > GOALS.get(key, n)
+               or (most and (n > most[0] * 1.03 or memory > most[1] * 1.03)))
         wrong += bool(bad) or most is None
-        print("%-7s %-7s %6.2f instructions, %5.2f of memory, %d registers%s%s" % (
+        print("%-7s %-10s %6.2f instructions, %5.2f of memory, %d registers%s%s" % (
             *key, n, memory, registers, ", %d local" % local if local else "",
             "  MORE THAN " + str(most) if bad else "  not in the table" if most is None else ""))
     sys.exit(wrong != 0)

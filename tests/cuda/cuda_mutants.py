@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cuda_mutants.py FOLDER BUILD [WORD]: shows that the tests of libtare_cuda can fail. In a copy of its
-sources under FOLDER one thing at a time is made wrong; the emulated tests, linked with the static
-library of BUILD (a build with sanitizers), must then fail, or the compiler refuse. With WORD only the
-mutants of files whose name has it.
+"""cuda_mutants.py FOLDER BUILD [WORD]: shows that the tests of libtare_cuda can fail. In copies of its
+sources under FOLDER, one for each processor, one thing at a time is made wrong; the emulated tests,
+linked with the static library of BUILD (a build with sanitizers), must then fail, or the compiler
+refuse. With WORD only the mutants of files whose name has it.
 
-A row names a file, what stands there once, and what takes its place.
+A row names a file, what stands there, and what takes its place.
 """
+import concurrent.futures
 import os
+import queue
 import shutil
 import subprocess
 import sys
@@ -34,6 +36,9 @@ MUTANTS = (
     ("wg_fast.h", "if (!wg_is_zero(stored, end, (end + 63) / 64 * 64)) bad |= WG_BAD_PADDING;", ""),
     ("wg_reread.h", "WG_BACK(16)", "WG_BACK(17)"),
     ("wg_reread.h", "% TURN) % TURN", "% TURN) / TURN"),
+    ("wg_reread.h", "(shift ^ 24u)", "shift"),
+    ("wg_reread.h", "(i >> 3u & 2u)", "0u"),
+    ("wg_fast.h", "place < left, w.next[i], place", "place < left + 1, w.next[i], place"),
     ("wg_forms.h", "low & 0x80008000u", "low & 0x00008000u"),
     # Patches.
     ("wg_patches.h", "if (at + i < s.job.patches_bytes)", "if (true)"),
@@ -44,10 +49,11 @@ MUTANTS = (
     ("wg_patches.h", "(p.at + 8 > end && !wg_peek(p, s))", "!wg_peek(p, s)"),
     # Values.
     ("wg_values.h", "if (rank >= job.n_classes) {", "if (false) {"),
-    ("wg_values.h", "if (at >= n) return;", ""),
     ("wg_values.h", "is_odd = t & 1;", "is_odd = t >> 1 & 1;"),
     ("wg_values.h", "    wg_sync(*d.ranks);\n", ""),
-    ("wg_forms.h", "(s < -4)", "(s <= -4)"),
+    ("wg_forms.h", "(s != -128)", "1"),
+    ("wg_forms.h", "if (n_steps > 2)", "if (true)"),
+    ("wg_forms.h", "0xccu", "0xcfu"),
     # Places.
     ("wg_places.h", "for (uint32_t i = 4 * words + lane; i < n; i += WG_LANES)",
      "for (uint32_t i = 4 * words + lane; i <= n; i += WG_LANES)"),
@@ -64,6 +70,8 @@ MUTANTS = (
     ("wg_segment.h", "wg_join_lanes(g.remainder, g.parts) != g.job->remainder)", "false)"),
     # The host's part.
     ("wg_jobs.c", "if (adjust + first > 65535) adjust -= 65536;", "adjust &= 0x7fff;"),
+    ("wg_jobs.c", "memcmp(j->place, place, sizeof place) == 0", "true"),
+    ("wg_jobs.c", "(f->stride | f->offset | j->high_offset) % 2 == 0", "true"),
     ("wg_jobs.c", "if (missing) job->fill", "if (false) job->fill"),
     ("wg_jobs.c", "wg_power(8 * ((uint64_t)padding + n_more * ROW))", "wg_power(8 * (uint64_t)padding)"),
 )
@@ -125,7 +133,7 @@ class Copy:
         path = os.path.join(self.folder, "cuda", name)
         with open(path, encoding="utf-8") as f:
             text = f.read()
-        if text.count(old) < 1:
+        if old not in text:
             return "NO SUCH TEXT"
         try:
             with open(path, "w", encoding="utf-8") as f:
@@ -140,19 +148,31 @@ class Copy:
 
 def main():
     word = sys.argv[3] if len(sys.argv) > 3 else ""
-    copy = Copy(os.path.abspath(sys.argv[1]), sys.argv[2])
-    if copy.verdict(None):
-        sys.exit("the tests fail before anything is changed")
-    n_tried = n_caught = 0
-    for name, old, new in MUTANTS:
-        if word not in name:
-            continue
-        found = copy.try_mutant(name, old, new)
-        n_tried += 1
-        n_caught += found not in ("LIVES", "NO SUCH TEXT")
-        print("%-18s %s: %s" % (found, name, " ".join(old.split())), flush=True)
-    print("%d of %d mutants are caught" % (n_caught, n_tried))
-    sys.exit(not n_tried or n_caught != n_tried)
+    rows = [row for row in MUTANTS if word in row[0]]
+    n_workers = min(len(os.sched_getaffinity(0)), max(len(rows), 1))
+    copies = queue.SimpleQueue()
+
+    def prepare(i):
+        copy = Copy(os.path.join(os.path.abspath(sys.argv[1]), str(i)), sys.argv[2])
+        if copy.verdict(None):
+            sys.exit("the tests fail before anything is changed")
+        copies.put(copy)
+
+    def find(row):
+        copy = copies.get()
+        try:
+            return copy.try_mutant(*row)
+        finally:
+            copies.put(copy)
+
+    n_caught = 0
+    with concurrent.futures.ThreadPoolExecutor(n_workers) as pool:
+        list(pool.map(prepare, range(n_workers)))
+        for (name, old, _), found in zip(rows, pool.map(find, rows)):
+            n_caught += found not in ("LIVES", "NO SUCH TEXT")
+            print("%-18s %s: %s" % (found, name, " ".join(old.split())), flush=True)
+    print("%d of %d mutants are caught" % (n_caught, len(rows)))
+    sys.exit(not rows or n_caught != len(rows))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wg_plan.h"
+
 /* All that is in use, freed at once. */
 typedef struct running {
     const tare_coded *coded;
@@ -79,7 +81,9 @@ static tare_status set_up(running *r, const void *const *bases, const cuda_how *
     if (status == TARE_OK) status = tare_cuda_open(&r->cuda, 0, err);
     if (status != TARE_OK) return status;
     tare_cuda_plan_needs(&needs, r->plan);
-    *counts = (cuda_counts){needs.n_segments, needs.n_host_segments};
+    *counts = (cuda_counts){needs.n_segments, needs.n_host_segments, 0};
+    for (uint32_t i = 0; i < r->plan->n_launches; i++)
+        counts->kernels |= 1u << r->plan->launches[i].kernel;
     uint8_t *bytes = check(malloc((size_t)r->layer->size + 1));
     status = tare_coded_read(bytes, r->coded, 0, (size_t)r->layer->size, err);
     if (status == TARE_OK) status = to_device(&stored, r, bytes, (size_t)r->layer->size, err);

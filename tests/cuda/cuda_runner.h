@@ -15,6 +15,7 @@ typedef struct cuda_how {
 
 typedef struct cuda_counts {
     uint64_t n_segments, n_host;
+    uint32_t kernels; /* wg_kernel, as bits: those that were launched */
 } cuda_counts;
 
 /* Decodes all regions, or the streams that `how` says, on device 0; regions[r] takes the region's

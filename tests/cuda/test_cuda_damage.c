@@ -15,6 +15,7 @@
 
 #include "cuda_runner.h"
 #include "unit/coded_reader.h"
+#include "wg_image.h"
 
 static uint64_t seed = 7;
 static uint32_t draw(void) {
@@ -32,16 +33,31 @@ static int normal(void) {
 
 enum { MAX_FIELDS = 3, UNITS = 1 << 15 };
 
-typedef enum fill { NORMAL, LOUD, EDGES, FLOATS, ANY, SMALL } fill;
+/* TOPS + k: k low bits without any order. */
+typedef enum fill { NORMAL, LOUD, EDGES, FLOATS, ANY, SMALL, TOPS } fill;
 
 typedef struct sample {
     const char *name;
-    fill fill;
+    unsigned fill;
     uint32_t stride, units;
     bool is_full, has_base;
     unsigned n_fields;
     tare_coded_field fields[MAX_FIELDS];
 } sample;
+
+/* Values whose low bits are all alike, so that the encoder stores K of them as they are. */
+#define BYTES_OF(K)                                                                                \
+    {                                                                                              \
+        "bytes, k = " #K, TOPS + K, 1, 70001 + K, false, false, 1, {                               \
+            { .value_bits = 8 }                                                                    \
+        }                                                                                          \
+    }
+#define WORDS_OF(K)                                                                                \
+    {                                                                                              \
+        "16 bits, k = " #K, TOPS + K, 2, 50001 + K, false, false, 1, {                             \
+            { .value_bits = 16 }                                                                   \
+        }                                                                                          \
+    }
 
 #define Q6_PLACE                                                                                   \
     { 1, 2, 3, 4, 5, 6, 0, 7 }
@@ -112,6 +128,24 @@ static const sample samples[] = {
      2,
      {{.value_bits = 16, .stride = 18, .width = 2},
       {.value_bits = 4, .stride = 18, .offset = 2, .width = 16}}},
+    BYTES_OF(0),
+    BYTES_OF(1),
+    BYTES_OF(2),
+    WORDS_OF(6),
+    WORDS_OF(7),
+    WORDS_OF(8),
+    WORDS_OF(9),
+    WORDS_OF(10),
+    {"nibbles", SMALL, 1, 60007, false, false, 1, {{.value_bits = 4}}},
+    {"nibbles in blocks, no base",
+     SMALL,
+     18,
+     5003,
+     false,
+     false,
+     2,
+     {{.value_bits = 16, .stride = 18, .width = 2},
+      {.value_bits = 4, .stride = 18, .offset = 2, .width = 16}}},
     {"sixes", SMALL, 3, 30001, false, true, 1, {{.value_bits = 6}}},
     {"joined, two high bits",
      SMALL,
@@ -123,6 +157,34 @@ static const sample samples[] = {
      {{.value_bits = 6, .stride = 210, .width = 128, .join = {128, 2, 8, Q6_PLACE}},
       {.value_bits = 8, .stride = 210, .offset = 192, .width = 16},
       {.value_bits = 16, .stride = 210, .offset = 208, .width = 2}}},
+    {"joined, two high bits, no base",
+     SMALL,
+     210,
+     403,
+     false,
+     false,
+     3,
+     {{.value_bits = 6, .stride = 210, .width = 128, .join = {128, 2, 8, Q6_PLACE}},
+      {.value_bits = 8, .stride = 210, .offset = 192, .width = 16},
+      {.value_bits = 16, .stride = 210, .offset = 208, .width = 2}}},
+    {"joined, high bits before and at odd places",
+     SMALL,
+     193,
+     205,
+     false,
+     false,
+     2,
+     {{.value_bits = 6, .stride = 193, .offset = 65, .width = 128, .join = {0, 2, 8, Q6_PLACE}},
+      {.value_bits = 8, .stride = 193, .offset = 64, .width = 1}}},
+    {"joined, high bits before",
+     SMALL,
+     194,
+     205,
+     false,
+     false,
+     2,
+     {{.value_bits = 6, .stride = 194, .offset = 66, .width = 128, .join = {0, 2, 8, Q6_PLACE}},
+      {.value_bits = 8, .stride = 194, .offset = 64, .width = 2}}},
     {"joined, one high bit",
      SMALL,
      22,
@@ -144,7 +206,18 @@ static const sample samples[] = {
 };
 enum { N_SAMPLES = sizeof samples / sizeof *samples };
 
-static void fill_bytes(uint8_t *bytes, size_t n, fill how) {
+/* Numbers of `width` bytes; those of two have their sign among the low bits. Above these are too
+ * many values for one bit less, and their lowest bit is too seldom 1 for one bit more. */
+static void fill_tops(uint8_t *bytes, size_t n, unsigned width, unsigned k) {
+    for (size_t i = 0; i + width <= n; i += width) {
+        unsigned low = draw() & ((1u << k) - 1), a = draw() % 31, b = draw() % 31;
+        unsigned top = (a < b ? a : b) << 1 | (draw() % 64 == 0), v = top << k | low;
+        if (width == 2) v = top << (k - 1) | low >> 1 | low << 15;
+        memcpy(bytes + i, &(uint16_t){(uint16_t)v}, width);
+    }
+}
+
+static void fill_bytes(uint8_t *bytes, size_t n, unsigned how) {
     for (size_t i = 0; i < n; i++) {
         int loud = how == LOUD ? (int)(1 + i / 600 % 7) : 2, v = normal() * loud / 16;
         if (how == EDGES) v = draw() % 24 == 0 ? (draw() % 2 ? 127 : -127) : v / 2;
@@ -171,7 +244,10 @@ static layer make(const sample *s, uint8_t log2_segment, uint8_t mode) {
     l.region = malloc(l.size);
     l.base = malloc(l.size);
     assert_true(l.region && l.base);
-    fill_bytes(l.region, l.size, s->fill);
+    if (s->fill >= TOPS)
+        fill_tops(l.region, l.size, s->stride, s->fill - TOPS);
+    else
+        fill_bytes(l.region, l.size, s->fill);
     for (size_t i = 0; i < l.size; i++)
         l.base[i] = (uint8_t)(l.region[i] + (draw() % 16 == 0 ? normal() / 60 : 0));
     memcpy(fields, s->fields, sizeof fields);
@@ -195,7 +271,8 @@ static void drop(layer *l) {
 
 /* ---- whole ----------------------------------------------------------------------------------- */
 
-static void check_whole(const layer *l, const char *name, bool is_general) {
+/* Which kernels were launched. */
+static uint32_t check_whole(const layer *l, const char *name, bool is_general) {
     const void *bases[1] = {l->base};
     const cuda_how how = {.is_general = is_general};
     cuda_counts counts;
@@ -206,17 +283,19 @@ static void check_whole(const layer *l, const char *name, bool is_general) {
         fail_msg("%s: %s", name, err.what);
     if (memcmp(made, l->region, l->size) != 0) fail_msg("%s: other bytes", name);
     free(made);
+    return counts.kernels;
 }
 
 static void what_is_encoded_comes_back(void **state) {
     (void)state;
     static const uint8_t modes[] = {TARE_CODED_SMALLEST, TARE_CODED_RAW, TARE_CODED_DIRECT};
     unsigned n_predictors[3] = {0}, n_classes = 0, n_patches = 0;
+    uint32_t kernels = 0;
     for (unsigned i = 0; i < 3 * N_SAMPLES; i++) {
         const sample *s = &samples[i / 3];
         layer l = make(s, 14 + i % 2, modes[i % 3]);
         const tare_coded_layer *d = tare_coded_describe(l.coded);
-        check_whole(&l, s->name, false);
+        kernels |= check_whole(&l, s->name, false);
         check_whole(&l, s->name, true);
         for (unsigned j = 0; j < d->n_streams; j++)
             for (uint64_t n = 0; n < d->streams[j].n_segments; n++) {
@@ -228,9 +307,10 @@ static void what_is_encoded_comes_back(void **state) {
             }
         drop(&l);
     }
-    printf("predictors %u, %u, %u; %u with classes, %u with patches\n", n_predictors[0],
-           n_predictors[1], n_predictors[2], n_classes, n_patches);
+    printf("predictors %u, %u, %u; %u with classes, %u with patches; kernels %#x\n",
+           n_predictors[0], n_predictors[1], n_predictors[2], n_classes, n_patches, kernels);
     assert_true(n_predictors[1] && n_predictors[2] && n_classes && n_patches);
+    assert_int_equal(kernels, (1u << WG_KERNELS) - 1);
 }
 
 /* ---- damaged --------------------------------------------------------------------------------- */
@@ -332,7 +412,7 @@ enum {
     TABLES = 16,
     HEAD = 2112,
     SEGMENT = 576,
-    CRAFTED = 2688,
+    CRAFTED = 3200,
     PATCHES = 544
 };
 
@@ -377,6 +457,15 @@ static void add_classes(crafted *c, uint8_t n) {
     c->segment[24] = n;
     for (unsigned i = 0; i < 64; i++) /* one symbol more: the middle one for the 9 runs */
         put32(c->segment + 32 + 4 * i, 262144 + (i <= VALUES / 256 ? 8 : 0));
+}
+
+/* No padding: words of 0 up to the end of the segment and of the data, too few of them for a stream
+ * whose lanes read three each, or, from a first state of 0, one for every value. */
+static void fill_with_words(crafted *c, unsigned stream, uint32_t first_state) {
+    enum { WORDS = (SEGMENT - 288) / 2, OTHER = 64 };
+    put32(c->segment + 8 + 4 * stream, WORDS - OTHER);
+    for (unsigned lane = stream; lane < 64; lane += 2)
+        put32(c->segment + 32 + 4 * lane, first_state);
 }
 
 static tare_status library_says(const tare_coded *coded) {
@@ -436,6 +525,11 @@ static void crafted_segments_are_refused(void **state) {
     put32(c.segment + 12, 0);
     c.stored = 320;
     check_crafted(&c, TARE_ERR_CORRUPT, "no words at all");
+    for (unsigned i = 0; i < 4; i++) { /* a word more would not be the segment's */
+        craft(&c);
+        fill_with_words(&c, i % 2, i / 2 * 65536);
+        check_crafted(&c, TARE_ERR_CORRUPT, "words that run out where the data ends");
+    }
     for (unsigned lane = 0; lane < 64; lane += 63) {
         craft(&c); /* rank 1, then a word of 0: where the first symbol leads in any case */
         put32(c.segment + 32 + 4 * lane, 1 << 6);
@@ -468,6 +562,13 @@ static void crafted_segments_are_refused(void **state) {
         put32(c.segment + PATCHES, 1 | at << 1);
         check_crafted(&c, at < VALUES ? TARE_OK : TARE_ERR_CORRUPT, "a patch near the end");
     }
+    craft(&c); /* 4096 zeros, a one, 20 bits of a distance, a top */
+    put32(c.segment + 16, 1);
+    put32(c.segment + 20, 516);
+    c.segment[26] = 20;
+    c.segment[PATCHES + 512] = 1;
+    c.stored = 1088;
+    check_crafted(&c, TARE_ERR_CORRUPT, "a patch at position 2^32");
     craft(&c);
     c.segment[PATCHES + 30] = 1;
     check_crafted(&c, TARE_ERR_CORRUPT, "padding");
