@@ -81,7 +81,7 @@ LIBRARIES = ["-lcmocka", "-ldeflate", "-lcrypto", "-lzstd", "-lm", "-lpthread", 
 
 
 def compile_all(folder, sources, out):
-    includes = ["-I" + os.path.join(folder, "cuda"), "-I" + os.path.join(folder, "cuda", "include")]
+    includes = ["-I" + folder, "-I" + os.path.join(folder, "cuda", "include")]
     includes += ["-I" + os.path.join(ROOT, d) for d in ("include", "src", "tests", "tests/cuda")]
     for source in sources:
         compiler = ["c++", "-std=c++17"] if source.endswith(".cc") else ["cc", "-std=c11"]

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wg_plan.h"
+#include "cuda/wg_plan.h"
 
 /* All that is in use, freed at once. */
 typedef struct running {

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
+#include "cuda/wg_image.h"
 #include "cuda_runner.h"
 #include "unit/coded_reader.h"
-#include "wg_image.h"
 
 static uint64_t seed = 7;
 static uint32_t draw(void) {
