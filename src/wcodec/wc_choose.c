@@ -138,16 +138,35 @@ static uint32_t count_tops(uint64_t *tops, const tare_wc_rule *rule, uint8_t val
     return n;
 }
 
+/* Patching also takes time; 64 tops as frequent as the most frequent one may be too few. */
+static bool may_hold(const uint64_t *tops, uint32_t n, uint64_t total) {
+    uint64_t most = 0;
+    for (uint32_t top = 0; top < n && n > 64; top++) most = tops[top] > most ? tops[top] : most;
+    return n <= 64 || most >= (total - total / 256) / 64;
+}
+
+/* Raises *k, the fewest bypass bits of a form, to the fewest (at most `last`) with which 64 tops
+ * may hold the values. From the last on: the tables grow with every bit less. */
+static bool raise_k(uint8_t *k, uint8_t last, uint8_t form, uint8_t value_bits,
+                    const tare_wc_counts *values, uint64_t total, tare_arena *arena) {
+    const uint8_t first = *k;
+    for (*k = last; *k > first; --*k) {
+        const tare_wc_rule rule = {.form = form, .k = (uint8_t)(*k - 1)};
+        uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, (size_t)1 << (value_bits - rule.k));
+        if (!tops) return false;
+        if (!may_hold(tops, count_tops(tops, &rule, value_bits, values), total)) break;
+    }
+    return true;
+}
+
 /* Fills in what a form and a number of bypass bits come to, from the counts of its tops. */
 static void weigh(tare_wc_coder *coder, uint8_t value_bits, const uint64_t *tops, uint64_t total) {
     uint32_t n = 1u << (value_bits - coder->rule.k);
-    uint64_t symbols[64] = {0}, patched = 0, most = 0;
+    uint64_t symbols[64] = {0}, patched = 0;
     coder->cost = UINT64_MAX;
     coder->rule.has_map = n > 64;
+    if (!may_hold(tops, n, total)) return;
     if (coder->rule.has_map) {
-        /* Patching also takes time; 64 tops as frequent as the most frequent one may be too few. */
-        for (uint32_t top = 0; top < n; top++) most = tops[top] > most ? tops[top] : most;
-        if (most < (total - total / 256) / 64) return;
         mark_tops(coder->symbol_of, tops, n);
         prefer_row(coder->symbol_of, tops, n, total);
         number_tops(&coder->rule, coder->symbol_of, n);
@@ -172,22 +191,47 @@ static void weigh(tare_wc_coder *coder, uint8_t value_bits, const uint64_t *tops
     tare_wc_rule_complete(&coder->rule, value_bits);
 }
 
+/* Forms that may be tried, and for each the fewest and the most bypass bits. */
+typedef struct forms {
+    uint8_t n, first_k[3], last_k[3];
+} forms;
+
+static bool list_forms(forms *f, uint8_t value_bits, const tare_wc_counts *values, uint64_t total,
+                       tare_arena *arena) {
+    /* With value_bits - k <= 6 there are no patches, so some rule is always possible. */
+    const uint8_t last = value_bits < 8 ? 0 : value_bits == 8 ? 3 : 11;
+    *f = (forms){.n = value_bits < 8    ? 1
+                      : value_bits == 8 ? 3
+                                        : 2,
+                 .first_k = {0, 1, TARE_WC_EDGE_K},
+                 .last_k = {last, last, TARE_WC_EDGE_K}};
+    for (uint8_t i = 0; i < f->n; i++)
+        if (!raise_k(&f->first_k[i], f->last_k[i], i, value_bits, values, total, arena))
+            return false;
+    return true;
+}
+
+static uint8_t least_k(const forms *f) {
+    uint8_t least = f->first_k[0];
+    for (uint8_t i = 1; i < f->n; i++) least = f->first_k[i] < least ? f->first_k[i] : least;
+    return least;
+}
+
 bool tare_wc_choose_rule(tare_wc_coder *out, uint8_t value_bits, const tare_wc_counts *values,
                          tare_arena *arena) {
-    size_t n = ((size_t)1 << value_bits) + TARE_WC_MAP_PAD;
-    uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n), total = 0;
+    uint64_t total = 0;
+    forms f;
+    for (uint32_t i = 0; i < values->n; i++) total += values->counts[i];
+    if (!list_forms(&f, value_bits, values, total, arena)) return false;
+    size_t n = ((size_t)1 << (value_bits - least_k(&f))) + TARE_WC_MAP_PAD;
+    uint64_t *tops = TARE_NEW_ARRAY(arena, uint64_t, n);
     uint8_t *trial = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->symbol_of = TARE_NEW_ARRAY(arena, uint8_t, n);
     out->cost = UINT64_MAX;
     if (!tops || !trial || !out->symbol_of) return false;
-    for (uint32_t i = 0; i < values->n; i++) total += values->counts[i];
-    /* With value_bits - k <= 6 there are no patches, so some rule is always possible. */
-    uint8_t last_k = value_bits < 8 ? 0 : value_bits == 8 ? 3 : 11;
-    const uint8_t ks[][2] = {{0, last_k}, {1, last_k}, {TARE_WC_EDGE_K, TARE_WC_EDGE_K}};
-    uint8_t n_forms = value_bits < 8 ? 1 : value_bits == 8 ? 3 : 2;
-    for (uint8_t form = TARE_WC_PLAIN; form < n_forms; form++) {
+    for (uint8_t form = TARE_WC_PLAIN; form < f.n; form++) {
         uint32_t n_tops = 0;
-        for (uint8_t k = ks[form][0]; k <= ks[form][1]; k++) {
+        for (uint8_t k = f.first_k[form]; k <= f.last_k[form]; k++) {
             tare_wc_coder coder = {.rule = {.form = form, .k = k}, .symbol_of = trial};
             if (!n_tops)
                 n_tops = 2 * count_tops(tops, &coder.rule, value_bits, values);

@@ -65,6 +65,7 @@ typedef enum tare_wc_block {
     TARE_WC_SKETCH_SYMBOLS,
     TARE_WC_SKETCH_RAW,
     TARE_WC_SKETCH_WORDS,
+    TARE_WC_SKETCH_COSTS,      /* of magnitudes: the same for every segment */
     TARE_WC_BLOCKS,            /* decoding needs fewer: */
     TARE_WC_DECODE_STORED = 0, /* segments of a batch, as stored and to be spread */
     TARE_WC_DECODE_CLASSES,    /* of DIRECT segments side by side */

@@ -20,7 +20,7 @@ typedef struct sketcher {
     uint8_t *contexts, *predictors, *transforms;
     tare_tile_limits limits;
     tare_wc_sketch *sketch;
-    uint32_t costs[LIMIT]; /* of a magnitude */
+    const uint32_t *costs; /* of a magnitude */
 } sketcher;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -142,11 +142,22 @@ static void put_all(sketcher *m) {
         if (m->magnitudes[i]) put_raw(s, m->magnitudes[i] >> 15);
 }
 
+/* The costs of magnitudes, worked out once a thread. */
+static const uint32_t *take_costs(tare_wc_scratch *scratch) {
+    uint32_t *costs = scratch->blocks[TARE_WC_SKETCH_COSTS];
+    if (costs) return costs;
+    costs = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_COSTS, LIMIT * sizeof *costs);
+    for (uint32_t i = 0; costs && i < LIMIT; i++)
+        costs[i] = tare_wc_log2(1 + 2 * i) + (i ? 1u << 16 : 1u << 15);
+    return costs;
+}
+
 static bool take_memory(sketcher *m, tare_wc_scratch *scratch) {
     size_t n = m->view.n_cells;
     /* Each bit plane has a quarter of a symbol a coefficient, and what its contexts round up. */
     size_t n_symbols = TARE_WC_MAX_MAGNITUDE * (n / 4 + TARE_WC_PLANE_CONTEXTS + TARE_WC_LANES) +
                        (size_t)m->view.n_tiles * (1 + TARE_WC_SUBS) + TARE_WC_LANES;
+    m->costs = take_costs(scratch);
     m->matrix = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_MATRIX, n * sizeof *m->matrix);
     m->magnitudes =
         tare_wc_scratch_take(scratch, TARE_WC_SKETCH_MAGNITUDES, n * sizeof *m->magnitudes);
@@ -156,8 +167,8 @@ static bool take_memory(sketcher *m, tare_wc_scratch *scratch) {
     m->sketch->contexts = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_SYMBOLS, n_symbols * 3);
     /* Every coefficient has at most 10 raw bits of refinement, and a sign. */
     m->sketch->raw = tare_wc_scratch_take(scratch, TARE_WC_SKETCH_RAW, n * 11 / 8 + 1);
-    if (!m->matrix || !m->magnitudes || !m->contexts || !m->predictors || !m->sketch->contexts ||
-        !m->sketch->raw)
+    if (!m->costs || !m->matrix || !m->magnitudes || !m->contexts || !m->predictors ||
+        !m->sketch->contexts || !m->sketch->raw)
         return false;
     m->transforms = m->predictors + m->view.n_tiles;
     m->sketch->symbols = (uint8_t *)(m->sketch->contexts + n_symbols);
@@ -187,8 +198,6 @@ bool tare_wc_sketch_init(tare_wc_sketch *sketch, uint8_t value_bits, const tare_
         *status = TARE_ERR_NOMEM;
         return false;
     }
-    for (uint32_t i = 0; i < LIMIT; i++)
-        m.costs[i] = tare_wc_log2(1 + 2 * i) + (i ? 1u << 16 : 1u << 15);
     tare_wc_scan_init(&m.scan, &m.view);
     tare_wc_matrix_load(m.matrix, value_bits, is_signed, bytes, &m.view);
     for (uint32_t tile = 0; tile < m.view.n_tiles; tile++)

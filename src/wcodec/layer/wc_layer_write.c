@@ -48,10 +48,20 @@ static tare_status take_room(tare_wc_worker *w, const tare_wc_layer_job *job, un
     return w->room ? TARE_OK : TARE_ERR_NOMEM;
 }
 
+/* Where a segment's bytes lie in the source as they lie in the stream, if it is memory. */
+static const uint8_t *borrow(const tare_wc_layer_job *job, unsigned stream, uint64_t segment) {
+    const tare_wc_stream *p = &job->layer->streams[stream];
+    if (p->width != p->stride || p->join.high_bits) return NULL;
+    return tare_reader_borrow(job->own.readers[p->region],
+                              job->own.starts[p->region] + p->offset +
+                                  segment * tare_wc_whole_bytes(&p->shape),
+                              tare_wc_segment_bytes(p, segment));
+}
+
 /* A segment's bytes and the reference it may be predicted from; *reference is NULL if there is
  * none. */
-static tare_status load(tare_wc_worker *w, const tare_wc_layer_job *job, unsigned stream,
-                        uint64_t segment, tare_wc_reference *room,
+static tare_status load(const uint8_t **bytes, tare_wc_worker *w, const tare_wc_layer_job *job,
+                        unsigned stream, uint64_t segment, tare_wc_reference *room,
                         const tare_wc_reference **reference, tare_error *err) {
     const tare_wc_layer *l = job->layer;
     const tare_wc_stream *p = &l->streams[stream];
@@ -59,9 +69,11 @@ static tare_status load(tare_wc_worker *w, const tare_wc_layer_job *job, unsigne
     uint64_t first, n_scales;
     tare_wc_scale_runs scales = {0};
     *reference = NULL;
+    if (!job->base && (*bytes = borrow(job, stream, segment))) return TARE_OK;
     if (take_room(w, job, stream) != TARE_OK) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     TARE_TRY(
         tare_wc_gather(w->room, p, &job->own, segment * tare_wc_whole_bytes(&p->shape), n, err));
+    *bytes = w->room;
     if (!job->base) return TARE_OK;
     if (tare_wc_scale_span(&first, &n_scales, l, stream, segment)) {
         const tare_wc_stream *owner = &l->streams[p->scale_stream];
@@ -79,8 +91,9 @@ tare_status tare_wc_tally_segment(tare_wc_tally *tally, const tare_wc_layer_job 
                                   tare_error *err) {
     tare_wc_reference room;
     const tare_wc_reference *reference;
-    TARE_TRY(load(w, job, stream, segment, &room, &reference, err));
-    return tare_wc_tally_add(tally, w->room,
+    const uint8_t *bytes;
+    TARE_TRY(load(&bytes, w, job, stream, segment, &room, &reference, err));
+    return tare_wc_tally_add(tally, bytes,
                              tare_wc_segment_bytes(&job->layer->streams[stream], segment),
                              reference, &w->scratch, err);
 }
@@ -90,10 +103,11 @@ tare_status tare_wc_put_segment(tare_buffer *out, const tare_wc_scheme *scheme,
                                 tare_wc_worker *w, tare_error *err) {
     tare_wc_reference room;
     const tare_wc_reference *reference;
+    const uint8_t *bytes;
     tare_wc_stream *p = &job->layer->streams[stream];
-    TARE_TRY(load(w, job, stream, segment, &room, &reference, err));
+    TARE_TRY(load(&bytes, w, job, stream, segment, &room, &reference, err));
     size_t start = out->size;
-    TARE_TRY(tare_wc_encode_segment(out, scheme, w->room, tare_wc_segment_bytes(p, segment),
+    TARE_TRY(tare_wc_encode_segment(out, scheme, bytes, tare_wc_segment_bytes(p, segment),
                                     reference, &w->scratch, err));
     p->sizes[segment] = (uint32_t)((out->size - start) / TARE_WC_UNIT);
     return TARE_OK;
@@ -105,10 +119,11 @@ static tare_status put_alone(tare_buffer *out, const tare_wc_scheme *scheme,
                              tare_error *err) {
     tare_wc_reference room;
     const tare_wc_reference *reference;
+    const uint8_t *bytes;
     tare_wc_stream *p = &job->layer->streams[stream];
-    TARE_TRY(load(w, job, stream, 0, &room, &reference, err));
+    TARE_TRY(load(&bytes, w, job, stream, 0, &room, &reference, err));
     size_t start = out->size;
-    TARE_TRY(tare_wc_encode_alone(out, &p->head_bytes, scheme, w->room, tare_wc_segment_bytes(p, 0),
+    TARE_TRY(tare_wc_encode_alone(out, &p->head_bytes, scheme, bytes, tare_wc_segment_bytes(p, 0),
                                   reference, &w->scratch, err));
     p->sizes[0] = (uint32_t)((out->size - start - p->head_bytes) / TARE_WC_UNIT);
     return TARE_OK;
