@@ -17,7 +17,7 @@
 #include "format/wcodec/wcodec_draft.h"
 #include "wc_random.h"
 #include "wcodec/encode_layer.h"
-#include "wcodec/layer/wc_cut.h"
+#include "wcodec/layer/wc_join_choice.h"
 #include "wcodec/wc_head.h"
 
 static const tare_wc_effort effort = TARE_WC_EFFORT_FAST;
@@ -186,6 +186,61 @@ static void small_tensors_of_five_bits_are_not_joined(void **state) {
     }
 }
 
+/* The data of 600 x 1024 elements of an encoding: noise, or normal numbers. */
+static uint8_t *tensor_data(const tare_encoding *e, bool is_noise, uint64_t *size) {
+    enum { ROWS = 600, COLS = 1024 };
+    const uint64_t dims[] = {ROWS, COLS};
+    uint64_t sizes[TARE_MAX_PLANES] = {0}, seed = 5;
+    assert_int_equal(tare_encoding_sizes(sizes, e, dims, 2, NULL), TARE_OK);
+    *size = sizes[0];
+    float *values = malloc(sizeof(float) * ROWS * COLS);
+    uint8_t *bytes = malloc(sizes[0]);
+    assert_true(values && bytes);
+    for (size_t i = 0; i < (size_t)ROWS * COLS; i++) values[i] = (float)wc_normal(&seed);
+    const tare_rows_mut rows = {.n_rows = ROWS, .cols = COLS, .planes = {bytes}};
+    assert_int_equal(tare_encode_rows(&rows, e, values, NULL, NULL), TARE_OK);
+    for (size_t i = 0; is_noise && i < sizes[0]; i++) bytes[i] = (uint8_t)wc_random(&seed);
+    free(values);
+    return bytes;
+}
+
+/* Unless their values show that it pays. */
+static void small_tensors_of_five_bits_are_joined_where_that_pays(void **state) {
+    (void)state;
+    static const struct {
+        tare_encoding_id id;
+        bool is_noise, is_big_endian, pays;
+        tare_coded_mode mode;
+    } rows[] = {{TARE_ENCODING_Q5_0, false, false, true, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_Q5_0, false, false, true, TARE_CODED_DIRECT},
+                {TARE_ENCODING_Q5_0, false, false, false, TARE_CODED_RAW},
+                {TARE_ENCODING_Q5_0, true, false, false, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_Q5_0, false, true, false, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_Q5_K, false, false, true, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_Q5_K, true, false, false, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_Q6_K, false, false, false, TARE_CODED_SMALLEST}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tare_encoding *e = tare_encoding_get(rows[i].id);
+        const tare_wc_effort how = {.mode = rows[i].mode};
+        const uint64_t dims[] = {600, 1024};
+        uint64_t size;
+        uint8_t *bytes = tensor_data(e, rows[i].is_noise, &size);
+        tare_reader reader;
+        tare_reader_memory(&reader, bytes, size, "tensor");
+        const tare_wc_source source = {{&reader}, {0}};
+        bool is_joined = false;
+        assert_int_equal(tare_wc_joining_pays(&is_joined, e, &size, dims, 2, rows[i].is_big_endian,
+                                              &how, &source, NULL),
+                         TARE_OK);
+        assert_int_equal(is_joined, rows[i].pays);
+        tare_reader_memory(&reader, bytes, size / 2, "tensor");
+        bool is_read = tare_wc_joining_pays(&is_joined, e, &size, dims, 2, false, &how, &source,
+                                            NULL) != TARE_OK;
+        assert_int_equal(is_read, rows[i].id != TARE_ENCODING_Q6_K && how.mode != TARE_CODED_RAW);
+        free(bytes);
+    }
+}
+
 /* What cannot shrink does not grow by more than 0.1 % and 256 bytes, with the records of its
  * planes: a small layer is left as it is. */
 static void noise_stays_as_large_as_it_is(void **state) {
@@ -301,6 +356,7 @@ int main(void) {
         cmocka_unit_test(planes_are_those_of_the_fields),
         cmocka_unit_test(small_tensors_stay_whole),
         cmocka_unit_test(small_tensors_of_five_bits_are_not_joined),
+        cmocka_unit_test(small_tensors_of_five_bits_are_joined_where_that_pays),
         cmocka_unit_test(noise_stays_as_large_as_it_is),
         cmocka_unit_test(segments_are_never_too_large),
         cmocka_unit_test(codes_know_their_scales),

@@ -9,6 +9,7 @@
 
 #include "base/arith.h"
 #include "encoding/table.h"
+#include "wcodec/layer/wc_join_choice.h"
 
 enum { TILE = 16 };
 
@@ -106,7 +107,11 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
     tare_wc_cut cut;
     tare_wcodec_layer *l = NULL;
     for (uint32_t p = 0; p < t->encoding->n_planes; p++) sizes[p] = t->planes[p].size;
-    tare_wc_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &d->effort);
+    tare_wc_effort effort = d->effort;
+    if (duplicate < 0)
+        TARE_TRY(tare_wc_joining_pays(&effort.joins_small, t->encoding, sizes, t->dims, t->n_dims,
+                                      is_big_endian, &effort, source, err));
+    tare_wc_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &effort);
     TARE_TRY(add_layer(d, &l, &cut, source, duplicate, base_tensor, err));
     l->kind = TARE_WCODEC_TENSOR;
     l->is_big_endian = is_big_endian;

@@ -13,8 +13,8 @@
 #include "ops/bench/bench_sample.h"
 #include "ops/packing/bases.h"
 #include "wcodec/layer/coded.h"
-#include "wcodec/layer/wc_cut.h"
 #include "wcodec/layer/wc_gather.h"
+#include "wcodec/layer/wc_join_choice.h"
 
 enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19 };
 
@@ -329,18 +329,42 @@ static tare_status run_piece(bench *b, const tare_sample_piece *of) {
     return status;
 }
 
+/* Bytes of a plane of the tensor. */
+typedef struct plane_bytes {
+    const bench *of;
+    unsigned plane;
+} plane_bytes;
+
+static tare_status read_plane(void *ctx, uint64_t offset, void *buf, size_t n) {
+    const plane_bytes *p = ctx;
+    const tare_sampling *s = &p->of->sampling;
+    return tare_tensor_read(s->model, s->tensor, p->plane, offset, buf, n, p->of->err);
+}
+
 /* The streams into which pack would split the tensor. */
-static void cut(bench *b) {
-    const tare_wc_effort effort = {.is_full = b->options->is_full, .mode = TARE_CODED_SMALLEST};
-    uint64_t plane_bytes[TARE_MAX_PLANES] = {0};
+static tare_status cut(bench *b) {
+    tare_wc_effort effort = {.is_full = b->options->is_full, .mode = TARE_CODED_SMALLEST};
     const tare_encoding *e = b->t->encoding;
-    for (unsigned p = 0; p < e->n_planes; p++) plane_bytes[p] = b->t->planes[p].size;
-    if (e->kind == TARE_KIND_UNKNOWN)
-        tare_wc_cut_bytes(&b->cut, plane_bytes[0], &effort);
-    else
-        tare_wc_cut_tensor(&b->cut, e, plane_bytes, b->t->dims, b->t->n_dims, false, &effort);
+    uint64_t sizes[TARE_MAX_PLANES] = {0};
+    plane_bytes planes[TARE_MAX_PLANES];
+    tare_reader readers[TARE_MAX_PLANES];
+    tare_wc_source source = {{0}, {0}};
+    for (unsigned p = 0; p < e->n_planes; p++) {
+        sizes[p] = b->t->planes[p].size;
+        planes[p] = (plane_bytes){b, p};
+        tare_reader_callback(&readers[p], read_plane, &planes[p], sizes[p], "tensor");
+        source.readers[p] = &readers[p];
+    }
+    if (e->kind == TARE_KIND_UNKNOWN) {
+        tare_wc_cut_bytes(&b->cut, sizes[0], &effort);
+    } else {
+        TARE_TRY(tare_wc_joining_pays(&effort.joins_small, e, sizes, b->t->dims, b->t->n_dims,
+                                      false, &effort, &source, b->err));
+        tare_wc_cut_tensor(&b->cut, e, sizes, b->t->dims, b->t->n_dims, false, &effort);
+    }
     for (unsigned i = 0; i < b->cut.n_streams; i++)
         b->fields[i] = tare_coded_field_of(&b->cut.streams[i], &b->cut.options[i]);
+    return TARE_OK;
 }
 
 /* The entropy of a stream, as values or as differences. */
@@ -384,8 +408,8 @@ static tare_status measure_tensor(tare_bench *row, const tare_model *model, size
     tare_sample_piece of;
     *row = (tare_bench){.size = sizeof *row, .n_tensors = 1, .bytes = b.t->size_bytes};
     tare_sampling_init(&b.sampling, model, tensor);
-    cut(&b);
-    tare_status status = find_base(&b, model);
+    tare_status status = cut(&b);
+    if (status == TARE_OK) status = find_base(&b, model);
     const bool is_partial = !o->is_whole && tare_sampling_is_partial(&b.sampling, sample);
     for (unsigned i = 0; is_partial && i < TARE_SAMPLE_PIECES && status == TARE_OK; i++) {
         tare_sampling_spread(&of, &b.sampling, i, sample);

@@ -16,7 +16,8 @@ _Static_assert((int)TARE_MAX_JOINED_LOG2 == (int)TARE_WC_MAX_JOIN, "sizes of uni
 
 enum { ANY = 255, BYTES_LOG2 = 22, INTEGERS_LOG2 = 20, ENOUGH_FOR_STREAM = 1024 };
 /* Values of 5 bits that do not shrink have head and states of DIRECT added, for RAW would take 6:
- * but not where that matters, as no file may grow by more than 0.1 % and 256 bytes per tensor. */
+ * but not where that matters, as no file may grow by more than 0.1 % and 256 bytes per tensor. Less
+ * than this is joined only if it is known to shrink. */
 enum { ENOUGH_FOR_FIVE_BITS = 5 << 18 };
 
 /* How the fields of a kind are coded. A field is one stream, or `pieces` cut each of its numbers,
@@ -166,7 +167,8 @@ static const tare_joined *joined_of(const cutter *c, const tare_field *f) {
     const tare_joined *w = tare_encoding_joined(c->encoding);
     for (unsigned i = 0; f->plane == 0 && i < TARE_MAX_JOINED && w->high_bits; i++, w++) {
         if (!is_part(w, f)) continue;
-        bool is_small = w->high_bits == 1 && c->out->region_bytes[0] < ENOUGH_FOR_FIVE_BITS;
+        bool is_small = w->high_bits == 1 && !c->effort->joins_small &&
+                        c->out->region_bytes[0] < ENOUGH_FOR_FIVE_BITS;
         return is_small || has_turned_part(c, w) ? NULL : w;
     }
     return NULL;
