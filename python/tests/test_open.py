@@ -18,7 +18,9 @@ import tare
 def test_import_is_light():
     code = ("import sys, tare; "
             "sys.exit(any(m in sys.modules for m in ('numpy', 'torch', 'typing', 'logging')))")
-    assert subprocess.run([sys.executable, "-S", "-c", code]).returncode == 0
+    place = os.path.dirname(os.path.dirname(tare.__file__))
+    assert subprocess.run([sys.executable, "-S", "-c", code],
+                          env={**os.environ, "PYTHONPATH": place}).returncode == 0
 
 
 def sources(path):

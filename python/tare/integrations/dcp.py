@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["TareReader"]
 
 
-class TareReader(StorageReader):  # type: ignore[misc]
+class TareReader(StorageReader):  # type: ignore[misc, unused-ignore]
     """Serves the tensors of a file or a directory under their names; each rank reads the parts that
     its shards need, into its own memory. Only tensors can be asked for."""
 
