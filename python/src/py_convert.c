@@ -150,7 +150,8 @@ static const py_option llama_option_table[] = {
 /* What the model is called if it does not say so itself: its path's last part. */
 static bool set_directory(py_plan *p, tare_llama_options *llama) {
     const tare_source *source = &p->handle->source.source;
-    if (source->kind != TARE_SOURCE_PATH && source->kind != TARE_SOURCE_URL) return true;
+    bool is_named = source->kind == TARE_SOURCE_PATH || source->kind == TARE_SOURCE_URL;
+    if (!is_named || !source->name) return true; /* a computed model has neither */
     char *whole = realpath(source->name, NULL);
     const char *from = whole ? whole : source->name, *slash = strrchr(from, '/');
     PyObject *name = PyBytes_FromString(slash ? slash + 1 : from);

@@ -23,7 +23,7 @@
 
 typedef struct py_state {
     PyTypeObject *handle_type, *model_type, *tensor_type, *memory_type, *arena_type, *array_type;
-    PyTypeObject *plan_type, *cancel_type;
+    PyTypeObject *plan_type, *cancel_type, *coded_type;
     PyTypeObject *model_class, *tensor_class, *array_class; /* of the package: what is made */
     PyObject *make_error;                                   /* tare._errors.make_error */
 } py_state;
@@ -44,15 +44,16 @@ struct py_source {
     PyObject *path;       /* bytes: of PATH and URL */
     tare_remote *remote;  /* of URL: a session of its own */
     Py_buffer view;       /* of MEMORY; view.obj is NULL elsewhere */
-    PyObject *reader;     /* of CALLBACK: has read_at(offset, memoryview) */
+    PyObject *reader;     /* of CALLBACK: has read_many([(offset, memoryview), ...]) */
     PyObject *reader_exc; /* the first exception of the reader, to be raised instead of an error */
     py_source *parts;     /* of SHARDS */
     size_t n_parts;
     tare_source *shards;
 };
 
-/* Fills *out from a path, a descriptor, a buffer, a reader, or a sequence of these. */
-bool py_source_init(py_source *out, py_state *state, PyObject *from);
+/* Fills *out from a path, a descriptor, a buffer, a reader, or a sequence of these. `remote`: the
+ * settings of URLs, a dict or None. */
+bool py_source_init(py_source *out, py_state *state, PyObject *from, PyObject *remote);
 /* Raises what the reader raised, if it did. */
 bool py_source_raise(py_source *source);
 void py_source_clear(py_source *source);
@@ -173,6 +174,7 @@ bool py_run_progress(void *ctx, uint64_t done, uint64_t total);
 
 typedef enum py_option_kind {
     PY_OPTION_BOOL,
+    PY_OPTION_U8,
     PY_OPTION_UNSIGNED,
     PY_OPTION_U32,
     PY_OPTION_U64,
@@ -193,6 +195,8 @@ typedef struct py_option {
 /* Sets the members that `given` (a dict; None values are left out) has a value for. `options` ends
  * with a NULL name. Names that are not in the table are left to the caller. */
 bool py_options_set(void *out, const py_option *options, PyObject *given);
+/* ValueError for a name that is not in the table; `what` says of which argument. */
+bool py_options_only(const py_option *options, const char *what, PyObject *given);
 /* A member of the dict; NULL, without an exception: absent or None. Borrowed. */
 PyObject *py_options_get(PyObject *given, const char *name);
 
@@ -212,10 +216,11 @@ bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
 /* ---- tables of the module -------------------------------------------------------------------- */
 
 extern PyType_Spec py_handle_spec, py_model_spec, py_tensor_spec, py_memory_spec, py_arena_spec;
-extern PyType_Spec py_array_spec, py_plan_spec, py_cancel_spec;
+extern PyType_Spec py_array_spec, py_plan_spec, py_cancel_spec, py_coded_spec;
 extern PyMethodDef py_open_methods[], py_read_methods[], py_verb_methods[];
 extern PyMethodDef py_encoding_methods[], py_table_methods[], py_memory_methods[];
-extern PyMethodDef py_build_methods[], py_convert_methods[], py_packing_methods[];
+extern PyMethodDef py_build_methods[], py_convert_methods[], py_packing_methods[],
+    py_coded_methods[];
 
 static inline py_state *py_state_of(PyObject *module) {
     return (py_state *)PyModule_GetState(module);

@@ -126,7 +126,9 @@ static bool fill_options(tare_open_options *options, tare_limits *limits, py_scr
     if (!py_options_set(options, open_options, given)) return false;
     if (limited) {
         tare_limits_init(limits, sizeof *limits);
-        if (!py_options_set(limits, limit_options, limited)) return false;
+        if (!py_options_only(limit_options, "limits", limited) ||
+            !py_options_set(limits, limit_options, limited))
+            return false;
         options->limits = limits;
     }
     if (!bases) return true;
@@ -143,7 +145,7 @@ static PyObject *core_open(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOiO!O:open", &source, &name, &map, &PyDict_Type, &given,
                           &progress))
         return NULL;
-    PyObject *synth = py_options_get(given, "synth");
+    PyObject *synth = py_options_get(given, "synth"), *remote = py_options_get(given, "remote");
     const char *spec = synth ? PyUnicode_AsUTF8AndSize(synth, NULL) : NULL;
     if (synth && !spec) return NULL;
     py_handle *handle = py_handle_new(state);
@@ -153,7 +155,7 @@ static PyObject *core_open(PyObject *module, PyObject *args) {
     tare_open_options options;
     tare_limits limits;
     py_scratch scratch = {0};
-    bool ok = (spec || py_source_init(&handle->source, state, source)) &&
+    bool ok = (spec || py_source_init(&handle->source, state, source, remote)) &&
               fill_options(&options, &limits, &scratch, handle, given) &&
               open_handle(handle, spec, &options, progress);
     py_scratch_clear(&scratch);

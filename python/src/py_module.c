@@ -41,9 +41,9 @@ static bool add_type(PyObject *module, PyTypeObject **out, PyType_Spec *spec) {
 
 static int module_exec(PyObject *module) {
     static PyMethodDef *const methods[] = {
-        py_open_methods,     py_read_methods,    py_verb_methods,
-        py_encoding_methods, py_table_methods,   py_memory_methods,
-        py_build_methods,    py_convert_methods, py_packing_methods};
+        py_open_methods,    py_read_methods,   py_verb_methods,  py_encoding_methods,
+        py_table_methods,   py_memory_methods, py_build_methods, py_convert_methods,
+        py_packing_methods, py_coded_methods};
     py_state *s = py_state_of(module);
     if (!add_type(module, &s->handle_type, &py_handle_spec) ||
         !add_type(module, &s->model_type, &py_model_spec) ||
@@ -52,7 +52,8 @@ static int module_exec(PyObject *module) {
         !add_type(module, &s->arena_type, &py_arena_spec) ||
         !add_type(module, &s->array_type, &py_array_spec) ||
         !add_type(module, &s->plan_type, &py_plan_spec) ||
-        !add_type(module, &s->cancel_type, &py_cancel_spec))
+        !add_type(module, &s->cancel_type, &py_cancel_spec) ||
+        !add_type(module, &s->coded_type, &py_coded_spec))
         return -1;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (PyModule_AddFunctions(module, methods[i]) != 0) return -1;
@@ -69,6 +70,7 @@ static int module_exec(PyObject *module) {
     X(array_type)                                                                                  \
     X(plan_type)                                                                                   \
     X(cancel_type)                                                                                 \
+    X(coded_type)                                                                                  \
     X(model_class)                                                                                 \
     X(tensor_class)                                                                                \
     X(array_class)                                                                                 \
@@ -98,6 +100,9 @@ static void module_free(void *module) {
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_exec},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, NULL},
 };
 

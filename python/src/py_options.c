@@ -41,6 +41,7 @@ static bool set_encoding(void *at, const py_option *option, PyObject *value) {
 /* The most that an integer option holds. */
 static unsigned long long largest(py_option_kind kind) {
     if (kind == PY_OPTION_U64) return UINT64_MAX;
+    if (kind == PY_OPTION_U8) return UINT8_MAX;
     return kind == PY_OPTION_U32 ? UINT32_MAX : UINT_MAX;
 }
 
@@ -53,8 +54,11 @@ static bool set_integer(void *at, const py_option *option, PyObject *value) {
     if (PyErr_Occurred()) return false;
     uint64_t wide = n;
     uint32_t narrow = (uint32_t)n;
+    uint8_t byte = (uint8_t)n;
     if (option->kind == PY_OPTION_U64)
         memcpy(at, &wide, sizeof wide);
+    else if (option->kind == PY_OPTION_U8)
+        memcpy(at, &byte, sizeof byte);
     else
         memcpy(at, &narrow, sizeof narrow);
     return true;
@@ -107,6 +111,28 @@ bool py_options_set(void *out, const py_option *options, PyObject *given) {
     for (const py_option *o = options; o->name; o++) {
         PyObject *value = py_options_get(given, o->name);
         if (value && !set_one((char *)out + o->offset, o, value)) return false;
+    }
+    return true;
+}
+
+static bool is_option(const py_option *options, const char *name) {
+    while (options->name && strcmp(options->name, name) != 0) options++;
+    return options->name != NULL;
+}
+
+bool py_options_only(const py_option *options, const char *what, PyObject *given) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    if (!PyDict_Check(given)) {
+        PyErr_Format(PyExc_TypeError, "%s: a dict expected, not %R", what, Py_TYPE(given));
+        return false;
+    }
+    while (PyDict_Next(given, &at, &key, &value)) {
+        const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;
+        if (name && is_option(options, name)) continue;
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "%s: there is no %R", what, key);
+        return false;
     }
     return true;
 }

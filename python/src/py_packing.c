@@ -134,7 +134,7 @@ static PyObject *core_unpack(PyObject *module, PyObject *args) {
     if (is_model && !handle) return NULL;
     int fd = PyLong_Check(to) ? (int)PyLong_AsLong(to) : -1;
     if ((fd < 0 && !PyUnicode_FSConverter(to, &path)) ||
-        (!is_model && !py_source_init(&own, state, from))) {
+        (!is_model && !py_source_init(&own, state, from, NULL))) {
         Py_XDECREF(path);
         return NULL;
     }

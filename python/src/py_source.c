@@ -7,39 +7,91 @@
 
 #include "py_core.h"
 
-/* Called from the library's threads. The first exception is kept: it says more than the status. */
-static tare_status read_at(void *ctx, uint64_t offset, void *buf, size_t n) {
-    py_source *source = ctx;
-    tare_status status = TARE_OK;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *view = PyMemoryView_FromMemory(buf, (Py_ssize_t)n, PyBUF_WRITE);
-    PyObject *result = NULL;
-    if (view)
-        result =
-            PyObject_CallMethod(source->reader, "read_at", "KO", (unsigned long long)offset, view);
-    if (!result) {
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        PyErr_NormalizeException(&type, &value, &trace);
-        if (trace && value) PyException_SetTraceback(value, trace);
-        if (!source->reader_exc) source->reader_exc = Py_XNewRef(value);
-        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
-        status = TARE_ERR_IO;
+/* [(offset, memoryview), ...], and the views alone in *views. */
+static PyObject *range_list(const tare_read_range *ranges, size_t n, PyObject **views) {
+    PyObject *list = PyList_New(0);
+    *views = PyList_New(0);
+    bool ok = list && *views;
+    for (size_t i = 0; ok && i < n; i++) {
+        PyObject *view =
+            PyMemoryView_FromMemory(ranges[i].buf, (Py_ssize_t)ranges[i].n, PyBUF_WRITE);
+        PyObject *pair =
+            view ? Py_BuildValue("KO", (unsigned long long)ranges[i].offset, view) : NULL;
+        ok = pair && PyList_Append(list, pair) == 0 && PyList_Append(*views, view) == 0;
+        Py_XDECREF(pair);
+        Py_XDECREF(view);
     }
-    Py_XDECREF(result);
-    if (view) { /* buf is gone after this call, so the view must not outlive it */
-        result = PyObject_CallMethod(view, "release", NULL);
-        if (!result) PyErr_Clear(), status = TARE_ERR_IO;
-        Py_XDECREF(result);
-        Py_DECREF(view);
-    }
-    PyGILState_Release(gil);
-    return status;
+    if (!ok) Py_CLEAR(list);
+    return list;
 }
 
-static bool from_url(py_source *out, py_state *state) {
+/* The memory behind the views is gone after the call, so that they must not outlive it. */
+static bool release_views(PyObject *views) {
+    bool ok = true;
+    for (Py_ssize_t i = 0; views && i < PyList_Size(views); i++) {
+        PyObject *result = PyObject_CallMethod(PyList_GetItem(views, i), "release", NULL);
+        if (!result) ok = false;
+        Py_XDECREF(result);
+    }
+    Py_XDECREF(views);
+    return ok;
+}
+
+/* Keeps the first exception: it says more than the status. */
+static void keep_exception(py_source *source) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace && value) PyException_SetTraceback(value, trace);
+    if (!source->reader_exc) source->reader_exc = Py_XNewRef(value);
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+}
+
+/* Called from the library's threads. */
+static tare_status read_many(void *ctx, const tare_read_range *ranges, size_t n, tare_error *err) {
+    py_source *source = ctx;
+    PyObject *views = NULL;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *list = range_list(ranges, n, &views);
+    PyObject *result = list ? PyObject_CallMethod(source->reader, "read_many", "O", list) : NULL;
+    bool ok = result != NULL;
+    if (!ok) keep_exception(source);
+    Py_XDECREF(result);
+    Py_XDECREF(list);
+    if (!release_views(views)) {
+        if (ok) keep_exception(source);
+        PyErr_Clear();
+        ok = false;
+    }
+    PyGILState_Release(gil);
+    if (ok) return TARE_OK;
+    err->what = "the file object failed";
+    return TARE_ERR_IO;
+}
+
+static const py_option remote_options[] = {
+    {"hub_endpoint", PY_OPTION_TEXT, offsetof(tare_remote_options, hub_endpoint), NULL},
+    {"hub_token", PY_OPTION_TEXT, offsetof(tare_remote_options, hub_token), NULL},
+    {"ca_file", PY_OPTION_TEXT, offsetof(tare_remote_options, ca_file), NULL},
+    {"ca_folder", PY_OPTION_TEXT, offsetof(tare_remote_options, ca_folder), NULL},
+    {"proxy", PY_OPTION_TEXT, offsetof(tare_remote_options, proxy), NULL},
+    {"whole_bytes", PY_OPTION_U64, offsetof(tare_remote_options, whole_bytes), NULL},
+    {"cache_bytes", PY_OPTION_U64, offsetof(tare_remote_options, cache_bytes), NULL},
+    {"connections", PY_OPTION_U32, offsetof(tare_remote_options, connections), NULL},
+    {"retries", PY_OPTION_U32, offsetof(tare_remote_options, retries), NULL},
+    {"backoff_ms", PY_OPTION_U32, offsetof(tare_remote_options, backoff_ms), NULL},
+    {"connect_seconds", PY_OPTION_U32, offsetof(tare_remote_options, connect_seconds), NULL},
+    {"stall_seconds", PY_OPTION_U32, offsetof(tare_remote_options, stall_seconds), NULL},
+    {0},
+};
+
+static bool from_url(py_source *out, py_state *state, PyObject *remote) {
     tare_error err;
-    if (tare_remote_new(&out->remote, NULL, &err) != TARE_OK) {
+    tare_remote_options options = TARE_REMOTE_OPTIONS_INIT;
+    if (remote && (!py_options_only(remote_options, "remote", remote) ||
+                   !py_options_set(&options, remote_options, remote)))
+        return false;
+    if (tare_remote_new(&out->remote, &options, &err) != TARE_OK) {
         py_fail(state, &err, NULL);
         return false;
     }
@@ -48,11 +100,11 @@ static bool from_url(py_source *out, py_state *state) {
     return true;
 }
 
-static bool from_path(py_source *out, py_state *state, PyObject *from) {
+static bool from_path(py_source *out, py_state *state, PyObject *from, PyObject *remote) {
     if (!PyUnicode_FSConverter(from, &out->path)) return false;
     out->source.kind = TARE_SOURCE_PATH;
     out->source.name = PyBytes_AsString(out->path);
-    return !tare_is_url(out->source.name) || from_url(out, state);
+    return !tare_is_url(out->source.name) || from_url(out, state, remote);
 }
 
 static bool from_descriptor(py_source *out, py_state *state, PyObject *from) {
@@ -86,7 +138,7 @@ static bool from_reader(py_source *out, PyObject *from) {
     out->reader = Py_NewRef(from);
     out->source.kind = TARE_SOURCE_CALLBACK;
     out->source.n_bytes = n_bytes;
-    out->source.read = read_at;
+    out->source.read_many = read_many;
     out->source.read_ctx = out;
     return true;
 }
@@ -99,7 +151,7 @@ static bool from_buffer(py_source *out, PyObject *from) {
     return true;
 }
 
-static bool from_parts(py_source *out, py_state *state, PyObject *from) {
+static bool from_parts(py_source *out, py_state *state, PyObject *from, PyObject *remote) {
     Py_ssize_t n = PySequence_Size(from);
     if (n < 0) return false;
     if (n == 0) {
@@ -118,7 +170,7 @@ static bool from_parts(py_source *out, py_state *state, PyObject *from) {
             PyErr_SetString(PyExc_TypeError, "shards must not be lists themselves");
             Py_CLEAR(part);
         }
-        bool ok = part && py_source_init(&out->parts[i], state, part);
+        bool ok = part && py_source_init(&out->parts[i], state, part, remote);
         Py_XDECREF(part);
         if (!ok) return false;
         out->n_parts++;
@@ -130,17 +182,17 @@ static bool from_parts(py_source *out, py_state *state, PyObject *from) {
     return true;
 }
 
-bool py_source_init(py_source *out, py_state *state, PyObject *from) {
+bool py_source_init(py_source *out, py_state *state, PyObject *from, PyObject *remote) {
     *out = (py_source){0};
     tare_source_init(&out->source, sizeof out->source);
     out->source.fd = -1;
     bool ok;
     if (PyUnicode_Check(from))
-        ok = from_path(out, state, from);
+        ok = from_path(out, state, from, remote);
     else if (PyLong_Check(from))
         ok = from_descriptor(out, state, from);
     else if (PyList_Check(from) || PyTuple_Check(from))
-        ok = from_parts(out, state, from);
+        ok = from_parts(out, state, from, remote);
     else if (PyObject_CheckBuffer(from))
         ok = from_buffer(out, from);
     else

@@ -219,7 +219,8 @@ class Model(_core.Model, Mapping[str, Tensor]):
 
 def open(source: Source, *, format: str | None = None, bases: Sequence[Source | Model] = (),
          map: bool = True, one_shard: bool = False, limits: Mapping[str, int] | None = None,
-         strict: bool = False, threads: int = 0, progress: Any = None) -> Model:
+         strict: bool = False, remote: Mapping[str, Any] | None = None, threads: int = 0,
+         progress: Any = None) -> Model:
     """Opens a model. The format is found by content; only the directory is read.
 
     source     a path (file or directory), a URL (https, http, hf), bytes, a descriptor, a file object with seek and read
@@ -231,6 +232,8 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     one_shard  opens a member of a shard set alone
     limits     what a file may ask for at most, by name: {"tensors": 1000}
     strict     findings of opening are errors, a missing base among them
+    remote     settings of URLs, by name: {"hub_token": "hf_...", "connections": 16}; others are hub_endpoint, ca_file,
+               ca_folder, proxy, whole_bytes, cache_bytes, retries, backoff_ms, connect_seconds, stall_seconds
 
     >>> model = tare.open("tiny.gguf")
     >>> model.info.format
@@ -239,7 +242,8 @@ def open(source: Source, *, format: str | None = None, bases: Sequence[Source | 
     prepared, name = prepare(source)
     opened = tuple(base if isinstance(base, Model) else open(base) for base in bases)
     options = {"format": format, "bases": opened or None, "one_shard": one_shard,
-               "needs_bases": strict, "limits": limits and dict(limits), "threads": threads}
+               "needs_bases": strict, "limits": limits and dict(limits),
+               "remote": remote and dict(remote), "threads": threads}
     model = _core.open(prepared, name, 2 if map else 0, options, _progress(progress))
     if strict:
         refuse_findings(model.findings)

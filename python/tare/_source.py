@@ -30,21 +30,39 @@ class FileReader:
         self.lock = allocate_lock()
         self.size: int = file.seek(0, os.SEEK_END)
         self.read_into = getattr(file, "readinto", None)
+        fs: Any = getattr(file, "fs", None)  # of fsspec; one with many requests at a time
+        self.cat_ranges = fs.cat_ranges if getattr(fs, "async_impl", False) else None
 
-    def read_at(self, offset: int, view: memoryview) -> None:
-        done = 0
+    def read_many(self, ranges: list[tuple[int, memoryview]]) -> None:
+        if self.cat_ranges is not None:
+            self._cat(ranges)
+            return
         with self.lock:
-            self.file.seek(offset)
-            while done < len(view):
-                if self.read_into is not None:
-                    n = self.read_into(view[done:]) or 0
-                else:
-                    piece = self.file.read(len(view) - done)
-                    n = len(piece)
-                    view[done:done + n] = piece
-                if not n:
-                    raise EOFError(f"the file object ends at byte {offset + done}")
-                done += n
+            for offset, view in ranges:
+                self._read(offset, view)
+
+    def _cat(self, ranges: list[tuple[int, memoryview]]) -> None:
+        assert self.cat_ranges is not None
+        pieces = self.cat_ranges([self.file.path] * len(ranges), [offset for offset, _ in ranges],
+                                 [offset + len(view) for offset, view in ranges], on_error="raise")
+        for (offset, view), piece in zip(ranges, pieces):
+            if len(piece) != len(view):
+                raise EOFError(f"the file object ends at byte {offset + len(piece)}")
+            view[:] = piece
+
+    def _read(self, offset: int, view: memoryview) -> None:
+        done = 0
+        self.file.seek(offset)
+        while done < len(view):
+            if self.read_into is not None:
+                n = self.read_into(view[done:]) or 0
+            else:
+                piece = self.file.read(len(view) - done)
+                n = len(piece)
+                view[done:done + n] = piece
+            if not n:
+                raise EOFError(f"the file object ends at byte {offset + done}")
+            done += n
 
 
 def _plain_descriptor(file: object) -> int | None:

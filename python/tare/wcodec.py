@@ -5,16 +5,22 @@
 
     wcodec.encode_checkpoint("model.safetensors", "model.wcodec")
     wcodec.decode_layer("model.wcodec", "model.embed_tokens.weight")
+
+and layers in memory: encode() takes an array or regions of bytes, without a file.
 """
 from __future__ import annotations
 
+from . import _core
+from ._encodings import encoding
 from ._model import Model, open
+from ._progress import adapt
 from ._records import Record
+from ._tensor import allocate
 from ._verbs import pack, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable, Sequence
+    from typing import Any, Iterable, Mapping, Sequence
 
     import numpy as np
 
@@ -23,7 +29,8 @@ if TYPE_CHECKING:
     from ._source import Source
     from ._verbs import Path
 
-__all__ = ["LayerRecord", "decode_checkpoint", "decode_layer", "encode_checkpoint", "layers"]
+__all__ = ["Coded", "LayerRecord", "Segment", "Stream", "decode_checkpoint", "decode_layer", "encode",
+           "encode_checkpoint", "layers"]
 
 _SHAPES = ("16x16", "8x32", "32x8", "1x256")
 _SIDES: dict[Any, tuple[str, ...]] = {16: ("16x16",), 8: ("8x32", "32x8"),
@@ -93,7 +100,8 @@ def _opened(container: Source | Model, bases: Sequence[Any] = ()) -> Model:
 
 def decode_layer(container: Source | Model, layer: str | int, *, out: np.ndarray[Any, Any] | None = None,
                  bases: Sequence[Any] = (), threads: int = 0) -> np.ndarray[Any, Any]:
-    """One layer as an array: by its name or its number. Nothing else of the file is decoded.
+    """One tensor as an array: by its name, or by its number in the model. Nothing else of the file is
+    decoded.
 
     >>> tare.wcodec.decode_layer("tiny.wcodec", "output_norm.weight").shape
     (64,)
@@ -103,22 +111,221 @@ def decode_layer(container: Source | Model, layer: str | int, *, out: np.ndarray
     return tensor.numpy(out=out, threads=threads)
 
 
-class LayerRecord(Record):
-    """A layer of a .wcodec."""
+# ---- layers in memory
 
-    __slots__ = ("name", "shape", "encoding", "bytes", "packed_bytes")
+_MODES = ("smallest", "raw", "constant", "zstd", "direct", "structured")
+_BASES = ("none", "ref", "ref-scaled")
+
+
+class Stream(Record):
+    """A codec plane of a layer: the same bytes of every unit of a region, cut into segments."""
+
+    __slots__ = ("region", "value_bits", "stride", "offset", "width", "bytes", "segment_bytes",
+                 "head_bytes", "sizes")
+    region: int
+    value_bits: int  # of a value: 4, 6, 8, 16
+    stride: int  # bytes of a unit
+    offset: int  # of the stream's bytes in it
+    width: int  # how many
+    bytes: int  # decoded
+    segment_bytes: int  # of a decoded segment; the last one may be shorter
+    head_bytes: int
+    sizes: tuple[int, ...]  # stored bytes of each segment
+
+
+class Segment(Record):
+    """A piece of a stream that can be decoded on its own."""
+
+    __slots__ = ("mode", "base", "bytes", "packed_bytes", "crc")
+    mode: str  # "raw", "constant", "zstd", "direct", "structured"
+    base: str  # "none"; "ref", "ref-scaled": differences from a base model
+    bytes: int
+    packed_bytes: int
+    crc: int  # CRC-32 of the decoded bytes
+
+
+class Coded:
+    """An encoded layer: one to four regions of bytes, as streams of segments. Immutable."""
+
+    __slots__ = ("_core", "_dtype", "_shape", "_streams")
+
+    def __init__(self, core: _core.Coded, dtype: Any = None, shape: tuple[int, ...] | None = None) -> None:
+        self._core = core
+        self._dtype = dtype
+        self._shape = shape
+        self._streams = tuple(Stream(*row) for row in core.streams)
+
+    @property
+    def packed_bytes(self) -> int:
+        """Of all streams as they are stored."""
+        return self._core.size
+
+    @property
+    def crc(self) -> int:
+        """CRC-32 of heads and of the segments' own."""
+        return self._core.crc
+
+    @property
+    def region_bytes(self) -> tuple[int, ...]:
+        """Decoded bytes of each region."""
+        return self._core.region_bytes
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """What the regions were cut into."""
+        return self._streams
+
+    def segments(self, stream: int) -> list[Segment]:
+        """The segments of a stream; of each the header is read."""
+        rows = (self._core.segment(stream, i) for i in range(len(self._streams[stream].sizes)))
+        return [Segment(_MODES[mode], _BASES[base], n, packed, crc) for mode, base, n, packed, crc in rows]
+
+    def decode(self, out: np.ndarray[Any, Any] | None = None, *, threads: int = 0) -> np.ndarray[Any, Any]:
+        """The array that was encoded; of bytes, region 0 as uint8. `out`: a contiguous array of the
+        same size, which is filled and returned."""
+        import numpy as np
+        shape = self.region_bytes[:1] if self._shape is None else self._shape
+        if out is None:
+            out = np.empty(shape, np.uint8 if self._dtype is None else self._dtype)
+        if not out.flags.c_contiguous or out.nbytes != self.region_bytes[0]:
+            raise ValueError(f"out: {self.region_bytes[0]} contiguous bytes expected")
+        self._core.region(out.reshape(-1).view(np.uint8), 0, 0, threads)
+        return out
+
+    def decode_region(self, region: int = 0, offset: int = 0, n: int | None = None, *,
+                      threads: int = 0) -> memoryview:
+        """Bytes offset .. offset + n - 1 of a region; only the segments that hold them are decoded."""
+        if n is None:
+            n = self.region_bytes[region] - offset
+        buffer: Any = allocate(n)
+        self._core.region(buffer, region, offset, threads)
+        return memoryview(buffer)
+
+    def decode_segments(self, stream: int, first: int = 0, n: int = 1, *, threads: int = 0) -> memoryview:
+        """Segments first .. first + n - 1 of a stream, as consecutive bytes of the stream."""
+        buffer: Any = allocate(self._core.segments_size(stream, first, n))
+        self._core.segments(buffer, stream, first, n, threads)
+        return memoryview(buffer)
+
+    def stored(self) -> memoryview:
+        """The bytes of the layer as a .wcodec stores them: of each stream its head and segments."""
+        buffer: Any = allocate(self.packed_bytes)
+        self._core.stored(buffer, 0)
+        return memoryview(buffer)
+
+    def __repr__(self) -> str:
+        return f"Coded({sum(self.region_bytes)} bytes in {self.packed_bytes})"
+
+
+def _fields_of(array: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
+    """As .wcodec cuts plain numbers, the most significant first: of floats 16 bits with sign and
+    exponent, then byte by byte; of integers all bytes."""
+    size, kind, is_big = array.dtype.itemsize, array.dtype.kind, array.dtype.byteorder == ">"
+    row = array.shape[-1] if array.ndim > 1 else 0
+    n_top = 2 if kind not in "iub" and size > 1 else 0
+    fields: list[dict[str, Any]] = []
+    if n_top:
+        fields.append({"value_bits": 16, "width": 2, "offset": 0 if is_big else size - 2, "is_big_endian": is_big})
+    fields += [{"value_bits": 8, "width": 1, "offset": i if is_big else size - 1 - i,
+                "is_repetitive": size > 1 and not n_top or kind in "ub",
+                "is_signed": size == 1 and kind == "i"} for i in range(n_top, size)]
+    return [{**f, "stride": size, "row": row} for f in fields]
+
+
+def _field(given: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(given)
+    mode = out.get("mode")
+    if isinstance(mode, str):
+        if mode not in _MODES:
+            raise ValueError(f"mode: {mode!r} is not one of {', '.join(_MODES)}")
+        out["mode"] = _MODES.index(mode)
+    return out
+
+
+def _bits(names: Sequence[str] | None, known: Sequence[str]) -> int:
+    return sum({1 << known.index(name) for name in names or ()})
+
+
+def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, effort: str = "fast",
+           base: Any = None, tile_size: Any = None, predictor_modes: Iterable[str] | str | None = None,
+           transforms: Iterable[str] | str | None = None, threads: int = 0, progress: Any = None) -> Coded:
+    """Encodes a layer in memory, as a .wcodec stores it.
+
+    source  an array of numpy, whose fields follow from its dtype; or a list of one to four regions of
+            bytes
+    fields  which bytes of every unit belong together: a dict for each stream. value_bits (4, 6, 8,
+            16) must be there; region, stride, offset, width, is_big_endian say where the values are;
+            is_signed, is_repetitive, row, trellis, mode, log2_segment, scale_stream, scale_form,
+            values_per_scale, is_packed_scales are hints (tare/wcodec.h, tare_coded_field). The streams of a region
+            cover every byte of its units once
+    effort  "fast", or "full": the smallest form that can be found
+    base    what differences are taken from: as large as the source
+    tile_size, predictor_modes, transforms  as for encode_checkpoint
+
+    >>> a = numpy.arange(65536, dtype="int16").reshape(256, 256) // 64
+    >>> coded = tare.wcodec.encode(a)
+    >>> coded.packed_bytes < a.nbytes, bool((coded.decode() == a).all())
+    (True, True)
+    """
+    if effort not in ("fast", "full"):
+        raise ValueError(f"effort: {effort!r} is not \"fast\" or \"full\"")
+    is_array = hasattr(source, "__array_interface__")
+    regions, bases = ([source], [base]) if is_array else (list(source), list(base or ()))
+    if is_array:
+        import numpy as np
+        regions, bases = ([None if a is None else np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in part]
+                          for part in (regions, bases))
+        fields = _fields_of(source) if fields is None else fields
+    elif fields is None:
+        raise ValueError("fields: wanted for regions of bytes")
+    pairs = list(zip(regions, bases or [None] * len(regions), strict=True))
+    tiles = (_bits(_tiles(tile_size), _SHAPES),
+             _bits(_names("predictor_modes", predictor_modes, _PREDICTORS), _PREDICTORS),
+             _bits(_names("transforms", transforms, _TRANSFORMS), _TRANSFORMS))
+    core = _core.coded_encode(pairs, [_field(f) for f in fields], effort == "full", tiles, threads,
+                              adapt(progress))
+    return Coded(core, source.dtype, source.shape) if is_array else Coded(core)
+
+
+# ---- layers of a file
+
+_KINDS = ("tensor", "bytes", "metadata", "resource")
+
+
+class LayerRecord(Record):
+    """A layer of a .wcodec: a tensor, or bytes of a file, metadata or a resource."""
+
+    __slots__ = ("name", "kind", "shape", "encoding", "bytes", "packed_bytes", "_model", "_index")
     name: str
+    kind: str  # "tensor", "bytes", "metadata", "resource"
     shape: tuple[int, ...]
-    encoding: Encoding
+    encoding: Encoding | None
     bytes: int
     packed_bytes: int | None  # None: the model is not packed
+    _model: Model | None
+    _index: int
+
+    def coded(self) -> Coded:
+        """The layer as it is stored: crc, streams, segments. ValueError: the model is not packed."""
+        if self._model is None:
+            raise ValueError(f"{self.name}: the model is not a .wcodec")
+        return Coded(_core.layer_coded(self._model, self._index))
+
+    def __repr__(self) -> str:
+        return (f"LayerRecord({self.name!r}, {self.kind}, {self.shape}, "
+                f"{self.encoding and self.encoding.name}, {self.bytes} bytes in {self.packed_bytes})")
 
 
 def layers(container: Source | Model) -> list[LayerRecord]:
-    """The layers in the order of the file.
+    """The layers in the order of the file's index; of a model that is not packed, its tensors.
 
-    >>> [layer.name for layer in tare.wcodec.layers("tiny.wcodec")][0]
+    >>> [layer.name for layer in tare.wcodec.layers("tiny.wcodec") if layer.kind == "tensor"][0]
     'token_embd.weight'
     """
-    return [LayerRecord(t.name, t.shape, t.encoding, t.nbytes, t.packed_nbytes)
-            for t in _opened(container).values()]
+    model = _opened(container)
+    if model.info.container is None:
+        return [LayerRecord(t.name, "tensor", t.shape, t.encoding, t.nbytes, None, None, i)
+                for i, t in enumerate(model.values())]
+    rows = _core.container_layers(model)
+    return [LayerRecord(name, _KINDS[kind], shape, None if id < 0 else encoding(id), n, packed, model, i)
+            for i, (kind, name, id, shape, n, packed) in enumerate(rows)]

@@ -2,6 +2,7 @@
 """Small models that the tests share, written by the official packages so that tare is not its own
 witness."""
 import os
+import sys
 
 import gguf
 import ml_dtypes
@@ -83,6 +84,13 @@ def bf16_path(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "bf16.safetensors"
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
     return str(path), arrays
+
+
+@pytest.fixture(scope="session")
+def command():
+    """The command as the beginning of an argument list: of this build, or installed with the package."""
+    built = os.environ.get("TARE_COMMAND")
+    return [built] if built else [sys.executable, "-m", "tare"]
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ if missing:
     print("SKIP: %s lacks %s, 1 test program left out" % (python, ", ".join(missing)))
     sys.exit(77)
 os.environ["PYTHONPATH"] = package
+os.environ["TARE_COMMAND"] = os.path.join(package, "..", "cli", "tare")
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 if preload:
     os.environ["LD_PRELOAD"] = preload

@@ -56,7 +56,7 @@ def test_options_reach_the_library(tmp_path, gguf_path):
     assert len(result.files) > 2 and os.path.isdir(tmp_path / "dir")
 
 
-def test_names_are_mapped_as_by_the_command(tmp_path):
+def test_names_are_mapped_as_by_the_command(tmp_path, command):
     """There and back, packed, and kept."""
     tare.convert(tare.synth("llama-tiny"), tmp_path / "hf", format="hf")
     result = tare.convert(tmp_path / "hf", tmp_path / "m.gguf", type="f32", no_tokenizer=True,
@@ -64,7 +64,7 @@ def test_names_are_mapped_as_by_the_command(tmp_path):
     model = tare.open(tmp_path / "m.gguf")
     assert "blk.1.attn_q.weight" in model and result.tensors[1].name == "token_embd.weight"
     assert model.metadata["general.name"] == "Hf" and model.metadata["general.license"] == "mit"
-    subprocess.run([sys.executable, "-m", "tare", "convert", tmp_path / "hf", tmp_path / "c.gguf", "--no-tokenizer",
+    subprocess.run([*command, "convert", tmp_path / "hf", tmp_path / "c.gguf", "--no-tokenizer",
                     "--type", "f32", "--quiet"], check=True)
     tare.convert(tmp_path / "hf", tmp_path / "same.gguf", type="f32", no_tokenizer=True)
     assert (tmp_path / "c.gguf").read_bytes() == (tmp_path / "same.gguf").read_bytes()

@@ -59,10 +59,15 @@ def test_layers(smooth, packed):
     model = tare.open(packed[-1][1])
     for source in (model, packed[-1][1]):
         records = wcodec.layers(source)
-        assert [r.name for r in records] == list(model)
+        assert sorted(r.name for r in records if r.kind == "tensor") == sorted(model)
         by_name = {r.name: r for r in records}
         assert by_name["a"].shape == (64, 256) and by_name["a"].encoding.name == "i16"
         assert by_name["a"].bytes == a.nbytes > by_name["a"].packed_bytes > 0
+        assert {r.kind for r in records} == {"tensor", "bytes"}
+        assert all(r.encoding is None for r in records if r.kind == "bytes")
+        coded = by_name["a"].coded()
+        assert coded.packed_bytes == by_name["a"].packed_bytes and coded.region_bytes == (a.nbytes,)
+        assert coded.decode().tobytes() == a.tobytes() and coded.crc
     out = np.empty((64, 256), np.int16)
     assert wcodec.decode_layer(model, "a", out=out) is out and np.array_equal(out, a)
     number = list(model).index("a")
@@ -70,3 +75,79 @@ def test_layers(smooth, packed):
     with pytest.raises(KeyError):
         wcodec.decode_layer(model, "nothing")
     assert all(r.packed_bytes is None for r in wcodec.layers(path))
+    with pytest.raises(ValueError, match="not a .wcodec"):
+        wcodec.layers(path)[0].coded()
+    coded = wcodec.layers(model)[number].coded()
+    model.close()
+    assert coded.decode().nbytes == coded.region_bytes[0]  # it holds what it needs
+
+
+def test_encode_is_what_a_file_stores(smooth, tmp_path):
+    """The layer in memory is byte for byte the layer of the file."""
+    arrays = {d: (smooth[1] * 0.37 if "f" in d else smooth[1]).astype(d) for d in
+              ("int8", "uint8", "int16", "uint32", "int64", "float16", "float32", "float64")}
+    for effort, names in (("fast", list(arrays)), ("full", ["int8", "float32"])):
+        tare.save({n: arrays[n] for n in names}, tmp_path / "m.wcodec", effort=effort, overwrite=True)
+        for layer in wcodec.layers(tmp_path / "m.wcodec"):
+            if layer.kind == "tensor":
+                coded, stored = wcodec.encode(arrays[layer.name], effort=effort), layer.coded()
+                assert bytes(coded.stored()) == bytes(stored.stored()) and coded.crc == stored.crc, layer
+                assert coded.segments(0) == stored.segments(0) and coded.streams == stored.streams
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "float16", "float32", "float64", ">i2", ">f4", "bool"))
+def test_encode(dtype):
+    a = np.random.default_rng(1).normal(0, 9, (85, 200)).astype(dtype)
+    for effort in ("fast", "full") if dtype == "int8" else ("fast",):
+        coded = wcodec.encode(a, effort=effort, threads=2)
+        assert coded.decode().dtype == a.dtype and coded.decode().tobytes() == a.tobytes()
+        assert coded.packed_bytes == len(coded.stored()) < a.nbytes
+        assert bytes(coded.decode_region(0, 1001, 77)) == a.tobytes()[1001:1078]
+        for i, stream in enumerate(coded.streams):
+            units = np.frombuffer(a.tobytes(), np.uint8).reshape(-1, stream.stride)
+            expected = units[:, stream.offset:stream.offset + stream.width].tobytes()
+            segments = coded.segments(i)
+            assert sum(s.bytes for s in segments) == stream.bytes == len(expected)
+            assert tuple(s.packed_bytes for s in segments) == stream.sizes
+            assert bytes(coded.decode_segments(i, 0, len(segments))) == expected
+            assert bytes(coded.decode_segments(i, len(segments) - 1)) == expected[-segments[-1].bytes:]
+    out = np.empty_like(a)
+    assert coded.decode(out) is out and out.tobytes() == a.tobytes()
+
+
+def test_encode_regions_and_bases():
+    rng = np.random.default_rng(2)
+    base = rng.integers(-99, 99, 40000).astype(np.int8)
+    tuned = base + (rng.random(40000) < 0.02).astype(np.int8)
+    alone, against = wcodec.encode(tuned), wcodec.encode(tuned, base=base.copy())
+    assert against.packed_bytes < alone.packed_bytes / 2
+    assert np.array_equal(against.decode(), tuned) and {s.base for s in against.segments(0)} == {"ref"}
+    scales = rng.random(1000, np.float32).tobytes()
+    coded = wcodec.encode([tuned.tobytes(), scales], [
+        {"value_bits": 8, "mode": "raw"}, {"region": 1, "value_bits": 8, "is_repetitive": True}])
+    assert coded.region_bytes == (40000, 4000) and bytes(coded.decode_region(1)) == scales
+    assert {s.mode for s in coded.segments(0)} == {"raw"} and coded.decode().dtype == np.uint8
+
+
+@pytest.mark.parametrize("args, options", (
+    (([b"x" * 9],), {}), (([b"x" * 9], [{}]), {}), (([b"x" * 9], [{"value_bits": 8, "width_": 1}]), {}),
+    (([b"x" * 9], [{"value_bits": 300}]), {}), (([b"x" * 9], [{"value_bits": 16}]), {}), (([], []), {}),
+    (([b"x"] * 5, [{"value_bits": 8}]), {}), (([b"x" * 9], [{"value_bits": 8}]), {"base": [b"x" * 8]}),
+    (([b"x" * 9], [{"value_bits": 8}]), {"base": []  + [None, None]}),
+    (([b"x" * 9], [{"value_bits": 8, "mode": "best"}]), {}), ((np.zeros(9), None), {"effort": "best"}),
+    ((np.zeros(9, "i1"),), {"tile_size": 3})), ids=str)
+def test_encode_refuses(args, options):
+    with pytest.raises((ValueError, OverflowError)):
+        wcodec.encode(*args, **options)
+
+
+def test_decode_refuses():
+    coded = wcodec.encode(np.zeros(5000, np.int8))
+    for call in (lambda: coded.decode_region(1, 0, 1), lambda: coded.decode_region(0, 4999, 2),
+                 lambda: coded.decode(np.empty(4999, np.int8)), lambda: coded.decode(np.empty((5000, 2))[:, 0])):
+        with pytest.raises(ValueError):
+            call()
+    for call in (lambda: coded.decode_segments(1), lambda: coded.decode_segments(0, 0, 2),
+                 lambda: coded.decode_segments(0, 2), lambda: coded.segments(1)):
+        with pytest.raises((IndexError, ValueError)):
+            call()
