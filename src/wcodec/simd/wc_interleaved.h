@@ -9,7 +9,7 @@
  *     store_halves the reverse
  *     load_rows    rows from a table
  *     step         64 symbols
- *     AT_ONCE      jobs side by side: 1 or 4
+ *     AT_ONCE      jobs side by side: 1 or 2
  *
  * and includes wc_emit.h. */
 #ifndef TARE_WCODEC_SIMD_WC_INTERLEAVED_H
@@ -21,11 +21,12 @@ enum { MAX_INTERLEAVED = 4, WORDS_A_BLOCK = WC_BLOCK / 2 };
 
 typedef struct interleaved_job {
     lanes lanes;
-    rows rows; /* of *table: aligned, as those in the head need not be */
+    rows rows[TARE_WC_MAX_CLASSES]; /* of the tables of classes that occurred so far */
+    bool has_rows[TARE_WC_MAX_CLASSES];
+    const rows *now;
     value_tables tables;
     shape shape;
     _Alignas(64) uint8_t symbols[WC_BLOCK];
-    const tare_wc_table *table;
     const uint8_t *ends[2];
     tare_wc_job *job;
     uint32_t p; /* a multiple of WC_BLOCK until the last steps */
@@ -50,7 +51,7 @@ static void begin(interleaved_job *s, tare_wc_job *job) {
     s->job = job;
     s->tables = value_tables_of(job);
     s->shape = shape_of(job);
-    s->table = NULL;
+    memset(s->has_rows, 0, sizeof s->has_rows);
     s->p = 0;
 }
 
@@ -74,11 +75,10 @@ static void give_back_lanes(const interleaved_job *s) {
 
 static ALWAYS_INLINE void choose_table(interleaved_job *s) {
     const tare_wc_job *job = s->job;
-    const tare_wc_table *t = job->tables;
-    if (job->classes) t += job->classes[s->p / TARE_WC_CLASS_RUN];
-    if (t == s->table) return;
-    load_rows(&s->rows, t);
-    s->table = t;
+    const unsigned class = job->classes ? job->classes[s->p / TARE_WC_CLASS_RUN] : 0;
+    if (!s->has_rows[class]) load_rows(&s->rows[class], job->tables + class);
+    s->has_rows[class] = true;
+    s->now = &s->rows[class];
 }
 
 /* Blocks that have all their values and cannot run out of words. */
@@ -95,7 +95,7 @@ static uint32_t whole_blocks(const interleaved_job *s) {
 /* Step j of a block. `held` keeps low nibbles until the high ones come. */
 static ALWAYS_INLINE void take_step(interleaved_job *s, lanes *l, const out_cursor *o,
                                     symbols *held, const unsigned j, const shape of) {
-    symbols now = step(l, &s->rows, of == NIBBLES ? 4 : 6);
+    symbols now = step(l, s->now, of == NIBBLES ? 4 : 6);
     if (of == ANY_SHAPE)
         store_symbols(s->symbols + j * TARE_WC_LANES, now, 64);
     else if (of == TRELLIS)
@@ -115,8 +115,6 @@ static ALWAYS_INLINE void step_interleaved(interleaved_job *const *s, lanes *l, 
                                            const shape of) {
     take_step(s[0], &l[0], &o[0], &held[0], j, of);
     if (n > 1) take_step(s[1], &l[1], &o[1], &held[1], j, of);
-    if (n > 2) take_step(s[2], &l[2], &o[2], &held[2], j, of);
-    if (n > 3) take_step(s[3], &l[3], &o[3], &held[3], j, of);
 }
 
 /* Words and bypass bits of the blocks to come: four jobs read more runs of memory than processors
@@ -188,21 +186,17 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
     X(WORDS_9, N)                                                                                  \
     X(WORDS_10, N)
 ALL_SHAPES(DEFINE_RUN, 1)
-#if AT_ONCE == 4
+#if AT_ONCE == 2
 ALL_SHAPES(DEFINE_RUN, 2)
-ALL_SHAPES(DEFINE_RUN, 3)
-ALL_SHAPES(DEFINE_RUN, 4)
 #endif
 static run_function *const runs[AT_ONCE][N_SHAPES] = {
     {ALL_SHAPES(NAME_RUN, 1)},
-#if AT_ONCE == 4
+#if AT_ONCE == 2
     {ALL_SHAPES(NAME_RUN, 2)},
-    {ALL_SHAPES(NAME_RUN, 3)},
-    {ALL_SHAPES(NAME_RUN, 4)},
 #endif
 };
 
-/* Strands of one alphabet; nibbles are alone with theirs. */
+/* Jobs of one alphabet; nibbles are alone with theirs. */
 static shape common_shape(interleaved_job *const *jobs, unsigned n) {
     for (unsigned i = 1; i < n; i++)
         if (jobs[i]->shape != jobs[0]->shape) return ANY_SHAPE;
@@ -238,10 +232,10 @@ static void run_blocks(interleaved_job *jobs, unsigned n, unsigned log2) {
 /* False: there are too few words; nothing has changed. */
 static bool step_with_care(interleaved_job *s, uint8_t *to) {
     lanes l = s->lanes;
-    if (s->table->log2_alphabet == 4)
-        store_symbols(to, step(&l, &s->rows, 4), 16);
+    if (s->job->tables->log2_alphabet == 4)
+        store_symbols(to, step(&l, s->now, 4), 16);
     else
-        store_symbols(to, step(&l, &s->rows, 6), 64);
+        store_symbols(to, step(&l, s->now, 6), 64);
     for (unsigned i = 0; i < 2; i++)
         if (l.words[i] > s->ends[i]) return false;
     s->lanes = l;
