@@ -87,11 +87,13 @@ tare_status tare_wc_direct_begin(tare_wc_job *job, const tare_wc_direct *d,
     *job = (tare_wc_job){
         .rule = rule,
         .tables = (head->shape.value_bits == 4 ? head->t16 : head->t64) + s->table,
+        .n_tables = s->n_classes ? s->n_classes : 1,
         .n_groups = (uint8_t)d->n_read,
         .value_bits = head->shape.value_bits,
         .n_positions = d->n_positions,
         .n_bytes = piece->n_bytes,
         .dst = piece->dst,
+        .destination = piece->destination,
     };
     for (unsigned g = 0; g < d->n_read; g++) {
         job->groups[g] = piece->bytes + d->groups[g];

@@ -10,6 +10,13 @@
 #include "wcodec/wc_lanes.h"
 #include "wcodec/wc_search.h"
 
+/* Memory that values are put into after decoding, combined with others: kernels load it into the
+ * cache meanwhile, as writing would wait for it. */
+typedef struct tare_wc_destination {
+    const uint8_t *bytes; /* of the first value; NULL: unknown */
+    uint32_t block_bytes; /* about how many 256 values take */
+} tare_wc_destination;
+
 /* The values of one DIRECT segment, from the first symbol of a value on. Everything but the words
  * has been checked: a kernel never uses words past the end of a stream (it may read up to
  * TARE_WC_READ_AHEAD bytes there), and says in lanes.has_run_out that it would have had to. After
@@ -18,6 +25,7 @@ typedef struct tare_wc_job {
     tare_wc_lanes lanes;
     const tare_wc_rule *rule;
     const tare_wc_table *tables; /* of class 0, 1, ... */
+    unsigned n_tables;           /* 1 to TARE_WC_MAX_CLASSES */
     const uint8_t *classes;      /* one for each 256 positions; NULL: all 0 */
     const uint8_t *groups[TARE_WC_BYPASS_GROUPS];
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
@@ -34,6 +42,7 @@ typedef struct tare_wc_job {
     void (*ready)(struct tare_wc_job *job, uint32_t end);
     void *ready_ctx;
     uint32_t gone;
+    tare_wc_destination destination;
 } tare_wc_job;
 
 /* Decoded values of four jobs stay in a core's own cache until they are taken. */

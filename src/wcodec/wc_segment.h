@@ -35,6 +35,7 @@ typedef struct tare_wc_piece {
     uint8_t *dst;         /* with a taker: room for the bytes */
     uint32_t n_bytes;     /* exactly these are written */
     tare_wc_taker taker;  /* take NULL: all bytes stay at dst */
+    tare_wc_destination destination;    /* that the taker writes to */
     const tare_wc_reference *reference; /* NULL: segments that need one are refused */
     tare_wc_segment header;             /* what the first 32 bytes say, once it was read */
     bool has_header;

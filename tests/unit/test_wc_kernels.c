@@ -96,6 +96,7 @@ static void make_job(tare_wc_job *job, memory *m, const tare_wc_job *like, uint6
     job->n_bytes = (below(n_max, seed) / unit + 1) * unit;
     job->n_positions = tare_wc_positions(value_bits, job->n_bytes);
     job->tables = tables[value_bits == 4];
+    job->n_tables = N_TABLES;
     for (unsigned i = 0; m->rule.trellis && i < TARE_WC_LANES; i++)
         job->trellis[i] = (uint8_t)below(m->rule.trellis, seed);
     if (below(2, seed)) {

@@ -76,25 +76,14 @@ static void scatter_units(const tare_wc_window *to, const slot *s, const uint8_t
     tare_wc_scatter(to, s->stream, bytes, first, end);
 }
 
-/* Units are put together in the first-level cache, then copied: that writes memory in order. */
+/* A few units at a time, so that they stay in the first-level cache until they are complete. */
 static void place_units(const slot *s, const uint8_t *bytes, uint64_t first, uint64_t end) {
-    enum { STAGE = 1 << 15 };
-    const uint64_t stride = s->stream->stride, unit_bytes = tare_wc_unit_bytes(s->stream);
-    const uint64_t unit = first / unit_bytes, past = end / unit_bytes;
-    const tare_wc_window *t = s->target;
-    bool is_whole = first % unit_bytes == 0 && end % unit_bytes == 0 &&
-                    unit * stride >= t->offset && past * stride <= t->offset + t->n;
-    if (!s->beside || !is_whole || stride > STAGE) {
-        scatter_units(t, s, bytes, first, end);
-        return;
-    }
-    uint8_t stage[STAGE];
-    for (uint64_t at = unit, next; at < past; at = next) {
-        next = tare_min_u64(at + STAGE / stride, past);
-        const tare_wc_window run = {stage, at * stride, (next - at) * stride};
-        scatter_units(&run, s, bytes + (at - unit) * unit_bytes, at * unit_bytes,
-                      next * unit_bytes);
-        memcpy(t->dst + (run.offset - t->offset), stage, (size_t)run.n);
+    enum { RUN = 1 << 15 };
+    const uint64_t units = tare_max_u64(RUN / s->stream->stride, 1);
+    const uint64_t run = units * tare_wc_unit_bytes(s->stream);
+    for (uint64_t at = first, next; at < end; bytes += next - at, at = next) {
+        next = tare_min_u64((at / run + 1) * run, end);
+        scatter_units(s->target, s, bytes, at, next);
     }
 }
 
@@ -250,6 +239,18 @@ static tare_status flush(batch *b) {
     return status;
 }
 
+/* Where units of a slot's stream are put together, if all of its segment's are in the window. */
+static tare_wc_destination destination_of(const batch *b, const slot *s, uint32_t n_bytes) {
+    const uint64_t unit_bytes = tare_wc_unit_bytes(s->stream), stride = s->stream->stride;
+    const uint64_t at = s->start / unit_bytes * stride, n = n_bytes / unit_bytes * stride;
+    const tare_wc_window *t = b->target;
+    if (!b->beside || at < t->offset || at + n > t->offset + t->n) return (tare_wc_destination){0};
+    const uint64_t block =
+        TARE_WC_CLASS_RUN / 8 * s->stream->shape.value_bits * stride / unit_bytes;
+    return (tare_wc_destination){t->dst + (at - t->offset),
+                                 (uint32_t)tare_min_u64(block, UINT32_MAX)};
+}
+
 /* ---- gathering a batch ----------------------------------------------------------------------- */
 
 /* Room for a segment as it is stored. */
@@ -357,7 +358,10 @@ static tare_status add(batch *b, slot s, uint64_t position) {
                              .n_bytes = n_bytes};
     if (status == TARE_OK && !lent) status = read_stored(b, piece, bytes);
     if (status == TARE_OK) {
-        if (needs_room) piece->taker = (tare_wc_taker){spread_taken, &b->slots[b->n]};
+        if (needs_room) {
+            piece->taker = (tare_wc_taker){spread_taken, &b->slots[b->n]};
+            piece->destination = destination_of(b, &s, n_bytes);
+        }
         b->slots[b->n++] = s;
         return b->n == TARE_WC_SIDE_BY_SIDE ? flush(b) : TARE_OK;
     }

@@ -21,8 +21,7 @@ enum { MAX_INTERLEAVED = 4, WORDS_A_BLOCK = WC_BLOCK / 2 };
 
 typedef struct interleaved_job {
     lanes lanes;
-    rows rows[TARE_WC_MAX_CLASSES]; /* of the tables of classes that occurred so far */
-    bool has_rows[TARE_WC_MAX_CLASSES];
+    rows rows[TARE_WC_MAX_CLASSES]; /* of all tables */
     const rows *now;
     value_tables tables;
     shape shape;
@@ -51,7 +50,7 @@ static void begin(interleaved_job *s, tare_wc_job *job) {
     s->job = job;
     s->tables = value_tables_of(job);
     s->shape = shape_of(job);
-    memset(s->has_rows, 0, sizeof s->has_rows);
+    for (unsigned i = 0; i < job->n_tables; i++) load_rows(&s->rows[i], &job->tables[i]);
     s->p = 0;
 }
 
@@ -75,10 +74,7 @@ static void give_back_lanes(const interleaved_job *s) {
 
 static ALWAYS_INLINE void choose_table(interleaved_job *s) {
     const tare_wc_job *job = s->job;
-    const unsigned class = job->classes ? job->classes[s->p / TARE_WC_CLASS_RUN] : 0;
-    if (!s->has_rows[class]) load_rows(&s->rows[class], job->tables + class);
-    s->has_rows[class] = true;
-    s->now = &s->rows[class];
+    s->now = &s->rows[job->classes ? job->classes[s->p / TARE_WC_CLASS_RUN] : 0];
 }
 
 /* Blocks that have all their values and cannot run out of words. */
@@ -129,6 +125,13 @@ static ALWAYS_INLINE void fetch_ahead(const lanes *l, const out_cursor *o,
     }
 }
 
+static ALWAYS_INLINE void fetch_destination(const tare_wc_destination *t, uint32_t block) {
+    enum { LINE = 64, LINES = 5 }; /* those of formats of at most 9 bits a value */
+    if (!t->bytes) return;
+    const uint8_t *at = t->bytes + (size_t)block * t->block_bytes;
+    for (unsigned line = 0; line < LINES; line++) __builtin_prefetch(at + LINE * line, 1);
+}
+
 static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, uint32_t n_blocks,
                               const shape of) {
     lanes l[MAX_INTERLEAVED];
@@ -145,6 +148,7 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
             if (of != ANY_SHAPE)
                 o[i] =
                     out_cursor_of(s->job, s->p / WC_BLOCK, item_of(of), k_of(of), n_groups_of(of));
+            fetch_destination(&s->job->destination, s->p / WC_BLOCK);
             fetch_ahead(&l[i], &o[i], of == ANY_SHAPE ? 0 : n_groups_of(of));
         }
         if (n == AT_ONCE) {
