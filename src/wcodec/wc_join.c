@@ -106,14 +106,26 @@ void tare_wc_join_c(uint8_t *plane, const uint8_t *low, const uint8_t *high, siz
     }
 }
 
+_Static_assert(sizeof(uint16_t[TARE_WC_JOIN_VALUES]) <= sizeof((tare_wc_separator *)0)->room,
+               "the values in the order of their high bits");
+
+void tare_wc_prepare_c(tare_wc_separator *out, const tare_wc_join *join) {
+    const uint32_t n = 1u << join->log2_values;
+    uint16_t places[TARE_WC_JOIN_VALUES], values[TARE_WC_JOIN_VALUES];
+    out->join = *join;
+    tare_wc_join_places(places, join);
+    for (uint16_t v = 0; v < n; v++) values[places[v]] = v;
+    memcpy(out->room, values, n * sizeof *values);
+}
+
 void tare_wc_separate_c(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                        size_t stride, const tare_wc_join *w) {
+                        size_t stride, const tare_wc_separator *separator) {
+    const tare_wc_join *w = &separator->join;
     const uint32_t n = 1u << w->log2_values, n_high = tare_wc_join_high_bytes(w);
     const uint64_t mask = ((1u << w->high_bits) - 1) * UINT64_C(0x0101010101010101);
-    uint16_t places[TARE_WC_JOIN_VALUES], values[TARE_WC_JOIN_VALUES];
+    uint16_t values[TARE_WC_JOIN_VALUES];
     uint8_t tops[TARE_WC_JOIN_VALUES];
-    tare_wc_join_places(places, w);
-    for (uint16_t v = 0; v < n; v++) values[places[v]] = v;
+    memcpy(values, separator->room, n * sizeof *values);
     for (; n_units; n_units--, low += stride, high += stride) {
         for (uint32_t v = 0; v < n; v += 8, plane += 6) {
             uint64_t x = load_sixes(plane);

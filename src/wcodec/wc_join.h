@@ -23,6 +23,12 @@ typedef struct tare_wc_join {
                                          its high bits; a permutation */
 } tare_wc_join;
 
+/* A join as a kernel's `separate` needs it, which is made once for many units. */
+typedef struct tare_wc_separator {
+    tare_wc_join join;
+    _Alignas(64) uint8_t room[4096]; /* the kernel's */
+} tare_wc_separator;
+
 /* Bytes of a unit: nibbles, high bits, and the plane's, four values in three. */
 static inline uint32_t tare_wc_join_low_bytes(const tare_wc_join *w) {
     return 1u << w->log2_values >> 1;
@@ -44,7 +50,8 @@ void tare_wc_join_places(uint16_t places[TARE_WC_JOIN_VALUES], const tare_wc_joi
 void tare_wc_join_c(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                     size_t stride, const tare_wc_join *join);
 /* The reverse; bits of a value beyond its 4 + high_bits are ignored. */
+void tare_wc_prepare_c(tare_wc_separator *out, const tare_wc_join *join);
 void tare_wc_separate_c(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                        size_t stride, const tare_wc_join *join);
+                        size_t stride, const tare_wc_separator *separator);
 
 #endif

@@ -18,6 +18,7 @@ void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
         .crc32 = tare_wc_crc32_c,
         .count_bytes = tare_wc_count_bytes_c,
         .join = tare_wc_join_c,
+        .prepare = tare_wc_prepare_c,
         .separate = tare_wc_separate_c,
         .search = tare_wc_search_c,
     };

@@ -10,8 +10,8 @@
 #include "wcodec/wc_lanes.h"
 #include "wcodec/wc_search.h"
 
-/* Memory that values are put into after decoding, combined with others: kernels load it into the
- * cache meanwhile, as writing would wait for it. */
+/* Memory that will be written: by the kernel itself a little later, or when values that it decodes are
+ * combined with others. Kernels load it into the cache meanwhile, as writing would wait for it. */
 typedef struct tare_wc_destination {
     const uint8_t *bytes; /* of the first value; NULL: unknown */
     uint32_t block_bytes; /* about how many 256 values take */
@@ -87,8 +87,9 @@ typedef struct tare_wc_kernels {
     /* Units of a joined plane, from a region and back to it: as tare_wc_join_c. */
     void (*join)(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t n_units,
                  size_t stride, const tare_wc_join *join);
+    void (*prepare)(tare_wc_separator *out, const tare_wc_join *join);
     void (*separate)(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                     size_t stride, const tare_wc_join *join);
+                     size_t stride, const tare_wc_separator *separator);
     /* The values of a trellis that represent numbers best. */
     void (*search)(const tare_wc_search_job *job);
 } tare_wc_kernels;

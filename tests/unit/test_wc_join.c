@@ -106,7 +106,9 @@ static void check_level(subject *s, unsigned cpu, uint64_t *seed) {
     if (s->join.high_bits == 1 && below(2, seed))
         for (size_t i = 0; i < s->n_plane; i++)
             s->plane[i] = (uint8_t)(s->plane[i] | (i % 3 == 0 ? 0x20 : i % 3 == 1 ? 0x08 : 0x82));
-    k.separate(back + s->low, back + s->high, s->plane, s->n, s->stride, &s->join);
+    tare_wc_separator separator;
+    k.prepare(&separator, &s->join);
+    k.separate(back + s->low, back + s->high, s->plane, s->n, s->stride, &separator);
     for (size_t i = 0; i < s->n_region; i++) {
         size_t at = i % s->stride;
         bool is_own =

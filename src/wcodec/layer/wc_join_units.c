@@ -69,29 +69,35 @@ static void put_shown(const tare_wc_window *t, const uint8_t *bytes, uint64_t to
     if (low < high) memcpy(t->dst + (low - t->offset), bytes + (low - to), (size_t)(high - low));
 }
 
-static void separate_part(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
-                          uint64_t unit) {
+static void separate_part(const tare_wc_window *t, const tare_wc_stream *p,
+                          const tare_wc_separator *by, const uint8_t *bytes, uint64_t unit) {
     uint8_t low[TARE_WC_JOIN_VALUES / 2], high[TARE_WC_JOIN_VALUES / 4];
-    tare_wc_kernels_get()->separate(low, high, bytes, 1, 0, &p->join);
+    tare_wc_kernels_get()->separate(low, high, bytes, 1, 0, by);
     put_shown(t, low, unit * p->stride + p->offset, p->width);
     put_shown(t, high, unit * p->stride + p->high_offset, tare_wc_join_high_bytes(&p->join));
 }
 
-void tare_wc_separate_units(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
+void tare_wc_separate_units(const tare_wc_window *t, const tare_wc_stream *p,
+                            const tare_wc_separator *separator, const uint8_t *bytes,
                             uint64_t first, uint64_t end) {
+    tare_wc_separator own;
+    if (!separator) {
+        tare_wc_kernels_get()->prepare(&own, &p->join);
+        separator = &own;
+    }
     const uint64_t unit_bytes = tare_wc_unit_bytes(p);
     uint64_t unit = first / unit_bytes, past = end / unit_bytes;
     uint64_t whole = tare_max_u64(unit, tare_ceil_div_u64(t->offset, p->stride));
     uint64_t whole_past = tare_min_u64(past, (t->offset + t->n) / p->stride);
     for (; unit < past; unit++, bytes += unit_bytes) {
         if (unit != whole || whole >= whole_past) {
-            separate_part(t, p, bytes, unit);
+            separate_part(t, p, separator, bytes, unit);
             continue;
         }
         uint8_t *to = t->dst + (unit * p->stride - t->offset);
         uint64_t n = whole_past - whole;
         tare_wc_kernels_get()->separate(to + p->offset, to + p->high_offset, bytes, (size_t)n,
-                                        p->stride, &p->join);
+                                        p->stride, separator);
         unit += n - 1;
         bytes += (n - 1) * unit_bytes;
     }

@@ -14,8 +14,10 @@ tare_status tare_wc_check_join(const tare_wc_stream *stream, uint64_t at, tare_e
 tare_status tare_wc_join_units(uint8_t *dst, const tare_wc_stream *stream,
                                const tare_wc_source *source, uint64_t first, uint64_t n,
                                tare_error *err);
-/* The stream's bytes first .. end - 1, whole units, to where the window shows them. */
+/* The stream's bytes first .. end - 1, whole units, to where the window shows them. `separator`: that
+ * of its join, made by the kernels in force; NULL: made here. */
 void tare_wc_separate_units(const tare_wc_window *window, const tare_wc_stream *stream,
-                            const uint8_t *bytes, uint64_t first, uint64_t end);
+                            const tare_wc_separator *separator, const uint8_t *bytes,
+                            uint64_t first, uint64_t end);
 
 #endif

@@ -28,6 +28,7 @@ typedef struct companion {
 typedef struct companions {
     companion of[TARE_WC_MAX_STREAMS];
     unsigned n;
+    tare_wc_separator separator; /* of the largest stream, if it is joined */
 } companions;
 
 typedef struct slot {
@@ -71,9 +72,9 @@ static void scatter_units(const tare_wc_window *to, const slot *s, const uint8_t
         const uint64_t from = tare_max_u64(unit * n, o->first),
                        to_end = tare_min_u64(past * n, o->end);
         if (from < to_end)
-            tare_wc_scatter(to, o->stream, o->bytes + (from - o->first), from, to_end);
+            tare_wc_scatter(to, o->stream, NULL, o->bytes + (from - o->first), from, to_end);
     }
-    tare_wc_scatter(to, s->stream, bytes, first, end);
+    tare_wc_scatter(to, s->stream, s->beside ? &s->beside->separator : NULL, bytes, first, end);
 }
 
 /* A few units at a time, so that they stay in the first-level cache until they are complete. */
@@ -239,6 +240,12 @@ static tare_status flush(batch *b) {
     return status;
 }
 
+/* Bytes that are decoded in place: a little ahead. */
+static tare_wc_destination in_place(const slot *s, const uint8_t *dst) {
+    enum { AHEAD = 4096 };
+    return (tare_wc_destination){dst + AHEAD, TARE_WC_CLASS_RUN / 8 * s->stream->shape.value_bits};
+}
+
 /* Where units of a slot's stream are put together, if all of its segment's are in the window. */
 static tare_wc_destination destination_of(const batch *b, const slot *s, uint32_t n_bytes) {
     const uint64_t unit_bytes = tare_wc_unit_bytes(s->stream), stride = s->stream->stride;
@@ -361,6 +368,8 @@ static tare_status add(batch *b, slot s, uint64_t position) {
         if (needs_room) {
             piece->taker = (tare_wc_taker){spread_taken, &b->slots[b->n]};
             piece->destination = destination_of(b, &s, n_bytes);
+        } else {
+            piece->destination = in_place(&s, dst);
         }
         b->slots[b->n++] = s;
         return b->n == TARE_WC_SIDE_BY_SIDE ? flush(b) : TARE_OK;
@@ -523,6 +532,8 @@ static tare_status read_window(batch *b, unsigned region, unsigned main) {
     b->beside = NULL;
     TARE_TRY(read_beside(&beside, b, region, main));
     b->beside = &beside;
+    if (l->streams[main].join.high_bits)
+        tare_wc_kernels_get()->prepare(&beside.separator, &l->streams[main].join);
     tare_wc_stream_span(&first, &end, &l->streams[main], b->target);
     TARE_TRY(walk(b, main, first, end));
     return b->n ? flush(b) : TARE_OK;

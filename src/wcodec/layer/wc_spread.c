@@ -48,14 +48,15 @@ static uint64_t put_part(const tare_wc_window *t, const tare_wc_stream *p, const
 }
 
 /* Units entirely inside the window, all but a few at its ends, are spread without checks. */
-void tare_wc_scatter(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
-                     uint64_t first, uint64_t end) {
+void tare_wc_scatter(const tare_wc_window *t, const tare_wc_stream *p,
+                     const tare_wc_separator *separator, const uint8_t *bytes, uint64_t first,
+                     uint64_t end) {
     if (!t->n) {
         memcpy(t->dst + (first - t->offset), bytes, (size_t)(end - first));
         return;
     }
     if (p->join.high_bits) {
-        tare_wc_separate_units(t, p, bytes, first, end);
+        tare_wc_separate_units(t, p, separator, bytes, first, end);
         return;
     }
     uint64_t unit =

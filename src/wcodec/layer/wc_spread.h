@@ -7,9 +7,10 @@
 #include "wcodec/layer/wc_layer.h"
 
 /* The stream's bytes first .. end - 1, which `bytes` begins with, to where they belong, as far as
- * the window shows them. Of a joined stream whole units. */
+ * the window shows them. Of a joined stream whole units; `separator`: see wc_join_units.h. */
 void tare_wc_scatter(const tare_wc_window *window, const tare_wc_stream *stream,
-                     const uint8_t *bytes, uint64_t first, uint64_t end);
+                     const tare_wc_separator *separator, const uint8_t *bytes, uint64_t first,
+                     uint64_t end);
 
 /* `width` bytes of n units, which lie src_stride apart, to units dst_stride apart. */
 void tare_wc_copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src, size_t src_stride,

@@ -15,7 +15,8 @@
  *     v_store_sixes            four bytes below 64 in three
  *     table, load_table        of 64 bytes
  *     look_up_in               bytes of a table
- *     edge_values              as tare_wc_edge_value
+ *     edge_tables              what v_edge needs; load_edge_tables
+ *     v_edge                   tare_wc_edge_value of symbols and of two bits; those above undefined
  *
  * Words are shifted, as there is no shift of bytes: what comes in from the neighbour is masked. */
 #ifndef TARE_WCODEC_SIMD_WC_EMIT_H
@@ -89,6 +90,7 @@ static inline shape shape_of(const tare_wc_job *job) {
 typedef struct value_tables {
     table top[2], next;
     vec keep[2], sign;
+    edge_tables edge;
 } value_tables;
 
 static inline value_tables value_tables_of(const tare_wc_job *job) {
@@ -108,6 +110,7 @@ static inline value_tables value_tables_of(const tare_wc_job *job) {
     }
     m.next = load_table(next);
     m.sign = v_all((uint8_t)(is_sign << 7));
+    m.edge = load_edge_tables();
     return m;
 }
 
@@ -245,7 +248,7 @@ static ALWAYS_INLINE void put_step(const out_cursor *o, const value_tables *m, c
         else if (of == PLAIN_2)
             v_store(dst, plain_2(o, j, at, s.v[i]));
         else if (of == EDGE_2)
-            v_store(dst, edge_values(plain_2(o, j, at, s.v[i])));
+            v_store(dst, v_edge(&m->edge, s.v[i], group_raw(o, 0, j, at, 2)));
         else if (of == BYTES_0)
             v_store(dst, tops_of(m, s.v[i]));
         else if (of == BYTES_1)

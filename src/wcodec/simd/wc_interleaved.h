@@ -125,11 +125,13 @@ static ALWAYS_INLINE void fetch_ahead(const lanes *l, const out_cursor *o,
     }
 }
 
-static ALWAYS_INLINE void fetch_destination(const tare_wc_destination *t, uint32_t block) {
-    enum { LINE = 64, LINES = 5 }; /* those of formats of at most 9 bits a value */
-    if (!t->bytes) return;
-    const uint8_t *at = t->bytes + (size_t)block * t->block_bytes;
-    for (unsigned line = 0; line < LINES; line++) __builtin_prefetch(at + LINE * line, 1);
+static ALWAYS_INLINE void fetch_destination(const tare_wc_destination *d, uint32_t block,
+                                            const shape of) {
+    enum { LINE = 64 };
+    const unsigned lines = of >= WORDS_6 ? 8 : 5; /* the latter also for scales beside bytes */
+    if (!d->bytes) return;
+    const uint8_t *at = d->bytes + (size_t)block * d->block_bytes;
+    for (unsigned line = 0; line < lines; line++) __builtin_prefetch(at + LINE * line, 1);
 }
 
 static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, uint32_t n_blocks,
@@ -148,7 +150,7 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
             if (of != ANY_SHAPE)
                 o[i] =
                     out_cursor_of(s->job, s->p / WC_BLOCK, item_of(of), k_of(of), n_groups_of(of));
-            fetch_destination(&s->job->destination, s->p / WC_BLOCK);
+            fetch_destination(&s->job->destination, s->p / WC_BLOCK, of);
             fetch_ahead(&l[i], &o[i], of == ANY_SHAPE ? 0 : n_groups_of(of));
         }
         if (n == AT_ONCE) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The form EDGE of rules for AVX-512: what wc_edge.h does, 64 bytes at a time. */
+ * The form EDGE of rules for AVX-512: slots of values, as in wc_edge.h, 64 bytes at a time. */
 #ifndef TARE_WCODEC_EDGE_AVX512_H
 #define TARE_WCODEC_EDGE_AVX512_H
 
@@ -8,20 +8,6 @@
 
 #include "wcodec/simd/wc_block.h"
 #include "wcodec/wc_edge.h"
-
-static ALWAYS_INLINE __m512i edge_values(__m512i slots) {
-    const __m512i upper = _mm512_set1_epi8(TARE_WC_UPPER_SLOT), one = _mm512_set1_epi8(1);
-    const __m512i lower = _mm512_set1_epi8(TARE_WC_LOWER_SLOT);
-    __mmask64 is_above = _mm512_cmpgt_epi8_mask(slots, upper);
-    __mmask64 is_below = _mm512_cmpgt_epi8_mask(lower, slots);
-    is_below = _mm512_mask_cmpneq_epi8_mask(is_below, slots, _mm512_set1_epi8(INT8_MIN));
-    __m512i v = _mm512_mask_sub_epi8(slots, is_above, slots, one);
-    v = _mm512_mask_add_epi8(v, is_below, slots, one);
-    v = _mm512_mask_mov_epi8(v, _mm512_cmpeq_epi8_mask(slots, upper),
-                             _mm512_set1_epi8(TARE_WC_UPPER_EDGE));
-    return _mm512_mask_mov_epi8(v, _mm512_cmpeq_epi8_mask(slots, lower),
-                                _mm512_set1_epi8(TARE_WC_LOWER_EDGE));
-}
 
 static ALWAYS_INLINE __m512i edge_slots(__m512i values) {
     const __m512i upper = _mm512_set1_epi8(TARE_WC_UPPER_SLOT), one = _mm512_set1_epi8(1);

@@ -62,6 +62,18 @@ static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
     store_sixes(p, v);
 }
 
+/* No tables: look-ups take longer than comparisons. */
+typedef struct edge_tables {
+    char none;
+} edge_tables;
+static ALWAYS_INLINE edge_tables load_edge_tables(void) {
+    return (edge_tables){0};
+}
+static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec raw) {
+    (void)t;
+    return edge_values(v_choose(v_all(3), raw, v_up(symbol, 2)));
+}
+
 #include "wcodec/simd/wc_emit.h"
 
 #endif

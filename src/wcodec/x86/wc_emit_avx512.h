@@ -62,6 +62,34 @@ static ALWAYS_INLINE void v_store_sixes(uint8_t *p, vec v) {
     _mm512_mask_storeu_epi8(p, (UINT64_C(1) << SIXES_BYTES) - 1, pack_sixes(v));
 }
 
+/* By top: what its two bits are added to; those that have another value, if any; that value. */
+typedef struct edge_tables {
+    table first, other_bits, other;
+} edge_tables;
+
+static inline edge_tables load_edge_tables(void) {
+    uint8_t first[64], other_bits[64], other[64] = {0};
+    for (unsigned top = 0; top < 64; top++) {
+        const unsigned slot = top << TARE_WC_EDGE_K;
+        first[top] = (uint8_t)(tare_wc_edge_value((uint8_t)(slot + 1)) - 1); /* never an edge's */
+        other_bits[top] = 255;
+        for (unsigned low = 0; low < 1 << TARE_WC_EDGE_K; low++) {
+            uint8_t value = tare_wc_edge_value((uint8_t)(slot + low));
+            if (value == (uint8_t)(first[top] + low)) continue;
+            other_bits[top] = (uint8_t)low;
+            other[top] = value;
+        }
+    }
+    return (edge_tables){v_load(first), v_load(other_bits), v_load(other)};
+}
+
+static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec raw) {
+    vec low = v_and(raw, v_all(3));
+    __mmask64 is_other = _mm512_cmpeq_epi8_mask(low, look_up_in(&t->other_bits, symbol));
+    vec value = _mm512_add_epi8(look_up_in(&t->first, symbol), low);
+    return _mm512_mask_permutexvar_epi8(value, is_other, symbol, t->other);
+}
+
 #include "wcodec/simd/wc_emit.h"
 
 #endif

@@ -184,22 +184,62 @@ static ALWAYS_INLINE void store_low(uint8_t *low, __m256i v, bool is_half) {
         _mm_storeu_si128((__m128i *)(void *)low, _mm256_castsi256_si128(v));
 }
 
-/* Units of one step: each high bit is a test of a byte. */
-static void separate_short(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                           size_t stride, const tare_wc_join *shape) {
-    const unsigned n = 1u << shape->log2_values, bits = shape->high_bits, n_bits = n * bits;
-    const bool is_half = n < STEP;
-    uint16_t numbers[TARE_WC_JOIN_VALUES];
-    look_up outs[MOST_OUTS];
+/* Where high bytes come from. Units of one step: each high bit is a test of a byte. */
+typedef union separator {
+    look_up few[MOST_OUTS];
+    look_up many[MOST_OUTS][MOST_PIECES];
+} separator;
+_Static_assert(sizeof(separator) <= sizeof((tare_wc_separator *)0)->room, "a separator");
+
+static bool is_short(const tare_wc_join *shape) {
+    return 1u << shape->log2_values <= STEP;
+}
+
+static void prepare_short(separator *s, const tare_wc_join *shape, const uint16_t *numbers) {
     places p[MOST_OUTS];
-    tare_wc_join_places(numbers, shape);
     for (unsigned o = 0; o < MOST_OUTS; o++) no_places(&p[o]);
-    for (unsigned v = 0; v < n; v++)
-        for (unsigned b = 0; b < bits; b++) {
-            unsigned to = numbers[v] * bits + b;
+    for (unsigned v = 0; v < 1u << shape->log2_values; v++)
+        for (unsigned b = 0; b < shape->high_bits; b++) {
+            unsigned to = numbers[v] * shape->high_bits + b;
             set_place(&p[to / STEP], to % STEP, v, TARE_WC_JOIN_LOW_BITS + b);
         }
-    for (unsigned o = 0; o < MOST_OUTS; o++) finish(&outs[o], &p[o]);
+    for (unsigned o = 0; o < MOST_OUTS; o++) finish(&s->few[o], &p[o]);
+}
+
+static void prepare_long(separator *s, const tare_wc_join *shape, const uint16_t *numbers) {
+    places p[MOST_OUTS][MOST_PIECES];
+    const unsigned bits = shape->high_bits, n_pieces = 8 / bits;
+    const unsigned n_outs = tare_wc_join_high_bytes(shape) > STEP ? MOST_OUTS : 1;
+    for (unsigned c = 0; c < n_pieces; c++)
+        for (unsigned o = 0; o < n_outs; o++) no_places(&p[o][c]);
+    for (unsigned v = 0; v < 1u << shape->log2_values; v++) {
+        unsigned byte = numbers[v] / n_pieces, at = v / STEP * bits;
+        set_place(&p[byte / STEP][numbers[v] % n_pieces], byte % STEP, at / 8 * STEP + v % STEP,
+                  at % 8);
+    }
+    for (unsigned c = 0; c < n_pieces; c++)
+        for (unsigned o = 0; o < n_outs; o++) finish(&s->many[o][c], &p[o][c]);
+}
+
+static void prepare(tare_wc_separator *out, const tare_wc_join *shape) {
+    uint16_t numbers[TARE_WC_JOIN_VALUES];
+    separator *s = (separator *)(void *)out->room;
+    if (!is_ours(shape)) {
+        tare_wc_prepare_c(out, shape);
+        return;
+    }
+    out->join = *shape;
+    tare_wc_join_places(numbers, shape);
+    if (is_short(shape))
+        prepare_short(s, shape, numbers);
+    else
+        prepare_long(s, shape, numbers);
+}
+
+static void separate_short(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
+                           size_t stride, const tare_wc_join *shape, const look_up *outs) {
+    const unsigned n = 1u << shape->log2_values, n_bits = n * shape->high_bits;
+    const bool is_half = n < STEP;
     for (; n_units; n_units--, low += stride, high += stride, plane += n / 4 * 3) {
         __m256i v = load_values(plane, is_half), tables[TABLES];
         store_low(low, v, is_half);
@@ -225,34 +265,13 @@ static ALWAYS_INLINE void store_first(uint8_t *dst, __m256i bytes, size_t n) {
 
 /* High bits of the steps are laid beside each other in one or two vectors: of step k from bit
  * k * bits on. Two tables each. */
-static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                     size_t stride, const tare_wc_join *shape) {
-    uint16_t numbers[TARE_WC_JOIN_VALUES];
-    look_up outs[MOST_OUTS][MOST_PIECES];
-    places p[MOST_OUTS][MOST_PIECES];
-    if (!is_ours(shape)) {
-        tare_wc_separate_c(low, high, plane, n_units, stride, shape);
-        return;
-    }
-    if (1u << shape->log2_values <= STEP) {
-        separate_short(low, high, plane, n_units, stride, shape);
-        return;
-    }
+static void separate_long(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
+                          size_t stride, const tare_wc_join *shape,
+                          const look_up outs[MOST_OUTS][MOST_PIECES]) {
     const size_t n_high = tare_wc_join_high_bytes(shape);
     const unsigned bits = shape->high_bits, n_pieces = 8 / bits;
     const unsigned n_steps = (1u << shape->log2_values) / STEP,
                    n_outs = n_high > STEP ? MOST_OUTS : 1;
-    const unsigned log2_pieces = bits == 2 ? 2 : 3; /* this is done for every few units */
-    tare_wc_join_places(numbers, shape);
-    for (unsigned c = 0; c < n_pieces; c++)
-        for (unsigned o = 0; o < n_outs; o++) no_places(&p[o][c]);
-    for (unsigned v = 0; v < 1u << shape->log2_values; v++) {
-        unsigned byte = numbers[v] >> log2_pieces, at = v / STEP * bits;
-        set_place(&p[byte / STEP][numbers[v] & (n_pieces - 1)], byte % STEP,
-                  at / 8 * STEP + v % STEP, at % 8);
-    }
-    for (unsigned c = 0; c < n_pieces; c++)
-        for (unsigned o = 0; o < n_outs; o++) finish(&outs[o][c], &p[o][c]);
     for (; n_units; n_units--, low += stride, high += stride) {
         __m256i tops[MOST_OUTS] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, tables[TABLES];
         for (unsigned k = 0; k < n_steps; k++, plane += STEP / 4 * 3) {
@@ -276,7 +295,19 @@ static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n
     }
 }
 
+static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
+                     size_t stride, const tare_wc_separator *by) {
+    const separator *s = (const separator *)(const void *)by->room;
+    if (!is_ours(&by->join))
+        tare_wc_separate_c(low, high, plane, n_units, stride, by);
+    else if (is_short(&by->join))
+        separate_short(low, high, plane, n_units, stride, &by->join, s->few);
+    else
+        separate_long(low, high, plane, n_units, stride, &by->join, s->many);
+}
+
 void tare_wc_kernels_use_join_avx2(tare_wc_kernels *k) {
     k->join = join;
+    k->prepare = prepare;
     k->separate = separate;
 }

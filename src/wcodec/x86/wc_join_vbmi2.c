@@ -104,35 +104,88 @@ static ALWAYS_INLINE __m512i take_values(const joiner *w, uint8_t *low, const ui
 }
 
 /* Units with at most 64 high bits: each is a test of a byte. */
-static void separate_short(const joiner *w, uint8_t *low, uint8_t *high, const uint8_t *plane,
-                           size_t n_units, size_t stride, const uint16_t *places,
-                           unsigned n_values) {
+typedef struct short_units {
+    __m512i froms, bits;
+} short_units;
+
+/* Others: where the pieces of high bytes come from. */
+typedef struct long_units {
+    __m512i froms[MOST_PIECES], bys[MOST_PIECES], keep[MOST_PIECES];
+} long_units;
+
+typedef struct separator {
+    joiner w;
+    union {
+        short_units few;
+        long_units many;
+    };
+} separator;
+_Static_assert(sizeof(separator) <= sizeof((tare_wc_separator *)0)->room, "a separator");
+
+static void prepare_short(separator *s, const uint16_t *places, unsigned n_values) {
     uint8_t from[STEP] = {0}, bit[STEP] = {0};
     for (unsigned v = 0; v < n_values; v++)
-        for (unsigned b = 0; b < w->bits; b++) {
-            from[places[v] * w->bits + b] = (uint8_t)v;
-            bit[places[v] * w->bits + b] = (uint8_t)(1u << (TARE_WC_JOIN_LOW_BITS + b));
+        for (unsigned b = 0; b < s->w.bits; b++) {
+            from[places[v] * s->w.bits + b] = (uint8_t)v;
+            bit[places[v] * s->w.bits + b] = (uint8_t)(1u << (TARE_WC_JOIN_LOW_BITS + b));
         }
-    const __m512i froms = _mm512_loadu_si512(from), bits = _mm512_loadu_si512(bit);
+    s->few.froms = _mm512_loadu_si512(from);
+    s->few.bits = _mm512_loadu_si512(bit);
+}
+
+static void prepare_long(separator *s, const uint16_t *places, unsigned n_values) {
+    uint8_t from[MOST_PIECES][STEP] = {{0}}, by[MOST_PIECES][STEP] = {{0}};
+    const unsigned bits = s->w.bits, n_pieces = s->w.n_pieces;
+    for (unsigned v = 0; v < n_values; v++) {
+        unsigned byte = places[v] / n_pieces, piece = places[v] % n_pieces;
+        from[piece][byte] = (uint8_t)(v % STEP);
+        by[piece][byte] = turn(byte, v / STEP * bits, piece * bits);
+    }
+    for (unsigned c = 0; c < n_pieces; c++) {
+        s->many.froms[c] = _mm512_loadu_si512(from[c]);
+        s->many.bys[c] = _mm512_loadu_si512(by[c]);
+        s->many.keep[c] = _mm512_set1_epi8((char)(((1u << bits) - 1) << c * bits));
+    }
+}
+
+static bool is_short(const tare_wc_join *shape) {
+    return (unsigned)shape->high_bits << shape->log2_values <= STEP;
+}
+
+static void prepare(tare_wc_separator *out, const tare_wc_join *shape) {
+    uint16_t places[TARE_WC_JOIN_VALUES];
+    separator *s = (separator *)(void *)out->room;
+    if (shape->log2_values > MOST_LOG2) {
+        tare_wc_prepare_c(out, shape);
+        return;
+    }
+    out->join = *shape;
+    begin(&s->w, shape);
+    tare_wc_join_places(places, shape);
+    if (is_short(shape))
+        prepare_short(s, places, 1u << shape->log2_values);
+    else
+        prepare_long(s, places, 1u << shape->log2_values);
+}
+
+static void separate_short(const separator *s, uint8_t *low, uint8_t *high, const uint8_t *plane,
+                           size_t n_units, size_t stride) {
+    const joiner *w = &s->w;
     for (; n_units; n_units--, low += stride, high += stride, plane += w->plane_step) {
-        __m512i v = _mm512_permutexvar_epi8(froms, take_values(w, low, plane));
-        long long all = (long long)_mm512_test_epi8_mask(v, bits);
+        __m512i v = _mm512_permutexvar_epi8(s->few.froms, take_values(w, low, plane));
+        long long all = (long long)_mm512_test_epi8_mask(v, s->few.bits);
         _mm_mask_storeu_epi8(high, (__mmask16)w->high, _mm_cvtsi64_si128(all));
     }
 }
 
-/* Where the pieces of high bytes come from. */
-typedef struct pieces {
-    __m512i froms[MOST_PIECES], bys[MOST_PIECES], keep[MOST_PIECES];
-} pieces;
-
 /* High bits of the steps are laid beside each other, those of step k from bit k * bits on, and each
  * byte of high bits takes its pieces from there. Numbers of steps and pieces are known where this
  * is called. */
-static ALWAYS_INLINE void separate_long(const joiner *w, const pieces *p, uint8_t *low,
-                                        uint8_t *high, const uint8_t *plane, size_t n_units,
-                                        size_t stride, const unsigned n_steps,
-                                        const unsigned n_pieces) {
+static ALWAYS_INLINE void separate_long(const separator *s, uint8_t *low, uint8_t *high,
+                                        const uint8_t *plane, size_t n_units, size_t stride,
+                                        const unsigned n_steps, const unsigned n_pieces) {
+    const joiner *w = &s->w;
+    const long_units *p = &s->many;
     const unsigned bits = 8 / n_pieces;
     for (; n_units; n_units--, low += stride, high += stride) {
         __m512i tops = _mm512_setzero_si512();
@@ -153,41 +206,22 @@ static ALWAYS_INLINE void separate_long(const joiner *w, const pieces *p, uint8_
 }
 
 static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                     size_t stride, const tare_wc_join *shape) {
-    uint16_t places[TARE_WC_JOIN_VALUES];
-    uint8_t from[MOST_PIECES][STEP] = {{0}}, by[MOST_PIECES][STEP] = {{0}};
-    pieces p;
-    joiner w;
-    if (shape->log2_values > MOST_LOG2) {
-        tare_wc_separate_c(low, high, plane, n_units, stride, shape);
-        return;
-    }
-    begin(&w, shape);
-    tare_wc_join_places(places, shape);
-    if (w.bits << shape->log2_values <= STEP) {
-        separate_short(&w, low, high, plane, n_units, stride, places, 1u << shape->log2_values);
-        return;
-    }
-    const unsigned log2_pieces = w.bits == 2 ? 2 : 3; /* this is done for every few units */
-    for (unsigned v = 0; v < 1u << shape->log2_values; v++) {
-        unsigned byte = places[v] >> log2_pieces, piece = places[v] & (w.n_pieces - 1);
-        from[piece][byte] = (uint8_t)(v % STEP);
-        by[piece][byte] = turn(byte, v / STEP * w.bits, piece * w.bits);
-    }
-    for (unsigned c = 0; c < w.n_pieces; c++) {
-        p.froms[c] = _mm512_loadu_si512(from[c]);
-        p.bys[c] = _mm512_loadu_si512(by[c]);
-        p.keep[c] = _mm512_set1_epi8((char)(((1u << w.bits) - 1) << c * w.bits));
-    }
-    if (w.n_steps == 4 && w.bits == 2)
-        separate_long(&w, &p, low, high, plane, n_units, stride, 4, 4);
-    else if (w.n_steps == 4)
-        separate_long(&w, &p, low, high, plane, n_units, stride, 4, 8);
+                     size_t stride, const tare_wc_separator *by) {
+    const separator *s = (const separator *)(const void *)by->room;
+    if (by->join.log2_values > MOST_LOG2)
+        tare_wc_separate_c(low, high, plane, n_units, stride, by);
+    else if (is_short(&by->join))
+        separate_short(s, low, high, plane, n_units, stride);
+    else if (s->w.n_steps == 4 && s->w.bits == 2)
+        separate_long(s, low, high, plane, n_units, stride, 4, 4);
+    else if (s->w.n_steps == 4)
+        separate_long(s, low, high, plane, n_units, stride, 4, 8);
     else
-        separate_long(&w, &p, low, high, plane, n_units, stride, w.n_steps, w.n_pieces);
+        separate_long(s, low, high, plane, n_units, stride, s->w.n_steps, s->w.n_pieces);
 }
 
 void tare_wc_kernels_use_join_vbmi2(tare_wc_kernels *k) {
     k->join = join;
+    k->prepare = prepare;
     k->separate = separate;
 }
