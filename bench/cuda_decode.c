@@ -189,7 +189,8 @@ int main(int argc, char **argv) {
         if (o == '?') return 2;
     }
     if (optind + 1 != argc || n_runs < 1 || n_runs > MOST_RUNS) die("one file, 1 to 101 runs");
-    const tare_source source = {.kind = TARE_SOURCE_PATH, .name = argv[optind]};
+    tare_source source = TARE_SOURCE_INIT;
+    source.name = argv[optind];
     must(tare_model_open(&s.model, &source, NULL, &err), &err);
     must(tare_cuda_open(&s.cuda, device, &err), &err);
     open_layers(&s);

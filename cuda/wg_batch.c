@@ -130,6 +130,10 @@ static tare_status bind(tare_cuda_batch *b, const tare_cuda_buffers *layers, tar
     if (status == TARE_OK)
         status = wg_device_upload(b->memory + at.buffers, b->device, layers,
                                   plan->n_layers * sizeof *layers, err);
+    /* Nothing is damaged as long as nothing was decoded. */
+    const wg_faults none = {WG_NO_FAULT, 0};
+    if (status == TARE_OK)
+        status = wg_device_upload(b->memory + at.faults, b->device, &none, sizeof none, err);
     b->call.image = b->memory;
     b->call.buffers = (const tare_cuda_buffers *)(void *)(b->memory + at.buffers);
     b->call.faults = (wg_faults *)(void *)(b->memory + at.faults);
@@ -226,6 +230,8 @@ tare_status tare_cuda_finish(tare_cuda_fault *fault, tare_cuda_batch *b, tare_er
     if (status == TARE_OK)
         status = wg_device_download(&faults, b->device, b->call.faults, sizeof faults, err);
     if (status != TARE_OK) return status;
+    if (faults.n && faults.first >> 8 >= b->plan->n_jobs)
+        return wg_fail(err, TARE_ERR_IO, -1, "the device: its error word was overwritten");
     if (faults.n) status = tell(&found, b->plan, &faults, err);
     if (!fault) return status;
     size_t size = fault->size;

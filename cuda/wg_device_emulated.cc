@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "wg_device.h"
+#include "wg_emulated_device.h"
 #include "wg_fast.h"
 #include "wg_plan.h"
 #include "wg_reread.h"
@@ -45,7 +46,84 @@ template <class F> static void run_fast(const wg_call &call) {
     }
 }
 
+static void run(const wg_call &call) {
+    switch (call.kernel) {
+#define RUN(name, ...)                                                                             \
+    case name:                                                                                     \
+        run_fast<__VA_ARGS__>(call);                                                               \
+        break;
+        WG_FAST_LIST(RUN)
+    case WG_CHECK:
+        for (uint32_t i : shuffled(call.n_jobs)) wg_check_segment(call, call.first_job + i);
+        break;
+    case WG_PREDICTED:
+        run_general<true>(call);
+        break;
+    default:
+        run_general<false>(call);
+        break;
+    }
+}
+
+static void reset(wg_faults *faults) {
+    faults->first = WG_NO_FAULT;
+    faults->n = 0;
+}
+
+/* ---- how it was used ------------------------------------------------------------------------- */
+
+/* A launch, or a reset of `faults`. */
+struct enqueued {
+    wg_faults *faults;
+    wg_call call;
+};
+
+static thread_local wg_device_counts counts;
+static thread_local bool is_capturing;
+static thread_local std::vector<enqueued> captured;
+
+static void work(const enqueued &e) {
+    if (e.faults)
+        reset(e.faults);
+    else
+        run(e.call);
+}
+static tare_status enqueue(const enqueued &e) {
+    counts.n_enqueued++;
+    if (is_capturing)
+        captured.push_back(e);
+    else
+        work(e);
+    return TARE_OK;
+}
+
+/* Counts what needs the device at once. */
+static tare_status at_once(uint64_t &n, tare_error *err) {
+    n++;
+    if (!is_capturing) return TARE_OK;
+    return wg_fail(err, TARE_ERR_IO, -1, "the device: not while its work is captured");
+}
+
 extern "C" {
+
+wg_device_counts wg_device_count(void) {
+    return counts;
+}
+
+void wg_device_begin_capture(void) {
+    is_capturing = true;
+    captured.clear();
+}
+
+void wg_device_end_capture(void) {
+    is_capturing = false;
+}
+
+void wg_device_replay(void) {
+    for (const enqueued &e : captured) work(e);
+}
+
+/* ---- what wg_device.h asks for --------------------------------------------------------------- */
 
 tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
     if (device != 0)
@@ -55,51 +133,38 @@ tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
 }
 
 tare_status wg_device_alloc(void **out, int, size_t n, tare_error *err) {
+    tare_status status = at_once(counts.n_memory, err);
+    if (status != TARE_OK) return status;
     *out = malloc(n ? n : 1);
     return *out ? TARE_OK : wg_fail(err, TARE_ERR_NOMEM, -1, "memory of the device");
 }
 
 void wg_device_release(int, void *memory) {
+    counts.n_memory++;
     free(memory);
 }
 
-tare_status wg_device_upload(void *to, int, const void *from, size_t n, tare_error *) {
-    if (n) memcpy(to, from, n);
-    return TARE_OK;
+static tare_status copy(void *to, const void *from, size_t n, tare_error *err) {
+    tare_status status = at_once(counts.n_copies, err);
+    if (status == TARE_OK && n) memcpy(to, from, n);
+    return status;
+}
+tare_status wg_device_upload(void *to, int, const void *from, size_t n, tare_error *err) {
+    return copy(to, from, n, err);
+}
+tare_status wg_device_download(void *to, int, const void *from, size_t n, tare_error *err) {
+    return copy(to, from, n, err);
 }
 
-tare_status wg_device_download(void *to, int, const void *from, size_t n, tare_error *) {
-    if (n) memcpy(to, from, n);
-    return TARE_OK;
-}
-
-tare_status wg_device_wait(int, void *, tare_error *) {
-    return TARE_OK;
+tare_status wg_device_wait(int, void *, tare_error *err) {
+    return at_once(counts.n_waits, err);
 }
 
 tare_status wg_device_reset(wg_faults *faults, int, void *, tare_error *) {
-    faults->first = WG_NO_FAULT;
-    faults->n = 0;
-    return TARE_OK;
+    return enqueue({faults, wg_call()});
 }
 
 tare_status wg_device_launch(const wg_call *call, int, void *, tare_error *) {
-    switch (call->kernel) {
-#define RUN(name, ...)                                                                             \
-    case name:                                                                                     \
-        run_fast<__VA_ARGS__>(*call);                                                              \
-        break;
-        WG_FAST_LIST(RUN)
-    case WG_CHECK:
-        for (uint32_t i : shuffled(call->n_jobs)) wg_check_segment(*call, call->first_job + i);
-        break;
-    case WG_PREDICTED:
-        run_general<true>(*call);
-        break;
-    default:
-        run_general<false>(*call);
-        break;
-    }
-    return TARE_OK;
+    return enqueue({nullptr, *call});
 }
 }

@@ -108,7 +108,8 @@ static tare_status run(running *r, uint8_t *const *regions, const cuda_how *how,
                          (size_t)r->layer->region_bytes[i], err);
     tare_status status =
         tare_cuda_batch_new(&r->batch, r->cuda, r->plan, &r->buffers, r->host_area, err);
-    if (status == TARE_OK) status = tare_cuda_decode(r->batch, &o, err);
+    if (status == TARE_OK)
+        status = (how->decode ? how->decode : tare_cuda_decode)(r->batch, &o, err);
     if (status == TARE_OK) status = tare_cuda_finish(fault, r->batch, err);
     for (unsigned i = 0; i < r->layer->n_regions; i++) {
         size_t n = (size_t)r->layer->region_bytes[i];

@@ -11,6 +11,9 @@ typedef struct cuda_how {
     bool is_coarse, without_crc, is_general;
     unsigned n_groups;
     uint32_t streams;
+    /* Does the work of tare_cuda_decode; NULL: that does. */
+    tare_status (*decode)(tare_cuda_batch *batch, const tare_cuda_decode_options *options,
+                          tare_error *err);
 } cuda_how;
 
 typedef struct cuda_counts {
