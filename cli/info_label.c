@@ -36,6 +36,13 @@ bool info_llama(tare_error *why, const tare_model *model) {
     return why->status == TARE_OK;
 }
 
+tare_str info_projector(const tare_model *model) {
+    static const tare_str key = {"clip.projector_type", 19};
+    const int64_t i = tare_model_find_key(model, key);
+    const tare_metadata *m = i < 0 ? NULL : tare_model_metadata(model, (size_t)i);
+    return m && m->value.type == TARE_VALUE_STRING ? m->value.as.s : (tare_str){"", 0};
+}
+
 /* The line of the error without the file before it. */
 void info_llama_text(char *buf, size_t size, const tare_error *why) {
     char line[512];

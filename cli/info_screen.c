@@ -245,6 +245,11 @@ static void print_llama(const tare_model *model) {
     if (info_llama(&why, model)) {
         info_label("llama.cpp");
         puts("runs it");
+    } else if (info_projector(model).len) {
+        char *kind = cli_escape(info_projector(model), false, 40);
+        info_label("llama.cpp");
+        printf("reads it beside a text model (--mmproj): %s\n", kind);
+        free(kind);
     } else if (why.status != TARE_OK) {
         info_llama_text(text, sizeof text, &why);
         info_label("llama.cpp");

@@ -27,12 +27,15 @@ static int fail_mapping(const tare_error *err, const char *in_path, const tare_r
 }
 
 static int check_usage(const cli_command *command, const cli_write *w, bool is_mapped) {
+    if (w->mmproj && (w->vocab_only || w->pre))
+        return cli_usage(command, "--mmproj writes an encoder, which has no tokenizer: neither "
+                                  "--vocab-only nor --pre goes with it");
     if (is_mapped) return CLI_YES;
     if (w->lora)
         return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
     if (w->model_name || w->metadata || w->pre || w->vocab_only || w->no_tokenizer ||
-        w->like_reference)
-        return cli_usage(command, "--name, --metadata, --pre, --vocab-only and --no-tokenizer are "
+        w->like_reference || w->mmproj)
+        return cli_usage(command, "--name, --metadata, --pre, --mmproj, --vocab-only and --no-tokenizer are "
                                   "for a Hugging Face model that becomes GGUF");
     return CLI_YES;
 }
@@ -67,6 +70,7 @@ static int fill_options(tare_llama_options *options, char **text, const cli_writ
     options->vocab_only = write->vocab_only;
     options->no_tokenizer = write->no_tokenizer;
     options->like_reference = write->like_reference;
+    options->tower = write->mmproj;
     if (!write->metadata) return CLI_YES;
     int code = cli_read_file(text, &n, write->metadata, METADATA_MOST);
     if (code == CLI_YES) options->metadata = (tare_str){*text, n};
@@ -115,6 +119,7 @@ int cli_list_architectures(void) {
             struct json_t *row = cli_json_object();
             cli_json_text(row, "architecture", known.architecture);
             cli_json_text(row, "classes", known.classes);
+            if (known.projector) cli_json_text(row, "mmproj", known.projector);
             cli_json_append(list, row);
         }
         cli_json_add(document, "architectures", list);
@@ -123,7 +128,10 @@ int cli_list_architectures(void) {
     }
     cli_table *table = cli_table_new("LLAMA.CPP|HUGGING FACE");
     for (size_t i = 0; tare_llama_known_at(i, &known); i++) {
-        cli_table_add(table, known.architecture);
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", known.projector ? "mmproj " : "",
+                 known.projector ? known.projector : known.architecture);
+        cli_table_add(table, name);
         cli_table_add(table, known.classes);
     }
     cli_table_print(table, stdout, 0);

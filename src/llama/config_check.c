@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "llama/tower.h"
 
 enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 
@@ -34,6 +35,9 @@ typedef struct size_rule {
 #define SHARED_INNER "shared_expert_intermediate_size | shared_intermediate_size"
 #define HEADS        "num_attention_heads | n_head | n_heads | num_heads"
 #define KV_HEADS     "num_key_value_heads | n_kv_heads | n_head_kv | num_kv_heads"
+/* Of towers. */
+#define WIDTH_SEEN  "vision_config.embed_dim | vision_config.hidden_size"
+#define WIDTH_HEARD "audio_config.hidden_size | audio_config.d_model"
 
 /* Where every block has the same heads, and the rows of queries, keys and values are nothing else. */
 #define PLAIN_HEADS                                                                                \
@@ -59,6 +63,14 @@ static const size_rule rules[] = {
      PLAIN_HEADS},
     {KV_HEADS, "attention.head_count_kv", "attention.value_length", "blk.#.attn_v.weight", ROWS,
      PLAIN_HEADS},
+    {WIDTH_SEEN, "vision.embedding_length", NULL, "v.blk.#.ln1.weight", COLS, NULL},
+    {WIDTH_HEARD, "audio.embedding_length", NULL, "a.blk.#.ln1.weight", COLS, NULL},
+    {HIDDEN, "vision.projection_dim", NULL, "mm.input_projection.weight", COLS, NULL},
+    {HIDDEN, "vision.projection_dim", NULL, "mm.2.weight", ROWS, NULL},
+    {HIDDEN, "vision.projection_dim", NULL, "mm.model.fc.weight", ROWS, NULL},
+    {HIDDEN, "vision.projection_dim", NULL, "mm.model.mlp.3.weight", ROWS, NULL},
+    {HIDDEN, "audio.projection_dim", NULL, "mm.a.fc.weight", ROWS, NULL},
+    {HIDDEN, "audio.projection_dim", NULL, "mm.a.mlp.2.weight", ROWS, NULL},
 };
 
 /* Qwen 1's intermediate_size counts the rows of gate and up together. */
@@ -175,13 +187,17 @@ static tare_status check_target(const tare_llama_mapping *m, const tare_llama_ta
     return status;
 }
 
+static const char *layers_of(const tare_llama_mapping *m) {
+    return m->arch->tower ? m->arch->tower->layers : TARE_LLAMA_LAYERS;
+}
+
 /* Blocks that config.json counts and no tensor belongs to; there may be none for extra ones. */
 static tare_status check_layers(const tare_llama_mapping *m, uint64_t n_blocks, tare_error *err) {
     const uint64_t wanted = m->n_layers - m->n_extra_layers;
-    if (n_blocks >= wanted) return TARE_OK;
+    if (n_blocks == wanted || (n_blocks > wanted && !m->arch->tower)) return TARE_OK;
     tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-    const tare_str name = tare_llama_config_name(m, TARE_LLAMA_LAYERS, wanted, "num_hidden_layers");
+    const tare_str name = tare_llama_config_name(m, layers_of(m), wanted, "num_hidden_layers");
     if (err)
         snprintf(err->field, sizeof err->field, "%.*s is %llu, tensors have %llu", (int)name.len,
                  name.ptr, (unsigned long long)wanted, (unsigned long long)n_blocks);

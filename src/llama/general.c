@@ -311,7 +311,8 @@ tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_set_text(m, "general.architecture", tare_str_of(m->arch->name), err));
     TARE_TRY(tare_llama_set_rows(m, m->arch->early, err));
     for (size_t i = 0; i < m->n_collected; i++) TARE_TRY(set_collected(m, &m->collected[i], err));
-    TARE_TRY(tare_llama_set_text(m, "general.type", TARE_STR("model"), err));
+    TARE_TRY(tare_llama_set_text(m, "general.type",
+                                 m->arch->tower ? TARE_STR("mmproj") : TARE_STR("model"), err));
     TARE_TRY(set_sampling(&g, err));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         TARE_TRY(set_text_key(&g, &texts[i], err));

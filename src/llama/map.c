@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "llama/coded/coded_weight.h"
 #include "llama/mapping.h"
+#include "llama/tower.h"
 
 /* What a mapped model has in addition to its catalog. */
 typedef struct mapped {
@@ -159,7 +160,7 @@ static tare_status add_tensor(tare_llama_mapping *m, mapped *own, const tare_lla
     size_t at = c->n_tensors;
     tare_tensor *out = &c->tensors[at];
     *out = (tare_tensor){.name = t->name, .offset = TARE_NO_OFFSET};
-    own->types.stays_f32[at] = tare_llama_stays_f32(t->name, t->n_dims, m->arch->quantizes_all);
+    own->types.fixed[at] = tare_llama_fixed_type(t->name, t->n_dims, m->arch);
     own->origins[at] = (tare_llama_origin){.n_sources = t->n_pieces, .operation = t->operation};
     if (t->n_pieces && t->pieces[t->n_pieces - 1].source != TARE_LLAMA_ZEROS)
         own->origins[at].source = m->hf->catalog.tensors[t->pieces[t->n_pieces - 1].source].name;
@@ -202,9 +203,9 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
     m->out->catalog.tensors = TARE_NEW_ARRAY(arena, tare_tensor, n);
     own->file.made = TARE_NEW_ARRAY(arena, tare_llama_made, n);
     own->origins = TARE_NEW_ARRAY(arena, tare_llama_origin, n);
-    own->types.stays_f32 = TARE_NEW_ARRAY(arena, bool, n);
+    own->types.fixed = TARE_NEW_ARRAY(arena, tare_fixed_type, n);
     own->types.origins = TARE_NEW_ARRAY(arena, tare_origin, n);
-    if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.stays_f32 ||
+    if (!m->out->catalog.tensors || !own->file.made || !own->origins || !own->types.fixed ||
         !own->types.origins)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_model_share_files(m->out, m->hf, err));
@@ -244,12 +245,20 @@ static double file_type(const tare_llama_mapping *m) {
 tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
     if (tare_model_is_big_endian(m->hf))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "big-endian models cannot be mapped");
-    TARE_TRY(find_arch(m, err));
-    TARE_TRY(read_tokenizer(m, err));
-    TARE_TRY(tare_llama_rope_tensors(m, err));
+    if (m->options->tower) {
+        TARE_TRY(tare_llama_tower_begin(m, err));
+    } else {
+        TARE_TRY(find_arch(m, err));
+        TARE_TRY(read_tokenizer(m, err));
+        TARE_TRY(tare_llama_rope_tensors(m, err));
+    }
     TARE_TRY(tare_llama_map_tensors(m, err));
     m->facts[2].number = file_type(m);
     TARE_TRY(add_keys(m, err));
+    if (m->arch->tower)
+        TARE_TRY(tare_llama_tower_check(m, err));
+    else
+        tare_llama_tower_note(m);
     return m->is_rehearsal || m->options->vocab_only ? TARE_OK : tare_llama_check_config(m, err);
 }
 
@@ -327,9 +336,14 @@ const tare_llama_origin *tare_llama_origin_of(const tare_model *model, size_t te
 }
 
 bool tare_llama_known_at(size_t i, tare_llama_known *out) {
-    const tare_llama_arch *arch = tare_llama_arch_at(i);
+    size_t n_texts = 0;
+    while (tare_llama_arch_at(n_texts)) n_texts++;
+    const tare_llama_arch *arch =
+        i < n_texts ? tare_llama_arch_at(i) : tare_llama_tower_at(i - n_texts);
     if (!arch || tare_result_check(out, NULL) != TARE_OK) return false;
-    const tare_llama_known known = {.architecture = arch->name, .classes = arch->classes};
+    const tare_llama_known known = {.architecture = arch->name,
+                                    .classes = arch->classes,
+                                    .projector = arch->tower ? arch->tower->projector : NULL};
     tare_result_write(out, &known, sizeof known);
     return true;
 }

@@ -39,7 +39,7 @@ typedef struct tare_llama_mapping {
     tare_str hf_class;
     uint64_t n_layers; /* blocks, extra ones too */
     uint64_t n_extra_layers;
-    tare_llama_binding facts[5]; /* what formulas call layers, tokens, file_type, nextn */
+    tare_llama_binding facts[5]; /* what formulas call layers, tokens, file_type, nextn or token */
     tare_llama_names names;
 
     tare_metadata *keys;
@@ -53,6 +53,7 @@ typedef struct tare_llama_mapping {
     size_t n_collected;
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
     tare_encoding_id usual_type;    /* what --outtype auto comes to */
+    size_t n_of_tower;              /* tensors left out for what is no part of the text model */
     bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
                           numbers are */
 } tare_llama_mapping;
@@ -123,6 +124,8 @@ tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const f
                                 size_t n, tare_error *err);
 /* Towers for pictures and sound, what connects them, and buffers that are no weights. */
 bool tare_llama_is_left_out(tare_str name);
+/* These buffers alone. */
+bool tare_llama_is_buffer(tare_str name);
 bool tare_llama_contains(tare_str text, const char *part);
 /* ptr NULL: memory is out. */
 tare_str tare_llama_joined(tare_str a, tare_str b, tare_arena *arena);
@@ -135,8 +138,8 @@ void tare_llama_numbers_of(tare_str name, int64_t *first, int64_t *last);
 bool tare_llama_rule_matches(tare_str name, const char *match, size_t *tail, tare_str *suffix);
 /* Every occurrence of `from` replaced; ptr NULL: memory is out. */
 tare_str tare_llama_replaced(tare_str name, const char *from, const char *to, tare_arena *arena);
-/* Whether llama.cpp wants a tensor as F32 whatever type is asked for. */
-bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all);
+/* What llama.cpp wants a tensor to be, whatever type is asked for. */
+tare_fixed_type tare_llama_fixed_type(tare_str name, uint32_t n_dims, const tare_llama_arch *arch);
 /* How the pieces of a tensor of n_elements are stored in the source; encoding NULL: in several ways. */
 tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_llama_piece *pieces,
                                         size_t n_pieces, uint64_t n_elements);

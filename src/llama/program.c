@@ -128,6 +128,13 @@ static bool measure(machine *m, tare_llama_arithmetic arithmetic, tare_llama_mea
 static bool op_rows(machine *m) {
     return tare_llama_shape_rows(&m->draft->shape, (uint32_t)m->n[0], m->n[1], m->n[2]);
 }
+static bool op_slice(machine *m) {
+    tare_llama_shape *s = &m->draft->shape;
+    const uint32_t d = (uint32_t)m->n[0];
+    if (d >= s->n_dims || m->n[1] >= m->n[2] || s->dims[d].extent % m->n[2]) return false;
+    const uint64_t n = s->dims[d].extent / m->n[2];
+    return tare_llama_shape_rows(s, d, m->n[1] * n, n);
+}
 static bool op_even(machine *m) {
     return every_second(m, 0);
 }
@@ -174,6 +181,11 @@ static bool op_repeat(machine *m) {
     return true;
 }
 
+static bool op_block(machine *m) {
+    m->draft->layer = m->args[0] >= 0 && m->args[0] < 0x1p31 ? (int64_t)m->args[0] : -1;
+    return m->draft->layer >= 0;
+}
+
 static bool op_pad(machine *m) {
     m->draft->padded = m->n[0];
     return m->draft->shape.n_dims > 0;
@@ -199,6 +211,7 @@ static const struct operation {
     {"heads", heads, 1, 1, "its rows are not a whole number of heads of an even size"},
     {"view", view, 1, TARE_LLAMA_DIMS, "its shape contradicts config.json"},
     {"rows", op_rows, 3, 3, "it has fewer rows than config.json asks for"},
+    {"slice", op_slice, 3, 3, "it cannot be cut into equal parts"},
     {"swap", swap, 2, 2, "it has too few dimensions"},
     {"even", op_even, 1, 1, "its rows are no even number"},
     {"odd", op_odd, 1, 1, "its rows are no even number"},
@@ -213,6 +226,7 @@ static const struct operation {
     {"turns", op_turns, 2, 2, "it has more parts than config.json says"},
     {"part", op_part, 2, 2, "it has more parts than config.json says"},
     {"stack", op_stack, 2, 2, "the model has more tensors of this kind than config.json says"},
+    {"block", op_block, 1, 1, "config.json does not say which block it belongs to"},
     {"if", op_if, 1, 1, "condition"},
     {"drop", op_drop, 0, 0, "drop"},
     {"first", op_first, 0, 0, "first"},

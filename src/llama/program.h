@@ -7,6 +7,7 @@
  *   heads(n)           each of n heads holds its two halves one after the other: interleave them
  *   view(a, b, ..)     another shape; 0: what is left
  *   rows(d, from, n)   n steps of dimension d
+ *   slice(d, i, n)     slice i of n equal ones of dimension d
  *   swap(a, b)         exchange two dimensions
  *   even(d) odd(d)     every second step of a dimension
  *   tile(d, a, b, c)   a * b * c steps of dimension d as a, b, c: b before a
@@ -20,6 +21,7 @@
  *   turns(i, n)        part i of n that stand one after the other along dimension 1 in each step of
  *                      dimension 0; the two become one
  *   stack(i, n)        slice i of n of a new first dimension
+ *   block(n)           what '#' stands for in the new name
  *   if(x)              the rule holds only where x is true
  *   drop               no tensor
  *   first              no tensor where another already has its name

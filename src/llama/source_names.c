@@ -16,6 +16,14 @@ bool tare_llama_contains(tare_str text, const char *part) {
     return false;
 }
 
+bool tare_llama_is_buffer(tare_str name) {
+    static const char *const ends[] = {".attention.masked_bias", ".attention.bias",
+                                       ".rotary_emb.inv_freq"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (tare_str_ends(name, tare_str_of(ends[i]))) return true;
+    return false;
+}
+
 /* Towers for pictures and sound, what connects them, and buffers that are no weights. */
 bool tare_llama_is_left_out(tare_str name) {
     static const char *const starts[] = {
@@ -29,8 +37,6 @@ bool tare_llama_is_left_out(tare_str name) {
                                         "image_newline",    "view_seperator",
                                         "patch_embed",      "patch_merger.",
                                         "patch_merge_mlp.", "model.connector."};
-    static const char *const ends[] = {".attention.masked_bias", ".attention.bias",
-                                       ".rotary_emb.inv_freq"};
     /* of CogVLM's decoder, for the tokens of images */
     if (tare_llama_contains(name, ".vision_expert_") || tare_llama_contains(name, ".vision_mlp."))
         return false;
@@ -38,9 +44,7 @@ bool tare_llama_is_left_out(tare_str name) {
         if (tare_str_starts(name, tare_str_of(starts[i]))) return true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (tare_llama_contains(name, parts[i])) return true;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (tare_str_ends(name, tare_str_of(ends[i]))) return true;
-    return false;
+    return tare_llama_is_buffer(name);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

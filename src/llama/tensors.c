@@ -10,6 +10,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "llama/tower.h"
 
 #define JOIN_SLOTS 4096 /* of the hash of tensors that are being put together */
 
@@ -219,12 +220,12 @@ static tare_status check_joins(const tare_llama_mapping *m, tare_error *err) {
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
 /* "=blk.#.attn_k_b" with the number of the block. */
-static tare_str own_name(const pass *p, const char *pattern, tare_str suffix) {
+static tare_str own_name(const pass *p, const char *pattern, int64_t block, tare_str suffix) {
     char buf[160];
     size_t n = 0;
     for (; *pattern && n + 24 < sizeof buf; pattern++) {
         if (*pattern == '#')
-            n += (size_t)snprintf(buf + n, sizeof buf - n, "%lld", (long long)p->layer);
+            n += (size_t)snprintf(buf + n, sizeof buf - n, "%lld", (long long)block);
         else
             buf[n++] = *pattern;
     }
@@ -331,10 +332,11 @@ static tare_status begin(pass *p, tare_llama_draft *draft, tare_error *err) {
 }
 
 /* The name a rule gives. */
-static tare_str renamed(const pass *p, const tare_llama_rule *r, size_t tail, tare_str suffix) {
+static tare_str renamed(const pass *p, const tare_llama_rule *r, size_t tail, int64_t block,
+                        tare_str suffix) {
     tare_arena *arena = &p->m->out->arena;
     if (!r->to) return p->name;
-    if (r->to[0] == '=') return own_name(p, r->to, suffix);
+    if (r->to[0] == '=') return own_name(p, r->to, block, suffix);
     tare_str head = tare_llama_joined((tare_str){p->name.ptr, tail}, tare_str_of(r->to), arena);
     return head.ptr ? tare_llama_joined(head, suffix, arena) : head;
 }
@@ -393,7 +395,7 @@ static tare_status apply_rules(pass *p, const tare_llama_rule *r, size_t *n, tar
             continue;
         }
         TARE_TRY(measure(p, &draft, err));
-        tare_str name = renamed(p, r, tail, suffix);
+        tare_str name = renamed(p, r, tail, draft.layer, suffix);
         if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
         TARE_TRY(place(p, name, &draft, r->program ? r->program : "", err));
     }
@@ -409,11 +411,32 @@ static tare_status check_zero(const pass *p, tare_error *err) {
                        "it is not 0, and llama.cpp has no such bias in this architecture", err);
 }
 
+/* A tensor of the tower, one that goes from the text model into it, or one of the text model. */
+static tare_status map_tower_tensor(pass *p, tare_error *err) {
+    const tare_str name = p->m->hf->catalog.tensors[p->index].name;
+    size_t n = 0;
+    p->name = tare_llama_tower_name(name);
+    tare_llama_numbers_of(p->name, &p->layer, &p->number);
+    TARE_TRY(apply_rules(p, p->m->arch->rules, &n, err));
+    if (n || tare_llama_is_buffer(name)) return TARE_OK;
+    if (tare_llama_tower_takes(p->m->arch->tower, p->name))
+        return fail_tensor(p, TARE_ERR_UNSUPPORTED, "llama.cpp has no such tensor in this tower",
+                           err);
+    if (tare_llama_is_left_out(name))
+        return fail_tensor(p, TARE_ERR_UNSUPPORTED,
+                           "it belongs neither to the text model nor to the tower", err);
+    return TARE_OK;
+}
+
 static tare_status map_tensor(pass *p, tare_error *err) {
     tare_llama_mapping *m = p->m;
+    if (m->arch->tower) return map_tower_tensor(p, err);
     tare_llama_draft draft;
     size_t n = 0;
-    if (tare_llama_is_left_out(m->hf->catalog.tensors[p->index].name)) return TARE_OK;
+    if (tare_llama_is_left_out(m->hf->catalog.tensors[p->index].name)) {
+        m->n_of_tower += !tare_llama_is_buffer(m->hf->catalog.tensors[p->index].name);
+        return TARE_OK;
+    }
     p->name = tare_llama_normal_name(m, m->hf->catalog.tensors[p->index].name);
     if (!p->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
     if (p->name.len == 0)

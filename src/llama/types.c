@@ -5,12 +5,15 @@
 #include "base/arith.h"
 #include "base/str.h"
 #include "llama/mapping.h"
+#include "llama/tower.h"
 
 static const char always[] =
     "ffn_gate_inp ffn_gate_inp_shexp position_embd token_types ssm_conv1d ssm_conv1d_q "
     "ssm_conv1d_k ssm_conv1d_v shortconv.conv time_mix_first time_mix_w1 time_mix_w2 "
     "time_mix_decay_w1 time_mix_decay_w2 time_mix_lerp_fused altup_correct_coef "
-    "altup_predict_coef indexer.proj posnet.norm1 posnet.norm2";
+    "altup_predict_coef indexer.proj posnet.norm1 posnet.norm2 v.position_embd a.position_embd";
+/* Those whose type follows the one that is asked for only if it is F16. */
+static const char convolutions[] = "v.patch_embd mm.patch_merger";
 
 /* "blk.3.attn_q.weight" -> "attn_q", "posnet.3.norm1.weight" -> "posnet.norm1". */
 static tare_str stem_of(tare_str name, char *buf, size_t size) {
@@ -29,12 +32,20 @@ static tare_str stem_of(tare_str name, char *buf, size_t size) {
     return (tare_str){buf, posnet.len + rest.len};
 }
 
-bool tare_llama_stays_f32(tare_str name, uint32_t n_dims, bool quantizes_all) {
+tare_fixed_type tare_llama_fixed_type(tare_str name, uint32_t n_dims, const tare_llama_arch *arch) {
+    const tare_str weight = TARE_STR(".weight"), second = TARE_STR(".weight.1");
+    const tare_llama_tower *tower = arch->tower;
     char buf[64];
-    if (n_dims <= 1 || tare_str_ends(name, TARE_STR("_norm.weight"))) return true;
-    if (quantizes_all) return false;
-    return !tare_str_ends(name, TARE_STR(".weight")) ||
-           tare_llama_is_one_of(stem_of(name, buf, sizeof buf), always);
+    if (n_dims <= 1 || tare_str_ends(name, TARE_STR("_norm.weight"))) return TARE_FIXED_F32;
+    if (arch->quantizes_all) return TARE_FIXED_NONE;
+    if (tower && tare_str_ends(name, second)) name.len -= 2;
+    if (!tare_str_ends(name, weight)) return TARE_FIXED_F32;
+    const tare_str stem = stem_of(name, buf, sizeof buf);
+    if (tare_llama_is_one_of(stem, always)) return TARE_FIXED_F32;
+    if (!tower) return TARE_FIXED_NONE;
+    if (tare_llama_is_one_of(stem, tower->f32)) return TARE_FIXED_F32;
+    if (tare_llama_is_one_of(stem, tower->f16)) return TARE_FIXED_F16;
+    return tare_llama_is_one_of(stem, convolutions) ? TARE_FIXED_F16_OR_F32 : TARE_FIXED_NONE;
 }
 
 /* The bytes of n elements where a tensor has whole blocks of them. */

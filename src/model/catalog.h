@@ -127,10 +127,18 @@ typedef struct tare_origin {
     uint64_t size_bytes;
 } tare_origin;
 
+/* A tensor's type where the program that a model was mapped for wants one, whatever is requested. */
+typedef enum tare_fixed_type {
+    TARE_FIXED_NONE = 0,
+    TARE_FIXED_F32 = 1,
+    TARE_FIXED_F16 = 2,
+    TARE_FIXED_F16_OR_F32 = 3, /* F16 if that is requested for all, else F32 */
+} tare_fixed_type;
+
 /* The types wanted by the program that a model was mapped for, unless others are requested. */
 typedef struct tare_model_types {
     const tare_encoding *usual;  /* of matrices */
-    bool *stays_f32;             /* n_tensors: F32, whatever type is asked for all */
+    tare_fixed_type *fixed;      /* n_tensors */
     const tare_encoding *mostly; /* that weights came in and keep, whatever others get; or NULL */
     bool is_restored;            /* it was mapped back: this is for any format but llama.cpp's */
     tare_origin *origins;        /* n_tensors: encoding NULL: stored as the catalog says */

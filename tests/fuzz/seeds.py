@@ -193,6 +193,47 @@ def write_mapped(folder):
         write(folder, "llama_map", kind, struct.pack("<H", len(text)) + text + safetensors(rows))
 
 
+def write_towers(folder):
+    """Models with a part for pictures or sound: SigLIP's, Qwen's in two frames, Pixtral's with a token, Whisper's."""
+    see = {"hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+           "image_size": 4, "patch_size": 2, "hidden_act": "gelu"}
+    p, w = "vision_tower.vision_model.", ".weight"
+    kinds = {
+        "gemma3": ("Gemma3ForConditionalGeneration", {"vision_config": see}, [
+            (p + "embeddings.patch_embedding" + w, [8, 3, 2, 2]), (p + "embeddings.position_embedding" + w, [4, 8]),
+            (p + "encoder.layers.0.self_attn.q_proj" + w, [8, 8]), (p + "encoder.layers.0.layer_norm1" + w, [8]),
+            ("multi_modal_projector.mm_input_projection_weight", [8, 16]),
+            ("multi_modal_projector.mm_soft_emb_norm" + w, [8])]),
+        "qwen3vl": ("Qwen3VLForConditionalGeneration", {"vision_config": {
+            "depth": 1, "hidden_size": 8, "intermediate_size": 16, "num_heads": 2, "patch_size": 2,
+            "num_position_embeddings": 4, "deepstack_visual_indexes": [0]}}, [
+            ("model.visual.patch_embed.proj" + w, [8, 3, 2, 2, 2]), ("model.visual.blocks.0.norm1" + w, [8]),
+            ("model.visual.pos_embed" + w, [4, 8]), ("model.visual.deepstack_merger_list.0.norm" + w, [8])]),
+        "qwen2vl": ("Qwen2VLForConditionalGeneration", {"vision_config": {
+            "depth": 1, "embed_dim": 8, "hidden_size": 16, "num_heads": 2, "patch_size": 2}}, [
+            ("visual.patch_embed.proj" + w, [8, 3, 2, 2, 2]), ("visual.blocks.0.attn.qkv" + w, [24, 8]),
+            ("visual.blocks.0.attn.qkv.bias", [24]), ("visual.merger.mlp.2" + w, [16, 32])]),
+        "pixtral": ("LlavaForConditionalGeneration", {"vision_config": dict(see, model_type="pixtral")}, [
+            ("language_model.model.embed_tokens" + w, [8, 16]), ("vision_tower.patch_conv" + w, [8, 3, 2, 2]),
+            ("vision_tower.transformer.layers.0.attention.q_proj" + w, [8, 8])]),
+        "voxtral": ("VoxtralForConditionalGeneration", {"audio_config": {
+            "d_model": 8, "encoder_layers": 1, "encoder_ffn_dim": 16, "encoder_attention_heads": 2}}, [
+            ("audio_tower.conv1" + w, [8, 4, 3]), ("audio_tower.conv1.bias", [8]),
+            ("audio_tower.layers.0.fc1" + w, [16, 8])])}
+    for kind, (architecture, config, tensors) in kinds.items():
+        rows = []
+        for name, shape in tensors:
+            n = 2
+            for d in shape:
+                n *= d
+            rows.append((name, "BF16", shape, bytes(n)))
+        config = json.dumps(dict(config, architectures=[architecture], text_config={"hidden_size": 16})).encode()
+        processor = json.dumps({"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.25, 1], "image_seq_length": 1,
+                                "media_proc_cfg": {"size": {"longest_edge": 8}}}).encode()
+        head = struct.pack("<HH", len(config), len(processor))
+        write(folder, "llama_tower", kind, head + config + processor + safetensors(rows))
+
+
 def piece(text, score, kind):
     """A piece of a SentencePiece model, as a field of the model."""
     inner = b"\x0a%c%b\x15%b\x18%c" % (len(text), text, struct.pack("<f", score), kind)
@@ -288,6 +329,7 @@ def main():
     write_tokenizers(folder)
     write_peft(folder)
     write_mapped(folder)
+    write_towers(folder)
     write_lossy(folder)
     write_wcodec(folder)
     write_sensitivities(folder)

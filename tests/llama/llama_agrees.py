@@ -26,11 +26,14 @@ def main():
     failed = 0
     for digest, file in rows:
         name, kind = file[:-len(".gguf")].rsplit("-", 1)
+        part = ["--no-tokenizer"]
+        if name.endswith("-mmproj"):
+            name, part = name[:-len("-mmproj")], ["--mmproj"]
         model, out = os.path.join(folder, name), os.path.join(folder, file)
         if not os.path.isdir(model):
             tiny_models.write(model, name)
         types = [] if kind == "auto" else ["--type", kind]
-        run = subprocess.run([tare, "convert", model, out, "--no-tokenizer", "--quiet", "--no-sync", *types],
+        run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", *part, *types],
                              capture_output=True, text=True)
         if run.returncode:
             print(f"{file}: {run.stderr.strip()}")

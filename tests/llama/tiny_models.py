@@ -21,6 +21,7 @@ import tiny_others  # noqa: F401
 import tiny_quantized  # noqa: F401
 import tiny_rare  # noqa: F401
 import tiny_sparse  # noqa: F401
+import tiny_towers  # noqa: F401
 from tiny_parts import MODELS
 
 

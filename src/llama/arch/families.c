@@ -15,11 +15,21 @@ static const tare_llama_arch *const families[] = {
     tare_llama_family_lfm2,    tare_llama_family_others,
 };
 
-const tare_llama_arch *tare_llama_arch_at(size_t i) {
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        for (const tare_llama_arch *a = families[f]; a->name; a++)
+static const tare_llama_arch *const towers[] = {tare_llama_towers_siglip, tare_llama_towers_qwen,
+                                                tare_llama_towers_vision, tare_llama_towers_audio};
+
+static const tare_llama_arch *row_at(const tare_llama_arch *const *lists, size_t n, size_t i) {
+    for (size_t k = 0; k < n; k++)
+        for (const tare_llama_arch *a = lists[k]; a->name; a++)
             if (i-- == 0) return a;
     return NULL;
+}
+
+const tare_llama_arch *tare_llama_arch_at(size_t i) {
+    return row_at(families, sizeof families / sizeof *families, i);
+}
+const tare_llama_arch *tare_llama_tower_at(size_t i) {
+    return row_at(towers, sizeof towers / sizeof *towers, i);
 }
 
 /* Whether the formula that a row requires holds for the model. */
@@ -30,15 +40,23 @@ static bool holds(const tare_llama_arch *a, const tare_llama_config *config) {
            v.kind != TARE_LLAMA_ABSENT && v.number != 0;
 }
 
-const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config) {
+static const tare_llama_arch *find(const tare_llama_arch *(*at)(size_t i), tare_str hf_class,
+                                   tare_llama_config *config) {
     const tare_llama_arch *a;
-    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++) {
+    for (size_t i = 0; (a = at(i)); i++) {
         if (!tare_llama_is_one_of(hf_class, a->classes)) continue;
         config->defaults = a->defaults;
         if (holds(a, config)) return a;
     }
     config->defaults = NULL;
     return NULL;
+}
+
+const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config) {
+    return find(tare_llama_arch_at, hf_class, config);
+}
+const tare_llama_arch *tare_llama_tower_find(tare_str hf_class, tare_llama_config *config) {
+    return find(tare_llama_tower_at, hf_class, config);
 }
 
 tare_str tare_llama_class_name(const tare_llama_arch *arch, tare_str name) {

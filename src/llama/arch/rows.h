@@ -168,4 +168,10 @@ extern const tare_llama_arch tare_llama_family_hunyuan[];
 extern const tare_llama_arch tare_llama_family_lfm2[];
 extern const tare_llama_arch tare_llama_family_others[];
 
+/* The same of towers. */
+extern const tare_llama_arch tare_llama_towers_siglip[];
+extern const tare_llama_arch tare_llama_towers_qwen[];
+extern const tare_llama_arch tare_llama_towers_vision[];
+extern const tare_llama_arch tare_llama_towers_audio[];
+
 #endif

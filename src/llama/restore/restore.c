@@ -143,12 +143,12 @@ static tare_status choose_types(tare_llama_restoring *r, tare_error *err) {
     const tare_catalog *c = &r->out->catalog;
     if (!types) return tare_fail(err, TARE_ERR_NOMEM, "types");
     *types = (tare_model_types){.usual = r->usual, .is_restored = true, .origins = r->origins};
-    types->stays_f32 = TARE_NEW_ARRAY(&r->out->arena, bool, c->n_tensors);
-    if (!types->stays_f32) return tare_fail(err, TARE_ERR_NOMEM, "types");
+    types->fixed = TARE_NEW_ARRAY(&r->out->arena, tare_fixed_type, c->n_tensors);
+    if (!types->fixed) return tare_fail(err, TARE_ERR_NOMEM, "types");
     for (size_t i = 0; i < c->n_tensors; i++) {
         bool is_same = true, is_rounded = r->is_rounded[i];
         if (r->is_f32[i]) TARE_TRY(fits(&is_same, r, i, is_rounded, err));
-        types->stays_f32[i] = !is_same;
+        types->fixed[i] = is_same ? TARE_FIXED_NONE : TARE_FIXED_F32;
     }
     r->out->types = types;
     return TARE_OK;

@@ -74,8 +74,7 @@ tare_status tare_llama_read_added_json(tare_llama_tokenizer *t, tare_error *err)
     return TARE_OK;
 }
 
-/* The id that a key spells in digits. */
-static bool id_of_key(const tare_json_value *key, uint64_t *id) {
+bool tare_llama_id_of_key(const tare_json_value *key, uint64_t *id) {
     tare_json_value digits = *key;
     digits.type = TARE_JSON_NUMBER;
     digits.raw.ptr++;
@@ -121,7 +120,7 @@ tare_status tare_llama_read_added_decoder(tare_llama_tokenizer *t, bool replaces
     while (tare_json_key(&j, &key) != TARE_JSON_END) {
         uint64_t id;
         tare_json_span_next(&j, &value);
-        if (!id_of_key(&key, &id))
+        if (!tare_llama_id_of_key(&key, &id))
             return tare_llama_fail_file(err, TARE_ERR_CORRUPT, file, key.offset,
                                         "added_tokens_decoder: expected token ids as keys");
         if (!replaces && is_taken(t, id, &value)) continue;

@@ -131,6 +131,8 @@ tare_status tare_llama_join_merge(tare_str *out, tare_str left, tare_str right, 
 
 /* ---- added tokens ---------------------------------------------------------------------------- */
 
+/* The id that a key of added_tokens_decoder spells in digits. */
+bool tare_llama_id_of_key(const tare_json_value *key, uint64_t *id);
 /* Whether a token is taken for a control token although no file says so. */
 bool tare_llama_looks_special(tare_str text);
 /* U+2581 becomes a blank; borrowed where there is none, else in the arena. */

@@ -92,4 +92,8 @@ bool tare_llama_pre_is_known(tare_str name);
 /* Name i of them in the alphabet's order; NULL beyond the end. */
 const char *tare_llama_pre_name(size_t i);
 
+/* The id of a token that was added to the vocabulary. */
+tare_status tare_llama_token_id(uint64_t *id, bool *is_there, const tare_model *hf,
+                                const char *token, tare_error *err);
+
 #endif

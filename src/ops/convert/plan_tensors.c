@@ -77,6 +77,12 @@ typedef struct wish {
     bool is_default; /* of the program that the model was mapped for: nobody asked for it */
 } wish;
 
+static const tare_encoding *fixed_type(tare_fixed_type fixed, const tare_encoding *requested) {
+    const bool is_f16 = fixed == TARE_FIXED_F16 ||
+                        (fixed == TARE_FIXED_F16_OR_F32 && requested->id == TARE_ENCODING_F16);
+    return tare_encoding_get(is_f16 ? TARE_ENCODING_F16 : TARE_ENCODING_F32);
+}
+
 /* What llama.cpp's own converter writes for a mapped model: F32 where llama.cpp wants it, else
  * `type` (NULL: the usual one). Rows that do not fill whole blocks become F16, as they do there. */
 static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
@@ -84,7 +90,8 @@ static wish type_for_program(decider *d, size_t i, const tare_encoding *type) {
     const tare_model_types *types = d->plan->in->types;
     if (!tare_tensor_is_real(t) || tare_tensor_is_part_of_scheme(d->plan->in, i))
         return (wish){NULL, false};
-    if (types->stays_f32[i]) return (wish){tare_encoding_get(TARE_ENCODING_F32), true};
+    if (types->fixed[i])
+        return (wish){fixed_type(types->fixed[i], type ? type : types->usual), true};
     if (t->encoding == types->mostly && !d->plan->options.type) return (wish){t->encoding, true};
     if (!type) return (wish){types->usual, true};
     if (t->cols % type->block == 0) return (wish){type, false};
@@ -102,7 +109,9 @@ static wish asked_for(decider *d, size_t i) {
     if (d->rule[i] >= 0 && is_open) d->is_used[d->rule[i]] = true;
     const tare_model_types *types = d->plan->in->types;
     if (types && types->is_restored == d->plan->format->is_llama_cpp) types = NULL;
-    if (d->mix && types && !d->mix[i].type) return type_for_program(d, i, NULL);
+    /* llama.cpp cannot compute with another type there than F16 */
+    const bool is_fixed = types && types->fixed[i] > TARE_FIXED_F32 && d->rule[i] < 0;
+    if (d->mix && types && (is_fixed || !d->mix[i].type)) return type_for_program(d, i, NULL);
     if (d->mix) return (wish){d->mix[i].type, false};
     if (d->rule[i] >= 0) return (wish){o->rules[d->rule[i]].encoding, false};
     if (types) return type_for_program(d, i, o->type);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Towers for pictures after SigLIP: Gemma 3, Idefics 3 and SmolVLM. */
+#include "llama/arch/tower_rows.h"
+
+/* Defaults of SigLIP's configuration. */
+static const char *const gemma3_defaults[] = {
+    "hidden_size = 2304", "vision_config.hidden_size = 768",
+    "vision_config.intermediate_size = 3072", "vision_config.num_hidden_layers = 12",
+    "vision_config.num_attention_heads = 12", "vision_config.image_size = 224",
+    "vision_config.patch_size = 16",
+    /* patches along a side, divided by what remains of them as tokens */
+    "tower.scale = floor(floor(vision_config.image_size / vision_config.patch_size) / "
+    "floor(sqrt(processor.image_seq_length | 256)))",
+    NULL};
+static const tare_llama_key gemma3_keys[] = {
+    VISION_KEYS, KEY_PROJECTOR("gemma3"), KEY_VISION_EPS("vision_config.layer_norm_eps | 0.000001"),
+    KEY_GELU,
+    /* llama.cpp assumes 4 */
+    KEY_VISION_SCALE("if(tower.scale == 4, nothing, if(tower.scale > 0, tower.scale))"),
+    END_OF_KEYS};
+static const tare_llama_rule gemma3_rules[] = {
+    RULE_DROP("vision_tower.vision_model.head.*"),
+    SIGLIP("vision_tower.vision_model."),
+    {"multi_modal_projector.mm_input_projection_weight", "=mm.input_projection.weight", NULL},
+    {"multi_modal_projector.mm_input_projection.weight", "=mm.input_projection.weight", NULL},
+    {"multi_modal_projector.mm_soft_emb_norm.weight", "=mm.soft_emb_norm.weight", "add(1)"},
+    END_OF_RULES};
+static const tare_llama_tower gemma3_tower = {.projector = "gemma3",
+                                              .takes = "vision_tower. multi_modal_projector.",
+                                              .layers = VISION_LAYERS,
+                                              .positions = VISION_GRID,
+                                              .f32 = "v.patch_embd",
+                                              .f16 = "mm.input_projection"};
+
+static const char *const idefics3_defaults[] = {"hidden_size = 4096",
+                                                "vision_config.hidden_size = 1152",
+                                                "vision_config.intermediate_size = 3072",
+                                                "vision_config.num_hidden_layers = 12",
+                                                "vision_config.num_attention_heads = 16",
+                                                "vision_config.image_size = 224",
+                                                "vision_config.patch_size = 32",
+                                                NULL};
+static const tare_llama_key idefics3_keys[] = {
+    VISION_KEYS,
+    KEY_PROJECTOR("idefics3"),
+    KEY_VISION_EPS("vision_config.layer_norm_eps | 0.000001"),
+    KEY_VISION_SCALE("scale_factor | 2"),
+    KEY_GELU,
+    {"vision.preproc_image_size", U32, "processor.size.longest_edge | vision_config.image_size"},
+    END_OF_KEYS};
+static const tare_llama_rule idefics3_rules[] = {
+    SIGLIP("vision_model."),
+    {"connector.modality_projection.proj@", "=mm.model.fc", NULL},
+    END_OF_RULES};
+static const tare_llama_tower idefics3_tower = {.projector = "idefics3",
+                                                .takes = "vision_model. connector.",
+                                                .layers = VISION_LAYERS,
+                                                .positions = VISION_GRID,
+                                                .f32 = "v.patch_embd"};
+
+const tare_llama_arch tare_llama_towers_siglip[] = {
+    {.name = CLIP,
+     .classes = "Gemma3ForConditionalGeneration",
+     .tensors = "",
+     .defaults = gemma3_defaults,
+     .own = gemma3_keys,
+     .rules = gemma3_rules,
+     .tower = &gemma3_tower},
+    {.name = CLIP,
+     .classes = "Idefics3ForConditionalGeneration SmolVLMForConditionalGeneration",
+     .tensors = "",
+     .defaults = idefics3_defaults,
+     .own = idefics3_keys,
+     .rules = idefics3_rules,
+     .tower = &idefics3_tower},
+    {.name = NULL},
+};

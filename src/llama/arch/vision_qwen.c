@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Towers for pictures of Qwen 2, 2.5, 3 and 3.5, and GLM 4's, which is built like the third. */
+#include "llama/arch/tower_rows.h"
+
+static const char *const qwen2_defaults[] = {"hidden_size = 8192",
+                                             "vision_config.depth = 32",
+                                             "vision_config.num_heads = 16",
+                                             "vision_config.embed_dim = 1280",
+                                             "vision_config.hidden_size = 3584",
+                                             "vision_config.patch_size = 14",
+                                             "vision_config.image_size = 560",
+                                             NULL};
+/* llama.cpp takes the size of the text model for that of the tower's inner layers, and does not use
+ * it. */
+static const tare_llama_key qwen2_keys[] = {
+    VISION_KEYS_OF("vision_config.embed_dim", "vision_config.hidden_size"),
+    KEY_PROJECTOR("qwen2vl_merger"), KEY_VISION_EPS("0.000001"), END_OF_KEYS};
+
+static const char *const qwen25_defaults[] = {"hidden_size = 8192",
+                                              "vision_config.depth = 32",
+                                              "vision_config.num_heads = 16",
+                                              "vision_config.hidden_size = 3584",
+                                              "vision_config.intermediate_size = 3420",
+                                              "vision_config.patch_size = 14",
+                                              "vision_config.image_size = 560",
+                                              NULL};
+#define FULL      "vision_config.fullatt_block_indexes"
+#define FULL_STEP "at(" FULL ", 0) + 1"
+static const tare_llama_key qwen25_keys[] = {VISION_KEYS,
+                                             KEY_PROJECTOR("qwen2.5vl_merger"),
+                                             KEY_SILU,
+                                             {"vision.n_wa_pattern", U32, FULL_STEP},
+                                             KEY_VISION_EPS("0.000001"),
+                                             END_OF_KEYS};
+static const tare_llama_must qwen25_musts[] = {
+    {"at(" FULL ", len(" FULL ") - 1) + 1 == len(" FULL ") * (" FULL_STEP ")",
+     "vision_config.fullatt_block_indexes is not every n-th block, which llama.cpp computes"},
+    {NULL, NULL}};
+
+#define QWEN_BLOCK(name, to)                                                                       \
+    { "visual.blocks.#." name "@", "=v.blk.#." to, NULL }
+static const tare_llama_rule qwen2_rules[] = {SPLIT_FRAMES("visual.patch_embed.proj.weight"),
+                                              SPLIT_QKV("visual.blocks.#.attn.qkv@"),
+                                              QWEN_BLOCK("attn.proj", "attn_out"),
+                                              QWEN_BLOCK("norm1", "ln1"),
+                                              QWEN_BLOCK("norm2", "ln2"),
+                                              QWEN_BLOCK("mlp.fc1", "ffn_up"),
+                                              QWEN_BLOCK("mlp.fc2", "ffn_down"),
+                                              QWEN_BLOCK("mlp.gate_proj", "ffn_gate"),
+                                              QWEN_BLOCK("mlp.up_proj", "ffn_up"),
+                                              QWEN_BLOCK("mlp.down_proj", "ffn_down"),
+                                              {"visual.merger.ln_q@", "=v.post_ln", NULL},
+                                              {"visual.merger.mlp.#@", "=mm.#", NULL},
+                                              END_OF_RULES};
+static const tare_llama_tower qwen2_tower = {
+    .projector = "qwen2vl_merger", .takes = "visual.", .layers = "vision_config.depth"};
+static const tare_llama_tower qwen25_tower = {.projector = "qwen2.5vl_merger",
+                                              .takes = "visual.",
+                                              .layers = "vision_config.depth",
+                                              .musts = qwen25_musts};
+
+static const char *const qwen3_defaults[] = {
+    "hidden_size = 4096",
+    "vision_config.depth = 27",
+    "vision_config.num_heads = 16",
+    "rms_norm_eps = 0.000001",
+    "vision_config.hidden_size = 1152",
+    "vision_config.intermediate_size = 4304",
+    "vision_config.patch_size = 16",
+    "vision_config.spatial_merge_size = 2",
+    "vision_config.image_size = floor(sqrt(vision_config.num_position_embeddings | 2304) * "
+    "vision_config.patch_size)",
+    NULL};
+static const tare_llama_key qwen3_keys[] = {
+    VISION_KEYS,
+    KEY_PROJECTOR("qwen3vl_merger"),
+    KEY_GELU,
+    {"vision.spatial_merge_size", U32, "vision_config.spatial_merge_size"},
+    KEY_VISION_EPS("rms_norm_eps"),
+    {"vision.is_deepstack_layers[]", BOOL, "in(layer, vision_config.deepstack_visual_indexes)"},
+    END_OF_KEYS};
+/* The layer of the tower whose output an entry of the list takes. */
+#define DEEPSTACK(name, to)                                                                        \
+    {                                                                                              \
+        "visual.deepstack_merger_list.#." name "@", "=v.deepstack.#." to,                          \
+            "block(at(vision_config.deepstack_visual_indexes, layer))"                             \
+    }
+#define QWEN3_BLOCKS                                                                               \
+    SPLIT_FRAMES("visual.patch_embed.proj.weight"),                                                \
+        {"visual.patch_embed.proj.bias", "=v.patch_embd.bias", NULL},                              \
+        {"visual.pos_embed@", "=v.position_embd", NULL}, QWEN_BLOCK("attn.qkv", "attn_qkv"),       \
+        QWEN_BLOCK("attn.proj", "attn_out"), QWEN_BLOCK("norm1", "ln1"),                           \
+        QWEN_BLOCK("norm2", "ln2"), QWEN_BLOCK("mlp.linear_fc1", "ffn_up"),                        \
+        QWEN_BLOCK("mlp.linear_fc2", "ffn_down")
+static const tare_llama_rule qwen3_rules[] = {QWEN3_BLOCKS,
+                                              {"visual.merger.norm@", "=v.post_ln", NULL},
+                                              {"visual.merger.linear_fc1@", "=mm.0", NULL},
+                                              {"visual.merger.linear_fc2@", "=mm.2", NULL},
+                                              DEEPSTACK("norm", "norm"),
+                                              DEEPSTACK("linear_fc1", "fc1"),
+                                              DEEPSTACK("linear_fc2", "fc2"),
+                                              END_OF_RULES};
+static const tare_llama_tower qwen3_tower = {.projector = "qwen3vl_merger",
+                                             .takes = "visual.",
+                                             .layers = "vision_config.depth",
+                                             .positions = VISION_GRID};
+
+static const char *const glm4_defaults[] = {"hidden_size = 4096",
+                                            "vision_config.depth = 24",
+                                            "vision_config.num_heads = 12",
+                                            "vision_config.hidden_size = 1536",
+                                            "vision_config.intermediate_size = 13696",
+                                            "vision_config.patch_size = 14",
+                                            "vision_config.image_size = 336",
+                                            "vision_config.hidden_act = 'silu'",
+                                            NULL};
+static const tare_llama_key glm4_keys[] = {VISION_KEYS, KEY_PROJECTOR("glm4v"), KEYS_ACTIVATION,
+                                           KEY_VISION_EPS("vision_config.rms_norm_eps | 0.00001"),
+                                           END_OF_KEYS};
+static const tare_llama_rule glm4_rules[] = {
+    QWEN3_BLOCKS,
+    QWEN_BLOCK("attn.q_norm", "attn_q_norm"),
+    QWEN_BLOCK("attn.k_norm", "attn_k_norm"),
+    QWEN_BLOCK("mlp.gate_proj", "ffn_gate"),
+    QWEN_BLOCK("mlp.up_proj", "ffn_up"),
+    QWEN_BLOCK("mlp.down_proj", "ffn_down"),
+    {"visual.embeddings.position_embedding@", "=v.position_embd", NULL},
+    {"visual.post_conv_layernorm@", "=v.norm_embd", NULL},
+    {"visual.post_layernorm@", "=v.post_ln", NULL},
+    {"visual.downsample@", "=mm.patch_merger", NULL},
+    {"visual.merger.proj@", "=mm.model.fc", NULL},
+    {"visual.merger.post_projection_norm@", "=mm.post_norm", NULL},
+    {"visual.merger.gate_proj@", "=mm.gate", NULL},
+    {"visual.merger.up_proj@", "=mm.up", NULL},
+    {"visual.merger.down_proj@", "=mm.down", NULL},
+    END_OF_RULES};
+static const tare_llama_tower glm4_tower = {
+    .projector = "glm4v", .takes = "visual.", .layers = "vision_config.depth"};
+
+const tare_llama_arch tare_llama_towers_qwen[] = {
+    {.name = CLIP,
+     .classes = "Qwen2VLForConditionalGeneration Qwen2VLModel",
+     .tensors = "",
+     .defaults = qwen2_defaults,
+     .own = qwen2_keys,
+     .rules = qwen2_rules,
+     .tower = &qwen2_tower},
+    {.name = CLIP,
+     .classes = "Qwen2_5_VLForConditionalGeneration",
+     .tensors = "",
+     .defaults = qwen25_defaults,
+     .own = qwen25_keys,
+     .rules = qwen2_rules,
+     .tower = &qwen25_tower},
+    {.name = CLIP,
+     .classes = "Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration "
+                "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration",
+     .tensors = "",
+     .defaults = qwen3_defaults,
+     .own = qwen3_keys,
+     .rules = qwen3_rules,
+     .tower = &qwen3_tower},
+    {.name = CLIP,
+     .classes = "Glm4vForConditionalGeneration Glm4vMoeForConditionalGeneration "
+                "GlmOcrForConditionalGeneration",
+     .tensors = "",
+     .defaults = glm4_defaults,
+     .own = glm4_keys,
+     .rules = glm4_rules,
+     .tower = &glm4_tower},
+    {.name = NULL},
+};

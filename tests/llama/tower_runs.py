@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""llama.cpp loads the mmproj files of the tiny models beside their text models, and answers a question about a
+picture or a sound, each in a process of its own. `tower_runs.py TARE FOLDER [NAME...]`. Run by a Python that has
+the packages of tests/judge/llama_requirements.txt and numpy; exit 77: one is missing.
+
+A model that cannot run is named below with what llama.cpp says; one of them that runs is a fault, too."""
+import base64
+import io
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import wave
+import zlib
+
+# What llama.cpp (build 11549) does not run of these models, by a word of what it says.
+CANNOT = {
+    # it counts the tokens of a sound otherwise than it computes them
+    "ultravox": "expected output 187 tokens", "voxtral": "expected output 187 tokens",
+}
+BESIDE = "internvl"  # whose text model stands for those that a tiny model lacks
+
+
+BREAK = 301  # the token that tiny_towers.py gives to [IMG_BREAK]
+AROUND = ("[IMG]", "[IMG_BREAK]", "[IMG_END]", "<fake_token_around_image>", "<global-img>", "<row_1_col_1>",
+          "\n\n", "<img>", "</img>", "[BEGIN_AUDIO]")
+
+
+def picture(side):
+    """A PNG in which colours change from left to right and from top to bottom."""
+    rows = b"".join(b"\0" + bytes(v for x in range(side) for v in (255 * x // side, 255 * y // side, 128))
+                    for y in range(side))
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def sound():
+    out = io.BytesIO()
+    with wave.open(out, "wb") as w:
+        w.setnchannels(1), w.setsampwidth(2), w.setframerate(16000)
+        w.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(i / 9))) for i in range(16000)))
+    return out.getvalue()
+
+
+def say(text, tower, hears):
+    import xllamacpp
+    params = xllamacpp.CommonParams()
+    params.model.path, params.mmproj.path = text, tower
+    params.n_ctx, params.n_parallel, params.warmup = 1024, 1, False
+    if hears:
+        part = {"type": "input_audio", "input_audio": {"format": "wav", "data": base64.b64encode(sound()).decode()}}
+    else:
+        data = base64.b64encode(picture(56)).decode()
+        part = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + data}}
+    answer = xllamacpp.Server(params).handle_chat_completions(
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "the"}, part]}], "max_tokens": 3,
+         "temperature": 0, "ignore_eos": True})
+    if "usage" not in answer:
+        raise SystemExit("error: %s" % answer)
+    print("\0%d %d\0" % (answer["usage"]["prompt_tokens"], answer["usage"]["completion_tokens"]), flush=True)
+
+
+def vocabulary(size):
+    """One that has the tokens that llama.cpp puts around pictures; the last merges make room for them."""
+    from llama_runs import tokenizer
+    made = tokenizer(size)
+    tokens = {i: text for text, i in made["model"]["vocab"].items()}
+    for i, text in enumerate(AROUND, BREAK - 1):
+        pair = tokens.pop(i)
+        made["model"]["merges"].remove(" ".join(pair))
+        made["added_tokens"].append(dict(id=i, content=text, special=True))
+    made["model"]["vocab"] = {text: i for i, text in tokens.items()}
+    return made
+
+
+def write(folder, name):
+    """A tiny model with a tokenizer; its directory."""
+    import tiny_models
+    model = os.path.join(folder, name)
+    tiny_models.write(model, name)
+    with open(os.path.join(model, "config.json")) as f:
+        config = json.load(f)
+    with open(os.path.join(model, "tokenizer.json"), "w") as f:
+        json.dump(vocabulary(config.get("text_config", config).get("vocab_size", 320)), f)
+    settings = os.path.join(model, "tokenizer_config.json")
+    was = {}
+    if os.path.exists(settings):
+        with open(settings) as f:
+            was = json.load(f)
+    with open(settings, "w") as f:
+        json.dump(dict(was, bos_token="<|begin|>", eos_token="<|end|>", tokenizer_class="RobertaTokenizer"), f)
+    return model
+
+
+def run(tare, folder, name, hears, has_text):
+    """What llama.cpp says against a model; empty: it runs."""
+    files = [os.path.join(folder, name + suffix) for suffix in (".gguf", ".mmproj.gguf")]
+    model = write(folder, name)
+    text = model if has_text else write(folder, BESIDE)
+    for path, out, more in zip((text, model), files, (["--pre", "gpt-2"], ["--mmproj"])):
+        done = subprocess.run([tare, "convert", path, out, "--quiet", "--no-sync", "--force", *more],
+                              capture_output=True, text=True)
+        if done.returncode:
+            return done.stderr.strip()
+    try:
+        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--say", *files,
+                               str(int(hears))], capture_output=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        return "does not come to an end"
+    for out in files:
+        os.remove(out)
+    if done.returncode == 0 and int(done.stdout.split(b"\0")[1].split()[1]) > 0:
+        return ""
+    lines = [line for line in done.stderr.decode(errors="replace").split("\n")
+             if any(word in line.lower() for word in ("error", "assert", "unknown", "missing", "unable", "expected"))]
+    return " / ".join(lines[:2]) or "ends with %d" % done.returncode
+
+
+def main():
+    tare, folder, *names = sys.argv[1:]
+    import tiny_models
+    about = {n: about for n, (_, about) in tiny_models.MODELS.items() if about.get("tower")}
+    found = 0
+    for name in names or about:
+        said = run(tare, folder, name, about[name]["tower"] == "audio", about[name].get("text", True))
+        if name in CANNOT and not said:
+            print("%s: runs now" % name)
+        elif said and CANNOT.get(name, "\0") not in said:
+            print("%s: %s" % (name, said[:300]), flush=True)
+        else:
+            continue
+        found += 1
+    known = len(set(names or about) & set(CANNOT))
+    print("%d models with towers run, %d cannot, %d other than expected"
+          % (len(names or about) - known - found, known, found))
+    return found > 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--say":
+        say(sys.argv[2], sys.argv[3], sys.argv[4] == "1")
+        sys.exit(0)
+    try:
+        import numpy  # noqa: F401
+        import xllamacpp  # noqa: F401
+    except ImportError as missing:
+        print("SKIP: %s; tests/judge/llama_requirements.txt has what this needs" % missing)
+        sys.exit(77)
+    sys.exit(main())

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the command does with towers beside converting them: info, quantize, the list of architectures, the note of
+a text model that its tower is left out, options that do not go together. `towers.py TARE FOLDER`"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+try:
+    import tiny_models
+    from malformed import load, store
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    model, out = os.path.join(folder, "model"), os.path.join(folder, "out.gguf")
+    tiny_models.write(model, "gemma3-vision")
+    found = []
+
+    def run(*args, code=0):
+        done = subprocess.run([tare, *args], capture_output=True, text=True)
+        if done.returncode != code:
+            found.append(f"{' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")
+        return done
+
+    def check(what, holds):
+        if not holds:
+            found.append(what)
+
+    def types():
+        listed = json.loads(run("info", "--json", "-t", out).stdout)["tensors"]
+        return {t["name"]: t["type"] for t in listed}
+
+    run("quantize", model, out, "Q8_0", "--mmproj", "--quiet", "--no-sync")
+    made = types()
+    check(f"quantize: the projector is {made['mm.input_projection.weight']}",
+          made["mm.input_projection.weight"] == "f16")
+    check("quantize: patches", made["v.patch_embd.weight"] == made["v.position_embd.weight"] == "f32")
+    check("quantize: matrices", made["v.blk.0.attn_q.weight"] == "q8_0")
+    run("quantize", model, out, "Q8_0", "--mmproj", "--quiet", "--no-sync", "--force", "--tensor-type",
+        "mm.input_projection=f32")
+    check("quantize: a rule counts before", types()["mm.input_projection.weight"] == "f32")
+    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    check("info", "reads it beside a text model (--mmproj): gemma3" in run("info", out).stdout)
+    about = json.loads(run("info", "--json", out).stdout)
+    check("info --json", about["llama_cpp"]["mmproj"] == "gemma3" and not about["llama_cpp"]["runs"])
+    check("verify", json.loads(run("verify", "--json", out).stdout)["findings"] == [])
+    was = open(out, "rb").read()
+    config, tensors = load(model)
+    store(model, config, {("model." + k if k.startswith(("vision_tower.", "multi_modal")) else k): v
+                          for k, v in tensors.items()})
+    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    check("names that begin with model.", len(open(out, "rb").read()) == len(was))
+    tiny_models.write(model, "gemma3-vision")
+    planned = json.loads(run("convert", "-n", "--json", model, "x.gguf", "--mmproj").stdout)["tensors"]
+    projector = next(t for t in planned if t["name"] == "mm.soft_emb_norm.weight")
+    check("dry run", projector["made_of"] == "multi_modal_projector.mm_soft_emb_norm.weight"
+          and projector["operation"] == "add(1)")
+    text = json.loads(run("convert", model, out, "--no-tokenizer", "--json", "--no-sync", "--force").stdout)
+    check("the note of a text model", [f for f in text["findings"] if f["code"] == "llama.tower"])
+    check("list", "mmproj gemma3" in run("convert", "--list-architectures").stdout)
+    listed = json.loads(run("convert", "--list-architectures", "--json").stdout)["architectures"]
+    check("list --json", any(a.get("mmproj") == "qwen2vl_merger" for a in listed))
+    for more in (["--vocab-only"], ["--pre", "gpt-2"], ["--keep-names"]):
+        run("convert", model, os.path.join(folder, "no.gguf"), "--mmproj", *more, code=2)
+    run("convert", out, os.path.join(folder, "no.gguf"), "--mmproj", code=2)
+    check("no file is left", not os.path.exists(os.path.join(folder, "no.gguf")))
+    shutil.rmtree(folder)
+    print("\n".join(found + [f"{len(found)} faults"]))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
