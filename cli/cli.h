@@ -437,9 +437,8 @@ typedef struct cli_write {
                  "does not run the output",                                                        \
          .flag = &(args).no_tokenizer},                                                            \
         {.name = "mmproj",                                                                         \
-         .help =                                                                                   \
-             "Hugging Face to GGUF: the vision or audio encoder instead of the text model, "    \
-             "which llama.cpp reads as a second file (mmproj)",                                             \
+         .help = "Hugging Face to GGUF: the vision or audio encoder instead of the text model, "   \
+                 "which llama.cpp reads as a second file (mmproj)",                                \
          .flag = &(args).mmproj},                                                                  \
     {                                                                                              \
         .name = "like-reference",                                                                  \

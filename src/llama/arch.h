@@ -79,10 +79,11 @@ typedef struct tare_llama_arch {
     bool has_pooling;             /* pooling_type from 1_Pooling/config.json or modules.json */
     bool quantizes_all;           /* only the number of dimensions decides about F32 */
     tare_llama_tokenizer_options tokenizer;
-    bool ignores_vocab_size;              /* the vocabulary is as large as the tokenizer */
-    const tare_llama_back *back;          /* NULL: tare does not know the way back */
-    tare_llama_hook extra;                /* keys and tensors that are generated; NULL: none */
-    const struct tare_llama_tower *tower; /* of pictures or sound (tower.h); NULL: a text model */
+    bool ignores_vocab_size;     /* the vocabulary is as large as the tokenizer */
+    const tare_llama_back *back; /* NULL: tare does not know the way back */
+    tare_llama_hook extra;       /* keys and tensors that are generated; NULL: none */
+    const struct tare_llama_tower
+        *tower; /* vision or audio encoder (tower.h); NULL: a text model */
 } tare_llama_arch;
 
 /* The row for a class of Hugging Face and a model's config.json (whose defaults the row sets);

@@ -122,7 +122,7 @@ tare_status tare_llama_check_config(const tare_llama_mapping *m, tare_error *err
 /* A tensor of F32 that is computed here, before all others. */
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err);
-/* Towers for pictures and sound, what connects them, and buffers that are no weights. */
+/* Vision and audio encoders, projectors, and buffers that are no weights. */
 bool tare_llama_is_left_out(tare_str name);
 /* These buffers alone. */
 bool tare_llama_is_buffer(tare_str name);

@@ -24,7 +24,7 @@ bool tare_llama_is_buffer(tare_str name) {
     return false;
 }
 
-/* Towers for pictures and sound, what connects them, and buffers that are no weights. */
+/* Vision and audio encoders, projectors, and buffers that are no weights. */
 bool tare_llama_is_left_out(tare_str name) {
     static const char *const starts[] = {
         "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",

@@ -420,11 +420,11 @@ static tare_status map_tower_tensor(pass *p, tare_error *err) {
     TARE_TRY(apply_rules(p, p->m->arch->rules, &n, err));
     if (n || tare_llama_is_buffer(name)) return TARE_OK;
     if (tare_llama_tower_takes(p->m->arch->tower, p->name))
-        return fail_tensor(p, TARE_ERR_UNSUPPORTED, "llama.cpp has no such tensor in this tower",
+        return fail_tensor(p, TARE_ERR_UNSUPPORTED, "llama.cpp has no such tensor in this encoder",
                            err);
     if (tare_llama_is_left_out(name))
         return fail_tensor(p, TARE_ERR_UNSUPPORTED,
-                           "it belongs neither to the text model nor to the tower", err);
+                           "it belongs neither to the text model nor to the encoder", err);
     return TARE_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Towers: which one a model has, what is read for it beside config.json, and what its keys must say. */
+ * Towers: which one a model has, what it needs beside config.json, and what its keys must have. */
 #include "llama/tower.h"
 
 #include <stdio.h>
@@ -68,7 +68,7 @@ static tare_status find_row(tare_llama_mapping *m, tare_error *err) {
     m->arch = tare_llama_tower_find(m->hf_class, &m->config);
     if (m->arch) return TARE_OK;
     fail_config(TARE_ERR_UNSUPPORTED, "config.json",
-                "tare knows no part for pictures or sound of its architecture", err);
+                "tare knows no vision or audio encoder of this architecture", err);
     if (err) snprintf(err->field, sizeof err->field, "%.*s", (int)m->hf_class.len, m->hf_class.ptr);
     return TARE_ERR_UNSUPPORTED;
 }
@@ -80,7 +80,7 @@ void tare_llama_tower_note(const tare_llama_mapping *m) {
     const tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.tower");
     tare_report_addf(
         m->options->report, &f,
-        "%zu tensors for pictures or sound are left out: --mmproj writes them to a file "
+        "%zu tensors of the vision or audio encoder are left out: --mmproj writes them to a file "
         "of their own",
         m->n_of_tower);
 }
@@ -96,7 +96,7 @@ static tare_status read_token(tare_llama_mapping *m, double *out, tare_error *er
     *out = (double)id;
     if (is_there) return TARE_OK;
     fail_config(TARE_ERR_CORRUPT, "tokenizer_config.json",
-                "neither it nor tokenizer.json has a token that the tower needs", err);
+                "neither it nor tokenizer.json has a token that llama.cpp needs", err);
     if (err) snprintf(err->field, sizeof err->field, "%s", token);
     return TARE_ERR_CORRUPT;
 }
@@ -119,7 +119,7 @@ tare_status tare_llama_tower_begin(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_number(&layers, m, m->arch->tower->layers, -1, err));
     if (!(layers >= 0 && layers < 1e6))
         return fail_config(TARE_ERR_CORRUPT, "config.json",
-                           "it does not say how many layers the tower has", err);
+                           "it does not say how many layers the encoder has", err);
     TARE_TRY(read_token(m, &token, err));
     m->n_layers = (uint64_t)layers;
     m->facts[0] = (tare_llama_binding){"layers", layers};
@@ -146,13 +146,13 @@ static tare_status fail_key(const char *file, const char *what, const char *key,
     return TARE_ERR_CORRUPT;
 }
 
-/* Three numbers, one a colour. */
-static tare_status check_colours(const tare_llama_mapping *m, const char *key, const char *member,
-                                 tare_error *err) {
+/* Three numbers, one for each color. */
+static tare_status check_colors(const tare_llama_mapping *m, const char *key, const char *member,
+                                tare_error *err) {
     const tare_value *v = find_key(m, key);
     if (!v)
         return fail_key("preprocessor_config.json",
-                        "neither it nor processor_config.json has a member that the tower needs",
+                        "neither it nor processor_config.json has a member that llama.cpp needs",
                         member, err);
     if (v->type != TARE_VALUE_ARRAY || v->as.a.count != 3 ||
         (v->as.a.type != TARE_VALUE_F32 && v->as.a.type != TARE_VALUE_I32))
@@ -174,8 +174,9 @@ static tare_status check_positions(const tare_llama_mapping *m, tare_error *err)
         tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
         tare_error_item(err, TARE_ITEM_TENSOR, source, m->hf->catalog.tensors[source].name);
         if (err)
-            snprintf(err->field, sizeof err->field, "a picture has %.0f places, the shape has %llu",
-                     wanted, (unsigned long long)rows);
+            snprintf(err->field, sizeof err->field,
+                     "an image has %.0f positions, the shape has %llu", wanted,
+                     (unsigned long long)rows);
         return TARE_ERR_CORRUPT;
     }
     return TARE_OK;
@@ -196,12 +197,12 @@ tare_status tare_llama_tower_check(const tare_llama_mapping *m, tare_error *err)
     const bool sees = find_key(m, "has_vision_encoder"), hears = find_key(m, "has_audio_encoder");
     for (const char *const *key = vision; sees && *key; key++)
         if (!find_key(m, *key))
-            return fail_key("config.json", "it does not say a size of the tower", *key, err);
+            return fail_key("config.json", "a size of the encoder is missing", *key, err);
     for (const char *const *key = audio; hears && *key; key++)
         if (!find_key(m, *key))
-            return fail_key("config.json", "it does not say a size of the tower", *key, err);
+            return fail_key("config.json", "a size of the encoder is missing", *key, err);
     if (!sees) return TARE_OK;
     TARE_TRY(check_positions(m, err));
-    TARE_TRY(check_colours(m, "vision.image_mean", "image_mean", err));
-    return check_colours(m, "vision.image_std", "image_std", err);
+    TARE_TRY(check_colors(m, "vision.image_mean", "image_mean", err));
+    return check_colors(m, "vision.image_std", "image_std", err);
 }

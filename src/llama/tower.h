@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Towers: the parts of a model that turn pictures or sound into vectors of the text model. llama.cpp
- * reads them from a file of their own ("mmproj"). A tower is an architecture (arch.h) whose rules
+ * Towers: the vision and audio encoders of multimodal models, with the projector to the text model.
+ * llama.cpp reads them from a file of their own ("mmproj"). A tower is an architecture (arch.h) whose rules
  * name every tensor; this is what it has beyond that. */
 #ifndef TARE_LLAMA_TOWER_H
 #define TARE_LLAMA_TOWER_H

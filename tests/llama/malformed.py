@@ -255,13 +255,13 @@ def tower(name, *words):
 V = "vision_tower.vision_model."
 
 
-@tower("gemma3-vision", V + "encoder.layers.0.strange.weight", "no such tensor in this tower")
+@tower("gemma3-vision", V + "encoder.layers.0.strange.weight", "no such tensor in this encoder")
 def _(c, t):
     "a tensor that the tower does not have"
     rename(t, V + "encoder.layers.0.mlp.fc1.weight", V + "encoder.layers.0.strange.weight")
 
 
-@tower("gemma3-vision", "audio_tower.x", "neither to the text model nor to the tower")
+@tower("gemma3-vision", "audio_tower.x", "neither to the text model nor to the encoder")
 def _(c, t):
     "a tensor that belongs to neither"
     t["audio_tower.x"] = t.pop("language_model.model.norm.weight")
@@ -297,7 +297,7 @@ def _(c, t):
     c["vision_config"]["patch_size"] = 16
 
 
-@tower("gemma3-vision", "position_embedding.weight", "64 places", "16")
+@tower("gemma3-vision", "position_embedding.weight", "64 positions", "16")
 def _(c, t):
     "fewer positions than a picture has patches"
     c["vision_config"]["image_size"] = 112
@@ -347,7 +347,7 @@ def _(c, t):
     c["vision_config"]["fullatt_block_indexes"] = [1, 2]
 
 
-@tower("qwen3vl-vision", "deepstack_merger_list.1", "config.json does not say")
+@tower("qwen3vl-vision", "deepstack_merger_list.1", "config.json lacks a key")
 def _(c, t):
     "fewer levels than tensors"
     c["vision_config"]["deepstack_visual_indexes"] = [1]
@@ -384,7 +384,7 @@ def _(c, t):
     t["audio_tower.conv1.bias"] = dtype, [2, shape[0] // 2], raw
 
 
-@tower("llama", "config.json", "LlamaForCausalLM", "pictures or sound")
+@tower("llama", "config.json", "LlamaForCausalLM", "vision or audio")
 def _(c, t):
     "a model that has no tower"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Towers for sound: Whisper's encoder in Ultravox, Voxtral, Qwen 2 Audio. */
+ * Audio encoders: Whisper's encoder in Ultravox, Voxtral, Qwen 2 Audio. */
 #include "llama/arch/tower_rows.h"
 
 #define AUDIO_LAYERS "audio_config.num_hidden_layers | audio_config.encoder_layers"

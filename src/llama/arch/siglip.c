@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Towers for pictures after SigLIP: Gemma 3, Idefics 3 and SmolVLM. */
+ * Vision encoders like SigLIP: Gemma 3, Idefics 3 and SmolVLM. */
 #include "llama/arch/tower_rows.h"
 
 /* Defaults of SigLIP's configuration. */

@@ -14,7 +14,7 @@
 #define VISION_GRID                                                                                \
     "floor(vision_config.image_size / vision_config.patch_size) * "                                \
     "floor(vision_config.image_size / vision_config.patch_size)"
-/* The keys that every tower for pictures begins with; `width`, `inner`: formulas. */
+/* The keys that every vision encoder begins with; `width`, `inner`: formulas. */
 #define VISION_KEYS_OF(width, inner)                                                               \
     KEY_FILE_TYPE, {"has_vision_encoder", BOOL, "true"},                                           \
         {"vision.projection_dim", U32, "hidden_size | n_embd"},                                    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Towers for pictures that are each of their own kind: Pixtral's, InternVL's, Llama 4's, Janus Pro's,
+ * Vision encoders of other kinds: Pixtral's, InternVL's, Llama 4's, Janus Pro's,
  * Kimi-VL's, LFM2-VL's. */
 #include "llama/arch/tower_rows.h"
 
@@ -221,7 +221,7 @@ static const tare_llama_key kimi_keys[] = {VISION_KEYS,
                                            KEY_VISION_SCALE("2"),
                                            KEY_VISION_EPS("vision_config.layer_norm_eps | 0.00001"),
                                            END_OF_KEYS};
-/* The pictures are of any size. */
+/* Images have any size. */
 static const char *const kimi_defaults[] = {"vision_config.image_size = 0", NULL};
 #define KIMI_BLOCK(name, to)                                                                       \
     { "vision_tower.encoder.blocks.#." name "@", "=v.blk.#." to, NULL }

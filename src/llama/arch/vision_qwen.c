@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Towers for pictures of Qwen 2, 2.5, 3 and 3.5, and GLM 4's, which is built like the third. */
+ * Vision encoders of Qwen 2, 2.5, 3 and 3.5, and of GLM 4, which is like that of Qwen 3. */
 #include "llama/arch/tower_rows.h"
 
 static const char *const qwen2_defaults[] = {"hidden_size = 8192",
