@@ -35,8 +35,9 @@ static int check_usage(const cli_command *command, const cli_write *w, bool is_m
         return cli_usage(command, "--lora is for a Hugging Face model, and an output that is GGUF");
     if (w->model_name || w->metadata || w->pre || w->vocab_only || w->no_tokenizer ||
         w->like_reference || w->mmproj)
-        return cli_usage(command, "--name, --metadata, --pre, --mmproj, --vocab-only and --no-tokenizer are "
-                                  "for a Hugging Face model that becomes GGUF");
+        return cli_usage(command,
+                         "--name, --metadata, --pre, --mmproj, --vocab-only and --no-tokenizer are "
+                         "for a Hugging Face model that becomes GGUF");
     return CLI_YES;
 }
 

@@ -309,13 +309,13 @@ def _(c, t):
     c["vision_config"]["hidden_size"] = 64
 
 
-@tower("gemma3-vision", "num_hidden_layers is 5", "4 layers")
+@tower("gemma3-vision", "num_hidden_layers is 5", "tensors have 4")
 def _(c, t):
     "fewer layers than config.json counts"
     c["vision_config"]["num_hidden_layers"] = 5
 
 
-@tower("gemma3-vision", "num_hidden_layers is 3", "4 layers")
+@tower("gemma3-vision", "num_hidden_layers is 3", "tensors have 4")
 def _(c, t):
     "more layers than config.json counts"
     c["vision_config"]["num_hidden_layers"] = 3
