@@ -180,7 +180,7 @@ def _():
     return c, qwen3_tower(t, 3, 2)
 
 
-@model("glm4v", tower=True, text=False, files=processor())
+@model("glm4v-vision", tower=True, text=False, files=processor())
 def _():
     c, t = text(prefix="", model_type="glm4v_text")
     t = {k.replace("model.", "model.language_model."): v for k, v in t.items()}
