@@ -22,14 +22,37 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_page(folder):
-    page = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+PAGES = {"transformers": "transformers", "diffusers": "diffusers", "torch-distributed": "torch",
+         "tensorrt": "tensorrt_lean", "llama-cpp-python": "safetensors"}
+
+
+def run_page(page):
+    """Runs the examples of a page that have prompts; how many there were."""
     text = page.read_text(encoding="utf-8")
-    examples = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S))
-    parsed = doctest.DocTestParser().get_doctest(examples, {}, "python.md", str(page), 0)
+    examples = "\n".join(re.findall(r"^```python\n(>>>.*?)^```", text, re.M | re.S))
+    parsed = doctest.DocTestParser().get_doctest(examples, {}, page.name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     runner.run(parsed)
-    assert runner.tries > 20 and not runner.failures
+    assert not runner.failures
+    return runner.tries
+
+
+def test_page(folder):
+    assert run_page(DOCS / "python.md") > 20
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_integration_page(folder, name):
+    pytest.importorskip(PAGES[name])
+    assert run_page(DOCS / "integrations" / (name + ".md")) > 3
+
+
+def test_every_integration_has_a_page():
+    pages = {p.stem for p in (DOCS / "integrations").glob("*.md")}
+    assert pages == {*PAGES, "vllm", "sglang", "comfyui"}
+    listed = (DOCS / "python.md").read_text(encoding="utf-8")
+    assert all(f"integrations/{name}.md" in listed for name in pages)
 
 
 @pytest.fixture
