@@ -18,7 +18,7 @@ import time
 import timeit
 
 HAS = {name: importlib.util.find_spec(name) is not None
-       for name in ("numpy", "safetensors", "gguf", "torch", "ml_dtypes")}
+       for name in ("numpy", "safetensors", "gguf", "torch", "ml_dtypes", "zipnn")}
 
 LOADS = {
     "tare .wcodec to torch": "tare.load(packed, framework='torch')",
@@ -30,13 +30,31 @@ LOADS = {
     "safetensors to torch, mapped": "safetensors.torch.load_file(plain)",
     "safetensors to torch, pread": "[f.get_tensor(k) for f in [safetensors.safe_open(plain, 'pt', "
                                    "backend='pread')] for k in f.keys()]",
+    "ZipNN to torch, a tensor at a time": "unzip(open(packed + '.zipnn', 'rb'))",
 }
+ZIP = """
+import pickle, sys, warnings
+import safetensors.torch, zipnn
+plain, packed = sys.argv[1:3]
+with open(packed + ".zipnn", "wb") as f:
+    for name, tensor in safetensors.torch.load_file(plain).items():
+        pickle.dump((name, bytes(zipnn.ZipNN(input_format="torch", threads=2).compress(tensor))), f)
+    pickle.dump(None, f)
+"""
 LOAD = """
 import sys, time, json
 plain, packed = sys.argv[1:3]
 import tare, numpy
 if {torch}: import torch
 if {safetensors}: import safetensors, safetensors.torch
+def unzip(f):
+    import pickle, zipnn
+    out = {{}}
+    while item := pickle.load(f):
+        out[item[0]] = zipnn.ZipNN(input_format="torch", threads=2).decompress(item[1])
+    return out
+if "unzip" in {what!r}:
+    import zipnn
 out = None
 if "out=out" in {what!r}:
     out = {{n: torch.ones(t.shape, dtype=t.encoding.torch_dtype()) for n, t in tare.open(packed).items()}}
@@ -57,8 +75,9 @@ def row(what, value, unit):
 
 def small_things(folder):
     code = "import time; t = time.perf_counter(); import tare; print(time.perf_counter() - t)"
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     runs = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                                 check=True).stdout) for _ in range(8)]
+                                 check=True, env=env).stdout) for _ in range(8)]
     row("import tare", min(runs) * 1e3, "ms")
     import numpy
     import tare
@@ -76,6 +95,9 @@ def small_things(folder):
     if HAS["safetensors"]:
         import safetensors
         names["s"] = safetensors.safe_open(path, "np")
+        from tare.safetensors import safe_open
+        names["o"] = safe_open(path, "np")
+        row("tare.safetensors get_tensor, numpy", best("o.get_tensor(n)", names, 10 ** 5) * 1e6, "us")
         row("safetensors get_tensor, numpy", best("s.get_tensor(n)", names, 10 ** 5) * 1e6, "us")
 
 
@@ -105,11 +127,15 @@ def load_things(folder, shape, n_runs):
     plain, packed = (os.path.join(folder, "model" + s) for s in (".safetensors", ".wcodec"))
     tare.convert(tare.synth(shape + ":bf16"), plain, overwrite=True)
     tare.pack(plain, packed, overwrite=True)
+    if HAS["zipnn"]:
+        subprocess.run([sys.executable, "-W", "ignore", "-c", ZIP, plain, packed], check=True)
     sizes = [os.path.getsize(p) / 1e6 for p in (plain, packed)]
     print(f"\nLoading {sizes[0]:.0f} MB of BF16 (.wcodec {sizes[1]:.0f} MB): wall s, CPU s")
     for name, what in LOADS.items():
         needs_torch = "torch" in name or "memory" in name
         if needs_torch and not HAS["torch"] or "safetensors." in what and not HAS["safetensors"]:
+            continue
+        if "unzip" in what and not HAS["zipnn"]:
             continue
         if not needs_torch and not HAS["ml_dtypes"]:
             continue
