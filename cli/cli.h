@@ -299,6 +299,7 @@ void cli_remote_free(void);
 tare_status cli_bases(tare_model ***out, size_t *n, tare_error *err);
 /* Their names in messages, in the same order. */
 const char *const *cli_base_hints(void);
+#define CLI_SENSITIVITIES_MOST (256u << 20) /* bytes of their file */
 /* Reads a whole file; if it has more than `most` bytes, somewhat more than that many. 0, or an exit
  * code after saying what is wrong. *out is freed with free(). */
 int cli_read_file(char **out, size_t *n, const char *path, size_t most);

@@ -8,7 +8,7 @@
 #include "commands.h"
 
 static struct {
-    const char *mode, *to, *made_for, *imatrix, *segment;
+    const char *mode, *to, *made_for, *imatrix, *sensitivity, *segment;
     const char *tile_shapes, *predictors, *transforms;
     uint64_t target_size;
     double target_bpw, target_damage;
@@ -59,6 +59,12 @@ static const cli_option options[] = {
      .help = "with --lossy: importance matrix, as written by llama-imatrix, that says which "
              "columns must keep most precision",
      .text = &args.imatrix},
+    {.name = "sensitivity",
+     .arg = "FILE",
+     .complete = CLI_COMPLETE_FILE,
+     .help = "with --lossy: measured sensitivities, a line TENSOR VALUE for each, in place of "
+             "constants; tools/sensitivity.py measures them",
+     .text = &args.sensitivity},
     {.name = "mode",
      .arg = "MODE",
      .choices = "raw zstd direct structured",
@@ -140,9 +146,10 @@ static void print_text(const outcome *o) {
         if (o->groups[i].n) add_row(table, o->groups[i].encoding->name, &o->groups[i]);
     if (o->groups[TARE_ENCODING_COUNT].n)
         add_row(table, "(other bytes)", &o->groups[TARE_ENCODING_COUNT]);
-    printf("%s%s%s: %zu file%s, %s tensor%s", cli_style_on(stdout, CLI_BOLD), name,
-           cli_style_off(stdout), o->sum.n_files, cli_plural(o->sum.n_files),
-           cli_exact_text(o->sum.n_tensors).text, cli_plural(o->sum.n_tensors));
+    printf("%s%s%s%s: ", cli.dry_run ? "would write about " : "", cli_style_on(stdout, CLI_BOLD),
+           name, cli_style_off(stdout));
+    if (!cli.dry_run) printf("%zu file%s, ", o->sum.n_files, cli_plural(o->sum.n_files));
+    printf("%s tensor%s", cli_exact_text(o->sum.n_tensors).text, cli_plural(o->sum.n_tensors));
     if (o->sum.n_shared) printf(" (%zu stored once with others)", o->sum.n_shared);
     if (o->sum.n_lossy) printf(", %zu of them with loss", o->sum.n_lossy);
     if (o->sum.n_referring) printf(", %zu of them as differences", o->sum.n_referring);
@@ -168,6 +175,7 @@ static void print_json(outcome *o) {
     cli_json_u64(document, "to_bytes", o->sum.to_bytes);
     cli_json_real(document, "ratio", percent(o->sum.to_bytes, o->sum.from_bytes) / 100);
     cli_json_bool(document, "is_lossy", o->sum.n_lossy > 0);
+    cli_json_bool(document, "is_dry_run", cli.dry_run);
     if (args.lossy) {
         cli_json_u64(document, "lossy_tensors", o->sum.n_lossy);
         cli_json_real(document, "bits_per_weight", o->sum.bits_per_weight);
@@ -203,9 +211,10 @@ static bool set_by_name(tare_options *named) {
 /* 0: what is said about loss goes together. */
 static int check_lossy(void) {
     const int n = (args.target_size > 0) + (args.target_bpw > 0) + (args.target_damage > 0);
-    if (!args.lossy && (n || args.imatrix))
-        return cli_usage(&cmd_pack, "--target-bpw, --target-size, --target-damage and --imatrix "
-                                    "are of packing with loss: say --lossy");
+    if (!args.lossy && (n || args.imatrix || args.sensitivity || cli.dry_run))
+        return cli_usage(&cmd_pack,
+                         "--target-bpw, --target-size, --target-damage, --imatrix, --sensitivity "
+                         "and --dry-run are of packing with loss: say --lossy");
     if (args.lossy && n == 0)
         return cli_usage(&cmd_pack, "--lossy needs a target: --target-bpw, --target-size or "
                                     "--target-damage");
@@ -240,12 +249,14 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
     lossy.target_bytes = args.target_size;
     lossy.target_bpw = args.target_bpw;
     lossy.target_damage = args.target_damage;
+    lossy.dry_run = cli.dry_run;
     if (args.lossy) o->lossy = &lossy;
     return true;
 }
 
 static int failed(const tare_error *err, const outcome *o) {
     cli_json_fail(err, o->in_path, o->report);
+    if (cli_has_code(err, TARE_CODE_BAD_SENSITIVITIES)) return cli_fail(err, args.sensitivity);
     if (args.lossy && err->status == TARE_ERR_ARG && !err->file[0] &&
         err->item_kind == TARE_ITEM_NONE)
         return cli_usage(&cmd_pack, "%s", err->what);
@@ -337,7 +348,7 @@ static int open_importance(tare_importance **out, tare_report *report) {
 static int run(int argc, const char **argv) {
     tare_importance *importance = NULL;
     tare_report *report = tare_report_new();
-    char *name = argc < 2 ? name_output(argv[0]) : NULL;
+    char *name = argc < 2 ? name_output(argv[0]) : NULL, *sensitivities = NULL;
     outcome o = {.in_path = argv[0],
                  .out_path = argc < 2 ? name : argv[1],
                  .report = report,
@@ -347,11 +358,16 @@ static int run(int argc, const char **argv) {
     if (code == CLI_YES) code = check_lossy();
     if (code == CLI_YES) code = open_importance(&importance, report);
     lossy.importance = importance;
+    if (code == CLI_YES && args.sensitivity)
+        code = cli_read_file(&sensitivities, &lossy.sensitivities.len, args.sensitivity,
+                             CLI_SENSITIVITIES_MOST);
+    lossy.sensitivities.ptr = sensitivities;
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
     if (code == CLI_YES) code = pack_as_told(model, &o, report);
     tare_model_free(model);
     tare_importance_free(importance);
     tare_report_free(report);
+    free(sensitivities);
     free(name);
     return code;
 }
@@ -386,10 +402,12 @@ const cli_command cmd_pack = {
                   "with loss: as good as 3.5 bits a weight can be"},
                  {"tare pack model.gguf small.wcodec --lossy --target-size 2G --imatrix m.gguf",
                   "the best in 2 GB, weighted by an importance matrix"},
+                 {"tare pack model.gguf small.wcodec --lossy --target-damage 0.05 --dry-run",
+                  "about how large the file would be"},
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_KIN,
+             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_KIN | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

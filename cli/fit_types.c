@@ -7,8 +7,7 @@
 
 #include "cli.h"
 
-#define SENSITIVITIES_MOST (256u << 20) /* bytes of their file */
-#define TYPES_MOST         32
+#define TYPES_MOST 32
 
 /* The types of a list such as "q4_k,q6_k". */
 static bool parse_types(const tare_encoding **types, size_t *n, const cli_command *command,
@@ -111,7 +110,7 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
     if (args->types && !parse_types(types, &fit.n_types, command, args->types)) return CLI_USAGE;
     if (args->sensitivity) {
         code = cli_read_file(&sensitivities, &fit.sensitivities.len, args->sensitivity,
-                             SENSITIVITIES_MOST);
+                             CLI_SENSITIVITIES_MOST);
         fit.sensitivities.ptr = sensitivities;
     }
     if (code == 0) {

@@ -46,10 +46,13 @@ typedef struct tare_lossy_options {
     double target_damage; /* the sum of relative errors, each times what it matters; never more */
     /* How much each column matters; NULL: all the same. */
     const tare_importance *importance;
+    tare_str sensitivities; /* measured, as tare_fit_options has them; len 0: none */
+    bool dry_run; /* choose, and write nothing: sizes and damage are estimates, and `packed` is
+                     called for the tensors that may lose something */
 } tare_lossy_options;
 
 #define TARE_LOSSY_OPTIONS_INIT                                                                    \
-    { sizeof(tare_lossy_options), 0, 0, 0, NULL }
+    { sizeof(tare_lossy_options), 0, 0, 0, NULL, {NULL, 0}, false }
 TARE_API void tare_lossy_options_init(tare_lossy_options *options, size_t size);
 
 typedef struct tare_pack_options {

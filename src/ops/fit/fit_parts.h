@@ -123,6 +123,21 @@ tare_status tare_fit_measure(tare_fit *f, const tare_plan *plan, tare_error *err
 
 /* ---- fit_sensitivity.c ----------------------------------------------------------------------- */
 
+/* A text of sensitivities, while it is used. */
+typedef struct tare_sensitivities {
+    struct tare_sensitivity *lines;
+    size_t n;
+    tare_name_index index;
+} tare_sensitivities;
+
+/* ERR_ARG: a line is wrong. `text` must outlive the lines. */
+tare_status tare_sensitivities_read(tare_sensitivities *out, tare_str text, tare_arena *arena,
+                                    tare_error *err);
+/* What they say of a tensor; false: nothing. */
+bool tare_sensitivities_find(double *value, const tare_sensitivities *s, tare_str name);
+/* Of n tensors: ERR_ARG if none had a line, a note if only some did. */
+tare_status tare_sensitivities_check(size_t n_missing, size_t n, tare_report *report,
+                                     tare_error *err);
 /* Puts measured numbers in the place of constants. */
 tare_status tare_fit_read_sensitivities(tare_fit *f, tare_str text, tare_error *err);
 

@@ -14,17 +14,11 @@
 #define LINES_MOST (UINT64_C(1) << 24)
 #define VALUE_MOST 1e30 /* sums stay finite */
 
-typedef struct line {
+typedef struct tare_sensitivity {
     tare_str name; /* first: the index looks here */
     double value;
     tare_role_info role;
 } line;
-
-typedef struct lines {
-    line *items;
-    size_t n;
-    tare_name_index index;
-} lines;
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -47,13 +41,13 @@ static bool read_number(double *out, tare_str text) {
 }
 
 /* The name may hold blanks, the value does not. */
-static tare_status read_line(lines *l, tare_str text, size_t number, tare_error *err) {
+static tare_status read_line(tare_sensitivities *l, tare_str text, size_t number, tare_error *err) {
     while (text.len > 0 && is_blank(text.ptr[text.len - 1])) text.len--;
     while (text.len > 0 && is_blank(text.ptr[0])) text = tare_str_cut(text, 1);
     if (text.len == 0 || text.ptr[0] == '#') return TARE_OK;
     size_t from = text.len;
     while (from > 0 && !is_blank(text.ptr[from - 1])) from--;
-    line *item = &l->items[l->n];
+    line *item = &l->lines[l->n];
     if (from == 0 || !read_number(&item->value, tare_str_cut(text, from)))
         return fail_line(err, number, "expected the name of a tensor and a number from 0 to 1e30");
     item->name = (tare_str){text.ptr, from};
@@ -63,12 +57,14 @@ static tare_status read_line(lines *l, tare_str text, size_t number, tare_error 
     return TARE_OK;
 }
 
-static tare_status read_lines(lines *l, tare_str text, tare_arena *arena, tare_error *err) {
+tare_status tare_sensitivities_read(tare_sensitivities *l, tare_str text, tare_arena *arena,
+                                    tare_error *err) {
     uint64_t n = 1;
+    *l = (tare_sensitivities){.lines = NULL};
     for (size_t i = 0; i < text.len; i++) n += text.ptr[i] == '\n';
     if (n > LINES_MOST) return tare_fail(err, TARE_ERR_LIMIT, "sensitivities: too many lines");
-    l->items = TARE_NEW_ARRAY(arena, line, n);
-    if (!l->items) return tare_fail(err, TARE_ERR_NOMEM, "sensitivities");
+    l->lines = TARE_NEW_ARRAY(arena, line, n);
+    if (!l->lines) return tare_fail(err, TARE_ERR_NOMEM, "sensitivities");
     size_t from = 0;
     for (size_t number = 1; from <= text.len; number++) {
         size_t to = from;
@@ -78,7 +74,7 @@ static tare_status read_lines(lines *l, tare_str text, tare_arena *arena, tare_e
     }
     static const char twice[] = "a tensor has two lines";
     tare_status status =
-        tare_name_index_build(&l->index, arena, l->items, l->n, sizeof *l->items, twice, err);
+        tare_name_index_build(&l->index, arena, l->lines, l->n, sizeof *l->lines, twice, err);
     if (status != TARE_ERR_CORRUPT) return status;
     return tare_fail_code(err, TARE_ERR_ARG, TARE_CODE_BAD_SENSITIVITIES, twice);
 }
@@ -117,25 +113,44 @@ static bool is_same_part(const line *l, tare_str name, const tare_role_info *rol
     return n == short_name(b, sizeof b, name) && memcmp(a, b, n) == 0;
 }
 
-/* What the lines say about a tensor; false: nothing. */
-static bool find_value(double *value, const lines *l, tare_str name) {
-    const int64_t at = tare_name_index_find(&l->index, l->items, sizeof *l->items, name);
+bool tare_sensitivities_find(double *value, const tare_sensitivities *l, tare_str name) {
+    const int64_t at = tare_name_index_find(&l->index, l->lines, sizeof *l->lines, name);
     bool is_found = at >= 0;
-    *value = is_found ? l->items[at].value : 0;
+    *value = is_found ? l->lines[at].value : 0;
     if (is_found) return true;
     const tare_role_info role = tare_role_of_name(name);
     for (size_t i = 0; i < l->n; i++) {
-        if (!is_same_part(&l->items[i], name, &role)) continue;
-        *value += l->items[i].value;
+        if (!is_same_part(&l->lines[i], name, &role)) continue;
+        *value += l->lines[i].value;
         is_found = true;
     }
     return is_found;
 }
 
-static bool measure_unit(tare_fit_unit *u, const tare_fit *f, const lines *l) {
+tare_status tare_sensitivities_check(size_t n_missing, size_t n, tare_report *report,
+                                     tare_error *err) {
+    if (n > 0 && n_missing == n)
+        return tare_fail(
+            err, TARE_ERR_ARG,
+            "the sensitivities are of another model: they have no line for a tensor of "
+            "this one");
+    if (n_missing == 0) return TARE_OK;
+    tare_finding finding = TARE_FINDING(INFO, TARE_OK, "fit.sensitivity-missing");
+    tare_report_addf(
+        report, &finding,
+        "%zu of %zu tensors have no measured sensitivity: the constants of their roles "
+        "count",
+        n_missing, n);
+    return TARE_OK;
+}
+
+/* ---- of a fit -------------------------------------------------------------------------------- */
+
+static bool measure_unit(tare_fit_unit *u, const tare_fit *f, const tare_sensitivities *l) {
     double sum = 0, value;
     for (size_t i = 0; i < u->n_tensors; i++) {
-        if (!find_value(&value, l, f->in->catalog.tensors[u->tensors[i]].name)) return false;
+        if (!tare_sensitivities_find(&value, l, f->in->catalog.tensors[u->tensors[i]].name))
+            return false;
         sum += value;
     }
     u->alpha = sum;
@@ -144,26 +159,14 @@ static bool measure_unit(tare_fit_unit *u, const tare_fit *f, const lines *l) {
 }
 
 tare_status tare_fit_read_sensitivities(tare_fit *f, tare_str text, tare_error *err) {
-    lines l = {0};
+    tare_sensitivities l;
     size_t n_missing = 0;
     tare_arena arena;
     tare_arena_init(&arena, f->convert.allocator);
-    tare_status status = read_lines(&l, text, &arena, err);
+    tare_status status = tare_sensitivities_read(&l, text, &arena, err);
     for (size_t u = 0; status == TARE_OK && u < f->n_units; u++)
         n_missing += !measure_unit(&f->units[u], f, &l);
     tare_arena_free(&arena);
     if (status != TARE_OK) return status;
-    if (f->n_units > 0 && n_missing == f->n_units)
-        return tare_fail(
-            err, TARE_ERR_ARG,
-            "the sensitivities are of another model: they have no line for a tensor of "
-            "this one");
-    if (n_missing == 0) return TARE_OK;
-    tare_finding finding = TARE_FINDING(INFO, TARE_OK, "fit.sensitivity-missing");
-    tare_report_addf(
-        f->convert.report, &finding,
-        "%zu of %zu tensors have no measured sensitivity: the constants of their roles "
-        "count",
-        n_missing, f->n_units);
-    return TARE_OK;
+    return tare_sensitivities_check(n_missing, f->n_units, f->convert.report, err);
 }

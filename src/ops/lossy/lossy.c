@@ -55,18 +55,23 @@ static tare_status check_wish(const tare_lossy_run *r, tare_error *err) {
     return TARE_OK;
 }
 
+static double guess_resources(const tare_lossy_run *r) {
+    const tare_catalog *c = &r->in->catalog;
+    double bytes = 0;
+    for (size_t i = 0; i < c->n_resources; i++) bytes += 0.25 * (double)c->resources[i].info.size;
+    return bytes;
+}
+
 /* Of what is not lossy: tensors and side files, as they usually shrink. What it is really becomes
  * known by the first attempt. */
 static void guess_others(tare_lossy_run *r) {
     const tare_catalog *c = &r->in->catalog;
-    double bytes = 0, targets = 0;
+    double bytes = r->wish->target_bytes ? guess_resources(r) : 0, targets = 0;
     for (size_t i = 0; i < c->n_tensors; i++)
         bytes += 0.85 * (double)c->tensors[i].size_bytes + 200;
     for (size_t i = 0; i < r->n_targets; i++)
         targets += 0.85 * (double)c->tensors[r->targets[i].tensor].size_bytes + 200;
     r->other_bytes = bytes - targets;
-    for (size_t i = 0; i < c->n_resources && r->wish->target_bytes; i++)
-        r->other_bytes += 0.25 * (double)c->resources[i].info.size;
 }
 
 static void set_target(tare_lossy_run *r) {
@@ -195,6 +200,35 @@ static tare_status try_all(tare_pack_summary *out, tare_lossy_run *r, const char
     }
 }
 
+/* ---- without writing ------------------------------------------------------------------------- */
+
+static void tell_layers(const tare_lossy_run *r) {
+    for (size_t i = 0; i < r->n_targets && r->options->packed; i++) {
+        const tare_lossy_target *t = &r->targets[i];
+        const tare_tensor *tensor = &r->in->catalog.tensors[t->tensor];
+        const tare_packed_layer layer = {
+            .name = tensor->name,
+            .encoding =
+                t->is_kept ? tensor->encoding : tare_encoding_get(TARE_ENCODING_INT8_ROWWISE),
+            .from_bytes = tensor->size_bytes,
+            .to_bytes = (uint64_t)(t->is_kept ? t->kept_bytes : t->bytes)};
+        r->options->packed(r->options->packed_ctx, &layer);
+    }
+}
+
+static tare_status estimate(tare_pack_summary *out, tare_lossy_run *r, tare_error *err) {
+    TARE_TRY(tare_lossy_find_factor(r, err));
+    const double others = guess_resources(r);
+    r->tensor_bytes = (uint64_t)(r->bytes - (r->wish->target_bytes ? others : 0));
+    r->size = (uint64_t)r->bytes;
+    out->n_tensors = r->in->catalog.n_tensors;
+    out->to_bytes = r->tensor_bytes + (uint64_t)others;
+    for (size_t i = 0; i < r->n_targets; i++)
+        if (r->targets[i].is_kept) r->targets[i].damage = 0;
+    tell_layers(r);
+    return TARE_OK;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static void tell(tare_pack_summary *sum, const tare_lossy_run *r) {
@@ -229,8 +263,12 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     r->states = TARE_NEW_ARRAY(&r->arena, uint8_t, r->in->catalog.n_tensors);
     if (!r->states) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_COPY_RUN_OPTIONS(&digest, o);
-    TARE_TRY(tare_model_digest(NULL, &source, r->in, &digest, err));
-    TARE_TRY(try_all(sum, r, path, &source, err));
+    if (r->wish->dry_run) {
+        TARE_TRY(estimate(sum, r, err));
+    } else {
+        TARE_TRY(tare_model_digest(NULL, &source, r->in, &digest, err));
+        TARE_TRY(try_all(sum, r, path, &source, err));
+    }
     tell(sum, r);
     report_finest(r);
     return TARE_OK;

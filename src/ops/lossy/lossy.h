@@ -39,9 +39,13 @@ typedef struct tare_lossy_target {
     tare_encoding_id type; /* as which it is opened again */
     uint64_t n, rows, cols;
     /* With an importance matrix, for each column: quarters of octaves of the factor by which its
-     * steps are longer, the inverse factor, and the weight of squared errors in steps. */
+     * steps are longer, the inverse factor, and what importance is multiplied by to weigh squared
+     * errors in steps. */
     int8_t *columns;
-    float *inverse, *weights;
+    float *inverse, *unit;
+    const float *importance; /* of all columns of each slice (an expert) */
+    float *medians;          /* of the slices; 0: the slice was never used */
+    uint64_t slice;          /* elements of one */
     double energy;     /* weighted squares of all numbers, relative to the mean weight above */
     double alpha;      /* damage for a relative error of 1 */
     double base;       /* distance of values where the common factor is 1 */
@@ -97,6 +101,17 @@ tare_status tare_lossy_weigh(tare_lossy_run *r, tare_error *err);
 
 /* The tensors that may lose something, and what is known of them before anything is chosen. */
 tare_status tare_lossy_find_targets(tare_lossy_run *r, tare_error *err);
+
+/* ---- lossy_importance.c ---------------------------------------------------------------------- */
+
+/* ERR_ARG: the matrix is of another model, or has another size for the tensor. */
+tare_status tare_lossy_check_importance(const tare_lossy_run *r, tare_error *err);
+/* Sets the columns of a target that the matrix has an entry for. */
+tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, tare_error *err);
+/* Numbers of a target with columns, its elements [first, first + n): the factors of their columns
+ * are taken out, and `weights` become those of their squared errors. */
+void tare_lossy_scale(float *numbers, float *weights, const tare_lossy_target *t, uint64_t first,
+                      uint64_t n);
 
 /* ---- lossy_values.c ------------------------------------------------------------------------- */
 

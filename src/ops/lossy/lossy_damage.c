@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the loss of a tensor damages: its relative error, times the constant that choosing types for
- * a size has for its role and layer (ops/fit). */
+ * a size has for its role and layer (ops/fit), or times a measured sensitivity. */
 #include "ops/fit/fit_parts.h"
 #include "ops/lossy/lossy.h"
 #include "ops/mix/roles.h"
 
 enum { N_ROLES = 32, MOST_LAYERS = 4096 };
+
+#define LEAST_PART 1e-6 /* of the constant */
 
 /* Where the weights of experts of one role and layer are counted: a constant is that of all experts
  * of a layer, which may be tensors of their own. */
@@ -38,6 +40,23 @@ static void weigh_all(tare_lossy_run *r, const tare_mix_model *model, double *of
     }
 }
 
+/* A sensitivity of 0 is one that is too small to be measured. */
+static tare_status measure_all(tare_lossy_run *r, tare_error *err) {
+    tare_sensitivities measured;
+    size_t n_missing = 0;
+    TARE_TRY(tare_sensitivities_read(&measured, r->wish->sensitivities, &r->arena, err));
+    for (size_t i = 0; i < r->n_targets; i++) {
+        tare_lossy_target *t = &r->targets[i];
+        const double least = LEAST_PART * t->alpha;
+        double value;
+        if (tare_sensitivities_find(&value, &measured, name_of(r, t)))
+            t->alpha = value > least ? value : least;
+        else
+            n_missing++;
+    }
+    return tare_sensitivities_check(n_missing, r->n_targets, r->options->report, err);
+}
+
 tare_status tare_lossy_weigh(tare_lossy_run *r, tare_error *err) {
     tare_mix_model model;
     const size_t size = (size_t)MOST_LAYERS * N_ROLES * sizeof(double);
@@ -47,5 +66,5 @@ tare_status tare_lossy_weigh(tare_lossy_run *r, tare_error *err) {
     for (size_t i = 0; i < size / sizeof *of_experts; i++) of_experts[i] = 0;
     weigh_all(r, &model, of_experts);
     tare_free(r->options->allocator, of_experts, size);
-    return TARE_OK;
+    return r->wish->sensitivities.len ? measure_all(r, err) : TARE_OK;
 }

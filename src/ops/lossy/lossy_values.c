@@ -38,15 +38,10 @@ void tare_lossy_room_free(tare_lossy_room *room) {
 tare_status tare_lossy_load(tare_lossy_room *room, uint32_t at, const tare_lossy_run *r,
                             const tare_lossy_target *t, uint64_t first, uint32_t n,
                             tare_error *err) {
-    float *numbers = room->numbers + at, *weights = room->weights + at;
+    float *numbers = room->numbers + at;
     const float steps = 1.0f / tare_f32_of_f16(t->scale);
-    uint64_t col = first % t->cols;
     TARE_TRY(tare_tensor_values_f32(numbers, r->in, t->tensor, first, n, err));
-    for (uint32_t i = 0; i < n && t->columns; i++) {
-        numbers[i] *= t->inverse[col];
-        weights[i] = t->weights[col];
-        if (++col == t->cols) col = 0;
-    }
+    if (t->columns) tare_lossy_scale(numbers, room->weights + at, t, first, n);
     for (uint32_t i = 0; i < n; i++) numbers[i] *= steps;
     return TARE_OK;
 }
