@@ -16,6 +16,7 @@
 
 #include <tare/base.h>
 #include <tare/convert.h>
+#include <tare/fitting.h>
 #include <tare/packing.h>
 #include <tare/unpack.h>
 
@@ -83,6 +84,12 @@ TARE_API tare_status tare_option_set(tare_options *options, const char *name, co
 TARE_API tare_convert_options *tare_options_convert(tare_options *options);
 TARE_API tare_pack_options *tare_options_pack(tare_options *options);
 TARE_API tare_unpack_options *tare_options_unpack(tare_options *options);
+
+/* For tare_fit_new and tare_fit_choose, valid as the structs above: what types are chosen from, and
+ * for what. NULL: the options are of another verb than QUANTIZE; of the target also if none was
+ * set. */
+TARE_API tare_fit_options *tare_options_fit(tare_options *options);
+TARE_API const tare_fit_target *tare_options_target(const tare_options *options);
 
 /* Reads a size: digits, perhaps with a fraction, then nothing, K, M, G or T (decimal) or Ki, Mi, Gi
  * or Ti (binary), and perhaps a B. False: it is none, or it does not fit. */

@@ -22,7 +22,9 @@ tare_status tare_options_new(tare_options **out, tare_verb verb, const tare_allo
                         .wcodec = TARE_CONVERT_WCODEC_OPTIONS_INIT,
                         .pack = TARE_PACK_OPTIONS_INIT,
                         .lossy = TARE_LOSSY_OPTIONS_INIT,
-                        .unpack = TARE_UNPACK_OPTIONS_INIT};
+                        .unpack = TARE_UNPACK_OPTIONS_INIT,
+                        .fit = TARE_FIT_OPTIONS_INIT,
+                        .target = TARE_FIT_TARGET_INIT};
     tare_arena_init(&o->arena, allocator);
     o->convert.mcf = &o->mcf;
     o->convert.infq = &o->infq;
@@ -72,4 +74,14 @@ tare_pack_options *tare_options_pack(tare_options *o) {
 
 tare_unpack_options *tare_options_unpack(tare_options *o) {
     return o && o->verb == TARE_VERB_UNPACK ? &o->unpack : NULL;
+}
+
+tare_fit_options *tare_options_fit(tare_options *o) {
+    return o && o->verb == TARE_VERB_QUANTIZE ? &o->fit : NULL;
+}
+
+const tare_fit_target *tare_options_target(const tare_options *o) {
+    if (!o || o->verb != TARE_VERB_QUANTIZE) return NULL;
+    const tare_fit_target *t = &o->target;
+    return t->file_bytes || t->bits_per_weight != 0 || t->damage != 0 ? t : NULL;
 }

@@ -8,6 +8,8 @@
 
 #include "base/alloc.h"
 
+enum { TARE_OPTIONS_MOST_TYPES = 32 }; /* that a fit chooses from */
+
 struct tare_options {
     const tare_allocator *allocator;
     tare_arena arena; /* of texts */
@@ -20,6 +22,9 @@ struct tare_options {
     tare_pack_options pack;
     tare_lossy_options lossy;
     tare_unpack_options unpack;
+    tare_fit_options fit;
+    tare_fit_target target;
+    const tare_encoding *fit_types[TARE_OPTIONS_MOST_TYPES];
     /* What was given so far; callers may put lists of their own into the structs. */
     tare_type_rule *rules;
     const char **exclude;
@@ -48,5 +53,8 @@ tare_status tare_option_set_mix(tare_options *options, const char *value, tare_e
 tare_status tare_option_set_clip(tare_options *options, const char *value, tare_error *err);
 tare_status tare_option_set_segment(tare_options *options, const char *value, tare_error *err);
 tare_status tare_option_set_planes(tare_options *options, const char *value, tare_error *err);
+tare_status tare_option_set_fit_types(tare_options *options, const char *value, tare_error *err);
+tare_status tare_option_set_sensitivities(tare_options *options, const char *value,
+                                          tare_error *err);
 
 #endif

@@ -212,6 +212,30 @@ tare_status tare_option_set_mix(tare_options *o, const char *value, tare_error *
     return TARE_OK;
 }
 
+tare_status tare_option_set_fit_types(tare_options *o, const char *value, tare_error *err) {
+    const tare_encoding *types[TARE_OPTIONS_MOST_TYPES];
+    size_t n = 0;
+    for (const char *from = *value ? value : NULL, *comma; from; from = comma ? comma + 1 : NULL) {
+        comma = strchr(from, ',');
+        const size_t len = comma ? (size_t)(comma - from) : strlen(from);
+        const tare_encoding *type = find_type((tare_str){from, len});
+        if (!type || n == TARE_OPTIONS_MOST_TYPES)
+            return wrong(err, "names of at most 32 number formats, with commas");
+        types[n++] = type;
+    }
+    memcpy(o->fit_types, types, n * sizeof *types);
+    o->fit.types = n ? o->fit_types : NULL;
+    o->fit.n_types = n;
+    return TARE_OK;
+}
+
+tare_status tare_option_set_sensitivities(tare_options *o, const char *value, tare_error *err) {
+    tare_str text = {NULL, strlen(value)};
+    if (text.len) TARE_TRY(keep_text(&text.ptr, o, value, text.len, err));
+    o->fit.sensitivities = o->lossy.sensitivities = text;
+    return TARE_OK;
+}
+
 tare_status tare_option_set_clip(tare_options *o, const char *value, tare_error *err) {
     const char *colon = strchr(value, ':');
     double low, high;
