@@ -24,6 +24,8 @@ typedef struct py_plan {
     py_run run;          /* of the call in progress */
     tare_cancel *cancel; /* raised to pass on that of the call's token */
     tare_importance *importance;
+    tare_fit *fit;        /* NULL: no types are chosen */
+    tare_mix_options mix; /* of the choice */
     tare_adapter_set **sets;
     size_t n_sets;
     measured *measured;
@@ -199,15 +201,26 @@ static bool end(py_plan *p, tare_status status, const tare_error *err) {
     return ok;
 }
 
+/* Chooses types, if there is a target, and enters them into the options. */
+static tare_status choose_types(py_plan *p, const char *path, const tare_model *in,
+                                tare_error *err) {
+    tare_convert_options *o = tare_options_convert(p->options);
+    const tare_fit_target *target = tare_options_target(p->options);
+    if (!target) return TARE_OK;
+    tare_status status = tare_fit_new(&p->fit, path, in, o, tare_options_fit(p->options), err);
+    if (status == TARE_OK) status = tare_fit_choose(p->fit, target, err);
+    return status == TARE_OK ? tare_fit_apply(p->fit, o, &p->mix, err) : status;
+}
+
 static tare_status plan(py_plan *p, const char *path, const tare_llama_translate_options *names,
                         tare_error *err) {
     const tare_convert_options *o = tare_options_convert(p->options);
     const tare_model *in = p->handle->model;
     const char *to = o->to ? o->to : tare_format_of_path(path);
     tare_status status = tare_llama_translate(&p->translated, in, to, names, err);
-    return status == TARE_OK
-               ? tare_plan_new(&p->plan, path, p->translated ? p->translated : in, o, err)
-               : status;
+    if (p->translated) in = p->translated;
+    if (status == TARE_OK) status = choose_types(p, path, in, err);
+    return status == TARE_OK ? tare_plan_new(&p->plan, path, in, o, err) : status;
 }
 
 static bool make_plan(py_plan *p, const char *path, PyObject *given, PyObject *progress) {
@@ -254,6 +267,7 @@ static void plan_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_plan *p = (py_plan *)self;
     tare_plan_free(p->plan);
+    tare_fit_free(p->fit);
     tare_model_free(p->translated);
     tare_options_free(p->options);
     tare_importance_free(p->importance);
@@ -358,6 +372,23 @@ static PyObject *plan_get_findings(PyObject *self, void *unused) {
     return py_findings(((py_plan *)self)->report);
 }
 
+/* (predicted damage, recipe), or None. */
+static PyObject *plan_get_fit(PyObject *self, void *unused) {
+    const tare_fit *fit = ((py_plan *)self)->fit;
+    const tare_type_rule *rule;
+    (void)unused;
+    if (!fit) Py_RETURN_NONE;
+    PyObject *recipe = PyUnicode_FromString("");
+    for (size_t i = 0; recipe && (rule = tare_fit_rule(fit, i)) != NULL; i++) {
+        PyObject *line = PyUnicode_FromFormat("%s=%s\n", rule->pattern, rule->encoding->name);
+        PyObject *longer = line ? PyUnicode_Concat(recipe, line) : NULL;
+        Py_XDECREF(line);
+        Py_DECREF(recipe);
+        recipe = longer;
+    }
+    return recipe ? Py_BuildValue("dN", tare_fit_summarize(fit)->damage, recipe) : NULL;
+}
+
 static PyMethodDef plan_methods[] = {
     {"check", plan_check, METH_NOARGS, NULL},
     {"run", plan_run, METH_O, NULL},
@@ -370,6 +401,7 @@ static PyGetSetDef plan_getters[] = {
     {"tensors", plan_get_tensors, NULL, NULL, NULL},
     {"files", plan_get_files, NULL, NULL, NULL},
     {"findings", plan_get_findings, NULL, NULL, NULL},
+    {"fit", plan_get_fit, NULL, NULL, NULL},
     {0},
 };
 

@@ -14,6 +14,7 @@ typedef struct packing {
     py_run run;
     tare_error err;
     PyObject *rows; /* of on_packed */
+    tare_importance *importance;
 } packing;
 
 static bool packing_begin(packing *c, py_state *state, tare_verb verb, PyObject *texts,
@@ -27,6 +28,7 @@ static bool packing_begin(packing *c, py_state *state, tare_verb verb, PyObject 
 
 static void packing_clear(packing *c) {
     tare_options_free(c->options);
+    tare_importance_free(c->importance);
     tare_report_free(c->report);
     py_scratch_clear(&c->scratch);
     Py_CLEAR(c->rows);
@@ -45,9 +47,24 @@ static void on_packed(void *ctx, const tare_packed_layer *layer) {
     c->run.thread = PyEval_SaveThread();
 }
 
+/* The lossy options are the handle's own, and so are not constant. */
+static bool set_importance(packing *c, tare_pack_options *o, PyObject *path) {
+    tare_lossy_options *lossy = (tare_lossy_options *)(uintptr_t)o->lossy;
+    tare_str text;
+    if (path == Py_None || !lossy) return true;
+    if (!py_scratch_text(&c->scratch, path, &text)) return false;
+    if (tare_importance_open_path(&c->importance, text.ptr, NULL, &c->err) != TARE_OK) {
+        py_fail(c->run.state, &c->err, path);
+        return false;
+    }
+    lossy->importance = c->importance;
+    return true;
+}
+
 static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *bases,
-                     tare_pack_summary *summary) {
+                     PyObject *importance, tare_pack_summary *summary) {
     tare_pack_options *o = tare_options_pack(c->options);
+    if (!set_importance(c, o, importance)) return false;
     c->rows = PyList_New(0);
     if (!c->rows) return false;
     if (bases != Py_None &&
@@ -62,24 +79,26 @@ static bool run_pack(packing *c, py_handle *handle, const char *path, PyObject *
     return py_run_end(&c->run, status, &c->err, handle);
 }
 
-/* pack(model, path, texts, bases or None, progress): (counts..., layers, findings) */
+/* pack(model, path, texts, bases or None, importance or None, progress): (counts..., layers,
+ * findings, tensors with loss, bits a weight, damage) */
 static PyObject *core_pack(PyObject *module, PyObject *args) {
-    PyObject *model, *path = NULL, *texts, *bases, *progress, *out = NULL;
+    PyObject *model, *path = NULL, *texts, *bases, *importance, *progress, *out = NULL;
     tare_pack_summary s = TARE_PACK_SUMMARY_INIT;
     packing c;
     py_state *state = py_state_of(module);
-    if (!PyArg_ParseTuple(args, "OO&O!OO:pack", &model, PyUnicode_FSConverter, &path, &PyList_Type,
-                          &texts, &bases, &progress))
+    if (!PyArg_ParseTuple(args, "OO&O!OOO:pack", &model, PyUnicode_FSConverter, &path, &PyList_Type,
+                          &texts, &bases, &importance, &progress))
         return NULL;
     py_handle *handle = py_handle_of(state, model);
     Py_XINCREF((PyObject *)handle);
     if (handle) {
         if (packing_begin(&c, state, TARE_VERB_PACK, texts, progress) &&
-            run_pack(&c, handle, PyBytes_AsString(path), bases, &s))
-            out = Py_BuildValue("nnnnKKON", (Py_ssize_t)s.n_files, (Py_ssize_t)s.n_tensors,
+            run_pack(&c, handle, PyBytes_AsString(path), bases, importance, &s))
+            out = Py_BuildValue("nnnnKKONndd", (Py_ssize_t)s.n_files, (Py_ssize_t)s.n_tensors,
                                 (Py_ssize_t)s.n_shared, (Py_ssize_t)s.n_referring,
                                 (unsigned long long)s.from_bytes, (unsigned long long)s.to_bytes,
-                                c.rows, py_findings(c.report));
+                                c.rows, py_findings(c.report), (Py_ssize_t)s.n_lossy,
+                                s.bits_per_weight, s.damage);
         packing_clear(&c);
     }
     py_handle_unref(handle);

@@ -34,12 +34,14 @@ class PlannedTensor(Record):
 class Result(Record):
     """What was written."""
 
-    __slots__ = ("format", "files", "written_bytes", "tensors", "findings")
+    __slots__ = ("format", "files", "written_bytes", "tensors", "findings", "damage", "recipe")
     format: str
     files: tuple[FileInfo, ...]
     written_bytes: int
     tensors: tuple[PlannedTensor, ...]
     findings: tuple[Finding, ...]
+    damage: float | None  # predicted; None: no types were chosen for a target
+    recipe: str | None  # the types chosen: a line REGEX=TYPE for each group of tensors
 
 
 class PackedLayer(Record):
@@ -57,7 +59,7 @@ class PackResult(Record):
     """What was packed."""
 
     __slots__ = ("n_files", "n_tensors", "n_shared", "n_referring", "source_bytes", "bytes",
-                 "layers", "findings")
+                 "layers", "findings", "n_lossy", "bits_per_weight", "damage")
     n_files: int
     n_tensors: int
     n_shared: int
@@ -66,6 +68,9 @@ class PackResult(Record):
     bytes: int
     layers: tuple[PackedLayer, ...]
     findings: tuple[Finding, ...]
+    n_lossy: int  # tensors that have lost something
+    bits_per_weight: float  # with loss: that tensors take
+    damage: float  # with loss: as predicted
 
 
 class UnpackResult(Record):

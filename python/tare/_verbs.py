@@ -2,6 +2,7 @@
 """The verbs of the command: convert, quantize, pack, unpack, verify, diff and the rest."""
 from __future__ import annotations
 
+import io
 import json
 import os
 from contextlib import contextmanager
@@ -58,6 +59,12 @@ def _texts(**options: Any) -> list[tuple[str, str]]:
     return [(name, _text(value)) for name, value in options.items() if value is not None]
 
 
+def _read(path: Path) -> str:
+    """A text file; builtins.open is this module's open."""
+    with io.open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def _finish(rows: Any, strict: bool = False) -> tuple[Finding, ...]:
     found = make_findings(rows)
     if strict:
@@ -110,6 +117,16 @@ class Plan:
                      for row in self._core.tensors)
 
     @property
+    def damage(self) -> float | None:
+        """What the types chosen for a target are predicted to lose, in nats a token."""
+        return self._core.fit and self._core.fit[0]
+
+    @property
+    def recipe(self) -> str | None:
+        """These types: lines REGEX=TYPE, as `types` and --tensor-type-file take them."""
+        return self._core.fit and self._core.fit[1]
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """What is known to be lost, and what running found."""
         return make_findings(self._core.findings)
@@ -121,7 +138,8 @@ class Plan:
     def run(self) -> Result:
         """Writes the output."""
         written = self._core.run(self._progress)
-        return Result(self.format, self.files, written, self.tensors, self.findings)
+        return Result(self.format, self.files, written, self.tensors, self.findings,
+                      *(self._core.fit or (None, None)))
 
     def run_bytes(self) -> bytes:
         """The one file in memory; for a plan without a path."""
@@ -153,14 +171,18 @@ def _plan(src: Model, dst: Path, is_quantize: bool, *, format: Any = None, type:
           output_type: Any = None, embedding_type: Any = None, pure: Any = None,
           leave_output: Any = None, allow_requantize: Any = None, keep_names: bool = False,
           name: Any = None, metadata: Any = None, pre: Any = None, vocab_only: bool = False,
-          no_tokenizer: bool = False, like_reference: bool = False, progress: Any = None) -> Plan:
+          no_tokenizer: bool = False, like_reference: bool = False, target_size: Any = None,
+          target_bpw: Any = None, target_damage: Any = None, choose_from: Any = None,
+          sensitivities: Any = None, progress: Any = None) -> Plan:
     texts = _texts(to=format, mix=mix, type=type, order=order, quality=quality, effort=effort,
                    shard_size=shard_size, alignment=alignment, keep_split=keep_split, opaque=opaque,
                    dedup=dedup, compat=compat, outlier_threshold=outliers, outlier_share=outlier_share,
                    verify=verify, strict=strict, force=overwrite, no_sync=not sync, threads=threads,
                    tile_shapes=tile_shapes, predictors=predictors, transforms=transforms,
                    output_type=output_type, embedding_type=embedding_type, pure=pure,
-                   leave_output=leave_output, allow_requantize=allow_requantize)
+                   leave_output=leave_output, allow_requantize=allow_requantize,
+                   target_size=target_size, target_bpw=target_bpw, target_damage=target_damage,
+                   types=choose_from, sensitivities=sensitivities and _read(sensitivities))
     for pattern, kind in (types or {}).items():
         texts.append(("tensor_type", f"{pattern}={kind}"))
     if clip is not None:
@@ -245,22 +267,36 @@ def convert(src: Any_source, dst: Path, *, format: str | None = None, type: str 
                      threads=threads, progress=progress).run()
 
 
-def quantize(src: Any_source, dst: Path, mix: str, *, output_type: str | Encoding | None = None,
-             embedding_type: str | Encoding | None = None, pure: bool = False,
-             leave_output: bool = False, allow_requantize: bool = False, **options: Any) -> Result:
-    """Converts with one of llama.cpp's mixes of number formats: tare.mixes has their names.
+def quantize(src: Any_source, dst: Path, mix: str | None = None, *,
+             output_type: str | Encoding | None = None, embedding_type: str | Encoding | None = None,
+             pure: bool = False, leave_output: bool = False, allow_requantize: bool = False,
+             target_size: int | str | None = None, target_bpw: float | None = None,
+             target_damage: float | None = None,
+             choose_from: Sequence[str | Encoding] | None = None,
+             sensitivities: Path | None = None, **options: Any) -> Result:
+    """Converts with one of llama.cpp's mixes of number formats, of which tare.mixes has the names, or
+    to fit a target.
 
     output_type, embedding_type: instead of the mix's choice for these two; pure: the mix's type for
     every tensor; leave_output: the output matrix stays as it is; allow_requantize: tensors that are
-    quantized already may change. All other options are those of convert().
+    quantized already may change.
+
+    target_size: bytes of the output at most, or "7.5G"; target_bpw: bits a weight of its tensors;
+    target_damage: the smallest output that loses no more: one of these in place of a mix, and each
+    tensor gets the type with which the whole loses least; choose_from: the types; sensitivities: path
+    of measured ones. All other options are those of convert().
 
     >>> tare.quantize("tiny.safetensors", "q8.gguf", "Q8_0", overwrite=True).tensors[0].becomes.name
     'q8_0'
     """
+    n_targets = sum(target is not None for target in (mix, target_size, target_bpw, target_damage))
+    if n_targets != 1:
+        raise ValueError("quantize: a mix, or one of target_size, target_bpw and target_damage")
     with _opened(src) as model:
         return _plan(model, dst, True, mix=mix, output_type=output_type, embedding_type=embedding_type,
                      pure=pure, leave_output=leave_output, allow_requantize=allow_requantize,
-                     **options).run()
+                     target_size=target_size, target_bpw=target_bpw, target_damage=target_damage,
+                     choose_from=choose_from, sensitivities=sensitivities, **options).run()
 
 
 def save(tensors: Mapping[str, Any], path: Path, *, metadata: Mapping[str, Any] | None = None,
@@ -298,9 +334,9 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
          directory: Path | None = None, exclude: Sequence[str] = (), for_gpu: bool = False,
          tile_shapes: Sequence[str] | None = None, predictors: Sequence[str] | None = None,
          transforms: Sequence[str] | None = None, segment: int | str | None = None,
-         overwrite: bool = False, strict: bool = False, sync: bool = True, threads: int = 0,
-         progress: Any = None) -> PackResult:
-    """Packs the files of a model into one .wcodec, without loss.
+         lossy: Mapping[str, Any] | None = None, overwrite: bool = False, strict: bool = False,
+         sync: bool = True, threads: int = 0, progress: Any = None) -> PackResult:
+    """Packs the files of a model into one .wcodec, without loss unless `lossy` is given.
 
     effort     "full": smaller, and much slower
     bases      similar models: tensors are stored as differences, and need them to be read
@@ -309,6 +345,8 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
     tile_shapes, predictors, transforms: what STRUCTURED segments may use: "16x16" "8x32" "32x8"
                "1x256"; "none" "dc" "left" "top" "avg" "planar"; "none" "dct" "adst"
     segment    values of a segment: a power of two
+    lossy      the numbers of matrices change: {"bpw": 3.5}, {"size": "2G"} or {"damage": 0.05}, with
+               it the paths {"importance": ..., "sensitivities": ...}; {"dry_run": True} estimates
 
     >>> result = tare.pack("tiny.gguf", "tiny.wcodec", overwrite=True)
     >>> result.bytes < result.source_bytes
@@ -318,10 +356,18 @@ def pack(src: Any_source, dst: Path, *, effort: str = "fast", bases: Sequence[An
                    predictors=predictors, transforms=transforms, segment=segment, force=overwrite,
                    strict=strict, no_sync=not sync, threads=threads)
     texts += [("exclude", pattern) for pattern in exclude]
+    loss = dict(lossy or {})
+    importance, measured = loss.pop("importance", None), loss.pop("sensitivities", None)
+    if lossy is not None and len(loss.keys() & {"bpw", "size", "damage"}) != 1:
+        raise ValueError("pack: lossy: one of bpw, size and damage")
+    if measured is not None:
+        loss["sensitivities"] = _read(measured)
+    texts += _texts(**{f"lossy_{name}": value for name, value in loss.items()})
     with _opened(src) as model:
-        row = _core.pack(model, os.fspath(dst), texts, _bases(bases), adapt(progress))
+        row = _core.pack(model, os.fspath(dst), texts, _bases(bases),
+                         importance and os.fspath(importance), adapt(progress))
     layers = tuple(PackedLayer(r[0], encoding(r[1]) if r[1] else None, *r[2:]) for r in row[6])
-    return PackResult(*row[:6], layers, _finish(row[7]))
+    return PackResult(*row[:6], layers, _finish(row[7]), *row[8:])
 
 
 def unpack(src: Any_source, dst: Path, *, planes: int | None = None, salvage: bool = False,

@@ -107,6 +107,51 @@ def test_quantize(tmp_path, safetensors_path):
         tare.quantize(source, tmp_path / "r.gguf", "Q99")
 
 
+def test_quantize_to_a_target(tmp_path):
+    source = tare.synth("llama-tiny")
+    plain, measured = tmp_path / "a.gguf", tmp_path / "b.gguf"
+    result = tare.quantize(source, plain, target_size="1.1M")
+    assert 1_090_000 < os.path.getsize(plain) <= 1_100_000
+    assert 0 < result.damage < 0.1
+    types = dict(line.rsplit("=", 1) for line in result.recipe.splitlines())
+    again = tare.quantize(source, tmp_path / "c.gguf", "Q4_K_M", types=types)
+    assert [t.becomes for t in again.tensors] == [t.becomes for t in result.tensors]
+    assert again.damage is None and again.recipe is None
+    (tmp_path / "s.txt").write_text("blk.0.ffn_down.weight 1000\n")
+    narrow = tare.quantize(source, measured, target_bpw=4.5, choose_from=["q3_k", "q8_0"],
+                           sensitivities=tmp_path / "s.txt")
+    names = {t.name: t.becomes.name for t in narrow.tensors}
+    assert names["model.layers.0.mlp.down_proj.weight"] == "q8_0" and "q3_k" in names.values()
+    assert not {"q4_k", "iq4_xs"} & set(names.values())
+    for wrong in ({}, {"mix": "Q8_0", "target_bpw": 4}, {"target_bpw": 4, "target_damage": 1}):
+        with pytest.raises(ValueError):
+            tare.quantize(source, tmp_path / "x.gguf", **wrong)
+    with pytest.raises(tare.UsageError):
+        tare.quantize(source, tmp_path / "x.gguf", target_size=1000)
+    with pytest.raises(tare.UsageError):
+        tare.quantize(source, tmp_path / "x.gguf", target_bpw=4, choose_from=["q99"])
+    assert not os.path.exists(tmp_path / "x.gguf")
+
+
+def test_pack_with_loss(tmp_path):
+    source, out = tare.synth("llama-tiny"), tmp_path / "m.wcodec"
+    (tmp_path / "s.txt").write_text("model.layers.0.mlp.down_proj.weight 20\n")
+    estimate = tare.pack(source, out, lossy={"bpw": 3.5, "dry_run": True})
+    assert not out.exists() and abs(estimate.bits_per_weight / 3.5 - 1) < 0.01
+    result = tare.pack(source, out, lossy={"bpw": 3.5})
+    assert result.n_lossy > 8 and 3.4 < result.bits_per_weight <= 3.5
+    assert abs(result.damage / estimate.damage - 1) < 0.1
+    assert abs(result.bytes / estimate.bytes - 1) < 0.1
+    weighed = tare.pack(source, out, overwrite=True,
+                        lossy={"size": result.bytes, "sensitivities": tmp_path / "s.txt"})
+    assert weighed.bytes <= result.bytes and weighed.damage > result.damage
+    for wrong in ({}, {"bpw": 3, "size": "1M"}, {"importance": "x"}):
+        with pytest.raises(ValueError):
+            tare.pack(source, out, lossy=wrong)
+    with pytest.raises(FileNotFoundError):
+        tare.pack(source, out, lossy={"bpw": 3, "importance": tmp_path / "none"})
+
+
 def test_pack_and_unpack(tmp_path, gguf_path):
     packed, again = tmp_path / "m.wcodec", tmp_path / "m.gguf"
     result = tare.pack(gguf_path, packed, effort="full", tile_shapes=["16x16"], predictors=["none", "dc"])
