@@ -11,17 +11,19 @@ of the error. Needs torch 2.1 or later and transformers.
 
 Labels are drawn from the model's own predictions, so that the mean square of the gradient of their
 log-likelihood is the curvature of the KL divergence (the Fisher information). With e the errors of a
-4-bit rounding of the matrix and G the gradient over a sequence, the divergence is about
+4-bit rounding of the matrix, that holds the errors of important columns small as the encoders of
+llama.cpp do, and G the gradient over a sequence, the divergence is about
 
     1/2 sum G^2 e^2 / tokens,
 
 and VALUE is that over the relative error sum c e^2 / sum c w^2, where c is the mean square of what a
-column is multiplied by, held to 10 medians, as tare weighs errors with an importance matrix.
+column is multiplied by, held to 10 medians, as tare weighs errors with an importance matrix; 1 for
+embeddings and the output matrix, of which such a matrix has no entry.
 
 One sequence of 512 tokens is enough: the values are then within about 20 percent of those of eight. A
 text like what the model will be used for is best; without --text the model writes one itself. Memory:
 the model, the activations of one layer after the other (they are computed again on the way back), and
-the gradient of one matrix.
+the gradient of one matrix and its errors.
 """
 import argparse
 import sys
@@ -51,7 +53,9 @@ except ImportError as missing:
     sys.exit(f"sensitivity.py: {missing}: it needs torch and transformers")
 
 CLIP_MEDIANS = 10
-BLOCK = 32
+BLOCK, CODES = 32, 15   # of the rounding: numbers with a scale and an offset of their own, steps
+SCALES = 9              # that are tried for a block
+AT_ONCE = 1 << 22       # numbers
 
 
 # ---- the model and its text ----------------------------------------------------------------------
@@ -109,26 +113,48 @@ def sequences(model):
 
 # ---- measuring -----------------------------------------------------------------------------------
 
-def rounding_errors(w):
-    """What 4-bit codes between the smallest and the largest number of each 32 would lose."""
-    flat = w.reshape(-1).float()
-    n = flat.numel() // BLOCK * BLOCK
-    error = torch.zeros_like(flat)
-    blocks = flat[:n].reshape(-1, BLOCK)
-    low = blocks.min(1, keepdim=True).values
-    step = (blocks.max(1, keepdim=True).values - low).clamp_min(1e-30) / 15
-    error[:n] = (((blocks - low) / step).round() * step + low - blocks).reshape(-1)
+def fit_blocks(x, weight):
+    """Rows of x as codes times a scale plus an offset: of several scales the one, and for its codes the
+    scale and offset, that leave the least weighted error."""
+    low, high = x.amin(1, keepdim=True), x.amax(1, keepdim=True)
+    best, least = torch.zeros_like(x), torch.full_like(low, float("inf"))
+    total, mean = weight.sum(1, keepdim=True), (weight * x).sum(1, keepdim=True)
+    for i in range(SCALES):
+        steps = CODES - 1 + 2 * i / (SCALES - 1)
+        code = ((x - low) * (steps / (high - low).clamp_min(1e-30))).round_().clamp_(0, CODES)
+        a, b = (weight * code).sum(1, keepdim=True), (weight * code * code).sum(1, keepdim=True)
+        c = (weight * code * x).sum(1, keepdim=True)
+        scale = (total * c - a * mean) / (total * b - a * a).clamp_min(1e-30)
+        near = code.mul_(scale).add_((mean - scale * a) / total)
+        lost = (weight * (near - x).square()).sum(1, keepdim=True)
+        best = torch.where(lost < least, near, best)
+        least = torch.minimum(lost, least)
+    return best
+
+
+def rounding_errors(w, importance):
+    """What 4-bit codes lose, w by w. `importance`: of the columns, as the encoders use it; or 1."""
+    rows = w.reshape(-1, w.shape[-1])
+    n = rows.shape[1] // BLOCK * BLOCK
+    error = torch.zeros(rows.shape, dtype=torch.float32, device=w.device)
+    columns = torch.ones(n, device=w.device) * (importance[:n] if n and torch.is_tensor(importance) else 1)
+    step = max(1, AT_ONCE // max(n, 1))
+    for at in range(0, rows.shape[0] if n else 0, step):
+        x = rows[at:at + step, :n].float().reshape(-1, BLOCK)
+        h = columns.expand(min(step, rows.shape[0] - at), n).reshape(-1, BLOCK)
+        weight = h * (x.square() + x.square().mean(1, keepdim=True)).sqrt() + 1e-30
+        error[at:at + step, :n] = (fit_blocks(x, weight) - x).reshape(-1, n)
     return error.reshape(w.shape)
 
 
 class Inputs:
-    """The mean square of each column of what Linear modules are applied to."""
+    """The mean square of each column of what Linear modules are applied to, but for the output matrix."""
 
     def __init__(self, model):
         self.sums, self.counts = {}, {}
-        for module in model.modules():
-            if isinstance(module, torch.nn.Linear):
-                module.register_forward_pre_hook(self.note)
+        output = model.get_output_embeddings()
+        self.hooks = [module.register_forward_pre_hook(self.note) for module in model.modules()
+                      if isinstance(module, torch.nn.Linear) and module is not output]
 
     def note(self, module, inputs):
         x = inputs[0].detach().reshape(-1, inputs[0].shape[-1]).float()
@@ -136,18 +162,32 @@ class Inputs:
         self.sums[key] = self.sums.get(key, 0) + x.square().sum(0)
         self.counts[key] = self.counts.get(key, 0) + x.shape[0]
 
-    def weights(self, parameter):
+    def collect(self, model, texts):
+        with torch.no_grad():
+            for tokens in texts:
+                model(input_ids=tokens, use_cache=False)
+        for hook in self.hooks:
+            hook.remove()
+
+    def importance(self, parameter):
+        """As an importance matrix has it; 1 where that has no entry."""
         if id(parameter) not in self.sums:
             return 1.0
-        mean = self.sums[id(parameter)] / self.counts[id(parameter)]
+        return self.sums[id(parameter)] / self.counts[id(parameter)]
+
+    def weights(self, parameter):
+        mean = self.importance(parameter)
+        if not torch.is_tensor(mean):
+            return mean
         middle = mean.median()
         return mean.clamp_max(CLIP_MEDIANS * middle) if middle > 0 else mean
 
 
 class Sensitivities:
-    def __init__(self, model):
+    def __init__(self, model, texts):
         self.inputs = Inputs(model)
-        self.damage = {}
+        self.inputs.collect(model, texts)
+        self.damage, self.relative = {}, {}
         self.names = {}
         self.width = getattr(model.config, "hidden_size", None)
         for name, parameter in model.named_parameters():
@@ -157,13 +197,17 @@ class Sensitivities:
 
     def note(self, parameter):
         """Takes a gradient as soon as it is complete, and lets go of it."""
-        error = rounding_errors(parameter.detach())
-        damage = (parameter.grad.float() * error).square()
-        name = self.names[parameter]
+        w, name = parameter.detach(), self.names[parameter]
+        error = rounding_errors(w, self.inputs.importance(parameter))
+        gradient, parameter.grad = parameter.grad, None
+        c = self.inputs.weights(parameter)
         for part, rows in parts_of(name, parameter, self.width):
-            value = damage[rows].sum(dtype=torch.float64).item() / 2 / self.n_tokens
-            self.damage[part] = self.damage.get(part, 0.0) + value
-        parameter.grad = None
+            if part not in self.relative:
+                lost = (error[rows].square() * c).sum(dtype=torch.float64).item()
+                whole = (w[rows].float().square() * c).sum(dtype=torch.float64).item()
+                self.relative[part] = lost / whole if whole > 0 else 0.0
+            value = (gradient[rows].float() * error[rows]).square().sum(dtype=torch.float64).item()
+            self.damage[part] = self.damage.get(part, 0.0) + value / 2 / self.n_tokens
 
     def add(self, model, tokens):
         self.n_tokens = tokens.shape[1]
@@ -173,15 +217,9 @@ class Sensitivities:
 
     def values(self, n_sequences):
         for parameter, name in self.names.items():
-            w = parameter.detach()
-            error, c = rounding_errors(w).square(), self.inputs.weights(parameter)
-            for part, rows in parts_of(name, parameter, self.width):
-                if part not in self.damage:
-                    continue
-                lost = (error[rows] * c).sum(dtype=torch.float64).item()
-                whole = (w[rows].float().square() * c).sum(dtype=torch.float64).item()
-                if lost > 0 and whole > 0:
-                    yield part, self.damage[part] / n_sequences / (lost / whole)
+            for part, _ in parts_of(name, parameter, self.width):
+                if self.relative.get(part, 0.0) > 0:
+                    yield part, self.damage[part] / n_sequences / self.relative[part]
 
 
 def parts_of(name, parameter, width):
@@ -197,10 +235,8 @@ def parts_of(name, parameter, width):
 def main():
     torch.manual_seed(args.seed)
     model = load()
-    sensitivities = Sensitivities(model)
     texts = sequences(model)
-    sensitivities.inputs.sums.clear()
-    sensitivities.inputs.counts.clear()
+    sensitivities = Sensitivities(model, texts)
     for tokens in texts:
         sensitivities.add(model, tokens)
     lines = [f"{name} {value:.6g}\n" for name, value in sensitivities.values(len(texts))]
