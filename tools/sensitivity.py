@@ -17,8 +17,10 @@ llama.cpp do, and G the gradient over a sequence, the divergence is about
     1/2 sum G^2 e^2 / tokens,
 
 and VALUE is that over the relative error sum c e^2 / sum c w^2, where c is the mean square of what a
-column is multiplied by, held to 10 medians, as tare weighs errors with an importance matrix; 1 for
-embeddings and the output matrix, of which such a matrix has no entry.
+column is multiplied by, as tare weighs errors with an importance matrix (src/ops/fit/fit_constants.c):
+held to 100 medians, to 10 in the last matrix of attention and of a feed-forward part; for queries,
+keys and values to 200, and to the power of 1.5; 1 for embeddings and the output matrix, of which such a
+matrix has no entry.
 
 One sequence of 512 tokens is enough: the values are then within about 20 percent of those of eight. A
 text like what the model will be used for is best; without --text the model writes one itself. Memory:
@@ -26,6 +28,7 @@ the model, the activations of one layer after the other (they are computed again
 the gradient of one matrix and its errors.
 """
 import argparse
+import re
 import sys
 
 
@@ -52,7 +55,9 @@ try:
 except ImportError as missing:
     sys.exit(f"sensitivity.py: {missing}: it needs torch and transformers")
 
-CLIP_MEDIANS = 10
+READS_FOR_ATTENTION = re.compile(r"(?i)(^|[._])(w?qkv|[qkv]|q_[ab]|kv_[ab]|query|key|value|query_key_value|c_attn)"
+                                 r"(_|\.|proj|$)")
+ENDS_A_PART = re.compile(r"(?i)(^|[._])(o|out|down|dense|dense_4h_to_h|w2|c|fc2)(_proj)?(\.weight)?$")
 BLOCK, CODES = 32, 15   # of the rounding: numbers with a scale and an offset of their own, steps
 SCALES = 9              # that are tried for a block
 AT_ONCE = 1 << 22       # numbers
@@ -175,12 +180,14 @@ class Inputs:
             return 1.0
         return self.sums[id(parameter)] / self.counts[id(parameter)]
 
-    def weights(self, parameter):
+    def weights(self, parameter, name):
         mean = self.importance(parameter)
-        if not torch.is_tensor(mean):
-            return mean
-        middle = mean.median()
-        return mean.clamp_max(CLIP_MEDIANS * middle) if middle > 0 else mean
+        if not torch.is_tensor(mean) or not mean.median() > 0:
+            return 1.0
+        is_steep = READS_FOR_ATTENTION.search(name)
+        most = 200 if is_steep else 10 if ENDS_A_PART.search(name) else 100
+        mean = (mean / mean.median()).clamp_max(most)
+        return mean ** 1.5 if is_steep else mean
 
 
 class Sensitivities:
@@ -200,7 +207,7 @@ class Sensitivities:
         w, name = parameter.detach(), self.names[parameter]
         error = rounding_errors(w, self.inputs.importance(parameter))
         gradient, parameter.grad = parameter.grad, None
-        c = self.inputs.weights(parameter)
+        c = self.inputs.weights(parameter, name)
         for part, rows in parts_of(name, parameter, self.width):
             if part not in self.relative:
                 lost = (error[rows].square() * c).sum(dtype=torch.float64).item()

@@ -2,8 +2,8 @@
  *
  * Guards against: files above their target or far below it; a choice that a named mix beats; other
  * bytes when the choice is carried out by its rules; choices that depend on threads or the CPU;
- * weights on the grid of a type that get another; wishes of the caller that are not kept; bad input
- * that is not refused in one line. */
+ * weights on the grid of a type that get another; wishes of the caller that are not kept; columns that
+ * weigh more or less than their role says; bad input that is not refused in one line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 
 #include <tare/fitting.h>
 
+#include "base/bytes.h"
 #include "convert_help.h"
 
 #define SMALL_GAP 65536
@@ -374,6 +375,103 @@ static void experts_get_one_type(void **state) {
     made_free(&made);
 }
 
+/* ---- importance ------------------------------------------------------------------------------ */
+
+enum { WEIGHED_ROWS = 16, WEIGHED_COLS = 256 };
+
+static const char *const weighed[] = {"blk.0.attn_v.weight", "blk.0.ffn_up.weight",
+                                      "blk.0.ffn_down.weight"};
+
+/* The same numbers in each; in the column that matters most, small ones, which lose most. */
+static tare_model *make_weighed(made_model *made) {
+    static const uint64_t dims[] = {WEIGHED_ROWS, WEIGHED_COLS};
+    made_begin(made, 1 << 20, 3, 0);
+    for (size_t i = 0; i < 3; i++) {
+        float *v =
+            (float *)(void *)made_add(made, tare_str_of(weighed[i]), TARE_ENCODING_F32, dims, 2);
+        for (size_t k = 0; k < WEIGHED_ROWS * WEIGHED_COLS; k++)
+            v[k] = ((float)((k * 2654435761u >> 8) % 1000) / 1000.0f - 0.5f) *
+                   (k % WEIGHED_COLS == 3 ? 0.02f : 1);
+    }
+    return made_finish(made, false, NULL, 0);
+}
+
+static float importance_of(size_t col) {
+    return col == 3 ? 1e6f : col % 16 == 5 ? 50.0f : 2.0f;
+}
+
+/* Of all three tensors, in the older form of its file. */
+static tare_importance *make_importance(void) {
+    static uint8_t bytes[3 * (12 + 24 + 4 * WEIGHED_COLS) + 4];
+    uint8_t *at = bytes;
+    tare_source source = {
+        .size = sizeof source, .kind = TARE_SOURCE_MEMORY, .name = "m.dat", .memory = bytes};
+    tare_importance *out;
+    tare_store_le32(at, 3), at += 4;
+    for (size_t i = 0; i < 3; i++) {
+        const size_t n = strlen(weighed[i]);
+        tare_store_le32(at, (uint32_t)n), at += 4;
+        memcpy(at, weighed[i], n), at += n;
+        tare_store_le32(at, 1), at += 4;
+        tare_store_le32(at, WEIGHED_COLS), at += 4;
+        for (size_t c = 0; c < WEIGHED_COLS; c++, at += 4) {
+            const float x = importance_of(c);
+            memcpy(at, &x, sizeof x);
+        }
+    }
+    source.n_bytes = (size_t)(at - bytes);
+    assert_int_equal(tare_importance_open(&out, &source, NULL, NULL), TARE_OK);
+    return out;
+}
+
+/* What Q8_0 loses of the numbers, where a column weighs min(importance, most)^power in medians. */
+static double weighed_error(const float *v, double most, double power) {
+    static uint8_t bytes[WEIGHED_ROWS * WEIGHED_COLS * 2];
+    static float after[WEIGHED_ROWS * WEIGHED_COLS];
+    const tare_encoding *q8_0 = tare_encoding_get(TARE_ENCODING_Q8_0);
+    const tare_rows_mut to = {.planes = {bytes}, .n_rows = WEIGHED_ROWS, .cols = WEIGHED_COLS};
+    const tare_rows from = {.planes = {bytes}, .n_rows = WEIGHED_ROWS, .cols = WEIGHED_COLS};
+    double lost = 0, whole = 0;
+    assert_int_equal(tare_encode_rows(&to, q8_0, v, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_decode_rows(after, q8_0, &from, NULL), TARE_OK);
+    for (size_t i = 0; i < WEIGHED_ROWS * WEIGHED_COLS; i++) {
+        const double d = (double)after[i] - (double)v[i];
+        const double c = pow(fmin((double)importance_of(i % WEIGHED_COLS) / 2, most), power);
+        lost += c * d * d;
+        whole += c * (double)v[i] * (double)v[i];
+    }
+    return lost / whole;
+}
+
+/* Huge columns count for more where attention reads them than where a feed-forward part ends. */
+static void columns_weigh_by_role(void **state) {
+    (void)state;
+    made_model made;
+    tare_fit_tensor t;
+    tare_model *in = make_weighed(&made);
+    const float *v = (const float *)(const void *)made.bytes;
+    const double expected[] = {weighed_error(v, 200, 1.5), weighed_error(v, 100, 1),
+                               weighed_error(v, 10, 1)};
+    tare_importance *importance = make_importance();
+    tare_convert_options o = TARE_CONVERT_OPTIONS_INIT;
+    tare_fit_options options = TARE_FIT_OPTIONS_INIT;
+    const tare_encoding *types[] = {tare_encoding_get(TARE_ENCODING_Q8_0)};
+    o.importance = importance;
+    options.types = types;
+    options.n_types = 1;
+    tare_fit *f = fit_with(in, &o, &options);
+    assert_int_equal(choose(f, 0, 9, 0, NULL), TARE_OK);
+    assert_true(fabs(expected[0] / expected[1] - 1) > 0.05);
+    assert_true(fabs(expected[1] / expected[2] - 1) > 0.05);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(tare_fit_tensor_at(f, i, &t));
+        assert_true(fabs(t.error / expected[i] - 1) < 1e-9);
+    }
+    tare_fit_free(f);
+    tare_importance_free(importance);
+    made_free(&made);
+}
+
 /* ---- sensitivities --------------------------------------------------------------------------- */
 
 static tare_status fit_text(tare_fit **f, const tare_model *in, const char *text,
@@ -474,6 +572,7 @@ int main(void) {
         cmocka_unit_test(short_rows_get_short_blocks),
         cmocka_unit_test(rows_that_no_type_divides_are_named),
         cmocka_unit_test(experts_get_one_type),
+        cmocka_unit_test(columns_weigh_by_role),
         cmocka_unit_test(sensitivities_count),
         cmocka_unit_test(bad_sensitivities_are_named),
         cmocka_unit_test(wrong_arguments_are_refused),

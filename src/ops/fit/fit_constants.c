@@ -5,7 +5,15 @@
  *     alpha = kappa of its role / number of layers x factor of its layer
  *
  * The constants of the roles of a dense transformer were fitted to sensitivities measured on a small
- * Llama; those of the other roles follow from what such a tensor computes, as said beside each. */
+ * Llama, in eight types each; those of the other roles follow from what such a tensor computes, as
+ * said beside each.
+ *
+ * With an importance matrix errors are weighed by column. What the matrices of queries, keys and
+ * values read has columns that are huge in a few tokens, which nearly all others attend to: an error
+ * there does more than the mean over all tokens says, and types without an offset for each block make
+ * three times as much of it as those with one. So their weights are steeper than importance. A few
+ * columns of what the last matrix of a feed-forward part reads are huge in a single token, which
+ * nothing else depends on: no column counts for more than ten medians there. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,16 +58,20 @@ double tare_fit_usual_error(double bits) {
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
-#define Q      0.36
-#define K      0.42
-#define V      1.0
-#define O      1.1
-#define GATE   1.9
-#define UP     2.3
-#define DOWN   2.4
-#define OUTPUT 5.0
-#define EMBED  0.5
-#define OTHER  1.0
+#define Q 0.36
+#define K 0.42
+#define V 1.0
+/* The same where errors are weighed as those of inputs of attention are. */
+#define Q_WEIGHED 1.35
+#define K_WEIGHED 2.1
+#define V_WEIGHED 1.45
+#define O         1.1
+#define GATE      1.9
+#define UP        2.3
+#define DOWN      2.4
+#define OUTPUT    7.0
+#define EMBED     0.5
+#define OTHER     1.0
 
 /* What all tensors of a layer have together, and the output matrix: the whole of a model whose names
  * say nothing, shared out by the number of weights. */
@@ -68,51 +80,58 @@ double tare_fit_usual_error(double bits) {
 /* In place of a part: matrices of experts, whatever they are called. */
 static const char experts[] = "";
 
+static const tare_fit_weighing plain = {100, false}, attention = {200, true}, held = {10, false};
+
 typedef struct row {
     const char *part; /* the name has this part; NULL: any */
     tare_role role;
     const char *kind;
-    double kappa;
+    double kappa, weighed; /* without, and with an importance matrix */
+    const tare_fit_weighing *weighing;
     bool is_ffn; /* first and last layers count more */
 } row;
+
+#define ALIKE(kappa)   kappa, kappa, &plain
+#define HELD(kappa)    kappa, kappa, &held
+#define READS(q, k, v) q *Q + k *K + v *V, q *Q_WEIGHED + k *K_WEIGHED + v *V_WEIGHED, &attention
 
 /* The first row that fits counts. A fused matrix has the sum of its parts: with the same relative
  * error in each of them their damages add up. */
 static const row rows[] = {
     /* Latent attention: an error in either factor of Q or of K and V is one of the same relative
      * size in their product; what K and V are both made from has the sum of both. */
-    {"attn_q_a", TARE_ROLE_ATTN_Q, "attn_q_a", Q, false},
-    {"attn_q_b", TARE_ROLE_ATTN_Q, "attn_q_b", Q, false},
-    {"q_a_proj", TARE_ROLE_ATTN_Q, "attn_q_a", Q, false},
-    {"q_b_proj", TARE_ROLE_ATTN_Q, "attn_q_b", Q, false},
-    {"kv_a_", TARE_ROLE_ATTN_QKV, "attn_kv_a", K + V, false},
-    {"kv_b", TARE_ROLE_ATTN_QKV, "attn_kv_b", K + V, false},
-    {NULL, TARE_ROLE_ATTN_Q, "attn_q", Q, false},
-    {NULL, TARE_ROLE_ATTN_K, "attn_k", K, false},
-    {NULL, TARE_ROLE_ATTN_V, "attn_v", V, false},
-    {NULL, TARE_ROLE_ATTN_QKV, "attn_qkv", Q + K + V, false},
-    {NULL, TARE_ROLE_ATTN_OUTPUT, "attn_output", O, false},
+    {"attn_q_a", TARE_ROLE_ATTN_Q, "attn_q_a", READS(1, 0, 0), false},
+    {"attn_q_b", TARE_ROLE_ATTN_Q, "attn_q_b", READS(1, 0, 0), false},
+    {"q_a_proj", TARE_ROLE_ATTN_Q, "attn_q_a", READS(1, 0, 0), false},
+    {"q_b_proj", TARE_ROLE_ATTN_Q, "attn_q_b", READS(1, 0, 0), false},
+    {"kv_a_", TARE_ROLE_ATTN_QKV, "attn_kv_a", READS(0, 1, 1), false},
+    {"kv_b", TARE_ROLE_ATTN_QKV, "attn_kv_b", READS(0, 1, 1), false},
+    {NULL, TARE_ROLE_ATTN_Q, "attn_q", READS(1, 0, 0), false},
+    {NULL, TARE_ROLE_ATTN_K, "attn_k", READS(0, 1, 0), false},
+    {NULL, TARE_ROLE_ATTN_V, "attn_v", READS(0, 0, 1), false},
+    {NULL, TARE_ROLE_ATTN_QKV, "attn_qkv", READS(1, 1, 1), false},
+    {NULL, TARE_ROLE_ATTN_OUTPUT, "attn_output", HELD(O), false},
     /* Experts of a layer together do what one feed-forward matrix does, and their errors average
      * out over tokens as those of its columns do. A shared expert does a part of that at most; it
      * has the whole constant because every token goes through it. */
-    {experts, TARE_ROLE_FFN_GATE, "ffn_gate_exps", GATE, true},
-    {experts, TARE_ROLE_FFN_UP, "ffn_up_exps", UP, true},
-    {experts, TARE_ROLE_FFN_DOWN, "ffn_down_exps", DOWN, true},
-    {experts, TARE_ROLE_FFN_GATE_UP, "ffn_gate_up_exps", GATE + UP, true},
-    {NULL, TARE_ROLE_FFN_GATE, "ffn_gate", GATE, true},
-    {NULL, TARE_ROLE_FFN_UP, "ffn_up", UP, true},
-    {NULL, TARE_ROLE_FFN_DOWN, "ffn_down", DOWN, true},
-    {NULL, TARE_ROLE_FFN_GATE_UP, "ffn_gate_up", GATE + UP, true},
+    {experts, TARE_ROLE_FFN_GATE, "ffn_gate_exps", ALIKE(GATE), true},
+    {experts, TARE_ROLE_FFN_UP, "ffn_up_exps", ALIKE(UP), true},
+    {experts, TARE_ROLE_FFN_DOWN, "ffn_down_exps", HELD(DOWN), true},
+    {experts, TARE_ROLE_FFN_GATE_UP, "ffn_gate_up_exps", ALIKE(GATE + UP), true},
+    {NULL, TARE_ROLE_FFN_GATE, "ffn_gate", ALIKE(GATE), true},
+    {NULL, TARE_ROLE_FFN_UP, "ffn_up", ALIKE(UP), true},
+    {NULL, TARE_ROLE_FFN_DOWN, "ffn_down", HELD(DOWN), true},
+    {NULL, TARE_ROLE_FFN_GATE_UP, "ffn_gate_up", ALIKE(GATE + UP), true},
     /* State spaces: the input projection makes the layer's values and their gate, as up and gate
      * do; the output projection reads them, as down does; the small ones steer what is kept, as
      * queries and keys do. */
-    {"ssm_in", TARE_ROLE_SSM, "ssm_in", GATE + UP, false},
-    {"in_proj", TARE_ROLE_SSM, "ssm_in", GATE + UP, false},
-    {"out", TARE_ROLE_SSM, "ssm_out", DOWN, false},
-    {NULL, TARE_ROLE_SSM, "ssm", Q + K, false},
-    {NULL, TARE_ROLE_OUTPUT, "output", OUTPUT, false},
-    {NULL, TARE_ROLE_TOKEN_EMBEDDING, "token_embd", EMBED, false},
-    {NULL, TARE_ROLE_UNKNOWN, "other", OTHER, false},
+    {"ssm_in", TARE_ROLE_SSM, "ssm_in", ALIKE(GATE + UP), false},
+    {"in_proj", TARE_ROLE_SSM, "ssm_in", ALIKE(GATE + UP), false},
+    {"out", TARE_ROLE_SSM, "ssm_out", HELD(DOWN), false},
+    {NULL, TARE_ROLE_SSM, "ssm", ALIKE(Q + K), false},
+    {NULL, TARE_ROLE_OUTPUT, "output", ALIKE(OUTPUT), false},
+    {NULL, TARE_ROLE_TOKEN_EMBEDDING, "token_embd", ALIKE(EMBED), false},
+    {NULL, TARE_ROLE_UNKNOWN, "other", ALIKE(OTHER), false},
 };
 
 static bool has_part(tare_str name, const char *part) {
@@ -135,24 +154,31 @@ static const row *find_row(tare_str name, const tare_role_info *role) {
     return &rows[last];
 }
 
-/* The feed-forward parts of the first layers make the few huge activations that all others rely on,
- * and no later layer can make good what the last one gets wrong. */
+/* In the middle of a model layers can stand in for each other; before and behind they count more. The
+ * first ones make the few huge activations that all others rely on, and no later layer can make good
+ * what the last one gets wrong. */
 static double factor_of_layer(int32_t layer, uint64_t n_layers) {
-    if (layer < 0 || n_layers < 3) return 1;
-    if (layer == 0) return 4;
-    if (layer == 1) return 2;
-    return (uint64_t)layer + 1 == n_layers ? 6 : 1;
+    if (layer < 0 || n_layers < 3 || (uint64_t)layer >= n_layers) return 1;
+    const double from_middle = 2 * (double)layer / (double)(n_layers - 1) - 1;
+    const double edge = layer == 0                        ? 2.5
+                        : (uint64_t)layer + 1 == n_layers ? 3.4
+                        : layer == 1                      ? 1.5
+                                                          : 1;
+    return (1 + 0.9 * from_middle * from_middle) * edge;
 }
 
 tare_fit_constant tare_fit_constant_of(const tare_mix_model *model, tare_str name,
                                        const tare_role_info *role, bool is_tied, double share) {
-    if (!model->has_roles) return (tare_fit_constant){"other", WHOLE * share};
+    if (!model->has_roles) return (tare_fit_constant){"other", WHOLE * share, WHOLE * share, plain};
     const row *r = find_row(name, role);
+    double scale = 1, tied = 0;
     if (role->role == TARE_ROLE_OUTPUT || role->role == TARE_ROLE_TOKEN_EMBEDDING)
-        return (tare_fit_constant){r->kind, r->kappa + (is_tied ? OUTPUT : 0)};
-    double n_layers = model->n_layers ? (double)model->n_layers : 1;
-    double factor = r->is_ffn ? factor_of_layer(role->layer, model->n_layers) : 1;
-    return (tare_fit_constant){r->kind, r->kappa / n_layers * factor};
+        tied = is_tied ? OUTPUT : 0;
+    else
+        scale = (r->is_ffn ? factor_of_layer(role->layer, model->n_layers) : 1) /
+                (model->n_layers ? (double)model->n_layers : 1);
+    return (tare_fit_constant){r->kind, r->kappa * scale + tied, r->weighed * scale + tied,
+                               *r->weighing};
 }
 
 bool tare_fit_is_tied(const tare_mix_model *model, const tare_model *in, size_t tensor) {

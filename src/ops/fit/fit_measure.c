@@ -17,17 +17,12 @@
 #include "ops/fit/fit_parts.h"
 #include "ops/mix/importance_matrix.h"
 
-#define ROWS_LEAST    64  /* the error of a type varies by a few percent between rows */
-#define ROWS_MOST     512 /* of a tensor, unless it is a stack of more matrices than half of that */
-#define ROWS_PART     64  /* of the rows of a tensor one in so many, between these bounds */
-#define ROWS_LARGEST  16  /* never more than one in so many where there are enough rows */
+#define ROWS_LEAST    24  /* the error of a type varies by a few percent between rows */
+#define ROWS_MOST     256 /* of a tensor, unless it is a stack of more matrices than half of that */
+#define ROWS_PART     128 /* of the rows of a tensor one in so many, between these bounds */
+#define ROWS_LARGEST  32  /* never more than one in so many where there are enough rows */
 #define ROWS_OF_PROBE 2
 #define ROWS_OF_PIECE 8 /* of a task */
-
-/* A few columns of some matrices have hundreds of times the importance of all others. They would
- * decide alone what such a matrix is worth beside others, which measured sensitivities do not bear
- * out; so none counts for more than this many medians. The encoders get it unclipped. */
-#define CLIP_MEDIANS 10
 
 /* Rows of one unit that are measured in one task. */
 typedef struct piece {
@@ -112,16 +107,17 @@ static float select_kth(float *v, size_t n, size_t k) {
     return v[at];
 }
 
-static double clip_of(const float *importance, size_t n, float *copy) {
+static double median_of(const float *importance, size_t n, float *copy) {
     memcpy(copy, importance, n * sizeof *copy);
     const double median = (double)select_kth(copy, n, n / 2);
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += (double)importance[i];
     /* Columns that were hardly ever used: by their mean. */
-    return CLIP_MEDIANS * (median > 0 ? median : sum / (double)n);
+    return median > 0 ? median : sum / (double)n;
 }
 
-static tare_status weigh(sampled_row *row, tare_scratch *scratch, tare_error *err) {
+static tare_status weigh(sampled_row *row, const tare_fit_weighing *how, tare_scratch *scratch,
+                         tare_error *err) {
     const size_t n = (size_t)row->cols;
     row->weights = NULL;
     if (!row->importance) return TARE_OK;
@@ -130,10 +126,12 @@ static tare_status weigh(sampled_row *row, tare_scratch *scratch, tare_error *er
     row->weights = (double *)(void *)tare_scratch_get(scratch, TARE_SCRATCH_OUTLIERS,
                                                       row->cols * sizeof *row->weights);
     if (!copy || !row->weights) return tare_fail(err, TARE_ERR_NOMEM, "weights of columns");
-    const double most = clip_of(row->importance, n, copy);
-    for (size_t i = 0; i < n; i++)
-        row->weights[i] = fmax(0, fmin((double)row->importance[i], most));
-    if (!(most > 0)) row->weights = NULL;
+    const double median = median_of(row->importance, n, copy);
+    for (size_t i = 0; i < n && median > 0; i++) {
+        const double x = fmax(0, fmin((double)row->importance[i] / median, how->most_medians));
+        row->weights[i] = how->is_steep ? x * sqrt(x) : x;
+    }
+    if (!(median > 0)) row->weights = NULL;
     return TARE_OK;
 }
 
@@ -168,7 +166,7 @@ static tare_status read_row(sampled_row *row, const measure *m, const tare_fit_u
     if (all && tare_importance_of_tensor(&values, all, t) != TARE_IMPORTANCE_FITS) values = NULL;
     const uint64_t slice = at / (t->n_rows / tare_importance_slices(t));
     row->importance = values ? values + slice * u->cols : NULL;
-    TARE_TRY(weigh(row, scratch, err));
+    TARE_TRY(weigh(row, &u->weighing, scratch, err));
     row->reference = sum_squares(row, NULL);
     return TARE_OK;
 }

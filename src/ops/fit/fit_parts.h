@@ -13,6 +13,13 @@
 
 #define TARE_FIT_TYPES_MAX 64 /* bits of a set; the caller names at most half as many */
 
+/* How much an error in a column counts: its importance, held to so many medians, and to the power of
+ * 1.5 if it is steep. */
+typedef struct tare_fit_weighing {
+    double most_medians;
+    bool is_steep;
+} tare_fit_weighing;
+
 /* Tensors that get the same type: one, or all experts of a layer that are tensors of their own. */
 typedef struct tare_fit_unit {
     size_t *tensors; /* of the input */
@@ -24,6 +31,7 @@ typedef struct tare_fit_unit {
     uint64_t grids;  /* of them, those that count only if the weights lie on their grid */
     uint64_t known;  /* set of candidates whose error is known */
     double alpha;    /* damage for a relative error of 1 */
+    tare_fit_weighing weighing;
     bool is_measured;
     double error[TARE_FIT_TYPES_MAX]; /* of each candidate */
 } tare_fit_unit;
@@ -95,7 +103,9 @@ double tare_fit_usual_error(double bits);
 
 typedef struct tare_fit_constant {
     const char *kind;
-    double alpha;
+    double alpha;         /* of errors that are not weighed by column */
+    double weighed_alpha; /* of those weighed as this says */
+    tare_fit_weighing weighing;
 } tare_fit_constant;
 
 /* The constant of a tensor. `is_tied`: it is also the output matrix; `share`: of all weights that

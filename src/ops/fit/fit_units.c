@@ -197,7 +197,9 @@ static void weigh(tare_fit *f) {
             tare_fit_constant_of(&f->model, tensor(f, first)->name, &unit->role,
                                  tare_fit_is_tied(&f->model, f->in, first), share);
         unit->kind = c.kind;
-        unit->alpha = c.alpha;
+        unit->alpha = tare_importance_has(f->convert.importance, tensor(f, first)) ? c.weighed_alpha
+                                                                                   : c.alpha;
+        unit->weighing = c.weighing;
     }
 }
 
