@@ -49,7 +49,9 @@ typedef struct tare_llama_back {
     const char *const *config; /* "member = formula", over the file's keys: what its rows of keys do
                                   not tell; "member[] = formula": of each layer. NULL ends */
     const tare_llama_shape_row *shapes; /* NULL: none */
-    const char *when; /* a formula over the keys that must hold; NULL: none. The first row counts */
+    const char
+        *when; /* a formula over the keys that must hold instead of `requires`; NULL: that one.
+                         The first row counts */
     const char *lead; /* put before names, but lm_head's; NULL: nothing */
 } tare_llama_back;
 /* Rows of `config` that all have after their own. */

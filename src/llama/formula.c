@@ -178,6 +178,7 @@ static value call_numbers(reader *r, tare_str name, const value *a) {
     if (tare_str_is(name, "floor")) return number(floor(x), true);
     if (tare_str_is(name, "round")) return number(rint(x), true);
     if (tare_str_is(name, "probit")) return number((double)probit((float)x), false);
+    if (tare_str_is(name, "normal")) return number(0.5 * erfc(-x / sqrt(2.0)), false);
     if (tare_str_is(name, "sqrt")) return number(sqrt(x), false);
     if (tare_str_is(name, "ln")) return number(log(x), false);
     if (!is_number(&a[1])) return absent();
@@ -186,6 +187,18 @@ static value call_numbers(reader *r, tare_str name, const value *a) {
     if (tare_str_is(name, "min")) return x > y ? a[1] : a[0];
     fail(r, "formula: unknown function");
     return absent();
+}
+
+/* The largest number of a list; a number is its own. */
+static value largest(const value *list) {
+    value most = {0};
+    if (list->kind == TARE_LLAMA_NUMBER) return *list;
+    const tare_llama_node *c = list->kind == TARE_LLAMA_TREE ? list->tree->child : NULL;
+    for (; c; c = c->next) {
+        value v = tare_llama_value_of(c);
+        if (is_number(&v) && (most.kind == TARE_LLAMA_ABSENT || v.number > most.number)) most = v;
+    }
+    return most;
 }
 
 static value call(reader *r, tare_str name) {
@@ -204,6 +217,7 @@ static value call(reader *r, tare_str name) {
     if (tare_str_is(name, "at")) return element(&a[0], &a[1], &a[2]);
     if (tare_str_is(name, "in")) return boolean(holds(&a[1], &a[0]));
     if (tare_str_is(name, "number")) return leading_number(a[0].text);
+    if (tare_str_is(name, "largest")) return largest(&a[0]);
     if (tare_str_is(name, "len"))
         return a[0].kind == TARE_LLAMA_TREE ? number((double)a[0].tree->n, true) : absent();
     return call_numbers(r, name, a);

@@ -7,7 +7,8 @@
  *   + - * / %        numbers; - of one, too
  *   == < >           of numbers; == also of texts
  *   if(c, a, b)      floor(x) round(x) sqrt(x) ln(x) pow(x, y) max(x, y) min(x, y) has(x) len(x)
- *   probit(p)        where the normal distribution reaches p; number(text): what it begins with
+ *   probit(p)        where the normal distribution reaches p; normal(x) what it reaches there
+ *   largest(list)    the largest number; number(text): what it begins with
  *   at(list, i) at(list, i, 'member') at(text, i) in(x, list)
  *   name, name.part  of config.json, text_config first, then the defaults of the architecture
  *   'text' 1.5 true false

@@ -95,13 +95,21 @@ tare_str tare_llama_joined(tare_str a, tare_str b, tare_arena *arena) {
     return (tare_str){out, a.len + b.len};
 }
 
-/* "mtp.layers.0.X" and the tensors beside the layers as those of the first block after the others,
- * under the names that DeepSeek gave them. */
+/* Tensors beside the layers that predict more tokens, and the names that DeepSeek gave them. */
+static const char *const shared[][2] = {{"fc.", "eh_proj."},
+                                        {"pre_fc_norm_embedding.", "enorm."},
+                                        {"pre_fc_norm_hidden.", "hnorm."},
+                                        {"norm.", "shared_head.norm."}};
+
+tare_str tare_llama_nextn_shared(tare_str name) {
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (tare_str_starts(name, tare_str_of(shared[i][1]))) return tare_str_of(shared[i][0]);
+    return (tare_str){NULL, 0};
+}
+
+/* "mtp.layers.0.X" and the tensors beside the layers as those of the first block after the
+ * others. */
 static tare_str nextn_name(const tare_llama_mapping *m, tare_str name) {
-    static const char *const shared[][2] = {{"fc.", "eh_proj."},
-                                            {"pre_fc_norm_embedding.", "enorm."},
-                                            {"pre_fc_norm_hidden.", "hnorm."},
-                                            {"norm.", "shared_head.norm."}};
     const tare_str layers = TARE_STR("layers.");
     char head[64];
     uint64_t block = m->n_layers - m->n_extra_layers;

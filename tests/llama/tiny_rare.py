@@ -167,7 +167,7 @@ def _():
 def _():
     c = base("HunYuanVLForConditionalGeneration", "hunyuan_vl", head_dim=16, num_experts=1, tie_word_embeddings=True, rope_theta=10000.0,
              rope_scaling=dict(type="xdrope", rope_type="xdrope", alpha=1000.0, factor=1.0, xdrope_section=[2, 2, 2, 2]))
-    t = dense(c)
+    t = dense(c, head=False)
     t.update(blocks("model.layers.", 2, {"self_attn.query_layernorm.weight": (16,), "self_attn.key_layernorm.weight": (16,)}))
     t["vit.embeddings.patch_embedding.weight"] = (32, 3, 2, 2)
     return c, t

@@ -66,8 +66,8 @@ static const tare_llama_key ocr_keys[] = {
 static const char *const ocr_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.000001", NULL};
 /* Mistral 4 has stacks of experts, gate above up. */
 static const tare_llama_rule mistral4_rules[] = {
-    {"*.experts.gate_up_proj", ".experts.gate_up_proj.weight", NULL},
-    {"*.experts.down_proj", ".experts.down_proj.weight", NULL},
+    {"*.mlp.experts.gate_up_proj", ".mlp.experts.gate_up_proj.weight", NULL},
+    {"*.mlp.experts.down_proj", ".mlp.experts.down_proj.weight", NULL},
     RULES_LATENT,
     END_OF_RULES};
 static const tare_llama_key glm_dsa_keys[] = {
@@ -126,6 +126,7 @@ static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED
         "rope_scaling.mscale = 10 * rope.scaling.yarn_log_multiplier",                             \
         "norm_topk_prob = expert_weights_norm | false",                                            \
         "moe_intermediate_size = expert_feed_forward_length"
+#define NEXTN_NAMES "eh_proj enorm hnorm embed_tokens shared_head.head shared_head.norm "
 #define DEEPSEEK_NAMES                                                                             \
     HF_ENDS HF_NORMS HF_MLP HF_MOE HF_SHARED HF_CONFIG                                             \
         "self_attn.q_proj self_attn.o_proj self_attn.q_a_proj self_attn.q_b_proj "                 \
@@ -146,6 +147,37 @@ static const char *const deepseek3_back_config[] = {
     "topk_method = 'noaux_tc'", DEEPSEEK_BACK, NULL};
 static const tare_llama_back deepseek3_back = {
     .names = DEEPSEEK_NAMES, .config = deepseek3_back_config, .shapes = deepseek2_back_shapes};
+
+static const char *const deepseek32_back_config[] = {
+    "model_type = 'deepseek_v32'", "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'", DEEPSEEK_BACK, NULL};
+static const tare_llama_shape_row deepseek32_back_shapes[] = {
+    {"*.self_attn.kv_b_proj.weight",
+     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    {NULL, NULL}};
+static const tare_llama_back deepseek32_back = {
+    .names = DEEPSEEK_NAMES " self_attn.indexer.k_norm self_attn.indexer.weights_proj "
+                            "self_attn.indexer.wk self_attn.indexer.wq_b " NEXTN_NAMES,
+    .config = deepseek32_back_config,
+    .shapes = deepseek32_back_shapes};
+
+static const char *const ocr_back_config[] = {"model_type = 'deepseek_v2'",
+                                              "moe_intermediate_size = expert_feed_forward_length",
+                                              "sliding_window = attention.sliding_window", NULL};
+static const tare_llama_back ocr_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
+                                         .config = ocr_back_config};
+
+static const char *const mistral4_back_config[] = {"model_type = 'mistral4'", DEEPSEEK_BACK, NULL};
+static const tare_llama_shape_row mistral4_back_shapes[] = {
+    {"*.self_attn.kv_b_proj.weight",
+     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    {"*.mlp.experts.gate_up_proj", "d0, d1, d2"},
+    {"*.mlp.experts.down_proj", "d0, d1, d2"},
+    {NULL, NULL}};
+static const tare_llama_back mistral4_back = {.names = DEEPSEEK_NAMES,
+                                              .config = mistral4_back_config,
+                                              .shapes = mistral4_back_shapes,
+                                              .when = "true"};
 
 const tare_llama_arch tare_llama_family_deepseek[] = {
     {.name = "deepseek",
@@ -192,21 +224,24 @@ const tare_llama_arch tare_llama_family_deepseek[] = {
      .defaults = ocr_defaults,
      .keys = ocr_keys,
      .rules = deepseek2_rules,
-     .drops_extra_layers = true},
+     .drops_extra_layers = true,
+     .back = &ocr_back},
     {.name = "deepseek32",
      .classes = "DeepseekV32ForCausalLM",
      .tensors = DEEPSEEK2_TENSORS NEXTN INDEXER,
      .defaults = deepseek3_defaults,
      .keys = deepseek32_keys,
      .rules = deepseek2_rules,
-     .extra_layers = "num_nextn_predict_layers"},
+     .extra_layers = "num_nextn_predict_layers",
+     .back = &deepseek32_back},
     {.name = "mistral4",
      .classes = "Mistral3ForConditionalGeneration Ministral3ForCausalLM",
      .requires = "model_type == 'mistral4'",
      .tensors = DEEPSEEK2_TENSORS "ffn_gate_up_exps",
      .defaults = deepseek2_defaults,
      .keys = deepseek2_keys,
-     .rules = mistral4_rules},
+     .rules = mistral4_rules,
+     .back = &mistral4_back},
     {.name = "plm",
      .classes = "PLMForCausalLM",
      .tensors = ENDS NORMS "attn_q attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_output ffn_up "

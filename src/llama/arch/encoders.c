@@ -65,7 +65,7 @@ static const char *const modern_back_config[] = {
     "global_rope_theta = rope.freq_base",
     "local_rope_theta = rope.freq_base_swa",
     "hidden_activation = hidden_activation",
-    "rope_theta = nothing",
+    "global_rope_theta = nothing",
     NULL};
 static const tare_llama_back modern_back = {
     .names = "layers. embeddings.tok_embeddings embeddings.norm final_norm attn_norm attn.Wqkv "
@@ -98,6 +98,65 @@ static const tare_llama_rule wav_rules[] = {{"token_embd.weight", "=token_embd.w
                                             RULE_DROP("*codebook.inited"),
                                             END_OF_RULES};
 
+static const char *const neo_back_config[] = {
+    "model_type = 'neobert'", "global_rope_theta = nothing",
+    "intermediate_size = floor((3 * feed_forward_length + 1) / 2)", "max_length = context_length",
+    NULL};
+static const tare_llama_back neo_back = {
+    .names = "transformer_encoder. encoder layer_norm attention_norm ffn_norm qkv wo ffn.w12 "
+             "ffn.w3 max_length hidden_size num_attention_heads norm_eps",
+    .config = neo_back_config,
+    .lead = "model."};
+
+static const char *const nomic_back_config[] = {"model_type = 'nomic_bert'",
+                                                "n_layer = block_count",
+                                                "num_hidden_layers = nothing",
+                                                "n_positions = if(context_length == 2048, 8192, "
+                                                "if(context_length == 512, 2048, context_length))",
+                                                "type_vocab_size = tensors.token_types.weight.rows",
+                                                "qkv_proj_bias = has(tensors.attn_qkv.bias)",
+                                                "activation_function = 'swiglu'",
+                                                NULL};
+static const tare_llama_back nomic_back = {
+    .names = "encoder.layers. embeddings.word_embeddings embeddings.token_type_embeddings emb_ln "
+             "norm1 norm2 attn.Wqkv attn.out_proj mlp.fc2 n_embd n_inner n_head layer_norm_epsilon "
+             "rotary_emb_base mlp.fc11 mlp.fc12",
+    .config = nomic_back_config};
+
+static const char *const nomic_moe_back_config[] = {
+    "model_type = 'nomic_bert'",
+    "n_layer = block_count",
+    "num_hidden_layers = nothing",
+    "n_positions = if(context_length == 2048, 8192, if(context_length == 512, 2048, "
+    "context_length))",
+    "type_vocab_size = tensors.token_types.weight.rows",
+    "qkv_proj_bias = has(tensors.attn_qkv.bias)",
+    "activation_function = 'gelu'",
+    "num_experts_per_tok = nothing",
+    "num_local_experts = nothing",
+    "num_experts = expert_count",
+    NULL};
+static const tare_llama_shape_row nomic_moe_back_shapes[] = {
+    {"*.mlp.experts.mlp.w1", "d0 * d1, d2"}, {"*.mlp.experts.mlp.w2", "d0 * d2, d1"}, {NULL, NULL}};
+static const tare_llama_back nomic_moe_back = {
+    .names = "encoder.layers. embeddings.word_embeddings embeddings.token_type_embeddings emb_ln "
+             "norm1 norm2 attn.Wqkv attn.out_proj mlp.fc2 n_embd n_inner n_head layer_norm_epsilon "
+             "rotary_emb_base mlp.fc1 mlp.router.layer num_experts moe_top_k",
+    .config = nomic_moe_back_config,
+    .shapes = nomic_moe_back_shapes};
+
+static const char *const jina2_back_config[] = {
+    "model_type = 'bert'", "position_embedding_type = 'alibi'",
+    "type_vocab_size = tensors.token_types.weight.rows", NULL};
+static const tare_llama_back jina2_back = {
+    .names = "encoder.layer. embeddings.word_embeddings embeddings.token_type_embeddings "
+             "embeddings.LayerNorm attention.self.query attention.self.key attention.self.value "
+             "attention.output.dense attention.output.LayerNorm output.LayerNorm "
+             "mlp.up_gated_layer mlp.down_layer attention.self.layer_norm_q "
+             "attention.self.layer_norm_k max_position_embeddings hidden_size intermediate_size "
+             "num_attention_heads layer_norm_eps layer_norm_2",
+    .config = jina2_back_config};
+
 const tare_llama_arch tare_llama_family_encoders[] = {
     {.name = "nomic-bert",
      .classes = "NomicBertModel",
@@ -106,7 +165,8 @@ const tare_llama_arch tare_llama_family_encoders[] = {
                 "attn_output_norm layer_output_norm " FUSED FFN,
      .keys = nomic_keys,
      .rules = nomic_rules,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &nomic_back},
     {.name = "nomic-bert-moe",
      .classes = "NomicBertModel",
      .tensors = "token_embd token_embd_norm token_types position_embd output_norm ffn_down ffn_up "
@@ -114,7 +174,8 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .keys = nomic_moe_keys,
      .rules = nomic_moe_rules,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &nomic_moe_back},
     {.name = "jina-bert-v2",
      .classes = "JinaBertModel JinaBertForMaskedLM",
      .tensors = "token_embd token_embd_norm token_types attn_norm_2 attn_output_norm "
@@ -123,7 +184,8 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .defaults = jina_defaults,
      .keys = encoder_keys,
      .rules = nomic_rules,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &jina2_back},
     {.name = "modern-bert",
      .classes = "ModernBertModel ModernBertForMaskedLM ModernBertForSequenceClassification",
      .tensors = "token_embd token_embd_norm output_norm attn_norm ffn_up ffn_down ffn_norm cls "
@@ -141,7 +203,8 @@ const tare_llama_arch tare_llama_family_encoders[] = {
          "token_embd attn_norm ffn_norm ffn_down ffn_up enc.output_norm cls cls.output " FUSED,
      .cut = "model.",
      .keys = neo_keys,
-     .rules = modern_rules},
+     .rules = modern_rules,
+     .back = &neo_back},
     {.name = "eurobert",
      .classes = "EuroBertModel JinaEmbeddingsV5Model",
      .tensors = "token_embd output_norm " QKV NORMS FFN,

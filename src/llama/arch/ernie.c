@@ -33,6 +33,19 @@ static const tare_llama_rule ernie_moe_rules[] = {RULE_DROP("model.mtp_*"), END_
 static const char *const ernie_back_config[] = {"model_type = 'ernie4_5'", NULL};
 static const tare_llama_back ernie_back = {.names = HF_DENSE, .config = ernie_back_config};
 
+static const char *const ernie_moe_back_config[] = {
+    "model_type = 'ernie4_5_moe'",
+    "num_local_experts = nothing",
+    "num_experts_per_tok = nothing",
+    "moe_num_experts = expert_count",
+    "moe_k = expert_used_count",
+    "moe_intermediate_size = expert_feed_forward_length",
+    NULL};
+static const tare_llama_back ernie_moe_back = {
+    .names =
+        HF_DENSE HF_EXPERTS HF_SHARED "mlp.moe_statics.e_score_correction moe_num_experts moe_k",
+    .config = ernie_moe_back_config};
+
 const tare_llama_arch tare_llama_family_ernie[] = {
     {.name = "ernie4_5",
      .classes = "Ernie4_5_ForCausalLM Ernie4_5ForCausalLM",
@@ -50,7 +63,8 @@ const tare_llama_arch tare_llama_family_ernie[] = {
      .keys = ernie_moe_keys,
      .rules = ernie_moe_rules,
      .tokenizer = {.reads_prefix_space = true},
-     .gate_experts_first = true},
+     .gate_experts_first = true,
+     .back = &ernie_moe_back},
     {.name = "paddleocr",
      .classes = "PaddleOCRVLForConditionalGeneration",
      .tensors = ENDS QKV NORMS FFN,

@@ -51,6 +51,26 @@ static const tare_llama_back exaone4_back = {.names = HF_DENSE HF_QK_NORM HF_SAN
                                              .config = exaone4_back_config,
                                              .when = "has(nextn_predict_layers) == false"};
 
+static const char *const exaone_moe_back_config[] = {
+    "model_type = 'exaone_moe'",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    BACK_LAYER_TYPES,
+    "moe_intermediate_size = expert_feed_forward_length",
+    "num_shared_experts = expert_shared_count",
+    NULL};
+static const tare_llama_back exaone_moe_back = {
+    .names =
+        HF_DENSE HF_MOE HF_SHARED HF_QK_NORM "num_experts fc eh_proj enorm hnorm shared_head.norm",
+    .config = exaone_moe_back_config};
+
+static const char *const exaone45_back_config[] = {
+    "model_type = 'exaone4_5'", BACK_LAYER_TYPES, "num_nextn_predict_layers = nextn_predict_layers",
+    NULL};
+static const tare_llama_back exaone45_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH
+                                              "fc eh_proj enorm hnorm shared_head.norm",
+                                              .config = exaone45_back_config,
+                                              .when = "has(nextn_predict_layers)"};
+
 const tare_llama_arch tare_llama_family_exaone[] = {
     {.name = "exaone",
      .classes = "ExaoneForCausalLM",
@@ -72,7 +92,8 @@ const tare_llama_arch tare_llama_family_exaone[] = {
      .keys = exaone45_keys,
      .has_rope_freqs = true,
      .extra_layers = "num_nextn_predict_layers",
-     .nextn = "mtp."},
+     .nextn = "mtp.",
+     .back = &exaone45_back},
     {.name = "exaone-moe",
      .classes = "ExaoneMoEForCausalLM ExaoneMoeForCausalLM",
      .tensors = DENSE MOE SHARED QK_NORMS NEXTN "exp_probs_b",
@@ -80,6 +101,7 @@ const tare_llama_arch tare_llama_family_exaone[] = {
      .keys = exaone_moe_keys,
      .has_rope_freqs = true,
      .extra_layers = "num_nextn_predict_layers",
-     .nextn = "mtp."},
+     .nextn = "mtp.",
+     .back = &exaone_moe_back},
     {.name = NULL},
 };

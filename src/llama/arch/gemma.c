@@ -116,7 +116,7 @@ static const tare_llama_key gemma4_assistant_keys[] = {
     END_OF_KEYS};
 static const tare_llama_rule gemma4_rules[] = {
     {"*.router.scale", "=blk.#.ffn_gate_inp.scale", NULL},
-    {"*.per_expert_scale", "=blk.#.ffn_down_exps.scale", NULL},
+    {"*.router.per_expert_scale", "=blk.#.ffn_down_exps.scale", NULL},
     {"*.layer_scalar", ".layer_scalar.weight", NULL},
     {"*.experts.gate_up_proj", ".experts.gate_up_proj.weight", NULL},
     {"*.experts.down_proj", ".experts.down_proj.weight", NULL},
@@ -156,6 +156,101 @@ static const char *const gemma3_back_config[] = {"model_type = 'gemma3_text'",
 static const tare_llama_back gemma3_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
                                             .config = gemma3_back_config};
 
+static const char *const gemma4_back_config[] = {
+    "model_type = 'gemma4_text'",
+    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
+    "'full_attention')",
+    "global_head_dim = attention.key_length",
+    "head_dim = attention.key_length_swa",
+    "num_kv_shared_layers = attention.shared_kv_layers",
+    "hidden_size_per_layer_input = embedding_length_per_layer_input",
+    "sliding_window = attention.sliding_window",
+    "final_logit_softcapping = final_logit_softcapping",
+    "rope_parameters.full_attention.rope_type = 'proportional'",
+    "rope_parameters.full_attention.rope_theta = rope.freq_base",
+    "rope_parameters.full_attention.partial_rotary_factor = 0.25",
+    "rope_parameters.sliding_attention.rope_type = 'default'",
+    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
+    "rope_theta = nothing",
+    "rope_scaling = nothing",
+    "moe_intermediate_size = expert_feed_forward_length",
+    "top_k_experts = expert_used_count",
+    "num_experts_per_tok = nothing",
+    "enable_moe_block = has(expert_count)",
+    NULL};
+static const tare_llama_shape_row gemma4_back_shapes[] = {{"*.router.scale", "d0"},
+                                                          {"*.router.per_expert_scale", "d0"},
+                                                          {"*.layer_scalar", "d0"},
+                                                          {"*.experts.gate_up_proj", "d0, d1, d2"},
+                                                          {"*.experts.down_proj", "d0, d1, d2"},
+                                                          {NULL, NULL}};
+static const tare_llama_back gemma4_back = {
+    .names = HF_DENSE HF_QK_NORM HF_SANDWICH
+    "model.embed_tokens_per_layer model.per_layer_model_projection model.per_layer_projection_norm "
+    "per_layer_input_gate per_layer_projection post_per_layer_input_norm "
+    "pre_feedforward_layernorm_2 post_feedforward_layernorm_1 post_feedforward_layernorm_2 "
+    "router.proj num_experts top_k_experts",
+    .config = gemma4_back_config,
+    .shapes = gemma4_back_shapes};
+
+static const char *const gemma4_assistant_back_config[] = {
+    "model_type = 'gemma4_assistant'",
+    "num_hidden_layers = block_count",
+    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
+    "'full_attention')",
+    "global_head_dim = attention.key_length",
+    "head_dim = attention.key_length_swa",
+    "num_kv_shared_layers = attention.shared_kv_layers",
+    "hidden_size_per_layer_input = embedding_length_per_layer_input",
+    "sliding_window = attention.sliding_window",
+    "final_logit_softcapping = final_logit_softcapping",
+    "rope_parameters.full_attention.rope_type = 'proportional'",
+    "rope_parameters.full_attention.rope_theta = rope.freq_base",
+    "rope_parameters.full_attention.partial_rotary_factor = 0.25",
+    "rope_parameters.sliding_attention.rope_type = 'default'",
+    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
+    "rope_theta = nothing",
+    "rope_scaling = nothing",
+    "moe_intermediate_size = expert_feed_forward_length",
+    "top_k_experts = expert_used_count",
+    "num_experts_per_tok = nothing",
+    "enable_moe_block = has(expert_count)",
+    "backbone_hidden_size = embedding_length_out",
+    NULL};
+static const tare_llama_shape_row gemma4_assistant_back_shapes[] = {{"*.layer_scalar", "d0"},
+                                                                    {NULL, NULL}};
+static const tare_llama_back gemma4_assistant_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH
+                                                      "pre_projection post_projection",
+                                                      .config = gemma4_assistant_back_config,
+                                                      .shapes = gemma4_assistant_back_shapes};
+
+static const char *const gemma3n_back_config[] = {
+    "model_type = 'gemma3n_text'",
+    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
+    "'full_attention')",
+    "num_kv_shared_layers = attention.shared_kv_layers",
+    "hidden_size_per_layer_input = embedding_length_per_layer_input",
+    "sliding_window = attention.sliding_window",
+    "final_logit_softcapping = final_logit_softcapping",
+    "activation_sparsity_pattern[] = if(has(activation_sparsity_scale), "
+    "if(at(activation_sparsity_scale, layer) > -9, normal(at(activation_sparsity_scale, layer)), "
+    "0))",
+    "vocab_size_per_layer_input = tensors.per_layer_token_embd.weight.rows",
+    NULL};
+static const tare_llama_shape_row gemma3n_back_shapes[] = {
+    {"model.altup_projections.#.weight", "d1, d2"},
+    {"model.altup_unembed_projections.#.weight", "d1, d2"},
+    {"*.altup.correct_output_scale", "d0"},
+    {NULL, NULL}};
+static const tare_llama_back gemma3n_back = {
+    .names = HF_DENSE HF_QK_NORM HF_SANDWICH
+    "altup.correction_coefs altup.prediction_coefs altup.modality_router altup.router_norm "
+    "laurel.linear_left laurel.linear_right laurel.post_laurel_norm per_layer_input_gate "
+    "per_layer_projection post_per_layer_input_norm model.embed_tokens_per_layer "
+    "model.per_layer_model_projection model.per_layer_projection_norm",
+    .config = gemma3n_back_config,
+    .shapes = gemma3n_back_shapes};
+
 const tare_llama_arch tare_llama_family_gemma[] = {
     {.name = "gemma",
      .classes = "GemmaForCausalLM",
@@ -190,7 +285,8 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .defaults = gemma3n_defaults,
      .keys = gemma3n_keys,
      .rules = gemma3n_rules,
-     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO}},
+     .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO},
+     .back = &gemma3n_back},
     {.name = "gemma4",
      .classes = "Gemma4ForCausalLM Gemma4ForConditionalGeneration "
                 "Gemma4UnifiedForConditionalGeneration",
@@ -205,7 +301,8 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .tokenizer = {.family = TARE_LLAMA_VOCAB_GEMMA4,
                    .add_space_prefix = TARE_LLAMA_FLAG_NO,
                    .add_bos = TARE_LLAMA_FLAG_YES},
-     .ignores_vocab_size = true},
+     .ignores_vocab_size = true,
+     .back = &gemma4_back},
     {.name = "gemma4-assistant",
      .classes = "Gemma4AssistantForCausalLM Gemma4UnifiedAssistantForCausalLM",
      .tensors = "token_embd output_norm attn_q attn_q_norm attn_output rope_freqs "
@@ -218,7 +315,8 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .tokenizer = {.family = TARE_LLAMA_VOCAB_GEMMA4,
                    .add_space_prefix = TARE_LLAMA_FLAG_NO,
                    .add_bos = TARE_LLAMA_FLAG_YES},
-     .ignores_vocab_size = true},
+     .ignores_vocab_size = true,
+     .back = &gemma4_assistant_back},
     {.name = "gemma-embedding",
      .classes = "Gemma3TextModel",
      .tensors = "output dense_2 dense_3 " ENDS QKV SANDWICH FFN QK_NORMS,

@@ -108,6 +108,38 @@ static const tare_llama_back granitemoe_shared_back = {
     .shapes = granitemoe_back_shapes,
     .when = "if(has(ssm.conv_kernel), false, expert_shared_feed_forward_length > 0)"};
 
+static const char *const hybrid_back_config[] = {
+    "model_type = 'granitemoehybrid'",
+    BACK_SCALES,
+    "layer_types[] = if(at(attention.head_count_kv, layer) == 0, 'mamba', 'attention')",
+    "num_key_value_heads = largest(attention.head_count_kv)",
+    "mamba_d_conv = ssm.conv_kernel",
+    "mamba_d_state = ssm.state_size",
+    "mamba_n_groups = ssm.group_count",
+    "mamba_n_heads = ssm.time_step_rank",
+    "mamba_expand = ssm.inner_size / embedding_length",
+    "mamba_d_head = ssm.inner_size / ssm.time_step_rank",
+    "shared_intermediate_size = expert_shared_feed_forward_length",
+    "num_local_experts = expert_count | 0",
+    "num_experts_per_tok = expert_used_count | 0",
+    "position_embedding_type = if(rope.scaling.finetuned, 'rope', 'nope')",
+    NULL};
+static const tare_llama_shape_row hybrid_back_shapes[] = {
+    {"*.A_log", "d0"},
+    {"*.D", "d0"},
+    {"*.conv1d.weight", "d0, 1, d1"},
+    {"*.mamba.norm.weight", "d0 * d1"},
+    {"*.block_sparse_moe.input_linear.weight", "d0, 2 * d1, d2"},
+    {"*.shared_mlp.input_linear.weight", "2 * d0, d1"},
+    {"*.shared_mlp.output_linear.weight", "d0, d1"},
+    {NULL, NULL}};
+static const tare_llama_back hybrid_back = {
+    .names = GRANITEMOE_NAMES
+    " mamba.in_proj mamba.conv1d mamba.dt_proj mamba.A_log mamba.D mamba.norm mamba.out_proj",
+    .config = hybrid_back_config,
+    .shapes = hybrid_back_shapes,
+    .when = "has(ssm.conv_kernel)"};
+
 const tare_llama_arch tare_llama_family_granite[] = {
     {.name = "granite",
      .classes = "GraniteForCausalLM",
@@ -138,19 +170,22 @@ const tare_llama_arch tare_llama_family_granite[] = {
      .defaults = hybrid_defaults,
      .keys = hybrid_keys,
      .rules = hybrid_rules,
-     .tokenizer = {.multiple = 8}},
+     .tokenizer = {.multiple = 8},
+     .back = &hybrid_back},
     {.name = "granitemoe",
      .classes = "GraniteMoeHybridForCausalLM",
      .requires = "num_experts_per_tok > 0",
      .tensors = HYBRID_TENSORS,
      .defaults = hybrid_defaults,
      .keys = hybrid_keys,
-     .rules = hybrid_rules},
+     .rules = hybrid_rules,
+     .back = &hybrid_back},
     {.name = "granite",
      .classes = "GraniteMoeHybridForCausalLM",
      .tensors = HYBRID_TENSORS,
      .defaults = hybrid_defaults,
      .keys = hybrid_keys,
-     .rules = hybrid_rules},
+     .rules = hybrid_rules,
+     .back = &hybrid_back},
     {.name = NULL},
 };

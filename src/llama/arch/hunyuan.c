@@ -68,6 +68,18 @@ static const tare_llama_back hunyuan_moe_back = {
     "mlp.shared_mlp.down_proj self_attn.query_layernorm self_attn.key_layernorm num_experts",
     .config = hunyuan_moe_back_config};
 
+static const char *const hunyuan_vl_back_config[] = {
+    "model_type = 'hunyuan_vl'",
+    "rope_scaling.type = if(has(rope.dimension_sections), 'xdrope')",
+    "rope_scaling.alpha = rope.scaling.alpha",
+    "rope_scaling.factor = rope.scaling.factor",
+    "rope_scaling.xdrope_section = rope.dimension_sections",
+    "tie_word_embeddings = true",
+    NULL};
+static const tare_llama_back hunyuan_vl_back = {.names = HF_DENSE
+                                                "self_attn.query_layernorm self_attn.key_layernorm",
+                                                .config = hunyuan_vl_back_config};
+
 const tare_llama_arch tare_llama_family_hunyuan[] = {
     {.name = "hunyuan-dense",
      .classes = "HunYuanDenseV1ForCausalLM",
@@ -81,7 +93,8 @@ const tare_llama_arch tare_llama_family_hunyuan[] = {
      .tensors = ENDS QKV NORMS FFN QK_NORMS,
      .defaults = hunyuan_vl_defaults,
      .keys = hunyuan_vl_keys,
-     .rules = tare_llama_tied_head},
+     .rules = tare_llama_tied_head,
+     .back = &hunyuan_vl_back},
     {.name = "hunyuan-moe",
      .classes = "HunYuanMoEV1ForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED QK_NORMS,

@@ -31,25 +31,25 @@ static const tare_llama_key falcon_h1_own[] = {
 #define SSM_PART(i, from, n)                                                                       \
     {                                                                                              \
         "*.mamba.in_proj.weight", NULL,                                                            \
-            "rows(0, " from ", " n ") mul(m.ssm_in) mul(at(ssm_multipliers, " i ")) part(" i       \
+            "rows(0, " from ", " n ") mul(m.ssm_in) mul(at(ssm_multipliers, " i ") | 1) part(" i   \
             ", 5)"                                                                                 \
     }
 static const tare_llama_rule falcon_h1_rules[] = {
     RULES_MAMBA2("*.mamba."),
-    {"*.down_proj@", NULL, "mul(at(mlp_multipliers, 1))"},
-    {"*.gate_proj@", NULL, "mul(at(mlp_multipliers, 0))"},
-    {"*.k_proj@", NULL, "mul(key_multiplier) mul(attention_in_multiplier)"},
-    {"*.q_proj@", NULL, "mul(attention_in_multiplier)"},
-    {"*.v_proj@", NULL, "mul(attention_in_multiplier)"},
-    {"*.o_proj@", NULL, "mul(attention_out_multiplier)"},
-    {"*.mamba.out_proj@", NULL, "mul(ssm_out_multiplier)"},
+    {"*.down_proj@", NULL, "mul(at(mlp_multipliers, 1) | 1)"},
+    {"*.gate_proj@", NULL, "mul(at(mlp_multipliers, 0) | 1)"},
+    {"*.k_proj@", NULL, "mul(key_multiplier | 1) mul(attention_in_multiplier | 1)"},
+    {"*.q_proj@", NULL, "mul(attention_in_multiplier | 1)"},
+    {"*.v_proj@", NULL, "mul(attention_in_multiplier | 1)"},
+    {"*.o_proj@", NULL, "mul(attention_out_multiplier | 1)"},
+    {"*.mamba.out_proj@", NULL, "mul(ssm_out_multiplier | 1)"},
     SSM_PART("0", "0", "mamba_d_ssm"),
     SSM_PART("1", "mamba_d_ssm", "mamba_d_ssm"),
     SSM_PART("2", "2 * mamba_d_ssm", "m.states"),
     SSM_PART("3", "2 * mamba_d_ssm + m.states", "m.states"),
     SSM_PART("4", "2 * (mamba_d_ssm + m.states)", "d0 - 2 * (mamba_d_ssm + m.states)"),
-    {"lm_head.weight", NULL, "mul(lm_head_multiplier)"},
-    {"*embed_tokens.weight", NULL, "mul(embedding_multiplier)"},
+    {"lm_head.weight", NULL, "mul(lm_head_multiplier | 1)"},
+    {"*embed_tokens.weight", NULL, "mul(embedding_multiplier | 1)"},
     END_OF_RULES};
 
 /* ---- Nemotron H: a layer has either a mixer or a feed-forward --------------------------------- */
@@ -58,7 +58,8 @@ static const char *const nemotron_h_defaults[] = {
     "n.pattern = hybrid_override_pattern | layers_block_type",
     "n.kind = at(n.pattern, layer)",
     "n.is_attention = if(n.kind == '*', true, n.kind == 'attention')",
-    "n.is_feed_forward = if(n.kind == '-', true, if(n.kind == 'E', true, n.kind == 'moe'))",
+    "n.is_feed_forward = if(n.kind == '-', true, if(n.kind == 'E', true, if(n.kind == 'mlp', true, "
+    "n.kind == 'moe')))",
     "n.head_dim = head_dim | attention_head_dim",
     "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
     "experts = n_routed_experts",
@@ -147,10 +148,13 @@ static const tare_llama_rule qwen3next_rules[] = {
     {"*.A_log", NULL, "negexp"},
     {"*.conv1d.weight", NULL, "squeeze"},
     RULES_PLUS_ONE,
-    {"*.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight", QKVZ("0", "q.kd") "part(0, 3)"},
-    {"*.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight", QKVZ("q.kd", "q.kd") "part(1, 3)"},
-    {"*.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight", QKVZ("2 * q.kd", "q.vd") "part(2, 3)"},
-    {"*.in_proj_qkvz.weight", "=blk.#.attn_gate.weight", QKVZ("2 * q.kd + q.vd", "q.vd")},
+    {"*.linear_attn.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight", QKVZ("0", "q.kd") "part(0, 3)"},
+    {"*.linear_attn.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight",
+     QKVZ("q.kd", "q.kd") "part(1, 3)"},
+    {"*.linear_attn.in_proj_qkvz.weight", "=blk.#.attn_qkv.weight",
+     QKVZ("2 * q.kd", "q.vd") "part(2, 3)"},
+    {"*.linear_attn.in_proj_qkvz.weight", "=blk.#.attn_gate.weight",
+     QKVZ("2 * q.kd + q.vd", "q.vd")},
     RULES_FUSED_EXPERTS,
     END_OF_RULES};
 #define QWEN_LINEAR                                                                                \
@@ -257,8 +261,8 @@ static const tare_llama_rule plamo2_rules[] = {
     {"*.mixer.dt_norm_weight", ".mixer.dt_norm.weight", NULL}, /* stored without ".weight" */
     {"*.mixer.B_norm_weight", ".mixer.B_norm.weight", NULL},
     {"*.mixer.C_norm_weight", ".mixer.C_norm.weight", NULL},
-    {"*.k_weight", "=blk.#.attn_k_norm.weight", NULL},
-    {"*.q_weight", "=blk.#.attn_q_norm.weight", NULL},
+    {"*.mixer.k_weight", "=blk.#.attn_k_norm.weight", NULL},
+    {"*.mixer.q_weight", "=blk.#.attn_q_norm.weight", NULL},
     RULES_PLAMO,
     END_OF_RULES};
 static const tare_llama_key plamo3_keys[] = {
@@ -281,6 +285,245 @@ static tare_status add_sections(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, usual, 4, err);
 }
 
+static const char *const falcon_h1_back_config[] = {
+    "model_type = 'falcon_h1'",
+    "mamba_d_ssm = ssm.inner_size",
+    "mamba_d_state = ssm.state_size",
+    "mamba_d_conv = ssm.conv_kernel",
+    "mamba_n_groups = ssm.group_count",
+    "mamba_n_heads = ssm.time_step_rank",
+    "mamba_d_head = ssm.inner_size / ssm.time_step_rank",
+    "mamba_rms_norm = has(tensors.ssm_norm.weight)",
+    "rms_norm_eps = attention.layer_norm_rms_epsilon",
+    NULL};
+static const tare_llama_shape_row falcon_h1_back_shapes[] = {{"*.A_log", "d0"},
+                                                             {"*.D", "d0"},
+                                                             {"*.conv1d.weight", "d0, 1, d1"},
+                                                             {"*.mamba.norm.weight", "d0 * d1"},
+                                                             {NULL, NULL}};
+static const tare_llama_back falcon_h1_back = {
+    .names = "model.layers. model.embed_tokens model.final_layernorm lm_head input_layernorm "
+             "pre_ff_layernorm feed_forward.gate_proj feed_forward.up_proj feed_forward.down_proj "
+             "pre_ff_layernorm.weight mamba.in_proj mamba.conv1d mamba.dt_proj mamba.A_log mamba.D "
+             "mamba.norm "
+             "mamba.out_proj " HF_ATTN HF_CONFIG,
+    .config = falcon_h1_back_config,
+    .shapes = falcon_h1_back_shapes};
+
+static const char *const nemotron_h_back_config[] = {
+    "model_type = 'nemotron_h'",
+    "layers_block_type[] = if(at(attention.head_count_kv, layer) > 0, 'attention', "
+    "if(at(feed_forward_length, layer) > 0, if(has(expert_count), 'moe', 'mlp'), 'mamba'))",
+    "num_key_value_heads = largest(attention.head_count_kv)",
+    "head_dim = attention.key_length",
+    "conv_kernel = ssm.conv_kernel",
+    "ssm_state_size = ssm.state_size",
+    "n_groups = ssm.group_count",
+    "mamba_num_heads = ssm.time_step_rank",
+    "mamba_head_dim = ssm.inner_size / ssm.time_step_rank",
+    "layer_norm_epsilon = attention.layer_norm_epsilon",
+    "intermediate_size = largest(feed_forward_length)",
+    NULL};
+static const tare_llama_shape_row nemotron_h_back_shapes[] = {{"*.A_log", "d0"},
+                                                              {"*.D", "d0"},
+                                                              {"*.conv1d.weight", "d0, 1, d1"},
+                                                              {"*.mixer.norm.weight", "d0 * d1"},
+                                                              {"*.mixer.dt_bias", "d0"},
+                                                              {NULL, NULL}};
+static const tare_llama_back nemotron_h_back = {
+    .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.q_proj "
+             "mixer.k_proj mixer.v_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.A_log "
+             "mixer.D mixer.norm mixer.out_proj mixer.up_proj mixer.down_proj hidden_size "
+             "num_attention_heads rope_theta",
+    .config = nemotron_h_back_config,
+    .shapes = nemotron_h_back_shapes};
+
+static const char *const nemotron_h_moe_back_config[] = {
+    "model_type = 'nemotron_h'",
+    "layers_block_type[] = if(at(attention.head_count_kv, layer) > 0, 'attention', "
+    "if(at(feed_forward_length, layer) > 0, if(has(expert_count), 'moe', 'mlp'), 'mamba'))",
+    "num_key_value_heads = largest(attention.head_count_kv)",
+    "head_dim = attention.key_length",
+    "conv_kernel = ssm.conv_kernel",
+    "ssm_state_size = ssm.state_size",
+    "n_groups = ssm.group_count",
+    "mamba_num_heads = ssm.time_step_rank",
+    "mamba_head_dim = ssm.inner_size / ssm.time_step_rank",
+    "layer_norm_epsilon = attention.layer_norm_epsilon",
+    "num_local_experts = nothing",
+    "moe_intermediate_size = expert_feed_forward_length",
+    NULL};
+static const tare_llama_shape_row nemotron_h_moe_back_shapes[] = {
+    {"*.A_log", "d0"},
+    {"*.D", "d0"},
+    {"*.conv1d.weight", "d0, 1, d1"},
+    {"*.mixer.norm.weight", "d0 * d1"},
+    {"*.mixer.dt_bias", "d0"},
+    {NULL, NULL}};
+static const tare_llama_back nemotron_h_moe_back = {
+    .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.q_proj "
+             "mixer.k_proj mixer.v_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.A_log "
+             "mixer.D mixer.norm mixer.out_proj mixer.up_proj mixer.down_proj mixer.gate "
+             "mixer.gate.e_score_correction mlp.experts.up_proj mlp.experts.down_proj "
+             "mixer.shared_experts.up_proj mixer.shared_experts.down_proj mixer.fc1_latent_proj "
+             "mixer.fc2_latent_proj hidden_size num_attention_heads rope_theta num_experts_per_tok",
+    .config = nemotron_h_moe_back_config,
+    .shapes = nemotron_h_moe_back_shapes,
+    .when = "has(expert_count)"};
+
+static const char *const qwen3next_back_config[] = {
+    "model_type = 'qwen3_next'", "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",
+    "partial_rotary_factor = rope.dimension_count / attention.key_length",
+    "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "
+    "full_attention_interval == 0, 'full_attention', 'linear_attention'))",
+    NULL};
+static const tare_llama_shape_row qwen3next_back_shapes[] = {
+    {"*.conv1d.weight", "d0, 1, d1"},
+    {"*.linear_attn.in_proj_qkvz.weight", "2 * q.kh * q.kd + 2 * q.kh * q.vd, d1"},
+    {NULL, NULL}};
+static const tare_llama_back qwen3next_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG
+    "linear_attn.conv1d linear_attn.dt_proj linear_attn.A_log linear_attn.norm "
+    "linear_attn.out_proj linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_a "
+    "linear_attn.in_proj_b linear_attn.in_proj_ba mlp.shared_expert.gate_proj "
+    "mlp.shared_expert.up_proj mlp.shared_expert.down_proj mlp.shared_expert_gate num_experts ",
+    .config = qwen3next_back_config,
+    .shapes = qwen3next_back_shapes};
+
+static const char *const qwen35_back_config[] = {
+    "model_type = 'qwen3_5_text'",
+    "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",
+    "partial_rotary_factor = rope.dimension_count / attention.key_length",
+    "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "
+    "full_attention_interval == 0, 'full_attention', 'linear_attention'))",
+    "rope_parameters.mrope_section = rope.dimension_sections",
+    "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",
+    "rope_parameters.rope_theta = rope.freq_base",
+    "rope_parameters.rope_type = 'default'",
+    "rope_parameters.partial_rotary_factor = rope.dimension_count / attention.key_length",
+    "mtp_num_hidden_layers = nextn_predict_layers",
+    NULL};
+static const tare_llama_shape_row qwen35_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+                                                          {NULL, NULL}};
+static const tare_llama_back qwen35_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG
+    "linear_attn.conv1d linear_attn.dt_proj linear_attn.A_log linear_attn.norm "
+    "linear_attn.out_proj linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_a "
+    "linear_attn.in_proj_b linear_attn.in_proj_ba mlp.shared_expert.gate_proj "
+    "mlp.shared_expert.up_proj mlp.shared_expert.down_proj mlp.shared_expert_gate num_experts "
+    "fc pre_fc_norm_embedding eh_proj enorm hnorm shared_head.norm",
+    .config = qwen35_back_config,
+    .shapes = qwen35_back_shapes};
+
+static const char *const qwen35moe_back_config[] = {
+    "model_type = 'qwen3_5_moe_text'",
+    "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",
+    "partial_rotary_factor = rope.dimension_count / attention.key_length",
+    "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "
+    "full_attention_interval == 0, 'full_attention', 'linear_attention'))",
+    "rope_parameters.mrope_section = rope.dimension_sections",
+    "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",
+    "rope_parameters.rope_theta = rope.freq_base",
+    "rope_parameters.rope_type = 'default'",
+    "rope_parameters.partial_rotary_factor = rope.dimension_count / attention.key_length",
+    "mtp_num_hidden_layers = nextn_predict_layers",
+    NULL};
+static const tare_llama_shape_row qwen35moe_back_shapes[] = {
+    {"*.conv1d.weight", "d0, 1, d1"},
+    {"*.mlp.experts.gate_up_proj", "d0, 2 * d1, d2"},
+    {"*.mlp.experts.down_proj", "d0, d1, d2"},
+    {NULL, NULL}};
+static const tare_llama_back qwen35moe_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG
+    "linear_attn.conv1d linear_attn.dt_proj linear_attn.A_log linear_attn.norm "
+    "linear_attn.out_proj linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_a "
+    "linear_attn.in_proj_b linear_attn.in_proj_ba mlp.shared_expert.gate_proj "
+    "mlp.shared_expert.up_proj mlp.shared_expert.down_proj mlp.shared_expert_gate num_experts "
+    "fc pre_fc_norm_embedding eh_proj enorm hnorm shared_head.norm",
+    .config = qwen35moe_back_config,
+    .shapes = qwen35moe_back_shapes};
+
+static const char *const kimi_back_config[] = {
+    "model_type = 'kimi_linear'",
+    "num_experts_per_tok = nothing",
+    "num_experts_per_token = expert_used_count",
+    "moe_router_activation_func = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == "
+    "1, 'softmax'))",
+    "kv_lora_rank = attention.kv_lora_rank",
+    "qk_rope_head_dim = rope.dimension_count",
+    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
+    "v_head_dim = attention.value_length_mla",
+    "num_key_value_heads = attention.head_count",
+    "head_dim = attention.value_length",
+    "linear_attn_config.full_attn_layers[] = if(at(attention.head_count_kv, layer) > 0, layer + 1)",
+    "linear_attn_config.kda_layers[] = if(at(attention.head_count_kv, layer) == 0, layer + 1)",
+    "linear_attn_config.short_conv_kernel_size = ssm.conv_kernel",
+    "linear_attn_config.head_dim = kda.head_dim",
+    "linear_attn_config.num_heads = attention.head_count",
+    NULL};
+static const tare_llama_shape_row kimi_back_shapes[] = {
+    {"*.q_conv1d.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
+                          "linear_attn_config.short_conv_kernel_size"},
+    {"*.k_conv1d.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
+                          "linear_attn_config.short_conv_kernel_size"},
+    {"*.v_conv1d.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
+                          "linear_attn_config.short_conv_kernel_size"},
+    {"*.A_log", "1, 1, linear_attn_config.num_heads, 1"},
+    {"*.self_attn.kv_b_proj.weight",
+     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    {NULL, NULL}};
+static const tare_llama_back kimi_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_MLP HF_CONFIG
+    "self_attn.kv_a_proj_with_mqa self_attn.kv_a_layernorm self_attn.q_a_proj self_attn.q_b_proj "
+    "self_attn.q_a_layernorm self_attn.f_a_proj self_attn.f_b_proj self_attn.b_proj "
+    "self_attn.g_a_proj self_attn.g_b_proj self_attn.dt_proj self_attn.A_log self_attn.q_conv1d "
+    "self_attn.k_conv1d self_attn.v_conv1d self_attn.o_norm "
+    "block_sparse_moe.gate block_sparse_moe.gate.e_score_correction block_sparse_moe.experts.w1 "
+    "block_sparse_moe.experts.w2 block_sparse_moe.experts.w3 "
+    "block_sparse_moe.shared_experts.gate_proj block_sparse_moe.shared_experts.up_proj "
+    "block_sparse_moe.shared_experts.down_proj num_experts num_experts_per_token",
+    .config = kimi_back_config,
+    .shapes = kimi_back_shapes};
+
+static const char *const plamo2_back_config[] = {
+    "model_type = 'plamo2'",
+    "mamba_enabled = true",
+    "num_key_value_heads = largest(attention.head_count_kv)",
+    "num_attention_heads = largest(attention.head_count)",
+    "mamba_step = if(at(attention.head_count, 1) > 0, 2, if(at(attention.head_count, 2) > 0, 4, "
+    "if(at(attention.head_count, 3) > 0, 6, 8)))",
+    "mamba_num_heads = ssm.time_step_rank",
+    NULL};
+static const tare_llama_shape_row plamo2_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
+                                                          {"*.mixer.dt_norm_weight", "d0"},
+                                                          {"*.mixer.B_norm_weight", "d0"},
+                                                          {"*.mixer.C_norm_weight", "d0"},
+                                                          {"*.mixer.k_weight", "d0, d1"},
+                                                          {"*.mixer.q_weight", "d0, d1"},
+                                                          {NULL, NULL}};
+static const tare_llama_back plamo2_back = {
+    .names = "model.layers.layers. model.embed_tokens model.norm lm_head pre_mixer_norm "
+             "post_mixer_norm post_mixer_norm.weight pre_mlp_norm post_mlp_norm "
+             "post_mlp_norm.weight mlp.gate_up_proj mlp.down_proj mixer.qkv_proj mixer.o_proj "
+             "mixer.in_proj mixer.conv1d mixer.bcdt_proj mixer.dt_proj mixer.A_log mixer.D "
+             "mixer.out_proj mixer.q_norm mixer.k_norm max_position_embeddings hidden_size "
+             "intermediate_size num_attention_heads num_key_value_heads rms_norm_eps rope_theta "
+             "mamba_d_state mamba_d_conv mamba_num_heads hidden_size_per_head",
+    .config = plamo2_back_config,
+    .shapes = plamo2_back_shapes};
+
+static const char *const plamo3_back_config[] = {
+    "model_type = 'plamo3'", "sliding_window_pattern = attention.sliding_window_pattern", NULL};
+static const tare_llama_back plamo3_back = {
+    .names =
+        "model.layers.layers. model.embed_tokens model.norm lm_head pre_mixer_norm post_mixer_norm "
+        "post_mixer_norm.weight pre_mlp_norm post_mlp_norm post_mlp_norm.weight mlp.gate_up_proj "
+        "mlp.down_proj mixer.qkv_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.bcdt_proj "
+        "mixer.dt_proj mixer.A_log mixer.D mixer.out_proj mixer.q_norm mixer.k_norm "
+        "max_position_embeddings hidden_size intermediate_size num_attention_heads "
+        "num_key_value_heads rms_norm_eps rope_theta head_dim window_size",
+    .config = plamo3_back_config};
+
 const tare_llama_arch tare_llama_family_hybrid[] = {
     {.name = "falcon-h1",
      .classes = "FalconH1ForCausalLM",
@@ -288,32 +531,36 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .cut = ".dt_bias=.dt_proj.bias",
      .defaults = falcon_h1_defaults,
      .own = falcon_h1_own,
-     .rules = falcon_h1_rules},
+     .rules = falcon_h1_rules,
+     .back = &falcon_h1_back},
     {.name = "nemotron_h_moe",
      .classes = "NemotronHForCausalLM",
      .requires = "num_experts_per_tok > 0",
      .tensors = ENDS QKV "attn_norm ffn_down ffn_up ffn_gate_inp ffn_up_exps ffn_down_exps "
                          "ffn_latent_down ffn_latent_up ffn_down_shexp ffn_up_shexp "
                          "exp_probs_b " MAMBA2,
-     .cut = ".mixer.experts.>.mlp.experts.",
+     .cut = ".mixer.experts.=.mlp.experts.",
      .defaults = nemotron_h_defaults,
      .own = nemotron_h_moe_own,
      .rules = nemotron_h_rules,
-     .tokenizer = {.multiple = 8}},
+     .tokenizer = {.multiple = 8},
+     .back = &nemotron_h_moe_back},
     {.name = "nemotron_h",
      .classes = "NemotronHForCausalLM",
      .tensors = ENDS QKV "attn_norm ffn_down ffn_up " MAMBA2,
      .defaults = nemotron_h_defaults,
      .own = nemotron_h_own,
      .rules = nemotron_h_rules,
-     .tokenizer = {.multiple = 8, .add_bos = TARE_LLAMA_FLAG_YES}},
+     .tokenizer = {.multiple = 8, .add_bos = TARE_LLAMA_FLAG_YES},
+     .back = &nemotron_h_back},
     {.name = "qwen3next",
      .classes = "Qwen3NextForCausalLM",
      .tensors = QWEN_LINEAR MOE SHARED "ffn_gate_inp_shexp ssm_in ssm_ba",
      .cut = "model.mtp.>mtp. .dt_bias=.dt_proj.bias",
      .defaults = qwen3next_defaults,
      .keys = qwen3next_keys,
-     .rules = qwen3next_rules},
+     .rules = qwen3next_rules,
+     .back = &qwen3next_back},
     {.name = "qwen35",
      .classes = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
      .tensors = QWEN_LINEAR FFN NEXTN "ssm_alpha ssm_beta",
@@ -323,7 +570,8 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .rules = qwen35_rules,
      .extra_layers = "nextn",
      .nextn = "mtp.",
-     .extra = add_sections},
+     .extra = add_sections,
+     .back = &qwen35_back},
     {.name = "qwen35",
      .classes = "MiniCPMV4_6ForConditionalGeneration",
      .tensors = QWEN_LINEAR FFN "ssm_alpha ssm_beta",
@@ -341,7 +589,8 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .rules = qwen35_rules,
      .extra_layers = "nextn",
      .nextn = "mtp.",
-     .extra = add_sections},
+     .extra = add_sections,
+     .back = &qwen35moe_back},
     {.name = "kimi-linear",
      .classes = "KimiLinearForCausalLM KimiLinearModel",
      .tensors = ENDS QKV NORMS FFN MOE SHARED MLA
@@ -350,7 +599,8 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .cut = ".dt_bias=.dt_proj.bias",
      .defaults = kimi_defaults,
      .keys = kimi_keys,
-     .rules = kimi_rules},
+     .rules = kimi_rules,
+     .back = &kimi_back},
     {.name = "plamo2",
      .classes = "Plamo2ForCausalLM PLaMo2ForCausalLM",
      .tensors = ENDS FUSED QK_NORMS FFN MAMBA
@@ -358,12 +608,14 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .cut = ".dt_bias=.dt_proj.bias",
      .defaults = plamo2_defaults,
      .own = plamo2_own,
-     .rules = plamo2_rules},
+     .rules = plamo2_rules,
+     .back = &plamo2_back},
     {.name = "plamo3",
      .classes = "Plamo3ForCausalLM PLaMo3ForCausalLM",
      .tensors =
          ENDS FUSED QK_NORMS "attn_norm post_attention_norm ffn_norm ffn_down ffn_up post_ffw_norm",
      .keys = plamo3_keys,
-     .rules = plamo3_rules},
+     .rules = plamo3_rules,
+     .back = &plamo3_back},
     {.name = NULL},
 };

@@ -73,6 +73,19 @@ static const tare_llama_back lfm2moe_back = {
 #define LFM2_TENSORS                                                                               \
     "token_embd token_embd_norm output dense_2 shortconv.conv shortconv.in_proj "                  \
     "shortconv.out_proj " QKV NORMS FFN QK_NORMS
+static const char *const lfm2_encoder_back_config[] = {
+    "model_type = 'lfm2'",
+    BACK_CONV_LAYERS,
+    "conv_L_cache = shortconv.l_cache",
+    "norm_eps = attention.layer_norm_rms_epsilon",
+    "block_auto_adjust_ff_dim = false",
+    "conv_bias = has(tensors.shortconv.conv.bias)",
+    NULL};
+static const tare_llama_shape_row lfm2_encoder_back_shapes[] = {{"*.conv.conv@", "d0, 1, d1"},
+                                                                {NULL, NULL}};
+static const tare_llama_back lfm2_encoder_back = {
+    .names = LFM2_NAMES, .config = lfm2_encoder_back_config, .shapes = lfm2_encoder_back_shapes};
+
 const tare_llama_arch tare_llama_family_lfm2[] = {
     {.name = "lfm2",
      .classes = "Lfm2ForCausalLM LFM2ForCausalLM",
@@ -96,7 +109,8 @@ const tare_llama_arch tare_llama_family_lfm2[] = {
      .defaults = lfm2_defaults,
      .keys = lfm2_encoder_keys,
      .rules = lfm2_rules,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &lfm2_encoder_back},
     {.name = "lfm2moe",
      .classes = "Lfm2MoeForCausalLM",
      .tensors = "token_embd token_embd_norm shortconv.conv shortconv.in_proj shortconv.out_proj "

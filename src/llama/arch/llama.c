@@ -60,6 +60,16 @@ static const char *const ministral3_back_config[] = {
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,
                                                 .config = ministral3_back_config};
 
+static const char *const cogvlm_back_config[] = {"model_type = 'cogvlm'",
+                                                 "head_dim = attention.key_length", NULL};
+static const tare_llama_back cogvlm_back = {
+    .names = HF_ENDS HF_NORMS HF_CONFIG
+    "self_attn.language_expert_query_key_value self_attn.language_expert_dense "
+    "mlp.language_mlp.gate_proj mlp.language_mlp.up_proj mlp.language_mlp.down_proj "
+    "self_attn.vision_expert_query_key_value self_attn.vision_expert_dense "
+    "mlp.vision_mlp.gate_proj mlp.vision_mlp.up_proj mlp.vision_mlp.down_proj",
+    .config = cogvlm_back_config};
+
 const tare_llama_arch tare_llama_family_llama[] = {
     {.name = "llama",
      .classes = "LlamaForCausalLM LLaMAForCausalLM",
@@ -107,7 +117,8 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .tensors = ENDS FUSED NORMS FFN "vis_attn_qkv vis_attn_output vis_gate vis_up vis_down",
      .defaults = tare_llama_all_heads,
      .keys = tare_llama_usual_keys,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &cogvlm_back},
     {.name = "llama",
      .classes = "LlamaModel",
      .tensors = LLAMA_TENSORS,

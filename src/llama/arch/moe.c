@@ -117,9 +117,9 @@ static const tare_llama_key llama4_keys[] = {
     {"expert_feed_forward_length", U32, "intermediate_size"},
     END_OF_KEYS};
 
-static const tare_llama_rule llama4_rules[] = {{"*.experts.gate_up_proj", SWAPPED_GATE},
-                                               {"*.experts.gate_up_proj", SWAPPED_UP},
-                                               {"*.experts.down_proj", SWAPPED_DOWN},
+static const tare_llama_rule llama4_rules[] = {{"*.experts.gate_up_proj", SWAPPED_GATE("")},
+                                               {"*.experts.gate_up_proj", SWAPPED_UP("")},
+                                               {"*.experts.down_proj", SWAPPED_DOWN("")},
                                                END_OF_RULES};
 
 static const tare_llama_key dbrx_own[] = {
@@ -198,6 +198,46 @@ static const tare_llama_back minimax_back = {
     "block_sparse_moe.experts.w3 block_sparse_moe.e_score_correction num_local_experts",
     .config = minimax_back_config};
 
+static const char *const grok_back_config[] = {
+    "model_type = 'git'",
+    "embedding_multiplier_scale = embedding_scale",
+    "output_multiplier_scale = logit_scale",
+    "attn_output_multiplier = attention.output_scale",
+    "final_logit_softcapping = final_logit_softcapping",
+    "attn_temperature_len = attention.temperature_length",
+    "rope_type = if(rope.scaling.type == 'yarn', 'yarn')",
+    "scaling_factor = rope.scaling.factor",
+    "original_max_position_embeddings = rope.scaling.original_context_length",
+    "extrapolation_factor = rope.scaling.yarn_ext_factor",
+    "attn_factor = rope.scaling.yarn_attn_factor",
+    "beta_fast = rope.scaling.yarn_beta_fast",
+    "beta_slow = rope.scaling.yarn_beta_slow",
+    "rope_scaling = nothing",
+    "layer_norm_eps = attention.layer_norm_epsilon",
+    "moe_intermediate_size = expert_feed_forward_length",
+    NULL};
+static const tare_llama_back grok_back = {
+    .names =
+        "model.layers. model.embed_tokens model.norm lm_head pre_attn_norm post_attn_norm "
+        "pre_moe_norm post_moe_norm block_sparse_moe.gate block_sparse_moe.experts.w1 "
+        "block_sparse_moe.experts.w2 block_sparse_moe.experts.w3 num_local_experts " HF_ATTN HF_MLP
+            HF_CONFIG,
+    .config = grok_back_config};
+
+static const char *const bailing2_back_config[] = {
+    "model_type = 'bailing_moe_v2'",
+    "partial_rotary_factor = rope.dimension_count / attention.key_length",
+    "score_function = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == 1, "
+    "'softmax'))",
+    "moe_shared_expert_intermediate_size = expert_shared_feed_forward_length", NULL};
+static const tare_llama_back bailing2_back = {
+    .names =
+        "model.word_embeddings model.layers. model.norm lm_head final_layernorm " HF_NORMS HF_CONFIG
+            HF_EXPERTS HF_MLP HF_SHARED
+        "attention.query_key_value attention.dense attention.query_layernorm "
+        "attention.key_layernorm mlp.gate.expert_bias num_experts",
+    .config = bailing2_back_config};
+
 const tare_llama_arch tare_llama_family_moe[] = {
     {.name = "olmoe",
      .classes = "OlmoeForCausalLM",
@@ -222,10 +262,11 @@ const tare_llama_arch tare_llama_family_moe[] = {
     {.name = "bailingmoe2",
      .classes = "BailingMoeV2ForCausalLM",
      .tensors = BAILING2_TENSORS,
-     .cut = ".expert_bias>.expert_bias.bias",
+     .cut = ".expert_bias=.expert_bias.bias",
      .defaults = tare_llama_all_heads,
      .keys = bailing2_keys,
-     .extra_layers = "num_nextn_predict_layers"},
+     .extra_layers = "num_nextn_predict_layers",
+     .back = &bailing2_back},
     {.name = "bailingmoe2",
      .classes = "SarvamMoEForCausalLM modeling_sarvam_moe.SarvamMoEForCausalLM",
      .tensors = BAILING2_TENSORS,
@@ -240,7 +281,8 @@ const tare_llama_arch tare_llama_family_moe[] = {
      "rope_freqs attn_rot_embd attn_output_norm post_ffw_norm layer_output_norm",
      .defaults = grok_defaults,
      .keys = grok_keys,
-     .rules = grok_rules},
+     .rules = grok_rules,
+     .back = &grok_back},
     {.name = "smallthinker",
      .classes = "SmallThinkerForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE,

@@ -7,10 +7,10 @@
 /* Apertus: the parameters of its activation become keys. */
 static const char *const apertus_defaults[] = {KV_HEADS_ALL, "rope_theta = 12000000",
                                                "rms_norm_eps = 0.00001", NULL};
-static const tare_llama_rule apertus_rules[] = {{"*.act_fn.alpha_n", "xielu.alpha_n", "value"},
-                                                {"*.act_fn.alpha_p", "xielu.alpha_p", "value"},
-                                                {"*.act_fn.beta", "xielu.beta", "value"},
-                                                {"*.act_fn.eps", "xielu.eps", "value"},
+static const tare_llama_rule apertus_rules[] = {{"*.mlp.act_fn.alpha_n", "xielu.alpha_n", "value"},
+                                                {"*.mlp.act_fn.alpha_p", "xielu.alpha_p", "value"},
+                                                {"*.mlp.act_fn.beta", "xielu.beta", "value"},
+                                                {"*.mlp.act_fn.eps", "xielu.eps", "value"},
                                                 END_OF_RULES};
 
 static const tare_llama_key maincoder_keys[] = {{"rope.dimension_count", U32, "head_dim"},
@@ -38,8 +38,8 @@ static const tare_llama_rule jais_rules[] = {
     RULE_DROP("*.attn.bias"),
     RULES_CONV1D,
     {"*.c_fc2.weight", NULL, "swap(0, 1)"},
-    {"*wte.weight", NULL, "mul(mup_embeddings_scale | embeddings_scale)"},
-    {"lm_head.weight", NULL, "mul(mup_output_alpha * mup_width_scale | width_scale)"},
+    {"*wte.weight", NULL, "mul(mup_embeddings_scale | embeddings_scale | 1)"},
+    {"lm_head.weight", NULL, "mul(mup_output_alpha * mup_width_scale | width_scale | 1)"},
     END_OF_RULES};
 
 /* OpenELM: heads and widths grow from layer to layer. */
@@ -174,6 +174,72 @@ static const char *const jais2_back_config[] = {"model_type = 'jais2'", BACK_BIA
 static const tare_llama_back jais2_back = {.names = HF_DENSE "layer_norm_eps",
                                            .config = jais2_back_config};
 
+static const char *const plamo_back_config[] = {"model_type = 'plamo'",
+                                                "num_key_value_heads = attention.head_count",
+                                                "n_shared_head = attention.head_count / 5", NULL};
+static const tare_llama_back plamo_back = {
+    .names =
+        "model.layers.layers. model.embed_tokens model.norm lm_head norm " HF_ATTN HF_MLP HF_CONFIG,
+    .config = plamo_back_config};
+
+static const char *const openelm_back_config[] = {
+    "model_type = 'openelm'",
+    "num_transformer_layers = block_count",
+    "num_hidden_layers = nothing",
+    "ffn_dim_divisor = 1",
+    "ffn_multipliers[] = at(feed_forward_length, layer) / embedding_length",
+    "share_input_output_layers = true",
+    NULL};
+static const tare_llama_shape_row openelm_back_shapes[] = {{"*.ffn.proj_1.weight", "2 * d0, d1"},
+                                                           {NULL, NULL}};
+static const tare_llama_back openelm_back = {
+    .names = "transformer.layers. transformer.token_embeddings transformer.norm attn.qkv_proj "
+             "attn.out_proj attn.q_norm attn.k_norm attn_norm ffn_norm ffn.proj_2 model_dim "
+             "max_context_length num_query_heads num_kv_heads rope_freq_constant head_dim",
+    .config = openelm_back_config,
+    .shapes = openelm_back_shapes};
+
+static const char *const jais_back_config[] = {"model_type = 'jais'",
+                                               "n_layer = block_count",
+                                               "num_hidden_layers = nothing",
+                                               "position_embedding_type = 'alibi'",
+                                               "activation_function = 'swiglu'",
+                                               "mup_embeddings_scale = 1",
+                                               "mup_output_alpha = 1",
+                                               "mup_width_scale = 1",
+                                               NULL};
+static const tare_llama_shape_row jais_back_shapes[] = {{"*.c_attn.weight", "d1, d0"},
+                                                        {"*.c_proj.weight", "d1, d0"},
+                                                        {"*.c_fc.weight", "d1, d0"},
+                                                        {"*.c_fc2.weight", "d1, d0"},
+                                                        {NULL, NULL}};
+static const tare_llama_back jais_back = {
+    .names =
+        "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.c_attn attn.c_proj "
+        "mlp.c_fc mlp.c_fc2 mlp.c_proj n_positions n_embd n_head n_inner layer_norm_epsilon",
+    .config = jais_back_config,
+    .shapes = jais_back_shapes};
+
+static const char *const apertus_back_config[] = {"model_type = 'apertus'", "hidden_act = 'xielu'",
+                                                  "head_dim = attention.key_length", NULL};
+static const tare_llama_shape_row apertus_back_shapes[] = {
+    {"*.mlp.act_fn.beta", ""}, {"*.mlp.act_fn.eps", ""}, {NULL, NULL}};
+static const tare_llama_back apertus_back = {
+    .shapes = apertus_back_shapes,
+    .names = "model.layers. model.embed_tokens model.norm lm_head attention_layernorm "
+             "feedforward_layernorm mlp.up_proj mlp.down_proj " HF_ATTN HF_QK_NORM HF_CONFIG,
+    .config = apertus_back_config};
+
+static const char *const talkie_back_config[] = {"model_type = 'talkie'", NULL};
+static const tare_llama_shape_row talkie_back_shapes[] = {
+    {"*.attn_gain.a_g", "d0"},  {"*.mlp_gain.a_g", "d0"}, {"*.attn.head_gain.head_g", "d0"},
+    {"*.embed_skip.a_g", "d0"}, {"lm_head", "d0, d1"},    {NULL, NULL}};
+static const tare_llama_back talkie_back = {
+    .names = "model.blocks. model.embed attn.attn_query attn.attn_key attn.attn_value "
+             "attn.attn_resid mlp.mlp_gate mlp.mlp_linear mlp.mlp_resid " HF_CONFIG,
+    .config = talkie_back_config,
+    .shapes = talkie_back_shapes};
+
 const tare_llama_arch tare_llama_family_others[] = {
     {.name = "apertus",
      .classes = "ApertusForCausalLM",
@@ -181,7 +247,8 @@ const tare_llama_arch tare_llama_family_others[] = {
      .defaults = apertus_defaults,
      .keys = tare_llama_usual_keys,
      .rules = apertus_rules,
-     .has_rope_freqs = true},
+     .has_rope_freqs = true,
+     .back = &apertus_back},
     {.name = "bitnet",
      .classes = "BitnetForCausalLM BitNetForCausalLM",
      .tensors = "token_embd output_norm " QKV NORMS FFN "attn_sub_norm ffn_sub_norm",
@@ -199,12 +266,14 @@ const tare_llama_arch tare_llama_family_others[] = {
      .classes = "PlamoForCausalLM",
      .tensors = ENDS QKV FFN "rope_freqs attn_norm attn_rot_embd",
      .own = plamo_own,
-     .rules = plamo_rules},
+     .rules = plamo_rules,
+     .back = &plamo_back},
     {.name = "talkie",
      .classes = "TalkieForCausalLM",
      .tensors = "token_embd output attn_q_norm layer_output_scale " QKV FFN,
      .keys = talkie_keys,
-     .rules = talkie_rules},
+     .rules = talkie_rules,
+     .back = &talkie_back},
     {.name = "maincoder",
      .classes = "MaincoderForCausalLM",
      .tensors = ENDS QKV NORMS FFN QK_NORMS,
@@ -227,13 +296,15 @@ const tare_llama_arch tare_llama_family_others[] = {
      .tensors = ENDS FUSED NORMS FFN,
      .early = jais_early,
      .own = jais_own,
-     .rules = jais_rules},
+     .rules = jais_rules,
+     .back = &jais_back},
     {.name = "openelm",
      .classes = "OpenELMForCausalLM",
      .tensors = "token_embd output_norm " FUSED NORMS FFN QK_NORMS,
      .defaults = openelm_defaults,
      .own = openelm_own,
-     .rules = openelm_rules},
+     .rules = openelm_rules,
+     .back = &openelm_back},
     {.name = "deci",
      .classes = "DeciLMForCausalLM",
      .requires = "has(block_configs)",

@@ -39,6 +39,15 @@ static const tare_llama_back qwen3moe_back = {
     .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG HF_MOE "num_experts",
     .config = qwen3moe_back_config};
 
+static const char *const qwen_back_config[] = {"model_type = 'qwen'", "no_bias = true",
+                                               "rms_norm_eps = nothing",
+                                               "seq_length = context_length", NULL};
+static const tare_llama_back qwen_back = {
+    .names = "transformer.h. transformer.wte transformer.ln_f lm_head ln_1 ln_2 attn.c_attn "
+             "attn.c_proj mlp.w1 mlp.w2 mlp.c_proj max_position_embeddings hidden_size "
+             "intermediate_size num_attention_heads layer_norm_epsilon rotary_emb_base",
+    .config = qwen_back_config};
+
 const tare_llama_arch tare_llama_family_qwen[] = {
     {.name = "qwen2",
      .classes = "Qwen2ForCausalLM Qwen2AudioForConditionalGeneration KORMoForCausalLM "
@@ -69,7 +78,8 @@ const tare_llama_arch tare_llama_family_qwen[] = {
      .classes = "QWenLMHeadModel",
      .tensors = ENDS FUSED NORMS FFN "rope_freqs",
      .keys = qwen_keys,
-     .tokenizer = {.prefers_json = true}},
+     .tokenizer = {.prefers_json = true},
+     .back = &qwen_back},
     {.name = "qwen2moe",
      .classes = "Qwen2MoeForCausalLM",
      .tensors = ENDS QKV NORMS MOE SHARED "ffn_gate_inp_shexp",

@@ -67,19 +67,19 @@
     { pattern, NULL, "drop" }
 /* Experts that are stored as one tensor, gate above up. */
 #define RULES_FUSED_EXPERTS                                                                        \
-    {"*mlp.experts.gate_up_proj", "mlp.experts.gate_proj.weight", "rows(1, 0, d1 / 2)"},           \
-        {"*mlp.experts.gate_up_proj", "mlp.experts.up_proj.weight", "rows(1, d1 / 2, d1 / 2)"},    \
-        {"*mlp.experts.gate_up_proj.weight", "mlp.experts.gate_proj.weight",                       \
+    {"*.mlp.experts.gate_up_proj", ".mlp.experts.gate_proj.weight", "rows(1, 0, d1 / 2)"},         \
+        {"*.mlp.experts.gate_up_proj", ".mlp.experts.up_proj.weight", "rows(1, d1 / 2, d1 / 2)"},  \
+        {"*.mlp.experts.gate_up_proj.weight", ".mlp.experts.gate_proj.weight",                     \
          "rows(1, 0, d1 / 2)"},                                                                    \
-        {"*mlp.experts.gate_up_proj.weight", "mlp.experts.up_proj.weight",                         \
+        {"*.mlp.experts.gate_up_proj.weight", ".mlp.experts.up_proj.weight",                       \
          "rows(1, d1 / 2, d1 / 2)"},                                                               \
     {                                                                                              \
-        "*mlp.experts.down_proj", "mlp.experts.down_proj.weight", NULL                             \
+        "*.mlp.experts.down_proj", ".mlp.experts.down_proj.weight", NULL                           \
     }
 /* Experts that are stored as one tensor of columns, gate beside up: what stands after the pattern. */
-#define SWAPPED_GATE ".experts.gate_proj.weight", "swap(1, 2) rows(1, 0, d1 / 2)"
-#define SWAPPED_UP   ".experts.up_proj.weight", "swap(1, 2) rows(1, d1 / 2, d1 / 2)"
-#define SWAPPED_DOWN ".experts.down_proj.weight", "swap(1, 2)"
+#define SWAPPED_GATE(in) in ".experts.gate_proj.weight", "swap(1, 2) rows(1, 0, d1 / 2)"
+#define SWAPPED_UP(in)   in ".experts.up_proj.weight", "swap(1, 2) rows(1, d1 / 2, d1 / 2)"
+#define SWAPPED_DOWN(in) in ".experts.down_proj.weight", "swap(1, 2)"
 /* Keys and values of latent attention, the keys transposed. */
 #define RULES_LATENT                                                                               \
     {"*.self_attn.kv_b_proj.weight", ".self_attn.k_b_proj.weight",                                 \
@@ -106,9 +106,8 @@
 #define HF_ATTN    "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj "
 #define HF_QK_NORM "self_attn.q_norm self_attn.k_norm "
 #define HF_MLP     "mlp.gate_proj mlp.up_proj mlp.down_proj "
-#define HF_MOE                                                                                     \
-    "mlp.gate mlp.experts.gate_proj mlp.experts.up_proj mlp.experts.down_proj "                    \
-    "mlp.gate.e_score_correction "
+#define HF_EXPERTS "mlp.gate mlp.experts.gate_proj mlp.experts.up_proj mlp.experts.down_proj "
+#define HF_MOE     HF_EXPERTS "mlp.gate.e_score_correction "
 #define HF_SHARED                                                                                  \
     "mlp.shared_experts.gate_proj mlp.shared_experts.up_proj mlp.shared_experts.down_proj "
 #define HF_SANDWICH "pre_feedforward_layernorm post_feedforward_layernorm "
@@ -126,7 +125,7 @@
     "partial_rotary_factor = rope.dimension_count * attention.head_count / embedding_length"
 
 #define BACK_LAYER_TYPES                                                                           \
-    "layer_types[] = if(has(attention.sliding_window_pattern), "                                   \
+    "layer_types[] = if(layer < len(attention.sliding_window_pattern), "                           \
     "if(at(attention.sliding_window_pattern, layer), 'sliding_attention', 'full_attention'))"
 
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"

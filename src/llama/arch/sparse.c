@@ -186,6 +186,34 @@ static const tare_llama_back rnd1_back = {
 static const char *const dream_back_config[] = {"model_type = 'Dream'", NULL};
 static const tare_llama_back dream_back = {.names = HF_DENSE, .config = dream_back_config};
 
+static const char *const grove_back_config[] = {
+    "model_type = 'grove_moe'", "moe_intermediate_size = expert_feed_forward_length", NULL};
+static const tare_llama_shape_row grove_back_shapes[] = {
+    {"*.mlp.chunk_experts.#.down_proj.weight", "d1, d2"},
+    {"*.mlp.chunk_experts.#.gate_proj.weight", "d1, d2"},
+    {"*.mlp.chunk_experts.#.up_proj.weight", "d1, d2"},
+    {NULL, NULL}};
+static const tare_llama_back grove_back = {.names = HF_DENSE HF_MOE HF_QK_NORM "num_experts",
+                                           .config = grove_back_config,
+                                           .shapes = grove_back_shapes};
+
+static const char *const llada_back_config[] = {"model_type = 'llada'",
+                                                "hidden_size = nothing",
+                                                "prefix_dense_intermediate_size = nothing",
+                                                "head_dim = attention.key_length",
+                                                "n_layers = block_count",
+                                                "num_hidden_layers = nothing",
+                                                "d_model = embedding_length",
+                                                "mlp_hidden_size = feed_forward_length",
+                                                "max_sequence_length = context_length",
+                                                NULL};
+static const tare_llama_back llada_back = {
+    .names = "model.transformer.blocks. model.transformer.wte model.transformer.ln_f "
+             "model.transformer.ff_out attn_norm ff_norm q_proj k_proj v_proj attn_out ff_proj "
+             "up_proj ff_out d_model n_heads n_kv_heads mlp_hidden_size max_sequence_length "
+             "rope_theta rms_norm_eps",
+    .config = llada_back_config};
+
 const tare_llama_arch tare_llama_family_sparse[] = {
     {.name = "afmoe",
      .classes = "AfmoeForCausalLM",
@@ -200,7 +228,8 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .tensors = ENDS QKV NORMS MOE QK_NORMS "ffn_gate_chexps ffn_down_chexps ffn_up_chexps",
      .defaults = tare_llama_all_heads,
      .keys = grove_keys,
-     .rules = grove_rules},
+     .rules = grove_rules,
+     .back = &grove_back},
     {.name = "mellum",
      .classes = "MellumForCausalLM",
      .tensors = ENDS QKV NORMS MOE QK_NORMS,
@@ -244,7 +273,8 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .defaults = llada_defaults,
      .keys = llada_keys,
      .rules = tare_llama_permute,
-     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_YES}},
+     .tokenizer = {.add_bos = TARE_LLAMA_FLAG_YES},
+     .back = &llada_back},
     {.name = "llada-moe",
      .classes = "LLaDAMoEModel LLaDAMoEModelLM",
      .tensors = ENDS QKV NORMS MOE QK_NORMS,

@@ -19,13 +19,14 @@ static const tare_llama_key qwen3vlmoe_keys[] = {
     KEY_EXPERT_FFN,
     {"n_deepstack_layers", U32, "len(vision_config.deepstack_visual_indexes) | 0"},
     END_OF_KEYS};
-static const tare_llama_rule qwen3vlmoe_rules[] = {{"*.experts.gate_up_proj", SWAPPED_GATE},
-                                                   {"*.experts.gate_up_proj.weight", SWAPPED_GATE},
-                                                   {"*.experts.gate_up_proj", SWAPPED_UP},
-                                                   {"*.experts.gate_up_proj.weight", SWAPPED_UP},
-                                                   {"*.experts.down_proj", SWAPPED_DOWN},
-                                                   {"*.mlp.experts.down_proj.weight", SWAPPED_DOWN},
-                                                   END_OF_RULES};
+static const tare_llama_rule qwen3vlmoe_rules[] = {
+    {"*.mlp.experts.gate_up_proj", SWAPPED_GATE(".mlp")},
+    {"*.mlp.experts.gate_up_proj.weight", SWAPPED_GATE(".mlp")},
+    {"*.mlp.experts.gate_up_proj", SWAPPED_UP(".mlp")},
+    {"*.mlp.experts.gate_up_proj.weight", SWAPPED_UP(".mlp")},
+    {"*.mlp.experts.down_proj", SWAPPED_DOWN(".mlp")},
+    {"*.mlp.experts.down_proj.weight", SWAPPED_DOWN(".mlp")},
+    END_OF_RULES};
 
 /* What comes back is the text model alone: config.json is that of a model without towers. */
 static const char *const qwen2vl_back_config[] = {
@@ -33,6 +34,32 @@ static const char *const qwen2vl_back_config[] = {
     "rope_scaling.rope_type = if(has(rope.dimension_sections), 'default')",
     "rope_scaling.mrope_section = rope.dimension_sections", NULL};
 static const tare_llama_back qwen2vl_back = {.names = HF_DENSE, .config = qwen2vl_back_config};
+
+static const char *const qwen3vl_back_config[] = {
+    "model_type = 'qwen3_vl'",
+    "rope_scaling.rope_type = if(has(rope.dimension_sections), 'default')",
+    "rope_scaling.mrope_section = rope.dimension_sections",
+    "rope_scaling.mrope_interleaved = true",
+    "vision_config.deepstack_visual_indexes[] = if(layer < n_deepstack_layers, layer)",
+    NULL};
+static const tare_llama_back qwen3vl_back = {.names = HF_DENSE HF_QK_NORM,
+                                             .config = qwen3vl_back_config};
+
+static const char *const qwen3vlmoe_back_config[] = {
+    "model_type = 'qwen3_vl_moe'",
+    "rope_scaling.rope_type = if(has(rope.dimension_sections), 'default')",
+    "rope_scaling.mrope_section = rope.dimension_sections",
+    "rope_scaling.mrope_interleaved = true",
+    "vision_config.deepstack_visual_indexes[] = if(layer < n_deepstack_layers, layer)",
+    NULL};
+static const tare_llama_shape_row qwen3vlmoe_back_shapes[] = {
+    {"*.mlp.experts.gate_up_proj", "d0, d2, 2 * d1"},
+    {"*.mlp.experts.down_proj", "d0, d2, d1"},
+    {NULL, NULL}};
+static const tare_llama_back qwen3vlmoe_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG HF_MOE "num_experts",
+    .config = qwen3vlmoe_back_config,
+    .shapes = qwen3vlmoe_back_shapes};
 
 const tare_llama_arch tare_llama_family_towers[] = {
     {.name = "qwen2vl",
@@ -48,7 +75,8 @@ const tare_llama_arch tare_llama_family_towers[] = {
      .cut = "thinker.",
      .defaults = qwen3vl_defaults,
      .keys = qwen3vl_keys,
-     .has_pooling = true},
+     .has_pooling = true,
+     .back = &qwen3vl_back},
     {.name = "qwen3vl",
      .classes = "Qwen3ASRForConditionalGeneration",
      .tensors = DENSE QK_NORMS,
@@ -61,6 +89,7 @@ const tare_llama_arch tare_llama_family_towers[] = {
      .cut = "thinker.",
      .defaults = qwen3vl_defaults,
      .keys = qwen3vlmoe_keys,
-     .rules = qwen3vlmoe_rules},
+     .rules = qwen3vlmoe_rules,
+     .back = &qwen3vlmoe_back},
     {.name = NULL},
 };

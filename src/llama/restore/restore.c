@@ -22,11 +22,10 @@ static tare_status find_row(const tare_llama_arch **out, const tare_llama_config
     const tare_llama_arch *a;
     for (size_t i = 0; (a = tare_llama_arch_at(i)) && !*out; i++) {
         bool holds = a->back && tare_str_is(architecture, a->name);
-        const char *const conditions[] = {a->requires, holds ? a->back->when : NULL};
-        for (size_t k = 0; k < 2 && holds; k++) {
+        const char *condition = holds && a->back->when ? a->back->when : a->requires;
+        if (holds && condition) {
             tare_llama_value v;
-            if (!conditions[k]) continue;
-            TARE_TRY(tare_llama_formula(&v, tare_str_of(conditions[k]), by_keys, NULL, err));
+            TARE_TRY(tare_llama_formula(&v, tare_str_of(condition), by_keys, NULL, err));
             holds = v.kind != TARE_LLAMA_ABSENT && v.number != 0;
         }
         if (holds) *out = a;
@@ -175,6 +174,7 @@ static void check_keys(const tare_llama_restoring *r, const tare_model *again) {
     for (size_t i = 0; i < was->n_metadata; i++) {
         const tare_metadata *m = &was->metadata[i];
         if (m->space != TARE_KEYS_MODEL || tare_llama_is_one_of(m->key, of_file)) continue;
+        if (tare_llama_is_of_numbers(r, m->key)) continue; /* they are tensors again */
         const tare_value *v = value_of(is->metadata, is->n_metadata, m->key);
         if (!v)
             tare_llama_not_restored(r, TARE_ITEM_KEY, m->key,

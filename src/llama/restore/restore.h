@@ -12,6 +12,8 @@ typedef struct tare_llama_wanted {
     tare_str name;
     uint32_t n_dims;
     uint64_t dims[TARE_LLAMA_DIMS];
+    bool is_number; /* of a key of the file, not of a tensor */
+    float number;
 } tare_llama_wanted;
 
 typedef struct tare_llama_restoring {
@@ -55,6 +57,12 @@ tare_status tare_llama_restore_config(tare_llama_restoring *r, tare_error *err);
 tare_status tare_llama_restore_rope(tare_str *out, tare_llama_restoring *r, tare_error *err);
 /* The list of tensors (wanted.c). */
 tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err);
+/* Adds one to the list. */
+tare_status tare_llama_want(tare_llama_restoring *r, const tare_llama_wanted *w, tare_error *err);
+/* Tensors of a single number that the converter made keys (wanted_numbers.c). */
+tare_status tare_llama_want_numbers(tare_llama_restoring *r, tare_error *err);
+/* Whether a key is of such numbers. */
+bool tare_llama_is_of_numbers(const tare_llama_restoring *r, tare_str key);
 /* tokenizer.json and its kin (restore_tokenizer.c). */
 tare_status tare_llama_restore_tokenizer(tare_llama_restoring *r, tare_error *err);
 /* modules.json and 1_Pooling/config.json (restore_pooling.c). */

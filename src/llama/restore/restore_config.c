@@ -92,28 +92,27 @@ static tare_status set_value(writer *w, tare_str path, const tare_llama_value *v
 
 /* ---- what is stated -------------------------------------------------------------------------- */
 
-/* "NAME[]": a list with what the formula says of each layer; absent where the first has none. */
+/* "NAME[]": a list with what the formula says of each layer that it has a value for; absent where
+ * there is none. */
 static tare_status set_layers(writer *w, tare_str path, tare_str formula, tare_error *err) {
     tare_buffer b;
     tare_status status = TARE_OK;
     const double n = w->r->facts[0].number;
+    size_t n_values = 0;
     tare_buffer_init(&b, w->r->out->allocator);
     tare_buffer_put_u8(&b, '[');
     for (double layer = 0; layer < n && status == TARE_OK; layer++) {
         const tare_llama_binding bindings[] = {{"layer", layer}, {NULL, 0}};
         tare_llama_value v;
         status = tare_llama_formula(&v, formula, &w->r->by_keys, bindings, err);
-        if (status == TARE_OK && v.kind == TARE_LLAMA_ABSENT && layer == 0) {
-            tare_buffer_free(&b);
-            return set(w, path, (tare_str){NULL, 0}, err);
-        }
-        if (layer > 0) tare_buffer_put_text(&b, ", ");
-        if (status == TARE_OK) put_value(&b, &v);
+        if (status != TARE_OK || v.kind == TARE_LLAMA_ABSENT) continue;
+        if (n_values++) tare_buffer_put_text(&b, ", ");
+        put_value(&b, &v);
     }
     tare_buffer_put_u8(&b, ']');
-    if (status == TARE_OK) return set_text(w, path, &b, err);
+    if (status == TARE_OK && n_values) return set_text(w, path, &b, err);
     tare_buffer_free(&b);
-    return status;
+    return status == TARE_OK ? set(w, path, (tare_str){NULL, 0}, err) : status;
 }
 
 /* Rows "member = formula" over the keys. */

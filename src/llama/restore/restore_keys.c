@@ -66,6 +66,10 @@ static bool set_scalar(builder *b, tare_llama_node *node, const tare_value *v) {
         node->type = v->as.u ? TARE_JSON_TRUE : TARE_JSON_FALSE;
         return true;
     }
+    if (tare_value_f64(v, &number) && !isfinite(number)) { /* JSON has no such numbers */
+        node->type = TARE_JSON_NULL;
+        return true;
+    }
     if (v->type == TARE_VALUE_F32 || v->type == TARE_VALUE_F64)
         n = tare_value_f64(v, &number) ? tare_llama_f32_text(text, sizeof text, number) : 0;
     else if (tare_value_u64(v, &whole))

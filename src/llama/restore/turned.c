@@ -2,9 +2,11 @@
  *
  * The converter says what the file's tensors are made of; turned round, that says what the restored
  * ones are made of. Each is one run of bytes of the file, or computed while it is read. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/restore/restore.h"
@@ -142,6 +144,12 @@ static const tare_encoding *encoding_of(const turning *t, const part *p) {
                : e;
 }
 
+/* Whether undoing the operation gives the numbers but for their last bits. */
+static bool is_rounded(const part *p) {
+    return p->arithmetic == TARE_LLAMA_LOG_NEG ||
+           (p->arithmetic == TARE_LLAMA_ADD && p->constant != rintf(p->constant));
+}
+
 /* Puts pieces one after the other as the parts say; where none lies, zeros. */
 static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *parts, size_t n,
                                const tare_tensor *out, bool *has_holes, tare_error *err) {
@@ -171,7 +179,7 @@ static tare_status fill_pieces(tare_llama_made *made, turning *t, const part *pa
                                                       .source = (uint32_t)parts[i].tensor,
                                                       .arithmetic = parts[i].arithmetic,
                                                       .constant = parts[i].constant};
-        t->r->is_rounded[parts[i].wanted] |= parts[i].arithmetic == TARE_LLAMA_LOG_NEG;
+        t->r->is_rounded[parts[i].wanted] |= is_rounded(&parts[i]);
         if (encoding_of(t, &parts[i]) != made->encoding)
             made->encoding = tare_encoding_get(TARE_ENCODING_F32);
     }
@@ -209,6 +217,28 @@ static tare_status make_tensor(turning *t, const part *parts, size_t n, tare_err
     return TARE_OK;
 }
 
+/* A tensor of one number. */
+static tare_status make_number(turning *t, size_t wanted, tare_error *err) {
+    tare_model *out = t->r->out;
+    tare_tensor *tensor = &out->catalog.tensors[wanted];
+    const tare_encoding *f32 = tare_encoding_get(TARE_ENCODING_F32);
+    uint8_t *bytes = tare_arena_array(&out->arena, 1, sizeof(float));
+    if (!bytes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    tare_store_le32(bytes, tare_f32_bits(t->r->wanted[wanted].number));
+    tare_llama_made *made = &t->file->made[t->file->n_made++];
+    *made = (tare_llama_made){.offset = t->end,
+                              .size = sizeof(float),
+                              .bytes = bytes,
+                              .encoding = f32,
+                              .element_bytes = sizeof(float)};
+    t->r->is_f32[wanted] = true;
+    TARE_TRY(tare_tensor_set(out, tensor, f32, tensor->dims, tensor->n_dims, t->file_index, t->end,
+                             err));
+    return tare_add_u64(t->end, made->size, &t->end)
+               ? TARE_OK
+               : tare_fail(err, TARE_ERR_LIMIT, "size of all tensors");
+}
+
 tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapping *m,
                                   tare_error *err) {
     turning t = {.r = r, .file_index = (uint32_t)r->out->n_files - 1};
@@ -223,15 +253,16 @@ tare_status tare_llama_turn_round(tare_llama_restoring *r, const tare_llama_mapp
     if (!t.file->made || !r->is_rounded || !r->is_f32 || !r->origins)
         return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(take_targets(&t, m, err));
-    size_t n, n_wanted = 0;
-    for (size_t i = 0; i < t.n_parts; i += n, n_wanted++) {
-        if (t.parts[i].wanted != n_wanted) break;
-        for (n = 1; i + n < t.n_parts && t.parts[i + n].wanted == t.parts[i].wanted;) n++;
-        TARE_TRY(make_tensor(&t, &t.parts[i], n, err));
+    for (size_t i = 0, wanted = 0, n; wanted < r->n_wanted; i += n, wanted++) {
+        for (n = 0; i + n < t.n_parts && t.parts[i + n].wanted == wanted;) n++;
+        if (n)
+            TARE_TRY(make_tensor(&t, &t.parts[i], n, err));
+        else if (r->wanted[wanted].is_number)
+            TARE_TRY(make_number(&t, wanted, err));
+        else
+            return tare_fail_tensor(err, TARE_ERR_CORRUPT, &r->out->catalog.tensors[wanted], wanted,
+                                    "the keys require this tensor, and the file does not have it");
     }
-    if (n_wanted < r->n_wanted)
-        return tare_fail_tensor(err, TARE_ERR_CORRUPT, &r->out->catalog.tensors[n_wanted], n_wanted,
-                                "the keys require this tensor, and the file does not have it");
     tare_reader_callback(&file->reader, NULL, t.file, t.end, "restored");
     file->reader.fetch = tare_llama_virtual_fetch;
     return TARE_OK;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arith.h"
 #include "base/str.h"
 #include "llama/restore/restore.h"
 #include "llama/tensor_name_table.h"
@@ -24,7 +25,7 @@ typedef struct parted {
 
 typedef struct list {
     tare_llama_restoring *r;
-    const char *prefixes[4]; /* of blocks, by sides; what the architecture spells */
+    uint64_t first_nextn; /* block of the first layer that predicts more tokens */
 } list;
 
 static tare_status fail_tensor(const parted *p, tare_status status, const char *what,
@@ -127,11 +128,37 @@ static tare_status find_spelled(tare_str *out, const list *l, const parted *p, t
     return TARE_OK;
 }
 
+/* A tensor of the layers that predict more tokens under its own prefix again: "mtp.fc.weight". */
+static tare_str nextn_original(const list *l, tare_str name) {
+    const tare_str layers = TARE_STR("model.layers.");
+    const tare_llama_arch *arch = l->r->arch;
+    int64_t layer, last;
+    char buf[192];
+    tare_llama_numbers_of(name, &layer, &last);
+    if (!arch->nextn || layer < (int64_t)l->first_nextn || !tare_str_starts(name, layers))
+        return name;
+    const char *dot = memchr(name.ptr + layers.len, '.', name.len - layers.len);
+    tare_str rest = tare_str_cut(name, dot ? (size_t)(dot - name.ptr) + 1 : name.len);
+    const tare_str shared = tare_llama_nextn_shared(rest);
+    if (shared.ptr && tare_llama_is_one_of(TARE_STR("fc"), arch->back->names)) {
+        const char *end = memchr(rest.ptr, '.', rest.len); /* of "eh_proj", "shared_head" */
+        rest = tare_str_cut(rest, end ? (size_t)(end - rest.ptr) + 1 : rest.len);
+        if (tare_str_starts(rest, TARE_STR("norm."))) rest = tare_str_cut(rest, 5);
+        int n = snprintf(buf, sizeof buf, "%s%.*s%.*s", arch->nextn, (int)shared.len, shared.ptr,
+                         (int)rest.len, rest.ptr);
+        return text_of(l, buf, (size_t)n);
+    }
+    int n = snprintf(buf, sizeof buf, "%slayers.%lld.%.*s", arch->nextn,
+                     (long long)layer - (long long)l->first_nextn, (int)rest.len, rest.ptr);
+    return text_of(l, buf, (size_t)n);
+}
+
 /* What the converter reads a name as, undone: the cuts that go both ways, "from=to". */
 static tare_str original_name(const list *l, tare_str name) {
     tare_arena *arena = &l->r->out->arena;
     name = tare_llama_replaced(name, "e_score_correction.bias", "e_score_correction_bias", arena);
     const char *lead = l->r->arch->back->lead;
+    if (name.ptr) name = nextn_original(l, name);
     for (const char *cut = l->r->arch->cut; cut && *cut && name.ptr;) {
         char from[48], to[48];
         size_t n = strcspn(cut, " ");
@@ -192,19 +219,21 @@ static tare_status keep_shape(tare_llama_wanted *w, const parted *p, uint32_t fi
     return TARE_OK;
 }
 
-static tare_status add(list *l, const tare_llama_wanted *w, tare_error *err) {
-    tare_llama_restoring *r = l->r;
+tare_status tare_llama_want(tare_llama_restoring *r, const tare_llama_wanted *w, tare_error *err) {
     if (r->n_wanted >= r->out->limits.tensors)
         return tare_fail(err, TARE_ERR_LIMIT, "number of restored tensors");
     if (!tare_grow(r->out->allocator, (void **)&r->wanted, &r->wanted_capacity, r->n_wanted + 1,
                    sizeof *r->wanted))
         return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
-    r->wanted[r->n_wanted] = *w;
-    tare_str *name = &r->wanted[r->n_wanted].name;
-    *name = original_name(l, *name);
-    if (!name->ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
-    r->n_wanted++;
+    r->wanted[r->n_wanted++] = *w;
     return TARE_OK;
+}
+
+static tare_status add(list *l, const tare_llama_wanted *w, tare_error *err) {
+    tare_llama_wanted named = *w;
+    named.name = original_name(l, w->name);
+    if (!named.name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    return tare_llama_want(l->r, &named, err);
 }
 
 /* A tensor for each slice: `name` with the numbers put in behind `at` bytes. */
@@ -227,16 +256,13 @@ static tare_status add_slices(list *l, const parted *p, tare_str name, size_t at
 
 /* ---- by rules -------------------------------------------------------------------------------- */
 
-/* The name a rule would give to what stands in place of its '*'; ptr NULL: it cannot be this
- * tensor's. */
-static tare_status rule_target(bool *is_it, const list *l, const parted *p,
+/* The tensor of the file that a rule makes of what stands in place of its '*'; ptr NULL: none. */
+static tare_status rule_target(tare_str *out, const list *l, const parted *p,
                                const tare_llama_rule *rule, tare_str head, tare_error *err) {
     char buf[192];
     bool takes_suffix = rule->match[strlen(rule->match) - 1] == '@';
     tare_str suffix = takes_suffix ? p->suffix : TARE_STR("");
-    tare_str target;
     size_t n = 0;
-    *is_it = false;
     if (rule->to[0] == '=') {
         for (const char *c = rule->to + 1; *c && n + 24 < sizeof buf; c++)
             if (*c == '#')
@@ -245,15 +271,12 @@ static tare_status rule_target(bool *is_it, const list *l, const parted *p,
             else
                 buf[n++] = *c;
         n += (size_t)snprintf(buf + n, sizeof buf - n, "%.*s", (int)suffix.len, suffix.ptr);
-        *is_it = tare_str_equal((tare_str){buf, n}, p->tensor->name);
-        return TARE_OK;
+        *out = text_of(l, buf, n);
+        return out->ptr ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "tensor name");
     }
     n = (size_t)snprintf(buf, sizeof buf, "%.*s%s%.*s", (int)head.len, head.ptr, rule->to,
                          (int)suffix.len, suffix.ptr);
-    TARE_TRY(
-        tare_llama_names_find(&target, &l->r->names, (tare_str){buf, n}, &l->r->out->arena, err));
-    *is_it = target.ptr && tare_str_equal(target, p->tensor->name);
-    return TARE_OK;
+    return tare_llama_names_find(out, &l->r->names, (tare_str){buf, n}, &l->r->out->arena, err);
 }
 
 /* What a rule says of shapes; NULL: nothing. */
@@ -264,11 +287,17 @@ static const char *shape_of(const list *l, const tare_llama_rule *rule) {
     return NULL;
 }
 
-/* Whether a rule above makes another tensor of the same one. */
-static bool is_sibling(const list *l, const tare_llama_rule *rule) {
-    for (const tare_llama_rule *r = l->r->arch->rules; r < rule; r++)
-        if (r->to && strcmp(r->match, rule->match) == 0) return true;
-    return false;
+/* Whether a rule above makes another tensor of the file of the same one. */
+static tare_status is_sibling(bool *out, const list *l, const parted *p,
+                              const tare_llama_rule *rule, tare_str head, tare_error *err) {
+    *out = false;
+    for (const tare_llama_rule *r = l->r->arch->rules; r < rule && !*out; r++) {
+        tare_str name;
+        if (!r->to || strcmp(r->match, rule->match) != 0) continue;
+        TARE_TRY(rule_target(&name, l, p, r, head, err));
+        *out = name.ptr && tare_model_find_tensor(l->r->gguf, name) >= 0;
+    }
+    return TARE_OK;
 }
 
 /* The name that a rule's pattern matches, of the block that the tensor is of. */
@@ -276,7 +305,7 @@ static tare_status add_by_rule(list *l, const parted *p, const tare_llama_rule *
                                tare_error *err) {
     char buf[192];
     size_t n = 0, slices = 0;
-    tare_llama_wanted w = {{NULL, 0}, 0, {0}};
+    tare_llama_wanted w = {.name = {NULL, 0}};
     TARE_TRY(read_shape(&w, l, p, shape_of(l, rule), err));
     for (const char *c = rule->match; *c && n + 96 < sizeof buf; c++) {
         if (*c == '*')
@@ -299,12 +328,14 @@ static tare_status apply_rules(list *l, const parted *p, size_t *n, tare_error *
     tare_str head = head_of(l, p);
     *n = 0;
     for (; rule && rule->match; rule++) {
-        bool is_it;
+        tare_str target;
+        bool is_made_before;
         if (!rule->to || !shape_of(l, rule) || !head.ptr) continue;
-        TARE_TRY(rule_target(&is_it, l, p, rule, head, err));
-        if (!is_it) continue;
+        TARE_TRY(rule_target(&target, l, p, rule, head, err));
+        if (!target.ptr || !tare_str_equal(target, p->tensor->name)) continue;
         ++*n;
-        if (!is_sibling(l, rule)) TARE_TRY(add_by_rule(l, p, rule, head, err));
+        TARE_TRY(is_sibling(&is_made_before, l, p, rule, head, err));
+        if (!is_made_before) TARE_TRY(add_by_rule(l, p, rule, head, err));
     }
     return TARE_OK;
 }
@@ -324,7 +355,7 @@ static const char *shape_by_rule(const list *l, tare_str name) {
 
 static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_error *err) {
     static const tare_str word = {"experts.", 8};
-    tare_llama_wanted w = {name, 0, {0}};
+    tare_llama_wanted w = {.name = name};
     const char *was = shape_by_rule(l, name);
     for (size_t i = 1; !was && i + word.len < name.len; i++) {
         bool is_expert = memcmp(name.ptr + i, word.ptr, word.len) == 0 && name.ptr[i - 1] == '.';
@@ -348,8 +379,20 @@ static bool is_generated(const parted *p) {
     return tare_llama_is_one_of(p->stem, "rope_freqs rope_factors_long rope_factors_short");
 }
 
+static tare_status find_nextn(list *l, tare_error *err) {
+    uint64_t blocks = 0, nextn = 0;
+    bool is_there;
+    TARE_TRY(tare_llama_formula_u64(&blocks, &is_there, TARE_STR("block_count"), &l->r->by_keys,
+                                    NULL, err));
+    TARE_TRY(tare_llama_formula_u64(&nextn, &is_there, TARE_STR("nextn_predict_layers | 0"),
+                                    &l->r->by_keys, NULL, err));
+    l->first_nextn = blocks - tare_min_u64(nextn, blocks);
+    return TARE_OK;
+}
+
 tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err) {
     list l = {.r = r};
+    TARE_TRY(find_nextn(&l, err));
     for (size_t i = 0; i < r->gguf->catalog.n_tensors; i++) {
         const parted p = take_apart(r->gguf, i);
         tare_str name;
@@ -363,5 +406,5 @@ tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err) {
                                "models of this architecture have no such tensor", err);
         TARE_TRY(add_by_name(&l, &p, name, err));
     }
-    return TARE_OK;
+    return tare_llama_want_numbers(r, err);
 }

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""transformers loads what comes back of the tiny models that it has a class for, and computes the same numbers with
+it as with the original. `back_logits.py TARE FOLDER [NAME...]`. Run by a Python that has torch, transformers and
+numpy; exit 77: one is missing."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+# Of a model with towers the text model comes back, under names that transformers does not load into the whole.
+OTHERS = {"chameleon": "no way back"}
+# What is folded into weights (Falcon H1's multipliers) rounds otherwise; the largest difference of a logit.
+CLOSE = {"falcon-h1": 0.05, "gemma2": 1e-2, "mamba": 1e-4, "jamba": 1e-4}
+
+
+def load(path):
+    import torch
+    import transformers
+    with open(os.path.join(path, "config.json")) as f:
+        config = json.load(f)
+    name = config["architectures"][0]
+    cls = getattr(transformers, name, None)
+    if cls is None:
+        return None, name
+    return cls.from_pretrained(path, dtype=torch.float32, attn_implementation="eager", local_files_only=True).eval(), name
+
+
+def answer(model):
+    """The last numbers of a model for sixteen tokens."""
+    import torch
+    tokens = torch.arange(3, 19).reshape(1, 16)
+    with torch.no_grad():
+        if model.config.is_encoder_decoder:
+            out = model(input_ids=tokens, decoder_input_ids=tokens)
+        else:
+            out = model(input_ids=tokens)
+    return out.logits if hasattr(out, "logits") else out.last_hidden_state
+
+
+def fault(tare, folder, name):
+    """What is wrong; None: nothing; "": transformers has no such class, or cannot run the original."""
+    import tiny_models
+    model, gguf, back = (os.path.join(folder, name + x) for x in ("", ".gguf", "-back"))
+    tiny_models.write(model, name)
+    try:
+        was, cls = load(model)
+        if was is None:
+            return ""
+        expected = answer(was)
+    except Exception:  # noqa: BLE001 the tiny model is not one that transformers can run
+        return ""
+    for args in ((model, gguf, "--no-tokenizer"), (gguf, back, "--to", "hf")):
+        done = subprocess.run([tare, "convert", *args, "--quiet", "--no-sync", "--force"], capture_output=True, text=True)
+        if "back to Hugging Face" in done.stderr:
+            return ""
+        if done.returncode:
+            return done.stderr.strip()[-200:]
+    if not os.path.exists(os.path.join(back, "config.json")):
+        return ""
+    try:
+        now, other = load(back)
+        got = answer(now)
+    except Exception as wrong:  # noqa: BLE001
+        return "%s: %s" % (type(wrong).__name__, str(wrong)[:200])
+    if other != cls:
+        return "comes back as " + other
+    far = float((expected - got).abs().max())
+    return None if far <= CLOSE.get(name, 0) else "logits differ by %g" % far
+
+
+def main():
+    import tiny_models
+    tare, folder, *names = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    same, differ = [], 0
+    for name in names or sorted(tiny_models.MODELS):
+        said = fault(tare, folder, name)
+        if said is None:
+            same.append(name)
+        elif said and name not in OTHERS:
+            print("%s: %s" % (name, said), flush=True)
+            differ += 1
+    shutil.rmtree(folder)
+    print("%d models compute the same, %d do not: %s" % (len(same), differ, " ".join(same)))
+    return differ > 0 or not same
+
+
+if __name__ == "__main__":
+    try:
+        import numpy  # noqa: F401
+        import torch  # noqa: F401
+        import transformers
+        transformers.utils.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()
+    except ImportError as missing:
+        print("SKIP: %s" % missing)
+        sys.exit(77)
+    sys.exit(main())
