@@ -48,7 +48,7 @@ static const tare_llama_back ernie_moe_back = {
 
 const tare_llama_arch tare_llama_family_ernie[] = {
     {.name = "ernie4_5",
-     .classes = "Ernie4_5_ForCausalLM Ernie4_5ForCausalLM",
+     .classes = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
      .tensors = ENDS QKV NORMS FFN,
      .cut = "ernie.>model.",
      .defaults = ernie_defaults,
