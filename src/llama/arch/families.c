@@ -12,7 +12,7 @@ static const tare_llama_arch *const families[] = {
     tare_llama_family_t5,      tare_llama_family_towers,   tare_llama_family_encoders,
     tare_llama_family_hybrid,  tare_llama_family_sparse,   tare_llama_family_rwkv,
     tare_llama_family_ernie,   tare_llama_family_exaone,   tare_llama_family_hunyuan,
-    tare_llama_family_lfm2,    tare_llama_family_others,
+    tare_llama_family_lfm2,    tare_llama_family_plamo,    tare_llama_family_others,
 };
 
 static const tare_llama_arch *const towers[] = {tare_llama_towers_siglip, tare_llama_towers_qwen,

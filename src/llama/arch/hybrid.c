@@ -220,62 +220,6 @@ static const tare_llama_rule kimi_rules[] = {
     RULES_LATENT,
     END_OF_RULES};
 
-/* ---- PLaMo 2, 3 ---------------------------------------------------------------------------------- */
-
-static const char *const plamo2_defaults[] = {
-    "hidden_size = 4096",
-    "p.step = mamba_step | 2",
-    "p.is_attention = if(layers < floor(p.step / 2) + 1, layer == layers - 1, "
-    "layer % p.step == floor(p.step / 2))",
-    "hidden_size_per_head = 128",
-    "mamba_num_heads = 64",
-    NULL};
-static const tare_llama_key plamo2_own[] = {
-    KEY_VOCAB_SIZE,
-    {"attention.head_count_kv[]", I32, "if(p.is_attention, num_key_value_heads | 4, 0)"},
-    {"attention.head_count[]", I32, "if(p.is_attention, num_attention_heads | 32, 0)"},
-    {"context_length", U32, "max_position_embeddings | 2048"},
-    {"embedding_length", U32, "hidden_size"},
-    {"attention.key_length", U32, "hidden_size_per_head"},
-    {"attention.value_length", U32, "hidden_size_per_head"},
-    {"block_count", U32, "layers"},
-    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps | 0.000001"},
-    {"rope.freq_base", F32, "rope.theta | 10000"},
-    {"ssm.state_size", U32, "mamba_d_state | 64"},
-    {"ssm.conv_kernel", U32, "mamba_d_conv | 4"},
-    {"ssm.time_step_rank", U32, "mamba_num_heads"},
-    {"ssm.inner_size", U32, "mamba_num_heads * hidden_size_per_head"},
-    {"ssm.group_count", U32, "0"},
-    {"feed_forward_length", U32, "intermediate_size | 13312"},
-    KEY_FILE_TYPE,
-    END_OF_KEYS};
-#define RULES_PLAMO                                                                                \
-    {"*.pre_mixer_norm.weight", NULL, "add(1)"}, {"*.post_mixer_norm.weight", NULL, "add(1 / 5)"}, \
-        {"*.pre_mlp_norm.weight", NULL, "add(1)"},                                                 \
-        {"*.post_mlp_norm.weight", NULL, "add(1 / pow(5, 1.5))"}, {                                \
-        "*.norm.weight", NULL, "add(1)"                                                            \
-    }
-static const tare_llama_rule plamo2_rules[] = {
-    {"*.A_log", NULL, "negexp"},
-    {"*.conv1d.weight", NULL, "squeeze"},
-    {"*.mixer.dt_norm_weight", ".mixer.dt_norm.weight", NULL}, /* stored without ".weight" */
-    {"*.mixer.B_norm_weight", ".mixer.B_norm.weight", NULL},
-    {"*.mixer.C_norm_weight", ".mixer.C_norm.weight", NULL},
-    {"*.mixer.k_weight", "=blk.#.attn_k_norm.weight", NULL},
-    {"*.mixer.q_weight", "=blk.#.attn_q_norm.weight", NULL},
-    RULES_PLAMO,
-    END_OF_RULES};
-static const tare_llama_key plamo3_keys[] = {
-    KEY_VOCAB_SIZE,
-    {"attention.sliding_window", U32, "window_size | sliding_window"},
-    {"attention.sliding_window_pattern", U32,
-     "if(has(window_size | sliding_window), sliding_window_pattern)"},
-    END_OF_KEYS};
-static const tare_llama_rule plamo3_rules[] = {{"*.mixer.q_norm.weight", NULL, "add(1)"},
-                                               {"*.mixer.k_norm.weight", NULL, "add(1)"},
-                                               RULES_PLAMO,
-                                               END_OF_RULES};
-
 /* llama.cpp requires the sections of positions; the config.json of a text model may omit them. */
 static tare_status add_sections(tare_llama_mapping *m, tare_error *err) {
     static const double usual[] = {11, 11, 10, 0};
@@ -310,20 +254,18 @@ static const tare_llama_back falcon_h1_back = {
     .config = falcon_h1_back_config,
     .shapes = falcon_h1_back_shapes};
 
+#define BACK_NEMOTRON_H                                                                            \
+    "model_type = 'nemotron_h'",                                                                   \
+        "layers_block_type[] = if(at(attention.head_count_kv, layer) > 0, 'attention', "           \
+        "if(at(feed_forward_length, layer) > 0, if(has(expert_count), 'moe', 'mlp'), 'mamba'))",   \
+        "num_key_value_heads = largest(attention.head_count_kv)",                                  \
+        "head_dim = attention.key_length", "conv_kernel = ssm.conv_kernel",                        \
+        "ssm_state_size = ssm.state_size", "n_groups = ssm.group_count",                           \
+        "mamba_num_heads = ssm.time_step_rank",                                                    \
+        "mamba_head_dim = ssm.inner_size / ssm.time_step_rank",                                    \
+        "layer_norm_epsilon = attention.layer_norm_epsilon"
 static const char *const nemotron_h_back_config[] = {
-    "model_type = 'nemotron_h'",
-    "layers_block_type[] = if(at(attention.head_count_kv, layer) > 0, 'attention', "
-    "if(at(feed_forward_length, layer) > 0, if(has(expert_count), 'moe', 'mlp'), 'mamba'))",
-    "num_key_value_heads = largest(attention.head_count_kv)",
-    "head_dim = attention.key_length",
-    "conv_kernel = ssm.conv_kernel",
-    "ssm_state_size = ssm.state_size",
-    "n_groups = ssm.group_count",
-    "mamba_num_heads = ssm.time_step_rank",
-    "mamba_head_dim = ssm.inner_size / ssm.time_step_rank",
-    "layer_norm_epsilon = attention.layer_norm_epsilon",
-    "intermediate_size = largest(feed_forward_length)",
-    NULL};
+    BACK_NEMOTRON_H, "intermediate_size = largest(feed_forward_length)", NULL};
 static const tare_llama_shape_row nemotron_h_back_shapes[] = {{"*.A_log", "d0"},
                                                               {"*.D", "d0"},
                                                               {"*.conv1d.weight", "d0, 1, d1"},
@@ -339,27 +281,8 @@ static const tare_llama_back nemotron_h_back = {
     .shapes = nemotron_h_back_shapes};
 
 static const char *const nemotron_h_moe_back_config[] = {
-    "model_type = 'nemotron_h'",
-    "layers_block_type[] = if(at(attention.head_count_kv, layer) > 0, 'attention', "
-    "if(at(feed_forward_length, layer) > 0, if(has(expert_count), 'moe', 'mlp'), 'mamba'))",
-    "num_key_value_heads = largest(attention.head_count_kv)",
-    "head_dim = attention.key_length",
-    "conv_kernel = ssm.conv_kernel",
-    "ssm_state_size = ssm.state_size",
-    "n_groups = ssm.group_count",
-    "mamba_num_heads = ssm.time_step_rank",
-    "mamba_head_dim = ssm.inner_size / ssm.time_step_rank",
-    "layer_norm_epsilon = attention.layer_norm_epsilon",
-    "num_local_experts = nothing",
-    "moe_intermediate_size = expert_feed_forward_length",
-    NULL};
-static const tare_llama_shape_row nemotron_h_moe_back_shapes[] = {
-    {"*.A_log", "d0"},
-    {"*.D", "d0"},
-    {"*.conv1d.weight", "d0, 1, d1"},
-    {"*.mixer.norm.weight", "d0 * d1"},
-    {"*.mixer.dt_bias", "d0"},
-    {NULL, NULL}};
+    BACK_NEMOTRON_H, "num_local_experts = nothing",
+    "moe_intermediate_size = expert_feed_forward_length", NULL};
 static const tare_llama_back nemotron_h_moe_back = {
     .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.q_proj "
              "mixer.k_proj mixer.v_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.A_log "
@@ -368,80 +291,53 @@ static const tare_llama_back nemotron_h_moe_back = {
              "mixer.shared_experts.up_proj mixer.shared_experts.down_proj mixer.fc1_latent_proj "
              "mixer.fc2_latent_proj hidden_size num_attention_heads rope_theta num_experts_per_tok",
     .config = nemotron_h_moe_back_config,
-    .shapes = nemotron_h_moe_back_shapes,
+    .shapes = nemotron_h_back_shapes,
     .when = "has(expert_count)"};
 
-static const char *const qwen3next_back_config[] = {
-    "model_type = 'qwen3_next'", "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",
-    "partial_rotary_factor = rope.dimension_count / attention.key_length",
-    "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "
-    "full_attention_interval == 0, 'full_attention', 'linear_attention'))",
-    NULL};
+#define LINEAR_NAMES                                                                               \
+    HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG                                    \
+        "linear_attn.conv1d linear_attn.dt_proj linear_attn.A_log linear_attn.norm "               \
+        "linear_attn.out_proj linear_attn.in_proj_qkv linear_attn.in_proj_z "                      \
+        "linear_attn.in_proj_a linear_attn.in_proj_b linear_attn.in_proj_ba "                      \
+        "mlp.shared_expert.gate_proj mlp.shared_expert.up_proj mlp.shared_expert.down_proj "       \
+        "mlp.shared_expert_gate num_experts "
+#define LINEAR_NEXTN "fc pre_fc_norm_embedding eh_proj enorm hnorm shared_head.norm"
+#define BACK_LINEAR                                                                                \
+    "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",                                 \
+        "partial_rotary_factor = rope.dimension_count / attention.key_length",                     \
+        "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "   \
+        "full_attention_interval == 0, 'full_attention', 'linear_attention'))"
+#define BACK_SECTIONS                                                                              \
+    "rope_parameters.mrope_section = rope.dimension_sections",                                     \
+        "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",              \
+        "rope_parameters.rope_theta = rope.freq_base", "rope_parameters.rope_type = 'default'",    \
+        "rope_parameters.partial_rotary_factor = rope.dimension_count / attention.key_length",     \
+        "mtp_num_hidden_layers = nextn_predict_layers"
+static const char *const qwen3next_back_config[] = {"model_type = 'qwen3_next'", BACK_LINEAR, NULL};
 static const tare_llama_shape_row qwen3next_back_shapes[] = {
     {"*.conv1d.weight", "d0, 1, d1"},
     {"*.linear_attn.in_proj_qkvz.weight", "2 * q.kh * q.kd + 2 * q.kh * q.vd, d1"},
     {NULL, NULL}};
 static const tare_llama_back qwen3next_back = {
-    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG
-    "linear_attn.conv1d linear_attn.dt_proj linear_attn.A_log linear_attn.norm "
-    "linear_attn.out_proj linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_a "
-    "linear_attn.in_proj_b linear_attn.in_proj_ba mlp.shared_expert.gate_proj "
-    "mlp.shared_expert.up_proj mlp.shared_expert.down_proj mlp.shared_expert_gate num_experts ",
-    .config = qwen3next_back_config,
-    .shapes = qwen3next_back_shapes};
+    .names = LINEAR_NAMES, .config = qwen3next_back_config, .shapes = qwen3next_back_shapes};
 
-static const char *const qwen35_back_config[] = {
-    "model_type = 'qwen3_5_text'",
-    "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",
-    "partial_rotary_factor = rope.dimension_count / attention.key_length",
-    "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "
-    "full_attention_interval == 0, 'full_attention', 'linear_attention'))",
-    "rope_parameters.mrope_section = rope.dimension_sections",
-    "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",
-    "rope_parameters.rope_theta = rope.freq_base",
-    "rope_parameters.rope_type = 'default'",
-    "rope_parameters.partial_rotary_factor = rope.dimension_count / attention.key_length",
-    "mtp_num_hidden_layers = nextn_predict_layers",
-    NULL};
+static const char *const qwen35_back_config[] = {"model_type = 'qwen3_5_text'", BACK_LINEAR,
+                                                 BACK_SECTIONS, NULL};
 static const tare_llama_shape_row qwen35_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
                                                           {NULL, NULL}};
 static const tare_llama_back qwen35_back = {
-    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG
-    "linear_attn.conv1d linear_attn.dt_proj linear_attn.A_log linear_attn.norm "
-    "linear_attn.out_proj linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_a "
-    "linear_attn.in_proj_b linear_attn.in_proj_ba mlp.shared_expert.gate_proj "
-    "mlp.shared_expert.up_proj mlp.shared_expert.down_proj mlp.shared_expert_gate num_experts "
-    "fc pre_fc_norm_embedding eh_proj enorm hnorm shared_head.norm",
-    .config = qwen35_back_config,
-    .shapes = qwen35_back_shapes};
+    .names = LINEAR_NAMES LINEAR_NEXTN, .config = qwen35_back_config, .shapes = qwen35_back_shapes};
 
-static const char *const qwen35moe_back_config[] = {
-    "model_type = 'qwen3_5_moe_text'",
-    "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",
-    "partial_rotary_factor = rope.dimension_count / attention.key_length",
-    "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "
-    "full_attention_interval == 0, 'full_attention', 'linear_attention'))",
-    "rope_parameters.mrope_section = rope.dimension_sections",
-    "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",
-    "rope_parameters.rope_theta = rope.freq_base",
-    "rope_parameters.rope_type = 'default'",
-    "rope_parameters.partial_rotary_factor = rope.dimension_count / attention.key_length",
-    "mtp_num_hidden_layers = nextn_predict_layers",
-    NULL};
+static const char *const qwen35moe_back_config[] = {"model_type = 'qwen3_5_moe_text'", BACK_LINEAR,
+                                                    BACK_SECTIONS, NULL};
 static const tare_llama_shape_row qwen35moe_back_shapes[] = {
     {"*.conv1d.weight", "d0, 1, d1"},
     {"*.mlp.experts.gate_up_proj", "d0, 2 * d1, d2"},
     {"*.mlp.experts.down_proj", "d0, d1, d2"},
     {NULL, NULL}};
-static const tare_llama_back qwen35moe_back = {
-    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG
-    "linear_attn.conv1d linear_attn.dt_proj linear_attn.A_log linear_attn.norm "
-    "linear_attn.out_proj linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_a "
-    "linear_attn.in_proj_b linear_attn.in_proj_ba mlp.shared_expert.gate_proj "
-    "mlp.shared_expert.up_proj mlp.shared_expert.down_proj mlp.shared_expert_gate num_experts "
-    "fc pre_fc_norm_embedding eh_proj enorm hnorm shared_head.norm",
-    .config = qwen35moe_back_config,
-    .shapes = qwen35moe_back_shapes};
+static const tare_llama_back qwen35moe_back = {.names = LINEAR_NAMES LINEAR_NEXTN,
+                                               .config = qwen35moe_back_config,
+                                               .shapes = qwen35moe_back_shapes};
 
 static const char *const kimi_back_config[] = {
     "model_type = 'kimi_linear'",
@@ -484,45 +380,6 @@ static const tare_llama_back kimi_back = {
     "block_sparse_moe.shared_experts.down_proj num_experts num_experts_per_token",
     .config = kimi_back_config,
     .shapes = kimi_back_shapes};
-
-static const char *const plamo2_back_config[] = {
-    "model_type = 'plamo2'",
-    "mamba_enabled = true",
-    "num_key_value_heads = largest(attention.head_count_kv)",
-    "num_attention_heads = largest(attention.head_count)",
-    "mamba_step = if(at(attention.head_count, 1) > 0, 2, if(at(attention.head_count, 2) > 0, 4, "
-    "if(at(attention.head_count, 3) > 0, 6, 8)))",
-    "mamba_num_heads = ssm.time_step_rank",
-    NULL};
-static const tare_llama_shape_row plamo2_back_shapes[] = {{"*.conv1d.weight", "d0, 1, d1"},
-                                                          {"*.mixer.dt_norm_weight", "d0"},
-                                                          {"*.mixer.B_norm_weight", "d0"},
-                                                          {"*.mixer.C_norm_weight", "d0"},
-                                                          {"*.mixer.k_weight", "d0, d1"},
-                                                          {"*.mixer.q_weight", "d0, d1"},
-                                                          {NULL, NULL}};
-static const tare_llama_back plamo2_back = {
-    .names = "model.layers.layers. model.embed_tokens model.norm lm_head pre_mixer_norm "
-             "post_mixer_norm post_mixer_norm.weight pre_mlp_norm post_mlp_norm "
-             "post_mlp_norm.weight mlp.gate_up_proj mlp.down_proj mixer.qkv_proj mixer.o_proj "
-             "mixer.in_proj mixer.conv1d mixer.bcdt_proj mixer.dt_proj mixer.A_log mixer.D "
-             "mixer.out_proj mixer.q_norm mixer.k_norm max_position_embeddings hidden_size "
-             "intermediate_size num_attention_heads num_key_value_heads rms_norm_eps rope_theta "
-             "mamba_d_state mamba_d_conv mamba_num_heads hidden_size_per_head",
-    .config = plamo2_back_config,
-    .shapes = plamo2_back_shapes};
-
-static const char *const plamo3_back_config[] = {
-    "model_type = 'plamo3'", "sliding_window_pattern = attention.sliding_window_pattern", NULL};
-static const tare_llama_back plamo3_back = {
-    .names =
-        "model.layers.layers. model.embed_tokens model.norm lm_head pre_mixer_norm post_mixer_norm "
-        "post_mixer_norm.weight pre_mlp_norm post_mlp_norm post_mlp_norm.weight mlp.gate_up_proj "
-        "mlp.down_proj mixer.qkv_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.bcdt_proj "
-        "mixer.dt_proj mixer.A_log mixer.D mixer.out_proj mixer.q_norm mixer.k_norm "
-        "max_position_embeddings hidden_size intermediate_size num_attention_heads "
-        "num_key_value_heads rms_norm_eps rope_theta head_dim window_size",
-    .config = plamo3_back_config};
 
 const tare_llama_arch tare_llama_family_hybrid[] = {
     {.name = "falcon-h1",
@@ -601,21 +458,5 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .keys = kimi_keys,
      .rules = kimi_rules,
      .back = &kimi_back},
-    {.name = "plamo2",
-     .classes = "Plamo2ForCausalLM PLaMo2ForCausalLM",
-     .tensors = ENDS FUSED QK_NORMS FFN MAMBA
-     "attn_norm post_attention_norm ffn_norm post_ffw_norm ssm_dt_norm ssm_b_norm ssm_c_norm",
-     .cut = ".dt_bias=.dt_proj.bias",
-     .defaults = plamo2_defaults,
-     .own = plamo2_own,
-     .rules = plamo2_rules,
-     .back = &plamo2_back},
-    {.name = "plamo3",
-     .classes = "Plamo3ForCausalLM PLaMo3ForCausalLM",
-     .tensors =
-         ENDS FUSED QK_NORMS "attn_norm post_attention_norm ffn_norm ffn_down ffn_up post_ffw_norm",
-     .keys = plamo3_keys,
-     .rules = plamo3_rules,
-     .back = &plamo3_back},
     {.name = NULL},
 };

@@ -127,24 +127,6 @@ static const tare_llama_rule chameleon_rules[] = {
     {"*k_norm@", NULL, HEAD_NORM("num_key_value_heads | num_attention_heads")},
     END_OF_RULES};
 
-/* PLaMo 13B: five heads of keys, whose queries are not neighbours. */
-static const tare_llama_key plamo_own[] = {
-    {"context_length", U32, "4096"},
-    {"embedding_length", U32, "hidden_size"},
-    {"feed_forward_length", U32, "intermediate_size"},
-    {"block_count", U32, "layers"},
-    {"attention.head_count", U32, "num_attention_heads"},
-    {"attention.head_count_kv", U32, "5"},
-    {"attention.layer_norm_rms_epsilon", F32, "rms_norm_eps"},
-    KEY_FILE_TYPE,
-    END_OF_KEYS};
-static const tare_llama_rule plamo_rules[] = {
-    {"*.self_attn.q_proj.weight", NULL,
-     "view(num_attention_heads / 5, 5, 0, d1) swap(0, 1) view(0, d3)"},
-    {"*.self_attn.o_proj.weight", NULL,
-     "view(d0, num_attention_heads / 5, 5, 0) swap(1, 2) view(d0, 0)"},
-    END_OF_RULES};
-
 /* Talkie: positions turn the other way, gains beside the weights. */
 #define TALKIE_FIRST "view(0, head_dim, d1) rows(1, 0, head_dim / 2) turns(0, 2)"
 #define TALKIE_SECOND                                                                              \
@@ -173,14 +155,6 @@ static const tare_llama_back pangu_back = {.names = HF_DENSE, .config = pangu_ba
 static const char *const jais2_back_config[] = {"model_type = 'jais2'", BACK_BIASES, NULL};
 static const tare_llama_back jais2_back = {.names = HF_DENSE "layer_norm_eps",
                                            .config = jais2_back_config};
-
-static const char *const plamo_back_config[] = {"model_type = 'plamo'",
-                                                "num_key_value_heads = attention.head_count",
-                                                "n_shared_head = attention.head_count / 5", NULL};
-static const tare_llama_back plamo_back = {
-    .names =
-        "model.layers.layers. model.embed_tokens model.norm lm_head norm " HF_ATTN HF_MLP HF_CONFIG,
-    .config = plamo_back_config};
 
 static const char *const openelm_back_config[] = {
     "model_type = 'openelm'",
@@ -262,12 +236,6 @@ const tare_llama_arch tare_llama_family_others[] = {
      .keys = chameleon_keys,
      .rules = chameleon_rules,
      .tokenizer = {.prefers_json = true}},
-    {.name = "plamo",
-     .classes = "PlamoForCausalLM",
-     .tensors = ENDS QKV FFN "rope_freqs attn_norm attn_rot_embd",
-     .own = plamo_own,
-     .rules = plamo_rules,
-     .back = &plamo_back},
     {.name = "talkie",
      .classes = "TalkieForCausalLM",
      .tensors = "token_embd output attn_q_norm layer_output_scale " QKV FFN,

@@ -165,6 +165,7 @@ extern const tare_llama_arch tare_llama_family_ernie[];
 extern const tare_llama_arch tare_llama_family_exaone[];
 extern const tare_llama_arch tare_llama_family_hunyuan[];
 extern const tare_llama_arch tare_llama_family_lfm2[];
+extern const tare_llama_arch tare_llama_family_plamo[];
 extern const tare_llama_arch tare_llama_family_others[];
 
 /* The same of towers. */

@@ -214,6 +214,7 @@ static tare_status restore(tare_llama_restoring *r, tare_error *err) {
     TARE_TRY(tare_llama_restore_pooling(r, err));
     TARE_TRY(tare_llama_restore_card(r, err));
     TARE_TRY(tare_llama_list_wanted(r, err));
+    TARE_TRY(tare_llama_want_numbers(r, err));
     TARE_TRY(fill_catalog(r, err));
     TARE_TRY(rehearse(r, err));
     TARE_TRY(choose_types(r, err));

@@ -406,5 +406,5 @@ tare_status tare_llama_list_wanted(tare_llama_restoring *r, tare_error *err) {
                                "models of this architecture have no such tensor", err);
         TARE_TRY(add_by_name(&l, &p, name, err));
     }
-    return tare_llama_want_numbers(r, err);
+    return TARE_OK;
 }
