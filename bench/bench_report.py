@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import subprocess
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -29,6 +30,37 @@ def machine(tare=None):
 def file_system(path):
     run = subprocess.run(["stat", "-f", "-c", "%T", path], capture_output=True, text=True)
     return run.stdout.strip()
+
+
+def timed(command):
+    """Seconds and peak RssAnon in bytes."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    peak = 0
+    while True:
+        try:
+            with open(f"/proc/{process.pid}/status") as f:
+                for line in f:
+                    if line.startswith("RssAnon:"):
+                        peak = max(peak, int(line.split()[1]) * 1024)
+        except OSError:
+            pass
+        try:
+            process.wait(0.02)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    seconds = time.perf_counter() - start
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit {process.returncode}")
+    return seconds, peak
+
+
+def fresh(path):
+    """A clean start: nothing of the last output left, nothing waiting to be written."""
+    if os.path.exists(path):
+        os.remove(path)
+    os.sync()
 
 
 def median(values):

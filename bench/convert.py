@@ -13,44 +13,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 
 import bench_report
+from bench_report import fresh, timed
 
 CONVERSIONS = {"copy": [], "f16": ["--type", "f16"], "bf16": ["--type", "bf16"],
                "q8_0": ["--type", "q8_0"], "q4_0": ["--type", "q4_0"]}
 MIB = 1 << 20
-
-
-def timed(command):
-    """Seconds and peak RssAnon in bytes."""
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    peak = 0
-    while True:
-        try:
-            with open(f"/proc/{process.pid}/status") as f:
-                for line in f:
-                    if line.startswith("RssAnon:"):
-                        peak = max(peak, int(line.split()[1]) * 1024)
-        except OSError:
-            pass
-        try:
-            process.wait(0.02)
-            break
-        except subprocess.TimeoutExpired:
-            pass
-    seconds = time.perf_counter() - start
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)}: exit {process.returncode}")
-    return seconds, peak
-
-
-def fresh(path):
-    """A clean start: nothing of the last output left, nothing waiting to be written."""
-    if os.path.exists(path):
-        os.remove(path)
-    os.sync()
 
 
 parser = argparse.ArgumentParser()

@@ -34,7 +34,11 @@ typedef struct tare_reader {
     const uint8_t *(*lend)(void *ctx, uint64_t offset, uint64_t n);
     /* The pieces in which the range around a byte is made. May be NULL: any. */
     tare_grain (*grain)(void *ctx, uint64_t offset);
-    void *read_ctx;           /* of all four */
+    /* Where the first bytes of a range come from unchanged. True: *n of them are those of *file from
+     * *at on. False: the *n bytes have to be read here. May be NULL: all have to. */
+    bool (*locate)(void *ctx, uint64_t offset, uint64_t *n, const struct tare_reader **file,
+                   uint64_t *at);
+    void *read_ctx;           /* of all of these */
     void (*close)(void *ctx); /* of a callback reader, may be NULL */
 } tare_reader;
 

@@ -211,6 +211,7 @@ static tare_status add_tensors(tare_llama_mapping *m, mapped *own, tare_error *e
     TARE_TRY(tare_model_share_files(m->out, m->hf, err));
     tare_reader_callback(&reader, NULL, &own->file, 0, format_name);
     reader.fetch = tare_llama_virtual_fetch;
+    reader.locate = tare_llama_virtual_locate;
     TARE_TRY(tare_model_add_file(m->out, &reader, "mapped", &index, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(add_tensor(m, own, m->targets[i], index, &end, err));
     m->out->files[index].reader.size = end;

@@ -227,19 +227,24 @@ static tare_status read_piece(uint8_t *out, const tare_llama_virtual *f,
     return read_computed(out, &j, made, first, n, err);
 }
 
-/* The pieces that elements [at, at + n) of turn `turn` lie in, one after the other. */
-static tare_status read_in_turn(uint8_t *out, const tare_llama_virtual *f,
-                                const tare_llama_made *made, uint64_t turn, uint64_t at, uint64_t n,
-                                tare_error *err) {
+/* The first piece that ends beyond an element of a turn. */
+static size_t piece_at(const tare_llama_made *made, uint64_t at) {
     size_t low = 0, high = made->n_pieces;
-    while (low < high) { /* the first piece that ends beyond `at` */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (made->pieces[middle].end <= at)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; n > 0; low++) {
+    return low;
+}
+
+/* The pieces that elements [at, at + n) of turn `turn` lie in, one after the other. */
+static tare_status read_in_turn(uint8_t *out, const tare_llama_virtual *f,
+                                const tare_llama_made *made, uint64_t turn, uint64_t at, uint64_t n,
+                                tare_error *err) {
+    for (size_t low = piece_at(made, at); n > 0; low++) {
         const tare_llama_piece *p = &made->pieces[low];
         uint64_t begin = low ? made->pieces[low - 1].end : 0;
         uint64_t take = tare_min_u64(p->end - at, n);
@@ -338,4 +343,26 @@ tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size
         n -= take;
     }
     return TARE_OK;
+}
+
+bool tare_llama_virtual_locate(void *ctx, uint64_t offset, uint64_t *n, const tare_reader **file,
+                               uint64_t *at) {
+    const tare_llama_virtual *f = ctx;
+    const size_t i = tare_part_of(&f->made->offset, f->n_made, sizeof *f->made, offset);
+    const tare_llama_made *made = &f->made[i];
+    const uint64_t from = offset - made->offset, size = made->element_bytes;
+    *n = tare_min_u64(*n, made->size - from);
+    if (made->bytes || made->pieces[made->n_pieces - 1].end * size != made->size) return false;
+    const size_t k = piece_at(made, from / size);
+    const tare_llama_piece *p = &made->pieces[k];
+    if (p->source == TARE_LLAMA_ZEROS || p->view || p->arithmetic != TARE_LLAMA_AS_IS ||
+        tare_llama_is_decoded(f->source, p->source))
+        return false;
+    const tare_tensor *t = &f->source->catalog.tensors[p->source];
+    const tare_reader *r = &f->source->files[t->planes[0].file].reader;
+    if (t->encoding != made->encoding || r->fd < 0) return false;
+    *n = tare_min_u64(*n, p->end * size - from);
+    *file = r;
+    *at = t->planes[0].offset + from - (k ? made->pieces[k - 1].end : 0) * size;
+    return true;
 }

@@ -71,6 +71,9 @@ bool tare_llama_is_decoded(const tare_model *source, size_t tensor);
 /* A reader's fetch; ctx is the file. */
 tare_status tare_llama_virtual_fetch(void *ctx, uint64_t offset, void *buf, size_t n,
                                      tare_error *err);
+/* A reader's locate: bytes of a piece that is a tensor of the source as it lies. */
+bool tare_llama_virtual_locate(void *ctx, uint64_t offset, uint64_t *n, const tare_reader **file,
+                               uint64_t *at);
 
 /* ---- shapes while operations are applied ----------------------------------------------------- */
 

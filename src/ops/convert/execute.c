@@ -291,17 +291,44 @@ static tare_status put(tare_execution *x, const piece *p, const void *bytes, tar
                         err);
 }
 
+static tare_status copy(tare_execution *x, const piece *p, const tare_reader *from, uint64_t at,
+                        tare_error *err) {
+    return x->sink->copy(x->sink->ctx, p->j->file, p->j->offset + p->at, from->fd, at, p->size,
+                         p->scratch, err);
+}
+
+static tare_status read_and_put(tare_execution *x, const piece *p, const tare_reader *r,
+                                uint64_t at, tare_error *err) {
+    uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
+    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
+    TARE_TRY(tare_reader_read(r, at, buf, p->size, err));
+    return put(x, p, buf, err);
+}
+
+/* Of a computed file, bytes that are those of another file are copied from there. */
+static tare_status run_located(tare_execution *x, const piece *p, const tare_reader *r, uint64_t at,
+                               tare_error *err) {
+    for (uint64_t done = 0, n; done < p->size; done += n) {
+        const tare_reader *file;
+        uint64_t place;
+        piece part = *p;
+        n = p->size - done;
+        const bool is_copy = r->locate(r->read_ctx, at + done, &n, &file, &place);
+        part.at += done;
+        part.size = (size_t)n;
+        TARE_TRY(is_copy ? copy(x, &part, file, place, err)
+                         : read_and_put(x, &part, r, at + done, err));
+    }
+    return TARE_OK;
+}
+
 static tare_status run_range(tare_execution *x, const piece *p, tare_error *err) {
     const tare_reader *r = &p->j->from->files[p->j->in_file].reader;
     uint64_t in_offset = p->j->in_offset + p->at;
     if (r->map && !r->owns_map) return put(x, p, r->map + in_offset, err);
-    if (r->fd >= 0 && x->sink->copy)
-        return x->sink->copy(x->sink->ctx, p->j->file, p->j->offset + p->at, r->fd, in_offset,
-                             p->size, p->scratch, err);
-    uint8_t *buf = tare_scratch_get(p->scratch, TARE_SCRATCH_STORED, PIECE);
-    if (!buf) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
-    TARE_TRY(tare_reader_read(r, in_offset, buf, p->size, err));
-    return put(x, p, buf, err);
+    if (r->fd >= 0 && x->sink->copy) return copy(x, p, r, in_offset, err);
+    if (r->locate && x->sink->copy) return run_located(x, p, r, in_offset, err);
+    return read_and_put(x, p, r, in_offset, err);
 }
 
 static tare_status run_resource(tare_execution *x, const piece *p, tare_error *err) {
