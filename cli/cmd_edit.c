@@ -82,7 +82,7 @@ static const cli_option options[] = {
     {.name = "spare",
      .arg = "SIZE",
      .help = "leave this much room when a directory is laid out anew, so that later edits are in "
-             "place (GGUF, safetensors, MCF)",
+             "place (GGUF, safetensors)",
      .size = &args.spare},
     {.name = "keep-time",
      .help = "keep the time of modification; programs that copy by time and size miss the change",
@@ -405,6 +405,7 @@ static tare_edit_options make_options(tare_report *report) {
     o.no_sync = cli.no_sync;
     o.threads = (unsigned)cli.threads;
     o.progress = cli_progress;
+    o.cancel = cli_cancel();
     o.report = report;
     return o;
 }

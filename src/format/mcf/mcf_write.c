@@ -87,28 +87,25 @@ static bool has_our_planes(const tare_tensor *t, uint32_t alignment) {
     return t->planes[0].offset % alignment == 0;
 }
 
-/* An edit leaves the tensors where they lie, if what precedes them ends before the first. */
-static bool keep_places(tare_mcf_writer *w, tare_mcf_part *part) {
+/* Where the first tensor stays, if an edit leaves all of them where they lie; 0: it does not. */
+static uint64_t keep_places(tare_mcf_writer *w) {
     const tare_write_options *o = w->options;
     uint64_t first = UINT64_MAX;
-    if (!o->keeps_place || w->c->n_tensors != o->source->catalog.n_tensors) return false;
+    if (!o->keeps_place || w->c->n_tensors == 0 || w->c->n_tensors != o->source->catalog.n_tensors)
+        return 0;
     for (size_t i = 0; i < w->c->n_tensors; i++) {
         const tare_tensor *t = tare_model_stored(o->source, w->c->origins ? w->c->origins[i] : i);
-        if (!o->stays(o->stays_ctx, i) || !has_our_planes(t, w->alignment)) return false;
+        if (!o->stays(o->stays_ctx, i) || !has_our_planes(t, w->alignment)) return 0;
         w->places[i] = t->planes[0].offset;
         first = tare_min_u64(first, w->places[i]);
     }
-    if (first < part->offset) return false;
-    part->offset = first;
-    return true;
+    return first;
 }
 
-/* Places all tensors from `part->offset` on, each aligned, those of the same bytes once. */
-static tare_status place_tensors(tare_mcf_writer *w, tare_mcf_part *part, tare_error *err) {
-    const bool are_kept = keep_places(w, part);
-    if (!are_kept && (!tare_add_u64(part->offset, w->options->spare, &part->offset) ||
-                      !tare_align_u64(part->offset, w->alignment, &part->offset)))
-        return too_large(err);
+/* Places all tensors from `part->offset` on, each aligned, those of the same bytes once; or, if they
+ * are kept, where they have their places already. */
+static tare_status place_tensors(tare_mcf_writer *w, tare_mcf_part *part, bool are_kept,
+                                 tare_error *err) {
     uint64_t at = part->offset, end = at, last = at;
     const size_t *same = w->c->same_as;
     bool *is_placed = TARE_NEW_ARRAY(w->plan->arena, bool, w->c->n_tensors);
@@ -332,15 +329,52 @@ static tare_status add_contents(tare_mcf_writer *w, const tare_mcf_part *part, t
     return TARE_OK;
 }
 
+/* One section behind another; *end: where it ends. */
+static tare_status place_part(tare_mcf_part *part, uint64_t *end, tare_error *err) {
+    if (!tare_align_u64(*end, 8, &part->offset) || !tare_add_u64(part->offset, part->size, end))
+        return too_large(err);
+    return TARE_OK;
+}
+
+/* Whether a section has room before the tensors, which begin at `first`. */
+static bool fits_before(const tare_mcf_part *part, uint64_t end, uint64_t first) {
+    return part->type < TARE_MCF_TENSOR_DATA && end + part->size + 8 <= first;
+}
+
+/* Offsets of all sections around tensors that stay where they lie: what has no room before them
+ * follows them. */
+static tare_status place_around(tare_mcf_writer *w, uint64_t first, uint64_t *end,
+                                tare_error *err) {
+    uint64_t before = TARE_MCF_HEADER_BYTES;
+    for (size_t i = 0; i < w->n_parts; i++) {
+        tare_mcf_part *part = &w->parts[i];
+        if (part->type != TARE_MCF_TENSOR_DATA) continue;
+        part->offset = first;
+        TARE_TRY(place_tensors(w, part, true, err));
+        if (!tare_add_u64(first, part->size, end)) return too_large(err);
+    }
+    for (size_t i = 0; i < w->n_parts; i++) {
+        tare_mcf_part *part = &w->parts[i];
+        if (part->type == TARE_MCF_TENSOR_DATA) continue;
+        TARE_TRY(place_part(part, fits_before(part, before, first) ? &before : end, err));
+    }
+    return tare_align_u64(*end, 8, end) ? TARE_OK : too_large(err);
+}
+
 /* Offsets of all sections; tensors are placed on the way. *end: where the directory begins. */
 static tare_status place_parts(tare_mcf_writer *w, uint64_t *end, tare_error *err) {
+    const uint64_t first = keep_places(w);
+    if (first) return place_around(w, first, end, err);
     *end = TARE_MCF_HEADER_BYTES;
     for (size_t i = 0; i < w->n_parts; i++) {
         tare_mcf_part *part = &w->parts[i];
-        bool has_tensors = part->type == TARE_MCF_TENSOR_DATA;
-        if (!tare_align_u64(*end, has_tensors ? tare_max_u64(w->alignment, 8) : 8, &part->offset))
+        if (part->type != TARE_MCF_TENSOR_DATA) {
+            TARE_TRY(place_part(part, end, err));
+            continue;
+        }
+        if (!tare_align_u64(*end, tare_max_u64(w->alignment, 8), &part->offset))
             return too_large(err);
-        if (has_tensors) TARE_TRY(place_tensors(w, part, err));
+        TARE_TRY(place_tensors(w, part, false, err));
         if (!tare_add_u64(part->offset, part->size, end)) return too_large(err);
     }
     return tare_align_u64(*end, 8, end) ? TARE_OK : too_large(err);
