@@ -53,6 +53,7 @@ typedef struct tare_llama_mapping {
     size_t n_collected;
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
     tare_encoding_id usual_type;    /* what --outtype auto comes to */
+    bool tells_tower;               /* these were reported */
     size_t n_of_tower;              /* tensors left out for what is no part of the text model */
     bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
                           numbers are */

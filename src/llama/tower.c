@@ -73,7 +73,7 @@ static tare_status find_row(tare_llama_mapping *m, tare_error *err) {
     return TARE_ERR_UNSUPPORTED;
 }
 
-void tare_llama_tower_note(const tare_llama_mapping *m) {
+void tare_llama_tower_note(tare_llama_mapping *m) {
     tare_llama_mapping tower = {.config = m->config};
     tare_error ignored;
     if (m->n_of_tower == 0 || find_row(&tower, &ignored) != TARE_OK) return;
@@ -83,6 +83,7 @@ void tare_llama_tower_note(const tare_llama_mapping *m) {
         "%zu tensors of the vision or audio encoder are left out: --mmproj writes them to a file "
         "of their own",
         m->n_of_tower);
+    m->tells_tower = true;
 }
 
 /* The token that one vector of the text model's embeddings goes into the tower for. */

@@ -36,7 +36,7 @@ tare_str tare_llama_tower_name(tare_str name);
 /* Whether a tensor of this name (of tare_llama_tower_name) is one of the tower. */
 bool tare_llama_tower_takes(const tare_llama_tower *tower, tare_str name);
 /* Reports that a text model is mapped without its tower, if it has one that is known. */
-void tare_llama_tower_note(const struct tare_llama_mapping *m);
+void tare_llama_tower_note(struct tare_llama_mapping *m);
 /* CORRUPT where the keys lack one that llama.cpp requires. */
 tare_status tare_llama_tower_check(const struct tare_llama_mapping *m, tare_error *err);
 
