@@ -325,6 +325,8 @@ tare_status cli_open_quietly(tare_model **out, const char *path, tare_report *re
 /* Shows rate and time left on stderr where that is a terminal, and turns SIGINT and SIGTERM into
  * a stop. Give cli_progress to the library, and the verb to start. */
 void cli_progress_start(const char *verb);
+/* What such a stop also raises: for work that goes on for long without telling its progress. */
+const tare_cancel *cli_cancel(void);
 bool cli_progress(void *ctx, uint64_t done, uint64_t total);
 void cli_progress_end(void);
 /* Data that a thread of the library fetches from a server: shown if nothing else is counted. True:

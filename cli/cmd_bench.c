@@ -183,6 +183,7 @@ static int run(int argc, const char **argv) {
     o.best_zstd = args.best_zstd;
     o.threads = cli.threads ? (unsigned)cli.threads : 1;
     o.progress = cli_progress;
+    o.cancel = cli_cancel();
     tare_status status = cli_bases(&bases, &o.n_bases, &err);
     if (status == TARE_OK) {
         o.bases = (const tare_model *const *)bases;

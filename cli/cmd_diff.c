@@ -250,6 +250,7 @@ static int compare(const pair *models) {
     diff_options.directory = args.is_directory;
     diff_options.threads = (unsigned)cli.threads;
     diff_options.progress = cli_progress;
+    diff_options.cancel = cli_cancel();
     tare_diff *diff;
     tare_error err;
     cli_progress_start("comparing");

@@ -129,6 +129,7 @@ static int extract(tare_model *model, const char *path, const char *name, const 
     extract_options.force = cli.force;
     extract_options.no_sync = cli.no_sync;
     extract_options.progress = cli_progress;
+    extract_options.cancel = cli_cancel();
     cli_progress_start("extracting");
     tare_status status =
         tare_extract(output, STDOUT_FILENO, model, (size_t)i, form, &extract_options, &err);
@@ -165,6 +166,7 @@ static int extract_adapter(const tare_model *model, const char *path, const char
     run_options.force = cli.force;
     run_options.no_sync = cli.no_sync;
     run_options.progress = cli_progress;
+    run_options.cancel = cli_cancel();
     cli_progress_start("extracting");
     tare_status status = tare_adapters_write(args.output, &use, &run_options, &err);
     cli_progress_end();

@@ -246,6 +246,7 @@ static bool fill_options(tare_pack_options *o, const char *in_path, tare_report 
     o->no_sync = cli.no_sync;
     o->report = report;
     o->progress = cli_progress;
+    o->cancel = cli_cancel();
     lossy.target_bytes = args.target_size;
     lossy.target_bpw = args.target_bpw;
     lossy.target_damage = args.target_damage;

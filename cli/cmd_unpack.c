@@ -97,6 +97,7 @@ static tare_status unpack(tare_unpack_result *r, const char *in_path, const char
     o.groups = args.planes ? (unsigned)(args.planes[0] - '0') : 0;
     o.report = report;
     o.progress = cli_progress;
+    o.cancel = cli_cancel();
     cli_progress_start("unpacking");
     status = strcmp(out_path, "-") == 0 ? tare_unpack_fd(r, STDOUT_FILENO, &source, &o, err)
                                         : tare_unpack(r, out_path, &source, &o, err);

@@ -68,6 +68,7 @@ static int check_against(const tare_model *model, const char *path, tare_report 
     run_options.threads = (unsigned)cli.threads;
     run_options.report = report;
     run_options.progress = cli_progress;
+    run_options.cancel = cli_cancel();
     const cli_base_use use = cli.base_use;
     cli.base_use = CLI_BASES_NOW;
     int code = cli_open(&source, args.against, NULL);
@@ -93,6 +94,7 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
     run_options.threads = (unsigned)cli.threads;
     run_options.report = report;
     run_options.progress = cli_progress;
+    run_options.cancel = cli_cancel();
     run_options.force = cli.force;
     run_options.no_sync = cli.no_sync;
     tare_status status = TARE_OK;

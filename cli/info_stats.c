@@ -83,6 +83,7 @@ tare_tensor_stats *info_read_stats(const tare_model *model, const size_t *chosen
     tare_run_options options = TARE_RUN_OPTIONS_INIT;
     options.threads = (unsigned)cli.threads;
     options.progress = cli_progress;
+    options.cancel = cli_cancel();
     cli_progress_start("reading");
     tare_status status = tare_model_stats(model, chosen, n, collect, items, &options, &err);
     cli_progress_end();

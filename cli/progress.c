@@ -4,6 +4,7 @@
  * the signals that ask to stop. A second signal ends the process at once. */
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #define SHOW_EVERY 0.1
 
 static volatile sig_atomic_t is_stopped;
+static tare_cancel *cancel; /* made before a handler is set; lives as long as the process */
 
 static struct {
     const char *verb;
@@ -29,6 +31,13 @@ static const int stop_signals[3] = {SIGINT, SIGTERM, SIGHUP};
 static void on_signal(int number) {
     (void)number;
     is_stopped = 1;
+    tare_cancel_request(cancel);
+}
+
+const tare_cancel *cli_cancel(void) {
+    if (!cancel) cancel = tare_cancel_new();
+    if (!cancel) exit(cli_fail_text(CLI_MEMORY, "out of memory"));
+    return cancel;
 }
 
 static double now(void) {
@@ -38,6 +47,7 @@ static double now(void) {
 }
 
 void cli_progress_start(const char *verb) {
+    cli_cancel();
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < 3; i++) {

@@ -24,6 +24,7 @@ static report_values *read_values(const report_input *in, int *code) {
     tare_run_options options = TARE_RUN_OPTIONS_INIT;
     options.threads = (unsigned)cli.threads;
     options.progress = cli_progress;
+    options.cancel = cli_cancel();
     cli_progress_start("reading");
     tare_status status = tare_model_stats(in->model, NULL, 0, keep_values, values, &options, &err);
     cli_progress_end();
@@ -45,6 +46,7 @@ static tare_diff *compare(const report_input *in, report_tensor *tensors, int *c
     options.directory = in->is_directory;
     options.threads = (unsigned)cli.threads;
     options.progress = cli_progress;
+    options.cancel = cli_cancel();
     cli_progress_start("comparing");
     tare_status status = tare_diff_new(&diff, in->base, in->model, &options, &err);
     cli_progress_end();

@@ -108,6 +108,7 @@ static bool fill_options(const cli_command *command, tare_convert_options *optio
     options->keep_split = write->keep_split;
     options->report = report;
     options->progress = cli_progress;
+    options->cancel = cli_cancel();
     return true;
 }
 

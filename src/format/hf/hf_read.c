@@ -193,6 +193,10 @@ static tare_status open_weights(tare_model *m, tare_safetensors_layout *layout,
 /* Why there are no weights to open, and what to do about it. */
 static const char *missing_weights(const tare_hf_folder *f, bool is_ambiguous) {
     if (is_ambiguous) return "a directory with several safetensors models: name a file";
+    for (size_t i = 0; i < f->n; i++)
+        if (tare_str_is(f->entries[i].name, "weights.bin"))
+            return "a directory with the weights of INFQ but without its manifest.json, or with "
+                   "one that is none";
     for (size_t i = 0; i < f->n; i++) {
         const tare_hf_entry *e = &f->entries[i];
         if (tare_hf_has_suffix(e, ".bin") || tare_hf_has_suffix(e, ".pt") ||

@@ -222,7 +222,7 @@ static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_
         tare_buffer_free(&number);
         return status;
     }
-    return key_fault(err, tare_fail(err, TARE_ERR_ARG, "no token of the vocabulary is that text"),
+    return key_fault(err, tare_fail(err, TARE_ERR_ARG, "no token of the vocabulary has this text"),
                      s->text);
 }
 
