@@ -68,7 +68,7 @@ static void apply_patches(tare_wc_finish *f, const tare_wc_job *job, uint32_t en
 static void lay_out(uint8_t *bytes, uint32_t n, const tare_wc_shape *shape) {
     for (uint32_t i = 0; shape->is_big_endian && i < n; i += 2)
         tare_store_u16(bytes + i, tare_load_le16(bytes + i), true);
-    if (shape->is_scales) tare_wc_scales_pack(bytes, n);
+    if (shape->is_scales) tare_wc_kernels_get()->pack_scales(bytes, n);
 }
 
 /* Bytes up to `to` become those of the plane; `end`: positions that are decoded. */

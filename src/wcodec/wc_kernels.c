@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/hash.h"
+#include "wcodec/wc_scales.h"
 
 uint32_t tare_wc_crc32_c(uint32_t crc, const uint8_t *bytes, size_t n) {
     return tare_crc32(crc, bytes, n);
@@ -20,6 +21,8 @@ void tare_wc_kernels_init(tare_wc_kernels *k, unsigned cpu) {
         .join = tare_wc_join_c,
         .prepare = tare_wc_prepare_c,
         .separate = tare_wc_separate_c,
+        .copy_units = tare_wc_copy_units_c,
+        .pack_scales = tare_wc_scales_pack_c,
         .search = tare_wc_search_c,
     };
 #if defined(__x86_64__) && !defined(TARE_NO_SIMD)

@@ -90,6 +90,10 @@ typedef struct tare_wc_kernels {
     void (*prepare)(tare_wc_separator *out, const tare_wc_join *join);
     void (*separate)(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                      size_t stride, const tare_wc_separator *separator);
+    /* `width` bytes of n units, which lie src_stride apart, to units dst_stride apart. */
+    void (*copy_units)(uint8_t *dst, size_t dst_stride, const uint8_t *src, size_t src_stride,
+                       size_t n, size_t width);
+    void (*pack_scales)(uint8_t *bytes, uint32_t n); /* as tare_wc_scales_pack_c */
     /* The values of a trellis that represent numbers best. */
     void (*search)(const tare_wc_search_job *job);
 } tare_wc_kernels;
@@ -108,6 +112,8 @@ void tare_wc_split_step_c(const tare_wc_split_job *job, uint32_t p); /* 64 posit
 void tare_wc_encode_c(tare_wc_put_job *jobs, unsigned n_jobs);
 void tare_wc_search_c(const tare_wc_search_job *job);
 uint32_t tare_wc_crc32_c(uint32_t crc, const uint8_t *bytes, size_t n);
+void tare_wc_copy_units_c(uint8_t *dst, size_t dst_stride, const uint8_t *src, size_t src_stride,
+                          size_t n, size_t width);
 void tare_wc_count_bytes_c(uint64_t counts[256], const uint8_t *bytes, size_t n);
 /* One step: 64 symbols of the lanes, one table. */
 void tare_wc_step_c(uint8_t symbols[TARE_WC_LANES], tare_wc_lanes *lanes, const tare_wc_table *t);

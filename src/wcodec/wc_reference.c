@@ -36,7 +36,7 @@ static void shift_scales(uint8_t *bytes, uint32_t n, const uint8_t *ref, unsigne
         tare_wc_scales_unpack(own, bytes + at, size);
         tare_wc_scales_unpack(other, ref + at, size);
         shift_sixes(own, size, other, sign);
-        tare_wc_scales_pack(own, size);
+        tare_wc_kernels_get()->pack_scales(own, size);
         memcpy(bytes + at, own, size);
     }
 }

@@ -125,7 +125,7 @@ static tare_status decode_alone(const tare_wc_piece *piece, tare_wc_scratch *scr
         break;
     }
     if (piece->head->shape.is_scales && s->mode == TARE_CODED_STRUCTURED)
-        tare_wc_scales_pack(piece->dst, piece->n_bytes);
+        tare_wc_kernels_get()->pack_scales(piece->dst, piece->n_bytes);
     return tare_wc_finish_whole(piece, false, err);
 }
 

@@ -21,7 +21,7 @@ static void gather_units(uint8_t *dst, const tare_wc_stream *p, const uint8_t *u
     dst += head;
     units += head ? p->stride : 0;
     const uint64_t n = (end - first) / p->width;
-    tare_wc_copy_units(dst, p->width, units, p->stride, n, p->width);
+    tare_wc_kernels_get()->copy_units(dst, p->width, units, p->stride, (size_t)n, p->width);
     memcpy(dst + n * p->width, units + n * p->stride, (size_t)((end - first) % p->width));
 }
 

@@ -6,35 +6,6 @@
 #include "base/arith.h"
 #include "wcodec/layer/wc_join_units.h"
 
-/* `width` is a constant at each call: a copy of a few bytes is a move or two. */
-static inline void copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src,
-                              size_t src_stride, uint64_t n, size_t width) {
-    for (; n > 0; n--, dst += dst_stride, src += src_stride) memcpy(dst, src, width);
-}
-
-void tare_wc_copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src, size_t src_stride,
-                        uint64_t n, size_t width) {
-    switch (width) { /* the widths of fields of block types; others are rarer than long */
-#define CASE(WIDTH)                                                                                \
-    case WIDTH:                                                                                    \
-        copy_units(dst, dst_stride, src, src_stride, n, WIDTH);                                    \
-        break;
-        CASE(1)
-        CASE(2)
-        CASE(4)
-        CASE(8)
-        CASE(12)
-        CASE(16)
-        CASE(32)
-        CASE(64)
-        CASE(128)
-#undef CASE
-    default:
-        copy_units(dst, dst_stride, src, src_stride, n, width);
-        break;
-    }
-}
-
 /* The stream's bytes from `at` on, at most up to `end` and the end of their unit, as far as the
  * window shows them. Returns how many these were. */
 static uint64_t put_part(const tare_wc_window *t, const tare_wc_stream *p, const uint8_t *bytes,
@@ -67,8 +38,9 @@ void tare_wc_scatter(const tare_wc_window *t, const tare_wc_stream *p,
     while (at < (has_whole ? unit * p->width : end))
         at += put_part(t, p, bytes + (at - first), at, end);
     if (!has_whole) return;
-    tare_wc_copy_units(t->dst + (unit * p->stride + p->offset - t->offset), p->stride,
-                       bytes + (at - first), p->width, past - unit, p->width);
+    tare_wc_kernels_get()->copy_units(t->dst + (unit * p->stride + p->offset - t->offset),
+                                      p->stride, bytes + (at - first), p->width,
+                                      (size_t)(past - unit), p->width);
     at = past * p->width;
     while (at < end) at += put_part(t, p, bytes + (at - first), at, end);
 }

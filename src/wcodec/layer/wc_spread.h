@@ -12,8 +12,4 @@ void tare_wc_scatter(const tare_wc_window *window, const tare_wc_stream *stream,
                      const tare_wc_separator *separator, const uint8_t *bytes, uint64_t first,
                      uint64_t end);
 
-/* `width` bytes of n units, which lie src_stride apart, to units dst_stride apart. */
-void tare_wc_copy_units(uint8_t *dst, size_t dst_stride, const uint8_t *src, size_t src_stride,
-                        uint64_t n, size_t width);
-
 #endif

@@ -10,6 +10,7 @@
  *     load_rows    rows from a table
  *     step         64 symbols
  *     AT_ONCE      jobs side by side: 1 or 2
+ *     NIBBLES_AT_ONCE  those of nibbles: 1 or 4
  *
  * and includes wc_emit.h. */
 #ifndef TARE_WCODEC_SIMD_WC_INTERLEAVED_H
@@ -111,6 +112,8 @@ static ALWAYS_INLINE void step_interleaved(interleaved_job *const *s, lanes *l, 
                                            const shape of) {
     take_step(s[0], &l[0], &o[0], &held[0], j, of);
     if (n > 1) take_step(s[1], &l[1], &o[1], &held[1], j, of);
+    if (n > 2) take_step(s[2], &l[2], &o[2], &held[2], j, of);
+    if (n > 3) take_step(s[3], &l[3], &o[3], &held[3], j, of);
 }
 
 /* Words and bypass bits of the blocks to come: four jobs read more runs of memory than processors
@@ -134,6 +137,10 @@ static ALWAYS_INLINE void fetch_destination(const tare_wc_destination *d, uint32
     for (unsigned line = 0; line < lines; line++) __builtin_prefetch(at + LINE * line, 1);
 }
 
+static ALWAYS_INLINE unsigned most_at_once(const shape of) {
+    return of == NIBBLES ? NIBBLES_AT_ONCE : AT_ONCE;
+}
+
 static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, uint32_t n_blocks,
                               const shape of) {
     lanes l[MAX_INTERLEAVED];
@@ -153,7 +160,7 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
             fetch_destination(&s->job->destination, s->p / WC_BLOCK, of);
             fetch_ahead(&l[i], &o[i], of == ANY_SHAPE ? 0 : n_groups_of(of));
         }
-        if (n == AT_ONCE) {
+        if (n == most_at_once(of)) {
             UNROLL_4 /* j becomes a constant; four copies for fewer jobs would be too much code */
                 for (unsigned j = 0; j < WC_BLOCK_STEPS; j++)
                     step_interleaved(jobs, l, o, held, n, j, of);
@@ -194,11 +201,14 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
 ALL_SHAPES(DEFINE_RUN, 1)
 #if AT_ONCE == 2
 ALL_SHAPES(DEFINE_RUN, 2)
+DEFINE_RUN(NIBBLES, 4)
 #endif
-static run_function *const runs[AT_ONCE][N_SHAPES] = {
+static run_function *const runs[NIBBLES_AT_ONCE][N_SHAPES] = {
     {ALL_SHAPES(NAME_RUN, 1)},
 #if AT_ONCE == 2
     {ALL_SHAPES(NAME_RUN, 2)},
+    {NULL}, /* two and one are as fast */
+    {NAME_RUN(NIBBLES, 4)},
 #endif
 };
 
@@ -217,17 +227,19 @@ static void tell_ready(const interleaved_job *s) {
 
 /* All blocks that need no checks: repeatedly as many as all jobs can decode. */
 static void run_blocks(interleaved_job *jobs, unsigned n, unsigned log2) {
+    const unsigned most = most_at_once(log2 == 4 ? NIBBLES : ANY_SHAPE);
     for (;;) {
         interleaved_job *ready[MAX_INTERLEAVED];
         uint32_t n_blocks = READY_BLOCKS;
         unsigned m = 0;
-        for (unsigned i = 0; i < n && m < AT_ONCE; i++) {
+        for (unsigned i = 0; i < n && m < most; i++) {
             uint32_t blocks = whole_blocks(&jobs[i]);
             if (!blocks || jobs[i].job->tables->log2_alphabet != log2) continue;
             ready[m++] = &jobs[i];
             if (blocks < n_blocks) n_blocks = blocks;
         }
         if (!m) return;
+        if (m == 3) m = 2;
         runs[m - 1][common_shape(ready, m)](ready, n_blocks);
         for (unsigned i = 0; i < m; i++) tell_ready(ready[i]);
     }

@@ -6,7 +6,8 @@
 #include "wcodec/x86/wc_emit_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 
-#define AT_ONCE 1
+#define AT_ONCE         1
+#define NIBBLES_AT_ONCE 1
 enum { ODD = 1 };
 enum { THR, ALIAS, FREQ_LOW, FREQ_HIGH, ADJ_LOW, ADJ_HIGH, ROWS };
 

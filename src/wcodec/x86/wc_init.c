@@ -11,6 +11,7 @@ void tare_wc_kernels_init_x86(tare_wc_kernels *k, unsigned cpu) {
     tare_wc_kernels_use_encode_avx2(k);
     tare_wc_kernels_use_split_avx2(k);
     tare_wc_kernels_use_join_avx2(k);
+    tare_wc_kernels_use_units_avx2(k);
     tare_wc_kernels_use_search_avx2(k);
     if (!(cpu & TARE_CPU_VBMI2)) return;
     tare_wc_kernels_use_crc_vbmi2(k);

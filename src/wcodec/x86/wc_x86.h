@@ -10,6 +10,7 @@ void tare_wc_kernels_use_decode_avx2(tare_wc_kernels *k);
 void tare_wc_kernels_use_encode_avx2(tare_wc_kernels *k);
 void tare_wc_kernels_use_split_avx2(tare_wc_kernels *k);
 void tare_wc_kernels_use_join_avx2(tare_wc_kernels *k);
+void tare_wc_kernels_use_units_avx2(tare_wc_kernels *k);
 void tare_wc_kernels_use_search_avx2(tare_wc_kernels *k);
 void tare_wc_kernels_use_crc_avx2(tare_wc_kernels *k); /* needs VPCLMULQDQ */
 void tare_wc_kernels_use_crc_vbmi2(tare_wc_kernels *k);
