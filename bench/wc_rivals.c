@@ -24,7 +24,7 @@
 #include "contest.h"
 #include "wc_subject.h"
 
-enum { RUNS = 7, ROWS = 8192, MOST_RIVALS = 8 };
+enum { RUNS = 7, ROWS = 8192, MOST_RIVALS = 12 };
 
 typedef struct plane {
     uint8_t *codes, *back, *coded;
@@ -36,6 +36,7 @@ typedef struct rival {
     size_t (*encode)(const uint8_t *in, size_t n, uint8_t *out, size_t room);
     size_t (*decode)(const uint8_t *in, size_t size, uint8_t *out, size_t n);
     int encode_runs;
+    bool is_loop; /* of values, without patches: what comes back may differ */
 } rival;
 
 static double now(void) {
@@ -191,7 +192,9 @@ static void run(const plane *p, const char *what, const rival *rivals, int n) {
             if (rivals[i].decode(kept[i], size[i], p->back, p->n) != p->n) bench_die("decoding");
             double seconds = now() - start;
             if (seconds < decode[i]) decode[i] = seconds;
-            if (memcmp(p->back, p->codes, p->n)) bench_die("another plane came back");
+            if (rivals[i].is_loop || memcmp(p->back, p->codes, p->n) == 0) continue;
+            fprintf(stderr, "%s: ", rivals[i].name());
+            bench_die("another plane came back");
         }
         double start = now();
         memcpy(p->back, p->codes, p->n);
@@ -210,7 +213,7 @@ static void run(const plane *p, const char *what, const rival *rivals, int n) {
 int main(int argc, char **argv) {
     static const char *const specs[] = {"llama-1b:normal", "llama-1b:t5", "llama-1b:outliers"};
     rival rivals[MOST_RIVALS] = {{tare_name, tare_put, tare_take, 3},
-                                 {bare_name, bare_put, bare_take, 3},
+                                 {bare_name, bare_put, bare_take, 3, true},
                                  {zstd3_name, zstd3, unzstd, 2},
                                  {zstd19_name, zstd19, unzstd, 1}};
     int n = 4;
@@ -222,6 +225,7 @@ int main(int argc, char **argv) {
     for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
         plane p = make_plane(specs[i]);
         run(&p, strchr(specs[i], ':') + 1, rivals, n);
+        subject.plane = NULL; /* the next plane may lie where this one was */
         free(p.codes);
         free(p.back);
         free(p.coded);
