@@ -212,10 +212,10 @@ static void run(const plane *p, const char *what, const rival *rivals, int n) {
 
 int main(int argc, char **argv) {
     static const char *const specs[] = {"llama-1b:normal", "llama-1b:t5", "llama-1b:outliers"};
-    rival rivals[MOST_RIVALS] = {{tare_name, tare_put, tare_take, 3},
+    rival rivals[MOST_RIVALS] = {{tare_name, tare_put, tare_take, 3, false},
                                  {bare_name, bare_put, bare_take, 3, true},
-                                 {zstd3_name, zstd3, unzstd, 2},
-                                 {zstd19_name, zstd19, unzstd, 1}};
+                                 {zstd3_name, zstd3, unzstd, 2, false},
+                                 {zstd19_name, zstd19, unzstd, 1, false}};
     int n = 4;
     bench_wc_init(&subject);
     for (int i = 1; i < argc && n < MOST_RIVALS; i++) rivals[n++] = load(argv[i]);
