@@ -45,6 +45,11 @@ TARE_API size_t tare_adapters_count(const tare_adapter_set *set);
 /* Pair i in the file's order; NULL beyond the end. */
 TARE_API const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_t i);
 
+/* The model that holds the factors of pair i as they are stored, and the places of A and B among its
+ * tensors: they are read like any other tensor. NULL beyond the end. */
+TARE_API const tare_model *tare_adapter_factors(const tare_adapter_set *set, size_t i, size_t *a,
+                                                size_t *b);
+
 /* The adapters that an opened model holds beside its tensors; NULL: none. Borrowed, never to be
  * freed. */
 TARE_API const tare_adapter_set *tare_model_adapters(const tare_model *model);

@@ -72,6 +72,7 @@ typedef struct py_handle {
     PyObject *found;    /* names that were looked up: their indices */
     tare_map_mode map;
     bool is_closed;
+    bool is_part; /* the model belongs to that of the handle in `keep` */
 } py_handle;
 
 typedef struct py_model {

@@ -7,7 +7,7 @@
 static void handle_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_handle *handle = (py_handle *)self;
-    tare_model_free(handle->model);
+    if (!handle->is_part) tare_model_free(handle->model);
     py_source_clear(&handle->source);
     Py_CLEAR(handle->keep);
     Py_CLEAR(handle->findings);

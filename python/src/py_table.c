@@ -95,17 +95,38 @@ static PyObject *model_findings(PyObject *module, PyObject *model) {
     return handle ? Py_NewRef(handle->findings ? handle->findings : Py_None) : NULL;
 }
 
+/* The handle of the factors, which live as long as their model. */
+static py_handle *factors_handle(py_handle *whole, const tare_model *factors) {
+    py_handle *part = py_handle_new(whole->state);
+    if (!part) return NULL;
+    part->model = (tare_model *)(uintptr_t)factors; /* never freed: is_part */
+    part->is_part = true;
+    part->map = whole->map;
+    part->keep = Py_NewRef((PyObject *)whole);
+    part->name = Py_XNewRef(whole->name);
+    return part;
+}
+
+static PyObject *adapter_row(py_handle *whole, const tare_adapter_set *set, size_t i) {
+    const tare_adapter *x = tare_adapters_at(set, i);
+    size_t a, b;
+    py_handle *part = factors_handle(whole, tare_adapter_factors(set, i, &a, &b));
+    PyObject *row = part ? Py_BuildValue("NKKKdNNN", py_text(x->name), (unsigned long long)x->rows,
+                                         (unsigned long long)x->cols, (unsigned long long)x->rank,
+                                         x->scale, PyBool_FromLong(x->is_transposed),
+                                         py_tensor_new(part, a), py_tensor_new(part, b))
+                         : NULL;
+    py_handle_unref(part);
+    return row;
+}
+
+/* adapters(model): (name, rows, columns, rank, scale, is_transposed, a, b) of each. */
 static PyObject *model_adapters(PyObject *module, PyObject *model) {
     py_handle *handle = py_handle_of(py_state_of(module), model);
     PyObject *out = handle ? PyList_New(0) : NULL;
     const tare_adapter_set *set = handle ? tare_model_adapters(handle->model) : NULL;
-    for (size_t i = 0; out && set && i < tare_adapters_count(set); i++) {
-        const tare_adapter *a = tare_adapters_at(set, i);
-        if (!append(out, Py_BuildValue("NKKKdN", py_text(a->name), (unsigned long long)a->rows,
-                                       (unsigned long long)a->cols, (unsigned long long)a->rank,
-                                       a->scale, PyBool_FromLong(a->is_transposed))))
-            Py_CLEAR(out);
-    }
+    for (size_t i = 0; out && i < tare_adapters_count(set); i++)
+        if (!append(out, adapter_row(handle, set, i))) Py_CLEAR(out);
     return out;
 }
 

@@ -8,6 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable
 
+    import numpy as np
+
+    from ._tensor import Tensor
+
 LEVELS = ("info", "warning", "error")
 
 
@@ -125,15 +129,24 @@ class Container(Record):
 
 
 class Adapter(Record):
-    """A pair of low-rank factors that the model holds beside its tensors."""
+    """A pair of low-rank factors that the model holds beside its tensors: scale * A @ B is added to a
+    matrix."""
 
-    __slots__ = ("name", "rows", "columns", "rank", "scale", "is_transposed")
+    __slots__ = ("name", "rows", "columns", "rank", "scale", "is_transposed", "a", "b")
     name: str
     rows: int
     columns: int
     rank: int
     scale: float
-    is_transposed: bool
+    is_transposed: bool  # the transposes of A and B are stored
+    a: Tensor  # the factors, as they are stored
+    b: Tensor
+
+    def factors(self, dtype: Any = None) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """A (rows, rank) and B (rank, columns) as arrays of numpy, transposed back where they are
+        stored so."""
+        a, b = self.a.numpy(dtype), self.b.numpy(dtype)
+        return (a.T, b.T) if self.is_transposed else (a, b)
 
 
 class Format(Record):

@@ -54,12 +54,10 @@ def test_histogram(tmp_path, gguf_path):
     assert {line.split()[0] for line in out.splitlines()} == {"f32", "q8_0", "q4_0"}
 
 
-def test_convert(tmp_path, safetensors_path):
-    out = run("convert_checked.py", safetensors_path, tmp_path / "m.wcodec")
-    assert "sound; every tensor is the same" in out
+def test_convert(tmp_path):
     tare.save({"w": np.ones((4, 64), np.float32)}, tmp_path / "w.safetensors")
     out = run("convert_checked.py", tmp_path / "w.safetensors", tmp_path / "w.gguf", "q8_0")
-    assert "sound;" in out and tare.open(tmp_path / "w.gguf")["w"].encoding.name == "q8_0"
+    assert "sound; 2 differences" in out and tare.open(tmp_path / "w.gguf")["w"].encoding.name == "q8_0"
 
 
 def test_stream(tmp_path, safetensors_path):
@@ -97,8 +95,7 @@ def test_serve(tmp_path):
     vllm = tmp_path / "bin" / "vllm"
     vllm.write_text('#!/bin/sh\necho "$@"\ncat "$2/config.json"\n')
     vllm.chmod(0o755)
-    for _ in range(2):
-        out = run("serve.py", tmp_path / "m.wcodec", tmp_path / "served", "--port", "8001",
-                  PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-        assert out.splitlines()[0] == f"serve {tmp_path / 'served'} --load-format tare --port 8001"
+    out = run("serve.py", tmp_path / "m.wcodec", tmp_path / "served", "--port", "8001",
+              PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    assert out.splitlines()[0] == f"serve {tmp_path / 'served'} --load-format tare --port 8001"
     assert '"llama"' in out and tare.open(tmp_path / "served" / "model.wcodec")["w"].shape == (4, 4)

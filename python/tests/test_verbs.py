@@ -328,3 +328,28 @@ except KeyboardInterrupt:
     assert done.returncode == 7, done.stderr
     assert float(done.stdout) < 20  # how quick is for the benchmark to say
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("is_mapped", (True, False))
+def test_adapters_as_arrays(tmp_path, is_mapped):
+    """The factors of a LoRA beside a model are those of its file, in the orientation of W += s * A @ B."""
+    rng = np.random.default_rng(0)
+    w = {"q.weight": rng.standard_normal((12, 20), dtype=np.float32)}
+    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((12, 4), (4, 20)))
+    tare.save(w, tmp_path / "m.safetensors")
+    (tmp_path / "lora").mkdir()
+    tare.save({"base_model.model.q.lora_A.weight": b, "base_model.model.q.lora_B.weight": a},
+              tmp_path / "lora" / "adapter_model.safetensors")
+    (tmp_path / "lora" / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 4, "lora_alpha": 8}')
+    tare.convert(tmp_path / "m.safetensors", tmp_path / "m.infq", format="infq", adapters={"x": tmp_path / "lora"})
+    with tare.open(tmp_path / "m.infq", map=is_mapped) as model:
+        (adapter,) = model.adapters
+        assert (adapter.rows, adapter.columns, adapter.rank, adapter.scale) == (12, 20, 4, 2.0)
+        assert {adapter.a.n_elements, adapter.b.n_elements} == {48, 80}
+        got = adapter.factors("float32")
+        assert [x.shape for x in got] == [(12, 4), (4, 20)]
+        assert np.allclose(got[0] @ got[1], a @ b, atol=0.1)  # INFQ quantizes factors, too
+        tare.convert(model, tmp_path / "merged.safetensors", merges=[adapter], type="f32")
+        merged = tare.open(tmp_path / "merged.safetensors")["q.weight"].numpy()
+        assert np.allclose(merged, model["q.weight"].numpy("float32") + 2 * got[0] @ got[1], atol=1e-5)
+    assert adapter.a.shape  # it holds what it needs

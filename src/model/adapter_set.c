@@ -17,6 +17,15 @@ const tare_adapter *tare_adapters_at(const tare_adapter_set *set, size_t i) {
     return set && i < set->n ? &set->adapters[i] : NULL;
 }
 
+const tare_model *tare_adapter_factors(const tare_adapter_set *set, size_t i, size_t *a,
+                                       size_t *b) {
+    const tare_adapter *adapter = tare_adapters_at(set, i);
+    if (!adapter) return NULL;
+    *a = tare_adapter_factor(set, adapter->a);
+    *b = tare_adapter_factor(set, adapter->b);
+    return set->factors;
+}
+
 const tare_adapter_set *tare_model_adapters(const tare_model *model) {
     return model ? model->adapters : NULL;
 }
