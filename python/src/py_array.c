@@ -130,7 +130,7 @@ static PyObject *array_item(PyObject *object, Py_ssize_t i) {
         tare_array_begin(&walk, &one);
         found = tare_array_next(&walk, &value);
     } else if (found) {
-        found = walk_to(self, (uint64_t)i, &value);
+        PY_LOCKED(object, found = walk_to(self, (uint64_t)i, &value));
     }
     if (found) return py_value(self->handle, &value);
     PyErr_SetString(PyExc_IndexError, "array index out of range");

@@ -101,6 +101,22 @@ typedef struct py_arena {
     size_t size;
 } py_arena;
 
+/* What no other thread may do to the object at the same time: the GIL's work, where there is none. */
+#ifdef Py_GIL_DISABLED
+#define PY_LOCKED(object, statement)                                                               \
+    do {                                                                                           \
+        Py_BEGIN_CRITICAL_SECTION(object);                                                         \
+        statement;                                                                                 \
+        Py_END_CRITICAL_SECTION();                                                                 \
+    } while (0)
+#else
+#define PY_LOCKED(object, statement) (statement)
+#endif
+
+static inline bool py_handle_is_closed(const py_handle *handle) {
+    return __atomic_load_n(&handle->is_closed, __ATOMIC_RELAXED);
+}
+
 /* A new reference to the value of a key; NULL, perhaps without an exception: there is none. Where
  * there is no GIL, another thread may replace the value meanwhile. */
 static inline PyObject *py_dict_get(PyObject *dict, PyObject *key) {

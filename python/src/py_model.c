@@ -43,7 +43,7 @@ py_handle *py_handle_new(py_state *state) {
 }
 
 bool py_handle_check_open(const py_handle *handle) {
-    if (!handle->is_closed) return true;
+    if (!py_handle_is_closed(handle)) return true;
     PyErr_SetString(PyExc_ValueError, "the model is closed");
     return false;
 }
@@ -182,8 +182,9 @@ static void model_dealloc(PyObject *self) {
 
 static py_handle *own_handle(PyObject *self) {
     py_handle *handle = ((py_model *)self)->handle;
-    if (!handle) PyErr_SetString(PyExc_ValueError, "the model is closed");
-    return handle;
+    if (handle && !py_handle_is_closed(handle)) return handle;
+    PyErr_SetString(PyExc_ValueError, "the model is closed");
+    return NULL;
 }
 
 /* The index of a name, which is remembered: Python's texts know their hash. NULL without an
@@ -259,18 +260,22 @@ static PyObject *model_names(PyObject *self, PyObject *unused) {
     return out;
 }
 
-/* What is borrowed from the model stays valid; what has to be read raises ValueError. */
+/* What is borrowed from the model stays valid; what has to be read raises ValueError. Where there is
+ * no GIL, another thread may be about to use the handle, which then goes with the Model. */
 static PyObject *model_close(PyObject *self, PyObject *unused) {
     (void)unused;
     py_model *model = (py_model *)self;
-    if (model->handle) model->handle->is_closed = true;
+    if (model->handle) __atomic_store_n(&model->handle->is_closed, true, __ATOMIC_RELAXED);
+#ifndef Py_GIL_DISABLED
     Py_CLEAR(model->handle);
+#endif
     Py_RETURN_NONE;
 }
 
 static PyObject *model_get_closed(PyObject *self, void *unused) {
     (void)unused;
-    return PyBool_FromLong(!((py_model *)self)->handle);
+    const py_handle *handle = ((py_model *)self)->handle;
+    return PyBool_FromLong(!handle || py_handle_is_closed(handle));
 }
 
 static PyMethodDef model_methods[] = {
