@@ -11,8 +11,8 @@ of the error. Needs torch 2.1 or later and transformers.
 
 Labels are drawn from the model's own predictions, so that the mean square of the gradient of their
 log-likelihood is the curvature of the KL divergence (the Fisher information). With e the errors of a
-4-bit rounding of the matrix, that holds the errors of important columns small as the encoders of
-llama.cpp do, and G the gradient over a sequence, the divergence is about
+4-bit rounding of the matrix, which keeps those of important columns small as the encoders of llama.cpp
+do, and G the gradient over a sequence, the divergence is about
 
     1/2 sum G^2 e^2 / tokens,
 
@@ -58,7 +58,8 @@ except ImportError as missing:
 READS_FOR_ATTENTION = re.compile(r"(?i)(^|[._])(w?qkv|[qkv]|q_[ab]|kv_[ab]|query|key|value|query_key_value|c_attn)"
                                  r"(_|\.|proj|$)")
 ENDS_A_PART = re.compile(r"(?i)(^|[._])(o|out|down|dense|dense_4h_to_h|w2|c|fc2)(_proj)?(\.weight)?$")
-BLOCK, CODES = 32, 15   # of the rounding: numbers with a scale and an offset of their own, steps
+BLOCK, CODES = 32, 15   # of the rounding: numbers with a scale of their own, steps
+GROUP = 8               # blocks whose scales have a unit
 SCALES = 9              # that are tried for a block
 AT_ONCE = 1 << 22       # numbers
 
@@ -118,37 +119,54 @@ def sequences(model):
 
 # ---- measuring -----------------------------------------------------------------------------------
 
-def fit_blocks(x, weight):
-    """Rows of x as codes times a scale plus an offset: of several scales the one, and for its codes the
-    scale and offset, that leave the least weighted error."""
+def coarse(values):
+    """Scales or offsets of blocks as multiples of a 63rd of the largest of their group."""
+    groups = values.reshape(-1, GROUP)
+    unit = groups.abs().amax(1, keepdim=True).clamp_min(1e-30) / 63
+    return (groups / unit).round_().mul_(unit).reshape(values.shape)
+
+
+def fit_blocks(x, weight, has_offset):
+    """Rows of x as codes times a scale, plus an offset where it has one: of several scales the one, and
+    for its codes the scale and offset, that leave the least weighted error."""
     low, high = x.amin(1, keepdim=True), x.amax(1, keepdim=True)
-    best, least = torch.zeros_like(x), torch.full_like(low, float("inf"))
+    span = torch.where(has_offset, high - low, 2 * x.abs().amax(1, keepdim=True)).clamp_min(1e-30)
+    low, first = low * has_offset, -8.0 * ~has_offset
     total, mean = weight.sum(1, keepdim=True), (weight * x).sum(1, keepdim=True)
+    best, offset, least = torch.zeros_like(low), torch.zeros_like(low), torch.full_like(low, float("inf"))
+    codes = lambda scale, offset: ((x - offset) / scale).round_().clamp_(first, first + CODES)
     for i in range(SCALES):
-        steps = CODES - 1 + 2 * i / (SCALES - 1)
-        code = ((x - low) * (steps / (high - low).clamp_min(1e-30))).round_().clamp_(0, CODES)
+        code = codes(span / (CODES - 1 + 2 * i / (SCALES - 1)), low)
         a, b = (weight * code).sum(1, keepdim=True), (weight * code * code).sum(1, keepdim=True)
         c = (weight * code * x).sum(1, keepdim=True)
-        scale = (total * c - a * mean) / (total * b - a * a).clamp_min(1e-30)
-        near = code.mul_(scale).add_((mean - scale * a) / total)
-        lost = (weight * (near - x).square()).sum(1, keepdim=True)
-        best = torch.where(lost < least, near, best)
+        scale = torch.where(has_offset, (total * c - a * mean) / (total * b - a * a).clamp_min(1e-30),
+                            c / b.clamp_min(1e-30))
+        start = (mean - scale * a) / total * has_offset
+        lost = (weight * (code * scale + start - x).square()).sum(1, keepdim=True)
+        best, offset = torch.where(lost < least, scale, best), torch.where(lost < least, start, offset)
         least = torch.minimum(lost, least)
-    return best
+    if len(x) % GROUP == 0:
+        best, offset = coarse(best), coarse(offset)
+    best = torch.where(best == 0, 1e-30, best)
+    return codes(best, offset) * best + offset
 
 
 def rounding_errors(w, importance):
-    """What 4-bit codes lose, w by w. `importance`: of the columns, as the encoders use it; or 1."""
+    """What 4-bit codes lose, w by w: with an offset for each block and without in turn, as formats
+    differ in how well they hold a few important numbers. `importance`: of the columns, as the encoders use
+    it; or 1."""
     rows = w.reshape(-1, w.shape[-1])
     n = rows.shape[1] // BLOCK * BLOCK
     error = torch.zeros(rows.shape, dtype=torch.float32, device=w.device)
     columns = torch.ones(n, device=w.device) * (importance[:n] if n and torch.is_tensor(importance) else 1)
     step = max(1, AT_ONCE // max(n, 1))
     for at in range(0, rows.shape[0] if n else 0, step):
-        x = rows[at:at + step, :n].float().reshape(-1, BLOCK)
-        h = columns.expand(min(step, rows.shape[0] - at), n).reshape(-1, BLOCK)
+        some = rows[at:at + step, :n].float()
+        x = some.reshape(-1, BLOCK)
+        h = columns.expand(len(some), n).reshape(-1, BLOCK)
         weight = h * (x.square() + x.square().mean(1, keepdim=True)).sqrt() + 1e-30
-        error[at:at + step, :n] = (fit_blocks(x, weight) - x).reshape(-1, n)
+        has_offset = (torch.arange(len(some), device=w.device) % 2 == 0).repeat_interleave(n // BLOCK)
+        error[at:at + step, :n] = (fit_blocks(x, weight, has_offset[:, None]) - x).reshape(-1, n)
     return error.reshape(w.shape)
 
 
