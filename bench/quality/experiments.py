@@ -7,17 +7,20 @@ OTHERS = ("IQ3_XXS", "Q6_K", "Q8_0")        # for the curve of fixed mixes
 MODELS = {
     "tied": "SmolLM2-135M-Instruct without its grid, embedding and output matrix in one tensor",
     "untied": "the same with an output matrix of its own",
+    "experts": "the same with feed-forward networks in two experts, all used for every token",
     "minilm": "all-MiniLM-L6-v2, which makes embeddings",
 }
-# Computes the same from the same inputs of its layers, so takes matrix and reference from there.
-TWIN = {"untied": "tied"}
+# Computes the same, so takes the reference from there.
+TWIN = {"untied": "tied", "experts": "tied"}
+# Also from the same inputs of its layers: so takes the importance matrix, too.
+SAME_INPUTS = {"untied": "tied"}
 
 
 def files(work, model):
     """(name, verb and options of tare) of what is measured of a model. Options that are functions are
     asked when a file is made; without a verb, it is the model as it was before it became the
     reference."""
-    if model in ("tied", "untied"):
+    if model != "minilm":
         yield "unquantized", None
     matrix = ["--imatrix", lambda: work.matrix(model)]
     best = ["--quality", "best"]

