@@ -9,6 +9,7 @@ A case is a text file:
 
     # words about what it guards
     needs: data              skip without the directory named by TARE_TEST_DATA ($DATA in commands)
+    needs: models            the same with TARE_TEST_MODELS ($MODELS), which has smollm2.gguf and minilm/
     $ tare info x.gguf       a command for the shell, run in a fresh directory
     $ [tty 60] tare info x   the same on a terminal of 60 columns; output then has escapes as \\e
     | text                   a line it prints on standard output
@@ -91,7 +92,8 @@ def transcript(lines, env):
 
 def environment(tare):
     path = os.path.dirname(os.path.abspath(tare)) + ":" + os.environ.get("PATH", "")
-    env = {"PATH": path, "LC_ALL": "C.UTF-8", "DATA": os.environ.get("TARE_TEST_DATA", "")}
+    env = {"PATH": path, "LC_ALL": "C.UTF-8", "DATA": os.environ.get("TARE_TEST_DATA", ""),
+           "MODELS": os.environ.get("TARE_TEST_MODELS", "")}
     for name, value in os.environ.items():
         if name.endswith("SAN_OPTIONS"):
             env[name] = value
@@ -106,8 +108,10 @@ def main():
     for case in cases:
         with open(case, encoding="utf-8") as file:
             lines = file.read().split("\n")[:-1]
-        if "needs: data" in lines and not os.path.isdir(env["DATA"]):
-            skipped.append(case)
+        lacks = [name for name in ("DATA", "MODELS") if f"needs: {name.lower()}" in lines
+                 and not os.path.isdir(env[name])]
+        if lacks:
+            skipped.append((case, "TARE_TEST_" + lacks[0]))
             continue
         now = transcript(lines, env)
         if now == lines:
@@ -120,7 +124,7 @@ def main():
             failed.append(case)
             print("\n".join(difflib.unified_diff(lines, now, case, "what it says", lineterm="")))
     if skipped:
-        print(f"SKIP {len(skipped)} of {len(cases)}: TARE_TEST_DATA names no directory")
+        print(f"SKIP {len(skipped)} of {len(cases)}: {skipped[0][1]} names no directory")
     return 1 if failed else 77 if len(skipped) == len(cases) else 0
 
 
