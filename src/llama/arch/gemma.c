@@ -158,6 +158,7 @@ static const tare_llama_back gemma3_back = {.names = HF_DENSE HF_SANDWICH HF_QK_
 
 static const char *const gemma4_back_config[] = {
     "model_type = 'gemma4_text'",
+    "vocab_size_per_layer_input = tensors.per_layer_token_embd.weight.rows",
     "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
     "'full_attention')",
     "global_head_dim = attention.key_length",

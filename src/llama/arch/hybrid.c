@@ -236,7 +236,7 @@ static const char *const falcon_h1_back_config[] = {
     "mamba_d_conv = ssm.conv_kernel",
     "mamba_n_groups = ssm.group_count",
     "mamba_n_heads = ssm.time_step_rank",
-    "mamba_d_head = ssm.inner_size / ssm.time_step_rank",
+    "mamba_d_head = floor(ssm.inner_size / ssm.time_step_rank)",
     "mamba_rms_norm = has(tensors.ssm_norm.weight)",
     "rms_norm_eps = attention.layer_norm_rms_epsilon",
     NULL};
@@ -262,7 +262,7 @@ static const tare_llama_back falcon_h1_back = {
         "head_dim = attention.key_length", "conv_kernel = ssm.conv_kernel",                        \
         "ssm_state_size = ssm.state_size", "n_groups = ssm.group_count",                           \
         "mamba_num_heads = ssm.time_step_rank",                                                    \
-        "mamba_head_dim = ssm.inner_size / ssm.time_step_rank",                                    \
+        "mamba_head_dim = floor(ssm.inner_size / ssm.time_step_rank)",                             \
         "layer_norm_epsilon = attention.layer_norm_epsilon"
 static const char *const nemotron_h_back_config[] = {
     BACK_NEMOTRON_H, "intermediate_size = largest(feed_forward_length)", NULL};
@@ -303,7 +303,7 @@ static const tare_llama_back nemotron_h_moe_back = {
         "mlp.shared_expert_gate num_experts "
 #define LINEAR_NEXTN "fc pre_fc_norm_embedding eh_proj enorm hnorm shared_head.norm"
 #define BACK_LINEAR                                                                                \
-    "linear_value_head_dim = ssm.inner_size / ssm.time_step_rank",                                 \
+    "linear_value_head_dim = floor(ssm.inner_size / ssm.time_step_rank)",                          \
         "partial_rotary_factor = rope.dimension_count / attention.key_length",                     \
         "layer_types[] = if(layer < block_count - (nextn_predict_layers | 0), if((layer + 1) % "   \
         "full_attention_interval == 0, 'full_attention', 'linear_attention'))"

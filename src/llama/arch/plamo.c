@@ -74,9 +74,9 @@ static const tare_llama_rule plamo3_rules[] = {{"*.mixer.q_norm.weight", NULL, "
                                                RULES_PLAMO,
                                                END_OF_RULES};
 
-static const char *const plamo_back_config[] = {"model_type = 'plamo'",
-                                                "num_key_value_heads = attention.head_count",
-                                                "n_shared_head = attention.head_count / 5", NULL};
+static const char *const plamo_back_config[] = {
+    "model_type = 'plamo'", "num_key_value_heads = attention.head_count",
+    "n_shared_head = floor(attention.head_count / 5)", NULL};
 static const tare_llama_back plamo_back = {
     .names =
         "model.layers.layers. model.embed_tokens model.norm lm_head norm " HF_ATTN HF_MLP HF_CONFIG,
