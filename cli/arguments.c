@@ -75,6 +75,12 @@ static const common_row common_rows[] = {
       .choices = CLI_CPU_LEVELS,
       .help = "limit the kernels to a lower CPU level",
       .text = &cli.cpu}},
+    {CLI_TAKES_DEVICE,
+     {.name = "device",
+      .arg = "DEVICE",
+      .help = "cuda or cuda:N: the layers of a .wcodec are decoded by a GPU, with libtare_cuda; by "
+              "the CPU where that is not possible",
+      .text = &cli.device}},
     {CLI_TAKES_QUIET,
      {.name = "quiet",
       .letter = 'q',

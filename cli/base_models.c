@@ -94,6 +94,7 @@ tare_status cli_open_with_bases(tare_model **out, const tare_source *source,
         options->threads = (unsigned)cli.threads;
     }
     *out = NULL;
+    if (status == TARE_OK) status = cli_device(&options->device, err);
     if (status == TARE_OK) status = tare_model_open(out, source, options, err);
     cli_note_base(options->report);
     if (status != TARE_OK) cli_name_base(err);

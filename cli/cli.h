@@ -74,6 +74,7 @@ enum {
     CLI_TAKES_URL = 1 << 9,    /* --timeout --retries */
     CLI_TAKES_CPU = 1 << 10,
     CLI_TAKES_QUIET = 1 << 11,
+    CLI_TAKES_DEVICE = 1 << 12,
     CLI_TAKES_INPUT = CLI_TAKES_SHARDS | CLI_TAKES_URL,
     CLI_TAKES_WORK = CLI_TAKES_THREADS | CLI_TAKES_CPU | CLI_TAKES_QUIET,
 };
@@ -126,7 +127,7 @@ typedef enum cli_base_use {
 typedef struct cli_common {
     bool json, quiet, force, strict, dry_run, no_sync, no_color, one_shard, help;
     uint64_t threads, timeout, retries;
-    const char *cpu, *effort;
+    const char *cpu, *effort, *device;
     cli_list base;
     cli_base_use base_use; /* set by a command */
     bool is_salvaging;     /* the same: what is damaged is read as far as possible */
@@ -308,6 +309,11 @@ int cli_read_file(char **out, size_t *n, const char *path, size_t most);
 int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,
                         const cli_command *command, const tare_model *in);
 void cli_bases_free(void);
+/* The device that --device names; NULL: none, or it cannot be used, which is said. ERR_ARG: no such
+ * name. */
+tare_status cli_device(struct tare_device **out, tare_error *err);
+/* Says how much was left to the CPU. */
+void cli_device_free(void);
 /* tare_model_open with the bases, as cli.base_use says; what is reported of missing ones is noted
  * and taken out of the report. */
 tare_status cli_open_with_bases(tare_model **out, const tare_source *source,

@@ -86,6 +86,7 @@ static tare_status unpack(tare_unpack_result *r, const char *in_path, const char
     tare_model **bases;
     tare_status status = cli_bases(&bases, &o.n_bases, err);
     if (status == TARE_OK) status = cli_source(&source, in_path, err);
+    if (status == TARE_OK) status = cli_device(&o.device, err);
     if (status != TARE_OK) return status;
     o.bases = (const tare_model *const *)bases;
     o.threads = (unsigned)cli.threads;
@@ -267,7 +268,7 @@ const cli_command cmd_unpack = {
                  {"tare unpack damaged.wcodec rest.gguf --salvage", "what a bad disk left"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_STRICT |
-             CLI_TAKES_BASE | CLI_TAKES_URL,
+             CLI_TAKES_BASE | CLI_TAKES_URL | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,

@@ -284,7 +284,7 @@ const cli_command cmd_verify = {
                   "does another file hold the same tensors?"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_STRICT |
-             CLI_TAKES_OUTPUT | CLI_TAKES_BASE,
+             CLI_TAKES_OUTPUT | CLI_TAKES_BASE | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = -1,

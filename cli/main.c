@@ -97,6 +97,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     code = cli_apply_cpu(command) ? command->run(n_args, args) : CLI_UNSUPPORTED;
 out:
     cli_bases_free();
+    cli_device_free();
     cli_remote_free();
     free(args);
     return code;

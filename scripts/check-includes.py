@@ -26,6 +26,8 @@ ALLOWED = {
     "src/wcodec/layer": {"tare", "base", "encoding", "wcodec", "wcodec/layer"},
     "src/model": {"tare", "base", "encoding", "model"},
     "src/remote": {"tare", "base", "remote"},
+    # What loads libtare_cuda, of which it sees the header.
+    "src/device": {"tare", "base", "device", "cuda/include/tare"},
     # What drivers share knows none of them but by the names in format.h; a driver knows itself,
     # and where it says so another that its files are made of.
     "src/format": BELOW_FORMAT | {"format", "remote", "wcodec/layer"},
@@ -34,7 +36,7 @@ ALLOWED = {
     "src/format/hf": BELOW_FORMAT | {"format", "format/hf", "format/safetensors"},
     "src/format/mcf": BELOW_FORMAT | {"format", "format/mcf"},
     "src/format/infq": BELOW_FORMAT | {"format", "format/infq", "format/safetensors"},
-    "src/format/wcodec": BELOW_FORMAT | {"format", "format/wcodec", "wcodec", "wcodec/layer"},
+    "src/format/wcodec": BELOW_FORMAT | {"device", "format", "format/wcodec", "wcodec", "wcodec/layer"},
     "src/llama": BELOW_FORMAT | {"format", "llama", "llama/arch", "llama/tokenizer", "llama/coded"},
     "src/llama/arch": BELOW_FORMAT | {"llama", "llama/arch", "llama/tokenizer"},
     "src/llama/restore": BELOW_FORMAT | {"format", "llama", "llama/restore", "llama/tokenizer"},

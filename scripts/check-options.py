@@ -14,6 +14,7 @@ BITS = {  # of CLI_TAKES_: members of which all must be read
     "JSON": ["json"], "SHARDS": ["one_shard"], "URL": ["timeout", "retries"], "STRICT": ["strict"],
     "OUTPUT": ["force", "no_sync"], "PLAN": ["dry_run"], "THREADS": ["threads"], "QUIET": ["quiet"],
     "BASE": ["base"], "KIN": ["base"], "EFFORT": ["effort"],
+    "DEVICE": ["device"],
     "CPU": [],  # by main, for every command that computes
 }
 GROUPS = {"INPUT": ["SHARDS", "URL"], "WORK": ["THREADS", "CPU", "QUIET"]}

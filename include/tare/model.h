@@ -70,6 +70,8 @@ typedef struct tare_source {
     { sizeof(tare_source), TARE_SOURCE_PATH, NULL, NULL, 0, -1, NULL, NULL, NULL, 0, NULL, NULL }
 TARE_API void tare_source_init(tare_source *source, size_t size);
 
+struct tare_device;
+
 typedef struct tare_open_options {
     size_t size;
     const tare_allocator *allocator; /* NULL: malloc */
@@ -91,12 +93,14 @@ typedef struct tare_open_options {
     tare_progress_fn progress; /* of the bases' bytes */
     void *progress_ctx;
     const tare_cancel *cancel;
+    struct tare_device *device; /* tare/device.h: decodes the layers of a .wcodec; NULL: the CPU. Up
+                                   to 512 MiB of decoded layers, or one if it has more, are kept */
 } tare_open_options;
 
 #define TARE_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(tare_open_options), NULL, NULL, NULL, NULL, TARE_MAP_NONE, false, NULL, 0, false,   \
-            0, NULL, NULL, NULL, NULL, NULL                                                        \
+            0, NULL, NULL, NULL, NULL, NULL, NULL                                                  \
     }
 TARE_API void tare_open_options_init(tare_open_options *options, size_t size);
 

@@ -16,6 +16,7 @@
 #include <tare/base.h>
 #include <tare/build.h>
 #include <tare/convert.h>
+#include <tare/device.h>
 #include <tare/edit.h>
 #include <tare/encoding.h>
 #include <tare/fitting.h>

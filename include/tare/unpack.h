@@ -36,12 +36,13 @@ typedef struct tare_unpack_options {
     const tare_allocator *allocator;
     const tare_limits *limits;
     tare_report *report;
+    struct tare_device *device; /* as in tare_open_options; not used with `is_coarse` */
 } tare_unpack_options;
 
 #define TARE_UNPACK_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(tare_unpack_options), false, false, false, false, false, 0, NULL, 0, 0, NULL, NULL, \
-            NULL, NULL, NULL, NULL, NULL, NULL                                                     \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL                                               \
     }
 TARE_API void tare_unpack_options_init(tare_unpack_options *options, size_t size);
 

@@ -7,6 +7,7 @@
 #define TARE_FORMAT_PACKED_H
 
 #include <limits.h>
+#include <tare/device.h>
 #include <tare/packing.h>
 
 #include "base/pool.h"
@@ -177,6 +178,9 @@ uint64_t tare_packed_step(const tare_packed *packed, uint32_t layer, unsigned re
 void tare_packed_watch(tare_packed *packed, const tare_wc_watch *watch, unsigned groups);
 /* The model that base record `base` is of, which must outlive the container. */
 void tare_packed_set_base(tare_packed *packed, uint32_t base, const tare_model *model);
+
+/* To be called before anything is read: layers are decoded by a device; NULL: by the CPU. NOMEM. */
+tare_status tare_packed_use_device(tare_packed *packed, tare_device *device, tare_error *err);
 
 /* n bytes of a region from byte `offset` on, which are there. Errors name the container. */
 tare_status tare_packed_read(tare_packed *packed, uint32_t layer, unsigned region, uint64_t offset,

@@ -208,6 +208,7 @@ static tare_status open_wcodec(tare_model *m, const tare_open_context *ctx, tare
     m->private_data = store;
     m->free_private = free_store;
     m->container_version = tare_format_wcodec.version;
+    TARE_TRY(tare_packed_use_device(store, ctx->options->device, err));
     if (tare_wcodec_store_index(store)->n_files)
         TARE_TRY(tare_wcodec_open_files(m, store, ctx->options, &is_ours, err));
     if (!is_ours) TARE_TRY(tare_wcodec_open_layers(m, store, ctx->options, err));

@@ -9,6 +9,7 @@
 
 #include "base/arith.h"
 #include "base/str.h"
+#include "format/wcodec/wcodec_device.h"
 #include "model/catalog.h"
 #include "wcodec/wc_bypass.h"
 
@@ -41,7 +42,8 @@ struct tare_packed {
     const tare_model *bases[UINT8_MAX];
     bool is_opening; /* bases are not known yet */
     tare_cache *segments, *layers;
-    pthread_mutex_t mutex; /* guards the workers */
+    tare_wcodec_device *device; /* NULL: the CPU decodes */
+    pthread_mutex_t mutex;      /* guards the workers */
     worker *idle;
     bool has_mutex;
 };
@@ -154,6 +156,7 @@ tare_status tare_packed_salvage(tare_packed **out, tare_packed_damage *damage, t
 
 void tare_packed_free(tare_packed *s) {
     if (!s) return;
+    tare_wcodec_device_free(s->device);
     for (worker *w = s->idle, *next; w; w = next) {
         next = w->next;
         tare_wc_scratch_free(&w->scratch);
@@ -178,6 +181,17 @@ const tare_reader *tare_packed_source(const tare_packed *s) {
 void tare_packed_watch(tare_packed *s, const tare_wc_watch *watch, unsigned groups) {
     s->watch = watch;
     s->groups = groups < TARE_WC_ALL_GROUPS ? groups : TARE_WC_ALL_GROUPS;
+}
+
+static tare_status open_coded(void *ctx, tare_coded **out, uint32_t layer, tare_error *err) {
+    const tare_packed *s = ctx;
+    return tare_wcodec_store_coded(out, s, layer, s->allocator, err);
+}
+
+tare_status tare_packed_use_device(tare_packed *s, tare_device *device, tare_error *err) {
+    if (!device) return TARE_OK;
+    s->device = tare_wcodec_device_new(s->index.n_layers, open_coded, s, device, s->allocator);
+    return s->device ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "device");
 }
 
 void tare_packed_set_base(tare_packed *s, uint32_t base, const tare_model *model) {
@@ -330,7 +344,10 @@ tare_status tare_packed_read(tare_packed *s, uint32_t layer, unsigned region, ui
     tare_error fault = TARE_ERROR_NONE;
     tare_status status = TARE_OK;
     bool is_ahead = s->is_opening && l->kind == TARE_WCODEC_TENSOR;
-    bool is_unknown = is_ahead && l->base;
+    bool is_unknown = is_ahead && l->base, is_whole = s->groups == TARE_WC_ALL_GROUPS;
+    if (s->device && is_whole && !s->is_opening &&
+        tare_wcodec_device_read(s->device, layer, &l->coded, region, offset, buf, n))
+        return TARE_OK;
     if (!is_unknown) status = read_region(s, layer, region, offset, buf, n, &fault);
     if (is_unknown || (is_ahead && tare_status_is_loss(status))) {
         memset(buf, 0, n);

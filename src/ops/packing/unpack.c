@@ -163,6 +163,7 @@ static tare_status open_store(unpacking *u, const tare_source *in, tare_error *e
     TARE_TRY(tare_unpack_losses_init(&u->losses, u->store, &u->options, err));
     tare_packed_watch(u->store, &u->losses.watch,
                       u->options.is_coarse ? u->options.groups : TARE_PACKED_ALL_GROUPS);
+    TARE_TRY(tare_packed_use_device(u->store, u->options.device, err));
     tare_run_options run = TARE_RUN_OPTIONS_INIT;
     TARE_COPY_RUN_OPTIONS(&run, &u->options);
     return tare_bases_use(u->store, u->options.bases, u->options.n_bases, &run, err);

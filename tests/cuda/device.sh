@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# device.sh TARE FOLDER: --device of the command. FOLDER has a libtare_cuda.so.0, the emulation. Guards
+# against: other bytes than without, a fall-back to the CPU that is silent or said twice, a wrong
+# name that is taken for a device.
+set -u
+tare=$1 library=$2
+folder=$(mktemp -d) || exit
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit
+failures=0
+
+fail() { # TEXT
+    echo "FAIL: $1"
+    cat err
+    failures=$((failures + 1))
+}
+with() { LD_LIBRARY_PATH=$library "$tare" "$@" 2>err >out; }
+without() { LD_LIBRARY_PATH='' "$tare" "$@" 2>err >out; }
+says() { # LINES TEXT
+    [ "$(grep -c . err)" = "$1" ] && { [ "$1" = 0 ] || grep -qF "$2" err; } || fail "says: $1 $2"
+}
+
+without synth llama-tiny m.gguf --type bf16 && without pack m.gguf m.wcodec || fail 'set-up'
+with unpack m.wcodec a.gguf --device cuda:0 && cmp m.gguf a.gguf || fail 'unpack'
+says 0
+with convert m.wcodec a.safetensors --device cuda --type f16 || fail 'convert'
+without convert m.wcodec b.safetensors --type f16 && cmp a.safetensors b.safetensors ||
+    fail 'convert, without'
+with verify m.wcodec --device cuda:0 || fail 'verify'
+
+without unpack m.wcodec c.gguf --device cuda:0 && cmp m.gguf c.gguf || fail 'no library'
+says 1 'libtare_cuda.so.0 is not installed; the CPU decodes'
+with unpack m.wcodec d.gguf --device cuda:9 && cmp m.gguf d.gguf || fail 'no such device'
+says 1 'there is only number 0; the CPU decodes'
+without pack m.gguf tuned.wcodec --base m.gguf || fail 'pack against a base'
+with unpack tuned.wcodec e.gguf --base m.gguf --device cuda && cmp m.gguf e.gguf || fail 'base'
+says 1 'layers: a layer that refers to a base'
+
+with unpack m.wcodec f.gguf --device gpu
+[ $? = 2 ] || fail 'a wrong name'
+says 1 'neither "cuda" nor "cuda:N"'
+echo "$failures failures"
+[ "$failures" = 0 ]
