@@ -3,6 +3,7 @@
  * Statuses and errors: filled in once where the fault is found, turned into text at the top. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,4 +165,12 @@ bool tare_status_is_loss(tare_status status) {
     return status == TARE_ERR_CORRUPT || status == TARE_ERR_CHECKSUM ||
            status == TARE_ERR_TRUNCATED || status == TARE_ERR_UNSUPPORTED ||
            status == TARE_ERR_IO || status == TARE_ERR_LIMIT;
+}
+
+void tare_error_detail(tare_error *err, const char *format, ...) {
+    va_list args;
+    if (!err) return;
+    va_start(args, format);
+    vsnprintf(err->field, sizeof err->field, format, args);
+    va_end(args);
 }

@@ -150,9 +150,8 @@ static tare_status check_space(const tare_outset *set, tare_error *err) {
     if (!tare_mul_u64(fs.f_bavail, fs.f_frsize, &available)) return TARE_OK;
     if (fs.f_blocks == 0 || available >= set->options.total_size) return TARE_OK;
     tare_outset_fail(err, TARE_ERR_NOSPACE, "the output is larger than the free space", set->path);
-    if (err)
-        snprintf(err->field, sizeof err->field, "%llu bytes, %llu are free",
-                 (unsigned long long)set->options.total_size, (unsigned long long)available);
+    tare_error_detail(err, "%llu bytes, %llu are free", (unsigned long long)set->options.total_size,
+                      (unsigned long long)available);
     return TARE_ERR_NOSPACE;
 }
 

@@ -47,6 +47,9 @@ bool tare_error_is_absent(const tare_error *err);
 /* Add what a lower layer could not know. Each returns err->status (never rely on OK when err is
  * NULL: pass the status along yourself). A name or file that is already set stays. */
 void tare_error_item(tare_error *err, tare_item_kind kind, int64_t item, tare_str name);
+/* Fills the place of `field` with what was found, cut to its room. */
+void tare_error_detail(tare_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void tare_error_file(tare_error *err, const char *file);
 /* "list[index].part.field"; `part` and `field` may be NULL. A field that is set already stays. */
 void tare_error_field(tare_error *err, const char *list, size_t index, const char *part,

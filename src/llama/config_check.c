@@ -181,9 +181,8 @@ static tare_status check_target(const tare_llama_mapping *m, const tare_llama_ta
     char product[48] = "";
     if (r->factor)
         snprintf(product, sizeof product, " with %llu rows each", (unsigned long long)factor);
-    if (err)
-        snprintf(err->field, sizeof err->field, "%.*s is %llu%s, the shape has %llu", (int)name.len,
-                 name.ptr, (unsigned long long)count, product, (unsigned long long)is);
+    tare_error_detail(err, "%.*s is %llu%s, the shape has %llu", (int)name.len, name.ptr,
+                      (unsigned long long)count, product, (unsigned long long)is);
     return status;
 }
 
@@ -198,9 +197,8 @@ static tare_status check_layers(const tare_llama_mapping *m, uint64_t n_blocks, 
     tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
     const tare_str name = tare_llama_config_name(m, layers_of(m), wanted, "num_hidden_layers");
-    if (err)
-        snprintf(err->field, sizeof err->field, "%.*s is %llu, tensors have %llu", (int)name.len,
-                 name.ptr, (unsigned long long)wanted, (unsigned long long)n_blocks);
+    tare_error_detail(err, "%.*s is %llu, tensors have %llu", (int)name.len, name.ptr,
+                      (unsigned long long)wanted, (unsigned long long)n_blocks);
     return TARE_ERR_CORRUPT;
 }
 
@@ -247,7 +245,7 @@ static tare_status check_needs(const tare_llama_mapping *m, tare_error *err) {
         if (n->tensor && !has_tensor(m, n->tensor)) continue;
         tare_fail(err, TARE_ERR_CORRUPT, "it is missing, and llama.cpp needs it");
         tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
-        if (err) snprintf(err->field, sizeof err->field, "%s", n->member);
+        tare_error_detail(err, "%s", n->member);
         return TARE_ERR_CORRUPT;
     }
     return TARE_OK;

@@ -69,7 +69,7 @@ static tare_status find_row(tare_llama_mapping *m, tare_error *err) {
     if (m->arch) return TARE_OK;
     fail_config(TARE_ERR_UNSUPPORTED, "config.json",
                 "tare knows no vision or audio encoder of this architecture", err);
-    if (err) snprintf(err->field, sizeof err->field, "%.*s", (int)m->hf_class.len, m->hf_class.ptr);
+    tare_error_detail(err, "%.*s", (int)m->hf_class.len, m->hf_class.ptr);
     return TARE_ERR_UNSUPPORTED;
 }
 
@@ -98,7 +98,7 @@ static tare_status read_token(tare_llama_mapping *m, double *out, tare_error *er
     if (is_there) return TARE_OK;
     fail_config(TARE_ERR_CORRUPT, "tokenizer_config.json",
                 "neither it nor tokenizer.json has a token that llama.cpp needs", err);
-    if (err) snprintf(err->field, sizeof err->field, "%s", token);
+    tare_error_detail(err, "%s", token);
     return TARE_ERR_CORRUPT;
 }
 
@@ -143,7 +143,7 @@ static const tare_value *find_key(const tare_llama_mapping *m, const char *name)
 
 static tare_status fail_key(const char *file, const char *what, const char *key, tare_error *err) {
     fail_config(TARE_ERR_CORRUPT, file, what, err);
-    if (err) snprintf(err->field, sizeof err->field, "%s", key);
+    tare_error_detail(err, "%s", key);
     return TARE_ERR_CORRUPT;
 }
 
@@ -174,10 +174,8 @@ static tare_status check_positions(const tare_llama_mapping *m, tare_error *err)
         const uint32_t source = t->pieces[0].source;
         tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
         tare_error_item(err, TARE_ITEM_TENSOR, source, m->hf->catalog.tensors[source].name);
-        if (err)
-            snprintf(err->field, sizeof err->field,
-                     "an image has %.0f positions, the shape has %llu", wanted,
-                     (unsigned long long)rows);
+        tare_error_detail(err, "an image has %.0f positions, the shape has %llu", wanted,
+                          (unsigned long long)rows);
         return TARE_ERR_CORRUPT;
     }
     return TARE_OK;

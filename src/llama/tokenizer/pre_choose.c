@@ -131,8 +131,7 @@ static tare_status fail_unknown(const tare_llama_tokenizer *t, const tare_llama_
                          stages->n ? "llama.cpp has no splitting like this: choose one with --pre"
                                    : "the tokenizer has no pre-tokenizer, but llama.cpp needs one "
                                      "for byte-level BPE: choose it with --pre");
-    if (near && err)
-        snprintf(err->field, sizeof err->field, "pre_tokenizer (nearest: %s)", near->name);
+    if (near) tare_error_detail(err, "pre_tokenizer (nearest: %s)", near->name);
     tare_error_code(err, TARE_CODE_UNKNOWN_PRE);
     return TARE_ERR_UNSUPPORTED;
 }

@@ -138,9 +138,8 @@ static tare_status fit_size(tare_llama_tokenizer *t, tare_error *err) {
         if (strcmp(t->model, "llama") != 0 && strcmp(t->model, "t5") != 0) {
             tare_fail(err, TARE_ERR_UNSUPPORTED,
                       "the tokenizer has more tokens than vocab_size of config.json");
-            if (err)
-                snprintf(err->field, sizeof err->field, "vocab_size is %llu, the tokenizer has %zu",
-                         (unsigned long long)n, t->vocab.n_tokens);
+            tare_error_detail(err, "vocab_size is %llu, the tokenizer has %zu",
+                              (unsigned long long)n, t->vocab.n_tokens);
             return TARE_ERR_UNSUPPORTED;
         }
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.tokens-dropped", NULL,

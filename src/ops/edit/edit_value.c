@@ -136,8 +136,7 @@ static tare_status not_of_type(tare_str text, wanted w, tare_error *err) {
     char shown[32];
     if (tare_str_escape(shown, sizeof shown, text, true) >= sizeof shown)
         memcpy(shown + sizeof shown - 4, "...", 4);
-    snprintf(err->field, sizeof err->field, "\"%s\"%s", shown,
-             is_array ? ", a list in JSON as [1,2]" : "");
+    tare_error_detail(err, "\"%s\"%s", shown, is_array ? ", a list in JSON as [1,2]" : "");
     return TARE_ERR_ARG;
 }
 
