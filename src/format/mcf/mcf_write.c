@@ -329,7 +329,7 @@ static tare_status add_contents(tare_mcf_writer *w, const tare_mcf_part *part, t
     return TARE_OK;
 }
 
-/* One section behind another; *end: where it ends. */
+/* One section after another; *end: where it ends. */
 static tare_status place_part(tare_mcf_part *part, uint64_t *end, tare_error *err) {
     if (!tare_align_u64(*end, 8, &part->offset) || !tare_add_u64(part->offset, part->size, end))
         return too_large(err);
@@ -346,6 +346,7 @@ static bool fits_before(const tare_mcf_part *part, uint64_t end, uint64_t first)
 static tare_status place_around(tare_mcf_writer *w, uint64_t first, uint64_t *end,
                                 tare_error *err) {
     uint64_t before = TARE_MCF_HEADER_BYTES;
+    *end = first;
     for (size_t i = 0; i < w->n_parts; i++) {
         tare_mcf_part *part = &w->parts[i];
         if (part->type != TARE_MCF_TENSOR_DATA) continue;
