@@ -12,6 +12,12 @@ bool tare_metadata_is_spare(const tare_metadata *m) {
     return m->space == TARE_KEYS_MODEL && tare_str_is(m->key, TARE_SPARE_KEY);
 }
 
+bool tare_metadata_is_split(const tare_metadata *m) {
+    return m->space == TARE_KEYS_MODEL &&
+           (tare_str_is(m->key, "split.no") || tare_str_is(m->key, "split.count") ||
+            tare_str_is(m->key, "split.tensors.count"));
+}
+
 /* Room for one more item; the list moves within the arena when it is full. */
 static void *grow(tare_arena *arena, void *items, size_t n, size_t *capacity, size_t item_size) {
     if (n < *capacity) return items;

@@ -75,6 +75,8 @@ typedef struct tare_write_options {
 
 /* Whether an entry is the room reserved by TARE_SPARE_KEY. */
 bool tare_metadata_is_spare(const tare_metadata *m);
+/* Whether it is one of the keys that say how a set of GGUF files is split. */
+bool tare_metadata_is_split(const tare_metadata *m);
 
 tare_status tare_write_plan_add_file(tare_write_plan *p, const char *name, uint32_t *index,
                                      tare_error *err);

@@ -87,8 +87,6 @@ void tare_gguf_report_tensor(tare_gguf_reader *r, tare_level level, tare_status 
 tare_status tare_gguf_read_file(tare_gguf_reader *r, tare_error *err);
 /* Reads header and keys only, quietly, to see whether the file is a shard. */
 tare_status tare_gguf_peek(tare_gguf_reader *r, tare_error *err);
-/* split.no, split.count or split.tensors.count. */
-bool tare_gguf_is_split_key(const tare_metadata *e);
 /* tare_format.open and its directory probe. */
 tare_status tare_gguf_open(tare_model *m, const tare_open_context *ctx, tare_error *err);
 bool tare_gguf_probe_directory(const tare_probe *p);

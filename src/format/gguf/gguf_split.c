@@ -83,12 +83,6 @@ static tare_status check_shard(const tare_gguf_reader *r, uint64_t number, uint6
     return check_number(r, &r->split_count, count, &n, err);
 }
 
-bool tare_gguf_is_split_key(const tare_metadata *e) {
-    return e->space == TARE_KEYS_MODEL &&
-           (tare_str_is(e->key, "split.no") || tare_str_is(e->key, "split.count") ||
-            tare_str_is(e->key, "split.tensors.count"));
-}
-
 /* The keys of the first shard are the model's; those of the others only describe the split, or
  * repeat the alignment. */
 static void drop_keys(tare_gguf_reader *r, bool is_first) {
@@ -96,7 +90,7 @@ static void drop_keys(tare_gguf_reader *r, bool is_first) {
     size_t kept = r->first_key, n_foreign = c->n_resources - r->first_resource;
     for (size_t i = r->first_key; i < c->n_metadata; i++) {
         const tare_metadata *e = &c->metadata[i];
-        if (tare_gguf_is_split_key(e)) continue;
+        if (tare_metadata_is_split(e)) continue;
         if (is_first)
             c->metadata[kept++] = *e;
         else

@@ -94,7 +94,7 @@ tare_status tare_gguf_list_keys(tare_gguf_writer *w, bool drops_split, tare_erro
     if (!w->keys) return tare_fail(err, TARE_ERR_NOMEM, "list of keys");
     for (size_t i = 0; i < c->n_metadata; i++) {
         while (has_places && r < c->n_resources && d->resource_places[r] <= i) put_resource(w, r++);
-        if (!drops_split || !tare_gguf_is_split_key(&c->metadata[i])) put_key(w, &c->metadata[i]);
+        if (!drops_split || !tare_metadata_is_split(&c->metadata[i])) put_key(w, &c->metadata[i]);
     }
     while (r < c->n_resources) put_resource(w, r++);
     if (tare_gguf_find_alignment(c) < 0 && w->alignment != TARE_GGUF_ALIGNMENT)

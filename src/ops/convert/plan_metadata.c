@@ -13,13 +13,6 @@
 #define QUANTIZATION_NOW     2 /* of ggml's block formats */
 #define ADDED_KEYS           3 /* the file type, this version, the record of carried tensors */
 
-/* How the input was split into shards says nothing about the output. */
-static bool is_split_key(const tare_metadata *m) {
-    return m->space == TARE_KEYS_MODEL &&
-           (tare_str_is(m->key, "split.no") || tare_str_is(m->key, "split.count") ||
-            tare_str_is(m->key, "split.tensors.count"));
-}
-
 /* The encoding of most matrix elements. */
 static const tare_encoding *most_used(const tare_plan *p) {
     uint64_t elements[TARE_ENCODING_COUNT] = {0};
@@ -123,8 +116,8 @@ static void copy_keys(tare_plan *p, bool recodes) {
     bool had_split = false;
     for (size_t i = 0; i < in->n_metadata; i++) {
         tare_metadata m = in->metadata[i];
-        had_split |= is_split_key(&m);
-        if (is_split_key(&m) || tare_metadata_is_spare(&m)) continue;
+        had_split |= tare_metadata_is_split(&m);
+        if (tare_metadata_is_split(&m) || tare_metadata_is_spare(&m)) continue;
         if (recodes && m.space == TARE_KEYS_MODEL && tare_str_is(m.key, FILE_TYPE) &&
             !keep_file_type(p, &m))
             continue;

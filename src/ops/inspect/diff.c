@@ -54,11 +54,12 @@ static int by_key(const void *a, const void *b) {
     return tare_str_compare(x->key, y->key);
 }
 
-/* The keys of a model; spare room in a header is none. */
+/* The keys of a model; spare room in a header and how files are split are none. */
 static size_t sort_keys(const tare_metadata **out, const tare_catalog *c) {
     size_t n = 0;
     for (size_t i = 0; i < c->n_metadata; i++)
-        if (!tare_metadata_is_spare(&c->metadata[i])) out[n++] = &c->metadata[i];
+        if (!tare_metadata_is_spare(&c->metadata[i]) && !tare_metadata_is_split(&c->metadata[i]))
+            out[n++] = &c->metadata[i];
     if (n) qsort(out, n, sizeof *out, by_key);
     return n;
 }
