@@ -3,10 +3,7 @@
  * Fuzz target: the part of a Hugging Face model for pictures or sound on its way to llama.cpp. The input is
  * the sizes of config.json and of preprocessor_config.json, u16 (little-endian) each, and their texts;
  * the rest is model.safetensors. It is refused with a text, or mapped: then every tensor can be read. */
-#include "model/catalog.h"
-#include "open_input.h"
-#include "scratch.h"
-#include "support/visit.h"
+#include "map_folder.h"
 
 static size_t take_size(const uint8_t **data, size_t *left) {
     const size_t n = (size_t)((*data)[0] | (*data)[1] << 8);
@@ -25,11 +22,7 @@ static void write_part(const char *name, size_t n, const uint8_t **data, size_t 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char tokens[] =
         "{\"added_tokens_decoder\": {\"3\": {\"content\": \"[IMG_BREAK]\"}}}";
-    const tare_limits limits = fuzz_limits();
-    tare_open_options open = TARE_OPEN_OPTIONS_INIT;
     tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
-    tare_model *hf, *m;
-    tare_error err = TARE_ERROR_NONE;
     if (size < 4) return 0;
     const size_t n_config = take_size(&data, &size), n_processor = take_size(&data, &size);
     scratch_clear();
@@ -37,21 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     write_part("preprocessor_config.json", n_processor, &data, &size);
     scratch_write("tokenizer_config.json", (const uint8_t *)tokens, sizeof tokens - 1);
     scratch_write("model.safetensors", data, size);
-    open.limits = &limits;
-    if (tare_open_path(&hf, scratch_folder(), &open, &err) != TARE_OK) return 0;
     options.tower = true;
-    options.report = tare_report_new();
-    const bool is_truncated = tare_model_summarize(hf)->is_truncated;
-    tare_status status = tare_llama_map(&m, hf, &options, &err);
-    FUZZ_CHECK((status == TARE_OK) == (m != NULL));
-    if (status == TARE_OK) {
-        status = visit_model(m);
-        FUZZ_CHECK(status == TARE_OK || (status == TARE_ERR_TRUNCATED && is_truncated));
-    } else {
-        fuzz_check_error(status, &err);
-    }
-    tare_model_free(m);
-    tare_report_free(options.report);
-    tare_model_free(hf);
+    fuzz_map_folder(options, TARE_OK);
     return 0;
 }

@@ -69,10 +69,56 @@ def say(path, is_encoder):
     print("\0%d\0" % found, flush=True)
 
 
+WORDS = ("error", "assert", "unknown", "missing", "unable", "expected")
+
+
 def complaints(stderr):
     lines = [line for line in stderr.decode(errors="replace").split("\n")
-             if any(word in line.lower() for word in ("error", "assert", "unknown")) and "build_info" not in line]
+             if any(word in line.lower() for word in WORDS) and "build_info" not in line]
     return " / ".join(lines[:2])
+
+
+def ask(script, args, timeout):
+    """What `script --say` prints between two NUL, as numbers, in a process of its own; and what llama.cpp says
+    against it: one of the two is empty."""
+    try:
+        done = subprocess.run([sys.executable, "-B", os.path.abspath(script), "--say", *args], capture_output=True,
+                              timeout=timeout)
+    except subprocess.TimeoutExpired as late:  # a failed assertion may hang, too
+        return [], complaints(late.stderr or b"") or "does not come to an end"
+    said = [int(n) for n in done.stdout.split(b"\0")[1].split()] if done.returncode == 0 else []
+    return (said, "") if said and said[-1] > 0 else ([], complaints(done.stderr) or "ends with %d" % done.returncode)
+
+
+def run_all(names, run, cannot, what):
+    """Runs each; whether one did other than `cannot` says."""
+    found = 0
+    for name in names:
+        said = run(name)
+        if name in cannot and not said:
+            print("%s: runs now" % name)
+        elif said and cannot.get(name, "\0") not in said:
+            print("%s: %s" % (name, said[:300]), flush=True)
+        else:
+            continue
+        found += 1
+    known = len(set(names) & set(cannot))
+    print("%d %s run, %d cannot, %d other than expected" % (len(names) - known - found, what, known, found))
+    return found > 0
+
+
+def start(say_it, main):
+    """What both programs are: `--say ...` in a process of its own, else main."""
+    if sys.argv[1] == "--say":
+        say_it(*sys.argv[2:])
+        return 0
+    try:
+        import numpy  # noqa: F401
+        import xllamacpp  # noqa: F401
+    except ImportError as missing:
+        print("SKIP: %s; tests/judge/llama_requirements.txt has what this needs" % missing)
+        return 77
+    return main(*sys.argv[1:])
 
 
 def run(tare, folder, name):
@@ -92,45 +138,18 @@ def run(tare, folder, name):
     if done.returncode:
         return done.stderr.strip()
     info = json.loads(subprocess.run([tare, "info", "--json", out], capture_output=True, text=True).stdout)
-    try:
-        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--say", out,
-                               str(int(name in ENCODERS))], capture_output=True, timeout=60)
-    except subprocess.TimeoutExpired as late:  # a failed assertion may hang, too
-        return complaints(late.stderr or b"") or "does not come to an end"
+    _, complaint = ask(__file__, [out, str(int(name in ENCODERS))], 60)
     os.remove(out)
-    if done.returncode == 0 and int(done.stdout.split(b"\0")[1]) > 0:
-        return "" if info["llama_cpp"]["runs"] else "runs, but tare info says: " + info["llama_cpp"]["why"]
-    return complaints(done.stderr) or "ends with %d" % done.returncode
+    if not complaint and not info["llama_cpp"]["runs"]:
+        return "runs, but tare info says: " + info["llama_cpp"]["why"]
+    return complaint
 
 
-def main():
-    tare, folder, *names = sys.argv[1:]
+def main(tare, folder, *names):
     import tiny_models
-    found = 0
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
-    for name in names or texts:
-        said = run(tare, folder, name)
-        if name in CANNOT and not said:
-            print("%s: runs now" % name)
-        elif said and CANNOT.get(name, "\0") not in said:
-            print("%s: %s" % (name, said[:300]), flush=True)
-        else:
-            continue
-        found += 1
-    known = len(set(names or texts) & set(CANNOT))
-    print("%d models run, %d cannot, %d other than expected"
-          % (len(names or texts) - known - found, known, found))
-    return found > 0
+    return run_all(names or texts, lambda name: run(tare, folder, name), CANNOT, "models")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--say":
-        say(sys.argv[2], sys.argv[3] == "1")
-        sys.exit(0)
-    try:
-        import numpy  # noqa: F401
-        import xllamacpp  # noqa: F401
-    except ImportError as missing:
-        print("SKIP: %s; tests/judge/llama_requirements.txt has what this needs" % missing)
-        sys.exit(77)
-    sys.exit(main())
+    sys.exit(start(lambda path, encodes: say(path, encodes == "1"), main))

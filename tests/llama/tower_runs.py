@@ -16,6 +16,8 @@ import sys
 import wave
 import zlib
 
+from llama_runs import ask, run_all, start, tokenizer
+
 # What llama.cpp (build 11549) does not run of these models, by a word of what it says.
 CANNOT = {
     # it counts the tokens of a sound otherwise than it computes them
@@ -68,7 +70,6 @@ def say(text, tower, hears):
 
 def vocabulary(size):
     """One that has the tokens that llama.cpp puts around pictures; the last merges make room for them."""
-    from llama_runs import tokenizer
     made = tokenizer(size)
     tokens = {i: text for text, i in made["model"]["vocab"].items()}
     for i, text in enumerate(AROUND, BREAK - 1):
@@ -108,48 +109,20 @@ def run(tare, folder, name, hears, has_text):
                               capture_output=True, text=True)
         if done.returncode:
             return done.stderr.strip()
-    try:
-        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--say", *files,
-                               str(int(hears))], capture_output=True, timeout=120)
-    except subprocess.TimeoutExpired:
-        return "does not come to an end"
+    _, complaint = ask(__file__, [*files, str(int(hears))], 120)
     for out in files:
         os.remove(out)
-    if done.returncode == 0 and int(done.stdout.split(b"\0")[1].split()[1]) > 0:
-        return ""
-    lines = [line for line in done.stderr.decode(errors="replace").split("\n")
-             if any(word in line.lower() for word in ("error", "assert", "unknown", "missing", "unable", "expected"))]
-    return " / ".join(lines[:2]) or "ends with %d" % done.returncode
+    return complaint
 
 
-def main():
-    tare, folder, *names = sys.argv[1:]
+def main(tare, folder, *names):
     import tiny_models
     about = {n: about for n, (_, about) in tiny_models.MODELS.items() if about.get("tower")}
-    found = 0
-    for name in names or about:
-        said = run(tare, folder, name, about[name]["tower"] == "audio", about[name].get("text", True))
-        if name in CANNOT and not said:
-            print("%s: runs now" % name)
-        elif said and CANNOT.get(name, "\0") not in said:
-            print("%s: %s" % (name, said[:300]), flush=True)
-        else:
-            continue
-        found += 1
-    known = len(set(names or about) & set(CANNOT))
-    print("%d models with towers run, %d cannot, %d other than expected"
-          % (len(names or about) - known - found, known, found))
-    return found > 0
+
+    def run_it(name):
+        return run(tare, folder, name, about[name]["tower"] == "audio", about[name].get("text", True))
+    return run_all(names or list(about), run_it, CANNOT, "models with towers")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--say":
-        say(sys.argv[2], sys.argv[3], sys.argv[4] == "1")
-        sys.exit(0)
-    try:
-        import numpy  # noqa: F401
-        import xllamacpp  # noqa: F401
-    except ImportError as missing:
-        print("SKIP: %s; tests/judge/llama_requirements.txt has what this needs" % missing)
-        sys.exit(77)
-    sys.exit(main())
+    sys.exit(start(lambda text, tower, hears: say(text, tower, hears == "1"), main))

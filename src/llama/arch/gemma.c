@@ -156,29 +156,27 @@ static const char *const gemma3_back_config[] = {"model_type = 'gemma3_text'",
 static const tare_llama_back gemma3_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
                                             .config = gemma3_back_config};
 
+/* What config.json of Gemma 4 and of its assistant says. */
+#define GEMMA4_CONFIG                                                                              \
+    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "        \
+    "'full_attention')",                                                                           \
+        "global_head_dim = attention.key_length", "head_dim = attention.key_length_swa",           \
+        "num_kv_shared_layers = attention.shared_kv_layers",                                       \
+        "hidden_size_per_layer_input = embedding_length_per_layer_input",                          \
+        "sliding_window = attention.sliding_window",                                               \
+        "final_logit_softcapping = final_logit_softcapping",                                       \
+        "rope_parameters.full_attention.rope_type = 'proportional'",                               \
+        "rope_parameters.full_attention.rope_theta = rope.freq_base",                              \
+        "rope_parameters.full_attention.partial_rotary_factor = 0.25",                             \
+        "rope_parameters.sliding_attention.rope_type = 'default'",                                 \
+        "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",                       \
+        "rope_theta = nothing", "rope_scaling = nothing",                                          \
+        "moe_intermediate_size = expert_feed_forward_length", "top_k_experts = expert_used_count", \
+        "num_experts_per_tok = nothing", "enable_moe_block = has(expert_count)"
+
 static const char *const gemma4_back_config[] = {
     "model_type = 'gemma4_text'",
-    "vocab_size_per_layer_input = tensors.per_layer_token_embd.weight.rows",
-    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
-    "'full_attention')",
-    "global_head_dim = attention.key_length",
-    "head_dim = attention.key_length_swa",
-    "num_kv_shared_layers = attention.shared_kv_layers",
-    "hidden_size_per_layer_input = embedding_length_per_layer_input",
-    "sliding_window = attention.sliding_window",
-    "final_logit_softcapping = final_logit_softcapping",
-    "rope_parameters.full_attention.rope_type = 'proportional'",
-    "rope_parameters.full_attention.rope_theta = rope.freq_base",
-    "rope_parameters.full_attention.partial_rotary_factor = 0.25",
-    "rope_parameters.sliding_attention.rope_type = 'default'",
-    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
-    "rope_theta = nothing",
-    "rope_scaling = nothing",
-    "moe_intermediate_size = expert_feed_forward_length",
-    "top_k_experts = expert_used_count",
-    "num_experts_per_tok = nothing",
-    "enable_moe_block = has(expert_count)",
-    NULL};
+    "vocab_size_per_layer_input = tensors.per_layer_token_embd.weight.rows", GEMMA4_CONFIG, NULL};
 static const tare_llama_shape_row gemma4_back_shapes[] = {{"*.router.scale", "d0"},
                                                           {"*.router.per_expert_scale", "d0"},
                                                           {"*.layer_scalar", "d0"},
@@ -195,29 +193,8 @@ static const tare_llama_back gemma4_back = {
     .shapes = gemma4_back_shapes};
 
 static const char *const gemma4_assistant_back_config[] = {
-    "model_type = 'gemma4_assistant'",
-    "num_hidden_layers = block_count",
-    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
-    "'full_attention')",
-    "global_head_dim = attention.key_length",
-    "head_dim = attention.key_length_swa",
-    "num_kv_shared_layers = attention.shared_kv_layers",
-    "hidden_size_per_layer_input = embedding_length_per_layer_input",
-    "sliding_window = attention.sliding_window",
-    "final_logit_softcapping = final_logit_softcapping",
-    "rope_parameters.full_attention.rope_type = 'proportional'",
-    "rope_parameters.full_attention.rope_theta = rope.freq_base",
-    "rope_parameters.full_attention.partial_rotary_factor = 0.25",
-    "rope_parameters.sliding_attention.rope_type = 'default'",
-    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
-    "rope_theta = nothing",
-    "rope_scaling = nothing",
-    "moe_intermediate_size = expert_feed_forward_length",
-    "top_k_experts = expert_used_count",
-    "num_experts_per_tok = nothing",
-    "enable_moe_block = has(expert_count)",
-    "backbone_hidden_size = embedding_length_out",
-    NULL};
+    "model_type = 'gemma4_assistant'", "num_hidden_layers = block_count", GEMMA4_CONFIG,
+    "backbone_hidden_size = embedding_length_out", NULL};
 static const tare_llama_shape_row gemma4_assistant_back_shapes[] = {{"*.layer_scalar", "d0"},
                                                                     {NULL, NULL}};
 static const tare_llama_back gemma4_assistant_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH
