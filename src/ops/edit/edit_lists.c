@@ -197,12 +197,52 @@ static tare_status set_template(tare_edit *e, tare_edit_part *p, tare_str text, 
                      "the chat template is a file beside this one: name the directory");
 }
 
+/* The part of a special token's key that tells it from others; the short names of Hugging Face, too. */
+static const char *special_part(tare_str name) {
+    static const char *const parts[][2] = {
+        {"bos", "bos"},
+        {"eos", "eos"},
+        {"eot", "eot"},
+        {"eom", "eom"},
+        {"unk", "unknown"},
+        {"unknown", "unknown"},
+        {"sep", "seperator"},
+        {"seperator", "seperator"}, /* llama.cpp's spelling */
+        {"separator", "seperator"},
+        {"pad", "padding"},
+        {"padding", "padding"},
+        {"cls", "cls"},
+        {"mask", "mask"},
+        {"prefix", "prefix"},
+        {"suffix", "suffix"},
+        {"middle", "middle"},
+        {"fim_pre", "fim_pre"},
+        {"fim_suf", "fim_suf"},
+        {"fim_mid", "fim_mid"},
+        {"fim_pad", "fim_pad"},
+        {"fim_rep", "fim_rep"},
+        {"fim_sep", "fim_sep"},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (tare_str_is(name, parts[i][0])) return parts[i][1];
+    return NULL;
+}
+
 static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_step *s,
                                tare_error *err) {
     const tare_metadata *tokens = find_key(p, TARE_STR(TOKENS_KEY));
     const tare_array *list = tokens ? &tokens->value.as.a : NULL;
+    const char *part = special_part(s->name);
     if (!tokens || tokens->value.type != TARE_VALUE_ARRAY || list->type != TARE_VALUE_STRING)
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "the model has no list of tokens");
+    if (!part) {
+        tare_fail(
+            err, TARE_ERR_ARG,
+            "not a special token: bos, eos, eot, eom, unk, sep, pad, cls, mask, prefix, suffix, "
+            "middle or fim_pre, _suf, _mid, _pad, _rep, _sep");
+        tare_error_detail(err, "%.*s", (int)s->name.len, s->name.ptr);
+        return TARE_ERR_ARG;
+    }
     tare_array_walk walk;
     tare_value token;
     tare_array_begin(&walk, list);
@@ -211,7 +251,7 @@ static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_
         tare_buffer key, number;
         tare_buffer_init(&key, e->arena.allocator);
         tare_buffer_init(&number, e->arena.allocator);
-        tare_buffer_printf(&key, "tokenizer.ggml.%.*s_token_id", (int)s->name.len, s->name.ptr);
+        tare_buffer_printf(&key, "tokenizer.ggml.%s_token_id", part);
         tare_buffer_printf(&number, "%llu", (unsigned long long)i);
         tare_status status = tare_buffer_status(&key, err);
         if (status == TARE_OK) status = tare_buffer_status(&number, err);
@@ -222,8 +262,9 @@ static tare_status set_special(tare_edit *e, tare_edit_part *p, const tare_edit_
         tare_buffer_free(&number);
         return status;
     }
-    return key_fault(err, tare_fail(err, TARE_ERR_ARG, "no token of the vocabulary has this text"),
-                     s->text);
+    tare_fail(err, TARE_ERR_ARG, "no token of the vocabulary has this text");
+    tare_error_detail(err, "\"%.*s\"", (int)s->text.len, s->text.ptr);
+    return TARE_ERR_ARG;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
