@@ -50,7 +50,7 @@ static const common_row common_rows[] = {
       .complete = CLI_COMPLETE_FILE,
       .help = "a model that the .wcodec was packed against; may be given several times",
       .list = &cli.base}},
-    {CLI_TAKES_KIN,
+    {CLI_TAKES_SIMILAR,
      {.name = "base",
       .arg = "BASE",
       .complete = CLI_COMPLETE_FILE,

@@ -68,10 +68,10 @@ enum {
     CLI_TAKES_OUTPUT = 1 << 3, /* --force --no-sync */
     CLI_TAKES_PLAN = 1 << 4,   /* --dry-run */
     CLI_TAKES_THREADS = 1 << 5,
-    CLI_TAKES_BASE = 1 << 6,   /* --base */
-    CLI_TAKES_EFFORT = 1 << 7, /* --effort */
-    CLI_TAKES_KIN = 1 << 8,    /* --base, for storing something against it */
-    CLI_TAKES_URL = 1 << 9,    /* --timeout --retries */
+    CLI_TAKES_BASE = 1 << 6,    /* --base */
+    CLI_TAKES_EFFORT = 1 << 7,  /* --effort */
+    CLI_TAKES_SIMILAR = 1 << 8, /* --base, for storing something against it */
+    CLI_TAKES_URL = 1 << 9,     /* --timeout --retries */
     CLI_TAKES_CPU = 1 << 10,
     CLI_TAKES_QUIET = 1 << 11,
     CLI_TAKES_DEVICE = 1 << 12,

@@ -229,7 +229,8 @@ const cli_command cmd_bench = {
                  {"tare bench tuned.gguf --base model.gguf", "as differences from its base"},
                  {"tare bench model.gguf --json", "for programs"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT | CLI_TAKES_KIN,
+    .takes =
+        CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,

@@ -183,7 +183,7 @@ const cli_command cmd_convert = {
     .options = options,
     .topic = {"Types", topic_row},
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_KIN | CLI_TAKES_EFFORT |
+             CLI_TAKES_STRICT | CLI_TAKES_PLAN | CLI_TAKES_SIMILAR | CLI_TAKES_EFFORT |
              CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 2,

@@ -408,7 +408,7 @@ const cli_command cmd_pack = {
                  {"tare pack model.safetensors model.wcodec --json", "sizes, for a script"}},
     .options = options,
     .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_OUTPUT |
-             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_KIN | CLI_TAKES_PLAN,
+             CLI_TAKES_STRICT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR | CLI_TAKES_PLAN,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 2,
