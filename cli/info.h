@@ -38,6 +38,9 @@ void info_label(const char *name);
 /* Whether llama.cpp runs a model of a GGUF file that names an architecture; why->status OK where the
  * question does not arise. */
 bool info_llama(tare_error *why, const tare_model *model);
+/* Whether it is a Hugging Face model of an architecture that tare convert knows; why->status then says
+ * whether it converts. Reads its side files. */
+bool info_converts(tare_error *why, const tare_model *model);
 /* The type of projector of an mmproj file; empty: it is none. */
 tare_str info_projector(const tare_model *model);
 void info_llama_text(char *buf, size_t size, const tare_error *why);

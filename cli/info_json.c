@@ -53,6 +53,14 @@ static struct json_t *json_resources(const tare_model *model) {
     return list;
 }
 
+/* Why llama.cpp does not run it, or tare convert refuses it. */
+static void json_why(struct json_t *llama, const tare_error *why) {
+    char text[512];
+    if (why->status == TARE_OK) return;
+    info_llama_text(text, sizeof text, why);
+    cli_json_text(llama, "why", text);
+}
+
 void info_json_screen(struct json_t *document, const tare_model *model, const char *path,
                       uint64_t context, const tare_report *report) {
     const tare_model_summary *sum = tare_model_summarize(model);
@@ -86,12 +94,13 @@ void info_json_screen(struct json_t *document, const tare_model *model, const ch
     if (info_llama(&why, model) || why.status != TARE_OK) {
         struct json_t *llama = cli_json_object();
         cli_json_bool(llama, "runs", why.status == TARE_OK);
-        if (why.status != TARE_OK) {
-            char text[512];
-            info_llama_text(text, sizeof text, &why);
-            cli_json_text(llama, "why", text);
-        }
+        json_why(llama, &why);
         if (info_projector(model).len) cli_json_str(llama, "mmproj", info_projector(model));
+        cli_json_add(document, "llama_cpp", llama);
+    } else if (info_converts(&why, model)) {
+        struct json_t *llama = cli_json_object();
+        cli_json_bool(llama, "converts", why.status == TARE_OK);
+        json_why(llama, &why);
         cli_json_add(document, "llama_cpp", llama);
     }
     info_json_use(document, model, path, context);

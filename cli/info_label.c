@@ -44,6 +44,18 @@ tare_str info_projector(const tare_model *model) {
 }
 
 /* The line of the error without the file before it. */
+bool info_converts(tare_error *why, const tare_model *model) {
+    const tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
+    tare_model *mapped;
+    tare_str hf_class;
+    memset(why, 0, sizeof *why);
+    if (strcmp(tare_model_summarize(model)->format, "hf") != 0 ||
+        !tare_llama_can_map(model, &hf_class))
+        return false;
+    if (tare_llama_map(&mapped, model, &options, why) == TARE_OK) tare_model_free(mapped);
+    return true;
+}
+
 void info_llama_text(char *buf, size_t size, const tare_error *why) {
     char line[512];
     cli_error_text(line, sizeof line, why, "");

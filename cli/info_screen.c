@@ -239,7 +239,6 @@ static void print_resources(const tare_model *model) {
 
 /* Whether llama.cpp runs it, and if not, why. */
 static void print_llama(const tare_model *model) {
-    tare_str hf_class;
     tare_error why;
     char text[512];
     if (info_llama(&why, model)) {
@@ -254,10 +253,14 @@ static void print_llama(const tare_model *model) {
         info_llama_text(text, sizeof text, &why);
         info_label("llama.cpp");
         printf("does not run it: %s\n", text);
-    } else if (strcmp(tare_model_summarize(model)->format, "hf") == 0 &&
-               tare_llama_can_map(model, &hf_class)) {
+    } else if (info_converts(&why, model)) {
         info_label("llama.cpp");
-        puts("runs what tare convert makes of it");
+        if (why.status == TARE_OK) {
+            puts("runs what tare convert makes of it");
+        } else {
+            info_llama_text(text, sizeof text, &why);
+            printf("tare convert refuses it: %s\n", text);
+        }
     }
 }
 

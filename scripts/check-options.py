@@ -13,7 +13,7 @@ CLI = Path(__file__).resolve().parent.parent / "cli"
 BITS = {  # of CLI_TAKES_: members of which all must be read
     "JSON": ["json"], "SHARDS": ["one_shard"], "URL": ["timeout", "retries"], "STRICT": ["strict"],
     "OUTPUT": ["force", "no_sync"], "PLAN": ["dry_run"], "THREADS": ["threads"], "QUIET": ["quiet"],
-    "BASE": ["base"], "KIN": ["base"], "EFFORT": ["effort"],
+    "BASE": ["base"], "SIMILAR": ["base"], "EFFORT": ["effort"],
     "DEVICE": ["device"],
     "CPU": [],  # by main, for every command that computes
 }

@@ -288,7 +288,6 @@ static tare_status decode_coded(tare_llama_mapping *m, mapped *own, const tare_o
  * reported. */
 static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *c = &m->hf->catalog;
-    size_t n = 0, first = 0;
     if (m->options->vocab_only || m->arch->tower) return TARE_OK;
     bool *is_used = TARE_NEW_ARRAY(&m->out->arena, bool, c->n_tensors);
     if (!is_used) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
@@ -296,22 +295,18 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
         for (size_t k = 0; k < m->targets[i]->n_pieces; k++)
             if (m->targets[i]->pieces[k].source != TARE_LLAMA_ZEROS)
                 is_used[m->targets[i]->pieces[k].source] = true;
-    for (size_t i = c->n_tensors; i-- > 0;) {
+    for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_str name = c->tensors[i].name;
         if (is_used[i] || tare_llama_is_buffer(name) ||
             (m->tells_tower && tare_llama_is_left_out(name)))
             continue;
-        first = i;
-        n++;
+        tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.left-out");
+        f.item_kind = TARE_ITEM_TENSOR;
+        f.item = (int64_t)i;
+        f.item_name = name;
+        f.text = TARE_STR("llama.cpp has no use for it: it is left out");
+        tare_report_add(m->options->report, &f);
     }
-    if (n == 0) return TARE_OK;
-    tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.left-out");
-    f.item_kind = TARE_ITEM_TENSOR;
-    f.item_name = c->tensors[first].name;
-    if (n == 1) f.text = TARE_STR("llama.cpp has no use for it: it is left out");
-    tare_report_addf(m->options->report, &f,
-                     "llama.cpp has no use for it, nor for %zu other%s: they are left out", n - 1,
-                     n == 2 ? "" : "s");
     return TARE_OK;
 }
 

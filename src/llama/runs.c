@@ -126,6 +126,10 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "it is big-endian");
         return false;
     }
+    if (model->summary.is_truncated) {
+        tare_fail(why, TARE_ERR_UNSUPPORTED, "its data is cut short");
+        return false;
+    }
     if (architecture.len == 0)
         return no(why, TARE_ITEM_KEY, "general.architecture", "it is missing");
     if (tare_str_is(type, "adapter") || tare_str_is(type, "mmproj") || tare_str_is(type, "imatrix"))

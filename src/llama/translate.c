@@ -10,6 +10,7 @@
 #include "base/report.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "llama/config.h"
 #include "model/catalog.h"
 
 TARE_DEFINE_INIT(tare_llama_translate_options, TARE_LLAMA_TRANSLATE_OPTIONS_INIT)
@@ -70,6 +71,18 @@ static void note_unknown(const tare_model *in, tare_report *report) {
                      (int)tare_min_u64(name.len, 80), name.ptr);
 }
 
+/* A config.json that cannot be read says nothing about the architecture: its names are not kept, as
+ * if it were unknown. */
+static tare_status check_config(const tare_model *in, tare_error *err) {
+    tare_arena arena;
+    tare_llama_config config;
+    if (tare_model_find_resource(in, TARE_STR("config.json")) < 0) return TARE_OK;
+    tare_arena_init(&arena, in->allocator);
+    tare_status status = tare_llama_config_read(&config, in, &arena, err);
+    tare_arena_free(&arena);
+    return status;
+}
+
 static tare_status map(tare_model **out, const tare_model *in,
                        const tare_llama_translate_options *o, tare_error *err) {
     tare_llama_options options = TARE_LLAMA_OPTIONS_INIT;
@@ -79,6 +92,7 @@ static tare_status map(tare_model **out, const tare_model *in,
     options.report = o->report;
     if (tare_llama_can_map(in, NULL) || asks_for_mapping(&options))
         return tare_llama_map(out, in, &options, err);
+    TARE_TRY(check_config(in, err));
     note_unknown(in, o->report);
     return TARE_OK;
 }
