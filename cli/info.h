@@ -39,7 +39,7 @@ void info_label(const char *name);
  * question does not arise. */
 bool info_llama(tare_error *why, const tare_model *model);
 /* Whether it is a Hugging Face model of an architecture that tare convert knows; why->status then says
- * whether it converts. Reads its side files. */
+ * whether it converts, which takes its side files, and is not found out about a model on a server. */
 bool info_converts(tare_error *why, const tare_model *model);
 /* The type of projector of an mmproj file; empty: it is none. */
 tare_str info_projector(const tare_model *model);

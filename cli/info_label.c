@@ -52,6 +52,8 @@ bool info_converts(tare_error *why, const tare_model *model) {
     if (strcmp(tare_model_summarize(model)->format, "hf") != 0 ||
         !tare_llama_can_map(model, &hf_class))
         return false;
+    const tare_file_info *file = tare_model_file(model, 0);
+    if (file && tare_is_url(file->name)) return true; /* its side files would have to be fetched */
     if (tare_llama_map(&mapped, model, &options, why) == TARE_OK) tare_model_free(mapped);
     return true;
 }

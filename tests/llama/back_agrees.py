@@ -82,7 +82,6 @@ def main():
     failed = 0
     names = [n for n, (function, about) in sorted(tiny_models.MODELS.items())
              if "quantization_config" not in function()[0] and not about.get("tower")]
-    names = names[::int(os.environ.get("TARE_TEST_SHARE", 1))]
     for name in names:  # codes that were unpacked and towers do not come back
         found = faults(tare, name, folder)
         if (found == ["no way back"]) != (name in NO_WAY_BACK):
