@@ -330,12 +330,16 @@ class HubTest(RemoteTest):
         files |= {"config.json": b'{"model_type": "llama"}', "README.md": b"# tiny",
                   "1_Pooling/config.json": b"{}"}
         self.hub.add("org/tiny", files)
+        self.hub.add("org/llama", files | {"tokenizer.json": b"{}", "config.json":
+                                           b'{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}'})
         self.hub.add("org/tiny-GGUF", {"tiny.gguf": self.tiny, "sub dir/t.gguf": self.tiny})
 
     def test_a_model_is_a_directory(self):
         self.assertIn("hf://org/tiny\n  format        hf", self.tare("info", "hf://org/tiny"))
         resources = [p for p in self.hub.seen.paths() if p.endswith("README.md")]
         self.assertEqual(resources, [], "side files are read when they are asked for")
+        self.assertIn("what tare convert makes", self.tare("info", "hf://org/llama"))
+        self.assertFalse([p for p in self.hub.seen.paths() if p.endswith("tokenizer.json")])
 
     def test_its_values_are_those_of_the_local_directory(self):
         os.mkdir(self.path("set/1_Pooling"))
