@@ -25,7 +25,7 @@ check: setup-check
 	@scripts/venv
 	@$(MAKE) --no-print-directory build-dev
 	@(cd build/dev && ctest -j $$(($(JOBS) + 2)) --output-on-failure) </dev/null; \
-	    status=$$?; scripts/why-skipped build/dev; exit $$status
+	    status=$$?; scripts/test-summary build/dev; exit $$status
 
 check-more: setup-more
 	@scripts/check-more
