@@ -97,8 +97,8 @@ static tare_status check_more(const tare_model *model, tare_report *report, tare
     run_options.cancel = cli_cancel();
     run_options.force = cli.force;
     run_options.no_sync = cli.no_sync;
-    tare_status status = TARE_OK;
-    if (args.is_deep) status = tare_verify_data(model, &run_options, err);
+    tare_status status = tare_verify_resources(model, &run_options, err);
+    if (status == TARE_OK && args.is_deep) status = tare_verify_data(model, &run_options, err);
     if (status == TARE_OK && args.manifest) {
         status = tare_manifest_check(args.manifest, model, &run_options, err);
         if (status == TARE_ERR_CHECKSUM) {

@@ -96,15 +96,25 @@ static tare_status open_session(tare_error *err) {
     return status;
 }
 
+/* "ftp://...": a scheme, but none that is read. */
+static bool has_other_scheme(const char *path) {
+    const size_t n = strspn(path, "abcdefghijklmnopqrstuvwxyz");
+    return n && strncmp(path + n, "://", 3) == 0;
+}
+
 /* A model is not read in sequence, so a pipe with a name is only good as standard input. */
 static tare_status check_kind(const char *path, tare_error *err) {
     struct stat st;
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+    const bool exists = stat(path, &st) == 0;
+    if (exists ? S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode)
+               : !has_other_scheme(path))
         return TARE_OK;
-    *err = (tare_error){.status = TARE_ERR_ARG,
-                        .item = -1,
-                        .offset = TARE_NO_OFFSET,
-                        .what = "is not a regular file; as standard input (-) it can be read"};
+    *err =
+        (tare_error){.status = TARE_ERR_ARG,
+                     .item = -1,
+                     .offset = TARE_NO_OFFSET,
+                     .what = exists ? "is not a regular file; as standard input (-) it can be read"
+                                    : "neither a file nor a URL of https, http or hf"};
     return TARE_ERR_ARG;
 }
 

@@ -72,6 +72,12 @@ TARE_API tare_status tare_manifest_check(const char *path, const tare_model *mod
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 
+/* Reads the side files of a model that are JSON by their names (config.json, tokenizer.json, index
+ * files) and adds to options->report an error for each that is not ("resource.json"). Opening reads
+ * only those that it needs. TARE_OK even when there are findings. */
+TARE_API tare_status tare_verify_resources(const tare_model *model, const tare_run_options *options,
+                                           tare_error *err);
+
 /* Reads all tensor data and adds to options->report: NaN, Inf, impossible scales, codes out of
  * range, padding that is not zero. The rules of the directory are checked while opening: open with
  * a report to get those findings. Tensors of a .wcodec that refer to a missing base model are

@@ -123,9 +123,9 @@ static PyObject *manifest_write(PyObject *module, PyObject *args) {
 
 /* With all there is to check, in this order; a manifest that differs is a finding, not an error. */
 static tare_status verify(verb *v, bool is_deep, const char *manifest, const tare_model *source) {
-    tare_status status = TARE_OK;
     const tare_model *model = v->handle->model;
-    if (is_deep) status = tare_verify_data(model, &v->options, &v->err);
+    tare_status status = tare_verify_resources(model, &v->options, &v->err);
+    if (status == TARE_OK && is_deep) status = tare_verify_data(model, &v->options, &v->err);
     if (status == TARE_OK && manifest) {
         status = tare_manifest_check(manifest, model, &v->options, &v->err);
         if (status == TARE_ERR_CHECKSUM) status = TARE_OK;

@@ -474,3 +474,14 @@ bool tare_json_f64(const tare_json_value *v, double *out) {
     *out = strtod(text, NULL);
     return isfinite(*out);
 }
+
+tare_status tare_json_document(tare_json_value *out, tare_str text, tare_error *err) {
+    tare_json j;
+    tare_json_value v;
+    tare_json_init(&j, text, 0, TARE_JSON_MAX_DEPTH);
+    tare_json_begin(&j, &v);
+    tare_json_skip(&j, &v, &v.raw);
+    tare_json_finish(&j);
+    if (out) *out = v;
+    return tare_json_status(&j, err);
+}

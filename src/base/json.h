@@ -55,6 +55,8 @@ bool tare_json_finish(tare_json *j);
 /* Latches a failure at byte `offset` of the file (unless one is latched already); returns false. */
 bool tare_json_fail(tare_json *j, tare_status status, uint64_t offset, const char *what);
 tare_status tare_json_status(const tare_json *j, tare_error *err);
+/* A document, read to its end: *out, which may be NULL, is its value with its whole text. */
+tare_status tare_json_document(tare_json_value *out, tare_str text, tare_error *err);
 
 /* The text of a STRING value without quotes and escapes: borrowed from raw where it has no escape,
  * else in the arena. ptr NULL: memory is out. (Lone surrogates are refused while scanning.) */

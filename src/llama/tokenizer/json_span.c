@@ -6,15 +6,6 @@
 
 #include "base/str.h"
 
-tare_status tare_json_span_document(tare_json_value *out, tare_str text, tare_error *err) {
-    tare_json j;
-    tare_json_init(&j, text, 0, TARE_JSON_MAX_DEPTH);
-    tare_json_begin(&j, out);
-    tare_json_skip(&j, out, &out->raw);
-    tare_json_finish(&j);
-    return tare_json_status(&j, err);
-}
-
 /* Puts a reader into a container of this type; one of another type is taken for an empty one. */
 static void open_span(tare_json *j, const tare_json_value *v, tare_json_type type) {
     const tare_json_value empty = {type, {type == TARE_JSON_OBJECT ? "{}" : "[]", 2}, v->offset};

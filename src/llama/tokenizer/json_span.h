@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON files as spans: a document is checked once as a whole; after that its values are pieces of
+ * JSON files as spans: a document is checked once as a whole (tare_json_document); after that its values are pieces of
  * its text, whose members are found by walking them. No tree is built. */
 #ifndef TARE_LLAMA_JSON_SPAN_H
 #define TARE_LLAMA_JSON_SPAN_H
 
 #include "base/json.h"
 
-/* Checks a text and returns its value, whose `raw` is all of it, as in every span. */
-tare_status tare_json_span_document(tare_json_value *out, tare_str text, tare_error *err);
 /* Put a reader into a span that is an array, or an object; any other is over at once. */
 void tare_json_span_array(tare_json *j, const tare_json_value *array);
 void tare_json_span_object(tare_json *j, const tare_json_value *object);

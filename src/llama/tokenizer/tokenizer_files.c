@@ -64,7 +64,7 @@ tare_status tare_llama_file_read_json(tare_llama_file *out, tare_llama_tokenizer
                                       const char *name, tare_error *err) {
     TARE_TRY(tare_llama_file_read(out, t, name, err));
     if (!out->text.ptr) return TARE_OK;
-    tare_status status = tare_json_span_document(&out->root, out->text, err);
+    tare_status status = tare_json_document(&out->root, out->text, err);
     if (status == TARE_OK && out->root.type != TARE_JSON_OBJECT)
         status = tare_fail_at(err, TARE_ERR_CORRUPT, out->root.offset, "an object was expected");
     return tare_llama_in_file(err, status, out);
