@@ -201,6 +201,17 @@ static value largest(const value *list) {
     return most;
 }
 
+/* How many elements at the beginning of a list equal x. */
+static value leading(const value *list, const value *x) {
+    size_t n = 0;
+    if (list->kind != TARE_LLAMA_TREE) return absent();
+    for (const tare_llama_node *c = list->tree->child; c; c = c->next, n++) {
+        value v = tare_llama_value_of(c);
+        if (v.kind != x->kind || v.number != x->number || !tare_str_equal(v.text, x->text)) break;
+    }
+    return number((double)n, true);
+}
+
 static value call(reader *r, tare_str name) {
     value a[MOST_ARGS] = {{0}};
     size_t n = 0;
@@ -218,6 +229,7 @@ static value call(reader *r, tare_str name) {
     if (tare_str_is(name, "in")) return boolean(holds(&a[1], &a[0]));
     if (tare_str_is(name, "number")) return leading_number(a[0].text);
     if (tare_str_is(name, "largest")) return largest(&a[0]);
+    if (tare_str_is(name, "leading")) return leading(&a[0], &a[1]);
     if (tare_str_is(name, "len"))
         return a[0].kind == TARE_LLAMA_TREE ? number((double)a[0].tree->n, true) : absent();
     return call_numbers(r, name, a);

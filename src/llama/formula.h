@@ -8,6 +8,7 @@
  *   == < >           of numbers; == also of texts
  *   if(c, a, b)      floor(x) round(x) sqrt(x) ln(x) pow(x, y) max(x, y) min(x, y) has(x) len(x)
  *   probit(p)        where the normal distribution reaches p; normal(x) what it reaches there
+ *   leading(list, x) how many elements at the beginning equal x
  *   largest(list)    the largest number; number(text): what it begins with
  *   at(list, i) at(list, i, 'member') at(text, i) in(x, list)
  *   name, name.part  of config.json, text_config first, then the defaults of the architecture

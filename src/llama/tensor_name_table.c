@@ -127,7 +127,7 @@ const tare_llama_named tare_llama_blocks[] = {
                     "mlp.gate.expert_bias mlp.expert_bias feed_forward.expert_bias "
                     "block_sparse_moe.e_score_correction mixer.gate.e_score_correction "
                     "mlp.e_score_correction block_sparse_moe.gate.e_score_correction "
-                    "moe.router_bias"},
+                    "moe.router_bias mlp.experts.e_score_correction"},
     {"ffn_up", "mlp.dense_h_to_4h mlp.c_fc ffn.up_proj mlp.up_proj feed_forward.w3 "
                "intermediate.dense mlp.Wi ffn.lin1 mlp.fc_in mlp.linear_3 mlp.w1 mlp.fc1 "
                "mlp.gate_up_proj mlp.fc11 mlp.gated_layers_v mlp.gated_layers "
@@ -295,7 +295,10 @@ const tare_llama_named tare_llama_blocks[] = {
     {"vis_down", "mlp.vision_mlp.down_proj"},
     {"vis_attn_output", "self_attn.vision_expert_dense"},
     {"vis_attn_qkv", "self_attn.vision_expert_query_key_value"},
-    {"indexer.k_norm", "self_attn.indexer.k_norm"},
+    {"indexer.k_norm", "self_attn.indexer.k_norm self_attn.index_k_norm"},
+    {"indexer.q_norm", "self_attn.index_q_norm"},
+    {"indexer.q_proj", "self_attn.index_q_proj"},
+    {"indexer.k_proj", "self_attn.index_k_proj"},
     {"indexer.proj", "self_attn.indexer.weights_proj"},
     {"indexer.attn_k", "self_attn.indexer.wk"},
     {"indexer.attn_q_b", "self_attn.indexer.wq_b"},

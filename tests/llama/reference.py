@@ -38,9 +38,48 @@ def get_model_class(name, is_tower=False):
                     type.__setattr__(kind, lacking, None)
 
 
+# Architectures that the converter has a module for, but the package's gguf no names: what llama.cpp calls them, and one
+# whose tensors they have, with others.
+LATER = {"NANBEIGE": ("nanbeige", "LLAMA", ()),
+         "LAGUNA": ("laguna", "AFMOE", ("FFN_NORM",)),
+         "HY_V3": ("hy_v3", "GLM4_MOE", ("FFN_NORM",)),
+         "MINIMAXM3": ("minimax-m3", "MINIMAXM2",
+                       ("FFN_GATE", "FFN_DOWN", "FFN_UP", "FFN_GATE_SHEXP", "FFN_DOWN_SHEXP", "FFN_UP_SHEXP",
+                        "INDEXER_Q_PROJ", "INDEXER_K_PROJ", "INDEXER_Q_NORM", "INDEXER_K_NORM"))}
+LATER_TENSORS = {"INDEXER_Q_PROJ": ("blk.{bid}.indexer.q_proj", "model.layers.{bid}.self_attn.index_q_proj"),
+                 "INDEXER_K_PROJ": ("blk.{bid}.indexer.k_proj", "model.layers.{bid}.self_attn.index_k_proj"),
+                 "INDEXER_Q_NORM": ("blk.{bid}.indexer.q_norm", "model.layers.{bid}.self_attn.index_q_norm"),
+                 "INDEXER_K_NORM": ("blk.{bid}.indexer.k_norm", "model.layers.{bid}.self_attn.index_k_norm"),
+                 "FFN_EXP_PROBS_B": ("blk.{bid}.exp_probs_b", "model.layers.{bid}.mlp.experts.e_score_correction")}
+LATER_KEYS = {"num_loops": "num_loops", "skip_loop_final_norm": "skip_loop_final_norm",
+              "indexer_block_size": "attention.indexer.block_size",
+              "indexer_local_blocks": "attention.indexer.local_blocks"}
+
+
+def add_later():
+    """What llama.cpp's own gguf has had since."""
+    for i, (name, (new_name, source)) in enumerate(LATER_TENSORS.items(), 1000):
+        if not hasattr(gguf.MODEL_TENSOR, name):
+            type.__setattr__(gguf.MODEL_TENSOR, name, i)
+        tensor = getattr(gguf.MODEL_TENSOR, name)
+        gguf.TENSOR_NAMES[tensor] = new_name
+        names = gguf.TensorNameMap.block_mappings_cfg
+        names[tensor] = (*names.get(tensor, ()), source)
+    for i, (name, (new_name, like, more)) in enumerate(LATER.items(), 1000):
+        type.__setattr__(gguf.MODEL_ARCH, name, i)
+        gguf.MODEL_ARCH_NAMES[i] = new_name
+        gguf.MODEL_TENSORS[i] = [*gguf.MODEL_TENSORS[getattr(gguf.MODEL_ARCH, like)],
+                                 *(getattr(gguf.MODEL_TENSOR, t) for t in more)]
+    for name, key in LATER_KEYS.items():
+        def add(self, value, key=key):
+            put = self.add_bool if isinstance(value, bool) else self.add_uint32
+            put(f"{self.arch}.{key}", value)
+        setattr(gguf.GGUFWriter, "add_" + name, add)
+
+
 LOAD = ModelBase.load_hparams
 PLAIN = ("NemotronHForCausalLM", "NomicBertModel", "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM",
-         "Gemma4ForCausalLM", "Gemma4AssistantForCausalLM")
+         "Gemma4ForCausalLM", "Gemma4AssistantForCausalLM", "MiniMaxM3SparseForCausalLM")
 
 
 def load_hparams(model, is_mistral_format):
@@ -103,6 +142,7 @@ def convert(model, out, kind):
 def main():
     models, out, kind = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     out.mkdir(parents=True, exist_ok=True)
+    add_later()
     names = sys.argv[4:] or sorted(p.name for p in models.iterdir())
     for name in names:
         try:

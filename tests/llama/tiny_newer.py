@@ -2,7 +2,7 @@
 """Tiny models of text models inside of larger ones, of encoders after BERT, of Gemma 3n and 4, and of
 decoders that each have something of their own."""
 from tiny_dense import with_norm_biases
-from tiny_parts import base, blocks, dense, ends, model
+from tiny_parts import base, blocks, dense, ends, experts, model
 
 
 @model("qwen2vl")
@@ -287,3 +287,62 @@ def _():
     t.update({p + "q_proj.weight": (64, 64), p + "k_proj.weight": (32, 64), p + "v_proj.weight": (32, 64),
               p + "o_proj.weight": (64, 64), "model.layers.1.self_attn.linear_attn.weight": (64, 64)})
     return c, t
+
+
+@model("nanbeige")
+def _():
+    c = base("NanbeigeForCausalLM", "nanbeige", num_loops=2, skip_loop_final_norm=True)
+    return c, dense(c)
+
+
+def shared_expert(t, layers, name, rows=32, width=64):
+    for i in layers:
+        p = f"model.layers.{i}.{name}."
+        t[p + "gate_proj.weight"] = t[p + "up_proj.weight"] = (rows, width)
+        t[p + "down_proj.weight"] = (width, rows)
+    return t
+
+
+@model("laguna")
+def _():
+    heads, types = [4, 8, 8, 8, 4], ["full_attention", *["sliding_attention"] * 3, "full_attention"]
+    c = base("LagunaForCausalLM", "laguna", num_hidden_layers=5, head_dim=16, num_experts=4, num_experts_per_tok=2,
+             moe_intermediate_size=32, shared_expert_intermediate_size=32, moe_routed_scaling_factor=2.5,
+             num_attention_heads_per_layer=heads, layer_types=types, sliding_window=8, gating="per-head",
+             mlp_layer_types=["dense", *["sparse"] * 4], rope_theta=None, rope_parameters={
+                 "full_attention": dict(rope_type="default", rope_theta=500000.0, partial_rotary_factor=0.5),
+                 "sliding_attention": dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=1.0)})
+    t = experts(dense(c, qk_norm=True), c, 4, 32, layers=range(1, 5))
+    for i, n in enumerate(heads):
+        p = f"model.layers.{i}.self_attn."
+        t[p + "q_proj.weight"], t[p + "o_proj.weight"], t[p + "g_proj.weight"] = (n * 16, 64), (64, n * 16), (n, 64)
+        if i:
+            t[f"model.layers.{i}.mlp.experts.e_score_correction_bias"] = (4,)
+    return c, shared_expert(t, range(1, 5), "mlp.shared_expert")
+
+
+@model("hy_v3")
+def _():
+    c = base("HYV3ForCausalLM", "hy_v3", head_dim=16, num_experts=4, num_experts_per_tok=2, num_shared_experts=2,
+             moe_intermediate_size=32, router_scaling_factor=2.826, route_norm=True, mlp_layer_types=["dense", "sparse"])
+    t = experts(dense(c, qk_norm=True), c, 4, 32, layers=[1], router="router.gate")
+    t["model.layers.1.mlp.expert_bias"] = (4,)
+    return c, shared_expert(t, [1], "mlp.shared_mlp", 64)
+
+
+@model("minimax-m3")
+def _():
+    c = base("MiniMaxM3SparseForCausalLM", "minimax_m3_vl_text", num_hidden_layers=3, head_dim=16, rotary_dim=8,
+             intermediate_size=32, dense_intermediate_size=96, shared_intermediate_size=32, num_local_experts=4,
+             num_experts_per_tok=2, n_shared_experts=1, scoring_func="sigmoid", routed_scaling_factor=2.0,
+             moe_layer_freq=[0, 1, 1],
+             sparse_attention_config=dict(sparse_num_index_heads=2, sparse_index_dim=16, sparse_topk_blocks=2,
+                                          sparse_block_size=4, sparse_local_block=1, sparse_attention_freq=[0, 1, 1]))
+    t = dense(dict(c, intermediate_size=96), qk_norm=True)
+    t = experts(t, c, 4, 32, ("w1", "w3", "w2"), "block_sparse_moe", layers=[1, 2])
+    for i in (1, 2):
+        p = f"model.layers.{i}."
+        t[p + "block_sparse_moe.e_score_correction_bias"] = (4,)
+        t[p + "self_attn.index_q_proj.weight"], t[p + "self_attn.index_k_proj.weight"] = (32, 64), (16, 64)
+        t[p + "self_attn.index_q_norm.weight"] = t[p + "self_attn.index_k_norm.weight"] = (16,)
+    return c, shared_expert(t, [1, 2], "block_sparse_moe.shared_experts")

@@ -41,10 +41,15 @@ static void test_numbers(void **state) {
         const char *formula;
         double layer, result;
     } rows[] = {
-        {"hidden / heads", 0, 16}, {"nosuch | hidden", 0, 64},
-        {"doubled", 0, 128},       {"number(layers_enum)", 0, 3},
-        {"round(2.5)", 0, 2},      {"at(blocks, layer, 'attention.n')", 0, 2},
-        {"len(kinds)", 0, 2},      {"floor(hidden * 3.5 / 32) * 32", 0, 224},
+        {"hidden / heads", 0, 16},
+        {"nosuch | hidden", 0, 64},
+        {"doubled", 0, 128},
+        {"number(layers_enum)", 0, 3},
+        {"round(2.5)", 0, 2},
+        {"at(blocks, layer, 'attention.n')", 0, 2},
+        {"len(kinds)", 0, 2},
+        {"leading(kinds, 'mamba')", 0, 1},
+        {"floor(hidden * 3.5 / 32) * 32", 0, 224},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tare_llama_value v = compute(rows[i].formula, rows[i].layer);

@@ -80,6 +80,25 @@ static const tare_llama_back hunyuan_vl_back = {.names = HF_DENSE
                                                 "self_attn.query_layernorm self_attn.key_layernorm",
                                                 .config = hunyuan_vl_back_config};
 
+static const tare_llama_key hy_v3_keys[] = {
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32, "moe_intermediate_size * (num_shared_experts | 1)"},
+    {"expert_weights_norm", BOOL, "route_norm | true"},
+    {"expert_weights_scale", F32, "router_scaling_factor | 1"},
+    {"expert_gating_func", U32, "2"},
+    {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
+    END_OF_KEYS};
+static const char *const hy_v3_back_config[] = {
+    "model_type = 'hy_v3'",
+    "num_shared_experts = floor(expert_shared_feed_forward_length / expert_feed_forward_length)",
+    BACK_DENSE_FIRST("tensors.ffn_gate.weight.blocks"), NULL};
+static const tare_llama_back hy_v3_back = {
+    .names = HF_DENSE HF_QK_NORM
+    "mlp.router.gate mlp.experts.gate_proj mlp.experts.up_proj mlp.experts.down_proj "
+    "mlp.expert_bias mlp.shared_mlp.gate_proj mlp.shared_mlp.up_proj "
+    "mlp.shared_mlp.down_proj num_experts",
+    .config = hy_v3_back_config};
+
 const tare_llama_arch tare_llama_family_hunyuan[] = {
     {.name = "hunyuan-dense",
      .classes = "HunYuanDenseV1ForCausalLM",
@@ -102,5 +121,12 @@ const tare_llama_arch tare_llama_family_hunyuan[] = {
      .keys = hunyuan_moe_keys,
      .rules = tare_llama_tied_head,
      .back = &hunyuan_moe_back},
+    {.name = "hy_v3",
+     .classes = "HYV3ForCausalLM",
+     .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS NEXTN "exp_probs_b",
+     .cut = ".final_layernorm.>.shared_head.norm.",
+     .keys = hy_v3_keys,
+     .extra_layers = "num_nextn_predict_layers",
+     .back = &hy_v3_back},
     {.name = NULL},
 };

@@ -60,6 +60,18 @@ static const char *const ministral3_back_config[] = {
 static const tare_llama_back ministral3_back = {.names = HF_DENSE,
                                                 .config = ministral3_back_config};
 
+/* Runs its blocks several times. */
+static const tare_llama_key nanbeige_keys[] = {
+    KEY_VOCAB_SIZE,
+    KEY_ROPE_DIM,
+    {"num_loops", U32, "if(num_loops > 1, num_loops, 1)"},
+    {"skip_loop_final_norm", BOOL, "skip_loop_final_norm | false"},
+    END_OF_KEYS};
+static const char *const nanbeige_back_config[] = {
+    "model_type = 'nanbeige'", "num_loops = num_loops", "head_dim = attention.key_length",
+    BACK_BIASES, NULL};
+static const tare_llama_back nanbeige_back = {.names = HF_DENSE, .config = nanbeige_back_config};
+
 static const char *const cogvlm_back_config[] = {"model_type = 'cogvlm'",
                                                  "head_dim = attention.key_length", NULL};
 static const tare_llama_back cogvlm_back = {
@@ -154,5 +166,13 @@ const tare_llama_arch tare_llama_family_llama[] = {
      .rules = tare_llama_permute,
      .has_rope_freqs = true,
      .back = &ministral3_back},
+    {.name = "nanbeige",
+     .classes = "NanbeigeForCausalLM",
+     .tensors = DENSE,
+     .defaults = tare_llama_all_heads,
+     .keys = nanbeige_keys,
+     .rules = tare_llama_permute,
+     .has_rope_freqs = true,
+     .back = &nanbeige_back},
     {.name = NULL},
 };

@@ -100,6 +100,23 @@ static const tare_llama_key minimax_keys[] = {
     {"rope.dimension_count", U32, "rotary_dim"},
     END_OF_KEYS};
 
+/* Some layers look only at blocks of keys that an index chooses; norms are 1 + w. */
+#define SPARSE(x) "sparse_attention_config." x
+static const tare_llama_key minimax3_keys[] = {
+    {"expert_feed_forward_length", U32, "intermediate_size"},
+    {"rope.dimension_count", U32, "rotary_dim"},
+    {"expert_shared_count", U32, "n_shared_experts"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_weights_norm", BOOL, "true"},
+    {"attention.indexer.head_count", U32, SPARSE("sparse_num_index_heads")},
+    {"attention.indexer.key_length", U32, SPARSE("sparse_index_dim")},
+    {"attention.indexer.top_k", U32, SPARSE("sparse_topk_blocks")},
+    {"attention.indexer.block_size", U32, SPARSE("sparse_block_size")},
+    {"attention.indexer.local_blocks", U32, SPARSE("sparse_local_block")},
+    {"leading_dense_block_count", U32, "leading(moe_layer_freq, 0)"},
+    END_OF_KEYS};
+static const tare_llama_rule minimax3_rules[] = {{"*norm.weight", NULL, "add(1)"}, END_OF_RULES};
+
 static const char *const llama4_defaults[] = {"num_key_value_heads = 8",
                                               "head_dim = 128",
                                               "rope_theta = 500000",
@@ -198,6 +215,28 @@ static const tare_llama_back minimax_back = {
     "block_sparse_moe.experts.w3 block_sparse_moe.e_score_correction num_local_experts",
     .config = minimax_back_config};
 
+static const char *const minimax3_back_config[] = {
+    "model_type = 'minimax_m3_vl_text'",
+    SCORING,
+    "moe_layer_freq[] = if(layer < (leading_dense_block_count | 0), 0, 1)",
+    SPARSE("sparse_num_index_heads = attention.indexer.head_count"),
+    SPARSE("sparse_index_dim = attention.indexer.key_length"),
+    SPARSE("sparse_topk_blocks = attention.indexer.top_k"),
+    SPARSE("sparse_block_size = attention.indexer.block_size"),
+    SPARSE("sparse_local_block = attention.indexer.local_blocks"),
+    "intermediate_size = expert_feed_forward_length",
+    "dense_intermediate_size = feed_forward_length",
+    "shared_intermediate_size = tensors.ffn_up_shexp.weight.rows",
+    NULL};
+static const tare_llama_back minimax3_back = {
+    .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP
+    "block_sparse_moe.gate block_sparse_moe.experts.w1 block_sparse_moe.experts.w2 "
+    "block_sparse_moe.experts.w3 block_sparse_moe.e_score_correction num_local_experts "
+    "block_sparse_moe.shared_experts.gate_proj block_sparse_moe.shared_experts.up_proj "
+    "block_sparse_moe.shared_experts.down_proj self_attn.index_q_proj self_attn.index_k_proj "
+    "self_attn.index_q_norm self_attn.index_k_norm " HF_CONFIG,
+    .config = minimax3_back_config};
+
 static const char *const grok_back_config[] = {
     "model_type = 'git'",
     "embedding_multiplier_scale = embedding_scale",
@@ -295,6 +334,13 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .defaults = minimax_defaults,
      .keys = minimax_keys,
      .back = &minimax_back},
+    {.name = "minimax-m3",
+     .classes = "MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration",
+     .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS
+     "exp_probs_b indexer.q_proj indexer.k_proj indexer.q_norm indexer.k_norm",
+     .keys = minimax3_keys,
+     .rules = minimax3_rules,
+     .back = &minimax3_back},
     {.name = "llama4",
      .classes = "Llama4ForCausalLM Llama4ForConditionalGeneration",
      .tensors = DENSE MOE SHARED,

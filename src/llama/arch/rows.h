@@ -128,6 +128,9 @@
     "layer_types[] = if(layer < len(attention.sliding_window_pattern), "                           \
     "if(at(attention.sliding_window_pattern, layer), 'sliding_attention', 'full_attention'))"
 
+/* Which layers are a mixture of experts, where the first n are not. */
+#define BACK_DENSE_FIRST(n) "mlp_layer_types[] = if(layer < (" n " | 0), 'dense', 'sparse')"
+
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
 

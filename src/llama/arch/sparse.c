@@ -39,6 +39,28 @@ static const tare_llama_key mellum_keys[] = {
      "if(use_sliding_window | true, at(layer_types, layer) == 'sliding_attention')"},
     END_OF_KEYS};
 
+/* Laguna: heads and rotary positions by layer, and a gate behind attention. */
+#define LAGUNA_ROPE(layers) "rope_parameters." layers ".partial_rotary_factor"
+static const char *const laguna_defaults[] = {
+    "l.heads = at(num_attention_heads_per_layer, layer) | num_attention_heads", NULL};
+static const tare_llama_key laguna_keys[] = {
+    KEY_VOCAB_SIZE,
+    {"attention.head_count[]", I32, "l.heads"},
+    {"attention.sliding_window", U32, "if(sliding_window > 0, sliding_window)"},
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
+    {"expert_weights_norm", BOOL, "true"},
+    {"expert_weights_scale", F32, "moe_routed_scaling_factor | 1"},
+    {"expert_gating_func", U32, "2"},
+    {"leading_dense_block_count", U32, "leading(mlp_layer_types, 'dense')"},
+    {"rope.dimension_count", U32, "floor(head_dim * (" LAGUNA_ROPE("full_attention") " | 1))"},
+    {"rope.dimension_count_swa", U32,
+     "if(has(rope_parameters.sliding_attention), floor(head_dim * "
+     "(" LAGUNA_ROPE("sliding_attention") " | 1)))"},
+    END_OF_KEYS};
+static const tare_llama_special_rule laguna_specials[] = {
+    {.special = TARE_LLAMA_EOT, .text = "</assistant>", .is_late = true}};
+
 static const char *const cohere2moe_defaults[] = {KV_HEADS_ALL, HEAD_DIM_OF_HIDDEN,
                                                   "expert_selection_fn = 'softmax'", NULL};
 static const tare_llama_key cohere2moe_keys[] = {
@@ -174,6 +196,38 @@ static const tare_llama_back afmoe_back = {
     .names = HF_DENSE "mlp.router.gate mlp.expert_bias " HF_MOE HF_SHARED HF_QK_NORM
                       "self_attn.gate_proj pre_mlp_layernorm post_mlp_layernorm num_experts",
     .config = afmoe_back_config};
+static const char *const laguna_back_config[] = {
+    "model_type = 'laguna'", "num_attention_heads = largest(attention.head_count)",
+    "num_attention_heads_per_layer = attention.head_count",
+    BACK_DENSE_FIRST("leading_dense_block_count"),
+    /* llama.cpp takes every fourth layer for one without a window, and no key says it */
+    "layer_types[] = if(has(attention.sliding_window), if(layer % 4 == 0, 'full_attention', "
+    "'sliding_attention'))",
+    "sliding_window = attention.sliding_window",
+    "gating = if(tensors.attn_gate.weight.rows > largest(attention.head_count), 'per-element', "
+    "'per-head')",
+    "moe_routed_scaling_factor = expert_weights_scale",
+    "rope_parameters.full_attention.rope_type = if(has(rope.scaling.type), rope.scaling.type, "
+    "'default')",
+    "rope_parameters.full_attention.rope_theta = rope.freq_base",
+    "rope_parameters.full_attention.partial_rotary_factor = rope.dimension_count / "
+    "attention.key_length",
+    "rope_parameters.full_attention.factor = rope.scaling.factor",
+    "rope_parameters.full_attention.original_max_position_embeddings = "
+    "rope.scaling.original_context_length",
+    "rope_parameters.full_attention.attention_factor = rope.scaling.yarn_attn_factor",
+    "rope_parameters.full_attention.beta_fast = rope.scaling.yarn_beta_fast",
+    "rope_parameters.full_attention.beta_slow = rope.scaling.yarn_beta_slow",
+    "rope_parameters.sliding_attention.rope_type = if(has(rope.freq_base_swa), 'default')",
+    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
+    "rope_parameters.sliding_attention.partial_rotary_factor = rope.dimension_count_swa / "
+    "attention.key_length",
+    "rope_theta = nothing", "rope_local_base_freq = nothing", "rope_scaling = nothing", NULL};
+static const tare_llama_back laguna_back = {
+    .names = HF_DENSE HF_QK_NORM HF_EXPERTS
+    "self_attn.g_proj mlp.experts.e_score_correction mlp.shared_expert.gate_proj "
+    "mlp.shared_expert.up_proj mlp.shared_expert.down_proj num_experts",
+    .config = laguna_back_config};
 static const char *const llada_moe_back_config[] = {"model_type = 'llada_moe'", NULL};
 static const tare_llama_back llada_moe_back = {
     .names = HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_CONFIG HF_MOE "num_experts",
@@ -243,6 +297,14 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .drops_zero_biases = true,
      .back = &cohere2moe_back,
      .extra_layers = "num_nextn_predict_layers"},
+    {.name = "laguna",
+     .classes = "LagunaForCausalLM",
+     .tensors = ENDS QKV NORMS FFN MOE SHARED QK_NORMS "attn_gate exp_probs_b",
+     .defaults = laguna_defaults,
+     .keys = laguna_keys,
+     .tokenizer = {.rules = laguna_specials, .n_rules = 1},
+     .gate_experts_first = true,
+     .back = &laguna_back},
     {.name = "mimo2",
      .classes = "MiMoV2FlashForCausalLM MiMoV2ForCausalLM",
      .tensors = ENDS FUSED QKV NORMS FFN MOE

@@ -39,7 +39,7 @@ typedef struct tare_llama_restoring {
 /* ---- what the file says (restore_keys.c) ------------------------------------------------------------- */
 
 /* The keys of the architecture and the tokenizer's as a tree, the architecture's name cut off, and
- * "tensors": of each tensor, blocks counted as one, `rows` and `cols`. */
+ * "tensors": of each tensor, blocks counted as one, `rows`, `cols` and how many `blocks` have it. */
 tare_status tare_llama_keys_tree(const tare_llama_node **out, const tare_model *gguf,
                                  tare_str architecture, tare_arena *arena, tare_error *err);
 /* A key of the file; NULL: it has none such. */

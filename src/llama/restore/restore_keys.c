@@ -150,6 +150,17 @@ static tare_str without_block(tare_str name, tare_arena *arena) {
     return name;
 }
 
+/* One more block that has a tensor. */
+static void count_block(builder *b, const tare_llama_node *node) {
+    const tare_llama_node *count = tare_llama_member(node, TARE_STR("blocks"));
+    uint64_t n = 0;
+    const tare_json_value v = {.type = TARE_JSON_NUMBER,
+                               .raw = count ? count->text : TARE_STR("0")};
+    if (!count || !tare_json_u64(&v, &n)) return;
+    const tare_value more = {.type = TARE_VALUE_U64, .as.u = n + 1};
+    set_scalar(b, (tare_llama_node *)(uintptr_t)count, &more);
+}
+
 static void add_tensors(builder *b, tare_llama_node *root, const tare_model *gguf) {
     tare_llama_node *all = add_child(b, root, TARE_STR("tensors"));
     if (!all) return;
@@ -158,12 +169,15 @@ static void add_tensors(builder *b, tare_llama_node *root, const tare_model *ggu
         const tare_tensor *t = &gguf->catalog.tensors[i];
         tare_str path = without_block(t->name, b->arena);
         b->is_out_of_memory |= !path.ptr;
-        if (!path.ptr || tare_llama_path(all, path)) continue;
+        const tare_llama_node *there = path.ptr ? tare_llama_path(all, path) : NULL;
+        if (there) count_block(b, there);
+        if (!path.ptr || there) continue;
         tare_llama_node *node = place(b, all, path);
         if (!node) return;
         node->type = TARE_JSON_OBJECT;
         add_count(b, node, "cols", t->cols);
         add_count(b, node, "rows", t->n_rows);
+        add_count(b, node, "blocks", 1);
     }
 }
 

@@ -357,7 +357,8 @@ static tare_status add_by_name(list *l, const parted *p, tare_str name, tare_err
     static const tare_str word = {"experts.", 8};
     tare_llama_wanted w = {.name = name};
     const char *was = shape_by_rule(l, name);
-    for (size_t i = 1; !was && i + word.len < name.len; i++) {
+    const bool is_stack = tare_str_ends(p->stem, TARE_STR("exps"));
+    for (size_t i = 1; !was && is_stack && i + word.len < name.len; i++) {
         bool is_expert = memcmp(name.ptr + i, word.ptr, word.len) == 0 && name.ptr[i - 1] == '.';
         if (!is_expert) continue;
         char buf[192];
