@@ -33,7 +33,7 @@ def _():
     c = base("Glm4MoeForCausalLM", "glm4_moe", head_dim=16, partial_rotary_factor=0.5,
              n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
              n_shared_experts=1, first_k_dense_replace=1, routed_scaling_factor=1.0,
-             norm_topk_prob=True, num_nextn_predict_layers=1, use_qk_norm=True, n_group=1,
+             norm_topk_prob=True, num_nextn_predict_layers=1, use_qk_norm=True, attention_bias=True, n_group=1,
              topk_group=1)
     t = dense(c, layers=3, bias=True, qk_norm=True)
     t = experts(t, c, 4, 32, layers=(1, 2))
