@@ -5,6 +5,7 @@
 #include <tare/ops.h>
 
 #include "base/json.h"
+#include "base/pool.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "model/catalog.h"
