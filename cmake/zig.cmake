@@ -9,7 +9,7 @@ set(CMAKE_C_STANDARD_INCLUDE_DIRECTORIES ${TARE_ZIG_DEPENDENCIES}/include)
 set(CMAKE_INCLUDE_PATH ${TARE_ZIG_DEPENDENCIES}/include)
 set(CMAKE_LIBRARY_PATH ${TARE_ZIG_DEPENDENCIES}/lib)
 # What nothing calls is left out, and so are tables for walking up a stack, a tenth of the code.
-set(CMAKE_C_FLAGS_INIT "-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables")
+set(CMAKE_C_FLAGS_INIT "-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--gc-sections")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,--gc-sections")
 set(CMAKE_MODULE_LINKER_FLAGS_INIT "-Wl,--gc-sections")
