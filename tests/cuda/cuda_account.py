@@ -7,18 +7,19 @@ For each kernel and architecture: instructions of the loop that decodes 256 posi
 positions, those among them that read or write memory, and the registers; for the loops that check
 the CRC the same, for 64 bytes. All are compared with the rows of TABLE and with GOALS. Fails where one
 is exceeded (a row by more than 3 %), or where a loop keeps anything in local memory. With --estimate
-what follows for some GPUs. Needs cuobjdump and nvdisasm, in PATH, among the packages of this Python
-(PyPI: nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm), or in the folder TARE_CUDA_BINUTILS: exit 77, which
-ctest shows as skipped, without them.
+what follows for some GPUs. Needs cuobjdump and nvdisasm, in PATH, in build/venv-cuda (scripts/venv
+cuda makes it), or in the folder TARE_CUDA_BINUTILS: exit 77, which ctest shows as skipped, without
+them.
 """
 import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
+from glob import glob
 
+VENV = os.path.join(os.path.dirname(__file__), "../../build/venv-cuda/lib/python3*/site-packages/nvidia/*/bin")
 STEPS = 4  # of a turn of the loop, each with a ballot for both streams
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)")
 LABEL = re.compile(r"^(\.L_x_\d+):")
@@ -31,9 +32,8 @@ MOST_REGISTERS = {"crc": 80}  # 64 for all others
 
 
 def tool(name):
-    packages = os.path.join(sysconfig.get_path("purelib"), "nvidia", "cu13", "bin")
     found = (shutil.which(name, path=os.environ.get("TARE_CUDA_BINUTILS")) or shutil.which(name)
-             or shutil.which(name, path=packages))
+             or shutil.which(name, path=os.pathsep.join(glob(VENV)) or os.curdir))
     if not found:
         print("SKIP: no %s" % name)
         sys.exit(77)
