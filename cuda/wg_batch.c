@@ -1,70 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices, and plans bound to a device's memory: one block of device memory holds the image, the
- * pointers, the work memory for classes, and the error word. */
+ * Plans bound to a device's memory: one block of device memory holds the image, the pointers, the
+ * work memory for classes, and the error word. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "wg_device.h"
 #include "wg_plan.h"
 
-struct tare_cuda {
-    int device;
-    char name[WG_NAME];
-};
-
 struct tare_cuda_batch {
     const tare_cuda_plan *plan;
     int device;
-    uint8_t *memory;
+    uint8_t *memory, *owned; /* the same, or owned is NULL */
     wg_call call;
     void *stream; /* of the last decoding */
 };
-
-/* ---- the device ------------------------------------------------------------------------------ */
-
-tare_status tare_cuda_open(tare_cuda **out, int device, tare_error *err) {
-    if (!out) return wg_fail(err, TARE_ERR_ARG, -1, "out: NULL");
-    *out = NULL;
-    tare_cuda *cuda = calloc(1, sizeof *cuda);
-    if (!cuda) return wg_fail(err, TARE_ERR_NOMEM, -1, "device");
-    cuda->device = device;
-    tare_status status = wg_device_open(cuda->name, device, err);
-    if (status == TARE_OK)
-        *out = cuda;
-    else
-        free(cuda);
-    return status;
-}
-
-void tare_cuda_close(tare_cuda *cuda) {
-    free(cuda);
-}
-
-const char *tare_cuda_name(const tare_cuda *cuda) {
-    return cuda->name;
-}
-
-tare_status tare_cuda_alloc(void **out, tare_cuda *cuda, size_t n, tare_error *err) {
-    if (!out || !cuda) return wg_fail(err, TARE_ERR_ARG, -1, "out or device: NULL");
-    return wg_device_alloc(out, cuda->device, n, err);
-}
-
-void tare_cuda_release(tare_cuda *cuda, void *memory) {
-    if (cuda && memory) wg_device_release(cuda->device, memory);
-}
-
-tare_status tare_cuda_upload(void *to, tare_cuda *cuda, const void *from, size_t n,
-                             tare_error *err) {
-    if (!cuda || (n && !(to && from))) return wg_fail(err, TARE_ERR_ARG, -1, "memory: NULL");
-    return wg_device_upload(to, cuda->device, from, n, err);
-}
-
-tare_status tare_cuda_download(void *to, tare_cuda *cuda, const void *from, size_t n,
-                               tare_error *err) {
-    if (!cuda || (n && !(to && from))) return wg_fail(err, TARE_ERR_ARG, -1, "memory: NULL");
-    return wg_device_download(to, cuda->device, from, n, err);
-}
 
 /* ---- what a plan needs ----------------------------------------------------------------------- */
 
@@ -73,8 +23,10 @@ typedef struct places {
     uint64_t buffers, faults, scratch, end;
 } places;
 
+enum { ALIGNED = 256 };
+
 static uint64_t align(uint64_t n) {
-    return (n + 255) / 256 * 256;
+    return (n + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
 static places places_of(const tare_cuda_plan *plan) {
@@ -122,18 +74,16 @@ static tare_status check_buffers(const tare_cuda_plan *plan, const tare_cuda_buf
 static tare_status bind(tare_cuda_batch *b, const tare_cuda_buffers *layers, tare_error *err) {
     const tare_cuda_plan *plan = b->plan;
     const places at = places_of(plan);
-    void *memory;
-    tare_status status = wg_device_alloc(&memory, b->device, (size_t)at.end, err);
-    if (status != TARE_OK) return status;
-    b->memory = memory;
-    status = wg_device_upload(b->memory, b->device, plan->image, (size_t)plan->image_size, err);
+    tare_status status =
+        wg_device_post(b->memory, b->device, plan->image, (size_t)plan->image_size, b->stream, err);
     if (status == TARE_OK)
-        status = wg_device_upload(b->memory + at.buffers, b->device, layers,
-                                  plan->n_layers * sizeof *layers, err);
+        status = wg_device_post(b->memory + at.buffers, b->device, layers,
+                                plan->n_layers * sizeof *layers, b->stream, err);
     /* Nothing is damaged as long as nothing was decoded. */
     const wg_faults none = {WG_NO_FAULT, 0};
     if (status == TARE_OK)
-        status = wg_device_upload(b->memory + at.faults, b->device, &none, sizeof none, err);
+        status =
+            wg_device_post(b->memory + at.faults, b->device, &none, sizeof none, b->stream, err);
     b->call.image = b->memory;
     b->call.buffers = (const tare_cuda_buffers *)(void *)(b->memory + at.buffers);
     b->call.faults = (wg_faults *)(void *)(b->memory + at.faults);
@@ -141,13 +91,16 @@ static tare_status bind(tare_cuda_batch *b, const tare_cuda_buffers *layers, tar
     return status;
 }
 
-tare_status tare_cuda_batch_new(tare_cuda_batch **out, tare_cuda *cuda, const tare_cuda_plan *plan,
-                                const tare_cuda_buffers *layers, const void *host_area,
-                                tare_error *err) {
+tare_status tare_cuda_batch_new_at(tare_cuda_batch **out, tare_cuda *cuda,
+                                   const tare_cuda_plan *plan, const tare_cuda_buffers *layers,
+                                   const void *host_area, void *memory, void *stream,
+                                   tare_error *err) {
     if (!out) return wg_fail(err, TARE_ERR_ARG, -1, "out: NULL");
     *out = NULL;
     if (!cuda || !plan || (plan->n_layers && !layers) || (plan->host_bytes && !host_area))
         return wg_fail(err, TARE_ERR_ARG, -1, "device, plan, layers or host area: NULL");
+    if (!memory || (uintptr_t)memory % ALIGNED)
+        return wg_fail(err, TARE_ERR_ARG, -1, "memory of the batch: NULL, or not aligned");
     tare_status status = check_buffers(plan, layers, err);
     if (status != TARE_OK) return status;
     tare_cuda_batch *b = calloc(1, sizeof *b);
@@ -155,6 +108,8 @@ tare_status tare_cuda_batch_new(tare_cuda_batch **out, tare_cuda *cuda, const ta
     b->plan = plan;
     b->device = cuda->device;
     b->call.host = host_area;
+    b->memory = memory;
+    b->stream = stream;
     status = bind(b, layers, err);
     if (status == TARE_OK)
         *out = b;
@@ -163,9 +118,30 @@ tare_status tare_cuda_batch_new(tare_cuda_batch **out, tare_cuda *cuda, const ta
     return status;
 }
 
+tare_status tare_cuda_batch_new(tare_cuda_batch **out, tare_cuda *cuda, const tare_cuda_plan *plan,
+                                const tare_cuda_buffers *layers, const void *host_area,
+                                tare_error *err) {
+    void *memory;
+    if (!out || !cuda || !plan) return wg_fail(err, TARE_ERR_ARG, -1, "out, device or plan: NULL");
+    *out = NULL;
+    tare_status status = wg_device_alloc(&memory, cuda->device, (size_t)places_of(plan).end, err);
+    if (status != TARE_OK) return status;
+    status = tare_cuda_batch_new_at(out, cuda, plan, layers, host_area, memory, NULL, err);
+    if (status == TARE_OK) {
+        (*out)->owned = memory;
+        status = wg_device_wait(cuda->device, NULL, err);
+        if (status == TARE_OK) return TARE_OK;
+        tare_cuda_batch_free(*out);
+        *out = NULL;
+        return status;
+    }
+    wg_device_release(cuda->device, memory);
+    return status;
+}
+
 void tare_cuda_batch_free(tare_cuda_batch *b) {
     if (!b) return;
-    if (b->memory) wg_device_release(b->device, b->memory);
+    if (b->owned) wg_device_release(b->device, b->owned);
     free(b);
 }
 

@@ -11,8 +11,6 @@
 
 enum { WARPS = 8 /* a block */ };
 
-extern "C" tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const char *what);
-
 /* A segment a warp. */
 template <bool PREDICTED>
 __global__ void __launch_bounds__(WG_LANES *WARPS, PREDICTED ? 2 : 3)
@@ -92,9 +90,66 @@ tare_status wg_device_download(void *to, int device, const void *from, size_t n,
     return tell(cudaMemcpy(to, from, n, cudaMemcpyDeviceToHost), err, "copy from the device");
 }
 
+tare_status wg_device_alloc_host(void **out, int device, size_t n, tare_error *err) {
+    on_device here(device);
+    return tell(cudaHostAlloc(out, n ? n : 1, cudaHostAllocPortable), err, "page-locked memory");
+}
+
+void wg_device_release_host(int device, void *memory) {
+    on_device here(device);
+    cudaFreeHost(memory);
+}
+
+tare_status wg_device_new_stream(void **out, int device, tare_error *err) {
+    on_device here(device);
+    return tell(cudaStreamCreateWithFlags((cudaStream_t *)out, cudaStreamNonBlocking), err,
+                "stream of the device");
+}
+
+void wg_device_free_stream(int device, void *stream) {
+    on_device here(device);
+    cudaStreamSynchronize((cudaStream_t)stream);
+    cudaStreamDestroy((cudaStream_t)stream);
+}
+
 tare_status wg_device_wait(int device, void *stream, tare_error *err) {
     on_device here(device);
     return tell(cudaStreamSynchronize((cudaStream_t)stream), err, "waiting for the device");
+}
+
+tare_status wg_device_new_mark(void **out, int device, tare_error *err) {
+    on_device here(device);
+    return tell(cudaEventCreateWithFlags((cudaEvent_t *)out, cudaEventDisableTiming), err,
+                "event of the device");
+}
+
+void wg_device_free_mark(int device, void *mark) {
+    on_device here(device);
+    cudaEventDestroy((cudaEvent_t)mark);
+}
+
+tare_status wg_device_set_mark(void *mark, int device, void *stream, tare_error *err) {
+    on_device here(device);
+    return tell(cudaEventRecord((cudaEvent_t)mark, (cudaStream_t)stream), err,
+                "event of the device");
+}
+
+tare_status wg_device_wait_mark(int device, void *mark, tare_error *err) {
+    on_device here(device);
+    return tell(cudaEventSynchronize((cudaEvent_t)mark), err, "waiting for the device");
+}
+
+tare_status wg_device_send(void *to, int device, const void *from, size_t n, void *stream,
+                           tare_error *err) {
+    on_device here(device);
+    return tell(cudaMemcpyAsync(to, from, n, cudaMemcpyHostToDevice, (cudaStream_t)stream), err,
+                "copy to the device");
+}
+
+/* The runtime has copied memory that is not page-locked when it returns. */
+tare_status wg_device_post(void *to, int device, const void *from, size_t n, void *stream,
+                           tare_error *err) {
+    return wg_device_send(to, device, from, n, stream, err);
 }
 
 tare_status wg_device_reset(wg_faults *faults, int device, void *stream, tare_error *err) {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * A device that is no GPU: memory of the process, kernels in the emulation of wg_emulated.h, warps
- * one after the other in an order that changes. For tests. */
+ * one after the other in an order that changes. What is enqueued on a stream is done as late as it
+ * may be: when somebody waits for it. For tests. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <new>
 
 #include "wg_device.h"
 #include "wg_emulated_device.h"
@@ -72,29 +76,43 @@ static void reset(wg_faults *faults) {
 
 /* ---- how it was used ------------------------------------------------------------------------- */
 
-/* A launch, or a reset of `faults`. */
-struct enqueued {
-    wg_faults *faults;
-    wg_call call;
+typedef std::function<void()> work;
+
+/* The default one, NULL, is never behind. */
+struct emulated_stream {
+    std::deque<work> queue;
+    uint64_t n_done = 0, n_enqueued = 0;
+};
+struct emulated_mark {
+    emulated_stream *stream = nullptr;
+    uint64_t at = 0; /* works of the stream before it */
 };
 
 static thread_local wg_device_counts counts;
 static thread_local bool is_capturing;
-static thread_local std::vector<enqueued> captured;
+static thread_local std::vector<work> captured;
 
-static void work(const enqueued &e) {
-    if (e.faults)
-        reset(e.faults);
-    else
-        run(e.call);
-}
-static tare_status enqueue(const enqueued &e) {
+static tare_status enqueue(void *stream, const work &w) {
+    emulated_stream *s = static_cast<emulated_stream *>(stream);
     counts.n_enqueued++;
-    if (is_capturing)
-        captured.push_back(e);
-    else
-        work(e);
+    if (is_capturing) {
+        captured.push_back(w);
+    } else if (s) {
+        s->n_enqueued++;
+        s->queue.push_back(w);
+    } else {
+        w();
+    }
     return TARE_OK;
+}
+
+static void work_up_to(emulated_stream *s, uint64_t n) {
+    while (s && s->n_done < n) {
+        work next = s->queue.front();
+        s->queue.pop_front();
+        s->n_done++;
+        next();
+    }
 }
 
 /* Counts what needs the device at once. */
@@ -120,7 +138,7 @@ void wg_device_end_capture(void) {
 }
 
 void wg_device_replay(void) {
-    for (const enqueued &e : captured) work(e);
+    for (const work &w : captured) w();
 }
 
 /* ---- what wg_device.h asks for --------------------------------------------------------------- */
@@ -135,7 +153,7 @@ tare_status wg_device_open(char name[WG_NAME], int device, tare_error *err) {
 tare_status wg_device_alloc(void **out, int, size_t n, tare_error *err) {
     tare_status status = at_once(counts.n_memory, err);
     if (status != TARE_OK) return status;
-    *out = malloc(n ? n : 1);
+    if (posix_memalign(out, 256, n ? n : 1)) *out = nullptr; /* as a GPU aligns it */
     return *out ? TARE_OK : wg_fail(err, TARE_ERR_NOMEM, -1, "memory of the device");
 }
 
@@ -156,15 +174,63 @@ tare_status wg_device_download(void *to, int, const void *from, size_t n, tare_e
     return copy(to, from, n, err);
 }
 
-tare_status wg_device_wait(int, void *, tare_error *err) {
-    return at_once(counts.n_waits, err);
+tare_status wg_device_alloc_host(void **out, int device, size_t n, tare_error *err) {
+    return wg_device_alloc(out, device, n, err);
+}
+void wg_device_release_host(int device, void *memory) {
+    wg_device_release(device, memory);
 }
 
-tare_status wg_device_reset(wg_faults *faults, int, void *, tare_error *) {
-    return enqueue({faults, wg_call()});
+tare_status wg_device_new_stream(void **out, int, tare_error *err) {
+    *out = new (std::nothrow) emulated_stream;
+    return *out ? TARE_OK : wg_fail(err, TARE_ERR_NOMEM, -1, "stream of the device");
+}
+void wg_device_free_stream(int device, void *stream) {
+    wg_device_wait(device, stream, nullptr);
+    delete static_cast<emulated_stream *>(stream);
+}
+tare_status wg_device_wait(int, void *stream, tare_error *err) {
+    emulated_stream *s = static_cast<emulated_stream *>(stream);
+    tare_status status = at_once(counts.n_waits, err);
+    if (status == TARE_OK && s) work_up_to(s, s->n_enqueued);
+    return status;
 }
 
-tare_status wg_device_launch(const wg_call *call, int, void *, tare_error *) {
-    return enqueue({nullptr, *call});
+tare_status wg_device_new_mark(void **out, int, tare_error *err) {
+    *out = new (std::nothrow) emulated_mark;
+    return *out ? TARE_OK : wg_fail(err, TARE_ERR_NOMEM, -1, "event of the device");
+}
+void wg_device_free_mark(int, void *mark) {
+    delete static_cast<emulated_mark *>(mark);
+}
+tare_status wg_device_set_mark(void *mark, int, void *stream, tare_error *) {
+    emulated_mark *m = static_cast<emulated_mark *>(mark);
+    m->stream = static_cast<emulated_stream *>(stream);
+    m->at = m->stream ? m->stream->n_enqueued : 0;
+    return TARE_OK;
+}
+tare_status wg_device_wait_mark(int, void *mark, tare_error *err) {
+    const emulated_mark *m = static_cast<emulated_mark *>(mark);
+    tare_status status = at_once(counts.n_waits, err);
+    if (status == TARE_OK) work_up_to(m->stream, m->at);
+    return status;
+}
+
+tare_status wg_device_send(void *to, int, const void *from, size_t n, void *stream, tare_error *) {
+    return enqueue(stream, [=] { memcpy(to, from, n); });
+}
+tare_status wg_device_post(void *to, int, const void *from, size_t n, void *stream, tare_error *) {
+    const uint8_t *bytes = static_cast<const uint8_t *>(from);
+    std::vector<uint8_t> own(bytes, bytes + n);
+    return enqueue(stream, [=] { memcpy(to, own.data(), n); });
+}
+
+tare_status wg_device_reset(wg_faults *faults, int, void *stream, tare_error *) {
+    return enqueue(stream, [=] { reset(faults); });
+}
+
+tare_status wg_device_launch(const wg_call *call, int, void *stream, tare_error *) {
+    const wg_call own = *call;
+    return enqueue(stream, [=] { run(own); });
 }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a plan is made of. */
+ * What devices and plans are made of. */
 #ifndef TARE_CUDA_WG_PLAN_H
 #define TARE_CUDA_WG_PLAN_H
 
@@ -24,6 +24,13 @@ typedef struct wg_planned {
     unsigned stream;
     uint64_t first, n; /* numbers of its segments */
 } wg_planned;
+
+enum { WG_NAME = 256 };
+
+struct tare_cuda {
+    int device;
+    char name[WG_NAME];
+};
 
 struct tare_cuda_plan {
     uint8_t *image;

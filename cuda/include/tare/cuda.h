@@ -109,6 +109,32 @@ TARE_API tare_status tare_cuda_upload(void *device, tare_cuda *cuda, const void 
 TARE_API tare_status tare_cuda_download(void *host, tare_cuda *cuda, const void *device, size_t n,
                                         tare_error *err);
 
+/* ---- streams and staging --------------------------------------------------------------------- */
+
+/* A stream of the device that does not wait for its default stream. */
+TARE_API tare_status tare_cuda_stream_new(void **out, tare_cuda *cuda, tare_error *err);
+/* Waits for what was enqueued, first. */
+TARE_API void tare_cuda_stream_free(tare_cuda *cuda, void *stream);
+/* Waits for what was enqueued; NULL: on the default stream. IO. */
+TARE_API tare_status tare_cuda_stream_wait(tare_cuda *cuda, void *stream, tare_error *err);
+
+/* A ring of page-locked buffers: the next one is filled while the device copies from the others and
+ * decodes. One thread at a time. */
+typedef struct tare_cuda_stage tare_cuda_stage;
+
+/* n_buffers: at least 1. NOMEM, IO. */
+TARE_API tare_status tare_cuda_stage_new(tare_cuda_stage **out, tare_cuda *cuda,
+                                         size_t buffer_bytes, unsigned n_buffers, tare_error *err);
+/* Waits for all copies, first. */
+TARE_API void tare_cuda_stage_free(tare_cuda_stage *stage);
+/* A buffer of buffer_bytes bytes, the caller's until the next call; waits until the device has
+ * copied what it held. IO. */
+TARE_API tare_status tare_cuda_stage_next(void **out, tare_cuda_stage *stage, tare_error *err);
+/* Enqueues copying the first n bytes of that buffer to device memory, once for each buffer. ERR_ARG:
+ * n is more than a buffer has, or there is no buffer to send; IO. */
+TARE_API tare_status tare_cuda_stage_send(void *device, tare_cuda_stage *stage, size_t n,
+                                          void *stream, tare_error *err);
+
 /* ---- decoding -------------------------------------------------------------------------------- */
 
 /* Device memory of a layer. `stored`: its data, aligned to 4 bytes; nothing beyond it is read.
@@ -133,6 +159,13 @@ TARE_API tare_status tare_cuda_batch_new(tare_cuda_batch **out, tare_cuda *cuda,
                                          const tare_cuda_plan *plan,
                                          const tare_cuda_buffers *layers, const void *host_area,
                                          tare_error *err);
+/* The same in the caller's device memory: image_bytes bytes, aligned to 256, which must outlive the
+ * batch. Allocates nothing on the device; the copies are enqueued on `stream`, on which the batch is
+ * to be decoded. `layers` may go when this returns. */
+TARE_API tare_status tare_cuda_batch_new_at(tare_cuda_batch **out, tare_cuda *cuda,
+                                            const tare_cuda_plan *plan,
+                                            const tare_cuda_buffers *layers, const void *host_area,
+                                            void *memory, void *stream, tare_error *err);
 TARE_API void tare_cuda_batch_free(tare_cuda_batch *batch);
 
 typedef struct tare_cuda_decode_options {
