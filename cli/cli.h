@@ -314,6 +314,8 @@ void cli_bases_free(void);
 tare_status cli_device(struct tare_device **out, tare_error *err);
 /* Says how much was left to the CPU. */
 void cli_device_free(void);
+/* Its name; NULL: there is none. */
+const char *cli_device_name(void);
 /* tare_model_open with the bases, as cli.base_use says; what is reported of missing ones is noted
  * and taken out of the report. */
 tare_status cli_open_with_bases(tare_model **out, const tare_source *source,

@@ -32,6 +32,7 @@ typedef struct result {
     size_t n_rows, n_groups;
     group *groups;
     tare_bench all;
+    bool has_device;
 } result;
 
 static void sum_up(result *r) {
@@ -69,7 +70,8 @@ static void add_speed(cli_table *table, double gigabytes) {
     cli_table_add(table, text);
 }
 
-static void add_row(cli_table *table, const char *name, const char *type, const tare_bench *b) {
+static void add_row(cli_table *table, const result *r, const char *name, const char *type,
+                    const tare_bench *b) {
     cli_table_add(table, name);
     cli_table_add(table, type);
     cli_table_add(table, cli_size_text(b->bytes).text);
@@ -79,28 +81,32 @@ static void add_row(cli_table *table, const char *name, const char *type, const 
     if (args.best_zstd) add_share(table, b, b->best_zstd_bytes);
     add_speed(table, speed(b, b->encode_seconds));
     add_speed(table, speed(b, b->decode_seconds));
+    if (r->has_device) add_speed(table, speed(b, b->device_seconds));
 }
 
 static void print_text(const result *r, unsigned threads) {
-    cli_table *table = cli_table_new(
-        args.best_zstd
-            ? "~NAME|TYPE|>SIZE|>ENTROPY|>WCODEC|>ZSTD -3|>ZSTD -19|>ENCODE GB/S|>DECODE GB/S"
-            : "~NAME|TYPE|>SIZE|>ENTROPY|>WCODEC|>ZSTD -3|>ENCODE GB/S|>DECODE GB/S");
+    char columns[160];
+    snprintf(columns, sizeof columns,
+             "~NAME|TYPE|>SIZE|>ENTROPY|>WCODEC|>ZSTD -3%s|>ENCODE GB/S|>DECODE GB/S%s",
+             args.best_zstd ? "|>ZSTD -19" : "", r->has_device ? "|>DEVICE GB/S" : "");
+    cli_table *table = cli_table_new(columns);
     for (size_t i = 0; i < r->n_rows && !cli.quiet; i++) {
         const tare_tensor *tensor = tare_model_tensor(r->model, i);
         char *name = cli_escape(tensor->name, false, 0);
-        add_row(table, name, cli_type_text(tensor).text, tare_bench_row(r->rows, i));
+        add_row(table, r, name, cli_type_text(tensor).text, tare_bench_row(r->rows, i));
         free(name);
     }
     for (size_t g = 0; g < r->n_groups; g++) {
         char name[48];
         snprintf(name, sizeof name, "%s tensor%s", cli_exact_text(r->groups[g].sum.n_tensors).text,
                  cli_plural(r->groups[g].sum.n_tensors));
-        add_row(table, name, r->groups[g].encoding->name, &r->groups[g].sum);
+        add_row(table, r, name, r->groups[g].encoding->name, &r->groups[g].sum);
     }
-    if (r->n_groups > 1) add_row(table, "all tensors", "", &r->all);
+    if (r->n_groups > 1) add_row(table, r, "all tensors", "", &r->all);
     cli_table_print(table, stdout, 0);
     cli_table_free(table);
+    if (r->has_device)
+        printf("DEVICE: layers in the memory of %s, each decoded alone\n", cli_device_name());
     if (cli.base.n)
         printf("%s of %s tensors as what they differ in from a base\n",
                cli_exact_text(r->all.n_alike).text, cli_exact_text(r->all.n_tensors).text);
@@ -119,7 +125,7 @@ static void print_text(const result *r, unsigned threads) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_bench(struct json_t *object, const tare_bench *b) {
+static void put_bench(struct json_t *object, const result *r, const tare_bench *b) {
     cli_json_u64(object, "bytes", b->bytes);
     cli_json_u64(object, "sample_bytes", b->sample_bytes);
     cli_json_real(object, "entropy_bytes", b->entropy_bytes);
@@ -132,6 +138,7 @@ static void put_bench(struct json_t *object, const tare_bench *b) {
     if (cli.base.n) cli_json_u64(object, "alike", b->n_alike);
     cli_json_real(object, "encode_gb_s", speed(b, b->encode_seconds));
     cli_json_real(object, "decode_gb_s", speed(b, b->decode_seconds));
+    if (r->has_device) cli_json_real(object, "device_gb_s", speed(b, b->device_seconds));
     cli_json_real(object, "memcpy_gb_s", speed(b, b->copy_seconds));
     cli_json_real(object, "zstd3_gb_s", speed(b, b->zstd_seconds));
 }
@@ -144,22 +151,23 @@ static void print_json(const result *r, const char *path, unsigned threads) {
     cli_json_text(document, "effort", cli.effort ? cli.effort : "fast");
     cli_json_u64(document, "threads", threads);
     cli_json_text(document, "cpu", cli_cpu_name(tare_cpu_active()));
+    if (r->has_device) cli_json_text(document, "device", cli_device_name());
     for (size_t i = 0; i < r->n_rows; i++) {
         const tare_tensor *tensor = tare_model_tensor(r->model, i);
         struct json_t *object = cli_json_object();
         cli_json_str(object, "name", tensor->name);
         cli_json_text(object, "type", tensor->encoding->name);
-        put_bench(object, tare_bench_row(r->rows, i));
+        put_bench(object, r, tare_bench_row(r->rows, i));
         cli_json_append(tensors, object);
     }
     for (size_t g = 0; g < r->n_groups; g++) {
         struct json_t *object = cli_json_object();
         cli_json_text(object, "type", r->groups[g].encoding->name);
         cli_json_u64(object, "tensor_count", r->groups[g].sum.n_tensors);
-        put_bench(object, &r->groups[g].sum);
+        put_bench(object, r, &r->groups[g].sum);
         cli_json_append(types, object);
     }
-    put_bench(all, &r->all);
+    put_bench(all, r, &r->all);
     cli_json_add(document, "tensors", tensors);
     cli_json_add(document, "types", types);
     cli_json_add(document, "all", all);
@@ -185,6 +193,8 @@ static int run(int argc, const char **argv) {
     o.progress = cli_progress;
     o.cancel = cli_cancel();
     tare_status status = cli_bases(&bases, &o.n_bases, &err);
+    if (status == TARE_OK) status = cli_device(&o.device, &err);
+    r.has_device = o.device != NULL;
     if (status == TARE_OK) {
         o.bases = (const tare_model *const *)bases;
         cli_progress_start("measuring");
@@ -220,17 +230,19 @@ const cli_command cmd_bench = {
         "places spread over it, and the sampling error is stated. Metadata is not measured. With "
         "--base, both sizes are of the differences from the base where these are smaller. Speeds "
         "count bytes of the tensor and use one thread unless --threads says otherwise; memcpy and "
-        "zstd always use one.",
+        "zstd always use one. With --device a GPU decodes each layer, too, from its memory to its "
+        "memory, and the result is compared; a layer alone does not fill a large GPU.",
     .examples = {{"tare bench model.gguf", "sizes and speeds of each tensor"},
                  {"tare bench model.gguf --quiet", "of each type only"},
                  {"tare bench model.gguf --effort full --zstd19", "the smallest forms of both"},
                  {"tare bench model.safetensors --full --threads 8", "all bytes, eight threads"},
                  {"tare bench model.gguf --cpu avx2", "as on another machine"},
                  {"tare bench tuned.gguf --base model.gguf", "as differences from its base"},
+                 {"tare bench model.gguf --device cuda:0", "the decoder of a GPU as well"},
                  {"tare bench model.gguf --json", "for programs"}},
     .options = options,
-    .takes =
-        CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT | CLI_TAKES_SIMILAR,
+    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT |
+             CLI_TAKES_SIMILAR | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
     .max_args = 1,

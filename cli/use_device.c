@@ -28,6 +28,10 @@ tare_status cli_device(tare_device **out, tare_error *err) {
     return TARE_OK;
 }
 
+const char *cli_device_name(void) {
+    return device ? tare_device_name(device) : NULL;
+}
+
 void cli_device_free(void) {
     tare_device_counts counts = TARE_DEVICE_COUNTS_INIT;
     if (!device) return;

@@ -29,20 +29,56 @@ TARE_API void tare_device_free(tare_device *device);
 /* What the driver calls it. Valid as long as `device`. */
 TARE_API const char *tare_device_name(const tare_device *device);
 
+/* N of "cuda:N". */
+TARE_API unsigned tare_device_number(const tare_device *device);
+
+/* ---- its memory ------------------------------------------------------------------------------ */
+
+/* n bytes, aligned to 256. NOMEM, IO. */
+TARE_API tare_status tare_device_alloc(void **out, tare_device *device, size_t n, tare_error *err);
+TARE_API void tare_device_release(tare_device *device, void *memory);
+/* Copies between the device's memory and the caller's; done when they return. NOMEM, IO. */
+TARE_API tare_status tare_device_upload(void *memory, tare_device *device, const void *from,
+                                        size_t n, tare_error *err);
+TARE_API tare_status tare_device_download(void *to, tare_device *device, const void *memory,
+                                          size_t n, tare_error *err);
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
 /* As tare_coded_decode_layer; the device holds the stored and the decoded bytes of the layer
- * meanwhile. UNSUPPORTED: the layer refers to a base; NOMEM, IO: of the device, too. */
+ * meanwhile, and those of its base if segments refer to one. ERR_ARG: that base is missing; NOMEM,
+ * IO: of the device, too. */
 TARE_API tare_status tare_device_decode_layer(void *const *dst, tare_device *device,
                                               const tare_coded *coded, tare_error *err);
+
+/* A layer whose stored bytes are in the device's memory, to be decoded there as often as wanted. One
+ * thread at a time; the device and `coded` must outlive it. */
+typedef struct tare_device_layer tare_device_layer;
+
+/* Copies there what decoding needs: stored bytes, the base, segments that the CPU has to decode. */
+TARE_API tare_status tare_device_layer_new(tare_device_layer **out, tare_device *device,
+                                           const tare_coded *coded, tare_error *err);
+TARE_API void tare_device_layer_free(tare_device_layer *layer);
+/* Decodes all regions in the device's memory and compares the CRCs; done when it returns. CORRUPT,
+ * CHECKSUM: err->offset is relative to the layer's data. */
+TARE_API tare_status tare_device_layer_decode(tare_device_layer *layer, tare_error *err);
+/* Copies the decoded regions; dst[i] takes region_bytes[i] bytes. */
+TARE_API tare_status tare_device_layer_fetch(void *const *dst, const tare_device_layer *layer,
+                                             tare_error *err);
+
+/* ---- what became of them --------------------------------------------------------------------- */
 
 typedef struct tare_device_counts {
     size_t size;
     uint64_t n_layers, n_bytes; /* decoded by the device; bytes are decoded ones */
     uint64_t n_left;            /* layers that were left to the CPU, though not for their size */
     const char *reason;         /* why the first of these was; NULL: there is none */
+    uint64_t n_segments, n_host_segments; /* of the former layers; those that the CPU decoded: ZSTD
+                                             and STRUCTURED */
 } tare_device_counts;
 
 #define TARE_DEVICE_COUNTS_INIT                                                                    \
-    { sizeof(tare_device_counts), 0, 0, 0, NULL }
+    { sizeof(tare_device_counts), 0, 0, 0, NULL, 0, 0 }
 TARE_API void tare_device_counts_init(tare_device_counts *counts, size_t size);
 /* ERR_ARG: out->size is too small. */
 TARE_API tare_status tare_device_count(tare_device_counts *out, const tare_device *device);

@@ -205,12 +205,13 @@ typedef struct tare_bench_options {
     void *progress_ctx;
     const tare_cancel *cancel; /* may be NULL */
     const tare_allocator *allocator;
+    struct tare_device *device; /* tare/device.h: decodes each layer, too; may be NULL */
 } tare_bench_options;
 
 #define TARE_BENCH_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(tare_bench_options), false, false, false, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, \
-            NULL                                                                                   \
+            NULL, NULL                                                                             \
     }
 TARE_API void tare_bench_options_init(tare_bench_options *options, size_t size);
 
@@ -230,11 +231,13 @@ typedef struct tare_bench {
     double coded_error, zstd_error, best_zstd_error; /* standard errors of these sizes, in bytes; 0:
                                                         all bytes were measured */
     double encode_seconds, decode_seconds, copy_seconds, zstd_seconds; /* copy: memcpy */
-    uint64_t n_alike; /* tensors that a base also has */
+    uint64_t n_alike;      /* tensors that a base also has */
+    double device_seconds; /* decoding by the device, from its memory to its memory; 0: not
+                              requested */
 } tare_bench;
 
 #define TARE_BENCH_INIT                                                                            \
-    { sizeof(tare_bench), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(tare_bench), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 TARE_API void tare_bench_init(tare_bench *bench, size_t size);
 
 /* The results, one row per tensor. Immutable: any number of threads may read it. */

@@ -326,6 +326,11 @@ TARE_API const uint8_t *tare_coded_borrow(const tare_coded *coded, uint64_t posi
 TARE_API tare_status tare_coded_read(void *dst, const tare_coded *coded, uint64_t position,
                                      size_t n, tare_error *err);
 
+/* Bytes of the base of a region, which segments with a predictor refer to. ERR_ARG: out of the
+ * region's bounds, or the base is not at hand. */
+TARE_API tare_status tare_coded_read_base(void *dst, const tare_coded *coded, unsigned region,
+                                          uint64_t offset, size_t n, tare_error *err);
+
 /* ---- segments of a stream that is never entirely in memory ----------------------------------- */
 
 /* The head of a stream, made from all or part of it, and what is needed to encode with it.

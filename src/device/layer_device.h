@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * What drivers tell a device. */
+ * A device, and what drivers and verbs tell it. */
 #ifndef TARE_DEVICE_LAYER_DEVICE_H
 #define TARE_DEVICE_LAYER_DEVICE_H
 
 #include <tare/device.h>
 
+#include <stdatomic.h>
+
+#include "device/cuda_library.h"
+
+struct tare_device {
+    tare_cuda_library library;
+    tare_cuda *cuda;
+    unsigned number;
+    _Atomic uint64_t n_layers, n_bytes, n_left, n_segments, n_host_segments;
+    const char *_Atomic reason;
+};
+
 /* A layer is decoded by the CPU after all; `why` is static. */
 void tare_device_leave(tare_device *device, const char *why);
+/* The device has decoded n layers, of so many bytes and segments, as `needs` says. */
+void tare_device_done(tare_device *device, uint64_t n_layers, const tare_cuda_needs *needs);
 
 #endif

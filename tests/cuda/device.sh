@@ -36,7 +36,17 @@ with unpack m.wcodec d.gguf --device cuda:9 && cmp m.gguf d.gguf || fail 'no suc
 says 1 'there is only number 0; the CPU decodes'
 without pack m.gguf tuned.wcodec --base m.gguf || fail 'pack against a base'
 with unpack tuned.wcodec e.gguf --base m.gguf --device cuda && cmp m.gguf e.gguf || fail 'base'
-says 1 'layers: a layer that refers to a base'
+says 0
+with verify m.wcodec --deep --write-manifest a.sha256 --device cuda || fail 'verify --deep'
+says 0
+without verify m.wcodec --write-manifest b.sha256 && cmp a.sha256 b.sha256 || fail 'manifest'
+with bench m.gguf --device cuda:0 --json || fail 'bench'
+says 0
+grep -q '"device": "emulated"' out && grep -q '"device_gb_s": [0-9.e-]*[1-9]' out || fail 'bench, JSON'
+with bench m.gguf --device cuda:0 && grep -q 'DEVICE GB/S' out || fail 'bench, text'
+grep -q 'DEVICE: layers in the memory of emulated' out || fail 'bench, the name'
+without bench m.gguf --device cuda:0 && ! grep -q DEVICE out || fail 'bench without the library'
+says 1 'libtare_cuda.so.0 is not installed; the CPU decodes'
 
 with unpack m.wcodec f.gguf --device gpu
 [ $? = 2 ] || fail 'a wrong name'

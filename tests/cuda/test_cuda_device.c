@@ -15,12 +15,14 @@
 
 #include <tare/packing.h>
 #include <tare/tare.h>
+#include <tare/unpack.h>
 
 #include "support/scratch_name.h"
 
 enum { TENSORS = 3, ROWS = 600, COLUMNS = 1024, N = ROWS * COLUMNS };
 
-static char folder[SCRATCH_NAME_SIZE], packed[SCRATCH_PATH_SIZE], loose[SCRATCH_PATH_SIZE];
+static char folder[SCRATCH_NAME_SIZE], tuned[SCRATCH_PATH_SIZE], packed[SCRATCH_PATH_SIZE],
+    loose[SCRATCH_PATH_SIZE];
 
 static tare_source source_of(const char *path) {
     tare_source s = TARE_SOURCE_INIT;
@@ -28,7 +30,17 @@ static tare_source source_of(const char *path) {
     return s;
 }
 
-/* A safetensors file of int8 tensors, packed. */
+/* Against itself. */
+static tare_status pack_tuned(const tare_model *model) {
+    const tare_model *bases[] = {model};
+    tare_pack_options o = TARE_PACK_OPTIONS_INIT;
+    o.bases = bases;
+    o.n_bases = 1;
+    snprintf(tuned, sizeof tuned, "%s/t.wcodec", folder);
+    return tare_pack(NULL, tuned, model, &o, NULL);
+}
+
+/* A safetensors file of int8 tensors, packed alone and against itself. */
 static int set_up(void **state) {
     (void)state;
     char header[512];
@@ -56,13 +68,14 @@ static int set_up(void **state) {
     tare_model *model;
     if (tare_model_open(&model, &in, NULL, NULL) != TARE_OK) return -1;
     tare_status status = tare_pack(NULL, packed, model, NULL, NULL);
+    if (status == TARE_OK) status = pack_tuned(model);
     tare_model_free(model);
     return status == TARE_OK ? 0 : -1;
 }
 
 static int tear_down(void **state) {
     (void)state;
-    return unlink(packed) | unlink(loose) | rmdir(folder);
+    return unlink(packed) | unlink(tuned) | unlink(loose) | rmdir(folder);
 }
 
 static tare_model *open_model(tare_device *device) {
@@ -122,6 +135,76 @@ static void the_device_reads_the_same(void **state) {
     free(meant);
 }
 
+static void all_checks_can_use_it(void **state) {
+    (void)state;
+    tare_device *device;
+    tare_run_options o = TARE_RUN_OPTIONS_INIT;
+    assert_int_equal(tare_device_open(&device, "cuda", NULL), TARE_OK);
+    tare_model *model = open_model(device);
+    o.report = tare_report_new();
+    assert_int_equal(tare_verify_data(model, &o, NULL), TARE_OK);
+    assert_int_equal(tare_report_count(o.report), 0);
+    assert_true(counts_of(device).n_layers >= TENSORS);
+    tare_report_free(o.report);
+    tare_model_free(model);
+    tare_device_free(device);
+}
+
+static void differences_from_a_base_are_decoded(void **state) {
+    (void)state;
+    tare_device *device;
+    tare_open_options o = TARE_OPEN_OPTIONS_INIT;
+    const tare_source in = source_of(tuned), base_in = source_of(loose);
+    tare_model *base, *model;
+    assert_int_equal(tare_device_open(&device, "cuda", NULL), TARE_OK);
+    assert_int_equal(tare_model_open(&base, &base_in, NULL, NULL), TARE_OK);
+    const tare_model *bases[] = {base};
+    o.bases = bases;
+    o.n_bases = 1;
+    o.device = device;
+    assert_int_equal(tare_model_open(&model, &in, &o, NULL), TARE_OK);
+    uint8_t *made = read_all(model, TARE_OK), *meant = read_all(base, TARE_OK);
+    assert_memory_equal(made, meant, TENSORS * N);
+    const tare_device_counts c = counts_of(device);
+    assert_int_equal(c.n_layers, TENSORS);
+    assert_int_equal(c.n_left, 0);
+    assert_true(c.n_segments >= TENSORS);
+    free(made);
+    free(meant);
+    tare_model_free(model);
+    tare_model_free(base);
+    tare_device_free(device);
+}
+
+/* A layer stays on the device, decoded there again and again. */
+static void layers_stay_on_the_device(void **state) {
+    (void)state;
+    tare_device *device;
+    tare_device_layer *layer;
+    tare_coded *coded;
+    uint8_t *made = malloc(N);
+    void *regions[] = {made};
+    assert_non_null(made);
+    assert_int_equal(tare_device_open(&device, "cuda", NULL), TARE_OK);
+    tare_model *model = open_model(NULL);
+    uint8_t *meant = read_all(model, TARE_OK);
+    assert_int_equal(tare_tensor_coded(&coded, NULL, model, 2, NULL, NULL), TARE_OK);
+    assert_int_equal(tare_device_layer_new(&layer, device, coded, NULL), TARE_OK);
+    for (int i = 0; i < 3; i++) {
+        memset(made, i, N);
+        assert_int_equal(tare_device_layer_decode(layer, NULL), TARE_OK);
+        assert_int_equal(tare_device_layer_fetch(regions, layer, NULL), TARE_OK);
+        assert_memory_equal(made, meant + 2 * (size_t)N, N);
+    }
+    assert_int_equal(counts_of(device).n_layers, 3);
+    tare_device_layer_free(layer);
+    tare_coded_free(coded);
+    tare_model_free(model);
+    tare_device_free(device);
+    free(made);
+    free(meant);
+}
+
 static void damage_is_found(void **state) {
     (void)state;
     tare_device *device;
@@ -156,6 +239,9 @@ static void names_of_devices_are_checked(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_reads_the_same),
+        cmocka_unit_test(all_checks_can_use_it),
+        cmocka_unit_test(differences_from_a_base_are_decoded),
+        cmocka_unit_test(layers_stay_on_the_device),
         cmocka_unit_test(names_of_devices_are_checked),
         cmocka_unit_test(damage_is_found),
     };

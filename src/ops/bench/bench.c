@@ -4,6 +4,7 @@
  * coded and with zstd, and speeds compared with memcpy, all for the same bytes in the same run. */
 #include <math.h>
 #include <string.h>
+#include <tare/device.h>
 #include <tare/ops.h>
 #include <time.h>
 #include <zstd.h>
@@ -152,6 +153,31 @@ static tare_status decode(bench *b, const piece *p) {
     return TARE_OK;
 }
 
+/* From the device's memory to the device's memory: what is copied to it and back is not counted. */
+static tare_status decode_on(tare_device *device, bench *b, const piece *p) {
+    void *dst[TARE_CODED_MAX_REGIONS];
+    tare_device_layer *layer;
+    uint8_t *at = p->back;
+    double best = INFINITY;
+    for (unsigned r = 0; r < b->cut.n_regions; r++, at += p->of.plane_bytes[r - 1]) dst[r] = at;
+    TARE_TRY(tare_device_layer_new(&layer, device, p->coded, b->err));
+    memset(p->back, 0, (size_t)p->of.bytes);
+    tare_status status = TARE_OK;
+    for (unsigned round = 0; round < ROUNDS && status == TARE_OK; round++) {
+        double start = now();
+        status = tare_device_layer_decode(layer, b->err);
+        best = fmin(best, now() - start);
+    }
+    if (status == TARE_OK) status = tare_device_layer_fetch(dst, layer, b->err);
+    tare_device_layer_free(layer);
+    TARE_TRY(status);
+    if (memcmp(p->bytes, p->back, (size_t)p->of.bytes) != 0)
+        return tare_fail(b->err, TARE_ERR_CORRUPT,
+                         "the device does not give the bytes that were encoded");
+    b->row->device_seconds += best;
+    return TARE_OK;
+}
+
 /* Adds what zstd makes of the piece. */
 static tare_status squeeze(bench *b, const piece *p, int level, uint64_t *out, spread *pieces,
                            double *seconds) {
@@ -287,6 +313,7 @@ static tare_status measure_piece(bench *b, piece *p) {
     TARE_TRY(encode(b, p));
     layer = *tare_coded_describe(p->coded);
     TARE_TRY(decode(b, p));
+    if (b->options->device) TARE_TRY(decode_on(b->options->device, b, p));
     TARE_TRY(stop_if_asked(b));
     TARE_TRY(count_streams(b, p, &layer));
     TARE_TRY(squeeze(b, p, FAST_LEVEL, &b->zstd, &b->zstd_pieces, &b->row->zstd_seconds));
@@ -466,6 +493,7 @@ static void add(tare_bench *sum, const tare_bench *row) {
     sum->copy_seconds += row->copy_seconds;
     sum->zstd_seconds += row->zstd_seconds;
     sum->n_alike += row->n_alike;
+    sum->device_seconds += row->device_seconds;
 }
 
 void tare_bench_add(tare_bench *sum, const tare_bench *row) {

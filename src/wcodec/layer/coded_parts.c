@@ -86,6 +86,16 @@ tare_status tare_coded_read(void *dst, const tare_coded *c, uint64_t position, s
     return tare_reader_read(c->opened.file, c->layer.offset + position, dst, n, err);
 }
 
+tare_status tare_coded_read_base(void *dst, const tare_coded *c, unsigned region, uint64_t offset,
+                                 size_t n, tare_error *err) {
+    TARE_REQUIRE(c && (dst || !n) && region < c->layer.n_regions, err);
+    const uint64_t size = c->layer.region_bytes[region];
+    TARE_REQUIRE(offset <= size && n <= size - offset, err);
+    const tare_wc_source *base = c->opened.base;
+    if (!base) return tare_fail(err, TARE_ERR_ARG, "layer: its base is missing");
+    return tare_reader_read(base->readers[region], base->starts[region] + offset, dst, n, err);
+}
+
 /* ---- segments -------------------------------------------------------------------------------- */
 
 static void set_entropy_parts(tare_coded_segment *out, const tare_wc_segment *s) {
