@@ -139,6 +139,14 @@ const uint8_t *tare_reader_borrow(const tare_reader *r, uint64_t offset, uint64_
     return r->lend ? r->lend(r->read_ctx, offset, n) : NULL;
 }
 
+tare_status tare_reader_view(const uint8_t **out, const tare_reader *r, uint64_t offset, void *room,
+                             size_t n, tare_error *err) {
+    *out = tare_reader_borrow(r, offset, n);
+    if (*out) return TARE_OK;
+    *out = room;
+    return tare_reader_read(r, offset, room, n, err);
+}
+
 tare_grain tare_reader_grain(const tare_reader *r, uint64_t offset) {
     if (r->grain && offset < r->size) return r->grain(r->read_ctx, offset);
     return (tare_grain){0, 0};

@@ -59,6 +59,9 @@ tare_status tare_reader_read(const tare_reader *r, uint64_t offset, void *buf, s
 /* Where n bytes from `offset` lie in memory, inside the file; NULL: nowhere, or not in one piece.
  */
 const uint8_t *tare_reader_borrow(const tare_reader *r, uint64_t offset, uint64_t n);
+/* n bytes from `offset`, where they lie in memory or else read into `room`. */
+tare_status tare_reader_view(const uint8_t **out, const tare_reader *r, uint64_t offset, void *room,
+                             size_t n, tare_error *err);
 /* In which pieces the bytes around `offset`, inside the file, are made. */
 tare_grain tare_reader_grain(const tare_reader *r, uint64_t offset);
 /* Tells the system, or the server's connection, that a range will be read soon: a hint. */

@@ -81,13 +81,17 @@ const uint8_t *tare_wc_prepare(const uint8_t *bytes, uint32_t n_bytes, const tar
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Of three bytes each. Values have rows of their own by their place: the same value again does not
- * wait for its counter. */
-static void count_sixes(uint64_t counts[64], const uint8_t *bytes, uint32_t n_bytes) {
+/* Four in three bytes; of every `step` bytes the first `run`. Values have rows of their own by their
+ * place: the same value again does not wait for its counter. */
+static void count_sixes(uint64_t counts[64], const uint8_t *bytes, uint32_t n_bytes, uint32_t run,
+                        uint32_t step) {
     uint32_t rows[4][64] = {{0}};
-    for (uint32_t i = 0; i < n_bytes; i += 3) {
-        unsigned all = bytes[i] | (unsigned)bytes[i + 1] << 8 | (unsigned)bytes[i + 2] << 16;
-        for (unsigned r = 0; r < 4; r++) rows[r][all >> 6 * r & 63]++;
+    for (uint32_t at = 0; at < n_bytes; at += step) {
+        const uint32_t end = n_bytes - at < run ? n_bytes : at + run;
+        for (uint32_t i = at; i < end; i += 3) {
+            unsigned all = bytes[i] | (unsigned)bytes[i + 1] << 8 | (unsigned)bytes[i + 2] << 16;
+            for (unsigned r = 0; r < 4; r++) rows[r][all >> 6 * r & 63]++;
+        }
     }
     for (unsigned v = 0; v < 64; v++)
         counts[v] += (uint64_t)rows[0][v] + rows[1][v] + rows[2][v] + rows[3][v];
@@ -107,7 +111,17 @@ static void count_values(uint64_t *counts, uint8_t value_bits, const uint8_t *by
             counts[v >> 4] += by_byte[v];
         }
     } else {
-        count_sixes(counts, bytes, n_bytes);
+        count_sixes(counts, bytes, n_bytes, n_bytes, n_bytes);
+    }
+}
+
+/* Packed scales: runs take turns. */
+static void count_turns(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_bytes) {
+    const uint32_t run = tare_wc_run_bytes(t->shape.value_bits);
+    for (uint32_t turn = 0; turn < 2 && turn * run < n_bytes; turn++) {
+        unsigned group = tare_wc_run_group(bytes, n_bytes, t->shape.value_bits, turn);
+        count_sixes(t->groups + (size_t)group * t->n_kinds, bytes + turn * run,
+                    n_bytes - turn * run, run, 2 * run);
     }
 }
 
@@ -122,7 +136,6 @@ static void count_groups(tare_wc_tally *t, const uint8_t *bytes, uint32_t n_byte
             row[bytes[i] & 15]++;
             row[bytes[i] >> 4]++;
         }
-        if (t->shape.value_bits == 6) count_values(row, 6, bytes + at, n);
     }
 }
 
@@ -153,7 +166,10 @@ tare_status tare_wc_tally_add(tare_wc_tally *t, const uint8_t *bytes, uint32_t n
             tare_wc_prepare(bytes, n_bytes, &t->shape, reference, predictors[i], scratch);
         if (!values) return tare_fail(err, TARE_ERR_NOMEM, "segment");
         count_values(t->counts[i], t->shape.value_bits, values, n_bytes);
-        if (t->groups && i == 0) count_groups(t, values, n_bytes);
+        if (t->shape.is_scales && i == 0)
+            count_turns(t, values, n_bytes);
+        else if (t->groups && i == 0)
+            count_groups(t, values, n_bytes);
     }
     if (t->contexts && count_tiles(t, bytes, n_bytes, scratch) != TARE_OK)
         return tare_fail(err, TARE_ERR_NOMEM, "segment");

@@ -66,6 +66,23 @@ static void every_kind_reads_the_same(void **state) {
     assert_int_equal(calls, 1); /* what is out of range does not reach the callback */
 }
 
+static void what_is_in_memory_is_not_copied(void **state) {
+    (void)state;
+    char room[4];
+    const uint8_t *seen;
+    tare_reader r;
+    tare_error err;
+    int calls = 0;
+    tare_reader_memory(&r, text, 10, "memory");
+    assert_int_equal(tare_reader_view(&seen, &r, 3, room, 4, &err), TARE_OK);
+    assert_ptr_equal(seen, text + 3);
+    tare_reader_callback(&r, read_text, &calls, 10, "callback");
+    assert_int_equal(tare_reader_view(&seen, &r, 3, room, 4, &err), TARE_OK);
+    assert_ptr_equal(seen, room);
+    assert_memory_equal(room, text + 3, 4);
+    assert_int_equal(tare_reader_view(&seen, &r, 8, room, 4, &err), TARE_ERR_TRUNCATED);
+}
+
 static void what_is_no_file_is_refused(void **state) {
     (void)state;
     tare_reader r;
@@ -138,6 +155,7 @@ static void report_keeps_copies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_reads_the_same),
+        cmocka_unit_test(what_is_in_memory_is_not_copied),
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(a_named_pipe_is_not_waited_for),
         cmocka_unit_test(hashes_match_their_published_vectors),

@@ -41,9 +41,10 @@ tare_status tare_wc_gather(uint8_t *dst, const tare_wc_stream *p, const tare_wc_
         }
         next = tare_min_u64((unit + CHUNK / p->stride) * p->width, end);
         const uint64_t n_units = tare_ceil_div_u64(next, p->width) - unit;
-        TARE_TRY(tare_reader_read(reader, from, chunk,
+        const uint8_t *units;
+        TARE_TRY(tare_reader_view(&units, reader, from, chunk,
                                   (size_t)((n_units - 1) * p->stride + p->width), err));
-        gather_units(dst, p, chunk, at, next);
+        gather_units(dst, p, units, at, next);
     }
     return TARE_OK;
 }

@@ -52,9 +52,10 @@ tare_status tare_wc_join_units(uint8_t *dst, const tare_wc_stream *p, const tare
         } else {
             n_units = tare_min_u64(left, CHUNK / p->stride);
             size_t span = (size_t)((n_units - 1) * p->stride + (end - begin));
-            TARE_TRY(tare_reader_read(reader, at + begin, chunk, span, err));
-            tare_wc_kernels_get()->join(dst, chunk + (p->offset - begin),
-                                        chunk + (p->high_offset - begin), (size_t)n_units,
+            const uint8_t *units;
+            TARE_TRY(tare_reader_view(&units, reader, at + begin, chunk, span, err));
+            tare_wc_kernels_get()->join(dst, units + (p->offset - begin),
+                                        units + (p->high_offset - begin), (size_t)n_units,
                                         p->stride, &p->join);
         }
         dst += n_units * unit_bytes;

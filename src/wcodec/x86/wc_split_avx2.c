@@ -13,7 +13,8 @@
 typedef struct splitter {
     const tare_wc_split_job *job;
     const tare_wc_table *table;
-    row has; /* of *table: 0 where a symbol has no frequency */
+    row has;      /* of *table: 0 where a symbol has no frequency */
+    bool has_all; /* none is 0 */
     uint8_t widths[TARE_WC_BYPASS_GROUPS];
     unsigned n_groups;
     __m128i to_top, to_sign; /* shifts: of the top; of the sign to the first bypass bit */
@@ -48,13 +49,19 @@ static ALWAYS_INLINE uint32_t put_symbols(splitter *s, uint32_t p, __m256i symbo
     const tare_wc_table *t = job->tables + (job->classes ? job->classes[p / WC_BLOCK] : 0);
     if (t != s->table) {
         uint8_t has[64];
-        for (unsigned i = 0; i < 64; i++) has[i] = t->freq_low[i] | t->freq_high[i];
+        s->has_all = true;
+        for (unsigned i = 0; i < 64; i++) {
+            has[i] = t->freq_low[i] | t->freq_high[i];
+            s->has_all = s->has_all && has[i];
+        }
         s->has = load_row(has);
         s->table = t;
     }
-    lut_index at = lut_index_of(symbols);
-    __m256i is_zero = _mm256_cmpeq_epi8(look_up(&s->has, &at), _mm256_setzero_si256());
-    none = _mm256_or_si256(none, is_zero);
+    if (!s->has_all) {
+        lut_index at = lut_index_of(symbols);
+        __m256i is_zero = _mm256_cmpeq_epi8(look_up(&s->has, &at), _mm256_setzero_si256());
+        none = _mm256_or_si256(none, is_zero);
+    }
     symbols = _mm256_blendv_epi8(symbols, _mm256_set1_epi8((char)t->cheapest), none);
     store_256(job->symbols + (p - job->first), symbols);
     return (uint32_t)_mm256_movemask_epi8(none);
