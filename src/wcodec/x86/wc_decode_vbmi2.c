@@ -14,7 +14,7 @@
 #define AT_ONCE         2
 #define NIBBLES_AT_ONCE 4
 enum { ODD = 1 };
-enum { BUCKET, OWN_FREQ, ALIAS_FREQ, ADJ, ROWS };
+enum { BUCKET, FREQ, ADJ, ROWS };
 
 typedef struct lanes {
     __m512i high[2], low[2];
@@ -47,16 +47,13 @@ static inline __m512i pair_words(const uint8_t *low, const uint8_t *high) {
     return _mm512_or_si512(load_words(low), _mm512_slli_epi16(load_words(high), 8));
 }
 
-/* Of a bucket: threshold and alias, the frequencies of its own symbol and of the alias. */
+/* Threshold and alias of a bucket, the frequency of a symbol, what is added to an alias' rank. */
 static inline void load_rows(rows *r, const tare_wc_table *t) {
     for (unsigned h = 0, at = 0; h < 2; h++, at += 32) {
         r->row[BUCKET][h] = pair_words(t->alias + at, t->thr + at);
-        r->row[OWN_FREQ][h] = pair_words(t->freq_low + at, t->freq_high + at);
+        r->row[FREQ][h] = pair_words(t->freq_low + at, t->freq_high + at);
         r->row[ADJ][h] = pair_words(t->adj_low + at, t->adj_high + at);
     }
-    for (unsigned h = 0; h < 2; h++)
-        r->row[ALIAS_FREQ][h] =
-            _mm512_permutex2var_epi16(r->row[OWN_FREQ][0], r->row[BUCKET][h], r->row[OWN_FREQ][1]);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -67,13 +64,28 @@ static ALWAYS_INLINE __m512i look_up(const __m512i row[2], __m512i index, const 
     return _mm512_permutex2var_epi16(row[0], index, row[1]);
 }
 
+/* Adds what is carried from the lower half of states to the upper one; which are below 65536. Two
+ * segments side by side wait for the result: it does not wait for the sum, at the price of an
+ * operation. Four do not. */
+static ALWAYS_INLINE __mmask32 carry_over(__m512i *high, __m512i low, __m512i r,
+                                          const unsigned log2) {
+    const __m512i minus_one = _mm512_set1_epi16(-1);
+    if (log2 == 4) {
+        *high = _mm512_mask_sub_epi16(*high, _mm512_cmplt_epu16_mask(low, r), *high, minus_one);
+        return _mm512_testn_epi16_mask(*high, *high);
+    }
+    const __mmask32 no_carry = _mm512_cmpge_epu16_mask(low, r);
+    const __mmask32 is_short = _mm512_mask_testn_epi16_mask(no_carry, *high, *high);
+    *high = _mm512_mask_sub_epi16(*high, ~no_carry, *high, minus_one);
+    return is_short;
+}
+
 /* x = freq * high + r; where the result is below 65536, the next word comes in. */
-static ALWAYS_INLINE void renew(lanes *l, unsigned stream, __m512i freq, __m512i r) {
+static ALWAYS_INLINE void renew(lanes *l, unsigned stream, __m512i freq, __m512i r,
+                                const unsigned log2) {
     __m512i low = _mm512_add_epi16(_mm512_mullo_epi16(l->high[stream], freq), r);
     __m512i high = _mm512_mulhi_epu16(l->high[stream], freq);
-    __mmask32 no_carry = _mm512_cmpge_epu16_mask(low, r);
-    __mmask32 is_short = _mm512_mask_testn_epi16_mask(no_carry, high, high);
-    high = _mm512_mask_sub_epi16(high, ~no_carry, high, _mm512_set1_epi16(-1));
+    __mmask32 is_short = carry_over(&high, low, r, log2);
     __m512i words = _mm512_loadu_si512(l->words[stream]);
     l->high[stream] = _mm512_mask_mov_epi16(high, is_short, low);
     l->low[stream] = _mm512_mask_expand_epi16(low, is_short, words);
@@ -87,8 +99,9 @@ static ALWAYS_INLINE const rows *in_memory(const rows *t) {
     return t;
 }
 
-/* Symbols of the lanes of a stream, in the lowest bits of words. What depends on the alias is chosen
- * after all look-ups, which do not wait for each other. */
+/* Symbols of the lanes of a stream, in the lowest bits of words. (Frequencies of both symbols of a
+ * bucket, to be chosen from, would not have to wait for the choice; but a look-up more takes longer
+ * than the wait, which other segments fill.) */
 static ALWAYS_INLINE __m512i stream_step(lanes *l, const rows *t, unsigned stream,
                                          const unsigned log2) {
     const __m512i slot = l->low[stream], rank = v_down(slot, log2);
@@ -96,11 +109,11 @@ static ALWAYS_INLINE __m512i stream_step(lanes *l, const rows *t, unsigned strea
     __m512i bucket = look_up(t->row[BUCKET], slot, log2);
     __mmask32 is_alias =
         _mm512_cmpge_epu16_mask(_mm512_or_si512(slot, _mm512_set1_epi16(255)), bucket);
-    __m512i freq = _mm512_mask_blend_epi16(is_alias, look_up(t->row[OWN_FREQ], slot, log2),
-                                           look_up(t->row[ALIAS_FREQ], slot, log2));
+    __m512i symbol = _mm512_mask_blend_epi16(is_alias, slot, bucket);
     __m512i adj = look_up(t->row[ADJ], slot, log2);
-    renew(l, stream, freq, _mm512_mask_add_epi16(rank, is_alias, rank, adj));
-    return _mm512_mask_blend_epi16(is_alias, slot, bucket);
+    renew(l, stream, look_up(t->row[FREQ], symbol, log2),
+          _mm512_mask_add_epi16(rank, is_alias, rank, adj), log2);
+    return symbol;
 }
 
 static ALWAYS_INLINE symbols step(lanes *l, const rows *t, const unsigned log2) {
