@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * Units of joined planes for AVX2, 32 values at a time. Bytes are looked up in tables of 16, and
- * most formats need one or two of these; a bit is moved by testing whether it is set. */
+ * most formats need one or two of these; on the way to the plane and in short units a bit is moved by
+ * testing whether it is set. */
 #include <immintrin.h>
 
+#include "wcodec/wc_join_pieces.h"
 #include "wcodec/x86/wc_sixes_avx2.h"
 #include "wcodec/x86/wc_x86.h"
 
 enum {
-    STEP = 32,
+    LOG2_STEP = 5,
+    STEP = 1 << LOG2_STEP,
     LEAST_LOG2 = 4,
-    MOST_LOG2 = 8,
-    TABLES = 4,
-    MOST_STEPS = 8,
-    MOST_PIECES = 8, /* high bits of values in a byte */
-    MOST_OUTS = 2,   /* vectors of the high bytes of a unit */
+    MOST_LOG2 = TARE_WC_PIECES_LOG2,
+    MOST_TOPS = 4,
+    TABLES = 2 * MOST_TOPS,
+    MOST_STEPS = TARE_WC_PIECES_STEPS,
+    MOST_OUTS = 2, /* vectors of the high bytes of a unit */
     NOWHERE = 0x80,
 };
 
@@ -99,7 +102,7 @@ static ALWAYS_INLINE void load_tables(__m256i tables[TABLES], const uint8_t *hig
         tables[0] = _mm256_broadcastq_epi64(load_few(high, n));
         return;
     }
-    for (unsigned t = 0; t < TABLES && (t == 0 || 16 * t < n); t++)
+    for (unsigned t = 0; t == 0 || 16 * t < n; t++)
         tables[t] = _mm256_broadcastsi128_si256(
             _mm_loadu_si128((const __m128i *)(const void *)(high + 16 * t)));
 }
@@ -154,7 +157,7 @@ static void join(uint8_t *plane, const uint8_t *low, const uint8_t *high, size_t
 
 /* ---- from the plane -------------------------------------------------------------------------- */
 
-/* 32 values from 24 bytes, or half of that. */
+/* 32 values from 24 bytes, or half of that: pairs of twelve bits, then each value. */
 static ALWAYS_INLINE __m256i load_values(const uint8_t *plane, bool is_half) {
     __m128i first, last = _mm_setzero_si128(); /* the latter's begin at its byte 4 */
     if (is_half) {
@@ -164,19 +167,23 @@ static ALWAYS_INLINE __m256i load_values(const uint8_t *plane, bool is_half) {
         last = _mm_loadu_si128((const __m128i *)(const void *)(plane + 8));
     }
     __m256i x = _mm256_inserti128_si256(_mm256_castsi128_si256(first), last, 1);
-    const __m256i four = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, //
-                                          4, 5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15, -1);
-    x = _mm256_shuffle_epi8(x, four);
-    __m256i a = _mm256_and_si256(x, _mm256_set1_epi32(0x3f));
-    __m256i b = _mm256_and_si256(_mm256_slli_epi32(x, 2), _mm256_set1_epi32(0x3f00));
-    __m256i c = _mm256_and_si256(_mm256_slli_epi32(x, 4), _mm256_set1_epi32(0x3f0000));
-    __m256i d = _mm256_and_si256(_mm256_slli_epi32(x, 6), _mm256_set1_epi32(0x3f000000));
-    return _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+    const __m256i pairs = _mm256_setr_epi8(0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11, //
+                                           4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11, 12, 13, 14, 14, 15);
+    x = _mm256_shuffle_epi8(x, pairs);
+    x = _mm256_blend_epi16(_mm256_and_si256(x, _mm256_set1_epi32(0xfff)), _mm256_srli_epi32(x, 4),
+                           0xaa);
+    const __m256i upper = _mm256_and_si256(x, _mm256_set1_epi16(0xfc0));
+    return _mm256_add_epi16(x, _mm256_mullo_epi16(upper, _mm256_set1_epi16(3)));
+}
+
+/* Nibbles of values, two in a byte, in words. */
+static ALWAYS_INLINE __m256i pair_nibbles(__m256i v) {
+    v = _mm256_and_si256(v, _mm256_set1_epi8(15));
+    return _mm256_maddubs_epi16(v, _mm256_set1_epi16(1 | 16 << 8));
 }
 
 static ALWAYS_INLINE void store_low(uint8_t *low, __m256i v, bool is_half) {
-    v = _mm256_and_si256(v, _mm256_set1_epi8(15));
-    v = _mm256_maddubs_epi16(v, _mm256_set1_epi16(1 | 16 << 8));
+    v = pair_nibbles(v);
     v = _mm256_permute4x64_epi64(_mm256_packus_epi16(v, v), 0x08);
     if (is_half)
         _mm_storel_epi64((__m128i *)(void *)low, _mm256_castsi256_si128(v));
@@ -184,10 +191,25 @@ static ALWAYS_INLINE void store_low(uint8_t *low, __m256i v, bool is_half) {
         _mm_storeu_si128((__m128i *)(void *)low, _mm256_castsi256_si128(v));
 }
 
+/* Those of two steps. */
+static ALWAYS_INLINE void store_two_low(uint8_t *low, __m256i first, __m256i second) {
+    __m256i bytes = _mm256_packus_epi16(pair_nibbles(first), pair_nibbles(second));
+    _mm256_storeu_si256((__m256i *)(void *)low, _mm256_permute4x64_epi64(bytes, 0xd8));
+}
+
+/* Units of several steps: where the bits of a step go, and the bytes that make the pieces of high
+ * ones. */
+typedef struct long_units {
+    __m128i at[MOST_STEPS], shifts[TARE_WC_PIECES];
+    uint8_t top[MOST_STEPS];
+    unsigned n_tops, n_pieces;
+    look_up outs[MOST_OUTS * 4]; /* of an output, its pieces; two outputs have 4 pieces at most */
+} long_units;
+
 /* Where high bytes come from. Units of one step: each high bit is a test of a byte. */
 typedef union separator {
     look_up few[MOST_OUTS];
-    look_up many[MOST_OUTS][MOST_PIECES];
+    long_units many;
 } separator;
 _Static_assert(sizeof(separator) <= sizeof((tare_wc_separator *)0)->room, "a separator");
 
@@ -195,8 +217,14 @@ static bool is_short(const tare_wc_join *shape) {
     return 1u << shape->log2_values <= STEP;
 }
 
-static void prepare_short(separator *s, const tare_wc_join *shape, const uint16_t *numbers) {
+static bool is_separated_here(const tare_wc_join *shape) {
+    return is_ours(shape) && 1u << tare_wc_join_tops_log2(shape, LOG2_STEP) <= MOST_TOPS;
+}
+
+static void prepare_short(separator *s, const tare_wc_join *shape) {
+    uint16_t numbers[TARE_WC_JOIN_VALUES];
     places p[MOST_OUTS];
+    tare_wc_join_places(numbers, shape);
     for (unsigned o = 0; o < MOST_OUTS; o++) no_places(&p[o]);
     for (unsigned v = 0; v < 1u << shape->log2_values; v++)
         for (unsigned b = 0; b < shape->high_bits; b++) {
@@ -206,34 +234,37 @@ static void prepare_short(separator *s, const tare_wc_join *shape, const uint16_
     for (unsigned o = 0; o < MOST_OUTS; o++) finish(&s->few[o], &p[o]);
 }
 
-static void prepare_long(separator *s, const tare_wc_join *shape, const uint16_t *numbers) {
-    places p[MOST_OUTS][MOST_PIECES];
-    const unsigned bits = shape->high_bits, n_pieces = 8 / bits;
-    const unsigned n_outs = tare_wc_join_high_bytes(shape) > STEP ? MOST_OUTS : 1;
-    for (unsigned c = 0; c < n_pieces; c++)
-        for (unsigned o = 0; o < n_outs; o++) no_places(&p[o][c]);
-    for (unsigned v = 0; v < 1u << shape->log2_values; v++) {
-        unsigned byte = numbers[v] / n_pieces, at = v / STEP * bits;
-        set_place(&p[byte / STEP][numbers[v] % n_pieces], byte % STEP, at / 8 * STEP + v % STEP,
-                  at % 8);
+static void prepare_long(long_units *s, const tare_wc_join *shape) {
+    const unsigned n_high = tare_wc_join_high_bytes(shape);
+    tare_wc_join_pieces pieces;
+    tare_wc_join_pieces_of(&pieces, shape, LOG2_STEP);
+    s->n_tops = pieces.n_tops;
+    s->n_pieces = pieces.n_pieces;
+    memcpy(s->top, pieces.top, sizeof s->top);
+    for (unsigned k = 0; k < MOST_STEPS; k++) s->at[k] = _mm_cvtsi32_si128(pieces.at[k]);
+    for (unsigned c = 0; c < pieces.n_pieces; c++) {
+        s->shifts[c] = _mm_cvtsi32_si128(pieces.shift[c]);
+        for (unsigned o = 0; o * STEP < n_high; o++) {
+            places p;
+            no_places(&p);
+            for (unsigned i = 0; i < STEP && o * STEP + i < n_high; i++)
+                set_place(&p, i, pieces.from[c][o * STEP + i], 0);
+            finish(&s->outs[o * pieces.n_pieces + c], &p);
+        }
     }
-    for (unsigned c = 0; c < n_pieces; c++)
-        for (unsigned o = 0; o < n_outs; o++) finish(&s->many[o][c], &p[o][c]);
 }
 
 static void prepare(tare_wc_separator *out, const tare_wc_join *shape) {
-    uint16_t numbers[TARE_WC_JOIN_VALUES];
     separator *s = (separator *)(void *)out->room;
-    if (!is_ours(shape)) {
+    if (!is_separated_here(shape)) {
         tare_wc_prepare_c(out, shape);
         return;
     }
     out->join = *shape;
-    tare_wc_join_places(numbers, shape);
     if (is_short(shape))
-        prepare_short(s, shape, numbers);
+        prepare_short(s, shape);
     else
-        prepare_long(s, shape, numbers);
+        prepare_long(&s->many, shape);
 }
 
 static void separate_short(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
@@ -263,33 +294,39 @@ static ALWAYS_INLINE void store_first(uint8_t *dst, __m256i bytes, size_t n) {
         _mm_storel_epi64((__m128i *)(void *)dst, _mm256_castsi256_si128(bytes));
 }
 
-/* High bits of the steps are laid beside each other in one or two vectors: of step k from bit
- * k * bits on. Two tables each. */
-static void separate_long(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
-                          size_t stride, const tare_wc_join *shape,
-                          const look_up outs[MOST_OUTS][MOST_PIECES]) {
+/* Adds the high bits of a step's values to those of its vector. */
+static ALWAYS_INLINE void take_tops(__m256i tops[MOST_TOPS], const long_units *s, unsigned k,
+                                    __m256i values, __m256i mask) {
+    __m256i v = _mm256_and_si256(_mm256_srli_epi16(values, TARE_WC_JOIN_LOW_BITS), mask);
+    tops[s->top[k]] = _mm256_or_si256(tops[s->top[k]], _mm256_sll_epi16(v, s->at[k]));
+}
+
+/* The number of steps is known where this is called. */
+static ALWAYS_INLINE void separate_long(uint8_t *low, uint8_t *high, const uint8_t *plane,
+                                        size_t n_units, size_t stride, const tare_wc_join *shape,
+                                        const long_units *s, const unsigned n_steps) {
     const size_t n_high = tare_wc_join_high_bytes(shape);
-    const unsigned bits = shape->high_bits, n_pieces = 8 / bits;
-    const unsigned n_steps = (1u << shape->log2_values) / STEP,
-                   n_outs = n_high > STEP ? MOST_OUTS : 1;
+    const __m256i mask = _mm256_set1_epi8((char)((1u << shape->high_bits) - 1));
     for (; n_units; n_units--, low += stride, high += stride) {
-        __m256i tops[MOST_OUTS] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, tables[TABLES];
-        for (unsigned k = 0; k < n_steps; k++, plane += STEP / 4 * 3) {
-            __m256i v = load_values(plane, false);
-            store_low(low + k * (STEP / 2), v, false);
-            v = _mm256_and_si256(v, _mm256_set1_epi8((char)(((1u << bits) - 1) << 4)));
-            v = _mm256_srli_epi16(v, TARE_WC_JOIN_LOW_BITS);
-            v = _mm256_sll_epi16(v, _mm_cvtsi32_si128((int)(k * bits % 8)));
-            tops[k * bits / 8] = _mm256_or_si256(tops[k * bits / 8], v);
+        __m256i tops[MOST_TOPS] = {_mm256_setzero_si256(), _mm256_setzero_si256(),
+                                   _mm256_setzero_si256(), _mm256_setzero_si256()};
+        __m256i tables[TABLES];
+        for (unsigned k = 0; k < n_steps; k += 2, plane += 2 * STEP / 4 * 3) {
+            __m256i first = load_values(plane, false);
+            __m256i second = load_values(plane + STEP / 4 * 3, false);
+            store_two_low(low + k * (STEP / 2), first, second);
+            take_tops(tops, s, k, first, mask);
+            take_tops(tops, s, k + 1, second, mask);
         }
-        for (unsigned t = 0; t < TABLES; t += 2) {
-            tables[t] = _mm256_permute4x64_epi64(tops[t / 2], 0x44);
-            tables[t + 1] = _mm256_permute4x64_epi64(tops[t / 2], 0xee);
+        for (unsigned t = 0; t < s->n_tops; t++) {
+            tables[2 * t] = _mm256_permute4x64_epi64(tops[t], 0x44);
+            tables[2 * t + 1] = _mm256_permute4x64_epi64(tops[t], 0xee);
         }
-        for (unsigned o = 0; o < n_outs; o++) {
-            __m256i all = _mm256_setzero_si256();
-            for (unsigned c = 0; c < n_pieces; c++)
-                all = _mm256_or_si256(all, pieces(&outs[o][c], tables, c * bits, bits == 2));
+        for (unsigned o = 0; o * STEP < n_high; o++) {
+            const look_up *outs = s->outs + o * s->n_pieces;
+            __m256i all = ask(&outs[0], tables);
+            for (unsigned c = 1; c < s->n_pieces; c++)
+                all = _mm256_or_si256(all, _mm256_sll_epi16(ask(&outs[c], tables), s->shifts[c]));
             store_first(high + o * STEP, all, n_high);
         }
     }
@@ -298,12 +335,17 @@ static void separate_long(uint8_t *low, uint8_t *high, const uint8_t *plane, siz
 static void separate(uint8_t *low, uint8_t *high, const uint8_t *plane, size_t n_units,
                      size_t stride, const tare_wc_separator *by) {
     const separator *s = (const separator *)(const void *)by->room;
-    if (!is_ours(&by->join))
+    const tare_wc_join *shape = &by->join;
+    if (!is_separated_here(shape))
         tare_wc_separate_c(low, high, plane, n_units, stride, by);
-    else if (is_short(&by->join))
-        separate_short(low, high, plane, n_units, stride, &by->join, s->few);
+    else if (is_short(shape))
+        separate_short(low, high, plane, n_units, stride, shape, s->few);
+    else if (shape->log2_values == 6)
+        separate_long(low, high, plane, n_units, stride, shape, &s->many, 2);
+    else if (shape->log2_values == 7)
+        separate_long(low, high, plane, n_units, stride, shape, &s->many, 4);
     else
-        separate_long(low, high, plane, n_units, stride, &by->join, s->many);
+        separate_long(low, high, plane, n_units, stride, shape, &s->many, 8);
 }
 
 void tare_wc_kernels_use_join_avx2(tare_wc_kernels *k) {
