@@ -471,8 +471,6 @@ char *cli_directory_name(const char *path);
 
 /* ---- models that are compared ---------------------------------------------------------------- */
 
-/* Whether a tensor of one has a namesake in the other; also where one has no tensors. */
-bool cli_share_a_name(const tare_model *a, const tare_model *b);
 /* Where two models share no name, `from` is of Hugging Face and `to` has llama.cpp's names, `from`
  * under these, which is said; *renamed NULL: it is not so. 0, or an exit code after saying what is
  * wrong. `from` must outlive *renamed. */

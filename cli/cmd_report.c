@@ -39,7 +39,7 @@ static int name_alike(report_input *in, tare_model **renamed) {
     if (code == CLI_YES && !*renamed)
         code = cli_restore_names(renamed, in->base, in->base_path, in->model);
     if (*renamed) in->base = *renamed;
-    if (code != CLI_YES || cli_share_a_name(in->model, in->base)) return code;
+    if (code != CLI_YES || tare_model_shares_names(in->model, in->base)) return code;
     char *safe = cli_escape_path(cli_input_name(in->base_path));
     cli_fail_text(CLI_USAGE, "--against: %s has no tensor of the names of the model's", safe);
     free(safe);

@@ -131,6 +131,16 @@ TARE_API tare_status tare_llama_translate(tare_model **out, const tare_model *in
                                           const tare_llama_translate_options *options,
                                           tare_error *err);
 
+/* ---- for a comparison ------------------------------------------------------------------------ */
+
+/* `in` under llama.cpp's names, if these are what it then has in common with `to`. *out NULL with
+ * status OK: the two share names already, `in` has no config.json of a known architecture, or its
+ * mapped names are not those of `to` either. A tokenizer that llama.cpp does not know is left out.
+ * `in` must outlive *out. Options and errors: those of tare_llama_map. */
+TARE_API tare_status tare_llama_map_like(tare_model **out, const tare_model *in,
+                                         const tare_model *to, const tare_llama_options *options,
+                                         tare_error *err);
+
 /* ---- whether llama.cpp runs it --------------------------------------------------------------- */
 
 /* Whether llama.cpp can run a GGUF model, as far as its directory tells: a known architecture, the

@@ -263,6 +263,8 @@ typedef struct tare_tensor {
 TARE_API const tare_tensor *tare_model_tensor(const tare_model *model, size_t i);
 /* The index of a tensor by its whole name, -1 if there is none. O(1). */
 TARE_API int64_t tare_model_find_tensor(const tare_model *model, tare_str name);
+/* Whether a tensor of one model has a namesake in the other; also where one has no tensors. */
+TARE_API bool tare_model_shares_names(const tare_model *a, const tare_model *b);
 
 /* Reads n stored bytes of one plane from byte `offset` of it, in little-endian order whatever the
  * file's. On a big-endian file offset and n must be whole units of the plane. */

@@ -2,15 +2,9 @@
  *
  * Layers of the weight codec in memory (tare/wcodec.h): arrays encoded without a file, layers of an
  * open .wcodec, and what both are made of. */
-#include "py_core.h"
+#include "py_coded.h"
 
-typedef struct py_coded {
-    PyObject_HEAD py_state *state;
-    tare_coded *coded;
-    PyObject *keep; /* the handle of a model, or the buffers of bases: what the layer refers to */
-} py_coded;
-
-static py_coded *coded_new(py_state *state) {
+py_coded *py_coded_new(py_state *state) {
     py_coded *self = (py_coded *)PyType_GenericAlloc(state->coded_type, 0);
     if (self) self->state = state;
     return self;
@@ -26,26 +20,6 @@ static void coded_dealloc(PyObject *self) {
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-static const py_option field_options[] = {
-    {"region", PY_OPTION_U8, offsetof(tare_coded_field, region), NULL},
-    {"value_bits", PY_OPTION_U8, offsetof(tare_coded_field, value_bits), NULL},
-    {"log2_segment", PY_OPTION_U8, offsetof(tare_coded_field, log2_segment), NULL},
-    {"is_big_endian", PY_OPTION_BOOL, offsetof(tare_coded_field, is_big_endian), NULL},
-    {"stride", PY_OPTION_U32, offsetof(tare_coded_field, stride), NULL},
-    {"offset", PY_OPTION_U32, offsetof(tare_coded_field, offset), NULL},
-    {"width", PY_OPTION_U32, offsetof(tare_coded_field, width), NULL},
-    {"is_signed", PY_OPTION_BOOL, offsetof(tare_coded_field, is_signed), NULL},
-    {"is_repetitive", PY_OPTION_BOOL, offsetof(tare_coded_field, is_repetitive), NULL},
-    {"trellis", PY_OPTION_U8, offsetof(tare_coded_field, trellis), NULL},
-    {"mode", PY_OPTION_U8, offsetof(tare_coded_field, mode), NULL},
-    {"row", PY_OPTION_U32, offsetof(tare_coded_field, row), NULL},
-    {"scale_stream", PY_OPTION_U8, offsetof(tare_coded_field, scale_stream), NULL},
-    {"scale_form", PY_OPTION_U8, offsetof(tare_coded_field, scale_form), NULL},
-    {"values_per_scale", PY_OPTION_U32, offsetof(tare_coded_field, values_per_scale), NULL},
-    {"is_packed_scales", PY_OPTION_BOOL, offsetof(tare_coded_field, is_packed_scales), NULL},
-    {0},
-};
-
 /* The regions of a call, and their buffers; those of the bases outlive it. */
 typedef struct region_list {
     tare_coded_region regions[TARE_CODED_MAX_REGIONS];
@@ -59,21 +33,13 @@ static void regions_clear(region_list *list) {
     Py_CLEAR(list->bases);
 }
 
-/* A memoryview of the base, which holds its buffer for as long as it lives, and its address. */
 static bool parse_base(region_list *list, tare_coded_region *region, PyObject *base) {
-    Py_buffer view;
-    PyObject *memory = PyMemoryView_FromObject(base);
-    if (!memory || PyList_Append(list->bases, memory) != 0 ||
-        PyObject_GetBuffer(memory, &view, PyBUF_SIMPLE) != 0) {
-        Py_XDECREF(memory);
-        return false;
-    }
-    bool is_equal = (size_t)view.len == region->size;
-    region->base = view.buf;
-    PyBuffer_Release(&view);
-    Py_DECREF(memory);
-    if (!is_equal) PyErr_SetString(PyExc_ValueError, "a base must be as long as its region");
-    return is_equal;
+    size_t size;
+    region->base = py_coded_hold(list->bases, base, &size);
+    if (!region->base) return false;
+    if (size == region->size) return true;
+    PyErr_SetString(PyExc_ValueError, "a base must be as long as its region");
+    return false;
 }
 
 /* [(buffer, base or None), ...] */
@@ -96,20 +62,6 @@ static bool parse_regions(region_list *list, PyObject *from) {
         if (base != Py_None && !parse_base(list, region, base)) return false;
     }
     return true;
-}
-
-static tare_coded_field *parse_fields(py_scratch *scratch, PyObject *from, size_t *n) {
-    Py_ssize_t count = PyList_Size(from);
-    if (count < 0) return NULL;
-    tare_coded_field *fields = py_scratch_array(scratch, (size_t)count, sizeof *fields);
-    for (Py_ssize_t i = 0; fields && i < count; i++) {
-        PyObject *given = PyList_GetItem(from, i);
-        if (!py_options_only(field_options, "fields", given) ||
-            !py_options_set(&fields[i], field_options, given))
-            return NULL;
-    }
-    *n = (size_t)count;
-    return fields;
 }
 
 static bool run_encode(py_coded *self, const region_list *regions, const tare_coded_field *fields,
@@ -141,8 +93,8 @@ static PyObject *coded_encode(PyObject *module, PyObject *args) {
     options.is_full = is_full != 0;
     py_coded *self = NULL;
     const tare_coded_field *fields = NULL;
-    if (parse_regions(&regions, from)) fields = parse_fields(&scratch, fields_from, &n_fields);
-    if (fields) self = coded_new(py_state_of(module));
+    if (parse_regions(&regions, from)) fields = py_coded_fields(&scratch, fields_from, &n_fields);
+    if (fields) self = py_coded_new(py_state_of(module));
     if (self) self->keep = Py_NewRef(regions.bases);
     if (self && !run_encode(self, &regions, fields, n_fields, &options, progress)) Py_CLEAR(self);
     regions_clear(&regions);
@@ -177,7 +129,7 @@ static PyObject *layer_coded(PyObject *module, PyObject *args) {
     py_state *state = py_state_of(module);
     if (!PyArg_ParseTuple(args, "On:layer_coded", &model, &i)) return NULL;
     py_handle *handle = py_handle_of(state, model);
-    py_coded *self = handle && py_run_init(&run, state, NULL) ? coded_new(state) : NULL;
+    py_coded *self = handle && py_run_init(&run, state, NULL) ? py_coded_new(state) : NULL;
     if (!self) return NULL;
     self->keep = Py_NewRef((PyObject *)handle);
     py_run_begin(&run);
@@ -207,33 +159,9 @@ static PyObject *get_region_bytes(PyObject *self, void *unused) {
     return py_dims(layer_of(self)->region_bytes, layer_of(self)->n_regions);
 }
 
-static PyObject *sizes_of(const tare_coded_stream *s) {
-    PyObject *sizes = PyTuple_New((Py_ssize_t)s->n_segments);
-    for (Py_ssize_t i = 0; sizes && i < (Py_ssize_t)s->n_segments; i++) {
-        PyObject *n = PyLong_FromUnsignedLongLong((uint64_t)s->sizes[i] * TARE_CODED_UNIT);
-        if (!n)
-            Py_CLEAR(sizes);
-        else
-            PyTuple_SetItem(sizes, i, n);
-    }
-    return sizes;
-}
-
-/* (region, value_bits, stride, offset, width, bytes, segment_bytes, head_bytes, sizes) of each. */
 static PyObject *get_streams(PyObject *self, void *unused) {
     (void)unused;
-    const tare_coded_layer *layer = layer_of(self);
-    PyObject *out = PyList_New(0);
-    for (unsigned i = 0; out && i < layer->n_streams; i++) {
-        const tare_coded_stream *s = &layer->streams[i];
-        PyObject *row = Py_BuildValue(
-            "iiIIIKKIN", (int)s->field.region, (int)s->field.value_bits, (unsigned)s->field.stride,
-            (unsigned)s->field.offset, (unsigned)s->field.width, (unsigned long long)s->n_bytes,
-            (unsigned long long)s->segment_bytes, (unsigned)s->head_bytes, sizes_of(s));
-        if (!row || PyList_Append(out, row) != 0) Py_CLEAR(out);
-        Py_XDECREF(row);
-    }
-    return out;
+    return py_coded_streams(layer_of(self));
 }
 
 /* A call without the GIL has ended: raises what went wrong, in a reader perhaps. */
@@ -241,7 +169,7 @@ static bool ended(py_coded *self, tare_status status, const tare_error *err) {
     bool is_of_model = self->keep && Py_TYPE(self->keep) == self->state->handle_type;
     py_handle *handle = is_of_model ? (py_handle *)self->keep : NULL;
     if (status == TARE_OK) return true;
-    if (!handle || py_source_raise(&handle->source))
+    if (!handle || py_source_raise(&py_handle_root(handle)->source))
         py_fail(self->state, err, handle ? handle->name : NULL);
     return false;
 }
@@ -386,6 +314,7 @@ PyType_Spec py_coded_spec = {
 
 PyMethodDef py_coded_methods[] = {
     {"coded_encode", coded_encode, METH_VARARGS, NULL},
+    {"coded_open", py_coded_open, METH_VARARGS, NULL},
     {"container_layers", container_layers, METH_O, NULL},
     {"layer_coded", layer_coded, METH_VARARGS, NULL},
     {0},

@@ -149,20 +149,6 @@ static const py_option llama_option_table[] = {
     {0},
 };
 
-/* What the model is called if it does not say so itself: its path's last part. */
-static bool set_directory(py_plan *p, tare_llama_options *llama) {
-    const tare_source *source = &p->handle->source.source;
-    bool is_named = source->kind == TARE_SOURCE_PATH || source->kind == TARE_SOURCE_URL;
-    if (!is_named || !source->name) return true; /* a computed model has neither */
-    char *whole = realpath(source->name, NULL);
-    const char *from = whole ? whole : source->name, *slash = strrchr(from, '/');
-    PyObject *name = PyBytes_FromString(slash ? slash + 1 : from);
-    free(whole);
-    if (!py_scratch_keep(&p->scratch, name)) return false;
-    llama->directory = PyBytes_AsString(name);
-    return true;
-}
-
 /* As for tare_llama_translate, which the caller then calls without the interpreter. `llama` is what
  * *out points to. */
 static bool set_translation(py_plan *p, tare_llama_translate_options *out,
@@ -176,7 +162,8 @@ static bool set_translation(py_plan *p, tare_llama_translate_options *out,
     out->opaque = o->opaque;
     out->type = o->type;
     out->llama = llama;
-    return py_options_set(llama, llama_option_table, given) && set_directory(p, llama) &&
+    return py_options_set(llama, llama_option_table, given) &&
+           py_scratch_directory(&p->scratch, p->handle, &llama->directory) &&
            (!metadata || py_scratch_text(&p->scratch, metadata, &llama->metadata));
 }
 

@@ -30,7 +30,7 @@ typedef struct py_state {
 
 /* Arrays and texts that a call needs until it returns. */
 typedef struct py_scratch {
-    void *blocks[16];
+    void *blocks[8 + TARE_CODED_MAX_STREAMS];
     size_t n;
     PyObject *objects; /* a list, or NULL */
 } py_scratch;
@@ -62,7 +62,8 @@ void py_source_clear(py_source *source);
 
 /* An opened model and what has to live as long. Models, tensors and memory borrowed from it hold
  * references, so that arrays remain valid after Model.close(). */
-typedef struct py_handle {
+typedef struct py_handle py_handle;
+struct py_handle {
     PyObject_HEAD py_state *state;
     tare_model *model;
     py_source source;
@@ -71,9 +72,10 @@ typedef struct py_handle {
     PyObject *name;     /* for messages: a str, or NULL */
     PyObject *found;    /* names that were looked up: their indices */
     tare_map_mode map;
+    py_handle *whole; /* whose model this one reads through; NULL: it reads `source` itself */
     bool is_closed;
-    bool is_part; /* the model belongs to that of the handle in `keep` */
-} py_handle;
+    bool is_part; /* the model is the whole's, and freed with it */
+};
 
 typedef struct py_model {
     PyObject_HEAD py_handle *handle;
@@ -113,8 +115,10 @@ typedef struct py_arena {
 #define PY_LOCKED(object, statement) (statement)
 #endif
 
+/* A model that reads through another is closed with it. */
 static inline bool py_handle_is_closed(const py_handle *handle) {
-    return __atomic_load_n(&handle->is_closed, __ATOMIC_RELAXED);
+    return __atomic_load_n(&handle->is_closed, __ATOMIC_RELAXED) ||
+           (handle->whole && py_handle_is_closed(handle->whole));
 }
 
 /* A new reference to the value of a key; NULL, perhaps without an exception: there is none. Where
@@ -128,6 +132,12 @@ static inline PyObject *py_dict_get(PyObject *dict, PyObject *key) {
 #endif
 }
 
+/* The handle that has the source: what a reader raised is there. */
+static inline py_handle *py_handle_root(py_handle *handle) {
+    while (handle->whole) handle = handle->whole;
+    return handle;
+}
+
 static inline py_handle *py_handle_ref(py_handle *handle) {
     Py_INCREF((PyObject *)handle);
     return handle;
@@ -137,6 +147,8 @@ static inline void py_handle_unref(py_handle *handle) {
 }
 
 py_handle *py_handle_new(py_state *state);
+/* A handle for a model that reads through another handle's. */
+py_handle *py_handle_through(py_handle *whole, tare_model *model);
 /* The handle of a Model or of a tensor's model, checked to be open; NULL with an exception. */
 py_handle *py_handle_of(py_state *state, PyObject *model);
 bool py_handle_check_open(const py_handle *handle);
@@ -200,6 +212,7 @@ typedef enum py_option_kind {
     PY_OPTION_CHOICE, /* a name of `choices`, stored as its index in an enum */
     PY_OPTION_TEXT,   /* must live in the dict */
     PY_OPTION_ENCODING,
+    PY_OPTION_STRUCT, /* left to the caller */
 } py_option_kind;
 
 typedef struct py_option {
@@ -226,6 +239,8 @@ bool py_scratch_keep(py_scratch *scratch, PyObject *object);
 /* A text (or bytes) with the object that owns it; it ends with a NUL. */
 bool py_scratch_text(py_scratch *scratch, PyObject *object, tare_str *out);
 void py_scratch_clear(py_scratch *scratch);
+/* What a model is called if it does not say so itself: its path's last part, kept by the scratch. */
+bool py_scratch_directory(py_scratch *scratch, const py_handle *handle, const char **out);
 /* A sequence of models as an array of the library's; *n is their number. */
 bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
                        const tare_model *const **out, size_t *n);
@@ -237,7 +252,7 @@ extern PyType_Spec py_array_spec, py_plan_spec, py_cancel_spec, py_coded_spec;
 extern PyMethodDef py_open_methods[], py_read_methods[], py_verb_methods[];
 extern PyMethodDef py_encoding_methods[], py_table_methods[], py_memory_methods[];
 extern PyMethodDef py_build_methods[], py_convert_methods[], py_packing_methods[],
-    py_coded_methods[];
+    py_coded_methods[], py_names_methods[];
 
 static inline py_state *py_state_of(PyObject *module) {
     return (py_state *)PyModule_GetState(module);

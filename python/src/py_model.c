@@ -8,6 +8,7 @@ static void handle_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     py_handle *handle = (py_handle *)self;
     if (!handle->is_part) tare_model_free(handle->model);
+    py_handle_unref(handle->whole);
     py_source_clear(&handle->source);
     Py_CLEAR(handle->keep);
     Py_CLEAR(handle->findings);
@@ -39,6 +40,16 @@ py_handle *py_handle_new(py_state *state) {
         py_handle_unref(handle);
         return NULL;
     }
+    return handle;
+}
+
+py_handle *py_handle_through(py_handle *whole, tare_model *model) {
+    py_handle *handle = py_handle_new(whole->state);
+    if (!handle) return NULL;
+    handle->model = model;
+    handle->whole = py_handle_ref(whole);
+    handle->map = whole->map;
+    handle->name = Py_XNewRef(whole->name);
     return handle;
 }
 

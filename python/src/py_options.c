@@ -91,6 +91,8 @@ static bool set_bool(void *at, PyObject *value) {
 
 static bool set_one(void *at, const py_option *option, PyObject *value) {
     switch (option->kind) {
+    case PY_OPTION_STRUCT:
+        return true;
     case PY_OPTION_BOOL:
         return set_bool(at, value);
     case PY_OPTION_TEXT:

@@ -92,7 +92,7 @@ bool py_run_end_source(py_run *run, tare_status status, const tare_error *err, p
 }
 
 bool py_run_end(py_run *run, tare_status status, const tare_error *err, py_handle *handle) {
-    return py_run_end_source(run, status, err, &handle->source, handle->name);
+    return py_run_end_source(run, status, err, &py_handle_root(handle)->source, handle->name);
 }
 
 /* ---- CancelToken ----------------------------------------------------------------------------- */

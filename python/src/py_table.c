@@ -97,13 +97,8 @@ static PyObject *model_findings(PyObject *module, PyObject *model) {
 
 /* The handle of the factors, which live as long as their model. */
 static py_handle *factors_handle(py_handle *whole, const tare_model *factors) {
-    py_handle *part = py_handle_new(whole->state);
-    if (!part) return NULL;
-    part->model = (tare_model *)(uintptr_t)factors; /* never freed: is_part */
-    part->is_part = true;
-    part->map = whole->map;
-    part->keep = Py_NewRef((PyObject *)whole);
-    part->name = Py_XNewRef(whole->name);
+    py_handle *part = py_handle_through(whole, (tare_model *)(uintptr_t)factors);
+    if (part) part->is_part = true;
     return part;
 }
 

@@ -155,7 +155,8 @@ static bool read_plane(py_tensor *t, uint32_t plane, uint64_t offset, void *out,
         Py_END_ALLOW_THREADS
     }
     if (status == TARE_OK) return true;
-    if (py_source_raise(&t->handle->source)) py_fail(t->handle->state, &err, t->handle->name);
+    if (py_source_raise(&py_handle_root(t->handle)->source))
+        py_fail(t->handle->state, &err, t->handle->name);
     return false;
 }
 

@@ -208,11 +208,11 @@ static PyObject *model_diff(PyObject *module, PyObject *args) {
     py_run_begin(&run);
     tare_status status = tare_diff_new(&diff, a->model, b->model, &options, &err);
     /* Which of the two failed is not known: the line names neither. */
-    bool ok = py_run_end_source(&run, status, &err, &a->source, NULL);
+    bool ok = py_run_end_source(&run, status, &err, &py_handle_root(a)->source, NULL);
     if (ok)
         out = diff_items(diff);
-    else if (b->source.reader_exc)
-        PyErr_Clear(), py_source_raise(&b->source);
+    else if (py_handle_root(b)->source.reader_exc)
+        PyErr_Clear(), py_source_raise(&py_handle_root(b)->source);
     tare_diff_free(diff);
     py_handle_unref(a), py_handle_unref(b);
     return out;

@@ -126,9 +126,10 @@ class DiffItem(Record):
 class Diff(Record):
     """How two models differ: keys, the set of tensors, then tensors, the worst first."""
 
-    __slots__ = ("same", "items")
+    __slots__ = ("same", "items", "renamed")
     same: bool
     items: tuple[DiffItem, ...]
+    renamed: str | None  # "a", "b": which one was compared under llama.cpp's names
 
     def __iter__(self) -> Iterator[DiffItem]:
         return iter(self.items)

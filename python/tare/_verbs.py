@@ -436,13 +436,30 @@ def materialized(src: Any_source, *, suffix: str | None = None, bases: Sequence[
 
 # ---- verify and the rest
 
+# A tolerance that no number but an equal one is within: only numbers count, not the types that a
+# conversion chose for them, nor the keys that follow from these.
+_SAME_NUMBERS = 1e-300
+
+
+def _alike(a: Model, b: Model, keep_names: bool) -> tuple[Model, Model, str | None]:
+    """Models that are compared: one of Hugging Face under llama.cpp's names, if the other has these;
+    and which one that is."""
+    renamed = None if keep_names else _core.map_like(a, b)
+    if renamed is not None:
+        return renamed, b, "a"
+    renamed = None if keep_names else _core.map_like(b, a)
+    return (a, b, None) if renamed is None else (a, renamed, "b")
+
+
 def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
-           against: Any_source | None = None, bases: Sequence[Any_source] = (), threads: int = 0,
-           progress: Any = None) -> Report:
+           against: Any_source | None = None, keep_names: bool = False,
+           bases: Sequence[Any_source] = (), threads: int = 0, progress: Any = None) -> Report:
     """Checks a model: the rules of its directory; deep: all numbers, too.
 
     manifest  a file of digests that the tensors are compared with
     against   the model that it was made from: what was lost is among the findings
+    keep_names  with `against`: a Hugging Face model keeps its names beside a GGUF file, which else
+              are mapped to llama.cpp's
 
     >>> tare.verify("tiny.gguf", deep=True).ok
     True
@@ -452,29 +469,34 @@ def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
     with _opened(src, bases) as model:
         found = _core.findings(model) or ()
         path = None if manifest is None else os.fspath(manifest)
-        if against is None:
-            found += _core.verify(model, deep, path, None, options, report)
-        else:
+        found += _core.verify(model, deep, path, None, options, report)
+        if against is not None:
             with _opened(against) as original:
-                found += _core.verify(model, deep, path, original, options, report)
+                made, source, _ = _alike(model, original, keep_names)
+                found += _core.verify(made, False, None, source, options, report)
     return Report(make_findings(found))
 
 
 def diff(a: Any_source, b: Any_source, *, tolerance: float = 0.0, brief: bool = False,
-         directory: bool = False, threads: int = 0, progress: Any = None) -> Diff:
+         directory: bool = False, keep_names: bool = False, threads: int = 0,
+         progress: Any = None) -> Diff:
     """Compares two models of any formats: keys, tensors, side files.
 
     tolerance  relative RMSE up to which tensors count as the same
     brief      stops at the first difference; directory: reads no values
+    keep_names  models keep their names. Else one of Hugging Face is compared with a GGUF file under
+               llama.cpp's names, and of types only the numbers count; `renamed` of the result says so
 
     >>> tare.diff("tiny.gguf", "tiny.wcodec").same
     True
     """
-    options = {"tolerance": tolerance, "brief": brief, "directory": directory, "threads": threads}
     with _opened(a) as first, _opened(b) as second:
+        first, second, renamed = _alike(first, second, keep_names)
+        options = {"tolerance": tolerance or (_SAME_NUMBERS if renamed else 0.0), "brief": brief,
+                   "directory": directory, "threads": threads}
         same, rows = _core.diff(first, second, options, adapt(progress))
     return Diff(same, tuple(DiffItem(DIFFERENCES[r[0]], r[1], r[2] if r[2] >= 0 else None,
-                                     r[3] if r[3] >= 0 else None, *r[4:]) for r in rows))
+                                     r[3] if r[3] >= 0 else None, *r[4:]) for r in rows), renamed)
 
 
 def digest(src: Any_source, *, threads: int = 0, progress: Any = None) -> Digests:

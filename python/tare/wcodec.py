@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ._source import Source
     from ._verbs import Path
 
-__all__ = ["Coded", "LayerRecord", "Segment", "Stream", "decode_checkpoint", "decode_layer", "encode",
-           "encode_checkpoint", "layers"]
+__all__ = ["Coded", "Join", "LayerRecord", "Segment", "Stream", "decode_checkpoint", "decode_layer",
+           "encode", "encode_checkpoint", "layers", "open_coded"]
 
 _SHAPES = ("16x16", "8x32", "32x8", "1x256")
 _SIDES: dict[Any, tuple[str, ...]] = {16: ("16x16",), 8: ("8x32", "32x8"),
@@ -117,11 +117,22 @@ _MODES = ("smallest", "raw", "constant", "zstd", "direct", "structured")
 _BASES = ("none", "ref", "ref-scaled")
 
 
+class Join(Record):
+    """Where the high bits of a stream's values are, if they are apart from the low four
+    (tare/wcodec.h, tare_coded_join)."""
+
+    __slots__ = ("high_offset", "high_bits", "log2_values", "place")
+    high_offset: int
+    high_bits: int  # of a value: 1, 2
+    log2_values: int  # of a unit
+    place: tuple[int, ...]  # a permutation of the bits of an index
+
+
 class Stream(Record):
     """A codec plane of a layer: the same bytes of every unit of a region, cut into segments."""
 
     __slots__ = ("region", "value_bits", "stride", "offset", "width", "bytes", "segment_bytes",
-                 "head_bytes", "sizes")
+                 "head_bytes", "sizes", "is_big_endian", "log2_segment", "join")
     region: int
     value_bits: int  # of a value: 4, 6, 8, 16
     stride: int  # bytes of a unit
@@ -131,6 +142,15 @@ class Stream(Record):
     segment_bytes: int  # of a decoded segment; the last one may be shorter
     head_bytes: int
     sizes: tuple[int, ...]  # stored bytes of each segment
+    is_big_endian: bool  # values of 16 bits
+    log2_segment: int  # values of a segment
+    join: Join | None
+
+    @property
+    def field(self) -> dict[str, Any]:
+        """What encode() takes for such a stream; hints are not stored."""
+        names = ("region", "value_bits", "stride", "offset", "width", "is_big_endian", "log2_segment", "join")
+        return {name: getattr(self, name) for name in names}
 
 
 class Segment(Record):
@@ -153,7 +173,7 @@ class Coded:
         self._core = core
         self._dtype = dtype
         self._shape = shape
-        self._streams = tuple(Stream(*row) for row in core.streams)
+        self._streams = tuple(Stream(*row[:-1], row[-1] and Join(*row[-1])) for row in core.streams)
 
     @property
     def packed_bytes(self) -> int:
@@ -234,7 +254,9 @@ def _fields_of(array: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
 
 def _field(given: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(given)
-    mode = out.get("mode")
+    mode, join = out.get("mode"), out.get("join")
+    if isinstance(join, Join):
+        out["join"] = {name: getattr(join, name) for name in join.__slots__}
     if isinstance(mode, str):
         if mode not in _MODES:
             raise ValueError(f"mode: {mode!r} is not one of {', '.join(_MODES)}")
@@ -256,8 +278,9 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
     fields  which bytes of every unit belong together: a dict for each stream. value_bits (4, 6, 8,
             16) must be there; region, stride, offset, width, is_big_endian say where the values are;
             is_signed, is_repetitive, row, trellis, mode, log2_segment, scale_stream, scale_form,
-            values_per_scale, is_packed_scales are hints (tare/wcodec.h, tare_coded_field). The streams of a region
-            cover every byte of its units once
+            values_per_scale, is_packed_scales are hints (tare/wcodec.h, tare_coded_field). join, a Join
+            or a dict with its members, is for values of 6 bits in two runs of their unit. The streams
+            of a region cover every byte of its units once
     effort  "fast", or "full": the smallest form that can be found
     base    what differences are taken from: as large as the source
     tile_size, predictor_modes, transforms  as for encode_checkpoint
@@ -285,6 +308,28 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
     core = _core.coded_encode(pairs, [_field(f) for f in fields], effort == "full", tiles, threads,
                               adapt(progress))
     return Coded(core, source.dtype, source.shape) if is_array else Coded(core)
+
+
+def open_coded(data: Any, streams: Sequence[Stream], region_bytes: Sequence[int], crc: int, *,
+               bases: Sequence[Any] | None = None, dtype: Any = None,
+               shape: Sequence[int] | None = None) -> Coded:
+    """A layer that was encoded earlier, from its parts: what Coded.stored(), streams, region_bytes and
+    crc gave. They need not be trusted.
+
+    data   bytes, which live as long as the layer
+    bases  what encode() was given as `base`, for each region
+    dtype, shape  of the array that decode() returns; None: bytes of region 0
+
+    >>> a = numpy.arange(4096, dtype="int16")
+    >>> coded = tare.wcodec.encode(a)
+    >>> again = tare.wcodec.open_coded(bytes(coded.stored()), coded.streams, coded.region_bytes, coded.crc,
+    ...                                dtype="int16", shape=(4096,))
+    >>> bool((again.decode() == a).all())
+    True
+    """
+    rows = [(_field(s.field), tuple(s.sizes), s.head_bytes) for s in streams]
+    core = _core.coded_open(data, tuple(region_bytes), crc, rows, list(bases or ()))
+    return Coded(core, dtype, None if shape is None else tuple(shape))
 
 
 # ---- layers of a file

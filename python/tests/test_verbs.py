@@ -2,6 +2,8 @@
 """Guards against: a verb that does other than the command, options that are dropped, outputs left
 behind after an error or Ctrl-C."""
 import hashlib
+import io
+import json
 import os
 import subprocess
 import sys
@@ -81,6 +83,57 @@ def test_names_are_mapped_as_by_the_command(tmp_path, command):
         tare.plan(tmp_path / "hf", tmp_path / "x.mcf", vocab_only=True)
     with pytest.raises(tare.UnsupportedError):
         tare.plan(tmp_path / "hf", tmp_path / "x.gguf")
+
+
+@pytest.mark.parametrize("suffix", ("hf", "mcf", "infq", "safetensors", "wcodec"))
+def test_models_are_compared_under_one_set_of_names(tmp_path, command, suffix):
+    """What has Hugging Face's names, in whatever container, beside a GGUF file: as the command does."""
+    tare.convert(tare.synth("llama-tiny"), tmp_path / "hf", format="hf")
+    gguf, other = tmp_path / "m.gguf", tmp_path / "hf"
+    tare.convert(other, gguf, type="f32", no_tokenizer=True, name="m")
+    if suffix != "hf":
+        other = tmp_path / f"m.{suffix}"
+        tare.convert(tmp_path / "hf", other)
+    lossy = suffix == "infq"
+    for a, b, renamed in ((gguf, other, "b"), (other, gguf, "a")):
+        diff = tare.diff(a, b, tolerance=0.01 if lossy else 0)
+        shown = {(d.kind, d.name) for d in diff if not d.is_tolerated}
+        assert diff.renamed == renamed and shown == {("key", "general.name")}
+        out = subprocess.run([*command, "diff", a, b, "--json", *(["--tolerance", "0.01"] if lossy else [])],
+                             capture_output=True, text=True)
+        said = json.loads(out.stdout)
+        assert said["renamed"] == str((a, b)["ab".index(renamed)]) and len(said["items"]) == len(diff)
+    kept = tare.diff(gguf, other, keep_names=True)
+    assert kept.renamed is None and sum(d.kind.startswith("tensor-only") for d in kept) == 42
+    assert not {f.code for f in tare.verify(gguf, against=other).findings} & {"lost.tensor"}
+    assert "lost.tensor" in {f.code for f in tare.verify(gguf, against=other, keep_names=True).findings}
+    with tare.open(gguf) as a, tare.open(other) as b:
+        assert tare.diff(a, a).same and tare.diff(a, a).renamed is None
+        assert tare.diff(a, b, directory=True).renamed == "b"  # opened models, too
+
+
+def test_what_a_reader_raises_reaches_the_caller_of_a_mapped_comparison(tmp_path):
+    class Failing:
+        def __init__(self, data):
+            self.file, self.n_left = io.BytesIO(data), 1 << 30
+            self.seek = self.file.seek
+
+        def read(self, n=-1):
+            self.n_left -= 1
+            if self.n_left < 0:
+                raise RuntimeError("the line is down")
+            return self.file.read(n)
+
+    tare.convert(tare.synth("llama-tiny"), tmp_path / "hf", format="hf")
+    tare.convert(tmp_path / "hf", tmp_path / "m.gguf", type="f32", no_tokenizer=True)
+    tare.convert(tmp_path / "hf", tmp_path / "m.safetensors")
+    data = (tmp_path / "m.safetensors").read_bytes()
+    for n_more, is_first in ((0, True), (1, True), (0, False), (1, False)):
+        file = Failing(data)
+        with tare.open(file) as model, tare.open(tmp_path / "m.gguf") as gguf:
+            file.n_left = n_more
+            with pytest.raises(RuntimeError, match="the line is down"):
+                tare.diff(*((model, gguf) if is_first else (gguf, model)))
 
 
 def test_plan(tmp_path, gguf_path):
@@ -353,3 +406,7 @@ def test_adapters_as_arrays(tmp_path, is_mapped):
         merged = tare.open(tmp_path / "merged.safetensors")["q.weight"].numpy()
         assert np.allclose(merged, model["q.weight"].numpy("float32") + 2 * got[0] @ got[1], atol=1e-5)
     assert adapter.a.shape  # it holds what it needs
+    assert got[0].sum() and got[1].sum()  # what was handed out stays
+    for read in (adapter.factors, adapter.a.numpy, adapter.b[:1].numpy, lambda: adapter.a.raw[0]):
+        with pytest.raises(ValueError, match="the model is closed"):
+            read()

@@ -151,3 +151,49 @@ def test_decode_refuses():
                  lambda: coded.decode_segments(0, 2), lambda: coded.segments(1)):
         with pytest.raises((IndexError, ValueError)):
             call()
+
+
+def test_layers_are_opened_from_their_parts(smooth):
+    """With several streams, bases and their own type; and what does not fit is an error."""
+    a = smooth[1]
+    base = a + (a % 7 == 0)
+    for coded, bases in ((wcodec.encode(a), None), (wcodec.encode(a, base=base), [base])):
+        parts = bytes(coded.stored()), coded.streams, coded.region_bytes, coded.crc
+        again = wcodec.open_coded(*parts, bases=bases, dtype=a.dtype, shape=a.shape)
+        assert np.array_equal(again.decode(), a) and again.decode().dtype == a.dtype
+        assert again.streams == coded.streams and again.segments(0) == coded.segments(0)
+    with pytest.raises(tare.UsageError):
+        wcodec.open_coded(*parts).decode()  # it needs the base
+    data, streams, region_bytes, crc = parts
+    with pytest.raises(tare.InputError):
+        wcodec.open_coded(data[:-64], streams, region_bytes, crc)
+    with pytest.raises(tare.InputError):
+        wcodec.open_coded(data, streams, region_bytes, crc ^ 1).decode()
+    with pytest.raises(ValueError):
+        wcodec.open_coded(data, streams, region_bytes, crc, bases=[base[:-1]])
+    for name, value in (("sizes", (63,)), ("sizes", (1 << 40,)), ("head_bytes", 64 << 20), ("log2_segment", 63)):
+        wrong = [wcodec.Stream(*(value if n == name else getattr(s, n) for n in s.__slots__)) for s in streams]
+        with pytest.raises(ValueError):
+            wcodec.open_coded(data, wrong, region_bytes, crc)
+    with pytest.raises(ValueError):
+        wcodec.open_coded(data, streams * 40, region_bytes, crc)
+
+
+def test_joined_streams(tmp_path):
+    """Q6_K has the high bits of its codes apart from the low ones: a stream joins them."""
+    values = np.random.default_rng(4).standard_normal((64, 512), dtype=np.float32)
+    tare.save({"w": values}, tmp_path / "m.gguf", type="q6_k")
+    tare.pack(tmp_path / "m.gguf", tmp_path / "m.wcodec")
+    layer = next(r for r in wcodec.layers(tmp_path / "m.wcodec") if r.kind == "tensor")
+    coded, raw = layer.coded(), bytes(tare.open(tmp_path / "m.gguf")["w"].raw[0])
+    joins = [s.join for s in coded.streams if s.join]
+    assert joins == [wcodec.Join(128, 2, 8, joins[0].place)] and sorted(joins[0].place) == list(range(8))
+    again = wcodec.open_coded(coded.stored(), coded.streams, coded.region_bytes, coded.crc)
+    assert again.decode().tobytes() == raw and again.streams == coded.streams
+    own = wcodec.encode([raw], [s.field for s in coded.streams])
+    assert own.decode().tobytes() == raw and [s.join for s in own.streams] == [s.join for s in coded.streams]
+    field = next(s.field for s in coded.streams if s.join)
+    for name, value in (("place", [0] * 8), ("place", [9] * 11), ("place", [300]), ("high_bits", 3), ("low", 1)):
+        join = {n: getattr(joins[0], n) for n in joins[0].__slots__} | {name: value}
+        with pytest.raises(ValueError):
+            wcodec.encode([raw], [field | {"join": join}])

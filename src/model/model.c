@@ -258,6 +258,12 @@ int64_t tare_model_find_tensor(const tare_model *model, tare_str name) {
                                 name);
 }
 
+bool tare_model_shares_names(const tare_model *a, const tare_model *b) {
+    for (size_t i = 0; i < a->catalog.n_tensors; i++)
+        if (tare_model_find_tensor(b, a->catalog.tensors[i].name) >= 0) return true;
+    return a->catalog.n_tensors == 0 || b->catalog.n_tensors == 0;
+}
+
 const tare_resource *tare_model_resource(const tare_model *model, size_t i) {
     return i < model->catalog.n_resources ? &model->catalog.resources[i].info : NULL;
 }

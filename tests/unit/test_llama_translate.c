@@ -168,10 +168,48 @@ static void what_is_left_out_is_lost(void **state) {
     tare_model_free(hf);
 }
 
+/* Only where that brings the names of the other; whatever the container. */
+static void names_are_those_of_the_other(void **state) {
+    (void)state;
+    tare_llama_options llama = TARE_LLAMA_OPTIONS_INIT;
+    tare_error err;
+    tare_model *hf = open_temp("hf"), *mapped, *out;
+    llama.no_tokenizer = true;
+    assert_int_equal(tare_llama_map(&mapped, hf, &llama, &err), TARE_OK);
+    assert_false(tare_model_shares_names(hf, mapped));
+    write_as("like.gguf", mapped, NULL);
+    write_as("like.mcf", hf, NULL);
+    tare_model *gguf = open_temp("like.gguf"), *mcf = open_temp("like.mcf"), *other;
+    assert_int_equal(tare_llama_map_like(&out, hf, gguf, NULL, &err), TARE_OK);
+    assert_true(out && has(out, "blk.1.attn_q.weight"));
+    tare_model_free(out);
+    assert_int_equal(tare_llama_map_like(&out, mcf, gguf, NULL, &err), TARE_OK);
+    assert_true(out && tare_model_shares_names(out, gguf));
+    tare_model_free(out);
+    assert_int_equal(tare_llama_map_like(&out, hf, mcf, NULL, &err), TARE_OK);
+    assert_null(out); /* they share names */
+    assert_int_equal(tare_llama_map_like(&out, gguf, hf, NULL, &err), TARE_OK);
+    assert_null(out); /* nothing to be mapped */
+    static const char one[] = "5\0\0\0\0\0\0\0"
+                              "{\"x\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}1";
+    const tare_source source = {.size = sizeof source,
+                                .kind = TARE_SOURCE_MEMORY,
+                                .memory = one,
+                                .n_bytes = sizeof one - 1};
+    assert_int_equal(tare_model_open(&other, &source, NULL, &err), TARE_OK);
+    assert_int_equal(tare_llama_map_like(&out, hf, other, NULL, &err), TARE_OK);
+    assert_null(out); /* other names then, too */
+    assert_int_equal(tare_llama_map_like(&out, NULL, hf, NULL, &err), TARE_ERR_ARG);
+    tare_model *const all[] = {other, mcf, gguf, mapped, hf};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) tare_model_free(all[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_go_there_and_back, make_model, remove_temp_folder),
         cmocka_unit_test_setup_teardown(names_are_kept, make_model, remove_temp_folder),
+        cmocka_unit_test_setup_teardown(names_are_those_of_the_other, make_model,
+                                        remove_temp_folder),
         cmocka_unit_test_setup_teardown(weights_alone_are_not_mapped, make_model,
                                         remove_temp_folder),
         cmocka_unit_test_setup_teardown(what_cannot_be_done_is_said, make_model,
