@@ -17,6 +17,7 @@ BELOW_FORMAT = {"tare", "base", "encoding", "model"}
 ALLOWED = {
     "include/tare": {"tare"},
     "src/base": {"tare", "base"},
+    "src/base/x86": {"tare", "base"},
     "src/encoding": {"tare", "base", "encoding", "encoding/simd", "encoding/x86"},
     "src/encoding/simd": {"tare", "base", "encoding", "encoding/simd"},
     "src/encoding/x86": {"tare", "base", "encoding", "encoding/simd", "encoding/x86"},
