@@ -47,6 +47,7 @@ ALLOWED = {
     # codec measures layers in memory.
     "src/ops": BELOW_FORMAT | {"format", "ops"},
     "src/ops/bench": BELOW_FORMAT | {"format", "ops", "ops/bench", "wcodec/layer"},
+    "src/ops/device": BELOW_FORMAT | {"format", "device", "cuda/include/tare", "ops", "ops/device"},
     "src/ops/fit": BELOW_FORMAT | {"format", "ops", "ops/fit"},
     "src/ops/lossy": BELOW_FORMAT | {"format", "ops", "ops/fit", "ops/lossy", "wcodec", "wcodec/layer"},
     # A library of its own, beside libtare: it sees the public headers and itself.

@@ -13,6 +13,8 @@
 #define TARE_DEVICE_H
 
 #include <tare/base.h>
+#include <tare/encoding.h>
+#include <tare/model.h>
 #include <tare/wcodec.h>
 
 #ifdef __cplusplus
@@ -65,6 +67,53 @@ TARE_API tare_status tare_device_layer_decode(tare_device_layer *layer, tare_err
 /* Copies the decoded regions; dst[i] takes region_bytes[i] bytes. */
 TARE_API tare_status tare_device_layer_fetch(void *const *dst, const tare_device_layer *layer,
                                              tare_error *err);
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+/* A tensor, and where its planes go: planes[p] is device memory, aligned to 4, for the bytes of plane
+ * p, little-endian, as tare_tensor_read gives them; NULL where there are none. */
+typedef struct tare_device_job {
+    size_t size;
+    size_t tensor;
+    void *planes[TARE_MAX_PLANES];
+} tare_device_job;
+
+#define TARE_DEVICE_JOB_INIT                                                                       \
+    {                                                                                              \
+        sizeof(tare_device_job), 0, {                                                              \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+TARE_API void tare_device_job_init(tare_device_job *job, size_t size);
+
+typedef struct tare_device_load_options {
+    size_t size;
+    uint64_t window; /* stored bytes of layers that are decoded together, twice of which take memory
+                        of the device; a larger layer is decoded alone. 0: 128 MiB */
+    void *stream;    /* what was enqueued on it is complete before memory is written; NULL: on the
+                        default stream */
+    unsigned threads; /* that read; 0: what affinity and cgroup allow */
+    tare_parallel_fn parallel;
+    void *parallel_ctx;
+    tare_progress_fn progress; /* in bytes of tensors */
+    void *progress_ctx;
+    const tare_cancel *cancel; /* may be NULL */
+    const tare_allocator *allocator;
+} tare_device_load_options;
+
+#define TARE_DEVICE_LOAD_OPTIONS_INIT                                                              \
+    { sizeof(tare_device_load_options), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+TARE_API void tare_device_load_options_init(tare_device_load_options *options, size_t size);
+
+/* Loads n tensors of a model in any container; all are in place when it returns. Layers of a .wcodec
+ * are copied as they are stored, through page-locked buffers, and decoded on the device while the
+ * next ones are read; what it cannot decode is decoded by the CPU, copied, and counted. Tensors of
+ * other containers are copied. Best in the order of the file. After a failure any part of the memory
+ * may have been written. ERR_ARG: a plane without memory; CORRUPT, CHECKSUM: err->item is the tensor;
+ * NOMEM, IO: of the device, too; CANCELLED; else as for tare_read_many. */
+TARE_API tare_status tare_device_load(tare_device *device, const tare_model *model,
+                                      const tare_device_job *jobs, size_t n,
+                                      const tare_device_load_options *options, tare_error *err);
 
 /* ---- what became of them --------------------------------------------------------------------- */
 

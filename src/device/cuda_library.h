@@ -27,6 +27,20 @@
     X(batch_new, tare_status,                                                                      \
       (tare_cuda_batch * *out, tare_cuda * cuda, const tare_cuda_plan *plan,                       \
        const tare_cuda_buffers *layers, const void *host_area, tare_error *err))                   \
+    X(batch_new_at, tare_status,                                                                   \
+      (tare_cuda_batch * *out, tare_cuda * cuda, const tare_cuda_plan *plan,                       \
+       const tare_cuda_buffers *layers, const void *host_area, void *memory, void *stream,         \
+       tare_error *err))                                                                           \
+    X(stream_new, tare_status, (void **out, tare_cuda *cuda, tare_error *err))                     \
+    X(stream_free, void, (tare_cuda * cuda, void *stream))                                         \
+    X(stream_wait, tare_status, (tare_cuda * cuda, void *stream, tare_error *err))                 \
+    X(stage_new, tare_status,                                                                      \
+      (tare_cuda_stage * *out, tare_cuda * cuda, size_t buffer_bytes, unsigned n_buffers,          \
+       tare_error *err))                                                                           \
+    X(stage_free, void, (tare_cuda_stage * stage))                                                 \
+    X(stage_next, tare_status, (void **out, tare_cuda_stage *stage, tare_error *err))              \
+    X(stage_send, tare_status,                                                                     \
+      (void *device, tare_cuda_stage *stage, size_t n, void *stream, tare_error *err))             \
     X(batch_free, void, (tare_cuda_batch * batch))                                                 \
     X(decode, tare_status,                                                                         \
       (tare_cuda_batch * batch, const tare_cuda_decode_options *options, tare_error *err))         \
