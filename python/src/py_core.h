@@ -23,7 +23,7 @@
 
 typedef struct py_state {
     PyTypeObject *handle_type, *model_type, *tensor_type, *memory_type, *arena_type, *array_type;
-    PyTypeObject *plan_type, *cancel_type, *coded_type;
+    PyTypeObject *plan_type, *cancel_type, *coded_type, *device_type, *device_memory_type;
     PyTypeObject *model_class, *tensor_class, *array_class; /* of the package: what is made */
     PyObject *make_error;                                   /* tare._errors.make_error */
 } py_state;
@@ -160,6 +160,18 @@ PyObject *py_memory_allocate(py_state *state, size_t size);
 /* dlpack(shape, code, bits, offset, is_versioned): a capsule over the bytes from `offset` on. */
 PyObject *py_memory_dlpack(PyObject *memory, PyObject *args);
 
+enum { PY_DLPACK_CPU = 1, PY_DLPACK_CUDA = 2 };
+
+/* Contiguous numbers at `data`, kept alive by `owner`; code and bits are DLPack's. */
+typedef struct py_dlpack_tensor {
+    PyObject *owner, *shape;
+    void *data;
+    int device_type, device_id, code, bits, is_versioned;
+    bool is_read_only;
+} py_dlpack_tensor;
+
+PyObject *py_dlpack_capsule(const py_dlpack_tensor *tensor);
+
 PyObject *py_text(tare_str text);
 bool py_parse_text(PyObject *object, tare_str *out, PyObject **keep);
 PyObject *py_dims(const uint64_t *dims, uint32_t n);
@@ -249,6 +261,7 @@ bool py_scratch_models(py_scratch *scratch, py_state *state, PyObject *models,
 
 extern PyType_Spec py_handle_spec, py_model_spec, py_tensor_spec, py_memory_spec, py_arena_spec;
 extern PyType_Spec py_array_spec, py_plan_spec, py_cancel_spec, py_coded_spec;
+extern PyType_Spec py_device_spec, py_device_memory_spec;
 extern PyMethodDef py_open_methods[], py_read_methods[], py_verb_methods[];
 extern PyMethodDef py_encoding_methods[], py_table_methods[], py_memory_methods[];
 extern PyMethodDef py_build_methods[], py_convert_methods[], py_packing_methods[],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory as DLPack capsules, on the CPU and contiguous. The structs are those of DLPack 1.1, in the
+ * Memory as DLPack capsules, contiguous, of the CPU or of a device. The structs are those of DLPack 1.1, in the
  * older form without versions, too. */
 #include <stdlib.h>
 #include <string.h>
@@ -38,15 +38,15 @@ typedef struct dl_versioned {
     dl_tensor tensor;
 } dl_versioned;
 
-enum { DL_CPU = 1, DL_READ_ONLY = 1 };
+enum { DL_READ_ONLY = 1 };
 
-/* Both forms in one block; `memory` is kept until the consumer is done. */
+/* Both forms in one block; `owner` is kept until the consumer is done. */
 typedef struct capsule {
     union {
         dl_managed plain;
         dl_versioned versioned;
     } as;
-    PyObject *memory;
+    PyObject *owner;
     int64_t shape[TARE_MAX_DIMS], strides[TARE_MAX_DIMS];
 } capsule;
 
@@ -54,7 +54,7 @@ typedef struct capsule {
 static void release(capsule *c) {
     if (Py_IsInitialized()) {
         PyGILState_STATE gil = PyGILState_Ensure();
-        Py_CLEAR(c->memory);
+        Py_CLEAR(c->owner);
         PyGILState_Release(gil);
     }
     free(c);
@@ -100,39 +100,43 @@ static bool fill_shape(capsule *c, PyObject *shape, int32_t *n_dims) {
     return true;
 }
 
-static PyObject *wrap(capsule *c, const dl_tensor *tensor, bool is_versioned) {
-    PyObject *out;
-    if (is_versioned) {
+static PyObject *wrap(capsule *c, const dl_tensor *tensor, const py_dlpack_tensor *from) {
+    if (from->is_versioned) {
         dl_versioned *v = &c->as.versioned;
         v->version.major = 1, v->version.minor = 1;
         v->ctx = c, v->deleter = delete_versioned;
-        v->flags = ((py_memory *)c->memory)->is_read_only ? DL_READ_ONLY : 0;
+        v->flags = from->is_read_only ? DL_READ_ONLY : 0;
         v->tensor = *tensor;
-        out = PyCapsule_New(v, "dltensor_versioned", destroy_versioned);
-    } else {
-        dl_managed *m = &c->as.plain;
-        m->ctx = c, m->deleter = delete_plain;
-        m->tensor = *tensor;
-        out = PyCapsule_New(m, "dltensor", destroy_plain);
+        return PyCapsule_New(v, "dltensor_versioned", destroy_versioned);
     }
+    dl_managed *m = &c->as.plain;
+    m->ctx = c, m->deleter = delete_plain;
+    m->tensor = *tensor;
+    return PyCapsule_New(m, "dltensor", destroy_plain);
+}
+
+PyObject *py_dlpack_capsule(const py_dlpack_tensor *from) {
+    capsule *c = calloc(1, sizeof *c);
+    if (!c) return PyErr_NoMemory();
+    dl_tensor tensor = {.data = from->data,
+                        .device = {from->device_type, from->device_id},
+                        .type = {(uint8_t)from->code, (uint8_t)from->bits, 1},
+                        .shape = c->shape,
+                        .strides = c->strides};
+    c->owner = Py_NewRef(from->owner);
+    PyObject *out = fill_shape(c, from->shape, &tensor.n_dims) ? wrap(c, &tensor, from) : NULL;
+    if (!out) release(c);
     return out;
 }
 
 PyObject *py_memory_dlpack(PyObject *self, PyObject *args) {
-    PyObject *shape;
-    int code, bits, is_versioned;
     Py_ssize_t offset;
     py_memory *memory = (py_memory *)self;
-    if (!PyArg_ParseTuple(args, "O!iinp:dlpack", &PyTuple_Type, &shape, &code, &bits, &offset,
-                          &is_versioned))
+    py_dlpack_tensor t = {
+        .owner = self, .device_type = PY_DLPACK_CPU, .is_read_only = memory->is_read_only};
+    if (!PyArg_ParseTuple(args, "O!iinp:dlpack", &PyTuple_Type, &t.shape, &t.code, &t.bits, &offset,
+                          &t.is_versioned))
         return NULL;
-    capsule *c = calloc(1, sizeof *c);
-    if (!c) return PyErr_NoMemory();
-    dl_tensor tensor = {.device = {DL_CPU, 0}, .type = {(uint8_t)code, (uint8_t)bits, 1}};
-    tensor.data = memory->ptr ? memory->ptr + offset : NULL;
-    tensor.shape = c->shape, tensor.strides = c->strides;
-    c->memory = Py_NewRef(self);
-    PyObject *out = fill_shape(c, shape, &tensor.n_dims) ? wrap(c, &tensor, is_versioned) : NULL;
-    if (!out) release(c);
-    return out;
+    t.data = memory->ptr ? memory->ptr + offset : NULL;
+    return py_dlpack_capsule(&t);
 }

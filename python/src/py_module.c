@@ -53,7 +53,9 @@ static int module_exec(PyObject *module) {
         !add_type(module, &s->array_type, &py_array_spec) ||
         !add_type(module, &s->plan_type, &py_plan_spec) ||
         !add_type(module, &s->cancel_type, &py_cancel_spec) ||
-        !add_type(module, &s->coded_type, &py_coded_spec))
+        !add_type(module, &s->coded_type, &py_coded_spec) ||
+        !add_type(module, &s->device_type, &py_device_spec) ||
+        !add_type(module, &s->device_memory_type, &py_device_memory_spec))
         return -1;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (PyModule_AddFunctions(module, methods[i]) != 0) return -1;
@@ -71,6 +73,8 @@ static int module_exec(PyObject *module) {
     X(plan_type)                                                                                   \
     X(cancel_type)                                                                                 \
     X(coded_type)                                                                                  \
+    X(device_type)                                                                                 \
+    X(device_memory_type)                                                                          \
     X(model_class)                                                                                 \
     X(tensor_class)                                                                                \
     X(array_class)                                                                                 \

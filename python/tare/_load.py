@@ -87,7 +87,8 @@ def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[st
     dtype       another type: float32, float16 or bfloat16; as for Tensor.numpy
     out         {name: array} or a module's state_dict(): decoded in place, strides respected, the
                 dtype converted on the way; returns the arrays of `out`
-    device      torch: where the tensors go; pin_memory: into page-locked memory
+    device      torch: where the tensors go; a GPU decodes them itself where libtare_cuda is installed
+                (tare.cuda). pin_memory: into page-locked memory
     threads     0: what the process may use
     huge_pages  asks the system for large pages: faster where free memory is not fragmented
     progress    a callable (done, total) -> stop, a tqdm bar, a CancelToken, or True
@@ -105,11 +106,23 @@ def load(source: Source | Model, *, framework: str = "numpy", names: Iterable[st
     return _load(source, framework, names, device, dtype, out, threads, pin_memory, huge_pages, report)
 
 
+def _device(framework: str, device: Any) -> _core.Device | None:
+    """The GPU that decodes for torch; None: the CPU does."""
+    if framework != "torch" or device == "cpu":
+        return None
+    from .cuda import is_cuda, try_open
+    return try_open(device) if is_cuda(device) else None
+
+
 def _load(model: Model, framework: str, names: Any, device: Any, dtype: Any, out: Any, threads: int,
           pin_memory: bool, huge_pages: bool, report: Any) -> dict[str, Any]:
     if out is not None:
         return _load_into(model, names, dtype, out, threads, report)
     items = _items(model, names, dtype)
+    core = _device(framework, device)
+    if core is not None:
+        from .cuda import load_items
+        return load_items(core, model, items, threads, report)
     if pin_memory:
         return _load_pinned(model, items, device, threads, report)
     arrays: dict[str, Any] = dict.fromkeys(item.tensor.name for item in items)
@@ -198,12 +211,13 @@ class _Ahead:
         self.thread: Thread | None = None
         _running.add(self)
 
+    def decode(self, items: list[Item]) -> list[tuple[str, Any]]:
+        parts = _fill_arena(self.model, items, self.threads, False, self.token)
+        return [(item.tensor.name, _wrap(item, part, self.framework)) for item, part in zip(items, parts)]
+
     def _decode(self) -> None:
         try:
-            items = self.batches[self.next]
-            parts = _fill_arena(self.model, items, self.threads, False, self.token)
-            self.ready = [(item.tensor.name, _wrap(item, part, self.framework))
-                          for item, part in zip(items, parts)]
+            self.ready = self.decode(self.batches[self.next])
         except BaseException as error:  # raised where the tensors are taken
             self.error = error
 
@@ -228,6 +242,13 @@ class _Ahead:
         self.next += 1
         self.start()
         return batch
+
+    def tensors(self) -> Iterator[tuple[str, Any]]:
+        for _ in range(len(self.batches)):
+            batch = self.take()
+            batch.reverse()
+            while batch:
+                yield batch.pop()
 
     def stop(self) -> None:
         self.token.cancel()
@@ -268,18 +289,23 @@ def stream(source: Source | Model, *, framework: str = "torch", device: Any = "c
 def _stream(source: Any, framework: str, device: Any, names: Any, dtype: Any, window: int,
             threads: int) -> Iterator[tuple[str, Any]]:
     model = source if isinstance(source, Model) else open(source, map=False)
-    ahead = _Ahead(model, _batches(_items(model, names, dtype), max(window // 2, 1)), framework, threads)
+    batches = _batches(_items(model, names, dtype), max(window // 2, 1))
+    ahead = _ahead(model, batches, framework, device, threads)
     try:
-        for _ in range(len(ahead.batches)):
-            batch = ahead.take()
-            batch.reverse()
-            while batch:
-                name, array = batch.pop()
-                if framework == "torch" and device != "cpu":
-                    array = array.to(device)
-                yield name, array
-                del array
+        for name, array in ahead.tensors():
+            if framework == "torch" and device != "cpu":
+                array = array.to(device)
+            yield name, array
+            del array
     finally:
         ahead.stop()
         if model is not source:
             model.close()
+
+
+def _ahead(model: Model, batches: list[list[Item]], framework: str, device: Any, threads: int) -> _Ahead:
+    core = _device(framework, device)
+    if core is None:
+        return _Ahead(model, batches, framework, threads)
+    from .cuda import DeviceAhead
+    return DeviceAhead(core, model, batches, framework, threads)

@@ -46,6 +46,8 @@ tare_status tare_device_open(tare_device **out, const char *name, tare_error *er
 
 void tare_device_free(tare_device *d) {
     if (!d) return;
+    tare_cuda_stage *stage = atomic_load(&d->idle_stage);
+    if (stage) d->library.stage_free(stage);
     d->library.close(d->cuda);
     tare_free(NULL, d, sizeof *d);
 }

@@ -16,6 +16,7 @@ struct tare_device {
     unsigned number;
     _Atomic uint64_t n_layers, n_bytes, n_left, n_segments, n_host_segments;
     const char *_Atomic reason;
+    tare_cuda_stage *_Atomic idle_stage; /* page-locked buffers, slow to make, for the next load */
 };
 
 /* A layer is decoded by the CPU after all; `why` is static. */

@@ -35,7 +35,7 @@ class HeldWeights(NamedTuple):
     """Weights of TensorRT, and the memory that they point into: keep both as long as they are used."""
 
     weights: Any
-    memory: _core.Memory
+    memory: _core.Memory | _core.DeviceMemory
 
 
 def _host() -> Any:
@@ -59,30 +59,50 @@ def weights(tensor: Tensor, dtype: Any = None, *, threads: int = 1) -> HeldWeigh
                                     tensor.n_elements), memory)
 
 
+def _on_device(model: Model, wanted: Mapping[str, Tensor], types: Mapping[str, Any], device: Any,
+               threads: int) -> dict[str, HeldWeights]:
+    """Weights whose type is that of the file, in the memory of a GPU."""
+    from ..cuda import load_file
+    same = {name: tensor for name, tensor in wanted.items()
+            if _TYPES.get(tensor.encoding.name) == types[name].name}
+    loaded = load_file(model, device, names=list({t.name for t in same.values()}), threads=threads)
+    host = _host()
+    out = {}
+    for name, tensor in same.items():
+        memory = loaded[tensor.name].memory
+        out[name] = HeldWeights(host.Weights(types[name], memory.address, tensor.n_elements), memory)
+    return out
+
+
 def wanted_name(dtype: Any) -> Any:
     """What tare calls a tensorrt.DataType; other dtypes as they are."""
     return _BY_TYPE.get(getattr(dtype, "name", ""), dtype)
 
 
 def refit(engine: Any, source: Source | Model, names: Mapping[str, str] | None = None, *,
-          stream: int | None = None, logger: Any = None, threads: int = 1) -> int:
+          stream: int | None = None, device: Any = None, logger: Any = None, threads: int = 1) -> int:
     """Gives an engine, built with REFIT or STRIP_PLAN, the weights of a file. Each is decoded to the
     type that the engine asks for.
 
     names   {name in the engine: name in the file}, for those that differ
     stream  the handle of a CUDA stream: refits asynchronously
+    device  "cuda:N": weights that the file has in the type that is asked for are decoded by this GPU
+            and handed over in its memory (tare.cuda)
     Returns how many weights were set. KeyError: the file lacks one; RuntimeError: TensorRT refused.
     """
     if not isinstance(source, Model):
         with _open(source) as model:
-            return refit(engine, model, names, stream=stream, logger=logger, threads=threads)
+            return refit(engine, model, names, stream=stream, device=device, logger=logger, threads=threads)
     host = _host()
     refitter = host.Refitter(engine, logger or host.Logger())
+    wanted = {name: source[(names or {}).get(name, name)] for name in refitter.get_all_weights()}
+    types = {name: refitter.get_weights_prototype(name).dtype for name in wanted}
+    there = {} if device is None else _on_device(source, wanted, types, device, threads)
     held = []  # until the refit has read them
-    for name in refitter.get_all_weights():
-        tensor = source[(names or {}).get(name, name)]
-        one = weights(tensor, refitter.get_weights_prototype(name).dtype, threads=threads)
-        if not refitter.set_named_weights(name, one.weights, host.TensorLocation.HOST):
+    for name, tensor in wanted.items():
+        one = there.get(name) or weights(tensor, types[name], threads=threads)
+        where = host.TensorLocation.DEVICE if name in there else host.TensorLocation.HOST
+        if not refitter.set_named_weights(name, one.weights, where):
             raise RuntimeError(f"{name}: TensorRT refuses {tensor!r}")
         held.append(one)
     done = refitter.refit_cuda_engine() if stream is None else refitter.refit_cuda_engine_async(stream)

@@ -339,13 +339,13 @@ static tare_status load_all(loading *l, const tare_device_job *jobs, size_t n) {
 
 /* Nothing is freed that the device may still use. */
 static void close_loading(loading *l) {
-    tare_staging_close(&l->staging);
     for (unsigned i = 0; l->groups && i < GROUPS; i++) {
         group *g = &l->groups[i];
         if (g->stream) l->device->library.stream_free(l->device->cuda, g->stream);
         empty(l, g);
         tare_device_release(l->device, g->memory);
     }
+    tare_staging_close(&l->staging);
     if (l->groups) tare_free(l->options.allocator, l->groups, GROUPS * sizeof *l->groups);
 }
 

@@ -14,12 +14,16 @@ enum { BUFFERS = 4, BUFFER = 16 << 20, PIECE = 1 << 20 /* that a thread reads at
 tare_status tare_staging_open(tare_staging *s, tare_device *device, const tare_model *model,
                               const tare_device_load_options *options, tare_error *err) {
     *s = (tare_staging){.device = device, .model = model, .options = options};
+    s->stage = atomic_exchange(&device->idle_stage, NULL);
+    if (s->stage) return TARE_OK;
     return device->library.stage_new(&s->stage, device->cuda, BUFFER, BUFFERS, err);
 }
 
 void tare_staging_close(tare_staging *s) {
-    if (s->stage) s->device->library.stage_free(s->stage);
-    s->stage = NULL;
+    tare_cuda_stage *none = NULL;
+    if (!s->stage || atomic_compare_exchange_strong(&s->device->idle_stage, &none, s->stage))
+        return;
+    s->device->library.stage_free(s->stage);
 }
 
 /* A buffer that is being filled with bytes of a layer. */

@@ -27,6 +27,7 @@ typedef struct tare_staging {
 
 tare_status tare_staging_open(tare_staging *out, tare_device *device, const tare_model *model,
                               const tare_device_load_options *options, tare_error *err);
+/* When the device has copied all that was sent. */
 void tare_staging_close(tare_staging *staging);
 /* Reads n bytes in parallel and enqueues copying them to the device's memory. */
 tare_status tare_staging_send(void *to, const tare_staging *staging,
