@@ -78,13 +78,19 @@ typedef struct tare_pack_reference {
     uint8_t base; /* the model's number among the bases of the job */
 } tare_pack_reference;
 
+/* How the codes of a tensor that has lost something are stored. */
+typedef struct tare_pack_codes {
+    uint8_t trellis; /* states: they are steps of a trellis; 0: not */
+    bool is_wide;    /* the tensor is I16: numbers of 16 bits, not of two bytes */
+} tare_pack_codes;
+
 /* What is packed, and how. Lists have an item for each tensor of the model. */
 typedef struct tare_pack_job {
     const tare_model *model;
     const uint8_t *digest;    /* 32 bytes: of the model as the container will be opened */
     const size_t *duplicates; /* the first tensor of the same bytes, type and shape, or itself */
     const tare_pack_reference *references;
-    const uint8_t *trellis; /* states: the codes are steps of a trellis; 0: not. NULL: of none */
+    const tare_pack_codes *codes; /* NULL: nothing is lost */
     tare_packed_base *bases;
     uint32_t n_bases; /* at most 255 */
     bool has_files;   /* they are packed; else the metadata and resources of the model are */

@@ -3,7 +3,10 @@
  * The record of tensors that were packed with loss, written: docs/wcodec.md, 14. */
 #include "model/lossy_record.h"
 
+#include <inttypes.h>
+
 #include "base/buffer.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "model/value.h"
@@ -52,6 +55,7 @@ static void put_record(tare_buffer *b, const tare_lossy *lossy, const tare_lossy
         const tare_lossy_tensor *t = &tensors[i];
         tare_buffer_printf(b, "%s{\"tensor\":%zu,\"type\":\"%s\"", i ? "," : "", t->tensor,
                            tare_encoding_get(t->type)->name);
+        if (t->step > 0) tare_buffer_printf(b, ",\"step\":%" PRIu32, tare_f32_bits(t->step));
         if (t->columns) put_columns(b, t->columns, cols[i]);
         tare_buffer_put_u8(b, '}');
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors that were packed with loss: a .wcodec stores them as int8_rowwise, and a record says of
- * which type they were, and what their columns are multiplied by (docs/wcodec.md, 14). The record is
+ * Tensors that were packed with loss: a .wcodec stores them as int8_rowwise, or as I16 with one step
+ * for all, and a record says of which type they were, and what their columns are multiplied by
+ * (docs/wcodec.md, 14). The record is
  * the metadata key "tare.lossy" (MODEL space), a JSON text; while opening it is taken out of the
  * visible metadata, and the tensors become those of their type, decoded when they are read. */
 #ifndef TARE_MODEL_LOSSY_RECORD_H
@@ -31,6 +32,7 @@ typedef struct tare_lossy {
 typedef struct tare_lossy_tensor {
     size_t tensor;
     tare_encoding_id type; /* F32, F16, BF16 */
+    float step;            /* of I16; 0: it is stored as int8_rowwise */
     const int8_t *columns; /* quarters of octaves, -32 .. 31, of the factor of each; NULL: all 0 */
 } tare_lossy_tensor;
 

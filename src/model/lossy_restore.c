@@ -16,11 +16,15 @@
 
 enum { AT_ONCE = 1 << 14 /* elements */ };
 
+#define NO_STEP      UINT64_MAX
+#define LARGEST_STEP 65536.0f
+
 /* A tensor of the virtual file. */
 typedef struct part {
     size_t tensor;
     const tare_encoding *type;
     const float *columns; /* the factor of each; NULL: 1 */
+    float step;           /* what stored numbers are multiplied by */
     uint64_t cols, n_elements;
 } part;
 
@@ -67,13 +71,17 @@ static bool read_count(tare_json *j, uint64_t *out) {
 }
 
 /* Whether the stored tensor is one that the entry can be about. */
-static const char *fault_of(const restore *r, const part *p, uint64_t tensor, tare_str columns) {
+static const char *fault_of(const restore *r, const part *p, uint64_t tensor, tare_str columns,
+                            bool is_wide) {
     const tare_catalog *c = &r->m->catalog;
     if (tensor >= c->n_tensors || (r->file->n && tensor <= r->file->parts[r->file->n - 1].tensor))
         return "tare.lossy: number of a tensor";
     const tare_tensor *t = &c->tensors[tensor];
-    if (t->encoding->id != TARE_ENCODING_INT8_ROWWISE)
-        return "tare.lossy: the tensor is not int8_rowwise";
+    if (t->encoding->id != (is_wide ? TARE_ENCODING_I16 : TARE_ENCODING_INT8_ROWWISE))
+        return is_wide ? "tare.lossy: the tensor has a step, but is not i16"
+                       : "tare.lossy: the tensor is not int8_rowwise";
+    if (!(p->step > 0 && p->step <= LARGEST_STEP))
+        return "tare.lossy: step: expected the bits of a float above 0, at most 2^16";
     if (!p->type || (p->type->id != TARE_ENCODING_F32 && p->type->id != TARE_ENCODING_F16 &&
                      p->type->id != TARE_ENCODING_BF16))
         return "tare.lossy: type: expected f32, f16 or bf16";
@@ -91,21 +99,28 @@ static const float *factors_of(tare_str columns, tare_arena *arena) {
     return factors;
 }
 
+/* 0: none that a tensor can have. */
+static float step_of(uint64_t bits) {
+    if (bits == NO_STEP) return 1;
+    return bits <= UINT32_MAX ? tare_f32_of_bits((uint32_t)bits) : 0;
+}
+
 static bool read_entry(void *ctx, tare_json *j, const tare_json_value *at) {
     restore *r = ctx;
     tare_arena *arena = &r->m->arena;
     tare_str type = {0}, columns = {0};
-    uint64_t tensor = UINT64_MAX;
+    uint64_t tensor = UINT64_MAX, step = NO_STEP;
     tare_json_value key;
     while (tare_json_key(j, &key) == TARE_JSON_STRING) {
         bool ok = tare_json_is(&key, "tensor")    ? read_count(j, &tensor)
                   : tare_json_is(&key, "type")    ? read_text(j, &type, arena)
                   : tare_json_is(&key, "columns") ? read_text(j, &columns, arena)
+                  : tare_json_is(&key, "step")    ? read_count(j, &step)
                                                   : tare_own_record_pass(j);
         if (!ok) return false;
     }
-    part p = {.type = tare_encoding_find(type)};
-    const char *fault = fault_of(r, &p, tensor, columns);
+    part p = {.type = tare_encoding_find(type), .step = step_of(step)};
+    const char *fault = fault_of(r, &p, tensor, columns, step != NO_STEP);
     if (fault) return fail(j, at, fault);
     if (columns.ptr) p.columns = factors_of(columns, arena);
     if (columns.ptr && !p.columns)
@@ -160,6 +175,10 @@ static tare_status read_record(restore *r, tare_str text, tare_error *err) {
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
+static void multiply(float *values, float step, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) values[i] *= step;
+}
+
 static void scale_columns(float *values, const part *p, uint64_t first, uint64_t n) {
     uint64_t col = first % p->cols;
     for (uint64_t i = 0; i < n; i++) {
@@ -172,6 +191,7 @@ static void scale_columns(float *values, const part *p, uint64_t first, uint64_t
 static tare_status decode(uint8_t *to, float *values, const decoded *d, const part *p,
                           uint64_t first, uint64_t n, tare_error *err) {
     TARE_TRY(tare_tensor_values_f32(values, d->stored, p->tensor, first, n, err));
+    if (p->step != 1) multiply(values, p->step, n);
     if (p->columns) scale_columns(values, p, first, n);
     tare_round_floats(to, p->type->id, values, (size_t)n);
     if (!TARE_HOST_IS_BIG_ENDIAN) return TARE_OK;

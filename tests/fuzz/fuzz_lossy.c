@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzz target: the input is the tare.lossy record of a model with two tensors of int8_rowwise.
+ * Fuzz target: the input is the tare.lossy record of a model with two tensors of int8_rowwise and
+ * one of I16.
  * Whatever it says, it is refused with a reason, or all numbers can be read, by pieces the same as
  * at once. */
 #include <string.h>
@@ -11,27 +12,29 @@
 
 enum { ROWS = 4, COLS = 6, N = ROWS * COLS };
 
-static void add_tensor(tare_builder *b, const char *name, const uint8_t *planes) {
+static void add_tensor(tare_builder *b, const char *name, tare_encoding_id type,
+                       const uint8_t *planes) {
     const uint64_t dims[2] = {ROWS, COLS};
     tare_build_tensor t = TARE_BUILD_TENSOR_INIT;
     t.name = (tare_str){name, strlen(name)};
-    t.encoding = tare_encoding_get(TARE_ENCODING_INT8_ROWWISE);
+    t.encoding = tare_encoding_get(type);
     t.dims = dims;
     t.n_dims = 2;
     t.planes[0] = planes;
-    t.planes[1] = planes + N;
+    if (type == TARE_ENCODING_INT8_ROWWISE) t.planes[1] = planes + N;
     FUZZ_CHECK(tare_builder_add_tensor(b, &t, NULL) == TARE_OK);
 }
 
 static tare_model *make(tare_str record) {
-    static uint8_t planes[N + 2 * ROWS];
+    static uint8_t planes[2 * N + 2 * ROWS];
     const tare_value v = {.type = TARE_VALUE_STRING, .as.s = record};
     tare_builder *b;
     tare_model *m;
     for (unsigned i = 0; i < sizeof planes; i++) planes[i] = (uint8_t)(i * 37);
     FUZZ_CHECK(tare_builder_new(&b, NULL, NULL) == TARE_OK);
-    add_tensor(b, "a", planes);
-    add_tensor(b, "b", planes);
+    add_tensor(b, "a", TARE_ENCODING_INT8_ROWWISE, planes);
+    add_tensor(b, "b", TARE_ENCODING_INT8_ROWWISE, planes);
+    add_tensor(b, "c", TARE_ENCODING_I16, planes);
     FUZZ_CHECK(tare_builder_add_key(b, TARE_KEYS_MODEL,
                                     (tare_str){TARE_LOSSY_KEY, strlen(TARE_LOSSY_KEY)}, &v,
                                     NULL) == TARE_OK);

@@ -131,12 +131,14 @@ def write_planes(folder):
 
 
 def write_lossy(folder):
-    """Records of loss: all that counts, columns, both tensors, and some that are refused."""
+    """Records of loss: all that counts, columns, several tensors, a step, and some that are refused."""
     head = '{"version":1,"container":"gguf","method":"uniform steps","target_bpw":3.5,"lambda":0.1,' \
            '"damage":0.01,"is_weighted":true,"source":"%s","tensors":[%%s]}' % ("0a" * 32)
     entries = ('{"tensor":0,"type":"f32"}', '{"tensor":1,"type":"bf16","columns":"0AOPQo"}',
                '{"tensor":0,"type":"f16","columns":"PPP\\\\PP"},{"tensor":1,"type":"f32","later":[{}]}',
-               '{"tensor":1,"type":"f16"},{"tensor":0,"type":"f16"}', '{"tensor":2,"type":"q4_k"}', "")
+               '{"tensor":1,"type":"f16"},{"tensor":0,"type":"f16"}', '{"tensor":2,"type":"q4_k"}', "",
+               '{"tensor":2,"type":"f16","step":1052770304}', '{"tensor":2,"type":"f32","step":1,"columns":"PPPPPP"}',
+               '{"tensor":0,"type":"f32","step":1052770304}')
     for i, text in enumerate([head % e for e in entries] + ['{"version":2}', "[]", ""]):
         write(folder, "lossy", "record-%d" % i, text.encode())
 

@@ -18,10 +18,11 @@
 
 enum { ROWS = 3, COLS = 5, N = ROWS * COLS };
 
+static const uint8_t wide[2 * N] = {0xff, 0x7f, 0x01, 0x80, 0x2c, 0x01, 0xd4, 0xfe};
 static const int8_t codes[N] = {1, -2, 3, -4, 5, 127, -127, 0, 9, 10, 11, 12, 13, 14, 15};
 static uint8_t scales[2 * ROWS], outlier[TARE_OUTLIER_BYTES];
 
-/* A tensor of int8_rowwise and one of F32, with a record of any text. */
+/* A tensor of F32, one of int8_rowwise and one of I16, with a record of any text. */
 static tare_model *make(const char *record) {
     static const float plain[4] = {1, 2, 3, 4};
     const uint64_t dims[2] = {ROWS, COLS}, few[1] = {4};
@@ -46,6 +47,12 @@ static tare_model *make(const char *record) {
     t.planes[1] = scales;
     t.planes[2] = outlier;
     t.list_bytes = sizeof outlier;
+    assert_int_equal(tare_builder_add_tensor(b, &t, NULL), TARE_OK);
+    t.name = (tare_str){"wide", 4};
+    t.encoding = tare_encoding_get(TARE_ENCODING_I16);
+    t.planes[0] = wide;
+    t.planes[1] = t.planes[2] = NULL;
+    t.list_bytes = 0;
     assert_int_equal(tare_builder_add_tensor(b, &t, NULL), TARE_OK);
     const tare_value v = {.type = TARE_VALUE_STRING, .as.s = {record, strlen(record)}};
     assert_int_equal(tare_builder_add_key(b, TARE_KEYS_MODEL,
@@ -78,7 +85,16 @@ static void a_record_that_does_not_fit_is_refused(void **state) {
         RECORD("{}"),
         RECORD("{\"tensor\":1}"),
         RECORD("{\"tensor\":-1,\"type\":\"f16\"}"),
-        RECORD("{\"tensor\":2,\"type\":\"f16\"}"),
+        RECORD("{\"tensor\":3,\"type\":\"f16\"}"),
+        RECORD("{\"tensor\":2,\"type\":\"f16\"}"),                     /* I16 without a step */
+        RECORD("{\"tensor\":1,\"type\":\"f16\",\"step\":1065353216}"), /* one too many */
+        RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":0}"),
+        RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":3212836864}"), /* -1 */
+        RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":2143289344}"), /* no number */
+        RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":1199570945}"), /* above 2^16 */
+        RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":5360320512}"),
+        RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":18446744073709551615}"),
+        RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":1.5}"),
         RECORD("{\"tensor\":18446744073709551615,\"type\":\"f16\"}"),
         RECORD("{\"tensor\":0,\"type\":\"f16\"}"), /* not int8_rowwise */
         RECORD("{\"tensor\":1,\"type\":\"q4_k\"}"),
@@ -130,6 +146,22 @@ static void numbers_are_what_the_record_says(void **state) {
     tare_model_free(m);
 }
 
+/* Codes of 16 bits times a step, here 0.375, then the factors of columns. */
+static void codes_of_16_bits_have_one_step(void **state) {
+    (void)state;
+    tare_model *m =
+        make(RECORD("{\"tensor\":2,\"type\":\"f32\",\"step\":1052770304,\"columns\":\"PTLPP\"}"));
+    float got[N];
+    assert_int_equal(tare_lossy_restore(m, NULL), TARE_OK);
+    assert_int_equal(m->catalog.tensors[2].encoding->id, TARE_ENCODING_F32);
+    assert_int_equal(tare_tensor_rows_f32(got, m, 2, 0, ROWS, NULL), TARE_OK);
+    assert_true(got[0] == 32767 * 0.375f);
+    assert_true(got[1] == -32767 * 0.375f * 2);
+    assert_true(got[2] == 300 * 0.375f / 2);
+    assert_true(got[3] == -300 * 0.375f);
+    tare_model_free(m);
+}
+
 static void factors_are_powers_of_two(void **state) {
     (void)state;
     for (int q = -32; q <= TARE_LOSSY_MOST_COLUMN; q++) {
@@ -144,6 +176,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_that_does_not_fit_is_refused),
         cmocka_unit_test(numbers_are_what_the_record_says),
+        cmocka_unit_test(codes_of_16_bits_have_one_step),
         cmocka_unit_test(factors_are_powers_of_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,10 @@ static tare_status add_tensor(packing *p, size_t i, tare_error *err) {
     tare_wcodec_base_tensor base_tensor = {0};
     if (like->tensor)
         base_tensor = (tare_wcodec_base_tensor){like->base, source_of(like->model, like->tensor)};
-    p->draft.effort.trellis = p->job->trellis ? p->job->trellis[i] : 0;
+    if (p->job->codes) {
+        p->draft.effort.trellis = p->job->codes[i].trellis;
+        p->draft.effort.has_wide_codes = p->job->codes[i].is_wide;
+    }
     return tare_wcodec_draft_tensor(&p->draft, t, &source, tare_model_is_big_endian(m),
                                     duplicate_of(p->job, i), like->tensor ? &base_tensor : NULL,
                                     err);
@@ -71,8 +74,7 @@ static tare_status add_metadata(packing *p, tare_error *err) {
     size_t n = 0;
     if (!entries) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
     for (size_t i = 0; i < c->n_metadata; i++)
-        if (p->job->trellis || !tare_lossy_is_record(&c->metadata[i]))
-            entries[n++] = c->metadata[i];
+        if (p->job->codes || !tare_lossy_is_record(&c->metadata[i])) entries[n++] = c->metadata[i];
     tare_buffer_init(&text, p->draft.arena.allocator);
     tare_metadata_all_to_json(&text, entries, n);
     tare_reader *reader = TARE_NEW(&p->draft.arena, tare_reader);

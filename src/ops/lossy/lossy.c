@@ -62,15 +62,12 @@ static double guess_resources(const tare_lossy_run *r) {
     return bytes;
 }
 
-/* Of what is not lossy: tensors and side files, as they usually shrink. What it is really becomes
- * known by the first attempt. */
+/* Of what is not lossy: tensors and side files. What it is really becomes known by the first attempt. */
 static void guess_others(tare_lossy_run *r) {
     const tare_catalog *c = &r->in->catalog;
     double bytes = r->wish->target_bytes ? guess_resources(r) : 0, targets = 0;
-    for (size_t i = 0; i < c->n_tensors; i++)
-        bytes += 0.85 * (double)c->tensors[i].size_bytes + 200;
-    for (size_t i = 0; i < r->n_targets; i++)
-        targets += 0.85 * (double)c->tensors[r->targets[i].tensor].size_bytes + 200;
+    for (size_t i = 0; i < c->n_tensors; i++) bytes += r->kept[i];
+    for (size_t i = 0; i < r->n_targets; i++) targets += r->targets[i].kept_bytes;
     r->other_bytes = bytes - targets;
 }
 
@@ -84,6 +81,18 @@ static void set_target(tare_lossy_run *r) {
 
 /* ---- an attempt ------------------------------------------------------------------------------ */
 
+/* What tensors without loss really take. */
+static void learn_kept(attempt *a) {
+    tare_lossy_run *r = a->r;
+    for (size_t i = 0; i < r->n_targets; i++) {
+        tare_lossy_target *t = &r->targets[i];
+        const tare_packed_layer *layer = &a->outcome->layers[t->tensor];
+        if (!t->choice.is_kept || layer->is_shared) continue;
+        r->bytes += (double)layer->to_bytes - t->kept_bytes;
+        t->kept_bytes = (double)layer->to_bytes;
+    }
+}
+
 /* Before the output has its name. */
 static tare_status check_size(void *ctx, tare_outset *set, tare_error *err) {
     attempt *a = ctx;
@@ -92,18 +101,19 @@ static tare_status check_size(void *ctx, tare_outset *set, tare_error *err) {
     a->tensor_bytes = 0;
     for (size_t i = 0; i < a->outcome->n_layers; i++)
         if (a->outcome->layers[i].encoding) a->tensor_bytes += a->outcome->layers[i].to_bytes;
+    learn_kept(a);
     a->size = a->r->wish->target_bytes ? a->outcome->size : a->tensor_bytes;
     if (target == UINT64_MAX) return TARE_OK;
-    const double near = a->number < PATIENT ? CLOSE : NEAR;
+    const double near = (a->number < PATIENT ? CLOSE : NEAR) * (double)target;
+    const double least = (a->r->is_closest ? a->r->bytes : (double)target) - near;
     const bool is_last = a->number + 1 == ATTEMPTS;
-    a->is_off = a->size > target ||
-                (!is_last && !a->r->is_finest && (double)a->size < (1 - near) * (double)target);
+    a->is_off = a->size > target || (!is_last && (double)a->size < least);
     return a->is_off ? tare_fail(err, TARE_ERR_ARG, "the requested size cannot be met") : TARE_OK;
 }
 
 static double damage_of(const tare_lossy_run *r) {
     double sum = 0;
-    for (size_t i = 0; i < r->n_targets; i++) sum += r->targets[i].damage;
+    for (size_t i = 0; i < r->n_targets; i++) sum += r->targets[i].choice.damage;
     return sum;
 }
 
@@ -137,7 +147,7 @@ static tare_status pack_models(tare_pack_summary *out, attempt *a, const char *p
     const tare_pack_source source = {.format = tare_format_find("wcodec"),
                                      .model = stored,
                                      .opened = opened,
-                                     .trellis = r->states,
+                                     .codes = r->codes,
                                      .check = check_size,
                                      .check_ctx = a,
                                      .outcome = &a->outcome,
@@ -158,7 +168,8 @@ static tare_status make(tare_pack_summary *out, attempt *a, const char *path,
         return tare_fail(err, TARE_ERR_ARG, "the requested damage cannot be met");
     }
     for (size_t i = 0; i < r->n_targets; i++)
-        r->states[r->targets[i].tensor] = r->targets[i].is_kept ? 0 : r->targets[i].states;
+        r->codes[r->targets[i].tensor] =
+            (tare_pack_codes){r->targets[i].choice.states, r->targets[i].choice.is_wide};
     TARE_TRY(tare_lossy_models(&stored, &opened, r, source, err));
     tare_status status = pack_models(out, a, path, stored, opened, &steps, err);
     tare_model_free(opened);
@@ -208,10 +219,9 @@ static void tell_layers(const tare_lossy_run *r) {
         const tare_tensor *tensor = &r->in->catalog.tensors[t->tensor];
         const tare_packed_layer layer = {
             .name = tensor->name,
-            .encoding =
-                t->is_kept ? tensor->encoding : tare_encoding_get(TARE_ENCODING_INT8_ROWWISE),
+            .encoding = tare_lossy_encoding(t, tensor->encoding),
             .from_bytes = tensor->size_bytes,
-            .to_bytes = (uint64_t)(t->is_kept ? t->kept_bytes : t->bytes)};
+            .to_bytes = (uint64_t)(t->choice.is_kept ? t->kept_bytes : t->choice.bytes)};
         r->options->packed(r->options->packed_ctx, &layer);
     }
 }
@@ -224,7 +234,7 @@ static tare_status estimate(tare_pack_summary *out, tare_lossy_run *r, tare_erro
     out->n_tensors = r->in->catalog.n_tensors;
     out->to_bytes = r->tensor_bytes + (uint64_t)others;
     for (size_t i = 0; i < r->n_targets; i++)
-        if (r->targets[i].is_kept) r->targets[i].damage = 0;
+        if (r->targets[i].choice.is_kept) r->targets[i].choice.damage = 0;
     tell_layers(r);
     return TARE_OK;
 }
@@ -236,14 +246,15 @@ static void tell(tare_pack_summary *sum, const tare_lossy_run *r) {
     sum->from_bytes = tare_catalog_bytes(c);
     sum->bits_per_weight = 8 * (double)r->tensor_bytes / (double)r->n_weights;
     sum->damage = damage_of(r);
-    for (size_t i = 0; i < r->n_targets; i++) sum->n_lossy += !r->targets[i].is_kept;
+    for (size_t i = 0; i < r->n_targets; i++) sum->n_lossy += !r->targets[i].choice.is_kept;
 }
 
-static void report_finest(const tare_lossy_run *r) {
+static void report_finest(const tare_lossy_run *r, size_t n_lossy) {
     if (r->target_bytes == UINT64_MAX || (double)r->size >= (1 - NEAR) * (double)r->target_bytes)
         return;
     tare_report_addf(r->options->report, &TARE_FINDING(WARNING, TARE_OK, "pack.finest"),
-                     "smaller than requested: steps of 8 bits are the finest");
+                     n_lossy ? "smaller than requested: finer steps of a tensor would be too large"
+                             : "smaller than requested: nothing is lost");
 }
 
 static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *path,
@@ -260,8 +271,8 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     TARE_TRY(tare_lossy_find_targets(r, err));
     guess_others(r);
     set_target(r);
-    r->states = TARE_NEW_ARRAY(&r->arena, uint8_t, r->in->catalog.n_tensors);
-    if (!r->states) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    r->codes = TARE_NEW_ARRAY(&r->arena, tare_pack_codes, r->in->catalog.n_tensors);
+    if (!r->codes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_COPY_RUN_OPTIONS(&digest, o);
     if (r->wish->dry_run) {
         TARE_TRY(estimate(sum, r, err));
@@ -270,7 +281,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
         TARE_TRY(try_all(sum, r, path, &source, err));
     }
     tell(sum, r);
-    report_finest(r);
+    report_finest(r, sum->n_lossy);
     return TARE_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/outfile.h"
 #include "base/pool.h"
+#include "format/packed.h"
 #include "model/catalog.h"
 #include "ops/steps.h"
 #include "wcodec/wc_format.h"
@@ -19,9 +20,10 @@
 #define TARE_LOSSY_LAMBDA 0.10f
 
 enum {
-    TARE_LOSSY_GROUPS = 64, /* of runs, by their magnitude */
-    TARE_LOSSY_SPACING = 4, /* of the values of a trellis in one state */
-    TARE_LOSSY_REACH = 127, /* of values; numbers beyond are outliers */
+    TARE_LOSSY_GROUPS = 64,        /* of runs, by their magnitude */
+    TARE_LOSSY_SPACING = 4,        /* of the values of a trellis in one state */
+    TARE_LOSSY_REACH = 127,        /* of values; numbers beyond are outliers */
+    TARE_LOSSY_WIDE_REACH = 32767, /* of values of 16 bits; steps are so long that none is beyond */
 };
 
 /* By what the values of a tensor are chosen. */
@@ -32,6 +34,25 @@ typedef struct tare_lossy_prices {
     unsigned n_classes;
     bool is_known; /* else they are all 0 */
 } tare_lossy_prices;
+
+/* What becomes of a tensor at a common factor. */
+typedef struct tare_lossy_choice {
+    bool is_kept;
+    bool is_wide;   /* its codes have 16 bits */
+    bool is_finest; /* shorter steps have no codes */
+    uint8_t states; /* of the trellis; 0: plain rounding */
+    float unit;     /* what values are multiplied by */
+    double bytes;   /* estimated from a sample */
+    double damage;  /* likewise; once it is encoded, what came out */
+    double bits;    /* that its values take */
+} tare_lossy_choice;
+
+/* What is left to choose for a tensor. */
+typedef enum tare_lossy_bound {
+    TARE_LOSSY_FREE = 0,
+    TARE_LOSSY_BOUND_KEPT = 1,
+    TARE_LOSSY_BOUND_LOSSY = 2,
+} tare_lossy_bound;
 
 /* A tensor that may lose something. */
 typedef struct tare_lossy_target {
@@ -51,18 +72,31 @@ typedef struct tare_lossy_target {
     double base;       /* distance of values where the common factor is 1 */
     float most;        /* the largest magnitude, with or without the factors */
     double kept_bytes; /* what it takes without loss, about */
-    /* What was chosen for a common factor. */
-    bool is_kept;
-    uint8_t states;              /* of the trellis; 0: plain rounding */
-    uint16_t scale;              /* f16: what values are multiplied by */
+    /* What was chosen for a common factor; and at the ends of the interval of factors that is left. */
+    tare_lossy_choice choice, fitting, heavy;
+    tare_lossy_bound bound;
     tare_lossy_prices prices[2]; /* of rounding, of a trellis */
-    double bytes, damage;        /* estimated from a sample */
     /* What was made. */
     uint64_t offset; /* of its codes */
     double error;    /* squared, weighted, in steps */
     uint8_t *outliers;
     size_t n_outliers;
 } tare_lossy_target;
+
+/* Bytes of one of its codes. */
+static inline uint64_t tare_lossy_width(const tare_lossy_target *t) {
+    return t->choice.is_wide ? 2 : 1;
+}
+/* How many scales it is stored with. */
+static inline uint64_t tare_lossy_scales(const tare_lossy_target *t) {
+    return t->choice.is_kept || t->choice.is_wide ? 0 : t->rows;
+}
+/* As what it is stored; `was`: in the input. */
+static inline const tare_encoding *tare_lossy_encoding(const tare_lossy_target *t,
+                                                       const tare_encoding *was) {
+    if (t->choice.is_kept) return was;
+    return tare_encoding_get(t->choice.is_wide ? TARE_ENCODING_I16 : TARE_ENCODING_INT8_ROWWISE);
+}
 
 /* Packing with loss, from beginning to end. */
 typedef struct tare_lossy_run {
@@ -72,19 +106,20 @@ typedef struct tare_lossy_run {
     tare_arena arena;
     tare_lossy_target *targets;
     size_t n_targets;
-    uint64_t n_weights;    /* of all tensors */
-    uint64_t target_bytes; /* of all, or of tensors; UINT64_MAX: a damage is asked for */
-    double other_bytes;    /* of these, what is not of targets, as far as it is known */
-    double damage;         /* asked for */
-    double factor;         /* common to all steps */
-    double bytes;          /* what counts towards the target, expected */
-    bool is_finest;        /* finer steps would be lossless, or have codes of more than 8 bits */
+    uint64_t n_weights;          /* of all tensors */
+    uint64_t target_bytes;       /* of all, or of tensors; UINT64_MAX: a damage is asked for */
+    double *kept;                /* bytes that each tensor takes without loss, about */
+    double other_bytes;          /* of these, what is not of targets, as far as it is known */
+    double damage;               /* asked for */
+    double factor;               /* common to all steps */
+    double bytes;                /* what counts towards the target, expected */
+    bool is_closest;             /* no choice comes closer to what is asked for */
     uint64_t size, tensor_bytes; /* that came out */
     unsigned log2_segment;
     tare_outset *made; /* codes */
     uint8_t *side;     /* scales and outliers */
     uint64_t side_bytes;
-    uint8_t *states; /* for each tensor */
+    tare_pack_codes *codes; /* of each tensor */
 } tare_lossy_run;
 
 /* ---- lossy_math.c: the same on every system ------------------------------------------------- */
@@ -113,6 +148,11 @@ tare_status tare_lossy_weigh_columns(tare_lossy_run *r, tare_lossy_target *t, ta
 void tare_lossy_scale(float *numbers, float *weights, const tare_lossy_target *t, uint64_t first,
                       uint64_t n);
 
+/* ---- lossy_kept.c --------------------------------------------------------------------------- */
+
+/* Estimates what each tensor takes without loss. */
+tare_status tare_lossy_estimate_kept(tare_lossy_run *r, tare_error *err);
+
 /* ---- lossy_values.c ------------------------------------------------------------------------- */
 
 /* A number that no value reaches, in steps. */
@@ -129,6 +169,7 @@ typedef struct tare_lossy_room {
     float *numbers, *weights;
     uint32_t *choices;
     int8_t *symbols, *values;
+    int16_t *wide; /* values of 16 bits */
     tare_lossy_outlier *outliers;
     uint32_t n_outliers;
     uint8_t *classes;
@@ -151,6 +192,31 @@ void tare_lossy_choose(tare_lossy_room *room, const tare_lossy_target *t, uint32
 double tare_lossy_error(const tare_lossy_room *room, const tare_lossy_target *t, uint32_t n);
 /* The group of a run by its magnitude, as the codec tells it from values. */
 unsigned tare_lossy_group(const float *numbers, uint32_t n);
+
+/* ---- lossy_choice.c ------------------------------------------------------------------------- */
+
+/* How often values were chosen. */
+typedef struct tare_lossy_counts {
+    uint64_t steps[TARE_LOSSY_GROUPS][TARE_WC_SYMBOLS];
+    uint64_t codes[256];
+    uint64_t wide[1 << 16];
+} tare_lossy_counts;
+
+/* Memory of one thread. */
+typedef struct tare_lossy_bench {
+    tare_lossy_room room;
+    tare_lossy_counts *counts;
+} tare_lossy_bench;
+
+tare_status tare_lossy_bench_init(tare_lossy_bench *b, const tare_allocator *allocator,
+                                  tare_error *err);
+void tare_lossy_bench_free(tare_lossy_bench *b);
+/* What costs least at the common factor of the run, among what the target may still become. */
+tare_status tare_lossy_choose_for(tare_lossy_target *t, const tare_lossy_run *r,
+                                  tare_lossy_bench *b, tare_error *err);
+/* What its values cost in bits, by the rule that the codec would choose. */
+tare_status tare_lossy_rule_cost(double *bits, const uint64_t *counts, const tare_allocator *a,
+                                 tare_error *err);
 
 /* ---- lossy_rate.c --------------------------------------------------------------------------- */
 

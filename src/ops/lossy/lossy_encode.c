@@ -35,7 +35,7 @@ typedef struct encoding {
 
 static tare_status keep_outliers(piece *p, const tare_lossy_run *r, const tare_lossy_target *t,
                                  const tare_lossy_room *room, tare_error *err) {
-    const float unit = tare_f32_of_f16(t->scale);
+    const float unit = t->choice.unit;
     p->n_outliers = room->n_outliers;
     if (!p->n_outliers) return TARE_OK;
     p->outliers = tare_alloc(r->options->allocator, p->n_outliers * (size_t)TARE_OUTLIER_BYTES);
@@ -49,6 +49,15 @@ static tare_status keep_outliers(piece *p, const tare_lossy_run *r, const tare_l
     return TARE_OK;
 }
 
+/* As they are stored, little-endian. */
+static const void *codes_of(tare_lossy_room *room, const tare_lossy_target *t, uint32_t n) {
+    uint8_t *bytes = (uint8_t *)room->symbols;
+    if (!t->choice.is_wide) return room->values;
+    for (uint32_t i = 0; i < n; i++)
+        tare_store_le16(bytes + 2 * (size_t)i, (uint16_t)room->wide[i]);
+    return bytes;
+}
+
 static tare_status encode_piece(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
     encoding *e = ctx;
     piece *p = &e->pieces[task];
@@ -59,11 +68,14 @@ static tare_status encode_piece(void *ctx, uint64_t task, unsigned worker, tare_
         TARE_TRY(
             tare_lossy_room_init(room, UINT32_C(1) << r->log2_segment, r->options->allocator, err));
     TARE_TRY(tare_lossy_load(room, 0, r, t, p->first, p->n, err));
-    tare_lossy_take_outliers(room, p->n);
+    room->n_outliers = 0;
+    if (!t->choice.is_wide) tare_lossy_take_outliers(room, p->n);
     tare_lossy_choose(room, t, p->n);
     p->error = tare_lossy_error(room, t, p->n);
     TARE_TRY(keep_outliers(p, r, t, room, err));
-    TARE_TRY(tare_outset_write(r->made, 0, t->offset + p->first, room->values, p->n, err));
+    const uint64_t width = tare_lossy_width(t);
+    TARE_TRY(tare_outset_write(r->made, 0, t->offset + p->first * width, codes_of(room, t, p->n),
+                               p->n * width, err));
     atomic_fetch_add_explicit(&e->done, p->n, memory_order_relaxed);
     return TARE_OK;
 }
@@ -77,8 +89,7 @@ static tare_status gather_side(encoding *e, tare_error *err) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < e->n_pieces; i++)
         bytes += (uint64_t)e->pieces[i].n_outliers * TARE_OUTLIER_BYTES;
-    for (size_t i = 0; i < r->n_targets; i++)
-        if (!r->targets[i].is_kept) bytes += 2 * r->targets[i].rows;
+    for (size_t i = 0; i < r->n_targets; i++) bytes += 2 * tare_lossy_scales(&r->targets[i]);
     size_t size;
     if (!tare_size_of_u64(bytes, &size)) return tare_fail(err, TARE_ERR_LIMIT, "scales");
     uint8_t *at = tare_alloc(r->options->allocator, size);
@@ -89,8 +100,9 @@ static tare_status gather_side(encoding *e, tare_error *err) {
         tare_lossy_target *t = &r->targets[i];
         t->error = 0;
         t->n_outliers = 0;
-        if (t->is_kept) continue;
-        for (uint64_t row = 0; row < t->rows; row++, at += 2) tare_store_le16(at, t->scale);
+        if (t->choice.is_kept) continue;
+        for (uint64_t row = 0; row < tare_lossy_scales(t); row++, at += 2)
+            tare_store_le16(at, tare_f16_of_f32(t->choice.unit));
         t->outliers = at;
         for (; p < end && p->target == i; p++) {
             const size_t n = p->n_outliers * (size_t)TARE_OUTLIER_BYTES;
@@ -109,7 +121,7 @@ static size_t count_pieces(const tare_lossy_run *r) {
     const uint64_t step = UINT64_C(1) << r->log2_segment;
     size_t n = 0;
     for (size_t i = 0; i < r->n_targets; i++)
-        if (!r->targets[i].is_kept) n += (size_t)tare_ceil_div_u64(r->targets[i].n, step);
+        if (!r->targets[i].choice.is_kept) n += (size_t)tare_ceil_div_u64(r->targets[i].n, step);
     return n;
 }
 
@@ -119,9 +131,9 @@ static uint64_t cut(encoding *e) {
     piece *p = e->pieces;
     for (size_t i = 0; i < e->r->n_targets; i++) {
         tare_lossy_target *t = &e->r->targets[i];
-        if (t->is_kept) continue;
+        if (t->choice.is_kept) continue;
         t->offset = end;
-        end = (end + t->n + ALIGN - 1) / ALIGN * ALIGN;
+        end = (end + t->n * tare_lossy_width(t) + ALIGN - 1) / ALIGN * ALIGN;
         for (uint64_t at = 0; at < t->n; at += step)
             *p++ = (piece){.target = i, .first = at, .n = (uint32_t)tare_min_u64(step, t->n - at)};
     }
@@ -154,8 +166,8 @@ static tare_status run_pieces(encoding *e, const char *path, tare_steps *steps, 
 static void tell_damage(tare_lossy_run *r) {
     for (size_t i = 0; i < r->n_targets; i++) {
         tare_lossy_target *t = &r->targets[i];
-        const double unit = (double)tare_f32_of_f16(t->scale);
-        t->damage = t->is_kept ? 0 : t->alpha * unit * unit * t->error / t->energy;
+        const double unit = (double)t->choice.unit;
+        t->choice.damage = t->choice.is_kept ? 0 : t->alpha * unit * unit * t->error / t->energy;
     }
 }
 

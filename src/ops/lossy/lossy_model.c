@@ -34,18 +34,20 @@ static tare_status add_files(places *out, tare_model *m, const tare_lossy_run *r
 static tare_status place_target(tare_model *m, const tare_lossy_run *r, const tare_lossy_target *t,
                                 const places *p, tare_error *err) {
     tare_tensor *out = &m->catalog.tensors[t->tensor];
-    const uint64_t scales = 2 * t->rows, outliers = t->n_outliers * (uint64_t)TARE_OUTLIER_BYTES;
+    const uint64_t scales = 2 * tare_lossy_scales(t),
+                   outliers = t->n_outliers * (uint64_t)TARE_OUTLIER_BYTES;
     const uint64_t side = (uint64_t)(t->outliers - r->side) - scales;
-    const tare_encoding *e = &tare_encoding_table[TARE_ENCODING_INT8_ROWWISE];
+    const tare_encoding *e = tare_lossy_encoding(t, NULL);
     TARE_TRY(tare_tensor_derive(out, e, out->dims, out->n_dims, &m->arena, err));
-    TARE_TRY(tare_tensor_set_list(out, outliers, &m->arena, err));
+    if (!t->choice.is_wide) TARE_TRY(tare_tensor_set_list(out, outliers, &m->arena, err));
     tare_plane *planes = TARE_NEW_ARRAY(&m->arena, tare_plane, e->n_planes);
     if (!planes) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    planes[0] = (tare_plane){p->codes, t->offset, t->n};
-    planes[1] = (tare_plane){p->side, side, scales};
-    planes[2] = (tare_plane){p->side, side + scales, outliers};
     out->planes = planes;
     out->native_type = 0;
+    planes[0] = (tare_plane){p->codes, t->offset, t->n * tare_lossy_width(t)};
+    if (t->choice.is_wide) return TARE_OK;
+    planes[1] = (tare_plane){p->side, side, scales};
+    planes[2] = (tare_plane){p->side, side + scales, outliers};
     return TARE_OK;
 }
 
@@ -58,7 +60,7 @@ static tare_status add_tensors(tare_model *m, const tare_lossy_run *r, tare_erro
     memcpy(m->catalog.tensors, c->tensors, c->n_tensors * sizeof *c->tensors);
     m->catalog.n_tensors = c->n_tensors;
     for (size_t i = 0; i < r->n_targets; i++)
-        if (!r->targets[i].is_kept) TARE_TRY(place_target(m, r, &r->targets[i], &p, err));
+        if (!r->targets[i].choice.is_kept) TARE_TRY(place_target(m, r, &r->targets[i], &p, err));
     return TARE_OK;
 }
 
@@ -72,7 +74,7 @@ static void mend_file_type(tare_metadata *entry, const tare_lossy_run *r) {
     for (size_t i = 0; i < r->n_targets; i++) {
         const tare_lossy_target *t = &r->targets[i];
         const tare_encoding *was = r->in->catalog.tensors[t->tensor].encoding;
-        if (t->is_kept || t->n <= most || was->id == t->type) continue;
+        if (t->choice.is_kept || t->n <= most || was->id == t->type) continue;
         most = t->n;
         type = tare_encoding_get(t->type);
     }
@@ -83,8 +85,8 @@ static void mend_file_type(tare_metadata *entry, const tare_lossy_run *r) {
 static tare_str method_of(const tare_lossy_run *r) {
     bool has_steps = false, has_codes = false;
     for (size_t i = 0; i < r->n_targets; i++) {
-        has_steps |= !r->targets[i].is_kept && r->targets[i].states;
-        has_codes |= !r->targets[i].is_kept && !r->targets[i].states;
+        has_steps |= !r->targets[i].choice.is_kept && r->targets[i].choice.states;
+        has_codes |= !r->targets[i].choice.is_kept && !r->targets[i].choice.states;
     }
     return has_steps && has_codes ? TARE_STR("uniform steps, trellis of 32 states or rounded")
            : has_steps            ? TARE_STR("uniform steps, trellis of 32 states")
@@ -107,10 +109,11 @@ static tare_status make_record(tare_metadata *out, tare_model *m, const tare_los
     memcpy(lossy.source, source->bytes, sizeof lossy.source);
     for (size_t i = 0; i < r->n_targets; i++) {
         const tare_lossy_target *t = &r->targets[i];
-        if (t->is_kept) continue;
+        if (t->choice.is_kept) continue;
         cols[lossy.n_tensors] = t->cols;
-        tensors[lossy.n_tensors++] = (tare_lossy_tensor){t->tensor, t->type, t->columns};
-        lossy.damage += t->damage;
+        tensors[lossy.n_tensors++] = (tare_lossy_tensor){
+            t->tensor, t->type, t->choice.is_wide ? t->choice.unit : 0, t->columns};
+        lossy.damage += t->choice.damage;
     }
     return tare_lossy_record(out, &lossy, tensors, cols, lossy.n_tensors, &m->arena, err);
 }

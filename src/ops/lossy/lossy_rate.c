@@ -1,228 +1,82 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a common factor of all steps comes to, estimated from a sample of each tensor, and the factor
- * at which that is what is asked for. Prices of values follow from how often they are chosen, and
- * choices from prices: a few rounds settle it, and the last prices serve for the next factor. */
-#include <string.h>
+ * The common factor of all steps at which what is asked for is met. Sizes fall with the factor, and
+ * damage rises; but where it becomes worthwhile to store a tensor without loss, both jump. So
+ * factors are kept in an interval, of which one end fits and the other is too heavy; if it becomes
+ * narrow with a jump inside, as many tensors jump as there is room for, the others are held where
+ * they are, and the search goes on. */
+#include <math.h>
+#include <stdlib.h>
 
-#include "base/arith.h"
-#include "encoding/outliers.h"
 #include "ops/lossy/lossy.h"
-#include "wcodec/wc_choose.h"
 
-enum {
-    SAMPLE = 1 << 18,
-    CHUNK = 1 << 13,
-    ROUNDS = 4,       /* from prices that are not known */
-    ROUNDS_AGAIN = 2, /* from those of another factor */
-    FEW = 512,        /* one outlier among so many is too many */
-    STATES = 32,
-    /* What a tensor takes beside its values: records, heads, scales, an entry of tare.lossy. */
-    FRAME = 420,
-    SEGMENT = 340,
-    TABLE = 128,
-    MOST_FACTORS = 16,
-};
+enum { MOST_FACTORS = 64, MOST_SECANTS = 6 /* before halving an interval */ };
 
-/* Below so many bits a quantizer with a value at 0 may be better than the trellis, which has none. */
-#define LOW_RATE 1.7
-/* Not many more fit the codes. */
-#define MOST_BITS 6.5
 /* Tensors that take less are all but lost. */
 #define LEAST_BITS 0.3
-
-/* How often values were chosen. */
-typedef struct counts {
-    uint64_t steps[TARE_LOSSY_GROUPS][TARE_WC_SYMBOLS];
-    uint64_t codes[256];
-} counts;
-
-typedef struct outcome {
-    double bits, error; /* of the sample */
-    uint32_t n_outliers;
-    unsigned n_tables;
-} outcome;
-
-/* ---- the sample ------------------------------------------------------------------------------ */
-
-/* Chunks evenly spread over the tensor, one after the other. */
-static tare_status load_sample(tare_lossy_room *room, uint32_t *n, const tare_lossy_run *r,
-                               const tare_lossy_target *t, tare_error *err) {
-    enum { N_CHUNKS = SAMPLE / CHUNK };
-    *n = 0;
-    if (t->n <= SAMPLE) {
-        *n = (uint32_t)t->n;
-        return tare_lossy_load(room, 0, r, t, 0, *n, err);
-    }
-    for (unsigned i = 0; i < N_CHUNKS; i++, *n += CHUNK) {
-        const uint64_t first = (t->n - CHUNK) / (N_CHUNKS - 1) * i;
-        TARE_TRY(tare_lossy_load(room, *n, r, t, first, CHUNK, err));
-    }
-    return TARE_OK;
-}
-
-/* A value of a trellis is 4c + 1, or the negative of one: its remainder tells which. */
-static unsigned symbol_of(int8_t v) {
-    const int c = (v & 3) == 1 ? (v - 1) / 4 : (-v - 1) / 4;
-    return (unsigned)c & 63;
-}
-
-static void count(counts *c, const tare_lossy_room *room, const tare_lossy_target *t, uint32_t n) {
-    memset(c, 0, sizeof *c);
-    for (uint32_t i = 0; i < n && !t->states; i++) c->codes[(uint8_t)room->values[i]]++;
-    for (uint32_t at = 0; at < n && t->states; at += TARE_WC_CLASS_RUN) {
-        const uint32_t run = n - at < TARE_WC_CLASS_RUN ? n - at : TARE_WC_CLASS_RUN;
-        uint64_t *row = c->steps[tare_lossy_group(room->numbers + at, run)];
-        for (uint32_t i = at; i < at + run; i++) row[symbol_of(room->values[i])]++;
-    }
-}
-
-/* ---- prices ---------------------------------------------------------------------------------- */
-
-/* A symbol that does not occur costs as if it did a quarter of a time. */
-static void set_prices(float *prices, const uint64_t *n, unsigned n_symbols, float lambda) {
-    uint64_t total = n_symbols;
-    for (unsigned i = 0; i < n_symbols; i++) total += 4 * n[i];
-    for (unsigned i = 0; i < n_symbols; i++) {
-        const uint32_t bits = tare_wc_log2(total) - tare_wc_log2(4 * n[i] + 1);
-        prices[i] = lambda * (float)bits / 65536.0f;
-    }
-}
-
-/* Tables by the magnitude of runs where they pay; bits of the values with them. */
-static double price_steps(tare_lossy_prices *p, const counts *c) {
-    uint64_t sums[TARE_WC_MAX_CLASSES][TARE_WC_SYMBOLS] = {{0}}, sizes[TARE_WC_MAX_CLASSES] = {0};
-    uint64_t cost = 0;
-    p->n_classes =
-        tare_wc_choose_classes(p->group_class, c->steps[0], TARE_LOSSY_GROUPS, TARE_WC_SYMBOLS);
-    for (unsigned g = 0; g < TARE_LOSSY_GROUPS; g++)
-        for (unsigned s = 0; s < TARE_WC_SYMBOLS; s++) {
-            sums[p->group_class[g]][s] += c->steps[g][s];
-            sizes[p->group_class[g]] += c->steps[g][s];
-        }
-    for (unsigned i = 0; i < p->n_classes; i++) {
-        set_prices(p->steps[i], sums[i], TARE_WC_SYMBOLS,
-                   TARE_LOSSY_LAMBDA * TARE_LOSSY_SPACING * TARE_LOSSY_SPACING);
-        cost += tare_wc_entropy(sums[i], TARE_WC_SYMBOLS);
-    }
-    cost += tare_wc_entropy(sizes, p->n_classes) / TARE_WC_CLASS_RUN;
-    p->is_known = true;
-    return (double)cost / 65536;
-}
-
-static double price_codes(tare_lossy_prices *p, const counts *c) {
-    set_prices(p->codes, c->codes, 256, TARE_LOSSY_LAMBDA);
-    p->n_classes = 1;
-    p->is_known = true;
-    return (double)tare_wc_entropy(c->codes, 256) / 65536;
-}
-
-/* ---- a tensor -------------------------------------------------------------------------------- */
-
-/* The scale of its values; false: none that f16 has. */
-static bool set_scale(tare_lossy_target *t, double factor, uint8_t states) {
-    const double distance = factor * t->base;
-    const float scale = (float)(states ? distance / TARE_LOSSY_SPACING : distance);
-    t->states = states;
-    t->scale = tare_f16_of_f32(scale);
-    return t->scale && t->scale < 0x7c00;
-}
-
-static tare_status try_states(outcome *out, const tare_lossy_run *r, tare_lossy_target *t,
-                              tare_lossy_room *room, counts *c, uint32_t *n, tare_error *err) {
-    tare_lossy_prices *p = &t->prices[t->states != 0];
-    TARE_TRY(load_sample(room, n, r, t, err));
-    tare_lossy_take_outliers(room, *n);
-    *out = (outcome){.n_outliers = room->n_outliers};
-    if (room->n_outliers > *n / FEW) return TARE_OK;
-    for (unsigned i = p->is_known ? ROUNDS - ROUNDS_AGAIN : 0; i < ROUNDS; i++) {
-        tare_lossy_choose(room, t, *n);
-        count(c, room, t, *n);
-        out->bits = t->states ? price_steps(p, c) : price_codes(p, c);
-    }
-    out->error = tare_lossy_error(room, t, *n);
-    out->n_tables = p->n_classes;
-    return TARE_OK;
-}
-
-static void tell(tare_lossy_target *t, const tare_lossy_run *r, const outcome *o, uint32_t n) {
-    const double share = (double)t->n / (double)n, unit = (double)tare_f32_of_f16(t->scale);
-    const double n_segments = (double)(t->n >> r->log2_segment) + 1;
-    t->bytes = FRAME + SEGMENT * n_segments + TABLE * o->n_tables + o->bits * share / 8 +
-               TARE_OUTLIER_BYTES * o->n_outliers * share;
-    if (t->columns) t->bytes += 0.7 * (double)t->cols;
-    t->damage = t->alpha * unit * unit * o->error * share / t->energy;
-    t->is_kept = t->bytes >= t->kept_bytes;
-}
-
-/* Trellis or rounding, whichever costs less error and bits together. */
-static tare_status try_target(const tare_lossy_run *r, tare_lossy_target *t, tare_lossy_room *room,
-                              counts *c, tare_error *err) {
-    outcome steps, codes;
-    uint32_t n;
-    bool is_high = false;
-    t->is_kept = true;
-    if (set_scale(t, r->factor, STATES)) {
-        TARE_TRY(try_states(&steps, r, t, room, c, &n, err));
-        is_high = steps.n_outliers > n / FEW;
-        if (!is_high) tell(t, r, &steps, n);
-        if (!is_high && steps.bits > LOW_RATE * n) return TARE_OK;
-    }
-    tare_lossy_target other = *t;
-    if (!set_scale(&other, r->factor, 0)) return TARE_OK;
-    TARE_TRY(try_states(&codes, r, &other, room, c, &n, err));
-    if (codes.n_outliers > n / FEW) return TARE_OK;
-    const double square = TARE_LOSSY_SPACING * TARE_LOSSY_SPACING;
-    const double a = steps.error / square + (double)TARE_LOSSY_LAMBDA * steps.bits;
-    const double b = codes.error + (double)TARE_LOSSY_LAMBDA * codes.bits;
-    if (!is_high && a <= b) return TARE_OK;
-    tell(&other, r, &codes, n);
-    *t = other;
-    return TARE_OK;
-}
-
-typedef struct trial {
-    tare_lossy_run *r;
-    tare_lossy_room *rooms; /* of each worker */
-    counts *counts;
-} trial;
-
-static tare_status run_trial(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
-    const trial *v = ctx;
-    tare_lossy_room *room = &v->rooms[worker];
-    if (!room->memory) TARE_TRY(tare_lossy_room_init(room, SAMPLE, v->r->options->allocator, err));
-    return try_target(v->r, &v->r->targets[task], room, &v->counts[worker], err);
-}
-
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* How near a target is near enough: of the bits of what is lossy. */
+#define CLOSE 0.0004
+/* Less than the target by more than this is as close as it gets only because of a jump. */
+#define FAR 0.002
+/* Intervals of so many octaves are not worth halving. */
+#define NARROW 0.002
+/* The first steps go no further. */
+#define MOST_OCTAVES 2.0
 
 typedef struct total {
     double bytes, damage;
     double n_lossy; /* weights that lose something */
     double bits;    /* of these */
+    bool is_finest; /* steps cannot become shorter */
+    bool is_bound;  /* nor can a tensor that is lossy be stored without loss */
 } total;
 
+/* Factors are octaves from 1. */
+typedef struct search {
+    tare_lossy_run *r;
+    tare_lossy_bench *benches; /* of each worker */
+    double at, fitting, heavy; /* the factor that is tried, and the ends of the interval */
+    bool has_fitting, has_heavy;
+    unsigned n_secants;
+} search;
+
+/* ---- a factor -------------------------------------------------------------------------------- */
+
+static tare_status choose(void *ctx, uint64_t task, unsigned worker, tare_error *err) {
+    const search *s = ctx;
+    tare_lossy_bench *b = &s->benches[worker];
+    if (!b->counts) TARE_TRY(tare_lossy_bench_init(b, s->r->options->allocator, err));
+    return tare_lossy_choose_for(&s->r->targets[task], s->r, b, err);
+}
+
 static total add_up(const tare_lossy_run *r) {
-    total sum = {.bytes = r->other_bytes};
+    total sum = {.bytes = r->other_bytes, .is_finest = true, .is_bound = true};
     for (size_t i = 0; i < r->n_targets; i++) {
         const tare_lossy_target *t = &r->targets[i];
-        sum.bytes += t->is_kept ? t->kept_bytes : t->bytes;
-        if (t->is_kept) continue;
-        sum.damage += t->damage;
+        sum.bytes += t->choice.is_kept ? t->kept_bytes : t->choice.bytes;
+        if (t->choice.is_kept) continue;
+        sum.is_finest &= t->choice.is_finest;
+        sum.is_bound &= t->bound == TARE_LOSSY_BOUND_LOSSY;
+        sum.damage += t->choice.damage;
         sum.n_lossy += (double)t->n;
-        sum.bits += 8 * t->bytes;
+        sum.bits += 8 * t->choice.bytes;
     }
     return sum;
 }
 
-static tare_status try_factor(total *out, trial *v, double factor, tare_error *err) {
-    const tare_run run = {TARE_RUN_THREADS(v->r->options), .n_tasks = v->r->n_targets,
-                          .task = run_trial, .ctx = v};
-    v->r->factor = factor;
+static tare_status try_factor(total *out, search *s, tare_error *err) {
+    tare_lossy_run *r = s->r;
+    const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = r->n_targets, .task = choose,
+                          .ctx = s};
+    r->factor = tare_lossy_exp2(s->at);
     TARE_TRY(tare_run_parallel(&run, err));
-    *out = add_up(v->r);
-    v->r->bytes = out->bytes;
+    *out = add_up(r);
+    r->bytes = out->bytes;
     return TARE_OK;
+}
+
+static bool is_for_damage(const tare_lossy_run *r) {
+    return r->target_bytes == UINT64_MAX;
 }
 
 /* Where normal numbers would take the bits that there are for a weight: log2(deviation / distance)
@@ -235,18 +89,131 @@ static double first_factor(const tare_lossy_run *r) {
         sum += (double)t->n *
                (tare_lossy_log2(t->energy / (double)t->n) / 2 - tare_lossy_log2(t->base));
     }
-    double bits = r->target_bytes == UINT64_MAX ? 4 : 8 * bytes / n;
-    bits = bits < 1 ? 1 : bits > 7 ? 7 : bits;
-    return tare_lossy_exp2(sum / n + 2.05 - bits);
+    double bits = is_for_damage(r) ? 4 : 8 * bytes / n;
+    bits = bits < 1 ? 1 : bits > 14 ? 14 : bits;
+    return sum / n + 2.05 - bits;
 }
 
-/* By how many octaves the factor is off, as the last trial says: a bit a weight is an octave, and
- * damage goes with the square. */
-static double octaves_off(const tare_lossy_run *r, const total *sum) {
-    if (r->target_bytes != UINT64_MAX)
-        return (sum->bytes - (double)r->target_bytes) * 8 / sum->n_lossy;
-    return tare_lossy_log2(r->damage / sum->damage) / 2;
+/* ---- the interval ---------------------------------------------------------------------------- */
+
+/* What is limited. */
+static double load_of(const tare_lossy_run *r, double bytes, double damage) {
+    return is_for_damage(r) ? damage : bytes;
 }
+
+static double limit_of(const tare_lossy_run *r) {
+    return is_for_damage(r) ? r->damage : (double)r->target_bytes;
+}
+
+/* By how many octaves all that is lossy may become heavier, if steps are all that changes: a bit a
+ * weight is an octave, and damage goes with the square. */
+static double octaves_left(const tare_lossy_run *r, const total *sum) {
+    if (is_for_damage(r))
+        return sum->damage > 0 ? tare_lossy_log2(r->damage / sum->damage) / 2 : MOST_OCTAVES;
+    return sum->n_lossy > 0 ? ((double)r->target_bytes - sum->bytes) * 8 / sum->n_lossy
+                            : -MOST_OCTAVES;
+}
+
+static void set_end(search *s, bool fits) {
+    if (fits)
+        s->fitting = s->at;
+    else
+        s->heavy = s->at;
+    *(fits ? &s->has_fitting : &s->has_heavy) = true;
+    for (size_t i = 0; i < s->r->n_targets; i++) {
+        tare_lossy_target *t = &s->r->targets[i];
+        *(fits ? &t->fitting : &t->heavy) = t->choice;
+    }
+}
+
+static bool is_narrow(const search *s) {
+    return s->has_fitting && s->has_heavy && fabs(s->fitting - s->heavy) < NARROW;
+}
+
+/* The next factor: where the last one says that it is, if that lies inside the interval. */
+static void aim(search *s, const total *sum) {
+    const double spare = sum->n_lossy > 0 ? CLOSE / 2 * sum->bits / sum->n_lossy : 0;
+    double by = octaves_left(s->r, sum) - spare;
+    if (sum->is_finest && by > 0 && !is_for_damage(s->r)) by = MOST_OCTAVES;
+    by = by > MOST_OCTAVES ? MOST_OCTAVES : by < -MOST_OCTAVES ? -MOST_OCTAVES : by;
+    double next = s->at + (is_for_damage(s->r) ? by : -by);
+    if (s->has_fitting && s->has_heavy) {
+        const bool is_inside = (next - s->fitting) * (next - s->heavy) < 0;
+        if (!is_inside || s->n_secants++ >= MOST_SECANTS) next = (s->fitting + s->heavy) / 2;
+    }
+    s->at = next;
+}
+
+/* ---- jumps ----------------------------------------------------------------------------------- */
+
+typedef struct jump {
+    tare_lossy_target *target;
+    double more; /* of what is limited */
+} jump;
+
+static double load_of_choice(const tare_lossy_run *r, const tare_lossy_target *t,
+                             const tare_lossy_choice *c) {
+    return load_of(r, c->is_kept ? t->kept_bytes : c->bytes, c->is_kept ? 0 : c->damage);
+}
+
+static int by_load(const void *a, const void *b) {
+    const jump *x = a, *y = b;
+    if (x->more != y->more) return x->more > y->more ? -1 : 1;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+static void bind(tare_lossy_target *t, const tare_lossy_choice *c) {
+    t->bound = c->is_kept ? TARE_LOSSY_BOUND_KEPT : TARE_LOSSY_BOUND_LOSSY;
+}
+
+static size_t list_jumps(jump *jumps, const search *s, double *room) {
+    size_t n = 0;
+    *room = limit_of(s->r) - (is_for_damage(s->r) ? 0 : s->r->other_bytes);
+    for (size_t i = 0; i < s->r->n_targets; i++) {
+        tare_lossy_target *t = &s->r->targets[i];
+        const double fitting = load_of_choice(s->r, t, &t->fitting);
+        *room -= fitting;
+        if (t->fitting.is_kept == t->heavy.is_kept) continue;
+        jumps[n++] = (jump){t, load_of_choice(s->r, t, &t->heavy) - fitting};
+    }
+    return n;
+}
+
+/* Room only becomes less as steps become shorter. */
+static void bind_large(search *s, double room) {
+    for (size_t i = 0; i < s->r->n_targets && !is_for_damage(s->r); i++) {
+        tare_lossy_target *t = &s->r->targets[i];
+        if (t->bound == TARE_LOSSY_FREE && !t->fitting.is_kept &&
+            t->kept_bytes - t->fitting.bytes > room)
+            t->bound = TARE_LOSSY_BOUND_LOSSY;
+    }
+}
+
+/* In a narrow interval: the tensors that jump there do or do not, the largest first. *any: there
+ * were some, and the interval is open again on its heavy side. */
+static tare_status bind_jumps(bool *any, search *s, tare_error *err) {
+    const tare_allocator *a = s->r->options->allocator;
+    const size_t size = s->r->n_targets * sizeof(jump);
+    double room;
+    jump *jumps = tare_alloc(a, size);
+    if (!jumps) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    const size_t n = list_jumps(jumps, s, &room);
+    if (n) qsort(jumps, n, sizeof *jumps, by_load);
+    for (size_t i = 0; i < n; i++) {
+        const bool fits = jumps[i].more <= room;
+        if (fits) room -= jumps[i].more;
+        bind(jumps[i].target, fits ? &jumps[i].target->heavy : &jumps[i].target->fitting);
+    }
+    tare_free(a, jumps, size);
+    bind_large(s, room);
+    *any = n > 0;
+    s->at = s->fitting;
+    s->has_heavy = false;
+    s->n_secants = 0;
+    return TARE_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static tare_status too_small(tare_error *err) {
     return tare_fail(err, TARE_ERR_ARG,
@@ -254,39 +221,56 @@ static tare_status too_small(tare_error *err) {
                      "that is, take more");
 }
 
-static tare_status find(tare_lossy_run *r, trial *v, tare_error *err) {
-    const double close = 0.0004;
-    double factor = r->factor > 0 ? r->factor : first_factor(r);
+/* The end of the interval that fits is the answer; without one the last attempt is. */
+static void take_fitting(search *s) {
+    tare_lossy_run *r = s->r;
+    for (size_t i = 0; i < r->n_targets && s->has_fitting; i++)
+        r->targets[i].choice = r->targets[i].fitting;
+    const total sum = add_up(r);
+    r->bytes = sum.bytes;
+    if (s->has_fitting) r->factor = tare_lossy_exp2(s->fitting);
+    r->is_closest = load_of(r, sum.bytes, sum.damage) < (1 - FAR) * limit_of(r);
+}
+
+/* Whether no factor can come closer, though what is left is not little. */
+static bool is_end(const tare_lossy_run *r, const total *sum, bool fits) {
+    return fits && !is_for_damage(r) && (sum->n_lossy == 0 || (sum->is_finest && sum->is_bound));
+}
+
+static tare_status find(search *s, tare_error *err) {
+    tare_lossy_run *r = s->r;
     total sum;
     for (unsigned i = 0; i < MOST_FACTORS; i++) {
-        TARE_TRY(try_factor(&sum, v, factor, err));
-        if (sum.n_lossy == 0) { /* so fine that nothing is lost */
-            r->is_finest = r->target_bytes != UINT64_MAX && sum.bytes <= (double)r->target_bytes;
-            if (r->is_finest) return TARE_OK;
-            factor *= 2;
-            continue;
-        }
-        double off = octaves_off(r, &sum);
-        if (off > 0 && sum.bits < LEAST_BITS * sum.n_lossy) return too_small(err);
-        if (off <= 0 && off * sum.n_lossy > -close * sum.bits) return TARE_OK;
-        if (off > 2) off = 2;
-        if (off < -2) off = -2;
-        r->is_finest = sum.bits > MOST_BITS * sum.n_lossy && off < 0;
-        /* a little too far, as the target is a limit */
-        factor *= tare_lossy_exp2(off + close / 2 * sum.bits / sum.n_lossy);
+        TARE_TRY(try_factor(&sum, s, err));
+        const double left = octaves_left(r, &sum);
+        const bool fits = load_of(r, sum.bytes, sum.damage) <= limit_of(r);
+        if (!fits && !is_for_damage(r) && sum.bits < LEAST_BITS * sum.n_lossy)
+            return too_small(err);
+        if (fits && sum.n_lossy > 0 && left * sum.n_lossy < CLOSE * sum.bits) return TARE_OK;
+        set_end(s, fits);
+        if (is_end(r, &sum, fits)) break;
+        bool is_open = true;
+        if (is_narrow(s))
+            TARE_TRY(bind_jumps(&is_open, s, err));
+        else
+            aim(s, &sum);
+        if (!is_open) break;
     }
-    return TARE_OK; /* as close as steps of f16 and kept tensors allow */
+    take_fitting(s);
+    return TARE_OK;
 }
 
 tare_status tare_lossy_find_factor(tare_lossy_run *r, tare_error *err) {
     const unsigned n = r->options->threads ? r->options->threads : tare_default_threads();
     const tare_allocator *a = r->options->allocator;
-    trial v = {r, tare_alloc(a, n * sizeof *v.rooms), tare_alloc(a, n * sizeof *v.counts)};
-    for (unsigned i = 0; v.rooms && i < n; i++) v.rooms[i] = (tare_lossy_room){.memory = NULL};
-    tare_status status =
-        v.rooms && v.counts ? find(r, &v, err) : tare_fail(err, TARE_ERR_NOMEM, "numbers");
-    for (unsigned i = 0; v.rooms && i < n; i++) tare_lossy_room_free(&v.rooms[i]);
-    tare_free(a, v.rooms, n * sizeof *v.rooms);
-    tare_free(a, v.counts, n * sizeof *v.counts);
+    search s = {.r = r, .benches = tare_alloc(a, n * sizeof *s.benches)};
+    if (!s.benches) return tare_fail(err, TARE_ERR_NOMEM, "numbers");
+    for (unsigned i = 0; i < n; i++) s.benches[i] = (tare_lossy_bench){.counts = NULL};
+    for (size_t i = 0; i < r->n_targets; i++) r->targets[i].bound = TARE_LOSSY_FREE;
+    s.at = r->factor > 0 ? tare_lossy_log2(r->factor) : first_factor(r);
+    r->is_closest = false;
+    tare_status status = find(&s, err);
+    for (unsigned i = 0; i < n; i++) tare_lossy_bench_free(&s.benches[i]);
+    tare_free(a, s.benches, n * sizeof *s.benches);
     return status;
 }

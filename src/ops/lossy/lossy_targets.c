@@ -26,14 +26,6 @@ static bool is_eligible(const tare_model *m, size_t i) {
            tare_tensor_can_decode(m, i) && !tare_tensor_needs_rows(m, i);
 }
 
-/* A share of the bytes that such types usually shrink to. */
-static double kept_bytes(const tare_tensor *t) {
-    const double share = t->encoding->id == TARE_ENCODING_BF16  ? 0.66
-                         : t->encoding->kind == TARE_KIND_BLOCK ? 0.96
-                                                                : 0.84;
-    return (double)t->size_bytes * share;
-}
-
 /* ---- energy ---------------------------------------------------------------------------------- */
 
 /* Of a piece of a target. */
@@ -144,11 +136,8 @@ tare_status tare_lossy_find_targets(tare_lossy_run *r, tare_error *err) {
         const tare_tensor *t = &c->tensors[i];
         r->n_weights += t->n_elements;
         if (!is_eligible(r->in, i)) continue;
-        r->targets[r->n_targets] = (tare_lossy_target){.tensor = i,
-                                                       .n = t->n_elements,
-                                                       .rows = t->n_rows,
-                                                       .cols = t->cols,
-                                                       .kept_bytes = kept_bytes(t)};
+        r->targets[r->n_targets] = (tare_lossy_target){
+            .tensor = i, .n = t->n_elements, .rows = t->n_rows, .cols = t->cols};
         TARE_TRY(tare_lossy_weigh_columns(r, &r->targets[r->n_targets++], err));
     }
     TARE_TRY(survey_all(r, err));
@@ -157,6 +146,7 @@ tare_status tare_lossy_find_targets(tare_lossy_run *r, tare_error *err) {
         return tare_fail(err, TARE_ERR_ARG,
                          "nothing to store with loss: the model has no matrix of finite numbers "
                          "that is not small");
+    TARE_TRY(tare_lossy_estimate_kept(r, err));
     TARE_TRY(tare_lossy_weigh(r, err));
     set_bases(r);
     return TARE_OK;

@@ -21,6 +21,7 @@ tare_status tare_lossy_room_init(tare_lossy_room *room, uint32_t n, const tare_a
     room->numbers = (float *)(void *)room->memory;
     room->weights = room->numbers + m;
     room->choices = (uint32_t *)(void *)(room->weights + m);
+    room->wide = (int16_t *)(void *)room->choices; /* a trellis has no values of 16 bits */
     room->outliers = (tare_lossy_outlier *)(void *)(room->choices + m);
     room->symbols = (int8_t *)(room->outliers + m);
     room->values = room->symbols + 4 * m;
@@ -39,7 +40,7 @@ tare_status tare_lossy_load(tare_lossy_room *room, uint32_t at, const tare_lossy
                             const tare_lossy_target *t, uint64_t first, uint32_t n,
                             tare_error *err) {
     float *numbers = room->numbers + at;
-    const float steps = 1.0f / tare_f32_of_f16(t->scale);
+    const float steps = 1.0f / t->choice.unit;
     TARE_TRY(tare_tensor_values_f32(numbers, r->in, t->tensor, first, n, err));
     if (t->columns) tare_lossy_scale(numbers, room->weights + at, t, first, n);
     for (uint32_t i = 0; i < n; i++) numbers[i] *= steps;
@@ -59,7 +60,8 @@ void tare_lossy_take_outliers(tare_lossy_room *room, uint32_t n) {
 double tare_lossy_error(const tare_lossy_room *room, const tare_lossy_target *t, uint32_t n) {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const double e = (double)room->numbers[i] - (double)room->values[i];
+        const int value = t->choice.is_wide ? room->wide[i] : room->values[i];
+        const double e = (double)room->numbers[i] - value;
         sum += e * e * (t->columns ? (double)room->weights[i] : 1.0);
     }
     return sum;
@@ -84,7 +86,7 @@ static void find_classes(tare_lossy_room *room, const tare_lossy_prices *prices,
 
 static void search(tare_lossy_room *room, const tare_lossy_target *t, uint32_t n) {
     const tare_lossy_prices *prices = &t->prices[1];
-    const tare_wc_search_job job = {.states = t->states,
+    const tare_wc_search_job job = {.states = t->choice.states,
                                     .n_positions = tare_wc_align(n),
                                     .numbers = room->numbers,
                                     .weights = t->columns ? room->weights : NULL,
@@ -97,12 +99,26 @@ static void search(tare_lossy_room *room, const tare_lossy_target *t, uint32_t n
     tare_wc_kernels_get()->search(&job);
 }
 
+static float nearest(float x) {
+    return (x + 12582912.0f) - 12582912.0f;
+}
+
+/* Bits are no longer worth an error. */
+static void round_wide(tare_lossy_room *room, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        float near = nearest(room->numbers[i]);
+        near = near > TARE_LOSSY_WIDE_REACH ? TARE_LOSSY_WIDE_REACH : near;
+        near = near < -TARE_LOSSY_WIDE_REACH ? -TARE_LOSSY_WIDE_REACH : near;
+        room->wide[i] = (int16_t)near;
+    }
+}
+
 /* The nearest code, or the one nearer to 0 beside it. */
 static void choose_codes(tare_lossy_room *room, const tare_lossy_target *t, uint32_t n) {
     const float *prices = t->prices[0].codes;
     for (uint32_t i = 0; i < n; i++) {
         const float x = room->numbers[i], weight = t->columns ? room->weights[i] : 1.0f;
-        float near = (x + 12582912.0f) - 12582912.0f;
+        float near = nearest(x);
         near = near > TARE_LOSSY_REACH ? TARE_LOSSY_REACH : near;
         near = near < -TARE_LOSSY_REACH ? -TARE_LOSSY_REACH : near;
         const float less = near > 0 ? near - 1 : near < 0 ? near + 1 : near;
@@ -115,7 +131,9 @@ static void choose_codes(tare_lossy_room *room, const tare_lossy_target *t, uint
 
 void tare_lossy_choose(tare_lossy_room *room, const tare_lossy_target *t, uint32_t n) {
     for (uint32_t i = n; i < tare_wc_align(n); i++) room->numbers[i] = room->weights[i] = 0;
-    if (t->states)
+    if (t->choice.is_wide)
+        round_wide(room, n);
+    else if (t->choice.states)
         search(room, t, n);
     else
         choose_codes(room, t, n);

@@ -164,7 +164,7 @@ static tare_status write_file(packing *p, tare_error *err) {
                                .digest = p->digest.bytes,
                                .duplicates = p->duplicates,
                                .references = p->references,
-                               .trellis = p->source->trellis,
+                               .codes = p->source->codes,
                                .bases = p->bases,
                                .n_bases = (uint32_t)o->n_bases,
                                .has_files = p->source->has_files,

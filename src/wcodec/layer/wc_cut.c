@@ -60,8 +60,12 @@ static bool fits(uint8_t wanted, uint8_t is) {
     return wanted == ANY || wanted == is;
 }
 
-static const cut_rule *rule_of(const tare_encoding *e, const tare_field *f) {
+static const cut_rule wide_codes = {.type = TYPE(I16), .value_bits = 16, .width = 11};
+
+static const cut_rule *rule_of(const tare_wc_effort *effort, const tare_encoding *e,
+                               const tare_field *f) {
     const cut_rule *r = rules;
+    if (effort->has_wide_codes && f->type == TARE_FIELD_I16) return &wide_codes;
     while (!fits(r->type, f->type) || !fits(r->role, f->role) || !fits(r->bits, f->bits) ||
            (r->kind && r->kind != e->kind) || (r->count && r->count != f->count))
         r++;
@@ -198,7 +202,7 @@ static void add_joined(cutter *c, const tare_joined *w) {
 /* The streams of a field; `unit`: bytes of the unit it lies in. */
 static void add_field(cutter *c, const tare_field *f) {
     const tare_plane_info *info = &c->encoding->planes[f->plane];
-    const cut_rule *r = rule_of(c->encoding, f);
+    const cut_rule *r = rule_of(c->effort, c->encoding, f);
     uint32_t size = tare_field_width(f->type), unit = info->unit_bytes;
     bool is_alone = size * f->count == unit, is_split = r->n_bytes && (is_alone || f->count == 1);
     uint8_t first = c->out->n_streams;
@@ -232,7 +236,7 @@ static bool is_worth_cutting(const cutter *c, uint8_t region) {
     uint32_t n = 0;
     const tare_field *f = c->encoding->fields;
     for (uint32_t i = 0; i < c->encoding->n_fields; i++, f++) {
-        const cut_rule *r = rule_of(c->encoding, f);
+        const cut_rule *r = rule_of(c->effort, c->encoding, f);
         const tare_joined *w = joined_of(c, f);
         if (f->plane == region && w)
             n += has_low_bits(w, f);

@@ -19,8 +19,9 @@ typedef struct tare_wc_effort {
     bool is_for_gpu;      /* tensors: shorter segments, without tiles and zstd */
     bool joins_small;     /* values of 5 bits of a small tensor: tare_wc_joining_pays says so */
     tare_tile_limits tiles;
-    uint8_t trellis; /* 8 or 32: the codes of tensors are steps of a trellis, whose segments
+    uint8_t trellis;     /* 8 or 32: the codes of tensors are steps of a trellis, whose segments
                              are as long as tare_wc_trellis_log2 says */
+    bool has_wide_codes; /* 16-bit integers are codes: numbers, not bytes */
 } tare_wc_effort;
 
 #define TARE_WC_EFFORT_FAST                                                                        \
