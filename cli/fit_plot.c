@@ -29,6 +29,7 @@ typedef struct picture {
     char *text;
     size_t n;
     double least_bits, most_bits, least_log, most_log;
+    bool predicts_tokens; /* the model does */
     label labels[LABELS_MOST];
     size_t n_labels;
 } picture;
@@ -94,10 +95,8 @@ static void draw_axes(picture *p, double bytes_of_bit, double bytes_of_none) {
         "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">bits a weight; size of the file"
         "</text>\n",
         (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
-    put(p,
-        "<text x=\"%.1f\" y=\"24\">predicted damage, about the KL divergence in nats a token"
-        "</text>\n",
-        LEFT - 40);
+    put(p, "<text x=\"%.1f\" y=\"24\">predicted damage%s</text>\n", LEFT - 40,
+        p->predicts_tokens ? ", about the KL divergence in nats a token" : "");
 }
 
 static void draw_curve(picture *p, const tare_fit *f) {
@@ -147,7 +146,7 @@ static void draw_point(picture *p, const tare_fit_point *point, const char *name
 
 char *cli_fit_plot(const tare_fit *fit, size_t *n) {
     const tare_fit_summary *s = tare_fit_summarize(fit);
-    picture p = {.text = NULL};
+    picture p = {.text = NULL, .predicts_tokens = s->predicts_tokens};
     tare_fit_point point;
     const double bytes_of_bit = (double)s->n_weights / 8;
     find_range(&p, fit, s);

@@ -91,8 +91,8 @@ static void print_curve(const tare_fit *f) {
 
 void cli_fit_print(const tare_fit *fit) {
     const tare_fit_summary *s = tare_fit_summarize(fit);
-    printf("\npredicted damage %#.3g, about the KL divergence in nats a token; beside mixes:\n",
-           s->damage);
+    printf("\npredicted damage %#.3g%s; beside mixes:\n", s->damage,
+           s->predicts_tokens ? ", about the KL divergence in nats a token" : "");
     print_mixes(fit, s);
     fputs("\nby role:\n", stdout);
     print_roles(fit, s);
@@ -160,6 +160,7 @@ struct json_t *cli_fit_json(const tare_fit *fit) {
     cli_json_real(document, "damage", s->damage);
     cli_json_real(document, "lambda", s->lambda);
     cli_json_real(document, "damage_at_one_more_bit", s->damage_at_one_more);
+    cli_json_bool(document, "predicts_tokens", s->predicts_tokens);
     cli_json_u64(document, "smallest_bytes", s->smallest_bytes);
     cli_json_add(document, "roles", json_roles(fit));
     for (size_t i = 0; tare_fit_mix_at(fit, i, &p); i++) cli_json_append(mixes, json_point(&p));

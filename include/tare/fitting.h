@@ -117,7 +117,9 @@ typedef struct tare_fit_summary {
     uint64_t smallest_bytes;   /* of any choice */
     double smallest_bits, smallest_damage;
     uint64_t n_weights;
-    size_t n_tensors; /* that are chosen for */
+    size_t n_tensors;     /* that are chosen for */
+    bool predicts_tokens; /* the model does: damage is about a divergence of predictions. An encoder
+                             of text has none, and damage only compares choices */
 } tare_fit_summary;
 TARE_API const tare_fit_summary *tare_fit_summarize(const tare_fit *fit);
 

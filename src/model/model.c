@@ -224,6 +224,7 @@ void tare_model_note_summary(tare_model *m) {
         out->file_bytes += m->files[i].reader.size;
         out->is_truncated = out->is_truncated || m->files[i].is_truncated;
     }
+    if (m->lossy) out->file_bytes = tare_catalog_bytes(c); /* not as it is stored */
     for (size_t i = 0; i < c->n_tensors; i++) {
         out->n_parameters += c->tensors[i].n_elements;
         out->tensor_bytes += c->tensors[i].size_bytes;

@@ -49,7 +49,8 @@ bool tare_model_container(const tare_model *m, tare_container_info *out) {
     if (m->held_format && m->catalog.layout) info.format_version = m->catalog.layout->version;
     for (uint32_t i = 0; i < x->n_files; i++)
         if (x->files[i].entry.kind == TARE_PACKED_FILE) info.unpacked_bytes += x->files[i].size;
-    for (uint32_t i = 0; !x->n_files && i < x->n_layers; i++)
+    if (m->lossy) info.unpacked_bytes = tare_catalog_bytes(&m->catalog);
+    for (uint32_t i = 0; !m->lossy && !x->n_files && i < x->n_layers; i++)
         for (unsigned r = 0; r < x->layers[i].coded.n_regions; r++)
             info.unpacked_bytes += x->layers[i].coded.region_bytes[r];
     tare_result_write(out, &info, sizeof info);

@@ -189,13 +189,15 @@ uint64_t tare_fit_bytes(const tare_fit *f, const tare_fit_unit *u, size_t type, 
 static void weigh(tare_fit *f) {
     uint64_t all = 0;
     for (size_t u = 0; u < f->n_units; u++) all += f->units[u].n_weights;
+    f->summary.predicts_tokens = f->model.has_output;
     for (size_t u = 0; u < f->n_units; u++) {
         tare_fit_unit *unit = &f->units[u];
         const size_t first = unit->tensors[0];
         const double share = all ? (double)unit->n_weights / (double)all : 0;
+        const bool is_tied = tare_fit_is_tied(&f->model, f->in, first);
         const tare_fit_constant c =
-            tare_fit_constant_of(&f->model, tensor(f, first)->name, &unit->role,
-                                 tare_fit_is_tied(&f->model, f->in, first), share);
+            tare_fit_constant_of(&f->model, tensor(f, first)->name, &unit->role, is_tied, share);
+        f->summary.predicts_tokens |= is_tied;
         unit->kind = c.kind;
         unit->alpha = tare_importance_has(f->convert.importance, tensor(f, first)) ? c.weighed_alpha
                                                                                    : c.alpha;
