@@ -71,6 +71,7 @@ static const size_rule rules[] = {
     {HIDDEN, "vision.projection_dim", NULL, "mm.model.mlp.3.weight", ROWS, NULL},
     {HIDDEN, "audio.projection_dim", NULL, "mm.a.fc.weight", ROWS, NULL},
     {HIDDEN, "audio.projection_dim", NULL, "mm.a.mlp.2.weight", ROWS, NULL},
+    {HIDDEN, "audio.projection_dim", NULL, "mm.a.mlp.3.weight", ROWS, NULL},
 };
 
 /* Qwen 1's intermediate_size counts the rows of gate and up together. */
@@ -152,6 +153,12 @@ static bool split_block(char *stem, size_t size, uint64_t *block, tare_str name)
     return to > from;
 }
 
+static bool has_target(const tare_llama_mapping *m, const char *name) {
+    for (size_t i = 0; i < m->n_targets; i++)
+        if (tare_str_is(m->targets[i]->name, name)) return true;
+    return false;
+}
+
 static tare_status fail_target(const tare_llama_mapping *m, const tare_llama_target *t,
                                tare_error *err) {
     tare_fail(err, TARE_ERR_CORRUPT, "config.json contradicts the tensors");
@@ -164,10 +171,21 @@ static tare_status fail_target(const tare_llama_mapping *m, const tare_llama_tar
     return TARE_ERR_CORRUPT;
 }
 
+/* A kernel of a convolution, or a layer of a projector that is not its last. */
+static bool is_other_projector(const tare_llama_mapping *m, const tare_llama_target *t,
+                               const size_rule *r) {
+    static const char last_but_one[] = "mm.a.mlp.2.weight";
+    if (!m->arch->tower || r->dim != ROWS) return false;
+    return t->n_dims > 2 ||
+           (strcmp(r->tensor, last_but_one) == 0 && has_target(m, "mm.a.mlp.3.weight"));
+}
+
 static tare_status check_target(const tare_llama_mapping *m, const tare_llama_target *t,
                                 const size_rule *r, uint64_t block, tare_error *err) {
     uint64_t count, factor;
-    if (t->n_dims <= r->dim || !wanted_size(&count, &factor, m, r, block)) return TARE_OK;
+    if (t->n_dims <= r->dim || is_other_projector(m, t, r) ||
+        !wanted_size(&count, &factor, m, r, block))
+        return TARE_OK;
     uint64_t is = t->dims[t->n_dims - 1 - r->dim];
     if (strcmp(r->members, INNER) == 0 &&
         tare_llama_is_one_of(tare_str_of(m->arch->name), twice_inner))

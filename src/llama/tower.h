@@ -22,7 +22,8 @@ typedef struct tare_llama_tower {
     const char *positions; /* formula: rows of v.position_embd; NULL: any number */
     const char *f32, *f16; /* tensors of llama.cpp that have this type, whatever type is asked for,
                               one blank between them; NULL: none */
-    const char *token;     /* a special token, whose id formulas call `token`; NULL: none */
+    const char *f16_or_f32; /* those that are F16 if that is asked for, else F32; NULL: none */
+    const char *token;      /* a special token, whose id formulas call `token`; NULL: none */
     const tare_llama_must *musts; /* NULL: none */
 } tare_llama_tower;
 

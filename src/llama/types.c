@@ -46,7 +46,9 @@ tare_fixed_type tare_llama_fixed_type(tare_str name, uint32_t n_dims, const tare
     if (!tower) return TARE_FIXED_NONE;
     if (tare_llama_is_one_of(stem, tower->f32)) return TARE_FIXED_F32;
     if (tare_llama_is_one_of(stem, tower->f16)) return TARE_FIXED_F16;
-    return tare_llama_is_one_of(stem, convolutions) ? TARE_FIXED_F16_OR_F32 : TARE_FIXED_NONE;
+    return tare_llama_is_one_of(stem, convolutions) || tare_llama_is_one_of(stem, tower->f16_or_f32)
+               ? TARE_FIXED_F16_OR_F32
+               : TARE_FIXED_NONE;
 }
 
 /* The bytes of n elements where a tensor has whole blocks of them. */

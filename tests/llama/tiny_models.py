@@ -22,6 +22,7 @@ import tiny_quantized  # noqa: F401
 import tiny_rare  # noqa: F401
 import tiny_sparse  # noqa: F401
 import tiny_towers  # noqa: F401
+import tiny_documents  # noqa: F401 behind tiny_towers, whose models replace others of their names
 from tiny_parts import MODELS
 
 

@@ -22,13 +22,14 @@ from llama_runs import ask, run_all, start, tokenizer
 CANNOT = {
     # it counts the tokens of a sound otherwise than it computes them
     "ultravox": "expected output 187 tokens", "voxtral": "expected output 187 tokens",
+    "hunyuan-vision": "image_tokens->n_tokens",  # the same of a small picture
 }
 BESIDE = "internvl"  # whose text model stands for those that a tiny model lacks
 
 
 BREAK = 301  # the token that tiny_towers.py gives to [IMG_BREAK]
 AROUND = ("[IMG]", "[IMG_BREAK]", "[IMG_END]", "<fake_token_around_image>", "<global-img>", "<row_1_col_1>",
-          "\n\n", "<img>", "</img>", "[BEGIN_AUDIO]")
+          "\n\n", "<img>", "</img>", "[BEGIN_AUDIO]", "<image>", "</image>", "<slice>", "</slice>")
 
 
 def picture(side):

@@ -71,6 +71,21 @@ def main():
         run("convert", model, os.path.join(folder, "no.gguf"), "--mmproj", *more, code=2)
     run("convert", out, os.path.join(folder, "no.gguf"), "--mmproj", code=2)
     check("no file is left", not os.path.exists(os.path.join(folder, "no.gguf")))
+    # LLaVA's, which the reference does not convert: llama.cpp takes the output of the last block but one
+    tiny_models.write(model, "llava")
+    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    made = types()
+    check("llava: ends", {"v.class_embd", "v.pre_ln.weight", "mm.0.weight", "mm.2.bias"} <= set(made)
+          and "v.post_ln.weight" not in made)
+    check("llava: every block", "v.blk.3.ln1.weight" in made)
+    config, tensors = load(model)
+    store(model, dict(config, vision_feature_layer=-3), tensors)
+    run("convert", model, out, "--mmproj", "--quiet", "--no-sync", "--force")
+    check("llava: blocks behind", "v.blk.2.ln1.weight" in types() and "v.blk.3.ln1.weight" not in types())
+    for member, value in (("vision_feature_layer", -1), ("vision_feature_select_strategy", "full"),
+                          ("projector_hidden_act", "relu")):
+        store(model, dict(config, **{member: value}), tensors)
+        check(f"llava: {member}", member in run("convert", model, out, "--mmproj", "--force", code=5).stderr)
     shutil.rmtree(folder)
     print("\n".join(found + [f"{len(found)} faults"]))
     return bool(found)

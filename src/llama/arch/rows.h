@@ -175,6 +175,8 @@ extern const tare_llama_arch tare_llama_family_others[];
 extern const tare_llama_arch tare_llama_towers_siglip[];
 extern const tare_llama_arch tare_llama_towers_qwen[];
 extern const tare_llama_arch tare_llama_towers_vision[];
+extern const tare_llama_arch tare_llama_towers_clip[];
+extern const tare_llama_arch tare_llama_towers_documents[];
 extern const tare_llama_arch tare_llama_towers_audio[];
 
 #endif

@@ -35,6 +35,15 @@
     { "vision.attention.layer_norm_epsilon", F32, formula }
 #define KEY_VISION_SCALE(formula)                                                                  \
     { "vision.projector.scale_factor", U32, formula }
+/* Pictures are scaled to a size between these. */
+#define KEY_MIN_PIXELS(formula)                                                                    \
+    { "vision.image_min_pixels", U32, formula }
+#define KEY_MAX_PIXELS(formula)                                                                    \
+    { "vision.image_max_pixels", U32, formula }
+#define MIN_PIXELS "processor.min_pixels"
+#define MAX_PIXELS "processor.max_pixels"
+#define KEY_VISION_MERGE(formula)                                                                  \
+    { "vision.spatial_merge_size", U32, formula }
 #define KEY_GELU                                                                                   \
     { "use_gelu", BOOL, "true" }
 #define KEY_SILU                                                                                   \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Vision encoders of Qwen 2, 2.5, 3 and 3.5, and of GLM 4, which is like that of Qwen 3. */
+ * Vision encoders of Qwen 2, 2.5, 3 and 3.5, of GLM 4, which is like that of Qwen 3, and of
+ * EXAONE 4.5, which is like that of Qwen 2.5. */
 #include "llama/arch/tower_rows.h"
 
 static const char *const qwen2_defaults[] = {"hidden_size = 8192",
@@ -138,9 +139,41 @@ static const tare_llama_rule glm4_rules[] = {
 static const tare_llama_tower glm4_tower = {
     .projector = "glm4v", .takes = "visual.", .layers = "vision_config.depth"};
 
+static const tare_llama_key exaone_keys[] = {
+    VISION_KEYS,
+    KEY_PROJECTOR("exaone4_5"),
+    KEY_SILU,
+    KEY_MIN_PIXELS(MIN_PIXELS),
+    KEY_MAX_PIXELS(MAX_PIXELS),
+    {"vision.attention.head_count_kv", U32, "vision_config.num_key_value_heads"},
+    KEY_VISION_EPS("vision_config.rms_norm_eps | rms_norm_eps | 0.000001"),
+    {"vision.window_size", U32, "vision_config.window_size"},
+    {"vision.n_wa_pattern", U32, FULL_STEP},
+    END_OF_KEYS};
+static const tare_llama_rule exaone_rules[] = {SPLIT_FRAMES("visual.patch_embed.proj.weight"),
+                                               QWEN_BLOCK("attn.qkv", "attn_qkv"),
+                                               QWEN_BLOCK("attn.proj", "attn_out"),
+                                               QWEN_BLOCK("norm1", "ln1"),
+                                               QWEN_BLOCK("norm2", "ln2"),
+                                               QWEN_BLOCK("mlp.gate_proj", "ffn_gate"),
+                                               QWEN_BLOCK("mlp.up_proj", "ffn_up"),
+                                               QWEN_BLOCK("mlp.down_proj", "ffn_down"),
+                                               {"visual.merger.ln_q@", "=v.post_ln", NULL},
+                                               {"visual.merger.mlp.#@", "=mm.#", NULL},
+                                               END_OF_RULES};
+static const tare_llama_must exaone_musts[] = {
+    {"if(has(" FULL "), at(" FULL ", len(" FULL ") - 1) + 1 == len(" FULL ") * (" FULL_STEP
+     "), true)",
+     "vision_config.fullatt_block_indexes is not every n-th block, which llama.cpp computes"},
+    {NULL, NULL}};
+static const tare_llama_tower exaone_tower = {.projector = "exaone4_5",
+                                              .takes = "visual.",
+                                              .layers = "vision_config.depth",
+                                              .musts = exaone_musts};
+
 const tare_llama_arch tare_llama_towers_qwen[] = {
     {.name = CLIP,
-     .classes = "Qwen2VLForConditionalGeneration Qwen2VLModel",
+     .classes = "Qwen2VLForConditionalGeneration Qwen2VLModel Sarashina2VisionForCausalLM",
      .tensors = "",
      .defaults = qwen2_defaults,
      .own = qwen2_keys,
@@ -169,5 +202,12 @@ const tare_llama_arch tare_llama_towers_qwen[] = {
      .own = glm4_keys,
      .rules = glm4_rules,
      .tower = &glm4_tower},
+    {.name = CLIP,
+     .classes = "Exaone4_5_ForConditionalGeneration",
+     .tensors = "",
+     .defaults = qwen25_defaults,
+     .own = exaone_keys,
+     .rules = exaone_rules,
+     .tower = &exaone_tower},
     {.name = NULL},
 };
