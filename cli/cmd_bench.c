@@ -17,6 +17,11 @@ static const cli_option options[] = {
     {.name = "zstd19",
      .help = "also zstd -19, of the same bytes: slow, so the sample is smaller",
      .flag = &args.best_zstd},
+    {.name = "threads",
+     .letter = 'j',
+     .arg = "N",
+     .help = "threads of the codec (default or 0: one)",
+     .number = &cli.threads},
     {0},
 };
 
@@ -241,7 +246,7 @@ const cli_command cmd_bench = {
                  {"tare bench model.gguf --device cuda:0", "the decoder of a GPU as well"},
                  {"tare bench model.gguf --json", "for programs"}},
     .options = options,
-    .takes = CLI_TAKES_WORK | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT |
+    .takes = CLI_TAKES_CPU | CLI_TAKES_QUIET | CLI_TAKES_JSON | CLI_TAKES_INPUT | CLI_TAKES_EFFORT |
              CLI_TAKES_SIMILAR | CLI_TAKES_DEVICE,
     .complete = CLI_COMPLETE_FILE,
     .min_args = 1,
