@@ -201,13 +201,14 @@ static ALWAYS_INLINE void run(interleaved_job *const *jobs, const unsigned n, ui
 ALL_SHAPES(DEFINE_RUN, 1)
 #if AT_ONCE == 2
 ALL_SHAPES(DEFINE_RUN, 2)
+DEFINE_RUN(NIBBLES, 3)
 DEFINE_RUN(NIBBLES, 4)
 #endif
 static run_function *const runs[NIBBLES_AT_ONCE][N_SHAPES] = {
     {ALL_SHAPES(NAME_RUN, 1)},
 #if AT_ONCE == 2
     {ALL_SHAPES(NAME_RUN, 2)},
-    {NULL}, /* two and one are as fast */
+    {NAME_RUN(NIBBLES, 3)},
     {NAME_RUN(NIBBLES, 4)},
 #endif
 };
@@ -225,21 +226,38 @@ static void tell_ready(const interleaved_job *s) {
     if (s->job->ready) s->job->ready(s->job, s->p);
 }
 
-/* All blocks that need no checks: repeatedly as many as all jobs can decode. */
+/* Those of n jobs that have blocks to decode. */
+static unsigned ready_jobs(interleaved_job *ready[MAX_INTERLEAVED], interleaved_job *jobs,
+                           unsigned n, unsigned log2) {
+    unsigned m = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (jobs[i].job->tables->log2_alphabet == log2 && whole_blocks(&jobs[i]))
+            ready[m++] = &jobs[i];
+    return m;
+}
+
+/* Of three jobs the two that have the most blocks left begin: so none is left to be decoded alone. */
+static void put_shortest_last(interleaved_job *three[3]) {
+    for (unsigned i = 0; i < 2; i++) {
+        interleaved_job *job = three[i];
+        if (whole_blocks(job) >= whole_blocks(three[2])) continue;
+        three[i] = three[2];
+        three[2] = job;
+    }
+}
+
+/* All blocks that need no checks: repeatedly as many as all jobs at once can decode. */
 static void run_blocks(interleaved_job *jobs, unsigned n, unsigned log2) {
     const unsigned most = most_at_once(log2 == 4 ? NIBBLES : ANY_SHAPE);
-    for (;;) {
-        interleaved_job *ready[MAX_INTERLEAVED];
+    interleaved_job *ready[MAX_INTERLEAVED];
+    for (unsigned m; (m = ready_jobs(ready, jobs, n, log2)) > 0;) {
         uint32_t n_blocks = READY_BLOCKS;
-        unsigned m = 0;
-        for (unsigned i = 0; i < n && m < most; i++) {
-            uint32_t blocks = whole_blocks(&jobs[i]);
-            if (!blocks || jobs[i].job->tables->log2_alphabet != log2) continue;
-            ready[m++] = &jobs[i];
+        if (most == 2 && m == 3) put_shortest_last(ready);
+        if (m > most) m = most;
+        for (unsigned i = 0; i < m; i++) {
+            const uint32_t blocks = whole_blocks(ready[i]);
             if (blocks < n_blocks) n_blocks = blocks;
         }
-        if (!m) return;
-        if (m == 3) m = 2;
         runs[m - 1][common_shape(ready, m)](ready, n_blocks);
         for (unsigned i = 0; i < m; i++) tell_ready(ready[i]);
     }
