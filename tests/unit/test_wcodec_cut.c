@@ -18,6 +18,7 @@
 #include "wc_random.h"
 #include "wcodec/encode_layer.h"
 #include "wcodec/layer/wc_join_choice.h"
+#include "wcodec/layer/wc_pair_choice.h"
 #include "wcodec/wc_head.h"
 
 static const tare_wc_effort effort = TARE_WC_EFFORT_FAST;
@@ -241,6 +242,49 @@ static void small_tensors_of_five_bits_are_joined_where_that_pays(void **state) 
     }
 }
 
+/* Codes of which nearly all are 0 are values of two; those of a dense tensor are not, and those beside
+ * other fields of their unit cannot be. */
+static void codes_are_paired_where_that_pays(void **state) {
+    (void)state;
+    enum { CODES = 1 << 20, ONE_IN = 50 };
+    static const struct {
+        tare_encoding_id id;
+        bool is_sparse, pays;
+        tare_coded_mode mode;
+    } rows[] = {{TARE_ENCODING_MCF_INT4, true, true, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_MCF_INT4, true, false, TARE_CODED_RAW},
+                {TARE_ENCODING_MCF_INT4, false, false, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_INT4_ROWWISE, true, true, TARE_CODED_SMALLEST},
+                {TARE_ENCODING_Q4_0, true, false, TARE_CODED_SMALLEST}};
+    const uint64_t dims[] = {CODES / 1024, 1024};
+    uint64_t seed = 5;
+    uint8_t *bytes = malloc(CODES);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tare_encoding *e = tare_encoding_get(rows[i].id);
+        const tare_wc_effort how = {.mode = rows[i].mode};
+        uint64_t sizes[TARE_MAX_PLANES] = {0};
+        tare_reader reader;
+        tare_wc_source source = {{0}, {0}};
+        bool is_paired;
+        for (size_t b = 0; b < CODES; b++)
+            bytes[b] = !rows[i].is_sparse || wc_random(&seed) % ONE_IN == 0
+                           ? (uint8_t)wc_random(&seed)
+                           : 0;
+        tare_reader_memory(&reader, bytes, CODES, "codes");
+        for (unsigned p = 0; p < TARE_WC_MAX_REGIONS; p++) source.readers[p] = &reader;
+        assert_int_equal(tare_encoding_sizes(sizes, e, dims, 2, NULL), TARE_OK);
+        assert_int_equal(tare_wc_pairing_pays(&is_paired, e, sizes, dims, 2, &how, &source, NULL),
+                         TARE_OK);
+        assert_int_equal(is_paired, rows[i].pays);
+        tare_reader_memory(&reader, bytes, 10, "codes");
+        const bool is_read =
+            tare_wc_pairing_pays(&is_paired, e, sizes, dims, 2, &how, &source, NULL) != TARE_OK;
+        assert_int_equal(is_read, rows[i].id != TARE_ENCODING_Q4_0 && how.mode != TARE_CODED_RAW);
+    }
+    free(bytes);
+}
+
 /* What cannot shrink does not grow by more than 0.1 % and 256 bytes, with the records of its
  * planes: a small layer is left as it is. */
 static void noise_stays_as_large_as_it_is(void **state) {
@@ -359,6 +403,7 @@ int main(void) {
         cmocka_unit_test(small_tensors_stay_whole),
         cmocka_unit_test(small_tensors_of_five_bits_are_not_joined),
         cmocka_unit_test(small_tensors_of_five_bits_are_joined_where_that_pays),
+        cmocka_unit_test(codes_are_paired_where_that_pays),
         cmocka_unit_test(noise_stays_as_large_as_it_is),
         cmocka_unit_test(segments_are_never_too_large),
         cmocka_unit_test(codes_know_their_scales),

@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "encoding/table.h"
 #include "wcodec/layer/wc_join_choice.h"
+#include "wcodec/layer/wc_pair_choice.h"
 
 enum { TILE = 16 };
 
@@ -111,6 +112,9 @@ tare_status tare_wcodec_draft_tensor(tare_wcodec_draft *d, const tare_tensor *t,
     if (duplicate < 0)
         TARE_TRY(tare_wc_joining_pays(&effort.joins_small, t->encoding, sizes, t->dims, t->n_dims,
                                       is_big_endian, &effort, source, err));
+    if (duplicate < 0 && !base_tensor)
+        TARE_TRY(tare_wc_pairing_pays(&effort.pairs_codes, t->encoding, sizes, t->dims, t->n_dims,
+                                      &effort, source, err));
     tare_wc_cut_tensor(&cut, t->encoding, sizes, t->dims, t->n_dims, is_big_endian, &effort);
     TARE_TRY(add_layer(d, &l, &cut, source, duplicate, base_tensor, err));
     l->kind = TARE_WCODEC_TENSOR;

@@ -16,6 +16,7 @@
 #include "wcodec/layer/coded.h"
 #include "wcodec/layer/wc_gather.h"
 #include "wcodec/layer/wc_join_choice.h"
+#include "wcodec/layer/wc_pair_choice.h"
 
 enum { ROUNDS = 3, ENCODE_ROUNDS = 2, FAST_LEVEL = 3, BEST_LEVEL = 19 };
 
@@ -387,6 +388,9 @@ static tare_status cut(bench *b) {
     } else {
         TARE_TRY(tare_wc_joining_pays(&effort.joins_small, e, sizes, b->t->dims, b->t->n_dims,
                                       false, &effort, &source, b->err));
+        if (!b->options->n_bases)
+            TARE_TRY(tare_wc_pairing_pays(&effort.pairs_codes, e, sizes, b->t->dims, b->t->n_dims,
+                                          &effort, &source, b->err));
         tare_wc_cut_tensor(&b->cut, e, sizes, b->t->dims, b->t->n_dims, false, &effort);
     }
     for (unsigned i = 0; i < b->cut.n_streams; i++)

@@ -207,7 +207,9 @@ static void add_field(cutter *c, const tare_field *f) {
     bool is_alone = size * f->count == unit, is_split = r->n_bytes && (is_alone || f->count == 1);
     uint8_t first = c->out->n_streams;
     if (!is_split) {
-        uint8_t value_bits = r->n_bytes ? 8 : r->value_bits;
+        const bool is_paired = c->effort->pairs_codes && is_alone && f->role == TARE_FIELD_CODE &&
+                               f->bits == 4 && r->value_bits == 4;
+        uint8_t value_bits = r->n_bytes || is_paired ? 8 : r->value_bits;
         add(c, f->plane, value_bits, r, unit, f->offset, size * f->count);
     } else {
         uint32_t stride = is_alone ? size : unit, top = r->value_bits / 8;

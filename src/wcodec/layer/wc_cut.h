@@ -18,6 +18,7 @@ typedef struct tare_wc_effort {
     uint8_t log2_segment; /* values of a segment; 0: what suits the stream */
     bool is_for_gpu;      /* tensors: shorter segments, without tiles and zstd */
     bool joins_small;     /* values of 5 bits of a small tensor: tare_wc_joining_pays says so */
+    bool pairs_codes;     /* of 4 bits: two are a value; tare_wc_pairing_pays says so */
     tare_tile_limits tiles;
     uint8_t trellis;     /* 8 or 32: the codes of tensors are steps of a trellis, whose segments
                              are as long as tare_wc_trellis_log2 says */
