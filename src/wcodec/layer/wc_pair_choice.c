@@ -48,8 +48,8 @@ static uint64_t cost_of_codes(const uint64_t counts[PAIRS]) {
 }
 
 static int most_first(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x < y) - (x > y);
+    const uint64_t *x = a, *y = b;
+    return (*x < *y) - (*x > *y);
 }
 
 /* The most frequent pairs have symbols, others are patches. */
