@@ -47,7 +47,8 @@ typedef struct tare_llama_back {
     const char *names; /* which of the names that a tensor or member of config.json may have it is
                           given, prefixes of blocks too, one blank between them */
     const char *const *config; /* "member = formula", over the file's keys: what its rows of keys do
-                                  not tell; "member[] = formula": of each layer. NULL ends */
+                                  not tell; "member[] = formula": of each layer, "member{} = ..": these
+                                  as a text with commas. NULL ends */
     const tare_llama_shape_row *shapes; /* NULL: none */
     const char
         *when; /* a formula over the keys that must hold instead of `requires`; NULL: that one.

@@ -56,6 +56,40 @@ static const tare_llama_rule rwkv6_rules[] = {
     "time_mix_decay_w1 time_mix_decay_w2 time_mix_key time_mix_value time_mix_receptance "         \
     "time_mix_gate time_mix_ln time_mix_output "
 
+static const char *const rwkv6_back_config[] = {"model_type = 'rwkv6'",
+                                                "rescale_every = rescale_every_n_layers",
+                                                "attention_hidden_size = embedding_length",
+                                                "max_position_embeddings = nothing",
+                                                "tie_word_embeddings = false",
+                                                NULL};
+#define SHAPES_LERP(block)                                                                         \
+    {"*." block ".time_maa_w", "1, 1, hidden_size"},                                               \
+        {"*." block ".time_maa_k", "1, 1, hidden_size"},                                           \
+        {"*." block ".time_maa_v", "1, 1, hidden_size"},                                           \
+        {"*." block ".time_maa_r", "1, 1, hidden_size"},                                           \
+        {"*." block ".time_maa_g", "1, 1, hidden_size"}, {                                         \
+        "*." block ".time_maa_x", "1, 1, d0"                                                       \
+    }
+#define SHAPES_DECAY(block)                                                                        \
+    {"*." block ".time_decay", "1, 1, d0"}, {"*." block ".time_decay_w1", "d1, d0"}, {             \
+        "*." block ".time_decay_w2", "d1, d0"                                                      \
+    }
+static const tare_llama_shape_row rwkv6_back_shapes[] = {SHAPES_LERP("attention"),
+                                                         SHAPES_DECAY("attention"),
+                                                         {"*.attention.time_maa_w1", "d1, d0"},
+                                                         {"*.attention.time_maa_w2", "d0, d2, d1"},
+                                                         {"*.attention.time_faaaa", "d0, d1"},
+                                                         {"*.feed_forward.time_maa_k", "1, 1, d0"},
+                                                         {"*.feed_forward.time_maa_r", "1, 1, d0"},
+                                                         {NULL, NULL}};
+static const tare_llama_back rwkv6_back = {
+    .names = "rwkv.blocks. rwkv.embeddings rwkv.blocks.0.pre_ln rwkv.ln_out head ln1 ln2 "
+             "attention.key attention.value attention.receptance attention.gate attention.output "
+             "attention.ln_x feed_forward.key feed_forward.receptance feed_forward.value "
+             "hidden_size head_size layer_norm_epsilon intermediate_size",
+    .config = rwkv6_back_config,
+    .shapes = rwkv6_back_shapes};
+
 /* Qwen 2 with RWKV's time mixing; the five low-rank parts are in another order. */
 static const tare_llama_key rwkv6qwen2_own[] = {
     CONTEXT,
@@ -94,6 +128,23 @@ static const tare_llama_rule rwkv6qwen2_rules[] = {RULES_LERP("self_attn"),
                                                    W2("0", "3"),
                                                    W2("4", "4"),
                                                    END_OF_RULES};
+
+static const char *const rwkv6qwen2_back_config[] = {
+    "model_type = 'rwkv6qwen2'",
+    "num_attention_heads = embedding_length / wkv.head_size",
+    "lora_rank_tokenshift = time_mix_extra_dim",
+    "lora_rank_decay = time_decay_extra_dim",
+    "max_position_embeddings = nothing",
+    NULL};
+static const tare_llama_shape_row rwkv6qwen2_back_shapes[] = {
+    SHAPES_LERP("self_attn"),
+    SHAPES_DECAY("self_attn"),
+    {"*.self_attn.time_maa_w1", "d1, d0"},
+    {"*.self_attn.time_maa_w2", "d0, d2, d1"},
+    {NULL, NULL}};
+static const tare_llama_back rwkv6qwen2_back = {.names = HF_DENSE "self_attn.gate",
+                                                .config = rwkv6qwen2_back_config,
+                                                .shapes = rwkv6qwen2_back_shapes};
 
 /* ---- version 7 ----------------------------------------------------------------------------------- */
 
@@ -199,12 +250,14 @@ const tare_llama_arch tare_llama_family_rwkv[] = {
                                "channel_mix_lerp_r channel_mix_key channel_mix_receptance "
                                "channel_mix_value",
      .own = rwkv6_own,
-     .rules = rwkv6_rules},
+     .rules = rwkv6_rules,
+     .back = &rwkv6_back},
     {.name = "rwkv6qwen2",
      .classes = "RWKV6Qwen2ForCausalLM",
      .tensors = ENDS TIME_MIX6 FFN "attn_norm ffn_norm",
      .own = rwkv6qwen2_own,
-     .rules = rwkv6qwen2_rules},
+     .rules = rwkv6qwen2_rules,
+     .back = &rwkv6qwen2_back},
     {.name = "rwkv7",
      .classes = "Rwkv7ForCausalLM RWKV7ForCausalLM",
      .tensors = ENDS TIME_MIX7 "token_embd_norm attn_norm attn_norm_2 channel_mix_lerp_k "

@@ -142,6 +142,72 @@ static const tare_llama_rule step35_rules[] = {
     {"*.moe.down_proj.weight", NULL, "squeeze"},
     END_OF_RULES};
 
+/* The first block with a window, and the first without. */
+#define FIRST_WINDOW "leading(attention.sliding_window_pattern, false)"
+#define FIRST_WHOLE  "leading(attention.sliding_window_pattern, true)"
+static const char *const step35_back_config[] = {
+    "model_type = 'step3p5'",
+    "rope_theta[] = if(layer == 0, rope.freq_base, if(layer == 1, rope.freq_base_swa))",
+    "num_attention_heads = at(attention.head_count, " FIRST_WHOLE ")",
+    "num_attention_groups = at(attention.head_count_kv, " FIRST_WHOLE ")",
+    "num_key_value_heads = nothing",
+    "attention_other_setting.num_attention_heads = at(attention.head_count, " FIRST_WINDOW ")",
+    "attention_other_setting.num_attention_groups = at(attention.head_count_kv, " FIRST_WINDOW ")",
+    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
+    "'full_attention')",
+    "partial_rotary_factors[] = if(at(attention.sliding_window_pattern, layer), 1, 0.5)",
+    "moe_num_experts = expert_count",
+    "moe_top_k = expert_used_count",
+    "num_experts_per_tok = nothing",
+    "num_local_experts = nothing",
+    "share_expert_dim = expert_shared_feed_forward_length",
+    "moe_layers_enum{} = if(layer < leading_dense_block_count, nothing, if(layer < block_count - "
+    "(nextn_predict_layers | 0), layer))",
+    "moe_router_activation = if(expert_gating_func == 2, 'sigmoid', 'softmax')",
+    "swiglu_limits = swiglu_clamp_exp",
+    "swiglu_limits_shared = swiglu_clamp_shexp",
+    "rope_local_base_freq = nothing",
+    NULL};
+static const tare_llama_shape_row step35_back_shapes[] = {{"*.moe.router_bias", "d0"},
+                                                          {NULL, NULL}};
+static const tare_llama_back step35_back = {
+    .names = HF_DENSE HF_QK_NORM
+    "self_attn.g_proj moe.gate moe.gate_proj moe.up_proj moe.down_proj share_expert.gate_proj "
+    "share_expert.up_proj share_expert.down_proj eh_proj enorm hnorm shared_head.head "
+    "shared_head.norm embed_tokens",
+    .config = step35_back_config,
+    .shapes = step35_back_shapes};
+
+static const char *const mimo2_back_config[] = {
+    "model_type = 'mimo_v2_flash'",
+    "hybrid_layer_pattern[] = if(layer < block_count - nextn_predict_layers, "
+    "at(attention.sliding_window_pattern, layer))",
+    "num_key_value_heads = at(attention.head_count_kv, leading(attention.sliding_window_pattern, "
+    "1))",
+    "swa_num_key_value_heads = at(attention.head_count_kv, "
+    "leading(attention.sliding_window_pattern, 0))",
+    "head_dim = attention.key_length",
+    "v_head_dim = attention.value_length",
+    "swa_head_dim = attention.key_length",
+    "swa_v_head_dim = attention.value_length",
+    "swa_num_attention_heads = attention.head_count",
+    "partial_rotary_factor = (rope.dimension_count + 0.5) / attention.key_length",
+    "n_routed_experts = expert_count",
+    "layernorm_epsilon = attention.layer_norm_rms_epsilon",
+    "rms_norm_eps = nothing",
+    "swa_rope_theta = rope.freq_base_swa",
+    "rope_local_base_freq = nothing",
+    "attention_value_scale = attention.value_scale",
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid', 'softmax')",
+    NULL};
+static const tare_llama_shape_row mimo2_back_shapes[] = {{"*.self_attn.attention_sink_bias", "d0"},
+                                                         {NULL, NULL}};
+static const tare_llama_back mimo2_back = {.names = HF_DENSE HF_MOE
+                                           "self_attn.qkv_proj eh_proj enorm hnorm "
+                                           "final_layernorm",
+                                           .config = mimo2_back_config,
+                                           .shapes = mimo2_back_shapes};
+
 /* ---- language models by diffusion --------------------------------------------------------------- */
 
 #define KEY_MASK                                                                                   \
@@ -312,6 +378,7 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .defaults = mimo2_defaults,
      .keys = mimo2_keys,
      .rules = mimo2_rules,
+     .back = &mimo2_back,
      .extra_layers = "3",
      .nextn = "model.mtp.",
      .gate_experts_first = true},
@@ -322,6 +389,7 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .defaults = step35_defaults,
      .keys = step35_keys,
      .rules = step35_rules,
+     .back = &step35_back,
      .extra_layers = "num_nextn_predict_layers"},
     {.name = "dream",
      .classes = "DreamModel",

@@ -93,23 +93,24 @@ static tare_status set_value(writer *w, tare_str path, const tare_llama_value *v
 /* ---- what is stated -------------------------------------------------------------------------- */
 
 /* "NAME[]": a list with what the formula says of each layer that it has a value for; absent where
- * there is none. */
+ * there is none. "NAME{}": the same as a text, with commas. */
 static tare_status set_layers(writer *w, tare_str path, tare_str formula, tare_error *err) {
     tare_buffer b;
+    const bool is_text = path.ptr[path.len] == '{';
     tare_status status = TARE_OK;
     const double n = w->r->facts[0].number;
     size_t n_values = 0;
     tare_buffer_init(&b, w->r->out->allocator);
-    tare_buffer_put_u8(&b, '[');
+    tare_buffer_put_u8(&b, is_text ? '"' : '[');
     for (double layer = 0; layer < n && status == TARE_OK; layer++) {
         const tare_llama_binding bindings[] = {{"layer", layer}, {NULL, 0}};
         tare_llama_value v;
         status = tare_llama_formula(&v, formula, &w->r->by_keys, bindings, err);
         if (status != TARE_OK || v.kind == TARE_LLAMA_ABSENT) continue;
-        if (n_values++) tare_buffer_put_text(&b, ", ");
+        if (n_values++) tare_buffer_put_text(&b, is_text ? "," : ", ");
         put_value(&b, &v);
     }
-    tare_buffer_put_u8(&b, ']');
+    tare_buffer_put_u8(&b, is_text ? '"' : ']');
     if (status == TARE_OK && n_values) return set_text(w, path, &b, err);
     tare_buffer_free(&b);
     return status == TARE_OK ? set(w, path, (tare_str){NULL, 0}, err) : status;
@@ -121,7 +122,7 @@ static tare_status set_stated(writer *w, const char *const *rows, tare_error *er
         const char *equals = strstr(*rows, " = ");
         tare_str path = {*rows, (size_t)(equals - *rows)}, formula = tare_str_of(equals + 3);
         tare_llama_value v;
-        if (tare_str_ends(path, TARE_STR("[]"))) {
+        if (tare_str_ends(path, TARE_STR("[]")) || tare_str_ends(path, TARE_STR("{}"))) {
             path.len -= 2;
             TARE_TRY(set_layers(w, path, formula, err));
             continue;

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What llama.cpp has no use for is left out, and is no loss: conversion under --strict, `verify --against --strict`
+and `diff` agree about a model with a pooler and files that no key tells of. A missing tensor of the file is a loss for
+all of them. `left_out.py TARE FOLDER`"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+try:
+    import tiny_models
+    from malformed import load, store
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+
+FILES = {"README.md": "---\nlicense: mit\n---\n# A model\n", "data_config.json": "[]",
+         "sentence_bert_config.json": '{"max_seq_length": 256}',
+         "modules.json": '[{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]',
+         "1_Pooling/config.json": '{"pooling_mode_mean_tokens": true}'}
+
+
+def main():
+    tare, folder = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    model, other, out = (os.path.join(folder, x) for x in ("model", "other", "out.gguf"))
+    found = []
+
+    def run(*args, code=0):
+        done = subprocess.run([tare, *args], capture_output=True, text=True)
+        if done.returncode != code:
+            found.append(f"{' '.join(args)}: exit {done.returncode}, not {code}: {done.stderr.strip()}")
+        return done
+
+    def check(what, holds):
+        if not holds:
+            found.append(what)
+
+    tiny_models.write(model, "bert")
+    config, tensors = load(model)
+    check("the tiny model has a pooler", any("pooler" in t for t in tensors))
+    os.mkdir(os.path.join(model, "1_Pooling"))
+    for name, text in FILES.items():
+        with open(os.path.join(model, name), "w") as f:
+            f.write(text)
+    options = [out, "--strict", "--type", "f32", "--no-tokenizer", "--no-sync", "--force"]
+    said = json.loads(run("convert", model, *options, "--json").stdout)["findings"]
+    check(f"the pooler is named: {said}", any(f["code"] == "llama.left-out" and "pooler" in json.dumps(f) for f in said))
+    check("1_Pooling is a key", run("info", out, "bert.pooling_type", "--raw").stdout.strip() == "1")
+    run("verify", out, "--against", model, "--strict", "--quiet")
+    run("diff", model, out, "--quiet")
+    # a tensor that the model has, and the file lacks
+    lesser = {t: v for t, v in tensors.items() if "layer.1.output.LayerNorm.bias" not in t}
+    os.mkdir(other)
+    store(other, config, lesser)
+    run("convert", other, *options, "--quiet")
+    run("verify", out, "--against", model, "--quiet", code=1)
+    run("diff", model, out, "--quiet", code=1)
+    shutil.rmtree(folder)
+    print("\n".join(found + [f"{len(found)} faults"]))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
