@@ -8,7 +8,7 @@
  *     vec, VEC_BYTES           a vector of bytes; a step is one or more
  *     v_load, v_store, v_all   from memory, to memory, a byte repeated
  *     v_up, v_down             words shifted
- *     v_or, v_and, v_xor, v_sub_bytes
+ *     v_or, v_and, v_xor
  *     v_or_and(a, b, c)        a | b & c
  *     v_choose(a, b, c)        a & b | ~a & c
  *     v_store_words            bytes of words from their lower and their upper ones
@@ -17,14 +17,14 @@
  *     look_up_in               bytes of a table
  *     edge_tables              what v_edge needs; load_edge_tables
  *     v_edge                   tare_wc_edge_value of symbols and of two bits; those above undefined
+ *     trellis_tables           what v_trellis needs; load_trellis_tables
+ *     v_trellis                tare_wc_trellis_value of states and symbols, and the states that follow
  *
  * Words are shifted, as there is no shift of bytes: what comes in from the neighbour is masked. */
 #ifndef TARE_WCODEC_SIMD_WC_EMIT_H
 #define TARE_WCODEC_SIMD_WC_EMIT_H
 
 #include "wcodec/simd/wc_block.h"
-#include "wcodec/wc_trellis.h"
-
 enum { STEP_VECS = TARE_WC_LANES / VEC_BYTES };
 
 /* Symbols of a step, in the lower bits of bytes; the bits above are undefined. */
@@ -85,32 +85,31 @@ static inline shape shape_of(const tare_wc_job *job) {
 }
 
 /* What all blocks of a job need to produce values: both bytes of the tops, in place, by symbol;
- * which of the bypass bits stay where they are; whether the first one moves to become the sign.
- * With a trellis the state that follows, by state and 32 for an odd symbol. */
+ * which of the bypass bits stay where they are; whether the first one moves to become the sign. */
 typedef struct value_tables {
-    table top[2], next;
+    table top[2];
     vec keep[2], sign;
     edge_tables edge;
+    trellis_tables trellis;
 } value_tables;
 
 static inline value_tables value_tables_of(const tare_wc_job *job) {
     const unsigned k = job->rule->k, is_sign = job->rule->form == TARE_WC_SIGN;
     const unsigned keep = (1u << (k - is_sign)) - 1;
-    uint8_t top[2][64], next[64];
+    uint8_t top[2][64];
     value_tables m;
     for (uint8_t i = 0; i < 64; i++) {
         unsigned in_place = (unsigned)job->rule->map[i] << (k - is_sign);
         top[0][i] = (uint8_t)in_place;
         top[1][i] = (uint8_t)(in_place >> 8);
-        next[i] = tare_wc_trellis_next(job->rule->trellis, i % 32, i / 32);
     }
     for (unsigned i = 0; i < 2; i++) {
         m.top[i] = load_table(top[i]);
         m.keep[i] = v_all((uint8_t)(keep >> 8 * i));
     }
-    m.next = load_table(next);
     m.sign = v_all((uint8_t)(is_sign << 7));
     m.edge = load_edge_tables();
+    m.trellis = load_trellis_tables(job->rule->trellis);
     return m;
 }
 
@@ -273,10 +272,8 @@ static ALWAYS_INLINE void put_trellis(uint8_t *states, const out_cursor *o, cons
                                       const unsigned j, symbols s) {
     for (unsigned i = 0; i < STEP_VECS; i++) {
         const unsigned at = i * VEC_BYTES;
-        vec state = v_load(states + at), symbol = v_and(s.v[i], v_all(63));
-        vec sign = v_sub_bytes(v_all(1), v_and(v_up(state, 1), v_all(2)));
-        v_store(o->dst + j * TARE_WC_LANES + at, v_xor(v_up(symbol, 2), sign));
-        state = look_up_in(&m->next, v_or_and(state, v_up(symbol, 5), v_all(32)));
+        vec state = v_load(states + at);
+        v_store(o->dst + j * TARE_WC_LANES + at, v_trellis(&m->trellis, &state, s.v[i]));
         v_store(states + at, state);
     }
 }

@@ -4,6 +4,7 @@
 #ifndef TARE_WCODEC_EMIT_AVX2_H
 #define TARE_WCODEC_EMIT_AVX2_H
 
+#include "wcodec/wc_trellis.h"
 #include "wcodec/x86/wc_edge_avx2.h"
 #include "wcodec/x86/wc_lookup_avx2.h"
 #include "wcodec/x86/wc_sixes_avx2.h"
@@ -35,9 +36,6 @@ static ALWAYS_INLINE vec v_and(vec a, vec b) {
 }
 static ALWAYS_INLINE vec v_xor(vec a, vec b) {
     return _mm256_xor_si256(a, b);
-}
-static ALWAYS_INLINE vec v_sub_bytes(vec a, vec b) {
-    return _mm256_sub_epi8(a, b);
 }
 static ALWAYS_INLINE vec v_or_and(vec a, vec b, vec c) {
     return v_or(a, v_and(b, c));
@@ -72,6 +70,25 @@ static ALWAYS_INLINE edge_tables load_edge_tables(void) {
 static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec raw) {
     (void)t;
     return edge_values(v_choose(v_all(3), raw, v_up(symbol, 2)));
+}
+
+/* No tables here either: the state that follows is a sum (without carry) of what the state, its
+ * lowest bit and that of the symbol add. */
+typedef struct trellis_tables {
+    vec odd_state, odd_symbol;
+    unsigned down; /* from bit 2 to that of odd_symbol */
+} trellis_tables;
+static inline trellis_tables load_trellis_tables(unsigned states) {
+    return (trellis_tables){v_all(tare_wc_trellis_next(states, 1, 0)),
+                            v_all(tare_wc_trellis_next(states, 0, 1)), states == 8};
+}
+static ALWAYS_INLINE vec v_trellis(const trellis_tables *t, vec *state, vec symbol) {
+    const vec steps = v_and(v_up(symbol, 2), v_all(0xfc));
+    const vec is_odd = _mm256_sub_epi8(v_all(0), v_and(*state, v_all(1)));
+    const vec half = v_and(v_down(*state, 1), v_all(15));
+    const vec of_symbol = v_and(v_down(steps, t->down), t->odd_symbol);
+    *state = v_xor(v_xor(half, v_and(is_odd, t->odd_state)), of_symbol);
+    return v_xor(steps, v_or(is_odd, v_all(1)));
 }
 
 #include "wcodec/simd/wc_emit.h"

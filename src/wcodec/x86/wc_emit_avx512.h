@@ -4,6 +4,7 @@
 #ifndef TARE_WCODEC_EMIT_AVX512_H
 #define TARE_WCODEC_EMIT_AVX512_H
 
+#include "wcodec/wc_trellis.h"
 #include "wcodec/x86/wc_edge_avx512.h"
 #include "wcodec/x86/wc_sixes_avx512.h"
 
@@ -34,9 +35,6 @@ static ALWAYS_INLINE vec v_and(vec a, vec b) {
 }
 static ALWAYS_INLINE vec v_xor(vec a, vec b) {
     return _mm512_xor_si512(a, b);
-}
-static ALWAYS_INLINE vec v_sub_bytes(vec a, vec b) {
-    return _mm512_sub_epi8(a, b);
 }
 static ALWAYS_INLINE vec v_or_and(vec a, vec b, vec c) {
     return _mm512_ternarylogic_epi32(a, b, c, 0xf8);
@@ -88,6 +86,28 @@ static ALWAYS_INLINE vec v_edge(const edge_tables *t, vec symbol, vec raw) {
     __mmask64 is_other = _mm512_cmpeq_epi8_mask(low, look_up_in(&t->other_bits, symbol));
     vec value = _mm512_add_epi8(look_up_in(&t->first, symbol), low);
     return _mm512_mask_permutexvar_epi8(value, is_other, symbol, t->other);
+}
+
+/* Values by symbol in an even state; what is turned over in them, by state; the state that follows, by
+ * state and 32 for an odd symbol. */
+typedef struct trellis_tables {
+    table value, sign, next;
+} trellis_tables;
+
+static inline trellis_tables load_trellis_tables(unsigned states) {
+    uint8_t value[64], sign[64], next[64];
+    for (uint8_t i = 0; i < 64; i++) {
+        value[i] = tare_wc_trellis_value(0, i);
+        sign[i] = tare_wc_trellis_value(i, 0) ^ tare_wc_trellis_value(0, 0);
+        next[i] = tare_wc_trellis_next(states, i % 32, i / 32);
+    }
+    return (trellis_tables){v_load(value), v_load(sign), v_load(next)};
+}
+
+static ALWAYS_INLINE vec v_trellis(const trellis_tables *t, vec *state, vec symbol) {
+    const vec value = v_xor(look_up_in(&t->value, symbol), look_up_in(&t->sign, *state));
+    *state = look_up_in(&t->next, v_or_and(*state, v_up(symbol, 5), v_all(32)));
+    return value;
 }
 
 #include "wcodec/simd/wc_emit.h"
