@@ -143,8 +143,9 @@ typedef struct tare_sensitivities {
 /* ERR_ARG: a line is wrong. `text` must outlive the lines. */
 tare_status tare_sensitivities_read(tare_sensitivities *out, tare_str text, tare_arena *arena,
                                     tare_error *err);
-/* What they say of a tensor; false: nothing. */
-bool tare_sensitivities_find(double *value, const tare_sensitivities *s, tare_str name);
+/* What they say of a tensor; false: nothing. `share`: of all experts, if it is one of them. */
+bool tare_sensitivities_find(double *value, const tare_sensitivities *s, tare_str name,
+                             double share);
 /* Of n tensors: ERR_ARG if none had a line, a note if only some did. */
 tare_status tare_sensitivities_check(size_t n_missing, size_t n, tare_report *report,
                                      tare_error *err);

@@ -3,7 +3,8 @@
  * Measured sensitivities: text of lines "TENSOR VALUE", VALUE what a relative error of 1 in the
  * tensor does to the output. A tensor takes the line of its name; else the sum of those whose names
  * say the same role in the same layer, so that the names of Hugging Face do for a GGUF file, and
- * those of single experts for the tensor that holds them all. */
+ * those of single experts for the tensor that holds them all. A line of all experts counts for
+ * each by its share. */
 #include <string.h>
 
 #include "base/json.h"
@@ -99,21 +100,27 @@ static size_t short_name(char *out, size_t size, tare_str name) {
     return n;
 }
 
+/* Whether a line is of all experts, the tensor of one. */
+static bool is_stack_of(const line *l, const tare_role_info *role) {
+    return l->role.is_expert && l->role.expert < 0 && role->expert >= 0;
+}
+
 static bool is_same_part(const line *l, tare_str name, const tare_role_info *role) {
     char a[64], b[64];
     const tare_role_info *r = &l->role;
     if (r->role == TARE_ROLE_UNKNOWN || r->role != role->role || r->layer != role->layer ||
         r->is_even != role->is_even || r->is_expert != role->is_expert ||
-        r->is_shared != role->is_shared || r->is_bias || r->is_tower != role->is_tower ||
-        r->is_gguf == role->is_gguf)
+        r->is_shared != role->is_shared || r->is_bias || r->is_tower != role->is_tower)
         return false;
+    if (r->is_gguf == role->is_gguf && !is_stack_of(l, role)) return false;
     if (role->expert >= 0 && r->expert >= 0 && r->expert != role->expert) return false;
     if (!role->is_even && role->role != TARE_ROLE_SSM) return true;
     const size_t n = short_name(a, sizeof a, l->name);
     return n == short_name(b, sizeof b, name) && memcmp(a, b, n) == 0;
 }
 
-bool tare_sensitivities_find(double *value, const tare_sensitivities *l, tare_str name) {
+bool tare_sensitivities_find(double *value, const tare_sensitivities *l, tare_str name,
+                             double share) {
     const int64_t at = tare_name_index_find(&l->index, l->lines, sizeof *l->lines, name);
     bool is_found = at >= 0;
     *value = is_found ? l->lines[at].value : 0;
@@ -121,7 +128,7 @@ bool tare_sensitivities_find(double *value, const tare_sensitivities *l, tare_st
     const tare_role_info role = tare_role_of_name(name);
     for (size_t i = 0; i < l->n; i++) {
         if (!is_same_part(&l->lines[i], name, &role)) continue;
-        *value += l->lines[i].value;
+        *value += l->lines[i].value * (is_stack_of(&l->lines[i], &role) ? share : 1);
         is_found = true;
     }
     return is_found;
@@ -148,8 +155,9 @@ tare_status tare_sensitivities_check(size_t n_missing, size_t n, tare_report *re
 
 static bool measure_unit(tare_fit_unit *u, const tare_fit *f, const tare_sensitivities *l) {
     double sum = 0, value;
+    const double share = 1 / (double)u->n_tensors;
     for (size_t i = 0; i < u->n_tensors; i++) {
-        if (!tare_sensitivities_find(&value, l, f->in->catalog.tensors[u->tensors[i]].name))
+        if (!tare_sensitivities_find(&value, l, f->in->catalog.tensors[u->tensors[i]].name, share))
             return false;
         sum += value;
     }

@@ -68,6 +68,7 @@ typedef struct tare_lossy_target {
     float *medians;          /* of the slices; 0: the slice was never used */
     uint64_t slice;          /* elements of one */
     double energy;     /* weighted squares of all numbers, relative to the mean weight above */
+    double share;      /* of the experts of its role and layer; else 1 */
     double alpha;      /* damage for a relative error of 1 */
     double base;       /* distance of values where the common factor is 1 */
     float most;        /* the largest magnitude, with or without the factors */

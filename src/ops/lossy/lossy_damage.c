@@ -32,11 +32,11 @@ static void weigh_all(tare_lossy_run *r, const tare_mix_model *model, double *of
         tare_lossy_target *t = &r->targets[i];
         const tare_role_info role = tare_role_of_name(name_of(r, t));
         const bool is_one = role.expert >= 0 && model->has_roles; /* of several */
-        const double part = is_one ? (double)t->n / of_experts[place_of(&role)] : 1;
-        t->alpha = part * tare_fit_constant_of(model, name_of(r, t), &role,
-                                               tare_fit_is_tied(model, r->in, t->tensor),
-                                               (double)t->n / all)
-                              .alpha;
+        t->share = is_one ? (double)t->n / of_experts[place_of(&role)] : 1;
+        t->alpha = t->share * tare_fit_constant_of(model, name_of(r, t), &role,
+                                                   tare_fit_is_tied(model, r->in, t->tensor),
+                                                   (double)t->n / all)
+                                  .alpha;
     }
 }
 
@@ -49,7 +49,7 @@ static tare_status measure_all(tare_lossy_run *r, tare_error *err) {
         tare_lossy_target *t = &r->targets[i];
         const double least = LEAST_PART * t->alpha;
         double value;
-        if (tare_sensitivities_find(&value, &measured, name_of(r, t)))
+        if (tare_sensitivities_find(&value, &measured, name_of(r, t), t->share))
             t->alpha = value > least ? value : least;
         else
             n_missing++;
