@@ -82,18 +82,31 @@ static uint64_t place(const tare_llama_view *v, uint64_t at, uint64_t *left) {
     return from;
 }
 
-/* The axis whose steps are neighbours in the source; n_axes: none is. */
-static uint32_t dense_axis(const tare_llama_view *v) {
-    uint32_t a = 0;
-    while (a < v->n_axes && v->axes[a].stride != 1) a++;
-    return a;
+/* What a view takes in another order than it lies in the source: neighbours there, `unit` elements
+ * each, are the steps of the axis `dense`, a block of `inner` units apart in the result. */
+typedef struct transposition {
+    uint32_t dense; /* n_axes: no axis */
+    uint64_t unit, inner;
+} transposition;
+
+static transposition find_transposition(const tare_llama_view *v) {
+    const tare_llama_axis *last = v->n_axes ? &v->axes[v->n_axes - 1] : NULL;
+    const bool is_run = last && last->stride == 1;
+    transposition t = {0, is_run ? last->extent : 1, 1};
+    while (t.dense < v->n_axes && (v->axes[t.dense].stride != t.unit || &v->axes[t.dense] == last))
+        t.dense++;
+    for (uint32_t a = t.dense + 1; a < v->n_axes; a++) t.inner *= v->axes[a].extent;
+    t.inner /= t.unit;
+    return t;
 }
 
+/* Elements along the fastest axis: runs of the source where its steps are neighbours there. */
 static tare_status read_runs(uint8_t *out, const job *j, uint64_t first, uint64_t n,
                              tare_error *err) {
     const tare_llama_view *v = j->piece->view;
+    const bool is_run = v->n_axes == 0 || v->axes[v->n_axes - 1].stride == 1;
     while (n > 0) {
-        uint64_t left, from = place(v, first, &left), take = tare_min_u64(left, n);
+        uint64_t left, from = place(v, first, &left), take = is_run ? tare_min_u64(left, n) : 1;
         TARE_TRY(source_run(out, j, from, take, err));
         out += take * j->element_bytes;
         first += take;
@@ -102,48 +115,40 @@ static tare_status read_runs(uint8_t *out, const job *j, uint64_t first, uint64_
     return TARE_OK;
 }
 
-/* One element after the other, along the fastest axis, which is not dense. */
-static tare_status read_singly(uint8_t *out, const job *j, uint64_t first, uint64_t n,
-                               tare_error *err) {
-    for (uint64_t left; n > 0; n--, out += j->element_bytes)
-        TARE_TRY(source_run(out, j, place(j->piece->view, first++, &left), 1, err));
-    return TARE_OK;
-}
-
-/* Whole blocks of `inner` elements, as many as there are steps of the dense axis left: for each
- * element of a block a run of the source, spread over the blocks. */
-static tare_status gather(uint8_t *out, const job *j, uint64_t first, uint64_t n_blocks,
-                          uint64_t inner, tare_error *err) {
+/* Whole blocks, as many as there are steps of the dense axis left: for each unit of a block a run
+ * of the source, dealt out to the blocks. */
+static tare_status gather(uint8_t *out, const job *j, const transposition *t, uint64_t first,
+                          uint64_t n_blocks, tare_error *err) {
     uint8_t run[GATHER_BYTES];
-    const size_t size = j->element_bytes;
+    const size_t size = (size_t)t->unit * j->element_bytes;
     const uint64_t most = sizeof run / size;
     for (uint64_t done = 0; done < n_blocks; done += most) {
         uint64_t count = tare_min_u64(most, n_blocks - done), left;
-        for (uint64_t i = 0; i < inner; i++) {
-            uint64_t from = place(j->piece->view, first + done * inner + i, &left);
-            TARE_TRY(source_run(run, j, from, count, err));
+        for (uint64_t i = 0; i < t->inner; i++) {
+            uint64_t at = first + (done * t->inner + i) * t->unit;
+            uint64_t from = place(j->piece->view, at, &left);
+            TARE_TRY(source_run(run, j, from, count * t->unit, err));
             for (uint64_t k = 0; k < count; k++)
-                memcpy(out + ((done + k) * inner + i) * size, run + k * size, size);
+                memcpy(out + ((done + k) * t->inner + i) * size, run + k * size, size);
         }
     }
     return TARE_OK;
 }
 
-static tare_status read_gathered(uint8_t *out, const job *j, uint32_t dense, uint64_t first,
+static tare_status read_gathered(uint8_t *out, const job *j, const transposition *t, uint64_t first,
                                  uint64_t n, tare_error *err) {
-    const tare_llama_view *v = j->piece->view;
-    uint64_t inner = 1;
-    for (uint32_t a = dense + 1; a < v->n_axes; a++) inner *= v->axes[a].extent;
+    const tare_llama_axis *dense = &j->piece->view->axes[t->dense];
+    const uint64_t block = t->inner * t->unit;
     while (n > 0) {
-        uint64_t skip = first % inner, take;
-        if (skip || n < inner) {
-            take = tare_min_u64(inner - skip, n);
-            TARE_TRY(read_singly(out, j, first, take, err));
+        uint64_t skip = first % block, take;
+        if (skip || n < block) {
+            take = tare_min_u64(block - skip, n);
+            TARE_TRY(read_runs(out, j, first, take, err));
         } else {
-            uint64_t step = first / inner % v->axes[dense].extent;
-            uint64_t n_blocks = tare_min_u64(v->axes[dense].extent - step, n / inner);
-            TARE_TRY(gather(out, j, first, n_blocks, inner, err));
-            take = n_blocks * inner;
+            uint64_t step = first / block % dense->extent;
+            uint64_t n_blocks = tare_min_u64(dense->extent - step, n / block);
+            TARE_TRY(gather(out, j, t, first, n_blocks, err));
+            take = n_blocks * block;
         }
         out += take * j->element_bytes;
         first += take;
@@ -156,10 +161,10 @@ static tare_status read_raw(uint8_t *out, const job *j, uint64_t first, uint64_t
                             tare_error *err) {
     const tare_llama_view *v = j->piece->view;
     if (!v) return source_run(out, j, first, n, err);
-    uint32_t dense = dense_axis(v);
-    if (v->n_axes == 0 || dense + 1 == v->n_axes) return read_runs(out, j, first, n, err);
-    if (dense == v->n_axes) return read_singly(out, j, first, n, err);
-    return read_gathered(out, j, dense, first, n, err);
+    const transposition t = find_transposition(v);
+    if (t.dense == v->n_axes || t.unit > GATHER_BYTES / 2 / j->element_bytes)
+        return read_runs(out, j, first, n, err);
+    return read_gathered(out, j, &t, first, n, err);
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
