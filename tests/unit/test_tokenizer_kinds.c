@@ -37,6 +37,62 @@ static void word_pieces_are_marked(void **state) {
     assert_run(&r);
     assert_array(&r, "tokenizer.ggml.tokens", "[PAD]|" MARK "do|ing");
     assert_array(&r, "tokenizer.ggml.token_type", "3|1|1");
+    assert_number(&r, "tokenizer.ggml.padding_token_id", 0);
+    run_end(&r);
+}
+
+/* Names of tokens lead to ids without tokenizer.json, too; llama.cpp would assume those of GPT-2. */
+static void names_stand_for_tokens_of_any_vocabulary(void **state) {
+    (void)state;
+    static const tare_llama_tokenizer_options like = {.like_reference = true};
+    key_run r;
+    const side_file vocab = SIDE_TEXT(
+        "vocab.json", "{\"a\":0,\"<e>\":1,\"<s>\":2,\"<|endoftext|>\":3,\"b\":4,\"ab\":5}");
+    const side_file merges = SIDE_TEXT("merges.txt", "#version: 0.2\na b\n");
+    const side_file config = SIDE_TEXT(
+        "tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\",\"bos_token\":\"<s>\","
+                                 "\"eos_token\":{\"content\":\"<e>\"}}");
+    RUN(&r, NULL, vocab, merges, config);
+    assert_run(&r);
+    assert_number(&r, "tokenizer.ggml.bos_token_id", 2);
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 1);
+    run_end(&r);
+    RUN(&r, NULL, vocab, merges,
+        SIDE_TEXT("tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\"}"));
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 3);
+    run_end(&r);
+    RUN(&r, &like, vocab, merges, config);
+    assert_null(key_of(&r, "tokenizer.ggml.eos_token_id"));
+    assert_true(has_finding(&r, "tokenizer.no-end"));
+    run_end(&r);
+}
+
+/* The first end is EOS, others that llama.cpp does not find by their text have keys. */
+static void several_tokens_end_a_text(void **state) {
+    (void)state;
+    key_run r;
+    const side_file vocab = SIDE_TEXT(
+        "vocab.json",
+        "{\"a\":0,\"<e>\":1,\"<f>\":2,\"<|im_end|>\":3,\"<g>\":4,\"<h>\":5,\"b\":6,\"ab\":7}");
+    const side_file merges = SIDE_TEXT("merges.txt", "#version: 0.2\na b\n");
+    const side_file config =
+        SIDE_TEXT("tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\"}");
+    RUN(&r, NULL, vocab, merges, config,
+        SIDE_TEXT("generation_config.json", "{\"eos_token_id\":[1,3,2,99,4]}"));
+    assert_run(&r);
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 1);
+    assert_number(&r, "tokenizer.ggml.eot_token_id", 2);
+    assert_number(&r, "tokenizer.ggml.eom_token_id", 4);
+    assert_false(has_finding(&r, "tokenizer.end-left-out"));
+    run_end(&r);
+    RUN(&r, NULL, vocab, merges, config,
+        SIDE_TEXT("generation_config.json", "{\"eos_token_id\":[1,2,4,5]}"));
+    assert_true(has_finding(&r, "tokenizer.end-left-out"));
+    run_end(&r);
+    RUN(&r, NULL, vocab, merges, config,
+        SIDE_TEXT("generation_config.json", "{\"eos_token_id\":4}"));
+    assert_number(&r, "tokenizer.ggml.eos_token_id", 4);
+    assert_null(key_of(&r, "tokenizer.ggml.eot_token_id"));
     run_end(&r);
 }
 
@@ -160,6 +216,8 @@ static void older_files_name_a_class(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(word_pieces_are_marked),
+        cmocka_unit_test(names_stand_for_tokens_of_any_vocabulary),
+        cmocka_unit_test(several_tokens_end_a_text),
         cmocka_unit_test(unigram_pieces_keep_scores),
         cmocka_unit_test(ranks_give_merges),
         cmocka_unit_test(tekken_puts_special_tokens_first),

@@ -61,9 +61,10 @@ static tare_status read_names(tare_llama_tokenizer *t, tare_llama_named *n, tare
         if (v.type != TARE_JSON_END) TARE_TRY(tare_llama_text(&n->text[i], t, &v, err));
     }
     /* Encoders name their first and last token by other roles. */
-    if (t->json.file.text.ptr && !n->text[TARE_LLAMA_BOS].len)
+    const bool is_encoder = t->json.file.text.ptr || strcmp(t->model, "bert") == 0;
+    if (is_encoder && !n->text[TARE_LLAMA_BOS].len)
         n->text[TARE_LLAMA_BOS] = n->text[TARE_LLAMA_CLS];
-    if (t->json.file.text.ptr && !n->text[TARE_LLAMA_EOS].len)
+    if (is_encoder && !n->text[TARE_LLAMA_EOS].len)
         n->text[TARE_LLAMA_EOS] = n->text[TARE_LLAMA_SEP];
     return TARE_OK;
 }
@@ -129,6 +130,47 @@ static void offer_numbers(tare_llama_tokenizer *t, size_t n_roles) {
     }
 }
 
+/* What the libraries that wrote such files took where no name was said. */
+static const struct {
+    const char *model, *text;
+    tare_llama_special special;
+} customary[] = {
+    {"bert", "[CLS]", TARE_LLAMA_BOS},         {"bert", "[SEP]", TARE_LLAMA_EOS},
+    {"bert", "[SEP]", TARE_LLAMA_SEP},         {"bert", "[UNK]", TARE_LLAMA_UNK},
+    {"bert", "[PAD]", TARE_LLAMA_PAD},         {"bert", "[MASK]", TARE_LLAMA_MASK},
+    {"gpt2", "<|endoftext|>", TARE_LLAMA_EOS},
+};
+
+static tare_str customary_text(const tare_llama_tokenizer *t, size_t special) {
+    for (size_t i = 0; i < sizeof customary / sizeof *customary; i++)
+        if (customary[i].special == special && strcmp(customary[i].model, t->model) == 0)
+            return tare_str_of(customary[i].text);
+    return TARE_STR("");
+}
+
+/* Without tokenizer.json, names stand for tokens of the vocabulary. */
+static tare_status find_in_vocabulary(tare_llama_tokenizer *t, const tare_llama_named *named,
+                                      tare_error *err) {
+    tare_name_index index;
+    if (t->json.file.text.ptr || t->options->like_reference) return TARE_OK;
+    TARE_TRY(tare_llama_vocab_index(&index, &t->vocab, &t->scratch, err));
+    for (size_t i = 0; i < named->n_roles; i++) {
+        const tare_str text = named->text[i].len ? named->text[i] : customary_text(t, i);
+        const int64_t id = text.len ? tare_llama_vocab_find(&index, &t->vocab, text) : -1;
+        if (id >= 0) offer_id(t, (tare_llama_special)i, (uint64_t)id, t->tokenizer_config.name);
+    }
+    return TARE_OK;
+}
+
+/* llama.cpp has a number of its own for BPE over bytes that does not say which token ends a text:
+ * that of GPT-2's, which some other token may have. */
+static void note_no_end(const tare_llama_tokenizer *t) {
+    if (strcmp(t->model, "gpt2") == 0 && !tare_llama_has_id(t, TARE_LLAMA_EOS))
+        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.no-end", NULL,
+                        "no file says which token ends a text (eos_token): llama.cpp takes token "
+                        "11 for it");
+}
+
 tare_status tare_llama_find_specials(tare_llama_tokenizer *t, tare_error *err) {
     tare_llama_named named = {.n_roles = TARE_LLAMA_MASK + 1};
     bool is_configured = t->tokenizer_config.text.ptr != NULL;
@@ -139,7 +181,10 @@ tare_status tare_llama_find_specials(tare_llama_tokenizer *t, tare_error *err) {
     if (is_configured) offer_names(t, &named);
     offer_numbers(t, named.n_roles);
     if (!is_configured) offer_names(t, &named);
+    TARE_TRY(find_in_vocabulary(t, &named, err));
     apply_rules(t);
+    if (!t->options->like_reference) TARE_TRY(tare_llama_find_ends(t, err));
+    note_no_end(t);
     if (t->needs_add_bos && t->adds[TARE_LLAMA_ADD_BOS] == TARE_LLAMA_FLAG_UNSET)
         tare_llama_set_add(t, TARE_LLAMA_ADD_BOS, false);
     return TARE_OK;

@@ -22,4 +22,7 @@ void tare_llama_set_add(tare_llama_tokenizer *t, tare_llama_add add, bool is_add
 tare_status tare_llama_read_post_processor(tare_llama_tokenizer *t, tare_llama_named *named,
                                            tare_error *err);
 
+/* EOS and other ends out of generation_config.json; after all other ids. */
+tare_status tare_llama_find_ends(tare_llama_tokenizer *t, tare_error *err);
+
 #endif
