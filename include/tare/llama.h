@@ -145,7 +145,8 @@ TARE_API tare_status tare_llama_map_like(tare_model **out, const tare_model *in,
 
 /* Whether llama.cpp can run a GGUF model, as far as its directory tells: a known architecture, the
  * keys and the tokenizer that its loader requires of all models, embeddings with a row for each
- * token, tensors in every block. If not, *why says what stands against it (`what`, and the key or
+ * token, the tensors that blocks of the architecture need, in shapes that the keys say, in types
+ * that it computes with. If not, *why says what stands against it (`what`, and the key or
  * tensor by its name); may be NULL. Reads no data. */
 TARE_API bool tare_llama_can_run(const tare_model *model, tare_error *why);
 

@@ -62,6 +62,8 @@ typedef struct tare_llama_arch {
     const char *name;     /* general.architecture */
     const char *classes;  /* of Hugging Face, one blank between them */
     const char *tensors;  /* of llama.cpp, without "blk.N.", one blank between them */
+    const char *optional; /* of these, what llama.cpp runs without here; NULL: only what it does in
+                             all architectures (needed.c) */
     const char *requires; /* a formula that must hold; NULL: none. The first row that does counts */
     const char *cut;      /* texts that are cut out of names, one blank between them */
     const char *prefix;   /* put before names that do not have it; NULL: none */

@@ -8,12 +8,15 @@
 
 #include "base/arith.h"
 #include "base/str.h"
-#include "llama/arch.h"
+#include "llama/needed.h"
+#include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
 static const char further[] = "deepseek4 dflash eagle3 gptj";
 static const char tokenizers[] = "llama gpt2 bert t5 rwkv plamo2 gemma4 none no_vocab";
+
+#define MOST_BLOCKS 4096 /* of an array with a number for each */
 
 static bool no(tare_error *why, tare_item_kind kind, const char *item, const char *what) {
     tare_fail(why, TARE_ERR_UNSUPPORTED, what);
@@ -97,6 +100,10 @@ static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t token
     if (tokens && c->tensors[embedding].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight",
                   "its rows differ from the number of tokens");
+    const int64_t head = tare_model_find_tensor(model, TARE_STR("output.weight"));
+    if (tokens && head >= 0 && c->tensors[head].n_rows != tokens)
+        return no(why, TARE_ITEM_TENSOR, "output.weight",
+                  "its rows differ from the number of tokens");
     if (blocks > c->n_tensors)
         return no(why, TARE_ITEM_TENSOR, "blk.", "the model has fewer blocks than the keys say");
     bool *is_there = tare_alloc(model->allocator, (size_t)blocks);
@@ -112,6 +119,104 @@ static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t token
     if (first == blocks) return true;
     snprintf(block, sizeof block, "blk.%llu.", (unsigned long long)first);
     return no(why, TARE_ITEM_TENSOR, block, "the block has no tensors");
+}
+
+/* Layers that predict more tokens may be left out. */
+static uint64_t n_predicting(const tare_model *model, const char *architecture) {
+    char key[128];
+    uint64_t n;
+    snprintf(key, sizeof key, "%s.nextn_predict_layers", architecture);
+    const tare_metadata *m = find(model, key);
+    return m && tare_value_u64(&m->value, &n) ? n : 0;
+}
+
+/* One of the rows of the architecture finds all that it needs; none: nothing is known of it. */
+static bool is_whole(const tare_model *model, tare_str architecture, uint64_t blocks,
+                     tare_error *why) {
+    char name[128], first[128] = "";
+    const tare_llama_arch *a;
+    for (size_t i = 0; (a = tare_llama_arch_at(i)); i++) {
+        if (!tare_str_is(architecture, a->name)) continue;
+        const uint64_t n = n_predicting(model, a->name);
+        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, n < blocks ? blocks - n : 0))
+            return true;
+        if (!first[0]) memcpy(first, name, sizeof first);
+    }
+    return !first[0] || no(why, TARE_ITEM_TENSOR, first, "it is missing");
+}
+
+/* ---- sizes and types ------------------------------------------------------------------------- */
+
+typedef struct sized {
+    const tare_model *model;
+    tare_str architecture;
+} sized;
+
+/* Element i of an array of numbers; 0: another question than what a tensor's size is. */
+static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
+    tare_array_walk walk;
+    tare_value v = {0};
+    if (i >= a->count || a->count > MOST_BLOCKS) return false;
+    tare_array_begin(&walk, a);
+    for (uint64_t k = 0; k <= i; k++)
+        if (!tare_array_next(&walk, &v)) return false;
+    return tare_value_u64(&v, out) && *out > 0;
+}
+
+static bool key_number(uint64_t *out, const void *ctx, const char *name, uint64_t block) {
+    const sized *s = ctx;
+    char key[160];
+    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
+             s->architecture.ptr, name);
+    const tare_metadata *m = find(s->model, key);
+    if (!m) return false;
+    if (m->value.type == TARE_VALUE_ARRAY) return element(out, &m->value.as.a, block);
+    return tare_value_u64(&m->value, out) && *out > 0;
+}
+
+/* Its shape is what the keys say. */
+static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
+    char stem[128], name[128];
+    uint64_t block, count, factor;
+    bool is_in_block;
+    tare_llama_stem(stem, sizeof stem, &block, &is_in_block, t->name);
+    for (const tare_llama_size_rule *r = tare_llama_size_rules; r->members; r++) {
+        if (!tare_llama_size_applies(r, stem, s->architecture) || t->n_dims <= r->dim ||
+            !tare_llama_size_wanted(&count, &factor, r, block, key_number, s))
+            continue;
+        const uint64_t is = t->dims[t->n_dims - 1 - r->dim];
+        if (tare_llama_size_is(r, count, factor, is, s->architecture)) continue;
+        snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(t->name.len, 127), t->name.ptr);
+        no(why, TARE_ITEM_TENSOR, name, "its shape is not what the keys say");
+        tare_error_detail(why, "%s is %llu, the shape has %llu", r->key,
+                          (unsigned long long)(count * factor), (unsigned long long)is);
+        return false;
+    }
+    return true;
+}
+
+/* llama.cpp adds and multiplies vectors as F32, and multiplies matrices of floats and blocks. */
+static bool has_type(const tare_tensor *t, tare_error *why) {
+    const tare_encoding *e = t->encoding;
+    const bool is_vector = t->n_dims <= 1 || tare_str_ends(t->name, TARE_STR("_norm.weight"));
+    const char *what = NULL;
+    char name[128];
+    if (is_vector && e->id != TARE_ENCODING_F32)
+        what = "llama.cpp computes with vectors and norms in F32 only";
+    if (!is_vector && e->kind != TARE_KIND_BLOCK && e->id != TARE_ENCODING_F32 &&
+        e->id != TARE_ENCODING_F16 && e->id != TARE_ENCODING_BF16)
+        what = "llama.cpp does not compute with matrices of its type";
+    if (!what) return true;
+    snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(t->name.len, 127), t->name.ptr);
+    return no(why, TARE_ITEM_TENSOR, name, what);
+}
+
+static bool has_usable_tensors(const tare_model *model, tare_str architecture, tare_error *why) {
+    const sized s = {model, architecture};
+    const tare_catalog *c = &model->catalog;
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (!has_shape(&s, &c->tensors[i], why) || !has_type(&c->tensors[i], why)) return false;
+    return true;
 }
 
 bool tare_llama_can_run(const tare_model *model, tare_error *why) {
@@ -138,5 +243,6 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     if (!is_known(architecture))
         return no(why, TARE_ITEM_KEY, "general.architecture", "llama.cpp does not know it");
     return has_keys(&blocks, model, architecture, why) && has_tokenizer(&tokens, model, why) &&
-           has_tensors(model, blocks, tokens, why);
+           has_tensors(model, blocks, tokens, why) && is_whole(model, architecture, blocks, why) &&
+           has_usable_tensors(model, architecture, why);
 }

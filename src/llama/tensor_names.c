@@ -16,8 +16,7 @@ typedef struct tare_llama_name_slot {
     bool is_in_block;
 } slot;
 
-/* The next word of a list; empty at the end. */
-static tare_str next_word(const char **text) {
+tare_str tare_llama_next_word(const char **text) {
     while (**text == ' ') ++*text;
     const char *from = *text;
     while (**text && **text != ' ') ++*text;
@@ -25,7 +24,7 @@ static tare_str next_word(const char **text) {
 }
 
 bool tare_llama_is_one_of(tare_str word, const char *words) {
-    for (tare_str w; words && (w = next_word(&words)).len;)
+    for (tare_str w; words && (w = tare_llama_next_word(&words)).len;)
         if (tare_str_equal(w, word)) return true;
     return false;
 }
@@ -41,19 +40,19 @@ static slot *find_slot(const tare_llama_names *names, tare_str other, const char
     }
 }
 
-/* The side of a tensor: "dec." of "dec.attn_q". */
-static const char *side_of(const char *name) {
+const char *tare_llama_side_of(tare_str name) {
     for (const tare_llama_prefix *p = tare_llama_prefixes; p->text; p++)
-        if (p->side[0] && strncmp(name, p->side, strlen(p->side)) == 0) return p->side;
+        if (p->side[0] && tare_str_starts(name, tare_str_of(p->side))) return p->side;
     return "";
 }
 
 static void add_rows(tare_llama_names *names, const tare_llama_named *rows, bool is_in_block,
                      const char *tensors) {
     for (; rows->name; rows++) {
-        const char *others = rows->others, *side = is_in_block ? side_of(rows->name) : "";
+        const char *others = rows->others,
+                   *side = is_in_block ? tare_llama_side_of(tare_str_of(rows->name)) : "";
         if (!tare_llama_is_one_of(tare_str_of(rows->name), tensors)) continue;
-        for (tare_str other; (other = next_word(&others)).len;)
+        for (tare_str other; (other = tare_llama_next_word(&others)).len;)
             *find_slot(names, other, side, is_in_block) =
                 (slot){other, rows->name, side, is_in_block};
     }

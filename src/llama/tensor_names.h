@@ -23,5 +23,9 @@ tare_status tare_llama_names_find(tare_str *out, const tare_llama_names *names, 
                                   tare_arena *arena, tare_error *err);
 /* Whether the last part of a name before ".weight" and the like is one of the words. */
 bool tare_llama_is_one_of(tare_str word, const char *words);
+/* The next word of a list, which moves behind it; empty at the end. */
+tare_str tare_llama_next_word(const char **words);
+/* The side of a tensor of llama.cpp as rows spell it: "dec." of "dec.attn_q", "" of most. Static. */
+const char *tare_llama_side_of(tare_str name);
 
 #endif

@@ -121,11 +121,8 @@ def start(say_it, main):
     return main(*sys.argv[1:])
 
 
-def run(tare, folder, name):
-    """What llama.cpp says against a model; empty: it runs."""
-    import tiny_models
-    model, out = os.path.join(folder, name), os.path.join(folder, name + ".gguf")
-    tiny_models.write(model, name)
+def write_tokenizer(model):
+    """Beside a model's config.json."""
     with open(os.path.join(model, "config.json")) as f:
         config = json.load(f)
     size = config.get("text_config", config).get("vocab_size", 320)
@@ -133,6 +130,14 @@ def run(tare, folder, name):
         json.dump(tokenizer(size), f)
     with open(os.path.join(model, "tokenizer_config.json"), "w") as f:
         json.dump(dict(bos_token="<|begin|>", eos_token="<|end|>", tokenizer_class="RobertaTokenizer"), f)
+
+
+def run(tare, folder, name):
+    """What llama.cpp says against a model; empty: it runs."""
+    import tiny_models
+    model, out = os.path.join(folder, name), os.path.join(folder, name + ".gguf")
+    tiny_models.write(model, name)
+    write_tokenizer(model)
     done = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--force"], capture_output=True,
                           text=True)
     if done.returncode:

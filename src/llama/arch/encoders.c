@@ -163,6 +163,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .requires = "has(moe_every_n_layers) == false",
      .tensors = "token_embd token_embd_norm token_types position_embd output_norm "
                 "attn_output_norm layer_output_norm " FUSED FFN,
+     .optional = "position_embd output_norm",
      .keys = nomic_keys,
      .rules = nomic_rules,
      .has_pooling = true,
@@ -171,6 +172,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .classes = "NomicBertModel",
      .tensors = "token_embd token_embd_norm token_types position_embd output_norm ffn_down ffn_up "
                 "attn_output_norm layer_output_norm ffn_gate_inp ffn_down_exps ffn_up_exps " FUSED,
+     .optional = "position_embd output_norm",
      .keys = nomic_moe_keys,
      .rules = nomic_moe_rules,
      .tokenizer = {.family = TARE_LLAMA_VOCAB_XLM_R},
@@ -180,6 +182,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .classes = "JinaBertModel JinaBertForMaskedLM",
      .tensors = "token_embd token_embd_norm token_types attn_norm_2 attn_output_norm "
                 "layer_output_norm cls " QKV QK_NORMS FFN,
+     .optional = "attn_norm_2 attn_q_norm attn_k_norm ffn_gate",
      .cut = "bert.",
      .defaults = jina_defaults,
      .keys = encoder_keys,
@@ -190,6 +193,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .classes = "ModernBertModel ModernBertForMaskedLM ModernBertForSequenceClassification",
      .tensors = "token_embd token_embd_norm output_norm attn_norm ffn_up ffn_down ffn_norm cls "
                 "cls.output cls.norm " FUSED,
+     .optional = "attn_norm",
      .cut = "model.",
      .defaults = modern_defaults,
      .keys = modern_keys,

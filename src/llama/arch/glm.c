@@ -149,6 +149,7 @@ const tare_llama_arch tare_llama_family_glm[] = {
     {.name = "glm4moe",
      .classes = "Glm4MoeForCausalLM Glm4vMoeForConditionalGeneration SolarOpenForCausalLM",
      .tensors = ENDS QKV FFN MOE SHARED QK_NORMS NEXTN "attn_norm post_attention_norm exp_probs_b",
+     .optional = "attn_q_norm attn_k_norm",
      .defaults = glm4moe_defaults,
      .keys = glm4moe_keys,
      .tokenizer = {.rules = glm4moe_specials, .n_rules = 5},

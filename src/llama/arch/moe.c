@@ -301,6 +301,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
     {.name = "bailingmoe2",
      .classes = "BailingMoeV2ForCausalLM",
      .tensors = BAILING2_TENSORS,
+     .optional = "layer_output_norm",
      .cut = ".expert_bias=.expert_bias.bias",
      .defaults = tare_llama_all_heads,
      .keys = bailing2_keys,
@@ -309,6 +310,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
     {.name = "bailingmoe2",
      .classes = "SarvamMoEForCausalLM modeling_sarvam_moe.SarvamMoEForCausalLM",
      .tensors = BAILING2_TENSORS,
+     .optional = "layer_output_norm",
      .cut = ".expert_bias>.expert_bias.bias",
      .defaults = tare_llama_all_heads,
      .keys = sarvam_keys,
@@ -318,6 +320,7 @@ const tare_llama_arch tare_llama_family_moe[] = {
      .classes = "GrokForCausalLM Grok1ForCausalLM",
      .tensors = ENDS QKV NORMS FFN MOE
      "rope_freqs attn_rot_embd attn_output_norm post_ffw_norm layer_output_norm",
+     .optional = "layer_output_norm post_ffw_norm ffn_gate ffn_up ffn_down",
      .defaults = grok_defaults,
      .keys = grok_keys,
      .rules = grok_rules,

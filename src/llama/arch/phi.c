@@ -93,6 +93,7 @@ const tare_llama_arch tare_llama_family_phi[] = {
     {.name = "phi2",
      .classes = "PhiForCausalLM",
      .tensors = ENDS QKV FUSED NORMS "ffn_down ffn_up",
+     .optional = "ffn_norm",
      .defaults = phi2_defaults,
      .own = phi2_own,
      .tokenizer = {.add_bos = TARE_LLAMA_FLAG_NO},

@@ -124,6 +124,7 @@ const tare_llama_arch tare_llama_family_plamo[] = {
      .classes = "Plamo2ForCausalLM PLaMo2ForCausalLM",
      .tensors = ENDS FUSED QK_NORMS FFN MAMBA
      "attn_norm post_attention_norm ffn_norm post_ffw_norm ssm_dt_norm ssm_b_norm ssm_c_norm",
+     .optional = "ffn_gate",
      .cut = ".dt_bias=.dt_proj.bias",
      .defaults = plamo2_defaults,
      .own = plamo2_own,

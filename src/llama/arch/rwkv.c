@@ -255,6 +255,7 @@ const tare_llama_arch tare_llama_family_rwkv[] = {
     {.name = "rwkv6qwen2",
      .classes = "RWKV6Qwen2ForCausalLM",
      .tensors = ENDS TIME_MIX6 FFN "attn_norm ffn_norm",
+     .optional = "time_mix_first time_mix_ln",
      .own = rwkv6qwen2_own,
      .rules = rwkv6qwen2_rules,
      .back = &rwkv6qwen2_back},

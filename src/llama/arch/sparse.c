@@ -375,6 +375,7 @@ const tare_llama_arch tare_llama_family_sparse[] = {
      .classes = "MiMoV2FlashForCausalLM MiMoV2ForCausalLM",
      .tensors = ENDS FUSED QKV NORMS FFN MOE
      "attn_sinks exp_probs_b layer_output_norm nextn.eh_proj nextn.enorm nextn.hnorm",
+     .optional = "layer_output_norm",
      .defaults = mimo2_defaults,
      .keys = mimo2_keys,
      .rules = mimo2_rules,
@@ -385,6 +386,7 @@ const tare_llama_arch tare_llama_family_sparse[] = {
     {.name = "step35",
      .classes = "Step3p5ForCausalLM Step3p7ForConditionalGeneration",
      .tensors = DENSE MOE SHARED QK_NORMS NEXTN "attn_gate exp_probs_b",
+     .optional = "attn_gate attn_q_norm attn_k_norm",
      .cut = ".transformer.>. shared_head.output>shared_head.head",
      .defaults = step35_defaults,
      .keys = step35_keys,

@@ -117,6 +117,7 @@ const tare_llama_arch tare_llama_family_t5[] = {
      .classes = "T5ForConditionalGeneration T5WithLMHeadModel MT5ForConditionalGeneration "
                 "UMT5ForConditionalGeneration UMT5Model",
      .tensors = T5_ENCODER T5_DECODER,
+     .optional = "attn_rel_b cross_attn_rel_b ffn_gate",
      .defaults = t5_defaults,
      .own = t5_own,
      .rules = t5_rules,
@@ -126,6 +127,7 @@ const tare_llama_arch tare_llama_family_t5[] = {
      .classes = "T5ForConditionalGeneration T5WithLMHeadModel MT5ForConditionalGeneration "
                 "UMT5ForConditionalGeneration UMT5Model",
      .tensors = T5_ENCODER T5_DECODER,
+     .optional = "attn_rel_b cross_attn_rel_b ffn_gate",
      .defaults = t5_defaults,
      .own = t5_own,
      .rules = t5_rules,
@@ -134,6 +136,7 @@ const tare_llama_arch tare_llama_family_t5[] = {
     {.name = "t5encoder",
      .classes = "T5EncoderModel",
      .tensors = T5_ENCODER,
+     .optional = "attn_rel_b ffn_gate",
      .defaults = t5_defaults,
      .own = t5encoder_own,
      .rules = t5_rules,

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tensors of a GGUF file are missing. A row lists all that its architecture may have; which of
+ * them a block needs follows from the others that are in it: who has keys has queries. */
+#include "llama/needed.h"
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "llama/tensor_name_table.h"
+#include "llama/tensor_names.h"
+
+/* ---- parts of a block ------------------------------------------------------------------------ */
+
+enum { WHOLE, ATTENTION, STATE, TIME_MIX, CONVOLUTION, DENSE, EXPERTS, OTHER };
+#define MIXERS  (1U << ATTENTION | 1U << STATE | 1U << TIME_MIX | 1U << CONVOLUTION)
+#define FORWARD (1U << DENSE | 1U << EXPERTS)
+
+/* Which part a tensor is of, by how its name begins and ends; the first row that fits. Those of no
+ * row are in every block. */
+static const struct {
+    const char *starts, *ends;
+    unsigned part;
+} parts[] = {
+    {"", "_shexp", OTHER + 0}, /* OTHER: parts that a block may be without */
+    {"", "_chexps", OTHER + 1},
+    {"nextn.", "", OTHER + 2},
+    {"vis_", "", OTHER + 3},
+    {"indexer.", "", OTHER + 4},
+    {"channel_mix_", "", OTHER + 5},
+    {"cross_attn_", "", OTHER + 6},
+    {"", "_exps", EXPERTS},
+    {"ffn_gate_inp", "", EXPERTS},
+    {"ffn_gate", "", DENSE},
+    {"ffn_down", "", DENSE},
+    {"ffn_up", "", DENSE},
+    {"attn_norm", "", WHOLE},
+    {"attn_output_norm", "", WHOLE},
+    {"attn_", "", ATTENTION},
+    {"ssm_", "", STATE},
+    {"time_mix_", "", TIME_MIX},
+    {"shortconv.", "", CONVOLUTION},
+};
+
+/* What llama.cpp runs without, in all architectures. */
+static const char optional[] =
+    "rope_freqs rope_factors_long rope_factors_short attn_rot_embd exp_probs_b token_types "
+    "attn_sinks nextn.embed_tokens nextn.shared_head_head nextn.shared_head_norm dense_2 dense_3 "
+    "cls cls.output cls.norm";
+/* Architectures whose head is never the embeddings. */
+static const char own_head[] =
+    "apertus baichuan bailingmoe bailingmoe2 dots1 exaone-moe gpt-oss gptneox internlm2 jais "
+    "kimi-linear mellum mimo2 minimax-m2 nemotron olmo2 olmoe orion phi2 plamo qwen qwen2moe rwkv6 "
+    "rwkv6qwen2 rwkv7 stablelm step35 talkie xverse";
+/* Architectures with blocks of one part alone. */
+static const char thin[] = "deci nemotron_h nemotron_h_moe";
+
+/* Tensors that others of the same block stand for. */
+static const struct {
+    const char *words, *instead;
+} alternatives[] = {
+    {"attn_q", "attn_qkv attn_q_a attn_q_b"},
+    {"attn_k attn_v", "attn_qkv attn_kv_a_mqa attn_kv_a_norm"},
+    {"attn_qkv", "attn_q attn_k attn_v"},
+    {"attn_q_a attn_q_a_norm attn_q_b", "attn_q"},
+    {"attn_kv_a_mqa attn_kv_a_norm", "attn_k"},
+    {"attn_kv_b", "attn_k_b attn_k"},
+    {"attn_k_b attn_v_b", "attn_kv_b attn_k"},
+    {"attn_output attn_q_norm attn_k_norm", "ssm_out"},
+    {"ffn_gate_exps ffn_up_exps", "ffn_gate_up_exps"},
+    {"ffn_gate_up_exps", "ffn_up_exps"},
+};
+
+static unsigned part_of(tare_str word) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (tare_str_starts(word, tare_str_of(parts[i].starts)) &&
+            tare_str_ends(word, tare_str_of(parts[i].ends)))
+            return parts[i].part;
+    return WHOLE;
+}
+
+static bool is_outside(tare_str word) {
+    for (const tare_llama_named *n = tare_llama_outside; n->name; n++)
+        if (tare_str_is(word, n->name)) return true;
+    return tare_str_starts(word, TARE_STR("rope_"));
+}
+
+/* ---- one block ------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const tare_model *gguf;
+    const tare_llama_arch *arch;
+    const char *side; /* "enc." of the encoder's blocks; "" of most */
+    uint64_t block;
+    char *name; /* the one that was looked for last */
+    size_t size;
+} search;
+
+/* Looks for "enc.blk.3.attn_q" of "attn_q", with and without ".weight". Some have a bias alone. */
+static bool has(search *s, tare_str word) {
+    static const char *const suffixes[] = {"", ".bias", ".weight"};
+    const bool bias_counts = tare_str_is(word, "ssm_dt");
+    char lead[32] = "";
+    if (tare_str_is(word, "ffn_pre_norm")) word = TARE_STR("ffn_norm");
+    if (s->side) snprintf(lead, sizeof lead, "%sblk.%llu.", s->side, (unsigned long long)s->block);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        if (i == 1 && !bias_counts) continue;
+        snprintf(s->name, s->size, "%s%.*s%s", lead, (int)word.len, word.ptr, suffixes[i]);
+        if (tare_model_find_tensor(s->gguf, tare_str_of(s->name)) >= 0) return true;
+    }
+    return false;
+}
+
+static bool has_one_of(search *s, const char *words) {
+    for (tare_str w; (w = tare_llama_next_word(&words)).len;)
+        if (has(s, w)) return true;
+    return false;
+}
+
+static bool is_replaced(search *s, tare_str word) {
+    for (size_t i = 0; i < sizeof alternatives / sizeof *alternatives; i++)
+        if (tare_llama_is_one_of(word, alternatives[i].words) &&
+            has_one_of(s, alternatives[i].instead))
+            return true;
+    return false;
+}
+
+static bool is_optional(const search *s, tare_str word) {
+    if (tare_str_is(word, "output"))
+        return !tare_llama_is_one_of(tare_str_of(s->arch->name), own_head);
+    return tare_llama_is_one_of(word, optional) || tare_llama_is_one_of(word, s->arch->optional);
+}
+
+/* The next of the row's words that is of the blocks in hand, or of none; empty at the end. */
+static tare_str next_of(const search *s, const char **words) {
+    for (tare_str w; (w = tare_llama_next_word(words)).len;) {
+        const char *side = tare_llama_side_of(w);
+        if (is_outside(w) ? s->side != NULL : !s->side || strcmp(side, s->side) != 0) continue;
+        return s->side ? tare_str_cut(w, strlen(side)) : w;
+    }
+    return TARE_STR("");
+}
+
+/* The parts that the row's words are of, and of these the ones that a tensor is there of. */
+static void find_parts(search *s, unsigned *listed, unsigned *there) {
+    const char *words = s->arch->tensors;
+    *listed = *there = 1U << WHOLE;
+    for (tare_str w; (w = next_of(s, &words)).len;) {
+        const unsigned bit = 1U << part_of(w);
+        *listed |= bit;
+        if (!(*there & bit) && has(s, w)) *there |= bit;
+    }
+}
+
+/* A block has one of the parts that mix tokens, and one of those that follow. */
+static bool lacks_part(const search *s, unsigned listed, unsigned there) {
+    const unsigned mixers = listed & MIXERS, forward = listed & FORWARD;
+    if (tare_llama_is_one_of(tare_str_of(s->arch->name), thin))
+        return !(there & (mixers | forward));
+    return (mixers && !(there & mixers)) || (forward && !(there & forward));
+}
+
+static bool lacks(search *s) {
+    unsigned listed, there;
+    const char *words = s->arch->tensors;
+    find_parts(s, &listed, &there);
+    const bool is_partial = s->side && lacks_part(s, listed, there);
+    for (tare_str w; (w = next_of(s, &words)).len;) {
+        const unsigned part = part_of(w);
+        const bool is_needed = (there >> part & 1) || (is_partial && part != WHOLE && part < OTHER);
+        if (!is_needed || is_optional(s, w) || is_replaced(s, w) || has(s, w)) continue;
+        return true;
+    }
+    return false;
+}
+
+bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
+                             const tare_llama_arch *arch, uint64_t n_blocks) {
+    static const char *const sides[] = {"", "enc."};
+    search s = {.gguf = gguf, .arch = arch, .name = name, .size = size};
+    if (lacks(&s)) return true;
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        s.side = sides[i];
+        for (s.block = 0; s.block < n_blocks; s.block++)
+            if (lacks(&s)) return true;
+    }
+    return false;
+}

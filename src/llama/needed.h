@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a GGUF file must have so that llama.cpp can run it, by the rows of its architecture. */
+#ifndef TARE_LLAMA_NEEDED_H
+#define TARE_LLAMA_NEEDED_H
+
+#include "llama/arch.h"
+#include "model/catalog.h"
+
+/* A tensor that llama.cpp cannot do without, of those that a row lists: `name` is that of the first
+ * that is missing. `n_blocks`: those that have to be whole. */
+bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
+                             const tare_llama_arch *arch, uint64_t n_blocks);
+
+#endif

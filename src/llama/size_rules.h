@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sizes that keys and tensors both have: llama.cpp takes them from the keys, and refuses a file whose
+ * tensors have other ones. */
+#ifndef TARE_LLAMA_SIZE_RULES_H
+#define TARE_LLAMA_SIZE_RULES_H
+
+#include "base/str.h"
+
+/* One size: of the first tensor (of each block, with '#') that there is. */
+typedef struct tare_llama_size_rule {
+    const char *members; /* of config.json; the first that is there is named; NULL ends */
+    const char *key;     /* the count that is checked; NULL: of the vocabulary */
+    const char *factor;  /* a key, by which it is multiplied; NULL: 1 */
+    const char *tensor;
+    uint32_t dim;     /* fastest first */
+    const char *only; /* architectures; NULL: all */
+} tare_llama_size_rule;
+
+extern const tare_llama_size_rule tare_llama_size_rules[];
+/* The members of config.json that say how wide the feed-forward part is. */
+extern const char tare_llama_inner[];
+
+/* The number of a key of the architecture, or of a block where it has one for each; false: it has
+ * none. */
+typedef bool (*tare_llama_key_number)(uint64_t *out, const void *model, const char *key,
+                                      uint64_t block);
+
+/* "blk.3.attn_q.weight" -> "blk.#.attn_q.weight" and 3; a name of no block as it is. */
+void tare_llama_stem(char *stem, size_t size, uint64_t *block, bool *is_in_block, tare_str name);
+/* Whether a rule is about such tensors of an architecture. */
+bool tare_llama_size_applies(const tare_llama_size_rule *rule, const char *stem, tare_str arch);
+/* What the keys say: a count, and how many rows each has, with what llama.cpp assumes where there is
+ * no key. False: they do not. */
+bool tare_llama_size_wanted(uint64_t *count, uint64_t *factor, const tare_llama_size_rule *rule,
+                            uint64_t block, tare_llama_key_number number, const void *model);
+/* Whether that is the dimension `is` of the tensor. */
+bool tare_llama_size_is(const tare_llama_size_rule *rule, uint64_t count, uint64_t factor,
+                        uint64_t is, tare_str arch);
+
+#endif

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tare info says that llama.cpp runs a file, and no longer if a tensor is missing that llama.cpp needs, has another
+shape or a type that it does not compute with. `needs.py TARE FOLDER`. With `--llama-cpp`, run by a Python that has
+the packages of tests/judge/llama_requirements.txt, every tensor of every tiny model is left out in turn, and what
+llama.cpp then does is what tare says it does."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import tiny_models
+except ImportError as fault:
+    print(f"SKIP: {fault}: run scripts/venv")
+    sys.exit(77)
+import llama_runs
+from gguf_parts import Gguf
+
+F32, F16, F64 = 0, 1, 28
+USUAL = ["llama", "qwen3moe", "gpt2", "bert", "mamba2", "deepseek-v2", "granitehybrid", "rwkv7", "t5encoder"]
+OPTIONAL = ["attn_rel_b", "ffn_gate"]  # of T5
+# Without these llama.cpp runs on, by a word of the name; a conversion from Hugging Face always has them, and what
+# llama.cpp computes without is something else. So tare says no.
+RUNS_ON = {"ffn_gate_exps", "ffn_gate", "ffn_gate_inp", "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp"}
+PARTIAL = {"grok", "mimo2", "step35", "mixtral", "granitemoe", "granitehybrid", "ernie4_5-moe", "kimi-linear", "hy_v3"}
+
+
+def verdict(tare, path):
+    """Why not; empty: llama.cpp runs it."""
+    run = subprocess.run([tare, "info", "--json", path], capture_output=True, text=True)
+    said = json.loads(run.stdout)["llama_cpp"]
+    return "" if said["runs"] else said["why"]
+
+
+def stem(name):
+    return re.sub(r"blk\.\d+\.", "blk.#.", name)
+
+
+def made(tare, folder, name):
+    model, out = os.path.join(folder, name), os.path.join(folder, name + ".gguf")
+    tiny_models.write(model, name)
+    llama_runs.write_tokenizer(model)
+    run = subprocess.run([tare, "convert", model, out, "--quiet", "--no-sync", "--force"], capture_output=True)
+    shutil.rmtree(model)
+    return out if run.returncode == 0 else None
+
+
+class Case:
+    def __init__(self, tare, folder, name):
+        self.tare, self.name, self.found, self.n = tare, name, [], 0
+        self.path = made(tare, folder, name)
+        self.gguf = Gguf(self.path)
+        self.other = os.path.join(folder, "changed.gguf")
+
+    def without(self, names):
+        self.gguf.write(self.other, [t for t in self.gguf.tensors if t[0] not in names])
+        self.n += 1
+        return verdict(self.tare, self.other)
+
+    def changed(self, name, change):
+        self.gguf.write(self.other, [change(*t) if t[0] == name else t for t in self.gguf.tensors])
+        self.n += 1
+        return verdict(self.tare, self.other)
+
+    def expect(self, what, said, *words):
+        if not words and said or words and not all(w in said for w in words):
+            self.found.append(f"{self.name}: {what}: {said or 'runs'}")
+
+
+def halved(name, dims, kind, blob):
+    x = np.frombuffer(blob, np.float32)[:int(np.prod(dims))]
+    return name, dims, F16, x.astype(np.float16).tobytes()
+
+
+def doubled(name, dims, kind, blob):
+    return name, dims, F64, bytes(8 * int(np.prod(dims)))
+
+
+def longer(name, dims, kind, blob):
+    return name, (*dims[:-1], dims[-1] + 32), kind, blob + bytes(len(blob))
+
+
+def check_usual(case):
+    """What every architecture of the list needs; no llama.cpp is there to be asked."""
+    case.expect("as it is", verdict(case.tare, case.path))
+    for name, dims, kind, _ in case.gguf.tensors:
+        word = name.split(".")[-2] if name.endswith(".weight") else ""
+        if name.startswith("enc.") and word in OPTIONAL:
+            continue
+        if len(dims) == 2 and "blk." in name:
+            case.expect("without " + name, case.without([name]), name, "missing")
+            case.expect(name + " of doubles", case.changed(name, doubled), name)
+        if len(dims) == 1 and word.endswith("norm") and "blk." in name:
+            case.expect("without " + name, case.without([name]), name, "missing")
+            case.expect(name + " in F16", case.changed(name, halved), name, "F32")
+    for name in ("output_norm.weight", "token_embd.weight"):
+        if any(t[0] == name for t in case.gguf.tensors):
+            case.expect("without " + name, case.without([name]), name, "missing")
+
+
+def check_shapes(case):
+    for name in ("output_norm.weight", "blk.0.attn_q.weight", "blk.1.attn_k.weight", "blk.0.ffn_down.weight",
+                 "blk.1.ffn_up.weight", "blk.0.attn_output.weight", "output.weight"):
+        case.expect(name + " with more rows", case.changed(name, longer), name)
+
+
+# ---- llama.cpp itself -------------------------------------------------------------------------------
+
+def refusal(path, is_encoder):
+    """What llama.cpp says against a file, in a child of this process."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.dup2(2, 1)
+        try:
+            llama_runs.say(path, is_encoder)
+        except BaseException:  # noqa: B902: whatever it is, the file does not run
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def compare(case):
+    """Each tensor left out in all blocks, and in the last one."""
+    names = [t[0] for t in case.gguf.tensors]
+    is_encoder = case.name in llama_runs.ENCODERS
+    if case.name in llama_runs.CANNOT or refusal(case.path, is_encoder):
+        return
+    case.expect("as it is", verdict(case.tare, case.path))
+    for s in sorted(set(map(stem, names))):
+        of_stem = [n for n in names if stem(n) == s]
+        word = s.split(".")[-2] if "." in s else s
+        for left_out in [of_stem] + [of_stem[-1:]] * (len(of_stem) > 1):
+            said = case.without(left_out)
+            if said and not (case.name in PARTIAL and word in RUNS_ON) and not refusal(case.other, is_encoder):
+                case.found.append(f"{case.name}: llama.cpp runs it, but tare says: {said}")
+
+
+def main():
+    tare, folder, *more = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    asks = "--llama-cpp" in more
+    if asks:
+        import xllamacpp  # noqa: F401: before the forks
+    texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
+    found, n = [], 0
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else USUAL):
+        if name == "wavtokenizer":  # it has no tokenizer
+            continue
+        case = Case(tare, folder, name)
+        compare(case) if asks else check_usual(case)
+        if name == "llama" and not asks:
+            check_shapes(case)
+        found, n = found + case.found, n + case.n
+        os.remove(case.path)
+    shutil.rmtree(folder)
+    print("\n".join(found + [f"{n} files, {len(found)} of which tare says something else"]))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
