@@ -18,6 +18,8 @@ enum {
     WG_STATES = 256,     /* bytes of the states */
     WG_HOST = 15,        /* a mode: decoded by the host */
     WG_WARPS = 16,       /* of a block that shares a table */
+    WG_WORD_BITS = 32,   /* of a lane's piece of a row, for the CRC */
+    WG_FOUR_BITS = 24,   /* of joined values: four of them */
 };
 
 #define WG_NO_SCALES UINT32_MAX
@@ -76,8 +78,8 @@ typedef struct wg_job {
     uint32_t n_words[2]; /* after the states */
     uint32_t patches, patches_bytes, n_patches;
     uint32_t groups[WG_GROUPS];
-    uint32_t remainder; /* of the decoded bytes, zeros after them up to a multiple of 128, as
-                           wg_crc.h has it; of fast kernels 32 rows more of zeros */
+    uint32_t remainder; /* of the decoded bytes, zeros after them up to a whole row, as wg_crc.h
+                           has it; of fast kernels 32 rows more of zeros */
     uint32_t stream;    /* number in the image */
     uint16_t fill;      /* stands for the bits of groups that are not read */
     uint8_t mode, predictor, has_crc, kernel;
@@ -90,10 +92,15 @@ typedef struct wg_block {
     uint32_t first, n;
 } wg_block;
 
+/* Powers of x for rows of 32 pieces, one a lane: see wg_crc.h. */
+typedef struct wg_row_factors {
+    uint32_t lane_factor[WG_LANES];
+    uint32_t next_row[4][256];
+} wg_row_factors;
+
 typedef struct wg_image {
     uint64_t jobs, streams, rules, tables, blocks; /* places of the first of each */
-    uint32_t lane_factor[WG_LANES];                /* see wg_crc.h */
-    uint32_t next_row[4][256];
+    wg_row_factors words, fours;                   /* pieces of 32 bits; of 24 */
 } wg_image;
 
 /* Bits that say what is wrong with a segment. Other faults take precedence over the CRC. */

@@ -47,13 +47,14 @@ void wg_make_stream(wg_stream *out, uint32_t layer, const tare_coded_field *f) {
 }
 
 /* What wg_crc.h has to come to: the CRC without its initial value and final complement, for the
- * bytes and the zeros that fill their last row. */
-static uint32_t remainder_of(uint32_t crc, uint32_t n_bytes, uint32_t n_more) {
-    enum { ROW = 4 * WG_LANES };
-    uint32_t padding = (ROW - n_bytes % ROW) % ROW;
+ * bytes and the zeros that fill their last row, and n_more rows. */
+static uint32_t remainder_of(uint32_t crc, uint32_t n_bytes, uint32_t row_bytes, uint32_t n_more) {
+    uint32_t padding = (row_bytes - n_bytes % row_bytes) % row_bytes;
     uint32_t alone = ~crc ^ wg_multiply(UINT32_MAX, wg_power(8 * (uint64_t)n_bytes));
-    return wg_multiply(alone, wg_power(8 * ((uint64_t)padding + n_more * ROW)));
+    return wg_multiply(alone, wg_power(8 * ((uint64_t)padding + n_more * row_bytes)));
 }
+
+enum { WORDS_ROW = WG_WORD_BITS * WG_LANES / 8, FOURS_ROW = WG_FOUR_BITS * WG_LANES / 8 };
 
 /* Which groups of bypass bits are read, and what stands for the others. */
 static void choose_groups(wg_job *job, const tare_coded_segment *s, const tare_coded_rule *rule,
@@ -117,7 +118,7 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     }
     job->predictor = s->predictor;
     job->has_crc = true;
-    job->remainder = remainder_of(s->crc, s->n_bytes, 0);
+    job->remainder = remainder_of(s->crc, s->n_bytes, WORDS_ROW, 0);
     job->kernel = s->predictor ? WG_PREDICTED : WG_GENERAL;
     memcpy(job->pattern, s->pattern, sizeof job->pattern);
     if (s->mode != TARE_CODED_DIRECT) return;
@@ -134,6 +135,9 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     const tare_coded_rule *rule = &l->heads[stream]->rules[s->rule];
     choose_groups(job, s, rule, options);
     if (options->is_general || !job->has_crc || job->predictor) return;
-    job->kernel = kernel_of(&l->layer->streams[stream].field, job, rule);
-    if (job->kernel != WG_GENERAL) job->remainder = remainder_of(s->crc, s->n_bytes, WG_LANES);
+    const tare_coded_field *field = &l->layer->streams[stream].field;
+    job->kernel = kernel_of(field, job, rule);
+    const uint32_t row_bytes = field->join.high_bits ? FOURS_ROW : WORDS_ROW;
+    if (job->kernel != WG_GENERAL)
+        job->remainder = remainder_of(s->crc, s->n_bytes, row_bytes, WG_LANES);
 }

@@ -92,6 +92,13 @@ static void *list(size_t n, size_t size) {
     return calloc(n ? n : 1, size);
 }
 
+static void make_factors(wg_row_factors *out, unsigned bits) {
+    const uint32_t row = wg_power(bits * WG_LANES);
+    for (unsigned l = 0; l < WG_LANES; l++) out->lane_factor[l] = wg_power(bits * (WG_LANES - l));
+    for (unsigned i = 0; i < 4; i++)
+        for (uint32_t b = 0; b < 256; b++) out->next_row[i][b] = wg_multiply(b << 8 * i, row);
+}
+
 /* The parts of the image, one after the other. */
 static tare_status lay_out(planning *p, tare_error *err) {
     tare_cuda_plan *plan = p->plan;
@@ -101,10 +108,8 @@ static tare_status lay_out(planning *p, tare_error *err) {
     head.jobs = head.tables + p->n.tables * sizeof(wg_table);
     head.blocks = head.jobs + p->n.jobs * sizeof(wg_job);
     plan->image_size = head.blocks + p->n.jobs * sizeof(wg_block); /* no more than jobs */
-    for (unsigned l = 0; l < WG_LANES; l++) head.lane_factor[l] = wg_power(32 * (WG_LANES - l));
-    uint32_t row = wg_power(32 * WG_LANES);
-    for (unsigned i = 0; i < 4; i++)
-        for (uint32_t b = 0; b < 256; b++) head.next_row[i][b] = wg_multiply(b << 8 * i, row);
+    make_factors(&head.words, WG_WORD_BITS);
+    make_factors(&head.fours, WG_FOUR_BITS);
     plan->image = list((size_t)plan->image_size, 1);
     plan->planned = list(plan->n_planned, sizeof *plan->planned);
     plan->positions = list((size_t)p->n.jobs, sizeof *plan->positions);

@@ -16,10 +16,12 @@ enum wg_row_kind { WG_ROW_WORDS, WG_ROW_HALVES, WG_ROW_JOINED };
 /* A segment's bytes in its region, once they are there, as rows of 32 words of the stream. */
 struct wg_rows {
     const uint8_t *from;
-    u32v at, lane;               /* where a lane's word of a row is */
+    u32v at, lane;               /* where a lane's word of a row is; of joined values the nibbles */
     uint32_t n_bytes, row_bytes; /* of the stream; of the region */
     uint32_t n_empty;            /* rows of nothing in front, so that all are whole turns */
-    uint32_t stride, high; /* of joined values: of a unit; from its nibbles to its high bits */
+    uint32_t stride;             /* of a unit of joined values */
+    const uint8_t *high;         /* the high bits of the first one */
+    u32v high_at, high_shift;
 };
 
 /* CAREFUL: perhaps the segment ends inside the row. */
@@ -30,35 +32,29 @@ WG_FN u32v wg_read_row(const wg_rows &r, const uint8_t *from, uint32_t row) {
     return wg_read_half(from, r.at) | wg_read_half(from + 2, r.at) << 16u;
 }
 
-/* Four values joined as in Q6_K, number g of two units: the three bytes that they are. */
-WG_FN u32v wg_read_four(const uint8_t *units, const wg_rows &r, const u32v &g) {
-    u32v unit = (g >> 6u) * r.stride, i = g & 63u;
-    u32v low = wg_read_half(units, unit + i * 2u);
-    u32v high = wg_read_half(units + (int32_t)r.high, unit + (i >> 5u) * 32u + (i & 15u) * 2u) >>
-                (i >> 3u & 2u);
-    return (low & 0x000fu) | (low & 0x00f0u) << 2u | (low & 0x0f00u) << 4u | (low & 0xf000u) << 6u |
-           (high & 0x0003u) << 4u | (high & 0x0030u) << 6u | (high & 0x0300u) << 8u |
-           (high & 0x3000u) << 10u;
-}
-
-/* Three rows are two units. The segment has whole units, so its last word is whole, too. */
-template <bool CAREFUL> WG_FN u32v wg_read_joined_row(const wg_rows &r, uint32_t row) {
-    const uint8_t *units = r.from + (uint64_t)(row / 3) * 2 * r.stride;
-    u32v byte = r.lane * 4u + row % 3 * 128;
-    boolv is_there = r.lane * 4u < (CAREFUL ? r.n_bytes - 128 * row : 128);
-    if (CAREFUL) byte = wg_pick(is_there, byte, 0);
-    u32v g = byte * 171u >> 9u; /* byte / 3, below 384 */
-    u32v shift = (byte + g * (0u - 3u)) * 8u;
-    u32v word = wg_read_four(units, r, g) >> shift | wg_read_four(units, r, g + 1u)
-                                                         << (shift ^ 24u);
-    return wg_pick(is_there, word, 0);
+/* Values joined as in Q6_K: a lane has four of them, 24 bits; a unit is two rows. It has whole units,
+ * so all rows are whole. Sums are of bits that do not meet: nibbles spread from each 4 bits to 6,
+ * pairs of high bits, each 4 bits, in between. */
+WG_FN u32v wg_read_four(const wg_rows &r, int64_t unit, uint32_t half) {
+    u32v low = wg_read_half(r.from + unit + half * 64, r.at);
+    u32v high = wg_read_half(r.high + unit + half * 32, r.high_at) >> r.high_shift & 0x3333u;
+    low = low + (low & 0xff00u) * 15u;
+    low = low + (low & 0xf00f0u) * 3u;
+    high = high + (high & 0x3300u) * 15u;
+    high = high + (high & 0x30030u) * 3u;
+    return low + high * 16u;
 }
 
 /* The remainder of wg_crc.h again, from memory and without tables: x^1024 is also a root of the
  * polynomial, so rows are divided by it as words, each of which is added to those 6, 9, 10, ...
- * rows after it. 32 rows are in registers. The remainder is the one with 32 more rows of zeros. */
-WG_FN u32v wg_divide(const u32v ring[32], uint32_t j, u32v word) {
+ * rows after it. x^768, for rows of 24 bits a lane, is a root of another polynomial of degree 32, that
+ * of x^3. 32 rows are in registers. The remainder is the one with 32 more rows of zeros. */
+template <wg_row_kind KIND> WG_FN u32v wg_divide(const u32v ring[32], uint32_t j, u32v word) {
 #define WG_BACK(n) ring[(j + 32 - n) % 32]
+    if (KIND == WG_ROW_JOINED)
+        return word ^ WG_BACK(2) ^ WG_BACK(3) ^ WG_BACK(4) ^ WG_BACK(10) ^ WG_BACK(11) ^
+               WG_BACK(13) ^ WG_BACK(16) ^ WG_BACK(17) ^ WG_BACK(18) ^ WG_BACK(20) ^ WG_BACK(21) ^
+               WG_BACK(22) ^ WG_BACK(23) ^ WG_BACK(25) ^ WG_BACK(28) ^ WG_BACK(32);
     return word ^ WG_BACK(6) ^ WG_BACK(9) ^ WG_BACK(10) ^ WG_BACK(16) ^ WG_BACK(20) ^ WG_BACK(21) ^
            WG_BACK(22) ^ WG_BACK(24) ^ WG_BACK(25) ^ WG_BACK(27) ^ WG_BACK(28) ^ WG_BACK(30) ^
            WG_BACK(31) ^ WG_BACK(32);
@@ -69,42 +65,69 @@ template <wg_row_kind KIND, bool CAREFUL>
 WG_FN void wg_divide_turn(u32v ring[32], const wg_rows &r, uint32_t first) {
     const int64_t row_bytes = KIND == WG_ROW_WORDS ? 4 * WG_LANES : r.row_bytes;
     const int32_t before = (int32_t)(first - r.n_empty); /* the empty rows come first */
+    const int64_t unit = (int64_t)before / 2 * r.stride;
     WG_UNROLL
     for (int32_t j = 0; j < 32; j++) {
-        uint32_t row = (uint32_t)(before + j);
         u32v word = 0;
         if (!CAREFUL || before + j >= 0)
-            word = KIND == WG_ROW_JOINED ? wg_read_joined_row<CAREFUL>(r, row)
-                                         : wg_read_row<KIND, CAREFUL>(
-                                               r, r.from + before * row_bytes + j * row_bytes, row);
-        ring[j] = wg_divide(ring, (uint32_t)j, word);
+            word = KIND == WG_ROW_JOINED
+                       ? wg_read_four(r, unit + j / 2 * (int64_t)r.stride, j % 2)
+                       : wg_read_row<KIND, CAREFUL>(r, r.from + before * row_bytes + j * row_bytes,
+                                                    (uint32_t)(before + j));
+        ring[j] = wg_divide<KIND>(ring, (uint32_t)j, word);
     }
 }
 
-template <wg_row_kind KIND> WG_FN uint32_t wg_reread_all(const wg_rows &r, const wg_image *parts) {
+template <wg_row_kind KIND>
+WG_FN uint32_t wg_reread_all(const wg_rows &r, const wg_row_factors &factors) {
+    const uint32_t row = WG_LANES / 8 * (KIND == WG_ROW_JOINED ? WG_FOUR_BITS : WG_WORD_BITS);
     u32v ring[32], sum = 0;
     WG_UNROLL
     for (uint32_t j = 0; j < 32; j++) ring[j] = 0;
-    uint32_t n_rows = r.n_empty + (r.n_bytes + 127) / 128;
+    uint32_t n_rows = r.n_empty + (r.n_bytes + row - 1) / row;
     for (uint32_t first = 0; first < n_rows; first += 32) { /* the first turn and the last */
         wg_divide_turn<KIND, true>(ring, r, first);
         for (; first + 64 < n_rows; first += 32) wg_divide_turn<KIND, false>(ring, r, first + 32);
     }
     WG_UNROLL
     for (uint32_t j = 0; j < 32; j++) { /* rows of zeros, and what is added to them alone */
-        u32v rest = wg_divide(ring, j, 0);
-        sum = wg_next_row(sum, parts) ^ rest;
+        u32v rest = wg_divide<KIND>(ring, j, 0);
+        sum = wg_next_row(sum, factors) ^ rest;
         ring[j] = 0;
     }
-    return wg_join_lanes(sum, parts);
+    return wg_join_lanes(sum, factors);
+}
+
+/* Rows of nothing that make n whole turns. */
+WG_FN uint32_t wg_empty_rows(uint32_t n) {
+    enum : uint32_t { TURN = 32 };
+    return (TURN - n % TURN) % TURN;
+}
+
+/* Values joined as in Q6_K: a row is half a unit. */
+WG_FN uint32_t wg_reread_joined(const uint8_t *region, const wg_stream &s, const wg_job &job,
+                                const wg_image *parts) {
+    enum : uint32_t { UNIT = 192 };
+    wg_rows r;
+    r.from = region + job.first / UNIT * s.stride + s.offset;
+    r.high = r.from + (int32_t)(s.high_offset - s.offset);
+    r.lane = wg_lane();
+    r.at = r.lane * 2u;
+    r.high_at = (r.lane & 15u) * 2u;
+    r.high_shift = r.lane >> 3u & 2u;
+    r.n_bytes = job.n_bytes;
+    r.row_bytes = 0; /* rows are found by units */
+    r.n_empty = wg_empty_rows(job.n_bytes / UNIT * 2);
+    r.stride = s.stride;
+    return wg_reread_all<WG_ROW_JOINED>(r, parts->fours);
 }
 
 WG_FN uint32_t wg_reread_segment(const uint8_t *region, const wg_stream &s, const wg_job &job,
                                  const wg_image *parts) {
-    enum : uint32_t { ROW = 4 * WG_LANES, TURN = 32, UNIT = 192 };
+    enum : uint32_t { ROW = 4 * WG_LANES };
     wg_rows r;
-    bool is_joined = s.high_bits != 0, is_run = s.width == s.stride && !is_joined;
-    uint32_t width = is_run ? ROW : is_joined ? +UNIT : s.width, stride = is_run ? ROW : s.stride;
+    bool is_run = s.width == s.stride;
+    uint32_t width = is_run ? +ROW : s.width, stride = is_run ? +ROW : s.stride;
     r.from = region + job.first;
     if (!is_run) r.from = region + job.first / width * stride + s.offset;
     r.lane = wg_lane();
@@ -112,11 +135,10 @@ WG_FN uint32_t wg_reread_segment(const uint8_t *region, const wg_stream &s, cons
         [&](uint32_t lane) { wg_of(r.at, lane) = 4 * lane / width * stride + 4 * lane % width; });
     r.n_bytes = job.n_bytes;
     r.row_bytes = ROW / width * stride;
-    r.n_empty = (TURN - (job.n_bytes + ROW - 1) / ROW % TURN) % TURN;
-    r.stride = stride;
-    r.high = s.high_offset - s.offset;
-    if (is_joined) return wg_reread_all<WG_ROW_JOINED>(r, parts);
-    return is_run ? wg_reread_all<WG_ROW_WORDS>(r, parts) : wg_reread_all<WG_ROW_HALVES>(r, parts);
+    r.n_empty = wg_empty_rows((job.n_bytes + ROW - 1) / ROW);
+    r.stride = 0;
+    return is_run ? wg_reread_all<WG_ROW_WORDS>(r, parts->words)
+                  : wg_reread_all<WG_ROW_HALVES>(r, parts->words);
 }
 
 /* Checks job number i, which a fast kernel has decoded. */
@@ -125,7 +147,9 @@ WG_FN void wg_check_segment(const wg_call &call, uint32_t i) {
     const wg_job &job = *wg_job_of(call, i);
     const wg_stream &s = wg_part<wg_stream>(call.image, parts->streams)[job.stream];
     const uint8_t *region = (const uint8_t *)call.buffers[s.layer].regions[s.region];
-    if (wg_reread_segment(region, s, job, parts) != job.remainder)
+    uint32_t found = s.high_bits ? wg_reread_joined(region, s, job, parts)
+                                 : wg_reread_segment(region, s, job, parts);
+    if (found != job.remainder)
         wg_report(&call.faults->first, &call.faults->n, job.number << 8 | WG_BAD_CRC);
 }
 

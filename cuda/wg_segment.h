@@ -105,7 +105,7 @@ template <bool PREDICTED> WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_
         wg_pack_sixes(g.pages->bytes, g.pages->values, s, n);
     }
     wg_sync(g.pages->bytes);
-    if (is_checked) wg_add_page(g.remainder, g.pages->bytes, n, g.parts);
+    if (is_checked) wg_add_page(g.remainder, g.pages->bytes, n, g.parts->words);
     if (s.high_bits)
         wg_separate(g.region, g.pages->values, s, first / 3 * 4, n / 3 * 4);
     else
@@ -144,7 +144,8 @@ template <bool PREDICTED> WG_FN void wg_decode(const wg_call &call, uint32_t i, 
         wg_page<PREDICTED>(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
     if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct, *g.stream, *g.job);
     if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;
-    if (call.with_crc && g.job->has_crc && wg_join_lanes(g.remainder, g.parts) != g.job->remainder)
+    if (call.with_crc && g.job->has_crc &&
+        wg_join_lanes(g.remainder, g.parts->words) != g.job->remainder)
         bad |= WG_BAD_CRC;
     if (bad) wg_report(&call.faults->first, &call.faults->n, g.job->number << 8 | bad);
 }

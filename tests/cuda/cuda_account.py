@@ -25,8 +25,9 @@ INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w
 LABEL = re.compile(r"^(\.L_x_\d+):")
 KERNEL = re.compile(r"wg_decode_blockI\d*wg_form(\w+?)E?v7wg_call")
 MEMORY = ("LD", "ST", "ATOM", "RED")
-CHECKS = {32: "crc-words", 64: "crc-halves", 128: "crc-joined"}  # by the loads of a turn of 32 rows
-STEPS_OF_CHECK = 64  # of a turn: 32 rows of 128 bytes
+# Of the check: name, loads of a turn of 32 rows, which of the loops that have as many by their length,
+# and steps of a turn, whose rows have 128 bytes, or 96.
+CHECKS = (("crc-words", 32, 0, 64), ("crc-halves", 64, 0, 64), ("crc-joined", 64, 1, 48))
 GOALS = {("sm_90", "8-k2"): 52, ("sm_90", "16-k6"): 63, ("sm_90", "16-k8"): 63, ("sm_90", "6"): 54}
 MOST_REGISTERS = {"crc": 80}  # 64 for all others
 
@@ -66,18 +67,20 @@ def count(loop, *starts):
     return sum(op.startswith(starts) for op in loop)
 
 
-def shortest(found, counted, n):
-    return min((loop for loop in found if counted(loop) == n), key=len, default=None)
+def by_length(found, counted, n, which=0):
+    """Of the loops with n of what is counted, one by its length; None: there are fewer."""
+    same = sorted((loop for loop in found if counted(loop) == n), key=len)
+    return same[which] if which < len(same) else None
 
 
 def parts(symbol, lines):
     """Name, loop and number of steps of what a kernel has to offer."""
     found = list(loops(lines))
     if "wg_check_all" in symbol:
-        for n, name in CHECKS.items():
-            yield name, shortest(found, lambda loop: count(loop, "LDG", "LD."), n), STEPS_OF_CHECK
+        for name, n, which, steps in CHECKS:
+            yield name, by_length(found, lambda loop: count(loop, "LDG", "LD."), n, which), steps
     elif name_of(symbol):
-        yield name_of(symbol), shortest(found, lambda loop: count(loop, "VOTE.ANY"), 2 * STEPS), STEPS
+        yield name_of(symbol), by_length(found, lambda loop: count(loop, "VOTE.ANY"), 2 * STEPS), STEPS
 
 
 def name_of(symbol):

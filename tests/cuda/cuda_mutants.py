@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """cuda_mutants.py FOLDER BUILD [WORD]: shows that the tests of libtare_cuda can fail. In copies of its
 sources under FOLDER, one for each processor, one thing at a time is made wrong; the emulated tests,
-linked with the static library of BUILD (a build with sanitizers), must then fail, or the compiler
-refuse. With WORD only the mutants of files whose name has it.
+linked with the static library of BUILD (a build with sanitizers), must then fail, or its
+test_cuda_load, which loads them as a library, or the compiler refuse. With WORD only the mutants of files whose name has it.
 
 A row names a file, what stands there, and what takes its place.
 """
@@ -36,8 +36,9 @@ MUTANTS = (
     ("wg_fast.h", "if (!wg_is_zero(stored, end, (end + 63) / 64 * 64)) bad |= WG_BAD_PADDING;", ""),
     ("wg_reread.h", "WG_BACK(16)", "WG_BACK(17)"),
     ("wg_reread.h", "% TURN) % TURN", "% TURN) / TURN"),
-    ("wg_reread.h", "(shift ^ 24u)", "shift"),
-    ("wg_reread.h", "(i >> 3u & 2u)", "0u"),
+    ("wg_reread.h", "WG_BACK(18)", "WG_BACK(19)"),
+    ("wg_reread.h", "r.high_shift = r.lane >> 3u & 2u;", "r.high_shift = r.lane & 0u;"),
+    ("wg_reread.h", "(low & 0xf00f0u) * 3u", "(low & 0xf00f0u) * 2u"),
     ("wg_fast.h", "place < left, w.next[i], place", "place < left + 1, w.next[i], place"),
     ("wg_forms.h", "low & 0x80008000u", "low & 0x00008000u"),
     # Patches.
@@ -67,16 +68,24 @@ MUTANTS = (
     # Ends.
     ("wg_crc.h", "i < 4 && at + i < n", "i < 4"),
     ("wg_segment.h", "if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;", ""),
-    ("wg_segment.h", "wg_join_lanes(g.remainder, g.parts) != g.job->remainder)", "false)"),
+    ("wg_segment.h", "wg_join_lanes(g.remainder, g.parts->words) != g.job->remainder)", "false)"),
     # The host's part.
+    ("wg_memory.c", "tare_status status = wg_device_wait_mark(s->device, b->mark, err);",
+     "tare_status status = TARE_OK;"),
+    ("wg_memory.c", "wg_device_set_mark(b->mark, s->device, stream, err) : status", "TARE_OK : status"),
+    ("wg_memory.c", "|| n > s->buffer_bytes", ""),
+    ("wg_memory.c", "|| !s->is_filling", ""),
+    ("wg_batch.c", "(uintptr_t)memory % ALIGNED", "false"),
+    ("wg_jobs.c", "field->join.high_bits ? FOURS_ROW : WORDS_ROW", "WORDS_ROW"),
     ("wg_jobs.c", "if (adjust + first > 65535) adjust -= 65536;", "adjust &= 0x7fff;"),
     ("wg_jobs.c", "memcmp(j->place, place, sizeof place) == 0", "true"),
     ("wg_jobs.c", "(f->stride | f->offset | j->high_offset) % 2 == 0", "true"),
     ("wg_jobs.c", "if (missing) job->fill", "if (false) job->fill"),
     ("wg_jobs.c", "wg_power(8 * ((uint64_t)padding + n_more * ROW))", "wg_power(8 * (uint64_t)padding)"),
 )
-TESTS = ("test_cuda_vectors", "test_cuda_damage")
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1"]
+TESTS = ("test_cuda_vectors", "test_cuda_damage", "test_cuda_capture")
+LOADED = "test_cuda_load"
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1", "-fPIC"]
 LIBRARIES = ["-lcmocka", "-ldeflate", "-lcrypto", "-lzstd", "-lm", "-lpthread", "-ldl"]
 
 
@@ -97,6 +106,7 @@ class Copy:
     def __init__(self, folder, build):
         self.folder, self.out = folder, os.path.join(folder, "out")
         self.library = os.path.join(build, "src", "libtare.a")
+        self.loading = os.path.join(build, "tests", "cuda", LOADED)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(os.path.join(ROOT, "cuda"), os.path.join(folder, "cuda"))
         os.makedirs(self.out)
@@ -105,7 +115,7 @@ class Copy:
             sys.exit("the tests do not compile")
 
     def host_sources(self):
-        names = ("wg_batch", "wg_check", "wg_jobs", "wg_plan", "wg_polynomial")
+        names = ("wg_batch", "wg_check", "wg_jobs", "wg_memory", "wg_plan", "wg_polynomial")
         return [os.path.join(self.folder, "cuda", n + ".c") for n in names]
 
     def verdict(self, changed):
@@ -121,13 +131,18 @@ class Copy:
             program = os.path.join(self.out, test)
             subprocess.run(["c++", *SANITIZERS, program + ".c.o", *objects, self.library,
                             *LIBRARIES, "-o", program], check=True)
-            try:
-                if subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  timeout=600).returncode:
-                    return test
-            except subprocess.TimeoutExpired:
-                return "does not end"
-        return None
+            if self.fails([program]):
+                return test
+        subprocess.run(["c++", *SANITIZERS, "-shared", "-o", os.path.join(self.out, "libtare_cuda.so.0"),
+                        *(o for o in objects if os.path.basename(o).startswith("wg_"))], check=True)
+        return LOADED if self.fails([self.loading]) else None
+
+    def fails(self, command):
+        try:
+            return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600,
+                                  env={**os.environ, "LD_LIBRARY_PATH": self.out}).returncode
+        except subprocess.TimeoutExpired:
+            return True
 
     def try_mutant(self, name, old, new):
         path = os.path.join(self.folder, "cuda", name)

@@ -110,10 +110,43 @@ static void waiting_cannot_be_captured(void **state) {
     tare_cuda_close(cuda);
 }
 
+/* Buffers of a ring take what they have room for, once; batches memory that is aligned. */
+static void room_is_checked(void **state) {
+    (void)state;
+    tare_cuda *cuda;
+    tare_cuda_stage *stage;
+    tare_cuda_plan *plan;
+    tare_cuda_batch *batch;
+    void *buffer, *memory, *stream;
+    assert_int_equal(tare_cuda_open(&cuda, 0, NULL), TARE_OK);
+    assert_int_equal(tare_cuda_stage_new(&stage, cuda, 64, 0, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_cuda_stage_new(&stage, cuda, 64, 2, NULL), TARE_OK);
+    assert_int_equal(tare_cuda_stream_new(&stream, cuda, NULL), TARE_OK);
+    assert_int_equal(tare_cuda_alloc(&memory, cuda, 4096, NULL), TARE_OK);
+    assert_int_equal(tare_cuda_stage_send(memory, stage, 1, stream, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_cuda_stage_next(&buffer, stage, NULL), TARE_OK);
+    memset(buffer, 7, 64);
+    assert_int_equal(tare_cuda_stage_send(memory, stage, 65, stream, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_cuda_stage_send(memory, stage, 64, stream, NULL), TARE_OK);
+    assert_int_equal(tare_cuda_stage_send(memory, stage, 64, stream, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_cuda_stream_wait(cuda, stream, NULL), TARE_OK);
+    assert_memory_equal(memory, buffer, 64);
+    assert_int_equal(tare_cuda_plan_new(&plan, NULL, 0, NULL, NULL), TARE_OK);
+    assert_int_equal(
+        tare_cuda_batch_new_at(&batch, cuda, plan, NULL, NULL, (char *)memory + 64, stream, NULL),
+        TARE_ERR_ARG);
+    tare_cuda_plan_free(plan);
+    tare_cuda_stage_free(stage);
+    tare_cuda_stream_free(cuda, stream);
+    tare_cuda_release(cuda, memory);
+    tare_cuda_close(cuda);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_can_be_captured),
         cmocka_unit_test(waiting_cannot_be_captured),
+        cmocka_unit_test(room_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
