@@ -144,6 +144,29 @@ struct wg_form6 {
     }
 };
 
+/* Values of 5 bits, joined as in Q5_K: nibbles as above. High bits of all four steps are 32 bytes: of
+ * the first one's even and odd values the bits 0 and 1, of the second one's 2 and 3, and so on. */
+struct wg_form5 {
+    enum : uint32_t { value_bits = 6, k = 0, log2 = 6, is_edge = 0, steps = 1, lane_bytes = 1 };
+    typedef uint16_t top_type;
+    uint32_t high; /* from the nibbles on */
+    WG_FN uint32_t place(uint32_t top) { return (top & 15) | (top & 16) << 4; }
+    WG_FN void open(wg_form5 &f, const wg_stream &s, const wg_job &) {
+        f.high = s.high_offset - s.offset;
+    }
+    WG_FN void begin(wg_form5 &, const uint8_t *, uint32_t, uint32_t) {}
+    WG_FN u32v value(const wg_form5 &, u32v a, u32v b, uint32_t) { return a + b * 16u; }
+    WG_FN void finish(u32v *) {}
+    /* Bits 8 and 12 of each v, four apart; then the odd ones come down beside the even ones. */
+    WG_FN void put_high(const wg_form5 &f, uint8_t *unit, u32v at, const u32v v[4]) {
+        u32v two = (v[0] >> 8u & 0x11u) | (v[1] >> 6u & 0x44u);
+        u32v last = (v[2] & 0x1100u) | (v[3] << 2u & 0x4400u);
+        u32v all = two | last;
+        all = (all & 0x0505u) | (all >> 3u & 0x0a0au);
+        wg_store<1>(unit + (int32_t)f.high, at, all | all >> 4u);
+    }
+};
+
 /* X(form of wg_image.h, type): all of them. */
 #define WG_FAST_LIST(X)                                                                            \
     X(WG_FAST_8_0, wg_form8<0, false>)                                                             \
@@ -156,6 +179,7 @@ struct wg_form6 {
     X(WG_FAST_16_9, wg_form16<9>)                                                                  \
     X(WG_FAST_16_10, wg_form16<10>)                                                                \
     X(WG_FAST_4, wg_form4)                                                                         \
+    X(WG_FAST_5, wg_form5)                                                                         \
     X(WG_FAST_6, wg_form6)
 
 #endif

@@ -38,8 +38,9 @@ typedef enum wg_kernel {
     WG_FAST_16_9,
     WG_FAST_16_10,
     WG_FAST_4,
-    WG_FAST_6, /* of 6 bits, joined as in Q6_K */
-    WG_CHECK,  /* the CRC of what fast kernels have decoded */
+    WG_FAST_5, /* of 5 and 6 bits, joined as in Q5_K and in Q6_K */
+    WG_FAST_6,
+    WG_CHECK, /* the CRC of what fast kernels have decoded */
     WG_KERNELS
 } wg_kernel;
 

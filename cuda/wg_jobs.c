@@ -72,19 +72,20 @@ static void choose_groups(wg_job *job, const tare_coded_segment *s, const tare_c
     if (missing) job->fill = (uint16_t)(1u << (missing - 1));
 }
 
-/* Whether high bits are where those of Q6_K are: in two steps a lane makes a whole byte of them. */
-static bool is_joined_as_q6(const tare_coded_field *f) {
-    static const uint8_t place[] = {1, 2, 3, 4, 5, 6, 0, 7};
+/* Whether high bits are where those of Q5_K or Q6_K are: in four steps, or two, a lane makes a whole
+ * byte of them. */
+static bool is_joined_in_bytes(const tare_coded_field *f) {
+    static const uint8_t places[2][8] = {{0, 3, 4, 5, 6, 7, 1, 2}, {1, 2, 3, 4, 5, 6, 0, 7}};
     const tare_coded_join *j = &f->join;
-    return j->high_bits == 2 && j->log2_values == sizeof place &&
-           memcmp(j->place, place, sizeof place) == 0 &&
+    return j->high_bits && j->log2_values == sizeof places[0] &&
+           memcmp(j->place, places[j->high_bits - 1], sizeof places[0]) == 0 &&
            (f->stride | f->offset | j->high_offset) % 2 == 0;
 }
 
 /* Whether places of a lane's bytes advance by constants from step to step and from row to row, and
  * are even. */
 static bool is_fast_place(const tare_coded_field *f) {
-    if (f->value_bits == 6) return is_joined_as_q6(f);
+    if (f->value_bits == 6) return is_joined_in_bytes(f);
     if (f->is_big_endian || f->join.high_bits || f->is_packed_scales) return false;
     if (f->width == f->stride) return true;
     if (f->value_bits == 16 || f->stride % 2 || f->offset % 2 || f->width < 4) return false;
@@ -96,7 +97,7 @@ static uint8_t kernel_of(const tare_coded_field *f, const wg_job *job,
     uint8_t k = rule->bypass_bits;
     if (job->n_classes || rule->trellis || !is_fast_place(f)) return WG_GENERAL;
     if (f->value_bits == 4) return WG_FAST_4;
-    if (f->value_bits == 6) return WG_FAST_6;
+    if (f->value_bits == 6) return f->join.high_bits == 1 ? WG_FAST_5 : WG_FAST_6;
     if (f->value_bits == 8 && rule->form == TARE_CODED_PLAIN && k <= 2)
         return (uint8_t)(WG_FAST_8_0 + k);
     if (f->value_bits == 8 && rule->form == TARE_CODED_EDGE) return WG_FAST_EDGE;

@@ -10,8 +10,11 @@
 #include "wg_parts.h"
 
 /* How the words of a stream are found in its region: side by side, at multiples of 4; in two halves;
- * made of values that are joined as in Q6_K. */
-enum wg_row_kind { WG_ROW_WORDS, WG_ROW_HALVES, WG_ROW_JOINED };
+ * made of values that are joined as in Q5_K, or as in Q6_K. */
+enum wg_row_kind { WG_ROW_WORDS, WG_ROW_HALVES, WG_ROW_JOINED_5, WG_ROW_JOINED_6 };
+WG_FN constexpr bool wg_is_joined(wg_row_kind kind) {
+    return kind >= WG_ROW_JOINED_5;
+}
 
 /* A segment's bytes in its region, once they are there, as rows of 32 words of the stream. */
 struct wg_rows {
@@ -32,16 +35,22 @@ WG_FN u32v wg_read_row(const wg_rows &r, const uint8_t *from, uint32_t row) {
     return wg_read_half(from, r.at) | wg_read_half(from + 2, r.at) << 16u;
 }
 
-/* Values joined as in Q6_K: a lane has four of them, 24 bits; a unit is two rows. It has whole units,
- * so all rows are whole. Sums are of bits that do not meet: nibbles spread from each 4 bits to 6,
- * pairs of high bits, each 4 bits, in between. */
-WG_FN u32v wg_read_four(const wg_rows &r, int64_t unit, uint32_t half) {
-    u32v low = wg_read_half(r.from + unit + half * 64, r.at);
-    u32v high = wg_read_half(r.high + unit + half * 32, r.high_at) >> r.high_shift & 0x3333u;
+/* Joined values: a lane has four of them, 24 bits; a unit is two rows. It has whole units, so all
+ * rows are whole. Sums are of bits that do not meet: nibbles spread from each 4 bits to 6, and the
+ * high bits of the four, which are in two bytes, in between. */
+template <wg_row_kind KIND> WG_FN u32v wg_read_four(const wg_rows &r, int64_t unit, uint32_t half) {
+    u32v low = wg_read_half(r.from + unit + half * 64, r.at), high;
     low = low + (low & 0xff00u) * 15u;
     low = low + (low & 0xf00f0u) * 3u;
-    high = high + (high & 0x3300u) * 15u;
-    high = high + (high & 0x30030u) * 3u;
+    if (KIND == WG_ROW_JOINED_5) {
+        high = wg_read_half(r.high + unit, r.high_at) >> r.high_shift >> 4 * half & 0x0303u;
+        high = high + (high & 0x0300u) * 15u;
+        high = high + (high & 0x2002u) * 31u;
+    } else {
+        high = wg_read_half(r.high + unit + half * 32, r.high_at) >> r.high_shift & 0x3333u;
+        high = high + (high & 0x3300u) * 15u;
+        high = high + (high & 0x30030u) * 3u;
+    }
     return low + high * 16u;
 }
 
@@ -51,7 +60,7 @@ WG_FN u32v wg_read_four(const wg_rows &r, int64_t unit, uint32_t half) {
  * of x^3. 32 rows are in registers. The remainder is the one with 32 more rows of zeros. */
 template <wg_row_kind KIND> WG_FN u32v wg_divide(const u32v ring[32], uint32_t j, u32v word) {
 #define WG_BACK(n) ring[(j + 32 - n) % 32]
-    if (KIND == WG_ROW_JOINED)
+    if (wg_is_joined(KIND))
         return word ^ WG_BACK(2) ^ WG_BACK(3) ^ WG_BACK(4) ^ WG_BACK(10) ^ WG_BACK(11) ^
                WG_BACK(13) ^ WG_BACK(16) ^ WG_BACK(17) ^ WG_BACK(18) ^ WG_BACK(20) ^ WG_BACK(21) ^
                WG_BACK(22) ^ WG_BACK(23) ^ WG_BACK(25) ^ WG_BACK(28) ^ WG_BACK(32);
@@ -70,8 +79,8 @@ WG_FN void wg_divide_turn(u32v ring[32], const wg_rows &r, uint32_t first) {
     for (int32_t j = 0; j < 32; j++) {
         u32v word = 0;
         if (!CAREFUL || before + j >= 0)
-            word = KIND == WG_ROW_JOINED
-                       ? wg_read_four(r, unit + j / 2 * (int64_t)r.stride, j % 2)
+            word = wg_is_joined(KIND)
+                       ? wg_read_four<KIND>(r, unit + j / 2 * (int64_t)r.stride, j % 2)
                        : wg_read_row<KIND, CAREFUL>(r, r.from + before * row_bytes + j * row_bytes,
                                                     (uint32_t)(before + j));
         ring[j] = wg_divide<KIND>(ring, (uint32_t)j, word);
@@ -80,7 +89,7 @@ WG_FN void wg_divide_turn(u32v ring[32], const wg_rows &r, uint32_t first) {
 
 template <wg_row_kind KIND>
 WG_FN uint32_t wg_reread_all(const wg_rows &r, const wg_row_factors &factors) {
-    const uint32_t row = WG_LANES / 8 * (KIND == WG_ROW_JOINED ? WG_FOUR_BITS : WG_WORD_BITS);
+    const uint32_t row = WG_LANES / 8 * (wg_is_joined(KIND) ? WG_FOUR_BITS : WG_WORD_BITS);
     u32v ring[32], sum = 0;
     WG_UNROLL
     for (uint32_t j = 0; j < 32; j++) ring[j] = 0;
@@ -104,7 +113,7 @@ WG_FN uint32_t wg_empty_rows(uint32_t n) {
     return (TURN - n % TURN) % TURN;
 }
 
-/* Values joined as in Q6_K: a row is half a unit. */
+/* Joined values: a row is half a unit. */
 WG_FN uint32_t wg_reread_joined(const uint8_t *region, const wg_stream &s, const wg_job &job,
                                 const wg_image *parts) {
     enum : uint32_t { UNIT = 192 };
@@ -119,7 +128,8 @@ WG_FN uint32_t wg_reread_joined(const uint8_t *region, const wg_stream &s, const
     r.row_bytes = 0; /* rows are found by units */
     r.n_empty = wg_empty_rows(job.n_bytes / UNIT * 2);
     r.stride = s.stride;
-    return wg_reread_all<WG_ROW_JOINED>(r, parts->fours);
+    return s.high_bits == 1 ? wg_reread_all<WG_ROW_JOINED_5>(r, parts->fours)
+                            : wg_reread_all<WG_ROW_JOINED_6>(r, parts->fours);
 }
 
 WG_FN uint32_t wg_reread_segment(const uint8_t *region, const wg_stream &s, const wg_job &job,

@@ -27,7 +27,8 @@ KERNEL = re.compile(r"wg_decode_blockI\d*wg_form(\w+?)E?v7wg_call")
 MEMORY = ("LD", "ST", "ATOM", "RED")
 # Of the check: name, loads of a turn of 32 rows, which of the loops that have as many by their length,
 # and steps of a turn, whose rows have 128 bytes, or 96.
-CHECKS = (("crc-words", 32, 0, 64), ("crc-halves", 64, 0, 64), ("crc-joined", 64, 1, 48))
+CHECKS = (("crc-words", 32, 0, 64), ("crc-halves", 64, 0, 64), ("crc-joined-5", 48, 0, 48),
+          ("crc-joined-6", 64, 1, 48))
 GOALS = {("sm_90", "8-k2"): 52, ("sm_90", "16-k6"): 63, ("sm_90", "16-k8"): 63, ("sm_90", "6"): 54}
 MOST_REGISTERS = {"crc": 80}  # 64 for all others
 
@@ -90,7 +91,7 @@ def name_of(symbol):
         return None
     numbers = re.findall(r"L[ib](\d+)E", form.group(1) + "E")
     item = re.match(r"\d+", form.group(1)).group(0).rstrip("I")
-    if item in ("4", "6"):
+    if not numbers:
         return item
     edge = len(numbers) > 1 and numbers[1] == "1"
     return "%s-edge" % item if edge else "%s-k%s" % (item, numbers[0])
@@ -129,7 +130,8 @@ GPUS = (  # name, architecture, SMs, GHz, TB/s of memory
 FORMS = (  # what it stands for, kernel, check, bytes of a step, stored for each of them
     ("INT8", "8-k2", "crc-words", 64, 0.885),
     ("BF16", "16-k8", "crc-words", 128, 0.655),
-    ("Q6_K", "6", "crc-joined", 48, 0.97),
+    ("Q6_K", "6", "crc-joined-6", 48, 0.97),
+    ("Q5_K", "5", "crc-joined-5", 40, 0.97),
     ("nibbles", "4", "crc-halves", 32, 0.92),
 )
 REACHED = 0.6, 0.7  # of the bound by issue, by decoders of this kind that were published

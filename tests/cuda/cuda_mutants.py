@@ -55,6 +55,8 @@ MUTANTS = (
     ("wg_forms.h", "(s != -128)", "1"),
     ("wg_forms.h", "if (n_steps > 2)", "if (true)"),
     ("wg_forms.h", "0xccu", "0xcfu"),
+    ("wg_forms.h", "(all >> 3u & 0x0a0au)", "(all >> 3u & 0x0808u)"),
+    ("wg_reread.h", "(high & 0x2002u) * 31u", "(high & 0x2000u) * 31u"),
     # Places.
     ("wg_places.h", "for (uint32_t i = 4 * words + lane; i < n; i += WG_LANES)",
      "for (uint32_t i = 4 * words + lane; i <= n; i += WG_LANES)"),
@@ -78,7 +80,7 @@ MUTANTS = (
     ("wg_batch.c", "(uintptr_t)memory % ALIGNED", "false"),
     ("wg_jobs.c", "field->join.high_bits ? FOURS_ROW : WORDS_ROW", "WORDS_ROW"),
     ("wg_jobs.c", "if (adjust + first > 65535) adjust -= 65536;", "adjust &= 0x7fff;"),
-    ("wg_jobs.c", "memcmp(j->place, place, sizeof place) == 0", "true"),
+    ("wg_jobs.c", "memcmp(j->place, places[j->high_bits - 1], sizeof places[0]) == 0", "true"),
     ("wg_jobs.c", "(f->stride | f->offset | j->high_offset) % 2 == 0", "true"),
     ("wg_jobs.c", "if (missing) job->fill", "if (false) job->fill"),
     ("wg_jobs.c", "wg_power(8 * ((uint64_t)padding + n_more * ROW))", "wg_power(8 * (uint64_t)padding)"),
@@ -105,6 +107,7 @@ def compile_all(folder, sources, out):
 class Copy:
     def __init__(self, folder, build):
         self.folder, self.out = folder, os.path.join(folder, "out")
+        self.is_stale = True  # the object of the device, made from a changed header or not at all
         self.library = os.path.join(build, "src", "libtare.a")
         self.loading = os.path.join(build, "tests", "cuda", LOADED)
         shutil.rmtree(folder, ignore_errors=True)
@@ -120,9 +123,11 @@ class Copy:
 
     def verdict(self, changed):
         """Who objects: "compiler", the name of the test that fails, or None."""
-        sources = [os.path.join(self.folder, "cuda", "wg_device_emulated.cc")]
-        if changed and changed.endswith(".c"):
-            sources = [os.path.join(self.folder, "cuda", changed)]
+        is_header = not changed or not changed.endswith(".c")
+        sources = [] if is_header else [os.path.join(self.folder, "cuda", changed)]
+        if is_header or self.is_stale:
+            sources.append(os.path.join(self.folder, "cuda", "wg_device_emulated.cc"))
+            self.is_stale = bool(changed) and is_header
         if not compile_all(self.folder, sources, self.out):
             return "compiler"
         objects = [os.path.join(self.out, f) for f in os.listdir(self.out)

@@ -61,6 +61,8 @@ typedef struct sample {
 
 #define Q6_PLACE                                                                                   \
     { 1, 2, 3, 4, 5, 6, 0, 7 }
+#define Q5_K_PLACE                                                                                 \
+    { 0, 3, 4, 5, 6, 7, 1, 2 }
 #define Q5_PLACE                                                                                   \
     { 4, 0, 1, 2, 3 }
 static const sample samples[] = {
@@ -194,6 +196,28 @@ static const sample samples[] = {
      2,
      {{.value_bits = 16, .stride = 22, .width = 2},
       {.value_bits = 6, .stride = 22, .offset = 6, .width = 16, .join = {2, 1, 5, Q5_PLACE}}}},
+    {"joined, one high bit, in units of 256",
+     SMALL,
+     176,
+     407,
+     false,
+     false,
+     2,
+     {{.value_bits = 8, .stride = 176, .width = 16},
+      {.value_bits = 6,
+       .stride = 176,
+       .offset = 48,
+       .width = 128,
+       .join = {16, 1, 8, Q5_K_PLACE}}}},
+    {"joined, one high bit, after the nibbles",
+     SMALL,
+     162,
+     211,
+     false,
+     false,
+     2,
+     {{.value_bits = 8, .stride = 162, .offset = 160, .width = 2},
+      {.value_bits = 6, .stride = 162, .width = 128, .join = {128, 1, 8, Q5_K_PLACE}}}},
     {"packed scales",
      SMALL,
      16,
