@@ -178,8 +178,9 @@ static bool store(const cli_command *command, const cli_option *option, const ch
             return refuse(command, option, value, "a size above 0 (2G, 500M, 64Ki, ...)");
         }
     } else if (option->real) {
-        if (!store_real(option->real, value)) {
-            return refuse(command, option, value, "a number, 0 or more");
+        if (!store_real(option->real, value) || (option->is_above_0 && *option->real == 0)) {
+            return refuse(command, option, value,
+                          option->is_above_0 ? "a number above 0" : "a number, 0 or more");
         }
     } else if (option->encoding) {
         return store_encoding(command, option, value);

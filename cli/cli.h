@@ -56,7 +56,8 @@ typedef struct cli_option {
     uint64_t *number;
     uint64_t *size; /* K, M, G and Ki, Mi, Gi understood */
     double *real;
-    cli_list *list; /* may be given again and again */
+    bool is_above_0; /* 0 is wrong as well */
+    cli_list *list;  /* may be given again and again */
     const tare_encoding **encoding;
 } cli_option;
 
@@ -304,6 +305,8 @@ const char *const *cli_base_hints(void);
 /* Reads a whole file; if it has more than `most` bytes, somewhat more than that many. 0, or an exit
  * code after saying what is wrong. *out is freed with free(). */
 int cli_read_file(char **out, size_t *n, const char *path, size_t most);
+/* The text of --sensitivity, which is not empty; `memory` is to be freed. */
+int cli_read_sensitivities(tare_str *text, char **memory, const char *path);
 /* Puts them into the options of a conversion into the format `to`. Returns 0 or, after saying why,
  * an exit code: they are of no use here, or cannot be opened. */
 int cli_bases_of_output(tare_convert_wcodec_options *options, const char *to,

@@ -44,7 +44,8 @@ static const cli_option options[] = {
     {.name = "target-bpw",
      .arg = "BITS",
      .help = "with --lossy: at most this many bits a weight, counting only tensors",
-     .real = &args.target_bpw},
+     .real = &args.target_bpw,
+     .is_above_0 = true},
     {.name = "target-size",
      .arg = "SIZE",
      .help = "with --lossy: at most this many bytes in OUT",
@@ -52,7 +53,8 @@ static const cli_option options[] = {
     {.name = "target-damage",
      .arg = "DAMAGE",
      .help = "with --lossy: the smallest OUT whose predicted damage is at most this, such as 0.05",
-     .real = &args.target_damage},
+     .real = &args.target_damage,
+     .is_above_0 = true},
     {.name = "imatrix",
      .arg = "FILE",
      .complete = CLI_COMPLETE_FILE,
@@ -360,9 +362,7 @@ static int run(int argc, const char **argv) {
     if (code == CLI_YES) code = open_importance(&importance, report);
     lossy.importance = importance;
     if (code == CLI_YES && args.sensitivity)
-        code = cli_read_file(&sensitivities, &lossy.sensitivities.len, args.sensitivity,
-                             CLI_SENSITIVITIES_MOST);
-    lossy.sensitivities.ptr = sensitivities;
+        code = cli_read_sensitivities(&lossy.sensitivities, &sensitivities, args.sensitivity);
     if (code == CLI_YES) code = cli_open(&model, argv[0], report);
     if (code == CLI_YES) code = pack_as_told(model, &o, report);
     tare_model_free(model);

@@ -25,11 +25,13 @@ static const cli_option options[] = {
     {.name = "target-bpw",
      .arg = "BITS",
      .help = "the same for at most this many bits a weight, counting only tensors",
-     .real = &fit.bits},
+     .real = &fit.bits,
+     .is_above_0 = true},
     {.name = "target-damage",
      .arg = "X",
      .help = "the smallest output whose predicted damage is at most this, such as 0.05",
-     .real = &fit.damage},
+     .real = &fit.damage,
+     .is_above_0 = true},
     {.name = "types",
      .arg = "LIST",
      .help = "with a target: the types to choose from, separated by commas",
@@ -146,8 +148,6 @@ static int no_mix(const char *name) {
 /* TYPE or one target, and what belongs to it. */
 static int check_target(int argc) {
     const int n_targets = (fit.size > 0) + (fit.bits > 0) + (fit.damage > 0);
-    if (fit.bits < 0 || fit.damage < 0)
-        return cli_usage(&cmd_quantize, "a target is a number above 0");
     if (n_targets > 1)
         return cli_usage(&cmd_quantize,
                          "--target-size, --target-bpw and --target-damage exclude each other");

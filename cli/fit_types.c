@@ -108,11 +108,8 @@ int cli_fit_types(tare_fit **out, tare_convert_options *options, tare_mix_option
     int code = 0;
     fit.types = types;
     if (args->types && !parse_types(types, &fit.n_types, command, args->types)) return CLI_USAGE;
-    if (args->sensitivity) {
-        code = cli_read_file(&sensitivities, &fit.sensitivities.len, args->sensitivity,
-                             CLI_SENSITIVITIES_MOST);
-        fit.sensitivities.ptr = sensitivities;
-    }
+    if (args->sensitivity)
+        code = cli_read_sensitivities(&fit.sensitivities, &sensitivities, args->sensitivity);
     if (code == 0) {
         cli_progress_start("choosing");
         tare_status status = tare_fit_new(out, out_path, in, options, &fit, &err);

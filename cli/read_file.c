@@ -33,3 +33,13 @@ int cli_read_file(char **out, size_t *n, const char *path, size_t most) {
     *n = size;
     return 0;
 }
+
+int cli_read_sensitivities(tare_str *text, char **memory, const char *path) {
+    int code = cli_read_file(memory, &text->len, path, CLI_SENSITIVITIES_MOST);
+    const tare_error empty = {.status = TARE_ERR_ARG,
+                              .item = -1,
+                              .offset = TARE_NO_OFFSET,
+                              .what = "it is empty: expected lines TENSOR VALUE"};
+    text->ptr = *memory;
+    return code || text->len ? code : cli_fail(&empty, path);
+}
