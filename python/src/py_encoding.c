@@ -3,11 +3,21 @@
  * Numbers between memory and memory: rows to floats and from floats, without a model. */
 #include "py_core.h"
 
+/* Numbers that are worked on between two looks for a signal. */
+enum { NUMBERS_AT_ONCE = 1 << 17 };
+
 typedef struct row_call {
     const tare_encoding *encoding;
     Py_buffer numbers, planes[TARE_MAX_PLANES], importance;
     uint64_t n_rows, cols;
+    size_t number_bytes;
+    uint64_t row_bytes[TARE_MAX_PLANES]; /* of each plane; all 0 where the rows are one piece */
+    tare_encoding_id as;                 /* of the decoded numbers */
+    tare_encode_params params;
 } row_call;
+
+/* Works on rows first .. first + n - 1. */
+typedef tare_status (*row_fn)(const row_call *call, uint64_t first, uint64_t n, tare_error *err);
 
 static void clear(row_call *call) {
     if (call->numbers.obj) PyBuffer_Release(&call->numbers);
@@ -18,7 +28,7 @@ static void clear(row_call *call) {
 
 /* Takes the buffers and checks that each is as long as the rows ask for. */
 static bool fill(row_call *call, py_state *state, int id, PyObject *planes, PyObject *numbers,
-                 size_t number_bytes, bool is_encoding) {
+                 bool is_encoding) {
     uint64_t sizes[TARE_MAX_PLANES], dims[2] = {call->n_rows, call->cols};
     tare_error err;
     call->encoding = tare_encoding_get((tare_encoding_id)id);
@@ -50,9 +60,53 @@ static bool fill(row_call *call, py_state *state, int id, PyObject *planes, PyOb
     }
     if (PyObject_GetBuffer(numbers, &call->numbers, is_encoding ? PyBUF_SIMPLE : PyBUF_WRITABLE))
         return false;
-    if ((uint64_t)call->numbers.len == call->n_rows * call->cols * number_bytes) return true;
+    if ((uint64_t)call->numbers.len == call->n_rows * call->cols * call->number_bytes) return true;
     PyErr_SetString(PyExc_ValueError, "the numbers do not fill the rows");
     return false;
+}
+
+/* How many rows make a piece. Planes that belong to the tensor forbid more than one. */
+static uint64_t cut(row_call *call) {
+    uint64_t dims[2] = {1, call->cols};
+    for (uint32_t p = 0; p < call->encoding->n_planes; p++)
+        if (call->encoding->planes[p].scope > TARE_PLANE_ROW) return call->n_rows;
+    if (tare_encoding_sizes(call->row_bytes, call->encoding, dims, 2, NULL) != TARE_OK)
+        return call->n_rows;
+    return call->cols < NUMBERS_AT_ONCE ? NUMBERS_AT_ONCE / (call->cols + 1) + 1 : 1;
+}
+
+/* Piece by piece without the GIL, so that a signal ends it. */
+static bool run(row_call *call, py_state *state, row_fn work) {
+    const uint64_t piece = cut(call);
+    for (uint64_t at = 0; at < call->n_rows; at += piece) {
+        const uint64_t left = call->n_rows - at;
+        tare_error err;
+        tare_status status;
+        Py_BEGIN_ALLOW_THREADS;
+        status = work(call, at, left < piece ? left : piece, &err);
+        Py_END_ALLOW_THREADS;
+        if (status != TARE_OK) return py_fail(state, &err, NULL) != NULL;
+        if (PyErr_CheckSignals() != 0) return false;
+    }
+    return true;
+}
+
+static tare_status decode_rows(const row_call *call, uint64_t first, uint64_t n, tare_error *err) {
+    tare_rows rows = {.n_rows = n, .cols = call->cols};
+    for (int p = 0; p < TARE_MAX_PLANES; p++)
+        if (call->planes[p].buf)
+            rows.planes[p] = (const uint8_t *)call->planes[p].buf + first * call->row_bytes[p];
+    uint8_t *out = (uint8_t *)call->numbers.buf + first * call->cols * call->number_bytes;
+    return tare_decode_rows_as(out, call->as, call->encoding, &rows, err);
+}
+
+static tare_status encode_rows(const row_call *call, uint64_t first, uint64_t n, tare_error *err) {
+    tare_rows_mut rows = {.n_rows = n, .cols = call->cols};
+    for (int p = 0; p < TARE_MAX_PLANES; p++)
+        if (call->planes[p].buf)
+            rows.planes[p] = (uint8_t *)call->planes[p].buf + first * call->row_bytes[p];
+    const float *from = (const float *)call->numbers.buf + first * call->cols;
+    return tare_encode_rows(&rows, call->encoding, from, &call->params, err);
 }
 
 /* decode(encoding, planes, rows, columns, as, out) */
@@ -60,23 +114,24 @@ static PyObject *decode(PyObject *module, PyObject *args) {
     int id, as;
     PyObject *planes, *out;
     unsigned long long n_rows, cols;
-    tare_error err;
-    tare_status status;
     py_state *state = py_state_of(module);
     if (!PyArg_ParseTuple(args, "iOKKiO:decode", &id, &planes, &n_rows, &cols, &as, &out))
         return NULL;
-    row_call call = {.n_rows = n_rows, .cols = cols};
-    bool ok = fill(&call, state, id, planes, out, as == TARE_ENCODING_F32 ? 4 : 2, false);
-    if (ok) {
-        tare_rows rows = {.n_rows = n_rows, .cols = cols};
-        for (int p = 0; p < TARE_MAX_PLANES; p++) rows.planes[p] = call.planes[p].buf;
-        Py_BEGIN_ALLOW_THREADS status =
-            tare_decode_rows_as(call.numbers.buf, (tare_encoding_id)as, call.encoding, &rows, &err);
-        Py_END_ALLOW_THREADS if (status != TARE_OK) ok = py_fail(state, &err, NULL) != NULL;
-    }
+    row_call call = {.n_rows = n_rows, .cols = cols, .as = (tare_encoding_id)as};
+    call.number_bytes = as == TARE_ENCODING_F32 ? 4 : 2;
+    bool ok = fill(&call, state, id, planes, out, false) && run(&call, state, decode_rows);
     clear(&call);
     if (!ok) return NULL;
     Py_RETURN_NONE;
+}
+
+static bool take_importance(row_call *call, PyObject *importance) {
+    if (importance == Py_None) return true;
+    if (PyObject_GetBuffer(importance, &call->importance, PyBUF_SIMPLE) != 0) return false;
+    call->params.importance = call->importance.buf;
+    if ((uint64_t)call->importance.len == call->cols * sizeof(float)) return true;
+    PyErr_SetString(PyExc_ValueError, "importance: one float for each column is needed");
+    return false;
 }
 
 /* encode(encoding, floats, rows, columns, planes, importance, is_best) */
@@ -84,32 +139,15 @@ static PyObject *encode(PyObject *module, PyObject *args) {
     int id, is_best;
     PyObject *numbers, *planes, *importance;
     unsigned long long n_rows, cols;
-    tare_error err;
-    tare_status status;
     py_state *state = py_state_of(module);
     if (!PyArg_ParseTuple(args, "iOKKOOp:encode", &id, &numbers, &n_rows, &cols, &planes,
                           &importance, &is_best))
         return NULL;
-    row_call call = {.n_rows = n_rows, .cols = cols};
-    bool ok = fill(&call, state, id, planes, numbers, sizeof(float), true);
-    if (ok && importance != Py_None) {
-        ok = PyObject_GetBuffer(importance, &call.importance, PyBUF_SIMPLE) == 0;
-        if (ok && (uint64_t)call.importance.len != cols * sizeof(float)) {
-            PyErr_SetString(PyExc_ValueError, "importance: one float for each column is needed");
-            ok = false;
-        }
-    }
-    if (ok) {
-        tare_rows_mut rows = {.n_rows = n_rows, .cols = cols};
-        tare_encode_params params;
-        tare_encode_params_init(&params, sizeof params);
-        for (int p = 0; p < TARE_MAX_PLANES; p++) rows.planes[p] = call.planes[p].buf;
-        params.importance = call.importance.buf;
-        params.quality = is_best ? TARE_QUALITY_BEST : TARE_QUALITY_DEFAULT;
-        Py_BEGIN_ALLOW_THREADS status =
-            tare_encode_rows(&rows, call.encoding, call.numbers.buf, &params, &err);
-        Py_END_ALLOW_THREADS if (status != TARE_OK) ok = py_fail(state, &err, NULL) != NULL;
-    }
+    row_call call = {.n_rows = n_rows, .cols = cols, .number_bytes = sizeof(float)};
+    tare_encode_params_init(&call.params, sizeof call.params);
+    call.params.quality = is_best ? TARE_QUALITY_BEST : TARE_QUALITY_DEFAULT;
+    bool ok = fill(&call, state, id, planes, numbers, true) && take_importance(&call, importance) &&
+              run(&call, state, encode_rows);
     clear(&call);
     if (!ok) return NULL;
     Py_RETURN_NONE;

@@ -350,6 +350,7 @@ VERBS = {
     "digest": "tare.digest(model)",
     "verify": "tare.verify(model, deep=True)",
     "diff": "tare.diff(model, tare.synth('llama-1b:normal:2'))",
+    "pack with loss": "tare.pack(model, out, lossy={'bpw': 4})",
     "load": "tare.load(model)",
     "manifest": "tare.write_manifest(model, out)",
     "extract": "tare.extract(model, 'model.embed_tokens.weight', out)",
@@ -381,6 +382,28 @@ except KeyboardInterrupt:
     assert done.returncode == 7, done.stderr
     assert float(done.stdout) < 20  # how quick is for the benchmark to say
     assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_ends_an_encoder():
+    """Numbers in memory are encoded piece by piece: the end has not been written."""
+    code = """
+import os, signal, sys, threading, time, numpy, tare
+from tare import _core
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rows, columns = 8192, 2048
+numbers, out = numpy.ones((rows, columns), "float32"), bytearray(rows * columns // 256 * 110)
+numbers[:] = numpy.random.default_rng(0).standard_normal(columns)
+def press():
+    time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    _core.encode(tare.encodings["iq3_s"].id, numbers, rows, columns, [out], None, True)
+except KeyboardInterrupt:
+    sys.exit(7 if any(out[:110]) and not any(out[-110:]) else 1)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 7, done.stderr
 
 
 @pytest.mark.parametrize("is_mapped", (True, False))

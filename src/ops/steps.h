@@ -17,6 +17,8 @@ typedef struct tare_steps {
 
 /* The progress of the step at hand; `steps` is the context. */
 bool tare_steps_tell(void *steps, uint64_t done, uint64_t total);
+/* The same for a step that does not count: the progress stays where it is, and can stop the work. */
+bool tare_steps_stay(void *steps, uint64_t done, uint64_t total);
 /* The step at hand, of so many bytes, is over. */
 void tare_steps_end(tare_steps *steps, uint64_t bytes);
 
@@ -29,6 +31,9 @@ void tare_steps_end(tare_steps *steps, uint64_t bytes);
 /* And how an output is written. */
 #define TARE_COPY_RUN_OPTIONS_OUTPUT(to, from)                                                     \
     (TARE_COPY_RUN_OPTIONS(to, from), (to)->force = (from)->force, (to)->no_sync = (from)->no_sync)
+/* For a step that does not count. */
+#define TARE_RUN_STAY(steps)                                                                       \
+    .progress = (steps)->progress ? tare_steps_stay : NULL, .progress_ctx = (steps)
 #define TARE_COPY_RUN_OPTIONS_STEPS(to, steps)                                                     \
     ((to)->progress = (steps)->progress ? tare_steps_tell : NULL, (to)->progress_ctx = (steps))
 

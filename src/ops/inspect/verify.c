@@ -19,6 +19,7 @@
 #include "ops/inspect/verify_records.h"
 #include "ops/item_walk.h"
 #include "ops/packing/verify_packed.h"
+#include "ops/steps.h"
 
 typedef struct verify_walk {
     const tare_model *model;
@@ -260,13 +261,27 @@ static tare_status verify_model(const tare_model *model, bool is_of_factors,
     return s;
 }
 
+/* What is packed, before the pass over all data that is shown. */
+static tare_status verify_packed(tare_packed_faults *told, const tare_model *model,
+                                 const tare_run_options *options, tare_error *err) {
+    const tare_layout *layout = model->catalog.layout;
+    tare_run_options o = *options;
+    tare_steps before = {.progress = o.progress,
+                         .ctx = o.progress_ctx,
+                         .total = tare_catalog_tensor_bytes(&model->catalog)};
+    for (size_t i = 0; layout && i < layout->n_fillers; i++)
+        before.total += layout->fillers[i].size;
+    if (o.progress) o.progress = tare_steps_stay, o.progress_ctx = &before;
+    return tare_verify_packed(told, model, &o, err);
+}
+
 tare_status tare_verify_data(const tare_model *model, const tare_run_options *options,
                              tare_error *err) {
     TARE_REQUIRE(model, err);
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
     TARE_TRY(tare_options_read(&o, sizeof o, options, err));
     tare_packed_faults told;
-    TARE_TRY(tare_verify_packed(&told, model, &o, err));
+    TARE_TRY(verify_packed(&told, model, &o, err));
     TARE_TRY(verify_model(model, false, told, &o, err));
     return model->adapters ? verify_model(model->adapters->factors, true, told, &o, err) : TARE_OK;
 }

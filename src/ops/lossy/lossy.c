@@ -129,11 +129,10 @@ static uint64_t opened_bytes(const tare_lossy_run *r) {
 
 static tare_steps steps_of(const attempt *a) {
     const tare_lossy_run *r = a->r;
-    tare_steps s = {.progress = a->number ? NULL : r->options->progress,
-                    .ctx = r->options->progress_ctx,
-                    .shown = tare_catalog_tensor_bytes(&r->in->catalog)};
+    tare_steps s = r->before;
     s.total = lossy_weights(r);
     s.total += tare_pack_work(&r->in->catalog) + opened_bytes(r);
+    if (a->number) s.done = s.total; /* the first one was counted */
     return s;
 }
 
@@ -264,6 +263,10 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
                                    .is_for_gpu = o->is_for_gpu};
     tare_run_options digest = TARE_RUN_OPTIONS_INIT;
     tare_digest source;
+    r->before = (tare_steps){.progress = o->progress,
+                             .ctx = o->progress_ctx,
+                             .total = 1,
+                             .shown = tare_catalog_tensor_bytes(&r->in->catalog)};
     TARE_TRY(check_wish(r, err));
     r->log2_segment = tare_wc_trellis_log2(&effort);
     for (size_t i = 0; i < r->in->catalog.n_tensors; i++)
@@ -277,6 +280,7 @@ static tare_status run(tare_pack_summary *sum, tare_lossy_run *r, const char *pa
     if (r->wish->dry_run) {
         TARE_TRY(estimate(sum, r, err));
     } else {
+        if (o->progress) digest.progress = tare_steps_stay, digest.progress_ctx = &r->before;
         TARE_TRY(tare_model_digest(NULL, &source, r->in, &digest, err));
         TARE_TRY(try_all(sum, r, path, &source, err));
     }

@@ -121,6 +121,7 @@ typedef struct tare_lossy_run {
     uint8_t *side;     /* scales and outliers */
     uint64_t side_bytes;
     tare_pack_codes *codes; /* of each tensor */
+    tare_steps before;      /* the work before the first attempt, which does not count */
 } tare_lossy_run;
 
 /* ---- lossy_math.c: the same on every system ------------------------------------------------- */

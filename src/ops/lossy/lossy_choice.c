@@ -176,6 +176,7 @@ static tare_status settle(outcome *out, const tare_lossy_run *r, tare_lossy_targ
     tare_lossy_prices *p = &t->prices[c->states != 0];
     const unsigned first = c->is_wide ? ROUNDS - 1 : p->is_known ? ROUNDS - ROUNDS_AGAIN : 0;
     for (unsigned i = first; i < ROUNDS; i++) {
+        TARE_TRY(tare_run_check(err));
         tare_lossy_choose(&b->room, t, out->n);
         count(b->counts, &b->room, t, out->n);
         if (c->is_wide)

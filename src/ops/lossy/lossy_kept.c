@@ -76,7 +76,8 @@ static tare_status estimate(void *ctx, uint64_t task, unsigned worker, tare_erro
 
 tare_status tare_lossy_estimate_kept(tare_lossy_run *r, tare_error *err) {
     const size_t n = r->in->catalog.n_tensors;
-    const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = n, .task = estimate, .ctx = r};
+    const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = n, .task = estimate, .ctx = r,
+                          TARE_RUN_STAY(&r->before)};
     r->kept = TARE_NEW_ARRAY(&r->arena, double, n);
     if (!r->kept) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     TARE_TRY(tare_run_parallel(&run, err));

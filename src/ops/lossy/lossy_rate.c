@@ -67,7 +67,7 @@ static total add_up(const tare_lossy_run *r) {
 static tare_status try_factor(total *out, search *s, tare_error *err) {
     tare_lossy_run *r = s->r;
     const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = r->n_targets, .task = choose,
-                          .ctx = s};
+                          .ctx = s, TARE_RUN_STAY(&r->before)};
     r->factor = tare_lossy_exp2(s->at);
     TARE_TRY(tare_run_parallel(&run, err));
     *out = add_up(r);

@@ -90,7 +90,7 @@ static tare_status survey_all(tare_lossy_run *r, tare_error *err) {
         for (uint64_t at = 0; at < r->targets[i].n; at += PIECE)
             v.pieces[n++] = (sums){.target = i, .first = at};
     const tare_run run = {TARE_RUN_THREADS(r->options), .n_tasks = n, .task = survey_piece,
-                          .ctx = &v};
+                          .ctx = &v, TARE_RUN_STAY(&r->before)};
     TARE_TRY(tare_run_parallel(&run, err));
     for (size_t i = 0; i < n; i++) {
         tare_lossy_target *t = &r->targets[v.pieces[i].target];

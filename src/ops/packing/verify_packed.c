@@ -78,8 +78,8 @@ static tare_status survey_layers(size_t *n_lost, const check *c, bool is_of_tens
     survey s = {.store = c->store, .is_of_tensors = is_of_tensors};
     s.watch = (tare_wc_watch){.lost = note_loss, .ctx = &s};
     TARE_TRY(tare_losses_init(&s.losses, o->allocator, err));
-    const tare_run run = {TARE_RUN_THREADS(o), .n_tasks = c->contents.n_layers,
-                          .task = survey_layer, .ctx = &s};
+    const tare_run run = {TARE_RUN_FROM(o), .n_tasks = c->contents.n_layers, .task = survey_layer,
+                          .ctx = &s};
     tare_status status = tare_run_parallel(&run, err);
     *n_lost = tare_losses_report(&s.losses, c->store, &words, o->report);
     tare_losses_free(&s.losses);
@@ -134,7 +134,6 @@ static tare_status check_digest(size_t *n_lost, const check *c, const tare_model
     tare_run_options options = *o;
     tare_error fault = TARE_ERROR_NONE;
     tare_digest digest;
-    options.progress = NULL; /* the pass over all data that follows is what is shown */
     options.report = NULL;
     *n_lost = 0;
     tare_status status = tare_model_digest(NULL, &digest, model, &options, &fault);
@@ -153,7 +152,7 @@ static tare_status check_layers(check *c, const tare_run_options *o, tare_error 
     if (n == 0) return TARE_OK;
     c->faults = tare_alloc(o->allocator, n * sizeof *c->faults);
     if (!c->faults) return tare_fail(err, TARE_ERR_NOMEM, "list of layers");
-    const tare_run run = {TARE_RUN_THREADS(o), .n_tasks = n, .task = check_layer, .ctx = c};
+    const tare_run run = {TARE_RUN_FROM(o), .n_tasks = n, .task = check_layer, .ctx = c};
     tare_status status = tare_run_parallel(&run, err);
     for (uint32_t i = 0; status == TARE_OK && i < n; i++) report_layer(c, i);
     tare_free(o->allocator, c->faults, n * sizeof *c->faults);
