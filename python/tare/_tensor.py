@@ -20,6 +20,9 @@ _U8 = _core.find_encoding("u8")
 # Dtypes of plain encodings, once numpy is imported: the short way of Tensor.numpy.
 _numpy_ready: dict[int, np.dtype[Any]] = {}
 _ndarray: Callable[..., np.ndarray[Any, Any]]
+# DLPack's code and bits of those that torch takes, and its function: the short way of Tensor.torch.
+_torch_ready: dict[int, tuple[int, int]] = {}
+_from_dlpack: Callable[[Any], TorchTensor]
 _MAPPED = 1 << 20
 _LARGE_PAGES = 4 << 20  # from here on numpy asks for them, too: the pages cost more than decoding
 
@@ -229,9 +232,13 @@ def copied(memory: Any) -> _core.Memory:
 def torch_over(memory: _core.Memory, shape: tuple[int, ...], as_: int) -> TorchTensor:
     """A torch.Tensor over memory, with a storage of exactly these bytes."""
     import torch
+    global _from_dlpack
     code, bits = PLAIN[as_][2:]
     try:
-        return torch.from_dlpack(memory.dlpack(shape, code, bits, 0, False))
+        result = torch.from_dlpack(memory.dlpack(shape, code, bits, 0, False))
+        _from_dlpack = torch.from_dlpack
+        _torch_ready[as_] = code, bits
+        return result
     except (RuntimeError, BufferError): # a type that this release cannot take, but may have
         dtype = encoding(as_).torch_dtype()
         flat = torch.from_dlpack(memory.dlpack((len(memory),), 1, 8, 0, False))
@@ -294,6 +301,17 @@ class Tensor(_core.Tensor, _Readable):
         return _Readable.numpy(self, dtype, out=out, threads=threads)
 
     numpy.__doc__ = _Readable.numpy.__doc__
+
+    def torch(self, dtype: Any = None, device: Any = "cpu", *, out: TorchTensor | None = None,
+              pin_memory: bool = False, threads: int = 1) -> TorchTensor:
+        if dtype is None and out is None and device == "cpu" and not pin_memory:
+            known = _torch_ready.get(self.encoding_id)
+            if known is not None:
+                memory = self.memory(0, known[1] // 8, True)
+                return _from_dlpack(memory.dlpack(self.shape, *known, 0, False))
+        return _Readable.torch(self, dtype, device, out=out, pin_memory=pin_memory, threads=threads)
+
+    torch.__doc__ = _Readable.torch.__doc__
 
     def __getitem__(self, key: Any) -> TensorView:
         """A part of the tensor, not read yet: integers, slices with any step, ... and None.

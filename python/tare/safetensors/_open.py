@@ -33,10 +33,15 @@ def _dtype_of(tensor: Tensor | TensorView, dtype: Any) -> Any:
 
 def _as_framework(readable: Tensor | TensorView, framework: str, device: Any, dtype: Any) -> Any:
     """The numbers as an array that may be written to."""
-    dtype = _dtype_of(readable, dtype)
-    as_ = readable.target(dtype)
+    own = readable.encoding_id
+    if own in _STORED:
+        dtype = None
     if framework == "torch":
-        return _packed(readable.torch(dtype, threads=0), as_).to(device)
+        t = readable.torch(dtype, threads=0)
+        if own == _F4:
+            t = _packed(t, own)
+        return t if device == "cpu" else t.to(device)
+    as_ = readable.target(dtype)
     array = _over(readable.result_shape(as_), numpy_dtype(as_), readable._bytes(as_, 0, True))
     return array if framework == "numpy" else _from_numpy(array, framework)
 
@@ -143,10 +148,10 @@ class _Opened:
         self._model = None
 
     def _tensor(self, name: str) -> Tensor:
-        model = self._opened
-        if name not in model:
-            raise TareError(f"File does not contain tensor {name}")
-        return model[name]
+        try:
+            return self._opened[name]
+        except KeyError:
+            raise TareError(f"File does not contain tensor {name}") from None
 
     def keys(self) -> list[str]:
         """The names of the tensors, sorted."""
