@@ -171,12 +171,14 @@ static bool set_translation(py_plan *p, tare_llama_translate_options *out,
 
 /* A call on the plan, one at a time. */
 static bool begin(py_plan *p, PyObject *progress) {
-    if (p->is_busy) {
+    if (__atomic_exchange_n(&p->is_busy, true, __ATOMIC_ACQUIRE)) {
         PyErr_SetString(PyExc_RuntimeError, "the plan is in use by another call");
         return false;
     }
-    if (!py_run_init(&p->run, p->state, progress)) return false;
-    p->is_busy = true;
+    if (!py_run_init(&p->run, p->state, progress)) {
+        __atomic_store_n(&p->is_busy, false, __ATOMIC_RELEASE);
+        return false;
+    }
     tare_cancel_reset(p->cancel);
     py_run_begin(&p->run);
     return true;
@@ -184,7 +186,7 @@ static bool begin(py_plan *p, PyObject *progress) {
 
 static bool end(py_plan *p, tare_status status, const tare_error *err) {
     bool ok = py_run_end(&p->run, status, err, p->handle);
-    p->is_busy = false;
+    __atomic_store_n(&p->is_busy, false, __ATOMIC_RELEASE);
     return ok;
 }
 

@@ -43,7 +43,10 @@ static void keep_exception(py_source *source) {
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     if (trace && value) PyException_SetTraceback(value, trace);
-    if (!source->reader_exc) source->reader_exc = Py_XNewRef(value);
+    PyObject *none = NULL;
+    if (__atomic_compare_exchange_n(&source->reader_exc, &none, value, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED))
+        value = NULL; /* it is the source's */
     Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
 }
 
@@ -204,9 +207,8 @@ bool py_source_init(py_source *out, py_state *state, PyObject *from, PyObject *r
 bool py_source_raise(py_source *source) {
     for (size_t i = 0; i < source->n_parts; i++)
         if (!py_source_raise(&source->parts[i])) return false;
-    if (!source->reader_exc) return true;
-    PyObject *exception = source->reader_exc;
-    source->reader_exc = NULL;
+    PyObject *exception = __atomic_exchange_n(&source->reader_exc, NULL, __ATOMIC_ACQ_REL);
+    if (!exception) return true;
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_DECREF(exception);
     return false;

@@ -187,6 +187,16 @@ static PyObject *diff_items(const tare_diff *diff) {
     return list ? Py_BuildValue("NN", PyBool_FromLong(tare_diff_is_same(diff)), list) : NULL;
 }
 
+/* What the reader of the second model raised takes the place of the error that it led to. */
+static void raise_instead(py_source *source) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (py_source_raise(source))
+        PyErr_Restore(type, value, trace);
+    else
+        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+}
+
 /* diff(a, b, options, progress) */
 static PyObject *model_diff(PyObject *module, PyObject *args) {
     PyObject *first, *second, *given, *progress, *out = NULL;
@@ -211,8 +221,8 @@ static PyObject *model_diff(PyObject *module, PyObject *args) {
     bool ok = py_run_end_source(&run, status, &err, &py_handle_root(a)->source, NULL);
     if (ok)
         out = diff_items(diff);
-    else if (py_handle_root(b)->source.reader_exc)
-        PyErr_Clear(), py_source_raise(&py_handle_root(b)->source);
+    else
+        raise_instead(&py_handle_root(b)->source);
     tare_diff_free(diff);
     py_handle_unref(a), py_handle_unref(b);
     return out;
