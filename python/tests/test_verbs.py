@@ -128,10 +128,10 @@ def test_what_a_reader_raises_reaches_the_caller_of_a_mapped_comparison(tmp_path
     tare.convert(tmp_path / "hf", tmp_path / "m.gguf", type="f32", no_tokenizer=True)
     tare.convert(tmp_path / "hf", tmp_path / "m.safetensors")
     data = (tmp_path / "m.safetensors").read_bytes()
-    for n_more, is_first in ((0, True), (1, True), (0, False), (1, False)):
+    for is_first in (True, False):
         file = Failing(data)
         with tare.open(file) as model, tare.open(tmp_path / "m.gguf") as gguf:
-            file.n_left = n_more
+            file.n_left = 0
             with pytest.raises(RuntimeError, match="the line is down"):
                 tare.diff(*((model, gguf) if is_first else (gguf, model)))
 
