@@ -5,6 +5,7 @@
  * that calls codebooks or codes of several parts 4-bit or 8-bit integers. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,6 +286,73 @@ static void codes_are_paired_where_that_pays(void **state) {
     free(bytes);
 }
 
+typedef struct counted {
+    const uint8_t *bytes;
+    _Atomic uint64_t n_read;
+    uint64_t end; /* reading beyond it fails */
+} counted;
+
+static tare_status read_counted(void *ctx, uint64_t offset, void *buf, size_t n) {
+    counted *c = ctx;
+    if (offset + n > c->end) return TARE_ERR_IO;
+    atomic_fetch_add(&c->n_read, n);
+    memcpy(buf, c->bytes + offset, n);
+    return TARE_OK;
+}
+
+static tare_status put_at(void *ctx, uint64_t offset, const uint8_t *bytes, size_t n,
+                          tare_error *err) {
+    (void)err;
+    memcpy((uint8_t *)ctx + offset, bytes, n);
+    return TARE_OK;
+}
+
+/* The data of a layer that is read from `reader`. */
+static tare_status run_layer(uint8_t *data, uint64_t *n, const tare_wc_cut *cut,
+                             const tare_reader *reader, unsigned threads) {
+    tare_arena arena;
+    tare_wc_layer l = {0};
+    tare_arena_init(&arena, NULL);
+    assert_int_equal(tare_wc_apply_cut(&l, cut, &arena, NULL), TARE_OK);
+    const tare_wc_target target = {put_at, data};
+    const tare_wc_layer_job job = {&l, cut->options, {{reader}, {0}}, NULL, .may_be_whole = true};
+    tare_wc_run run = {.jobs = &job, .n_jobs = 1, .how = {.threads = threads}};
+    tare_status status = tare_wc_run_jobs(&run, &target, &arena, NULL);
+    *n = run.offset;
+    tare_arena_free(&arena);
+    return status;
+}
+
+/* Small streams are read once, all together; the data is that of a tensor in memory. */
+static void streams_of_a_unit_are_read_together(void **state) {
+    (void)state;
+    static const tare_encoding_id ids[] = {TARE_ENCODING_Q4_K, TARE_ENCODING_Q6_K,
+                                           TARE_ENCODING_Q8_0};
+    enum { MOST_TIMES = 3 /* once, and a large stream twice */ };
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const tare_encoding *e = tare_encoding_get(ids[i]);
+        tare_wc_cut cut;
+        tare_reader memory, file;
+        uint64_t size, n_expected, n;
+        uint8_t *bytes = tensor_data(e, false, &size);
+        uint8_t *expected = malloc(size), *data = malloc(size); /* it shrinks */
+        assert_true(expected && data && cut_of(&cut, e, 600, 1024, false));
+        counted c = {.bytes = bytes, .end = size};
+        tare_reader_memory(&memory, bytes, size, "memory");
+        tare_reader_callback(&file, read_counted, &c, size, "file");
+        assert_int_equal(run_layer(expected, &n_expected, &cut, &memory, 1), TARE_OK);
+        assert_int_equal(run_layer(data, &n, &cut, &file, 3), TARE_OK);
+        assert_int_equal(n, n_expected);
+        assert_memory_equal(data, expected, n);
+        assert_in_range(c.n_read, size, MOST_TIMES * size);
+        c.end = size / 2; /* others wait for what will not come, and give up */
+        assert_int_equal(run_layer(data, &n, &cut, &file, 3), TARE_ERR_IO);
+        free(expected);
+        free(data);
+        free(bytes);
+    }
+}
+
 /* What cannot shrink does not grow by more than 0.1 % and 256 bytes, with the records of its
  * planes: a small layer is left as it is. */
 static void noise_stays_as_large_as_it_is(void **state) {
@@ -404,6 +472,7 @@ int main(void) {
         cmocka_unit_test(small_tensors_of_five_bits_are_not_joined),
         cmocka_unit_test(small_tensors_of_five_bits_are_joined_where_that_pays),
         cmocka_unit_test(codes_are_paired_where_that_pays),
+        cmocka_unit_test(streams_of_a_unit_are_read_together),
         cmocka_unit_test(noise_stays_as_large_as_it_is),
         cmocka_unit_test(segments_are_never_too_large),
         cmocka_unit_test(codes_know_their_scales),

@@ -48,9 +48,11 @@ static tare_status take_room(tare_wc_worker *w, const tare_wc_layer_job *job, un
     return w->room ? TARE_OK : TARE_ERR_NOMEM;
 }
 
-/* Where a segment's bytes lie in the source as they lie in the stream, if it is memory. */
-static const uint8_t *borrow(const tare_wc_layer_job *job, unsigned stream, uint64_t segment) {
+/* Where a segment's bytes lie in memory as they lie in the stream: held, or in the source. */
+static const uint8_t *borrow(const tare_wc_worker *w, const tare_wc_layer_job *job, unsigned stream,
+                             uint64_t segment) {
     const tare_wc_stream *p = &job->layer->streams[stream];
+    if (w->held) return w->held + segment * tare_wc_whole_bytes(&p->shape);
     if (p->width != p->stride || p->join.high_bits) return NULL;
     return tare_reader_borrow(job->own.readers[p->region],
                               job->own.starts[p->region] + p->offset +
@@ -69,7 +71,7 @@ static tare_status load(const uint8_t **bytes, tare_wc_worker *w, const tare_wc_
     uint64_t first, n_scales;
     tare_wc_scale_runs scales = {0};
     *reference = NULL;
-    if (!job->base && (*bytes = borrow(job, stream, segment))) return TARE_OK;
+    if (!job->base && (*bytes = borrow(w, job, stream, segment))) return TARE_OK;
     if (take_room(w, job, stream) != TARE_OK) return tare_fail(err, TARE_ERR_NOMEM, "segment");
     TARE_TRY(
         tare_wc_gather(w->room, p, &job->own, segment * tare_wc_whole_bytes(&p->shape), n, err));

@@ -24,6 +24,7 @@ typedef struct tare_wc_worker {
     tare_wc_scratch scratch;
     uint8_t *room; /* a segment, its reference, its scales in both models */
     size_t room_size;
+    const uint8_t *held; /* all bytes of the stream at hand, where they are in memory; else NULL */
 } tare_wc_worker;
 
 void tare_wc_worker_init(tare_wc_worker *worker, const tare_allocator *allocator);
@@ -66,7 +67,8 @@ typedef struct tare_wc_run {
     const tare_allocator *allocator;
 } tare_wc_run;
 
-/* Writes the data of all layers, in their order. Memory: a few segments a thread. */
+/* Writes the data of all layers, in their order. Memory: a few segments a thread, and small streams of
+ * a layer or two. */
 tare_status tare_wc_run_jobs(tare_wc_run *run, const tare_wc_target *target, tare_arena *arena,
                              tare_error *err);
 

@@ -3,7 +3,8 @@
  * Writing many layers with a few threads. There is one list of tasks for all layers, so that
  * threads are started only once. A stream has tasks that count its segments and, further down the
  * list, tasks that encode them; those of the next stream are counted in between, so that a thread
- * seldom waits for the last count. Small layers are one task, several of them. Encoded data goes
+ * seldom waits for the last count. Before all these a task may read the small streams of the layer
+ * into memory. Small layers are one task, several of them. Encoded data goes
  * through a ring in which the tasks take turns: where bytes are placed depends on those before
  * them.
  *
@@ -16,7 +17,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/pool.h"
-#include "wcodec/layer/wc_layer_write.h"
+#include "wcodec/layer/wc_hold.h"
 
 enum {
     SMALL = 1 << 18,    /* bytes of a layer that one thread writes by itself */
@@ -26,14 +27,15 @@ enum {
     MOST_WORKERS = 256,
 };
 
-typedef enum step_kind { COUNT, ENCODE, WHOLE } step_kind;
+typedef enum step_kind { HOLD, COUNT, ENCODE, WHOLE } step_kind;
 
-/* A run of tasks: the segments of a stream, or some small layers (one task). */
+/* A run of tasks: the segments of a stream; one task: some small layers, streams to be held. */
 typedef struct step {
     step_kind kind;
     unsigned stream;
     size_t job, n_jobs;
     bool begins_layer, ends_layer; /* ENCODE */
+    uint32_t held;                 /* HOLD: streams, a bit each; `state` is the first one's */
     uint64_t first_task, n_tasks;
     uint64_t first_turn; /* of those that write */
     struct stream_state *state;
@@ -44,6 +46,9 @@ typedef struct stream_state {
     tare_wc_tally **tallies; /* one a worker, made when it first counts */
     uint64_t n_to_count, n_to_encode;
     tare_wc_scheme *scheme;
+    bool is_awaited; /* until its bytes are held */
+    uint8_t *held;   /* NULL: its bytes are read when they are needed */
+    uint64_t n_held;
 } stream_state;
 
 typedef struct slot {
@@ -88,16 +93,17 @@ static bool add_step(crew *c, step s) {
     s.first_task = c->n_tasks;
     s.first_turn = c->n_turns;
     c->n_tasks += s.n_tasks;
-    if (s.kind != COUNT) c->n_turns += s.n_tasks;
+    if (s.kind == ENCODE || s.kind == WHOLE) c->n_turns += s.n_tasks;
     c->steps[c->n_steps++] = s;
     return true;
 }
 
 /* The steps of a stream: it is counted before `waiting`, the stream before it, is encoded. */
-static bool add_stream(crew *c, size_t job, unsigned stream, step *waiting) {
+static bool add_stream(crew *c, size_t job, unsigned stream, uint32_t held, step *waiting) {
     const tare_wc_stream *p = &c->run->jobs[job].layer->streams[stream];
     stream_state *state = &c->states[c->n_states++];
     state->n_to_count = state->n_to_encode = p->n_segments;
+    state->is_awaited = held >> stream & 1;
     step count = {
         .kind = COUNT, .job = job, .stream = stream, .n_tasks = p->n_segments, .state = state};
     c->total += p->n_bytes;
@@ -128,6 +134,24 @@ static bool add_small(crew *c, size_t job, uint64_t *batch) {
     return add_step(c, (step){.kind = WHOLE, .job = job, .n_jobs = 1, .n_tasks = 1});
 }
 
+/* The steps of a layer that is not small. */
+static bool add_layer(crew *c, size_t job, step *waiting) {
+    const tare_wc_layer *l = c->run->jobs[job].layer;
+    const uint32_t held = tare_wc_streams_to_hold(&c->run->jobs[job]);
+    const step hold = {
+        .kind = HOLD, .job = job, .held = held, .n_tasks = 1, .state = &c->states[c->n_states]};
+    if (held && !add_step(c, hold)) return false;
+    bool is_first = true;
+    for (unsigned i = 0; i < l->n_streams; i++) {
+        if (!l->streams[i].n_segments) continue;
+        if (!add_stream(c, job, i, held, waiting)) return false;
+        waiting->begins_layer = is_first;
+        is_first = false;
+    }
+    waiting->ends_layer = true;
+    return true;
+}
+
 static bool list_steps(crew *c) {
     step waiting = {0};
     uint64_t batch = 0;
@@ -137,14 +161,7 @@ static bool list_steps(crew *c) {
             if (!end_waiting(c, &waiting) || !add_small(c, j, &batch)) return false;
             continue;
         }
-        bool is_first = true;
-        for (unsigned i = 0; i < l->n_streams; i++) {
-            if (!l->streams[i].n_segments) continue;
-            if (!add_stream(c, j, i, &waiting)) return false;
-            waiting.begins_layer = is_first;
-            is_first = false;
-        }
-        waiting.ends_layer = true;
+        if (!add_layer(c, j, &waiting)) return false;
     }
     return end_waiting(c, &waiting);
 }
@@ -176,12 +193,50 @@ static slot *take_slot(crew *c, uint64_t task, uint64_t turn) {
     return is_ours ? s : NULL;
 }
 
+static bool wait_until_held(crew *c, uint64_t task, const stream_state *state) {
+    pthread_mutex_lock(&c->mutex);
+    while (state->is_awaited && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
+    bool is_held = !state->is_awaited;
+    pthread_mutex_unlock(&c->mutex);
+    return is_held;
+}
+
 static const tare_wc_scheme *wait_for_scheme(crew *c, uint64_t task, const stream_state *state) {
     pthread_mutex_lock(&c->mutex);
     while (!state->scheme && c->failed_task > task) pthread_cond_wait(&c->changed, &c->mutex);
     const tare_wc_scheme *scheme = state->scheme;
     pthread_mutex_unlock(&c->mutex);
     return scheme;
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+/* Streams that have no memory are read like all others. */
+static tare_status hold(crew *c, const step *s, tare_error *err) {
+    const tare_wc_layer_job *job = &c->run->jobs[s->job];
+    uint8_t *dst[TARE_WC_MAX_STREAMS] = {NULL};
+    stream_state *state = s->state, *end = state;
+    uint32_t held = 0;
+    for (unsigned i = 0; i < job->layer->n_streams; i++) {
+        if (!job->layer->streams[i].n_segments) continue;
+        if (s->held >> i & 1) {
+            end->n_held = job->layer->streams[i].n_bytes;
+            dst[i] = end->held = tare_alloc(c->run->allocator, (size_t)end->n_held);
+            if (dst[i]) held |= UINT32_C(1) << i;
+        }
+        end++;
+    }
+    TARE_TRY(tare_wc_hold_streams(dst, held, job, err));
+    pthread_mutex_lock(&c->mutex);
+    for (; state < end; state++) state->is_awaited = false;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->mutex);
+    return TARE_OK;
+}
+
+static void free_held(const crew *c, stream_state *state) {
+    tare_free(c->run->allocator, state->held, (size_t)state->n_held);
+    state->held = NULL;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -233,12 +288,14 @@ static tare_status own_tally(tare_wc_tally **out, crew *c, const step *s, unsign
     return *out ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "plane");
 }
 
-static tare_status count(crew *c, const step *s, uint64_t segment, unsigned worker,
+static tare_status count(crew *c, const step *s, uint64_t segment, uint64_t task, unsigned worker,
                          tare_error *err) {
     const tare_wc_layer_job *job = &c->run->jobs[s->job];
     uint64_t n = job->layer->streams[s->stream].n_segments;
     tare_wc_tally *tally;
+    if (!wait_until_held(c, task, s->state)) return gave_up(err);
     TARE_TRY(own_tally(&tally, c, s, worker, err));
+    c->workers[worker].held = s->state->held;
     if (tare_wc_tally_wants(&job->options[s->stream], segment, n))
         TARE_TRY(tare_wc_tally_segment(tally, job, s->stream, segment, &c->workers[worker], err));
     pthread_mutex_lock(&c->mutex);
@@ -255,6 +312,7 @@ static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint
     const tare_wc_scheme *scheme = wait_for_scheme(c, task, s->state);
     if (!scheme) return gave_up(err);
     tare_wc_worker *w = &c->workers[worker];
+    w->held = s->state->held;
     if (segment == 0)
         TARE_TRY(tare_wc_put_first(out, scheme, job, s->stream, w, err));
     else
@@ -265,12 +323,14 @@ static tare_status encode_segment(crew *c, const step *s, uint64_t segment, uint
     if (!is_last) return TARE_OK;
     tare_wc_scheme_free(s->state->scheme);
     s->state->scheme = NULL;
+    free_held(c, s->state);
     return TARE_OK;
 }
 
 /* Several layers; until they get their place, offsets count from where the first begins. */
 static tare_status encode_layers(crew *c, const step *s, tare_buffer *out, unsigned worker,
                                  tare_error *err) {
+    c->workers[worker].held = NULL;
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) {
         tare_wc_layer *l = c->run->jobs[i].layer;
         l->offset = out->size;
@@ -363,7 +423,7 @@ static tare_status encode(crew *c, const step *s, uint64_t index, uint64_t task,
 /* The number of bytes a task handles, for progress. */
 static uint64_t task_bytes(const crew *c, const step *s, uint64_t index) {
     uint64_t n = 0;
-    if (s->kind == COUNT) return 0;
+    if (s->kind == HOLD || s->kind == COUNT) return 0;
     if (s->kind == ENCODE)
         return tare_wc_segment_bytes(&c->run->jobs[s->job].layer->streams[s->stream], index);
     for (size_t i = s->job; i < s->job + s->n_jobs; i++) n += layer_bytes(c->run->jobs[i].layer);
@@ -374,8 +434,9 @@ static tare_status run_task(void *ctx, uint64_t task, unsigned worker, tare_erro
     crew *c = ctx;
     const step *s = find_step(c, task);
     uint64_t index = task - s->first_task;
-    tare_status status =
-        s->kind == COUNT ? count(c, s, index, worker, err) : encode(c, s, index, task, worker, err);
+    tare_status status = s->kind == HOLD    ? hold(c, s, err)
+                         : s->kind == COUNT ? count(c, s, index, task, worker, err)
+                                            : encode(c, s, index, task, worker, err);
     if (status != TARE_OK)
         note_failure(c, task);
     else
@@ -414,6 +475,7 @@ static void give_back(crew *c) {
     for (size_t i = 0; c->states && i < c->n_states; i++) {
         free_tallies(c, &c->states[i]);
         tare_wc_scheme_free(c->states[i].scheme);
+        free_held(c, &c->states[i]);
     }
     for (unsigned i = 0; c->workers && i < c->n_workers; i++) tare_wc_worker_free(&c->workers[i]);
     for (uint64_t i = 0; c->slots && i < c->n_slots; i++) tare_buffer_free(&c->slots[i].out);
