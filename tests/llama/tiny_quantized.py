@@ -184,6 +184,20 @@ def nvfp4_weight(t, stem):
     return E2M1[codes] * scales.repeat(16, 1)
 
 
+def nvfp4_divided(stem, rows, cols):
+    """As compressed-tensors names it: the scale of the whole matrix divides."""
+    t = nvfp4(stem, rows, cols)
+    return {stem + ".weight_packed": t[stem + ".weight"], stem + ".weight_scale": t[stem + ".weight_scale"],
+            stem + ".weight_global_scale": np.array([1234.5], np.float32)}
+
+
+def nvfp4_divided_weight(t, stem):
+    w, (_, table) = t[stem + ".weight_packed"], e4m3(np.zeros(1, np.float32))
+    codes = np.stack([w & 15, w >> 4], -1).reshape(w.shape[0], -1)
+    scales = table[np.asarray(t[stem + ".weight_scale"])] / t[stem + ".weight_global_scale"]
+    return E2M1[codes] * scales.repeat(16, 1)
+
+
 def fp8(stem, rows, cols):
     r = rng_of(stem)
     codes, _ = e4m3(r.random((rows, cols)).astype(np.float32) * 200)
@@ -240,6 +254,9 @@ quantized("bnb-nf4", lambda *a: nf4(*a, False), nf4_weight, dict(quant_method="b
 quantized("bnb-nf4-double", nf4, nf4_weight, dict(quant_method="bitsandbytes", load_in_4bit=True))
 quantized("bitnet-packed", bitnet, bitnet_weight, dict(quant_method="bitnet"))
 quantized("nvfp4", nvfp4, nvfp4_weight, dict(quant_method="modelopt", quant_algo="NVFP4"))
+quantized("nvfp4-divided", nvfp4_divided, nvfp4_divided_weight,
+          dict(quant_method="compressed-tensors", format="nvfp4-pack-quantized",
+               config_groups=dict(group_0=dict(weights=dict(num_bits=4, type="float", strategy="tensor_group", group_size=16)))))
 quantized("fp8", fp8, fp8_weight, dict(quant_method="fp8", weight_block_size=[128, 128]))
 
 

@@ -340,15 +340,15 @@ static tare_status nvfp4(float *to, uint8_t *codes, const tare_llama_coded *p, c
     uint8_t *bytes = codes + blocks * 8;
     float factor, scale;
     TARE_TRY(floats_of(&factor, p, in, TARE_CODED_FACTOR, 0, 1, err));
-    if (p->divides) factor = 1 / factor;
     for (uint64_t r = first; r < first + n; r++) {
         TARE_TRY(read_row(codes, bytes, p, in, r, blocks, 8, err));
         for (uint64_t b = 0; b < blocks; b++) {
             const tare_rows one = {.planes = {bytes + b}, .n_rows = 1, .cols = 1};
             TARE_TRY(tare_decode_rows(&scale, e, &one, err));
+            scale = p->divides ? scale / factor : scale * factor;
             for (uint64_t k = 0; k < 16; k++) {
                 uint8_t byte = codes[b * 8 + k / 2];
-                *to++ = e2m1[k % 2 ? byte >> 4 : byte & 15] * (scale * factor);
+                *to++ = e2m1[k % 2 ? byte >> 4 : byte & 15] * scale;
             }
         }
     }
