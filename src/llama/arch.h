@@ -10,7 +10,8 @@
 #include "llama/formula.h"
 #include "llama/tokenizer/tokenizer.h"
 
-/* A key of the output. Names get "ARCH." before them, but those of other spaces ("general.") stay.
+/* A key of the output. Names get "ARCH." before them, but those of other spaces ("general.") and those
+ * after '=' stay.
  * Numbers of a TREE become an array of the type that its elements ask for. A name that ends in "[]"
  * is an array with a number for each `layer`, in "[list]" one for each element of that list, in "[1]" one. A
  * formula without a value makes no key; no formula takes a key away that an earlier row set. */

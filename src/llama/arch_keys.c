@@ -23,8 +23,11 @@ tare_status tare_llama_set(tare_llama_mapping *m, const char *name, const tare_v
     char whole[160];
     if (value->type == TARE_VALUE_STRING && value->as.s.len == 0) return TARE_OK;
     if (value->type == TARE_VALUE_ARRAY && value->as.a.count == 0) return TARE_OK;
-    snprintf(whole, sizeof whole, "%s%s%s", is_complete_name(name) ? "" : m->arch->name,
-             is_complete_name(name) ? "" : ".", name);
+    if (name[0] == '=')
+        snprintf(whole, sizeof whole, "%s", name + 1);
+    else
+        snprintf(whole, sizeof whole, "%s%s%s", is_complete_name(name) ? "" : m->arch->name,
+                 is_complete_name(name) ? "" : ".", name);
     for (size_t i = 0; i < m->n_keys; i++)
         if (tare_str_is(m->keys[i].key, whole)) {
             m->keys[i].value = *value;

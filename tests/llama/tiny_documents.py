@@ -205,3 +205,34 @@ def _():
         t[f"{p}{name}.weight"], t[f"{p}{name}.bias"] = shape, shape[:1]
     return whole(c, "MERaLiON2ForConditionalGeneration", "meralion2_not_known", hears("whisper"), key="speech_config",
                  speech_mlp_scale_factor=15), t
+
+
+def k25(connects, **more):
+    c, t = text(head="language_model.lm_head.weight", model_type="deepseek_v3")
+    p = "vision_tower."
+    t.update(blocks(p + "encoder.blocks.", 4, {
+        "wqkv@": (3 * WIDTH, WIDTH), "wo@": (WIDTH, WIDTH), "norm0@": (WIDTH,), "norm1@": (WIDTH,),
+        "mlp.fc0@": (INNER, WIDTH), "mlp.fc1@": (WIDTH, INNER)}))
+    t[p + "patch_embed.proj.weight"], t[p + "patch_embed.proj.bias"] = (WIDTH, 3, 14, 14), (WIDTH,)
+    t[p + "patch_embed.pos_emb.weight"] = (4, 4, WIDTH)
+    t[p + "encoder.final_layernorm.weight"] = t[p + "encoder.final_layernorm.bias"] = (WIDTH,)
+    for name, shape in (("pre_norm", (WIDTH,)), (connects[0], (128, 128)), (connects[1], (TEXT, 128))):
+        t[f"mm_projector.{name}.weight"] = shape
+        t[f"mm_projector.{name}.bias"] = shape[:1]
+    v = dict(model_type="moonvit3d", vt_hidden_size=WIDTH, vt_intermediate_size=INNER, vt_num_hidden_layers=4,
+             vt_num_attention_heads=4, num_attention_heads=4, patch_size=14, init_pos_emb_height=4,
+             init_pos_emb_width=4, init_pos_emb_time=2, merge_kernel_size=[2, 2], projector_ln_eps=1e-5)
+    return c, t, v
+
+
+@model("kimi-k25", tower=True, text=False,
+       files={"preprocessor_config.json": {"media_proc_cfg": dict(image_mean=HALF, image_std=HALF, in_patch_limit=64)}})
+def _():
+    c, t, v = k25(("proj.0", "proj.2"))
+    return whole(c, "KimiK25ForConditionalGeneration", "kimi_k25_not_known", v), t
+
+
+@model("glm5v", tower=True, text=False, files=processor(HALF, HALF))
+def _():
+    c, t, v = k25(("linear_1", "linear_2"))
+    return whole(c, "Glm5vForConditionalGeneration", "glm5v_not_known", v), t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Vision encoders of other kinds: Pixtral's, InternVL's, Llama 4's, Janus Pro's,
- * Kimi-VL's, LFM2-VL's. */
+ * Kimi-VL's, Kimi K2.5's, LFM2-VL's. */
 #include "llama/arch/tower_rows.h"
 
 /* ---- Pixtral, Mistral 3, LightOnOCR ---------------------------------------------------------- */
@@ -243,6 +243,63 @@ static const tare_llama_tower kimi_tower = {.projector = "kimivl",
                                             .takes = "vision_tower. multi_modal_projector.",
                                             .layers = VISION_LAYERS};
 
+/* Kimi K2.5, GLM-5 Vision: the halves of rotary positions lie apart. */
+static const char *const k25_defaults[] = {
+    "vision_config.hidden_size = vision_config.vt_hidden_size",
+    "vision_config.intermediate_size = vision_config.vt_intermediate_size",
+    "vision_config.num_hidden_layers = vision_config.vt_num_hidden_layers",
+    "vision_config.num_attention_heads = vision_config.vt_num_attention_heads | 16",
+    "vision_config.patch_size = 14",
+    "k.side = vision_config.init_pos_emb_height | 64",
+    "k.patch = vision_config.patch_size * vision_config.patch_size",
+    "vision_config.image_size = k.side * vision_config.patch_size",
+    NULL};
+static const tare_llama_key k25_keys[] = {
+    VISION_KEYS,
+    KEY_PROJECTOR("kimik25"),
+    {"=vision.pos_emb_height", U32, "k.side"},
+    {"=vision.pos_emb_width", U32, "vision_config.init_pos_emb_width | 64"},
+    {"=vision.pos_emb_time", U32, "vision_config.init_pos_emb_time | 4"},
+    {"use_gelu", BOOL, "(vision_config.projector_hidden_act | 'gelu') == 'gelu'"},
+    KEY_VISION_EPS("vision_config.projector_ln_eps | 0.00001"),
+    KEY_VISION_SCALE("at(vision_config.merge_kernel_size, 0) | 2"),
+    KEY_MIN_PIXELS("8 * k.patch"),
+    KEY_MAX_PIXELS("(processor.in_patch_limit | 16384) * k.patch"),
+    END_OF_KEYS};
+#define K25_HEADS "view(vision_config.num_attention_heads, 0, 2, 2"
+#define K25_QKV(i, weight, bias)                                                                   \
+    {"vision_tower.encoder.blocks.#.wqkv.weight", "=v.blk.#.attn_qkv.weight",                      \
+     "slice(0, " i ", 3) " weight "part(" i ", 3)"},                                               \
+    {                                                                                              \
+        "vision_tower.encoder.blocks.#.wqkv.bias", "=v.blk.#.attn_qkv.bias",                       \
+            "slice(0, " i ", 3) " bias "part(" i ", 3)"                                            \
+    }
+#define K25_TURNED(i)                                                                              \
+    K25_QKV(i, K25_HEADS ", d1) swap(1, 2) view(0, vision_config.hidden_size) ",                   \
+            K25_HEADS ") swap(1, 2) view(0) ")
+#define K25_BLOCK(name, to)                                                                        \
+    { "vision_tower.encoder.blocks.#." name "@", "=v.blk.#." to, NULL }
+static const tare_llama_rule k25_rules[] = {
+    PATCHES("vision_tower.patch_embed.proj"),
+    {"vision_tower.patch_embed.pos_emb@", "=v.position_embd", NULL},
+    K25_TURNED("0"),
+    K25_TURNED("1"),
+    K25_QKV("2", "", ""),
+    K25_BLOCK("wo", "attn_out"),
+    K25_BLOCK("norm0", "ln1"),
+    K25_BLOCK("norm1", "ln2"),
+    K25_BLOCK("mlp.fc0", "ffn_up"),
+    K25_BLOCK("mlp.fc1", "ffn_down"),
+    {"vision_tower.encoder.final_layernorm@", "=v.post_ln", NULL},
+    {"mm_projector.pre_norm@", "=mm.input_norm", NULL},
+    {"mm_projector.proj.0@", "=mm.1", NULL},
+    {"mm_projector.proj.2@", "=mm.2", NULL},
+    {"mm_projector.linear_1@", "=mm.1", NULL},
+    {"mm_projector.linear_2@", "=mm.2", NULL},
+    END_OF_RULES};
+static const tare_llama_tower k25_tower = {
+    .projector = "kimik25", .takes = "vision_tower. mm_projector.", .layers = VISION_LAYERS};
+
 static const char *const lfm2_defaults[] = {"hidden_size = 2560",
                                             "vision_config.hidden_size = 768",
                                             "vision_config.intermediate_size = 3072",
@@ -320,6 +377,13 @@ const tare_llama_arch tare_llama_towers_vision[] = {
      .own = kimi_keys,
      .rules = kimi_rules,
      .tower = &kimi_tower},
+    {.name = CLIP,
+     .classes = "KimiK25ForConditionalGeneration Glm5vForConditionalGeneration",
+     .tensors = "",
+     .defaults = k25_defaults,
+     .own = k25_keys,
+     .rules = k25_rules,
+     .tower = &k25_tower},
     {.name = CLIP,
      .classes = "Lfm2VlForConditionalGeneration",
      .tensors = "",
