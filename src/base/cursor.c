@@ -68,12 +68,13 @@ uint64_t tare_cursor_count(tare_cursor *c, size_t min_item, const char *what) {
     return tare_cursor_fits(c, count, min_item, at, what) ? count : 0;
 }
 
-uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n) {
+uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n, uint64_t *lengths) {
     const uint8_t *p = c->pos;
     uint64_t left = tare_cursor_ok(c) ? tare_cursor_left(c) : 0, skipped = 0;
     for (; skipped < n && left >= 8; skipped++) {
         uint64_t length = tare_load_u64(p, c->is_big_endian);
         if (length > left - 8) break;
+        *lengths |= length;
         p += 8 + length;
         left -= 8 + length;
     }

@@ -174,6 +174,14 @@ good("utf8-overlong", "a slash in two bytes", Gguf().kv("a.b", STRING, b"\xc0\xa
 good("utf8-in-array", "one string of an array is not UTF-8",
      Gguf().array("a.b", STRING, ["x", b"\x80", "y"]),
      ("error", "gguf.utf8", "key 0 element 1", "key 0"))
+good("utf8-into-length", "strings that are not UTF-8, but would be with the length between them",
+     Gguf().array("a.b", STRING, [b"\xc3", b"\xc3" + b"x" * 168]),
+     ("error", "gguf.utf8", "key 0 element 0", "key 0"))
+good("utf8-out-of-length", "a string that begins with the rest of a character",
+     Gguf().array("a.b", STRING, ["\u00e9".encode(), b"\xa9"]),
+     ("error", "gguf.utf8", "key 0 element 1", "key 0"))
+good("utf8-strings", "characters of two, three and four bytes in an array",
+     Gguf().array("a.b", STRING, ["\u0120the".encode(), "\u6570\u636e".encode(), "\U0001f600".encode()]))
 good("utf8-key", "a key that is not UTF-8", Gguf().kv(b"a.\xff", U8, 1),
      ("error", "gguf.utf8", "key 0", "key 0"))
 good("utf8-tensor-name", "a tensor name that is not UTF-8", weights().tensor(b"a\xfe", [8], F32),

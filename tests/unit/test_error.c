@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 static void line_says_file_offset_item_and_field(void **state) {
     (void)state;
@@ -105,6 +106,37 @@ static void utf8_is_judged_to_the_letter(void **state) {
         assert_false(tare_str_is_utf8(tare_str_of(bad[i])));
 }
 
+/* Of much text what of a string: all sequences of four bytes that matter, at the beginning, around the
+ * end of a block, and at the end, with vectors and without. */
+static void much_text_is_judged_as_a_string(void **state) {
+    (void)state;
+    static const uint8_t kinds[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
+                                    0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
+                                    0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
+    enum { N = sizeof kinds, SIZE = (1 << 14) + 40 };
+    static uint8_t text[SIZE];
+    static const size_t places[] = {0, (1 << 14) - 2, (1 << 14) + 1, SIZE - 4};
+    for (unsigned mask = 0; mask < 2; mask++) {
+        tare_cpu_limit(mask ? tare_cpu_detect() : 0);
+        for (unsigned i = 0; i < N * N * N * N; i++) {
+            const uint8_t four[4] = {kinds[i % N], kinds[i / N % N], kinds[i / N / N % N],
+                                     kinds[i / N / N / N]};
+            const bool is_valid = tare_str_is_utf8((tare_str){(const char *)four, 4});
+            assert_int_equal(tare_is_utf8(four, 4), is_valid);
+            if (i % 499) continue;
+            for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+                memset(text, 'a', SIZE);
+                memcpy(text + places[k], four, 4);
+                assert_int_equal(tare_is_utf8(text, SIZE), is_valid);
+            }
+        }
+    }
+    for (size_t n = 0; n < 4; n++) {
+        assert_int_equal(tare_is_utf8("\xe2\x82\xac", n), n == 0 || n == 3);
+        assert_int_equal(tare_is_utf8("\xf0\x9f\x98\x80", n), n == 0);
+    }
+}
+
 static void one_byte_is_enough_not_to_be_ascii(void **state) {
     (void)state;
     static char text[10000];
@@ -161,6 +193,7 @@ int main(void) {
         cmocka_unit_test(fields_of_a_manifest_are_named),
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(utf8_is_judged_to_the_letter),
+        cmocka_unit_test(much_text_is_judged_as_a_string),
         cmocka_unit_test(one_byte_is_enough_not_to_be_ascii),
         cmocka_unit_test(system_errors_find_their_status),
         cmocka_unit_test(options_of_other_versions),

@@ -43,6 +43,7 @@ typedef struct tare_gguf_reader {
     uint32_t version;
     bool is_big_endian;
     uint64_t n_keys, n_tensors;
+    uint64_t string_lengths; /* of the strings of the key at hand, or-ed; UINT64_MAX: not known */
     uint32_t alignment;
     size_t first_key, first_tensor, first_resource;
     uint64_t infos_end, data_offset;

@@ -6,6 +6,7 @@
 
 #include "base/report.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "format/gguf/gguf.h"
 #include "format/gguf/gguf_types.h"
 
@@ -78,11 +79,13 @@ static void note_string(value_faults *f, tare_str s, uint64_t at) {
     if (f->n_bad_strings++ == 0) f->first_string = at;
 }
 
-/* Where everything is ASCII, lengths below 128 included, no string needs a look of its own. */
+/* Where everything is ASCII, lengths below 128 included, no string needs a look of its own; nor where
+ * everything is UTF-8 and the lengths are ASCII, for then no character reaches over one. */
 static void look_at_strings(const tare_gguf_reader *r, value_faults *f, const tare_array *a) {
     tare_array_walk walk;
     tare_value v;
     if (tare_is_ascii(a->bytes, (size_t)a->size_bytes)) return;
+    if (r->string_lengths < 128 && tare_is_utf8(a->bytes, (size_t)a->size_bytes)) return;
     tare_array_begin(&walk, a);
     for (uint64_t at = 0; tare_array_next(&walk, &v); at = walk.position)
         note_string(f, v.as.s, tare_gguf_window_place(&r->w, a->bytes + at));

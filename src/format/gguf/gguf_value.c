@@ -93,9 +93,10 @@ static bool take_elements(tare_gguf_reader *r, uint32_t depth, tare_array *a) {
         uint64_t i = 0;
         /* A vocabulary is hundreds of thousands of strings: valid ones are skipped quickly. */
         if (a->type == TARE_VALUE_STRING && r->version > 1) {
-            i = tare_cursor_skip_strings(c, a->count);
+            i = tare_cursor_skip_strings(c, a->count, &r->string_lengths);
             expect_end(r, a, i);
         }
+        if (i < a->count) r->string_lengths = UINT64_MAX;
         for (; i < a->count; i++) {
             bool ok = a->type == TARE_VALUE_STRING ? take_str(r, UINT64_MAX, &string_value, &s)
                                                    : take_array_head(r, depth + 1, &inner) &&
@@ -134,6 +135,7 @@ bool tare_gguf_take_key(tare_gguf_reader *r, tare_gguf_key *out) {
     tare_cursor *c = &r->w.c;
     tare_metadata *e = &out->entry;
     *out = (tare_gguf_key){.entry.offset = tare_cursor_offset(c)};
+    r->string_lengths = 0;
     if (!take_str(r, r->m->limits.name_bytes, &words, &e->key)) return false;
     if (e->key.len == 0) return tare_cursor_fail(c, TARE_ERR_CORRUPT, e->offset, "empty key");
     out->type_at = tare_cursor_offset(c);
