@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "commands.h"
+#include "edit_new_keys.h"
 
 #define TEXT_MOST     ((size_t)64 << 20) /* of a file that becomes a value */
 #define VALUE_COLUMNS 60
@@ -439,6 +440,7 @@ static int edit_model(const char *path, const steps *s, tare_report *report) {
     if (tare_edit_new(&edit, path, s->items, s->n, &o, &err) != TARE_OK)
         return cli_fail(&err, path);
     note_config(path, s);
+    cli_note_new_keys(edit, path);
     tare_status status = TARE_OK;
     if (!cli.dry_run) {
         cli_progress_start("editing");

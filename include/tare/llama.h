@@ -116,8 +116,8 @@ typedef struct tare_llama_translate_options {
 TARE_API void tare_llama_translate_options_init(tare_llama_translate_options *options, size_t size);
 
 /* Whose names a conversion into the format `to` (of tare_format_at; NULL: unknown) is to give. A
- * Hugging Face directory gets llama.cpp's in a GGUF file, also one that is packed, and a safetensors
- * file that carries a tokenizer or for which `llama` sets more than a directory; a model that
+ * Hugging Face directory gets llama.cpp's in a GGUF file, also one that is packed, and a
+ * safetensors, MCF or INFQ file that carries a tokenizer or for which `llama` sets more than a directory; a model that
  * becomes a directory gets Hugging Face's. */
 TARE_API tare_llama_naming tare_llama_naming_of(const tare_model *in, const char *to,
                                                 const tare_llama_translate_options *options);

@@ -37,10 +37,12 @@ static bool asks_for_mapping(const tare_llama_options *o) {
 
 /* A directory, or a file that holds what a directory would. */
 static bool is_of_hugging_face(const tare_model *in, const tare_llama_translate_options *o) {
+    static const char *const holders[] = {"safetensors", "wcodec", "mcf", "infq"};
     const char *format = in->held_format ? in->held_format : in->format;
     if (strcmp(format, "hf") == 0) return true;
-    return (strcmp(format, "safetensors") == 0 || strcmp(format, "wcodec") == 0) &&
-           (asks_for_mapping(o->llama) || has_tokenizer(in));
+    for (size_t i = 0; i < sizeof holders / sizeof *holders; i++)
+        if (strcmp(format, holders[i]) == 0) return asks_for_mapping(o->llama) || has_tokenizer(in);
+    return false;
 }
 
 static tare_llama_naming find_naming(const tare_model *in, const char *to,

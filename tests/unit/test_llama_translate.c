@@ -106,6 +106,31 @@ static void names_are_kept(void **state) {
     tare_model_free(hf);
 }
 
+static void put_file(const char *name, const char *text) {
+    FILE *f = fopen(temp_path(name), "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A model with its tokenizer stays one of Hugging Face in every container. */
+static void containers_are_mapped(void **state) {
+    (void)state;
+    static const char *const files[] = {"c.mcf", "c.infq"};
+    tare_model *hf = open_temp("hf");
+    write_as("with", hf, "hf");
+    tare_model_free(hf);
+    put_file("with/tokenizer.json", "{}");
+    hf = open_temp("with");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_as(files[i], hf, NULL);
+        tare_model *m = open_temp(files[i]);
+        assert_int_equal(tare_llama_naming_of(m, "gguf", NULL), TARE_LLAMA_NAMES_LLAMA_CPP);
+        tare_model_free(m);
+    }
+    tare_model_free(hf);
+}
+
 /* Weights in one file are mapped if they come with a tokenizer, or if options ask for it. */
 static void weights_alone_are_not_mapped(void **state) {
     (void)state;
@@ -210,6 +235,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(names_are_kept, make_model, remove_temp_folder),
         cmocka_unit_test_setup_teardown(names_are_those_of_the_other, make_model,
                                         remove_temp_folder),
+        cmocka_unit_test_setup_teardown(containers_are_mapped, make_model, remove_temp_folder),
         cmocka_unit_test_setup_teardown(weights_alone_are_not_mapped, make_model,
                                         remove_temp_folder),
         cmocka_unit_test_setup_teardown(what_cannot_be_done_is_said, make_model,
