@@ -140,13 +140,18 @@ static const tare_llama_back hybrid_back = {
     .shapes = hybrid_back_shapes,
     .when = "has(ssm.conv_kernel)"};
 
+/* What hears in Granite Speech. */
+static const tare_llama_rule granite_rules[] = {RULES_PERMUTE, RULE_DROP("encoder.*"),
+                                                RULE_DROP("projector.*"), END_OF_RULES};
+
 const tare_llama_arch tare_llama_family_granite[] = {
     {.name = "granite",
-     .classes = "GraniteForCausalLM",
+     .classes = "GraniteForCausalLM GraniteSpeechForConditionalGeneration "
+                "GraniteSpeechPlusForConditionalGeneration",
      .tensors = ENDS QKV NORMS FFN,
      .defaults = tare_llama_all_heads,
      .keys = granite_keys,
-     .rules = tare_llama_permute,
+     .rules = granite_rules,
      .back = &granite_back},
     {.name = "granitemoe",
      .classes = "GraniteMoeSharedForCausalLM",
