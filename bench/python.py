@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """bench/python.py [--shape llama-300m] [--runs 4]: the Python package beside its peers, in one run.
 
-How quick are a look-up, a small tensor, opening, decoding, and loading a whole model? Each number is
-the best of several runs; loads run in processes of their own, because pages that are there already
-would count for the second. safetensors, gguf and torch take part where they are installed; read the
-ratios, not the numbers of a machine at work.
+How quick are a look-up, a small tensor, opening, decoding, Ctrl-C, and loading a whole model, and how much
+memory does it take? Each number is the best of several runs, of Ctrl-C the worst; loads run in processes of
+their own, because pages that are there already would count for the second. safetensors, gguf and torch take
+part where they are installed; read the ratios, not the numbers of a machine at work.
 """
 import argparse
 import importlib.util
@@ -99,6 +99,95 @@ def small_things(folder):
         names["o"] = safe_open(path, "np")
         row("tare.safetensors get_tensor, numpy", best("o.get_tensor(n)", names, 10 ** 5) * 1e6, "us")
         row("safetensors get_tensor, numpy", best("s.get_tensor(n)", names, 10 ** 5) * 1e6, "us")
+    if HAS["safetensors"] and HAS["torch"]:
+        names["s"], names["o"] = safetensors.safe_open(path, "pt"), safe_open(path, "pt")
+        row("tare.safetensors get_tensor, torch", best("o.get_tensor(n)", names, 2 * 10 ** 4) * 1e6, "us")
+        row("safetensors get_tensor, torch", best("s.get_tensor(n)", names, 2 * 10 ** 4) * 1e6, "us")
+
+
+INTERRUPT = """
+import json, os, signal, sys, threading, time
+import tare
+plain, packed, out, delay = *sys.argv[1:4], float(sys.argv[4])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+pressed = 0
+def press():
+    global pressed
+    time.sleep(delay)
+    pressed = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press, daemon=True).start()
+seconds = None # it had ended
+try:
+    {verb}
+    time.sleep(delay)
+except KeyboardInterrupt:
+    seconds = time.perf_counter() - pressed if pressed else None
+print(json.dumps(seconds))
+os._exit(0)
+"""
+VERBS = {
+    "convert": "tare.convert(plain, out, format='gguf', type='f16')",
+    "quantize": "tare.quantize(plain, out, 'Q4_K_M', format='gguf')",
+    "pack": "tare.pack(plain, out)",
+    "pack, full effort": "tare.pack(plain, out, effort='full')",
+    "pack, with loss": "tare.pack(plain, out, lossy={'bpw': 4})",
+    "unpack": "tare.unpack(packed, out)",
+    "verify": "tare.verify(packed, deep=True)",
+    "diff": "tare.diff(plain, packed)",
+    "digest": "tare.digest(packed)",
+    "load": "tare.load(packed)",
+    "stream": "list(tare.stream(packed, framework='numpy'))",
+}
+
+
+def interrupts(folder, plain, packed):
+    """How long Ctrl-C takes, at three moments of each verb, and whether anything is left."""
+    print("\nCtrl-C: longest of three, ms")
+    for name, verb in VERBS.items():
+        longest = 0.0
+        for delay in (0.03, 0.1, 0.3):
+            with tempfile.TemporaryDirectory(dir=folder) as place:
+                code = INTERRUPT.format(verb=verb)
+                took = json.loads(subprocess.run(
+                    [sys.executable, "-c", code, plain, packed, os.path.join(place, "out"), str(delay)],
+                    check=True, capture_output=True, text=True).stdout)
+                left = os.listdir(place) if took is not None else []
+            longest = max(longest, took or 0)
+            if left:
+                print(f"{name}: left {left}")
+        row(name, longest * 1e3, "ms")
+
+
+PEAK = """
+import sys
+import tare, numpy
+plain, packed = sys.argv[1:3]
+def peak():
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM")) / 1024
+tare.load(tare.saves({{"x": numpy.ones(3)}}))
+with open("/proc/self/clear_refs", "w") as f:
+    f.write("5")
+before, n = peak(), 0
+for array in {what}:
+    n += array.nbytes / 2 ** 20
+print(peak() - before, n)
+"""
+PEAKS = {"load .wcodec": "tare.load(packed).values()",
+         "load .safetensors as float32": "tare.load(plain, dtype='float32').values()",
+         "stream .wcodec, window of 256 MiB": "(a for _, a in tare.stream(packed, framework='numpy'))",
+         "stream .wcodec, window of 64 MiB":
+             "(a for _, a in tare.stream(packed, framework='numpy', window=64 << 20))"}
+
+
+def peaks(plain, packed):
+    print("\nPeak memory: MiB beside what was there, MiB of tensors")
+    for name, what in PEAKS.items():
+        done = subprocess.run([sys.executable, "-c", PEAK.format(what=what), plain, packed], check=True,
+                              capture_output=True, text=True)
+        most, tensors = map(float, done.stdout.split())
+        print(f"{name:52} {most:10.1f} {tensors:10.1f}", flush=True)
 
 
 def gguf_things(folder):
@@ -111,6 +200,11 @@ def gguf_things(folder):
                         "tokenizer.ggml.tokens": [f"token{i}" for i in range(262144)]}, overwrite=True)
     names = {"tare": tare, "path": path, "t": tare.open(path)["w"]}
     row("open a GGUF with 262,144 tokens", best("tare.open(path)", names, 20) * 1e3, "ms")
+    for kind, text in (("Latin", "\u0120the"), ("Chinese", "\u6570\u636e")):
+        other = os.path.join(folder, kind + ".gguf")
+        tare.save({"w": numpy.ones((2, 32), "float32")}, other, overwrite=True,
+                  metadata={"general.architecture": "llama", "tokenizer.ggml.tokens": [f"{text}{i}" for i in range(262144)]})
+        row(f"the same, {kind}", best(lambda: tare.open(other), {}, 20) * 1e3, "ms")
     speed = 2048 * 4096 / best("t.numpy()", names, 3)
     row("Q4_K to numpy, one thread", speed / 1e6, "Melem/s")
     if HAS["gguf"]:
@@ -130,6 +224,9 @@ def load_things(folder, shape, n_runs):
     if HAS["zipnn"]:
         subprocess.run([sys.executable, "-W", "ignore", "-c", ZIP, plain, packed], check=True)
     sizes = [os.path.getsize(p) / 1e6 for p in (plain, packed)]
+    if HAS["ml_dtypes"]:
+        peaks(plain, packed)
+        interrupts(folder, plain, packed)
     print(f"\nLoading {sizes[0]:.0f} MB of BF16 (.wcodec {sizes[1]:.0f} MB): wall s, CPU s")
     for name, what in LOADS.items():
         needs_torch = "torch" in name or "memory" in name

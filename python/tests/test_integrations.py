@@ -120,8 +120,12 @@ def test_sglang(state, monkeypatch):
         def __init__(self, load_config):
             self.load_config = load_config
 
-        def _get_weights_iterator(self, source):
-            yield "theirs", None
+        def _get_weights_iterator(self, source, *, resolved_source=None, startup_prefetch_started=False,
+                                  startup_prefetch_active=False):
+            yield "theirs", resolved_source
+
+        def resolve_model_weights(self, model_config, model):
+            return ()
 
     stand_in(monkeypatch, "sglang.srt.plugins.hook_registry", HookRegistry=HookRegistry, HookType=kinds)
     stand_in(monkeypatch, "sglang.srt.model_loader.loader", DefaultModelLoader=DefaultModelLoader)
@@ -134,6 +138,11 @@ def test_sglang(state, monkeypatch):
     source = config(model_or_path=str(folder), prefix="p.")
     assert equal(dict(loader._get_weights_iterator(source)), {"p." + n: t for n, t in expected.items()})
     assert dict(loader._get_weights_iterator(config(model_or_path="x", prefix=""))) == {"theirs": None}
+    prefetched = loader._get_weights_iterator(config(model_or_path="x", prefix=""), resolved_source=1,
+                                              startup_prefetch_started=True, startup_prefetch_active=False)
+    assert dict(prefetched) == {"theirs": 1}
+    with pytest.raises(ValueError, match="read ahead"):
+        loader.resolve_model_weights(None, None)
     assert hook(lambda *a: "theirs", config(), config(model_path="org/name")) == "theirs"
     tare.save(expected, folder / "model.safetensors")
     assert hook(lambda *a: "theirs", config(), config(model_path=str(folder))) == "theirs"

@@ -33,10 +33,15 @@ def _loader(host: Any) -> Any:
         def download_model(self, model_config: Any) -> None:
             """Packed weights are on this machine."""
 
-        def _get_weights_iterator(self, source: Any) -> Any:
+        def _get_weights_iterator(self, source: Any, **prefetch: Any) -> Any:
             if not is_packed(source.model_or_path):
-                return super()._get_weights_iterator(source)
+                return super()._get_weights_iterator(source, **prefetch)
             return ((source.prefix + name, tensor) for name, tensor in weights(source.model_or_path))
+
+        def resolve_model_weights(self, *args: Any) -> Any:
+            """SGLang asks for safetensors files, to read them ahead while it starts."""
+            raise ValueError("packed weights cannot be read ahead: start SGLang without the overlap "
+                             "of loading and starting")
 
     return TareLoader
 
