@@ -3,10 +3,10 @@
 """prose.py WORK: prose to calibrate, test and train with, from three books that Debian packages.
 
 The packages are downloaded with apt-get, unpacked without being installed, and stripped of markup.
-One chapter in four calibrates and the next one tests, which is more than enough of both; a
-paragraph that a book repeats is dropped. calib.json and test.json are lists of passages of 3000
-characters in a fixed random order, the books in turn, so that the first N are a fair sample;
-calib.txt and test.txt are the same as plain text.
+One chapter in four calibrates and the next one tests, which is more than enough of both, and the
+other two train; a paragraph that a book repeats is dropped. calib.json and test.json are lists of
+passages of 3000 characters in a fixed random order, the books in turn, so that the first N are a fair
+sample; calib.txt and test.txt are the same as plain text, and train.txt is running text.
 """
 import glob
 import gzip
@@ -112,6 +112,8 @@ def main(work):
         with open(os.path.join(work, name + ".txt"), "w", encoding="utf-8") as f:
             f.write("\n\n".join(cut))
         print(f"{name}: {len(chosen)} chapters, {len(cut)} passages")
+    with open(os.path.join(work, "train.txt"), "w", encoding="utf-8") as f:
+        f.write("\n\n".join(text for hand in (2, 3) for _, text in texts[hand::4]))
 
 
 if __name__ == "__main__":

