@@ -13,7 +13,7 @@ NAME.expect, which test_corpus.c reads. An expectation is a list of lines:
     item tensor 1                 the tensor, key, resource or adapter that is named; "item none"
     what some words               a part of the text that is named, in any case
     finding error CODE OFFSET ITEM    one finding of level warning or error, after opening
-    deep error CODE ITEM          one finding of tare_verify_data
+    deep error CODE ITEM          one finding of tare_verify_resources or tare_verify_data
     has format gguf               a field of the summary
     read tensor 1 TRUNCATED       how reading a tensor ends
 

@@ -132,7 +132,8 @@ folder("links", "a directory whose files are links, as the caches are",
        has={"format": "hf", "tensors": 1, "resources": 1})
 folder("config-broken", "a config.json that is no JSON is kept and said",
        {"model.safetensors": SHARD_A, "config.json": b"{"},
-       ("warning", "model.config-json", 1, "resource 0"), has={"resources": 1})
+       ("warning", "model.config-json", 1, "resource 0"), has={"resources": 1},
+       deep=(("error", "resource.json", "resource 0"),))
 folder("config-not-utf8", "a resource of any bytes",
        {"model.safetensors": SHARD_A, "notes.txt": b"\xff\x00\xfe"}, has={"resources": 1})
 

@@ -77,7 +77,8 @@ yes("section-twice", "two sections of one type: the first counts",
     ("error", "mcf.duplicate-section", "record 1", "none"), has={"resources": 1})
 yes("section-unknown", "an unknown section is a resource", one().add(0x9999, b"what", version=7),
     has={"resources": 1})
-yes("section-empty", "an empty section", Mcf().add(0x102, b""), has={"resources": 1})
+yes("section-empty", "an empty section, which is no JSON", Mcf().add(0x102, b""),
+    has={"resources": 1}, deep=(("error", "resource.json", "resource 0"),))
 
 # ---- tensor index
 for name, options, at, what in (

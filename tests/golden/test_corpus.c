@@ -210,8 +210,9 @@ static void check_model(run *r, const tare_model *m, const tare_report *report) 
     tare_run_options options = TARE_RUN_OPTIONS_INIT;
     options.report = deep;
     options.threads = 1;
-    if (deep == NULL || tare_verify_data(m, &options, NULL) != TARE_OK) {
-        fail(r, "tare_verify_data failed");
+    if (deep == NULL || tare_verify_resources(m, &options, NULL) != TARE_OK ||
+        tare_verify_data(m, &options, NULL) != TARE_OK) {
+        fail(r, "tare_verify_resources or tare_verify_data failed");
     }
     compare_findings(r, deep, want->deep, want->n_deep);
     tare_report_free(deep);
