@@ -83,7 +83,7 @@ MUTANTS = (
     ("wg_jobs.c", "memcmp(j->place, places[j->high_bits - 1], sizeof places[0]) == 0", "true"),
     ("wg_jobs.c", "(f->stride | f->offset | j->high_offset) % 2 == 0", "true"),
     ("wg_jobs.c", "if (missing) job->fill", "if (false) job->fill"),
-    ("wg_jobs.c", "wg_power(8 * ((uint64_t)padding + n_more * ROW))", "wg_power(8 * (uint64_t)padding)"),
+    ("wg_jobs.c", "wg_power(8 * ((uint64_t)padding + n_more * row_bytes))", "wg_power(8 * (uint64_t)padding)"),
 )
 TESTS = ("test_cuda_vectors", "test_cuda_damage", "test_cuda_capture")
 LOADED = "test_cuda_load"
