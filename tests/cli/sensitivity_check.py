@@ -6,7 +6,7 @@
 
 Matrices of a Llama of four layers are rounded one at a time; the KL divergence of the predictions must
 be about the sensitivity times the relative error. Then tare must find every line under the names of
-GGUF. Skipped (77) without torch and transformers.
+GGUF, and those of a mixture of experts under all names that its tensors may have. Skipped (77) without torch and transformers.
 """
 import json
 import os
@@ -16,7 +16,7 @@ import tempfile
 
 try:
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import LlamaConfig, LlamaForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM
 except ImportError as missing:
     print(f"skip: {missing}")
     sys.exit(77)
@@ -66,6 +66,28 @@ def check(model, values):
     assert 0.25 < ratios[0][0] and ratios[-1][0] < 4, ratios
 
 
+def make_mixture(folder):
+    torch.manual_seed(4)
+    config = Qwen2MoeConfig(vocab_size=512, hidden_size=256, intermediate_size=512, moe_intermediate_size=256,
+                            shared_expert_intermediate_size=512, num_experts=6, num_experts_per_tok=2,
+                            num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                            max_position_embeddings=256, bos_token_id=1, eos_token_id=2)
+    Qwen2MoeForCausalLM(config).save_pretrained(folder)
+
+
+def check_mixture(tare, script, folder):
+    """Whether experts are stacked in the script's lines and single in the model does not matter."""
+    make_mixture(folder)
+    file = os.path.join(folder, "s.txt")
+    subprocess.run([sys.executable, script, folder, "-o", file, "--tokens", "64"], check=True)
+    for names in "--no-tokenizer", "--keep-names":
+        out = subprocess.run([tare, "quantize", folder, os.path.join(folder, "q.gguf"), "--target-bpw", "5",
+                              "--sensitivity", file, "--json", names, "-n"], check=True, capture_output=True)
+        tensors = json.loads(out.stdout)["fit"]["tensors"]
+        assert tensors and all(t["is_measured"] for t in tensors), names
+    print(f"{len(tensors)} tensors of the mixture have theirs")
+
+
 def main():
     tare, script = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
@@ -83,6 +105,8 @@ def main():
         by_name = {t["name"]: t["sensitivity"] for t in tensors}
         assert abs(by_name["blk.2.ffn_down.weight"] / values["model.layers.2.mlp.down_proj.weight"] - 1) < 1e-9
         print(f"{len(tensors)} tensors of the GGUF file have theirs")
+    with tempfile.TemporaryDirectory() as folder:
+        check_mixture(tare, script, folder)
 
 
 main()
