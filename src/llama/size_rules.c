@@ -78,7 +78,7 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {EXPERTS, "expert_count", NULL, "blk.#.ffn_up_exps.weight", STACK, NULL},
     {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_gate_exps.weight", ROWS, NULL},
     {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_up_exps.weight", ROWS, NULL},
-    {NULL},
+    {.members = NULL},
 };
 const char tare_llama_inner[] = INNER;
 
