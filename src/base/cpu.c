@@ -46,11 +46,6 @@ bool tare_cpu_has_wide_products(void) {
     return has_wide_products(&f);
 }
 
-bool tare_cpu_has_sha(void) {
-    const features f = look();
-    return has(f.saved, SAVED_256) && has(f.leaf7_b, BIT(29));
-}
-
 unsigned tare_cpu_detect(void) {
     const features f = look();
     const unsigned fma_avx_f16c = BIT(12) | BIT(28) | BIT(29), avx2_bmi2 = BIT(5) | BIT(8);
@@ -64,10 +59,6 @@ unsigned tare_cpu_detect(void) {
 }
 #else
 bool tare_cpu_has_wide_products(void) {
-    return false;
-}
-
-bool tare_cpu_has_sha(void) {
     return false;
 }
 

@@ -19,7 +19,5 @@ void tare_cpu_ready(tare_cpu_domain *domain);
 
 /* Carry-less products of vectors (VPCLMULQDQ), which a processor of any level with AVX2 may have. */
 bool tare_cpu_has_wide_products(void);
-/* The instructions of SHA-256, the same. */
-bool tare_cpu_has_sha(void);
 
 #endif

@@ -14,10 +14,6 @@
 #include <openssl/opensslv.h>
 #include <zstd.h>
 
-#include "base/arith.h"
-#include "base/cpu.h"
-#include "base/sha256_two.h"
-
 /* Finds out what the CPU can do. libcrypto calls it from its section .init, which is not run in
  * programs that contain the library and were linked by zig: hashing was four times slower there. The
  * shared library, which hides it, has called it by now. A second call returns at once. */
@@ -40,58 +36,6 @@ void tare_sha256_init(tare_sha256 *h) {
 void tare_sha256_update(tare_sha256 *h, const void *bytes, size_t n) {
     if (n) SHA256_Update(&h->state, bytes, n);
 }
-
-/* ---- two hashes at once ---------------------------------------------------------------------- */
-
-/* NULL: blocks of two hashes take as long as those of one after the other. */
-static void (*two_blocks)(uint32_t *const state[2], const uint8_t *const bytes[2], size_t n);
-
-static void choose_two_blocks(unsigned mask) {
-    two_blocks = NULL;
-#if defined(__x86_64__) && !defined(TARE_NO_SIMD)
-    if (mask & TARE_CPU_AVX2 && tare_cpu_has_sha()) two_blocks = tare_sha256_two_x86;
-#endif
-    (void)mask;
-}
-
-static tare_cpu_domain domain = {.refill = choose_two_blocks};
-
-/* Bytes until the block begun is full, at most n. */
-static size_t rest_of_block(const tare_sha256 *h, size_t n) {
-    const size_t begun = h->state.num;
-    return begun ? tare_min_u64(TARE_SHA256_BLOCK - begun, n) : 0;
-}
-
-static void count_blocks(tare_sha256 *h, uint64_t n) {
-    const uint64_t bits = ((uint64_t)h->state.Nh << 32 | h->state.Nl) + 8 * TARE_SHA256_BLOCK * n;
-    h->state.Nl = (SHA_LONG)bits;
-    h->state.Nh = (SHA_LONG)(bits >> 32);
-}
-
-void tare_sha256_update_two(tare_sha256 *const h[2], const uint8_t *const bytes[2],
-                            const size_t n[2]) {
-    size_t done[2] = {0}, n_blocks = 0;
-    tare_cpu_ready(&domain);
-    if (two_blocks) {
-        for (unsigned i = 0; i < 2; i++) {
-            done[i] = rest_of_block(h[i], n[i]);
-            tare_sha256_update(h[i], bytes[i], done[i]);
-        }
-        n_blocks = tare_min_u64(n[0] - done[0], n[1] - done[1]) / TARE_SHA256_BLOCK;
-    }
-    if (n_blocks) {
-        uint32_t *const states[2] = {h[0]->state.h, h[1]->state.h};
-        const uint8_t *const from[2] = {bytes[0] + done[0], bytes[1] + done[1]};
-        two_blocks(states, from, n_blocks);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        count_blocks(h[i], n_blocks);
-        done[i] += n_blocks * TARE_SHA256_BLOCK;
-        tare_sha256_update(h[i], bytes[i] + done[i], n[i] - done[i]);
-    }
-}
-
-/* ---- ends, other sums, digits ---------------------------------------------------------------- */
 
 void tare_sha256_final(tare_sha256 *h, uint8_t digest[32]) {
     SHA256_Final(digest, &h->state);

@@ -14,10 +14,6 @@ typedef struct tare_sha256 {
 
 void tare_sha256_init(tare_sha256 *h);
 void tare_sha256_update(tare_sha256 *h, const void *bytes, size_t n);
-/* n[i] bytes of hash i, for two hashes at once: little longer than for one of them, where the processor
- * has instructions for SHA-256. */
-void tare_sha256_update_two(tare_sha256 *const h[2], const uint8_t *const bytes[2],
-                            const size_t n[2]);
 void tare_sha256_final(tare_sha256 *h, uint8_t digest[32]);
 
 uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n);

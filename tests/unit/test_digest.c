@@ -207,7 +207,7 @@ static void order_and_threads_do_not_matter(void **state) {
     assert_true(same(first, whole_of(made.model, 7)));
     tare_digest each[N_HARD];
     tare_run_options o = TARE_RUN_OPTIONS_INIT;
-    for (o.threads = 1; o.threads < 4; o.threads += 2) { /* two at once; one by one */
+    for (o.threads = 1; o.threads < 4; o.threads += 2) {
         assert_int_equal(tare_model_digest(each, NULL, made.model, &o, NULL), TARE_OK);
         for (size_t i = 0; i < N_HARD; i++) assert_true(same(each[i], digest_of(made.model, i)));
     }

@@ -131,31 +131,6 @@ static void hashes_match_their_published_vectors(void **state) {
     assert_int_equal(tare_crc32(0, "123456789", 9), 0xcbf43926);
 }
 
-/* Lengths around blocks and within them, what the hashes had before, levels of the processor. */
-static void two_hashes_at_once_are_those_of_each(void **state) {
-    (void)state;
-    static uint8_t bytes[2][1000];
-    uint8_t digests[2][2][32];
-    for (unsigned i = 0; i < sizeof bytes; i++) bytes[i / 1000][i % 1000] = (uint8_t)(i * i >> 3);
-    for (unsigned n = 0; n < 40000; n += 7) {
-        tare_sha256 h[2], alone[2];
-        const size_t before[2] = {n % 67, n % 129}, sizes[2] = {n % 331, n % 463};
-        tare_cpu_limit(n % 2 ? TARE_CPU_NONE : ~0U);
-        for (unsigned i = 0; i < 2; i++) {
-            tare_sha256_init(&h[i]);
-            tare_sha256_update(&h[i], bytes[i], before[i]);
-            alone[i] = h[i];
-            tare_sha256_update(&alone[i], bytes[1 - i], sizes[i]);
-            tare_sha256_final(&alone[i], digests[0][i]);
-        }
-        tare_sha256_update_two((tare_sha256 *const[]){&h[0], &h[1]},
-                               (const uint8_t *const[]){bytes[1], bytes[0]}, sizes);
-        for (unsigned i = 0; i < 2; i++) tare_sha256_final(&h[i], digests[1][i]);
-        assert_memory_equal(digests[0], digests[1], sizeof digests[0]);
-    }
-    tare_cpu_limit(~0U);
-}
-
 static void report_keeps_copies(void **state) {
     (void)state;
     tare_report *r = tare_report_new();
@@ -184,7 +159,6 @@ int main(void) {
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(a_named_pipe_is_not_waited_for),
         cmocka_unit_test(hashes_match_their_published_vectors),
-        cmocka_unit_test(two_hashes_at_once_are_those_of_each),
         cmocka_unit_test(report_keeps_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
