@@ -70,6 +70,13 @@ static bool read_count(tare_json *j, uint64_t *out) {
            fail(j, &v, "tare.lossy: expected a whole number");
 }
 
+/* The bits of a step; 0, which is none, for a number that has too many. */
+static bool read_step(tare_json *j, uint64_t *out) {
+    if (!read_count(j, out)) return false;
+    if (*out > UINT32_MAX) *out = 0;
+    return true;
+}
+
 /* Whether the stored tensor is one that the entry can be about. */
 static const char *fault_of(const restore *r, const part *p, uint64_t tensor, tare_str columns,
                             bool is_wide) {
@@ -99,10 +106,8 @@ static const float *factors_of(tare_str columns, tare_arena *arena) {
     return factors;
 }
 
-/* 0: none that a tensor can have. */
 static float step_of(uint64_t bits) {
-    if (bits == NO_STEP) return 1;
-    return bits <= UINT32_MAX ? tare_f32_of_bits((uint32_t)bits) : 0;
+    return bits == NO_STEP ? 1 : tare_f32_of_bits((uint32_t)bits);
 }
 
 static bool read_entry(void *ctx, tare_json *j, const tare_json_value *at) {
@@ -115,7 +120,7 @@ static bool read_entry(void *ctx, tare_json *j, const tare_json_value *at) {
         bool ok = tare_json_is(&key, "tensor")    ? read_count(j, &tensor)
                   : tare_json_is(&key, "type")    ? read_text(j, &type, arena)
                   : tare_json_is(&key, "columns") ? read_text(j, &columns, arena)
-                  : tare_json_is(&key, "step")    ? read_count(j, &step)
+                  : tare_json_is(&key, "step")    ? read_step(j, &step)
                                                   : tare_own_record_pass(j);
         if (!ok) return false;
     }

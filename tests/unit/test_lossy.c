@@ -88,6 +88,7 @@ static void a_record_that_does_not_fit_is_refused(void **state) {
         RECORD("{\"tensor\":3,\"type\":\"f16\"}"),
         RECORD("{\"tensor\":2,\"type\":\"f16\"}"),                     /* I16 without a step */
         RECORD("{\"tensor\":1,\"type\":\"f16\",\"step\":1065353216}"), /* one too many */
+        RECORD("{\"tensor\":1,\"type\":\"f16\",\"step\":18446744073709551615}"),
         RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":0}"),
         RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":3212836864}"), /* -1 */
         RECORD("{\"tensor\":2,\"type\":\"f16\",\"step\":2143289344}"), /* no number */
