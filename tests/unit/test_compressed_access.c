@@ -114,6 +114,21 @@ static void decode_stream(const packed *p, const tare_coded *coded, unsigned str
     free(bytes);
 }
 
+/* The bytes of a region's base, and none beyond; like NULL: there is no base. */
+static void check_base(const tare_coded *coded, unsigned region, const uint8_t *like, size_t n) {
+    uint8_t *room = malloc(n + 1);
+    const size_t half = n / 2, rest = n - half;
+    const tare_status expected = like ? TARE_OK : TARE_ERR_ARG;
+    assert_non_null(room);
+    assert_int_equal(tare_coded_read_base(room, coded, region, half, rest, NULL), expected);
+    if (like) assert_memory_equal(room, like + half, rest);
+    assert_int_equal(tare_coded_read_base(room, coded, region, half, rest + 1, NULL), TARE_ERR_ARG);
+    assert_int_equal(tare_coded_read_base(room, coded, region, UINT64_MAX, 1, NULL), TARE_ERR_ARG);
+    const unsigned n_regions = tare_coded_describe(coded)->n_regions;
+    assert_int_equal(tare_coded_read_base(room, coded, n_regions, 0, 0, NULL), TARE_ERR_ARG);
+    free(room);
+}
+
 /* `base`: the model that p was packed against; NULL: none. */
 static void check_tensor(const packed *p, size_t tensor, const tare_model *base, tally *sum) {
     const tare_tensor *t = tare_model_tensor(p->m, tensor);
@@ -128,6 +143,7 @@ static void check_tensor(const packed *p, size_t tensor, const tare_model *base,
         uint8_t *made = calloc(1, n), *meant = malloc(n), *like = l->base ? malloc(n) : NULL;
         assert_true(made && meant && (like || !l->base));
         if (like) assert_int_equal(tare_tensor_read(base, tensor, r, 0, like, n, NULL), TARE_OK);
+        check_base(coded, r, like, n);
         for (unsigned i = 0; i < l->n_streams; i++)
             if (l->streams[i].field.region == r) decode_stream(p, coded, i, made, like, sum);
         assert_true(places[r].region == r && places[r].offset == 0);
