@@ -89,10 +89,10 @@ typedef struct tare_container_info {
     const char *format; /* of its files, "gguf"; NULL: it has no files, or none of a known format */
     uint32_t format_version; /* of these; 0 where the format has none */
     uint64_t packed_bytes;   /* of the container */
-    uint64_t
-        unpacked_bytes; /* of its files; without files, of all that it holds; of tensors as they are
-                                opened and side files if it was packed with loss */
-    bool is_directory;  /* unpacking gives a directory */
+    /* Of its files; without files, of all that it holds; if it was packed with loss, of tensors as
+     * they are opened and side files. */
+    uint64_t unpacked_bytes;
+    bool is_directory; /* unpacking gives a directory */
     size_t n_files, n_bases;
     bool is_for_gpu; /* long tensors are in segments as short as tare_pack_options.is_for_gpu makes
                         them */

@@ -2,9 +2,9 @@
  *
  * Tensors that were packed with loss: a .wcodec stores them as int8_rowwise, or as I16 with one step
  * for all, and a record says of which type they were, and what their columns are multiplied by
- * (docs/wcodec.md, 14). The record is
- * the metadata key "tare.lossy" (MODEL space), a JSON text; while opening it is taken out of the
- * visible metadata, and the tensors become those of their type, decoded when they are read. */
+ * (docs/wcodec.md, 14). The record is the metadata key "tare.lossy" (MODEL space), a JSON text;
+ * while opening it is taken out of the visible metadata, and the tensors become those of their type,
+ * decoded when they are read. */
 #ifndef TARE_MODEL_LOSSY_RECORD_H
 #define TARE_MODEL_LOSSY_RECORD_H
 

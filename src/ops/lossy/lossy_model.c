@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The model that is packed: tensors that lose something are int8_rowwise, all else is the input's,
- * and tare.lossy says so; and the same model as it will be opened, which its digest is of. */
+ * The model that is packed: tensors that lose something are int8_rowwise or I16, all else is the
+ * input's, and tare.lossy says so; and the same model as it will be opened, which its digest is of.
+ */
 #include <string.h>
 
 #include "base/str.h"
@@ -30,7 +31,7 @@ static tare_status add_files(places *out, tare_model *m, const tare_lossy_run *r
     return tare_model_add_file(m, &reader, "scales", &out->side, err);
 }
 
-/* Codes, scales, outliers: the planes of int8_rowwise. */
+/* Codes, scales, outliers: the planes of int8_rowwise. I16 has codes only. */
 static tare_status place_target(tare_model *m, const tare_lossy_run *r, const tare_lossy_target *t,
                                 const places *p, tare_error *err) {
     tare_tensor *out = &m->catalog.tensors[t->tensor];

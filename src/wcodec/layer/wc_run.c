@@ -4,9 +4,8 @@
  * threads are started only once. A stream has tasks that count its segments and, further down the
  * list, tasks that encode them; those of the next stream are counted in between, so that a thread
  * seldom waits for the last count. Before all these a task may read the small streams of the layer
- * into memory. Small layers are one task, several of them. Encoded data goes
- * through a ring in which the tasks take turns: where bytes are placed depends on those before
- * them.
+ * into memory. Small layers are one task, several of them. Encoded data goes through a ring in which
+ * the tasks take turns: where bytes are placed depends on those before them.
  *
  * No task waits for ever: tasks are taken in order, and a task waits only for earlier ones. */
 #include <pthread.h>

@@ -25,6 +25,7 @@
 #define TARE_WCODEC_SIMD_WC_EMIT_H
 
 #include "wcodec/simd/wc_block.h"
+
 enum { STEP_VECS = TARE_WC_LANES / VEC_BYTES };
 
 /* Symbols of a step, in the lower bits of bytes; the bits above are undefined. */
