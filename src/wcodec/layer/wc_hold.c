@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wcodec/layer/wc_hold.h"
 
+#include "base/arith.h"
 #include "wcodec/wc_kernels.h"
 
 enum { CHUNK = 1 << 15, MOST_HELD = 8 << 20, PART = 3 /* of a unit */ };

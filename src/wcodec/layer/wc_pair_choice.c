@@ -4,7 +4,9 @@
 #include "wcodec/layer/wc_pair_choice.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arith.h"
 #include "wcodec/layer/wc_gather.h"
 #include "wcodec/wc_table.h"
 
