@@ -60,17 +60,17 @@ def significant(x, error):
     return f"{x:.{digits}f} ± {error:.{digits}f}"
 
 
-def ratio(a, b):
-    """Quotient of two mean divergences over the same passages, and its standard error."""
-    pairs = list(zip(a["kl_by_passage"], b["kl_by_passage"]))
+def ratio(a, b, most=None):
+    """Quotient of two mean divergences over the same passages, at most so many, and its standard error."""
+    pairs = list(zip(a["kl_by_passage"], b["kl_by_passage"]))[:most]
     quotient = sum(x for x, _ in pairs) / sum(y for _, y in pairs)
     mean = sum(y for _, y in pairs) / len(pairs)
     variance = sum((x - quotient * y) ** 2 for x, y in pairs) / (len(pairs) - 1)
     return quotient, math.sqrt(variance / len(pairs)) / mean
 
 
-def quotient(a, b):
-    return significant(*ratio(a, b))
+def quotient(a, b, most=None):
+    return significant(*ratio(a, b, most))
 
 
 def table(head, rows):
@@ -158,14 +158,14 @@ class Report:
                       "saved"], rows)
 
     def methods(self, model):
-        """Files by the rules of choose_types.py and --target-size, as fractions of the mixes."""
+        """Files by the rules of choose_types.py and --target-size, as fractions of the mixes, over the same text."""
         rows = []
         for mix in MIXES:
             fixed, *some = [self.get(model, prefix + mix) for prefix in ("", "by rows ", "fit ", "by curvature ")]
-            if fixed and some[0]:
-                n = min(r["passages"] for r in some if r)
+            if fixed and (some[0] or some[2]):
+                n = min(r["passages"] for r in (fixed, *some) if r)
                 rows.append([mix, f"{n * (fixed['tokens'] // fixed['passages']):,}",
-                             *(quotient(r, fixed) if r else "" for r in some)])
+                             *(quotient(r, fixed, n) if r else "" for r in some)])
         return table(["the size of", "tokens", "by rows", "--target-size", "by curvature"], rows)
 
     def better(self, model):
@@ -201,8 +201,9 @@ class Report:
         if not some:
             return None
         least, most = (f"{pick(r['tokens'] for r in some):,}" for pick in (min, max))
+        longest = max(some, key=lambda r: r["tokens"])
         return (f"{least if least == most else f'{least} to {most}'} tokens were predicted; the original's "
-                f"perplexity is {some[0]['perplexity']:.1f}.")
+                f"perplexity is {longest['perplexity']:.1f}{'' if least == most else f' on the {most}'}.")
 
     def same(self, model):
         """What is left of a model's divergence where there should be none."""
