@@ -96,9 +96,10 @@ static tare_status open_session(tare_error *err) {
     return status;
 }
 
-/* "ftp://...": a scheme, but none that is read. */
+/* "s3://...": a scheme, but none that is read. */
 static bool has_other_scheme(const char *path) {
-    const size_t n = strspn(path, "abcdefghijklmnopqrstuvwxyz");
+    const size_t n =
+        strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-");
     return n && strncmp(path + n, "://", 3) == 0;
 }
 
