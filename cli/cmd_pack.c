@@ -159,7 +159,9 @@ static void print_text(const outcome *o) {
            cli_size_text(o->sum.to_bytes).text, percent(o->sum.to_bytes, o->sum.from_bytes));
     cli_table_print(table, stdout, 2);
     cli_table_free(table);
-    if (args.lossy)
+    if (args.lossy && o->sum.n_lossy == 0)
+        printf("  nothing is lost: %.4f bits a weight\n", o->sum.bits_per_weight);
+    else if (args.lossy)
         printf("  LOSSY: %.4f bits a weight, predicted damage %.3g; the numbers of %zu tensor%s "
                "are not the original ones\n",
                o->sum.bits_per_weight, o->sum.damage, o->sum.n_lossy, cli_plural(o->sum.n_lossy));

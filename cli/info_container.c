@@ -77,7 +77,7 @@ static void json_loss(struct json_t *object, const tare_model *model) {
     tare_lossy_info l = TARE_LOSSY_INFO_INIT;
     char digest[65];
     const bool is_lossy = tare_model_lossy(model, &l);
-    cli_json_bool(object, "is_lossy", is_lossy);
+    cli_json_bool(object, "is_lossy", is_lossy && l.n_tensors > 0);
     if (!is_lossy) return;
     struct json_t *loss = cli_json_object();
     put_digest(digest, l.source);

@@ -152,7 +152,7 @@ static tare_status add_view(reader *r, size_t n_regions) {
 }
 
 static void report_loss(const tare_model *m, tare_report *report) {
-    if (!m->lossy) return;
+    if (!m->lossy || m->lossy->n_tensors == 0) return;
     tare_report_addf(
         report, &TARE_FINDING(INFO, TARE_OK, "wcodec.lossy"),
         "packed with loss: the numbers of %zu of %zu tensors are not the original ones",
