@@ -21,9 +21,9 @@ static const char *key_at(void *ctx, size_t i) {
     return k->names[i];
 }
 
-static void note(const keys *k, const char *path, tare_str key) {
+static void note(keys *k, const char *path, tare_str key) {
     char *word = cli_copy(key.ptr, key.len);
-    const char *nearest = cli_nearest(word, key_at, (void *)k);
+    const char *nearest = cli_nearest(word, key_at, k);
     if (nearest) {
         char *name = cli_escape_path(path), *safe = cli_escape(key, true, 0);
         char *guess = cli_escape((tare_str){nearest, strlen(nearest)}, true, 0);
