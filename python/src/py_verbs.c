@@ -121,8 +121,27 @@ static PyObject *manifest_write(PyObject *module, PyObject *args) {
 
 /* ---- verify ---------------------------------------------------------------------------------- */
 
+/* The beginning and the end of a verb whose report is its result. */
+static bool report_begin(verb *v, py_state *state, PyObject *model, PyObject *given,
+                         PyObject *progress) {
+    tare_report *report = tare_report_new();
+    if (!report) PyErr_NoMemory();
+    if (report && verb_begin(v, state, model, given, progress)) {
+        v->options.report = report;
+        return true;
+    }
+    tare_report_free(report);
+    return false;
+}
+
+static PyObject *report_end(verb *v, tare_status status) {
+    PyObject *out = verb_end(v, status) ? py_findings(v->options.report) : NULL;
+    tare_report_free(v->options.report);
+    return out;
+}
+
 /* With all there is to check, in this order; a manifest that differs is a finding, not an error. */
-static tare_status verify(verb *v, bool is_deep, const char *manifest, const tare_model *source) {
+static tare_status verify(verb *v, bool is_deep, const char *manifest) {
     const tare_model *model = v->handle->model;
     tare_status status = tare_verify_resources(model, &v->options, &v->err);
     if (status == TARE_OK && is_deep) status = tare_verify_data(model, &v->options, &v->err);
@@ -130,35 +149,38 @@ static tare_status verify(verb *v, bool is_deep, const char *manifest, const tar
         status = tare_manifest_check(manifest, model, &v->options, &v->err);
         if (status == TARE_ERR_CHECKSUM) status = TARE_OK;
     }
-    if (status == TARE_OK && source)
-        status = tare_verify_against(model, source, &v->options, &v->err);
     return status;
 }
 
-/* verify(model, is_deep, manifest or None, source model or None, options, progress): findings */
+/* verify(model, is_deep, manifest or None, options, progress): findings */
 static PyObject *model_verify(PyObject *module, PyObject *args) {
-    PyObject *model, *manifest, *source, *given, *progress, *out = NULL, *path = NULL;
+    PyObject *model, *manifest, *given, *progress, *out = NULL, *path = NULL;
     int is_deep;
     verb v;
-    py_state *state = py_state_of(module);
-    if (!PyArg_ParseTuple(args, "OpOOO!O", &model, &is_deep, &manifest, &source, &PyDict_Type,
-                          &given, &progress))
+    if (!PyArg_ParseTuple(args, "OpOO!O", &model, &is_deep, &manifest, &PyDict_Type, &given,
+                          &progress))
         return NULL;
-    py_handle *original = source == Py_None ? NULL : py_handle_of(state, source);
-    if (source != Py_None && !original) return NULL;
     if (manifest != Py_None && !PyUnicode_FSConverter(manifest, &path)) return NULL;
-    Py_XINCREF((PyObject *)original);
-    tare_report *report = tare_report_new();
-    if (!report) PyErr_NoMemory();
-    if (report && verb_begin(&v, state, model, given, progress)) {
-        v.options.report = report;
-        if (verb_end(&v, verify(&v, is_deep, path ? PyBytes_AsString(path) : NULL,
-                                original ? original->model : NULL)))
-            out = py_findings(report);
-    }
-    tare_report_free(report);
-    py_handle_unref(original);
+    if (report_begin(&v, py_state_of(module), model, given, progress))
+        out = report_end(&v, verify(&v, is_deep, path ? PyBytes_AsString(path) : NULL));
     Py_XDECREF(path);
+    return out;
+}
+
+/* verify_against(model, source model, options, progress): findings */
+static PyObject *model_verify_against(PyObject *module, PyObject *args) {
+    PyObject *model, *source, *given, *progress, *out = NULL;
+    verb v;
+    py_state *state = py_state_of(module);
+    if (!PyArg_ParseTuple(args, "OOO!O", &model, &source, &PyDict_Type, &given, &progress))
+        return NULL;
+    py_handle *original = py_handle_of(state, source);
+    if (!original) return NULL;
+    py_handle_ref(original);
+    if (report_begin(&v, state, model, given, progress))
+        out = report_end(&v,
+                         tare_verify_against(v.handle->model, original->model, &v.options, &v.err));
+    py_handle_unref(original);
     return out;
 }
 
@@ -295,6 +317,7 @@ PyMethodDef py_verb_methods[] = {
     {"digest", model_digest, METH_VARARGS, NULL},
     {"manifest_write", manifest_write, METH_VARARGS, NULL},
     {"verify", model_verify, METH_VARARGS, NULL},
+    {"verify_against", model_verify_against, METH_VARARGS, NULL},
     {"diff", model_diff, METH_VARARGS, NULL},
     {"extract", tensor_extract, METH_VARARGS, NULL},
     {"parse_name", parse_name, METH_O, NULL},

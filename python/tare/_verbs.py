@@ -469,11 +469,11 @@ def verify(src: Any_source, *, deep: bool = False, manifest: Path | None = None,
     with _opened(src, bases) as model:
         found = _core.findings(model) or ()
         path = None if manifest is None else os.fspath(manifest)
-        found += _core.verify(model, deep, path, None, options, report)
+        found += _core.verify(model, deep, path, options, report)
         if against is not None:
             with _opened(against) as original:
                 made, source, _ = _alike(model, original, keep_names)
-                found += _core.verify(made, False, None, source, options, report)
+                found += _core.verify_against(made, source, options, report)
     return Report(make_findings(found))
 
 

@@ -312,6 +312,14 @@ def test_verify_diff_digest(tmp_path, gguf_path):
     assert tare.verify(nan, deep=True).findings
 
 
+def test_verify_says_everything_once(tmp_path):
+    tare.save({"w": np.ones((2, 2), "f4")}, tmp_path / "model.safetensors")
+    (tmp_path / "tokenizer.json").write_text("{broken")
+    for more in ({}, {"against": tmp_path / "model.safetensors"}, {"deep": True, "against": tmp_path}):
+        findings = tare.verify(tmp_path, **more).findings
+        assert [f.item_name for f in findings if f.code == "resource.json"] == ["tokenizer.json"]
+
+
 def test_extract_and_names(tmp_path, gguf_path):
     tare.extract(gguf_path, "blk.0.weight", tmp_path / "w.npy")
     tare.extract(gguf_path, "blk.0.weight", tmp_path / "w.bin")
