@@ -80,9 +80,13 @@ void wg_device_release(int device, void *memory) {
     cudaFree(memory);
 }
 
+/* cudaMemcpy may return when the runtime has the bytes, before they are in the device's memory; our
+ * streams do not wait for the default one. */
 tare_status wg_device_upload(void *to, int device, const void *from, size_t n, tare_error *err) {
     on_device here(device);
-    return tell(cudaMemcpy(to, from, n, cudaMemcpyHostToDevice), err, "copy to the device");
+    tare_status status =
+        tell(cudaMemcpy(to, from, n, cudaMemcpyHostToDevice), err, "copy to the device");
+    return status == TARE_OK ? wg_device_wait(device, nullptr, err) : status;
 }
 
 tare_status wg_device_download(void *to, int device, const void *from, size_t n, tare_error *err) {
@@ -146,10 +150,15 @@ tare_status wg_device_send(void *to, int device, const void *from, size_t n, voi
                 "copy to the device");
 }
 
-/* The runtime has copied memory that is not page-locked when it returns. */
+/* The runtime has copied memory that is not page-locked when it returns, unless the GPU can read it
+ * where it is, through the page tables of the host. */
 tare_status wg_device_post(void *to, int device, const void *from, size_t n, void *stream,
                            tare_error *err) {
-    return wg_device_send(to, device, from, n, stream, err);
+    int is_read_there = 0;
+    cudaDeviceGetAttribute(&is_read_there, cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+                           device);
+    tare_status status = wg_device_send(to, device, from, n, stream, err);
+    return status == TARE_OK && is_read_there ? wg_device_wait(device, stream, err) : status;
 }
 
 tare_status wg_device_reset(wg_faults *faults, int device, void *stream, tare_error *err) {

@@ -141,5 +141,8 @@ tare_status tare_cuda_stage_send(void *to, tare_cuda_stage *s, size_t n, void *s
     buffer *b = &s->buffers[(s->next + s->n - 1) % s->n];
     s->is_filling = false;
     tare_status status = wg_device_send(to, s->device, b->bytes, n, stream, err);
-    return status == TARE_OK ? wg_device_set_mark(b->mark, s->device, stream, err) : status;
+    if (status == TARE_OK) status = wg_device_set_mark(b->mark, s->device, stream, err);
+    if (status != TARE_OK)
+        wg_device_wait(s->device, stream, NULL); /* no mark says when it was read */
+    return status;
 }

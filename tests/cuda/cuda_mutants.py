@@ -74,7 +74,7 @@ MUTANTS = (
     # The host's part.
     ("wg_memory.c", "tare_status status = wg_device_wait_mark(s->device, b->mark, err);",
      "tare_status status = TARE_OK;"),
-    ("wg_memory.c", "wg_device_set_mark(b->mark, s->device, stream, err) : status", "TARE_OK : status"),
+    ("wg_memory.c", "status = wg_device_set_mark(b->mark, s->device, stream, err);", "status = TARE_OK;"),
     ("wg_memory.c", "|| n > s->buffer_bytes", ""),
     ("wg_memory.c", "|| !s->is_filling", ""),
     ("wg_batch.c", "(uintptr_t)memory % ALIGNED", "false"),
