@@ -11,6 +11,7 @@ same: tare.load(path, framework="torch", device="cuda"), tare.stream, tare.torch
 """
 from __future__ import annotations
 
+import sys
 from warnings import warn
 
 from . import _core
@@ -73,13 +74,19 @@ def _number(device: Any) -> int:
     name, _, number = str(device).partition(":")
     if name != "cuda" or number and not number.isdecimal():
         raise ValueError(f"device: {device!r} is neither \"cuda\" nor \"cuda:N\"")
-    return int(number or 0)
+    return int(number) if number else _current()
+
+
+def _current() -> int:
+    """Which GPU "cuda" is: torch's current one where torch is in use, as everywhere in torch."""
+    torch = sys.modules.get("torch")
+    return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_available() else 0
 
 
 def _open(device: Any) -> _core.Device:
     number = _number(device)
     if number not in _devices:
-        _devices[number] = _core.Device(f"cuda:{number}")
+        _devices.setdefault(number, _core.Device(f"cuda:{number}"))
     return _devices[number]
 
 
@@ -175,16 +182,22 @@ class _Place:
         self.item, self.address, self.result = item, address, result
 
 
+def _held_as(item: Item) -> int:
+    """The number format of the array: blocks and numbers of 4 and 6 bits are held as bytes."""
+    return _U8 if item.as_ in BITS or item.as_ not in PLAIN else item.as_
+
+
 def _own_place(device: _core.Device, item: Item) -> _Place:
     memory = device.alloc(item.nbytes)
-    as_ = _U8 if item.as_ in BITS or item.as_ not in PLAIN else item.as_
-    return _Place(item, memory.address, DeviceTensor(item.tensor.name, item.shape, memory, as_))
+    return _Place(item, memory.address, DeviceTensor(item.tensor.name, item.shape, memory, _held_as(item)))
 
 
 def _address_of(name: str, array: Any, device: _core.Device) -> tuple[int, tuple[int, ...], str | None]:
     """Address, shape and numpy's name of the type of an array on the device; None: torch's alone has
     it."""
     if hasattr(array, "data_ptr"):
+        if str(array.device) != f"cuda:{device.number}":
+            raise ValueError(f"{name}: an array on cuda:{device.number} expected, not on {array.device}")
         if not array.is_contiguous():
             raise ValueError(f"{name}: a contiguous array expected")
         return array.data_ptr(), tuple(array.shape), None
@@ -196,11 +209,15 @@ def _address_of(name: str, array: Any, device: _core.Device) -> tuple[int, tuple
 
 def _given_place(device: _core.Device, item: Item, array: Any) -> _Place:
     name = item.tensor.name
+    if not item.is_plain:
+        raise ValueError(f"{name}: out takes what the file has, {item.tensor.encoding.name}, not "
+                         f"{encoding(item.as_).name}")
     address, shape, typestr = _address_of(name, array, device)
+    as_ = _held_as(item)
     theirs = str(array.dtype).removeprefix("torch.") if typestr is None else typestr
-    ours = (PLAIN[item.as_][1] if typestr is None else numpy_dtype(item.as_).str) if item.as_ in PLAIN else ""
+    ours = PLAIN[as_][1] if typestr is None else numpy_dtype(as_).str
     if shape != item.shape or theirs != ours:
-        raise ValueError(f"{name}: out is {theirs} {shape}, not {encoding(item.as_).name} {item.shape}")
+        raise ValueError(f"{name}: out is {theirs} {shape}, not {ours} {item.shape}")
     return _Place(item, address, array)
 
 
@@ -225,8 +242,6 @@ def _convert(model: Model, places: list[_Place], threads: int) -> None:
         item = place.item
         memory = allocate(item.nbytes)
         _core.read_many(model, [item.tensor.job(item.as_, memory, None)], threads, None)
-        if not isinstance(place.result, DeviceTensor):
-            raise ValueError(f"{item.tensor.name}: {item.tensor.encoding.name} is not decoded into out")
         place.result.memory.upload(memory)
 
 
@@ -252,11 +267,11 @@ def load_file(path: Source | Model, device: Any = "cuda", *, names: Iterable[str
               stream: int = 0, window: int = 0, threads: int = 0, progress: Any = None) -> dict[str, Any]:
     """All tensors, or those named, in the memory of a GPU, as DeviceTensor.
 
-    device   "cuda", "cuda:N", N, or a device of torch
+    device   "cuda", "cuda:N", N, or a device of torch; "cuda" is torch's current GPU, or cuda:0
     dtype    another type, for which the CPU decodes; as for Tensor.numpy
     raw      blocks as their stored bytes, not as float32, for which the CPU decodes
     out      {name: array}: contiguous arrays on the device, of torch or with __cuda_array_interface__, of
-             the types and shapes of the file, which are filled and returned
+             the types and shapes of the file (with raw, of bytes), which are filled and returned
     stream   the handle of a stream that has to be done with `out` before it is written
     window   stored bytes that are decoded together; 0: 128 MiB
     threads  that read; 0: what the process may use

@@ -8,6 +8,7 @@ said twice.
 """
 import ctypes
 import gc
+import sys
 import types
 import warnings
 
@@ -146,6 +147,11 @@ class TestLoadFile:
             tare.cuda.load_file(packed, names=["none"])
         assert not tare.cuda.is_available("cuda:7")
 
+    def test_cuda_is_the_current_device_of_torch(self, monkeypatch):
+        cuda = types.SimpleNamespace(is_available=lambda: True, current_device=lambda: 7)
+        monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+        assert not tare.cuda.is_available("cuda") and tare.cuda.is_available("cuda:0")
+
 
 class TestIntoArrays:
     class Held:
@@ -172,6 +178,24 @@ class TestIntoArrays:
                 held = self.Held(wrong)
                 held.array = wrong
                 tare.cuda.load_file(packed, out={"i8": held})
+
+    def test_they_have_to_be_there(self, packed):
+        """Memory of the host, or of another GPU, must not be written to as if it were this one's."""
+        for where in ("cpu", "cuda:1"):
+            array = types.SimpleNamespace(device=where, data_ptr=lambda: 64, is_contiguous=lambda: True,
+                                          shape=(300, 700), dtype="torch.int8")
+            with pytest.raises(ValueError, match=f"i8: an array on cuda:0 expected, not on {where}"):
+                tare.cuda.load_file(packed, out={"i8": array})
+
+    def test_blocks_go_there_as_bytes(self, gguf_path):
+        with tare.open(gguf_path) as model:
+            name = next(n for n in model if n.startswith("blk"))
+            stored = np.frombuffer(model[name].raw[0], np.uint8)
+            held = self.Held(stored)
+            with pytest.raises(ValueError, match=f"{name}: out takes what the file has"):
+                tare.cuda.load_file(model, out={name: held})
+            tare.cuda.load_file(model, out={name: held}, raw=True)
+            np.testing.assert_array_equal(held.array, stored)
 
 
 class TestLeftToTheCpu:
