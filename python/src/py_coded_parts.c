@@ -187,8 +187,11 @@ static bool parse_bases(const void **bases, const tare_coded_layer *layer, PyObj
 static bool parse_regions(tare_coded_layer *layer, PyObject *from, PyObject *bases) {
     Py_ssize_t n = PyTuple_Size(from), n_bases = PyList_Size(bases);
     if (n < 0 || n_bases < 0) return false;
-    if (n > TARE_CODED_MAX_REGIONS || (n_bases != 0 && n_bases != n)) {
-        PyErr_Format(PyExc_ValueError, "%zd regions and %zd bases", n, n_bases);
+    if (n < 1 || n > TARE_CODED_MAX_REGIONS || (n_bases != 0 && n_bases != n)) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "%zd regions and %zd bases; 1 to %d regions expected, and as many bases or none", n,
+            n_bases, TARE_CODED_MAX_REGIONS);
         return false;
     }
     for (Py_ssize_t i = 0; i < n; i++)

@@ -52,7 +52,8 @@ static PyObject *memory_get_device(PyObject *self, void *unused) {
 static bool take_buffer(Py_buffer *view, PyObject *from, int flags, const py_device_memory *self) {
     if (PyObject_GetBuffer(from, view, flags) != 0) return false;
     if ((size_t)view->len == self->size) return true;
-    PyErr_Format(PyExc_ValueError, "a buffer of %zd bytes for %zu", view->len, self->size);
+    PyErr_Format(PyExc_ValueError, "a buffer of %zu bytes expected, not of %zd", self->size,
+                 view->len);
     PyBuffer_Release(view);
     return false;
 }
@@ -168,7 +169,7 @@ static PyObject *device_load(PyObject *object, PyObject *args) {
     options.window = window;
     options.stream = (void *)(uintptr_t)stream; /* a handle of CUDA */
     py_handle *handle = py_handle_of(self->state, model);
-    if (!handle || !py_handle_check_open(handle)) return NULL;
+    if (!handle) return NULL;
     const Py_ssize_t n = PyList_Size(list);
     py_scratch scratch = {0};
     tare_device_job *jobs = py_scratch_array(&scratch, (size_t)n, sizeof *jobs);
@@ -188,11 +189,13 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *named)
     static char *names[] = {"name", NULL};
     const char *name;
     tare_error err;
+    tare_status status;
     if (!PyArg_ParseTupleAndKeywords(args, named, "s:Device", names, &name)) return NULL;
     py_device *self = (py_device *)PyType_GenericAlloc(type, 0);
     if (!self) return NULL;
     self->state = PyType_GetModuleState(type);
-    if (tare_device_open(&self->device, name, &err) == TARE_OK) return (PyObject *)self;
+    WITHOUT_GIL(status = tare_device_open(&self->device, name, &err)); /* a driver takes its time */
+    if (status == TARE_OK) return (PyObject *)self;
     py_fail(self->state, &err, NULL);
     Py_DECREF(self);
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory as DLPack capsules, contiguous, of the CPU or of a device. The structs are those of DLPack 1.1, in the
- * older form without versions, too. */
+ * Memory as DLPack capsules, contiguous, of the CPU or of a device. The structs are those of DLPack
+ * 1.1, in the older form without versions, too. */
 #include <stdlib.h>
 #include <string.h>
 
