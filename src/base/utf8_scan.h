@@ -15,7 +15,8 @@
 static inline uint8_t tare_utf8_faults(const uint8_t *p, size_t n) {
     uint8_t bad = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint8_t c = p[i], b = p[i - 1], a = p[i - 2], z = p[i - 3];
+        const uint8_t *at = p + i;
+        const uint8_t c = at[0], b = at[-1], a = at[-2], z = at[-3];
         const uint8_t is_needed = (b >= 0xc0) | (a >= 0xe0) | (z >= 0xf0);
         bad |= is_needed ^ ((c & 0xc0) == 0x80);
         bad |= ((c & 0xfe) == 0xc0) | (c > 0xf4);
