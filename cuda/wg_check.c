@@ -73,7 +73,7 @@ static bool is_stream(const tare_cuda_layer *l, unsigned stream) {
     uint64_t n_units = l->layer->region_bytes[f->region] / f->stride, whole = p->segment_bytes;
     if (n_units > UINT64_MAX / 2 / (wg_unit_bytes(f) + 1)) return false;
     if (p->n_bytes != n_units * wg_unit_bytes(f) || !whole || whole > MAX_BYTES) return false;
-    if (values_of(f->value_bits, whole) != UINT64_C(1) << f->log2_segment) return false;
+    if (8 * whole != (uint64_t)f->value_bits << f->log2_segment) return false;
     return p->n_segments == p->n_bytes / whole + (p->n_bytes % whole != 0);
 }
 

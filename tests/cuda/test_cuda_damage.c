@@ -400,11 +400,34 @@ static void crafted_segments_are_refused(void **state) {
     check_crafted(&c, TARE_ERR_CORRUPT, "padding");
 }
 
+/* An empty stream is planned if its segments have the bytes of 2^14 values, no more and no fewer. */
+static void segments_of_other_sizes_are_refused(void **state) {
+    (void)state;
+    static const uint8_t bits[] = {4, 6, 8, 16};
+    for (unsigned i = 0; i < sizeof bits; i++) {
+        const uint64_t right = (uint64_t)bits[i] << 14 >> 3;
+        for (uint64_t n = right - 3; n <= right + 3; n++) {
+            const tare_coded_stream stream = {
+                .field = {.value_bits = bits[i], .log2_segment = 14, .stride = 6, .width = 6},
+                .segment_bytes = n};
+            const tare_coded_layer l = {.n_regions = 1, .n_streams = 1, .streams = &stream};
+            const tare_coded_head head = {0}, *heads = &head;
+            const tare_coded_segment *segments = NULL;
+            const tare_cuda_layer layer = {&l, &heads, &segments, 0};
+            tare_cuda_plan *plan;
+            tare_status status = tare_cuda_plan_new(&plan, &layer, 1, NULL, NULL);
+            assert_int_equal(status, n == right ? TARE_OK : TARE_ERR_ARG);
+            tare_cuda_plan_free(plan);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_comes_back),
         cmocka_unit_test(damage_has_the_same_verdict),
         cmocka_unit_test(crafted_segments_are_refused),
+        cmocka_unit_test(segments_of_other_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
