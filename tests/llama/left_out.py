@@ -6,11 +6,11 @@ all of them. `left_out.py TARE FOLDER`"""
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 try:
     import tiny_models
+    from checks import Checks
     from malformed import load, store
 except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
@@ -26,17 +26,8 @@ def main():
     tare, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
     model, other, out = (os.path.join(folder, x) for x in ("model", "other", "out.gguf"))
-    found = []
-
-    def run(*args, code=0):
-        done = subprocess.run([tare, *args], capture_output=True, text=True)
-        if done.returncode != code:
-            found.append(f"{' '.join(args)}: exit {done.returncode}, not {code}: {done.stderr.strip()}")
-        return done
-
-    def check(what, holds):
-        if not holds:
-            found.append(what)
+    checks = Checks(tare)
+    run, check = checks.run, checks.check
 
     tiny_models.write(model, "bert")
     config, tensors = load(model)
@@ -59,8 +50,7 @@ def main():
     run("verify", out, "--against", model, "--quiet", code=1)
     run("diff", model, out, "--quiet", code=1)
     shutil.rmtree(folder)
-    print("\n".join(found + [f"{len(found)} faults"]))
-    return bool(found)
+    return checks.end()
 
 
 if __name__ == "__main__":

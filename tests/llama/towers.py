@@ -5,11 +5,11 @@ a text model that its tower is left out, options that do not go together. `tower
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 try:
     import tiny_models
+    from checks import Checks
     from malformed import load, store
 except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
@@ -21,17 +21,8 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     model, out = os.path.join(folder, "model"), os.path.join(folder, "out.gguf")
     tiny_models.write(model, "gemma3-vision")
-    found = []
-
-    def run(*args, code=0):
-        done = subprocess.run([tare, *args], capture_output=True, text=True)
-        if done.returncode != code:
-            found.append(f"{' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")
-        return done
-
-    def check(what, holds):
-        if not holds:
-            found.append(what)
+    checks = Checks(tare)
+    run, check = checks.run, checks.check
 
     def types():
         listed = json.loads(run("info", "--json", "-t", out).stdout)["tensors"]
@@ -87,8 +78,7 @@ def main():
         store(model, dict(config, **{member: value}), tensors)
         check(f"llava: {member}", member in run("convert", model, out, "--mmproj", "--force", code=5).stderr)
     shutil.rmtree(folder)
-    print("\n".join(found + [f"{len(found)} faults"]))
-    return bool(found)
+    return checks.end()
 
 
 if __name__ == "__main__":
