@@ -10,11 +10,11 @@
 #include "llama/formula.h"
 #include "llama/tokenizer/tokenizer.h"
 
-/* A key of the output. Names get "ARCH." before them, but those of other spaces ("general.") and those
- * after '=' stay.
- * Numbers of a TREE become an array of the type that its elements ask for. A name that ends in "[]"
- * is an array with a number for each `layer`, in "[list]" one for each element of that list, in "[1]" one. A
- * formula without a value makes no key; no formula takes a key away that an earlier row set. */
+/* A key of the output. Names get "ARCH." before them, but those of other spaces ("general.") and
+ * those after '=' stay. Numbers of a TREE become an array of the type that its elements ask for. A
+ * name that ends in "[]" is an array with a number for each `layer`, in "[list]" with one for each
+ * element of that list, in "[1]" with one. A formula without a value makes no key; no formula takes
+ * a key away that an earlier row set. */
 typedef struct tare_llama_key {
     const char *name; /* NULL ends a list */
     tare_value_type type;
@@ -48,8 +48,8 @@ typedef struct tare_llama_back {
     const char *names; /* which of the names that a tensor or member of config.json may have it is
                           given, prefixes of blocks too, one blank between them */
     const char *const *config; /* "member = formula", over the file's keys: what its rows of keys do
-                                  not tell; "member[] = formula": of each layer, "member{} = ..": these
-                                  as a text with commas. NULL ends */
+                                  not tell; "member[] = formula": of each layer, "member{} = ..":
+                                  these as a text with commas. NULL ends */
     const tare_llama_shape_row *shapes; /* NULL: none */
     const char
         *when; /* a formula over the keys that must hold instead of `requires`; NULL: that one.

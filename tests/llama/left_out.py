@@ -49,6 +49,13 @@ def main():
     run("convert", other, *options, "--quiet")
     run("verify", out, "--against", model, "--quiet", code=1)
     run("diff", model, out, "--quiet", code=1)
+    # a number where config.json has a list with one for each layer: as if it were not there
+    tiny_models.write(model, "mellum")
+    config, tensors = load(model)
+    for layers in (-5, 4000000000):
+        store(model, dict(config, layer_types=layers), tensors)
+        run("convert", model, *options, "--quiet")
+        check("layer_types is no list", "sliding_window_pattern" not in run("info", "-m", out).stdout)
     shutil.rmtree(folder)
     return checks.end()
 
