@@ -18,9 +18,7 @@ static const char *const pixtral_defaults[] = {"hidden_size = 4096",
                                                NULL};
 #define PIXTRAL_KEYS(projector)                                                                    \
     VISION_KEYS, KEY_PROJECTOR(projector), KEY_VISION_EPS("vision_config.layer_norm_eps"),         \
-        KEYS_ACTIVATION, {                                                                         \
-        "vision.spatial_merge_size", U32, "spatial_merge_size"                                     \
-    }
+        KEYS_ACTIVATION, KEY_VISION_MERGE("spatial_merge_size")
 static const tare_llama_key pixtral_keys[] = {PIXTRAL_KEYS("pixtral"), END_OF_KEYS};
 static const tare_llama_key lighton_keys[] = {PIXTRAL_KEYS("lightonocr"), END_OF_KEYS};
 

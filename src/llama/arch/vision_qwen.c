@@ -34,25 +34,29 @@ static const tare_llama_key qwen25_keys[] = {VISION_KEYS,
                                              {"vision.n_wa_pattern", U32, FULL_STEP},
                                              KEY_VISION_EPS("0.000001"),
                                              END_OF_KEYS};
-static const tare_llama_must qwen25_musts[] = {
-    {"at(" FULL ", len(" FULL ") - 1) + 1 == len(" FULL ") * (" FULL_STEP ")",
-     "vision_config.fullatt_block_indexes is not every n-th block, which llama.cpp computes"},
-    {NULL, NULL}};
+#define FULL_IS_REGULAR "at(" FULL ", len(" FULL ") - 1) + 1 == len(" FULL ") * (" FULL_STEP ")"
+#define IRREGULAR       FULL " is not every n-th block, which llama.cpp computes"
+static const tare_llama_must qwen25_musts[] = {{FULL_IS_REGULAR, IRREGULAR}, {NULL, NULL}};
 
 #define QWEN_BLOCK(name, to)                                                                       \
     { "visual.blocks.#." name "@", "=v.blk.#." to, NULL }
-static const tare_llama_rule qwen2_rules[] = {SPLIT_FRAMES("visual.patch_embed.proj.weight"),
+/* What all of them have. */
+#define QWEN_BLOCKS                                                                                \
+    SPLIT_FRAMES("visual.patch_embed.proj.weight"), QWEN_BLOCK("attn.proj", "attn_out"),           \
+        QWEN_BLOCK("norm1", "ln1"), QWEN_BLOCK("norm2", "ln2")
+#define QWEN_GATED                                                                                 \
+    QWEN_BLOCK("mlp.gate_proj", "ffn_gate"), QWEN_BLOCK("mlp.up_proj", "ffn_up"),                  \
+        QWEN_BLOCK("mlp.down_proj", "ffn_down")
+#define QWEN_MERGER                                                                                \
+    {"visual.merger.ln_q@", "=v.post_ln", NULL}, {                                                 \
+        "visual.merger.mlp.#@", "=mm.#", NULL                                                      \
+    }
+static const tare_llama_rule qwen2_rules[] = {QWEN_BLOCKS,
                                               SPLIT_QKV("visual.blocks.#.attn.qkv@"),
-                                              QWEN_BLOCK("attn.proj", "attn_out"),
-                                              QWEN_BLOCK("norm1", "ln1"),
-                                              QWEN_BLOCK("norm2", "ln2"),
                                               QWEN_BLOCK("mlp.fc1", "ffn_up"),
                                               QWEN_BLOCK("mlp.fc2", "ffn_down"),
-                                              QWEN_BLOCK("mlp.gate_proj", "ffn_gate"),
-                                              QWEN_BLOCK("mlp.up_proj", "ffn_up"),
-                                              QWEN_BLOCK("mlp.down_proj", "ffn_down"),
-                                              {"visual.merger.ln_q@", "=v.post_ln", NULL},
-                                              {"visual.merger.mlp.#@", "=mm.#", NULL},
+                                              QWEN_GATED,
+                                              QWEN_MERGER,
                                               END_OF_RULES};
 static const tare_llama_tower qwen2_tower = {
     .projector = "qwen2vl_merger", .takes = "visual.", .layers = "vision_config.depth"};
@@ -77,7 +81,7 @@ static const tare_llama_key qwen3_keys[] = {
     VISION_KEYS,
     KEY_PROJECTOR("qwen3vl_merger"),
     KEY_GELU,
-    {"vision.spatial_merge_size", U32, "vision_config.spatial_merge_size"},
+    KEY_VISION_MERGE("vision_config.spatial_merge_size"),
     KEY_VISION_EPS("rms_norm_eps"),
     {"vision.is_deepstack_layers[]", BOOL, "in(layer, vision_config.deepstack_visual_indexes)"},
     END_OF_KEYS};
@@ -88,11 +92,9 @@ static const tare_llama_key qwen3_keys[] = {
             "block(at(vision_config.deepstack_visual_indexes, layer))"                             \
     }
 #define QWEN3_BLOCKS                                                                               \
-    SPLIT_FRAMES("visual.patch_embed.proj.weight"),                                                \
+    QWEN_BLOCKS, QWEN_BLOCK("attn.qkv", "attn_qkv"),                                               \
         {"visual.patch_embed.proj.bias", "=v.patch_embd.bias", NULL},                              \
-        {"visual.pos_embed@", "=v.position_embd", NULL}, QWEN_BLOCK("attn.qkv", "attn_qkv"),       \
-        QWEN_BLOCK("attn.proj", "attn_out"), QWEN_BLOCK("norm1", "ln1"),                           \
-        QWEN_BLOCK("norm2", "ln2"), QWEN_BLOCK("mlp.linear_fc1", "ffn_up"),                        \
+        {"visual.pos_embed@", "=v.position_embd", NULL}, QWEN_BLOCK("mlp.linear_fc1", "ffn_up"),   \
         QWEN_BLOCK("mlp.linear_fc2", "ffn_down")
 static const tare_llama_rule qwen3_rules[] = {QWEN3_BLOCKS,
                                               {"visual.merger.norm@", "=v.post_ln", NULL},
@@ -123,9 +125,7 @@ static const tare_llama_rule glm4_rules[] = {
     QWEN3_BLOCKS,
     QWEN_BLOCK("attn.q_norm", "attn_q_norm"),
     QWEN_BLOCK("attn.k_norm", "attn_k_norm"),
-    QWEN_BLOCK("mlp.gate_proj", "ffn_gate"),
-    QWEN_BLOCK("mlp.up_proj", "ffn_up"),
-    QWEN_BLOCK("mlp.down_proj", "ffn_down"),
+    QWEN_GATED,
     {"visual.embeddings.position_embedding@", "=v.position_embd", NULL},
     {"visual.post_conv_layernorm@", "=v.norm_embd", NULL},
     {"visual.post_layernorm@", "=v.post_ln", NULL},
@@ -150,22 +150,10 @@ static const tare_llama_key exaone_keys[] = {
     {"vision.window_size", U32, "vision_config.window_size"},
     {"vision.n_wa_pattern", U32, FULL_STEP},
     END_OF_KEYS};
-static const tare_llama_rule exaone_rules[] = {SPLIT_FRAMES("visual.patch_embed.proj.weight"),
-                                               QWEN_BLOCK("attn.qkv", "attn_qkv"),
-                                               QWEN_BLOCK("attn.proj", "attn_out"),
-                                               QWEN_BLOCK("norm1", "ln1"),
-                                               QWEN_BLOCK("norm2", "ln2"),
-                                               QWEN_BLOCK("mlp.gate_proj", "ffn_gate"),
-                                               QWEN_BLOCK("mlp.up_proj", "ffn_up"),
-                                               QWEN_BLOCK("mlp.down_proj", "ffn_down"),
-                                               {"visual.merger.ln_q@", "=v.post_ln", NULL},
-                                               {"visual.merger.mlp.#@", "=mm.#", NULL},
-                                               END_OF_RULES};
+static const tare_llama_rule exaone_rules[] = {QWEN_BLOCKS, QWEN_BLOCK("attn.qkv", "attn_qkv"),
+                                               QWEN_GATED, QWEN_MERGER, END_OF_RULES};
 static const tare_llama_must exaone_musts[] = {
-    {"if(has(" FULL "), at(" FULL ", len(" FULL ") - 1) + 1 == len(" FULL ") * (" FULL_STEP
-     "), true)",
-     "vision_config.fullatt_block_indexes is not every n-th block, which llama.cpp computes"},
-    {NULL, NULL}};
+    {"if(has(" FULL "), " FULL_IS_REGULAR ", true)", IRREGULAR}, {NULL, NULL}};
 static const tare_llama_tower exaone_tower = {.projector = "exaone4_5",
                                               .takes = "visual.",
                                               .layers = "vision_config.depth",
