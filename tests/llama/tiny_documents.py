@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """More tiny models with towers: those that read documents, LLaVA, CogVLM, and others that hear."""
 from tiny_parts import MODELS, base, blocks, dense, model
-from tiny_towers import (HALF, INNER, TEXT, WIDTH, hears, intern_text, processor, qwen_frames, siglip, text, vision,
-                         whisper, whole)
+from tiny_towers import (HALF, INNER, TEXT, WIDTH, hears, intern_text, moon, processor, qwen_frames, siglip, text,
+                         vision, whisper, whole)
 
 
 def pixels(**more):
@@ -114,7 +114,7 @@ def _():
     return c, t
 
 
-def minicpm(mode):
+def minicpm():
     c, t = MODELS["minicpmv46"][0]()
     t = {k: v for k, v in t.items() if "vision" not in k and "merger" not in k and not k.startswith("model.visual")}
     p = "model.vision_tower."
@@ -135,12 +135,12 @@ def minicpm(mode):
 
 @model("minicpmv46-vision", tower=True, text=False, files=processor(HALF, HALF, scale_resolution=56))
 def _():
-    return minicpm("16x")
+    return minicpm()
 
 
 @model("minicpmv46-fine", tower=True, text=False, files=processor(HALF, HALF, scale_resolution=56, downsample_mode="4x"))
 def _():
-    return minicpm("4x")
+    return minicpm()
 
 
 @model("exaone45-vision", tower=True, text=False, files=pixels())
@@ -207,32 +207,20 @@ def _():
                  speech_mlp_scale_factor=15), t
 
 
-def k25(connects, **more):
-    c, t = text(head="language_model.lm_head.weight", model_type="deepseek_v3")
-    p = "vision_tower."
-    t.update(blocks(p + "encoder.blocks.", 4, {
-        "wqkv@": (3 * WIDTH, WIDTH), "wo@": (WIDTH, WIDTH), "norm0@": (WIDTH,), "norm1@": (WIDTH,),
-        "mlp.fc0@": (INNER, WIDTH), "mlp.fc1@": (WIDTH, INNER)}))
-    t[p + "patch_embed.proj.weight"], t[p + "patch_embed.proj.bias"] = (WIDTH, 3, 14, 14), (WIDTH,)
-    t[p + "patch_embed.pos_emb.weight"] = (4, 4, WIDTH)
-    t[p + "encoder.final_layernorm.weight"] = t[p + "encoder.final_layernorm.bias"] = (WIDTH,)
-    for name, shape in (("pre_norm", (WIDTH,)), (connects[0], (128, 128)), (connects[1], (TEXT, 128))):
-        t[f"mm_projector.{name}.weight"] = shape
-        t[f"mm_projector.{name}.bias"] = shape[:1]
+def k25(architecture, model_type, *connects):
+    c, t = moon("mm_projector", *connects)
     v = dict(model_type="moonvit3d", vt_hidden_size=WIDTH, vt_intermediate_size=INNER, vt_num_hidden_layers=4,
              vt_num_attention_heads=4, num_attention_heads=4, patch_size=14, init_pos_emb_height=4,
              init_pos_emb_width=4, init_pos_emb_time=2, merge_kernel_size=[2, 2], projector_ln_eps=1e-5)
-    return c, t, v
+    return whole(c, architecture, model_type, v), t
 
 
 @model("kimi-k25", tower=True, text=False,
        files={"preprocessor_config.json": {"media_proc_cfg": dict(image_mean=HALF, image_std=HALF, in_patch_limit=64)}})
 def _():
-    c, t, v = k25(("proj.0", "proj.2"))
-    return whole(c, "KimiK25ForConditionalGeneration", "kimi_k25_not_known", v), t
+    return k25("KimiK25ForConditionalGeneration", "kimi_k25_not_known", "proj.0", "proj.2")
 
 
 @model("glm5v", tower=True, text=False, files=processor(HALF, HALF))
 def _():
-    c, t, v = k25(("linear_1", "linear_2"))
-    return whole(c, "Glm5vForConditionalGeneration", "glm5v_not_known", v), t
+    return k25("Glm5vForConditionalGeneration", "glm5v_not_known", "linear_1", "linear_2")

@@ -352,8 +352,7 @@ def _():
 def _():
     c = base("GraniteSpeechForConditionalGeneration", "granite", attention_multiplier=0.0156, embedding_multiplier=12.0,
              residual_multiplier=0.22, logits_scaling=8.0)
-    t = {k if k.startswith("lm_head") else "language_model." + k: v for k, v in dense(c).items()}
-    t = {k.replace("lm_head", "language_model.lm_head"): v for k, v in t.items()}
+    t = {"language_model." + k: v for k, v in dense(c).items()}
     t.update({"encoder.input_linear.weight": (32, 64), "projector.linear.weight": (64, 32)})
     c = inside(c, model_type="granite_speech")
     c["text_config"]["architectures"] = ["GraniteForCausalLM"]

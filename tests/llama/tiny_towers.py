@@ -336,8 +336,8 @@ def _():
     return whole(c, "JanusForConditionalGeneration", "janus", v), t
 
 
-@model("kimivl", tower=True, text=False, files=processor(HALF, HALF))
-def _():
+def moon(projector, first, second):
+    """Kimi's tower, and the names of what connects it."""
     c, t = text(head="language_model.lm_head.weight", model_type="deepseek_v3")
     p = "vision_tower."
     t.update(blocks(p + "encoder.blocks.", 4, {
@@ -346,9 +346,14 @@ def _():
     t[p + "patch_embed.proj.weight"], t[p + "patch_embed.proj.bias"] = (WIDTH, 3, 14, 14), (WIDTH,)
     t[p + "patch_embed.pos_emb.weight"] = (4, 4, WIDTH)
     t[p + "encoder.final_layernorm.weight"] = t[p + "encoder.final_layernorm.bias"] = (WIDTH,)
-    for name, shape in (("pre_norm", (WIDTH,)), ("linear_1", (128, 128)), ("linear_2", (TEXT, 128))):
-        t[f"multi_modal_projector.{name}.weight"] = shape
-        t[f"multi_modal_projector.{name}.bias"] = shape[:1]
+    for name, shape in (("pre_norm", (WIDTH,)), (first, (128, 128)), (second, (TEXT, 128))):
+        t[f"{projector}.{name}.weight"], t[f"{projector}.{name}.bias"] = shape, shape[:1]
+    return c, t
+
+
+@model("kimivl", tower=True, text=False, files=processor(HALF, HALF))
+def _():
+    c, t = moon("multi_modal_projector", "linear_1", "linear_2")
     v = vision("moonvit")
     del v["image_size"]
     return whole(c, "KimiVLForConditionalGeneration", "kimi_vl_not_known", v), t
