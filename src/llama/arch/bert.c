@@ -127,7 +127,7 @@ const tare_llama_arch tare_llama_family_bert[] = {
      .requires = "len(lora_adaptations) > 0",
      .tensors = "token_embd token_embd_norm token_types output_norm attn_output_norm attn_qkv "
                 "attn_output ffn_down ffn_up layer_output_norm",
-     .optional = "output_norm position_embd",
+     .optional = "output_norm",
      .cut = "roberta. .parametrizations .original",
      .defaults = bert_defaults,
      .keys = roberta_keys,

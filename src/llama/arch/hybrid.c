@@ -407,7 +407,6 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
     {.name = "nemotron_h",
      .classes = "NemotronHForCausalLM",
      .tensors = ENDS QKV "attn_norm ffn_down ffn_up " MAMBA2,
-     .optional = "ffn_latent_down ffn_latent_up",
      .defaults = nemotron_h_defaults,
      .own = nemotron_h_own,
      .rules = nemotron_h_rules,
