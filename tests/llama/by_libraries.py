@@ -11,7 +11,6 @@ import importlib.util
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import types
@@ -26,6 +25,9 @@ except ImportError as missing:
     sys.exit(77)
 from gguf_parts import Gguf
 from tiny_parts import base, dense
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from safetensors_file import safetensors  # noqa: E402
 
 NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
@@ -197,17 +199,11 @@ def _(w):
 # ---- a model of them --------------------------------------------------------------------------------
 
 def write(folder, config, tensors):
-    header, blobs, at = {}, [], 0
-    for name, t in tensors.items():
-        t = t.detach().contiguous()
-        raw = t.reshape(-1).view(torch.uint8).numpy().tobytes()
-        header[name] = dict(dtype=TYPES[t.dtype], shape=list(t.shape), data_offsets=[at, at + len(raw)])
-        blobs.append(raw)
-        at += len(raw)
-    text = json.dumps(header).encode()
     os.makedirs(folder)
     with open(os.path.join(folder, "model.safetensors"), "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+        f.write(safetensors((name, TYPES[t.dtype], list(t.shape),
+                             t.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+                            for name, t in tensors.items()))
     with open(os.path.join(folder, "config.json"), "w") as f:
         json.dump(config, f)
 

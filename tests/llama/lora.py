@@ -5,7 +5,6 @@ alpha is the one that gives PEFT's scale. `lora.py TARE FOLDER`"""
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 
@@ -17,20 +16,17 @@ except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
     sys.exit(77)
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from safetensors_file import safetensors  # noqa: E402
+
 P = "model.layers.0."
 
 
 def write_adapter(folder, factors, **config):
     os.makedirs(folder, exist_ok=True)
-    header, at, blobs = {}, 0, []
-    for name, x in factors.items():
-        raw = x.astype("<f4").tobytes()
-        header["base_model.model." + name] = dict(dtype="F32", shape=list(x.shape), data_offsets=[at, at + len(raw)])
-        blobs.append(raw)
-        at += len(raw)
-    text = json.dumps(header).encode()
     with open(os.path.join(folder, "adapter_model.safetensors"), "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+        f.write(safetensors(("base_model.model." + name, "F32", x.shape, x.astype("<f4").tobytes())
+                            for name, x in factors.items()))
     with open(os.path.join(folder, "adapter_config.json"), "w") as f:
         json.dump({"peft_type": "LORA", "r": 4, "lora_alpha": 16, **config}, f)
 

@@ -6,11 +6,13 @@ tests/judge/llama_requirements.txt and numpy; exit 77: one is missing."""
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 
 import llama_runs
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from safetensors_file import read_safetensors, safetensors  # noqa: E402
 
 P = "model.layers.%d."
 MODULES = {"self_attn.q_proj": (64, 64), "self_attn.k_proj": (32, 64), "self_attn.v_proj": (32, 64),
@@ -48,24 +50,15 @@ def distance(a, b):
 
 
 def read(path):
+    """The numbers of tensors in BF16."""
     import numpy as np
-    with open(path, "rb") as f:
-        raw = f.read()
-    (n,) = struct.unpack_from("<Q", raw)
-    header = json.loads(raw[8:8 + n])
-    header.pop("__metadata__", None)
-    return {k: (np.frombuffer(raw[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]], "<u2").astype(np.uint32) << 16)
-            .view(np.float32).reshape(v["shape"]) for k, v in header.items()}
+    return {k: (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
+            for k, (_, shape, raw) in read_safetensors(path)[1].items()}
 
 
 def write(path, tensors):
-    header, at = {}, 0
-    for name, x in tensors.items():
-        header[name] = dict(dtype="F32", shape=list(x.shape), data_offsets=[at, at + 4 * x.size])
-        at += 4 * x.size
-    text = json.dumps(header).encode()
     with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(x.astype("<f4").tobytes() for x in tensors.values()))
+        f.write(safetensors((name, "F32", x.shape, x.astype("<f4").tobytes()) for name, x in tensors.items()))
 
 
 def convert(tare, folder, model, name, *more):

@@ -15,26 +15,19 @@ except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
     sys.exit(77)
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from safetensors_file import read_safetensors, safetensors  # noqa: E402
+
 
 def load(directory):
-    with open(os.path.join(directory, "model.safetensors"), "rb") as f:
-        size = struct.unpack("<Q", f.read(8))[0]
-        header, data = json.loads(f.read(size)), f.read()
-    tensors = {k: (v["dtype"], v["shape"], data[slice(*v["data_offsets"])]) for k, v in header.items()
-               if k != "__metadata__"}
+    tensors = read_safetensors(os.path.join(directory, "model.safetensors"))[1]
     with open(os.path.join(directory, "config.json")) as f:
         return json.load(f), tensors
 
 
 def store(directory, config, tensors, file="model.safetensors"):
-    header, at, blobs = {}, 0, []
-    for name, (dtype, shape, raw) in tensors.items():
-        header[name] = dict(dtype=dtype, shape=shape, data_offsets=[at, at + len(raw)])
-        blobs.append(raw)
-        at += len(raw)
-    text = json.dumps(header).encode()
     with open(os.path.join(directory, file), "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+        f.write(safetensors((name, *t) for name, t in tensors.items()))
     with open(os.path.join(directory, "config.json"), "w") as f:
         json.dump(config, f)
 
