@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON files as spans: a document is checked once as a whole (tare_json_document); after that its values are pieces of
- * its text, whose members are found by walking them. No tree is built. */
+ * JSON files as spans: a document is checked once as a whole (tare_json_document); after that its
+ * values are pieces of its text, whose members are found by walking them. No tree is built. */
 #ifndef TARE_LLAMA_JSON_SPAN_H
 #define TARE_LLAMA_JSON_SPAN_H
 
