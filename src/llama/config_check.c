@@ -107,11 +107,7 @@ static tare_status check_target(const tare_llama_mapping *m, const tare_llama_ta
     tare_status status = fail_target(m, t, err);
     const tare_str name =
         tare_llama_config_name(m, r->members, count, r->key ? r->key : r->members);
-    char product[48] = "";
-    if (r->factor)
-        snprintf(product, sizeof product, " with %llu rows each", (unsigned long long)factor);
-    tare_error_detail(err, "%.*s is %llu%s, the shape has %llu", (int)name.len, name.ptr,
-                      (unsigned long long)count, product, (unsigned long long)is);
+    tare_llama_size_differs(err, r, name, count, factor, is);
     return status;
 }
 

@@ -152,7 +152,7 @@ typedef struct sized {
     tare_str architecture;
 } sized;
 
-/* Element i of an array of numbers; 0: another question than what a tensor's size is. */
+/* Element i of an array of numbers; false: there is none, or it is 0, which no tensor's size is. */
 static bool element(uint64_t *out, const tare_array *a, uint64_t i) {
     tare_array_walk walk;
     tare_value v = {0};
@@ -188,8 +188,7 @@ static bool has_shape(const sized *s, const tare_tensor *t, tare_error *why) {
         if (tare_llama_size_is(r, count, factor, is, s->architecture)) continue;
         snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(t->name.len, 127), t->name.ptr);
         no(why, TARE_ITEM_TENSOR, name, "its shape is not what the keys say");
-        tare_error_detail(why, "%s is %llu, the shape has %llu", r->key,
-                          (unsigned long long)(count * factor), (unsigned long long)is);
+        tare_llama_size_differs(why, r, tare_str_of(r->key), count, factor, is);
         return false;
     }
     return true;

@@ -80,7 +80,6 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {EXPERT_INNER, "expert_feed_forward_length", NULL, "blk.#.ffn_up_exps.weight", ROWS, NULL},
     {.members = NULL},
 };
-const char tare_llama_inner[] = INNER;
 
 /* Qwen 1's intermediate_size counts the rows of gate and up together. */
 static const char twice_inner[] = "qwen";
@@ -120,7 +119,15 @@ bool tare_llama_size_wanted(uint64_t *count, uint64_t *factor, const tare_llama_
 
 bool tare_llama_size_is(const tare_llama_size_rule *rule, uint64_t count, uint64_t factor,
                         uint64_t is, tare_str arch) {
-    if (strcmp(rule->members, tare_llama_inner) == 0 && tare_llama_is_one_of(arch, twice_inner))
-        is *= 2;
+    if (strcmp(rule->members, INNER) == 0 && tare_llama_is_one_of(arch, twice_inner)) is *= 2;
     return factor && count == is / factor && is % factor == 0;
+}
+
+void tare_llama_size_differs(tare_error *err, const tare_llama_size_rule *rule, tare_str name,
+                             uint64_t count, uint64_t factor, uint64_t is) {
+    char product[48] = "";
+    if (rule->factor)
+        snprintf(product, sizeof product, " with %llu rows each", (unsigned long long)factor);
+    tare_error_detail(err, "%.*s is %llu%s, the shape has %llu", (int)name.len, name.ptr,
+                      (unsigned long long)count, product, (unsigned long long)is);
 }

@@ -5,6 +5,7 @@
 #ifndef TARE_LLAMA_SIZE_RULES_H
 #define TARE_LLAMA_SIZE_RULES_H
 
+#include "base/status.h"
 #include "base/str.h"
 
 /* One size: of the first tensor (of each block, with '#') that there is. */
@@ -18,8 +19,6 @@ typedef struct tare_llama_size_rule {
 } tare_llama_size_rule;
 
 extern const tare_llama_size_rule tare_llama_size_rules[];
-/* The members of config.json that say how wide the feed-forward part is. */
-extern const char tare_llama_inner[];
 
 /* The number of a key of the architecture, or of a block where it has one for each; false: it has
  * none. */
@@ -37,5 +36,8 @@ bool tare_llama_size_wanted(uint64_t *count, uint64_t *factor, const tare_llama_
 /* Whether that is the dimension `is` of the tensor. */
 bool tare_llama_size_is(const tare_llama_size_rule *rule, uint64_t count, uint64_t factor,
                         uint64_t is, tare_str arch);
+/* The detail of an error: the count, which is called `name`, and that it is not. */
+void tare_llama_size_differs(tare_error *err, const tare_llama_size_rule *rule, tare_str name,
+                             uint64_t count, uint64_t factor, uint64_t is);
 
 #endif
