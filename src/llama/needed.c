@@ -90,7 +90,7 @@ static bool is_outside(tare_str word) {
 typedef struct search {
     const tare_model *gguf;
     const tare_llama_arch *arch;
-    const char *side; /* "enc." of the encoder's blocks; "" of most */
+    const char *side; /* "enc." of an encoder's blocks, "dec." of its decoder's; "" of most */
     uint64_t block;
     char *name; /* the one that was looked for last */
     size_t size;
@@ -175,13 +175,18 @@ static bool lacks(search *s) {
 }
 
 bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
-                             const tare_llama_arch *arch, uint64_t n_blocks) {
-    static const char *const sides[] = {"", "enc."};
+                             const tare_llama_arch *arch, uint64_t n_blocks, uint64_t n_decoder) {
+    const struct {
+        const char *name;
+        uint64_t n_blocks;
+    } sides[] = {{"", n_blocks}, {"enc.", n_blocks}, {"dec.", n_decoder}};
     search s = {.gguf = gguf, .arch = arch, .name = name, .size = size};
     if (lacks(&s)) return true;
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
-        s.side = sides[i];
-        for (s.block = 0; s.block < n_blocks; s.block++)
+        const char *words = arch->tensors;
+        s.side = sides[i].name;
+        if (!next_of(&s, &words).len) continue;
+        for (s.block = 0; s.block < sides[i].n_blocks; s.block++)
             if (lacks(&s)) return true;
     }
     return false;

@@ -8,8 +8,9 @@
 #include "model/catalog.h"
 
 /* A tensor that llama.cpp cannot do without, of those that a row lists: `name` is that of the first
- * that is missing. `n_blocks`: those that have to be whole. */
+ * that is missing. `n_blocks`: those that have to be whole; `n_decoder`: those of a decoder behind
+ * an encoder. */
 bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
-                             const tare_llama_arch *arch, uint64_t n_blocks);
+                             const tare_llama_arch *arch, uint64_t n_blocks, uint64_t n_decoder);
 
 #endif

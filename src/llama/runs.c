@@ -121,13 +121,13 @@ static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t token
     return no(why, TARE_ITEM_TENSOR, block, "the block has no tensors");
 }
 
-/* Layers that predict more tokens may be left out. */
-static uint64_t n_predicting(const tare_model *model, const char *architecture) {
+static uint64_t count_or(const tare_model *model, const char *architecture, const char *name,
+                         uint64_t otherwise) {
     char key[128];
     uint64_t n;
-    snprintf(key, sizeof key, "%s.nextn_predict_layers", architecture);
+    snprintf(key, sizeof key, "%s.%s", architecture, name);
     const tare_metadata *m = find(model, key);
-    return m && tare_value_u64(&m->value, &n) ? n : 0;
+    return m && tare_value_u64(&m->value, &n) ? n : otherwise;
 }
 
 /* One of the rows of the architecture finds all that it needs; none: nothing is known of it. */
@@ -137,8 +137,11 @@ static bool is_whole(const tare_model *model, tare_str architecture, uint64_t bl
     const tare_llama_arch *a;
     for (size_t i = 0; (a = tare_llama_arch_at(i)); i++) {
         if (!tare_str_is(architecture, a->name)) continue;
-        const uint64_t n = n_predicting(model, a->name);
-        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, n < blocks ? blocks - n : 0))
+        /* Layers that predict more tokens may be left out. */
+        const uint64_t n = count_or(model, a->name, "nextn_predict_layers", 0);
+        const uint64_t n_decoder = count_or(model, a->name, "decoder_block_count", blocks);
+        if (!tare_llama_lacks_tensor(name, sizeof name, model, a, n < blocks ? blocks - n : 0,
+                                     n_decoder))
             return true;
         if (!first[0]) memcpy(first, name, sizeof first);
     }
