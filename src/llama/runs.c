@@ -100,10 +100,6 @@ static bool has_tensors(const tare_model *model, uint64_t blocks, uint64_t token
     if (tokens && c->tensors[embedding].n_rows != tokens)
         return no(why, TARE_ITEM_TENSOR, "token_embd.weight",
                   "its rows differ from the number of tokens");
-    const int64_t head = tare_model_find_tensor(model, TARE_STR("output.weight"));
-    if (tokens && head >= 0 && c->tensors[head].n_rows != tokens)
-        return no(why, TARE_ITEM_TENSOR, "output.weight",
-                  "its rows differ from the number of tokens");
     if (blocks > c->n_tensors)
         return no(why, TARE_ITEM_TENSOR, "blk.", "the model has fewer blocks than the keys say");
     bool *is_there = tare_alloc(model->allocator, (size_t)blocks);
@@ -213,9 +209,17 @@ static bool has_type(const tare_tensor *t, tare_error *why) {
     return no(why, TARE_ITEM_TENSOR, name, what);
 }
 
-static bool has_usable_tensors(const tare_model *model, tare_str architecture, tare_error *why) {
+/* Of an architecture without rows nothing is known here: it may have tables of integers, or a head
+ * for fewer tokens. */
+static bool has_usable_tensors(const tare_model *model, tare_str architecture, uint64_t tokens,
+                               tare_error *why) {
     const sized s = {model, architecture};
     const tare_catalog *c = &model->catalog;
+    if (tare_llama_is_one_of(architecture, further)) return true;
+    const int64_t head = tare_model_find_tensor(model, TARE_STR("output.weight"));
+    if (tokens && head >= 0 && c->tensors[head].n_rows != tokens)
+        return no(why, TARE_ITEM_TENSOR, "output.weight",
+                  "its rows differ from the number of tokens");
     for (size_t i = 0; i < c->n_tensors; i++)
         if (!has_shape(&s, &c->tensors[i], why) || !has_type(&c->tensors[i], why)) return false;
     return true;
@@ -246,5 +250,5 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
         return no(why, TARE_ITEM_KEY, "general.architecture", "llama.cpp does not know it");
     return has_keys(&blocks, model, architecture, why) && has_tokenizer(&tokens, model, why) &&
            has_tensors(model, blocks, tokens, why) && is_whole(model, architecture, blocks, why) &&
-           has_usable_tensors(model, architecture, why);
+           has_usable_tensors(model, architecture, tokens, why);
 }

@@ -20,9 +20,9 @@ except ImportError as fault:
 import llama_runs
 from gguf_parts import Gguf
 
-F32, F16, F64 = 0, 1, 28
-USUAL = ["llama", "qwen3moe", "gpt2", "bert", "mamba2", "deepseek-v2", "granitehybrid", "rwkv7", "t5encoder"]
-OPTIONAL = ["attn_rel_b", "ffn_gate"]  # of T5
+F32, F16, I32, F64 = 0, 1, 26, 28
+USUAL = ["llama", "qwen3moe", "gpt2", "bert", "mamba2", "deepseek-v2", "granitehybrid", "rwkv7", "t5", "t5encoder"]
+OPTIONAL = ["attn_rel_b", "cross_attn_rel_b", "ffn_gate"]  # of T5
 # Without these llama.cpp runs on, by a word of the name; a conversion from Hugging Face always has them, and what
 # llama.cpp computes without is something else. So tare says no.
 RUNS_ON = {"ffn_gate_exps", "ffn_gate", "ffn_gate_inp", "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp"}
@@ -89,7 +89,7 @@ def check_usual(case):
     case.expect("as it is", verdict(case.tare, case.path))
     for name, dims, kind, _ in case.gguf.tensors:
         word = name.split(".")[-2] if name.endswith(".weight") else ""
-        if name.startswith("enc.") and word in OPTIONAL:
+        if name.startswith(("enc.", "dec.")) and word in OPTIONAL:
             continue
         if len(dims) == 2 and "blk." in name:
             case.expect("without " + name, case.without([name]), name, "missing")
@@ -106,6 +106,29 @@ def check_shapes(case):
     for name in ("output_norm.weight", "blk.0.attn_q.weight", "blk.1.attn_k.weight", "blk.0.ffn_down.weight",
                  "blk.1.ffn_up.weight", "blk.0.attn_output.weight", "output.weight"):
         case.expect(name + " with more rows", case.changed(name, longer), name)
+    case.expect("the count of heads", case.changed("blk.0.attn_q.weight", longer), "attention.head_count is 4 with 16 rows each")
+
+
+def table(name, dims, kind, blob):
+    return name, dims, I32, bytes(4 * int(np.prod(dims)))
+
+
+def check_further(case):
+    """Of an architecture that llama.cpp knows, and tare has no rows of, it says nothing of single tensors."""
+    keys = ["general.architecture=deepseek4", *(f"deepseek4.{k}" for k in
+                                                ("block_count=2", "context_length=512", "embedding_length=64"))]
+    subprocess.run([case.tare, "edit", case.path, "--force", "--quiet", "--no-sync", *(x for k in keys for x in ("--set", k))],
+                   check=True)
+    case.gguf = Gguf(case.path)
+    case.expect("a table of integers", case.changed("blk.0.ffn_up.weight", table))
+    case.expect("a larger head", case.changed("output.weight", longer))
+
+
+def check_decoder(case):
+    """Of blocks without end the first that is missing is named; without a decoder there are none."""
+    subprocess.run([case.tare, "edit", case.path, "--force", "--quiet", "--no-sync", "--set",
+                    f"{case.name}.decoder_block_count:u64={2 ** 64 - 1}"], check=True)
+    case.expect("blocks without end", verdict(case.tare, case.path), *["dec.blk.2.", "missing"] * (case.name == "t5"))
 
 
 # ---- llama.cpp itself -------------------------------------------------------------------------------
@@ -157,6 +180,10 @@ def main():
         compare(case) if asks else check_usual(case)
         if name == "llama" and not asks:
             check_shapes(case)
+            case.expect("a matrix of integers", case.changed("blk.0.ffn_up.weight", table), "matrices")
+            check_further(case)
+        if name in ("t5", "bert") and not asks:
+            check_decoder(case)
         found, n = found + case.found, n + case.n
         os.remove(case.path)
     shutil.rmtree(folder)
