@@ -92,11 +92,11 @@ typedef struct transposition {
 static transposition find_transposition(const tare_llama_view *v) {
     const tare_llama_axis *last = v->n_axes ? &v->axes[v->n_axes - 1] : NULL;
     const bool is_run = last && last->stride == 1;
+    const uint32_t n_outer = is_run ? v->n_axes - 1 : v->n_axes; /* those whose steps are units */
     transposition t = {0, is_run ? last->extent : 1, 1};
-    while (t.dense < v->n_axes && (v->axes[t.dense].stride != t.unit || &v->axes[t.dense] == last))
-        t.dense++;
-    for (uint32_t a = t.dense + 1; a < v->n_axes; a++) t.inner *= v->axes[a].extent;
-    t.inner /= t.unit;
+    while (t.dense < n_outer && v->axes[t.dense].stride != t.unit) t.dense++;
+    for (uint32_t a = t.dense + 1; a < n_outer; a++) t.inner *= v->axes[a].extent;
+    if (t.dense == n_outer) t.dense = v->n_axes;
     return t;
 }
 
