@@ -20,8 +20,9 @@ static bool is_end(const tare_llama_tokenizer *t, uint64_t id) {
     return tare_llama_is_one_of(t->vocab.tokens[id].text, found_by_text);
 }
 
+/* `id` is that of a token. */
 static void offer_end(tare_llama_tokenizer *t, const tare_llama_file *file, uint64_t id) {
-    if (id >= t->vocab.n_tokens || is_end(t, id)) return;
+    if (is_end(t, id)) return;
     if (!tare_llama_has_id(t, TARE_LLAMA_EOT))
         tare_llama_set_id(t, TARE_LLAMA_EOT, (uint32_t)id, false);
     else if (!tare_llama_has_id(t, TARE_LLAMA_EOM))
