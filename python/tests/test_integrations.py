@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Guards against: loaders that do not hand a host what it asked for. Hosts that are not installed have
 stand-ins with the calls and signatures of their releases."""
+import gc
 import importlib
 import inspect
 import sys
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -172,12 +174,14 @@ class Trt:
         self.TensorLocation = types.SimpleNamespace(HOST="host", DEVICE="device")
         self.Weights = lambda type, ptr, count: types.SimpleNamespace(dtype=type, ptr=ptr, size=count)
         self.Logger = lambda: None
+        self.engine = type("Engine", (), {})()
         self.got = got = {}
         trt = self
 
         class Refitter:
             def __init__(self, engine, logger):
-                assert engine == "engine"
+                assert engine is trt.engine
+                trt.refitter = weakref.ref(self)
 
             def get_all_weights(self):
                 return list(prototypes)
@@ -208,16 +212,21 @@ def test_tensorrt(state, monkeypatch):
     trt = Trt({"engine.a": "HALF", "b": "BF16", "n": "INT64"})
     monkeypatch.setitem(sys.modules, "tensorrt", trt)
     from tare.integrations.tensorrt import refit, weights
-    assert refit("engine", folder / "model.wcodec", {"engine.a": "a.weight"}) == 3
+    assert refit(trt.engine, folder / "model.wcodec", {"engine.a": "a.weight"}) == 3
     assert trt.got["engine.a"] == ("HALF", expected["a.weight"].half().numpy().tobytes())
     assert trt.got["n"] == ("INT64", expected["n"].numpy().tobytes())
-    assert refit("engine", folder / "model.wcodec", {"engine.a": "a.weight"}, stream=7) == 3
+    assert trt.refitter() is None
+    assert refit(trt.engine, folder / "model.wcodec", {"engine.a": "a.weight"}, stream=7) == 3
+    assert trt.refitter() is not None  # it may still read
     with pytest.raises(RuntimeError, match="not refitted"):
-        refit("engine", folder / "model.wcodec", {"engine.a": "a.weight"}, stream=8)
+        refit(trt.engine, folder / "model.wcodec", {"engine.a": "a.weight"}, stream=8)
     with pytest.raises(KeyError):
-        refit("engine", folder / "model.wcodec")
+        refit(trt.engine, folder / "model.wcodec")
     with tare.open(folder / "model.wcodec") as model:
         held = weights(model["a.weight"])
+    trt.engine = None
+    gc.collect()
+    assert trt.refitter() is None
     assert held.weights.size == 48 and bytes(held.memory) == expected["a.weight"].numpy().tobytes()
 
 

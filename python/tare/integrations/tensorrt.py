@@ -10,6 +10,7 @@ Weights are handed over by address: nothing is copied that the file has in the t
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from .. import _core
 from .._encodings import encoding
@@ -29,6 +30,8 @@ __all__ = ["HeldWeights", "refit", "weights"]
 _TYPES = {"f32": "FLOAT", "f16": "HALF", "bf16": "BF16", "f8_e4m3": "FP8", "f8_e8m0": "E8M0",
           "f4": "FP4", "i8": "INT8", "i32": "INT32", "i64": "INT64", "u8": "UINT8", "bool": "BOOL"}
 _BY_TYPE = {theirs: ours for ours, theirs in _TYPES.items()}
+# What an asynchronous refit of an engine may still read.
+_reading: WeakKeyDictionary[Any, tuple[Any, list[HeldWeights]]] = WeakKeyDictionary()
 
 
 class HeldWeights(NamedTuple):
@@ -85,7 +88,8 @@ def refit(engine: Any, source: Source | Model, names: Mapping[str, str] | None =
     type that the engine asks for.
 
     names   {name in the engine: name in the file}, for those that differ
-    stream  the handle of a CUDA stream: refits asynchronously
+    stream  the handle of a CUDA stream: refits asynchronously. The weights are kept until the engine goes
+            or is refitted so again, which has to wait for the stream
     device  "cuda:N": weights that the file has in the type that is asked for are decoded by this GPU
             and handed over in its memory (tare.cuda)
     Returns how many weights were set. KeyError: the file lacks one; RuntimeError: TensorRT refused.
@@ -108,4 +112,6 @@ def refit(engine: Any, source: Source | Model, names: Mapping[str, str] | None =
     done = refitter.refit_cuda_engine() if stream is None else refitter.refit_cuda_engine_async(stream)
     if not done:
         raise RuntimeError(f"the engine was not refitted; missing: {refitter.get_missing_weights()}")
+    if stream is not None:
+        _reading[engine] = refitter, held
     return len(held)
