@@ -413,9 +413,9 @@ static void segments_of_other_sizes_are_refused(void **state) {
             const tare_coded_layer l = {.n_regions = 1, .n_streams = 1, .streams = &stream};
             const tare_coded_head head = {0}, *heads = &head;
             const tare_coded_segment *segments = NULL;
-            const tare_cuda_layer layer = {&l, &heads, &segments, 0};
+            const tare_cuda_layer planned = {&l, &heads, &segments, 0};
             tare_cuda_plan *plan;
-            tare_status status = tare_cuda_plan_new(&plan, &layer, 1, NULL, NULL);
+            tare_status status = tare_cuda_plan_new(&plan, &planned, 1, NULL, NULL);
             assert_int_equal(status, n == right ? TARE_OK : TARE_ERR_ARG);
             tare_cuda_plan_free(plan);
         }
