@@ -106,15 +106,15 @@ static void utf8_is_judged_to_the_letter(void **state) {
         assert_false(tare_str_is_utf8(tare_str_of(bad[i])));
 }
 
-/* Of much text what of a string: all sequences of four bytes that matter, at the beginning, around the
- * end of a block, and at the end, with vectors and without. */
+/* Of much text what of a string: all sequences of four bytes that matter, alone and among others that
+ * a vector looks at, and some at the beginning, around the end of a block, and at the end. */
 static void much_text_is_judged_as_a_string(void **state) {
     (void)state;
     static const uint8_t kinds[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
                                     0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
                                     0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
     enum { N = sizeof kinds, SIZE = (1 << 14) + 40 };
-    static uint8_t text[SIZE];
+    static uint8_t text[SIZE], line[80];
     static const size_t places[] = {0, (1 << 14) - 2, (1 << 14) + 1, SIZE - 4};
     for (unsigned mask = 0; mask < 2; mask++) {
         tare_cpu_limit(mask ? tare_cpu_detect() : 0);
@@ -123,6 +123,9 @@ static void much_text_is_judged_as_a_string(void **state) {
                                      kinds[i / N / N / N]};
             const bool is_valid = tare_str_is_utf8((tare_str){(const char *)four, 4});
             assert_int_equal(tare_is_utf8(four, 4), is_valid);
+            memset(line, 'a', sizeof line);
+            memcpy(line + 32 + i % 7, four, 4);
+            assert_int_equal(tare_is_utf8(line, sizeof line), is_valid);
             if (i % 499) continue;
             for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
                 memset(text, 'a', SIZE);
