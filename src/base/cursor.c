@@ -3,6 +3,7 @@
  * Bounds-checked reading with a latched failure. */
 #include "base/cursor.h"
 #include "base/bytes.h"
+#include "base/string_run.h"
 
 void tare_cursor_init(tare_cursor *c, const void *bytes, uint64_t size, uint64_t base_offset) {
     *c = (tare_cursor){.base = bytes,
@@ -68,17 +69,12 @@ uint64_t tare_cursor_count(tare_cursor *c, size_t min_item, const char *what) {
     return tare_cursor_fits(c, count, min_item, at, what) ? count : 0;
 }
 
-uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n, uint64_t *lengths) {
-    const uint8_t *p = c->pos;
-    uint64_t left = tare_cursor_ok(c) ? tare_cursor_left(c) : 0, skipped = 0;
-    for (; skipped < n && left >= 8; skipped++) {
-        uint64_t length = tare_load_u64(p, c->is_big_endian);
-        if (length > left - 8) break;
-        *lengths |= length;
-        p += 8 + length;
-        left -= 8 + length;
-    }
-    c->pos = p;
+uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n, uint64_t longest, uint64_t *lengths) {
+    if (!tare_cursor_ok(c)) return 0;
+    tare_string_run run = {c->pos, c->end, c->is_big_endian, longest, *lengths};
+    uint64_t skipped = tare_string_run_skip(&run, n);
+    c->pos = run.pos;
+    *lengths = run.lengths;
     return skipped;
 }
 

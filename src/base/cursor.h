@@ -40,9 +40,9 @@ uint64_t tare_cursor_count(tare_cursor *c, size_t min_item, const char *what);
 bool tare_cursor_fits(tare_cursor *c, uint64_t count, size_t min_item, uint64_t at,
                       const char *what);
 /* Skips up to n consecutive strings, each a u64 length and its bytes, as long as they are complete
- * in what is left; returns how many, and adds the bits of their lengths to *lengths. Never fails:
- * reading the next string reports what stopped it. */
-uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n, uint64_t *lengths);
+ * in what is left and have at most `longest` bytes, a 2^k - 1; returns how many, and adds the bits of
+ * their lengths to *lengths. Never fails: reading the next string reports what stopped it. */
+uint64_t tare_cursor_skip_strings(tare_cursor *c, uint64_t n, uint64_t longest, uint64_t *lengths);
 /* A cursor over the next n bytes, which this one skips, so that a section cannot read past its end.
  */
 tare_cursor tare_cursor_sub(tare_cursor *c, uint64_t n, const char *what);

@@ -182,6 +182,16 @@ good("utf8-out-of-length", "a string that begins with the rest of a character",
      ("error", "gguf.utf8", "key 0 element 1", "key 0"))
 good("utf8-strings", "characters of two, three and four bytes in an array",
      Gguf().array("a.b", STRING, ["\u0120the".encode(), "\u6570\u636e".encode(), "\U0001f600".encode()]))
+good("utf8-long-strings", "tokens of 128 bytes and more between others",
+     Gguf().array("a.b", STRING, ["\u0120the".encode(), "\u0120".encode() * 64, "\u6570".encode(),
+                                  "\u0120".encode() * 3000, "\u6570".encode()]))
+good("utf8-behind-long-string", "the first of two bad strings comes after one of 256 bytes",
+     Gguf(big=True).array("a.b", STRING, ["\u0120the".encode(), "\u0120".encode() * 128, "x",
+                                          b"\xe6\x95", b"\xc4"]),
+     ("error", "gguf.utf8", "key 0 element 3", "key 0"))
+good("utf8-long-string", "a string of 300 bytes ends inside a character",
+     Gguf().array("a.b", STRING, ["\u0120the".encode(), b"x" * 299 + b"\xc4", "y"]),
+     ("error", "gguf.utf8", "key 0 element 1", "key 0"))
 good("utf8-key", "a key that is not UTF-8", Gguf().kv(b"a.\xff", U8, 1),
      ("error", "gguf.utf8", "key 0", "key 0"))
 good("utf8-tensor-name", "a tensor name that is not UTF-8", weights().tensor(b"a\xfe", [8], F32),

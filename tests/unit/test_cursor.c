@@ -82,23 +82,28 @@ static void strings_go_by_while_they_are_whole(void **state) {
     tare_cursor c;
     uint64_t lengths = 0;
     tare_cursor_init(&c, three, sizeof three, 0);
-    assert_int_equal(tare_cursor_skip_strings(&c, 2, &lengths), 2);
+    assert_int_equal(tare_cursor_skip_strings(&c, 2, UINT64_MAX, &lengths), 2);
     assert_int_equal(tare_cursor_offset(&c), 17);
-    assert_int_equal(tare_cursor_skip_strings(&c, 9, &lengths), 1);
+    assert_int_equal(tare_cursor_skip_strings(&c, 9, UINT64_MAX, &lengths), 1);
     assert_int_equal(tare_cursor_left(&c), 0);
     assert_int_equal(lengths, 1 | 3);
+    tare_cursor_init(&c, three, sizeof three, 0);
+    assert_int_equal(tare_cursor_skip_strings(&c, 3, 1, &lengths), 2); /* the third is longer */
+    assert_int_equal(tare_cursor_offset(&c), 17);
     /* Cut at every byte, it stops before the string that is cut. */
     for (size_t n = 0; n < sizeof three; n++) {
         tare_cursor_init(&c, three, n, 0);
-        assert_int_equal(tare_cursor_skip_strings(&c, 3, &lengths), n < 9 ? 0 : n < 17 ? 1 : 2);
+        assert_int_equal(tare_cursor_skip_strings(&c, 3, UINT64_MAX, &lengths), n < 9    ? 0
+                                                                                : n < 17 ? 1
+                                                                                         : 2);
         assert_int_equal(tare_cursor_offset(&c), n < 9 ? 0 : n < 17 ? 9 : 17);
         assert_true(tare_cursor_ok(&c));
     }
     static const uint8_t huge[] = {255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0};
     tare_cursor_init(&c, huge, sizeof huge, 0);
-    assert_int_equal(tare_cursor_skip_strings(&c, 3, &lengths), 0);
+    assert_int_equal(tare_cursor_skip_strings(&c, 3, UINT64_MAX, &lengths), 0);
     tare_cursor_fail(&c, TARE_ERR_CORRUPT, 0, "before");
-    assert_int_equal(tare_cursor_skip_strings(&c, 3, &lengths), 0);
+    assert_int_equal(tare_cursor_skip_strings(&c, 3, UINT64_MAX, &lengths), 0);
 }
 
 int main(void) {

@@ -12,6 +12,7 @@
 
 #define SPEC_NAME_BYTES 64
 #define SPEC_MOST_DIMS  4
+#define TEXT_LENGTH     127 /* the longest string whose length is bytes of ASCII */
 
 static void report(tare_gguf_reader *r, tare_finding f) {
     if (r->is_set) f.file = tare_str_of(r->m->files[r->file].name);
@@ -79,16 +80,50 @@ static void note_string(value_faults *f, tare_str s, uint64_t at) {
     if (f->n_bad_strings++ == 0) f->first_string = at;
 }
 
-/* Where everything is ASCII, lengths below 128 included, no string needs a look of its own; nor where
- * everything is UTF-8 and the lengths are ASCII, for then no character reaches over one. */
-static void look_at_strings(const tare_gguf_reader *r, value_faults *f, const tare_array *a) {
+static void note_strings(const tare_gguf_reader *r, value_faults *f, const tare_array *a) {
     tare_array_walk walk;
     tare_value v;
-    if (tare_is_ascii(a->bytes, (size_t)a->size_bytes)) return;
-    if (r->string_lengths < 128 && tare_is_utf8(a->bytes, (size_t)a->size_bytes)) return;
     tare_array_begin(&walk, a);
     for (uint64_t at = 0; tare_array_next(&walk, &v); at = walk.position)
         note_string(f, v.as.s, tare_gguf_window_place(&r->w, a->bytes + at));
+}
+
+/* The next strings of an array, up to n of at most `longest` bytes: an array of their own. */
+static tare_array take_run(tare_cursor *c, const tare_array *a, uint64_t n, uint64_t longest) {
+    tare_array run = *a;
+    uint64_t lengths = 0;
+    run.bytes = c->pos;
+    run.count = tare_cursor_skip_strings(c, n, longest, &lengths);
+    run.size_bytes = (uint64_t)(c->pos - run.bytes);
+    return run;
+}
+
+/* Strings between longer ones need no look of their own where the run of them is UTF-8. */
+static void look_at_runs(const tare_gguf_reader *r, value_faults *f, const tare_array *a) {
+    tare_cursor c;
+    tare_cursor_init(&c, a->bytes, a->size_bytes, 0);
+    c.is_big_endian = a->is_big_endian;
+    tare_array run;
+    uint64_t left = a->count;
+    do {
+        run = take_run(&c, a, left, TEXT_LENGTH);
+        left -= run.count;
+        if (!tare_is_utf8(run.bytes, (size_t)run.size_bytes)) note_strings(r, f, &run);
+        run = take_run(&c, a, left ? 1 : 0, UINT64_MAX);
+        left -= run.count;
+        note_strings(r, f, &run);
+    } while (run.count);
+}
+
+/* Where everything is ASCII, lengths below 128 included, no string needs a look of its own; nor where
+ * everything is UTF-8 and the lengths are ASCII, for then no character reaches over one. */
+static void look_at_strings(const tare_gguf_reader *r, value_faults *f, const tare_array *a) {
+    if (tare_is_ascii(a->bytes, (size_t)a->size_bytes)) return;
+    if (r->string_lengths <= TEXT_LENGTH && tare_is_utf8(a->bytes, (size_t)a->size_bytes)) return;
+    if (a->has_short_lengths)
+        note_strings(r, f, a);
+    else
+        look_at_runs(r, f, a);
 }
 
 static void note_bool(value_faults *f, uint64_t value, uint64_t at) {

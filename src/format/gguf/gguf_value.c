@@ -93,7 +93,7 @@ static bool take_elements(tare_gguf_reader *r, uint32_t depth, tare_array *a) {
         uint64_t i = 0;
         /* A vocabulary is hundreds of thousands of strings: valid ones are skipped quickly. */
         if (a->type == TARE_VALUE_STRING && r->version > 1) {
-            i = tare_cursor_skip_strings(c, a->count, &r->string_lengths);
+            i = tare_cursor_skip_strings(c, a->count, UINT64_MAX, &r->string_lengths);
             expect_end(r, a, i);
         }
         if (i < a->count) r->string_lengths = UINT64_MAX;
