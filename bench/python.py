@@ -200,10 +200,14 @@ def gguf_things(folder):
                         "tokenizer.ggml.tokens": [f"token{i}" for i in range(262144)]}, overwrite=True)
     names = {"tare": tare, "path": path, "t": tare.open(path)["w"]}
     row("open a GGUF with 262,144 tokens", best("tare.open(path)", names, 20) * 1e3, "ms")
-    for kind, text in (("Latin", "\u0120the"), ("Chinese", "\u6570\u636e")):
-        other = os.path.join(folder, kind + ".gguf")
+    tokens = {kind: [f"{text}{i}" for i in range(262144)]
+              for kind, text in (("Latin", "\u0120the"), ("Chinese", "\u6570\u636e"))}
+    tokens["Latin, some of 128 bytes or more"] = [
+        "\u0120" * (64 + i // 8192) if i % 8192 == 0 else t for i, t in enumerate(tokens["Latin"])]
+    for kind, texts in tokens.items():
+        other = os.path.join(folder, "other.gguf")
         tare.save({"w": numpy.ones((2, 32), "float32")}, other, overwrite=True,
-                  metadata={"general.architecture": "llama", "tokenizer.ggml.tokens": [f"{text}{i}" for i in range(262144)]})
+                  metadata={"general.architecture": "llama", "tokenizer.ggml.tokens": texts})
         row(f"the same, {kind}", best(lambda: tare.open(other), {}, 20) * 1e3, "ms")
     speed = 2048 * 4096 / best("t.numpy()", names, 3)
     row("Q4_K to numpy, one thread", speed / 1e6, "Melem/s")
