@@ -3,16 +3,18 @@
  * Numbers between memory and memory: rows to floats and from floats, without a model. */
 #include "py_core.h"
 
-/* Numbers that are worked on between two looks for a signal. */
-enum { NUMBERS_AT_ONCE = 1 << 17 };
+enum {
+    NUMBERS_AT_ONCE = 1 << 17, /* that are worked on between two looks for a signal */
+    ROWS_TOGETHER = 8,         /* whose elements fill whole bytes, whatever bits they have */
+};
 
 typedef struct row_call {
     const tare_encoding *encoding;
     Py_buffer numbers, planes[TARE_MAX_PLANES], importance;
     uint64_t n_rows, cols;
     size_t number_bytes;
-    uint64_t row_bytes[TARE_MAX_PLANES]; /* of each plane; all 0 where the rows are one piece */
-    tare_encoding_id as;                 /* of the decoded numbers */
+    uint64_t bytes[TARE_MAX_PLANES]; /* of each plane for ROWS_TOGETHER; not used in one piece */
+    tare_encoding_id as;             /* of the decoded numbers */
     tare_encode_params params;
 } row_call;
 
@@ -67,12 +69,18 @@ static bool fill(row_call *call, py_state *state, int id, PyObject *planes, PyOb
 
 /* How many rows make a piece. Planes that belong to the tensor forbid more than one. */
 static uint64_t cut(row_call *call) {
-    uint64_t dims[2] = {1, call->cols};
+    uint64_t dims[2] = {ROWS_TOGETHER, call->cols};
     for (uint32_t p = 0; p < call->encoding->n_planes; p++)
         if (call->encoding->planes[p].scope > TARE_PLANE_ROW) return call->n_rows;
-    if (tare_encoding_sizes(call->row_bytes, call->encoding, dims, 2, NULL) != TARE_OK)
+    if (call->n_rows <= ROWS_TOGETHER ||
+        tare_encoding_sizes(call->bytes, call->encoding, dims, 2, NULL) != TARE_OK)
         return call->n_rows;
-    return call->cols < NUMBERS_AT_ONCE ? NUMBERS_AT_ONCE / (call->cols + 1) + 1 : 1;
+    return (NUMBERS_AT_ONCE / ROWS_TOGETHER / (call->cols + 1) + 1) * ROWS_TOGETHER;
+}
+
+/* The place of a row at which a piece begins. */
+static uint64_t place(const row_call *call, int plane, uint64_t row) {
+    return row / ROWS_TOGETHER * call->bytes[plane];
 }
 
 /* Piece by piece without the GIL, so that a signal ends it. */
@@ -95,7 +103,7 @@ static tare_status decode_rows(const row_call *call, uint64_t first, uint64_t n,
     tare_rows rows = {.n_rows = n, .cols = call->cols};
     for (int p = 0; p < TARE_MAX_PLANES; p++)
         if (call->planes[p].buf)
-            rows.planes[p] = (const uint8_t *)call->planes[p].buf + first * call->row_bytes[p];
+            rows.planes[p] = (const uint8_t *)call->planes[p].buf + place(call, p, first);
     uint8_t *out = (uint8_t *)call->numbers.buf + first * call->cols * call->number_bytes;
     return tare_decode_rows_as(out, call->as, call->encoding, &rows, err);
 }
@@ -104,7 +112,7 @@ static tare_status encode_rows(const row_call *call, uint64_t first, uint64_t n,
     tare_rows_mut rows = {.n_rows = n, .cols = call->cols};
     for (int p = 0; p < TARE_MAX_PLANES; p++)
         if (call->planes[p].buf)
-            rows.planes[p] = (uint8_t *)call->planes[p].buf + first * call->row_bytes[p];
+            rows.planes[p] = (uint8_t *)call->planes[p].buf + place(call, p, first);
     const float *from = (const float *)call->numbers.buf + first * call->cols;
     return tare_encode_rows(&rows, call->encoding, from, &call->params, err);
 }
