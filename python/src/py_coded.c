@@ -33,15 +33,6 @@ static void regions_clear(region_list *list) {
     Py_CLEAR(list->bases);
 }
 
-static bool parse_base(region_list *list, tare_coded_region *region, PyObject *base) {
-    size_t size;
-    region->base = py_coded_hold(list->bases, base, &size);
-    if (!region->base) return false;
-    if (size == region->size) return true;
-    PyErr_SetString(PyExc_ValueError, "a base must be as long as its region");
-    return false;
-}
-
 /* [(buffer, base or None), ...] */
 static bool parse_regions(region_list *list, PyObject *from) {
     Py_ssize_t n = PyList_Size(from);
@@ -59,7 +50,9 @@ static bool parse_regions(region_list *list, PyObject *from) {
             return false;
         list->n++;
         region->bytes = list->views[i].buf, region->size = (size_t)list->views[i].len;
-        if (base != Py_None && !parse_base(list, region, base)) return false;
+        if (base == Py_None) continue;
+        region->base = py_coded_base(list->bases, base, i, region->size);
+        if (!region->base) return false;
     }
     return true;
 }

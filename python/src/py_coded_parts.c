@@ -169,17 +169,20 @@ static bool parse_streams(py_scratch *scratch, tare_coded_layer *layer, PyObject
     return streams != NULL;
 }
 
+const void *py_coded_base(PyObject *list, PyObject *object, Py_ssize_t region, uint64_t bytes) {
+    size_t size;
+    const void *base = py_coded_hold(list, object, &size);
+    if (!base || size == bytes) return base;
+    return PyErr_Format(PyExc_ValueError, "the base of region %zd has %zu bytes, not %llu", region,
+                        size, (unsigned long long)bytes);
+}
+
 /* As many bases as regions, or none. */
 static bool parse_bases(const void **bases, const tare_coded_layer *layer, PyObject *from,
                         PyObject *keep) {
     for (Py_ssize_t i = 0; i < PyList_Size(from); i++) {
-        size_t size;
-        bases[i] = py_coded_hold(keep, PyList_GetItem(from, i), &size);
+        bases[i] = py_coded_base(keep, PyList_GetItem(from, i), i, layer->region_bytes[i]);
         if (!bases[i]) return false;
-        if (size != layer->region_bytes[i]) {
-            PyErr_SetString(PyExc_ValueError, "a base must be as long as its region");
-            return false;
-        }
     }
     return true;
 }

@@ -268,6 +268,17 @@ def _bits(names: Sequence[str] | None, known: Sequence[str]) -> int:
     return sum({1 << known.index(name) for name in names or ()})
 
 
+def _bases(given: Sequence[Any] | None, n_regions: int) -> list[Any]:
+    """A base for every region, or for none: then an empty list."""
+    bases = [] if given is None else list(given)
+    missing = [i for i, base in enumerate(bases) if base is None]
+    if bases and len(bases) != n_regions:
+        raise ValueError(f"{len(bases)} bases for {n_regions} regions")
+    if missing and len(missing) < n_regions:
+        raise ValueError(f"no base of region {missing[0]}: every region has one, or none has")
+    return [] if missing else bases
+
+
 def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, effort: str = "fast",
            base: Any = None, tile_size: Any = None, predictor_modes: Iterable[str] | str | None = None,
            transforms: Iterable[str] | str | None = None, threads: int = 0, progress: Any = None) -> Coded:
@@ -282,7 +293,7 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
             or a dict with its members, is for values of 6 bits in two runs of their unit. The streams
             of a region cover every byte of its units once
     effort  "fast", or "full": the smallest form that can be found
-    base    what differences are taken from: as large as the source
+    base    what differences are taken from: as large as the source; of a list of regions a list, or None
     tile_size, predictor_modes, transforms  as for encode_checkpoint
 
     >>> a = numpy.arange(65536, dtype="int16").reshape(256, 256) // 64
@@ -293,7 +304,8 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
     if effort not in ("fast", "full"):
         raise ValueError(f"effort: {effort!r} is not \"fast\" or \"full\"")
     is_array = hasattr(source, "__array_interface__")
-    regions, bases = ([source], [base]) if is_array else (list(source), list(base or ()))
+    regions = [source] if is_array else list(source)
+    bases = _bases([base] if is_array else base, len(regions))
     if is_array:
         import numpy as np
         regions, bases = ([None if a is None else np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in part]
@@ -317,7 +329,7 @@ def open_coded(data: Any, streams: Sequence[Stream], region_bytes: Sequence[int]
     crc gave. They need not be trusted.
 
     data   bytes, which live as long as the layer
-    bases  what encode() was given as `base`, for each region
+    bases  what encode() was given as `base`, for each region; None: it was given none
     dtype, shape  of the array that decode() returns; None: bytes of region 0
 
     >>> a = numpy.arange(4096, dtype="int16")
@@ -328,7 +340,8 @@ def open_coded(data: Any, streams: Sequence[Stream], region_bytes: Sequence[int]
     True
     """
     rows = [(_field(s.field), tuple(s.sizes), s.head_bytes) for s in streams]
-    core = _core.coded_open(data, tuple(region_bytes), crc, rows, list(bases or ()))
+    held = _bases(bases, len(region_bytes))
+    core = _core.coded_open(data, tuple(region_bytes), crc, rows, held)
     return Coded(core, dtype, None if shape is None else tuple(shape))
 
 

@@ -129,6 +129,24 @@ def test_encode_regions_and_bases():
     assert {s.mode for s in coded.segments(0)} == {"raw"} and coded.decode().dtype == np.uint8
 
 
+def test_bases_are_for_every_region_or_for_none():
+    fields = [{"region": i, "value_bits": 8} for i in range(2)]
+    regions, bases = [b"ab" * 500, b"c" * 900], [b"ab" * 500, b"d" * 900]
+    coded = wcodec.encode(regions, fields, base=bases)
+    parts = bytes(coded.stored()), coded.streams, coded.region_bytes, coded.crc
+    again = wcodec.open_coded(*parts, bases=bases)
+    assert [bytes(again.decode_region(i)) for i in range(2)] == regions
+    alone = wcodec.encode(regions, fields, base=[None, None])
+    parts_alone = bytes(alone.stored()), alone.streams, alone.region_bytes, alone.crc
+    assert bytes(wcodec.open_coded(*parts_alone, bases=[None, None]).decode_region(1)) == regions[1]
+    for wrong, words in (([bases[0], None], "no base of region 1"), (bases[:1], "1 bases for 2 regions"),
+                         ([bases[0], b"d" * 899], "region 1 has 899 bytes, not 900")):
+        with pytest.raises(ValueError, match=words):
+            wcodec.open_coded(*parts, bases=wrong)
+        with pytest.raises(ValueError, match=words):
+            wcodec.encode(regions, fields, base=wrong)
+
+
 @pytest.mark.parametrize("args, options", (
     (([b"x" * 9],), {}), (([b"x" * 9], [{}]), {}), (([b"x" * 9], [{"value_bits": 8, "width_": 1}]), {}),
     (([b"x" * 9], [{"value_bits": 300}]), {}), (([b"x" * 9], [{"value_bits": 16}]), {}), (([], []), {}),
@@ -169,8 +187,8 @@ def test_layers_are_opened_from_their_parts(smooth):
         wcodec.open_coded(data[:-64], streams, region_bytes, crc)
     with pytest.raises(tare.InputError):
         wcodec.open_coded(data, streams, region_bytes, crc ^ 1).decode()
-    with pytest.raises(ValueError):
-        wcodec.open_coded(data, streams, region_bytes, crc, bases=[base[:-1]])
+    with pytest.raises(ValueError, match=f"region 0 has {base.nbytes - 2} bytes, not {base.nbytes}"):
+        wcodec.open_coded(data, streams, region_bytes, crc, bases=[base.reshape(-1)[:-1]])
     for name, value in (("sizes", (63,)), ("sizes", (1 << 40,)), ("head_bytes", 64 << 20), ("log2_segment", 63)):
         wrong = [wcodec.Stream(*(value if n == name else getattr(s, n) for n in s.__slots__)) for s in streams]
         with pytest.raises(ValueError):
