@@ -258,9 +258,9 @@ class _Ahead:
 
 def _batches(items: list[Item], most: int) -> list[list[Item]]:
     out: list[list[Item]] = []
-    size = most
+    size = 0
     for item in items:
-        if size + item.nbytes > most:
+        if not out or size + item.nbytes > most:
             out.append([])
             size = 0
         out[-1].append(item)
@@ -271,7 +271,7 @@ def _batches(items: list[Item], most: int) -> list[list[Item]]:
 def stream(source: Source | Model, *, framework: str = "torch", device: Any = "cpu",
            names: Iterable[str] | None = None, dtype: Any = None, window: int = 256 << 20,
            threads: int = 0) -> Iterator[tuple[str, Any]]:
-    """Tensors one after the other, in the order of the file, decoded ahead in a thread.
+    """Tensors one after the other, in the order of the file or of `names`, decoded ahead in a thread.
 
     window  bytes of memory for tensors that are decoded and not yet let go of, half for those that
             are handed out; a larger tensor has its own. Let go of each before taking the next.
