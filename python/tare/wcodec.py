@@ -268,6 +268,14 @@ def _bits(names: Sequence[str] | None, known: Sequence[str]) -> int:
     return sum({1 << known.index(name) for name in names or ()})
 
 
+def _bytes_of(source: Any) -> Any:
+    """The bytes of an array, whose dtype need not be one that buffers have; all else as it is."""
+    if not hasattr(source, "__array_interface__"):
+        return source
+    import numpy as np
+    return np.ascontiguousarray(source).reshape(-1).view(np.uint8)
+
+
 def _bases(given: Sequence[Any] | None, n_regions: int) -> list[Any]:
     """A base for every region, or for none: then an empty list."""
     bases = [] if given is None else list(given)
@@ -276,7 +284,7 @@ def _bases(given: Sequence[Any] | None, n_regions: int) -> list[Any]:
         raise ValueError(f"{len(bases)} bases for {n_regions} regions")
     if missing and len(missing) < n_regions:
         raise ValueError(f"no base of region {missing[0]}: every region has one, or none has")
-    return [] if missing else bases
+    return [] if missing else [_bytes_of(base) for base in bases]
 
 
 def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, effort: str = "fast",
@@ -307,13 +315,10 @@ def encode(source: Any, fields: Sequence[Mapping[str, Any]] | None = None, *, ef
     regions = [source] if is_array else list(source)
     bases = _bases([base] if is_array else base, len(regions))
     if is_array:
-        import numpy as np
-        regions, bases = ([None if a is None else np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in part]
-                          for part in (regions, bases))
         fields = _fields_of(source) if fields is None else fields
     elif fields is None:
         raise ValueError("fields: wanted for regions of bytes")
-    pairs = list(zip(regions, bases or [None] * len(regions), strict=True))
+    pairs = [(_bytes_of(region), base) for region, base in zip(regions, bases or [None] * len(regions), strict=True)]
     tiles = (_bits(_tiles(tile_size), _SHAPES),
              _bits(_names("predictor_modes", predictor_modes, _PREDICTORS), _PREDICTORS),
              _bits(_names("transforms", transforms, _TRANSFORMS), _TRANSFORMS))
