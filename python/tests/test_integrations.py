@@ -83,6 +83,12 @@ def test_vllm(state, monkeypatch):
         def __init__(self, load_config):
             self.load_config = load_config
 
+    class DefaultModelLoader(BaseModelLoader):
+        def track_weights_loading(self, model, loaded_weights, quantized=False):
+            missing = {name for name, _ in model.named_parameters()} - loaded_weights
+            if missing:
+                raise ValueError(f"not initialized: {missing}")
+
     def register_model_loader(load_format):
         def wrapper(cls):
             assert issubclass(cls, BaseModelLoader)
@@ -91,7 +97,7 @@ def test_vllm(state, monkeypatch):
         return wrapper
 
     stand_in(monkeypatch, "vllm.model_executor.model_loader", BaseModelLoader=BaseModelLoader,
-             register_model_loader=register_model_loader, _LOAD_FORMAT_TO_MODEL_LOADER=loaders)
+             DefaultModelLoader=DefaultModelLoader, register_model_loader=register_model_loader, _LOAD_FORMAT_TO_MODEL_LOADER=loaders)
     from tare.integrations.vllm import register
     register()
     cls = loaders["tare"]
@@ -104,6 +110,11 @@ def test_vllm(state, monkeypatch):
     loader.download_model(types.SimpleNamespace(model=str(folder)))
     loader.load_weights(model, types.SimpleNamespace(model=str(folder)))
     assert equal(got, expected)
+    tracked = types.SimpleNamespace(load_weights=lambda tensors: {name for name, _ in tensors},
+                                    named_parameters=lambda: [*expected.items(), ("extra", None)])
+    with pytest.raises(ValueError, match="{'extra'}"):
+        loader.load_weights(tracked, types.SimpleNamespace(model=str(folder), quantization=None))
+    loader.load_weights(tracked, types.SimpleNamespace(model=str(folder), quantization="fp8"))
     with pytest.raises(ValueError, match="windows"):
         cls(types.SimpleNamespace(model_loader_extra_config={"windows": 1}))
 

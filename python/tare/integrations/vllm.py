@@ -51,4 +51,7 @@ def register() -> None:
             """Weights are read from where they are."""
 
         def load_weights(self, model: Any, model_config: Any) -> None:
-            model.load_weights(weights(self._path(model_config), **self._options))
+            loaded = model.load_weights(weights(self._path(model_config), **self._options))
+            if loaded is not None and getattr(model_config, "quantization", None) is None:
+                # A parameter that no tensor has filled is an error, as where vLLM reads weights itself.
+                host.DefaultModelLoader.track_weights_loading(self, model, loaded)
