@@ -107,7 +107,12 @@ def small_things(folder):
 
 INTERRUPT = """
 import json, os, signal, sys, threading, time
-import tare
+import numpy, tare, tare.wcodec
+def ones(n):
+    return numpy.random.default_rng(0).standard_normal(n, numpy.float32).reshape(-1, 4096)
+if "ones(" in {verb!r}:
+    made = ones(1 << 26)
+    ones = lambda n: made[:n // 4096]
 plain, packed, out, delay = *sys.argv[1:4], float(sys.argv[4])
 signal.signal(signal.SIGINT, signal.default_int_handler)
 pressed = 0
@@ -127,15 +132,25 @@ print(json.dumps(seconds))
 os._exit(0)
 """
 VERBS = {
+    "open, with a base": "tare.open(packed + '.delta', bases=[plain])",
     "convert": "tare.convert(plain, out, format='gguf', type='f16')",
+    "convert, measured, verified": "tare.convert(plain, out, format='gguf', type='q8_0', measure=True, verify=True)",
     "quantize": "tare.quantize(plain, out, 'Q4_K_M', format='gguf')",
+    "quantize, best quality": "tare.quantize(plain, out, 'Q4_K_M', format='gguf', quality='best')",
+    "save": "tare.save(tare.open(plain), out, format='gguf', type='q8_0')",
+    "saves": "tare.saves(dict(tare.open(packed)))",
     "pack": "tare.pack(plain, out)",
     "pack, full effort": "tare.pack(plain, out, effort='full')",
     "pack, with loss": "tare.pack(plain, out, lossy={'bpw': 4})",
     "unpack": "tare.unpack(packed, out)",
+    "materialized": "tare.materialized(packed).__enter__()",
+    "write_manifest": "tare.write_manifest(packed, out)",
     "verify": "tare.verify(packed, deep=True)",
     "diff": "tare.diff(plain, packed)",
     "digest": "tare.digest(packed)",
+    "Tensor.numpy, of the largest": "max(tare.open(packed).values(), key=lambda t: t.nbytes).numpy()",
+    "Encoding.encode": "tare.encodings['q4_k'].encode(ones(1 << 25), quality='best')",
+    "wcodec.encode": "tare.wcodec.encode(ones(1 << 26), effort='full')",
     "load": "tare.load(packed)",
     "stream": "list(tare.stream(packed, framework='numpy'))",
 }
@@ -143,6 +158,8 @@ VERBS = {
 
 def interrupts(folder, plain, packed):
     """How long Ctrl-C takes, at three moments of each verb, and whether anything is left."""
+    import tare
+    tare.pack(plain, packed + ".delta", bases=[plain], overwrite=True)
     print("\nCtrl-C: longest of three, ms")
     for name, verb in VERBS.items():
         longest = 0.0
