@@ -7,7 +7,14 @@
 
 #include "wg_plan.h"
 
-enum { MAX_BYTES = 1 << 26, MAX_VALUES = 1 << 20, MAX_CLASSES = 16, MAX_RICE = 20, UNIT = 64 };
+enum {
+    MAX_BYTES = 1 << 26,
+    MAX_VALUES = 1 << 20,
+    MAX_PER_SCALE = 1 << 30,
+    MAX_CLASSES = 16,
+    MAX_RICE = 20,
+    UNIT = 64
+};
 
 tare_status wg_fail(tare_error *err, tare_status status, int64_t item, const char *what) {
     if (!err) return status;
@@ -61,7 +68,8 @@ static bool has_scales(const tare_cuda_layer *l, unsigned stream) {
     const tare_coded_stream *p = &l->layer->streams[stream];
     const tare_coded_field *f = &p->field;
     if (!f->scale_stream) return true;
-    if (f->scale_stream > stream || !f->values_per_scale || f->scale_form < 1 || f->scale_form > 2)
+    if (f->scale_stream > stream || !f->values_per_scale || f->values_per_scale > MAX_PER_SCALE ||
+        f->scale_form < 1 || f->scale_form > 2)
         return false;
     return l->layer->streams[f->scale_stream - 1].field.value_bits == 16;
 }

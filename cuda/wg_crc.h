@@ -20,6 +20,7 @@ WG_FN u32v wg_next_row(const u32v &r, const wg_row_factors &f) {
 
 /* The n bytes of a page; all pages but the last one are whole rows. */
 WG_FN void wg_add_page(u32v &r, wg_memory &page, uint32_t n, const wg_row_factors &f) {
+    WG_ROLL
     for (uint32_t row = 0; row < n; row += 4 * WG_LANES) {
         r = wg_next_row(r, f);
         wg_each([&](uint32_t lane) {
@@ -34,7 +35,8 @@ WG_FN void wg_add_page(u32v &r, wg_memory &page, uint32_t n, const wg_row_factor
 /* The remainder of all lanes together. */
 WG_FN uint32_t wg_join_lanes(u32v r, const wg_row_factors &f) {
     wg_each([&](uint32_t lane) {
-        uint32_t a = wg_of(r, lane), b = f.lane_factor[lane], product = 0;
+        uint32_t a = wg_of(r, lane), b = f.lane_factor[wg_again(lane)], product = 0;
+        WG_ROLL
         for (uint32_t i = 0; i < 32; i++) {
             product ^= b & (0 - (a >> 31));
             a <<= 1;

@@ -6,21 +6,33 @@
 
 #include "wg_device.h"
 #include "wg_fast.h"
+#include "wg_reference.h"
 #include "wg_reread.h"
 #include "wg_segment.h"
 
-enum { WARPS = 8 /* a block */ };
+/* Warps of a block of kernels in which a warp has a segment, and blocks of an SM that has 64 registers
+ * for each thread. */
+enum { WARPS = 8, BLOCKS = 4 };
 
-/* A segment a warp. */
-template <bool PREDICTED>
-__global__ void __launch_bounds__(WG_LANES *WARPS, PREDICTED ? 2 : 3)
-    wg_decode_pages(wg_call call) {
+__device__ static uint32_t warp_of_block() {
+    return wg_uniform(threadIdx.x / WG_LANES);
+}
+
+__global__ void __launch_bounds__(WG_LANES *WARPS, BLOCKS) wg_decode_pages(wg_call call) {
     __shared__ uint8_t bytes[WARPS][WG_PAGE], values[WARPS][WG_PAGE];
-    uint32_t warp = threadIdx.x / WG_LANES, i = blockIdx.x * WARPS + warp;
+    uint32_t warp = warp_of_block(), i = blockIdx.x * WARPS + warp;
     if (i >= call.n_jobs) return;
     i += call.first_job;
-    wg_pages pages = {{bytes[warp]}, {values[warp]}, {call.scratch + wg_job_of(call, i)->scratch}};
-    wg_decode<PREDICTED>(call, i, pages);
+    wg_pages pages = {
+        {bytes[warp]}, {values[warp]}, {call.scratch + wg_job_of(call.image, i)->scratch}};
+    wg_decode(call, i, pages);
+}
+
+__global__ void __launch_bounds__(WG_LANES *WARPS, BLOCKS) wg_predict_all(wg_call call) {
+    __shared__ uint8_t bytes[WARPS][WG_PAGE], values[WARPS][WG_PAGE];
+    uint32_t warp = warp_of_block(), i = blockIdx.x * WARPS + warp;
+    wg_memory of_bytes = {bytes[warp]}, of_values = {values[warp]};
+    if (i < call.n_jobs) wg_predict_segment(call, call.first_job + i, of_bytes, of_values);
 }
 
 /* Segments that share a table. */
@@ -30,13 +42,14 @@ __global__ void __launch_bounds__(WG_LANES *WG_WARPS, 2) wg_decode_block(wg_call
     const wg_block &block = wg_block_of(call, blockIdx.x);
     wg_begin_block<F>(table, call, block, threadIdx.x, WG_LANES * WG_WARPS);
     __syncthreads();
-    if (threadIdx.x / WG_LANES < block.n)
-        wg_decode_fast<F>(call, block.first + threadIdx.x / WG_LANES, table);
+    if (warp_of_block() >= block.n) return;
+    auto number = [&] { return wg_block_of(call, wg_again(blockIdx.x)).first + warp_of_block(); };
+    wg_decode_fast<F>(call, number, table);
 }
 
-__global__ void __launch_bounds__(WG_LANES *WARPS, 3) wg_check_all(wg_call call) {
-    uint32_t i = blockIdx.x * WARPS + threadIdx.x / WG_LANES;
-    if (i < call.n_jobs) wg_check_segment(call, call.first_job + i);
+__global__ void __launch_bounds__(WG_LANES *WARPS, BLOCKS) wg_check_all(wg_call call) {
+    auto number = [] { return blockIdx.x * WARPS + warp_of_block(); };
+    if (number() < call.n_jobs) wg_check_segment(call, [&] { return call.first_job + number(); });
 }
 
 static tare_status tell(cudaError_t e, tare_error *err, const char *what) {
@@ -183,11 +196,11 @@ tare_status wg_device_launch(const wg_call *call, int device, void *stream, tare
     case WG_CHECK:
         wg_check_all<<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
         break;
-    case WG_PREDICTED:
-        wg_decode_pages<true><<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
+    case WG_PREDICT:
+        wg_predict_all<<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
         break;
     default:
-        wg_decode_pages<false><<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
+        wg_decode_pages<<<n_blocks, WG_LANES * WARPS, 0, on>>>(*call);
         break;
     }
     return tell(cudaGetLastError(), err, "the kernel cannot be launched");

@@ -17,6 +17,7 @@
 #include "wg_emulated_device.h"
 #include "wg_fast.h"
 #include "wg_plan.h"
+#include "wg_reference.h"
 #include "wg_reread.h"
 #include "wg_segment.h"
 
@@ -28,16 +29,24 @@ static std::vector<uint32_t> shuffled(uint32_t n) {
     return order;
 }
 
-template <bool PREDICTED> static void run_general(const wg_call &call) {
+static void run_general(const wg_call &call) {
     for (uint32_t i : shuffled(call.n_jobs)) {
         /* Exactly as much as a warp has: what is read or written beyond is found. */
         std::vector<uint8_t> bytes(WG_PAGE), values(WG_PAGE);
-        const wg_job *job = wg_job_of(call, call.first_job + i);
+        const wg_job *job = wg_job_of(call.image, call.first_job + i);
         uint32_t runs = job->n_classes ? (job->n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN : 0;
         wg_pages pages = {{bytes.data(), WG_PAGE},
                           {values.data(), WG_PAGE},
                           {call.scratch + job->scratch, (runs + 63) / 64 * 64}};
-        wg_decode<PREDICTED>(call, call.first_job + i, pages);
+        wg_decode(call, call.first_job + i, pages);
+    }
+}
+
+static void run_predict(const wg_call &call) {
+    for (uint32_t i : shuffled(call.n_jobs)) {
+        std::vector<uint8_t> of_bytes(WG_PAGE), of_values(WG_PAGE);
+        wg_memory bytes(of_bytes.data(), WG_PAGE), values(of_values.data(), WG_PAGE);
+        wg_predict_segment(call, call.first_job + i, bytes, values);
     }
 }
 
@@ -47,7 +56,9 @@ template <class F> static void run_fast(const wg_call &call) {
         std::unique_ptr<wg_fast_table<F>> table(new wg_fast_table<F>);
         for (uint32_t thread : shuffled(WG_WARPS * WG_LANES))
             wg_begin_block<F>(*table, call, block, thread, WG_WARPS * WG_LANES);
-        for (uint32_t warp : shuffled(block.n)) wg_decode_fast<F>(call, block.first + warp, *table);
+        for (uint32_t warp : shuffled(block.n))
+            wg_decode_fast<F>(
+                call, [&] { return block.first + warp; }, *table);
     }
 }
 
@@ -59,13 +70,14 @@ static void run(const wg_call &call) {
         break;
         WG_FAST_LIST(RUN)
     case WG_CHECK:
-        for (uint32_t i : shuffled(call.n_jobs)) wg_check_segment(call, call.first_job + i);
+        for (uint32_t i : shuffled(call.n_jobs))
+            wg_check_segment(call, [&] { return call.first_job + i; });
         break;
-    case WG_PREDICTED:
-        run_general<true>(call);
+    case WG_PREDICT:
+        run_predict(call);
         break;
     default:
-        run_general<false>(call);
+        run_general(call);
         break;
     }
 }

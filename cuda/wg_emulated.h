@@ -14,6 +14,7 @@
 
 #define WG_FN static inline
 #define WG_UNROLL
+#define WG_ROLL
 
 struct u32v {
     uint32_t l[32];
@@ -83,6 +84,9 @@ WG_FN uint32_t wg_xor(const u32v &x) {
     uint32_t sum = 0;
     for (int i = 0; i < 32; i++) sum ^= x.l[i];
     return sum;
+}
+template <class T> WG_FN T wg_again(T x) {
+    return x;
 }
 WG_FN unsigned wg_trailing_zeros(uint64_t x) {
     return (unsigned)__builtin_ctzll(x);

@@ -106,8 +106,7 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
         wg_fast_symbol<F>(w.x[1], tops[1], t, w);
         wg_fast_refill<CAREFUL>(w, 0);
         wg_fast_refill<CAREFUL>(w, 1);
-        if (CAREFUL && !wg_patch(tops, patches, string, w.p + 64 * j, F::place))
-            w.bad |= WG_BAD_PATCHES;
+        if (CAREFUL) wg_patch(tops, patches, string, w.p + 64 * j, F::place);
         v[j] = F::value(f, tops[0], tops[1], j);
     }
     if (F::is_edge) {
@@ -119,15 +118,16 @@ WG_FN void wg_fast_block(wg_fast &w, F &f, wg_patches &patches, const wg_fast_ta
     }
     F::finish(v);
     uint32_t left = job.n_bytes - w.p / 8 * F::value_bits;
+    const u32v at = CAREFUL ? wg_again(w.at) : w.at; /* else all sums of it are kept */
     WG_UNROLL
     for (uint32_t j = 0; j < 4; j += F::steps) {
         uint8_t *out = w.out + j / F::steps * w.step_bytes;
         uint32_t done = j * 8 * F::value_bits;
         if (CAREFUL)
-            wg_store_some<F::lane_bytes>(out, w.at, v[j], wg_lane() * (uint32_t)F::lane_bytes,
+            wg_store_some<F::lane_bytes>(out, at, v[j], wg_lane() * (uint32_t)F::lane_bytes,
                                          left > done ? left - done : 0);
         else
-            wg_store<F::lane_bytes>(out, w.at, v[j]);
+            wg_store<F::lane_bytes>(out, at, v[j]);
     }
     F::put_high(f, w.out, w.at, v);
     w.p += WG_BLOCK;
@@ -160,7 +160,8 @@ template <class F>
 WG_FN void wg_fast_begin(wg_fast &w, const wg_fast_table<F> &t, const uint8_t *stored,
                          uint8_t *region, const wg_stream &s, const wg_job &job) {
     wg_states states;
-    w.bad = wg_begin(states, stored, job) ? 0 : WG_BAD_STATES;
+    wg_begin(states, stored, job);
+    w.bad = states.bad;
     w.below = states.below;
     WG_UNROLL
     for (uint32_t i = 0; i < 2; i++) {
@@ -190,7 +191,7 @@ WG_FN uint32_t wg_fast_decode(const wg_fast_table<F> &t, const uint8_t *stored, 
     F::open(f, s, job);
     wg_fast_begin<F>(w, t, stored, region, s, job);
     const wg_string string = {stored, job, F::value_bits, F::k};
-    if (!wg_begin_patches(patches, string)) w.bad |= WG_BAD_PATCHES;
+    wg_begin_patches(patches, string);
     while (w.p < job.n_positions) {
         uint32_t a = wg_left(w, 0), b = wg_left(w, 1), sure = (a < b ? a : b) / 128;
         uint32_t whole = job.n_bytes / (32 * F::value_bits), patched = patches.position / WG_BLOCK;
@@ -209,19 +210,20 @@ WG_FN uint32_t wg_fast_decode(const wg_fast_table<F> &t, const uint8_t *stored, 
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Decodes job number i, whose table is `t`. */
-template <class F>
-WG_FN void wg_decode_fast(const wg_call &call, uint32_t i, const wg_fast_table<F> &t) {
+/* Decodes a job, whose table is `t`. `number` gives its number, twice, so that it need not be kept. */
+template <class F, class N>
+WG_FN void wg_decode_fast(const wg_call &call, N number, const wg_fast_table<F> &t) {
     const wg_image *parts = wg_part<wg_image>(call.image, 0);
-    const wg_job &job = *wg_job_of(call, i);
+    const wg_job &job = *wg_job_of(call.image, number());
     const wg_stream &s = wg_part<wg_stream>(call.image, parts->streams)[job.stream];
     const tare_cuda_buffers &buffers = call.buffers[s.layer];
     const uint8_t *stored = (const uint8_t *)buffers.stored + job.at;
     uint8_t *region = (uint8_t *)buffers.regions[s.region];
-    uint32_t end = job.patches + job.patches_bytes;
     uint32_t bad = wg_fast_decode<F>(t, stored, region, s, job);
+    const wg_job &same = *wg_job_of(wg_again(call.image), number());
+    uint32_t end = same.patches + same.patches_bytes;
     if (!wg_is_zero(stored, end, (end + 63) / 64 * 64)) bad |= WG_BAD_PADDING;
-    if (bad) wg_report(&call.faults->first, &call.faults->n, job.number << 8 | bad);
+    if (bad) wg_report(&call.faults->first, &call.faults->n, same.number << 8 | bad);
 }
 
 /* Fills the table of a block of jobs; thread i of n. */
@@ -229,7 +231,7 @@ template <class F>
 WG_FN void wg_begin_block(wg_fast_table<F> &t, const wg_call &call, const wg_block &block,
                           uint32_t i, uint32_t n) {
     const wg_image *parts = wg_part<wg_image>(call.image, 0);
-    const wg_job &job = *wg_job_of(call, block.first);
+    const wg_job &job = *wg_job_of(call.image, block.first);
     const wg_stream &s = wg_part<wg_stream>(call.image, parts->streams)[job.stream];
     const wg_table *tables = wg_part<wg_table>(call.image, parts->tables);
     wg_fill_table<F>(t, tables + (F::value_bits == 4 ? s.tables16 : s.tables64) + job.first_table,

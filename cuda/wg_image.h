@@ -24,10 +24,9 @@ enum {
 
 #define WG_NO_SCALES UINT32_MAX
 
-/* Kernels: of everything, without a base and with one; those of wg_forms.h; checks. */
+/* Kernels: of everything; those of wg_forms.h; what follows where segments stand in their regions. */
 typedef enum wg_kernel {
     WG_GENERAL = 0,
-    WG_PREDICTED,
     WG_FAST_8_0, /* items of 8 bits, PLAIN, k = 0 */
     WG_FAST_8_1,
     WG_FAST_8_2,
@@ -40,7 +39,8 @@ typedef enum wg_kernel {
     WG_FAST_4,
     WG_FAST_5, /* of 5 and 6 bits, joined as in Q5_K and in Q6_K */
     WG_FAST_6,
-    WG_CHECK, /* the CRC of what fast kernels have decoded */
+    WG_CHECK,   /* the CRC of what fast kernels have decoded */
+    WG_PREDICT, /* the base, and the CRC, of segments that are predicted */
     WG_KERNELS
 } wg_kernel;
 
@@ -80,7 +80,7 @@ typedef struct wg_job {
     uint32_t patches, patches_bytes, n_patches;
     uint32_t groups[WG_GROUPS];
     uint32_t remainder; /* of the decoded bytes, zeros after them up to a whole row, as wg_crc.h
-                           has it; of fast kernels 32 rows more of zeros */
+                           has it; where WG_CHECK finds it 32 rows more of zeros */
     uint32_t stream;    /* number in the image */
     uint16_t fill;      /* stands for the bits of groups that are not read */
     uint8_t mode, predictor, has_crc, kernel;

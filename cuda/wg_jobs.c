@@ -120,7 +120,6 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     job->predictor = s->predictor;
     job->has_crc = true;
     job->remainder = remainder_of(s->crc, s->n_bytes, WORDS_ROW, 0);
-    job->kernel = s->predictor ? WG_PREDICTED : WG_GENERAL;
     memcpy(job->pattern, s->pattern, sizeof job->pattern);
     if (s->mode != TARE_CODED_DIRECT) return;
     job->n_positions = s->n_positions;
@@ -135,10 +134,10 @@ void wg_make_job(wg_job *job, const tare_coded_segment *s, const tare_cuda_layer
     job->class_table = s->class_table;
     const tare_coded_rule *rule = &l->heads[stream]->rules[s->rule];
     choose_groups(job, s, rule, options);
-    if (options->is_general || !job->has_crc || job->predictor) return;
+    if (options->is_general || !job->has_crc) return;
     const tare_coded_field *field = &l->layer->streams[stream].field;
     job->kernel = kernel_of(field, job, rule);
     const uint32_t row_bytes = field->join.high_bits ? FOURS_ROW : WORDS_ROW;
-    if (job->kernel != WG_GENERAL)
+    if (job->kernel != WG_GENERAL && !job->predictor)
         job->remainder = remainder_of(s->crc, s->n_bytes, row_bytes, WG_LANES);
 }

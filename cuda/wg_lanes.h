@@ -22,6 +22,7 @@
 
 #define WG_FN     static __device__ __forceinline__
 #define WG_UNROLL _Pragma("unroll")
+#define WG_ROLL   _Pragma("unroll 1") /* a loop that is seldom or long: fewer registers */
 typedef uint32_t u32v;
 typedef bool boolv;
 
@@ -45,6 +46,19 @@ WG_FN u32v wg_pick(boolv p, u32v a, u32v b) {
 /* Of all lanes' numbers. */
 WG_FN uint32_t wg_xor(u32v x) {
     return __reduce_xor_sync(0xffffffffu, x);
+}
+/* A number that all lanes have, of which the compiler does not know that they do. */
+WG_FN uint32_t wg_uniform(uint32_t x) {
+    return __shfl_sync(0xffffffffu, x, 0);
+}
+/* The same number, or address. What follows from it is computed anew and not kept in registers. */
+WG_FN uint32_t wg_again(uint32_t x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}
+WG_FN const uint8_t *wg_again(const uint8_t *p) {
+    asm volatile("" : "+l"(p));
+    return p;
 }
 WG_FN unsigned wg_trailing_zeros(uint64_t x) { /* not of 0 */
     return (unsigned)__ffsll((long long)x) - 1;

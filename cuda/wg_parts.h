@@ -12,14 +12,15 @@ template <class T> WG_FN const T *wg_part(const uint8_t *image, uint64_t at) {
 }
 
 /* Job number i of the image. */
-WG_FN const wg_job *wg_job_of(const wg_call &call, uint32_t i) {
-    return wg_part<wg_job>(call.image, wg_part<wg_image>(call.image, 0)->jobs) + i;
+WG_FN const wg_job *wg_job_of(const uint8_t *image, uint32_t i) {
+    return wg_part<wg_job>(image, wg_part<wg_image>(image, 0)->jobs) + i;
 }
 
 /* Whether bytes first .. end - 1 of the stored ones are 0; fewer than 64. */
 WG_FN bool wg_is_zero(const uint8_t *stored, uint32_t first, uint32_t end) {
     u32v any = 0;
     wg_each([&](uint32_t lane) {
+        WG_ROLL
         for (uint32_t i = first + lane; i < end; i += WG_LANES) wg_of(any, lane) |= stored[i];
     });
     return !wg_ballot(any != 0u);

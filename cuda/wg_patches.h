@@ -7,7 +7,7 @@
 #include "wg_image.h"
 #include "wg_lanes.h"
 
-enum : uint32_t { WG_NO_POSITION = 0xffffffff };
+enum : uint32_t { WG_NO_POSITION = 0xffffffff, WG_DAMAGED = 0xffffffff };
 
 /* Where they stand: what does not change while they are read. */
 struct wg_string {
@@ -18,7 +18,7 @@ struct wg_string {
 
 struct wg_patches {
     uint32_t at;            /* in bits */
-    uint32_t left;          /* after the next one */
+    uint32_t left;          /* after the next one; WG_DAMAGED: it was bad, there are no more */
     uint32_t position, top; /* of the next one; WG_NO_POSITION: there is none */
 };
 
@@ -39,13 +39,13 @@ WG_FN bool wg_has_value(uint32_t value_bits, uint32_t position, uint32_t n_bytes
     return position < n_bytes / (value_bits / 8);
 }
 
-/* Reads the patch after position `before`. False: the string ends inside it, or it is beyond the
- * values; then there are no more. */
-WG_FN bool wg_next_patch(wg_patches &p, const wg_string &s, uint32_t before) {
+/* Reads the patch after position `before`. It is bad if the string ends inside it, or if it is beyond
+ * the values. */
+WG_FN void wg_next_patch(wg_patches &p, const wg_string &s, uint32_t before) {
     enum { SURE = 57 };
     uint32_t end = 8 * s.job.patches_bytes, beyond = 0;
     p.position = WG_NO_POSITION;
-    if (!p.left) return true;
+    if (!p.left) return;
     uint64_t next = wg_peek(p, s);
     p.left--;
     while (!(next << (64 - SURE)) && p.at < end) {
@@ -63,36 +63,32 @@ WG_FN bool wg_next_patch(wg_patches &p, const wg_string &s, uint32_t before) {
                    wg_has_value(s.value_bits, (uint32_t)position, s.job.n_bytes);
     p.top = (uint32_t)(next >> rice) & ((1u << (s.value_bits - s.k)) - 1);
     if (is_good) p.position = (uint32_t)position;
-    if (!is_good) p.left = 0;
-    return is_good;
+    if (!is_good) p.left = WG_DAMAGED;
 }
 
-/* False: the first one is bad. */
-WG_FN bool wg_begin_patches(wg_patches &p, const wg_string &s) {
+WG_FN void wg_begin_patches(wg_patches &p, const wg_string &s) {
     p.at = 0;
     p.left = s.job.n_patches;
-    return wg_next_patch(p, s, WG_NO_POSITION);
+    wg_next_patch(p, s, WG_NO_POSITION);
 }
 
-/* Whether what is left is less than a byte, and 0. */
+/* Whether all were good, and what is left is less than a byte, and 0. */
 WG_FN bool wg_patches_end(const wg_patches &p, const wg_string &s) {
     uint32_t end = 8 * s.job.patches_bytes;
+    if (p.left == WG_DAMAGED) return false;
     return !end || (p.at + 8 > end && !wg_peek(p, s));
 }
 
-/* Puts tops in the place of those of 64 positions from `first` on, as place() has them. False: one
- * that follows is bad. */
+/* Puts tops in the place of those of 64 positions from `first` on, as place() has them. */
 template <class F>
-WG_FN bool wg_patch(u32v tops[2], wg_patches &p, const wg_string &s, uint32_t first, F place) {
-    bool is_good = true;
+WG_FN void wg_patch(u32v tops[2], wg_patches &p, const wg_string &s, uint32_t first, F place) {
     while (p.position - first < 64) {
         uint32_t at = p.position - first;
         WG_UNROLL
         for (uint32_t i = 0; i < 2; i++)
             tops[i] = wg_pick(wg_lane() * 2u + i == at, place(p.top), tops[i]);
-        is_good &= wg_next_patch(p, s, p.position);
+        wg_next_patch(p, s, p.position);
     }
-    return is_good;
 }
 
 #endif

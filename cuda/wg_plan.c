@@ -198,14 +198,13 @@ static void make_layer(planning *p, size_t layer) {
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Jobs of a kernel side by side, of a fast one those that share a table. */
+/* Jobs of a predictor side by side, among them those of a kernel, of a fast one those that share a
+ * table. */
 static int compare_jobs(const void *left, const void *right) {
     const wg_job *a = left, *b = right;
-    bool a_last = a->predictor == TARE_CODED_REF_SCALED,
-         b_last = b->predictor == TARE_CODED_REF_SCALED;
-    if (a_last != b_last) return a_last - b_last;
+    if (a->predictor != b->predictor) return a->predictor - b->predictor;
     if (a->kernel != b->kernel) return a->kernel - b->kernel;
-    if (!wg_is_general(a->kernel)) {
+    if (a->kernel != WG_GENERAL) {
         if (a->stream != b->stream) return a->stream < b->stream ? -1 : 1;
         if (a->rule != b->rule) return a->rule - b->rule;
         if (a->first_table != b->first_table) return a->first_table - b->first_table;
@@ -214,23 +213,23 @@ static int compare_jobs(const void *left, const void *right) {
 }
 
 static bool is_same_launch(const wg_job *a, const wg_job *b) {
-    bool a_last = a->predictor == TARE_CODED_REF_SCALED;
-    return a->kernel == b->kernel && a_last == (b->predictor == TARE_CODED_REF_SCALED);
+    return a->kernel == b->kernel && a->predictor == b->predictor;
 }
 static bool is_same_table(const wg_job *a, const wg_job *b) {
     return a->stream == b->stream && a->rule == b->rule && a->first_table == b->first_table;
 }
 
-/* The CRC of what fast kernels decode, whose jobs stand side by side, in a launch of its own. */
-static void add_check(tare_cuda_plan *plan) {
-    wg_launch check = {.kernel = WG_CHECK};
-    for (uint32_t i = 0; i < plan->n_launches; i++) {
-        const wg_launch *l = &plan->launches[i];
-        if (wg_is_general(l->kernel)) continue;
-        if (!check.n_jobs) check.first_job = l->first_job;
-        check.n_jobs += l->n_jobs;
+/* A launch for jobs that are decoded, which stand side by side: of a predictor, but for those that the
+ * general kernel has checked already. */
+static void add_second(planning *p, uint32_t kernel, uint8_t predictor) {
+    wg_launch l = {.kernel = kernel};
+    for (uint32_t i = 0; i < (uint32_t)p->n.jobs; i++) {
+        const wg_job *job = &p->jobs[i];
+        if (job->predictor != predictor || (kernel == WG_CHECK && job->kernel == WG_GENERAL))
+            continue;
+        if (!l.n_jobs++) l.first_job = i;
     }
-    if (check.n_jobs) plan->launches[plan->n_launches++] = check;
+    if (l.n_jobs) p->plan->launches[p->plan->n_launches++] = l;
 }
 
 static void make_launches(planning *p) {
@@ -248,7 +247,7 @@ static void make_launches(planning *p) {
             block = NULL;
         }
         l->n_jobs++;
-        if (wg_is_general(job->kernel)) continue;
+        if (job->kernel == WG_GENERAL) continue;
         if (!block || block->n == WG_WARPS || !is_same_table(job, before)) {
             block = &p->blocks[n_blocks++];
             *block = (wg_block){i, 0};
@@ -257,7 +256,9 @@ static void make_launches(planning *p) {
         block->n++;
     }
     plan->image_size -= (n_jobs - n_blocks) * sizeof *block;
-    add_check(plan);
+    add_second(p, WG_CHECK, TARE_CODED_NO_PREDICTOR);
+    add_second(p, WG_PREDICT, TARE_CODED_REF);
+    add_second(p, WG_PREDICT, TARE_CODED_REF_SCALED);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */

@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-/* Segments predicted by scale are decoded in a second pass, by the general kernel. */
-enum { WG_LAUNCHES = WG_KERNELS + 1 };
+/* Those that decode, once for each predictor; the check; two that predict, of which that by scales
+ * needs what the other one makes. */
+enum { WG_PREDICTORS = 3, WG_LAUNCHES = WG_PREDICTORS * WG_CHECK + 1 + 2 };
 
 /* A kernel's jobs in the image; fast ones are told by blocks. */
 typedef struct wg_launch {
@@ -66,11 +67,6 @@ static inline bool wg_is_for_host(const tare_coded_segment *s) {
 /* Bytes of a stream that a unit of its region has. */
 static inline uint64_t wg_unit_bytes(const tare_coded_field *f) {
     return f->join.high_bits ? (uint64_t)f->width / 2 * 3 : f->width;
-}
-
-/* The kernels of wg_segment.h, which need no blocks. */
-static inline bool wg_is_general(uint32_t kernel) {
-    return kernel == WG_GENERAL || kernel == WG_PREDICTED;
 }
 
 void wg_make_table(wg_table *out, const tare_coded_table *t);

@@ -151,16 +151,18 @@ WG_FN uint32_t wg_reread_segment(const uint8_t *region, const wg_stream &s, cons
                   : wg_reread_all<WG_ROW_HALVES>(r, parts->words);
 }
 
-/* Checks job number i, which a fast kernel has decoded. */
-WG_FN void wg_check_segment(const wg_call &call, uint32_t i) {
+/* Checks a job that a fast kernel has decoded. `number` gives its number, twice, so that it need not be
+ * kept. */
+template <class F> WG_FN void wg_check_segment(const wg_call &call, F number) {
     const wg_image *parts = wg_part<wg_image>(call.image, 0);
-    const wg_job &job = *wg_job_of(call, i);
+    const wg_job &job = *wg_job_of(call.image, number());
     const wg_stream &s = wg_part<wg_stream>(call.image, parts->streams)[job.stream];
     const uint8_t *region = (const uint8_t *)call.buffers[s.layer].regions[s.region];
     uint32_t found = s.high_bits ? wg_reread_joined(region, s, job, parts)
                                  : wg_reread_segment(region, s, job, parts);
-    if (found != job.remainder)
-        wg_report(&call.faults->first, &call.faults->n, job.number << 8 | WG_BAD_CRC);
+    const wg_job &same = *wg_job_of(wg_again(call.image), number());
+    if (found != same.remainder)
+        wg_report(&call.faults->first, &call.faults->n, same.number << 8 | WG_BAD_CRC);
 }
 
 #endif

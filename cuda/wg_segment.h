@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decodes a segment, one per warp, page by page: a page is filled according to the mode, the base
- * is added, the CRC is updated, and the page is stored to its region. Handles every mode, width and
- * predictor. */
+ * Decodes a segment, one per warp, page by page: a page is filled according to the mode, the CRC is
+ * updated, and the page is stored to its region. Handles every mode and width; of segments that are
+ * predicted the differences, to which wg_reference.h adds the base. */
 #ifndef TARE_CUDA_WG_SEGMENT_H
 #define TARE_CUDA_WG_SEGMENT_H
 
 #include "wg_crc.h"
-#include "wg_reference.h"
+#include "wg_places.h"
 #include "wg_values.h"
 
 /* Memory of a warp: a page as the stream's bytes, of items of 6 bits as values, too; ranks of
@@ -21,9 +21,7 @@ struct wg_segment {
     const wg_image *parts;
     const wg_job *job;
     const wg_stream *stream;
-    const tare_cuda_buffers *buffers;
     const uint8_t *stored;
-    uint8_t *region;
     wg_pages *pages;
     wg_direct direct;
     u32v remainder;
@@ -33,6 +31,7 @@ struct wg_segment {
 
 WG_FN void wg_fill_raw(wg_memory &page, const uint8_t *from, uint32_t n) {
     wg_each([&](uint32_t lane) {
+        WG_ROLL
         for (uint32_t i = lane; i < n; i += WG_LANES) wg_put(page, lane, i, from[i]);
     });
 }
@@ -42,74 +41,59 @@ WG_FN void wg_fill_constant(wg_memory &page, const wg_segment &g, uint32_t n) {
                                                         : value_bits == 6 ? 3
                                                                           : 1;
     wg_each([&](uint32_t lane) {
+        WG_ROLL
         for (uint32_t i = lane; i < n; i += WG_LANES)
             wg_put(page, lane, i, g.job->pattern[i % width]);
     });
 }
 
-/* The n bytes from `at` of the segment on. True: they are there as values. */
-WG_FN bool wg_fill(wg_segment &g, uint32_t at, uint32_t n) {
+/* The CRC of predicted segments is that of the sums. */
+WG_FN bool wg_is_checked(const wg_segment &g) {
+    return g.call->with_crc && g.job->has_crc && !g.job->predictor;
+}
+
+/* The n bytes from `at` of the segment on; of joined streams the values. */
+WG_FN void wg_fill_page(wg_segment &g, uint32_t at, uint32_t n) {
     const wg_job &job = *g.job;
-    bool is_six = g.stream->value_bits == 6;
+    const wg_stream &s = *g.stream;
     if (job.mode == TARE_CODED_DIRECT) {
-        uint32_t value_bits = g.stream->value_bits, a_page = value_bits == 4    ? 2 * WG_PAGE
-                                                             : value_bits == 16 ? WG_PAGE / 2
-                                                                                : WG_PAGE;
+        uint32_t a_page = s.value_bits == 4    ? 2 * WG_PAGE
+                          : s.value_bits == 16 ? WG_PAGE / 2
+                                               : +WG_PAGE;
+        bool is_six = s.value_bits == 6;
         uint32_t first = at / (is_six ? WG_SIXES_PAGE : WG_PAGE) * a_page, end = first + a_page;
-        wg_fill_direct(is_six ? g.pages->values : g.pages->bytes, g.direct, *g.stream, job, first,
-                       end < job.n_positions ? end : job.n_positions);
-        return is_six;
+        end = end < job.n_positions ? end : job.n_positions;
+        if (!is_six)
+            wg_fill_direct(g.pages->bytes, g.direct, g.pages->ranks, s, job, first, end);
+        else
+            wg_fill_direct(g.pages->values, g.direct, g.pages->ranks, s, job, first, end);
+        if (is_six && (!s.high_bits || wg_is_checked(g)))
+            wg_pack_sixes(g.pages->bytes, g.pages->values, s, n);
+        return;
     }
     if (job.mode == TARE_CODED_CONSTANT)
         wg_fill_constant(g.pages->bytes, g, n);
     else
         wg_fill_raw(g.pages->bytes, g.stored + at + (job.mode == WG_HOST ? 0u : +WG_HEADER), n);
-    return false;
+    if (s.high_bits) wg_unpack_sixes(g.pages->values, g.pages->bytes, s, n);
 }
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-/* Adds what the base has to differences: values where items have 6 bits, else bytes. */
-WG_FN void wg_predict(wg_segment &g, uint64_t first, uint32_t n) {
-    const wg_stream &s = *g.stream;
-    wg_base b = {(const uint8_t *)g.buffers->bases[s.region], 0, 0, 0};
-    if (g.job->predictor == TARE_CODED_REF_SCALED) {
-        b.scale_stream = wg_part<wg_stream>(g.call->image, g.parts->streams) + s.scales;
-        b.scales = (const uint8_t *)g.buffers->bases[b.scale_stream->region];
-        b.own_scales = (const uint8_t *)g.buffers->regions[b.scale_stream->region];
-    }
-    if (s.value_bits == 6)
-        wg_add_sixes(g.pages->values, b, s, first, n);
-    else if (s.value_bits == 16)
-        wg_add_words(g.pages->bytes, b, s, first, n);
-    else
-        wg_add_bytes(g.pages->bytes, b, s, first, n);
-}
-
 /* The n bytes from `at` of the segment on: made, checked and stored. */
-template <bool PREDICTED> WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
+WG_FN void wg_page(wg_segment &g, uint32_t at, uint32_t n) {
     const wg_stream &s = *g.stream;
     uint64_t first = g.job->first + at;
-    bool is_predicted = PREDICTED && g.job->predictor;
-    bool is_checked = g.call->with_crc && g.job->has_crc;
     wg_renew(g.pages->bytes);
     wg_renew(g.pages->values);
-    bool has_values = wg_fill(g, at, n), has_bytes = !has_values;
-    if (s.value_bits == 6 && has_bytes && (s.high_bits || is_predicted)) {
-        wg_unpack_sixes(g.pages->values, g.pages->bytes, s, n);
-        has_values = true;
-    }
-    if (is_predicted) wg_predict(g, first, n);
-    if (has_values && (is_predicted || !has_bytes) && (is_checked || !s.high_bits)) {
-        wg_renew(g.pages->bytes);
-        wg_pack_sixes(g.pages->bytes, g.pages->values, s, n);
-    }
+    wg_fill_page(g, at, n);
     wg_sync(g.pages->bytes);
-    if (is_checked) wg_add_page(g.remainder, g.pages->bytes, n, g.parts->words);
+    if (wg_is_checked(g)) wg_add_page(g.remainder, g.pages->bytes, n, g.parts->words);
+    uint8_t *region = (uint8_t *)g.call->buffers[s.layer].regions[s.region];
     if (s.high_bits)
-        wg_separate(g.region, g.pages->values, s, first / 3 * 4, n / 3 * 4);
+        wg_separate(region, g.pages->values, s, first / 3 * 4, n / 3 * 4);
     else
-        wg_scatter(g.region, g.pages->bytes, s, first, n);
+        wg_scatter(region, g.pages->bytes, s, first, n);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -124,28 +108,27 @@ WG_FN bool wg_padding_is_zero(const wg_segment &g) {
     return wg_is_zero(g.stored, end, (end + 63) / 64 * 64);
 }
 
-/* Decodes job number i. PREDICTED: it may have a base, whose arithmetic takes registers. */
-template <bool PREDICTED> WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
+/* Decodes job number i. */
+WG_FN void wg_decode(const wg_call &call, uint32_t i, wg_pages &pages) {
     wg_segment g;
     g.call = &call;
     g.parts = wg_part<wg_image>(call.image, 0);
-    g.job = wg_job_of(call, i);
+    g.job = wg_job_of(call.image, i);
     g.stream = wg_part<wg_stream>(call.image, g.parts->streams) + g.job->stream;
-    g.buffers = call.buffers + g.stream->layer;
-    g.stored = g.job->mode == WG_HOST ? call.host : (const uint8_t *)g.buffers->stored;
+    const tare_cuda_buffers &buffers = call.buffers[g.stream->layer];
+    g.stored = g.job->mode == WG_HOST ? call.host : (const uint8_t *)buffers.stored;
     g.stored += g.job->at;
-    g.region = (uint8_t *)g.buffers->regions[g.stream->region];
     g.pages = &pages;
     g.remainder = 0;
     uint32_t bad = 0, a_page = g.stream->value_bits == 6 ? WG_SIXES_PAGE : WG_PAGE;
     if (g.job->mode == TARE_CODED_DIRECT)
-        wg_begin_direct(g.direct, call.image, g.stored, &pages.ranks, *g.stream, *g.job);
+        wg_begin_direct(g.direct, call.image, g.stored, pages.ranks, *g.stream, *g.job);
+    WG_ROLL
     for (uint32_t at = 0; at < g.job->n_bytes; at += a_page)
-        wg_page<PREDICTED>(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
+        wg_page(g, at, g.job->n_bytes - at < a_page ? g.job->n_bytes - at : a_page);
     if (g.job->mode == TARE_CODED_DIRECT) bad |= wg_end_direct(g.direct, *g.stream, *g.job);
     if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;
-    if (call.with_crc && g.job->has_crc &&
-        wg_join_lanes(g.remainder, g.parts->words) != g.job->remainder)
+    if (wg_is_checked(g) && wg_join_lanes(g.remainder, g.parts->words) != g.job->remainder)
         bad |= WG_BAD_CRC;
     if (bad) wg_report(&call.faults->first, &call.faults->n, g.job->number << 8 | bad);
 }

@@ -39,6 +39,7 @@ template <class F> WG_FN uint32_t wg_scales_byte(F value, uint32_t i) {
 
 WG_FN void wg_pack_scales(wg_memory &bytes, wg_memory &values, uint32_t n) {
     wg_each([&](uint32_t lane) {
+        WG_ROLL
         for (uint32_t i = lane; i < n; i += WG_LANES) {
             wg_scales_unit u = wg_find_unit(i / WG_SCALES_UNIT, n);
             auto value = [&](uint32_t j) { return wg_get(values, lane, wg_scale_at(u, j)); };
@@ -49,6 +50,7 @@ WG_FN void wg_pack_scales(wg_memory &bytes, wg_memory &values, uint32_t n) {
 
 WG_FN void wg_unpack_scales(wg_memory &values, wg_memory &bytes, uint32_t n) {
     wg_each([&](uint32_t lane) {
+        WG_ROLL
         for (uint32_t i = lane; i < n / 3 * 4; i += WG_LANES) {
             uint32_t unit = i / WG_SCALES_VALUES, first = unit * WG_SCALES_UNIT;
             auto byte = [&](uint32_t j) { return wg_get(bytes, lane, first + j); };
@@ -66,6 +68,7 @@ WG_FN void wg_pack_sixes(wg_memory &bytes, wg_memory &values, const wg_stream &s
         return;
     }
     wg_each([&](uint32_t lane) {
+        WG_ROLL
         for (uint32_t i = lane; i < n / 3; i += WG_LANES) {
             uint32_t four = 0;
             for (uint32_t j = 0; j < 4; j++) four |= wg_get(values, lane, 4 * i + j) << 6 * j;
@@ -82,6 +85,7 @@ WG_FN void wg_unpack_sixes(wg_memory &values, wg_memory &bytes, const wg_stream 
         return;
     }
     wg_each([&](uint32_t lane) {
+        WG_ROLL
         for (uint32_t i = lane; i < n / 3; i += WG_LANES) {
             uint32_t four = 0;
             for (uint32_t j = 0; j < 3; j++) four |= wg_get(bytes, lane, 3 * i + j) << 8 * j;

@@ -13,29 +13,27 @@ struct wg_states {
     u32v x[2], below;
     const uint16_t *next[2];
     uint32_t left[2];
-    uint32_t ran_out;
+    uint32_t bad; /* what is wrong with the segment */
 };
 
-/* False: a state is one that no encoder leaves. */
-WG_FN bool wg_begin(wg_states &s, const uint8_t *stored, const wg_job &job) {
+WG_FN void wg_begin(wg_states &s, const uint8_t *stored, const wg_job &job) {
     const uint32_t *states = (const uint32_t *)(const void *)(stored + WG_HEADER);
     s.below = wg_below();
     s.next[0] = (const uint16_t *)(const void *)(stored + WG_HEADER + WG_STATES);
     s.next[1] = s.next[0] + job.n_words[0];
-    uint32_t bad = 0;
+    s.bad = 0;
     WG_UNROLL
     for (uint32_t i = 0; i < 2; i++) {
         s.x[i] = wg_load(states, wg_lane() * 2u + i);
         s.left[i] = job.n_words[i];
-        bad |= wg_ballot(s.x[i] < 0x10000u);
+        /* No encoder leaves such a state. */
+        if (wg_ballot(s.x[i] < 0x10000u)) s.bad = WG_BAD_STATES;
     }
-    s.ran_out = 0;
-    return !bad;
 }
 
 WG_FN bool wg_has_ended(const wg_states &s) {
     uint32_t differs = wg_ballot(s.x[0] != 0x10000u) | wg_ballot(s.x[1] != 0x10000u);
-    return !(differs | s.left[0] | s.left[1] | s.ran_out);
+    return !(differs | s.left[0] | s.left[1]);
 }
 
 /* The next symbol of each lane of a stream; log2: of the table's symbols. */
@@ -53,7 +51,7 @@ WG_FN void wg_refill(wg_states &s, uint32_t i) {
     uint32_t all = wg_ballot(is_short), n = wg_popc(all);
     u32v place = wg_popc(s.below & all);
     u32v word = wg_load_if(place < s.left[i], s.next[i], place);
-    s.ran_out |= n > s.left[i];
+    if (n > s.left[i]) s.bad |= WG_BAD_STATES;
     n = n < s.left[i] ? n : s.left[i];
     s.next[i] += n;
     s.left[i] -= n;

@@ -13,43 +13,45 @@
 struct wg_direct {
     const uint8_t *stored;
     const wg_rule *rule;
-    const wg_table *tables, *table; /* of class 0; in force */
-    uint32_t log2;                  /* of their symbols */
+    const wg_table *table; /* of the class in force */
+    uint32_t log2;         /* of its symbols */
+    uint32_t chosen;       /* the class */
     wg_states states;
     wg_patches patches;
-    u32v trellis[2];
-    wg_memory *ranks; /* of classes, one for each run of positions */
-    uint64_t order;   /* classes, the last one used first, four bits each */
-    uint32_t bad;
+    u32v trellis;   /* states of both positions, a byte each */
+    uint64_t order; /* classes, the last one used first, four bits each */
 };
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
 /* The ranks of all runs, in the list that begins as 0, 1, 2, ... */
-WG_FN void wg_read_ranks(wg_direct &d, const wg_table *t, const wg_job &job) {
+WG_FN void wg_read_ranks(wg_direct &d, wg_memory &to, const wg_table *t, const wg_job &job) {
     uint32_t n = (job.n_positions + WG_CLASS_RUN - 1) / WG_CLASS_RUN;
+    WG_ROLL
     for (uint32_t first = 0; first < n; first += 64) {
         u32v ranks[2];
         wg_take(ranks, d.states, t, 4);
         wg_each([&](uint32_t lane) {
+            WG_UNROLL
             for (uint32_t i = 0; i < 2; i++)
-                wg_put(*d.ranks, lane, first + 2 * lane + i, wg_of(ranks[i], lane));
+                wg_put(to, lane, first + 2 * lane + i, wg_of(ranks[i], lane));
         });
     }
-    wg_sync(*d.ranks);
+    wg_sync(to);
     d.order = 0xfedcba9876543210u;
 }
 
 /* The table of the run that begins; its class moves to the front. */
-WG_FN void wg_choose_class(wg_direct &d, uint32_t run, const wg_job &job) {
-    uint32_t rank = wg_get(*d.ranks, 0, run), shift = 4 * (rank & 15);
+WG_FN void wg_choose_class(wg_direct &d, wg_memory &ranks, uint32_t run, const wg_job &job) {
+    uint32_t rank = wg_get(ranks, 0, run), shift = 4 * (rank & 15);
     uint64_t chosen = d.order >> shift & 15, front = ((uint64_t)1 << shift) - 1;
     d.order = (d.order & ~(front << 4 | 15)) | (d.order & front) << 4 | chosen;
     if (rank >= job.n_classes) {
-        d.bad |= WG_BAD_CLASS;
+        d.states.bad |= WG_BAD_CLASS;
         chosen = 0;
     }
-    d.table = d.tables + chosen;
+    d.table = d.table - d.chosen + chosen;
+    d.chosen = (uint32_t)chosen;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -58,10 +60,11 @@ WG_FN void wg_choose_class(wg_direct &d, uint32_t run, const wg_job &job) {
  * others. */
 WG_FN uint32_t wg_bypass(const wg_direct &d, const wg_job &job, uint32_t position) {
     uint32_t low = job.fill, place = d.rule->k;
+    WG_ROLL
     for (uint32_t g = 0; g < job.n_groups; g++) {
-        uint32_t bits = job.group_bits[g], a_block = 512 / bits;
-        uint32_t at = position / a_block * 64 + position % 64;
-        uint32_t shift = position % a_block / 64 * bits;
+        uint32_t bits = job.group_bits[g], log2_block = 9 - bits / 2; /* of 512 bits: 9, 8 or 7 */
+        uint32_t at = (position >> log2_block) * 64 + position % 64;
+        uint32_t shift = (position & ((1u << log2_block) - 1)) / 64 * bits;
         place -= bits;
         low |= (d.stored[job.groups[g] + at] >> shift & ((1u << bits) - 1)) << place;
     }
@@ -101,23 +104,25 @@ WG_FN void wg_tops(u32v tops[2], wg_direct &d) {
     for (uint32_t i = 0; i < 2; i++)
         if (d.rule->trellis)
             wg_each([&](uint32_t lane) {
-                wg_of(tops[i], lane) =
-                    wg_walk(wg_of(d.trellis[i], lane), d.rule->trellis, wg_of(tops[i], lane));
+                uint32_t &both = wg_of(d.trellis, lane), t = both >> 8 * i & 255;
+                wg_of(tops[i], lane) = wg_walk(t, d.rule->trellis, wg_of(tops[i], lane));
+                both = (both & 255u << 8 * (1 - i)) | t << 8 * i;
             });
         else
             tops[i] = wg_load(d.rule->map, tops[i]);
 }
 
-/* The positions first .. end - 1, which a page begins with. */
-WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, const wg_job &job,
-                          uint32_t first, uint32_t end) {
+/* The positions first .. end - 1, which a page begins with; `ranks`: of the classes of all runs. */
+WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, wg_memory &ranks, const wg_stream &s,
+                          const wg_job &job, uint32_t first, uint32_t end) {
     const wg_string string = {d.stored, job, s.value_bits, d.rule->k};
+    WG_ROLL
     for (uint32_t p = first; p < end; p += 64) {
         u32v tops[2];
-        if (job.n_classes && p % WG_CLASS_RUN == 0) wg_choose_class(d, p / WG_CLASS_RUN, job);
+        if (job.n_classes && p % WG_CLASS_RUN == 0)
+            wg_choose_class(d, ranks, p / WG_CLASS_RUN, job);
         wg_tops(tops, d);
-        if (!wg_patch(tops, d.patches, string, p, [](uint32_t top) { return top; }))
-            d.bad |= WG_BAD_PATCHES;
+        wg_patch(tops, d.patches, string, p, [](uint32_t top) { return top; });
         wg_each([&](uint32_t lane) {
             WG_UNROLL
             for (uint32_t i = 0; i < 2; i++) {
@@ -132,24 +137,22 @@ WG_FN void wg_fill_direct(wg_memory &page, wg_direct &d, const wg_stream &s, con
 /* ---- begin, end ------------------------------------------------------------------------------ */
 
 WG_FN void wg_begin_direct(wg_direct &d, const uint8_t *image, const uint8_t *stored,
-                           wg_memory *ranks, const wg_stream &s, const wg_job &job) {
+                           wg_memory &ranks, const wg_stream &s, const wg_job &job) {
     const wg_image *parts = wg_part<wg_image>(image, 0);
     const wg_table *tables = wg_part<wg_table>(image, parts->tables);
     d.stored = stored;
     d.rule = wg_part<wg_rule>(image, parts->rules) + s.rules + job.rule;
-    d.tables = d.table = tables + (s.value_bits == 4 ? s.tables16 : s.tables64) + job.first_table;
+    d.chosen = 0;
+    d.table = tables + (s.value_bits == 4 ? s.tables16 : s.tables64) + job.first_table;
     d.log2 = s.value_bits == 4 ? 4 : 6;
-    d.trellis[0] = d.trellis[1] = 0;
-    d.ranks = ranks;
-    d.bad = 0;
-    if (!wg_begin(d.states, stored, job)) d.bad |= WG_BAD_STATES;
-    if (!wg_begin_patches(d.patches, {stored, job, s.value_bits, d.rule->k}))
-        d.bad |= WG_BAD_PATCHES;
-    if (job.n_classes) wg_read_ranks(d, tables + s.tables16 + job.class_table, job);
+    d.trellis = 0;
+    wg_begin(d.states, stored, job);
+    wg_begin_patches(d.patches, {stored, job, s.value_bits, d.rule->k});
+    if (job.n_classes) wg_read_ranks(d, ranks, tables + s.tables16 + job.class_table, job);
 }
 
 WG_FN uint32_t wg_end_direct(const wg_direct &d, const wg_stream &s, const wg_job &job) {
-    uint32_t bad = d.bad;
+    uint32_t bad = d.states.bad;
     if (!wg_has_ended(d.states)) bad |= WG_BAD_STATES;
     if (!wg_patches_end(d.patches, {d.stored, job, s.value_bits, d.rule->k})) bad |= WG_BAD_PATCHES;
     return bad;

@@ -17,11 +17,11 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MUTANTS = (
     # Entropy decoder.
-    ("wg_step.h", "bad |= wg_ballot(s.x[i] < 0x10000u);", "bad |= 0;"),
+    ("wg_step.h", "if (wg_ballot(s.x[i] < 0x10000u)) s.bad = WG_BAD_STATES;", ""),
     ("wg_step.h", "place < s.left[i], s.next[i], place", "place < s.left[i] + 1, s.next[i], place"),
-    ("wg_step.h", "s.ran_out |= n > s.left[i];", ""),
+    ("wg_step.h", "if (n > s.left[i]) s.bad |= WG_BAD_STATES;", ""),
     ("wg_step.h", "n = n < s.left[i] ? n : s.left[i];", ""),
-    ("wg_step.h", "differs | s.left[0] | s.left[1] | s.ran_out", "differs | s.left[0] | s.ran_out"),
+    ("wg_step.h", "differs | s.left[0] | s.left[1]", "differs | s.left[0]"),
     ("wg_step.h", "wg_popc(s.below & all)", "wg_popc(s.below & ~all)"),
     # A branch on a value of the lanes must not compile.
     ("wg_step.h", "s.x[i] = wg_pick(is_short, s.x[i] << 16u | word, s.x[i]);",
@@ -51,7 +51,8 @@ MUTANTS = (
     # Values.
     ("wg_values.h", "if (rank >= job.n_classes) {", "if (false) {"),
     ("wg_values.h", "is_odd = t & 1;", "is_odd = t >> 1 & 1;"),
-    ("wg_values.h", "    wg_sync(*d.ranks);\n", ""),
+    ("wg_values.h", "    wg_sync(to);\n", ""),
+    ("wg_values.h", "t << 8 * i;", "t << 8 * (1 - i);"),
     ("wg_forms.h", "(s != -128)", "1"),
     ("wg_forms.h", "if (n_steps > 2)", "if (true)"),
     ("wg_forms.h", "0xccu", "0xcfu"),
@@ -65,12 +66,21 @@ MUTANTS = (
     ("wg_sixes.h", "    wg_sync(values);\n", ""),
     ("wg_sixes.h", "left < 32 ? left : 32", "32"),
     # Bases.
-    ("wg_reference.h", "uint64_t scale = i / s.values_per_scale;",
-     "uint64_t scale = (i + 1) / s.values_per_scale;"),
+    ("wg_reference.h", "(g.first_value + i) / g.stream->values_per_scale",
+     "(g.first_value + i + 1) / g.stream->values_per_scale"),
+    ("wg_reference.h", "g.first_value = (uint32_t)(first % s.values_per_scale);", "g.first_value = 0;"),
+    ("wg_reference.h", "wg_join_lanes(remainder, parts->words) != g.job->remainder)", "false)"),
+    ("wg_reference.h", "    wg_sync(bytes); /* all lanes have read the region */\n", ""),
+    ("wg_reference.h", "uint32_t is_big = g.stream->is_big_endian;", "uint32_t is_big = 0;"),
+    ("wg_places.h", "uint32_t left = s.width - p.rest;", "uint32_t left = s.width;"),
+    ("wg_plan.c", "add_second(p, WG_PREDICT, TARE_CODED_REF_SCALED);", ""),
+    ("wg_jobs.c", "if (job->kernel != WG_GENERAL && !job->predictor)", "if (job->kernel != WG_GENERAL)"),
     # Ends.
     ("wg_crc.h", "i < 4 && at + i < n", "i < 4"),
     ("wg_segment.h", "if (!wg_padding_is_zero(g)) bad |= WG_BAD_PADDING;", ""),
     ("wg_segment.h", "wg_join_lanes(g.remainder, g.parts->words) != g.job->remainder)", "false)"),
+    ("wg_segment.h", "g.job->has_crc && !g.job->predictor", "g.job->has_crc"),
+    ("wg_patches.h", "if (p.left == WG_DAMAGED) return false;", ""),
     # The host's part.
     ("wg_memory.c", "tare_status status = wg_device_wait_mark(s->device, b->mark, err);",
      "tare_status status = TARE_OK;"),
