@@ -151,14 +151,13 @@ WG_FN void wg_predict_segment(const wg_call &call, uint32_t i, wg_memory &bytes,
                               wg_memory &values) {
     const wg_image *parts = wg_part<wg_image>(call.image, 0);
     const wg_stream *streams = wg_part<wg_stream>(call.image, parts->streams);
-    wg_predicted g;
+    wg_predicted g = {};
     g.job = wg_job_of(call.image, i);
     const wg_stream &s = streams[g.job->stream];
     const tare_cuda_buffers &buffers = call.buffers[s.layer];
     g.stream = &s;
     g.region = (uint8_t *)buffers.regions[s.region];
     g.base = (const uint8_t *)buffers.bases[s.region];
-    g.scales = nullptr;
     if (g.job->predictor == TARE_CODED_REF_SCALED) {
         g.scales = streams + s.scales;
         g.base_scales = (const uint8_t *)buffers.bases[g.scales->region];

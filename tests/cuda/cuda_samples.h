@@ -10,7 +10,7 @@
 enum { MAX_FIELDS = 3, UNITS = 1 << 15 };
 
 /* TOPS + k: k low bits without any order. */
-typedef enum fill { NORMAL, LOUD, EDGES, FLOATS, ANY, SMALL, TOPS } fill;
+typedef enum fill { NORMAL, LOUD, EDGES, FLOATS, ANY, SMALL, SPARSE, TOPS } fill;
 
 typedef struct sample {
     const char *name;
@@ -115,6 +115,14 @@ static const sample samples[] = {
     WORDS_OF(9),
     WORDS_OF(10),
     {"nibbles", SMALL, 1, 60007, false, false, 1, {{.value_bits = 4}}},
+    {"pairs of nibbles that are nearly all 0",
+     SPARSE,
+     1,
+     60007,
+     false,
+     false,
+     1,
+     {{.value_bits = 8}}},
     {"nibbles in blocks, no base",
      SMALL,
      18,
@@ -154,6 +162,22 @@ static const sample samples[] = {
      2,
      {{.value_bits = 6, .stride = 193, .offset = 65, .width = 128, .join = {0, 2, 8, Q6_PLACE}},
       {.value_bits = 8, .stride = 193, .offset = 64, .width = 1}}},
+    {"joined, two high bits, in another order",
+     SMALL,
+     192,
+     205,
+     false,
+     false,
+     1,
+     {{.value_bits = 6, .stride = 192, .width = 128, .join = {128, 2, 8, Q5_K_PLACE}}}},
+    {"joined, one high bit, in another order",
+     SMALL,
+     160,
+     205,
+     false,
+     false,
+     1,
+     {{.value_bits = 6, .stride = 160, .width = 128, .join = {128, 1, 8, Q6_PLACE}}}},
     {"joined, high bits before",
      SMALL,
      194,

@@ -49,6 +49,9 @@ static void fill_bytes(uint8_t *bytes, size_t n, unsigned how) {
         if (how == EDGES) v = draw() % 24 == 0 ? (draw() % 2 ? 127 : -127) : v / 2;
         if (how == SMALL) v = (normal() / 60 & 15) | (normal() / 60 & 15) << 4;
         if (how == ANY) v = (int)draw();
+        if (how == SPARSE)
+            v = (draw() % 16 ? 0 : (int)(draw() % 16)) |
+                (draw() % 16 ? 0 : (int)(draw() % 16) << 4);
         if (how == FLOATS && i % 2)
             v = (int)(0x3c - (draw() % 512 == 0 ? 30 : draw() % 3) + 128 * (draw() % 2));
         bytes[i] = (uint8_t)v;
