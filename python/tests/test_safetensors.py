@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 import safetensors
@@ -229,19 +230,12 @@ def test_torch_model(tmp_path):
         mine.save_file({"t": torch.zeros(3, 4).T}, tmp_path / "turned")
 
 
-@pytest.mark.parametrize("host, stand_in, maker", [
-    ("flax", "jax.numpy", "asarray"), ("mlx", "mlx.core", "array"), ("paddle", "paddle", "to_tensor"),
-    ("tensorflow", "tensorflow", "convert_to_tensor")])
-def test_hosts_by_way_of_numpy(tmp_path, monkeypatch, host, stand_in, maker):
-    """Each with a stand-in for its framework, whose tensors are arrays of numpy."""
+def import_with(monkeypatch, host, stand_in, **members):
+    """tare.safetensors.HOST with a stand-in for its framework."""
     import importlib
     import types
-
-    class Array(np.ndarray):
-        detach = cpu = lambda self: self
-        numpy = lambda self: np.asarray(self)
     module = types.ModuleType(stand_in)
-    setattr(module, maker, lambda array: np.asarray(array).view(Array))
+    vars(module).update(members)
     parent, _, child = stand_in.rpartition(".")
     if parent:
         package = types.ModuleType(parent)
@@ -250,10 +244,97 @@ def test_hosts_by_way_of_numpy(tmp_path, monkeypatch, host, stand_in, maker):
     monkeypatch.setitem(sys.modules, stand_in, module)
     monkeypatch.delitem(sys.modules, "tare.safetensors." + host, raising=False)
     those = importlib.import_module("tare.safetensors." + host)
+    monkeypatch.delitem(sys.modules, "tare.safetensors." + host)
+    monkeypatch.setitem(sys.modules, "tare.safetensors." + host, those)
+    return those
+
+
+@pytest.mark.parametrize("host, stand_in, maker", [
+    ("flax", "jax.numpy", "asarray"), ("mlx", "mlx.core", "array"), ("paddle", "paddle", "to_tensor"),
+    ("tensorflow", "tensorflow", "convert_to_tensor")])
+def test_hosts_by_way_of_numpy(tmp_path, monkeypatch, host, stand_in, maker):
+    """Each with a stand-in for its framework, whose tensors are arrays of numpy."""
+    class Array(np.ndarray):
+        detach = cpu = lambda self: self
+        numpy = lambda self: np.asarray(self)
+    those = import_with(monkeypatch, host, stand_in, bfloat16=np.dtype(ml_dtypes.bfloat16),
+                        **{maker: lambda array, place="cpu": np.asarray(array).view(Array)})
     tensors = {"a": np.arange(6, dtype=np.float32).reshape(2, 3).view(Array)}
     path = tmp_path / "x.safetensors"
     those.save_file(tensors, path, {"k": "v"})
     assert path.read_bytes() == those.save(tensors, {"k": "v"})
     for back in (those.load_file(path), those.load(path.read_bytes())):
         assert isinstance(back["a"], Array) and (back["a"] == tensors["a"]).all()
-    monkeypatch.delitem(sys.modules, "tare.safetensors." + host)
+    if host != "paddle":
+        with pytest.raises(tare.TareError, match="Device cuda is not supported for framework " + host):
+            ours.safe_open(path, host, "cuda")
+
+
+class PaddleTensor:
+    """Takes and gives numpy's types only, bfloat16 as uint16; other numbers by view()."""
+
+    def __init__(self, array, place):
+        self.array, self.place = array, place
+
+    dtype = property(lambda self: "paddle." + self.array.dtype.name)
+    detach = cpu = lambda self: self
+
+    def view(self, name):
+        return PaddleTensor(self.array.view(getattr(ml_dtypes, name, name)), self.place)
+
+    def numpy(self):
+        return self.array.view("u2") if self.array.dtype == ml_dtypes.bfloat16 else self.array
+
+
+def paddle_tensor(array, place):
+    if array.dtype.kind == "V" or array.dtype.name.startswith("uint"):
+        raise ValueError("Input object type error")
+    return PaddleTensor(array, place)
+
+
+def test_types_and_places_of_paddle(tmp_path, monkeypatch):
+    those = import_with(monkeypatch, "paddle", "paddle", to_tensor=paddle_tensor)
+    path = tmp_path / "x.safetensors"
+    arrays = {name: np.arange(6).reshape(2, 3).astype(getattr(ml_dtypes, name, name))
+              for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float32", "int8")}
+    tare.save(arrays, path)
+    for device, place in (("cpu", "cpu"), ("cuda", "gpu:0"), ("cuda:1", "gpu:1"), (0, "gpu:0"), ("xpu:1", "xpu:1")):
+        with ours.safe_open(path, "paddle", device) as f:
+            made = f.get_tensors()
+            for name, tensor in made.items():
+                assert tensor.place == place == f.get_slice(name)[:1].place == f.get_tensor(name).place
+                assert np.array_equal(tensor.array, arrays[name]) and tensor.array.dtype == arrays[name].dtype
+        loaded = those.load_file(path, device), those.load(path.read_bytes(), device)
+        assert all(t.place == place for tensors in loaded for t in tensors.values())
+    assert those.save(made) == ours_numpy.save(arrays)
+    tare.save({"u": np.ones(3, np.uint16)}, path, overwrite=True)
+    with pytest.raises(tare.UnsupportedError, match="uint16"):
+        those.load_file(path)
+
+
+def test_types_of_mlx(tmp_path, monkeypatch):
+    class Array(np.ndarray):
+        pass
+    those = import_with(monkeypatch, "mlx", "mlx.core", bfloat16=ml_dtypes.bfloat16, uint16=np.uint16,
+                        array=lambda array: np.asarray(array).view(Array))
+    arrays = {"a": np.ones((2, 3), ml_dtypes.bfloat16)}
+    assert those.save({"a": arrays["a"].view(Array)}) == ours_numpy.save(arrays)
+    with pytest.raises(tare.UnsupportedError, match="float8_e5m2"):
+        those.load(tare.saves({"a": np.ones(3, ml_dtypes.float8_e5m2)}))
+
+
+def test_devices_that_there_are_not(safetensors_path):
+    for device in ("cuda", "cuda:1", "wrong", 0):
+        with pytest.raises(tare.TareError, match="supported"):
+            ours.safe_open(safetensors_path, "np", device)
+    for device in ("cpu", None):
+        assert ours.safe_open(safetensors_path, "np", device).get_tensor("cube").shape == (3, 4, 5)
+
+
+def test_devices_of_torch(safetensors_path):
+    pytest.importorskip("torch")
+    for device in ("wrong", 1.5, "cuda:x"):
+        with pytest.raises(tare.TareError, match="invalid"):
+            ours.safe_open(safetensors_path, "pt", device)
+    assert ours.safe_open(safetensors_path, "pt", "meta").get_tensor("cube").device.type == "meta"
+    assert ours.safe_open(safetensors_path, "pt", None).get_tensors()["cube"].device.type == "cpu"

@@ -43,7 +43,7 @@ def _as_framework(readable: Tensor | TensorView, framework: str, device: Any, dt
         return t if device == "cpu" else t.to(device)
     as_ = readable.target(dtype)
     array = _over(readable.result_shape(as_), numpy_dtype(as_), readable._bytes(as_, 0, True))
-    return array if framework == "numpy" else _from_numpy(array, framework)
+    return array if framework == "numpy" else _from_numpy(array, framework, device)
 
 
 def _packed(t: Any, as_: int) -> Any:
@@ -54,9 +54,25 @@ def _packed(t: Any, as_: int) -> Any:
     return t
 
 
-def _from_numpy(array: Any, framework: str) -> Any:
+def _from_numpy(array: Any, framework: str, device: Any) -> Any:
     from importlib import import_module
-    return import_module("." + framework, __package__).from_numpy(array)
+    host = import_module("." + framework, __package__)
+    return host.from_numpy(array, device) if framework == "paddle" else host.from_numpy(array)
+
+
+def _device_of(device: Any, framework: str) -> Any:
+    """Where tensors go; only torch and Paddle have more than one place for them."""
+    if device is None or device == "cpu":
+        return "cpu"
+    if framework not in ("torch", "paddle"):
+        raise TareError(f"Device {device} is not supported for framework {framework}")
+    if framework == "torch":
+        import torch
+        try:
+            torch.device(device)
+        except (RuntimeError, TypeError):
+            raise TareError(f"device {device} is invalid") from None
+    return device
 
 
 class SafeSlice:
@@ -129,7 +145,7 @@ class _Opened:
         if framework not in FRAMEWORKS:
             raise TareError(f"framework {framework} is invalid")
         self._framework = FRAMEWORKS[framework]
-        self._device = device
+        self._device = _device_of(device, self._framework)
         self._dtype = dtype
         self._model: Model | None = open(source, map=map, bases=tuple(bases))
 
@@ -200,7 +216,7 @@ class _Opened:
             if kind == "torch":
                 arrays[name] = _packed(array, model[name].encoding_id).to(self._device)
             elif self._framework != "numpy":
-                arrays[name] = _from_numpy(array, self._framework)
+                arrays[name] = _from_numpy(array, self._framework, self._device)
         return {name: arrays[name] if name in arrays else self.get_tensor(name) for name in model}
 
     def get_slice(self, name: str) -> SafeSlice:
@@ -212,7 +228,7 @@ class safe_open(_Opened):
     """Opens a model of any format: a path, or whatever tare.open takes.
 
     framework  "pt", "np", "tf", "flax", "mlx" or "paddle"
-    device     where torch tensors go
+    device     where tensors of torch and Paddle go: "cpu", "cuda:1", ...
     backend    "mmap", or "pread": nothing is mapped, every tensor is read
     dtype      what blocks are decoded to: float32, float16 or bfloat16
     bases      models that a .wcodec was packed against
