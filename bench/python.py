@@ -122,12 +122,13 @@ def press():
     pressed = time.perf_counter()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=press, daemon=True).start()
-seconds = None # it had ended
+seconds, ended = None, False
 try:
     {verb}
+    ended = True
     time.sleep(delay)
 except KeyboardInterrupt:
-    seconds = time.perf_counter() - pressed if pressed else None
+    seconds = None if ended else time.perf_counter() - pressed
 print(json.dumps(seconds))
 os._exit(0)
 """
