@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Question: how fast does libtare_cuda decode all tensors of a .wcodec whose stored bytes are in
- * device memory? One plan for all of them; every byte is compared with the library's.
+ * Questions: how fast does libtare_cuda decode tensors of a .wcodec whose stored bytes are in device
+ * memory: the largest one, the 8 and 64 largest, all? How fast are all loaded from the file, beside
+ * those of a file that is not packed? Every byte that is decoded is compared with the library's.
  *
- *   bench_cuda [-d DEVICE] [-n RUNS] FILE.wcodec
+ *   bench_cuda [-d DEVICE] [-n RUNS] [-p PLAIN] FILE.wcodec
  *
  * Times are those of the host from the launch until all is done: the median of the runs, with the
- * CRC of segments and without. bench_cuda_emulated does the same in emulation, which says nothing
- * of speed. */
+ * CRC of segments and without. Loads are tare_device_load, from the page cache and after its pages of
+ * the file were dropped; PLAIN is the same model, not packed: what copying it costs. bench_cuda_emulated
+ * does the same in emulation, which says nothing of speed. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +18,11 @@
 #include <unistd.h>
 
 #include <tare/cuda.h>
+#include <tare/device.h>
 #include <tare/tare.h>
 #include <tare/unpack.h>
 
-enum { MOST_RUNS = 101 };
+enum { MOST_RUNS = 101, NAME = 32 };
 
 typedef struct layer {
     tare_coded *coded;
@@ -30,7 +34,7 @@ typedef struct layer {
 typedef struct subject {
     tare_model *model;
     tare_cuda *cuda;
-    size_t n;
+    size_t n; /* of layers, the largest first */
     layer *layers;
     tare_cuda_buffers *buffers;
     tare_cuda_plan *plan;
@@ -43,7 +47,7 @@ static _Noreturn void die(const char *what) {
     exit(1);
 }
 static void must(tare_status status, const tare_error *err) {
-    if (status != TARE_OK) die(err->what);
+    if (status != TARE_OK) die(err->what ? err->what : tare_status_text(status));
 }
 static void *room(size_t n) {
     void *memory = calloc(n ? n : 1, 1);
@@ -73,6 +77,11 @@ static void parse_layer(layer *l) {
     }
 }
 
+static int compare_layers(const void *a, const void *b) {
+    const layer *x = a, *y = b;
+    return (x->about->size < y->about->size) - (x->about->size > y->about->size);
+}
+
 /* Layers of tensors; those that several tensors share come once for each. */
 static void open_layers(subject *s) {
     tare_error err;
@@ -86,15 +95,17 @@ static void open_layers(subject *s) {
         parse_layer(l);
         s->n++;
     }
+    qsort(s->layers, s->n, sizeof *s->layers, compare_layers);
 }
 
-static void make_plan(subject *s) {
+/* Of the first n layers. */
+static void make_plan(subject *s, size_t n) {
     tare_error err;
-    tare_cuda_layer *layers = room(s->n * sizeof *layers);
-    for (size_t i = 0; i < s->n; i++)
+    tare_cuda_layer *layers = room(n * sizeof *layers);
+    for (size_t i = 0; i < n; i++)
         layers[i] =
             (tare_cuda_layer){s->layers[i].about, s->layers[i].heads, s->layers[i].segments, 0};
-    must(tare_cuda_plan_new(&s->plan, layers, s->n, NULL, &err), &err);
+    must(tare_cuda_plan_new(&s->plan, layers, n, NULL, &err), &err);
     tare_cuda_needs_init(&s->needs, sizeof s->needs);
     must(tare_cuda_plan_needs(&s->needs, s->plan), &err);
     free(layers);
@@ -145,7 +156,12 @@ static int compare_times(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void measure(tare_cuda_batch *batch, const subject *s, unsigned n_runs, bool with_crc) {
+static double median(double *times, unsigned n) {
+    qsort(times, n, sizeof *times, compare_times);
+    return times[n / 2];
+}
+
+static double measure(tare_cuda_batch *batch, unsigned n_runs, bool with_crc) {
     tare_cuda_decode_options o = TARE_CUDA_DECODE_OPTIONS_INIT;
     tare_error err;
     double times[MOST_RUNS];
@@ -156,10 +172,32 @@ static void measure(tare_cuda_batch *batch, const subject *s, unsigned n_runs, b
         must(tare_cuda_finish(NULL, batch, &err), &err);
         times[i] = now() - start;
     }
-    qsort(times, n_runs, sizeof *times, compare_times);
-    double median = times[n_runs / 2];
-    printf("%s CRC: %.3f ms, %.1f GB/s of decoded bytes\n", with_crc ? "with" : "without",
-           median * 1e3, (double)s->needs.decoded_bytes / median / 1e9);
+    return median(times, n_runs);
+}
+
+/* The first n layers together. */
+static void measure_layers(subject *s, size_t n, unsigned n_runs) {
+    tare_error err;
+    tare_cuda_batch *batch;
+    make_plan(s, n);
+    fill_host_area(s);
+    must(tare_cuda_batch_new(&batch, s->cuda, s->plan, s->buffers, s->host_area, &err), &err);
+    const double bytes = (double)s->needs.decoded_bytes, with = measure(batch, n_runs, true),
+                 without = measure(batch, n_runs, false);
+    printf("%7zu %9.1f %9llu %5llu %8u %9.3f %8.1f %9.3f %8.1f\n", n, bytes / 1e6,
+           (unsigned long long)s->needs.n_segments, (unsigned long long)s->needs.n_host_segments,
+           s->needs.n_launches, with * 1e3, bytes / with / 1e9, without * 1e3,
+           bytes / without / 1e9);
+    tare_cuda_batch_free(batch);
+    tare_cuda_release(s->cuda, s->host_area);
+    tare_cuda_plan_free(s->plan);
+}
+
+static void measure_all(subject *s, unsigned n_runs) {
+    printf("%7s %9s %9s %5s %8s %9s %8s %9s %8s\n", "tensors", "MB", "segments", "host", "launches",
+           "CRC, ms", "GB/s", "none, ms", "GB/s");
+    for (size_t n = 1; n < s->n; n *= 8) measure_layers(s, n, n_runs);
+    measure_layers(s, s->n, n_runs);
 }
 
 static void compare(const subject *s) {
@@ -178,35 +216,114 @@ static void compare(const subject *s) {
     }
 }
 
+static void release_layers(const subject *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        tare_cuda_release(s->cuda, (void *)(uintptr_t)s->buffers[i].stored);
+        for (unsigned r = 0; r < TARE_CODED_MAX_REGIONS; r++)
+            tare_cuda_release(s->cuda, s->buffers[i].regions[r]);
+    }
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static tare_model *open_model(const char *path) {
+    tare_source source = TARE_SOURCE_INIT;
+    tare_model *model;
+    tare_error err;
+    source.name = path;
+    must(tare_model_open(&model, &source, NULL, &err), &err);
+    return model;
+}
+
+static unsigned n_planes(const tare_tensor *t) {
+    return t->encoding->n_planes ? t->encoding->n_planes : 1;
+}
+
+/* Memory of the device for all tensors. */
+static tare_device_job *make_jobs(size_t *n, tare_device *device, const tare_model *model) {
+    tare_error err;
+    for (*n = 0; tare_model_tensor(model, *n);) ++*n;
+    tare_device_job *jobs = room(*n * sizeof *jobs);
+    for (size_t i = 0; i < *n; i++) {
+        const tare_tensor *t = tare_model_tensor(model, i);
+        tare_device_job_init(&jobs[i], sizeof jobs[i]);
+        jobs[i].tensor = i;
+        for (unsigned p = 0; p < n_planes(t); p++)
+            if (t->planes[p].size)
+                must(tare_device_alloc(&jobs[i].planes[p], device, (size_t)t->planes[p].size, &err),
+                     &err);
+    }
+    return jobs;
+}
+
+/* The next reads come from the disk, if the file system has one. */
+static void drop_pages(const char *path) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fsync(file) != 0 || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) != 0)
+        die("the file's pages cannot be dropped");
+    close(file);
+}
+
+static void measure_load(tare_device *device, const char *path, const char *name, bool is_cold,
+                         unsigned n_runs) {
+    tare_error err;
+    double times[MOST_RUNS];
+    size_t n;
+    tare_model *model = open_model(path);
+    tare_device_job *jobs = make_jobs(&n, device, model);
+    for (unsigned i = 0; i < n_runs; i++) {
+        if (is_cold) drop_pages(path);
+        double start = now();
+        must(tare_device_load(device, model, jobs, n, NULL, &err), &err);
+        times[i] = now() - start;
+    }
+    const double time = median(times, n_runs),
+                 bytes = (double)tare_model_summarize(model)->tensor_bytes;
+    printf("load, %s, from the %s: %.3f ms, %.2f GB/s of tensors\n", name,
+           is_cold ? "disk" : "page cache", time * 1e3, bytes / time / 1e9);
+    for (size_t i = 0; i < n; i++)
+        for (unsigned p = 0; p < TARE_MAX_PLANES; p++)
+            tare_device_release(device, jobs[i].planes[p]);
+    free(jobs);
+    tare_model_free(model);
+}
+
+static void measure_loads(int number, const char *packed, const char *plain, unsigned n_runs) {
+    char name[NAME];
+    tare_device *device;
+    tare_error err;
+    snprintf(name, sizeof name, "cuda:%d", number);
+    must(tare_device_open(&device, name, &err), &err);
+    for (int is_cold = 0; is_cold < 2; is_cold++) {
+        measure_load(device, packed, "packed", is_cold, n_runs);
+        if (plain) measure_load(device, plain, "not packed", is_cold, n_runs);
+    }
+    tare_device_free(device);
+}
+
 int main(int argc, char **argv) {
     subject s = {0};
     tare_error err;
-    tare_cuda_batch *batch;
+    const char *plain = NULL;
     int device = 0, n_runs = 21;
-    for (int o; (o = getopt(argc, argv, "d:n:")) != -1;) {
+    for (int o; (o = getopt(argc, argv, "d:n:p:")) != -1;) {
         if (o == 'd') device = atoi(optarg);
         if (o == 'n') n_runs = atoi(optarg);
+        if (o == 'p') plain = optarg;
         if (o == '?') return 2;
     }
     if (optind + 1 != argc || n_runs < 1 || n_runs > MOST_RUNS) die("one file, 1 to 101 runs");
-    tare_source source = TARE_SOURCE_INIT;
-    source.name = argv[optind];
-    must(tare_model_open(&s.model, &source, NULL, &err), &err);
+    s.model = open_model(argv[optind]);
     must(tare_cuda_open(&s.cuda, device, &err), &err);
     open_layers(&s);
-    make_plan(&s);
+    if (!s.n) die("the file has no tensors that are packed");
     upload_layers(&s);
-    fill_host_area(&s);
-    must(tare_cuda_batch_new(&batch, s.cuda, s.plan, s.buffers, s.host_area, &err), &err);
-    printf("%s: %zu tensors, %llu segments, %llu of them for the host, %u launches\n",
-           tare_cuda_name(s.cuda), s.n, (unsigned long long)s.needs.n_segments,
-           (unsigned long long)s.needs.n_host_segments, s.needs.n_launches);
-    measure(batch, &s, (unsigned)n_runs, true);
-    measure(batch, &s, (unsigned)n_runs, false);
+    printf("%s: %s\n", tare_cuda_name(s.cuda), argv[optind]);
+    measure_all(&s, (unsigned)n_runs);
     compare(&s);
     printf("all bytes are the library's\n");
-    tare_cuda_batch_free(batch);
-    tare_cuda_plan_free(s.plan);
+    release_layers(&s);
+    measure_loads(device, argv[optind], plain, (unsigned)n_runs);
     tare_model_free(s.model);
     tare_cuda_close(s.cuda);
     return 0;

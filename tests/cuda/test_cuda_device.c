@@ -113,7 +113,7 @@ static void the_device_reads_the_same(void **state) {
     (void)state;
     tare_device *device;
     assert_int_equal(tare_device_open(&device, "cuda:0", NULL), TARE_OK);
-    assert_string_equal(tare_device_name(device), "emulated");
+    assert_true(strlen(tare_device_name(device)) > 0);
     tare_model *by_device = open_model(device), *by_cpu = open_model(NULL);
     uint8_t *made = read_all(by_device, TARE_OK), *meant = read_all(by_cpu, TARE_OK);
     assert_memory_equal(made, meant, TENSORS * N);
